@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+)
+
+const nginxConfig = `
+daemon off; worker_processes auto; pid %[1]s/nginx.pid; error_log stderr crit;
+events { worker_connections 4096; }
+http {
+  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000; open_file_cache max=100; gzip_static on;
+  client_body_temp_path %[1]s/t1; proxy_temp_path %[1]s/t2; fastcgi_temp_path %[1]s/t3; uwsgi_temp_path %[1]s/t4; scgi_temp_path %[1]s/t5;
+  types { text/html html; }
+  server { listen 127.0.0.1:%[2]s; root %[1]s; }
+}
+`
+
+// page compares page requests with nginx serving the same bytes from a file.
+func (b *bench) page() ([]result, error) {
+	dir, err := os.MkdirTemp(b.dir, "page")
+	if err != nil {
+		return nil, err
+	}
+	os.Chmod(dir, 0o755)
+	os.Chmod(b.dir, 0o755)
+	ours, err := b.allswell(filepath.Join(dir, "page.db"))
+	if err != nil {
+		return nil, err
+	}
+	defer ours.stop()
+	if err := lively(ours.base); err != nil {
+		return nil, err
+	}
+	plain, etag, err := fetch(ours.base+"/status/acme", "identity")
+	if err != nil {
+		return nil, err
+	}
+	packed, _, err := fetch(ours.base+"/status/acme", "gzip")
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "acme.html"), plain, 0o644), os.WriteFile(filepath.Join(dir, "acme.html.gz"), packed, 0o644)); err != nil {
+		return nil, err
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	conf := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConfig, dir, port), 0o644); err != nil {
+		return nil, err
+	}
+	nginx, err := b.launch(exec.CommandContext(b.ctx, "nginx", "-c", conf, "-p", dir), port, "/acme.html")
+	if err != nil {
+		return nil, err
+	}
+	defer nginx.stop()
+	_, theirTag, err := fetch(nginx.base+"/acme.html", "identity")
+	if err != nil {
+		return nil, err
+	}
+	var out []result
+	for _, c := range []struct{ name, ourHeader, theirHeader string }{
+		{fmt.Sprintf("plain, %d bytes", len(plain)), "Accept-Encoding: identity", "Accept-Encoding: identity"},
+		{fmt.Sprintf("gzip, %d bytes", len(packed)), "Accept-Encoding: gzip", "Accept-Encoding: gzip"},
+		{"304", "If-None-Match: " + etag, "If-None-Match: " + theirTag},
+	} {
+		var ratios, rates, rivals []float64
+		for range rounds {
+			theirs, err := pageRate(b, nginx.base+"/acme.html", c.theirHeader)
+			if err != nil {
+				return nil, err
+			}
+			rate, err := pageRate(b, ours.base+"/status/acme", c.ourHeader)
+			if err != nil {
+				return nil, err
+			}
+			ratios, rates, rivals = append(ratios, rate/theirs), append(rates, rate), append(rivals, theirs)
+		}
+		out = append(out, result{"Page requests against nginx with the same bytes, " + c.name, "≥ 0.6",
+			fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", median(ratios), median(rates), median(rivals))})
+	}
+	return out, nil
+}
+
+func pageRate(b *bench, url, header string) (float64, error) {
+	rate, _, err := b.wrk(64, url, "-H", header)
+	return rate, err
+}
+
+// fetch returns a body as it was sent, and its ETag.
+func fetch(url, encoding string) ([]byte, string, error) {
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	req.Header.Set("Accept-Encoding", encoding) // ours, so the client unpacks nothing
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, "", err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	return body, res.Header.Get("ETag"), err
+}
+
+// lively fills a page with 50 components and a few incidents over the API.
+func lively(base string) error {
+	post := func(path string, body any) error {
+		data, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		req, err := http.NewRequest(http.MethodPost, base+path, bytes.NewReader(data))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+benchToken)
+		client := http.Client{Timeout: 10 * time.Second}
+		res, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusCreated {
+			return fmt.Errorf("POST %s: %s", path, res.Status)
+		}
+		return nil
+	}
+	type object = map[string]any
+	err := post("/api/v1/pages", object{"name": "Acme", "slug": "acme"})
+	for i := range 50 {
+		err = errors.Join(err, post("/api/v1/pages/acme/components", object{"name": fmt.Sprint("Service ", i), "description": "Does what it says"}))
+	}
+	for i := range 3 {
+		err = errors.Join(err, post("/api/v1/pages/acme/incidents", object{"title": fmt.Sprint("Slow answers ", i), "impact": "minor",
+			"message": "We are looking into slow answers in one region."}))
+	}
+	return err
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// against runs a client command against a server that stands for one of the
+// world's, and returns what people see.
+func against(t *testing.T, server http.HandlerFunc, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	s := httptest.NewServer(server)
+	defer s.Close()
+	var out, errs bytes.Buffer
+	args = append(args, "--url="+s.URL, "--token=hunter2")
+	status = run(&console{t.Context(), strings.NewReader("from standard input\n"), &out, &errs}, args, nil)
+	said := strings.ReplaceAll(errs.String(), s.URL, "URL")
+	if strings.Contains(out.String()+said, "hunter2") {
+		t.Errorf("the token is shown: %s%s", &out, said)
+	}
+	return status, out.String(), said
+}
+
+func answer(status int, header, value, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if header != "" {
+			w.Header().Set(header, value)
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}
+}
+
+// TestAnswersThatAreNoSuccess holds the sentence and the status for each.
+func TestAnswersThatAreNoSuccess(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		server http.HandlerFunc
+		want   string
+	}{
+		{"a web site", answer(200, "Content-Type", "text/html", "<html>"), "URL does not answer like an Allswell (200 OK)"},
+		{"another API", answer(200, "", "", `{"result": []}`), "URL does not answer like an Allswell (200 OK)"},
+		{"an object for a list", answer(200, "", "", `{"data": {}}`), "URL does not answer like an Allswell: a list was expected"},
+		{"a broken proxy", answer(502, "", "", "Bad Gateway"), "URL does not answer like an Allswell (502 Bad Gateway)"},
+		{"a redirect", answer(301, "Location", "https://other.example/", `{"data": []}`), "URL answers with a redirect to https://other.example/: give the address itself"},
+		{"a huge answer", answer(200, "", "", `{"data": ["`+strings.Repeat("x", maxAnswer)+`"]}`), "URL answered with more than 16777216 bytes"},
+		{"401", answer(401, "", "", `{"message": "Unauthenticated."}`), "the token was refused: it is wrong, revoked, or of another Allswell (ALLSWELL_TOKEN or --token)"},
+		{"403", answer(403, "", "", `{"message": "This token has the scope read; this call needs write."}`), "the server answered 403: This token has the scope read; this call needs write."},
+		{"404", answer(404, "", "", `{"message": "Not found."}`), "not found: there is no such object, or it belongs to another workspace"},
+		{"422", answer(422, "", "", `{"message": "x", "errors": {"slug": ["One.", "Two."], "name": ["Three.\u001b[31m"]}}`),
+			"the request was refused, nothing was changed:\n  name: Three.\ufffd[31m\n  slug: One.\n  slug: Two."},
+		{"422 without fields", answer(422, "", "", `{"message": "No."}`), "the request was refused, nothing was changed: No."},
+		{"429", answer(429, "Retry-After", "17", `{"message": "Too many requests."}`), "too many requests: the next one is taken in 17 s"},
+		{"500", answer(500, "", "", `{"message": "Something went wrong.", "id": "err_7"}`), "the server answered 500: Something went wrong. In the server's log it is err_7."},
+		{"503", answer(503, "", "", `{"message": "Please try again."}`), "the server answered 503: Please try again."},
+	} {
+		status, stdout, stderr := against(t, c.server, "page", "list")
+		if status != exitFailed || stdout != "" || stderr != "allswell: "+c.want+"\n" {
+			t.Errorf("%s: status %d, %q, %q\nwant %q", c.name, status, stdout, stderr, c.want)
+		}
+	}
+}
+
+// TestRedirectsAreNotFollowed holds that the token goes nowhere else.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("followed with the headers %v", r.Header)
+	}))
+	defer other.Close()
+	against(t, http.RedirectHandler(other.URL, http.StatusTemporaryRedirect).ServeHTTP, "page", "create", "--name=x")
+}
+
+// TestListsAreReadToTheirEnd reads 250 objects, of which people see the first
+// ones if they ask for no more.
+func TestListsAreReadToTheirEnd(t *testing.T) {
+	var asked []string
+	server := func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RawQuery)
+		page, err := strconv.Atoi(r.FormValue("page"))
+		perPage, err2 := strconv.Atoi(r.FormValue("per_page"))
+		if err != nil || err2 != nil || perPage > 100 {
+			t.Errorf("asked for %s", r.URL.RawQuery)
+		}
+		var objects []string
+		for i := (page - 1) * perPage; i < min(page*perPage, 250); i++ {
+			objects = append(objects, fmt.Sprintf(`{"slug": "page-%d", "name": "Page", "status": "operational"}`, i))
+		}
+		fmt.Fprintf(w, `{"data": [%s], "meta": {"page": %d, "per_page": %d, "total": 250}}`, strings.Join(objects, ","), page, perPage)
+	}
+	_, stdout, _ := against(t, server, "page", "list")
+	if lines := strings.Count(stdout, "\n"); lines != 251 || !strings.Contains(stdout, "page-249 ") || len(asked) != 3 {
+		t.Errorf("%d lines after asking for %v", lines, asked)
+	}
+	_, stdout, _ = against(t, server, "page", "list", "--limit=2")
+	want := "SLUG    STATUS       NAME\npage-0  Operational  Page\npage-1  Operational  Page\n… and 248 more (--limit).\n"
+	if stdout != want {
+		t.Errorf("got\n%swant\n%s", stdout, want)
+	}
+}
+
+// TestNamesMayBeAmbiguous holds that nothing is done when it is not clear to
+// what.
+func TestNamesMayBeAmbiguous(t *testing.T) {
+	server := func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		io.WriteString(w, `{"data": [{"id": "mon_1", "name": "same"}, {"id": "mon_2", "name": "same"}], "meta": {"total": 2}}`)
+	}
+	for name, want := range map[string]string{
+		"same":  `several monitors are named "same": give the id of one`,
+		"other": `there is no monitor named "other", and ids begin with mon_`,
+	} {
+		status, _, stderr := against(t, server, "monitor", "delete", name)
+		if status != exitFailed || stderr != "allswell: "+want+"\n" {
+			t.Errorf("status %d, %s", status, stderr)
+		}
+	}
+}
+
+// TestWhatIsSent holds the requests that commands make.
+func TestWhatIsSent(t *testing.T) {
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"page create|--name=Acme Inc.|--description=", `POST /api/v1/pages {"description":"","name":"Acme Inc.","slug":"acme-inc"}`},
+		{"page set|a/b|--no-description", `PATCH /api/v1/pages/a%2Fb {"description":null}`},
+		{"component set|--page=acme|comp_1|degraded", `PATCH /api/v1/pages/acme/components/comp_1 {"status":"degraded"}`},
+		{"component edit|--page=acme|comp_1|--order=-3|--no-group", `PATCH /api/v1/components/comp_1 {"group":"","order":-3}`},
+		{"monitor create|--name=x|--page=acme|--interval=90|--disabled", `POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme"}`},
+		{"monitor set|mon_1|--interval=2h|--enabled|--failure-threshold=0|--no-component", `PATCH /api/v1/monitors/mon_1 {"component_id":"","enabled":true,"failure_threshold":0,"interval":7200}`},
+		{"monitor set|mon_1|--disabled", `PATCH /api/v1/monitors/mon_1 {"enabled":false}`},
+		{"monitor rotate|mon_1", `POST /api/v1/monitors/mon_1/rotate `},
+		{"monitor delete|mon_1", `DELETE /api/v1/monitors/mon_1 `},
+		{"incident open|--page=acme|--title=x|--message=-", `POST /api/v1/pages/acme/incidents {"message":"from standard input\n","title":"x"}`},
+		{"incident update|i|text", `POST /api/v1/incidents/i/updates {"message":"text"}`},
+		{"incident set|i|--resolved", `PATCH /api/v1/incidents/i {"resolved":true}`},
+		{"incident resolve|i", `PATCH /api/v1/incidents/i {"resolved":true,"state":"resolved"}`},
+		{"incident list|--page=acme|--open", `GET /api/v1/pages/acme/incidents?resolved=false&per_page=100&page=1 `},
+	} {
+		var got []string
+		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			sent, err := io.ReadAll(r.Body)
+			if err != nil || r.Header.Get("Authorization") != "Bearer hunter2" {
+				t.Errorf("%v, headers %v", err, r.Header)
+			}
+			got = append(got, r.Method+" "+r.RequestURI+" "+string(sent))
+			switch r.Method {
+			case http.MethodGet:
+				io.WriteString(w, `{"data": [], "meta": {"total": 0}}`)
+			case http.MethodDelete:
+				w.WriteHeader(http.StatusNoContent)
+			default:
+				io.WriteString(w, `{"data": {}}`)
+			}
+		}, expand(c.args)...)
+		if status != exitDone || len(got) != 1 || got[0] != c.want {
+			t.Errorf("%s: status %d %s\ngot  %q\nwant %q", c.args, status, stderr, got, c.want)
+		}
+	}
+}
+
+// TestWhatIsSaidOfAMonitor holds what its people are told when it is made.
+func TestWhatIsSaidOfAMonitor(t *testing.T) {
+	const line = "\n\n  curl -fsS -m 10 --retry 5 --retry-connrefused URL/p\n"
+	const haste = "\nSo short an interval with a single check can take a restart of Allswell for silence: use 1m, or a failure threshold of 2.\n"
+	for fields, want := range map[string]string{
+		`"interval": 60, "enabled": true`:                           "The monitor x is mon_1. Its job has to run this at least every minute:" + line,
+		`"interval": 5400, "enabled": true`:                         "The monitor x is mon_1. Its job has to run this at least every 1 hour 30 minutes:" + line,
+		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and switched off. Once it is switched on (monitor set --enabled), its job has to run this at least every 10 seconds:" + line,
+		`"interval": 59, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every 59 seconds:" + line + haste,
+		`"interval": 60, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every minute:" + line,
+		`"interval": 1, "enabled": true, "failure_threshold": 2`:    "The monitor x is mon_1. Its job has to run this at least every second:" + line,
+		`"interval": 86400, "enabled": true, "failure_threshold":5`: "The monitor x is mon_1. Its job has to run this at least every day:" + line,
+	} {
+		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", `+fields+`}}`),
+			"monitor", "create", "--name=x", "--page=p", "--interval=1s")
+		if stdout != want || stderr != "" {
+			t.Errorf("%s: got\n%s%s\nwant\n%s", fields, stdout, stderr, want)
+		}
+	}
+}
+
+// expand splits a command line: its first part at spaces, all at bars.
+func expand(line string) []string {
+	command, rest, more := strings.Cut(line, "|")
+	args := strings.Fields(command)
+	if more {
+		args = append(args, strings.Split(rest, "|")...)
+	}
+	return args
+}
+
+// TestUpdateAfterChange holds the order of the two calls: an update carries the
+// state that the incident has when it is written. A message that would be
+// refused keeps the first call from being made.
+func TestUpdateAfterChange(t *testing.T) {
+	var got []string
+	server := func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Method+" "+r.URL.Path)
+		io.WriteString(w, `{"data": {"title": "x", "state": "resolved", "resolved": true}}`)
+	}
+	if status, stdout, stderr := against(t, server, "incident", "resolve", "i", "--message=Done."); status != exitDone ||
+		strings.Join(got, ", ") != "PATCH /api/v1/incidents/i, POST /api/v1/incidents/i/updates" || stdout != "The incident \"x\" is resolved.\n" {
+		t.Errorf("status %d, %q, %s%s", status, got, stdout, stderr)
+	}
+	got = nil
+	if status, _, stderr := against(t, server, "incident", "resolve", "i", "--message= "); status != exitUsage || len(got) != 0 {
+		t.Errorf("a blank message: status %d, %q, %s", status, got, stderr)
+	}
+}
+
+func TestSlugOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"Acme": "acme", "Acme Inc.": "acme-inc", "  a  --  b  ": "a-b", "Größe 7": "gr-e-7", "日本": "",
+		strings.Repeat("abc ", 30): strings.Repeat("abc-", 15) + "abc",
+	} {
+		if got := slugOf(name); got != want || len(got) > 63 {
+			t.Errorf("%q gives %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestVisible(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain": "plain", "a\nb\tc": "a b c", "\x1b[31mred\x07": "\ufffd[31mred\ufffd", "\u202eevil": "\ufffdevil", "\u0085": "\ufffd",
+	} {
+		if got := visible(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestShort(t *testing.T) {
+	for text, want := range map[string]string{"1s": "1s", "60s": "1m", "90s": "1m30s", "3600s": "1h", "3660s": "1h1m", "36000s": "10h", "600s": "10m", "3601s": "1h0m1s", "0s": "0s"} {
+		var s seconds
+		if err := s.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := short(apiMonitor{Interval: int64(s)}.interval()); got != want {
+			t.Errorf("%s is written %s, want %s", text, got, want)
+		}
+	}
+}

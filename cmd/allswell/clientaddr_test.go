@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// throughProxies returns the address that a handler behind the middleware sees.
+func throughProxies(trusted []netip.Prefix, remote string, h http.Header) (seen string) {
+	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.RemoteAddr })
+	clientAddress(trusted, next).ServeHTTP(httptest.NewRecorder(), &http.Request{RemoteAddr: remote, Header: h})
+	return seen
+}
+
+func mustNetworks(t testing.TB, list string) []netip.Prefix {
+	t.Helper()
+	networks, err := parseNetworks(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return networks
+}
+
+func TestClientAddress(t *testing.T) {
+	const proxy = "10.0.0.1:4000"
+	type headers = http.Header
+	xff := func(lines ...string) headers { return headers{"X-Forwarded-For": lines} }
+	fwd := func(lines ...string) headers { return headers{"Forwarded": lines} }
+	for name, c := range map[string]struct {
+		remote string
+		header headers
+		want   string
+	}{
+		"no headers":                         {proxy, nil, proxy},
+		"one proxy":                          {proxy, xff("192.0.2.1"), "192.0.2.1:0"},
+		"the client's own entry":             {proxy, xff("1.1.1.1, 192.0.2.1"), "192.0.2.1:0"},
+		"the client's own line":              {proxy, xff("1.1.1.1", "192.0.2.1"), "192.0.2.1:0"},
+		"two proxies":                        {proxy, xff("1.1.1.1,192.0.2.1 ,\t10.2.3.4"), "192.0.2.1:0"},
+		"two proxies, two lines":             {proxy, xff("1.1.1.1,192.0.2.1", "10.2.3.4"), "192.0.2.1:0"},
+		"proxies only":                       {proxy, xff("10.9.9.9, 10.2.3.4"), "10.9.9.9:0"},
+		"with a port":                        {proxy, xff("192.0.2.1:5678"), "192.0.2.1:5678"},
+		"IPv6":                               {proxy, xff("2001:db8::1"), "[2001:db8::1]:0"},
+		"IPv6 in brackets":                   {proxy, xff("[2001:db8::1]"), "[2001:db8::1]:0"},
+		"IPv6 in brackets with a port":       {proxy, xff("[2001:db8::1]:443"), "[2001:db8::1]:443"},
+		"IPv6 with a zone":                   {proxy, xff("fe80::1%eth0"), "[fe80::1]:0"},
+		"IPv4 written as IPv6":               {proxy, xff("::ffff:192.0.2.1"), "192.0.2.1:0"},
+		"a trusted one written as IPv6":      {proxy, xff("192.0.2.1, ::ffff:10.0.0.7"), "192.0.2.1:0"},
+		"the peer written as IPv6":           {"[::ffff:10.0.0.1]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
+		"an IPv6 peer":                       {"[fd00::5]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
+		"an IPv6 peer with a zone":           {"[fd00::5%eth0]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
+		"a peer that is not trusted":         {"192.0.2.9:4000", xff("1.1.1.1"), "192.0.2.9:4000"},
+		"a peer that is no address":          {"@", xff("1.1.1.1"), "@"},
+		"malformed":                          {proxy, xff("1.1.1.1, nonsense"), proxy},
+		"malformed behind a proxy":           {proxy, xff("1.1.1.1, nonsense, 10.2.3.4"), "10.2.3.4:0"},
+		"malformed beyond the client":        {proxy, xff("nonsense, 192.0.2.1"), "192.0.2.1:0"},
+		"an empty line":                      {proxy, xff(""), proxy},
+		"an empty last line":                 {proxy, xff("1.1.1.1", ""), proxy},
+		"an empty entry":                     {proxy, xff("1.1.1.1, "), proxy},
+		"a bad port":                         {proxy, xff("192.0.2.1:99999"), proxy},
+		"a bad port in brackets":             {proxy, xff("[2001:db8::1]:x"), proxy},
+		"IPv4 in brackets":                   {proxy, xff("[192.0.2.1]"), proxy},
+		"half a bracket":                     {proxy, xff("[2001:db8::1"), proxy},
+		"leading zeros":                      {proxy, xff("192.0.2.010"), proxy},
+		"a name":                             {proxy, xff("localhost"), proxy},
+		"a very long zone":                   {proxy, xff("fe80::1%" + strings.Repeat("z", 1<<20)), proxy},
+		"a megabyte of entries":              {proxy, xff(strings.Repeat("1.1.1.1,", 1<<17) + "192.0.2.1"), "192.0.2.1:0"},
+		"a megabyte of commas":               {proxy, xff(strings.Repeat(",", 1<<20)), proxy},
+		"a loop of proxies":                  {proxy, xff("192.0.2.1" + strings.Repeat(",10.0.0.2", maxHops)), "10.0.0.2:0"},
+		"as many proxies as are followed":    {proxy, xff("192.0.2.1" + strings.Repeat(",10.0.0.2", maxHops-1)), "192.0.2.1:0"},
+		"a thousand lines":                   {proxy, xff(append(slices.Repeat([]string{"1.1.1.1"}, 1000), "192.0.2.1")...), "192.0.2.1:0"},
+		"Forwarded":                          {proxy, fwd("for=192.0.2.1"), "192.0.2.1:0"},
+		"Forwarded in capitals":              {proxy, fwd("FOR=192.0.2.1;Proto=https"), "192.0.2.1:0"},
+		"Forwarded, all parameters":          {proxy, fwd(`by=10.0.0.1; for=192.0.2.1 ;host="example.com:80";proto=https`), "192.0.2.1:0"},
+		"Forwarded, IPv6":                    {proxy, fwd(`for="[2001:db8::1]:4711"`), "[2001:db8::1]:4711"},
+		"Forwarded, a port without quotes":   {proxy, fwd(`for=192.0.2.1:80`), "192.0.2.1:80"},
+		"Forwarded, several":                 {proxy, fwd(`for=1.1.1.1, for=192.0.2.1`, `for=10.1.1.1;by=10.0.0.1`), "192.0.2.1:0"},
+		"Forwarded, escaped":                 {proxy, fwd(`for="192.0.2\.1"`), "192.0.2.1:0"},
+		"Forwarded, a comma in quotes":       {proxy, fwd(`for=192.0.2.1;host="a, for=1.1.1.1"`), "192.0.2.1:0"},
+		"Forwarded, unknown":                 {proxy, fwd(`for=1.1.1.1, for=unknown`), proxy},
+		"Forwarded, hidden":                  {proxy, fwd(`for=1.1.1.1, for=_hidden, for=10.1.1.1`), "10.1.1.1:0"},
+		"Forwarded without for":              {proxy, fwd(`for=1.1.1.1, proto=https`), proxy},
+		"Forwarded, for twice":               {proxy, fwd(`for=192.0.2.1;for=1.1.1.1`), proxy},
+		"Forwarded, an open quote before":    {proxy, fwd(`for=1.1.1.1;x=", for=192.0.2.1`), proxy},
+		"Forwarded, a quote that swallows":   {proxy, fwd(`for=1.1.1.1;x=", for="[2001:db8::1]"`), proxy},
+		"Forwarded, an escape at the end":    {proxy, fwd(`for="192.0.2.1\`), proxy},
+		"Forwarded, an open quote elsewhere": {proxy, fwd(`for=1.1.1.1;x="`, `for=192.0.2.1`), "192.0.2.1:0"},
+		"Forwarded, empty":                   {proxy, fwd(""), proxy},
+		"Forwarded, no value":                {proxy, fwd("for="), proxy},
+		"Forwarded, no name":                 {proxy, fwd("=192.0.2.1"), proxy},
+		"Forwarded, a megabyte":              {proxy, fwd(strings.Repeat("for=1.1.1.1,", 1<<17) + "for=192.0.2.1"), proxy},
+		"both, agreeing":                     {proxy, headers{"X-Forwarded-For": {"1.1.1.1, 192.0.2.1"}, "Forwarded": {"for=192.0.2.1:99"}}, "192.0.2.1:0"},
+		"both, one forged":                   {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, proxy},
+		"other headers":                      {proxy, headers{"X-Real-Ip": {"1.1.1.1"}, "True-Client-Ip": {"1.1.1.1"}, "Cf-Connecting-Ip": {"1.1.1.1"}}, proxy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trusted := mustNetworks(t, "10.0.0.0/8, fd00::/8")
+			if got := throughProxies(trusted, c.remote, c.header); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+			if got := throughProxies(nil, c.remote, c.header); got != c.remote {
+				t.Errorf("without trusted proxies: got %s, want %s", got, c.remote)
+			}
+		})
+	}
+}
+
+// TestForgedHeadersOverTheWire sends what a client could, through a real server.
+func TestForgedHeadersOverTheWire(t *testing.T) {
+	for name, c := range map[string]struct{ trusted, want string }{
+		"a stranger":      {"10.0.0.0/8", "127.0.0.1"},
+		"a trusted proxy": {"127.0.0.1", "192.0.2.7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				host, _, err := net.SplitHostPort(r.RemoteAddr)
+				if err != nil {
+					t.Error(err)
+				}
+				io.WriteString(w, host)
+			})
+			server := httptest.NewServer(clientAddress(mustNetworks(t, c.trusted), echo))
+			defer server.Close()
+			conn, err := net.Dial("tcp", server.Listener.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\nx-forwarded-for: 1.1.1.1\r\nX-FORWARDED-FOR:\t192.0.2.7 \r\n\r\n")
+			res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			if got, err := io.ReadAll(res.Body); err != nil || string(got) != c.want {
+				t.Errorf("got %q, %v, want %s", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestParseNetworks(t *testing.T) {
+	for list, want := range map[string]string{
+		"":                                "[]",
+		"  ":                              "[]",
+		"192.0.2.1":                       "[192.0.2.1/32]",
+		"10.0.0.0/8, 2001:db8::1":         "[10.0.0.0/8 2001:db8::1/128]",
+		" 10.1.2.3/8\t,fd00::/8 ":         "[10.0.0.0/8 fd00::/8]",
+		"::ffff:192.0.2.1":                "[192.0.2.1/32]",
+		"0.0.0.0/0,::/0":                  "[0.0.0.0/0 ::/0]",
+		"::ffff:10.0.0.0/104,127.0.0.1/8": "[10.0.0.0/8 127.0.0.0/8]",
+	} {
+		got, err := parseNetworks(list)
+		if err != nil {
+			t.Errorf("%q: %v", list, err)
+			continue
+		}
+		var words []string
+		for _, p := range got {
+			words = append(words, p.String())
+		}
+		if text := "[" + strings.Join(words, " ") + "]"; text != want {
+			t.Errorf("%q: %s, want %s", list, text, want)
+		}
+	}
+	for list, bad := range map[string]string{
+		"10.0.0.0/8,":                 "",
+		",10.0.0.0/8":                 "",
+		"10.0.0.0/8, example.com":     "example.com",
+		"10.0.0.0/33":                 "10.0.0.0/33",
+		"10.0.0.1:80":                 "10.0.0.1:80",
+		"10.0.0.0/8 10.1.0.0/16":      "10.0.0.0/8 10.1.0.0/16",
+		"fe80::1%eth0":                "fe80::1%eth0",
+		"fe80::%eth0/64":              "fe80::%eth0/64",
+		"::ffff:0:0/90":               "::ffff:0:0/90",
+		"[::1]":                       "[::1]",
+		"192.0.2.1, 10.0.0/8, nobody": "10.0.0/8",
+	} {
+		_, err := parseNetworks(list)
+		var entry *badNetwork
+		if !errors.As(err, &entry) || entry.entry != bad {
+			t.Errorf("%q: %v, want a complaint about %q", list, err, bad)
+		}
+	}
+}
+
+// FuzzClientAddress: the client writes whatever it likes into both headers, and
+// its proxy adds what it saw. The client is counted as itself, or as a proxy;
+// never as somebody else.
+func FuzzClientAddress(f *testing.F) {
+	for _, s := range []string{"", "1.1.1.1", "1.1.1.1, 10.0.0.9", "for=1.1.1.1", `for="`, `for="[::1]`, `for=1.1.1.1;x="`, "for=10.0.0.3, for=1.1.1.1", "\\\"", ",,,", "[::", "%", ";", "="} {
+		f.Add(s, s, true)
+		f.Add(s, "", false)
+		f.Add("", s, false)
+	}
+	f.Add("10.0.0.1", "0", true)
+	trusted := mustNetworks(f, "10.0.0.0/8")
+	f.Fuzz(func(t *testing.T, plain, standard string, sameLine bool) {
+		const proxy, client, stranger = "10.0.0.1:4000", "192.0.2.1", "203.0.113.9:4000"
+		forged := http.Header{}
+		if plain != "" {
+			forged["X-Forwarded-For"] = []string{plain}
+		}
+		if standard != "" {
+			forged["Forwarded"] = []string{standard}
+		}
+		if got := throughProxies(trusted, stranger, forged); got != stranger {
+			t.Fatalf("a stranger became %s", got)
+		}
+		for key, node := range map[string]string{
+			"X-Forwarded-For": client,
+			"Forwarded":       "for=" + client + ";proto=https",
+		} {
+			h := forged.Clone()
+			switch had := h[key]; {
+			case len(had) > 0 && sameLine:
+				h[key] = []string{had[0] + ", " + node}
+			default:
+				h[key] = append(had, node)
+			}
+			got := throughProxies(trusted, proxy, h)
+			addr, err := netip.ParseAddrPort(got)
+			if err != nil {
+				t.Fatalf("%s: %v", got, err)
+			}
+			// The proxy's own address is what counts when nothing can be believed.
+			if a := addr.Addr().String(); a != client && a != "10.0.0.1" {
+				t.Fatalf("%s added to %s: the client became %s", node, key, got)
+			}
+		}
+	})
+}
+
+// TestForgedHeadersBuyNoPings: with the limit used up, no header makes room,
+// and behind a trusted proxy each client has its own.
+func TestForgedHeadersBuyNoPings(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		pings := ping.New(ping.Config{Store: s, RateLimit: 3})
+		if err := pings.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		defer pings.Close(t.Context())
+		handler := clientAddress(mustNetworks(t, "10.0.0.0/8"), pings)
+		send := func(remote, header, value string) int {
+			r := httptest.NewRequest("POST", ping.Path+allswell.NewPingToken(), nil)
+			r.RemoteAddr = remote
+			r.Header.Set(header, value)
+			rec := httptest.NewRecorder()
+			handler.ServeHTTP(rec, r)
+			return rec.Code
+		}
+		forge := func(i int) string { return netip.AddrFrom4([4]byte{203, 0, 113, byte(i)}).String() }
+		for name, attempt := range map[string]func(i int) int{
+			"a stranger":            func(i int) int { return send("192.0.2.1:5000", "X-Forwarded-For", forge(i)) },
+			"a stranger, Forwarded": func(i int) int { return send("192.0.2.2:5000", "Forwarded", "for="+forge(i)) },
+			"behind a proxy":        func(i int) int { return send("10.0.0.1:5000", "X-Forwarded-For", forge(i)+", 192.0.2.3") },
+			"behind another proxy":  func(i int) int { return send("10.0.0.2:5000", "Forwarded", "for="+forge(i)+", for=192.0.2.4") },
+			"a malformed entry":     func(i int) int { return send("10.0.0.3:5000", "X-Forwarded-For", forge(i)+", nonsense") },
+		} {
+			for i := range 6 {
+				want := http.StatusNotFound // the token is unknown, and counts
+				if i >= 3 {
+					want = http.StatusTooManyRequests
+				}
+				if got := attempt(i); got != want {
+					t.Errorf("%s, ping %d: %d, want %d", name, i+1, got, want)
+				}
+			}
+		}
+		for i := range 6 {
+			if got := send("10.0.0.1:5000", "X-Forwarded-For", forge(100+i)); got != http.StatusNotFound {
+				t.Errorf("client %d of a proxy: %d", i, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/allswell/allswell"
+)
+
+type groupCommands struct {
+	clientSettings `embed:""`
+
+	Create groupCreate `cmd:"" help:"Create a group on a page."`
+	List   groupList   `cmd:"" help:"List a page's groups."`
+	Set    groupSet    `cmd:"" help:"Change a group's name or order."`
+	Delete groupDelete `cmd:"" help:"Delete a group. Its components stay, in no group."`
+}
+
+type groupCreate struct {
+	Page  string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	Name  string `required:"" placeholder:"NAME" help:"Name of the group."`
+	Order *int   `placeholder:"NUMBER" help:"Its position. Behind all others if it is not given."`
+}
+
+func (cmd *groupCreate) Run(t *talk) error {
+	raw, err := t.post(pathOf("pages", cmd.Page, "groups"), body{"name": cmd.Name}.number("order", cmd.Order))
+	if err != nil {
+		return err
+	}
+	return object(t.printer, raw, func(g apiGroup) { t.printf("The group %s is %s\n", visible(g.Name), visible(g.ID)) })
+}
+
+type groupList struct {
+	Page string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	listing
+}
+
+func (cmd *groupList) Run(t *talk) error {
+	groups, total, err := t.api.list(t.ctx, pathOf("pages", cmd.Page, "groups"), int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(t.printer, groups, total, "No groups yet.", []string{"ID", "NAME"}, func(g apiGroup) []string {
+		return []string{g.ID, g.Name}
+	})
+}
+
+type groupSet struct {
+	Group string  `arg:"" help:"Id of the group."`
+	Name  *string `placeholder:"NAME" help:"Another name."`
+	Order *int    `placeholder:"NUMBER" help:"Another position."`
+}
+
+func (cmd *groupSet) Run(t *talk) error {
+	raw, err := t.patch(pathOf("groups", cmd.Group), body{}.text("name", cmd.Name).number("order", cmd.Order))
+	if err != nil {
+		return err
+	}
+	return object(t.printer, raw, func(g apiGroup) { t.printf("The group %s is set.\n", visible(g.Name)) })
+}
+
+type groupDelete struct {
+	Group string `arg:"" help:"Id of the group."`
+}
+
+func (cmd *groupDelete) Run(t *talk) error {
+	return t.remove(pathOf("groups", cmd.Group), "group", cmd.Group)
+}
+
+type componentCommands struct {
+	clientSettings `embed:""`
+
+	Create componentCreate `cmd:"" help:"Create a component on a page."`
+	List   componentList   `cmd:"" help:"List a page's components."`
+	Show   componentShow   `cmd:"" help:"Show a component."`
+	Set    componentSet    `cmd:"" help:"Say what a component's status is. It shows at once, and stands until somebody says otherwise or a monitor goes down."`
+	Edit   componentEdit   `cmd:"" help:"Change what is not a component's status."`
+	Delete componentDelete `cmd:"" help:"Delete a component."`
+}
+
+type componentCreate struct {
+	Page        string  `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	Name        string  `required:"" placeholder:"NAME" help:"Name of the component."`
+	Description *string `placeholder:"TEXT" help:"Text under the name."`
+	Status      *string `placeholder:"STATUS" help:"operational (the default), degraded, partial_outage, major_outage, maintenance or unknown."`
+	Order       *int    `placeholder:"NUMBER" help:"Its position. Behind all others if it is not given."`
+	Group       *string `placeholder:"GROUP" help:"Id or name of the group that it belongs to."`
+}
+
+func (cmd *componentCreate) Run(t *talk) error {
+	group, err := t.group(cmd.Group, cmd.Page)
+	if err != nil {
+		return err
+	}
+	raw, err := t.post(pathOf("pages", cmd.Page, "components"), body{"name": cmd.Name}.text("description", cmd.Description).
+		text("status", cmd.Status).number("order", cmd.Order).text("group", group))
+	if err != nil {
+		return err
+	}
+	return object(t.printer, raw, func(c apiComponent) {
+		t.printf("The component %s is %s (%s).\n", visible(c.Name), visible(c.ID), statusWords(c.Status))
+	})
+}
+
+// group finds a group that may be given by its name, or not at all.
+func (t *talk) group(given *string, page string) (*string, error) {
+	if given == nil || strings.HasPrefix(*given, allswell.PrefixGroup) {
+		return given, nil
+	}
+	id, err := t.find("group", allswell.PrefixGroup, *given, pathOf("pages", page, "groups"))
+	return &id, err
+}
+
+// component finds a component that may be given by its name.
+func (t *talk) component(given, page string) (string, error) {
+	return t.find("component", allswell.PrefixComponent, given, pathOf("pages", page, "components"))
+}
+
+type componentList struct {
+	Page string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	listing
+}
+
+var componentHeader = []string{"COMPONENT", "STATUS", "NAME"}
+
+func componentRow(c apiComponent) []string { return []string{c.ID, statusWords(c.Status), c.Name} }
+
+func (cmd *componentList) Run(t *talk) error {
+	components, total, err := t.api.list(t.ctx, pathOf("pages", cmd.Page, "components"), int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(t.printer, components, total, "No components yet.", componentHeader, componentRow)
+}
+
+// componentOf is embedded by the commands that name a component of a page.
+type componentOf struct {
+	Page      string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	Component string `arg:"" help:"Id or name of the component."`
+}
+
+func (c componentOf) path(t *talk) (string, error) {
+	id, err := t.component(c.Component, c.Page)
+	return pathOf("pages", c.Page, "components", id), err
+}
+
+type componentShow struct{ componentOf }
+
+func (cmd *componentShow) Run(t *talk) error {
+	path, err := cmd.path(t)
+	if err != nil {
+		return err
+	}
+	raw, err := t.get(path)
+	if err != nil {
+		return err
+	}
+	return object(t.printer, raw, func(c apiComponent) {
+		t.facts([2]string{"Component", c.Name}, [2]string{"Id", c.ID}, [2]string{"Status", statusWords(c.Status)},
+			[2]string{"Description", orEmpty(c.Description)}, [2]string{"Created", when(c.CreatedAt)},
+			[2]string{"Changed", when(c.UpdatedAt)})
+	})
+}
+
+type componentSet struct {
+	componentOf
+	Status        string  `arg:"" help:"operational, degraded, partial_outage, major_outage, maintenance or unknown."`
+	Description   *string `placeholder:"TEXT" xor:"description" help:"Another text under the name."`
+	NoDescription bool    `xor:"description" help:"No text under the name."`
+}
+
+func (cmd *componentSet) Run(t *talk) error {
+	path, err := cmd.path(t)
+	if err != nil {
+		return err
+	}
+	raw, err := t.patch(path, body{"status": cmd.Status}.textOrNull("description", cmd.Description, cmd.NoDescription))
+	if err != nil {
+		return err
+	}
+	return object(t.printer, raw, func(c apiComponent) {
+		t.printf("The component %s is now: %s\n", visible(c.Name), statusWords(c.Status))
+	})
+}
+
+type componentEdit struct {
+	componentOf
+	Name          *string `placeholder:"NAME" help:"Another name."`
+	Description   *string `placeholder:"TEXT" xor:"description" help:"Another text under the name."`
+	NoDescription bool    `xor:"description" help:"No text under the name."`
+	Order         *int    `placeholder:"NUMBER" help:"Another position."`
+	Group         *string `placeholder:"GROUP" xor:"group" help:"Id or name of another group."`
+	NoGroup       bool    `xor:"group" help:"In no group."`
+}
+
+func (cmd *componentEdit) Run(t *talk) error {
+	id, err := t.component(cmd.Component, cmd.Page)
+	if err != nil {
+		return err
+	}
+	group, err := t.group(cmd.Group, cmd.Page)
+	if err != nil {
+		return err
+	}
+	fields := body{}.text("name", cmd.Name).textOrNull("description", cmd.Description, cmd.NoDescription).
+		number("order", cmd.Order).text("group", group)
+	if cmd.NoGroup {
+		fields["group"] = ""
+	}
+	raw, err := t.patch(pathOf("components", id), fields)
+	if err != nil {
+		return err
+	}
+	return object(t.printer, raw, func(c apiComponent) { t.printf("The component %s is changed.\n", visible(c.Name)) })
+}
+
+type componentDelete struct{ componentOf }
+
+func (cmd *componentDelete) Run(t *talk) error {
+	path, err := cmd.path(t)
+	if err != nil {
+		return err
+	}
+	return t.remove(path, "component", cmd.Component)
+}

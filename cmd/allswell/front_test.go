@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell"
+)
+
+// answering is a handler that writes the name of the face it stands for.
+func answering(name string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, name) })
+}
+
+func newFront(log io.Writer, level slog.Level) *front {
+	return &front{
+		heartbeat: answering("heartbeat"), api: answering("api"), page: answering("page"),
+		health: answering("health"), ready: answering("ready"), metrics: answering("metrics"),
+		log:      slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})),
+		observed: newMetrics(), ids: newRequestIDs(),
+	}
+}
+
+func TestFrontRoutes(t *testing.T) {
+	f := newFront(io.Discard, slog.LevelError)
+	for path, want := range map[string]string{
+		"/": "page", "/status/acme": "page", "/assets/x.css": "page", "/apiary": "page", "/healthz/": "page",
+		"/api": "api", "/api/": "api", "/api/v1/pages": "api", "/api/v1//pages": "api", "/api/v1/heartbeat": "api",
+		"/api/v1/heartbeat/": "heartbeat", "/api/v1/heartbeat/x": "heartbeat", "/api/v1/heartbeat/x/..": "heartbeat",
+		"/healthz": "health", "/readyz": "ready", "/metrics": "metrics",
+	} {
+		w := httptest.NewRecorder()
+		f.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path, nil))
+		if w.Body.String() != want {
+			t.Errorf("%s is answered by %s, want %s", path, w.Body, want)
+		}
+		framed := w.Header().Get("X-Frame-Options") == "DENY" && w.Header().Get("Content-Security-Policy") != ""
+		if framed == (want == "page" || want == "heartbeat") || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s has the headers %v", path, w.Header())
+		}
+	}
+}
+
+func TestRequestIDsAreUnique(t *testing.T) {
+	a, b := newRequestIDs(), newRequestIDs()
+	seen := make(map[string]bool)
+	for range 1000 {
+		for _, id := range []string{a.next(), b.next()} {
+			if seen[id] || len(id) > 20 {
+				t.Fatalf("the id %s came twice, or is long", id)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+// TestAccessLog holds what is logged of a request at which level.
+func TestAccessLog(t *testing.T) {
+	for _, c := range []struct {
+		path  string
+		level slog.Level
+		want  string // "": no line
+	}{
+		{"/status/acme?token=hunter2", slog.LevelInfo, `level=INFO msg=request method=PUT path=/status/acme status=418 bytes=3 took=`},
+		{"/api/v1/heartbeat/0123456789ABCDEFGHIJKLMNOPQRSTUV", slog.LevelInfo, ""},
+		{"/api/v1/heartbeat/0123456789ABCDEFGHIJKLMNOPQRSTUV", slog.LevelDebug, `level=DEBUG msg=request method=PUT path=/api/v1/heartbeat/… status=418`},
+		{"/readyz", slog.LevelInfo, ""},
+	} {
+		var log bytes.Buffer
+		f := newFront(&log, c.level)
+		teapot := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusTeapot)
+			io.WriteString(w, "tea")
+		})
+		f.page, f.heartbeat, f.ready = teapot, teapot, teapot
+		server := httptest.NewServer(f)
+		r, err := http.NewRequest("PUT", server.URL+c.path, strings.NewReader("hunter2"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer hunter2")
+		response, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		server.Close() // waits for the handler, which logs after its answer
+		line := log.String()
+		if c.want == "" {
+			if line != "" {
+				t.Errorf("%s at %v is logged: %s", c.path, c.level, line)
+			}
+			continue
+		}
+		if !strings.Contains(line, c.want) || !strings.Contains(line, "client=127.0.0.1 id="+response.Header.Get("X-Request-Id")) {
+			t.Errorf("%s is logged as %s\nwant %s", c.path, line, c.want)
+		}
+		if strings.Contains(line, "hunter2") || strings.Contains(line, "ABCDEF") {
+			t.Errorf("a secret is in the log: %s", line)
+		}
+	}
+}
+
+// TestAccessLogOfAPanic holds that a request that is broken off is counted.
+func TestAccessLogOfAPanic(t *testing.T) {
+	var log bytes.Buffer
+	f := newFront(&log, slog.LevelInfo)
+	f.page = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	defer func() {
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("net/http is not told: %v", err)
+		}
+		if !strings.Contains(log.String(), "path=/x") {
+			t.Errorf("no line in the log: %s", &log)
+		}
+	}()
+	f.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/x", nil))
+}
+
+func TestLoggedPath(t *testing.T) {
+	token := allswell.NewPingToken()
+	for path, want := range map[string]string{
+		"":                                "",
+		"/":                               "/",
+		"/status/acme":                    "/status/acme",
+		"/status/äöü":                     "/status/äöü",
+		"/api/v1/heartbeat/" + token:      "/api/v1/heartbeat/…",
+		"/API/v1/Heartbeat/" + token[:20]: "/API/v1/Heartbeat/…",
+		"//x/" + token:                    "//x/…",
+		"/x-" + token + "-y":              "/x-…-y",
+		"/" + allswell.NewSecret():        "/aw_…",
+		"/api/v1/incidents/0190d5a4-7c1e-7b1a-8a52-0c1e5a9d2f11": "/api/v1/incidents/0190d5a4-7c1e-7b1a-8a52-0c1e5a9d2f11",
+		"/api/v1/monitors/mon_06gvooci5j3bb2of0n77":              "/api/v1/monitors/mon_06gvooci5j3bb2of0n77",
+		"/" + strings.Repeat("ä", 150):                           "/" + strings.Repeat("ä", 99) + "…",
+	} {
+		if got := loggedPath(path); got != want {
+			t.Errorf("%s is logged as %s, want %s", path, got, want)
+		}
+	}
+}
+
+var couldBeToken = regexp.MustCompile(`[0-9A-Za-z]{32}`)
+
+func FuzzLoggedPath(f *testing.F) {
+	f.Add("/api/v1/heartbeat/0123456789ABCDEFGHIJKLMNOPQRSTUV")
+	f.Add("/status/\xff/0123456789ABCDEFGHIJKLMNOPQRSTUVW…")
+	// Taking the byte that is no character out would join what it parts.
+	f.Add(strings.Repeat("0", 27) + "\xff" + strings.Repeat(strings.Repeat("0", 31)+" ", 6))
+	f.Fuzz(func(t *testing.T, path string) {
+		got := loggedPath(path)
+		if couldBeToken.MatchString(got) {
+			t.Errorf("%q is logged as %q", path, got)
+		}
+		if len(got) > maxLoggedPath+len("…") {
+			t.Errorf("%q is logged in %d bytes", path, len(got))
+		}
+		if utf8.ValidString(path) && !utf8.ValidString(got) {
+			t.Errorf("%q is cut within a character: %q", path, got)
+		}
+	})
+}
+
+// newTestService starts nothing; it has a database of its own.
+func newTestService(t *testing.T) *service {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	s, err := newService(t.Context(), config{
+		listen: "127.0.0.1:0", database: "sqlite:allswell.db", checkInterval: time.Minute, failureThreshold: 3, apiRateLimit: 1,
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.close)
+	return s
+}
+
+// TestReadiness walks through a service's life as /readyz tells it.
+func TestReadiness(t *testing.T) {
+	s := newTestService(t)
+	ready := func(want int, says string) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		s.readyHandler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+		if w.Code != want || !strings.Contains(w.Body.String(), says) {
+			t.Errorf("/readyz says %d %q, want %d %q", w.Code, w.Body, want, says)
+		}
+	}
+	ready(http.StatusServiceUnavailable, "pings cannot be recorded")
+	if err := s.pings.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ready(http.StatusOK, "ready")
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	ready(http.StatusServiceUnavailable, "the service is stopping")
+}
+
+// TestMetricsTries holds that tokens cannot be tried without end, and that a
+// valid one is never the victim of it.
+func TestMetricsTries(t *testing.T) {
+	s := newTestService(t)
+	secret, first, err := s.store.FirstToken(t.Context())
+	if err != nil || !first {
+		t.Fatal(first, err)
+	}
+	h := s.tokenMetrics()
+	ask := func(token, from string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", "/metrics", nil)
+		r.RemoteAddr = from
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	for i := range 101 {
+		want := http.StatusUnauthorized
+		if i == 100 {
+			want = http.StatusTooManyRequests
+		}
+		if w := ask("guess", "192.0.2.1:1"); w.Code != want {
+			t.Fatalf("try %d is answered %d, want %d", i+1, w.Code, want)
+		}
+	}
+	if w := ask("guess", "192.0.2.2:1"); w.Code != http.StatusUnauthorized {
+		t.Errorf("another address is answered %d", w.Code)
+	}
+	if w := ask(secret, "192.0.2.1:1"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "\nallswell_ready 0\n") {
+		t.Errorf("a valid token is answered %d %s", w.Code, w.Body)
+	}
+}
+
+// TestPublicURL is what people are told when no base URL is set.
+func TestPublicURL(t *testing.T) {
+	for _, c := range []struct{ listen, base, want string }{
+		{"127.0.0.1:0", "", `^http://127\.0\.0\.1:\d+$`},
+		{":0", "", `^http://localhost:\d+$`},
+		{"0.0.0.0:0", "", `^http://localhost:\d+$`},
+		{":0", "https://status.example.com", `^https://status\.example\.com$`},
+	} {
+		l, err := listen(t.Context(), "ALLSWELL_LISTEN", c.listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &service{config: config{baseURL: c.base}, listener: l}
+		if got := s.publicURL(); !regexp.MustCompile(c.want).MatchString(got) {
+			t.Errorf("listening on %s with base URL %q it is %s, want %s", c.listen, c.base, got, c.want)
+		}
+		l.Close()
+	}
+}
+
+func TestFirstStepsAreForAShell(t *testing.T) {
+	steps := firstSteps("http://localhost:8080", "aw_secret")
+	for _, want := range []string{
+		"\n  aw_secret\n", "\n  curl -fsS -m 10 --retry 5 --retry-connrefused \"$PING\"\n",
+		" http://localhost:8080/api/v1/pages -d ", "\nThen look at http://localhost:8080/status/example\n",
+	} {
+		if !strings.Contains(steps, want) {
+			t.Errorf("the first steps do not have %q:\n%s", want, steps)
+		}
+	}
+	for _, left := range []string{"BASE", "SECRET", "PING_LINE"} {
+		if strings.Contains(steps, left) {
+			t.Errorf("%s is left in the first steps:\n%s", left, steps)
+		}
+	}
+}

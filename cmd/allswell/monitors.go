@@ -1,0 +1,261 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+type monitorCommands struct {
+	clientSettings `embed:""`
+
+	Create monitorCreate `cmd:"" help:"Create a monitor and print the line that its job has to run."`
+	List   monitorList   `cmd:"" help:"List all monitors. One that is waiting was never pinged: nothing is raised before its first ping."`
+	Show   monitorShow   `cmd:"" help:"Show a monitor with its ping address. While it is waiting for its first ping nothing is raised."`
+	Set    monitorSet    `cmd:"" help:"Change a monitor."`
+	Rotate monitorRotate `cmd:"" help:"Give a monitor another ping address. The old one works for a day more."`
+	Delete monitorDelete `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
+}
+
+// pingLine is what a job has to run, once in every interval at least.
+func pingLine(address string) string {
+	return "curl -fsS -m 10 --retry 5 --retry-connrefused " + address
+}
+
+type monitorCreate struct {
+	Name             string  `required:"" placeholder:"NAME" help:"Name of the monitor."`
+	Page             string  `required:"" placeholder:"SLUG" help:"Slug of the page that its incidents are opened on."`
+	Interval         seconds `required:"" placeholder:"DURATION" help:"A ping is expected within every interval, such as 30s, 5m, 24h."`
+	Component        *string `placeholder:"COMPONENT" help:"Id or name of the component that goes down with it."`
+	FailureThreshold *int    `placeholder:"COUNT" help:"How many checks in a row have to find it overdue. As the server is set if not given."`
+	DownStatus       *string `placeholder:"STATUS" help:"What the component gets: major_outage (the default), partial_outage or degraded."`
+	Enabled          *bool   `negatable:"disabled" help:"Switched on, which is the default, or off at first."`
+}
+
+func (cmd *monitorCreate) Run(t *talk) error {
+	component, err := t.monitorComponent(cmd.Component, cmd.Page)
+	if err != nil {
+		return err
+	}
+	fields := body{"name": cmd.Name, "page": cmd.Page, "interval": cmd.Interval}.text("component_id", component).
+		number("failure_threshold", cmd.FailureThreshold).text("down_status", cmd.DownStatus).flag("enabled", cmd.Enabled)
+	raw, err := t.post(pathOf("monitors"), fields)
+	if err != nil {
+		return err
+	}
+	return object(t.printer, raw, func(m apiMonitor) {
+		t.sayPing(m)
+		t.warnOfHaste(m)
+	})
+}
+
+// sayPing prints what the monitor's job has to run.
+func (t *talk) sayPing(m apiMonitor) {
+	state, must := "", "Its job has to run this"
+	if !m.Enabled {
+		state, must = ", and switched off", "Once it is switched on (monitor set --enabled), its job has to run this"
+	}
+	t.printf("The monitor %s is %s%s. %s at least %s:\n\n  %s\n",
+		visible(m.Name), visible(m.ID), state, must, every(m.interval()), pingLine(visible(m.PingURL)))
+}
+
+// every says how often: "every minute", "every 5 minutes".
+func every(interval time.Duration) string {
+	spoken := allswell.SpeakDuration(interval)
+	if unit, single := strings.CutPrefix(spoken, "1 "); single && !strings.Contains(unit, " ") {
+		spoken = unit
+	}
+	return "every " + spoken
+}
+
+// leastPatience is what a restart of the service and the retries of a job take:
+// a monitor that is down sooner can be so because of a restart alone.
+const leastPatience = time.Minute
+
+// warnOfHaste says so if the monitor is down that soon, as far as it can be
+// told from here: with a check every minute, and three in a row.
+func (t *talk) warnOfHaste(m apiMonitor) {
+	threshold := allswell.DefaultFailureThreshold
+	if m.FailureThreshold != nil {
+		threshold = *m.FailureThreshold
+	}
+	if m.interval()+time.Duration(threshold-1)*time.Minute < leastPatience {
+		t.printf("\nSo short an interval with a single check can take a restart of Allswell for silence: use %s, or a failure threshold of 2.\n",
+			short(leastPatience))
+	}
+}
+
+// interval returns the interval as a duration.
+func (m apiMonitor) interval() time.Duration { return time.Duration(m.Interval) * time.Second }
+
+// monitorComponent finds a component that may be given by its name, or not at
+// all.
+func (t *talk) monitorComponent(given *string, page string) (*string, error) {
+	if given == nil || strings.HasPrefix(*given, allswell.PrefixComponent) {
+		return given, nil
+	}
+	id, err := t.component(*given, page)
+	return &id, err
+}
+
+type monitorList struct{ listing }
+
+func (cmd *monitorList) Run(t *talk) error {
+	monitors, total, err := t.api.list(t.ctx, pathOf("monitors"), int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	header := []string{"MONITOR", "STATE", "INTERVAL", "LAST PING", "PAGE", "NAME"}
+	return table(t.printer, monitors, total, "No monitors yet.", header, func(m apiMonitor) []string {
+		last := "never"
+		if m.LastPingAt != nil {
+			last = when(*m.LastPingAt)
+		}
+		return []string{m.ID, m.state(), short(m.interval()), last, m.Page, m.Name}
+	})
+}
+
+// state says in one word how the monitor is.
+func (m apiMonitor) state() string {
+	switch {
+	case !m.Enabled:
+		return "off"
+	case m.LastPingAt == nil:
+		return "waiting"
+	}
+	return m.State
+}
+
+type monitorShow struct {
+	Monitor string `arg:"" help:"Id or name of the monitor."`
+}
+
+// monitor finds a monitor that may be given by its name, and returns its path.
+func (t *talk) monitor(given string) (string, error) {
+	id, err := t.find("monitor", allswell.PrefixMonitor, given, pathOf("monitors"))
+	return pathOf("monitors", id), err
+}
+
+func (cmd *monitorShow) Run(t *talk) error {
+	path, err := t.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	raw, err := t.get(path)
+	if err != nil {
+		return err
+	}
+	if t.json {
+		return t.raw(raw)
+	}
+	m, err := decode[apiMonitor](raw)
+	if err != nil {
+		return err
+	}
+	component := ""
+	if m.ComponentID != nil {
+		c, err := read[apiComponent](t.ctx, t.api, pathOf("pages", m.Page, "components", *m.ComponentID))
+		if err != nil {
+			return err
+		}
+		component = c.Name + " (" + c.ID + ")"
+	}
+	threshold := "as the server is set"
+	if m.FailureThreshold != nil {
+		threshold = strconv.Itoa(*m.FailureThreshold)
+	}
+	instant := func(text *string) string {
+		if text == nil {
+			return "never"
+		}
+		return when(*text)
+	}
+	t.facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"State", m.state()},
+		[2]string{"Interval", short(m.interval())}, [2]string{"Failure threshold", threshold},
+		[2]string{"Last ping", instant(m.LastPingAt)}, [2]string{"Next ping due", instant(m.NextCheckAt)},
+		[2]string{"Page", m.Page}, [2]string{"Component", component},
+		[2]string{"When down", statusWords(m.DownStatus)}, [2]string{"Ping", pingLine(m.PingURL)})
+	return nil
+}
+
+type monitorSet struct {
+	Monitor          string   `arg:"" help:"Id or name of the monitor."`
+	Name             *string  `placeholder:"NAME" help:"Another name."`
+	Interval         *seconds `placeholder:"DURATION" help:"Another interval, such as 30s, 5m, 24h. The wait begins anew."`
+	Page             *string  `placeholder:"SLUG" help:"Another page."`
+	Component        *string  `placeholder:"COMPONENT" xor:"component" help:"Id of another component, or its name together with --page."`
+	NoComponent      bool     `xor:"component" help:"No component."`
+	Enabled          *bool    `negatable:"disabled" help:"Switch it on, or off."`
+	FailureThreshold *int     `placeholder:"COUNT" help:"How many checks in a row have to find it overdue. 0: as the server is set."`
+	DownStatus       *string  `placeholder:"STATUS" help:"What the component gets: major_outage, partial_outage or degraded."`
+}
+
+func (cmd *monitorSet) Run(t *talk) error {
+	path, err := t.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	component := cmd.Component
+	if component != nil && !strings.HasPrefix(*component, allswell.PrefixComponent) {
+		page := orEmpty(cmd.Page)
+		if page == "" {
+			m, err := read[apiMonitor](t.ctx, t.api, path)
+			if err != nil {
+				return err
+			}
+			page = m.Page
+		}
+		if component, err = t.monitorComponent(component, page); err != nil {
+			return err
+		}
+	}
+	fields := body{}.text("name", cmd.Name).text("page", cmd.Page).text("component_id", component).
+		flag("enabled", cmd.Enabled).number("failure_threshold", cmd.FailureThreshold).text("down_status", cmd.DownStatus)
+	if cmd.NoComponent {
+		fields["component_id"] = ""
+	}
+	if cmd.Interval != nil {
+		fields["interval"] = *cmd.Interval
+	}
+	raw, err := t.patch(path, fields)
+	if err != nil {
+		return err
+	}
+	return object(t.printer, raw, func(m apiMonitor) {
+		t.printf("The monitor %s is set.\n", visible(m.Name))
+		t.warnOfHaste(m)
+	})
+}
+
+type monitorRotate struct {
+	Monitor string `arg:"" help:"Id or name of the monitor."`
+}
+
+func (cmd *monitorRotate) Run(t *talk) error {
+	path, err := t.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	raw, err := t.post(path+"/rotate", nil)
+	if err != nil {
+		return err
+	}
+	return object(t.printer, raw, func(m apiMonitor) {
+		t.sayPing(m)
+		t.printf("\nThe old address works for a day more.\n")
+	})
+}
+
+type monitorDelete struct {
+	Monitor string `arg:"" help:"Id or name of the monitor."`
+}
+
+func (cmd *monitorDelete) Run(t *talk) error {
+	path, err := t.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	return t.remove(path, "monitor", cmd.Monitor)
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestWhatIsSentForSubscribers holds the requests that their commands make.
+func TestWhatIsSentForSubscribers(t *testing.T) {
+	const listed = `{"data": [{"id": "sub_1", "target": "ada@example.com"}, {"id": "sub_2", "target": "https://example.com/a,b"}], "meta": {"total": 2}}`
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"subscriber add|--page=acme|--email=ada@example.com", `POST /api/v1/pages/acme/subscribers {"channel":"email","target":"ada@example.com"}`},
+		{"subscriber add|--page=acme|--email=ada@example.com|--confirmed", `POST /api/v1/pages/acme/subscribers {"channel":"email","confirmed":true,"target":"ada@example.com"}`},
+		{"subscriber add|--page=acme|--webhook=https://example.com/a,b|--component=comp_1|--component=comp_2",
+			`POST /api/v1/pages/acme/subscribers {"channel":"webhook","components":["comp_1","comp_2"],"target":"https://example.com/a,b"}`},
+		{"subscriber list|--page=acme", `GET /api/v1/pages/acme/subscribers?per_page=100&page=1 `},
+		{"subscriber show|--page=acme|sub_1", `GET /api/v1/pages/acme/subscribers/sub_1 `},
+		{"subscriber rotate|--page=acme|https://example.com/a,b", `POST /api/v1/pages/acme/subscribers/sub_2/rotate `},
+		{"subscriber remove|--page=acme|ada@example.com", `DELETE /api/v1/pages/acme/subscribers/sub_1 `},
+		{"delivery list|--page=acme", `GET /api/v1/pages/acme/deliveries?per_page=100&page=1 `},
+		{"delivery list|--page=acme|--state=dead,expired|--state=pending|--limit=7", `GET /api/v1/pages/acme/deliveries?state=dead%2Cexpired%2Cpending&per_page=7&page=1 `},
+		{"delivery retry|dlv_1", `POST /api/v1/deliveries/dlv_1/retry `},
+	} {
+		var last string
+		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			sent, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			last = r.Method + " " + r.RequestURI + " " + string(sent)
+			switch {
+			case r.Method == http.MethodDelete:
+				w.WriteHeader(http.StatusNoContent)
+			case strings.HasSuffix(r.URL.Path, "s") && r.Method == http.MethodGet:
+				io.WriteString(w, listed)
+			default:
+				io.WriteString(w, `{"data": {}}`)
+			}
+		}, expand(c.args)...)
+		if status != exitDone || last != c.want {
+			t.Errorf("%s: status %d %s\ngot  %q\nwant %q", c.args, status, stderr, last, c.want)
+		}
+	}
+}
+
+// TestASubscriberIsOneThing holds what the command line is refused for before
+// anything is sent.
+func TestASubscriberIsOneThing(t *testing.T) {
+	for _, args := range []string{
+		"subscriber add|--page=acme",
+		"subscriber add|--page=acme|--email=a@example.com|--webhook=https://example.com/",
+		"subscriber add|--email=a@example.com",
+		"subscriber remove|sub_1",
+		"delivery list",
+		"delivery retry",
+	} {
+		status, stdout, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("%s: %s %s was sent", args, r.Method, r.URL)
+		}, expand(args)...)
+		if status != exitUsage || stdout != "" || stderr == "" {
+			t.Errorf("%s: status %d, %q, %q", args, status, stdout, stderr)
+		}
+	}
+}
+
+// TestWhatIsSaidOfSubscribers holds the words, and that a target that somebody
+// chose cannot move the cursor of who reads it.
+func TestWhatIsSaidOfSubscribers(t *testing.T) {
+	const subscriber = `{"id": "sub_1", "channel": "email", "target": "a@example.com", "created_at": "", `
+	const delivery = `{"id": "dlv_1", "purpose": "event", "event": "incident.created", "target": "a@example.com", "created_at": "yesterday", "attempts": 2, `
+	for _, c := range []struct {
+		args, data, want string
+	}{
+		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": false}`,
+			"The subscriber sub_1 is added: a@example.com is asked to confirm first.\n"},
+		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": true}`,
+			"The subscriber sub_1 is added: a@example.com is told from now on.\n"},
+		{"subscriber add|--page=p|--webhook=x", subscriber + `"confirmed": true, "secret": "whsec_7"}`,
+			"The subscriber sub_1 is added: a@example.com is called from now on.\n" +
+				"Its messages are signed with this secret, which is shown only this once:\n\n  whsec_7\n"},
+		{"subscriber rotate|--page=p|sub_1", subscriber + `"secret": "whsec_8"}`,
+			"Its messages are signed with this secret, which is shown only this once:\n\n  whsec_8\n\nThe old one signs beside it for a day more.\n"},
+		{"subscriber list|--page=p", `[]`, "No subscribers yet.\n"},
+		{"subscriber list|--page=p", `[` + subscriber + `"confirmed": true, "whole_page": true}, ` + subscriber + `"confirmed": false, "components": ["comp_1", "comp_2"]}, ` +
+			`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "confirmed": true, "whole_page": false, "suspended_at": "x"}]`,
+			"SUBSCRIBER  CHANNEL  STATE        ABOUT     TARGET\n" +
+				"sub_1       email    active       the page  a@example.com\n" +
+				"sub_1       email    unconfirmed  2 of it   a@example.com\n" +
+				"sub_2       webhook  suspended    0 of it   \ufffd[31m\n"},
+		{"subscriber show|--page=p|sub_1", subscriber + `"confirmed": true, "refusals": 3, "suspended_at": "now", "suspended_for": "No such mailbox.", "components": ["comp_1"]}`,
+			"Target:     a@example.com\nId:         sub_1\nChannel:    email\nState:      suspended\nAbout:      comp_1\n" +
+				"Suspended:  now: No such mailbox.\nRefusals:   3\n"},
+		{"delivery list|--page=p", `[]`, "No deliveries.\n"},
+		{"delivery list|--page=p", `[` + delivery + `"state": "pending", "reason": "It was slow.", "next_attempt_at": "soon"}]`,
+			"DELIVERY  STATE    TRIED  CREATED    TELLS             TARGET         NOTE\n" +
+				"dlv_1     pending  2      yesterday  incident.created  a@example.com  It was slow. Next attempt: soon.\n"},
+		{"delivery list|--page=p", `[{"id": "dlv_2", "purpose": "link", "state": "superseded", "created_at": "x", "carried_by": "dlv_1"}]`,
+			"DELIVERY  STATE       TRIED  CREATED  TELLS  TARGET  NOTE\n" +
+				"dlv_2     superseded  0      x        link   (gone)  Told by dlv_1.\n"},
+		{"delivery retry|dlv_1", delivery + `"state": "pending"}`, "The delivery dlv_1 is tried again now.\n"},
+	} {
+		status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+c.data+`, "meta": {"total": 1}}`), expand(c.args)...)
+		if status != exitDone || stdout != c.want || stderr != "" {
+			t.Errorf("%s: status %d %s\ngot\n%swant\n%s", c.args, status, stderr, stdout, c.want)
+		}
+	}
+}

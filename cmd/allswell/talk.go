@@ -1,0 +1,191 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// clientSettings are those of the commands that drive a running Allswell.
+type clientSettings struct {
+	URL   string `name:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"Address of the Allswell to talk to."`
+	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token to talk with."`
+	JSON  bool   `name:"json" help:"Print what the API answers, for programs."`
+}
+
+// parse checks the settings. Nothing is sent.
+func (s clientSettings) parse() (*client, error) {
+	p := settingsParser{values: settingsOf(s)}
+	base := p.apiAddress("ALLSWELL_URL")
+	token := p.apiToken("ALLSWELL_TOKEN")
+	if p.err != nil {
+		return nil, p.err
+	}
+	return newClient(base, token), nil
+}
+
+func (p *settingsParser) apiAddress(env string) string {
+	value := p.values[env].value
+	u, err := url.Parse(value)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		p.wrong(env, "the http:// or https:// address of an Allswell without a path, such as https://status.example.com")
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func (p *settingsParser) apiToken(env string) string {
+	value := p.values[env].value
+	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		p.wrong(env, "an API token; `allswell token create` makes one")
+	}
+	return value
+}
+
+// talk is a client command's conversation with an Allswell and with whoever
+// typed it.
+type talk struct {
+	printer
+	api *client
+}
+
+// ProvideTalk is called by the parser before a client command runs.
+func (s clientSettings) ProvideTalk(c *console) (*talk, error) {
+	api, err := s.parse()
+	return &talk{printer{c, s.JSON}, api}, err
+}
+
+func (t *talk) get(path string) (json.RawMessage, error) {
+	return t.api.call(t.ctx, http.MethodGet, path, nil)
+}
+
+func (t *talk) post(path string, fields body) (json.RawMessage, error) {
+	return t.api.call(t.ctx, http.MethodPost, path, fields)
+}
+
+// patch refuses to send nothing.
+func (t *talk) patch(path string, fields body) (json.RawMessage, error) {
+	if len(fields) == 0 {
+		return nil, &usageError{errors.New("nothing to set: name at least one thing to change (--help lists them)")}
+	}
+	return t.api.call(t.ctx, http.MethodPatch, path, fields)
+}
+
+// remove deletes an object and says so.
+func (t *talk) remove(path, noun, name string) error {
+	if _, err := t.api.call(t.ctx, http.MethodDelete, path, nil); err != nil {
+		return err
+	}
+	t.done("The %s %s is deleted.", noun, visible(name))
+	return nil
+}
+
+// find returns the id of the object that is meant: given by its id, which
+// begins with prefix, or by its name (a subscriber's is its target) if only one
+// of the list has it.
+func (t *talk) find(noun, prefix, given, path string) (string, error) {
+	if strings.HasPrefix(given, prefix) {
+		return given, nil
+	}
+	objects, _, err := t.api.list(t.ctx, path, maxFind)
+	if err != nil {
+		return "", err
+	}
+	var id string
+	for _, raw := range objects {
+		named, err := decode[struct{ ID, Name, Target string }](raw)
+		if err != nil {
+			return "", err
+		}
+		if cmp.Or(named.Name, named.Target) != given {
+			continue
+		}
+		if id != "" {
+			return "", fmt.Errorf("several %ss are named %q: give the id of one", noun, given)
+		}
+		id = named.ID
+	}
+	if id == "" {
+		return "", fmt.Errorf("there is no %s named %q, and ids begin with %s", noun, given, prefix)
+	}
+	return id, nil
+}
+
+// maxFind is how many objects are searched for a name.
+const maxFind = 10_000
+
+// text adds a field if it was given.
+func (b body) text(name string, value *string) body {
+	if value != nil {
+		b[name] = *value
+	}
+	return b
+}
+
+// textOrNull adds a field that can also be cleared.
+func (b body) textOrNull(name string, value *string, clear bool) body {
+	if clear {
+		b[name] = nil
+		return b
+	}
+	return b.text(name, value)
+}
+
+// number adds a field if it was given.
+func (b body) number(name string, value *int) body {
+	if value != nil {
+		b[name] = *value
+	}
+	return b
+}
+
+// flag adds a field if it was given.
+func (b body) flag(name string, value *bool) body {
+	if value != nil {
+		b[name] = *value
+	}
+	return b
+}
+
+// listing is embedded by the commands that list.
+type listing struct {
+	Limit count `default:"1000" placeholder:"COUNT" help:"The most objects that are listed."`
+}
+
+// count is a number of objects on the command line.
+type count int
+
+// UnmarshalText reads a number from 1 to 100000.
+func (n *count) UnmarshalText(text []byte) error {
+	v, err := strconv.Atoi(string(text))
+	if err != nil || v < 1 || v > 100_000 {
+		return errors.New("must be a whole number from 1 to 100000")
+	}
+	*n = count(v)
+	return nil
+}
+
+// seconds is an interval on the command line: a duration, or a bare number of
+// seconds. Whether it is within the limits is for the server to say.
+type seconds int64
+
+// UnmarshalText reads "5m", "90s" or "300".
+func (s *seconds) UnmarshalText(text []byte) error {
+	value := string(text)
+	if value != "" && strings.Trim(value, "0123456789") == "" {
+		value += "s"
+	}
+	d, err := time.ParseDuration(value)
+	if err != nil || d%time.Second != 0 {
+		return errors.New("must be in whole seconds: with the units h, m and s, such as 30s, 5m or 24h, or a bare number such as 300")
+	}
+	*s = seconds(d / time.Second)
+	return nil
+}

@@ -1,0 +1,210 @@
+package allswell
+
+import "time"
+
+// Status is a component's status (contract section 2, "Component status
+// values").
+type Status string
+
+// The seven statuses. DegradedPerformance is an alias of Degraded: it is
+// stored and returned as given, and ranks and reads as Degraded in the rollup.
+const (
+	Operational         Status = "operational"
+	Degraded            Status = "degraded"
+	DegradedPerformance Status = "degraded_performance"
+	PartialOutage       Status = "partial_outage"
+	MajorOutage         Status = "major_outage"
+	Maintenance         Status = "maintenance"
+	Unknown             Status = "unknown"
+)
+
+// Statuses lists all valid statuses in the order of the contract's table.
+var Statuses = []Status{
+	Operational, Degraded, DegradedPerformance, PartialOutage, MajorOutage, Maintenance, Unknown,
+}
+
+// severity is the rollup order of contract section 3. Unknown is not in that
+// order and loses to everything (design section 4).
+var severity = map[Status]int{
+	Unknown: 1, Operational: 2, Maintenance: 3, Degraded: 4, DegradedPerformance: 4,
+	PartialOutage: 5, MajorOutage: 6,
+}
+
+var statusLabels = map[Status]string{
+	Operational: "Operational", Degraded: "Degraded", DegradedPerformance: "Degraded Performance",
+	PartialOutage: "Partial Outage", MajorOutage: "Major Outage", Maintenance: "Under Maintenance",
+	Unknown: "Unknown",
+}
+
+// Valid reports whether s is one of the seven statuses.
+func (s Status) Valid() bool { return severity[s] > 0 }
+
+// Label returns the words shown to people (contract section 2).
+func (s Status) Label() string { return statusLabels[s] }
+
+// Worse reports whether s is more severe than other in the rollup order.
+func (s Status) Worse(other Status) bool { return severity[s] > severity[other] }
+
+// Canonical returns the status that s is an alias of, or s itself.
+func (s Status) Canonical() Status {
+	if s == DegradedPerformance {
+		return Degraded
+	}
+	return s
+}
+
+// Cause is a reason a component is not at its baseline: an outage of a
+// monitor. An acknowledged cause no longer counts, because a human has spoken
+// since it appeared.
+type Cause struct {
+	OutageID     string
+	Status       Status
+	Acknowledged bool
+	StartedAt    time.Time
+}
+
+// Component is one part of what a page reports on.
+type Component struct {
+	ID          string
+	PageID      string
+	GroupID     string // "": in no group
+	Name        string
+	Description *string
+	Baseline    Status // what humans say
+	Causes      []Cause
+	Order       int
+	CreatedAt   time.Time
+	UpdatedAt   time.Time // moves when a shown field changes, the effective status included
+}
+
+// Status returns the effective status: the most severe of the baseline and the
+// causes that are not acknowledged. A tie keeps the baseline as it was given.
+func (c Component) Status() Status {
+	status := c.Baseline
+	for _, cause := range c.Causes {
+		if !cause.Acknowledged && cause.Status.Worse(status) {
+			status = cause.Status
+		}
+	}
+	return status
+}
+
+// ComponentChange is what contract section 4.4 may change. Status is required
+// there; the caller has checked it to be valid.
+type ComponentChange struct {
+	Status         Status
+	Description    *string // nil with HasDescription clears
+	HasDescription bool
+}
+
+// Validate names every bad field of ch.
+func (ch ComponentChange) Validate() error {
+	var bad Invalid
+	if !ch.Status.Valid() {
+		bad.Add("status", "The status must be one of: %s.", list(Statuses))
+	}
+	if ch.Description != nil {
+		CheckLength(&bad, "description", *ch.Description, MaxDescription)
+	}
+	return bad.Err()
+}
+
+// Apply does what a human's PATCH does: the status becomes the baseline and
+// every cause of this moment is acknowledged, so that the given status shows
+// at once and stands until a human speaks again or a new cause appears.
+// UpdatedAt moves if a shown field changed.
+func (c *Component) Apply(ch ComponentChange, now time.Time) {
+	before := c.Status()
+	c.Baseline = ch.Status
+	for i := range c.Causes {
+		c.Causes[i].Acknowledged = true
+	}
+	changed := c.Status() != before
+	if ch.HasDescription && !sameText(c.Description, ch.Description) {
+		c.Description = ch.Description
+		changed = true
+	}
+	if changed {
+		c.UpdatedAt = now
+	}
+}
+
+// AddCause adds an outage's cause; RemoveCause takes away only that one. Both
+// move UpdatedAt if the effective status changed.
+func (c *Component) AddCause(cause Cause, now time.Time) {
+	before := c.Status()
+	c.Causes = append(c.Causes, cause)
+	if c.Status() != before {
+		c.UpdatedAt = now
+	}
+}
+
+// RemoveCause removes the cause of the outage, and no other; see AddCause.
+func (c *Component) RemoveCause(outageID string, now time.Time) {
+	before := c.Status()
+	kept := make([]Cause, 0, len(c.Causes))
+	for _, cause := range c.Causes {
+		if cause.OutageID != outageID {
+			kept = append(kept, cause)
+		}
+	}
+	c.Causes = kept
+	if c.Status() != before {
+		c.UpdatedAt = now
+	}
+}
+
+// ChangeCause gives the cause of the outage another status; a human's word on
+// it stands. See AddCause.
+func (c *Component) ChangeCause(outageID string, status Status, now time.Time) {
+	before := c.Status()
+	for i := range c.Causes {
+		if c.Causes[i].OutageID == outageID {
+			c.Causes[i].Status = status
+		}
+	}
+	if c.Status() != before {
+		c.UpdatedAt = now
+	}
+}
+
+// Rollup returns the page status: the most severe among the components, aliases
+// resolved. Unknown counts only if nothing else is there; a page without
+// components is operational.
+func Rollup(components []Component) Status {
+	if len(components) == 0 {
+		return Operational
+	}
+	worst := Unknown
+	for _, c := range components {
+		if s := c.Status(); s.Worse(worst) {
+			worst = s
+		}
+	}
+	return worst.Canonical()
+}
+
+// Banner returns the one sentence that a page opens with (design section 9).
+func Banner(status Status) string {
+	switch status.Canonical() {
+	case Operational:
+		return "All systems operational"
+	case Maintenance:
+		return "Under maintenance"
+	case Degraded:
+		return "Some systems are degraded"
+	case PartialOutage:
+		return "Partial system outage"
+	case MajorOutage:
+		return "Major system outage"
+	default:
+		return "Status unknown"
+	}
+}
+
+func sameText(a, b *string) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}

@@ -1,0 +1,204 @@
+package allswell_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+)
+
+// with is a component of a baseline and causes, last changed at t0.
+func with(baseline allswell.Status, causes ...allswell.Status) allswell.Component {
+	c := allswell.Component{ID: "comp_1", Baseline: baseline, UpdatedAt: t0}
+	for i, status := range causes {
+		c.Causes = append(c.Causes, allswell.Cause{OutageID: outageID(i), Status: status, StartedAt: t0})
+	}
+	return c
+}
+
+func outageID(i int) string { return "out_" + string(rune('a'+i)) }
+
+// page is components of the given baselines.
+func page(statuses ...allswell.Status) []allswell.Component {
+	var out []allswell.Component
+	for _, s := range statuses {
+		out = append(out, with(s))
+	}
+	return out
+}
+
+// statusRow is one row of the table "Component status values".
+func statusRow(value allswell.Status, display string) row {
+	return row{"status " + string(value) + ", displayed as " + display, func(t *testing.T) {
+		if !value.Valid() {
+			t.Error("not valid")
+		}
+		equal(t, "label", value.Label(), display)
+		complains(t, allswell.ComponentChange{Status: value}.Validate())
+		c := with(allswell.Operational)
+		c.Apply(allswell.ComponentChange{Status: value}, t1)
+		equal(t, "status", c.Status(), value)
+	}}
+}
+
+var componentRows = []row{
+	statusRow("operational", "Operational"),
+	statusRow("degraded", "Degraded"),
+	statusRow("degraded_performance", "Degraded Performance"),
+	statusRow("partial_outage", "Partial Outage"),
+	statusRow("major_outage", "Major Outage"),
+	statusRow("maintenance", "Under Maintenance"),
+	statusRow("unknown", "Unknown"),
+	{"the status values are these seven", func(t *testing.T) {
+		equal(t, "statuses", allswell.Statuses, []allswell.Status{"operational", "degraded", "degraded_performance", "partial_outage", "major_outage", "maintenance", "unknown"})
+	}},
+	{"Update component status sets the status to the given value when the value is valid", func(t *testing.T) {
+		for _, from := range allswell.Statuses {
+			for _, to := range allswell.Statuses {
+				c := with(from)
+				c.Apply(allswell.ComponentChange{Status: to}, t1)
+				equal(t, string(from)+" to "+string(to), c.Status(), to)
+				equal(t, "updated_at moved", c.UpdatedAt.Equal(t1), from != to)
+			}
+		}
+	}},
+	{"Update component status, otherwise the request fails with 422", func(t *testing.T) {
+		for _, s := range []allswell.Status{"", "Operational", "down", "operational "} {
+			complains(t, allswell.ComponentChange{Status: s}.Validate(), "status")
+		}
+	}},
+	{"4.4, description sets the text, null clears it, omitted it stays", func(t *testing.T) {
+		c := with(allswell.Operational)
+		c.Apply(allswell.ComponentChange{Status: allswell.Operational, Description: ptr("Cards and invoices"), HasDescription: true}, t1)
+		equal(t, "set", c.Description, ptr("Cards and invoices"))
+		equal(t, "updated_at", c.UpdatedAt, t1)
+		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t2)
+		equal(t, "omitted", c.Description, ptr("Cards and invoices"))
+		equal(t, "updated_at", c.UpdatedAt, t1)
+		c.Apply(allswell.ComponentChange{Status: allswell.Operational, HasDescription: true}, t2)
+		equal(t, "cleared", c.Description, nil)
+		equal(t, "updated_at", c.UpdatedAt, t2)
+	}},
+	{"Page rollup, from most to least severe: major_outage, partial_outage, degraded, maintenance, operational", func(t *testing.T) {
+		order := []allswell.Status{"major_outage", "partial_outage", "degraded", "maintenance", "operational"}
+		for i, worst := range order {
+			for _, other := range order[i:] {
+				equal(t, "rollup", allswell.Rollup(page(worst, other)), worst)
+				equal(t, "rollup, turned", allswell.Rollup(page(other, worst)), worst)
+			}
+			for _, better := range order[i+1:] {
+				if !worst.Worse(better) || better.Worse(worst) {
+					t.Errorf("%s must be worse than %s", worst, better)
+				}
+			}
+		}
+	}},
+	{"With some components degraded and none worse, the banner reads that some systems are degraded", func(t *testing.T) {
+		equal(t, "banner", allswell.Banner(allswell.Rollup(page("operational", "degraded", "maintenance"))), "Some systems are degraded")
+	}},
+	{"With a component in major_outage, the banner reads that there is a major system outage", func(t *testing.T) {
+		equal(t, "banner", allswell.Banner(allswell.Rollup(page("operational", "partial_outage", "major_outage"))), "Major system outage")
+	}},
+	{"The value unknown is not placed in this order", func(t *testing.T) {
+		for _, s := range allswell.Statuses {
+			if allswell.Unknown.Worse(s) {
+				t.Errorf("unknown is worse than %s", s)
+			}
+		}
+	}},
+}
+
+var componentDecisionRows = []row{
+	{"degraded_performance: stored and returned as given", func(t *testing.T) {
+		c := with(allswell.Operational)
+		c.Apply(allswell.ComponentChange{Status: allswell.DegradedPerformance}, t1)
+		equal(t, "baseline", c.Baseline, allswell.DegradedPerformance)
+		equal(t, "status", c.Status(), allswell.DegradedPerformance)
+	}},
+	{"degraded_performance: ranks and reads as degraded in the rollup", func(t *testing.T) {
+		equal(t, "alone", allswell.Rollup(page("degraded_performance")), allswell.Degraded)
+		equal(t, "beside degraded", allswell.Rollup(page("degraded", "degraded_performance")), allswell.Degraded)
+		equal(t, "beside worse", allswell.Rollup(page("degraded_performance", "partial_outage")), allswell.PartialOutage)
+		equal(t, "beside better", allswell.Rollup(page("maintenance", "degraded_performance")), allswell.Degraded)
+		equal(t, "banner", allswell.Banner(allswell.DegradedPerformance), "Some systems are degraded")
+	}},
+	{"unknown in the rollup: ignored while any component is something else", func(t *testing.T) {
+		equal(t, "rollup", allswell.Rollup(page("unknown", "operational", "unknown")), allswell.Operational)
+		equal(t, "rollup", allswell.Rollup(page("unknown", "maintenance")), allswell.Maintenance)
+	}},
+	{"unknown in the rollup: a page of only unknowns is unknown", func(t *testing.T) {
+		equal(t, "rollup", allswell.Rollup(page("unknown", "unknown")), allswell.Unknown)
+		equal(t, "banner", allswell.Banner(allswell.Unknown), "Status unknown")
+	}},
+	{"unknown in the rollup: no components is operational", func(t *testing.T) {
+		equal(t, "rollup", allswell.Rollup(nil), allswell.Operational)
+		equal(t, "banner", allswell.Banner(allswell.Operational), "All systems operational")
+	}},
+	{"Restoring the status: the effective status is the most severe of the baseline and the causes not acknowledged", func(t *testing.T) {
+		equal(t, "no cause", with("degraded").Status(), allswell.Degraded)
+		equal(t, "a worse cause", with("degraded", "major_outage").Status(), allswell.MajorOutage)
+		equal(t, "a lesser cause", with("partial_outage", "degraded").Status(), allswell.PartialOutage)
+		equal(t, "two causes", with("operational", "degraded", "partial_outage").Status(), allswell.PartialOutage)
+		equal(t, "unknown loses to anything", with("unknown", "degraded").Status(), allswell.Degraded)
+		equal(t, "a tie keeps the baseline as given", with("degraded_performance", "degraded").Status(), allswell.DegradedPerformance)
+	}},
+	{"Restoring the status: a down monitor adds its cause and a ping removes only its own", func(t *testing.T) {
+		c := with("operational")
+		c.AddCause(allswell.Cause{OutageID: "out_a", Status: allswell.PartialOutage, StartedAt: t1}, t1)
+		equal(t, "first down", c.Status(), allswell.PartialOutage)
+		equal(t, "updated_at", c.UpdatedAt, t1)
+		c.AddCause(allswell.Cause{OutageID: "out_b", Status: allswell.Degraded, StartedAt: t2}, t2)
+		equal(t, "updated_at, nothing shown changed", c.UpdatedAt, t1)
+		c.RemoveCause("out_a", t2)
+		equal(t, "first up again", c.Status(), allswell.Degraded)
+		equal(t, "updated_at", c.UpdatedAt, t2)
+		c.RemoveCause("out_other", t2)
+		c.RemoveCause("out_b", t2)
+		equal(t, "both up again", c.Status(), allswell.Operational)
+		equal(t, "causes", len(c.Causes), 0)
+	}},
+	{"Restoring the status: never remember-and-restore, so a baseline set meanwhile stays", func(t *testing.T) {
+		c := with("operational", "major_outage")
+		c.Apply(allswell.ComponentChange{Status: allswell.Degraded}, t1)
+		c.RemoveCause("out_a", t2)
+		equal(t, "status", c.Status(), allswell.Degraded)
+	}},
+	{"Restoring the status: a human's PATCH acknowledges the causes of that moment and shows at once", func(t *testing.T) {
+		c := with("operational", "major_outage", "partial_outage")
+		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t1)
+		equal(t, "status", c.Status(), allswell.Operational)
+		equal(t, "updated_at", c.UpdatedAt, t1)
+		equal(t, "causes kept", len(c.Causes), 2)
+	}},
+	{"Restoring the status: it stands until a new cause appears", func(t *testing.T) {
+		c := with("operational", "major_outage")
+		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t1)
+		c.AddCause(allswell.Cause{OutageID: "out_new", Status: allswell.Degraded, StartedAt: t2}, t2)
+		equal(t, "a new cause", c.Status(), allswell.Degraded)
+		c.RemoveCause("out_new", t2)
+		equal(t, "gone again, the acknowledged one silent", c.Status(), allswell.Operational)
+	}},
+	{"Restoring the status: it stands until a human speaks again", func(t *testing.T) {
+		c := with("operational", "major_outage")
+		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t1)
+		c.Apply(allswell.ComponentChange{Status: allswell.PartialOutage}, t2)
+		equal(t, "status", c.Status(), allswell.PartialOutage)
+	}},
+	{"Restoring the status: a hand-set maintenance is a plain baseline", func(t *testing.T) {
+		c := with("operational")
+		c.Apply(allswell.ComponentChange{Status: allswell.Maintenance}, t1)
+		c.AddCause(allswell.Cause{OutageID: "out_a", Status: allswell.MajorOutage, StartedAt: t2}, t2)
+		equal(t, "status", c.Status(), allswell.MajorOutage)
+	}},
+	{"Lengths: description 1,000 characters; null clears, blank is a text", func(t *testing.T) {
+		for _, c := range []struct {
+			text string
+			bad  []string
+		}{{strings.Repeat("ß", 1000), nil}, {strings.Repeat("ß", 1001), []string{"description"}}, {"", nil}, {"a\x00b", []string{"description"}}} {
+			complains(t, allswell.ComponentChange{Status: "operational", Description: &c.text, HasDescription: true}.Validate(), c.bad...)
+			complains(t, allswell.ComponentEdit{Description: &c.text, HasDescription: true}.Validate(), c.bad...)
+			complains(t, allswell.NewComponent{Name: "n", Description: &c.text}.Validate(), c.bad...)
+		}
+		complains(t, allswell.ComponentChange{Status: "operational", HasDescription: true}.Validate())
+	}},
+}

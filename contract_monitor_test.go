@@ -1,0 +1,436 @@
+package allswell_test
+
+import (
+	"crypto/sha256"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell"
+)
+
+// beating is a monitor of five minutes that was heard at t0.
+func beating() allswell.Monitor {
+	m := allswell.Monitor{
+		ID: "mon_1", Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true,
+		State: allswell.Up, DownStatus: allswell.MajorOutage,
+	}
+	m.Heard(t0)
+	return m
+}
+
+// check is the periodic check, each minute and with a threshold of 3, at an
+// instant after the epoch.
+func check(after time.Duration, holes ...allswell.Window) allswell.Tick {
+	return allswell.Tick{Instant: at(after), Judged: at(after), Period: time.Minute, Threshold: 3, Holes: holes}
+}
+
+// dead is the monitor after nine minutes, down.
+func dead(t *testing.T) allswell.Monitor {
+	t.Helper()
+	m := beating()
+	for after := time.Minute; after <= 8*time.Minute; after += time.Minute {
+		m.Missed(check(after))
+	}
+	if m.State != allswell.Down {
+		t.Fatal("not down after 8 minutes")
+	}
+	return m
+}
+
+var monitorRows = []row{
+	{"token: unique, cryptographically random", func(t *testing.T) {
+		seen := make(map[string]bool)
+		for range 10_000 {
+			token := allswell.NewPingToken()
+			if seen[token] || !allswell.IsPingToken(token) {
+				t.Fatalf("%q is a repetition or not of the form", token)
+			}
+			seen[token] = true
+		}
+	}},
+	{"state: up or down", func(t *testing.T) {
+		equal(t, "heard", beating().State, allswell.MonitorState("up"))
+		equal(t, "silent", dead(t).State, allswell.MonitorState("down"))
+	}},
+	{"any, Valid ping → up; next_check_at = now + interval; consecutive_failures = 0", func(t *testing.T) {
+		for _, state := range []allswell.MonitorState{allswell.Up, allswell.Down} {
+			m := beating()
+			m.State, m.ConsecutiveFailures = state, 7
+			m.Heard(t2)
+			equal(t, "state", m.State, allswell.Up)
+			equal(t, "next_check_at", m.DueAt(nil), t2.Add(5*time.Minute))
+			equal(t, "consecutive_failures", m.ConsecutiveFailures, 0)
+			equal(t, "last_ping_at", m.LastPingAt, t2)
+		}
+	}},
+	{"any, Valid ping, if the monitor was down → it recovers", func(t *testing.T) {
+		m := beating()
+		equal(t, "up before", m.Heard(t1), false)
+		m = dead(t)
+		equal(t, "down before", m.Heard(at(10*time.Minute)), true)
+		equal(t, "heard again", m.Heard(at(11*time.Minute)), false)
+	}},
+	{"any, Valid ping, if the monitor was down → the auto-created incident is resolved and the component status is restored", func(t *testing.T) {
+		c := with("operational")
+		m := dead(t)
+		c.AddCause(allswell.Cause{OutageID: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
+		inc := m.DownIncident(m.LastPingAt).Open("page_1", "id", "upd_1", t1)
+		equal(t, "component while down", c.Status(), allswell.MajorOutage)
+		equal(t, "incident while down", inc.Resolved, false)
+		if m.Heard(t2) {
+			c.RemoveCause("out_a", t2)
+			inc.Apply(allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}, t2)
+		}
+		equal(t, "component", c.Status(), allswell.Operational)
+		equal(t, "incident state", inc.State, allswell.Resolved)
+		equal(t, "incident resolved_at", inc.ResolvedAt, t2)
+	}},
+	{"up, Periodic check, next_check_at has passed with no ping → up; consecutive_failures increases by 1", func(t *testing.T) {
+		m := beating()
+		for i, want := range []struct {
+			verdict  allswell.Verdict
+			failures int
+			state    allswell.MonitorState
+		}{
+			{allswell.NotDue, 0, allswell.Up}, {allswell.NotDue, 0, allswell.Up}, {allswell.NotDue, 0, allswell.Up}, {allswell.NotDue, 0, allswell.Up},
+			{allswell.NotDue, 0, allswell.Up}, // the deadline itself has not passed
+			{allswell.Counted, 1, allswell.Up}, {allswell.Counted, 2, allswell.Up},
+			{allswell.WentDown, 3, allswell.Down}, {allswell.Passed, 3, allswell.Down},
+		} {
+			minute := time.Duration(i+1) * time.Minute
+			equal(t, "verdict after "+minute.String(), m.Missed(check(minute)), want.verdict)
+			equal(t, "failures after "+minute.String(), m.ConsecutiveFailures, want.failures)
+			equal(t, "state after "+minute.String(), m.State, want.state)
+		}
+	}},
+	{"up, Periodic check, consecutive_failures reaches the configured threshold → down", func(t *testing.T) {
+		for _, threshold := range []int{1, 2, 3, 10} {
+			m := beating()
+			for i := 1; i <= threshold; i++ {
+				equal(t, "state before", m.State, allswell.Up)
+				tick := check(5*time.Minute + time.Duration(i)*time.Minute)
+				tick.Threshold = threshold
+				m.Missed(tick)
+				equal(t, "failures", m.ConsecutiveFailures, i)
+			}
+			equal(t, "state", m.State, allswell.Down)
+		}
+	}},
+	{"up, Periodic check, threshold reached → the component's status reflects the outage and an incident is created", func(t *testing.T) {
+		m := dead(t)
+		c := with("operational")
+		c.AddCause(allswell.Cause{OutageID: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
+		equal(t, "component", c.Status(), allswell.MajorOutage)
+		n := m.DownIncident(m.LastPingAt)
+		complains(t, n.Validate())
+		equal(t, "title", n.Title, "Nightly backup is down")
+	}},
+}
+
+var monitorDecisionRows = []row{
+	{"Status set when a monitor goes down: a monitor may say another", func(t *testing.T) {
+		for _, c := range []struct {
+			status allswell.Status
+			bad    []string
+		}{
+			{"major_outage", nil}, {"partial_outage", nil}, {"degraded", nil}, {"degraded_performance", nil},
+			{"operational", []string{"down_status"}}, {"maintenance", []string{"down_status"}}, {"unknown", []string{"down_status"}}, {"red", []string{"down_status"}},
+		} {
+			complains(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, DownStatus: c.status}.Validate(), c.bad...)
+			complains(t, allswell.MonitorChange{DownStatus: &c.status}.Validate(), c.bad...)
+		}
+	}},
+	{"The auto-incident: title, impact by down status, state investigating, a first update saying since when it is silent", func(t *testing.T) {
+		for status, impact := range map[allswell.Status]allswell.Impact{
+			"major_outage": "critical", "partial_outage": "major", "degraded": "minor", "degraded_performance": "minor",
+		} {
+			m := beating()
+			m.DownStatus = status
+			equal(t, "incident", m.DownIncident(time.Date(2026, 3, 7, 14, 5, 9, 0, time.FixedZone("", 3600))), allswell.NewIncident{
+				Title: "Nightly backup is down", Impact: impact, State: allswell.Investigating,
+				Message: ptr("No ping has arrived since 7 March 2026, 13:05:09 UTC. One is expected every 5 minutes."),
+			})
+		}
+	}},
+	{"The auto-incident: the longest name still gives a title of at most 255 characters", func(t *testing.T) {
+		for n := 245; n <= 255; n++ {
+			m := beating()
+			m.Name = strings.Repeat("ü", n)
+			inc := m.DownIncident(t0)
+			complains(t, inc.Validate())
+			equal(t, "length", utf8.RuneCountInString(inc.Title), min(n+len(" is down"), 255))
+			if !strings.HasSuffix(inc.Title, " is down") {
+				t.Errorf("%d characters: the title ends in %q", n, inc.Title[len(inc.Title)-10:])
+			}
+		}
+	}},
+	{"The auto-incident: recovery adds an update that says how long it was silent", func(t *testing.T) {
+		equal(t, "message", allswell.PingArrived.Message(18*time.Minute+4*time.Second), "Pings are arriving again, after 18 minutes 4 seconds of silence.")
+	}},
+	{"Monitor never pinged: waiting, next_check_at null, state up, nothing is raised before the first ping", func(t *testing.T) {
+		m := allswell.Monitor{Interval: time.Second, Enabled: true, State: allswell.Up}
+		for hour := range 100 {
+			equal(t, "verdict", m.Missed(check(time.Duration(hour)*time.Hour)), allswell.Passed)
+		}
+		equal(t, "next_check_at", m.DueAt(nil), time.Time{})
+		equal(t, "state", m.State, allswell.Up)
+		equal(t, "consecutive_failures", m.ConsecutiveFailures, 0)
+	}},
+	{"next_check_at: always the current deadline, grants included", func(t *testing.T) {
+		m := beating()
+		equal(t, "calm", m.DueAt(nil), at(5*time.Minute))
+		equal(t, "after deafness", m.DueAt([]allswell.Window{secs(200, 260)}), at(260*time.Second+5*time.Minute))
+		m.RefusedAt = at(time.Hour)
+		equal(t, "after a refusal", m.DueAt(nil), at(time.Hour+5*time.Minute))
+	}},
+	{"Disable a monitor that is down: ends the outage", func(t *testing.T) {
+		m := dead(t)
+		equal(t, "ends", m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1), true)
+		equal(t, "state", m.State, allswell.Up)
+		equal(t, "again", m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1), false)
+	}},
+	{"Disable or delete a monitor that is down: an update that says so", func(t *testing.T) {
+		equal(t, "disabled", allswell.MonitorDisabled.Message(time.Hour), "The monitor was disabled; this outage is no longer watched.")
+		equal(t, "deleted", allswell.MonitorDeleted.Message(time.Hour), "The monitor was deleted; this outage is no longer watched.")
+	}},
+	{"A disabled monitor is not checked", func(t *testing.T) {
+		m := beating()
+		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1)
+		equal(t, "verdict", m.Missed(check(time.Hour)), allswell.Passed)
+		equal(t, "state", m.State, allswell.Up)
+	}},
+	{"Enable: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
+		m := beating()
+		m.Missed(check(6 * time.Minute))
+		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, at(10*time.Minute))
+		m.Apply(allswell.MonitorChange{Enabled: ptr(true)}, at(20*time.Minute))
+		equal(t, "count", m.ConsecutiveFailures, 0)
+		equal(t, "deadline", m.DueAt(nil), at(25*time.Minute))
+		fresh := allswell.Monitor{Interval: time.Minute, State: allswell.Up}
+		fresh.Apply(allswell.MonitorChange{Enabled: ptr(true)}, t1)
+		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
+	}},
+	{"A new interval: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
+		m := beating()
+		m.Missed(check(6 * time.Minute))
+		equal(t, "count before", m.ConsecutiveFailures, 1)
+		m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(7*time.Minute))
+		equal(t, "count", m.ConsecutiveFailures, 0)
+		equal(t, "deadline", m.DueAt(nil), at(67*time.Minute))
+		fresh := allswell.Monitor{Interval: time.Minute, Enabled: true, State: allswell.Up}
+		fresh.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, t1)
+		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
+	}},
+	{"A new interval: an outage lasts, because only a ping proves that the job lives", func(t *testing.T) {
+		m := dead(t)
+		equal(t, "ends", m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(10*time.Minute)), false)
+		equal(t, "state", m.State, allswell.Down)
+	}},
+	{"The same interval or enabled again: nothing begins anew", func(t *testing.T) {
+		m := beating()
+		m.Missed(check(6 * time.Minute))
+		want := m
+		m.Apply(allswell.MonitorChange{Interval: ptr(5 * time.Minute), Enabled: ptr(true)}, at(7*time.Minute))
+		equal(t, "monitor", m, want)
+	}},
+	{"Interval: whole seconds, 1 to 31,536,000", func(t *testing.T) {
+		for _, c := range []struct {
+			interval time.Duration
+			bad      []string
+		}{
+			{time.Second, nil}, {31_536_000 * time.Second, nil},
+			{0, []string{"interval"}}, {-time.Second, []string{"interval"}}, {31_536_001 * time.Second, []string{"interval"}},
+			{1500 * time.Millisecond, []string{"interval"}}, {time.Second - 1, []string{"interval"}},
+		} {
+			complains(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: c.interval}.Validate(), c.bad...)
+			complains(t, allswell.MonitorChange{Interval: &c.interval}.Validate(), c.bad...)
+		}
+	}},
+	{"Failure threshold: consecutive; a tick that finds it not overdue sets the count to 0", func(t *testing.T) {
+		m := beating()
+		m.Missed(check(6 * time.Minute))
+		m.Missed(check(7 * time.Minute))
+		equal(t, "count", m.ConsecutiveFailures, 2)
+		m.RefusedAt = at(7*time.Minute + time.Second)
+		equal(t, "verdict", m.Missed(check(8*time.Minute)), allswell.NotDue)
+		equal(t, "count", m.ConsecutiveFailures, 0)
+		equal(t, "state", m.State, allswell.Up)
+	}},
+	{"Failure threshold: ticks not run are not made up", func(t *testing.T) {
+		m := beating()
+		m.Missed(check(6 * time.Minute))
+		equal(t, "verdict a day later", m.Missed(check(24*time.Hour)), allswell.Counted)
+		equal(t, "count", m.ConsecutiveFailures, 2)
+	}},
+	{"Failure threshold: default 3, overridable per monitor", func(t *testing.T) {
+		equal(t, "default", allswell.DefaultFailureThreshold, 3)
+		m := beating()
+		equal(t, "the setting", m.Threshold(7), 7)
+		m.FailureThreshold = 2
+		equal(t, "its own", m.Threshold(7), 2)
+		m.Missed(check(6 * time.Minute))
+		equal(t, "verdict", m.Missed(check(7*time.Minute)), allswell.WentDown)
+		for _, c := range []struct {
+			threshold int
+			bad       []string
+		}{{1, nil}, {1000, nil}, {0, nil}, {-1, []string{"failure_threshold"}}, {1001, []string{"failure_threshold"}}} {
+			complains(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, FailureThreshold: c.threshold}.Validate(), c.bad...)
+			complains(t, allswell.MonitorChange{FailureThreshold: &c.threshold}.Validate(), c.bad...)
+		}
+	}},
+	{"Ping rate limit: a refusal of ours to a valid token is not the job's silence, and recovers nothing", func(t *testing.T) {
+		m := beating()
+		m.RefusedAt = at(4 * time.Minute)
+		equal(t, "within an interval of it", m.Missed(check(9*time.Minute)), allswell.NotDue)
+		equal(t, "after that", m.Missed(check(10*time.Minute)), allswell.Counted)
+		m = dead(t)
+		m.RefusedAt = at(9 * time.Minute)
+		equal(t, "down", m.Missed(check(10*time.Minute)), allswell.Passed)
+		equal(t, "state", m.State, allswell.Down)
+	}},
+	{"Ticks: at most one increment per monitor and instant", func(t *testing.T) {
+		m := beating()
+		equal(t, "first", m.Missed(check(6*time.Minute)), allswell.Counted)
+		equal(t, "the same again", m.Missed(check(6*time.Minute)), allswell.Passed)
+		equal(t, "an earlier one", m.Missed(check(5*time.Minute+30*time.Second)), allswell.Passed)
+		equal(t, "count", m.ConsecutiveFailures, 1)
+	}},
+	{"Ticks: a clock that went back strands nobody", func(t *testing.T) {
+		m := beating()
+		m.TickedAt = at(1000 * time.Hour)
+		equal(t, "verdict", m.Missed(check(6*time.Minute)), allswell.Counted)
+		equal(t, "ticked at", m.TickedAt, at(6*time.Minute))
+	}},
+	{"Ticks: what is judged is the instant less the age of what was heard and is not committed", func(t *testing.T) {
+		m := beating()
+		tick := check(6 * time.Minute)
+		tick.Judged = at(5 * time.Minute)
+		equal(t, "verdict", m.Missed(tick), allswell.NotDue)
+		tick.Judged = at(5*time.Minute + time.Millisecond)
+		equal(t, "verdict", m.Missed(tick), allswell.Counted)
+	}},
+	{"Ticks: a ping resets the count, and the last ping only moves forward", func(t *testing.T) {
+		m := beating()
+		m.Missed(check(6 * time.Minute))
+		m.Heard(at(7 * time.Minute))
+		m.Heard(at(6*time.Minute + 59*time.Second))
+		equal(t, "count", m.ConsecutiveFailures, 0)
+		equal(t, "last_ping_at", m.LastPingAt, at(7*time.Minute))
+		equal(t, "deadline", m.DueAt(nil), at(12*time.Minute))
+	}},
+	{"Name and page are required, and every bad field is named at once", func(t *testing.T) {
+		complains(t, allswell.NewMonitor{Name: " ", FailureThreshold: -1, DownStatus: "red"}.Validate(), "name", "interval", "page", "failure_threshold", "down_status")
+		complains(t, allswell.MonitorChange{Name: ptr("")}.Validate(), "name")
+	}},
+}
+
+var commonDecisionRows = []row{
+	{"Timestamps: RFC 3339, UTC, Z, exactly three fraction digits", func(t *testing.T) {
+		zone := time.FixedZone("", -5*3600)
+		for _, c := range []struct {
+			t    time.Time
+			want string
+		}{
+			{time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), "2026-11-20T12:00:00.000Z"},
+			{time.Date(2026, 11, 20, 23, 0, 0, 120_000_000, zone), "2026-11-21T04:00:00.120Z"},
+			{time.Date(2026, 11, 20, 12, 0, 0, 999_999_999, time.UTC), "2026-11-20T12:00:00.999Z"},
+		} {
+			equal(t, "written", allswell.FormatTime(c.t), c.want)
+		}
+	}},
+	{"Empty or blank strings: a blank title, name or message is 422", func(t *testing.T) {
+		for _, blank := range []string{"", " ", "\t\n", "\u00a0", "\u2003"} {
+			complains(t, allswell.NewIncident{Title: blank, Message: &blank}.Validate(), "title", "message")
+			complains(t, allswell.IncidentChange{Title: &blank}.Validate(), "title")
+			complains(t, allswell.CheckMessage(blank), "message")
+			complains(t, allswell.NewComponent{Name: blank}.Validate(), "name")
+			complains(t, allswell.ComponentEdit{Name: &blank}.Validate(), "name")
+			complains(t, allswell.NewGroup{Name: blank}.Validate(), "name")
+			complains(t, allswell.GroupChange{Name: &blank}.Validate(), "name")
+			complains(t, allswell.NewPage{Name: blank, Slug: "s"}.Validate(), "name")
+			complains(t, allswell.PageChange{Name: &blank}.Validate(), "name")
+			complains(t, allswell.NewToken{Name: blank, Scope: allswell.ScopeRead}.Validate(), "name")
+		}
+	}},
+	{"Lengths count characters: message 25,000, name 255", func(t *testing.T) {
+		complains(t, allswell.CheckMessage(strings.Repeat("é", 25_000)))
+		complains(t, allswell.CheckMessage(strings.Repeat("é", 25_001)), "message")
+		complains(t, allswell.NewComponent{Name: strings.Repeat("é", 255)}.Validate())
+		complains(t, allswell.NewComponent{Name: strings.Repeat("é", 256)}.Validate(), "name")
+		complains(t, allswell.NewMonitor{Name: strings.Repeat("é", 256), Page: "p", Interval: time.Minute}.Validate(), "name")
+	}},
+	{"Tokens: aw_ + 32 random bytes in base62 + checksum", func(t *testing.T) {
+		form := regexp.MustCompile(`^aw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$`)
+		seen := make(map[string]bool)
+		for range 1000 {
+			secret := allswell.NewSecret()
+			if !form.MatchString(secret) || seen[secret] {
+				t.Fatalf("%q is a repetition or not of the form", secret)
+			}
+			seen[secret] = true
+		}
+	}},
+	{"Tokens: looked up by SHA-256 alone", func(t *testing.T) {
+		want := sha256.Sum256([]byte("aw_secret"))
+		equal(t, "hash", allswell.HashSecret("aw_secret"), want[:])
+	}},
+	{"Tokens: scopes read, write, admin", func(t *testing.T) {
+		for i, has := range allswell.Scopes {
+			complains(t, allswell.NewToken{Name: "n", Scope: has}.Validate())
+			for j, needs := range allswell.Scopes {
+				equal(t, string(has)+" allows "+string(needs), has.Allows(needs), i >= j)
+			}
+		}
+		equal(t, "scopes", allswell.Scopes, []allswell.Scope{"read", "write", "admin"})
+		for _, none := range []allswell.Scope{"", "Admin", "root"} {
+			complains(t, allswell.NewToken{Name: "n", Scope: none}.Validate(), "scope")
+			equal(t, "an unknown scope allows nothing", none.Allows(allswell.ScopeRead), false)
+		}
+	}},
+	{"Token issue: a bootstrap token is any 32 or more characters that fit in a header", func(t *testing.T) {
+		complains(t, allswell.CheckBootstrapToken(strings.Repeat("x", 32)))
+		complains(t, allswell.CheckBootstrapToken(strings.Repeat("x", 31)), "bootstrap_token")
+		complains(t, allswell.CheckBootstrapToken(strings.Repeat("x", 32)+" "), "bootstrap_token")
+		complains(t, allswell.CheckBootstrapToken(strings.Repeat("ü", 32)), "bootstrap_token")
+		complains(t, allswell.CheckBootstrapToken(strings.Repeat("x", 32)+"\n"), "bootstrap_token")
+	}},
+	{"Ping tokens: 32 base62 characters, case-sensitive", func(t *testing.T) {
+		form := regexp.MustCompile(`^[0-9A-Za-z]{32}$`)
+		for range 1000 {
+			if token := allswell.NewPingToken(); !form.MatchString(token) {
+				t.Fatalf("%q", token)
+			}
+		}
+		for _, bad := range []string{"", strings.Repeat("a", 31), strings.Repeat("a", 33), strings.Repeat("a", 31) + "-", strings.Repeat("a", 31) + "\x00", strings.Repeat("é", 16)} {
+			equal(t, bad, allswell.IsPingToken(bad), false)
+		}
+	}},
+	{"Ids: prefix + 20 lower-case base32 characters from time and crypto rand", func(t *testing.T) {
+		form := regexp.MustCompile(`^[0-9a-v]{20}$`)
+		for _, prefix := range []string{"comp_", "upd_", "mon_", "page_", "grp_", "tok_"} {
+			id := allswell.NewID(prefix, t0)
+			if rest, ok := strings.CutPrefix(id, prefix); !ok || !form.MatchString(rest) {
+				t.Errorf("%q", id)
+			}
+		}
+		equal(t, "prefix of a component", allswell.PrefixComponent, "comp_")
+		equal(t, "prefix of an update", allswell.PrefixUpdate, "upd_")
+		equal(t, "prefix of a monitor", allswell.PrefixMonitor, "mon_")
+		equal(t, "prefix of a page", allswell.PrefixPage, "page_")
+		equal(t, "prefix of a group", allswell.PrefixGroup, "grp_")
+		equal(t, "prefix of a token", allswell.PrefixToken, "tok_")
+	}},
+	{"Slugs: a to z, 0 to 9 and hyphen, 1 to 63", func(t *testing.T) {
+		for _, good := range []string{"a", "0", "-", "acme", "acme-eu-1", strings.Repeat("z", 63)} {
+			complains(t, allswell.NewPage{Name: "n", Slug: good}.Validate())
+			complains(t, allswell.PageChange{Slug: &good}.Validate())
+		}
+		for _, bad := range []string{"", "Acme", "a b", "a_b", "ä", "a/b", "a.", "a\n", strings.Repeat("z", 64)} {
+			complains(t, allswell.NewPage{Name: "n", Slug: bad}.Validate(), "slug")
+			complains(t, allswell.PageChange{Slug: &bad}.Validate(), "slug")
+		}
+	}},
+}

@@ -1,0 +1,356 @@
+package allswell_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/google/go-cmp/cmp"
+)
+
+// row is one row of the contract's tables, or of the decisions where it is
+// silent, with the test that holds it. The name quotes the row.
+type row struct {
+	name string
+	test func(*testing.T)
+}
+
+// contractTables are all rows that the domain alone can hold, by the test that
+// runs them; docs/contract-rows.md lists them.
+var contractTables = []struct {
+	test, title string
+	rows        []row
+}{
+	{"TestContractIncident", "Contract sections 2 and 3: incident", incidentRows},
+	{"TestContractComponent", "Contract sections 2 and 3: component", componentRows},
+	{"TestContractMonitor", "Contract sections 2 and 3: heartbeat monitor", monitorRows},
+	{"TestDecisionsIncident", "Where the contract is silent: incident", incidentDecisionRows},
+	{"TestDecisionsComponent", "Where the contract is silent: component", componentDecisionRows},
+	{"TestDecisionsMonitor", "Where the contract is silent: heartbeat monitor", monitorDecisionRows},
+	{"TestDecisionsCommon", "Where the contract is silent: texts, instants, tokens, ids", commonDecisionRows},
+}
+
+func TestContractIncident(t *testing.T)   { runRows(t, incidentRows) }
+func TestContractComponent(t *testing.T)  { runRows(t, componentRows) }
+func TestContractMonitor(t *testing.T)    { runRows(t, monitorRows) }
+func TestDecisionsIncident(t *testing.T)  { runRows(t, incidentDecisionRows) }
+func TestDecisionsComponent(t *testing.T) { runRows(t, componentDecisionRows) }
+func TestDecisionsMonitor(t *testing.T)   { runRows(t, monitorDecisionRows) }
+func TestDecisionsCommon(t *testing.T)    { runRows(t, commonDecisionRows) }
+
+func runRows(t *testing.T, rows []row) {
+	for _, r := range rows {
+		t.Run(r.name, r.test)
+	}
+}
+
+// TestContractRowsAreListed keeps the table that says which test holds which
+// row.
+func TestContractRowsAreListed(t *testing.T) {
+	raw, err := os.ReadFile("docs/contract-rows.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := strings.Split(string(raw), "\n")
+	var missing strings.Builder
+	for _, table := range contractTables {
+		if !slices.Contains(listed, "### "+table.title) {
+			fmt.Fprintf(&missing, "\n### %s\n\n| Row | Test |\n|---|---|\n", table.title)
+		}
+		for _, r := range table.rows {
+			line := fmt.Sprintf("| %s | `%s/%s` |", r.name, table.test, strings.ReplaceAll(r.name, " ", "_"))
+			if !slices.Contains(listed, line) {
+				fmt.Fprintln(&missing, line)
+			}
+		}
+	}
+	known := make(map[string]bool)
+	for _, table := range contractTables {
+		for _, r := range table.rows {
+			known[table.test+"/"+strings.ReplaceAll(r.name, " ", "_")] = true
+		}
+	}
+	for _, line := range listed {
+		for _, table := range contractTables {
+			if _, rest, ok := strings.Cut(line, "| `"+table.test+"/"); ok && !known[table.test+"/"+strings.TrimSuffix(rest, "` |")] {
+				t.Errorf("docs/contract-rows.md names a test that does not exist: %s", line)
+			}
+		}
+	}
+	if missing.Len() > 0 {
+		t.Errorf("docs/contract-rows.md lacks:\n%s", missing.String())
+	}
+}
+
+// What the rows are tested with.
+var (
+	t0 = at(0)
+	t1 = at(time.Minute)
+	t2 = at(2 * time.Minute)
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// opened is an incident as created at t0.
+func opened(n allswell.NewIncident) allswell.Incident {
+	if n.Title == "" {
+		n.Title = "Checkout is slow"
+	}
+	return n.Open("page_1", "id", "upd_1", t0)
+}
+
+// resolvedIncident is an incident that was resolved, state and flag, at t1.
+func resolvedIncident() allswell.Incident {
+	inc := opened(allswell.NewIncident{State: allswell.Monitoring})
+	inc.Apply(allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}, t1)
+	return inc
+}
+
+// complains checks that err names exactly these fields.
+func complains(t *testing.T, err error, fields ...string) {
+	t.Helper()
+	var got []string
+	if err != nil {
+		invalid, ok := err.(*allswell.Invalid)
+		if !ok {
+			t.Fatalf("error %v is no *Invalid", err)
+		}
+		for field, words := range invalid.Fields {
+			got = append(got, field)
+			if len(words) == 0 {
+				t.Errorf("%s is named, but nothing is said of it", field)
+			}
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(fields)
+	if !slices.Equal(got, fields) {
+		t.Errorf("complains of %v, want %v", got, fields)
+	}
+}
+
+// equal checks a value.
+func equal[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+var incidentRows = []row{
+	{"title: max 255 characters", func(t *testing.T) {
+		for _, c := range []struct {
+			title string
+			bad   []string
+		}{{"x", nil}, {strings.Repeat("ü", 255), nil}, {strings.Repeat("ü", 256), []string{"title"}}, {"", []string{"title"}}} {
+			complains(t, allswell.NewIncident{Title: c.title}.Validate(), c.bad...)
+			complains(t, allswell.IncidentChange{Title: &c.title}.Validate(), c.bad...)
+		}
+	}},
+	{"impact: one of none, minor, major, critical", func(t *testing.T) {
+		equal(t, "impacts", allswell.Impacts, []allswell.Impact{"none", "minor", "major", "critical"})
+		for _, impact := range allswell.Impacts {
+			complains(t, allswell.NewIncident{Title: "x", Impact: impact}.Validate())
+			complains(t, allswell.IncidentChange{Impact: &impact}.Validate())
+			inc := opened(allswell.NewIncident{})
+			inc.Apply(allswell.IncidentChange{Impact: &impact}, t1)
+			equal(t, "impact", inc.Impact, impact)
+		}
+		for _, impact := range []allswell.Impact{"Minor", "severe", " none", "none "} {
+			complains(t, allswell.NewIncident{Title: "x", Impact: impact}.Validate(), "impact")
+			complains(t, allswell.IncidentChange{Impact: &impact}.Validate(), "impact")
+		}
+		complains(t, allswell.IncidentChange{Impact: ptr(allswell.Impact(""))}.Validate(), "impact")
+	}},
+	{"state: one of investigating, identified, monitoring, resolved", func(t *testing.T) {
+		equal(t, "states", allswell.States, []allswell.State{"investigating", "identified", "monitoring", "resolved"})
+		for _, state := range []allswell.State{"Resolved", "open", "down"} {
+			complains(t, allswell.NewIncident{Title: "x", State: state}.Validate(), "state")
+			complains(t, allswell.IncidentChange{State: &state}.Validate(), "state")
+		}
+		complains(t, allswell.IncidentChange{State: ptr(allswell.State(""))}.Validate(), "state")
+	}},
+	{"resolved_at: null until resolved", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{State: allswell.Monitoring})
+		equal(t, "resolved", inc.Resolved, false)
+		equal(t, "resolved_at", inc.ResolvedAt, time.Time{})
+	}},
+	{"created_at and updated_at: the time of creation", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{})
+		equal(t, "created_at", inc.CreatedAt, t0)
+		equal(t, "updated_at", inc.UpdatedAt, t0)
+	}},
+	{"(new), Create incident, state omitted → investigating; impact defaults to none", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{})
+		equal(t, "state", inc.State, allswell.Investigating)
+		equal(t, "impact", inc.Impact, allswell.ImpactNone)
+		equal(t, "updates", len(inc.Updates), 0)
+	}},
+	{"(new), Create incident, state given → the given state", func(t *testing.T) {
+		for _, state := range allswell.States {
+			equal(t, "state", opened(allswell.NewIncident{State: state}).State, state)
+		}
+	}},
+	{"(new), Create incident, message given → the first timeline entry", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{Message: ptr("We are looking."), State: allswell.Identified})
+		equal(t, "updates", inc.Updates, []allswell.Update{
+			{ID: "upd_1", IncidentID: "id", Number: 1, Message: "We are looking.", State: allswell.Identified, CreatedAt: t0}})
+	}},
+	{"any, Update incident, body has a valid state → the given state; only the fields in the body change; updated_at changes", func(t *testing.T) {
+		for _, from := range allswell.States {
+			for _, to := range allswell.States {
+				if from == to || from == allswell.Resolved || to == allswell.Resolved {
+					continue
+				}
+				inc := opened(allswell.NewIncident{State: from, Impact: allswell.ImpactMajor, Message: ptr("m")})
+				want := inc
+				want.State, want.UpdatedAt = to, t1
+				inc.Apply(allswell.IncidentChange{State: &to}, t1)
+				equal(t, fmt.Sprintf("%s to %s", from, to), inc, want)
+			}
+		}
+	}},
+	{"any, Update incident, body has state resolved and resolved true → resolved; resolved_at is set to the current time", func(t *testing.T) {
+		for _, from := range allswell.States {
+			inc := opened(allswell.NewIncident{State: from})
+			want := inc
+			want.State, want.Resolved, want.ResolvedAt, want.UpdatedAt = allswell.Resolved, true, t1, t1
+			change := allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}
+			complains(t, change.Validate())
+			first := inc.Apply(change, t1)
+			equal(t, "from "+string(from), inc, want)
+			equal(t, "resolved by this call", first, from != allswell.Resolved)
+		}
+	}},
+	{"any, Update incident, body has state resolved and resolved true → the incident moves to history on the public page", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{})
+		summary := allswell.PageContents{Incidents: []allswell.Incident{inc}}.Summarize(t2)
+		equal(t, "active before", len(summary.Active), 1)
+		equal(t, "history before", len(summary.Past[0].Incidents), 0)
+		inc.Apply(allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}, t1)
+		summary = allswell.PageContents{Incidents: []allswell.Incident{inc}}.Summarize(t2)
+		equal(t, "active after", len(summary.Active), 0)
+		equal(t, "history after", len(summary.Past[0].Incidents), 1)
+	}},
+	{"any, Update incident, body has resolved true → resolved flag true; resolved_at is set to the current time", func(t *testing.T) {
+		for _, from := range allswell.States {
+			inc := opened(allswell.NewIncident{State: from})
+			inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1)
+			equal(t, "resolved", inc.Resolved, true)
+			equal(t, "resolved_at", inc.ResolvedAt, t1)
+			equal(t, "updated_at", inc.UpdatedAt, t1)
+		}
+	}},
+	{"4.2, Update incident, omitted fields stay unchanged", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{State: allswell.Identified, Impact: allswell.ImpactMinor})
+		inc.Apply(allswell.IncidentChange{Title: ptr("Checkout is down")}, t1)
+		equal(t, "title", inc.Title, "Checkout is down")
+		equal(t, "state", inc.State, allswell.Identified)
+		equal(t, "impact", inc.Impact, allswell.ImpactMinor)
+		equal(t, "resolved", inc.Resolved, false)
+		inc.Apply(allswell.IncidentChange{Impact: ptr(allswell.ImpactNone)}, t2)
+		equal(t, "title", inc.Title, "Checkout is down")
+		equal(t, "impact", inc.Impact, allswell.ImpactNone)
+	}},
+	{"4.3, Add an incident update, message required", func(t *testing.T) {
+		complains(t, allswell.CheckMessage("Fixed."))
+		complains(t, allswell.CheckMessage(""), "message")
+	}},
+}
+
+var incidentDecisionRows = []row{
+	{"state resolved without resolved: flag and resolved_at are set", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{})
+		equal(t, "resolved by this call", inc.Apply(allswell.IncidentChange{State: ptr(allswell.Resolved)}, t1), true)
+		equal(t, "resolved", inc.Resolved, true)
+		equal(t, "resolved_at", inc.ResolvedAt, t1)
+	}},
+	{"state resolved without resolved: at creation too", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{State: allswell.Resolved})
+		equal(t, "resolved", inc.Resolved, true)
+		equal(t, "resolved_at", inc.ResolvedAt, t0)
+	}},
+	{"resolved true without state: the state stays", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{State: allswell.Monitoring})
+		equal(t, "resolved by this call", inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1), true)
+		equal(t, "state", inc.State, allswell.Monitoring)
+	}},
+	{"resolved true without state: the flag, not the state, moves it to history", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{State: allswell.Monitoring})
+		inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1)
+		summary := allswell.PageContents{Incidents: []allswell.Incident{inc}}.Summarize(t2)
+		equal(t, "active", len(summary.Active), 0)
+		equal(t, "history", len(summary.Past[0].Incidents), 1)
+	}},
+	{"resolved true again: resolved_at is set to now each time", func(t *testing.T) {
+		inc := resolvedIncident()
+		equal(t, "resolved by this call", inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t2), false)
+		equal(t, "resolved_at", inc.ResolvedAt, t2)
+		equal(t, "updated_at", inc.UpdatedAt, t2)
+	}},
+	{"resolved false: reopens, resolved_at null, state resolved falls back to investigating", func(t *testing.T) {
+		inc := resolvedIncident()
+		inc.Apply(allswell.IncidentChange{Resolved: ptr(false)}, t2)
+		equal(t, "resolved", inc.Resolved, false)
+		equal(t, "resolved_at", inc.ResolvedAt, time.Time{})
+		equal(t, "state", inc.State, allswell.Investigating)
+		equal(t, "updated_at", inc.UpdatedAt, t2)
+	}},
+	{"resolved false: another state stays", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{State: allswell.Monitoring})
+		inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1)
+		inc.Apply(allswell.IncidentChange{Resolved: ptr(false)}, t2)
+		equal(t, "state", inc.State, allswell.Monitoring)
+	}},
+	{"resolved false: the body's state wins over the fall-back", func(t *testing.T) {
+		inc := resolvedIncident()
+		inc.Apply(allswell.IncidentChange{Resolved: ptr(false), State: ptr(allswell.Identified)}, t2)
+		equal(t, "resolved", inc.Resolved, false)
+		equal(t, "state", inc.State, allswell.Identified)
+	}},
+	{"resolved false: with state resolved in the same body 422", func(t *testing.T) {
+		complains(t, allswell.IncidentChange{Resolved: ptr(false), State: ptr(allswell.Resolved)}.Validate(), "resolved")
+	}},
+	{"resolved false on an incident that is not resolved: nothing", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{})
+		want := inc
+		inc.Apply(allswell.IncidentChange{Resolved: ptr(false)}, t1)
+		equal(t, "incident", inc, want)
+	}},
+	{"another state on a resolved incident: only the state changes; flag and time stay", func(t *testing.T) {
+		for _, state := range allswell.States[:3] {
+			inc := resolvedIncident()
+			want := inc
+			want.State, want.UpdatedAt = state, t2
+			inc.Apply(allswell.IncidentChange{State: &state}, t2)
+			equal(t, string(state), inc, want)
+		}
+	}},
+	{"another state on a resolved incident: no move is refused", func(t *testing.T) {
+		for _, state := range allswell.States {
+			complains(t, allswell.IncidentChange{State: &state}.Validate())
+		}
+	}},
+	{"updated_at moves when an update is added", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{Message: ptr("one")})
+		u := inc.AddUpdate("upd_2", "two", 2, t1)
+		equal(t, "update", u, allswell.Update{ID: "upd_2", IncidentID: "id", Number: 2, Message: "two", State: allswell.Investigating, CreatedAt: t1})
+		equal(t, "timeline", inc.Updates[1], u)
+		equal(t, "updated_at", inc.UpdatedAt, t1)
+	}},
+	{"updated_at: an empty or no-op PATCH leaves it", func(t *testing.T) {
+		inc := opened(allswell.NewIncident{Impact: allswell.ImpactMinor})
+		want := inc
+		inc.Apply(allswell.IncidentChange{}, t1)
+		inc.Apply(allswell.IncidentChange{Title: ptr(inc.Title), Impact: ptr(inc.Impact), State: ptr(inc.State)}, t1)
+		equal(t, "incident", inc, want)
+	}},
+	{"every bad field is named at once", func(t *testing.T) {
+		complains(t, allswell.NewIncident{Impact: "?", State: "?", Message: ptr(" ")}.Validate(), "title", "impact", "state", "message")
+		complains(t, allswell.IncidentChange{Title: ptr(" "), Impact: ptr(allswell.Impact("?")), State: ptr(allswell.State("?"))}.Validate(), "title", "impact", "state")
+	}},
+}

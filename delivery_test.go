@@ -1,0 +1,324 @@
+package allswell_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"pgregory.net/rapid"
+)
+
+func TestNoticeTime(t *testing.T) {
+	minutes := func(m ...int) (out []time.Time) {
+		for _, n := range m {
+			out = append(out, at(time.Duration(n)*time.Minute))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		name           string
+		earlier        []int
+		happened, want int
+	}{
+		{"the first", nil, 0, 0},
+		{"the fourth within an hour", []int{0, 5, 10}, 15, 15},
+		{"the fifth waits for an hour after the fourth", []int{0, 5, 10, 15}, 20, 75},
+		{"those after it wait with it", []int{0, 5, 10, 15, 75}, 30, 75},
+		{"then one an hour", []int{0, 5, 10, 15, 75}, 80, 135},
+		{"few, but after the first hour", []int{0, 50}, 70, 110},
+		{"exactly an hour of quiet is none", []int{0, 5, 10, 15}, 75, 75},
+		{"more starts over", []int{0, 5, 10, 15}, 76, 76},
+		{"and has its four again", []int{0, 5, 10, 15, 76, 77, 78}, 79, 79},
+		{"a clock that was a day ahead", []int{0, 1440}, 10, 10},
+		{"an hour that ends as the run does", []int{0, 60}, 61, 120},
+	} {
+		if got := allswell.NoticeTime(minutes(c.earlier...), at(time.Duration(c.happened)*time.Minute)); !got.Equal(at(time.Duration(c.want) * time.Minute)) {
+			t.Errorf("%s: at %v, want %d min", c.name, got.Sub(epoch), c.want)
+		}
+	}
+}
+
+// Whatever a monitor does: no notice comes before what it tells, or more than an
+// hour after; of a run without a quiet hour at most four come within its first
+// hour, and then each an hour after the one before.
+func TestFlappingIsBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var notices []time.Time
+		now := epoch
+		for range rapid.IntRange(1, 200).Draw(t, "events") {
+			now = now.Add(time.Duration(rapid.OneOf(rapid.Int64Range(0, 120), rapid.Int64Range(0, 9000)).Draw(t, "s later")) * time.Second)
+			notice := allswell.NoticeTime(notices, now)
+			if notice.Before(now) || notice.Sub(now) > time.Hour {
+				t.Fatalf("what happened at %v is told at %v", now.Sub(epoch), notice.Sub(epoch))
+			}
+			if n := len(notices); n == 0 || !notice.Equal(notices[n-1]) {
+				notices = append(notices, notice)
+			}
+		}
+		run := 0 // where this one begins
+		for i := 1; i < len(notices); i++ {
+			gap := notices[i].Sub(notices[i-1])
+			switch {
+			case gap <= 0:
+				t.Fatalf("notice %d is not after the one before", i)
+			case gap > time.Hour:
+				run = i
+			case gap < time.Hour && (i-run >= 4 || notices[i].Sub(notices[run]) >= time.Hour):
+				t.Fatalf("notice %d of a run that began %v before comes %v after the last", i-run+1, notices[i].Sub(notices[run]), gap)
+			}
+		}
+	})
+}
+
+// lane makes deliveries in the order of their positions: each is told how it
+// differs from one that is due.
+func lane(channel allswell.Channel, changes ...func(*allswell.Delivery)) (open []allswell.Delivery) {
+	for i, change := range changes {
+		d := allswell.Delivery{
+			ID: fmt.Sprint("dlv_", i), Channel: channel, Position: int64(i), Thread: "t", State: allswell.Pending,
+			HappenedAt: epoch, NextAttemptAt: epoch,
+		}
+		change(&d)
+		open = append(open, d)
+	}
+	return open
+}
+
+func TestPlanLane(t *testing.T) {
+	type change = func(*allswell.Delivery)
+	due := func(*allswell.Delivery) {}
+	of := func(thread string, more ...change) change {
+		return func(d *allswell.Delivery) {
+			d.Thread = thread
+			for _, f := range more {
+				f(d)
+			}
+		}
+	}
+	in := func(bundle string) change { return func(d *allswell.Delivery) { d.Bundle = bundle } }
+	later := func(s int) change {
+		return func(d *allswell.Delivery) { d.NextAttemptAt = at(time.Duration(s) * time.Second) }
+	}
+	held := func(s int) change {
+		return func(d *allswell.Delivery) {
+			d.HeldUntil, d.NextAttemptAt = at(time.Duration(s)*time.Second), at(time.Duration(s)*time.Second)
+		}
+	}
+	sending := func(s int) change {
+		return func(d *allswell.Delivery) { d.State, d.LeaseUntil = allswell.Sending, at(time.Duration(s)*time.Second) }
+	}
+	old := func(d *allswell.Delivery) { d.HappenedAt = epoch.Add(-allswell.DeliveryLife) }
+	const none = -1
+	for _, c := range []struct {
+		name    string
+		channel allswell.Channel
+		open    []change
+		claim   int
+		carried []int
+		expire  []int
+		wait    int // seconds; 0: only when something changes
+	}{
+		{"nothing", allswell.Email, nil, none, nil, nil, 0},
+		{"one", allswell.Email, []change{due}, 0, nil, nil, 0},
+		{"the newest of a thread tells all", allswell.Email, []change{due, due, due}, 2, []int{0, 1}, nil, 0},
+		{"another thread waits for its turn", allswell.Email, []change{due, of("u"), due}, 2, []int{0}, nil, 0},
+		{"a webhook gets each", allswell.Webhook, []change{due, due, due}, 0, nil, nil, 0},
+		{"one on the way", allswell.Email, []change{sending(5), due}, none, nil, nil, 5},
+		{"one on the way, behind", allswell.Webhook, []change{due, sending(5)}, none, nil, nil, 5},
+		{"its lease has ended", allswell.Webhook, []change{sending(0), due}, 0, nil, nil, 0},
+		{"one waits to be tried again", allswell.Email, []change{later(20)}, none, nil, nil, 20},
+		{"news for a mailbox tries again", allswell.Email, []change{later(20), due}, 1, []int{0}, nil, 0},
+		{"news of another thread does too", allswell.Email, []change{later(20), of("u")}, 0, nil, nil, 0},
+		{"news for a webhook waits behind", allswell.Webhook, []change{later(20), due}, none, nil, nil, 20},
+		{"held", allswell.Email, []change{held(60)}, none, nil, nil, 60},
+		{"held does not stop others", allswell.Email, []change{held(60), of("u")}, 1, nil, nil, 0},
+		{"held goes along with a later one of its thread", allswell.Email, []change{held(60), due}, 1, []int{0}, nil, 0},
+		{"held after it stays", allswell.Email, []change{due, held(60)}, 0, nil, nil, 0},
+		{"the first of what waits", allswell.Email, []change{held(60), held(40), later(50)}, none, nil, nil, 40},
+		{"too old", allswell.Webhook, []change{old, due}, 1, nil, []int{0}, 0},
+		{"all too old", allswell.Email, []change{old, old}, none, nil, []int{0, 1}, 0},
+		{"too old is not carried", allswell.Email, []change{old, due, due}, 2, []int{1}, []int{0}, 0},
+		{"a bundle is told together", allswell.Email, []change{of("a", in("b")), of("c"), of("d", in("b")), of("e", in("f"))}, 2, []int{0}, nil, 0},
+		{"a bundle takes what is older of each thread", allswell.Email,
+			[]change{of("a", in("b")), of("c"), of("d"), of("c", in("b"))}, 3, []int{0, 1}, nil, 0},
+	} {
+		plan := allswell.PlanLane(lane(c.channel, c.open...), epoch)
+		wait := time.Time{}
+		if c.wait > 0 {
+			wait = at(time.Duration(c.wait) * time.Second)
+		}
+		if plan.Claim != c.claim || !slices.Equal(plan.Carried, c.carried) || !slices.Equal(plan.Expire, c.expire) || !plan.Defer.Equal(wait) {
+			t.Errorf("%s: %+v, want claim %d, carried %v, expired %v, again after %d s", c.name, plan, c.claim, c.carried, c.expire, c.wait)
+		}
+	}
+}
+
+func drawLane(t *rapid.T) []allswell.Delivery {
+	channel := rapid.SampledFrom(allswell.Channels).Draw(t, "channel")
+	moment := func(name string, lo, hi int64) time.Time {
+		return at(time.Duration(rapid.Int64Range(lo, hi).Draw(t, name)) * time.Second)
+	}
+	var changes []func(*allswell.Delivery)
+	for range rapid.IntRange(0, 12).Draw(t, "deliveries") {
+		changes = append(changes, func(d *allswell.Delivery) {
+			d.NextAttemptAt = moment("next", -60, 30)
+			if rapid.IntRange(0, 7).Draw(t, "age") == 0 {
+				d.HappenedAt = moment("happened", -86_401, -86_399)
+			}
+			if rapid.IntRange(0, 15).Draw(t, "state") == 0 {
+				d.State, d.LeaseUntil = allswell.Sending, moment("lease", -1, 1)
+			}
+			if channel == allswell.Webhook {
+				return
+			}
+			d.Thread = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "thread")
+			d.Bundle = rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "bundle")
+			if rapid.IntRange(0, 3).Draw(t, "hold") == 0 {
+				d.HeldUntil = moment("held", -1, 30)
+			}
+		})
+	}
+	return lane(channel, changes...)
+}
+
+func TestPlanLaneInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		open := drawLane(t)
+		plan := allswell.PlanLane(open, epoch)
+		busy := slices.ContainsFunc(open, func(d allswell.Delivery) bool {
+			return d.State == allswell.Sending && d.LeaseUntil.After(epoch)
+		})
+		expired := func(i int) bool { return !epoch.Before(open[i].HappenedAt.Add(allswell.DeliveryLife)) }
+		held := func(i int) bool { return open[i].HeldUntil.After(epoch) }
+		waits := func(i int) bool { return open[i].NextAttemptAt.After(epoch) }
+		if busy && (plan.Claim >= 0 || len(plan.Expire) > 0 || plan.Defer.IsZero()) {
+			t.Fatalf("one is on its way, and the plan is %+v", plan)
+		}
+		if plan.Claim < 0 {
+			if len(plan.Carried) > 0 {
+				t.Fatalf("carried by nothing: %+v", plan)
+			}
+			for i := range open {
+				if !busy && !expired(i) && !held(i) && (i == 0 || open[i].Channel == allswell.Email) && !waits(i) {
+					t.Fatalf("%d is due and not sent: %+v", i, plan)
+				}
+				if !busy && !expired(i) && plan.Defer.IsZero() {
+					t.Fatalf("nobody will look at %d again: %+v", i, plan)
+				}
+			}
+			return
+		}
+		if !plan.Defer.IsZero() || expired(plan.Claim) || held(plan.Claim) {
+			t.Fatalf("claimed %d: %+v", plan.Claim, plan)
+		}
+		goes := append([]int{plan.Claim}, plan.Carried...)
+		newest := make(map[string]int)
+		for _, i := range goes {
+			if slices.Contains(plan.Expire, i) || expired(i) {
+				t.Fatalf("%d is too old and goes: %+v", i, plan)
+			}
+			newest[open[i].Thread] = max(newest[open[i].Thread], i)
+		}
+		if len(slices.Compact(slices.Sorted(slices.Values(goes)))) != len(goes) {
+			t.Fatalf("one goes twice: %+v", plan)
+		}
+		for i := range open {
+			end, told := newest[open[i].Thread]
+			switch {
+			case expired(i) || slices.Contains(goes, i):
+			case open[i].Channel == allswell.Webhook && i < plan.Claim:
+				t.Fatalf("%d is passed over: %+v", i, plan)
+			case open[i].Channel == allswell.Email && told && i < end:
+				t.Fatalf("the end of a thread is told before %d: %+v", i, plan)
+			}
+		}
+		for thread, i := range newest {
+			if held(i) {
+				t.Fatalf("the newest of %s is held, and goes: %+v", thread, plan)
+			}
+			if i > plan.Claim {
+				t.Fatalf("%d is carried by one before it: %+v", i, plan)
+			}
+		}
+	})
+}
+
+func TestSettle(t *testing.T) {
+	now := at(time.Minute)
+	claimed := func(attempts int) allswell.Delivery {
+		return allswell.Delivery{State: allswell.Sending, HappenedAt: epoch, Attempts: attempts, LeaseUntil: now.Add(time.Second)}
+	}
+	for result, want := range map[allswell.SendResult]allswell.DeliveryState{
+		allswell.Taken: allswell.Sent, allswell.Refused: allswell.Dead, allswell.Broken: allswell.Dead,
+		allswell.Gone: allswell.Cancelled, allswell.Failed: allswell.Pending,
+	} {
+		d := claimed(1)
+		d.Settle(allswell.Outcome{Result: result, Reason: "why"}, now, 0.5)
+		if d.State != want || d.Reason != "why" || !d.LeaseUntil.IsZero() || !d.UpdatedAt.Equal(now) {
+			t.Errorf("%v: %+v", result, d)
+		}
+	}
+	for _, c := range []struct {
+		attempts int
+		wait     time.Duration
+	}{
+		{0, 5 * time.Second}, {1, 5 * time.Second}, {2, 20 * time.Second}, {3, time.Minute}, {4, 3 * time.Minute},
+		{5, 10 * time.Minute}, {6, 30 * time.Minute}, {7, time.Hour}, {8, time.Hour}, {1000, time.Hour},
+	} {
+		for jitter, share := range map[float64]float64{0: 0.8, 0.5: 1, 1: 1.2} {
+			d := claimed(c.attempts)
+			d.Settle(allswell.Outcome{}, now, jitter)
+			got, want := d.NextAttemptAt.Sub(now), time.Duration(float64(c.wait)*share)
+			if got.Round(time.Millisecond) != want.Round(time.Millisecond) {
+				t.Errorf("after attempt %d with jitter %v: %v, want %v", c.attempts, jitter, got, want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name        string
+		after, late time.Duration // late: how long ago it happened
+		want        time.Duration // from now
+	}{
+		{"sooner than we would", time.Second, 0, 5 * time.Second},
+		{"later than we would", time.Minute, 0, time.Minute},
+		{"after its life", 48 * time.Hour, time.Hour, 23 * time.Hour},
+		{"at its end", 0, allswell.DeliveryLife - time.Second, time.Second},
+		{"before anything", -time.Hour, 0, 5 * time.Second},
+	} {
+		d := claimed(1)
+		d.HappenedAt = now.Add(-c.late)
+		d.Settle(allswell.Outcome{After: c.after}, now, 0.5)
+		if got := d.NextAttemptAt.Sub(now); got != c.want {
+			t.Errorf("%s: again after %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// However it fails, the second attempt comes within ten seconds, and waits do
+// not shrink but for the jitter, and none goes beyond the end.
+func TestSettleInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := allswell.Delivery{HappenedAt: epoch}
+		now := epoch
+		for now.Before(epoch.Add(allswell.DeliveryLife)) {
+			d.Attempts++
+			if d.Attempts > 100 {
+				t.Fatal("it is tried for ever")
+			}
+			d.Settle(allswell.Outcome{}, now, rapid.Float64Range(0, 1).Draw(t, "jitter"))
+			wait := d.NextAttemptAt.Sub(now)
+			if d.State != allswell.Pending || wait <= 0 || d.Attempts == 1 && wait > 10*time.Second || wait > 72*time.Minute {
+				t.Fatalf("attempt %d: %s, again after %v", d.Attempts, d.State, wait)
+			}
+			now = d.NextAttemptAt
+		}
+		if !now.Equal(epoch.Add(allswell.DeliveryLife)) {
+			t.Fatalf("the last attempt is %v after the event", now.Sub(epoch))
+		}
+		if plan := allswell.PlanLane([]allswell.Delivery{d}, now); plan.Claim >= 0 || len(plan.Expire) != 1 {
+			t.Fatalf("at the end: %+v", plan)
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package allswell
+
+import "time"
+
+// EventKind is what happened.
+type EventKind string
+
+// The kinds of events. Everybody who subscribed is told of incidents; only
+// webhooks are told of component statuses.
+const (
+	IncidentCreated        EventKind = "incident.created"
+	IncidentUpdated        EventKind = "incident.updated" // an update was added
+	IncidentResolved       EventKind = "incident.resolved"
+	ComponentStatusChanged EventKind = "component.status_changed"
+)
+
+// Event is something that subscribers may be told. It is written in the
+// transaction of what happened, so there is one exactly if it happened. Events
+// of one page are ordered by (PageVersion, Ordinal), which is commit order.
+type Event struct {
+	ID          string
+	PageID      string
+	PageVersion int64 // the page's version that the transaction made
+	Ordinal     int   // the event's place among those of its transaction
+	Kind        EventKind
+	IncidentID  string // "": not about an incident
+	UpdateID    string // "": no timeline entry goes with it
+	ComponentID string // "": not about a component
+	OutageID    string // "": not about an outage
+	MonitorID   string // "": a human did it, not the service by itself
+	Bundle      string // "": told alone; see DownBundle
+	Data        EventData
+	CreatedAt   time.Time
+}
+
+// EventData is what was true when the event happened; it is kept with the
+// event, so that a late message still tells it as it was.
+type EventData struct {
+	Title     string `json:"title,omitempty"`
+	Impact    Impact `json:"impact,omitempty"`
+	State     State  `json:"state,omitempty"`
+	Resolved  bool   `json:"resolved,omitempty"`
+	Message   string `json:"message,omitempty"`
+	Component string `json:"component,omitempty"`
+	OldStatus Status `json:"old_status,omitempty"`
+	NewStatus Status `json:"new_status,omitempty"`
+}
+
+// EventOf tells what happened to an incident; u is the timeline entry that
+// goes with it, or nil.
+func EventOf(kind EventKind, inc Incident, u *Update) Event {
+	e := Event{
+		Kind: kind, PageID: inc.PageID, IncidentID: inc.ID, OutageID: inc.OutageID,
+		Data: EventData{Title: inc.Title, Impact: inc.Impact, State: inc.State, Resolved: inc.Resolved},
+	}
+	if u != nil {
+		e.UpdateID, e.Data.Message = u.ID, u.Message
+	}
+	return e
+}
+
+// StatusEventOf tells that a component's effective status changed from old.
+func StatusEventOf(c Component, old Status) Event {
+	return Event{
+		Kind: ComponentStatusChanged, PageID: c.PageID, ComponentID: c.ID,
+		Data: EventData{Component: c.Name, OldStatus: old, NewStatus: c.Status()},
+	}
+}

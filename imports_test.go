@@ -1,0 +1,299 @@
+package allswell_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/allswell/allswell"
+
+// layer is a package, or all of a folder if the name ends in "/...", and what
+// of this module it may import. "." is the root package.
+type layer struct {
+	name    string
+	imports []string // what it may import
+	tests   []string // what its tests may import besides
+	reason  string
+}
+
+// layers is who may import whom. A package that is not in this table is a
+// mistake until somebody gives it a row and a reason.
+var layers = []layer{
+	{".", nil, nil,
+		"The domain is pure: rules that can be read and tested without anything else."},
+	{"internal/store", []string{"."}, []string{"internal/store", "internal/store/storetest"},
+		"A verb is load, decide, save, tell. It decides with the domain and knows nobody who calls it."},
+	{"internal/store/storetest", []string{".", "internal/store", "test/leash"}, nil,
+		"Opens a real store of each engine for the tests of others. Only tests import it."},
+	{"internal/limit", nil, nil,
+		"Counts per key and knows neither pings nor HTTP, so that every face can share it."},
+	{"internal/web", []string{".", "internal/store", "internal/limit"}, []string{"internal/store/storetest"},
+		"What the faces share. It knows no face."},
+	{"internal/api", []string{".", "internal/store", "internal/web", "internal/limit"}, []string{"internal/store/storetest"},
+		"A face. What it shares with another face belongs in web."},
+	{"internal/dashboard", []string{".", "internal/store", "internal/web"}, []string{"internal/store/storetest"},
+		"A face."},
+	{"internal/page", []string{".", "internal/store", "internal/web", "internal/limit"}, []string{"internal/store/storetest"},
+		"A face. It shows what the domain has computed, and limits who may have mail sent to others."},
+	{"internal/ping", []string{".", "internal/store", "internal/limit"}, []string{"internal/store/storetest"},
+		"The way that must never break. It stays clear of what the faces share, and of what time brings."},
+	{"internal/watch", []string{".", "internal/store"}, []string{"internal/store/storetest"},
+		"What time alone brings: nobody asks, nobody is answered."},
+	{"internal/notify", []string{".", "internal/store"}, []string{"internal/store/storetest"},
+		"Events to deliveries. A slow receiver must not be able to slow a face or a ping."},
+	{"cmd/allswell", []string{"."}, []string{"internal/store/storetest"},
+		"The wiring: it alone knows everybody. See anyInternal."},
+	{"bench", []string{".", "internal/store", "internal/store/storetest", "internal/limit"}, []string{"test/leash"},
+		"Measures the store without a network between, and the built program from outside."},
+	{"test/...", []string{"test/..."}, []string{".", "internal/store", "internal/store/storetest"},
+		"Speaks to the built program as a user does; looks into the database only to judge what is there."},
+}
+
+// anyInternal may import every package under internal/ but storetest.
+const anyInternal = "cmd/allswell"
+
+// drivers are the modules that speak to a database.
+var drivers = []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/pressly/goose"}
+
+// driverUsers may import a driver. All others ask the store.
+var driverUsers = []struct {
+	name      string
+	testsOnly bool
+	reason    string
+}{
+	{"internal/store", false, "Every SQL statement and every transaction is there."},
+	{"internal/store/storetest", false, "Makes and drops the databases of tests."},
+	{"test/...", true, "Judges a database whose program was killed, without the code that wrote it."},
+}
+
+// forbidden are standard packages that the domain does without.
+var forbidden = map[string]string{
+	"net/http":     "the domain answers nobody",
+	"database/sql": "the domain stores nothing",
+	"os":           "the domain reads no files and no environment",
+	"log/slog":     "the domain returns what happened",
+}
+
+// listed is what `go list -json` says of a package.
+type listed struct {
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
+}
+
+func listPackages(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// local is the name of a package in the table; ok is false for one of another
+// module.
+func local(path string) (name string, ok bool) {
+	if path == module {
+		return ".", true
+	}
+	return strings.CutPrefix(path, module+"/")
+}
+
+// covers reports whether a name of the table stands for a package.
+func covers(pattern, name string) bool {
+	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return name == tree || strings.HasPrefix(name, tree+"/")
+	}
+	return pattern == name
+}
+
+func coversAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return covers(p, name) })
+}
+
+// layerOf finds the row of a package.
+func layerOf(name string) (layer, bool) {
+	i := slices.IndexFunc(layers, func(l layer) bool { return covers(l.name, name) })
+	if i < 0 {
+		return layer{}, false
+	}
+	return layers[i], true
+}
+
+// isStandard reports whether a path is of the standard library.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// violations names every import of p that the tables forbid.
+func violations(p listed) (out []string) {
+	name, _ := local(p.ImportPath)
+	l, ok := layerOf(name)
+	if !ok {
+		return []string{name + " has no row in the table of layers: give it one, with a reason"}
+	}
+	for _, path := range p.Imports {
+		if why := refuse(l, name, path, false); why != "" {
+			out = append(out, name+" imports "+path+": "+why)
+		}
+	}
+	for _, path := range slices.Concat(p.TestImports, p.XTestImports) {
+		if why := refuse(l, name, path, true); why != "" {
+			out = append(out, "a test of "+name+" imports "+path+": "+why)
+		}
+	}
+	return out
+}
+
+// refuse says why a package may not import a path, or "".
+func refuse(l layer, name, path string, test bool) string {
+	if imported, ok := local(path); ok {
+		free := name == anyInternal && strings.HasPrefix(imported, "internal/") && imported != "internal/store/storetest"
+		if free || coversAny(l.imports, imported) || test && (imported == name || coversAny(l.tests, imported)) {
+			return ""
+		}
+		return l.reason
+	}
+	for _, driver := range drivers {
+		if path != driver && !strings.HasPrefix(path, driver+"/") {
+			continue
+		}
+		for _, user := range driverUsers {
+			if covers(user.name, name) && (test || !user.testsOnly) {
+				return ""
+			}
+		}
+		return "only the store speaks to a database"
+	}
+	if test {
+		return ""
+	}
+	for taboo, why := range forbidden {
+		if name == "." && (path == taboo || strings.HasPrefix(path, taboo+"/")) {
+			return why
+		}
+	}
+	if (name == "." || name == "internal/limit") && !isStandard(path) {
+		return "it stands on the standard library alone"
+	}
+	return ""
+}
+
+func TestImports(t *testing.T) {
+	packages := listPackages(t)
+	if len(packages) < 2 {
+		t.Fatalf("go list found %d packages", len(packages))
+	}
+	for _, p := range packages {
+		for _, v := range violations(p) {
+			t.Error(v)
+		}
+	}
+}
+
+// The table refuses what it is there to refuse.
+func TestImportsAreRefused(t *testing.T) {
+	of := func(name string, imports ...string) listed {
+		return listed{ImportPath: module + "/" + name, Imports: imports}
+	}
+	inTest := func(name string, imports ...string) listed {
+		return listed{ImportPath: module + "/" + name, XTestImports: imports}
+	}
+	for _, c := range []struct {
+		name    string
+		p       listed
+		allowed bool
+	}{
+		{"an unknown package under internal", of("internal/service"), false},
+		{"an unknown package below a known one", of("internal/api/v2"), false},
+		{"an unknown package elsewhere", of("pkg/client"), false},
+		{"the domain, HTTP", listed{ImportPath: module, Imports: []string{"net/http"}}, false},
+		{"the domain, SQL", listed{ImportPath: module, Imports: []string{"database/sql"}}, false},
+		{"the domain, files", listed{ImportPath: module, Imports: []string{"os"}}, false},
+		{"the domain, programs", listed{ImportPath: module, Imports: []string{"os/exec"}}, false},
+		{"the domain, another module", listed{ImportPath: module, Imports: []string{"github.com/google/uuid"}}, false},
+		{"the domain, the store", listed{ImportPath: module, Imports: []string{module + "/internal/store"}}, false},
+		{"the domain, the standard library", listed{ImportPath: module, Imports: []string{"crypto/rand"}}, true},
+		{"the limiter, another module", of("internal/limit", "golang.org/x/time/rate"), false},
+		{"the limiter, the domain", of("internal/limit", module), false},
+		{"the store, a face", of("internal/store", module+"/internal/web"), false},
+		{"the store, drivers", of("internal/store", "modernc.org/sqlite/lib", "github.com/jackc/pgx/v5/pgconn", module), true},
+		{"a face, a driver", of("internal/api", "github.com/jackc/pgx/v5/pgconn"), false},
+		{"a face's test, a driver", inTest("internal/api", "modernc.org/sqlite"), false},
+		{"a face, another face", of("internal/api", module+"/internal/page"), false},
+		{"a face's test, another face", inTest("internal/page", module+"/internal/api"), false},
+		{"a face, what faces share", of("internal/api", module, module+"/internal/web", module+"/internal/store", module+"/internal/limit"), true},
+		{"what faces share, a face", of("internal/web", module+"/internal/api"), false},
+		{"pings, what faces share", of("internal/ping", module+"/internal/web"), false},
+		{"pings, what time brings", of("internal/ping", module+"/internal/watch"), false},
+		{"what time brings, notifications", of("internal/watch", module+"/internal/notify"), false},
+		{"notifications, what faces share", of("internal/notify", module+"/internal/web"), false},
+		{"the program, everybody", of("cmd/allswell", module, module+"/internal/api", module+"/internal/ping"), true},
+		{"the program, the tests' store", of("cmd/allswell", module+"/internal/store/storetest"), false},
+		{"the program's test, the tests' store", inTest("cmd/allswell", module+"/internal/store/storetest"), true},
+		{"the program, a driver", of("cmd/allswell", "modernc.org/sqlite"), false},
+		{"a tool of the tests, a driver", of("test/faults", "modernc.org/sqlite"), false},
+		{"a test from outside, a driver", inTest("test/faults", "modernc.org/sqlite"), true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := violations(c.p); (len(got) == 0) != c.allowed {
+				t.Errorf("violations: %q, allowed: %v", got, c.allowed)
+			}
+		})
+	}
+}
+
+// modernc.org/sqlite is C translated to Go against one version of
+// modernc.org/libc. With another it builds, and may corrupt what it stores.
+func TestLibcIsTheOneOfSQLite(t *testing.T) {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	theirs := requiredLibc(t, strings.TrimSpace(string(out)))
+	ours := requiredLibc(t, "go.mod")
+	if ours != theirs {
+		t.Errorf("go.mod requires modernc.org/libc %s, modernc.org/sqlite was made with %s", ours, theirs)
+	}
+	used, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}{{with .Replace}} replaced by {{.}}{{end}}", "modernc.org/libc").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	if got := strings.TrimSpace(string(used)); got != theirs {
+		t.Errorf("the build uses modernc.org/libc %s, modernc.org/sqlite was made with %s", got, theirs)
+	}
+}
+
+var libcLine = regexp.MustCompile(`(?m)^(?:require)?\s*modernc\.org/libc\s+(v\S+)`)
+
+// requiredLibc reads a go.mod file.
+func requiredLibc(t *testing.T, file string) string {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := libcLine.FindStringSubmatch(string(raw))
+	if found == nil {
+		t.Fatalf("%s requires no modernc.org/libc", file)
+	}
+	return found[1]
+}

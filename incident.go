@@ -1,0 +1,236 @@
+package allswell
+
+import "time"
+
+// Impact is how bad an incident is.
+type Impact string
+
+// The impacts, least first.
+const (
+	ImpactNone     Impact = "none"
+	ImpactMinor    Impact = "minor"
+	ImpactMajor    Impact = "major"
+	ImpactCritical Impact = "critical"
+)
+
+// Impacts lists all valid impacts.
+var Impacts = []Impact{ImpactNone, ImpactMinor, ImpactMajor, ImpactCritical}
+
+// Label returns the impact in words for people.
+func (i Impact) Label() string {
+	switch i {
+	case ImpactMinor:
+		return "Minor impact"
+	case ImpactMajor:
+		return "Major impact"
+	case ImpactCritical:
+		return "Critical impact"
+	default:
+		return "No impact"
+	}
+}
+
+// Valid reports whether i is one of the four impacts.
+func (i Impact) Valid() bool {
+	return i == ImpactNone || i == ImpactMinor || i == ImpactMajor || i == ImpactCritical
+}
+
+// State is how far people have come with an incident.
+type State string
+
+// The states. No move from one to another is refused.
+const (
+	Investigating State = "investigating"
+	Identified    State = "identified"
+	Monitoring    State = "monitoring"
+	Resolved      State = "resolved"
+)
+
+// States lists all valid states.
+var States = []State{Investigating, Identified, Monitoring, Resolved}
+
+// Valid reports whether s is one of the four states.
+func (s State) Valid() bool {
+	return s == Investigating || s == Identified || s == Monitoring || s == Resolved
+}
+
+// Label returns the word shown to people.
+func (s State) Label() string {
+	switch s {
+	case Investigating:
+		return "Investigating"
+	case Identified:
+		return "Identified"
+	case Monitoring:
+		return "Monitoring"
+	default:
+		return "Resolved"
+	}
+}
+
+// Incident is something that went wrong, with its timeline. The Resolved flag,
+// not the state, moves it to history.
+type Incident struct {
+	ID         string // a UUID
+	PageID     string
+	OutageID   string // the outage that opened it; "": opened by a human
+	Title      string
+	Impact     Impact
+	State      State
+	Resolved   bool
+	ResolvedAt time.Time // zero while not resolved
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	Updates    []Update // oldest first, where they were asked for
+}
+
+// Update is one entry of an incident's timeline.
+type Update struct {
+	ID         string
+	IncidentID string
+	Number     int // 1 for the first of its incident
+	Message    string
+	State      State // the incident's state when it was written
+	CreatedAt  time.Time
+}
+
+// NewIncident is what a caller gives to open an incident. Zero Impact and
+// State mean the defaults; a nil Message means no first timeline entry.
+type NewIncident struct {
+	Title   string
+	Impact  Impact
+	State   State
+	Message *string
+}
+
+// Validate names every bad field of n (contract section 4.1).
+func (n NewIncident) Validate() error {
+	var bad Invalid
+	CheckText(&bad, "title", n.Title, MaxTitle)
+	checkImpact(&bad, n.Impact)
+	checkState(&bad, n.State)
+	if n.Message != nil {
+		CheckText(&bad, "message", *n.Message, MaxMessage)
+	}
+	return bad.Err()
+}
+
+// Open makes the incident and its first update, if there is a message
+// (contract section 3, rows "(new)"). id and updateID are the caller's.
+func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
+	inc := Incident{
+		ID: id, PageID: pageID, Title: n.Title, Impact: n.Impact, State: n.State,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if inc.Impact == "" {
+		inc.Impact = ImpactNone
+	}
+	if inc.State == "" {
+		inc.State = Investigating
+	}
+	if inc.State == Resolved {
+		inc.Resolved, inc.ResolvedAt = true, now
+	}
+	if n.Message != nil {
+		inc.AddUpdate(updateID, *n.Message, 1, now)
+	}
+	return inc
+}
+
+// IncidentChange is what contract section 4.2 may change; nil fields stay.
+type IncidentChange struct {
+	Title    *string
+	Impact   *Impact
+	State    *State
+	Resolved *bool
+}
+
+// Validate names every bad field of ch.
+func (ch IncidentChange) Validate() error {
+	var bad Invalid
+	if ch.Title != nil {
+		CheckText(&bad, "title", *ch.Title, MaxTitle)
+	}
+	if ch.Impact != nil {
+		checkImpact(&bad, orBad(*ch.Impact))
+	}
+	if ch.State != nil {
+		checkState(&bad, orBad(*ch.State))
+	}
+	if ch.Resolved != nil && !*ch.Resolved && ch.State != nil && *ch.State == Resolved {
+		bad.Add("resolved", "The resolved field cannot be false while the state is resolved.")
+	}
+	return bad.Err()
+}
+
+// Apply changes i as contract section 3 and design section 4 say, and reports
+// whether this call resolved an incident that was not resolved before.
+// UpdatedAt moves only if a field changed.
+func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
+	before := *i
+	if ch.Title != nil {
+		i.Title = *ch.Title
+	}
+	if ch.Impact != nil {
+		i.Impact = *ch.Impact
+	}
+	if ch.State != nil {
+		i.State = *ch.State
+	}
+	switch {
+	case ch.Resolved != nil && *ch.Resolved:
+		i.Resolved, i.ResolvedAt = true, now // again, each time
+	case ch.Resolved != nil && i.Resolved:
+		i.Resolved, i.ResolvedAt = false, time.Time{}
+		if i.State == Resolved {
+			i.State = Investigating
+		}
+	case i.State == Resolved && !i.Resolved:
+		i.Resolved, i.ResolvedAt = true, now
+	}
+	if i.Title != before.Title || i.Impact != before.Impact || i.State != before.State ||
+		i.Resolved != before.Resolved || !i.ResolvedAt.Equal(before.ResolvedAt) {
+		i.UpdatedAt = now
+	}
+	return i.Resolved && !before.Resolved
+}
+
+// AddUpdate appends an entry to the timeline and moves UpdatedAt. number is
+// one more than the incident's last update has.
+func (i *Incident) AddUpdate(id, message string, number int, now time.Time) Update {
+	u := Update{ID: id, IncidentID: i.ID, Number: number, Message: message, State: i.State, CreatedAt: now}
+	i.Updates = append(i.Updates, u)
+	i.UpdatedAt = now
+	return u
+}
+
+// CheckMessage refuses an update's message that is blank or too long (contract
+// section 4.3).
+func CheckMessage(message string) error {
+	var bad Invalid
+	CheckText(&bad, "message", message, MaxMessage)
+	return bad.Err()
+}
+
+// checkImpact accepts a known impact, or "" for the default.
+func checkImpact(bad *Invalid, impact Impact) {
+	if impact != "" && !impact.Valid() {
+		bad.Add("impact", "The impact must be one of: %s.", list(Impacts))
+	}
+}
+
+// checkState accepts a known state, or "" for the default.
+func checkState(bad *Invalid, state State) {
+	if state != "" && !state.Valid() {
+		bad.Add("state", "The state must be one of: %s.", list(States))
+	}
+}
+
+// orBad turns a given but empty value into one that no check takes for
+// "not given".
+func orBad[T ~string](v T) T {
+	if v == "" {
+		return "?"
+	}
+	return v
+}

@@ -1,0 +1,31 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// listDeliveries takes ?state=, one or several, beside the range.
+func (a *api) listDeliveries(c *call) (store.Answer, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	r, states := readRange(q), web.Choices(q, "state", allswell.DeliveryStates)
+	if err := q.Check(); err != nil {
+		return store.Answer{}, err
+	}
+	deliveries, total, err := a.store.Deliveries(c.Context(), c.workspace(), c.PathValue("pageSlug"), states, r)
+	if err != nil {
+		return store.Answer{}, err
+	}
+	return many(deliveries, total, r, presentDelivery)
+}
+
+// retryDelivery has a delivery tried again at once. It needs no body.
+func (a *api) retryDelivery(c *call) (store.Answer, error) {
+	return act(c, http.StatusOK, presentDelivery, func(ctx context.Context) (allswell.LoggedDelivery, error) {
+		return a.store.RetryDelivery(ctx, c.workspace(), c.PathValue("deliveryId"))
+	})
+}

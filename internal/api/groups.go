@@ -1,0 +1,46 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+func (a *api) listGroups(c *call) (store.Answer, error) {
+	return list(c, presentGroup, func(r store.Range) ([]allswell.Group, int, error) {
+		return a.store.Groups(c.Context(), c.workspace(), c.PathValue("pageSlug"), r)
+	})
+}
+
+func (a *api) createGroup(c *call) (store.Answer, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Answer{}, err
+	}
+	n := allswell.NewGroup{Name: orZero(o.Text("name")), Order: o.Integer("order")}
+	if err := o.Check(n.Validate()); err != nil {
+		return store.Answer{}, err
+	}
+	return act(c, http.StatusCreated, presentGroup, func(ctx context.Context) (allswell.Group, error) {
+		return a.store.CreateGroup(ctx, c.workspace(), c.PathValue("pageSlug"), n)
+	})
+}
+
+func (a *api) changeGroup(c *call) (store.Answer, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Answer{}, err
+	}
+	ch := allswell.GroupChange{Name: o.Text("name"), Order: o.Integer("order")}
+	if err := o.Check(ch.Validate()); err != nil {
+		return store.Answer{}, err
+	}
+	group, err := a.store.ChangeGroup(c.Context(), c.workspace(), c.PathValue("groupId"), ch)
+	return show(group, err, presentGroup)
+}
+
+func (a *api) deleteGroup(c *call) (store.Answer, error) {
+	return gone(a.store.DeleteGroup(c.Context(), c.workspace(), c.PathValue("groupId")))
+}

@@ -1,0 +1,382 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// clock is the time of a test; it only moves when it is told to.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func newClock() *clock {
+	// Not before the host's own time: the store notes the use of a token by it.
+	return &clock{now: time.Now().UTC().Truncate(time.Second).Add(time.Hour)}
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// service is a real handler over a real store.
+type service struct {
+	http.Handler
+	store *store.Store
+	clock *clock
+	log   *strings.Builder
+}
+
+// client is one caller of the service. Each answer that it gets is held to
+// the OpenAPI document.
+type client struct {
+	*service
+	t       testing.TB
+	token   string // "": none is sent
+	address string
+}
+
+// each runs f on every engine, as an admin of a workspace of its own.
+func each(t *testing.T, f func(t *testing.T, c *client)) {
+	t.Helper()
+	eachWith(t, Config{}, f)
+}
+
+func eachWith(t *testing.T, config Config, f func(t *testing.T, c *client)) {
+	t.Helper()
+	t.Parallel() // most of a test is waiting for the disk
+	var clk *clock
+	options := func(*testing.T) store.Options {
+		clk = newClock()
+		return store.Options{Clock: clk.Now}
+	}
+	storetest.RunWith(t, options, func(t *testing.T, s *store.Store) {
+		f(t, newClient(t, s, clk, config))
+	})
+}
+
+func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client {
+	t.Helper()
+	log := new(strings.Builder)
+	config.Store, config.Now = s, clk.Now
+	config.Logger = slog.New(slog.NewTextHandler(log, nil))
+	_, secret := storetest.Workspace(t, s, "ours")
+	svc := &service{Handler: New(config), store: s, clock: clk, log: log}
+	return &client{service: svc, t: t, token: secret, address: "192.0.2.1:4711"}
+}
+
+// in returns the same client for a subtest.
+func (c *client) in(t testing.TB) *client {
+	out := *c
+	out.t = t
+	return &out
+}
+
+// with returns the same client with another token.
+func (c *client) with(token string) *client {
+	out := *c
+	out.token = token
+	return &out
+}
+
+// stranger returns an admin of another workspace.
+func (c *client) stranger() *client {
+	c.t.Helper()
+	_, secret := storetest.Workspace(c.t, c.store, "theirs")
+	return c.with(secret)
+}
+
+// answer is what came back.
+type answer struct {
+	t      testing.TB
+	asked  string
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do sends a request; body is a string as it is, nil for none, or anything
+// that becomes JSON. extra are names and values of headers.
+func (c *client) do(method, target string, body any, extra ...string) answer {
+	c.t.Helper()
+	var text string
+	switch b := body.(type) {
+	case nil:
+	case string:
+		text = b
+	default:
+		raw, err := json.Marshal(b)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		text = string(raw)
+	}
+	r := httptest.NewRequest(method, target, strings.NewReader(text))
+	r.RemoteAddr = c.address
+	r.Host = "status.example.com"
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for i := 0; i < len(extra); i += 2 {
+		r.Header.Add(extra[i], extra[i+1])
+	}
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, r)
+	a := answer{t: c.t, asked: method + " " + target, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+	if method == http.MethodHead {
+		a.body = nil // net/http leaves it out
+	}
+	holdToDocument(c.t, r, a.status, a.header, a.body)
+	return a
+}
+
+func (c *client) get(target string) answer { c.t.Helper(); return c.do("GET", target, nil) }
+func (c *client) post(target string, body any) answer {
+	c.t.Helper()
+	return c.do("POST", target, body)
+}
+func (c *client) patch(target string, body any) answer {
+	c.t.Helper()
+	return c.do("PATCH", target, body)
+}
+func (c *client) delete(target string) answer { c.t.Helper(); return c.do("DELETE", target, nil) }
+
+// is ends the test if the status is another one.
+func (a answer) is(status int) answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("%s = %d, want %d: %s", a.asked, a.status, status, a.body)
+	}
+	return a
+}
+
+// object reads the body as a JSON object.
+func (a answer) object() map[string]any {
+	a.t.Helper()
+	var out map[string]any
+	if err := json.Unmarshal(a.body, &out); err != nil {
+		a.t.Fatalf("%s: %v in %s", a.asked, err, a.body)
+	}
+	return out
+}
+
+// data is the resource in the body.
+func (a answer) data() map[string]any {
+	a.t.Helper()
+	object := a.object()
+	if keys := slices.Sorted(maps.Keys(object)); !slices.Equal(keys, []string{"data"}) {
+		a.t.Fatalf("%s: the keys are %v, not data alone", a.asked, keys)
+	}
+	data, ok := object["data"].(map[string]any)
+	if !ok {
+		a.t.Fatalf("%s: data is no object in %s", a.asked, a.body)
+	}
+	return data
+}
+
+// rows are the resources of a list.
+func (a answer) rows() []map[string]any {
+	a.t.Helper()
+	rows, ok := a.object()["data"].([]any)
+	if !ok {
+		a.t.Fatalf("%s: data is no array in %s", a.asked, a.body)
+	}
+	out := make([]map[string]any, len(rows))
+	for i, row := range rows {
+		out[i] = row.(map[string]any)
+	}
+	return out
+}
+
+// id is the id of the resource in the body.
+func (a answer) id() string {
+	a.t.Helper()
+	id, ok := a.data()["id"].(string)
+	if !ok {
+		a.t.Fatalf("%s: no id in %s", a.asked, a.body)
+	}
+	return id
+}
+
+// complains ends the test unless exactly these fields are bad.
+func (a answer) complains(fields ...string) answer {
+	a.t.Helper()
+	a.is(http.StatusUnprocessableEntity)
+	errors, _ := a.object()["errors"].(map[string]any)
+	got := slices.Sorted(maps.Keys(errors))
+	slices.Sort(fields)
+	if !slices.Equal(got, fields) {
+		a.t.Fatalf("%s complains of %v, want %v: %s", a.asked, got, fields, a.body)
+	}
+	return a
+}
+
+// says ends the test unless the body is {"message": message} and nothing else.
+func (a answer) says(message string) answer {
+	a.t.Helper()
+	if diff := cmp.Diff(map[string]any{"message": message}, a.object()); diff != "" {
+		a.t.Fatalf("%s (-want +got):\n%s", a.asked, diff)
+	}
+	return a
+}
+
+// sentence compares the message alone.
+func (a answer) sentence(want string) answer {
+	a.t.Helper()
+	if got := a.object()["message"]; got != want {
+		a.t.Errorf("%s: the message is %q, want %q", a.asked, got, want)
+	}
+	return a
+}
+
+// has compares some of the resource's fields.
+func (a answer) has(want map[string]any) answer {
+	a.t.Helper()
+	data := a.data()
+	got := make(map[string]any)
+	for name := range want {
+		if value, ok := data[name]; ok {
+			got[name] = value
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		a.t.Fatalf("%s (-want +got):\n%s", a.asked, diff)
+	}
+	return a
+}
+
+// keys ends the test unless an object has exactly these keys.
+func keys(t *testing.T, object map[string]any, want ...string) {
+	t.Helper()
+	got := slices.Sorted(maps.Keys(object))
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+}
+
+// world is some of everything in one workspace.
+type world struct {
+	slug, group, component, incident, update, monitor, subscriber, delivery, token string
+}
+
+// build makes a world on a page with this slug.
+func (c *client) build(slug string) world {
+	c.t.Helper()
+	w := world{slug: slug}
+	page := "/api/v1/pages/" + slug
+	c.post("/api/v1/pages", map[string]any{"name": "Acme", "slug": slug}).is(201)
+	w.group = c.post(page+"/groups", map[string]any{"name": "Europe"}).is(201).id()
+	w.component = c.post(page+"/components", map[string]any{"name": "API", "description": "Public", "group": w.group}).is(201).id()
+	incident := c.post(page+"/incidents", map[string]any{"title": "Logins fail", "message": "We look into it."}).is(201)
+	w.incident = incident.id()
+	w.update = c.post("/api/v1/incidents/"+w.incident+"/updates", map[string]any{"message": "More."}).is(201).id()
+	w.monitor = c.post("/api/v1/monitors", map[string]any{
+		"name": "Backup", "interval": 60, "page": slug, "component_id": w.component,
+	}).is(201).id()
+	w.subscriber = c.post(page+"/subscribers", map[string]any{
+		"channel": "webhook", "target": "https://example.com/" + slug, "components": []string{w.component},
+	}).is(201).id()
+	c.post(page+"/subscribers", map[string]any{"channel": "email", "target": slug + "@example.com"}).is(201)
+	w.delivery = c.get(page + "/deliveries").is(200).rows()[0]["id"].(string) // the question for the confirmation
+	w.token = c.post("/api/v1/tokens", map[string]any{"name": "Pipeline", "scope": "write"}).is(201).id()
+	return w
+}
+
+// path fills in a route's path.
+func (w world) path(rt route) string {
+	return strings.NewReplacer(
+		"{pageSlug}", w.slug, "{groupId}", w.group, "{componentId}", w.component,
+		"{incidentId}", w.incident, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
+		"{deliveryId}", w.delivery, "{tokenId}", w.token,
+	).Replace(rt.path)
+}
+
+// state is all that a workspace holds, as the store has it. When tokens were
+// last used is left out: that is noted of refused requests too.
+func (c *client) state() map[string]any {
+	c.t.Helper()
+	ctx := context.Background()
+	by, err := c.store.Authenticate(ctx, c.token)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	all := store.Range{Page: 1, PerPage: 1_000_000}
+	out := make(map[string]any)
+	keep := func(name string, value any, total int, err error) {
+		c.t.Helper()
+		if err != nil || total > all.PerPage {
+			c.t.Fatalf("reading the state: %d %s, %v", total, name, err)
+		}
+		out[name] = value
+	}
+	tokens, total, err := c.store.Tokens(ctx, by.WorkspaceID, all)
+	for i := range tokens {
+		tokens[i].LastUsedAt = time.Time{}
+	}
+	keep("tokens", tokens, total, err)
+	monitors, total, err := c.store.Monitors(ctx, by.WorkspaceID, all)
+	keep("monitors", monitors, total, err)
+	pages, total, err := c.store.Pages(ctx, by.WorkspaceID, all)
+	keep("pages", pages, total, err)
+	for _, p := range pages {
+		groups, total, err := c.store.Groups(ctx, by.WorkspaceID, p.Slug, all)
+		keep("groups of "+p.ID, groups, total, err)
+		components, total, err := c.store.Components(ctx, by.WorkspaceID, p.Slug, all)
+		keep("components of "+p.ID, components, total, err)
+		incidents, total, err := c.store.Incidents(ctx, by.WorkspaceID, p.Slug, nil, all)
+		for i := range incidents {
+			full, err := c.store.Incident(ctx, by.WorkspaceID, incidents[i].ID)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			incidents[i] = full
+		}
+		keep("incidents of "+p.ID, incidents, total, err)
+		subscribers, total, err := c.store.Subscribers(ctx, by.WorkspaceID, p.Slug, all)
+		keep("subscribers of "+p.ID, subscribers, total, err)
+		deliveries, total, err := c.store.Deliveries(ctx, by.WorkspaceID, p.Slug, nil, all)
+		keep("deliveries of "+p.ID, deliveries, total, err)
+	}
+	return out
+}
+
+// unchanged runs f and ends the test if it changed anything.
+func (c *client) unchanged(f func()) {
+	c.t.Helper()
+	before := c.state()
+	f()
+	if diff := cmp.Diff(before, c.state()); diff != "" {
+		c.t.Fatalf("something changed (-before +after):\n%s", diff)
+	}
+}
+
+// issue makes a token of this workspace and returns its secret.
+func (c *client) issue(scope allswell.Scope) string {
+	c.t.Helper()
+	return c.post("/api/v1/tokens", map[string]any{"name": "made", "scope": scope}).is(201).data()["token"].(string)
+}

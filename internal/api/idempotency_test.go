@@ -1,0 +1,260 @@
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestRepeatedPOST sends every POST twice with the same key.
+func TestRepeatedPOST(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		for i, rt := range new(api).routes() {
+			if rt.method != "POST" {
+				continue
+			}
+			key := fmt.Sprintf("key %d", i)
+			first := c.do("POST", w.path(rt), validBody(t, rt, w), keyHeader, key)
+			if first.status >= 300 || first.header.Get(replayedHeader) != "" {
+				t.Fatalf("%s = %d %v", first.asked, first.status, first.header)
+			}
+			c.clock.Advance(time.Minute)
+			c.unchanged(func() {
+				second := c.do("POST", w.path(rt), validBody(t, rt, w), keyHeader, key).is(first.status)
+				if !bytes.Equal(second.body, first.body) {
+					t.Errorf("%s: the second answer is another:\n%s%s", first.asked, first.body, second.body)
+				}
+				if second.header.Get(replayedHeader) != "true" {
+					t.Errorf("%s: the second answer is not marked", first.asked)
+				}
+			})
+		}
+	})
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.build("acme")
+		const target = "/api/v1/pages/acme/incidents"
+		post := func(c *client, key, body string) answer { return c.do("POST", target, body, keyHeader, key) }
+
+		t.Run("another body is 422", func(t *testing.T) {
+			c := c.in(t)
+			post(c, "a", `{"title":"x"}`).is(201)
+			c.unchanged(func() {
+				post(c, "a", `{"title":"y"}`).complains(keyHeader)
+				post(c, "a", `{"title":"x"} `).complains(keyHeader)
+				c.do("POST", "/api/v1/pages", `{"title":"x"}`, keyHeader, "a").complains(keyHeader)
+			})
+		})
+		t.Run("a refused request is not remembered", func(t *testing.T) {
+			c := c.in(t)
+			post(c, "b", `{}`).complains("title")
+			post(c, "b", `{"title":"x"}`).is(201)
+			c.do("POST", "/api/v1/pages/later/incidents", `{"title":"x"}`, keyHeader, "c").is(404)
+			c.post("/api/v1/pages", `{"name":"x","slug":"later"}`).is(201)
+			c.do("POST", "/api/v1/pages/later/incidents", `{"title":"x"}`, keyHeader, "c").is(201)
+		})
+		t.Run("keys are a token's own", func(t *testing.T) {
+			c := c.in(t)
+			first := post(c, "d", `{"title":"x"}`).is(201)
+			second := post(c.with(c.issue(allswell.ScopeWrite)), "d", `{"title":"x"}`).is(201)
+			if first.id() == second.id() {
+				t.Error("one token's key gave another's answer")
+			}
+		})
+		t.Run("another key is another request", func(t *testing.T) {
+			c := c.in(t)
+			if post(c, "e", `{"title":"x"}`).is(201).id() == post(c, "E", `{"title":"x"}`).is(201).id() {
+				t.Error("keys are compared without case")
+			}
+		})
+		t.Run("after 24 hours it is a new request", func(t *testing.T) {
+			c := c.in(t)
+			first := post(c, "f", `{"title":"x"}`).is(201)
+			c.clock.Advance(24*time.Hour - time.Millisecond)
+			if post(c, "f", `{"title":"x"}`).is(201).id() != first.id() {
+				t.Error("it was forgotten too soon")
+			}
+			c.clock.Advance(time.Millisecond)
+			if post(c, "f", `{"title":"x"}`).is(201).id() == first.id() {
+				t.Error("it was not forgotten")
+			}
+		})
+		for name, keys := range map[string][]string{
+			"empty": {""}, "blank": {" "}, "of 256 characters": {strings.Repeat("k", 256)}, "beyond ASCII": {"é"},
+			"with a control character": {"a\tb"}, "given twice": {"a", "a"},
+		} {
+			t.Run("a key "+name+" is 422", func(t *testing.T) {
+				c := c.in(t)
+				var headers []string
+				for _, key := range keys {
+					headers = append(headers, keyHeader, key)
+				}
+				if name == "blank" { // as net/http reads it from the wire
+					headers[1] = ""
+				}
+				c.unchanged(func() { c.do("POST", target, `{"title":"x"}`, headers...).complains(keyHeader) })
+			})
+		}
+		t.Run("a key of 255 characters", func(t *testing.T) {
+			post(c.in(t), strings.Repeat("~", 255), `{"title":"x"}`).is(201)
+		})
+		t.Run("a PATCH takes no notice of it", func(t *testing.T) {
+			c := c.in(t)
+			incident := "/api/v1/incidents/" + c.post(target, `{"title":"x"}`).is(201).id()
+			c.do("PATCH", incident, `{"title":"y"}`, keyHeader, "g").is(200)
+			c.do("PATCH", incident, `{"title":"z"}`, keyHeader, "g").is(200).has(map[string]any{"title": "z"})
+		})
+		t.Run("a token without the scope is refused first", func(t *testing.T) {
+			c := c.in(t)
+			post(c.with(c.issue(allswell.ScopeRead)), "a", `{"title":"x"}`).is(403)
+		})
+	})
+}
+
+// TestSecretsAreNotKeptInAnswers looks at a kept answer as someone would who
+// has the database alone.
+func TestSecretsAreNotKeptInAnswers(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		const body = `{"name":"x","scope":"admin"}`
+		secret := c.do("POST", "/api/v1/tokens", body, keyHeader, "k").is(201).data()["token"].(string)
+		by, err := c.store.Authenticate(t.Context(), c.token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequest("POST", "/api/v1/tokens", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := store.AnswerKey{TokenID: by.ID, Key: "k", RequestHash: hashRequest(&call{Request: r, body: []byte(body)})}
+		kept, found, err := c.store.FindAnswer(t.Context(), key)
+		if err != nil || !found {
+			t.Fatalf("FindAnswer = %v, %v", found, err)
+		}
+		if bytes.Contains(kept.Body, []byte(secret)) || bytes.Contains(kept.Body, []byte("aw_")) {
+			t.Error("the secret of a token is kept in the clear")
+		}
+		c.with(secret).get("/api/v1/tokens").is(200)
+	})
+}
+
+// TestSameKeyAtOnce sends one request many times at once: one is done, and
+// every other gets its answer or is told to wait.
+func TestSameKeyAtOnce(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
+		replica := New(Config{Store: c.store, Now: c.clock.Now})
+		const n = 24
+		answers := make([]answer, n)
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() {
+				c := *c
+				if i%2 == 0 { // as another process would: nothing in memory is shared
+					c.service = &service{Handler: replica, store: c.store, clock: c.clock}
+				}
+				answers[i] = c.do("POST", "/api/v1/pages/acme/incidents", `{"title":"x","message":"y"}`, keyHeader, "k")
+			})
+		}
+		wg.Wait()
+		ids := make(map[string]bool)
+		for _, a := range answers {
+			switch a.status {
+			case 201:
+				ids[a.id()] = true
+			case 409:
+				a.says("A request with this Idempotency-Key is still being answered.")
+			default:
+				t.Errorf("the answer is %d: %s", a.status, a.body)
+			}
+		}
+		if len(ids) != 1 {
+			t.Errorf("%d incidents were answered", len(ids))
+		}
+		if rows := c.get("/api/v1/pages/acme/incidents").is(200).rows(); len(rows) != 1 {
+			t.Errorf("there are %d incidents", len(rows))
+		}
+	})
+}
+
+// TestKeyInFlight holds a request still and sends it again meanwhile.
+func TestKeyInFlight(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		_, secret := storetest.Workspace(t, s, "ours")
+		a := &api{store: s, now: time.Now}
+		entered, leave := make(chan struct{}), make(chan struct{})
+		slow := route{"POST", "/x", open, func(*call) (store.Answer, error) {
+			close(entered)
+			<-leave
+			return store.Answer{}, allswell.ErrNotFound
+		}}
+		by, err := s.Authenticate(t.Context(), secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask := func(rt route) error {
+			r, err := http.NewRequest("POST", "/x", nil)
+			if err != nil {
+				return err
+			}
+			r.Header.Set(keyHeader, "k")
+			_, err = a.once(rt, &call{Request: r, by: by, secret: secret}, http.Header{})
+			return err
+		}
+		done := make(chan error)
+		go func() { done <- ask(slow) }()
+		<-entered
+		if err := ask(slow); err != allswell.ErrInProgress {
+			t.Errorf("meanwhile: %v", err)
+		}
+		close(leave)
+		if err := <-done; err != allswell.ErrNotFound {
+			t.Errorf("the first: %v", err)
+		}
+		quick := route{"POST", "/x", open, func(*call) (store.Answer, error) { return store.Answer{Status: 200}, nil }}
+		if err := ask(quick); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+		if len(a.running.keys) != 0 {
+			t.Errorf("keys are left over: %v", a.running.keys)
+		}
+	})
+}
+
+// TestAnotherReplicaWasFaster lets another process do the same request between
+// our look for its answer and our own attempt.
+func TestAnotherReplicaWasFaster(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		const body = `{"name":"Acme","slug":"acme"}`
+		by, err := c.store.Authenticate(t.Context(), c.token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequest("POST", "/api/v1/pages", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set(keyHeader, "k")
+		a := &api{store: c.store, now: c.clock.Now}
+		var theirs answer
+		late := route{"POST", "/api/v1/pages", write, func(ours *call) (store.Answer, error) {
+			theirs = c.do("POST", "/api/v1/pages", body, keyHeader, "k").is(201)
+			return a.createPage(ours) // the slug is taken by now
+		}}
+		header := http.Header{}
+		got, err := a.once(late, &call{Request: r, by: by, secret: c.token, body: []byte(body)}, header)
+		if err != nil || got.Status != 201 || !bytes.Equal(got.Body, theirs.body) || header.Get(replayedHeader) != "true" {
+			t.Errorf("once = %d %s, %v, want %s", got.Status, got.Body, err, theirs.body)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// listIncidents takes ?resolved=true or false beside the range.
+func (a *api) listIncidents(c *call) (store.Answer, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	r, resolved := readRange(q), q.Flag("resolved")
+	if err := q.Check(); err != nil {
+		return store.Answer{}, err
+	}
+	incidents, total, err := a.store.Incidents(c.Context(), c.workspace(), c.PathValue("pageSlug"), resolved, r)
+	if err != nil {
+		return store.Answer{}, err
+	}
+	return many(incidents, total, r, presentIncident)
+}
+
+// createIncident is contract section 4.1.
+func (a *api) createIncident(c *call) (store.Answer, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Answer{}, err
+	}
+	n := allswell.NewIncident{
+		Title:   orZero(o.Text("title")),
+		Impact:  orZero(web.Enum(o, "impact", allswell.Impacts)),
+		State:   orZero(web.Enum(o, "state", allswell.States)),
+		Message: o.Text("message"),
+	}
+	if err := o.Check(n.Validate()); err != nil {
+		return store.Answer{}, err
+	}
+	return act(c, http.StatusCreated, presentTimeline, func(ctx context.Context) (allswell.Incident, error) {
+		return a.store.CreateIncident(ctx, c.workspace(), c.PathValue("pageSlug"), n)
+	})
+}
+
+func (a *api) getIncident(c *call) (store.Answer, error) {
+	incident, err := a.store.Incident(c.Context(), c.workspace(), c.PathValue("incidentId"))
+	return show(incident, err, presentTimeline)
+}
+
+// changeIncident is contract section 4.2; its answer has no updates.
+func (a *api) changeIncident(c *call) (store.Answer, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Answer{}, err
+	}
+	ch := allswell.IncidentChange{
+		Title:    o.Text("title"),
+		Impact:   web.Enum(o, "impact", allswell.Impacts),
+		State:    web.Enum(o, "state", allswell.States),
+		Resolved: o.Flag("resolved"),
+	}
+	if err := o.Check(ch.Validate()); err != nil {
+		return store.Answer{}, err
+	}
+	incident, err := a.store.ChangeIncident(c.Context(), c.workspace(), c.PathValue("incidentId"), ch)
+	return show(incident, err, presentIncident)
+}
+
+func (a *api) deleteIncident(c *call) (store.Answer, error) {
+	return gone(a.store.DeleteIncident(c.Context(), c.workspace(), c.PathValue("incidentId")))
+}

@@ -1,0 +1,334 @@
+package api
+
+import (
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// kind is what a field takes.
+type kind int
+
+const (
+	text kind = iota // not blank
+	freeText
+	choice
+	integer
+	boolean
+	reference // an id, or "" for none
+	references
+)
+
+type field struct {
+	name     string
+	kind     kind
+	required bool
+	most     int // characters
+}
+
+// fieldsOf names what each route reads, so that each field of each route gets
+// every kind of bad value.
+func fieldsOf(t testing.TB, rt route) []field {
+	t.Helper()
+	switch rt.method + " " + rt.path {
+	case "POST /api/v1/pages":
+		return []field{{"name", text, true, 255}, {"slug", text, true, 63}, {"description", freeText, false, 1000}}
+	case "PATCH /api/v1/pages/{pageSlug}":
+		return []field{{"name", text, false, 255}, {"slug", text, false, 63}, {"description", freeText, false, 1000}}
+	case "POST /api/v1/pages/{pageSlug}/groups":
+		return []field{{"name", text, true, 255}, {"order", integer, false, 0}}
+	case "PATCH /api/v1/groups/{groupId}":
+		return []field{{"name", text, false, 255}, {"order", integer, false, 0}}
+	case "POST /api/v1/pages/{pageSlug}/components":
+		return []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"status", choice, false, 0},
+			{"order", integer, false, 0}, {"group", reference, false, 0}}
+	case "PATCH /api/v1/components/{componentId}":
+		return []field{{"name", text, false, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0}, {"group", reference, false, 0}}
+	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
+		return []field{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
+	case "POST /api/v1/pages/{pageSlug}/incidents":
+		return []field{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000}}
+	case "PATCH /api/v1/incidents/{incidentId}":
+		return []field{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0}}
+	case "POST /api/v1/incidents/{incidentId}/updates":
+		return []field{{"message", text, true, 25000}}
+	case "POST /api/v1/monitors":
+		return []field{{"name", text, true, 255}, {"interval", integer, true, 0}, {"page", reference, true, 0}, {"component_id", reference, false, 0},
+			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}}
+	case "PATCH /api/v1/monitors/{monitorId}":
+		return []field{{"name", text, false, 255}, {"interval", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
+			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}}
+	case "POST /api/v1/pages/{pageSlug}/subscribers":
+		return []field{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}}
+	case "POST /api/v1/tokens":
+		return []field{{"name", text, true, 255}, {"scope", choice, true, 0}}
+	}
+	if reads(rt) {
+		t.Fatalf("the fields of %s %s are not known", rt.method, rt.path)
+	}
+	return nil
+}
+
+// reads says whether a route reads its body.
+func reads(rt route) bool {
+	switch rt.method {
+	case "PATCH":
+		return true
+	case "POST":
+		return !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/retry")
+	}
+	return false
+}
+
+// badValues are JSON values that a field does not take.
+func badValues(f field) []string {
+	out := []string{`{}`, `["x"]`, `{"a":1}`, `1.5`}
+	if f.kind != references {
+		out = append(out, `[]`)
+	}
+	if f.kind != boolean {
+		out = append(out, `true`, `false`)
+	}
+	if f.kind != integer {
+		out = append(out, `0`, `1`, `-1`)
+	}
+	switch f.kind {
+	case text, freeText:
+		out = append(out, `"\u0000"`, `"a\u0000b"`, `"\ud800"`, `"\udc00x"`, `"\ud800\u0041"`,
+			`"`+strings.Repeat("a", f.most+1)+`"`)
+	case choice:
+		out = append(out, `""`, `" "`, `"nonsense"`, `"OPERATIONAL"`, `"none "`, `"\u0000"`, `"\ud800"`)
+	case integer:
+		out = append(out, `"1"`, `1.0`, `1e3`, `1E0`, `-1000001`, `31536001`, `9223372036854775807`, `9223372036854775808`,
+			`36028797018964028`, // in nanoseconds it would wrap around to a minute
+			`1e400`, `"sixty"`, `""`)
+	case boolean:
+		out = append(out, `"true"`, `""`, `0`, `1`)
+	case reference:
+		out = append(out, `"nowhere"`, `"\u0000"`, `"\ud800"`, `" "`)
+	case references:
+		out = append(out, `"x"`, `""`, `[null]`, `[1]`, `[[]]`, `[{}]`, `["\u0000"]`, `["\ud800"]`, `["", "x"]`, `[" "]`,
+			`["comp_00000000000000000000"]`)
+	}
+	if f.kind == text {
+		out = append(out, `""`, `" "`, `"\t\n\u00a0\u3000"`)
+	}
+	if f.required {
+		out = append(out, `null`)
+	}
+	if f.name == "target" {
+		out = append(out, `"ada"`, `"ada@"`, `"Ada <ada@example.com>"`, `"a@example.com,b@example.com"`, `"a@example.com\r\nBcc: b@example.com"`,
+			`"https://example.com/"`)
+	}
+	if f.name == "slug" {
+		out = append(out, `"Acme"`, `"a b"`, `"a_b"`, `"a/b"`, `"é"`, `"a\n"`)
+	}
+	return out
+}
+
+// TestBadFieldsAreRefusedWhole gives each field of each route every bad value,
+// beside good ones, and all fields bad ones at once.
+func TestBadFieldsAreRefusedWhole(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		c.unchanged(func() {
+			for _, rt := range new(api).routes() {
+				if !reads(rt) {
+					continue
+				}
+				good := make(map[string]json.RawMessage)
+				encoded, err := json.Marshal(validBody(t, rt, w))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := json.Unmarshal(encoded, &good); err != nil {
+					t.Fatal(err)
+				}
+				var all []string
+				worst := make(map[string]json.RawMessage)
+				for _, f := range fieldsOf(t, rt) {
+					all, worst[f.name] = append(all, f.name), json.RawMessage(`{"x":[1]}`)
+					for _, value := range badValues(f) {
+						body := maps.Clone(good)
+						body[f.name] = json.RawMessage(value)
+						c.do(rt.method, w.path(rt), body).complains(f.name)
+					}
+					if f.required {
+						body := maps.Clone(good)
+						delete(body, f.name)
+						c.do(rt.method, w.path(rt), body).complains(f.name)
+					}
+				}
+				c.do(rt.method, w.path(rt), worst).complains(all...)
+			}
+		})
+	})
+}
+
+// TestBadBodiesAreRefusedWhole gives each route bodies that are no JSON object.
+func TestBadBodiesAreRefusedWhole(t *testing.T) {
+	deep := strings.Repeat(`[`, web.MaxDepth) + strings.Repeat(`]`, web.MaxDepth)
+	broken := map[string]string{
+		"empty": "", "blank": " \n\t", "null": "null", "true": "true", "a number": "5", "a string": `"x"`, "an array": "[]",
+		"an array of objects": `[{"title":"x"}]`, "cut off": `{"title":"x"`, "a brace": "{", "two objects": `{}{}`,
+		"trailing text": `{} x`, "a trailing comma": `{"title":"x",}`, "single quotes": `{'title':'x'}`, "no quotes": `{title:"x"}`,
+		"a comment": `{} // x`, "not JSON": "title=x", "NaN": `{"x":NaN}`, "a raw control character": "{\"title\":\"a\nb\"}",
+		"a byte order mark": "\ufeff{}", "Latin-1": "{\"title\":\"\xe9\"}", "overlong UTF-8": "{\"title\":\"\xc0\xaf\"}",
+		"an encoded surrogate": "{\"title\":\"\xed\xa0\x80\"}", "bad UTF-8 in an unknown field": "{\"x\":\"\xff\"}",
+		"UTF-16": "\xff\xfe{\x00}\x00", "too deep": `{"x":` + deep + `}`, "far too deep": strings.Repeat(`{"a":`, 100_000),
+		"a bad escape": `{"title":"\x41"}`, "a leading zero": `{"interval":060}`, "a NUL byte": "{}\x00",
+	}
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		c.unchanged(func() {
+			for _, rt := range new(api).routes() {
+				if !reads(rt) {
+					continue
+				}
+				for name, body := range broken {
+					if a := c.do(rt.method, w.path(rt), body); a.status != 422 {
+						t.Fatalf("%s with %s = %d: %s", a.asked, name, a.status, a.body)
+					}
+					c.do(rt.method, w.path(rt), body).complains("body")
+				}
+				for _, f := range fieldsOf(t, rt) {
+					good, err := json.Marshal(validBody(t, rt, w))
+					if err != nil {
+						t.Fatal(err)
+					}
+					twice := strings.TrimSuffix(string(good), "}") + `,"` + f.name + `":null,"\u00` + hex(f.name[0]) + f.name[1:] + `":null}`
+					if a := c.do(rt.method, w.path(rt), twice).is(422); a.object()["errors"].(map[string]any)[f.name] == nil {
+						t.Errorf("%s with %s twice: %s", a.asked, f.name, a.body)
+					}
+				}
+				a := c.do(rt.method, w.path(rt), `{"unknown":1,"unknown":2}`).is(422)
+				if a.object()["errors"].(map[string]any)["unknown"] == nil {
+					t.Errorf("%s with an unknown field twice: %s", a.asked, a.body)
+				}
+			}
+		})
+	})
+}
+
+func hex(b byte) string {
+	const digits = "0123456789abcdef"
+	return string([]byte{digits[b>>4], digits[b&15]})
+}
+
+func TestBodySizes(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		// padded is a valid body of exactly n bytes.
+		padded := func(rt route, n int) string {
+			good, err := json.Marshal(validBody(t, rt, w))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(good) + strings.Repeat(" ", n-len(good))
+		}
+		c.unchanged(func() {
+			for _, rt := range new(api).routes() {
+				if rt.method == "POST" || rt.method == "PATCH" {
+					c.do(rt.method, w.path(rt), padded(rt, web.MaxBody+1)).is(413).
+						says("The request body may not be larger than 1048576 bytes.")
+				}
+			}
+		})
+		for _, rt := range new(api).routes() {
+			if reads(rt) {
+				if a := c.do(rt.method, w.path(rt), padded(rt, web.MaxBody)); a.status >= 300 {
+					t.Errorf("%s with a body of the largest size = %d", a.asked, a.status)
+				}
+			}
+		}
+	})
+}
+
+func TestBadQueriesAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		for _, rt := range new(api).routes() {
+			if rt.method != "GET" || strings.HasSuffix(rt.path, "}") || rt.scope == open {
+				continue
+			}
+			path := w.path(rt)
+			for _, value := range []string{"0", "-1", "1.0", "1e1", "x", "", "%201", "+1", "99999999999999999999", "4294967297", "0x1", "１"} {
+				c.get(path + "?page=" + value).complains("page")
+				c.get(path + "?per_page=" + value).complains("per_page")
+				c.get(path+"?page="+value+"&per_page="+value).complains("page", "per_page")
+			}
+			c.get(path + "?per_page=101").complains("per_page")
+			c.get(path + "?page=1&page=2").complains("page")
+			c.get(path + "?page=%zz").complains("query")
+			c.get(path + "?a;b").complains("query")
+			c.get(path + "?page=2147483647&per_page=100&unknown=1").is(200)
+		}
+		for _, value := range []string{"", "1", "TRUE", "yes", "null"} {
+			c.get("/api/v1/pages/acme/incidents?resolved=" + value).complains("resolved")
+		}
+		c.get("/api/v1/pages/acme/incidents?resolved=x&page=0").complains("resolved", "page")
+		for _, value := range []string{"", "done", "Dead", "dead,", "dead,done", "dead%20", "dead&state=sent"} {
+			c.get("/api/v1/pages/acme/deliveries?state=" + value).complains("state")
+		}
+		c.get("/api/v1/pages/acme/deliveries?state=x&page=0").complains("state", "page")
+	})
+}
+
+// FuzzBody sends bodies of all kinds to real routes. Whatever is sent, the
+// answer is documented, and a refusal changes nothing.
+func FuzzBody(f *testing.F) {
+	var routes []route
+	for _, rt := range new(api).routes() {
+		if reads(rt) {
+			routes = append(routes, rt)
+		}
+	}
+	for i := range routes {
+		for _, body := range []string{
+			`{"title":"x","impact":"minor","state":"resolved","resolved":true,"message":"y"}`,
+			`{"name":"x","slug":"x","description":null,"order":1,"status":"degraded","group":""}`,
+			`{"name":"x","interval":60,"page":"acme","component_id":null,"enabled":false,"failure_threshold":2,"down_status":"degraded"}`,
+			`{"channel":"email","target":"x@example.com","confirmed":true,"components":[]}`, `{"channel":"webhook","target":"http://x","components":["x"]}`,
+			`{"name":"x","scope":"read"}`, `{"title":"\ud800","title":"\u0000"}`, `{"interval":1e3,"order":1.0}`, `[{}`,
+		} {
+			f.Add(uint(i), []byte(body))
+		}
+	}
+	clk := newClock()
+	dsn := "sqlite:" + filepath.Join(f.TempDir(), "allswell.db")
+	c := newClient(f, storetest.Open(f, dsn, store.Options{Clock: clk.Now}), clk, Config{})
+	w := c.build("acme")
+	before, changes := c.state(), 0
+	f.Fuzz(func(t *testing.T, which uint, body []byte) {
+		c, rt := c.in(t), routes[which%uint(len(routes))]
+		a := c.do(rt.method, w.path(rt), string(body))
+		switch a.status {
+		case 413, 422:
+			if diff := cmp.Diff(before, c.state()); diff != "" {
+				t.Fatalf("a refused request changed something (-before +after):\n%s", diff)
+			}
+		case 200, 201:
+			// Many changes would make the state long; one may have moved the page.
+			changes++
+			if changes%100 != 0 && c.get("/api/v1/pages/acme").status == 200 {
+				before = c.state()
+				return
+			}
+			for _, page := range c.get("/api/v1/pages").is(200).rows() {
+				c.delete("/api/v1/pages/" + page["slug"].(string)).is(204)
+			}
+			w = c.build("acme")
+			before = c.state()
+		default:
+			t.Fatalf("%s = %d: %s", a.asked, a.status, a.body)
+		}
+	})
+}

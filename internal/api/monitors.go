@@ -1,0 +1,94 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+func (a *api) listMonitors(c *call) (store.Answer, error) {
+	return list(c, c.presentMonitor, func(r store.Range) ([]allswell.Monitor, int, error) {
+		return a.store.Monitors(c.Context(), c.workspace(), r)
+	})
+}
+
+func (a *api) createMonitor(c *call) (store.Answer, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Answer{}, err
+	}
+	o.Require("interval")
+	enabled := o.Flag("enabled")
+	n := allswell.NewMonitor{
+		Name:             orZero(o.Text("name")),
+		Interval:         orZero(seconds(o.Integer("interval"))),
+		Page:             orZero(o.Text("page")),
+		ComponentID:      orZero(o.Text("component_id")),
+		Disabled:         enabled != nil && !*enabled,
+		FailureThreshold: orZero(o.Integer("failure_threshold")),
+		DownStatus:       orZero(web.Enum(o, "down_status", downStatuses)),
+	}
+	if err := o.Check(n.Validate()); err != nil {
+		return store.Answer{}, err
+	}
+	return act(c, http.StatusCreated, c.presentMonitor, func(ctx context.Context) (allswell.Monitor, error) {
+		return a.store.CreateMonitor(ctx, c.workspace(), n)
+	})
+}
+
+func (a *api) getMonitor(c *call) (store.Answer, error) {
+	monitor, err := a.store.Monitor(c.Context(), c.workspace(), c.PathValue("monitorId"))
+	return show(monitor, err, c.presentMonitor)
+}
+
+func (a *api) changeMonitor(c *call) (store.Answer, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Answer{}, err
+	}
+	ch := allswell.MonitorChange{
+		Name:             o.Text("name"),
+		Interval:         seconds(o.Integer("interval")),
+		Page:             o.Text("page"),
+		ComponentID:      o.Text("component_id"),
+		Enabled:          o.Flag("enabled"),
+		FailureThreshold: o.Integer("failure_threshold"),
+		DownStatus:       web.Enum(o, "down_status", downStatuses),
+	}
+	if err := o.Check(ch.Validate()); err != nil {
+		return store.Answer{}, err
+	}
+	monitor, err := a.store.ChangeMonitor(c.Context(), c.workspace(), c.PathValue("monitorId"), ch)
+	return show(monitor, err, c.presentMonitor)
+}
+
+func (a *api) deleteMonitor(c *call) (store.Answer, error) {
+	return gone(a.store.DeleteMonitor(c.Context(), c.workspace(), c.PathValue("monitorId")))
+}
+
+// rotateMonitor gives the monitor another ping token. It needs no body.
+func (a *api) rotateMonitor(c *call) (store.Answer, error) {
+	return act(c, http.StatusOK, c.presentMonitor, func(ctx context.Context) (allswell.Monitor, error) {
+		return a.store.RotateMonitor(ctx, c.workspace(), c.PathValue("monitorId"))
+	})
+}
+
+// downStatuses are what an outage can mean for a component, worst first.
+var downStatuses = []allswell.Status{
+	allswell.MajorOutage, allswell.PartialOutage, allswell.Degraded, allswell.DegradedPerformance,
+}
+
+// seconds makes a duration of an interval as clients give it. What is beyond
+// the longest one becomes just that, lest it overflow: it is refused anyway.
+func seconds(n *int) *time.Duration {
+	if n == nil {
+		return nil
+	}
+	const beyond = int(allswell.MaxInterval/time.Second) + 1
+	d := time.Duration(min(max(*n, 0), beyond)) * time.Second
+	return &d
+}

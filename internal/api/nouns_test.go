@@ -1,0 +1,309 @@
+package api
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+func TestPages(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		now := stamp(c.clock.Now())
+		a := c.post("/api/v1/pages", `{"name":"Acme","slug":"acme-1","description":"How we do"}`).is(201)
+		keys(t, a.data(), "id", "slug", "name", "description", "status", "created_at", "updated_at")
+		a.has(map[string]any{"slug": "acme-1", "name": "Acme", "description": "How we do", "status": "operational", "created_at": now, "updated_at": now})
+		c.post("/api/v1/pages", `{"name":"Other","slug":"acme-1"}`).complains("slug")
+		c.post("/api/v1/pages", `{"name":"Other","slug":"other","description":null}`).is(201).has(map[string]any{"description": nil})
+
+		c.clock.Advance(time.Minute)
+		c.patch("/api/v1/pages/acme-1", `{}`).is(200).has(map[string]any{"updated_at": now})
+		c.patch("/api/v1/pages/acme-1", `{"name":null,"slug":null}`).is(200).has(map[string]any{"name": "Acme", "slug": "acme-1"})
+		c.patch("/api/v1/pages/acme-1", `{"slug":"other"}`).complains("slug")
+		c.patch("/api/v1/pages/acme-1", `{"description":null,"slug":"acme"}`).is(200).
+			has(map[string]any{"description": nil, "slug": "acme", "id": a.id(), "updated_at": stamp(c.clock.Now())})
+		c.get("/api/v1/pages/acme-1").is(404)
+		c.get("/api/v1/pages/acme").is(200).has(map[string]any{"name": "Acme"})
+
+		c.delete("/api/v1/pages/acme").is(204)
+		c.delete("/api/v1/pages/acme").is(404)
+		c.get("/api/v1/pages/acme").is(404)
+	})
+}
+
+func TestPageStatusIsTheRollup(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
+		var first string
+		for _, step := range []struct{ add, want string }{
+			{"unknown", "unknown"}, {"operational", "operational"}, {"maintenance", "maintenance"}, {"degraded_performance", "degraded"},
+			{"partial_outage", "partial_outage"}, {"major_outage", "major_outage"}, {"operational", "major_outage"},
+		} {
+			first = c.post("/api/v1/pages/acme/components", map[string]any{"name": "x", "status": step.add}).is(201).
+				has(map[string]any{"status": step.add}).id()
+			c.get("/api/v1/pages/acme").is(200).has(map[string]any{"status": step.want})
+			if rows := c.get("/api/v1/pages").is(200).rows(); rows[0]["status"] != step.want {
+				t.Errorf("the list says %v", rows[0]["status"])
+			}
+		}
+		c.delete("/api/v1/pages/acme/components/" + first).is(204)
+		c.get("/api/v1/pages/acme/components/" + first).is(404)
+	})
+}
+
+func TestGroupsAndComponents(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
+		group := c.post("/api/v1/pages/acme/groups", `{"name":"Europe"}`).is(201)
+		keys(t, group.data(), "id", "name", "order", "created_at", "updated_at")
+		group.has(map[string]any{"name": "Europe", "order": 0.0})
+		c.post("/api/v1/pages/acme/groups", `{"name":"Asia","order":-5}`).is(201).has(map[string]any{"order": -5.0})
+		c.patch("/api/v1/groups/"+group.id(), `{"name":"EU","order":null}`).is(200).has(map[string]any{"name": "EU", "order": 0.0})
+		var names []any
+		for _, row := range c.get("/api/v1/pages/acme/groups").is(200).rows() {
+			names = append(names, row["name"])
+		}
+		if diff := cmp.Diff([]any{"Asia", "EU"}, names); diff != "" {
+			t.Errorf("groups (-want +got):\n%s", diff)
+		}
+
+		a := c.post("/api/v1/pages/acme/components", map[string]any{"name": "API", "group": group.id()}).is(201)
+		keys(t, a.data(), componentKeys...)
+		a.has(map[string]any{"name": "API", "description": nil, "status": "operational", "order": 0.0})
+		if !strings.HasPrefix(a.id(), "comp_") {
+			t.Errorf("the id is %s", a.id())
+		}
+		c.post("/api/v1/pages/acme/components", `{"name":"Web"}`).is(201).has(map[string]any{"order": 1.0})
+		c.post("/api/v1/pages/acme/components", `{"name":"x","group":""}`).is(201)
+		edit := "/api/v1/components/" + a.id()
+		keys(t, c.patch(edit, `{"name":"Public API","description":"x","order":9}`).is(200).
+			has(map[string]any{"name": "Public API", "description": "x", "order": 9.0, "status": "operational"}).data(), componentKeys...)
+		c.patch(edit, `{"status":"major_outage"}`).is(200).has(map[string]any{"status": "operational", "description": "x"})
+		c.patch(edit, `{"description":null,"group":""}`).is(200).has(map[string]any{"description": nil, "order": 9.0})
+		var order []any
+		for _, row := range c.get("/api/v1/pages/acme/components").is(200).rows() {
+			keys(t, row, componentKeys...)
+			order = append(order, row["name"])
+		}
+		if diff := cmp.Diff([]any{"Web", "x", "Public API"}, order); diff != "" {
+			t.Errorf("components (-want +got):\n%s", diff)
+		}
+		c.delete("/api/v1/groups/" + group.id()).is(204)
+		c.patch("/api/v1/groups/"+group.id(), `{"name":"x"}`).is(404)
+		c.get("/api/v1/pages/acme/components/" + a.id()).is(200)
+	})
+}
+
+func TestIncidentLists(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
+		const target = "/api/v1/pages/acme/incidents"
+		for i := range 5 {
+			state := "investigating"
+			if i%2 == 0 {
+				state = "resolved"
+			}
+			c.post(target, map[string]any{"title": fmt.Sprint(i), "state": state, "message": "m"}).is(201)
+			c.clock.Advance(time.Second)
+		}
+		titles := func(query string, total int) string {
+			t.Helper()
+			a := c.get(target + query).is(200)
+			out := ""
+			for _, row := range a.rows() {
+				keys(t, row, incidentKeys...) // without updates
+				out += row["title"].(string)
+			}
+			if got := a.object()["meta"].(map[string]any)["total"]; got != float64(total) {
+				t.Errorf("%s: total is %v, want %d", query, got, total)
+			}
+			return out
+		}
+		for _, tt := range []struct {
+			query, want string
+			total       int
+		}{
+			{"", "43210", 5}, {"?resolved=true", "420", 3}, {"?resolved=false", "31", 2},
+			{"?per_page=2", "43", 5}, {"?per_page=2&page=2", "21", 5}, {"?per_page=2&page=3", "0", 5}, {"?per_page=2&page=4", "", 5},
+			{"?resolved=true&per_page=2&page=2", "0", 3},
+		} {
+			if got := titles(tt.query, tt.total); got != tt.want {
+				t.Errorf("%s lists %s, want %s", tt.query, got, tt.want)
+			}
+		}
+		meta := c.get(target + "?per_page=2&page=3").object()["meta"]
+		if diff := cmp.Diff(map[string]any{"page": 3.0, "per_page": 2.0, "total": 5.0}, meta); diff != "" {
+			t.Errorf("meta (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(map[string]any{"page": 1.0, "per_page": 50.0, "total": 5.0}, c.get(target).object()["meta"]); diff != "" {
+			t.Errorf("meta without a query (-want +got):\n%s", diff)
+		}
+		// An empty list is [], not null.
+		c.post("/api/v1/pages", `{"name":"Empty","slug":"empty"}`).is(201)
+		if a := c.get("/api/v1/pages/empty/incidents").is(200); !strings.Contains(string(a.body), `"data":[]`) {
+			t.Errorf("an empty list is %s", a.body)
+		}
+	})
+}
+
+func TestUpdateListsAndIncidentDeletion(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		incident := "/api/v1/incidents/" + w.incident
+		rows := c.get(incident + "/updates").is(200).rows()
+		if len(rows) != 2 {
+			t.Fatalf("%d updates", len(rows))
+		}
+		for i, message := range []string{"We look into it.", "More."} {
+			keys(t, rows[i], "id", "incident_id", "message", "created_at")
+			if rows[i]["message"] != message || rows[i]["incident_id"] != w.incident {
+				t.Errorf("update %d is %v", i, rows[i])
+			}
+		}
+		full := c.get(incident).is(200)
+		keys(t, full.data(), append([]string{"updates"}, incidentKeys...)...)
+		for _, entry := range full.data()["updates"].([]any) {
+			keys(t, entry.(map[string]any), "id", "message", "created_at")
+		}
+		c.delete(incident).is(204)
+		c.delete(incident).is(404)
+		c.get(incident).is(404)
+		c.get(incident + "/updates").is(404)
+	})
+}
+
+func TestMonitors(t *testing.T) {
+	eachWith(t, Config{BaseURL: "https://status.example.org/"}, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		body := map[string]any{"name": "Nightly", "interval": 86400, "page": "acme", "component_id": w.component}
+		a := c.post("/api/v1/monitors", body).is(201)
+		keys(t, a.data(), "id", "name", "token", "ping_url", "interval", "next_check_at", "consecutive_failures", "state",
+			"enabled", "component_id", "page", "last_ping_at", "failure_threshold", "down_status", "created_at", "updated_at")
+		a.has(map[string]any{
+			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true, "state": "up",
+			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil, "down_status": "major_outage",
+		})
+		token := a.data()["token"].(string)
+		if !allswell.IsPingToken(token) || a.data()["ping_url"] != "https://status.example.org/api/v1/heartbeat/"+token {
+			t.Errorf("token %s, ping_url %s", token, a.data()["ping_url"])
+		}
+		target := "/api/v1/monitors/" + a.id()
+		if _, err := c.store.RecordPings(t.Context(), []string{token}, store.Beat{Replica: "test", First: true}); err != nil {
+			t.Fatal(err)
+		}
+		now := c.clock.Now()
+		c.get(target).is(200).has(map[string]any{"last_ping_at": stamp(now), "next_check_at": stamp(now.Add(24 * time.Hour))})
+		c.patch(target, `{"interval":60,"failure_threshold":2,"down_status":"partial_outage","name":"Hourly","component_id":""}`).is(200).
+			has(map[string]any{
+				"interval": 60.0, "failure_threshold": 2.0, "down_status": "partial_outage", "name": "Hourly", "component_id": nil,
+				"next_check_at": stamp(now.Add(time.Minute)),
+			})
+		c.patch(target, `{"failure_threshold":0,"interval":null,"page":null,"component_id":null,"enabled":null,"down_status":null}`).is(200).
+			has(map[string]any{"failure_threshold": nil, "interval": 60.0, "down_status": "partial_outage", "enabled": true})
+		c.patch(target, `{"enabled":false}`).is(200).has(map[string]any{"enabled": false})
+
+		rotated := c.post(target+"/rotate", nil).is(200)
+		if rotated.data()["token"] == token || rotated.id() != a.id() {
+			t.Errorf("rotation gave %s", rotated.body)
+		}
+		c.post(target+"/rotate", "no JSON at all").is(200)
+
+		c.post("/api/v1/monitors", map[string]any{
+			"name": "x", "interval": 31536000, "page": "acme", "enabled": false, "failure_threshold": 1000, "down_status": "degraded_performance",
+		}).is(201).has(map[string]any{"enabled": false, "failure_threshold": 1000.0, "down_status": "degraded_performance", "component_id": nil})
+		if rows := c.get("/api/v1/monitors").is(200).rows(); len(rows) != 3 {
+			t.Errorf("%d monitors", len(rows))
+		}
+		c.delete(target).is(204)
+		c.delete(target).is(404)
+		c.post(target+"/rotate", nil).is(404)
+	})
+}
+
+func TestPingURLNamesTheHostThatWasAsked(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.build("acme")
+		row := c.get("/api/v1/monitors").is(200).rows()[0]
+		if want := "http://status.example.com/api/v1/heartbeat/" + row["token"].(string); row["ping_url"] != want {
+			t.Errorf("ping_url is %s, want %s", row["ping_url"], want)
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Host, r.TLS = "[2001:db8::1]:8443", new(tls.ConnectionState)
+		if got := new(api).base(r); got != "https://[2001:db8::1]:8443" {
+			t.Errorf("over TLS it begins with %s", got)
+		}
+	})
+}
+
+func TestTokens(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		a := c.post("/api/v1/tokens", `{"name":"Pipeline","scope":"write"}`).is(201)
+		keys(t, a.data(), "id", "name", "scope", "created_at", "last_used_at", "revoked_at", "token")
+		a.has(map[string]any{"name": "Pipeline", "scope": "write", "last_used_at": nil, "revoked_at": nil})
+		secret := a.data()["token"].(string)
+		c.with(secret).get("/api/v1/pages").is(200)
+		find := func() map[string]any {
+			t.Helper()
+			for _, row := range c.get("/api/v1/tokens").is(200).rows() {
+				keys(t, row, "id", "name", "scope", "created_at", "last_used_at", "revoked_at")
+				if row["id"] == a.id() {
+					return row
+				}
+			}
+			t.Fatal("the token is not listed")
+			return nil
+		}
+		if row := find(); row["last_used_at"] == nil || row["revoked_at"] != nil {
+			t.Errorf("after its use: %v", row)
+		}
+		if strings.Contains(string(c.get("/api/v1/tokens").body), secret) {
+			t.Error("the list shows the secret")
+		}
+		c.delete("/api/v1/tokens/" + a.id()).is(204)
+		c.with(secret).get("/api/v1/pages").is(401) // at once
+		revoked := find()["revoked_at"]
+		c.clock.Advance(time.Minute)
+		c.delete("/api/v1/tokens/" + a.id()).is(204) // again: as it was
+		if row := find(); revoked == nil || row["revoked_at"] != revoked {
+			t.Errorf("revoked at %v, then at %v", revoked, row["revoked_at"])
+		}
+		c.delete("/api/v1/tokens/tok_00000000000000000000").is(404)
+	})
+}
+
+// TestDatabaseGone closes the store under the handler: no answer tells why.
+func TestDatabaseGone(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.get("/api/v1/pages").is(200)
+		if err := c.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		a := c.get("/api/v1/pages")
+		switch a.status {
+		case 500:
+			id, _ := a.object()["id"].(string)
+			if !strings.Contains(c.log.String(), id) {
+				t.Errorf("the log does not have the id %q: %s", id, c.log)
+			}
+		case 503:
+			if a.header.Get("Retry-After") == "" {
+				t.Error("503 without Retry-After")
+			}
+		default:
+			t.Fatalf("the answer is %d: %s", a.status, a.body)
+		}
+		if strings.Contains(string(a.body), "sql") || strings.Contains(string(a.body), "close") {
+			t.Errorf("the cause is in the answer: %s", a.body)
+		}
+		if log := c.log.String(); log == "" || strings.Contains(log, c.token) {
+			t.Errorf("the log: %q", log)
+		}
+	})
+}

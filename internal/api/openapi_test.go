@@ -1,0 +1,256 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/oasdiff/yaml"
+)
+
+var update = flag.Bool("update", false, "write openapi.json anew from openapi.yaml")
+
+// TestDocumentIsCurrent holds openapi.json, which is served, to openapi.yaml,
+// which people write.
+func TestDocumentIsCurrent(t *testing.T) {
+	source, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value any
+	if _, err := yaml.Unmarshal(source, &value, yaml.DecodeOpts{DisableTimestamps: true}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := json.MarshalIndent(value, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, '\n')
+	if *update {
+		if err := os.WriteFile("openapi.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(document, want) {
+		t.Error("openapi.json is not what openapi.yaml says; run go generate ./internal/api")
+	}
+}
+
+// spec is the document as clients get it.
+var spec = sync.OnceValues(func() (*openapi3.T, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		return nil, err
+	}
+	return doc, doc.Validate(context.Background())
+})
+
+func loadSpec(t testing.TB) *openapi3.T {
+	t.Helper()
+	doc, err := spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// heartbeat is served by internal/ping and only described here.
+var heartbeat = []string{
+	"GET /api/v1/heartbeat/{token}", "HEAD /api/v1/heartbeat/{token}", "POST /api/v1/heartbeat/{token}",
+}
+
+func TestDocumentHasEveryRouteAndNoOther(t *testing.T) {
+	doc := loadSpec(t)
+	if !doc.IsOpenAPI31OrLater() {
+		t.Errorf("the document is of OpenAPI %s", doc.OpenAPI)
+	}
+	var documented []string
+	for path, item := range doc.Paths.Map() {
+		for method := range item.Operations() {
+			documented = append(documented, method+" "+path)
+		}
+	}
+	served := slices.Clone(heartbeat)
+	for _, rt := range new(api).routes() {
+		served = append(served, rt.method+" "+rt.path)
+	}
+	slices.Sort(documented)
+	slices.Sort(served)
+	for _, line := range served {
+		if !slices.Contains(documented, line) {
+			t.Errorf("%s is served and not documented", line)
+		}
+	}
+	for _, line := range documented {
+		if !slices.Contains(served, line) {
+			t.Errorf("%s is documented and not served", line)
+		}
+	}
+}
+
+// TestDocumentNamesWhatARouteCanAnswer derives the statuses from the routes
+// table.
+func TestDocumentNamesWhatARouteCanAnswer(t *testing.T) {
+	doc := loadSpec(t)
+	for _, rt := range new(api).routes() {
+		op := doc.Paths.Value(rt.path).GetOperation(rt.method)
+		want := []string{"500"}
+		if rt.scope != open {
+			want = append(want, "401", "403", "429", "503")
+		}
+		if strings.Contains(rt.path, "{") {
+			want = append(want, "404")
+		}
+		switch rt.method {
+		case "POST":
+			want = append(want, "409", "413", "422")
+		case "PATCH":
+			want = append(want, "200", "413", "422")
+		case "DELETE":
+			want = append(want, "204")
+		}
+		for _, status := range want {
+			if op.Responses.Value(status) == nil {
+				t.Errorf("%s %s: %s is missing", rt.method, rt.path, status)
+			}
+		}
+		if secured := op.Security == nil; secured != (rt.scope != open) {
+			t.Errorf("%s %s: the document says that a token is needed: %v", rt.method, rt.path, secured)
+		}
+	}
+}
+
+// holdToDocument fails the test if an answer is not what the document says of
+// the route with this pattern.
+func holdToDocument(t testing.TB, r *http.Request, status int, header http.Header, body []byte) {
+	t.Helper()
+	if err := checkAnswer(loadSpec(t), r, status, header, body); err != nil {
+		t.Errorf("%s %s: the answer %d is not as documented: %v\n%s", r.Method, r.URL, status, err, body)
+	}
+}
+
+func checkAnswer(doc *openapi3.T, r *http.Request, status int, header http.Header, body []byte) error {
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+		if len(body) > 0 {
+			return fmt.Errorf("HEAD has a body")
+		}
+	}
+	if status == http.StatusNoContent {
+		if len(body) > 0 || header.Get("Content-Type") != "" {
+			return fmt.Errorf("204 has a body or says so")
+		}
+	} else if got := header.Get("Content-Type"); got != "application/json" {
+		return fmt.Errorf("the Content-Type is %q", got)
+	}
+	var op *openapi3.Operation
+	if item := doc.Paths.Value(r.Pattern); item != nil {
+		op = item.GetOperation(method)
+	}
+	if op == nil { // an unknown path, or a method that it does not have
+		if status != http.StatusNotFound && status != http.StatusMethodNotAllowed {
+			return fmt.Errorf("nothing is documented here")
+		}
+		if r.Method == http.MethodHead {
+			return nil
+		}
+		var value any
+		if err := json.Unmarshal(body, &value); err != nil {
+			return err
+		}
+		return doc.Components.Schemas["Failure"].Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
+	}
+	if r.Method == http.MethodHead {
+		if op.Responses.Status(status) == nil {
+			return fmt.Errorf("the status is not documented")
+		}
+		return nil
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{
+			Request: r,
+			Route:   &routers.Route{Spec: doc, Path: r.Pattern, Method: method, Operation: op},
+		},
+		Status:  status,
+		Header:  header,
+		Body:    io.NopCloser(bytes.NewReader(body)),
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	}
+	return openapi3filter.ValidateResponse(context.Background(), input)
+}
+
+// TestDocumentRefusesWrongAnswers proves that the check above can fail.
+func TestDocumentRefusesWrongAnswers(t *testing.T) {
+	doc := loadSpec(t)
+	component := func(mend func(map[string]any)) string {
+		data := map[string]any{
+			"id": "comp_068vq2r4b1ccu5a0d3e1", "name": "API", "description": nil, "status": "operational", "order": 0,
+			"created_at": "2026-11-21T04:00:00.000Z", "updated_at": "2026-11-21T04:00:00.000Z",
+		}
+		mend(data)
+		body, err := json.Marshal(map[string]any{"data": data})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	good := component(func(map[string]any) {})
+	tests := []struct {
+		name   string
+		status int
+		header map[string]string
+		body   string
+		wrong  bool
+	}{
+		{"as it should be", 200, nil, good, false},
+		{"a key too many", 200, nil, component(func(d map[string]any) { d["group"] = nil }), true},
+		{"a key too few", 200, nil, component(func(d map[string]any) { delete(d, "description") }), true},
+		{"null where none may be", 200, nil, component(func(d map[string]any) { d["name"] = nil }), true},
+		{"another type", 200, nil, component(func(d map[string]any) { d["order"] = "0" }), true},
+		{"a status that there is not", 200, nil, component(func(d map[string]any) { d["status"] = "fine" }), true},
+		{"a time without fractions", 200, nil, component(func(d map[string]any) { d["created_at"] = "2026-11-21T04:00:00Z" }), true},
+		{"no data", 200, nil, `{}`, true},
+		{"beside data", 200, nil, strings.Replace(good, `{"data"`, `{"meta":{},"data"`, 1), true},
+		{"an undocumented status", 418, nil, good, true},
+		{"another content type", 200, map[string]string{"Content-Type": "text/plain"}, good, true},
+		{"a bad header", 200, map[string]string{"X-RateLimit-Limit": "many"}, good, true},
+		{"401 as it should be", 401, map[string]string{"WWW-Authenticate": "Bearer"}, `{"message":"Unauthenticated."}`, false},
+		{"401 without its header", 401, nil, `{"message":"Unauthenticated."}`, true},
+		{"a failure with a key too many", 404, nil, `{"message":"Not found.","cause":"x"}`, true},
+		{"422 without errors", 422, nil, `{"message":"x"}`, true},
+		{"429 without its headers", 429, nil, `{"message":"x"}`, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := http.NewRequest("GET", "/api/v1/pages/acme/components/comp_068vq2r4b1ccu5a0d3e1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Pattern = "/api/v1/pages/{pageSlug}/components/{componentId}"
+			if tt.status == 422 {
+				r.Method = "PATCH"
+			}
+			header := http.Header{"Content-Type": {"application/json"}}
+			for name, value := range tt.header {
+				header.Set(name, value)
+			}
+			if err := checkAnswer(doc, r, tt.status, header, []byte(tt.body)); (err != nil) != tt.wrong {
+				t.Errorf("checkAnswer = %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package api
+
+import "github.com/allswell/allswell"
+
+// route is one line of the table: who may do what where.
+type route struct {
+	method string
+	path   string
+	scope  allswell.Scope
+	do     action
+}
+
+// What a route asks of the caller.
+const (
+	open  = allswell.Scope("") // no token
+	read  = allswell.ScopeRead
+	write = allswell.ScopeWrite
+	admin = allswell.ScopeAdmin
+)
+
+// routes is the whole API but the heartbeat, which internal/ping serves. HEAD
+// goes wherever GET goes.
+func (a *api) routes() []route {
+	return []route{
+		{"GET", "/api/v1/pages", read, a.listPages},
+		{"POST", "/api/v1/pages", write, a.createPage},
+		{"GET", "/api/v1/pages/{pageSlug}", read, a.getPage},
+		{"PATCH", "/api/v1/pages/{pageSlug}", write, a.changePage},
+		{"DELETE", "/api/v1/pages/{pageSlug}", write, a.deletePage},
+
+		{"GET", "/api/v1/pages/{pageSlug}/groups", read, a.listGroups},
+		{"POST", "/api/v1/pages/{pageSlug}/groups", write, a.createGroup},
+		{"PATCH", "/api/v1/groups/{groupId}", write, a.changeGroup},
+		{"DELETE", "/api/v1/groups/{groupId}", write, a.deleteGroup},
+
+		{"GET", "/api/v1/pages/{pageSlug}/components", read, a.listComponents},
+		{"POST", "/api/v1/pages/{pageSlug}/components", write, a.createComponent},
+		{"GET", "/api/v1/pages/{pageSlug}/components/{componentId}", read, a.getComponent},
+		{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", write, a.changeComponent}, // contract 4.4
+		{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", write, a.deleteComponent},
+		{"PATCH", "/api/v1/components/{componentId}", write, a.editComponent},
+
+		{"GET", "/api/v1/pages/{pageSlug}/incidents", read, a.listIncidents},
+		{"POST", "/api/v1/pages/{pageSlug}/incidents", write, a.createIncident}, // contract 4.1
+		{"GET", "/api/v1/incidents/{incidentId}", read, a.getIncident},
+		{"PATCH", "/api/v1/incidents/{incidentId}", write, a.changeIncident}, // contract 4.2
+		{"DELETE", "/api/v1/incidents/{incidentId}", write, a.deleteIncident},
+		{"GET", "/api/v1/incidents/{incidentId}/updates", read, a.listUpdates},
+		{"POST", "/api/v1/incidents/{incidentId}/updates", write, a.postUpdate}, // contract 4.3
+
+		{"GET", "/api/v1/monitors", read, a.listMonitors},
+		{"POST", "/api/v1/monitors", write, a.createMonitor},
+		{"GET", "/api/v1/monitors/{monitorId}", read, a.getMonitor},
+		{"PATCH", "/api/v1/monitors/{monitorId}", write, a.changeMonitor},
+		{"DELETE", "/api/v1/monitors/{monitorId}", write, a.deleteMonitor},
+		{"POST", "/api/v1/monitors/{monitorId}/rotate", write, a.rotateMonitor},
+
+		// Addresses are personal, and the URL of a webhook may be a credential.
+		// Tokens with the scope read are in many hands, so they see neither.
+		{"GET", "/api/v1/pages/{pageSlug}/subscribers", write, a.listSubscribers},
+		{"POST", "/api/v1/pages/{pageSlug}/subscribers", write, a.createSubscriber},
+		{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, a.getSubscriber},
+		{"DELETE", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, a.deleteSubscriber},
+		{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/rotate", write, a.rotateSubscriber},
+		{"GET", "/api/v1/pages/{pageSlug}/deliveries", write, a.listDeliveries},
+		{"POST", "/api/v1/deliveries/{deliveryId}/retry", write, a.retryDelivery},
+
+		{"GET", "/api/v1/tokens", admin, a.listTokens},
+		{"POST", "/api/v1/tokens", admin, a.issueToken},
+		{"DELETE", "/api/v1/tokens/{tokenId}", admin, a.revokeToken},
+
+		{"GET", "/api/v1/openapi.json", open, a.describe},
+	}
+}

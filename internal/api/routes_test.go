@@ -1,0 +1,283 @@
+package api
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell"
+)
+
+// validBody is a body that the route takes, for each that reads one.
+func validBody(t testing.TB, rt route, w world) any {
+	t.Helper()
+	switch rt.method + " " + rt.path {
+	case "POST /api/v1/pages":
+		return map[string]any{"name": "New", "slug": "new-page"}
+	case "PATCH /api/v1/pages/{pageSlug}":
+		return map[string]any{"name": "New"}
+	case "POST /api/v1/pages/{pageSlug}/groups", "PATCH /api/v1/groups/{groupId}",
+		"POST /api/v1/pages/{pageSlug}/components", "PATCH /api/v1/components/{componentId}":
+		return map[string]any{"name": "New"}
+	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
+		return map[string]any{"status": "major_outage"}
+	case "POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}":
+		return map[string]any{"title": "New"}
+	case "POST /api/v1/incidents/{incidentId}/updates":
+		return map[string]any{"message": "New"}
+	case "POST /api/v1/monitors":
+		return map[string]any{"name": "New", "interval": 60, "page": w.slug}
+	case "PATCH /api/v1/monitors/{monitorId}":
+		return map[string]any{"name": "New"}
+	case "POST /api/v1/tokens":
+		return map[string]any{"name": "New", "scope": "read"}
+	case "POST /api/v1/pages/{pageSlug}/subscribers":
+		return map[string]any{"channel": "email", "target": "new@example.com", "components": []string{w.component}}
+	}
+	if reads(rt) {
+		t.Fatalf("no valid body is known for %s %s", rt.method, rt.path)
+	}
+	return nil
+}
+
+// names says whether a route names an object that may be another workspace's.
+func names(rt route) bool { return strings.Contains(rt.path, "{") }
+
+func TestEveryRouteWithItsOwnToken(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		shared := c.build("shared")
+		for i, rt := range new(api).routes() {
+			w := shared
+			if rt.method == "DELETE" {
+				w = c.build(fmt.Sprintf("page-%d", i))
+			}
+			a := c.do(rt.method, w.path(rt), validBody(t, rt, w))
+			want := map[string]int{"GET": 200, "POST": 201, "PATCH": 200, "DELETE": 204}[rt.method]
+			if rt.method == "POST" && !reads(rt) {
+				want = 200 // it makes nothing new
+			}
+			a.is(want)
+			if rt.method == "GET" {
+				head := c.do("HEAD", w.path(rt), nil).is(200)
+				if got, want := head.header.Get("Content-Length"), fmt.Sprint(len(a.body)); got != want {
+					t.Errorf("HEAD %s: Content-Length %s, want %s", rt.path, got, want)
+				}
+			}
+		}
+	})
+}
+
+// TestNoWorkspaceSeesAnother asks every route for another workspace's objects.
+func TestNoWorkspaceSeesAnother(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		stranger := c.stranger()
+		theirs := stranger.build("theirs")
+		// A workspace with the same names of its own, whose ids are mixed in.
+		c.unchanged(func() {
+			for _, rt := range new(api).routes() {
+				body := validBody(t, rt, theirs)
+				if names(rt) {
+					stranger.do(rt.method, w.path(rt), body).is(404).says("Not found.")
+				} else if rt.method == "GET" && rt.scope != open {
+					for _, row := range stranger.do(rt.method, rt.path, body).is(200).rows() {
+						if slices.Contains([]any{w.slug, w.monitor, w.token}, row["id"]) || row["slug"] == w.slug || row["page"] == w.slug {
+							t.Errorf("%s shows %v", rt.path, row)
+						}
+					}
+				}
+			}
+			own := "/api/v1/pages/theirs"
+			stranger.get(own + "/components/" + w.component).is(404)
+			stranger.patch(own+"/components/"+w.component, `{"status":"degraded"}`).is(404)
+			stranger.delete(own + "/components/" + w.component).is(404)
+			stranger.post(own+"/components", map[string]any{"name": "x", "group": w.group}).complains("group")
+			stranger.get(own + "/subscribers/" + w.subscriber).is(404)
+			stranger.post(own+"/subscribers/"+w.subscriber+"/rotate", nil).is(404)
+			stranger.delete(own + "/subscribers/" + w.subscriber).is(404)
+			stranger.post(own+"/subscribers", map[string]any{
+				"channel": "email", "target": "x@example.com", "components": []string{theirs.component, w.component},
+			}).complains("components")
+			stranger.patch("/api/v1/components/"+theirs.component, map[string]any{"group": w.group}).complains("group")
+			stranger.post("/api/v1/monitors", map[string]any{"name": "x", "interval": 60, "page": "acme"}).complains("page")
+			stranger.post("/api/v1/monitors", map[string]any{
+				"name": "x", "interval": 60, "page": "theirs", "component_id": w.component,
+			}).complains("component_id")
+			stranger.patch("/api/v1/monitors/"+theirs.monitor, map[string]any{"component_id": w.component}).complains("component_id")
+			stranger.patch("/api/v1/monitors/"+theirs.monitor, map[string]any{"page": "acme"}).complains("page")
+			stranger.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).complains("slug")
+			stranger.patch("/api/v1/pages/theirs", `{"slug":"acme"}`).complains("slug")
+		})
+	})
+}
+
+func TestScopes(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		secrets := make(map[allswell.Scope]string)
+		for _, scope := range allswell.Scopes {
+			secrets[scope] = c.issue(scope)
+		}
+		shared := c.build("shared")
+		for i, rt := range new(api).routes() {
+			if rt.scope == open {
+				c.with("").do(rt.method, rt.path, nil).is(200)
+				continue
+			}
+			for _, scope := range allswell.Scopes {
+				w := shared
+				if rt.method == "DELETE" {
+					w = c.build(fmt.Sprintf("p%d-%s", i, scope))
+				}
+				ask := func() answer { return c.with(secrets[scope]).do(rt.method, w.path(rt), validBody(t, rt, w)) }
+				if scope.Allows(rt.scope) {
+					a := ask()
+					if a.status >= 300 {
+						t.Errorf("%s with scope %s = %d: %s", a.asked, scope, a.status, a.body)
+					}
+					switch rt.method + " " + rt.path { // there can be one of each
+					case "POST /api/v1/pages":
+						c.delete("/api/v1/pages/new-page").is(204)
+					case "POST /api/v1/pages/{pageSlug}/subscribers":
+						c.delete(w.path(rt) + "/" + a.id()).is(204)
+					}
+					continue
+				}
+				c.unchanged(func() {
+					ask().is(403).says(fmt.Sprintf("This token has the scope %s; this call needs %s.", scope, rt.scope))
+				})
+			}
+		}
+	})
+}
+
+// TestEveryRouteNeedsAToken asks each without one, before anything else is
+// looked at.
+func TestEveryRouteNeedsAToken(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		c.unchanged(func() {
+			for _, rt := range new(api).routes() {
+				if rt.scope == open {
+					continue
+				}
+				c.with("").do(rt.method, w.path(rt), validBody(t, rt, w)).is(401).says("Unauthenticated.")
+				c.with("").do(rt.method, w.path(rt), "{").is(401)
+				c.with("").do(rt.method, strings.ReplaceAll(w.path(rt), w.slug, "nowhere"), nil).is(401)
+			}
+		})
+	})
+}
+
+func TestEveryMethodOnEveryPath(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		allowed := make(map[string][]string)
+		for _, rt := range new(api).routes() {
+			path := w.path(rt)
+			allowed[path] = append(allowed[path], rt.method)
+			if rt.method == "GET" {
+				allowed[path] = append(allowed[path], "HEAD")
+			}
+		}
+		c.unchanged(func() {
+			for path, methods := range allowed {
+				slices.Sort(methods)
+				for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "get"} {
+					if slices.Contains(methods, method) {
+						continue
+					}
+					a := c.do(method, path, nil).is(405)
+					if got, want := a.header.Get("Allow"), strings.Join(methods, ", "); got != want {
+						t.Errorf("%s %s: Allow is %q, want %q", method, path, got, want)
+					}
+					if method != "HEAD" {
+						a.says("Method not allowed.")
+					}
+					c.with("").do(method, path, nil).is(405)
+				}
+			}
+		})
+	})
+}
+
+// TestUnknownPathsAreJSON goes through a real server, with paths written to
+// the wire as they are.
+func TestUnknownPathsAreJSON(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		w := c.build("acme")
+		server := httptest.NewServer(c)
+		defer server.Close()
+		for _, path := range []string{
+			"/", "/api", "/api/", "/api/v1", "/api/v1/", "/api/v2/pages", "/api/v1/nothing", "/API/v1/pages",
+			"/api/v1/pages/", "/api/v1/pages/acme/", "/api/v1/pages//components", "//api/v1/pages", "/api//v1/pages",
+			"/api/v1/./pages", "/api/v1/pages/../pages", "/api/v1/pages/acme/..", "/api/v1/%70ages", "/api/v1/pages/%61cme",
+			"/api/v1/pages/acme%2Fcomponents", "/api/v1/pages/acme%00", "/api/v1/pages/%ff", "/api/v1/pages/acme%20",
+			"/api/v1/pages/acme/components/" + w.component + "/", "/api/v1/pages/acme%2f", "/api/v1/pages/%2e%2e/pages",
+			"/api/v1/pages/é", "/api/v1/pages/\xff", "/api/v1/pages/ACME", "/api/v1/pages/" + strings.Repeat("a", 600),
+			"/api/v1/incidents/" + w.component, "/api/v1/heartbeat/x", "/api/v1/pages/acme;x=1", "/api/v1/pages/acme\\",
+		} {
+			for _, method := range []string{"GET", "POST"} {
+				status, header, body := raw(t, server.Listener.Addr().String(), method, path, c.token)
+				if status != 404 && (method != "POST" || status != 405) || header.Get("Content-Type") != "application/json" ||
+					header.Get("Location") != "" || !strings.HasPrefix(body, `{"message":"`) {
+					t.Errorf("%s %q = %d %v %s", method, path, status, header, body)
+				}
+			}
+		}
+		if status, _, body := raw(t, server.Listener.Addr().String(), "GET", "/api/v1/pages/acme?x=%2F", c.token); status != 200 {
+			t.Errorf("a query that nobody reads: %d %s", status, body)
+		}
+	})
+}
+
+// raw sends a request line as it is.
+func raw(t *testing.T, addr, method, path, token string) (int, http.Header, string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}", method, path, token)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("%s %q: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header, string(body)
+}
+
+func TestAnswersAreNotCachedOrSniffed(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.build("acme")
+		for _, a := range []answer{
+			c.get("/api/v1/monitors").is(200), c.get("/api/v1/pages/x").is(404), c.with("").get("/api/v1/pages").is(401),
+		} {
+			got := []string{a.header.Get("Cache-Control"), a.header.Get("X-Content-Type-Options")}
+			if diff := cmp.Diff([]string{"no-store", "nosniff"}, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", a.asked, diff)
+			}
+		}
+	})
+}
+
+func TestDocumentIsServedToEverybody(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		a := c.with("").get("/api/v1/openapi.json").is(200)
+		if a.object()["openapi"] != "3.1.0" {
+			t.Errorf("openapi is %v", a.object()["openapi"])
+		}
+	})
+}

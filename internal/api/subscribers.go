@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// listSubscribers shows none with its secret.
+func (a *api) listSubscribers(c *call) (store.Answer, error) {
+	return list(c, presentSubscriber, func(r store.Range) ([]allswell.Subscriber, int, error) {
+		return a.store.Subscribers(c.Context(), c.workspace(), c.PathValue("pageSlug"), r)
+	})
+}
+
+func (a *api) createSubscriber(c *call) (store.Answer, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Answer{}, err
+	}
+	o.Require("channel", "target")
+	n, refused := allswell.NewSubscriber{
+		Channel:    orZero(web.Enum(o, "channel", allswell.Channels)),
+		Target:     orZero(o.Text("target")),
+		Components: o.Texts("components"),
+		Confirmed:  orZero(o.Flag("confirmed")),
+	}.Check()
+	if err := o.Check(refused); err != nil {
+		return store.Answer{}, err
+	}
+	return act(c, http.StatusCreated, presentSecret, func(ctx context.Context) (allswell.Subscriber, error) {
+		return a.store.CreateSubscriber(ctx, c.workspace(), c.PathValue("pageSlug"), n)
+	})
+}
+
+func (a *api) getSubscriber(c *call) (store.Answer, error) {
+	subscriber, err := a.store.Subscriber(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
+	return show(subscriber, err, presentSubscriber)
+}
+
+func (a *api) deleteSubscriber(c *call) (store.Answer, error) {
+	return gone(a.store.DeleteSubscriber(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("subscriberId")))
+}
+
+// rotateSubscriber gives a webhook another secret. It needs no body.
+func (a *api) rotateSubscriber(c *call) (store.Answer, error) {
+	return act(c, http.StatusOK, presentSecret, func(ctx context.Context) (allswell.Subscriber, error) {
+		return a.store.RotateSubscriber(ctx, c.workspace(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
+	})
+}

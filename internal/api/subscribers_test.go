@@ -1,0 +1,524 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+const subscribersPath = "/api/v1/pages/acme/subscribers"
+
+var (
+	subscriberKeys = []string{"id", "channel", "target", "confirmed", "whole_page", "components", "suspended_at", "suspended_for", "refusals",
+		"created_at", "updated_at", "confirmed_at"}
+	secretKeys   = append([]string{"secret"}, subscriberKeys...)
+	deliveryKeys = []string{"id", "purpose", "channel", "target", "event", "incident_id", "state", "attempts", "reason",
+		"next_attempt_at", "created_at", "updated_at", "subscriber_id", "carried_by"}
+)
+
+// acme makes the page and a component on it, whose id it returns.
+func (c *client) acme() (component string) {
+	c.t.Helper()
+	c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
+	return c.post("/api/v1/pages/acme/components", `{"name":"API"}`).is(201).id()
+}
+
+// subscribe adds a subscriber and returns its id.
+func (c *client) subscribe(channel, target string, more ...any) string {
+	c.t.Helper()
+	body := map[string]any{"channel": channel, "target": target}
+	for i := 0; i < len(more); i += 2 {
+		body[more[i].(string)] = more[i+1]
+	}
+	return c.post(subscribersPath, body).is(201).id()
+}
+
+func TestEmailSubscribers(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		component := c.acme()
+		now := stamp(c.clock.Now())
+		a := c.post(subscribersPath, `{"channel":"email","target":" Ada@Example.COM "}`).is(201)
+		keys(t, a.data(), subscriberKeys...)
+		if !regexp.MustCompile(`^sub_[0-9a-v]{20}$`).MatchString(a.id()) {
+			t.Errorf("the id is %s", a.id())
+		}
+		want := map[string]any{
+			"channel": "email", "target": "ada@example.com", "confirmed": false, "confirmed_at": nil, "components": []any{},
+			"suspended_at": nil, "suspended_for": nil, "refusals": 0.0, "created_at": now, "updated_at": now,
+		}
+		a.has(want)
+		one := c.get(subscribersPath + "/" + a.id()).is(200).has(want)
+		keys(t, one.data(), subscriberKeys...)
+
+		c.post(subscribersPath, `{"channel":"email","target":"b@example.com","confirmed":true,"components":null}`).is(201).
+			has(map[string]any{"confirmed": true, "confirmed_at": now, "components": []any{}})
+		c.post(subscribersPath, `{"channel":"email","target":"c@example.com","confirmed":null,"components":[]}`).is(201).
+			has(map[string]any{"confirmed": false, "components": []any{}})
+		chosen := c.post(subscribersPath, map[string]any{
+			"channel": "email", "target": "d@example.com", "confirmed": false, "components": []string{component, component},
+		}).is(201).has(map[string]any{"confirmed": false, "components": []any{component}})
+		c.get(subscribersPath + "/" + chosen.id()).is(200).has(map[string]any{"components": []any{component}})
+
+		// Only those who are not confirmed are asked, and only once.
+		asked := make(map[any]int)
+		for _, row := range c.get("/api/v1/pages/acme/deliveries").is(200).rows() {
+			if row["purpose"] != "confirmation" {
+				t.Errorf("a delivery is %v", row)
+			}
+			asked[row["target"]]++
+		}
+		if diff := cmp.Diff(map[any]int{"ada@example.com": 1, "c@example.com": 1, "d@example.com": 1}, asked); diff != "" {
+			t.Errorf("deliveries (-want +got):\n%s", diff)
+		}
+
+		c.unchanged(func() { c.post(subscribersPath+"/"+a.id()+"/rotate", nil).complains("channel") })
+		c.delete(subscribersPath + "/" + a.id()).is(204)
+		c.delete(subscribersPath + "/" + a.id()).is(404)
+		c.get(subscribersPath + "/" + a.id()).is(404)
+		c.post(subscribersPath+"/"+a.id()+"/rotate", nil).is(404)
+		c.subscribe("email", "ada@example.com") // the address is free again
+	})
+}
+
+func TestWebhookSubscribers(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		now := stamp(c.clock.Now())
+		a := c.post(subscribersPath, `{"channel":"webhook","target":"HTTPS://Example.com:443#x"}`).is(201)
+		keys(t, a.data(), secretKeys...)
+		a.has(map[string]any{"channel": "webhook", "target": "https://example.com/", "confirmed": true, "confirmed_at": now})
+		secret := a.data()["secret"].(string)
+		target := subscribersPath + "/" + a.id()
+
+		// It is shown this once, and the key of the subscription's links never.
+		by, err := c.store.Authenticate(t.Context(), c.token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hidden := func(a answer) {
+			t.Helper()
+			kept, err := c.store.Subscriber(t.Context(), by.WorkspaceID, "acme", strings.TrimPrefix(target, subscribersPath+"/"))
+			if err != nil || kept.Key == "" || kept.Secret == "" {
+				t.Fatalf("Subscriber = %v, %v", kept, err)
+			}
+			for _, text := range []string{kept.Key, kept.Secret, secret, "whsec_"} {
+				if bytes.Contains(a.body, []byte(text)) {
+					t.Errorf("%s shows %s", a.asked, text)
+				}
+			}
+		}
+		one := c.get(target).is(200)
+		keys(t, one.data(), subscriberKeys...)
+		hidden(one)
+		hidden(c.get(subscribersPath).is(200))
+		hidden(c.get("/api/v1/pages/acme/deliveries").is(200))
+		hidden(c.post(subscribersPath, `{"channel":"webhook","target":"https://example.com/"}`).complains("target"))
+
+		c.clock.Advance(time.Minute)
+		rotated := c.post(target+"/rotate", "no JSON at all").is(200)
+		keys(t, rotated.data(), secretKeys...)
+		rotated.has(map[string]any{"id": a.id(), "created_at": now, "updated_at": stamp(c.clock.Now())})
+		kept, err := c.store.Subscriber(t.Context(), by.WorkspaceID, "acme", a.id())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := rotated.data()["secret"].(string)
+		if diff := cmp.Diff([]string{fresh, secret}, kept.Secrets(c.clock.Now())); diff != "" || fresh == secret {
+			t.Errorf("what signs now (-want +got):\n%s", diff)
+		}
+		hidden(c.get(target).is(200))
+		for _, a := range []answer{a, rotated} {
+			if bytes.Contains(a.body, []byte(kept.Key)) {
+				t.Errorf("%s shows the key", a.asked)
+			}
+		}
+	})
+}
+
+func TestSubscribersAreUnique(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		c.post("/api/v1/pages", `{"name":"Other","slug":"other"}`).is(201)
+		c.subscribe("email", "ada@example.com")
+		c.subscribe("webhook", "https://example.com/a")
+		c.unchanged(func() {
+			c.post(subscribersPath, `{"channel":"email","target":"ADA@example.com","confirmed":true}`).complains("target").
+				sentence("The target is already subscribed to this page.")
+			c.post(subscribersPath, `{"channel":"webhook","target":"https://EXAMPLE.com:443/a"}`).complains("target")
+		})
+		c.subscribe("webhook", "https://example.com/A")
+		c.post("/api/v1/pages/other/subscribers", `{"channel":"email","target":"ada@example.com"}`).is(201)
+	})
+}
+
+func TestSubscribersThatAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		component := c.acme()
+		c.post("/api/v1/pages", `{"name":"Other","slug":"other"}`).is(201)
+		elsewhere := c.post("/api/v1/pages/other/components", `{"name":"x"}`).is(201).id()
+		gone := c.subscribe("email", "gone@example.com")
+		c.delete(subscribersPath + "/" + gone).is(204)
+		many := make([]string, allswell.MaxChosen+1)
+		for i := range many {
+			many[i] = fmt.Sprintf("comp_%020d", i)
+		}
+		c.unchanged(func() {
+			c.post(subscribersPath, `{}`).complains("channel", "target")
+			c.post(subscribersPath, `{"channel":null,"target":null}`).complains("channel", "target")
+			c.post(subscribersPath, `{"channel":"fax","target":"","confirmed":1,"components":"x"}`).complains("channel", "confirmed", "components")
+			c.post(subscribersPath, `{"channel":"email","target":"","confirmed":"yes","components":[null]}`).complains("target", "confirmed", "components")
+			for _, target := range []string{
+				"example.com", "ftp://example.com/", "mailto:ada@example.com", "javascript:alert(1)", "https://", "https:///x", "https://user:pw@example.com/",
+				"https://exa mple.com/", "https://example.com/\r\nX: y", "//example.com/", "https://example.com:/", "ada@example.com",
+				"https://example.com/" + strings.Repeat("a", allswell.MaxURL),
+			} {
+				c.post(subscribersPath, map[string]any{"channel": "webhook", "target": target}).complains("target")
+			}
+			for _, chosen := range [][]string{{elsewhere}, {component, elsewhere}, {component, "x"}, {gone}, {""}} {
+				c.post(subscribersPath, map[string]any{"channel": "email", "target": "x@example.com", "components": chosen}).
+					complains("components").sentence("The components must be of this page.")
+			}
+			c.post(subscribersPath, map[string]any{"channel": "email", "target": "x@example.com", "components": many}).
+				complains("components").sentence("At most 200 components may be chosen.")
+			c.post(subscribersPath, `{"channel":"email","target":"x@example.com","components":["x",7]}`).
+				complains("components").sentence("Item 2 of the components must be a string.")
+			c.post("/api/v1/pages/nowhere/subscribers", `{"channel":"email","target":"x@example.com"}`).is(404)
+		})
+		// On another page of the same workspace it is not to be found.
+		id := c.subscribe("webhook", "https://example.com/")
+		c.unchanged(func() {
+			c.get("/api/v1/pages/other/subscribers/" + id).is(404)
+			c.post("/api/v1/pages/other/subscribers/"+id+"/rotate", nil).is(404)
+			c.delete("/api/v1/pages/other/subscribers/" + id).is(404)
+		})
+	})
+}
+
+func TestSubscriberLists(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		component := c.acme()
+		if a := c.get(subscribersPath).is(200); !strings.Contains(string(a.body), `"data":[]`) {
+			t.Errorf("an empty list is %s", a.body)
+		}
+		for i := range 5 {
+			if i == 3 {
+				c.subscribe("webhook", "https://example.com/3", "components", []string{component})
+			} else {
+				c.subscribe("email", fmt.Sprintf("%d@example.com", i))
+			}
+			c.clock.Advance(time.Second)
+		}
+		digit := regexp.MustCompile(`\d`)
+		for query, want := range map[string]string{"": "43210", "?per_page=2": "43", "?per_page=2&page=3": "0", "?page=2": ""} {
+			a := c.get(subscribersPath + query).is(200)
+			got := ""
+			for _, row := range a.rows() {
+				keys(t, row, subscriberKeys...)
+				chosen := []any{}
+				if row["channel"] == "webhook" {
+					chosen = append(chosen, component)
+				}
+				if diff := cmp.Diff(any(chosen), row["components"]); diff != "" {
+					t.Errorf("components (-want +got):\n%s", diff)
+				}
+				got += digit.FindString(row["target"].(string))
+			}
+			if total := a.object()["meta"].(map[string]any)["total"]; got != want || total != 5.0 {
+				t.Errorf("%s lists %s of %v, want %s", query, got, total, want)
+			}
+		}
+	})
+}
+
+// TestSubscriberSecretsAreNotKeptInAnswers is TestSecretsAreNotKeptInAnswers
+// for the two calls that show a webhook's secret.
+func TestSubscriberSecretsAreNotKeptInAnswers(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		by, err := c.store.Authenticate(t.Context(), c.token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		once := func(target, body string) answer {
+			t.Helper()
+			first := c.do("POST", target, body, keyHeader, target)
+			secret := first.data()["secret"].(string)
+			r, err := http.NewRequest("POST", target, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := store.AnswerKey{TokenID: by.ID, Key: target, RequestHash: hashRequest(&call{Request: r, body: []byte(body)})}
+			kept, found, err := c.store.FindAnswer(t.Context(), key)
+			if err != nil || !found {
+				t.Fatalf("FindAnswer = %v, %v", found, err)
+			}
+			if bytes.Contains(kept.Body, []byte(secret)) || bytes.Contains(kept.Body, []byte("whsec_")) {
+				t.Errorf("the secret is kept in the clear by %s", target)
+			}
+			c.unchanged(func() {
+				if again := c.do("POST", target, body, keyHeader, target).is(first.status); !bytes.Equal(again.body, first.body) {
+					t.Errorf("%s again: %s, first %s", target, again.body, first.body)
+				}
+			})
+			return first
+		}
+		made := once(subscribersPath, `{"channel":"webhook","target":"https://example.com/"}`).is(201)
+		once(subscribersPath+"/"+made.id()+"/rotate", "").is(200)
+	})
+}
+
+// fanOut gives everybody the deliveries of what has happened.
+func (c *client) fanOut() {
+	c.t.Helper()
+	for range 100 {
+		more, err := c.store.FanOut(context.Background())
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if !more {
+			return
+		}
+	}
+	c.t.Fatal("the fan-out does not end")
+}
+
+// claim takes what is due, and returns it by its id.
+func (c *client) claim(channel allswell.Channel) map[string]store.Claimed {
+	c.t.Helper()
+	claimed, _, err := c.store.Claim(context.Background(), store.Claims{Channel: channel, Most: 100})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out := make(map[string]store.Claimed)
+	for _, v := range claimed {
+		out[v.ID] = v
+	}
+	return out
+}
+
+// settle ends an attempt.
+func (c *client) settle(v store.Claimed, result allswell.SendResult, reason string) {
+	c.t.Helper()
+	settled := store.Settlement{Claimed: v, Outcome: allswell.Outcome{Result: result, Reason: reason}, Jitter: 0.5}
+	if err := c.store.Settle(context.Background(), []store.Settlement{settled}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// deliveriesOf lists the deliveries of a subscriber, newest first.
+func (c *client) deliveriesOf(subscriber string) (out []map[string]any) {
+	c.t.Helper()
+	for _, row := range c.get("/api/v1/pages/acme/deliveries?per_page=100").is(200).rows() {
+		if row["subscriber_id"] == subscriber {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// only is the subscriber's single delivery, held to some fields.
+func (c *client) only(subscriber string, want map[string]any) string {
+	c.t.Helper()
+	rows := c.deliveriesOf(subscriber)
+	if len(rows) != 1 {
+		c.t.Fatalf("%d deliveries: %v", len(rows), rows)
+	}
+	got := make(map[string]any)
+	for name := range want {
+		got[name] = rows[0][name]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		c.t.Fatalf("the delivery (-want +got):\n%s", diff)
+	}
+	return rows[0]["id"].(string)
+}
+
+func retryPath(id string) string { return "/api/v1/deliveries/" + id + "/retry" }
+
+func TestDeliveries(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		hook, mail := c.subscribe("webhook", "https://example.com/"), c.subscribe("email", "ada@example.com", "confirmed", true)
+		unknown := c.subscribe("email", "new@example.com")
+		incident := c.post("/api/v1/pages/acme/incidents", `{"title":"Logins fail"}`).is(201).id()
+		c.clock.Advance(time.Second)
+		c.fanOut()
+		now := stamp(c.clock.Now())
+		want := map[string]any{
+			"purpose": "event", "channel": "webhook", "target": "https://example.com/", "event": "incident.created", "incident_id": incident,
+			"state": "pending", "attempts": 0.0, "reason": nil, "next_attempt_at": now, "created_at": now, "updated_at": now, "carried_by": nil,
+		}
+		id := c.only(hook, want)
+		keys(t, c.deliveriesOf(hook)[0], deliveryKeys...)
+		want["channel"], want["target"] = "email", "ada@example.com"
+		c.only(mail, want)
+		c.only(unknown, map[string]any{"purpose": "confirmation", "channel": "email", "event": nil, "incident_id": nil, "state": "pending"})
+
+		v := c.claim(allswell.Webhook)[id]
+		c.only(hook, map[string]any{"state": "sending", "attempts": 1.0, "next_attempt_at": nil})
+		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
+		c.settle(v, allswell.Failed, "The other side answered 500.")
+		next := stamp(c.clock.Now().Add(5 * time.Second))
+		c.only(hook, map[string]any{"state": "pending", "reason": "The other side answered 500.", "next_attempt_at": next})
+
+		// By hand it is tried at once.
+		c.clock.Advance(time.Second)
+		now = stamp(c.clock.Now())
+		a := c.post(retryPath(id), "no JSON at all").is(200)
+		keys(t, a.data(), deliveryKeys...)
+		a.has(map[string]any{"id": id, "state": "pending", "next_attempt_at": now, "subscriber_id": hook, "target": "https://example.com/"})
+		v, ok := c.claim(allswell.Webhook)[id]
+		if !ok {
+			t.Fatal("it is not tried at once")
+		}
+		c.settle(v, allswell.Refused, "The other side answered 404.")
+		c.only(hook, map[string]any{"state": "dead", "reason": "The other side answered 404.", "next_attempt_at": nil, "updated_at": now})
+		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{"refusals": 1.0, "suspended_at": nil})
+
+		c.post(retryPath(id), nil).is(200).has(map[string]any{"state": "pending", "next_attempt_at": now})
+		c.settle(c.claim(allswell.Webhook)[id], allswell.Taken, "")
+		c.only(hook, map[string]any{"state": "sent", "reason": nil, "next_attempt_at": nil})
+		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
+		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{"refusals": 0.0})
+
+		// An older message to a mailbox gives way to a newer one.
+		c.post("/api/v1/incidents/"+incident+"/updates", `{"message":"We know why."}`).is(201)
+		c.fanOut()
+		c.claim(allswell.Email)
+		rows := c.deliveriesOf(mail)
+		if len(rows) != 2 || rows[0]["event"] != "incident.updated" || rows[0]["state"] != "sending" || rows[0]["carried_by"] != nil ||
+			rows[1]["state"] != "superseded" || rows[1]["carried_by"] != rows[0]["id"] || rows[1]["next_attempt_at"] != nil {
+			t.Fatalf("the mails: %v", rows)
+		}
+		old, reader := rows[1]["id"].(string), c.with(c.issue(allswell.ScopeRead))
+		c.unchanged(func() {
+			c.post(retryPath(old), nil).complains("state")
+			c.post(retryPath("dlv_00000000000000000000"), nil).is(404)
+			c.stranger().post(retryPath(old), nil).is(404)
+			reader.post(retryPath(old), nil).is(403)
+			reader.get("/api/v1/pages/acme/deliveries").is(403)
+			reader.get(subscribersPath).is(403)
+		})
+
+		// The log stays when the address is forgotten.
+		c.delete(subscribersPath + "/" + unknown).is(204)
+		id = c.only(unknown, map[string]any{"state": "cancelled", "target": nil, "reason": "The subscription has ended.", "next_attempt_at": nil})
+		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
+	})
+}
+
+func TestDeliveryLists(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		const target = "/api/v1/pages/acme/deliveries"
+		if a := c.get(target).is(200); !strings.Contains(string(a.body), `"data":[]`) {
+			t.Errorf("an empty list is %s", a.body)
+		}
+		gone := c.subscribe("email", "0@example.com")
+		c.clock.Advance(time.Second)
+		c.subscribe("email", "1@example.com") // expires
+		c.clock.Advance(allswell.DeliveryLife)
+		c.claim(allswell.Email)
+		for i := 2; i < 6; i++ {
+			c.subscribe("email", fmt.Sprintf("%d@example.com", i))
+			c.clock.Advance(time.Second)
+		}
+		subscribers := make(map[string]string) // by target
+		for _, row := range c.get(subscribersPath).is(200).rows() {
+			subscribers[row["target"].(string)] = row["id"].(string)
+		}
+		c.delete(subscribersPath + "/" + subscribers["2@example.com"]).is(204)
+		claimed := c.claim(allswell.Email)
+		for at, result := range map[string]allswell.SendResult{"3@example.com": allswell.Taken, "4@example.com": allswell.Broken} {
+			id := c.deliveriesOf(subscribers[at])[0]["id"].(string)
+			c.settle(claimed[id], result, "")
+		}
+		c.only(gone, map[string]any{"state": "expired", "next_attempt_at": nil})
+
+		number := map[string]string{subscribers["2@example.com"]: "2"}
+		for at, id := range subscribers {
+			number[id] = at[:1]
+		}
+		for _, tt := range []struct {
+			query, want string
+			total       float64
+		}{
+			{"", "543210", 6}, {"?state=expired", "10", 2}, {"?state=cancelled", "2", 1}, {"?state=sent", "3", 1}, {"?state=dead", "4", 1},
+			{"?state=sending", "5", 1}, {"?state=pending", "", 0}, {"?state=superseded", "", 0}, {"?state=dead,expired", "410", 3},
+			{"?state=expired%2Cdead,expired", "410", 3}, {"?state=pending,sending,sent,superseded,cancelled,expired,dead", "543210", 6},
+			{"?per_page=4", "5432", 6}, {"?per_page=4&page=2", "10", 6}, {"?state=dead,expired&per_page=2&page=2", "0", 3}, {"?page=2", "", 6},
+		} {
+			a := c.get(target + tt.query).is(200)
+			got := ""
+			for _, row := range a.rows() {
+				keys(t, row, deliveryKeys...)
+				got += number[row["subscriber_id"].(string)]
+			}
+			if total := a.object()["meta"].(map[string]any)["total"]; got != tt.want || total != tt.total {
+				t.Errorf("%s lists %s of %v, want %s of %v", tt.query, got, total, tt.want, tt.total)
+			}
+		}
+		c.get(target + "?state=done").complains("state").
+			sentence("The state must be one or several of: pending, sending, sent, superseded, cancelled, expired, dead.")
+		c.get("/api/v1/pages/nowhere/deliveries").is(404)
+		c.stranger().get(target).is(404)
+
+		// What expired may be tried again, for another day.
+		id := c.only(gone, map[string]any{"attempts": 0.0})
+		c.post(retryPath(id), nil).is(200).has(map[string]any{"state": "pending", "next_attempt_at": stamp(c.clock.Now())})
+		if _, ok := c.claim(allswell.Email)[id]; !ok {
+			t.Error("it is not tried again")
+		}
+	})
+}
+
+// TestSuspendedSubscribers lets a side refuse until the subscription is
+// suspended.
+func TestSuspendedSubscribers(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		hook := c.subscribe("webhook", "https://example.com/")
+		for n := range allswell.MaxRefusals {
+			c.get(subscribersPath + "/" + hook).is(200).
+				has(map[string]any{"refusals": float64(n), "suspended_at": nil, "suspended_for": nil})
+			c.post("/api/v1/pages/acme/incidents", `{"title":"x"}`).is(201)
+			c.fanOut()
+			for _, v := range c.claim(allswell.Webhook) {
+				c.settle(v, allswell.Refused, "The other side answered 404.")
+			}
+		}
+		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{
+			"refusals": float64(allswell.MaxRefusals), "suspended_at": stamp(c.clock.Now()), "suspended_for": "The other side answered 404.",
+		})
+	})
+}
+
+// What is held is not tried before it is let go, whatever it waits for besides.
+func TestHeldDeliverySaysWhenItGoes(t *testing.T) {
+	due := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		state allswell.DeliveryState
+		held  time.Time
+		next  *string
+	}{
+		{state: allswell.Pending, next: whenever(due)},
+		{state: allswell.Pending, held: due.Add(-time.Minute), next: whenever(due)},
+		{state: allswell.Pending, held: due.Add(time.Minute), next: whenever(due.Add(time.Minute))},
+		{state: allswell.Expired, held: due.Add(time.Minute)},
+	} {
+		got := presentDelivery(allswell.LoggedDelivery{Delivery: allswell.Delivery{State: tt.state, NextAttemptAt: due, HeldUntil: tt.held}})
+		if diff := cmp.Diff(tt.next, got.NextAttemptAt); diff != "" {
+			t.Errorf("%s, held until %v (-want +got):\n%s", tt.state, tt.held, diff)
+		}
+	}
+}

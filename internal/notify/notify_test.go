@@ -1,0 +1,365 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// site is a store with a page, and people who are told what happens there.
+type site struct {
+	*testing.T
+	*store.Store
+	ws string
+}
+
+// onSites runs f once per engine.
+func onSites(t *testing.T, f func(s *site)) {
+	storetest.Run(t, func(t *testing.T, st *store.Store) {
+		s := &site{T: t, Store: st}
+		s.ws, _ = storetest.Workspace(t, st, "default")
+		_, err := st.CreatePage(t.Context(), s.ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+		s.ok(err)
+		f(s)
+	})
+}
+
+func (s *site) ok(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *site) subscribe(channel allswell.Channel, target string) allswell.Subscriber {
+	s.Helper()
+	sub, err := s.CreateSubscriber(s.Context(), s.ws, "acme", allswell.NewSubscriber{Channel: channel, Target: target, Confirmed: true})
+	s.ok(err)
+	return sub
+}
+
+// happens opens an incident with a message.
+func (s *site) happens(message string) {
+	s.Helper()
+	_, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.NewIncident{Title: "Checkout is slow", Message: &message})
+	s.ok(err)
+}
+
+// start runs a notifier, and returns what stops it and waits for its end. The
+// end of the test does so, too.
+func (s *site) start(smtp string) (stop func()) {
+	s.Helper()
+	c := Config{Store: s.Store, BaseURL: "https://status.example.com", From: mail.Address{Address: "status@example.com"}, AllowPrivate: true}
+	if smtp != "" {
+		c.SMTP = &url.URL{Scheme: "smtp", Host: smtp}
+	}
+	n := New(c)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.Run(ctx)
+	}()
+	stop = func() {
+		cancel()
+		<-done
+	}
+	s.Cleanup(stop)
+	return stop
+}
+
+// states counts the deliveries in each state.
+func (s *site) states() string {
+	s.Helper()
+	count := make(map[allswell.DeliveryState]int)
+	for _, d := range s.deliveries() {
+		count[d.State]++
+	}
+	return fmt.Sprint(count)
+}
+
+func (s *site) deliveries() []allswell.LoggedDelivery {
+	s.Helper()
+	list, _, err := s.Deliveries(s.Context(), s.ws, "acme", nil, store.Range{Page: 1, PerPage: 100})
+	s.ok(err)
+	return list
+}
+
+// await returns when what holds.
+func (s *site) await(what string, holds func() bool) {
+	s.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(webhookPatience); !holds(); <-tick.C {
+		if time.Now().After(deadline) {
+			s.Fatalf("after %v it is not so that %s: %s", webhookPatience, what, s.states())
+		}
+	}
+}
+
+// gate is a webhook's host that answers nothing until it is opened.
+type gate struct {
+	*httptest.Server
+	opened chan struct{}
+	open   func()
+
+	calls, inside, most atomic.Int32
+}
+
+func newGate(t *testing.T) *gate {
+	g := &gate{opened: make(chan struct{})}
+	g.open = sync.OnceFunc(func() { close(g.opened) })
+	g.Server = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		g.calls.Add(1)
+		if now := g.inside.Add(1); now > g.most.Load() {
+			g.most.Store(now) // a race could only hide one of many
+		}
+		defer g.inside.Add(-1)
+		<-g.opened
+	}))
+	t.Cleanup(func() {
+		g.open()
+		g.Close()
+	})
+	return g
+}
+
+func TestNotifierDelivers(t *testing.T) {
+	onSites(t, func(s *site) {
+		peer := newSMTPPeer(t, "plain")
+		address, seen := webhookSink(t)
+		s.start(peer.address)
+		s.subscribe(allswell.Email, "ann@example.com")
+		s.subscribe(allswell.Webhook, address)
+		s.happens("Payments take up to a minute.")
+		select {
+		case got := <-seen:
+			if !strings.Contains(string(got.Body), "Payments take up to a minute.") {
+				t.Errorf("the webhook got %s", got.Body)
+			}
+		case <-time.After(webhookPatience):
+			t.Fatal("no webhook was called")
+		}
+		s.await("both are sent", func() bool { return s.states() == "map[sent:2]" })
+		mails := peer.took()
+		if len(mails) != 1 || mails[0].to != "ann@example.com" || !strings.Contains(mails[0].content, "Payments take up to a minute.") {
+			t.Errorf("mails: %+v", mails)
+		}
+	})
+}
+
+// A host that hangs and one that is dead get what they can take, and no other
+// host waits for them.
+func TestBadHostsDelayNobody(t *testing.T) {
+	onSites(t, func(s *site) {
+		hanging, dead := newGate(t), httptest.NewServer(nil)
+		dead.Close()
+		address, seen := webhookSink(t)
+		const many = 3 * webhookPerHost
+		for n := range many {
+			s.subscribe(allswell.Webhook, fmt.Sprint(hanging.URL, "/", n))
+			s.subscribe(allswell.Webhook, fmt.Sprint(dead.URL, "/", n))
+		}
+		s.subscribe(allswell.Webhook, address)
+		s.happens("It is slow.")
+		s.start("")
+		select {
+		case <-seen:
+		case <-time.After(webhookPatience):
+			t.Fatal("a good host waits for bad ones")
+		}
+		if n := hanging.calls.Load(); n > webhookPerHost {
+			t.Errorf("%d calls of a host that answers none", n)
+		}
+		s.await("the hanging host has all that it may", func() bool { return hanging.inside.Load() == webhookPerHost })
+		hanging.open()
+		s.await("the hanging host has everything", func() bool { return strings.Contains(s.states(), fmt.Sprint("sent:", many+1)) })
+		if n := hanging.most.Load(); n != webhookPerHost {
+			t.Errorf("%d calls of one host at the same time, want %d", n, webhookPerHost)
+		}
+		if n := hanging.calls.Load(); n != many {
+			t.Errorf("%d calls for %d webhooks", n, many)
+		}
+	})
+}
+
+// A stop lets what is on its way arrive, saves that, and begins nothing.
+func TestStopLetsSendsEnd(t *testing.T) {
+	onSites(t, func(s *site) {
+		slow := newGate(t)
+		for n := range webhookPerHost + 2 {
+			s.subscribe(allswell.Webhook, fmt.Sprint(slow.URL, "/", n))
+		}
+		stop := s.start("")
+		s.happens("It is slow.")
+		s.await("some are on their way", func() bool { return slow.inside.Load() == webhookPerHost })
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			stop()
+		}()
+		// A message that is told after the stop began would be a fifth call.
+		s.happens("It is slower.")
+		slow.open()
+		<-ended
+		if n := slow.calls.Load(); n < webhookPerHost {
+			t.Errorf("%d calls", n)
+		}
+		got := s.states()
+		sent := fmt.Sprint("sent:", slow.calls.Load())
+		if !strings.Contains(got, sent) || strings.Contains(got, "sending") {
+			t.Errorf("after the stop: %s, want %s and none on its way", got, sent)
+		}
+	})
+}
+
+func TestMailIsOff(t *testing.T) {
+	onSites(t, func(s *site) {
+		s.subscribe(allswell.Email, "ann@example.com")
+		s.start("")
+		s.happens("It is slow.")
+		s.await("the log says why", func() bool {
+			list := s.deliveries()
+			return len(list) == 1 && list[0].State == allswell.Pending && strings.HasPrefix(list[0].Reason, "Mail is off")
+		})
+	})
+}
+
+// claimed returns a queue that counts what it sends, and a job for it.
+func (s *site) claimed(sent *int) (*queue, job) {
+	s.Helper()
+	s.happens("It is slow.")
+	for more := true; more; {
+		var err error
+		more, err = s.FanOut(s.Context())
+		s.ok(err)
+	}
+	n := &Notifier{Config: Config{Store: s.Store, Logger: slog.New(slog.DiscardHandler)}}
+	q := newQueue(n, allswell.Email, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(context.Context, allswell.Notice) allswell.Outcome {
+		*sent++
+		return allswell.Outcome{Result: allswell.Taken}
+	}, func() {})
+	since := time.Now()
+	claims, _ := q.room(since)
+	got, _, err := s.Claim(s.Context(), claims)
+	s.ok(err)
+	if len(got) != 1 {
+		s.Fatalf("claimed %v", got)
+	}
+	q.took(got)
+	return q, job{got[0], since}
+}
+
+// Who leaves after a message was claimed does not get it.
+func TestNothingIsSentAfterTheEnd(t *testing.T) {
+	onSites(t, func(s *site) {
+		ann := s.subscribe(allswell.Email, "ann@example.com")
+		sent := 0
+		q, j := s.claimed(&sent)
+		s.ok(s.EndSubscription(s.Context(), "acme", ann.Key))
+		q.work(s.Context(), s.Context(), j)
+		if o := (<-q.settled).Outcome; sent != 0 || o.Result != allswell.Gone || o.Reason == "" {
+			t.Errorf("%d mails were sent: %+v", sent, o)
+		}
+	})
+}
+
+// What can not be sent before its lease ends, or waits when the service stops,
+// is given back unsent.
+func TestLateJobsAreGivenBack(t *testing.T) {
+	onSites(t, func(s *site) {
+		s.subscribe(allswell.Email, "ann@example.com")
+		sent := 0
+		q, j := s.claimed(&sent)
+		stopped, stop := context.WithCancel(s.Context())
+		stop()
+		q.work(stopped, s.Context(), j)
+		late := j
+		late.since = late.since.Add(-maxWait)
+		q.work(s.Context(), s.Context(), late)
+		for range 2 {
+			if o := (<-q.settled).Outcome; sent != 0 || o.Result != allswell.Unsent {
+				t.Errorf("%d were sent, %+v", sent, o)
+			}
+		}
+		q.work(s.Context(), s.Context(), j)
+		if o := (<-q.settled).Outcome; sent != 1 || o.Result != allswell.Taken {
+			t.Errorf("in time: %d were sent, %+v", sent, o)
+		}
+	})
+}
+
+// What is wrong with one message closes no destination; what is wrong with the
+// destination does, for mail too.
+func TestTroubleClosesADestination(t *testing.T) {
+	onSites(t, func(s *site) {
+		s.subscribe(allswell.Email, "ann@example.com")
+		sent := 0
+		q, j := s.claimed(&sent)
+		q.over(j.Host)
+		save := func(o allswell.Outcome) (full bool) {
+			o.Result = allswell.Failed
+			for range breakAfter {
+				q.took([]store.Claimed{j.Claimed})
+				q.save([]store.Settlement{{Claimed: j.Claimed, Outcome: o}})
+			}
+			claims, _ := q.room(time.Now())
+			return claims.Busy[j.Host] >= claims.PerHost
+		}
+		if save(allswell.Outcome{Reason: "No."}) {
+			t.Error("messages that failed closed their destination")
+		}
+		if !save(mailIsOff(t.Context(), allswell.Notice{})) {
+			t.Error("without a mail server mail goes on")
+		}
+		if save(allswell.Outcome{Reason: "No."}) {
+			t.Error("an answer does not open the destination")
+		}
+	})
+}
+
+// A send ends after SendTimeout, and before the lease does, which began with the
+// claim.
+func TestSendsEndBeforeTheLease(t *testing.T) {
+	var end time.Time
+	q := newQueue(&Notifier{}, allswell.Email, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(ctx context.Context, _ allswell.Notice) allswell.Outcome {
+		end, _ = ctx.Deadline()
+		return allswell.Outcome{Result: allswell.Taken}
+	}, func() {})
+	for waited, left := range map[time.Duration]time.Duration{
+		0: allswell.SendTimeout, 15 * time.Second: allswell.SendTimeout, 45 * time.Second: 5 * time.Second,
+	} {
+		before := time.Now()
+		q.attempt(t.Context(), before.Add(-waited), allswell.Notice{})
+		if end.Before(before.Add(left)) || end.After(time.Now().Add(left)) {
+			t.Errorf("%v after the claim a send has %v, want %v", waited, end.Sub(before), left)
+		}
+	}
+	if maxWait != 20*time.Second || settleFor < allswell.LeaseTime {
+		t.Errorf("a job waits for %v, an outcome is tried to be saved for %v", maxWait, settleFor)
+	}
+}
+
+func TestPanicIsAnOutcome(t *testing.T) {
+	n := &Notifier{Config: Config{Logger: slog.New(slog.DiscardHandler)}}
+	q := newQueue(n, allswell.Email, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(context.Context, allswell.Notice) allswell.Outcome { panic("no") }, func() {})
+	o := q.attempt(t.Context(), time.Now(), allswell.Notice{})
+	d := allswell.Delivery{State: allswell.Sending}
+	d.Settle(o, time.Now(), 0)
+	if d.State != allswell.Dead || !strings.Contains(d.Reason, "fault in Allswell") {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,707 @@
+package notify
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	gosmtp "github.com/emersion/go-smtp"
+
+	"github.com/allswell/allswell"
+)
+
+// smtpCertificate is one for 127.0.0.1 and example.com that nobody trusts but
+// who is given the pool.
+var smtpCertificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(s.Certificate())
+	return s.TLS.Certificates[0], pool
+})
+
+// smtpPeer is a real mail server that takes what it is sent.
+type smtpPeer struct {
+	address string
+	conns   atomic.Int32
+
+	mu    sync.Mutex
+	mails []smtpMail
+}
+
+// smtpMail is one that the server took.
+type smtpMail struct {
+	from, to, user, content, hello string
+	secure, utf8                   bool
+}
+
+// newSMTPPeer starts one; way is "plain", "starttls" or "tls", and ways are the
+// ways to sign in.
+func newSMTPPeer(t *testing.T, way string, ways ...string) *smtpPeer {
+	t.Helper()
+	p := new(smtpPeer)
+	s := gosmtp.NewServer(gosmtp.BackendFunc(func(c *gosmtp.Conn) (gosmtp.Session, error) {
+		return &smtpSession{peer: p, conn: c, ways: ways}, nil
+	}))
+	s.Domain, s.AllowInsecureAuth, s.EnableSMTPUTF8, s.ErrorLog = "mail.test", true, true, smtpNoLog{}
+	certificate, _ := smtpCertificate()
+	if way != "plain" {
+		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.address = l.Addr().String()
+	l = &smtpCounter{l, &p.conns}
+	if way == "tls" {
+		l, s.TLSConfig = tls.NewListener(l, s.TLSConfig), nil
+	}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(l) }()
+	t.Cleanup(func() { _ = s.Close(); <-done })
+	return p
+}
+
+type smtpNoLog struct{}
+
+func (smtpNoLog) Printf(string, ...any) {}
+func (smtpNoLog) Println(...any)        {}
+
+// smtpCounter counts connections.
+type smtpCounter struct {
+	net.Listener
+	count *atomic.Int32
+}
+
+func (l *smtpCounter) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err == nil {
+		l.count.Add(1)
+	}
+	return c, err
+}
+
+// took returns the mails so far.
+func (p *smtpPeer) took() []smtpMail {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.mails)
+}
+
+type smtpSession struct {
+	peer *smtpPeer
+	conn *gosmtp.Conn
+	ways []string
+	mail smtpMail
+	open bool // a mail was begun and not ended
+}
+
+func (s *smtpSession) AuthMechanisms() []string { return s.ways }
+func (s *smtpSession) Auth(way string) (sasl.Server, error) {
+	check := func(user, password string) error {
+		if user != "ann" || password != "s3cr:t" {
+			return &gosmtp.SMTPError{Code: 535, Message: "wrong password " + password}
+		}
+		s.mail.user = user
+		return nil
+	}
+	if way == "LOGIN" {
+		return &smtpLogin{check: check}, nil
+	}
+	return sasl.NewPlainServer(func(_, user, password string) error { return check(user, password) }), nil
+}
+func (s *smtpSession) Reset()        { s.open = false }
+func (s *smtpSession) Logout() error { return nil }
+func (s *smtpSession) Mail(from string, o *gosmtp.MailOptions) error {
+	if s.open {
+		return &gosmtp.SMTPError{Code: 503, Message: "One mail after the other"}
+	}
+	s.open = true
+	_, s.mail.secure = s.conn.TLSConnectionState()
+	s.mail.from, s.mail.utf8, s.mail.hello = from, o.UTF8, s.conn.Hostname()
+	return nil
+}
+func (s *smtpSession) Rcpt(to string, _ *gosmtp.RcptOptions) error {
+	if strings.HasPrefix(to, "nobody@") {
+		return &gosmtp.SMTPError{Code: 550, EnhancedCode: gosmtp.EnhancedCode{5, 1, 1}, Message: "No such user"}
+	}
+	s.mail.to = to
+	return nil
+}
+func (s *smtpSession) Data(r io.Reader) error {
+	raw, err := io.ReadAll(r)
+	s.mail.content = string(raw)
+	s.peer.mu.Lock()
+	s.peer.mails = append(s.peer.mails, s.mail)
+	s.peer.mu.Unlock()
+	return err
+}
+
+// smtpLogin is the server's side of LOGIN, which go-sasl has no more.
+type smtpLogin struct {
+	check func(user, password string) error
+	said  []string
+}
+
+func (l *smtpLogin) Next(response []byte) ([]byte, bool, error) {
+	if response != nil {
+		l.said = append(l.said, string(response))
+	}
+	if len(l.said) == 2 {
+		return nil, true, l.check(l.said[0], l.said[1])
+	}
+	return []byte([]string{"Username:", "Password:"}[len(l.said)]), false, nil
+}
+
+// newTestMailer is a mailer for a setting, whose host is at address.
+func newTestMailer(t *testing.T, setting, address string) *mailer {
+	t.Helper()
+	u, err := url.Parse(setting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMailer(u, mailBase, mailFrom)
+	m.address = address
+	t.Cleanup(m.close)
+	return m
+}
+
+// within makes one attempt with a deadline.
+func within(t *testing.T, m *mailer, d time.Duration, n allswell.Notice) allswell.Outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	o := m.send(ctx, n)
+	if len([]rune(o.Reason)) > smtpReasonMax || strings.ContainsAny(o.Reason, "\r\n\x00\x1b") || (o.Reason == "") != (o.Result == allswell.Taken) {
+		t.Errorf("%d with the reason %q", o.Result, o.Reason)
+	}
+	return o
+}
+
+const smtpSoon = 20 * time.Second // a deadline that is never met
+
+func TestSMTPTaken(t *testing.T) {
+	_, trusted := smtpCertificate()
+	for _, c := range []struct {
+		name, setting, way string
+		ways               []string
+		roots              *x509.CertPool
+		want               smtpMail
+	}{
+		{"plain", "smtp://127.0.0.1", "plain", nil, nil, smtpMail{}},
+		{"plain elsewhere", "smtp://example.com", "plain", nil, nil, smtpMail{}},
+		{"STARTTLS of an unknown issuer", "smtp://example.com", "starttls", nil, nil, smtpMail{secure: true}},
+		{"STARTTLS, PLAIN", "smtp://ann:s3cr%3At@example.com", "starttls", []string{"LOGIN", "PLAIN"}, trusted, smtpMail{secure: true, user: "ann"}},
+		{"TLS, LOGIN", "smtps://ann:s3cr%3At@example.com", "tls", []string{"LOGIN"}, trusted, smtpMail{secure: true, user: "ann"}},
+		{"TLS without signing in", "smtps://example.com", "tls", []string{"PLAIN"}, trusted, smtpMail{secure: true}},
+		{"PLAIN on this host", "smtp://ann:s3cr%3At@127.0.0.1", "plain", []string{"PLAIN"}, nil, smtpMail{user: "ann"}},
+		{"LOGIN on this host", "smtp://ann:s3cr%3At@localhost", "plain", []string{"LOGIN"}, nil, smtpMail{user: "ann"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			peer := newSMTPPeer(t, c.way, c.ways...)
+			m := newTestMailer(t, c.setting, peer.address)
+			m.tls.RootCAs = c.roots
+			n := mailNotice(allswell.TellEvent, mailDatabase()...)
+			if o := within(t, m, smtpSoon, n); o.Result != allswell.Taken {
+				t.Fatalf("%+v", o)
+			}
+			mails := peer.took()
+			if len(mails) != 1 {
+				t.Fatalf("%d mails", len(mails))
+			}
+			got := mails[0]
+			if p := parseMail(t, []byte(got.content)); p.subject != "[Acme] Resolved: Database <down>" {
+				t.Errorf("subject %q", p.subject)
+			}
+			if !strings.ContainsAny(got.hello, ".:") {
+				t.Errorf("the server was greeted as %q", got.hello)
+			}
+			got.content, got.hello = "", ""
+			c.want.from, c.want.to = "status@example.com", "ann@example.org"
+			if got != c.want {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// What the operator can mend is tried again, and the password is not shown, nor
+// sent to who might be somebody else.
+func TestSMTPMisconfigured(t *testing.T) {
+	_, trusted := smtpCertificate()
+	for _, c := range []struct {
+		name, setting, way, reason string
+		ways                       []string
+		roots                      *x509.CertPool
+	}{
+		{"TLS is demanded", "smtp://ann:s3cr%3At@example.com", "plain", "does not offer TLS", []string{"PLAIN"}, nil},
+		{"STARTTLS, an unknown issuer", "smtp://ann:s3cr%3At@example.com", "starttls", "certificate", []string{"PLAIN"}, nil},
+		{"TLS, an unknown issuer", "smtps://example.com", "tls", "certificate", nil, nil},
+		{"TLS, another name", "smtps://mail.invalid", "tls", "certificate", nil, trusted},
+		{"no TLS where it is spoken", "smtps://example.com", "plain", "at TLS", nil, trusted},
+		{"no way to sign in", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", nil, nil},
+		{"only strange ways", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", []string{"GSSAPI"}, nil},
+		{"a wrong password", "smtp://ann:hunter22@127.0.0.1", "plain", "answered 535 at AUTH: 5.0.0 wrong password …", []string{"PLAIN"}, nil},
+		{"a wrong password, LOGIN", "smtp://ann:hunter22@127.0.0.1", "plain", "answered 535 at AUTH: 5.0.0 wrong password …", []string{"LOGIN"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			peer := newSMTPPeer(t, c.way, c.ways...)
+			m := newTestMailer(t, c.setting, peer.address)
+			m.tls.RootCAs = c.roots
+			o := within(t, m, smtpSoon, mailNotice(allswell.SendLink))
+			if o.Result != allswell.Failed || !strings.Contains(o.Reason, c.reason) || strings.Contains(o.Reason, "hunter22") {
+				t.Errorf("%+v, want %q", o, c.reason)
+			}
+			if mails := peer.took(); len(mails) != 0 {
+				t.Errorf("took %+v", mails)
+			}
+		})
+	}
+}
+
+func TestSMTPPorts(t *testing.T) {
+	for setting, want := range map[string]string{
+		"smtp://mail.example": "mail.example:25", "smtp://a:b@mail.example": "mail.example:587", "smtps://mail.example": "mail.example:465",
+		"smtp://mail.example:2525": "mail.example:2525", "smtps://a:b@[::1]:1465": "[::1]:1465",
+	} {
+		u, err := url.Parse(setting)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newMailer(u, mailBase, mailFrom).address; got != want {
+			t.Errorf("%s is at %s, want %s", setting, got, want)
+		}
+	}
+}
+
+func TestSMTPBroken(t *testing.T) {
+	m := newTestMailer(t, "smtp://127.0.0.1", "127.0.0.1:1")
+	n := mailNotice(allswell.SendLink)
+	n.Subscriber.Target = "ann@example.org\r\nRCPT TO:<eve@example.net>"
+	if o := within(t, m, smtpSoon, n); o.Result != allswell.Broken || !strings.Contains(o.Reason, "no e-mail address") {
+		t.Errorf("%+v", o)
+	}
+	m.base = ""
+	if o := within(t, m, smtpSoon, n); o.Result != allswell.Failed || !strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
+		t.Errorf("without a base address: %+v", o)
+	}
+}
+
+func TestSMTPUnreachable(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	m := newTestMailer(t, "smtp://127.0.0.1", address)
+	if o := within(t, m, smtpSoon, mailNotice(allswell.SendLink)); o.Result != allswell.Failed || !o.Unreachable || !strings.Contains(o.Reason, "connection refused") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// smtpScript is a server that does what it should, but at one step.
+type smtpScript struct {
+	step  string                             // greeting, EHLO, STARTTLS, AUTH, MAIL, RCPT, DATA or message
+	act   func(conn net.Conn, nth int) error // instead of the answer; nth counts the connections from 1
+	offer string                             // an extension
+	reset string                             // the answer to RSET; "": the usual one
+}
+
+// serve starts the script and returns its address.
+func (s smtpScript) serve(t *testing.T) (address string, conns *atomic.Int32) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns = new(atomic.Int32)
+	var running sync.WaitGroup
+	stop := make(chan struct{})
+	running.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			nth := int(conns.Add(1))
+			finished := make(chan struct{})
+			running.Go(func() {
+				select {
+				case <-stop:
+				case <-finished:
+				}
+				_ = conn.Close()
+			})
+			running.Go(func() { defer close(finished); _ = s.talk(conn, nth) })
+		}
+	})
+	t.Cleanup(func() { l.Close(); close(stop); running.Wait() })
+	return l.Addr().String(), conns
+}
+
+// talk is one conversation.
+func (s smtpScript) talk(conn net.Conn, nth int) error {
+	answer := func(step, usual string) error {
+		if step == s.step {
+			return s.act(conn, nth)
+		}
+		_, err := io.WriteString(conn, usual+"\r\n")
+		return err
+	}
+	err := answer("greeting", "220 mail.test")
+	data := false
+	for lines := bufio.NewScanner(conn); err == nil && lines.Scan(); {
+		verb, _, _ := strings.Cut(lines.Text(), " ")
+		switch {
+		case data:
+			if lines.Text() == "." {
+				data, err = false, answer("message", "250 queued")
+			}
+		case verb == "EHLO" || verb == "HELO":
+			err = answer("EHLO", "250-mail.test\r\n250 "+s.offer)
+		case verb == "DATA":
+			data, err = true, answer("DATA", "354 go on")
+		case verb == "QUIT":
+			return nil
+		case verb == "RSET" && s.reset != "":
+			_, err = io.WriteString(conn, s.reset+"\r\n")
+		default:
+			err = answer(verb, "250 fine")
+		}
+	}
+	return err
+}
+
+func smtpSays(text string) func(net.Conn, int) error {
+	return func(conn net.Conn, _ int) error {
+		_, err := io.WriteString(conn, text)
+		return err
+	}
+}
+
+func smtpHang(conn net.Conn, _ int) error {
+	_, err := io.Copy(io.Discard, conn)
+	return errors.Join(io.EOF, err)
+}
+
+func smtpDrop(net.Conn, int) error { return io.EOF }
+
+// smtpDrip sends a byte of an endless answer now and then.
+func smtpDrip(conn net.Conn, _ int) error {
+	for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
+		if _, err := io.WriteString(conn, "2"); err != nil {
+			return err
+		}
+	}
+}
+
+// smtpFlood sends an answer without an end.
+func smtpFlood(conn net.Conn, _ int) error {
+	for {
+		if _, err := io.WriteString(conn, strings.Repeat("250-more\r\n", 100)); err != nil {
+			return err
+		}
+	}
+}
+
+// Whatever the server does, and wherever, the attempt ends in time with what it
+// means.
+func TestSMTPSteps(t *testing.T) {
+	steps := []struct {
+		name, reason string
+		refusal      allswell.SendResult // what a 5xx there means
+	}{
+		{"greeting", "the greeting", allswell.Failed}, {"EHLO", "EHLO", allswell.Failed},
+		{"STARTTLS", "STARTTLS", allswell.Failed}, {"AUTH", "AUTH", allswell.Failed},
+		{"MAIL", "MAIL FROM", allswell.Failed}, {"RCPT", "RCPT TO", allswell.Refused},
+		{"DATA", "DATA", allswell.Refused}, {"message", "the message", allswell.Refused},
+	}
+	acts := []struct {
+		name, reason string
+		act          func(net.Conn, int) error
+		limit        time.Duration
+	}{
+		{"hangs", "too slow", smtpHang, 2 * time.Second},
+		{"drips", "too slow", smtpDrip, 2 * time.Second},
+		{"drops", "dropped the connection", smtpDrop, smtpSoon},
+		{"floods", "too long", smtpFlood, smtpSoon},
+		{"babbles", "not SMTP", smtpSays("hello there\r\n"), smtpSoon},
+		{"4xx", "answered 451", smtpSays("451 4.3.0 try \x1b[31mlater\r\n"), smtpSoon},
+		{"421", "answered 421", smtpSays("421 closing\r\n"), smtpSoon},
+		{"5xx", "answered 554", smtpSays("554-5.0.0 no\r\n554 5.0.0 " + strings.Repeat("never ", 200) + "\r\n"), smtpSoon},
+	}
+	// All at once: most of them only wait.
+	var running sync.WaitGroup
+	defer running.Wait()
+	for _, step := range steps {
+		for _, act := range acts {
+			running.Go(func() {
+				t.Run(step.name+" "+act.name, func(t *testing.T) {
+					script, setting := smtpScript{step: step.name, act: act.act, offer: "8BITMIME"}, "smtp://127.0.0.1"
+					switch step.name {
+					case "STARTTLS":
+						script.offer = "STARTTLS"
+					case "AUTH":
+						script.offer, setting = "AUTH PLAIN", "smtp://ann:s3cr%3At@127.0.0.1"
+					}
+					address, conns := script.serve(t)
+					want := allswell.Failed
+					if act.name == "5xx" {
+						want = step.refusal
+					}
+					m := newTestMailer(t, setting, address)
+					o := within(t, m, act.limit, mailNotice(allswell.TellEvent, mailDatabase()...))
+					if o.Result != want || !strings.Contains(o.Reason, act.reason) || !strings.Contains(o.Reason, step.reason) {
+						t.Errorf("%+v, want %d for %q at %q", o, want, act.reason, step.reason)
+					}
+					answered := act.name == "4xx" || act.name == "5xx"
+					trouble := act.name == "421" || step.refusal == allswell.Failed && (step.name != "MAIL" || !answered)
+					if o.Unreachable != trouble {
+						t.Errorf("unreachable: %t, want %t", o.Unreachable, trouble)
+					}
+					if conns.Load() != 1 {
+						t.Errorf("%d connections for one attempt", conns.Load())
+					}
+					if len(m.idle) > 0 && (act.name == "421" || act.limit < smtpSoon || step.refusal == allswell.Failed) {
+						t.Error("the connection is kept")
+					}
+				})
+			})
+		}
+	}
+}
+
+// A server that does not know RSET gets a new connection after each refusal.
+func TestSMTPWithoutReset(t *testing.T) {
+	address, conns := smtpScript{step: "RCPT", reset: "502 what?", act: func(conn net.Conn, nth int) error {
+		return smtpSays([]string{"550 no\r\n", "250 fine\r\n"}[nth-1])(conn, nth)
+	}}.serve(t)
+	m := newTestMailer(t, "smtp://127.0.0.1", address)
+	for i, want := range []allswell.SendResult{allswell.Refused, allswell.Taken, allswell.Taken} {
+		if o := within(t, m, smtpSoon, mailNotice(allswell.SendLink)); o.Result != want {
+			t.Errorf("mail %d: %+v", i, o)
+		}
+	}
+	if conns.Load() != 2 {
+		t.Errorf("%d connections", conns.Load())
+	}
+}
+
+// That our mails are not passed on, or are not liked, is no word about the
+// recipient.
+func TestSMTPRelay(t *testing.T) {
+	for answer, want := range map[string]allswell.SendResult{
+		"554 5.7.1 looks like spam":  allswell.Broken,
+		"550 5.1.1 nobody after all": allswell.Refused,
+	} {
+		address, _ := smtpScript{step: "message", act: smtpSays(answer + "\r\n")}.serve(t)
+		if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.SendLink)); o.Result != want {
+			t.Errorf("%s after the message: %+v", answer, o)
+		}
+	}
+	for answer, want := range map[string]allswell.SendResult{
+		"554 5.7.1 <ann@example.org>: Relay access denied": allswell.Failed,
+		"550 relay not permitted":                          allswell.Failed,
+		"530 5.7.0 Authentication required":                allswell.Failed,
+		"550 5.1.1 No such user":                           allswell.Refused,
+		"552 5.2.2 Mailbox full":                           allswell.Refused,
+
+		"550 5.7.1 Our policy":                         allswell.Failed,
+		"554-5.7.23 SPF\r\n554 5.7.23 says no":         allswell.Failed,
+		"553 5.1.7 A bad address":                      allswell.Failed,
+		"550 5.1.8 An unknown domain":                  allswell.Failed,
+		"550 #5.7.1 Our policy":                        allswell.Failed,
+		"550 5.1.10 Null MX":                           allswell.Refused,
+		"550 5.1.1 Sender blocked by nobody":           allswell.Refused,
+		"550 Sender verify failed":                     allswell.Failed,
+		"553 you are blocked":                          allswell.Failed,
+		"554 on a blacklist":                           allswell.Failed,
+		"554 on a Blocklist":                           allswell.Failed,
+		"550 see spamhaus.org":                         allswell.Failed,
+		"554 5.9.12.3 is listed at Spamhaus":           allswell.Failed,
+		"554 Client host rejected":                     allswell.Failed,
+		"551 the sender is told: User not local":       allswell.Refused,
+		"550 No such user":                             allswell.Refused,
+		"550 <relay.sender@example.org>: No such user": allswell.Refused,
+	} {
+		address, _ := smtpScript{step: "RCPT", act: smtpSays(answer + "\r\n")}.serve(t)
+		n := mailNotice(allswell.SendLink)
+		if strings.Contains(answer, "relay.sender@") {
+			n.Subscriber.Target = "relay.sender@example.org"
+		}
+		if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, n); o.Result != want {
+			t.Errorf("%s: %+v", answer, o)
+		}
+	}
+}
+
+// Servers quote the address, and the log keeps what they say longer than it.
+func TestSMTPReasonWithoutAddress(t *testing.T) {
+	for step, name := range map[string]string{"RCPT": "RCPT TO", "message": "the message"} {
+		for answer, want := range map[string]string{
+			"550 5.1.1 <ann@example.org>: unknown": "550 at " + name + ": 5.1.1 <…>: unknown",
+			"450 Ann@Example.ORG, ANN@EXAMPLE.ORG": "450 at " + name + ": …, …",
+			"550-no ann@example.org\r\n550 here":   "550 at " + name + ": no … here",
+			// No half of it is left where the reason is cut off.
+			"550 " + strings.Repeat("x", smtpReasonMax-60) + strings.Repeat(" ann@example.org", 9): "…",
+		} {
+			address, _ := smtpScript{step: step, act: smtpSays(answer + "\r\n")}.serve(t)
+			o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.SendLink))
+			if !strings.HasSuffix(o.Reason, want) || strings.Contains(strings.ToLower(o.Reason), "ann") {
+				t.Errorf("%q at %s, want %q", o.Reason, step, want)
+			}
+		}
+	}
+}
+
+// Any 2xx after the message says that the server has it.
+func TestSMTPOddlyTaken(t *testing.T) {
+	address, _ := smtpScript{step: "message", act: smtpSays("252 I have it\r\n")}.serve(t)
+	if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.SendLink)); o.Result != allswell.Taken {
+		t.Errorf("%+v", o)
+	}
+}
+
+// When the service stops, no conversation keeps it.
+func TestSMTPInterrupted(t *testing.T) {
+	at := make(chan struct{})
+	address, _ := smtpScript{step: "RCPT", act: func(conn net.Conn, _ int) error {
+		close(at)
+		return smtpHang(conn, 0)
+	}}.serve(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	m := newTestMailer(t, "smtp://127.0.0.1", address)
+	done := make(chan allswell.Outcome, 1)
+	go func() { done <- m.send(ctx, mailNotice(allswell.SendLink)) }()
+	<-at
+	cancel()
+	select {
+	case o := <-done:
+		if o.Result != allswell.Failed || o.Reason != "The attempt was broken off at RCPT TO." {
+			t.Errorf("%+v", o)
+		}
+	case <-time.After(smtpSoon):
+		t.Error("the conversation goes on")
+	}
+}
+
+func TestSMTPReuse(t *testing.T) {
+	peer := newSMTPPeer(t, "plain")
+	m := newTestMailer(t, "smtp://127.0.0.1", peer.address)
+	n := mailNotice(allswell.SendLink)
+	nobody := n
+	nobody.Subscriber.Target = "nobody@example.org"
+	for i, c := range []struct {
+		n    allswell.Notice
+		want allswell.SendResult
+	}{{n, allswell.Taken}, {nobody, allswell.Refused}, {n, allswell.Taken}} {
+		if o := within(t, m, smtpSoon, c.n); o.Result != c.want {
+			t.Errorf("mail %d: %+v", i, o)
+		}
+	}
+	if conns := peer.conns.Load(); conns != 1 || len(peer.took()) != 2 {
+		t.Errorf("%d connections, %d mails", conns, len(peer.took()))
+	}
+	for range smtpMails - 1 {
+		if o := within(t, m, smtpSoon, n); o.Result != allswell.Taken {
+			t.Fatalf("%+v", o)
+		}
+	}
+	if conns := peer.conns.Load(); conns != 2 || len(m.idle) != 1 {
+		t.Errorf("%d connections for %d mails, %d kept", conns, len(peer.took()), len(m.idle))
+	}
+	m.drop(m.idle[0]) // as after smtpIdleTime
+	if o := within(t, m, smtpSoon, n); o.Result != allswell.Taken || peer.conns.Load() != 3 {
+		t.Errorf("%+v, %d connections", o, peer.conns.Load())
+	}
+	m.close()
+	if o := within(t, m, smtpSoon, n); o.Result != allswell.Taken || len(m.idle) != 0 {
+		t.Errorf("after the end: %+v, %d kept", o, len(m.idle))
+	}
+}
+
+// Many at once share the connections that were kept.
+func TestSMTPConcurrent(t *testing.T) {
+	peer := newSMTPPeer(t, "starttls")
+	m := newTestMailer(t, "smtp://127.0.0.1", peer.address)
+	var running sync.WaitGroup
+	for worker := range 8 {
+		running.Go(func() {
+			for i := range 20 {
+				n := mailNotice(allswell.SendLink)
+				n.Subscriber.Target = fmt.Sprintf("ann%d-%d@example.org", worker, i)
+				if o := m.send(t.Context(), n); o.Result != allswell.Taken {
+					t.Errorf("%+v", o)
+				}
+			}
+		})
+	}
+	running.Wait()
+	to := make(map[string]bool)
+	for _, mail := range peer.took() {
+		to[mail.to] = true
+		if got := parseMail(t, []byte(mail.content)).header.Get("To"); got != "<"+mail.to+">" {
+			t.Errorf("to %s, in the header %s", mail.to, got)
+		}
+	}
+	if len(to) != 160 || len(peer.took()) != 160 || peer.conns.Load() > 8 {
+		t.Errorf("%d recipients, %d mails, %d connections", len(to), len(peer.took()), peer.conns.Load())
+	}
+}
+
+// A kept connection that the server has ended meanwhile costs no attempt; one
+// that ends after the message does, because the server may have it.
+func TestSMTPStale(t *testing.T) {
+	for _, c := range []struct {
+		step string
+		act  func(net.Conn, int) error // at the second mail of the first connection
+		want allswell.SendResult
+	}{
+		{"MAIL", smtpDrop, allswell.Taken},
+		{"MAIL", smtpSays("421 bye\r\n"), allswell.Taken},
+		{"RCPT", smtpDrop, allswell.Taken},
+		{"DATA", smtpDrop, allswell.Taken},
+		{"MAIL", smtpSays("451 later\r\n"), allswell.Failed},
+		{"message", smtpDrop, allswell.Failed},
+	} {
+		mails := 0 // of the first connection, which one goroutine serves
+		address, conns := smtpScript{step: c.step, act: func(conn net.Conn, nth int) error {
+			if nth == 1 {
+				if mails++; mails == 2 {
+					return c.act(conn, nth)
+				}
+			}
+			usual := "250 fine\r\n"
+			if c.step == "DATA" {
+				usual = "354 go on\r\n"
+			}
+			return smtpSays(usual)(conn, nth)
+		}}.serve(t)
+		m := newTestMailer(t, "smtp://127.0.0.1", address)
+		first, second := within(t, m, smtpSoon, mailNotice(allswell.SendLink)), within(t, m, smtpSoon, mailNotice(allswell.SendLink))
+		want := int32(1)
+		if c.want == allswell.Taken {
+			want = 2
+		}
+		if first.Result != allswell.Taken || second.Result != c.want || conns.Load() != want {
+			t.Errorf("%s: %+v, %+v, %d connections", c.step, first, second, conns.Load())
+		}
+	}
+}

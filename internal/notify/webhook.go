@@ -1,0 +1,310 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/allswell/allswell"
+)
+
+// Limits of one attempt to call a webhook.
+const (
+	webhookTimeout    = 10 * time.Second // from looking up the name to the end of the answer
+	webhookRead       = 64 << 10         // bytes of the answer's header, and of its body
+	webhookRetryAfter = 24 * time.Hour   // the most that a Retry-After counts
+	webhookReasonMax  = 300              // characters of a reason
+
+	// Connections kept open for what comes next, and for how long. Of one host
+	// all that it may have at a time, webhookPerHost, are kept.
+	webhookIdle     = 64
+	webhookIdleTime = 30 * time.Second
+)
+
+// webhookMessage is the documented JSON (docs/webhooks.md). All types have the
+// same members; what does not apply is null.
+type webhookMessage struct {
+	Type      allswell.EventKind `json:"type"`
+	Timestamp string             `json:"timestamp"` // when it happened
+	Data      webhookData        `json:"data"`
+}
+
+type webhookData struct {
+	Page      webhookPage       `json:"page"`
+	Incident  *webhookIncident  `json:"incident"`
+	Update    *webhookUpdate    `json:"update"`
+	Component *webhookComponent `json:"component"`
+	MonitorID *string           `json:"monitor_id"`
+}
+
+type webhookPage struct {
+	Slug string  `json:"slug"`
+	Name string  `json:"name"`
+	URL  *string `json:"url"`
+}
+
+type webhookIncident struct {
+	ID       string          `json:"id"`
+	Title    string          `json:"title"`
+	Impact   allswell.Impact `json:"impact"`
+	State    allswell.State  `json:"state"`
+	Resolved bool            `json:"resolved"`
+	URL      *string         `json:"url"`
+}
+
+type webhookUpdate struct {
+	ID      string `json:"id"`
+	Message string `json:"message"`
+}
+
+type webhookComponent struct {
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	OldStatus allswell.Status `json:"old_status"`
+	Status    allswell.Status `json:"status"`
+}
+
+// webhookBody returns the JSON that tells the last event of n. base is the
+// address of this service without a slash at its end; if it is "" the URLs are
+// null. The error is for an event that has no documented form.
+func webhookBody(n allswell.Notice, base string) ([]byte, error) {
+	if len(n.Events) == 0 {
+		return nil, errors.New("there is no event to tell")
+	}
+	e := n.Events[len(n.Events)-1]
+	link := func(path string) *string {
+		if base == "" {
+			return nil
+		}
+		return webhookOptional(base + path)
+	}
+	path := "/status/" + n.PageSlug
+	data := webhookData{
+		Page:      webhookPage{Slug: n.PageSlug, Name: n.PageName, URL: link(path)},
+		MonitorID: webhookOptional(e.MonitorID),
+	}
+	switch e.Kind {
+	case allswell.IncidentCreated, allswell.IncidentUpdated, allswell.IncidentResolved:
+		data.Incident = &webhookIncident{
+			ID: e.IncidentID, Title: e.Data.Title, Impact: e.Data.Impact, State: e.Data.State,
+			Resolved: e.Data.Resolved, URL: link(path + "/incidents/" + e.IncidentID),
+		}
+		if e.UpdateID != "" {
+			data.Update = &webhookUpdate{ID: e.UpdateID, Message: e.Data.Message}
+		}
+	case allswell.ComponentStatusChanged:
+		data.Component = &webhookComponent{
+			ID: e.ComponentID, Name: e.Data.Component, OldStatus: e.Data.OldStatus, Status: e.Data.NewStatus,
+		}
+	default:
+		return nil, fmt.Errorf("a webhook does not know the event %q", e.Kind)
+	}
+	return json.Marshal(webhookMessage{Type: e.Kind, Timestamp: allswell.FormatTime(e.CreatedAt), Data: data})
+}
+
+// webhookOptional is s as JSON has it: null instead of "".
+func webhookOptional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// webhooks calls webhooks. It may be used by many at once.
+type webhooks struct {
+	base      string
+	timeout   time.Duration
+	now       func() time.Time
+	dialer    *net.Dialer
+	transport *http.Transport
+}
+
+// newWebhooks returns a sender whose messages link to base. Unless
+// allowPrivate, it connects to public addresses only.
+func newWebhooks(base string, allowPrivate bool) *webhooks {
+	// A dial goes on when its request is given up, so it needs a bound of its own.
+	dialer := &net.Dialer{Timeout: webhookTimeout}
+	if !allowPrivate {
+		// Asked for each address that is about to be connected to, so that what
+		// a name meant earlier does not matter.
+		dialer.Control = ssrf.New(ssrf.WithAnyPort()).Safe
+	}
+	// A request that times out takes its connection with it. That is so of
+	// HTTP/1 alone: a dead connection of HTTP/2 would fail the next ones too.
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &webhooks{
+		base: base, timeout: webhookTimeout, now: time.Now, dialer: dialer,
+		transport: &http.Transport{
+			Proxy:                  nil, // it would connect past the guard
+			DialContext:            dialer.DialContext,
+			Protocols:              protocols,
+			TLSHandshakeTimeout:    webhookTimeout,
+			MaxResponseHeaderBytes: webhookRead,
+			DisableCompression:     true,
+			MaxIdleConns:           webhookIdle,
+			MaxIdleConnsPerHost:    webhookPerHost,
+			IdleConnTimeout:        webhookIdleTime,
+		},
+	}
+}
+
+// close drops the connections that nobody uses.
+func (w *webhooks) close() { w.transport.CloseIdleConnections() }
+
+// send makes one attempt to hand the notice to its subscriber. It takes at most
+// webhookTimeout, and less if ctx ends before.
+func (w *webhooks) send(ctx context.Context, n allswell.Notice) allswell.Outcome {
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
+	defer cancel()
+	req, err := w.request(ctx, n)
+	if err != nil {
+		return allswell.Outcome{Result: allswell.Broken, Reason: webhookReason("The message cannot be made: %v.", err)}
+	}
+	// The transport alone follows no redirect: each would be an address that
+	// nobody subscribed.
+	resp, err := w.transport.RoundTrip(req)
+	if err != nil {
+		return allswell.Outcome{Result: allswell.Failed, Reason: w.failure(ctx, req.URL.Hostname(), err), Unreachable: true}
+	}
+	// Read to its end, the connection can be used again. What is too long or too
+	// slow is dropped with it, and does not change what the status said. What
+	// follows a 101 would not end with ctx.
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, webhookRead))
+	}
+	_ = resp.Body.Close()
+	return w.outcome(resp)
+}
+
+// request makes the signed request. Its errors never hold the secret or the URL.
+func (w *webhooks) request(ctx context.Context, n allswell.Notice) (*http.Request, error) {
+	body, err := webhookBody(n, w.base)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.Subscriber.Target, bytes.NewReader(body))
+	if err != nil || req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
+		return nil, errors.New("the webhook's address is no URL of http or https")
+	}
+	now := w.now()
+	signature, err := webhookSignature(n.Delivery.ID, now, body, n.Subscriber.Secrets(now))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "Allswell")
+	req.Header.Set(standardwebhooks.HeaderWebhookID, n.Delivery.ID)
+	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	// Sends nothing. It lets the transport repeat the request if the receiver
+	// closes a kept connection at that moment: receivers know repeats by the id.
+	req.Header["Idempotency-Key"] = nil
+	return req, nil
+}
+
+// webhookSignature signs with each secret, so that a receiver who knows one of
+// them can verify it.
+func webhookSignature(id string, now time.Time, body []byte, secrets []string) (string, error) {
+	var signatures []string
+	for _, secret := range secrets {
+		signer, err := standardwebhooks.NewWebhook(secret)
+		if err != nil || strings.TrimPrefix(secret, "whsec_") == "" {
+			return "", errors.New("the webhook's secret is damaged; rotate it")
+		}
+		signature, err := signer.Sign(id, now, body)
+		if err != nil {
+			return "", errors.New("the message cannot be signed")
+		}
+		signatures = append(signatures, signature)
+	}
+	return strings.Join(signatures, " "), nil
+}
+
+// outcome is what an answer means.
+func (w *webhooks) outcome(resp *http.Response) allswell.Outcome {
+	code := resp.StatusCode
+	if code >= 200 && code <= 299 {
+		return allswell.Outcome{Result: allswell.Taken}
+	}
+	if code == http.StatusGone {
+		return allswell.Outcome{Result: allswell.Gone, Reason: "The webhook answered 410: it is gone."}
+	}
+	reason := webhookReason("The webhook answered %d.", code)
+	if code >= 300 && code <= 399 {
+		reason = webhookReason("The webhook answered %d, and redirects are not followed.", code)
+	}
+	after := webhookAfter(resp.Header.Get("Retry-After"), w.now())
+	// Any other answer may be about the one URL of many that a host has.
+	unreachable := code >= 500 && code <= 599 || code == http.StatusTooManyRequests
+	return allswell.Outcome{Result: allswell.Failed, After: after, Reason: reason, Unreachable: unreachable}
+}
+
+// webhookAfter is the wait that a Retry-After asks for, in seconds or until a
+// date: at most webhookRetryAfter, and 0 for what says neither.
+func webhookAfter(value string, now time.Time) time.Duration {
+	if value != "" && strings.Trim(value, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || seconds > int64(webhookRetryAfter/time.Second) {
+			return webhookRetryAfter // err: more seconds than a number holds
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	return max(0, min(at.Sub(now), webhookRetryAfter))
+}
+
+// failure says in words why no answer came. It quotes no error, because one may
+// quote what the other side sent.
+func (w *webhooks) failure(ctx context.Context, host string, err error) string {
+	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var operation *net.OpError
+	var number syscall.Errno
+	var timeout net.Error
+	switch {
+	case errors.Is(err, ssrf.ErrProhibitedIP):
+		return webhookReason("The address %s is private; the operator can allow that with ALLSWELL_WEBHOOK_ALLOW_PRIVATE.", host)
+	case errors.Is(ctx.Err(), context.Canceled):
+		return "The attempt was broken off before the webhook answered."
+	case errors.As(err, &name) && name.IsNotFound:
+		return webhookReason("The name %s has no address.", host)
+	case errors.As(err, &name):
+		return webhookReason("The name %s could not be looked up.", host)
+	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
+		return webhookReason("The webhook did not answer within %g seconds.", w.timeout.Seconds())
+	case errors.As(err, &certificate):
+		return webhookReason("The certificate of %s is not valid for it, or not trusted.", host)
+	case errors.As(err, &record):
+		return "The webhook does not speak TLS on this port."
+	case errors.As(err, &operation) && (operation.Op == "remote error" || operation.Op == "local error"): // alerts of TLS
+		return "No TLS that both sides accept could be agreed on with the webhook."
+	case errors.As(err, &operation) && operation.Op == "dial" && errors.As(err, &number):
+		return webhookReason("The webhook could not be reached: %s.", number.Error())
+	default: // dropped, not HTTP, or without an end
+		return "The webhook gave no complete HTTP answer."
+	}
+}
+
+// webhookReason is a sentence of at most webhookReasonMax characters.
+func webhookReason(format string, args ...any) string {
+	text := []rune(fmt.Sprintf(format, args...))
+	return string(text[:min(len(text), webhookReasonMax)])
+}

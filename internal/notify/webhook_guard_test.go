@@ -1,0 +1,146 @@
+package notify
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/allswell/allswell"
+)
+
+var webhookNoLog = log.New(io.Discard, "", 0)
+
+// webhookResolver asks a name server of the test. addresses says what it
+// answers: none, literal IPv4 addresses, or "servfail".
+func webhookResolver(t *testing.T, addresses func(name string) []string) *net.Resolver {
+	server, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	go func() {
+		for packet := make([]byte, 1500); ; {
+			n, from, err := server.ReadFrom(packet)
+			if err != nil {
+				return
+			}
+			if answer := webhookResolve(packet[:n], addresses); answer != nil {
+				_, _ = server.WriteTo(answer, from)
+			}
+		}
+	}()
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+}
+
+func webhookResolve(packet []byte, addresses func(string) []string) []byte {
+	var m dnsmessage.Message
+	if m.Unpack(packet) != nil || len(m.Questions) != 1 {
+		return nil
+	}
+	q := m.Questions[0]
+	m.Response, m.Authoritative, m.Additionals = true, true, nil
+	for _, text := range addresses(q.Name.String()) {
+		if text == "servfail" {
+			m.RCode = dnsmessage.RCodeServerFailure
+		} else if q.Type == dnsmessage.TypeA {
+			m.Answers = append(m.Answers, dnsmessage.Resource{
+				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class},
+				Body:   &dnsmessage.AResource{A: netip.MustParseAddr(text).As4()},
+			})
+		}
+	}
+	answer, _ := m.Pack()
+	return answer
+}
+
+const webhookPrivate = " is private; the operator can allow that with ALLSWELL_WEBHOOK_ALLOW_PRIVATE."
+
+// No connection is made to what is not public, however it is written.
+func TestWebhookGuard(t *testing.T) {
+	address, accepted := webhookWire(t, func(conn net.Conn, _ int) {
+		if webhookReadRequest(conn) == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
+		}
+	})
+	_, port, _ := net.SplitHostPort(address)
+
+	// With the guard off the same target is reached.
+	if o := webhookSend(t, webhookSender(t), "http://"+address); o.Result != allswell.Taken || accepted.Load() != 1 {
+		t.Fatalf("%+v, %d connections", o, accepted.Load())
+	}
+	w := newWebhooks(webhookTestBase, false)
+	defer w.close()
+	w.dialer.Resolver = webhookResolver(t, func(string) []string { return []string{"127.0.0.1"} })
+	for _, host := range []string{
+		"127.0.0.1", "127.9.9.9", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.0.1",
+		"169.254.169.254", "100.64.0.1", "100.100.100.200", "192.0.0.8", "192.0.2.1", "198.18.0.1", "198.51.100.1",
+		"203.0.113.1", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255",
+		"[::1]", "[::]", "[fe80::1]", "[fe80::1%25lo]", "[fd00::1]", "[fd00:ec2::254]", "[fec0::1]", "[ff02::1]",
+		"[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]", "[::127.0.0.1]",
+		"[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001::1]", "[2001:db8::1]",
+		"localhost", "LOCALHOST", "0x7f000001", "0x7f.0.0.1", "127-0-0-1.example.com",
+		// Names of digits are 127.0.0.1 to some resolvers, and no names to others.
+		"127.1", "2130706433", "0177.0.0.1", "017700000001", "127.0.0.1.",
+	} {
+		for _, scheme := range []string{"http://", "https://"} {
+			o := webhookSend(t, w, scheme+host+":"+port)
+			digits := strings.Trim(host, "0123456789.") == "" && net.ParseIP(host) == nil
+			guarded := strings.HasPrefix(o.Reason, "The address ") && strings.HasSuffix(o.Reason, webhookPrivate)
+			if o.Result != allswell.Failed || !guarded && !(digits && strings.HasSuffix(o.Reason, " has no address.")) {
+				t.Errorf("%s%s: %+v", scheme, host, o)
+			}
+		}
+	}
+	if accepted.Load() != 1 {
+		t.Errorf("%d connections", accepted.Load())
+	}
+	if w.transport.Proxy != nil {
+		t.Error("a proxy would connect where the guard does not look")
+	}
+	for _, public := range []string{"1.1.1.1:443", "172.32.0.1:80", "192.169.0.1:8443", "[2606:4700::1111]:9999"} {
+		network := "tcp4"
+		if public[0] == '[' {
+			network = "tcp6"
+		}
+		if err := w.dialer.Control(network, public, nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A name that was public when somebody looked, and is not when it is called.
+func TestWebhookGuardRebinding(t *testing.T) {
+	address, accepted := webhookWire(t, func(net.Conn, int) {})
+	_, port, _ := net.SplitHostPort(address)
+	var asked atomic.Int32
+	w := newWebhooks(webhookTestBase, false)
+	defer w.close()
+	w.dialer.Resolver = webhookResolver(t, func(string) []string {
+		if asked.Add(1) == 1 {
+			return []string{"93.184.215.14"}
+		}
+		return []string{"127.0.0.1", "10.0.0.1"}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), webhookPatience)
+	defer cancel()
+	first, err := w.dialer.Resolver.LookupNetIP(ctx, "ip4", "rebind.test")
+	if err != nil || len(first) != 1 || w.dialer.Control("tcp4", net.JoinHostPort(first[0].String(), port), nil) != nil {
+		t.Fatal(first, err)
+	}
+	o := webhookSend(t, w, "http://rebind.test:"+port)
+	if o != (allswell.Outcome{Reason: "The address rebind.test" + webhookPrivate, Unreachable: true}) {
+		t.Errorf("%+v", o)
+	}
+	if asked.Load() < 2 || accepted.Load() != 0 {
+		t.Errorf("%d questions, %d connections", asked.Load(), accepted.Load())
+	}
+}

@@ -1,0 +1,87 @@
+package notify
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/allswell/allswell"
+)
+
+// webhookSpecified verifies as the Standard Webhooks specification says it:
+// HMAC-SHA256 over id.timestamp.body, any of the v1 signatures.
+func webhookSpecified(t *testing.T, secret string, header http.Header, body []byte) bool {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(header.Get("webhook-id") + "." + header.Get("webhook-timestamp") + "."))
+	mac.Write(body)
+	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	return slices.Contains(strings.Split(header.Get("webhook-signature"), " "), want)
+}
+
+// webhookSigned are requests whose signatures are to be verified, with which
+// secrets do and which do not.
+type webhookSigned struct {
+	Seen        webhookSeen
+	Good, Wrong []string
+}
+
+func webhookSignedRequests(t *testing.T) (signed []webhookSigned) {
+	address, seen := webhookSink(t)
+	now := time.Now()
+	fresh, old, other := allswell.NewWebhookSecret(), allswell.NewWebhookSecret(), allswell.NewWebhookSecret()
+	for _, n := range webhookNotices() {
+		for _, rotated := range []time.Time{{}, now.Add(time.Hour), now.Add(-time.Hour)} {
+			n.Subscriber.Target, n.Subscriber.Secret = address, fresh
+			s := webhookSigned{Good: []string{fresh}, Wrong: []string{other, old}}
+			if !rotated.IsZero() {
+				n.Subscriber.OldSecret, n.Subscriber.OldSecretEnd = old, rotated
+			}
+			if rotated.After(now) {
+				s.Good, s.Wrong = []string{fresh, old}, []string{other}
+			}
+			if o := webhookSender(t).send(t.Context(), n); o.Result != allswell.Taken {
+				t.Fatal(o)
+			}
+			s.Seen = <-seen
+			if got := len(strings.Fields(s.Seen.Header.Get("webhook-signature"))); got != len(s.Good) {
+				t.Errorf("%d signatures for %d secrets", got, len(s.Good))
+			}
+			signed = append(signed, s)
+		}
+	}
+	return signed
+}
+
+func TestWebhookSignatures(t *testing.T) {
+	for _, s := range webhookSignedRequests(t) {
+		for _, secret := range slices.Concat(s.Good, s.Wrong) {
+			want := slices.Contains(s.Good, secret)
+			verifier, err := standardwebhooks.NewWebhook(secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := verifier.Verify(s.Seen.Body, s.Seen.Header); (err == nil) != want {
+				t.Errorf("the library says %v, want verified: %v", err, want)
+			}
+			if got := webhookSpecified(t, secret, s.Seen.Header, s.Seen.Body); got != want {
+				t.Errorf("by the specification verified: %v, want %v", got, want)
+			}
+			changed := append(bytes.Clone(s.Seen.Body), ' ')
+			if verifier.Verify(changed, s.Seen.Header) == nil || webhookSpecified(t, secret, s.Seen.Header, changed) {
+				t.Error("another body verifies")
+			}
+		}
+	}
+}

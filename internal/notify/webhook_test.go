@@ -1,0 +1,286 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell"
+)
+
+const (
+	webhookTestBase   = "https://status.example.com"
+	webhookTestSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	webhookTestToken  = "t0ken-in-the-path"
+)
+
+// The longest that a test waits for what should come at once.
+const webhookPatience = 30 * time.Second
+
+var webhookTestTime = time.Date(2026, 3, 1, 2, 4, 5, 678_900_000, time.UTC)
+
+// webhookNotices are one of each type, as docs/webhooks.md shows them.
+func webhookNotices() map[allswell.EventKind]allswell.Notice {
+	incident := allswell.Event{
+		ID: "evt_06jb3e8o00abcdefghij", IncidentID: "019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e",
+		Data: allswell.EventData{
+			Title: "Checkout is slow", Impact: allswell.ImpactMajor, State: allswell.Investigating,
+			Message: "Payments take up to a minute. We are looking into it.",
+		},
+		UpdateID: "upd_06jb3e8o00k1m2n3o4p5",
+	}
+	updated, resolved := incident, incident
+	updated.UpdateID, updated.Data.State = "upd_06jb3f9p00k1m2n3o4p5", allswell.Identified
+	updated.Data.Message = "A database index is missing. It is being built."
+	resolved.UpdateID, resolved.Data.Message, resolved.Data.State, resolved.Data.Resolved = "", "", allswell.Resolved, true
+	changed := allswell.Event{
+		ComponentID: "comp_06jb2d7n00abcdefghij", MonitorID: "mon_06jb2d7n00qrstuvabcd",
+		Data: allswell.EventData{
+			Component: "Nightly backup", OldStatus: allswell.Operational, NewStatus: allswell.MajorOutage,
+		},
+	}
+	notices := make(map[allswell.EventKind]allswell.Notice)
+	for i, e := range []allswell.Event{incident, updated, resolved, changed} {
+		e.Kind = []allswell.EventKind{
+			allswell.IncidentCreated, allswell.IncidentUpdated, allswell.IncidentResolved, allswell.ComponentStatusChanged,
+		}[i]
+		e.CreatedAt = webhookTestTime.Add(time.Duration(i) * 20 * time.Minute)
+		notices[e.Kind] = webhookNotice("https://hooks.example.com/", e)
+	}
+	return notices
+}
+
+func webhookNotice(target string, e allswell.Event) allswell.Notice {
+	return allswell.Notice{
+		Delivery: allswell.Delivery{ID: "dlv_06jb3e8o00zyxwvutsrq", Channel: allswell.Webhook},
+		Subscriber: allswell.Subscriber{
+			Channel: allswell.Webhook, Target: target, Secret: webhookTestSecret, ConfirmedAt: webhookTestTime,
+		},
+		PageSlug: "acme", PageName: "Acme", Events: []allswell.Event{e},
+	}
+}
+
+// The examples of the documentation are what is sent, member by member.
+func TestWebhookExamples(t *testing.T) {
+	page, err := os.ReadFile("../../docs/webhooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := make(map[allswell.EventKind]string)
+	for _, m := range regexp.MustCompile("(?ms)^### `([a-z._]+)`$.*?^```json\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
+		examples[allswell.EventKind(m[1])] = strings.TrimSpace(m[2])
+	}
+	notices := webhookNotices()
+	for kind := range examples {
+		if _, ok := notices[kind]; !ok {
+			t.Errorf("documented, but not sent: %s", kind)
+		}
+	}
+	for kind, n := range notices {
+		body, err := webhookBody(n, webhookTestBase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pretty bytes.Buffer
+		if err := json.Indent(&pretty, body, "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		if pretty.String() != examples[kind] {
+			t.Errorf("%s: docs/webhooks.md has\n%s\nand this is sent:\n%s", kind, examples[kind], pretty.String())
+		}
+	}
+}
+
+func TestWebhookBodyNulls(t *testing.T) {
+	n := webhookNotices()[allswell.IncidentCreated]
+	e := &n.Events[0]
+	e.UpdateID, e.MonitorID, e.Data.Message, e.Data.Title = "", "mon_1", "", "<\u2028\"&"
+	e.CreatedAt = e.CreatedAt.In(time.FixedZone("", 3600))
+	// The last event is the one that is told.
+	n.Events = append([]allswell.Event{{Kind: "other"}}, n.Events...)
+	body, err := webhookBody(n, "")
+	want := `{"type":"incident.created","timestamp":"2026-03-01T02:04:05.678Z","data":{` +
+		`"page":{"slug":"acme","name":"Acme","url":null},` +
+		`"incident":{"id":"019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e","title":"\u003c\u2028\"\u0026","impact":"major","state":"investigating","resolved":false,"url":null},` +
+		`"update":null,"component":null,"monitor_id":"mon_1"}}`
+	if err != nil || string(body) != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
+	}
+}
+
+// webhookSend sends to target, within webhookPatience, and checks what holds of
+// every outcome.
+func webhookSend(t *testing.T, w *webhooks, target string) allswell.Outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), webhookPatience)
+	defer cancel()
+	n := webhookNotices()[allswell.IncidentCreated]
+	n.Subscriber.Target = target + "/" + webhookTestToken + "?key=" + webhookTestToken
+	o := w.send(ctx, n)
+	if ctx.Err() != nil {
+		t.Errorf("it took %s", webhookPatience)
+	}
+	if (o.Reason == "") != (o.Result == allswell.Taken) || utf8.RuneCountInString(o.Reason) > 300 ||
+		strings.Contains(o.Reason, webhookTestToken) || strings.Contains(o.Reason, "whsec_") {
+		t.Errorf("result %d with reason %q", o.Result, o.Reason)
+	}
+	return o
+}
+
+func webhookSender(t *testing.T) *webhooks {
+	w := newWebhooks(webhookTestBase, true)
+	t.Cleanup(w.close)
+	return w
+}
+
+func TestWebhookStatuses(t *testing.T) {
+	var followed atomic.Int32
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Add(1) }))
+	defer elsewhere.Close()
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) string { return now.Add(d).Format(http.TimeFormat) }
+	for _, c := range []struct {
+		code   int
+		after  string // Retry-After
+		result allswell.SendResult
+		wait   time.Duration
+		reason string
+
+		unreachable bool
+	}{
+		{200, "60", allswell.Taken, 0, "", false},
+		{201, "", allswell.Taken, 0, "", false},
+		{204, "", allswell.Taken, 0, "", false},
+		{299, "", allswell.Taken, 0, "", false},
+		{301, "", allswell.Failed, 0, "The webhook answered 301, and redirects are not followed.", false},
+		{307, "5", allswell.Failed, 5 * time.Second, "The webhook answered 307, and redirects are not followed.", false},
+		{400, "", allswell.Failed, 0, "The webhook answered 400.", false},
+		{401, "", allswell.Failed, 0, "The webhook answered 401.", false},
+		{404, "7", allswell.Failed, 7 * time.Second, "The webhook answered 404.", false},
+		{410, "", allswell.Gone, 0, "The webhook answered 410: it is gone.", false},
+		{429, "120", allswell.Failed, 2 * time.Minute, "The webhook answered 429.", true},
+		{429, at(90 * time.Second), allswell.Failed, 90 * time.Second, "The webhook answered 429.", true},
+		{429, at(-time.Hour), allswell.Failed, 0, "The webhook answered 429.", true},
+		{429, at(48 * time.Hour), allswell.Failed, 24 * time.Hour, "The webhook answered 429.", true},
+		{503, "86401", allswell.Failed, 24 * time.Hour, "The webhook answered 503.", true},
+		{503, "99999999999999999999", allswell.Failed, 24 * time.Hour, "The webhook answered 503.", true},
+		{503, "-5", allswell.Failed, 0, "The webhook answered 503.", true},
+		{503, "soon", allswell.Failed, 0, "The webhook answered 503.", true},
+		{500, "", allswell.Failed, 0, "The webhook answered 500.", true},
+		{999, "", allswell.Failed, 0, "The webhook answered 999.", false},
+	} {
+		t.Run(strings.TrimSpace(fmt.Sprint(c.code, " ", c.after)), func(t *testing.T) {
+			var requests atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				requests.Add(1)
+				rw.Header().Set("Location", elsewhere.URL)
+				if c.after != "" {
+					rw.Header().Set("Retry-After", c.after)
+				}
+				rw.WriteHeader(c.code)
+			}))
+			defer server.Close()
+			w := webhookSender(t)
+			w.now = func() time.Time { return now }
+			want := allswell.Outcome{Result: c.result, After: c.wait, Reason: c.reason, Unreachable: c.unreachable}
+			if got := webhookSend(t, w, server.URL); got != want {
+				t.Errorf("%+v\nwant %+v", got, want)
+			}
+			if requests.Load() != 1 {
+				t.Errorf("%d requests", requests.Load())
+			}
+		})
+	}
+	if followed.Load() != 0 {
+		t.Error("a redirect was followed")
+	}
+}
+
+// webhookSeen is a request as a receiver has it.
+type webhookSeen struct {
+	Method, URI string
+	Header      http.Header
+	Body        []byte
+}
+
+// webhookSink answers 200 and hands over what it was sent.
+func webhookSink(t *testing.T) (address string, seen <-chan webhookSeen) {
+	requests := make(chan webhookSeen, 16)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		requests <- webhookSeen{r.Method, r.RequestURI, r.Header, body}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL, requests
+}
+
+func TestWebhookRequest(t *testing.T) {
+	address, seen := webhookSink(t)
+	n := webhookNotices()[allswell.IncidentCreated]
+	n.Subscriber.Target = address + "/a%2Fb?c=d&e"
+	if o := webhookSender(t).send(t.Context(), n); o.Result != allswell.Taken {
+		t.Fatal(o)
+	}
+	r := <-seen
+	body, err := webhookBody(n, webhookTestBase)
+	if err != nil || r.Method != "POST" || r.URI != "/a%2Fb?c=d&e" || !bytes.Equal(r.Body, body) {
+		t.Errorf("%s %s\n%s\nwant\n%s (%v)", r.Method, r.URI, r.Body, body, err)
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": "Allswell", "Webhook-Id": n.Delivery.ID,
+		"Content-Length": strconv.Itoa(len(body)),
+	} {
+		if got := r.Header.Values(name); !slices.Equal(got, []string{want}) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"Accept-Encoding", "Idempotency-Key", "Authorization", "Cookie", "Referer"} {
+		if got := r.Header.Values(name); len(got) > 0 {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// What can never be sent is broken, says why, and does not tell the secret.
+func TestWebhookBroken(t *testing.T) {
+	address, seen := webhookSink(t)
+	for name, c := range map[string]struct {
+		breakIt func(*allswell.Notice)
+		reason  string
+	}{
+		"no event":     {func(n *allswell.Notice) { n.Events = nil }, "no event"},
+		"kind":         {func(n *allswell.Notice) { n.Events[0].Kind = "page.opened" }, "page.opened"},
+		"no secret":    {func(n *allswell.Notice) { n.Subscriber.Secret = "" }, "rotate"},
+		"empty secret": {func(n *allswell.Notice) { n.Subscriber.Secret = "whsec_" }, "rotate"},
+		"secret":       {func(n *allswell.Notice) { n.Subscriber.Secret = "whsec_S3CRET!" }, "rotate"},
+		"scheme":       {func(n *allswell.Notice) { n.Subscriber.Target = "ftp://S3CRET.example/" }, "URL"},
+		"host":         {func(n *allswell.Notice) { n.Subscriber.Target = "http:///S3CRET" }, "URL"},
+		"target":       {func(n *allswell.Notice) { n.Subscriber.Target = "http://a/%zzS3CRET" }, "URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := webhookNotices()[allswell.IncidentCreated]
+			n.Subscriber.Target = address
+			c.breakIt(&n)
+			o := webhookSender(t).send(t.Context(), n)
+			if o.Result != allswell.Broken || !strings.Contains(o.Reason, c.reason) || strings.Contains(o.Reason, "S3CRET") {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+	if len(seen) > 0 {
+		t.Error("it was sent")
+	}
+}

@@ -1,0 +1,92 @@
+package page
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/allswell/allswell"
+)
+
+//go:embed assets
+var assetFiles embed.FS
+
+// asset is a file that pages link to, under a name that holds its hash.
+type asset struct {
+	url    string
+	stable *document // under the name with its own hash
+	other  *document // under the name with another version's hash
+}
+
+// assets are all of them, by their plain file names.
+var assets = loadAssets()
+
+func loadAssets() map[string]asset {
+	entries, err := assetFiles.ReadDir("assets")
+	if err != nil {
+		panic(err) // the build has embedded the folder
+	}
+	all := make(map[string]asset, len(entries))
+	for _, e := range entries {
+		body, err := assetFiles.ReadFile("assets/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		ext := path.Ext(e.Name())
+		contentType := mime.TypeByExtension(ext)
+		switch ext { // not left to the host's table
+		case ".css":
+			contentType = "text/css; charset=utf-8"
+		case ".svg":
+			contentType = "image/svg+xml"
+		}
+		sum := sha256.Sum256(body)
+		hash := hex.EncodeToString(sum[:8])
+		all[e.Name()] = asset{
+			url:    "/assets/" + strings.TrimSuffix(e.Name(), ext) + "." + hash + ext,
+			stable: newDocument(body, contentType, cacheAsset),
+			other:  newDocument(body, contentType, "no-cache"),
+		}
+	}
+	return all
+}
+
+// iconURL returns the address of the favicon that shows a status.
+func iconURL(s allswell.Status) string {
+	return assets["icon-"+string(s.Canonical())+".svg"].url
+}
+
+// findAsset returns the document at /assets/{name}, or nil. The hash of another
+// version gets this version's file, not to be kept: while replicas are upgraded
+// one after the other, a page of one may ask another for its style.
+func findAsset(name string) *document {
+	ext := path.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	hash := strings.TrimPrefix(path.Ext(stem), ".")
+	a, ok := assets[strings.TrimSuffix(stem, "."+hash)+ext]
+	switch {
+	case !ok || !isHash(hash):
+		return nil
+	case a.url == "/assets/"+name:
+		return a.stable
+	default:
+		return a.other
+	}
+}
+
+func isHash(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil && len(s) == 16 && s == strings.ToLower(s)
+}
+
+func (s *Site) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+	if d := findAsset(name); d != nil {
+		d.serve(w, r)
+		return
+	}
+	s.fail(w, r, http.StatusNotFound)
+}

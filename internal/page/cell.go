@@ -1,0 +1,169 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// patience is how long a request waits for a new value while an old one
+	// could be served instead.
+	patience = time.Second
+	// loadDeadline bounds the making of one value, the database included.
+	loadDeadline = 5 * time.Second
+	// backOff is how long after a failed making the next one is tried, unless
+	// something was committed in between.
+	backOff = 500 * time.Millisecond
+)
+
+// cell keeps one value in memory. The value is made when it is asked for the
+// first time and again once gen has moved or its own time is up, by one
+// goroutine however many ask.
+type cell[T any] struct {
+	gen  *atomic.Uint64 // moves when what the value is made of has changed
+	now  func() time.Time
+	make func(ctx context.Context) (value *T, until time.Time, err error) // zero until: no end
+	told func(err error)                                                  // called when making fails after it had succeeded
+
+	held atomic.Pointer[held[T]]
+
+	mu      sync.Mutex
+	flight  *flight // the making under way; nil: none
+	failure failure // the last making, if it failed
+}
+
+// held is a value with what it is good for.
+type held[T any] struct {
+	value *T
+	gen   uint64
+	until time.Time
+}
+
+// flight is one making of a value; its generation and its error may be read
+// after done is closed.
+type flight struct {
+	done chan struct{}
+	gen  uint64
+	err  error
+}
+
+// failure remembers why and when making the value failed.
+type failure struct {
+	err error
+	gen uint64
+	at  time.Time
+}
+
+func (h *held[T]) good(gen uint64, now time.Time) bool {
+	return h != nil && h.gen >= gen && (h.until.IsZero() || now.Before(h.until))
+}
+
+// get returns a value that holds everything committed before the call. If none
+// can be made, it returns the error, and beside it the old value if there is
+// one; likewise with context.DeadlineExceeded when making it takes longer than
+// patience. Without an old value it waits until the making has ended.
+func (c *cell[T]) get(ctx context.Context) (*T, error) {
+	want := c.gen.Load()
+	if h := c.held.Load(); h.good(want, c.now()) {
+		return h.value, nil
+	}
+	return c.wait(ctx, want)
+}
+
+// last returns the value of the last successful making, however old; nil: none.
+func (c *cell[T]) last() *T {
+	if h := c.held.Load(); h != nil {
+		return h.value
+	}
+	return nil
+}
+
+// wait returns a value of generation want or later; see get.
+func (c *cell[T]) wait(ctx context.Context, want uint64) (*T, error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	impatient := timer.C
+	for {
+		f, value, err := c.join(want)
+		if f == nil {
+			return value, err
+		}
+		for waiting := true; waiting; {
+			select {
+			case <-f.done:
+				waiting = false
+			case <-impatient:
+				if old := c.last(); old != nil {
+					return old, context.DeadlineExceeded
+				}
+				impatient = nil
+			case <-ctx.Done():
+				return c.last(), ctx.Err()
+			}
+		}
+		if f.err != nil || f.gen >= want {
+			return c.last(), f.err
+		}
+	}
+}
+
+// join returns the making under way, or begins one. Without a flight it returns
+// the value, because somebody has made it meanwhile, or the error of a making
+// that failed too recently to be tried again.
+func (c *cell[T]) join(want uint64) (*flight, *T, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.flight != nil {
+		return c.flight, nil, nil
+	}
+	now := c.now()
+	if h := c.held.Load(); h.good(want, now) {
+		return nil, h.value, nil
+	}
+	if f := c.failure; f.err != nil && f.gen >= want && now.Sub(f.at).Abs() < backOff {
+		return nil, c.last(), f.err
+	}
+	c.flight = &flight{done: make(chan struct{})}
+	go c.fly(c.flight)
+	return c.flight, nil, nil
+}
+
+// fly makes the value. It belongs to no request, so that one who hangs up takes
+// nothing from those who wait.
+func (c *cell[T]) fly(f *flight) {
+	ctx, cancel := context.WithTimeout(context.Background(), loadDeadline)
+	defer cancel()
+	gen := c.gen.Load() // before anything is read: a commit from here on makes it stale again
+	value, until, err := c.safely(ctx)
+
+	c.mu.Lock()
+	failedBefore := c.failure.err != nil
+	if err == nil {
+		c.held.Store(&held[T]{value, gen, until})
+		c.failure = failure{}
+	} else {
+		c.failure = failure{err, gen, c.now()}
+	}
+	f.gen, f.err = gen, err
+	c.flight = nil
+	c.mu.Unlock()
+	if err != nil && !failedBefore && c.told != nil {
+		c.told(err)
+	}
+	close(f.done)
+}
+
+// safely turns a panic into an error: it would end the process otherwise, which
+// has pings to record.
+func (c *cell[T]) safely(ctx context.Context) (value *T, until time.Time, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return c.make(ctx)
+}

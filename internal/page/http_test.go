@@ -1,0 +1,109 @@
+package page
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+func TestHeadersAndMethods(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+		for _, path := range []string{"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID} {
+			get, head := w.do("GET", path), w.do("HEAD", path)
+			body := get.Body.Bytes()
+			checkAnswer(t, get, 200, body, httptest.NewRequest("GET", path, nil))
+			checkAnswer(t, head, 200, body, httptest.NewRequest("HEAD", path, nil))
+			if get.Header().Get("Etag") == "" || fmt.Sprint(get.Header()) != fmt.Sprint(head.Header()) {
+				t.Errorf("%s: GET has %v, HEAD has %v", path, get.Header(), head.Header())
+			}
+			for name, want := range map[string]string{
+				"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "strict-origin-when-cross-origin",
+			} {
+				if got := get.Header().Get(name); got != want {
+					t.Errorf("%s: %s is %q", path, name, got)
+				}
+			}
+			packed := w.do("GET", path, "Accept-Encoding", "gzip")
+			checkAnswer(t, packed, 200, body, httptest.NewRequest("GET", path, nil))
+			if got := packed.Header().Get("Content-Encoding"); got != "gzip" {
+				t.Errorf("%s: encoding %q", path, got)
+			}
+			if got := w.do("GET", path, "If-None-Match", get.Header().Get("Etag")); got.Code != 304 {
+				t.Errorf("%s again: %d", path, got.Code)
+			}
+			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get"} {
+				rec := w.do(method, path)
+				if rec.Code != 405 || rec.Header().Get("Allow") != "GET, HEAD" || rec.Header().Get("Content-Type") != typeHTML {
+					t.Errorf("%s %s: %d %v", method, path, rec.Code, rec.Header())
+				}
+			}
+		}
+		for _, path := range []string{"/nope", "/status", "/status/", "/status/acme/nope", "/status/acme/history/", "/status/acme/incidents",
+			"/assets/", "/assets/style.css", "/assets/style.0123.css", "/assets/../site.go", "/assets/nope.0123456789abcdef.css", "/assets/.0123456789abcdef", "//"} {
+			w.get(path, 404)
+		}
+		if rec := w.do("GET", "/status/acme/"); rec.Code != 308 || rec.Header().Get("Location") != "/status/acme" {
+			t.Errorf("a slash too many: %d to %q", rec.Code, rec.Header().Get("Location"))
+		}
+	})
+}
+
+func TestAssets(t *testing.T) {
+	w := open(t, "sqlite:"+t.TempDir()+"/a.db", &clock{})
+	if len(assets) != 7 {
+		t.Errorf("%d assets", len(assets))
+	}
+	for name, a := range assets {
+		rec := w.do("GET", a.url)
+		if rec.Code != 200 || rec.Header().Get("Cache-Control") != cacheAsset || rec.Body.Len() == 0 {
+			t.Errorf("%s: %d %v", name, rec.Code, rec.Header())
+		}
+		want := map[string]string{".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}[name[strings.LastIndexByte(name, '.'):]]
+		if got := rec.Header().Get("Content-Type"); got != want {
+			t.Errorf("%s: type %q", name, got)
+		}
+		dot := strings.LastIndexByte(a.url, '.')
+		other := a.url[:dot-16] + "0123456789abcdef" + a.url[dot:]
+		rec = w.do("GET", other)
+		if rec.Code != 200 || rec.Header().Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s of another version: %d %v", name, rec.Code, rec.Header())
+		}
+	}
+	for _, s := range allswell.Statuses {
+		if iconURL(s) == "" {
+			t.Errorf("no icon for %s", s)
+		}
+	}
+}
+
+func BenchmarkPage(b *testing.B) {
+	s := storetest.Open(b, "sqlite:"+b.TempDir()+"/a.db", store.Options{})
+	ws, _ := storetest.Workspace(b, s, allswell.DefaultWorkspace)
+	site := New(Config{Store: s})
+	if _, err := s.CreatePage(b.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+		b.Fatal(err)
+	}
+	r := httptest.NewRequest("GET", "/status/acme", nil)
+	r.Header.Set("Accept-Encoding", "gzip")
+	w := &discard{header: make(http.Header)}
+	site.route(w, r)
+	b.ReportAllocs()
+	for b.Loop() {
+		site.route(w, r)
+	}
+}
+
+// discard is a connection that takes everything.
+type discard struct{ header http.Header }
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(p []byte) (int, error) { return len(p), nil }
+func (d *discard) WriteHeader(int)             {}

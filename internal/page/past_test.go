@@ -1,0 +1,120 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+func TestHistory(t *testing.T) {
+	run(t, func(w *world) {
+		ctx, t := w.t.Context(), w.t
+		w.component("acme", "Website", allswell.Degraded)
+		message := "It broke."
+		w.incident("acme", allswell.NewIncident{Title: "November", Impact: allswell.ImpactMinor, State: allswell.Resolved, Message: &message})
+		w.clock.set(time.Date(2020, 12, 31, 23, 59, 59, 0, time.UTC))
+		late := w.incident("acme", allswell.NewIncident{Title: "December"})
+		w.clock.set(time.Date(2021, 1, 2, 8, 0, 0, 0, time.UTC))
+
+		p := w.get("/status/acme/history", 200)
+		if got := p.texts(".day"); !slices.Equal(got, []string{"Saturday, 2 January No incidents", "Friday, 1 January No incidents"}) {
+			t.Errorf("January: %q", got)
+		}
+		if got := p.one(t, ".months a"); got != "← December 2020" {
+			t.Errorf("links of January: %q", got)
+		}
+		p = w.get("/status/acme/history?month=2020-12", 200)
+		if got := p.texts(".day"); len(got) != 31 || got[0] != "Thursday, 31 December December No impact Investigating since 23:59 UTC" {
+			t.Errorf("December: %q", got)
+		}
+		if got := p.texts(".months a"); !slices.Equal(got, []string{"← November 2020", "January 2021 →"}) {
+			t.Errorf("links of December: %q", got)
+		}
+		p = w.get(p.all(".months a")[0].attr("href"), 200)
+		if got := p.texts(".day"); len(got) != 10 || got[9] != "Saturday, 21 November November Minor impact Resolved after 0 seconds 15:04 to 15:04 UTC It broke." {
+			t.Errorf("November: %q", got)
+		}
+		if got := p.one(t, ".months a"); got != "December 2020 →" {
+			t.Errorf("links of November: %q", got)
+		}
+		for _, month := range []string{"2020-10", "2021-02", "9999-12", "2020-13", "2020-1", "26-11", "x", "", "2020-11-01", "%00", "-1", "2020-11%20"} {
+			w.get("/status/acme/history?month="+month, 404)
+		}
+		w.get("/status/acme/history?other=1", 200)
+
+		w.get("/status/acme/history?month=2020-12", 200)
+		u, err := w.store.PostUpdate(ctx, w.ws, late.ID, "Found it.")
+		must(w, u, err)
+		if got := w.get("/status/acme/history?month=2020-12", 200).texts(".excerpt"); !slices.Equal(got, []string{"Found it."}) {
+			t.Errorf("after an update: %q", got)
+		}
+	})
+}
+
+// TestMidnight: the days move on although nothing was committed.
+func TestMidnight(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		w.clock.set(time.Date(2020, 11, 30, 23, 59, 59, 0, time.UTC))
+		first := func(path string) string { return w.get(path, 200).texts(".day h3")[0] }
+		for _, path := range []string{"/status/acme", "/status/acme/history"} {
+			if got := first(path); got != "Monday, 30 November" {
+				t.Errorf("%s before midnight: %q", path, got)
+			}
+		}
+		w.clock.move(time.Second)
+		for _, path := range []string{"/status/acme", "/status/acme/history"} {
+			if got := first(path); got != "Tuesday, 1 December" {
+				t.Errorf("%s after midnight: %q", path, got)
+			}
+		}
+	})
+}
+
+func TestIncidentPage(t *testing.T) {
+	run(t, func(w *world) {
+		ctx, t := w.t.Context(), w.t
+		first := hostile + "\nnext line"
+		inc := w.incident("acme", allswell.NewIncident{Title: hostile, Impact: allswell.ImpactMajor, Message: &first})
+		path := "/status/acme/incidents/" + inc.ID
+		for i := range 40 {
+			w.clock.move(time.Minute)
+			u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, fmt.Sprint("Update ", i))
+			must(w, u, err)
+			p := w.get(path, 200)
+			if got := p.texts(".timeline .message"); len(got) != i+2 || got[0] != fmt.Sprint("Update ", i) {
+				t.Fatalf("after update %d: %d entries, the first %q", i, len(got), got[0])
+			}
+		}
+		p := w.get(path, 200)
+		if got := p.all("h1")[0].rawText(); got != hostile {
+			t.Errorf("the title reads %q", got)
+		}
+		if messages := p.all(".timeline .message"); messages[40].rawText() != first {
+			t.Errorf("the first message reads %q", messages[40].rawText())
+		}
+		if got := p.one(t, ".meta"); got != "Major impact Investigating since 21 Nov 2020, 15:04 UTC" {
+			t.Errorf("it says %q", got)
+		}
+		state := allswell.Resolved
+		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
+		must(w, inc, err)
+		if got := w.get(path, 200).one(t, ".meta"); got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 UTC to 15:44 UTC" {
+			t.Errorf("it says %q", got)
+		}
+
+		w.page("other", "Other")
+		w.get("/status/other/incidents/"+inc.ID, 404)
+		for _, id := range []string{"", "x", strings.ToUpper(inc.ID), inc.ID + "/", inc.ID + "0", "01a1fc53-1977-7f37-b83c-ba9c7d0ad21a"} {
+			w.get("/status/acme/incidents/"+id, 404)
+		}
+		if err := w.store.DeleteIncident(ctx, w.ws, inc.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.get(path, 404)
+	})
+}

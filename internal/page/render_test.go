@@ -1,0 +1,355 @@
+package page
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/allswell/allswell"
+)
+
+// day is long ago for the host, whose clock says when the database was last
+// heard of.
+var day = time.Date(2020, 11, 21, 15, 4, 5, 0, time.UTC)
+
+// hostile is what a text may hold that is meant to break out of its place.
+const hostile = `</title></p></time>"'><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}&lt;javascript:alert(1)` + "\u202e"
+
+func text(s string) *string { return &s }
+
+// sample returns a page with the given text in every place that takes one.
+func sample(s string) allswell.PageContents {
+	p := allswell.PageContents{
+		Page:   allswell.Page{ID: "page_1", Slug: "acme", Name: s, Description: text(s), CreatedAt: day.AddDate(0, -3, 0)},
+		Groups: []allswell.Group{{ID: "grp_1", Name: s, Order: 1}},
+		AsOf:   day,
+	}
+	for i, status := range allswell.Statuses {
+		p.Components = append(p.Components, allswell.Component{
+			ID: fmt.Sprint("comp_", i), GroupID: []string{"", "grp_1"}[i%2], Name: s, Description: text(s), Baseline: status, Order: i,
+		})
+	}
+	for i, impact := range allswell.Impacts {
+		for _, resolved := range []bool{false, true} {
+			inc := allswell.Incident{
+				ID: fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%d%v", i, resolved)[:36], Title: s, Impact: impact,
+				State: allswell.Identified, CreatedAt: day.Add(-time.Duration(26*i+3) * time.Hour),
+			}
+			if resolved {
+				inc.Resolved, inc.State, inc.ResolvedAt = true, allswell.Resolved, inc.CreatedAt.Add(42*time.Minute)
+			}
+			inc.Updates = []allswell.Update{
+				{Number: 1, Message: s + " first", State: allswell.Investigating, CreatedAt: inc.CreatedAt},
+				{Number: 2, Message: s + " second", State: inc.State, CreatedAt: inc.CreatedAt.Add(time.Minute)},
+			}
+			p.Incidents = append(p.Incidents, inc)
+		}
+	}
+	return p
+}
+
+// screens returns every kind of page, with the given text wherever one fits.
+func screens(s string) []screen {
+	p := sample(s)
+	sum := p.Summarize(day)
+	month := monthOfTime(day)
+	other := screen{Frame: frame{Title: s, Description: s, Status: allswell.Unknown, Late: moment(day)}}
+	list, first, fault := other, other, other
+	list.Body = listBody{[]listedPage{{homeOf("acme"), s, sum.Banner, sum.Status}}, 3}
+	first.Body = firstStepsBody{"https://status.example"}
+	fault.Body = plainBody{Heading: s, Text: []string{s, s}}
+	return append([]screen{
+		withSubscribe(statusScreen(sum), p.Page),
+		historyScreen(p.Page, sum.Status, p.Incidents, month, p.Page.CreatedAt, day),
+		incidentScreen(p.Page, sum.Status, p.Incidents[0], day),
+		incidentScreen(p.Page, sum.Status, p.Incidents[1], day),
+		list, first, fault,
+	}, formScreens(s, p)...)
+}
+
+// formScreens returns the pages that take forms, with the given text wherever
+// one fits.
+func formScreens(s string, p allswell.PageContents) []screen {
+	sc := statusScreen(p.Summarize(day))
+	snap := &snapshot{page: p.Page, status: allswell.Operational, blocks: sc.Body.(statusBody).Blocks}
+	bad := new(allswell.Invalid)
+	bad.Add("target", "%s", s)
+	bad.Add("components", "%s", s)
+	sub := allswell.Subscriber{Channel: allswell.Email, Target: s, Components: []string{"comp_1", s}}
+	held := sub
+	held.ConfirmedAt, held.SuspendedAt, held.SuspendedFor = day, day, s
+	active := subscriptionOf(snap, held, s)
+	active.Suspended, active.Choice.Error = moment{}, s
+	f := secretFrame(snap)
+	return []screen{
+		{f, subscribeBody{refusedForm(snap, allswell.NewSubscriber{Target: s, Components: []string{"comp_1"}}, bad)}},
+		{f, subscriptionOf(snap, sub, "")},
+		{f, subscriptionOf(snap, held, s)},
+		{f, active},
+		{f, unsubscribeBody{s}},
+	}
+}
+
+// TestEveryTemplate executes all of them and holds each result to what every
+// page is held to.
+func TestEveryTemplate(t *testing.T) {
+	done := map[string]bool{}
+	for _, s := range screens("Hello") {
+		name := s.Body.template()
+		done[name] = true
+		out, err := render(s)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		checkPage(t, name, parse(t, string(out)))
+	}
+	if got, want := slices.Sorted(maps.Keys(done)), slices.Sorted(maps.Keys(templates)); !slices.Equal(got, want) {
+		t.Errorf("rendered %v of the templates %v", got, want)
+	}
+}
+
+// checkPage holds a page to landmarks, headings in order, and to its head.
+func checkPage(t *testing.T, name string, p tree) {
+	t.Helper()
+	for _, selector := range []string{
+		"html[lang=en]", "head title", "head link[rel=icon]", "head link[rel=stylesheet]", "head meta[name=viewport]",
+		"head meta[name=color-scheme]", "body header", "body main#main", "body footer", "body a.skip", "h1",
+	} {
+		if n := len(p.all(selector)); n != 1 {
+			t.Errorf("%s: %d times %s", name, n, selector)
+		}
+	}
+	if n := len(p.all("meta[name=theme-color]")); n != 2 {
+		t.Errorf("%s: %d theme colours", name, n)
+	}
+	level := 1
+	for n := range p.Descendants() {
+		if n.Type == html.ElementNode && len(n.Data) == 2 && n.Data[0] == 'h' && n.Data >= "h1" && n.Data <= "h6" {
+			next := int(n.Data[1] - '0')
+			if next > level+1 {
+				t.Errorf("%s: %s follows a heading of level %d", name, n.Data, level)
+			}
+			level = next
+		}
+	}
+	ids := map[string]bool{}
+	for _, e := range p.all("[id]") {
+		if id := e.attr("id"); ids[id] {
+			t.Errorf("%s: the id %s twice", name, id)
+		} else {
+			ids[id] = true
+		}
+	}
+	for _, use := range p.all("use") {
+		if ref := use.attr("href"); !ids[strings.TrimPrefix(ref, "#")] {
+			t.Errorf("%s: the drawing %s is missing", name, ref)
+		}
+	}
+	for _, label := range p.all("[aria-labelledby]") {
+		if !ids[label.attr("aria-labelledby")] {
+			t.Errorf("%s: nothing has the id %s", name, label.attr("aria-labelledby"))
+		}
+	}
+	for _, link := range p.all("link[href]") {
+		if ref, ok := strings.CutPrefix(link.attr("href"), "/assets/"); ok && findAsset(ref) == nil {
+			t.Errorf("%s: the asset %s is missing", name, ref)
+		}
+	}
+	for _, moment := range p.all("time") {
+		_, err := time.Parse(allswell.TimeFormat, moment.attr("datetime"))
+		if _, err2 := time.Parse(time.DateOnly, moment.attr("datetime")); err != nil && err2 != nil {
+			t.Errorf("%s: the time %q", name, moment.attr("datetime"))
+		}
+	}
+}
+
+// TestNothingBreaksOut compares the elements of pages with hostile texts to
+// those of the same pages with friendly ones.
+func TestNothingBreaksOut(t *testing.T) {
+	friendly := screens("Hello")
+	for i, s := range screens(hostile) {
+		name := s.Body.template()
+		out, err := render(s)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		same, err := render(friendly[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := parse(t, string(out))
+		if got, want := skeleton(p), skeleton(parse(t, string(same))); got != want {
+			t.Errorf("%s: the elements are\n%s\nwant\n%s", name, got, want)
+		}
+		if name != "firststeps" && !strings.Contains(p.rawText(), hostile) {
+			t.Errorf("%s does not show the text", name)
+		}
+		if strings.Contains(string(out), "style=") || len(p.all("script")) > 0 || len(p.all("style")) > 0 {
+			t.Errorf("%s has something inline that its policy forbids", name)
+		}
+	}
+}
+
+// skeleton returns the elements with their attributes' names.
+func skeleton(p tree) string {
+	var b strings.Builder
+	for n := range p.Descendants() {
+		if n.Type == html.ElementNode {
+			b.WriteString("<" + n.Data)
+			for _, a := range n.Attr {
+				b.WriteString(" " + a.Key)
+			}
+			b.WriteString(">")
+		}
+	}
+	return b.String()
+}
+
+func TestMessagesKeepTheirLines(t *testing.T) {
+	p := sample("x")
+	p.Incidents = p.Incidents[:1]
+	p.Incidents[0].Updates[1].Message = "one\n\n  two  https://status.example/x\nthree"
+	out, err := render(statusScreen(p.Summarize(day)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := parse(t, string(out)).all(".timeline .message")
+	if got := messages[0].rawText(); got != p.Incidents[0].Updates[1].Message {
+		t.Errorf("the message reads %q", got)
+	}
+	if len(messages[0].all("a")) != 0 {
+		t.Error("an address in a message became a link")
+	}
+}
+
+// TestWeight holds a page of 50 components, with everything it loads, to 30 kB
+// on the wire.
+func TestWeight(t *testing.T) {
+	p := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme", CreatedAt: day}, AsOf: day}
+	random := rand.New(rand.NewPCG(1, 2))
+	words := func(n int) string {
+		s := make([]string, n)
+		for i := range s {
+			s[i] = fmt.Sprintf("%x", random.Uint32())
+		}
+		return strings.Join(s, " ")
+	}
+	for i := range 50 {
+		if i%5 == 0 {
+			p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint(i / 5), Name: words(2), Order: i})
+		}
+		p.Components = append(p.Components, allswell.Component{
+			ID: allswell.NewID(allswell.PrefixComponent, day), GroupID: fmt.Sprint(i / 5), Name: words(3), Description: text(words(8)), Baseline: allswell.Statuses[i%7],
+		})
+	}
+	for i := range 8 {
+		inc := allswell.Incident{ID: fmt.Sprint(i), Title: words(6), Impact: allswell.ImpactMajor, State: allswell.Identified, CreatedAt: day.AddDate(0, 0, -i)}
+		inc.Resolved, inc.ResolvedAt = i > 1, day
+		for n := range 5 {
+			inc.Updates = append(inc.Updates, allswell.Update{Number: n + 1, Message: words(20), State: allswell.Identified, CreatedAt: day})
+		}
+		p.Incidents = append(p.Incidents, inc)
+	}
+	sh, err := newSheet(withSubscribe(statusScreen(p.Summarize(day)), p.Page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := len(sh.doc.packed.body)
+	style := len(assets["style.css"].stable.packed.body)
+	icon := len(assets["icon-major_outage.svg"].stable.packed.body)
+	t.Logf("page %d, style %d, icon %d bytes", page, style, icon)
+	if sum := page + style + icon; sum > 30_000 {
+		t.Errorf("%d bytes", sum)
+	}
+}
+
+// TestTheWorstDay has more of everything than a page can show, and none of it
+// may be lost: what is left out is one link away.
+func TestTheWorstDay(t *testing.T) {
+	p := sample("x")
+	p.Incidents = nil
+	for i := range 40 {
+		inc := allswell.Incident{ID: fmt.Sprint("active-", i), Title: fmt.Sprint("Active ", i), State: allswell.Investigating, CreatedAt: day.Add(-time.Duration(i) * time.Minute)}
+		for n := range 30 {
+			inc.Updates = append(inc.Updates, allswell.Update{Number: n + 1, Message: fmt.Sprint("Update ", n+1), CreatedAt: day})
+		}
+		past := inc
+		past.ID, past.Resolved, past.ResolvedAt = fmt.Sprint("past-", i), true, day
+		p.Incidents = append(p.Incidents, inc, past)
+	}
+	out, err := render(statusScreen(p.Summarize(day)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := parse(t, string(out))
+	if got := len(page.all("article.incident")); got != maxTimelines {
+		t.Errorf("%d timelines", got)
+	}
+	if got := len(page.all("article.incident .timeline li")); got != maxTimelines*maxUpdates {
+		t.Errorf("%d updates", got)
+	}
+	if got := page.all("article.incident .timeline .message")[0].text(); got != "Update 30" {
+		t.Errorf("the first update is %q", got)
+	}
+	if got := page.all("article.incident .more a")[0]; got.text() != "5 earlier updates" || got.attr("href") != "/status/acme/incidents/active-0" {
+		t.Errorf("the link to the earlier updates is %q to %q", got.text(), got.attr("href"))
+	}
+	for i := range 40 {
+		if len(page.all("main a[href=/status/acme/incidents/active-"+fmt.Sprint(i)+"]")) == 0 {
+			t.Errorf("incident %d is not on the page", i)
+		}
+	}
+	more := page.all(".day .more a")
+	if len(more) != 1 || more[0].text() != "30 more on this day" || more[0].attr("href") != "/status/acme/history?month=2020-11#2020-11-21" {
+		t.Errorf("the link to the other incidents: %v", page.texts(".day .more"))
+	}
+}
+
+func TestDays(t *testing.T) {
+	p := sample("x")
+	ago := func(days, hours int) time.Time {
+		return allswell.Midnight(day).AddDate(0, 0, -days).Add(time.Duration(hours) * time.Hour)
+	}
+	p.Incidents = []allswell.Incident{
+		{ID: "a", Title: "Long", State: allswell.Resolved, Resolved: true, CreatedAt: ago(5, 22), ResolvedAt: ago(3, 1)},
+		{ID: "b", Title: "Short", State: allswell.Resolved, Resolved: true, CreatedAt: ago(6, 3), ResolvedAt: ago(6, 4)},
+		{ID: "c", Title: "Now", State: allswell.Monitoring, CreatedAt: ago(1, 8)},
+	}
+	out, err := render(statusScreen(p.Summarize(day)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"Saturday, 21 November No new incidents",
+		"Friday, 20 November 1 active incident",
+		"Thursday, 19 November No incidents",
+		"Wednesday, 18 November No new incidents",
+		"Tuesday, 17 November No new incidents",
+		"Monday, 16 November Long No impact Resolved after 1 day 3 hours 22:00 to 18 Nov, 01:00 UTC",
+		"Sunday, 15 November Short No impact Resolved after 1 hour 03:00 to 04:00 UTC",
+	}
+	if got := parse(t, string(out)).texts(".day"); !slices.Equal(got, want) {
+		t.Errorf("the days read\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	for message, want := range map[string]string{
+		"":                           "",
+		" one\r\n\ttwo ":             "one two",
+		strings.Repeat("é", 280):     strings.Repeat("é", 280),
+		strings.Repeat("é", 281):     strings.Repeat("é", 280) + "…",
+		strings.Repeat("word ", 100): strings.Repeat("word ", 55) + "word…",
+	} {
+		if got := excerpt(message); got != want {
+			t.Errorf("excerpt(%.20q) = %q", message, got)
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/limit"
+)
+
+// What a form may bring, and how often.
+const (
+	maxForm   = 16 << 10 // bytes
+	maxFields = 500
+
+	signUpsPerAddress = 10  // an hour; the limiter gives an IPv6 network of 64 bits ten times that
+	signUpsPerMailbox = 5   // an hour, over all pages and whoever asks; further ones are answered as usual
+	signUpsPerNetwork = 100 // an hour, of an IPv4 network of 24 bits or an IPv6 network of 48
+)
+
+// The fields of the forms.
+const (
+	fieldEmail     = "email"
+	fieldComponent = "component"
+	fieldAction    = "action"
+	fieldScope     = "scope"
+)
+
+// signUps limits how often somebody may have mail sent to an address that may
+// not be theirs.
+type signUps struct {
+	addresses *limit.Addresses
+	networks  *limit.Log
+	mailboxes *limit.Log // so that nobody is buried in questions
+}
+
+func newSignUps() *signUps {
+	return &signUps{limit.NewAddresses(signUpsPerAddress, time.Hour), limit.New(signUpsPerNetwork, time.Hour), limit.New(signUpsPerMailbox, time.Hour)}
+}
+
+// take decides about a sign-up from addr at now. The address comes first, so
+// that what one of a network is refused takes nothing from the others.
+func (l *signUps) take(addr netip.Addr, now time.Time) limit.Verdict {
+	if v := l.addresses.Take(addr, now); !v.Allowed {
+		return v
+	}
+	addr = addr.Unmap()
+	bits := 48
+	if addr.Is4() {
+		bits = 24
+	}
+	network, err := addr.WithZone("").Prefix(bits)
+	if err != nil {
+		network = netip.Prefix{} // what is no address, as on a Unix socket, is one network
+	}
+	return l.networks.Take(network.String(), now)
+}
+
+// clientAddress returns the client's address, or the zero Addr.
+func clientAddress(r *http.Request) netip.Addr {
+	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
+		return withPort.Addr()
+	}
+	addr, _ := netip.ParseAddr(r.RemoteAddr) // the zero Addr is the answer then
+	return addr
+}
+
+// originsOf returns the check that a form was sent from our own pages: from the
+// host that the request names, or from where visitors find us.
+func originsOf(baseURL string) *http.CrossOriginProtection {
+	p := http.NewCrossOriginProtection()
+	if u, err := url.Parse(baseURL); err == nil && u.Host != "" {
+		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // an odd one is trusted no further
+	}
+	return p
+}
+
+// routeForm serves the parts of a page that take forms, and reports whether it
+// did.
+func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, slug, part string) bool {
+	var serve func(http.ResponseWriter, *http.Request, *entry, *snapshot, string)
+	name, key, keyed := strings.Cut(part, "/")
+	switch {
+	case part == "subscribe":
+		serve = s.serveSubscribe
+	case keyed && name == "subscription":
+		serve = s.serveSubscription
+	case keyed && name == "unsubscribe":
+		serve = s.serveUnsubscribe
+	default:
+		return false
+	}
+	if !isRead(r) && r.Method != http.MethodPost {
+		w.Header()["Allow"] = allowForm
+		s.fail(w, r, http.StatusMethodNotAllowed)
+		return true
+	}
+	if keyed && allswell.ValidSubscriberKey(key) {
+		// The page may have another slug since the link was sent. Without an
+		// answer the one in the link has to do.
+		_ = s.admitted(r.Context(), func() error {
+			now, err := s.store.SlugOfSubscription(r.Context(), key)
+			if err == nil {
+				slug = now
+			}
+			return err
+		})
+	}
+	e, snap, err := s.snapshotOf(r.Context(), slug)
+	if snap == nil {
+		s.failFor(w, r, err)
+		return true
+	}
+	serve(w, r, e, snap, key)
+	return true
+}
+
+// serveSubscribe takes the form of a status page. What it answers depends on
+// what was typed and on who types too often, and never on whether the address
+// is known.
+func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, e *entry, snap *snapshot, _ string) {
+	f := frameOf(snap.page, snap.status, time.Time{})
+	home := homeOf(e.slug)
+	switch {
+	case !s.mail:
+		// Nothing is broken that would be there in a moment: it is not offered.
+		s.answer(w, r, http.StatusNotFound, f, plainBody{
+			Heading: "E-mail is not set up here", Home: home,
+			Text: []string{"This status page cannot send e-mail, so nobody can subscribe to it by e-mail. Nothing was changed."},
+		})
+		return
+	case isRead(r): // somebody asks for the address of the form
+		w.Header()["Cache-Control"] = []string{cacheNone}
+		http.Redirect(w, r, home+"#subscribe", http.StatusSeeOther)
+		return
+	case s.origins.Check(r) != nil:
+		s.fail(w, r, http.StatusForbidden)
+		return
+	}
+	fields, status := readForm(w, r)
+	if status != http.StatusOK {
+		s.fail(w, r, status)
+		return
+	}
+	n := allswell.NewSubscriber{Channel: allswell.Email, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
+	checked, err := n.Check() // before it counts: a slip of the finger is free
+	if err == nil {
+		now := s.now()
+		if v := s.signUps.take(clientAddress(r), now); !v.Allowed {
+			s.refuseSignUp(w, r, f, home, v.Reset.Sub(now))
+			return
+		}
+		if s.signUps.mailboxes.Take(checked.Target, now).Allowed {
+			err = s.admitted(r.Context(), func() error { return s.store.SignUp(r.Context(), e.slug, checked) })
+		}
+	}
+	switch bad := (*allswell.Invalid)(nil); {
+	case err == nil:
+		s.answer(w, r, http.StatusOK, f, plainBody{
+			Heading: "Check your mail", Home: home,
+			Text: []string{
+				"A message is on its way to the address that you gave. Open the link in it and confirm, and you are subscribed.",
+				"Nothing there after a few minutes? Look among the junk, and see whether the address was right. If you have asked before, the message that you already have still holds.",
+			},
+		})
+	case errors.As(err, &bad):
+		s.answer(w, r, http.StatusUnprocessableEntity, f, subscribeBody{refusedForm(snap, n, bad)})
+	default:
+		s.failForm(w, r, e, "somebody could not be subscribed", err)
+	}
+}
+
+func (s *Site) refuseSignUp(w http.ResponseWriter, r *http.Request, f frame, home string, wait time.Duration) {
+	wait = max(wait, time.Second)
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	minutes := (wait + time.Minute - 1).Truncate(time.Minute)
+	s.answer(w, r, http.StatusTooManyRequests, f, plainBody{
+		Heading: "Too many sign-ups from here", Home: home,
+		Text: []string{"Nobody was subscribed just now. Please try again in " + allswell.SpeakDuration(minutes) + "."},
+	})
+}
+
+// readForm reads a form of bounded size. The status is 200, or why there is
+// none.
+func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return nil, http.StatusRequestEntityTooLarge
+	}
+	body := string(raw)
+	if err != nil || strings.Count(body, "&") >= maxFields {
+		return nil, http.StatusBadRequest
+	}
+	fields, err := url.ParseQuery(body)
+	if err != nil {
+		return nil, http.StatusBadRequest
+	}
+	return fields, http.StatusOK
+}
+
+// admitted runs a verb of the store at a place among the loads.
+func (s *Site) admitted(ctx context.Context, verb func() error) error {
+	release, ok := s.admit(ctx)
+	if !ok {
+		return allswell.ErrBusy
+	}
+	defer release()
+	return verb()
+}
+
+// answer renders a page for one person.
+func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f frame, b titledBody) {
+	f.Title = b.title() + " – " + f.Site.Name
+	doc, err := renderDocument(screen{f, b}, cacheNone)
+	if err != nil {
+		s.complain("an answer could not be rendered", f.Site.Name, err)
+		s.fail(w, r, http.StatusServiceUnavailable)
+		return
+	}
+	doc.serveAs(w, r, status)
+}
+
+// failForm answers a form that the store did not take. Of the address, which
+// may hold a key, only the page is logged.
+func (s *Site) failForm(w http.ResponseWriter, r *http.Request, e *entry, what string, err error) {
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, allswell.ErrBusy) {
+		s.complain(what, e.slug, err)
+	}
+	s.failFor(w, r, err)
+}
+
+// titledBody is the contents of a page that is made for one person.
+type titledBody interface {
+	body
+	title() string
+}
+
+// subscribeForm is the form by which people subscribe. On a status page it is
+// empty; with what was wrong it comes back as it was sent.
+type subscribeForm struct {
+	Action     string
+	Email      string
+	EmailError string
+	Choice     choice
+}
+
+// choice is components to choose from, by their blocks.
+type choice struct {
+	Blocks []blockView
+	Chosen []string // ids
+	Error  string
+}
+
+// Has reports whether a component is chosen.
+func (c choice) Has(id string) bool { return slices.Contains(c.Chosen, id) }
+
+// Offered reports whether there is anything to choose.
+func (c choice) Offered() bool {
+	n := 0
+	for _, block := range c.Blocks {
+		n += len(block.Components)
+	}
+	return n > 1 || n > 0 && len(c.Chosen) > 0
+}
+
+// subscribeBody is the form alone, after it was refused.
+type subscribeBody struct{ Form *subscribeForm }
+
+func (subscribeBody) template() string { return "subscribe" }
+
+func (subscribeBody) title() string { return "Not subscribed yet" }
+func (b plainBody) title() string   { return b.Heading }
+
+// withSubscribe offers the subscription on a page's own screen.
+func withSubscribe(sc screen, page allswell.Page) screen {
+	b := sc.Body.(statusBody)
+	b.Subscribe = &subscribeForm{Action: subscribeOf(page.Slug), Choice: choice{Blocks: b.Blocks}}
+	sc.Body = b
+	sc.Frame.Site.Subscribe = "#subscribe"
+	return sc
+}
+
+// refusedForm is the form as it was sent, with what is wrong with it.
+func refusedForm(snap *snapshot, n allswell.NewSubscriber, bad *allswell.Invalid) *subscribeForm {
+	form := &subscribeForm{
+		Action: subscribeOf(snap.page.Slug), Email: strings.ToValidUTF8(n.Target, "\ufffd"),
+		Choice: choice{Blocks: snap.blocks, Chosen: n.Components, Error: strings.Join(bad.Fields["components"], " ")},
+	}
+	switch {
+	case strings.TrimSpace(n.Target) == "":
+		form.EmailError = "Please enter your e-mail address."
+	case len(bad.Fields["target"]) > 0 || form.Choice.Error == "":
+		form.EmailError = "This is not a full e-mail address, like name@example.com."
+	}
+	return form
+}
+
+func subscribeOf(slug string) string { return homeOf(slug) + "/subscribe" }

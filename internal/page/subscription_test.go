@@ -1,0 +1,281 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+)
+
+// subscriber subscribes a confirmed address to all of Acme.
+func (w *mailWorld) subscriber(address string) allswell.Subscriber {
+	w.t.Helper()
+	s, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Email, Target: address, Confirmed: true})
+	return must(w.world, s, err)
+}
+
+// secret checks what every answer at an address with a key has.
+func (w *mailWorld) secret(rec *httptest.ResponseRecorder, status int, key string) tree {
+	w.t.Helper()
+	p := w.answer(rec, status)
+	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"} {
+		if got := rec.Header().Get(name); got != want {
+			w.t.Errorf("%s is %q", name, got)
+		}
+	}
+	if strings.Contains(fmt.Sprint(rec.Header(), rec.Body), key) {
+		w.t.Error("the key is in the answer")
+	}
+	return p
+}
+
+func actions(p tree) (names []string) {
+	for _, b := range p.all("button") {
+		names = append(names, b.attr("value"))
+	}
+	return names
+}
+
+func TestSubscription(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		t := w.t
+		w.answer(w.send("/status/acme/subscribe", "email=ann@example.com&component="+w.components["North"]), 200)
+		sub := w.subscribers()["ann@example.com"]
+		path := "/status/acme/subscription/" + sub.Key
+		get := func() tree {
+			t.Helper()
+			rec, head := w.do("GET", path), w.do("HEAD", path)
+			if head.Code != rec.Code || head.Body.Len() != 0 || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
+				t.Errorf("HEAD: %d %v", head.Code, head.Header())
+			}
+			return w.secret(rec, 200, sub.Key)
+		}
+		post := func(body, done string) tree {
+			t.Helper()
+			p := w.secret(w.send(path, body), 200, sub.Key)
+			if got := p.one(t, "[role=status]"); got != done {
+				t.Errorf("%s: %q", body, got)
+			}
+			return p
+		}
+
+		p := get()
+		if got := actions(p); !slices.Equal(got, []string{actConfirm, actUnsubscribe}) || p.one(t, "h1") != "Confirm your subscription" {
+			t.Errorf("unconfirmed: %v", got)
+		}
+		if text := p.one(t, "main"); !strings.Contains(text, "ann@example.com") || !strings.Contains(text, "concern North") || len(p.all("[role=status]")) > 0 {
+			t.Errorf("unconfirmed: %q", text)
+		}
+		if get(); !w.subscribers()["ann@example.com"].ConfirmedAt.IsZero() {
+			t.Fatal("looking at it has confirmed it")
+		}
+		p = post("action=confirm", "Thank you. Your subscription is confirmed.")
+		if now := w.subscribers()["ann@example.com"]; !now.Active() || len(p.all("button[value=confirm]")) > 0 {
+			t.Errorf("confirmed: %+v", now)
+		}
+		post("action=confirm", "Thank you. Your subscription is confirmed.")
+
+		p = get()
+		if got := actions(p); !slices.Equal(got, []string{actSave, actUnsubscribe}) {
+			t.Errorf("confirmed: %v", got)
+		}
+		if got := p.texts(".facts dd"); !slices.Equal(got, []string{"ann@example.com", "Active since 21 Nov 2020, 15:04 UTC", "North"}) {
+			t.Errorf("confirmed: %q", got)
+		}
+		if len(p.all("input[checked]")) != 2 || len(p.all("input[name=scope][value=components][checked]")) != 1 || len(p.all("input[value="+w.components["North"]+"][checked]")) != 1 {
+			t.Error("the form does not show what is chosen")
+		}
+		for _, c := range []struct {
+			body string
+			want []string
+		}{
+			{"action=save&scope=components&component=" + strings.Join(w.ids("South", "Website"), "&component="), w.ids("South", "Website")},
+			{"action=save&component=" + w.components["North"], w.ids("North")},
+			{"action=save&scope=page&component=" + w.components["South"], nil},
+			{"action=save&component=" + w.components["North"], w.ids("North")},
+			{"action=save", nil},
+		} {
+			p := post(c.body, "Your choice is saved.")
+			if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, c.want) {
+				t.Errorf("%s: %v", c.body, got)
+			}
+			if whole := len(p.all("input[value=page][checked]")) == 1; whole != (c.want == nil) {
+				t.Errorf("%s: the whole page is chosen: %v", c.body, whole)
+			}
+		}
+
+		p = w.secret(w.send(path, "action=unsubscribe"), 200, sub.Key)
+		if got := p.one(t, "h1"); got != "You are unsubscribed" || len(w.subscribers()) != 0 {
+			t.Errorf("%q, %v", got, w.subscribers())
+		}
+		for _, rec := range []*httptest.ResponseRecorder{w.do("GET", path), w.send(path, "action=confirm"), w.send(path, "action=save"), w.send(path, "action=resume"), w.send(path, "action=unsubscribe")} {
+			if got := w.secret(rec, 404, sub.Key).one(t, "h1"); got != "There is no such subscription" {
+				t.Errorf("ended: %q", got)
+			}
+		}
+	})
+}
+
+func TestRefusedChanges(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		t := w.t
+		w.page("beta", "Beta")
+		theirs := w.component("beta", "Theirs", "").ID
+		sub := w.subscriber("ann@example.com")
+		path := "/status/acme/subscription/" + sub.Key
+		for body, want := range map[string]string{
+			"action=save&scope=components": "Please choose at least one component, or the whole page.",
+			"action=save&scope=components&component=" + theirs + "&component=" + w.components["North"]: "The components must be of this page.",
+		} {
+			p := w.secret(w.send(path, body), 422, sub.Key)
+			if got := p.one(t, ".choice .wrong"); got != want {
+				t.Errorf("%s: %q", body, got)
+			}
+			if kept := len(p.all("input[value="+w.components["North"]+"][checked]")) == 1; kept != strings.Contains(body, theirs) {
+				t.Errorf("%s: the choice is kept: %v", body, kept)
+			}
+			if len(p.all("input[value=components][checked]")) != 1 {
+				t.Errorf("%s: the choice is not shown", body)
+			}
+		}
+		for _, body := range []string{"", "action=", "action=delete", "action=CONFIRM"} {
+			w.answer(w.send(path, body), 400)
+		}
+		if got := w.subscribers()["ann@example.com"]; len(got.Components) != 0 || !got.Active() {
+			t.Errorf("%+v", got)
+		}
+		// A link outlives its page's slug.
+		for _, path := range []string{"/status/beta/subscription/", "/status/former/subscription/"} {
+			w.secret(w.do("GET", path+sub.Key), 200, sub.Key)
+		}
+		// What is no key.
+		for _, path := range []string{"/status/acme/subscription/", "/status/acme/subscription/" + sub.Key + "/",
+			"/status/acme/subscription/" + strings.ToLower(sub.Key[:31]) + "-", "/status/acme/subscription/" + strings.Repeat("0", 32)} {
+			w.secret(w.do("GET", path), 404, sub.Key)
+			w.secret(w.send(path, "action=unsubscribe"), 404, sub.Key)
+		}
+		if len(w.subscribers()) != 1 {
+			t.Error("a wrong address ended it")
+		}
+		w.get("/status/nope/subscription/"+strings.Repeat("0", 32), 404)
+	})
+}
+
+// TestHeldSubscriptions shows a webhook and a suspended address.
+func TestHeldSubscriptions(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		t := w.t
+		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Webhook, Target: "https://hooks.example/a?b=c"})
+		hook := must(w.world, s, err)
+		p := w.secret(w.do("GET", "/status/acme/subscription/"+hook.Key), 200, hook.Key)
+		if got := p.texts(".facts div"); len(got) != 3 || got[0] != "Webhook tohttps://hooks.example/a?b=c" || strings.Contains(p.rawText(), "whsec_") {
+			t.Errorf("%q", got)
+		}
+		snap := &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}
+		sub := allswell.Subscriber{Channel: allswell.Email, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
+		out, err := render(screen{secretFrame(snap), subscriptionOf(snap, sub, "")})
+		must(w.world, out, err)
+		p = parse(t, string(out))
+		if got := actions(p); !slices.Equal(got, []string{actResume, actUnsubscribe}) {
+			t.Errorf("suspended: %v", got)
+		}
+		if got := p.texts(".facts dd")[1]; got != "Suspended since 21 Nov 2020, 15:04 UTC 550 no such mailbox Resume" {
+			t.Errorf("suspended: %q", got)
+		}
+		// Resuming keeps the choice.
+		ann := w.subscriber("ann@example.com")
+		chosen, err := w.store.ChangeSubscription(t.Context(), "acme", ann.Key, w.ids("South"))
+		must(w.world, chosen, err)
+		p = w.secret(w.send("/status/acme/subscription/"+ann.Key, "action=resume"), 200, ann.Key)
+		if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, w.ids("South")) || p.one(t, "[role=status]") != "You are told again what happens." {
+			t.Errorf("resumed: %v", got)
+		}
+	})
+}
+
+func TestUnsubscribe(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		t := w.t
+		w.page("beta", "Beta")
+		w.site.mail = false // what was sent before still works
+		unknown := strings.Repeat("0", 32)
+		look := func(key string) string {
+			t.Helper()
+			path := "/status/acme/unsubscribe/" + key
+			rec, head := w.do("GET", path), w.do("HEAD", path)
+			if head.Code != 200 || head.Body.Len() != 0 || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
+				t.Errorf("HEAD: %d %v", head.Code, head.Header())
+			}
+			p := w.secret(rec, 200, key)
+			if len(p.all("form")) != 1 || len(p.all("form[method=post] button")) != 1 || len(p.all("input")) != 0 {
+				t.Error("there is not just a button")
+			}
+			return fmt.Sprint(rec.Header(), rec.Body)
+		}
+		click := func(key, contentType, body string) string {
+			t.Helper()
+			rec := w.send("/status/acme/unsubscribe/"+key, body, "Content-Type", contentType, "Origin", "https://mail.example")
+			if got := w.secret(rec, 200, key).one(t, "h1"); got != "You are unsubscribed" {
+				t.Errorf("%q", got)
+			}
+			return fmt.Sprint(rec.Header(), rec.Body)
+		}
+		const form = "application/x-www-form-urlencoded"
+		bounds := "multipart/form-data; boundary=b"
+		for contentType, body := range map[string]string{
+			form:                       "List-Unsubscribe=One-Click",
+			bounds:                     "--b\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--b--\r\n",
+			"text/plain":               "%zz",
+			"":                         "",
+			"application/octet-stream": strings.Repeat("\xff", 1<<20),
+		} {
+			ann := w.subscriber("ann@example.com")
+			if look(ann.Key) != look(unknown) {
+				t.Error("GET tells whether there is such a subscription")
+			}
+			if len(w.subscribers()) != 1 {
+				t.Fatal("looking ended it")
+			}
+			first := click(ann.Key, contentType, body)
+			if len(w.subscribers()) != 0 {
+				t.Fatalf("%s did nothing", contentType)
+			}
+			if second := click(ann.Key, contentType, body); second != first || click(unknown, contentType, body) != first || look(ann.Key) != look(unknown) {
+				t.Error("POST tells whether there was such a subscription")
+			}
+		}
+		click("no-key-at-all", form, "")
+		// By the slug that the page had when the mail was sent.
+		w.answer(w.send("/status/former/unsubscribe/"+w.subscriber("ann@example.com").Key, "List-Unsubscribe=One-Click"), 200)
+		if len(w.subscribers()) != 0 {
+			t.Error("the old slug's link did nothing")
+		}
+		w.get("/status/nope/unsubscribe/"+unknown, 404)
+	})
+}
+
+// TestKeysAreNotLogged fails in every way that writes a line.
+func TestKeysAreNotLogged(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		var log strings.Builder
+		w.site.log = slog.New(slog.NewTextHandler(&log, nil))
+		sub := w.subscriber("ann@example.com")
+		w.get("/status/acme", 200)
+		w.store.Close()
+		for _, action := range []string{actConfirm, actSave, actResume, actUnsubscribe} {
+			w.send("/status/acme/subscription/"+sub.Key, "action="+action)
+		}
+		w.do("GET", "/status/acme/subscription/"+sub.Key)
+		w.send("/status/acme/unsubscribe/"+sub.Key, "")
+		w.send("/status/acme/subscribe", "email=bob@example.com")
+		w.site.complain("a line", "acme", context.DeadlineExceeded)
+		if text := log.String(); text == "" || strings.Contains(text, sub.Key) || strings.Contains(text, "@example.com") {
+			w.t.Errorf("the log:\n%s", text)
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package ping
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// BenchmarkPings compares durable pings on SQLite with the same answer from
+// net/http without a database, in alternating rounds over 256 connections, each
+// of which sends the next request when it has its answer. "of-bare" is the
+// median ratio of their speeds, "cpu-of-bare" that of the processor time they
+// take, load included, which is steadier on a busy machine.
+//
+//	go test -run '^$' -bench Pings -benchtime 40000x ./internal/ping
+func BenchmarkPings(b *testing.B) {
+	for _, monitors := range []int{10_000, 1_000_000} {
+		b.Run(strconv.Itoa(monitors), func(b *testing.B) {
+			if monitors > 10_000 && testing.Short() {
+				b.Skip("a million monitors take half a minute to make")
+			}
+			benchmarkPings(b, monitors)
+		})
+	}
+}
+
+func benchmarkPings(b *testing.B, monitors int) {
+	dsn := "sqlite:" + filepath.Join(b.TempDir(), "bench.db")
+	s := storetest.Open(b, dsn, store.Options{})
+	tokens := must(storetest.Fill{Path: storetest.Path(dsn), Count: monitors, Interval: time.Hour, Now: time.Now()}.Monitors(b.Context()))(b)
+	server := New(Config{Store: s, Replica: "a"})
+	if err := server.Start(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	defer server.Close(b.Context())
+
+	body := []byte(okBody)
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/v1/heartbeat/{token}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Type"] = jsonType
+		w.Write(body)
+	})
+	ours, bare := newLoad(b, server, tokens), newLoad(b, mux, tokens)
+
+	const rounds = 7
+	var speeds, costs []float64
+	var spent, bareSpent, processor time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		for range rounds {
+			const pings = 20_000
+			bareTime, bareCPU := bare.run(b, pings)
+			b.StartTimer()
+			time, cpu := ours.run(b, pings)
+			b.StopTimer()
+			speeds = append(speeds, float64(bareTime)/float64(time))
+			costs = append(costs, float64(bareCPU)/float64(cpu))
+			spent, bareSpent, processor = spent+time/pings, bareSpent+bareTime/pings, processor+cpu/pings
+		}
+		b.StartTimer()
+	}
+	slices.Sort(speeds)
+	slices.Sort(costs)
+	b.ReportMetric(speeds[len(speeds)/2], "of-bare")
+	b.ReportMetric(costs[len(costs)/2], "cpu-of-bare")
+	b.ReportMetric(float64(processor.Microseconds())/float64(len(costs)), "cpu-µs/ping")
+	b.ReportMetric(float64(time.Second)*float64(len(speeds))/float64(spent), "pings/s")
+	b.ReportMetric(float64(time.Second)*float64(len(speeds))/float64(bareSpent), "bare/s")
+}
+
+// load is 256 connections to a server.
+type load struct {
+	conns    []net.Conn
+	requests [][]byte
+}
+
+func newLoad(b *testing.B, h http.Handler, tokens []string) *load {
+	server := httptest.NewServer(h)
+	b.Cleanup(server.Close)
+	l := new(load)
+	for range 256 {
+		conn := must(net.Dial("tcp", server.Listener.Addr().String()))(b)
+		b.Cleanup(func() { conn.Close() })
+		l.conns = append(l.conns, conn)
+	}
+	for _, token := range tokens {
+		l.requests = append(l.requests, fmt.Appendf(nil, "POST %s%s HTTP/1.1\r\nHost: localhost\r\n\r\n", Path, token))
+	}
+	return l
+}
+
+// run sends so many pings and returns how long it took, and how much processor
+// time of this process.
+func (l *load) run(b *testing.B, pings int64) (took, cpu time.Duration) {
+	var left atomic.Int64
+	left.Store(pings)
+	var wg sync.WaitGroup
+	began, before := time.Now(), processorTime(b)
+	for _, conn := range l.conns {
+		wg.Go(func() {
+			r := bufio.NewReader(conn)
+			for left.Add(-1) >= 0 {
+				conn.Write(l.requests[rand.IntN(len(l.requests))])
+				if err := readOK(r); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return time.Since(began), processorTime(b) - before
+}
+
+// readOK reads one answer, which has to be a 200 with a Content-Length.
+func readOK(r *bufio.Reader) error {
+	length := 0
+	for first := true; ; first = false {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if first && !strings.HasPrefix(string(line), "HTTP/1.1 200 ") {
+			return fmt.Errorf("answered %q", line)
+		}
+		if len(line) == 2 {
+			_, err := io.CopyN(io.Discard, r, int64(length))
+			return err
+		}
+		if value, ok := strings.CutPrefix(string(line), "Content-Length: "); ok {
+			if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,205 @@
+package ping
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+func (w *world) serve(r *http.Request) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	w.ServeHTTP(rec, r)
+	return rec
+}
+
+func prefixes(networks ...string) (out []netip.Prefix) {
+	for _, n := range networks {
+		out = append(out, netip.MustParsePrefix(n))
+	}
+	return out
+}
+
+// endless is a body that never ends.
+type endless struct{ *strings.Reader }
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+// TestBodies: a body of any kind and size is ignored.
+func TestBodies(t *testing.T) {
+	inWorlds(t, Config{}, func(w *world) {
+		for name, body := range map[string]func() io.Reader{
+			"JSON":               func() io.Reader { return strings.NewReader(`{"ok":false}`) },
+			"broken JSON":        func() io.Reader { return strings.NewReader(`{"ok":`) },
+			"binary":             func() io.Reader { return bytes.NewReader([]byte{0, 1, 2, 0xff, 0xfe}) },
+			"1 MiB":              func() io.Reader { return bytes.NewReader(make([]byte, maxDrain)) },
+			"1 MiB and one":      func() io.Reader { return bytes.NewReader(make([]byte, maxDrain+1)) },
+			"8 MiB":              func() io.Reader { return bytes.NewReader(make([]byte, 8<<20)) },
+			"chunked":            func() io.Reader { return io.MultiReader(strings.NewReader("a"), strings.NewReader("b")) },
+			"chunked, 1 MiB":     func() io.Reader { return io.LimitReader(endless{}, maxDrain) },
+			"chunked, and empty": func() io.Reader { return io.MultiReader() },
+			"chunked, 8 MiB":     func() io.Reader { return io.LimitReader(endless{}, 8<<20) },
+		} {
+			w.Run(name, func(t *testing.T) {
+				in := w.in(t)
+				m := in.newMonitor()
+				in.want(in.send("POST", Path+m.Token, body()), 200, okBody)
+				if in.now(m.ID).LastPingAt.IsZero() {
+					t.Error("not recorded")
+				}
+				in.want(in.send("POST", Path+"unknown", body()), 404, notFoundBody)
+			})
+		}
+		w.Run("Expect: 100-continue", func(t *testing.T) {
+			in := w.in(t)
+			in.want(in.send("POST", Path+w.monitor.Token, strings.NewReader("hello"), "Expect", "100-continue"), 200, okBody)
+		})
+	})
+}
+
+// raw is a connection on which bytes are written as they are.
+type raw struct {
+	*testing.T
+	net.Conn
+	r *bufio.Reader
+}
+
+func (w *world) dial(t *testing.T) raw {
+	t.Helper()
+	conn := must(net.Dial("tcp", w.http.Listener.Addr().String()))(t)
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	return raw{t, conn, bufio.NewReader(conn)}
+}
+
+func (c raw) say(format string, args ...any) {
+	c.Helper()
+	if _, err := fmt.Fprintf(c, format, args...); err != nil {
+		c.Fatal(err)
+	}
+}
+
+// answered reads an answer and fails the test if it is not that to a recorded
+// ping.
+func (c raw) answered() *http.Response {
+	c.Helper()
+	res := must(http.ReadResponse(c.r, nil))(c)
+	defer res.Body.Close()
+	if body := must(io.ReadAll(res.Body))(c); res.StatusCode != 200 || string(body) != okBody {
+		c.Errorf("%s %q", res.Status, body)
+	}
+	return res
+}
+
+// closed fails the test if the server keeps the connection.
+func (c raw) closed() {
+	c.Helper()
+	if rest, err := io.ReadAll(c.r); len(rest) > 0 {
+		c.Errorf("after the answer: %q, %v", rest, err)
+	}
+}
+
+// TestOddClients sends what no HTTP library would.
+func TestOddClients(t *testing.T) {
+	inWorlds(t, Config{}, func(w *world) {
+		begin := "POST " + Path + w.monitor.Token + " HTTP/1.1\r\nHost: a\r\n"
+		for name, talk := range map[string]func(c raw){
+			"the connection is used again": func(c raw) {
+				for range 3 {
+					c.say("%s\r\n", begin)
+					c.answered()
+					c.say("%sContent-Length: 5\r\n\r\nhello", begin)
+					c.answered()
+					c.say("%sTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", begin)
+					c.answered()
+				}
+			},
+			"all in one packet": func(c raw) {
+				c.say("%s", strings.Repeat(begin+"Content-Length: 5\r\n\r\nhello", 5))
+				for range 5 {
+					c.answered()
+				}
+			},
+			"a body that never comes": func(c raw) {
+				c.say("%sContent-Length: 100\r\n\r\n", begin)
+				c.answered()
+				c.closed()
+			},
+			"a body that stops": func(c raw) {
+				c.say("%sContent-Length: 100\r\n\r\nhello", begin)
+				c.answered()
+				c.closed()
+			},
+			"a body cut off by the client": func(c raw) {
+				c.say("%sContent-Length: 100\r\n\r\nhello", begin)
+				c.Conn.(*net.TCPConn).CloseWrite()
+				c.answered()
+				c.closed()
+			},
+			"chunks that stop": func(c raw) {
+				c.say("%sTransfer-Encoding: chunked\r\n\r\n5\r\nhel", begin)
+				c.answered()
+				c.closed()
+			},
+			"chunks that are none": func(c raw) {
+				c.say("%sTransfer-Encoding: chunked\r\n\r\nnonsense\r\n", begin)
+				c.answered()
+				c.closed()
+			},
+			"a longer body than it says": func(c raw) {
+				c.say("%sContent-Length: 2\r\n\r\nhello", begin)
+				c.answered()
+			},
+			"Expect without a body": func(c raw) {
+				c.say("%sExpect: 100-continue\r\nContent-Length: 5\r\n\r\n", begin)
+				if res := must(http.ReadResponse(c.r, nil))(c); res.StatusCode != http.StatusContinue {
+					c.Errorf("%s, want 100", res.Status)
+				}
+				c.say("hello")
+				c.answered()
+				c.say("%s\r\n", begin)
+				c.answered()
+			},
+			"HTTP/1.0": func(c raw) {
+				c.say("POST %s%s HTTP/1.0\r\n\r\n", Path, w.monitor.Token)
+				c.answered()
+				c.closed()
+			},
+			"an absolute address": func(c raw) {
+				c.say("GET http://example.com%s%s HTTP/1.1\r\nHost: b\r\n\r\n", Path, w.monitor.Token)
+				c.answered()
+			},
+		} {
+			w.Run(name, func(t *testing.T) {
+				t.Parallel()
+				talk(w.dial(t))
+			})
+		}
+	})
+}
+
+// TestSlowBodyIsRecordedAtOnce: the ping does not wait for its body.
+func TestSlowBodyIsRecordedAtOnce(t *testing.T) {
+	inWorlds(t, Config{}, func(w *world) {
+		body, more := io.Pipe()
+		code := make(chan int)
+		go func() { code <- w.serve(request("POST", Path+w.monitor.Token, body)).Code }()
+		w.until("recorded without its body", func() bool { return !w.now(w.monitor.ID).LastPingAt.IsZero() })
+		more.Close()
+		if got := <-code; got != 200 {
+			w.Errorf("answered %d", got)
+		}
+	})
+}

@@ -1,0 +1,260 @@
+package ping
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestContract is contract section 4.5, row by row, and what design section 4
+// adds to it.
+func TestContract(t *testing.T) {
+	inWorlds(t, Config{}, func(w *world) {
+		w.Run("success: 200, one key ok, true; no header and no body needed", func(t *testing.T) {
+			in := w.in(t)
+			got := in.ping(w.monitor.Token)
+			in.want(got, 200, okBody)
+			if cache := got.Header.Get("Cache-Control"); cache != "no-store" {
+				t.Errorf("Cache-Control %q", cache)
+			}
+		})
+		w.Run("the state effects of section 3: next_check_at = now + interval, the count 0, up", func(t *testing.T) {
+			in, before := w.in(t), time.Now().Add(-time.Second)
+			in.want(in.ping(w.monitor.Token), 200, okBody)
+			m := in.now(w.monitor.ID)
+			if m.State != allswell.Up || m.ConsecutiveFailures != 0 || m.LastPingAt.Before(before) || !m.NextCheckAt.Equal(m.LastPingAt.Add(m.Interval)) {
+				t.Errorf("%+v", m)
+			}
+		})
+		w.Run("headers are ignored", func(t *testing.T) {
+			in := w.in(t)
+			for _, h := range [][]string{
+				{"Content-Type", "image/png"}, {"Content-Type", "nonsense"}, {"Authorization", "Bearer aw_wrong"}, {"Accept", "text/html"},
+				{"Content-Encoding", "gzip"}, {"Idempotency-Key", "k"}, {"X-Http-Method-Override", "DELETE"}, {"If-None-Match", "*"},
+				{"Origin", "https://example.com"}, {"Sec-Fetch-Site", "cross-site"}, {"Range", "bytes=0-1"},
+			} {
+				in.want(in.send("POST", Path+w.monitor.Token, strings.NewReader("{"), h...), 200, okBody)
+			}
+		})
+		w.Run("GET does the same", func(t *testing.T) {
+			in := w.in(t)
+			m := in.newMonitor()
+			in.want(in.send("GET", Path+m.Token+"?a=b", nil), 200, okBody)
+			if in.now(m.ID).LastPingAt.IsZero() {
+				t.Error("not recorded")
+			}
+		})
+		w.Run("HEAD does the same", func(t *testing.T) {
+			in := w.in(t)
+			m := in.newMonitor()
+			got := in.send("HEAD", Path+m.Token, nil)
+			if got.StatusCode != 200 || got.body != "" || got.ContentLength != int64(len(okBody)) || in.now(m.ID).LastPingAt.IsZero() {
+				t.Errorf("%s, length %d, %+v", got.Status, got.ContentLength, in.now(m.ID))
+			}
+			if got := in.send("HEAD", Path+allswell.NewPingToken(), nil); got.StatusCode != 404 || got.body != "" {
+				t.Errorf("an unknown token: %s %q", got.Status, got.body)
+			}
+		})
+		w.Run("unknown token: 404, one key message", func(t *testing.T) {
+			in := w.in(t)
+			in.want(in.ping(allswell.NewPingToken()), 404, notFoundBody)
+		})
+		w.Run("a token of another form: the same", func(t *testing.T) {
+			in, token := w.in(t), w.monitor.Token
+			for _, path := range []string{"", "x", token + "x", token[:31], token + "/", token + "/x", "/" + token, token + "%00", "%20" + token,
+				strings.Repeat("a", 8000), "%FF%FE" + token[2:], token[:31] + "é", w.monitor.ID, token + "%2F"} {
+				in.want(in.send("POST", Path+path, nil), 404, notFoundBody)
+			}
+			if swapped := swapCase(token); swapped != token {
+				in.want(in.ping(swapped), 404, notFoundBody)
+			}
+		})
+		w.Run("a disabled monitor: the same, until it is enabled", func(t *testing.T) {
+			in, yes, no := w.in(t), true, false
+			m := in.newMonitor()
+			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, allswell.MonitorChange{Enabled: &no}))(t)
+			in.want(in.ping(m.Token), 404, notFoundBody)
+			if !in.now(m.ID).LastPingAt.IsZero() {
+				t.Error("recorded nevertheless")
+			}
+			must(w.store.ChangeMonitor(t.Context(), w.ws, m.ID, allswell.MonitorChange{Enabled: &yes}))(t)
+			in.want(in.ping(m.Token), 200, okBody)
+		})
+		w.Run("a deleted monitor: the same", func(t *testing.T) {
+			in := w.in(t)
+			m := in.newMonitor()
+			if err := w.store.DeleteMonitor(t.Context(), w.ws, m.ID); err != nil {
+				t.Fatal(err)
+			}
+			in.want(in.ping(m.Token), 404, notFoundBody)
+		})
+		w.Run("a rotated token: both, for a while", func(t *testing.T) {
+			in := w.in(t)
+			m := in.newMonitor()
+			rotated := must(w.store.RotateMonitor(t.Context(), w.ws, m.ID))(t)
+			in.want(in.ping(m.Token), 200, okBody)
+			in.want(in.ping(rotated.Token), 200, okBody)
+		})
+		w.Run("other methods: 405 with Allow, nothing recorded", func(t *testing.T) {
+			in := w.in(t)
+			m := in.newMonitor()
+			for _, method := range []string{"PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "post"} {
+				got := in.send(method, Path+m.Token, nil)
+				in.want(got, 405, `{"message":"Method not allowed."}`)
+				if allow := got.Header.Get("Allow"); allow != "GET, HEAD, POST" {
+					t.Errorf("%s: Allow %q", method, allow)
+				}
+			}
+			if !in.now(m.ID).LastPingAt.IsZero() {
+				t.Error("recorded")
+			}
+		})
+	})
+}
+
+func (w *world) in(t *testing.T) *world {
+	in := *w
+	in.T = t
+	return &in
+}
+
+func swapCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		if upper := strings.ToUpper(string(r)); upper != string(r) {
+			return []rune(upper)[0]
+		}
+		return []rune(strings.ToLower(string(r)))[0]
+	}, s)
+}
+
+// TestPingEndsOutage: a valid ping on a down monitor reverses the outage,
+// through the endpoint.
+func TestPingEndsOutage(t *testing.T) {
+	inWorlds(t, Config{}, func(w *world) {
+		component := must(w.store.CreateComponent(w.Context(), w.ws, "acme", allswell.NewComponent{Name: "Backups"}))(w)
+		m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{
+			Name: "backup", Interval: time.Second, Page: "acme", ComponentID: component.ID, FailureThreshold: 1}))(w)
+		w.want(w.ping(m.Token), 200, okBody)
+		w.stop() // so that no beat comes in between
+		// Long ago, as far as the database knows.
+		must(w.beside().Exec(`UPDATE monitors SET last_ping_at = last_ping_at - 600000, waiting_since_at = waiting_since_at - 600000,
+			next_check_at = next_check_at - 600000`))(w)
+		must(w.store.Tick(w.Context(), time.Now().Truncate(time.Minute), "a", 0))(w)
+		if now := w.now(m.ID); now.State != allswell.Down {
+			w.Fatalf("not down: %+v", now)
+		}
+		w.start()
+		w.want(w.ping(m.Token), 200, okBody)
+		got := must(w.store.Component(w.Context(), w.ws, "acme", component.ID))(w)
+		if now := w.now(m.ID); now.State != allswell.Up || got.Status() != allswell.Operational {
+			w.Errorf("after the ping: %+v, component %s", now, got.Status())
+		}
+	})
+}
+
+// TestRateLimit: 60 of one address in any 60 s, then 429 with its headers; all
+// requests count, whatever becomes of them.
+func TestRateLimit(t *testing.T) {
+	inWorlds(t, Config{RateLimit: 60}, func(w *world) {
+		var paths []string
+		for i := range 60 {
+			path := Path + w.monitor.Token
+			switch i % 5 {
+			case 1:
+				path = Path + allswell.NewPingToken()
+			case 2:
+				path = Path + "nonsense"
+			}
+			paths = append(paths, path)
+		}
+		for i, path := range paths {
+			got := w.send("POST", path, nil)
+			if got.StatusCode == 429 {
+				w.Fatalf("request %d was refused", i+1)
+			}
+			if limit, left := got.Header.Get("X-RateLimit-Limit"), got.Header.Get("X-RateLimit-Remaining"); limit != "60" || left != strconv.Itoa(59-i) {
+				w.Errorf("request %d: %s of %s left", i+1, left, limit)
+			}
+			for _, name := range []string{"Retry-After", "X-RateLimit-Reset"} {
+				if got.Header.Get(name) != "" {
+					w.Errorf("request %d has %s", i+1, name)
+				}
+			}
+		}
+		for _, forged := range [][]string{nil, {"X-Forwarded-For", "192.0.2.77"}, {"Forwarded", "for=192.0.2.77"}, {"X-Real-IP", "192.0.2.77"}, {"Authorization", "Bearer x"}} {
+			got := w.send("POST", Path+w.monitor.Token, nil, forged...)
+			w.want(got, 429, `{"message":"Too many requests."}`)
+			wait := must(strconv.Atoi(got.Header.Get("Retry-After")))(w)
+			reset := must(strconv.ParseInt(got.Header.Get("X-RateLimit-Reset"), 10, 64))(w)
+			if wait < 1 || wait > 60 || reset < time.Now().Unix() || reset > time.Now().Unix()+61 || got.Header.Get("X-RateLimit-Remaining") != "0" {
+				w.Errorf("%v: %v", forged, got.Header)
+			}
+		}
+		// Another address is not concerned, and neither are refused methods free.
+		w.from("192.0.2.1:1", "PUT", 60, 405)
+		w.from("192.0.2.1:2", "POST", 1, 429)
+		w.from("[::ffff:192.0.2.1]:2", "POST", 1, 429)
+		w.from("192.0.2.2", "POST", 60, 200)
+		w.from("192.0.2.2:80", "POST", 1, 429)
+		w.from("[2001:db8::1]:1", "GET", 60, 200)
+		w.from("[2001:db8::1%eth0]:1", "GET", 1, 429)
+		w.from("@", "POST", 60, 200)
+		w.from("nonsense", "POST", 1, 429)
+	})
+}
+
+// from sends requests straight to the handler, as from an address.
+func (w *world) from(remote, method string, n, status int) {
+	w.Helper()
+	for i := range n {
+		r := request(method, Path+w.monitor.Token, nil)
+		r.RemoteAddr = remote
+		if rec := w.serve(r); rec.Code != status {
+			w.Errorf("%s %s, request %d: %d, want %d", method, remote, i+1, rec.Code, status)
+		}
+	}
+}
+
+func TestExemptFromTheRateLimit(t *testing.T) {
+	inWorlds(t, Config{RateLimit: 1, Exempt: prefixes("10.0.0.0/8", "2001:db8::/32")}, func(w *world) {
+		w.from("10.1.2.3:1", "POST", 5, 200)
+		w.from("[::ffff:10.1.2.3]:1", "POST", 5, 200)
+		w.from("[2001:db8::1%eth0]:1", "POST", 5, 200)
+		w.from("11.1.2.3:1", "POST", 1, 200)
+		w.from("11.1.2.3:1", "POST", 1, 429)
+	})
+}
+
+func TestNoRateLimit(t *testing.T) {
+	inWorlds(t, Config{}, func(w *world) {
+		w.from("192.0.2.1:1", "POST", 100, 200)
+		if got := w.ping(w.monitor.Token); got.Header.Get("X-RateLimit-Limit") != "" {
+			w.Error(got.Header)
+		}
+	})
+}
+
+// TestUnknownTokensAreNoOracle: what is answered to strangers tells nothing but
+// that the token is unknown.
+func TestUnknownTokensAreNoOracle(t *testing.T) {
+	inWorlds(t, Config{}, func(w *world) {
+		describe := func(r reply) string {
+			h := r.Header.Clone()
+			h.Del("Date")
+			return fmt.Sprint(r.StatusCode, r.body, h)
+		}
+		no := false
+		m := w.newMonitor()
+		must(w.store.ChangeMonitor(w.Context(), w.ws, m.ID, allswell.MonitorChange{Enabled: &no}))(w)
+		unknown := describe(w.ping(allswell.NewPingToken()))
+		for _, token := range []string{m.Token, "x", ""} {
+			if got := describe(w.ping(token)); got != unknown {
+				w.Errorf("%s\n%s", got, unknown)
+			}
+		}
+	})
+}

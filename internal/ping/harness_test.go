@@ -1,0 +1,244 @@
+package ping
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// world is a Server on a real store behind real HTTP, with a page and a monitor.
+type world struct {
+	*testing.T
+	*Server
+	dsn     string
+	store   *store.Store
+	ws      string
+	monitor allswell.Monitor
+	http    *httptest.Server
+	log     *logged
+	db      *sql.DB // beside the store; nil before beside
+}
+
+// logged is what was written in the log.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// inWorlds runs f once per engine, with pings being taken.
+func inWorlds(t *testing.T, c Config, f func(w *world)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, dsn, c)
+		w.start()
+		f(w)
+	})
+}
+
+func newWorld(t *testing.T, dsn string, c Config) *world {
+	t.Helper()
+	w := &world{T: t, dsn: dsn, store: storetest.Open(t, dsn, store.Options{}), log: new(logged)}
+	w.ws, _ = storetest.Workspace(t, w.store, "default")
+	must(w.store.CreatePage(t.Context(), w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
+	w.monitor = w.newMonitor()
+	c.Store, c.Replica = w.store, "a"
+	c.Logger = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w.Server = New(c)
+	w.http = httptest.NewServer(w.Server)
+	t.Cleanup(func() {
+		w.http.Close()
+		w.Close(context.Background()) // some tests take the database away
+		if strings.Contains(w.log.String(), w.monitor.Token) {
+			t.Error("the log shows a token")
+		}
+	})
+	return w
+}
+
+func (w *world) start() {
+	w.Helper()
+	if err := w.Start(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) stop() {
+	w.Helper()
+	if err := w.Close(w.Context()); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// must gives back a value, or ends the test if there was an error.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func (w *world) newMonitor() allswell.Monitor {
+	w.Helper()
+	return must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: "nightly", Interval: 5 * time.Minute, Page: "acme"}))(w)
+}
+
+// now returns the monitor as the database has it.
+func (w *world) now(id string) allswell.Monitor {
+	w.Helper()
+	return must(w.store.Monitor(w.Context(), w.ws, id))(w)
+}
+
+// reply is an answer with its body.
+type reply struct {
+	*http.Response
+	body string
+}
+
+// send sends a request over HTTP.
+func (w *world) send(method, path string, body io.Reader, header ...string) reply {
+	w.Helper()
+	r := must(http.NewRequestWithContext(w.Context(), method, w.http.URL+path, body))(w)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Add(header[i], header[i+1])
+	}
+	res := must(w.http.Client().Do(r))(w)
+	defer res.Body.Close()
+	return reply{res, string(must(io.ReadAll(res.Body))(w))}
+}
+
+func (w *world) ping(token string) reply {
+	w.Helper()
+	return w.send("POST", Path+token, nil)
+}
+
+// want fails the test if an answer is another one.
+func (w *world) want(got reply, status int, body string) {
+	w.Helper()
+	if got.StatusCode != status || got.body != body || got.Header.Get("Content-Type") != "application/json" {
+		w.Errorf("got %s %q (%s), want %d %s", got.Status, got.body, got.Header.Get("Content-Type"), status, body)
+	}
+	if err := documented(got.Request.Method, got.StatusCode, got.body); err != nil {
+		w.Errorf("%s %s is not as documented: %v", got.Request.Method, got.Status, err)
+	}
+}
+
+// The bodies that the contract fixes, and those in its style.
+const (
+	okBody       = `{"ok":true}`
+	notFoundBody = `{"message":"Not found."}`
+)
+
+// background starts pings that have to wait, straight into the handler, and
+// returns how to get their statuses. It returns when all of them wait.
+func (w *world) background(tokens ...string) (statuses func() []int) {
+	w.Helper()
+	before := w.waiting()
+	got := make([]int, len(tokens))
+	var wg sync.WaitGroup
+	for i, token := range tokens {
+		wg.Go(func() {
+			rec := httptest.NewRecorder()
+			w.ServeHTTP(rec, request("POST", Path+token, nil))
+			got[i] = rec.Code
+		})
+	}
+	w.until("the pings wait", func() bool { return w.waiting() == before+len(tokens) })
+	return func() []int { wg.Wait(); return got }
+}
+
+func (w *world) waiting() int {
+	w.batcher.mu.Lock()
+	defer w.batcher.mu.Unlock()
+	return w.batcher.waiting
+}
+
+// until lets the other goroutines run until a condition holds.
+func (w *world) until(what string, holds func() bool) {
+	w.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			w.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+func request(method, path string, body io.Reader) *http.Request {
+	r := httptest.NewRequest(method, path, body)
+	r.RemoteAddr = "192.0.2.1:5000"
+	return r
+}
+
+// beside returns connections to the world's database that know nothing of the
+// store.
+func (w *world) beside() *sql.DB {
+	w.Helper()
+	if w.db != nil {
+		return w.db
+	}
+	driver, dsn := "pgx", w.dsn
+	if path, ok := strings.CutPrefix(w.dsn, "sqlite:"); ok {
+		driver, dsn = "sqlite", "file:"+path+"?_txlock=immediate&_busy_timeout=10000"
+	}
+	db := must(sql.Open(driver, dsn))(w)
+	w.Cleanup(func() { db.Close() })
+	w.db = db
+	return db
+}
+
+// stall keeps every transaction of the store waiting until release.
+func (w *world) stall() (release func()) {
+	w.Helper()
+	tx := must(w.beside().BeginTx(w.Context(), nil))(w) // on SQLite, this alone takes the write lock
+	if !strings.HasPrefix(w.dsn, "sqlite:") {
+		must(tx.Exec(`LOCK TABLE monitors, beats IN EXCLUSIVE MODE`))(w)
+	}
+	return func() {
+		w.Helper()
+		if err := tx.Rollback(); err != nil {
+			w.Error(err)
+		}
+	}
+}
+
+// breakIt makes every transaction of the store fail until mend.
+func (w *world) breakIt() (mend func()) {
+	w.Helper()
+	db := w.beside()
+	for _, table := range []string{"beats", "monitors"} {
+		must(db.Exec(`ALTER TABLE ` + table + ` RENAME TO ` + table + `_elsewhere`))(w)
+	}
+	return func() {
+		w.Helper()
+		for _, table := range []string{"beats", "monitors"} {
+			must(db.Exec(`ALTER TABLE ` + table + `_elsewhere RENAME TO ` + table))(w)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package ping
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// document is the API's OpenAPI document, which describes this endpoint too.
+var document = sync.OnceValues(func() (*openapi3.T, error) {
+	return openapi3.NewLoader().LoadFromFile("../api/openapi.json")
+})
+
+// documented returns how an answer differs from the document, or nil.
+func documented(method string, status int, body string) error {
+	doc, err := document()
+	if err != nil {
+		return err
+	}
+	op := doc.Paths.Value(Path + "{token}").GetOperation(method)
+	if op == nil {
+		if status == http.StatusMethodNotAllowed {
+			return nil // what the document says of all methods that it leaves out
+		}
+		return fmt.Errorf("the method %s is not documented", method)
+	}
+	answer := op.Responses.Status(status)
+	if answer == nil {
+		return fmt.Errorf("the status %d is not documented", status)
+	}
+	if method == http.MethodHead {
+		return nil
+	}
+	var value any
+	if err := json.Unmarshal([]byte(body), &value); err != nil {
+		return err
+	}
+	return answer.Value.Content.Get("application/json").Schema.Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
+}
+
+// TestDocumentRefusesWrongAnswers proves that the check can fail.
+func TestDocumentRefusesWrongAnswers(t *testing.T) {
+	for _, c := range []struct {
+		method string
+		status int
+		body   string
+	}{{"POST", 200, `{"ok":false}`}, {"POST", 200, `{"ok":true,"more":1}`}, {"POST", 404, `{"error":"x"}`}, {"POST", 418, `{}`}, {"PATCH", 200, okBody}} {
+		if documented(c.method, c.status, c.body) == nil {
+			t.Errorf("%v is taken for documented", c)
+		}
+	}
+	if err := documented("POST", 200, okBody); err != nil {
+		t.Error(err)
+	}
+}

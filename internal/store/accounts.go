@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// lastUsedStep is how exactly the last use of a token is kept.
+const lastUsedStep = time.Minute
+
+const tokenColumns = `id, workspace_id, name, scope, created_at, last_used_at, revoked_at`
+
+func scanToken(row scanner) (t allswell.Token, err error) {
+	err = row.Scan(&t.ID, &t.WorkspaceID, &t.Name, &t.Scope, instant{&t.CreatedAt}, instant{&t.LastUsedAt}, instant{&t.RevokedAt})
+	return
+}
+
+// Authenticate returns the token that has this secret, read from the database
+// each time, so that a revoked one is refused at once. An unknown or revoked
+// one is allswell.ErrUnauthenticated. That it was used is noted, to the minute.
+func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
+	t, err := one(s.bare(ctx), scanToken,
+		`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`, allswell.HashSecret(secret))
+	if errors.Is(err, allswell.ErrNotFound) {
+		return t, allswell.ErrUnauthenticated
+	}
+	if err != nil {
+		return t, s.unavailable(err)
+	}
+	if time.Since(t.LastUsedAt) > lastUsedStep {
+		_, err := write(ctx, s, func(x *tx) (int64, error) {
+			return x.exec(`UPDATE tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`,
+				t.ID, millis(x.now))
+		})
+		if err != nil {
+			s.log.Warn("the use of a token could not be noted", "token", t.ID, "error", err)
+		}
+	}
+	return t, nil
+}
+
+// Tokens lists a workspace's tokens, revoked ones included, oldest first.
+func (s *Store) Tokens(ctx context.Context, workspaceID string, r Range) ([]allswell.Token, int, error) {
+	return listed(ctx, s, scanToken, tokenColumns, `FROM tokens WHERE workspace_id = $1`,
+		`ORDER BY created_at, id`, r, workspaceID)
+}
+
+// IssueToken makes a token; the answer carries its secret, which is not kept.
+func (s *Store) IssueToken(ctx context.Context, workspaceID string, n allswell.NewToken) (allswell.IssuedToken, error) {
+	if err := n.Validate(); err != nil {
+		return allswell.IssuedToken{}, err
+	}
+	return write(ctx, s, func(t *tx) (allswell.IssuedToken, error) {
+		return t.issue(workspaceID, n, allswell.NewSecret())
+	})
+}
+
+// IssueTokenFor is IssueToken for a workspace given by name, which is made if
+// there is none.
+func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.NewToken) (allswell.IssuedToken, error) {
+	var bad allswell.Invalid
+	allswell.CheckText(&bad, "workspace", workspace, allswell.MaxName)
+	if err := errors.Join(bad.Err(), n.Validate()); err != nil {
+		return allswell.IssuedToken{}, err
+	}
+	return write(ctx, s, func(t *tx) (allswell.IssuedToken, error) {
+		id, err := t.workspace(workspace)
+		if err != nil {
+			return allswell.IssuedToken{}, err
+		}
+		return t.issue(id, n, allswell.NewSecret())
+	})
+}
+
+// RevokeToken puts a token out of force at once. Revoking again keeps the
+// first time.
+func (s *Store) RevokeToken(ctx context.Context, workspaceID, id string) error {
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+		n, err := t.exec(`UPDATE tokens SET revoked_at = coalesce(revoked_at, $3) WHERE id = $1 AND workspace_id = $2`,
+			id, workspaceID, millis(t.now))
+		return struct{}{}, found(n, err)
+	})
+	return err
+}
+
+// WorkspaceToken is a token with its workspace's name, for the operator's list
+// over all workspaces.
+type WorkspaceToken struct {
+	allswell.Token
+	Workspace string
+}
+
+// AllTokens lists the tokens of all workspaces, oldest first.
+func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
+	return read(ctx, s, func(c *session) ([]WorkspaceToken, error) {
+		return query(c, func(row scanner) (t WorkspaceToken, err error) {
+			err = row.Scan(&t.ID, &t.WorkspaceID, &t.Name, &t.Scope, instant{&t.CreatedAt}, instant{&t.LastUsedAt}, instant{&t.RevokedAt}, &t.Workspace)
+			return
+		}, `SELECT tokens.id, workspace_id, tokens.name, scope, tokens.created_at, last_used_at, revoked_at, workspaces.name
+			FROM tokens JOIN workspaces ON workspaces.id = workspace_id ORDER BY tokens.created_at, tokens.id`)
+	})
+}
+
+// Revoke is RevokeToken for the operator, who is above workspaces.
+func (s *Store) Revoke(ctx context.Context, id string) error {
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+		n, err := t.exec(`UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1`, id, millis(t.now))
+		return struct{}{}, found(n, err)
+	})
+	return err
+}
+
+// Bootstrap sees to it that secret is an admin token of the first workspace.
+// One that exists is left as it is, also when it was revoked.
+func (s *Store) Bootstrap(ctx context.Context, secret string) error {
+	if err := allswell.CheckBootstrapToken(secret); err != nil {
+		return err
+	}
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+		id, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
+		if err != nil {
+			return struct{}{}, err
+		}
+		n, err := one(&t.session, scanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashSecret(secret))
+		if err == nil && n == 0 {
+			_, err = t.issue(id, allswell.NewToken{Name: "bootstrap", Scope: allswell.ScopeAdmin}, secret)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+// FirstToken issues an admin token of the first workspace if there has never
+// been a token, and returns its secret; first is false otherwise.
+func (s *Store) FirstToken(ctx context.Context) (secret string, first bool, err error) {
+	fresh := allswell.NewSecret()
+	issued, err := write(ctx, s, func(t *tx) (bool, error) {
+		id, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
+		if err != nil {
+			return false, err
+		}
+		n, err := one(&t.session, scanInt, `SELECT count(*) FROM tokens`)
+		if err != nil || n > 0 {
+			return false, err
+		}
+		_, err = t.issue(id, allswell.NewToken{Name: "first start", Scope: allswell.ScopeAdmin}, fresh)
+		return err == nil, err
+	})
+	if err != nil || !issued {
+		return "", false, err
+	}
+	return fresh, true, nil
+}
+
+// workspace returns the id of the workspace of that name, made if need be,
+// with its row locked.
+func (t *tx) workspace(name string) (string, error) {
+	return one(&t.session, scanString,
+		`INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)
+		ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id`,
+		allswell.NewID(allswell.PrefixWorkspace, t.now), name, millis(t.now))
+}
+
+func (t *tx) issue(workspaceID string, n allswell.NewToken, secret string) (allswell.IssuedToken, error) {
+	token := allswell.Token{
+		ID: allswell.NewID(allswell.PrefixToken, t.now), WorkspaceID: workspaceID,
+		Name: n.Name, Scope: n.Scope, CreatedAt: t.now,
+	}
+	_, err := t.exec(`INSERT INTO tokens (id, workspace_id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		token.ID, workspaceID, token.Name, string(token.Scope), allswell.HashSecret(secret), millis(t.now))
+	return allswell.IssuedToken{Token: token, Secret: secret}, err
+}
+
+// found turns "no row was touched" into ErrNotFound.
+func found(n int64, err error) error {
+	if err == nil && n == 0 {
+		return allswell.ErrNotFound
+	}
+	return err
+}

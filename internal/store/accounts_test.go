@@ -1,0 +1,432 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+func TestTokens(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite}))(w)
+		got := must(w.Authenticate(w.ctx, issued.Secret))(w)
+		if got != issued.Token {
+			w.Errorf("authenticated %+v, want %+v", got, issued.Token)
+		}
+		for _, secret := range []string{"", "x", issued.Secret + "x", strings.ToLower(issued.Secret), issued.ID, "\x00", "' OR ''='"} {
+			if _, err := w.Authenticate(w.ctx, secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+				w.Errorf("secret %q: %v", secret, err)
+			}
+		}
+		if strings.Contains(w.dump(), issued.Secret) {
+			w.Error("the secret is stored")
+		}
+		lastUsed := func() time.Time {
+			for _, token := range tokensIn(w, w.ws) {
+				if token.ID == issued.ID {
+					return token.LastUsedAt
+				}
+			}
+			return time.Time{}
+		}
+		if !lastUsed().Equal(w.clock.now()) {
+			w.Errorf("last used %v, want now", lastUsed())
+		}
+		w.clock.move(2 * time.Minute)
+		must(w.Authenticate(w.ctx, issued.Secret))(w)
+		if !lastUsed().Equal(w.clock.now()) {
+			w.Errorf("last used %v, want now", lastUsed())
+		}
+
+		w.ok(w.RevokeToken(w.ctx, w.ws, issued.ID))
+		if _, err := w.Authenticate(w.ctx, issued.Secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("revoked: %v", err)
+		}
+		at := w.clock.now()
+		w.clock.move(time.Hour)
+		w.ok(w.RevokeToken(w.ctx, w.ws, issued.ID))
+		w.ok(w.Revoke(w.ctx, issued.ID))
+		for _, token := range tokensIn(w, w.ws) {
+			if token.ID == issued.ID && !token.RevokedAt.Equal(at) {
+				w.Errorf("revoked again: %+v, want the first time kept", token)
+			}
+		}
+		_, err := w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: " ", Scope: "root"})
+		if invalid := new(allswell.Invalid); !errors.As(err, &invalid) || len(invalid.Fields) != 2 {
+			w.Errorf("a token without a name, of no scope: %v", err)
+		}
+	})
+}
+
+func tokensIn(w *world, workspace string) []allswell.Token {
+	w.Helper()
+	tokens, total, err := w.Tokens(w.ctx, workspace, store.Range{Page: 1, PerPage: 100})
+	w.ok(err)
+	if total != len(tokens) {
+		w.Errorf("total %d of %d tokens", total, len(tokens))
+	}
+	return tokens
+}
+
+func TestTokenRevokedOnOneReplicaIsRefusedByTheOther(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		other := w.replica()
+		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeRead}))(w)
+		must(other.Authenticate(w.ctx, issued.Secret))(w)
+		w.ok(w.RevokeToken(w.ctx, w.ws, issued.ID))
+		if _, err := other.Authenticate(w.ctx, issued.Secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("revoked: %v", err)
+		}
+	})
+}
+
+func TestFirstTokenAndBootstrap(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
+		s := storetest.Open(t, dsn, store.Options{})
+		secret, first, err := s.FirstToken(t.Context())
+		if err != nil || !first {
+			t.Fatalf("first start: %t, %v", first, err)
+		}
+		if token := must(s.Authenticate(t.Context(), secret))(t); token.Scope != allswell.ScopeAdmin {
+			t.Errorf("the first token: %+v", token)
+		}
+		if again, first, err := s.FirstToken(t.Context()); err != nil || first || again != "" {
+			t.Errorf("second start: %q, %t, %v", again, first, err)
+		}
+		const chosen = "correct-horse-battery-staple-0123456789"
+		for range 2 {
+			if err := s.Bootstrap(t.Context(), chosen); err != nil {
+				t.Fatal(err)
+			}
+		}
+		token := must(s.Authenticate(t.Context(), chosen))(t)
+		if all := must(s.AllTokens(t.Context()))(t); len(all) != 2 || all[1].Workspace != allswell.DefaultWorkspace || all[0].WorkspaceID != token.WorkspaceID {
+			t.Errorf("tokens: %+v, want two of the first workspace", all)
+		}
+		if err := s.Revoke(t.Context(), token.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Bootstrap(t.Context(), chosen); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Authenticate(t.Context(), chosen); !errors.Is(err, allswell.ErrUnauthenticated) {
+			t.Errorf("a revoked bootstrap token came back to life: %v", err)
+		}
+		for _, weak := range []string{"", "short", strings.Repeat("a", 31), strings.Repeat("a b", 20)} {
+			if err := s.Bootstrap(t.Context(), weak); err == nil {
+				t.Errorf("bootstrap token %q was taken", weak)
+			}
+		}
+	})
+}
+
+func TestFirstTokenIsIssuedByOneReplica(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.PostgreSQL(t)
+	var firsts, tokens = make(chan bool, 8), make(chan error, 8)
+	var starts []func()
+	for range 4 {
+		s := storetest.Open(t, dsn, store.Options{})
+		starts = append(starts, func() {
+			_, first, err := s.FirstToken(t.Context())
+			firsts <- first
+			tokens <- err
+		}, func() { tokens <- s.Bootstrap(t.Context(), strings.Repeat("b", 40)) })
+	}
+	together(starts[0], starts[2], starts[4], starts[6])
+	together(starts[1], starts[3], starts[5], starts[7])
+	n := 0
+	for range 4 {
+		if <-firsts {
+			n++
+		}
+	}
+	for range 8 {
+		if err := <-tokens; err != nil {
+			t.Error(err)
+		}
+	}
+	if all := must(storetest.Open(t, dsn, store.Options{}).AllTokens(t.Context()))(t); n != 1 || len(all) != 2 {
+		t.Errorf("%d first tokens, %d tokens; want 1 and 2", n, len(all))
+	}
+}
+
+// things are what one workspace has, for another to try its hands on.
+type things struct{ slug, page, component, group, incident, monitor, token, subscriber, delivery string }
+
+// verbs are all verbs that act for a workspace, as tried by one to whom nothing
+// of it belongs. Each has to find nothing; those of a list without a page, an
+// empty list.
+var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x things) error{
+	"Authenticate": nil, "FirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
+	"IssueTokenFor": nil, "AllTokens": nil, "Revoke": nil, // the operator's, above workspaces
+	"RecordPings": nil, "RecordBeat": nil, "EachPingToken": nil, "Tick": nil, // by ping token, or over all
+	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "PublicPages": nil, "FollowPages": nil, // public
+	"FindAnswer": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "LastContact": nil, "Close": nil,
+	"OnPageChange": nil, "OnNewPingToken": nil, "OnTold": nil,
+	"SignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "EndSubscription": nil, "ResumeSubscription": nil, "SlugOfSubscription": nil, // public, by key
+	"FanOut": nil, "Claim": nil, "Notice": nil, "Settle": nil, // over all
+	"AllMonitors": nil, "Events": nil, "Holes": nil, "Pools": nil, "SetFault": nil, // these tests' own
+
+	"IssueToken": func(s *store.Store, ctx context.Context, _ string, x things) error {
+		_, err := s.IssueToken(ctx, "ws_nobody", allswell.NewToken{Name: "x", Scope: allswell.ScopeRead})
+		if err != nil {
+			return allswell.ErrNotFound // no such workspace
+		}
+		return nil
+	},
+	"Tokens": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		list, total, err := s.Tokens(ctx, ws, firstHundred)
+		return none(total-1, err, slices.ContainsFunc(list, func(t allswell.Token) bool { return t.ID == x.token }))
+	},
+	"RevokeToken": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		return s.RevokeToken(ctx, ws, x.token)
+	},
+	"Pages": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, total, err := s.Pages(ctx, ws, firstHundred)
+		return none(total, err, false)
+	},
+	"Page": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.Page(ctx, ws, x.slug)
+		return err
+	},
+	"CreatePage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.CreatePage(ctx, ws, allswell.NewPage{Name: "x", Slug: x.slug})
+		return refused(err, "slug")
+	},
+	"ChangePage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.ChangePage(ctx, ws, x.slug, allswell.PageChange{Name: ptr("x")})
+		return err
+	},
+	"DeletePage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		return s.DeletePage(ctx, ws, x.slug)
+	},
+	"Groups": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, _, err := s.Groups(ctx, ws, x.slug, firstHundred)
+		return err
+	},
+	"CreateGroup": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.CreateGroup(ctx, ws, x.slug, allswell.NewGroup{Name: "x"})
+		return err
+	},
+	"ChangeGroup": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.ChangeGroup(ctx, ws, x.group, allswell.GroupChange{Name: ptr("x")})
+		return err
+	},
+	"DeleteGroup": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		return s.DeleteGroup(ctx, ws, x.group)
+	},
+	"Components": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, _, err := s.Components(ctx, ws, x.slug, firstHundred)
+		return err
+	},
+	"Component": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.Component(ctx, ws, x.slug, x.component)
+		return err
+	},
+	"CreateComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.CreateComponent(ctx, ws, x.slug, allswell.NewComponent{Name: "x"})
+		return err
+	},
+	"ChangeComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.ChangeComponent(ctx, ws, x.slug, x.component, allswell.ComponentChange{Status: allswell.Degraded})
+		return err
+	},
+	"EditComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.EditComponent(ctx, ws, x.component, allswell.ComponentEdit{Name: ptr("x")})
+		return err
+	},
+	"DeleteComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		return s.DeleteComponent(ctx, ws, x.slug, x.component)
+	},
+	"Incidents": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, _, err := s.Incidents(ctx, ws, x.slug, nil, firstHundred)
+		return err
+	},
+	"Incident": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.Incident(ctx, ws, x.incident)
+		return err
+	},
+	"CreateIncident": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.CreateIncident(ctx, ws, x.slug, allswell.NewIncident{Title: "x"})
+		return err
+	},
+	"ChangeIncident": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.ChangeIncident(ctx, ws, x.incident, allswell.IncidentChange{Title: ptr("x")})
+		return err
+	},
+	"DeleteIncident": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		return s.DeleteIncident(ctx, ws, x.incident)
+	},
+	"Updates": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, _, err := s.Updates(ctx, ws, x.incident, firstHundred)
+		return err
+	},
+	"PostUpdate": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.PostUpdate(ctx, ws, x.incident, "x")
+		return err
+	},
+	"Monitors": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, total, err := s.Monitors(ctx, ws, firstHundred)
+		return none(total, err, false)
+	},
+	"Monitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.Monitor(ctx, ws, x.monitor)
+		return err
+	},
+	"CreateMonitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.CreateMonitor(ctx, ws, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: x.slug, ComponentID: x.component})
+		return refused(err, "page")
+	},
+	"ChangeMonitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.ChangeMonitor(ctx, ws, x.monitor, allswell.MonitorChange{Name: ptr("x")})
+		return err
+	},
+	"RotateMonitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.RotateMonitor(ctx, ws, x.monitor)
+		return err
+	},
+	"Subscribers": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, _, err := s.Subscribers(ctx, ws, x.slug, firstHundred)
+		return err
+	},
+	"Subscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.Subscriber(ctx, ws, x.slug, x.subscriber)
+		return err
+	},
+	"CreateSubscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.CreateSubscriber(ctx, ws, x.slug, allswell.NewSubscriber{Channel: allswell.Email, Target: "new@example.com"})
+		return err
+	},
+	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		return s.DeleteSubscriber(ctx, ws, x.slug, x.subscriber)
+	},
+	"RotateSubscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.RotateSubscriber(ctx, ws, x.slug, x.subscriber)
+		return err
+	},
+	"Deliveries": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, _, err := s.Deliveries(ctx, ws, x.slug, nil, firstHundred)
+		return err
+	},
+	"RetryDelivery": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.RetryDelivery(ctx, ws, x.delivery)
+		return err
+	},
+	"DeleteMonitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		return s.DeleteMonitor(ctx, ws, x.monitor)
+	},
+}
+
+var firstHundred = store.Range{Page: 1, PerPage: 100}
+
+// none turns an empty list into what a stranger has to get.
+func none(found int, err error, leaked bool) error {
+	if err != nil || found != 0 || leaked {
+		return err
+	}
+	return allswell.ErrNotFound
+}
+
+// refused turns a complaint about this field alone into what a stranger has to
+// get.
+func refused(err error, field string) error {
+	if invalid := new(allswell.Invalid); errors.As(err, &invalid) && len(invalid.Fields) == 1 && invalid.Fields[field] != nil {
+		return allswell.ErrNotFound
+	}
+	return err
+}
+
+// TestWorkspacesDoNotSeeEachOther tries every verb with what belongs to another
+// workspace, with everything that there is, and with nothing that there is.
+func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
+		x.group = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w).ID
+		x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
+		x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Webhook, Target: "https://example.com/hook"}))(w).ID
+		must(w.PostUpdate(w.ctx, w.ws, x.incident, "more"))(w)
+		w.fanOut()
+		x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
+		stranger, _ := storetest.Workspace(w.T, w.Store, "stranger")
+		before := w.dump()
+		for name, try := range verbs {
+			if try == nil {
+				continue
+			}
+			if err := try(w.Store, w.ctx, stranger, x); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%s by a stranger: %v", name, err)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a stranger changed something")
+		}
+		// The references in a body, too.
+		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "Mine", Slug: "mine"}))(w)
+		mine := must(w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "c"}))(w)
+		own := must(w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "m", Interval: time.Minute, Page: "mine"}))(w)
+		before = w.dump()
+		for name, c := range map[string]struct {
+			try   func() error
+			field string
+		}{
+			"a component in a stranger's group": {func() error {
+				_, err := w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "x", GroupID: x.group})
+				return err
+			}, "group"},
+			"a component moved into a stranger's group": {func() error {
+				_, err := w.EditComponent(w.ctx, stranger, mine.ID, allswell.ComponentEdit{GroupID: &x.group})
+				return err
+			}, "group"},
+			"a monitor of a stranger's component": {func() error {
+				_, err := w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: "mine", ComponentID: x.component})
+				return err
+			}, "component_id"},
+			"a monitor moved to a stranger's component": {func() error {
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{ComponentID: &x.component})
+				return err
+			}, "component_id"},
+			"a monitor moved to a stranger's page": {func() error {
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{Page: ptr("acme")})
+				return err
+			}, "page"},
+			"a slug that a stranger has": {func() error {
+				_, err := w.ChangePage(w.ctx, stranger, "mine", allswell.PageChange{Slug: ptr("acme")})
+				return err
+			}, "slug"},
+		} {
+			if err := refused(c.try(), c.field); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%s: %v, want a complaint about %s", name, err, c.field)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a refused reference changed something")
+		}
+	})
+}
+
+// TestEveryVerbIsTriedByAStranger makes a new verb be put into the table.
+func TestEveryVerbIsTriedByAStranger(t *testing.T) {
+	of := reflect.TypeFor[*store.Store]()
+	for i := range of.NumMethod() {
+		if name := of.Method(i).Name; !slices.Contains(keys(verbs), name) {
+			t.Errorf("%s is not in the table of verbs", name)
+		}
+	}
+}
+
+func keys[V any](m map[string]V) (names []string) {
+	for name := range m {
+		names = append(names, name)
+	}
+	return names
+}

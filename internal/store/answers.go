@@ -1,0 +1,100 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// AnswerAge is how long the answer to a request with an idempotency key is
+// kept.
+const AnswerAge = 24 * time.Hour
+
+// Answer is what a request was answered.
+type Answer struct {
+	Status int
+	Body   []byte
+}
+
+// AnswerKey names a request that may be repeated: the token that sent it, the
+// key that the client chose, and a hash over all that was asked.
+type AnswerKey struct {
+	TokenID     string
+	Key         string
+	RequestHash []byte
+}
+
+type answering struct {
+	key    AnswerKey
+	render func(result any) (Answer, error)
+}
+
+type answeringKey struct{}
+
+// WithAnswer returns a context under which a verb that changes something saves
+// its answer in its own transaction, so that act and answer are durable
+// together. render turns what the verb returns into the answer. If another
+// request with the same key was faster, the verb changes nothing and fails
+// with allswell.ErrInProgress.
+func WithAnswer(ctx context.Context, key AnswerKey, render func(result any) (Answer, error)) context.Context {
+	return context.WithValue(ctx, answeringKey{}, answering{key, render})
+}
+
+// FindAnswer returns the answer that was given under the key within
+// AnswerAge. ok is false if there is none. Another request under the same key
+// is an *allswell.Invalid.
+func (s *Store) FindAnswer(ctx context.Context, key AnswerKey) (answer Answer, ok bool, err error) {
+	type row struct {
+		Answer
+		hash    []byte
+		created time.Time
+	}
+	kept, err := read(ctx, s, func(c *session) (row, error) {
+		r, err := one(c, func(sc scanner) (r row, err error) {
+			err = sc.Scan(&r.Status, &r.Body, &r.hash, instant{&r.created})
+			return
+		}, `SELECT status, body, request_hash, created_at FROM answers WHERE token_id = $1 AND key = $2`, key.TokenID, key.Key)
+		if err == nil && c.now.Sub(r.created) >= AnswerAge {
+			err = allswell.ErrNotFound
+		}
+		return r, err
+	})
+	if errors.Is(err, allswell.ErrNotFound) {
+		return Answer{}, false, nil
+	}
+	if err != nil {
+		return Answer{}, false, err
+	}
+	if !bytes.Equal(kept.hash, key.RequestHash) {
+		var bad allswell.Invalid
+		bad.Add("Idempotency-Key", "This idempotency key was used for another request.")
+		return Answer{}, false, bad.Err()
+	}
+	return kept.Answer, true, nil
+}
+
+// saveAnswer saves the answer that the context asks for, if it does.
+func (t *tx) saveAnswer(result any) error {
+	a, ok := t.ctx.Value(answeringKey{}).(answering)
+	if !ok {
+		return nil
+	}
+	answer, err := a.render(result)
+	if err != nil {
+		return err
+	}
+	// An answer past its age is replaced; a younger one means that the same
+	// request was faster.
+	n, err := t.exec(`INSERT INTO answers (token_id, key, request_hash, status, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (token_id, key) DO UPDATE SET request_hash = excluded.request_hash, status = excluded.status,
+			body = excluded.body, created_at = excluded.created_at
+		WHERE answers.created_at <= $7`,
+		a.key.TokenID, a.key.Key, a.key.RequestHash, answer.Status, answer.Body, millis(t.now), millis(t.now.Add(-AnswerAge)))
+	if err == nil && n == 0 {
+		err = allswell.ErrInProgress
+	}
+	return err
+}

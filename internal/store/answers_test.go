@@ -1,0 +1,139 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// posting is a context under which an update is posted with its answer.
+func (w *world) posting(key store.AnswerKey) context.Context {
+	return store.WithAnswer(w.ctx, key, func(result any) (store.Answer, error) {
+		return store.Answer{Status: 201, Body: []byte(result.(allswell.Update).ID)}, nil
+	})
+}
+
+func TestAnswerIsKeptForADay(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		key := w.answerKey("k")
+		if _, ok, err := w.FindAnswer(w.ctx, key); ok || err != nil {
+			w.Errorf("before: %t, %v", ok, err)
+		}
+		u := must(w.PostUpdate(w.posting(key), w.ws, i.ID, "one"))(w)
+		answers := func(want bool) {
+			w.Helper()
+			a, ok, err := w.FindAnswer(w.ctx, key)
+			if ok != want || err != nil || want && (a.Status != 201 || string(a.Body) != u.ID) {
+				w.Errorf("after %v: %+v, %t, %v", w.clock.now().Sub(began), a, ok, err)
+			}
+		}
+		answers(true)
+		w.clock.move(store.AnswerAge - time.Millisecond)
+		answers(true)
+		if _, err := w.PostUpdate(w.posting(key), w.ws, i.ID, "two"); !errors.Is(err, allswell.ErrInProgress) {
+			w.Errorf("the same key within the day: %v", err)
+		}
+		w.ok(w.Prune(w.ctx))
+		answers(true)
+		w.clock.move(time.Millisecond)
+		answers(false)
+		u = must(w.PostUpdate(w.posting(key), w.ws, i.ID, "three"))(w)
+		answers(true)
+		w.clock.move(store.AnswerAge)
+		w.ok(w.Prune(w.ctx))
+		if n := w.value(`SELECT count(*) FROM answers`); n != "0" {
+			w.Errorf("%s answers are left after their age", n)
+		}
+		if n := len(w.incident().Updates); n != 2 {
+			w.Errorf("%d updates, want 2: the refused one did nothing", n)
+		}
+	})
+}
+
+func TestAnswerIsForItsTokenKeyAndRequest(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		key := w.answerKey("k")
+		must(w.PostUpdate(w.posting(key), w.ws, i.ID, "one"))(w)
+		other := key
+		other.RequestHash = []byte("another")
+		_, ok, err := w.FindAnswer(w.ctx, other)
+		if invalid := new(allswell.Invalid); ok || !errors.As(err, &invalid) || invalid.Fields["Idempotency-Key"] == nil {
+			w.Errorf("another request: %t, %v", ok, err)
+		}
+		other = key
+		other.Key = "K"
+		if _, ok, err := w.FindAnswer(w.ctx, other); ok || err != nil {
+			w.Errorf("another key: %t, %v", ok, err)
+		}
+		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite}))(w)
+		other = key
+		other.TokenID = issued.ID
+		if _, ok, err := w.FindAnswer(w.ctx, other); ok || err != nil {
+			w.Errorf("another token: %t, %v", ok, err)
+		}
+		must(w.PostUpdate(w.posting(other), w.ws, i.ID, "two"))(w)
+	})
+}
+
+func TestRefusedOrUnansweredVerbKeepsNothing(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		before := w.dump()
+		if _, err := w.PostUpdate(w.posting(w.answerKey("k")), w.ws, "nowhere", "x"); !errors.Is(err, allswell.ErrNotFound) {
+			w.Error(err)
+		}
+		if _, err := w.PostUpdate(w.posting(w.answerKey("k")), w.ws, i.ID, " "); err == nil {
+			w.Error("a blank message was taken")
+		}
+		ctx := store.WithAnswer(w.ctx, w.answerKey("k"), func(any) (store.Answer, error) { return store.Answer{}, errFault })
+		if _, err := w.PostUpdate(ctx, w.ws, i.ID, "x"); !errors.Is(err, errFault) {
+			w.Errorf("an answer that cannot be rendered: %v", err)
+		}
+		if w.dump() != before {
+			w.Error("something was kept")
+		}
+	})
+}
+
+// TestConcurrentRepetitionsActOnce sends one request many times at once, to two
+// replicas on PostgreSQL.
+func TestConcurrentRepetitionsActOnce(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		stores := []*store.Store{w.Store}
+		if !isSQLite(w.Store) {
+			stores = append(stores, w.replica())
+		}
+		for round := range 5 {
+			key := w.answerKey(fmt.Sprint(round))
+			errs := make(chan error, 6)
+			var sends []func()
+			for n := range cap(errs) {
+				sends = append(sends, func() {
+					_, err := stores[n%len(stores)].PostUpdate(w.posting(key), w.ws, i.ID, "once")
+					errs <- err
+				})
+			}
+			together(sends...)
+			acted := 0
+			for range cap(errs) {
+				switch err := <-errs; {
+				case err == nil:
+					acted++
+				case !errors.Is(err, allswell.ErrInProgress):
+					w.Error(err)
+				}
+			}
+			if n := len(w.incident().Updates); acted != 1 || n != round+1 {
+				w.Errorf("round %d: %d acted, %d updates", round, acted, n)
+			}
+		}
+	})
+}

@@ -1,0 +1,277 @@
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// onSQLite makes a world in a directory of its own.
+func onSQLite(t *testing.T) (w *world, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	return newWorld(t, "sqlite:"+filepath.Join(dir, "allswell.db"), ""), dir
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	w, dir := onSQLite(t)
+	job := w.quick("job", w.component, "")
+	w.goDown(job)
+	backedUp, path := w.dump(), filepath.Join(dir, "backup.db")
+	w.ok(store.Backup(w.ctx, w.dsn, path))
+	if err := store.Backup(w.ctx, w.dsn, path); err == nil {
+		t.Error("a backup was overwritten")
+	}
+	w.pinged(job)
+	later := w.dump()
+	w.ok(w.Store.Close())
+
+	kept, err := store.Restore(w.ctx, w.dsn, path)
+	w.ok(err)
+	w.Store = w.replica()
+	if w.dump() != backedUp {
+		t.Error("the restored database is not the one that was backed up")
+	}
+	w.consistent()
+	w.ok(w.Store.Close())
+	w.dsn = "sqlite:" + kept
+	w.Store = w.replica()
+	if w.dump() != later {
+		t.Error("the replaced database was not kept as it was")
+	}
+	for _, name := range []string{"backup.db", "allswell.db", filepath.Base(kept)} {
+		if info := must(os.Stat(filepath.Join(dir, name)))(t); info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %o", name, info.Mode().Perm())
+		}
+	}
+	if parts := must(filepath.Glob(filepath.Join(dir, "*.part*")))(t); len(parts) > 0 {
+		t.Errorf("left behind: %v", parts)
+	}
+}
+
+func TestRestoreWhereThereIsNothing(t *testing.T) {
+	w, dir := onSQLite(t)
+	path := filepath.Join(dir, "backup.db")
+	w.ok(store.Backup(w.ctx, w.dsn, path))
+	want := w.dump()
+	w.dsn = "sqlite:" + filepath.Join(dir, "new.db")
+	if kept, err := store.Restore(w.ctx, w.dsn, path); err != nil || kept != "" {
+		t.Fatalf("kept %q, %v", kept, err)
+	}
+	w.Store = w.replica()
+	if w.dump() != want {
+		t.Error("the restored database is not the one that was backed up")
+	}
+}
+
+// TestEveryReplacedDatabaseIsKept restores again and again, faster than the
+// clock's seconds.
+func TestEveryReplacedDatabaseIsKept(t *testing.T) {
+	w, dir := onSQLite(t)
+	empty := filepath.Join(dir, "empty.db")
+	w.ok(store.Backup(w.ctx, w.dsn, empty))
+	want := make(map[string]string) // kept file -> title of its incident
+	for n := range 4 {
+		title := fmt.Sprint("incident ", n)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title}))(w)
+		w.ok(w.Store.Close())
+		kept := must(store.Restore(w.ctx, w.dsn, empty))(t)
+		if other, taken := want[kept]; taken {
+			t.Errorf("%s was kept as %s, which holds %s", title, kept, other)
+		}
+		want[kept] = title
+		w.Store = w.replica()
+	}
+	w.ok(w.Store.Close())
+	for kept, title := range want {
+		w.dsn = "sqlite:" + kept
+		w.Store = w.replica()
+		if got := w.rows(`SELECT title FROM incidents`); !slices.Equal(got, []string{title}) {
+			t.Errorf("%s holds %q, want %q", kept, got, title)
+		}
+		w.ok(w.Store.Close())
+	}
+	if found := must(filepath.Glob(filepath.Join(dir, "*.before-restore-*")))(t); len(found) < len(want) {
+		t.Errorf("kept: %v", found)
+	}
+}
+
+func TestBackupToNowhere(t *testing.T) {
+	w, dir := onSQLite(t)
+	path := filepath.Join(dir, "nowhere", "b.db")
+	want := "the backup " + path + " cannot be written: no such file or directory"
+	if err := store.Backup(w.ctx, w.dsn, path); err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// TestRestoreKeepsWhatOnlyTheLogHolds replaces the files of a process that was
+// killed.
+func TestRestoreKeepsWhatOnlyTheLogHolds(t *testing.T) {
+	w, dir := onSQLite(t)
+	path := filepath.Join(dir, "backup.db")
+	w.ok(store.Backup(w.ctx, w.dsn, path))
+	must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Only in the log"}))(w)
+	want := w.dump()
+	crashed := filepath.Join(t.TempDir(), "allswell.db")
+	for _, suffix := range []string{"", "-wal"} {
+		w.ok(os.WriteFile(crashed+suffix, must(os.ReadFile(filepath.Join(dir, "allswell.db")+suffix))(t), 0o600))
+	}
+	kept, err := store.Restore(w.ctx, "sqlite:"+crashed, path)
+	w.ok(err)
+	w.dsn = "sqlite:" + kept
+	w.Store = w.replica()
+	if w.dump() != want {
+		t.Error("what only the write-ahead log held was lost")
+	}
+}
+
+// TestRestoredBackupRaisesNoAlarm: the pings since the backup are unknown to
+// it, so the time since is deaf.
+func TestRestoredBackupRaisesNoAlarm(t *testing.T) {
+	w, dir := onSQLite(t)
+	path := filepath.Join(dir, "backup.db")
+	w.pinged()
+	w.ok(store.Backup(w.ctx, w.dsn, path))
+	for range 4 {
+		w.pass(4 * time.Minute)
+		w.pinged()
+	}
+	w.ok(w.Store.Close())
+	must(store.Restore(w.ctx, w.dsn, path))(t)
+	w.Store = w.replica()
+	w.absent(time.Second)
+	w.pass(5 * time.Minute)
+	if m := w.now(); m.ConsecutiveFailures != 0 {
+		t.Errorf("counted for pings that the backup does not know: %+v", m)
+	}
+	w.pass(4 * time.Minute)
+	if m := w.now(); m.State != allswell.Down {
+		t.Errorf("a job that is silent since: %+v", m)
+	}
+}
+
+func TestBackupUnderWrites(t *testing.T) {
+	w, dir := onSQLite(t)
+	tokens := tokensOf(w.fill(200, time.Minute))
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Busy"}))(w)
+	done := make(chan struct{})
+	var posted []int // at least this many updates, when the n-th backup began
+	together(func() {
+		defer close(done)
+		for n := range 5 {
+			posted = append(posted, len(must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates))
+			if err := store.Backup(w.ctx, w.dsn, filepath.Join(dir, fmt.Sprint(n))); err != nil {
+				t.Error(err)
+			}
+		}
+	}, func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			_, errPing := w.RecordPings(w.ctx, tokens, store.Beat{Replica: "a"})
+			_, errPost := w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("more ", 1000))
+			if err := errors.Join(errPing, errPost); err != nil {
+				t.Error(err)
+			}
+			info, err := os.Stat(filepath.Join(dir, "0.part"))
+			if err == nil && info.Mode().Perm() != 0o600 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("the file being written: %v, %v", info, err)
+			}
+		}
+	})
+	for n := range posted {
+		w.dsn = "sqlite:" + filepath.Join(dir, fmt.Sprint(n))
+		w.Store = w.replica()
+		w.consistent()
+		if got := len(w.incident().Updates); got < posted[n] {
+			t.Errorf("backup %d has %d updates; %d were acknowledged before it began", n, got, posted[n])
+		}
+	}
+}
+
+func TestBackupsThatAreNone(t *testing.T) {
+	w, dir := onSQLite(t)
+	good := filepath.Join(dir, "good.db")
+	w.ok(store.Backup(w.ctx, w.dsn, good))
+	want := w.dump()
+	w.ok(w.Store.Close())
+	write := func(name string, content []byte) string {
+		path := filepath.Join(dir, name)
+		w.ok(os.WriteFile(path, content, 0o600))
+		return path
+	}
+	whole := must(os.ReadFile(good))(t)
+	damaged := append([]byte(nil), whole...)
+	for at := 8 * 4096; at < 30*4096; at++ {
+		damaged[at] = 0x5a
+	}
+	foreign := filepath.Join(dir, "foreign.db")
+	db := must(sql.Open("sqlite", foreign))(t)
+	must(db.Exec(`CREATE TABLE monitors (id TEXT)`))(t)
+	w.ok(db.Close())
+	for name, path := range map[string]string{
+		"missing":   filepath.Join(dir, "missing.db"),
+		"empty":     write("empty.db", nil),
+		"garbage":   write("garbage.db", []byte(strings.Repeat("no database ", 1000))),
+		"truncated": write("truncated.db", whole[:len(whole)/2]),
+		"damaged":   write("damaged.db", damaged),
+		"foreign":   foreign,
+		"directory": dir,
+	} {
+		if kept, err := store.Restore(w.ctx, w.dsn, path); err == nil || kept != "" {
+			t.Errorf("%s was restored (kept %q)", name, kept)
+		}
+		if err := store.Backup(w.ctx, "sqlite:"+path, filepath.Join(dir, "of-"+name)); err == nil {
+			t.Errorf("%s was backed up", name)
+		}
+	}
+	_, _, err := store.Migrate(w.ctx, "sqlite:"+foreign)
+	said := "the database " + foreign + " cannot be opened: it is a database of another program"
+	if err == nil || err.Error() != said {
+		t.Errorf("migrating a foreign database: %v", err)
+	}
+	w.Store = w.replica()
+	if w.dump() != want {
+		t.Error("a refused restore changed the database")
+	}
+}
+
+func TestBackupIsForSQLite(t *testing.T) {
+	dsn := storetest.PostgreSQL(t)
+	path := filepath.Join(t.TempDir(), "x.db")
+	_, err := store.Restore(t.Context(), dsn, path)
+	for _, err := range []error{err, store.Backup(t.Context(), dsn, path)} {
+		if err == nil || !strings.Contains(err.Error(), "pg_dump") {
+			t.Errorf("on PostgreSQL: %v", err)
+		}
+	}
+}
+
+func TestInterruptedBackupLeavesNothing(t *testing.T) {
+	w, dir := onSQLite(t)
+	ctx, cancel := context.WithCancel(w.ctx)
+	cancel()
+	path := filepath.Join(dir, "backup.db")
+	if err := store.Backup(ctx, w.dsn, path); err == nil {
+		t.Error("an interrupted backup succeeded")
+	}
+	if found := must(filepath.Glob(path + "*"))(t); len(found) > 0 {
+		t.Errorf("left behind: %v", found)
+	}
+}

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// BeatInterval is how often each replica notes that it can hear pings.
+const BeatInterval = 5 * time.Second
+
+// beatStep is how exactly a recorded ping counts as a beat.
+const beatStep = time.Second
+
+// clockSlack is how far the clock may step back without anything being done
+// about it.
+const clockSlack = time.Second
+
+// Beat is a replica noting that it can hear pings.
+type Beat struct {
+	Replica string
+	Backlog time.Duration // age of the oldest ping received and not yet committed, this transaction's own left out
+	First   bool          // the replica's first beat since it started
+	Refused []string      // tokens of valid pings that were refused since the last beat
+}
+
+// RecordBeat writes a beat. When it returns without an error, the beat is
+// durable, and so is the hole in the ledger that it may have ended.
+func (s *Store) RecordBeat(ctx context.Context, b Beat) error {
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, t.beat(b) })
+	return err
+}
+
+// beat keeps the ledger of listening (design section 7, points 2 and 6): it
+// notes this replica's beat and stores the hole before it, if there is one.
+func (t *tx) beat(b Beat) error {
+	last, err := one(&t.session, func(row scanner) (at time.Time, err error) {
+		err = row.Scan(instant{&at})
+		return
+	}, `SELECT max(beat_at) FROM beats`)
+	if err != nil {
+		return err
+	}
+	back, err := t.wentBack(last)
+	if err != nil {
+		return err
+	}
+	if back {
+		if err := t.turnBack(); err != nil {
+			return err
+		}
+	} else if hole, err := t.wasDeaf(b, last); err != nil {
+		return err
+	} else if hole {
+		if _, err := t.exec(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
+			millis(last), millis(t.now)); err != nil {
+			return err
+		}
+	}
+	t.beating = b.Replica
+	if _, err := t.exec(`INSERT INTO beats (replica, beat_at, backlog_ms) VALUES ($1, $2, $3)
+		ON CONFLICT (replica) DO UPDATE SET beat_at = excluded.beat_at, backlog_ms = excluded.backlog_ms`,
+		b.Replica, millis(t.now), b.Backlog.Milliseconds()); err != nil {
+		return err
+	}
+	return t.refused(b.Refused)
+}
+
+// pingBeat is beat for a transaction of pings. Under load there are hundreds a
+// second; a beat younger than beatStep says what theirs would say.
+func (t *tx) pingBeat(b Beat) error {
+	if last, ok := t.s.beaten.Load(b.Replica); ok && !b.First && len(b.Refused) == 0 {
+		if age := t.now.Sub(last.(time.Time)); age >= 0 && age < beatStep {
+			return nil
+		}
+	}
+	return t.beat(b)
+}
+
+// wentBack reports whether the clock has gone back since the newest beat. A
+// transaction that was held up since it read its now, while others wrote on,
+// looks alike: so the clock is asked again.
+func (t *tx) wentBack(last time.Time) (bool, error) {
+	if last.Sub(t.now) <= clockSlack {
+		return false, nil
+	}
+	now, err := t.s.now(&t.session)
+	return last.Sub(now) > clockSlack, err
+}
+
+// wasDeaf reports whether the time since the last beat was a hole: a beat was
+// missed, or this replica just started and no other was there to hear. After a
+// start any gap counts, because nobody knows when in it the last process ended;
+// Wait.Deadline weighs the length.
+func (t *tx) wasDeaf(b Beat, last time.Time) (bool, error) {
+	gap := t.now.Sub(last)
+	if last.IsZero() || gap <= 0 {
+		return false, nil
+	}
+	if gap >= 2*BeatInterval || !b.First || !t.s.d.shared {
+		return gap >= 2*BeatInterval || b.First, nil
+	}
+	others, err := one(&t.session, scanInt, `SELECT count(*) FROM beats WHERE replica <> $1 AND beat_at > $2`,
+		b.Replica, millis(t.now.Add(-BeatInterval-clockSlack)))
+	return others == 0, err
+}
+
+// refused notes that valid pings were refused: their jobs live.
+func (t *tx) refused(tokens []string) error {
+	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return !allswell.IsPingToken(token) })
+	for chunk := range slices.Chunk(tokens, 1000) {
+		for _, column := range []string{"token", "old_token"} {
+			if _, err := t.exec(`UPDATE monitors SET refused_at = $1 WHERE id IN
+				(SELECT id FROM monitors WHERE `+column+` IN EACH($2) AND enabled ORDER BY id FOR UPDATE)`,
+				millis(t.now), list(chunk)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// turnBack mends what a clock that went back would strand: whatever lies in
+// the future is taken as of now.
+func (t *tx) turnBack() error {
+	for _, text := range []string{
+		`UPDATE monitors SET last_ping_at = CASE WHEN last_ping_at > $1 THEN $1 ELSE last_ping_at END,
+			waiting_since_at = $1, next_check_at = $1 + interval_ms WHERE waiting_since_at > $1`,
+		`UPDATE heard SET heard_at = $1 WHERE heard_at > $1`,
+		`UPDATE monitors SET refused_at = $1 WHERE refused_at > $1`,
+		`UPDATE beats SET beat_at = $1 WHERE beat_at > $1`,
+		`DELETE FROM holes WHERE from_at >= $1`,
+		`UPDATE holes SET to_at = $1 WHERE to_at > $1`,
+		// Grants of what has just been taken back: a tick looks and grants anew.
+		`UPDATE monitors SET next_check_at = waiting_since_at + interval_ms WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms`,
+	} {
+		if _, err := t.exec(text, millis(t.now)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holes loads the holes that end after an instant, in order. Those that
+// replicas stored while they resumed together are made one.
+func (c *session) holes(since time.Time) ([]allswell.Window, error) {
+	rows, err := query(c, func(row scanner) (w allswell.Window, err error) {
+		err = row.Scan(instant{&w.From}, instant{&w.To})
+		return
+	}, `SELECT from_at, to_at FROM holes WHERE to_at > $1 ORDER BY from_at`, millis(since))
+	out := rows[:0]
+	for _, w := range rows {
+		if n := len(out); n > 0 && w.From.Before(out[n-1].To) {
+			if w.To.After(out[n-1].To) {
+				out[n-1].To = w.To
+			}
+			continue
+		}
+		out = append(out, w)
+	}
+	return out, err
+}

@@ -1,0 +1,315 @@
+package store
+
+import (
+	"context"
+
+	"github.com/allswell/allswell"
+)
+
+const componentColumns = `id, page_id, group_id, name, description, baseline, position, created_at, updated_at`
+
+func scanComponent(row scanner) (c allswell.Component, err error) {
+	err = row.Scan(&c.ID, &c.PageID, text{&c.GroupID}, &c.Name, &c.Description, &c.Baseline, &c.Order, instant{&c.CreatedAt}, instant{&c.UpdatedAt})
+	return
+}
+
+// components loads components with their causes; where is the rest of the
+// statement.
+func (c *session) components(where string, args ...any) ([]allswell.Component, error) {
+	found, err := query(c, scanComponent, `SELECT `+componentColumns+` FROM components `+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	return found, c.fillCauses(found)
+}
+
+func (c *session) fillCauses(components []allswell.Component) error {
+	if len(components) == 0 {
+		return nil
+	}
+	index := make(map[string]int, len(components))
+	ids := make([]string, len(components))
+	for i, comp := range components {
+		index[comp.ID], ids[i] = i, comp.ID
+	}
+	type row struct {
+		allswell.Cause
+		component string
+	}
+	causes, err := query(c, func(sc scanner) (r row, err error) {
+		err = sc.Scan(&r.component, &r.OutageID, &r.Status, &r.Acknowledged, instant{&r.StartedAt})
+		return
+	}, `SELECT component_id, outage_id, status, acknowledged, started_at FROM causes
+		WHERE component_id IN EACH($1) ORDER BY started_at, outage_id`, list(ids))
+	for _, r := range causes {
+		comp := &components[index[r.component]]
+		comp.Causes = append(comp.Causes, r.Cause)
+	}
+	return err
+}
+
+// component loads one component with its causes; where names it.
+func (c *session) component(where string, args ...any) (allswell.Component, error) {
+	found, err := c.components(where, args...)
+	if err == nil && len(found) == 0 {
+		err = allswell.ErrNotFound
+	}
+	if err != nil {
+		return allswell.Component{}, err
+	}
+	return found[0], nil
+}
+
+// Components lists a page's components in their order.
+func (s *Store) Components(ctx context.Context, workspaceID, slug string, r Range) ([]allswell.Component, int, error) {
+	p, err := s.pageOf(ctx, workspaceID, slug)
+	if err != nil {
+		return nil, 0, err
+	}
+	return listedWith(ctx, s, (*session).fillCauses, scanComponent, componentColumns,
+		`FROM components WHERE page_id = $1`, `ORDER BY position, created_at, id`, r, p.ID)
+}
+
+// pageOf finds a workspace's page in a transaction of its own.
+func (s *Store) pageOf(ctx context.Context, workspaceID, slug string) (allswell.Page, error) {
+	return read(ctx, s, func(c *session) (allswell.Page, error) { return c.pageBySlug(workspaceID, slug) })
+}
+
+// Component returns one component of a workspace's page.
+func (s *Store) Component(ctx context.Context, workspaceID, slug, id string) (allswell.Component, error) {
+	return read(ctx, s, func(c *session) (allswell.Component, error) {
+		p, err := c.pageBySlug(workspaceID, slug)
+		if err != nil {
+			return allswell.Component{}, err
+		}
+		return c.component(`WHERE id = $1 AND page_id = $2`, id, p.ID)
+	})
+}
+
+// CreateComponent adds a component to a page, behind all others unless it is
+// given an order.
+func (s *Store) CreateComponent(ctx context.Context, workspaceID, slug string, n allswell.NewComponent) (allswell.Component, error) {
+	if err := n.Validate(); err != nil {
+		return allswell.Component{}, err
+	}
+	return write(ctx, s, func(t *tx) (allswell.Component, error) {
+		p, err := t.pageBySlug(workspaceID, slug)
+		if err == nil {
+			err = t.touch(p.ID)
+		}
+		if err == nil {
+			err = t.checkGroup(p.ID, n.GroupID)
+		}
+		if err != nil {
+			return allswell.Component{}, err
+		}
+		c := allswell.Component{
+			ID: allswell.NewID(allswell.PrefixComponent, t.now), PageID: p.ID, GroupID: n.GroupID, Name: n.Name,
+			Description: n.Description, Baseline: n.Status, CreatedAt: t.now, UpdatedAt: t.now,
+		}
+		if c.Baseline == "" {
+			c.Baseline = allswell.Operational
+		}
+		if c.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM components WHERE page_id = $1`, p.ID); err != nil {
+			return c, err
+		}
+		_, err = t.exec(`INSERT INTO components (id, page_id, group_id, name, description, baseline, position, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			c.ID, c.PageID, maybe(c.GroupID), c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
+		return c, err
+	})
+}
+
+// order returns the given order, or the next free one.
+func (t *tx) order(given *int, next string, pageID string) (int, error) {
+	if given != nil {
+		return *given, nil
+	}
+	n, err := one(&t.session, scanInt, next, pageID)
+	return min(int(n), allswell.MaxOrder), err
+}
+
+// checkGroup refuses a group that the page does not have.
+func (t *tx) checkGroup(pageID, groupID string) error {
+	if groupID == "" {
+		return nil
+	}
+	n, err := one(&t.session, scanInt, `SELECT count(*) FROM component_groups WHERE id = $1 AND page_id = $2`, groupID, pageID)
+	if err == nil && n == 0 {
+		var bad allswell.Invalid
+		bad.Add("group", "The group does not exist on this page.")
+		err = bad.Err()
+	}
+	return err
+}
+
+// ChangeComponent is a human's word on a component (contract section 4.4): it
+// sets the baseline and acknowledges the causes of this moment.
+func (s *Store) ChangeComponent(ctx context.Context, workspaceID, slug, id string, ch allswell.ComponentChange) (allswell.Component, error) {
+	if err := ch.Validate(); err != nil {
+		return allswell.Component{}, err
+	}
+	return write(ctx, s, func(t *tx) (allswell.Component, error) {
+		p, err := t.pageBySlug(workspaceID, slug)
+		if err != nil {
+			return allswell.Component{}, err
+		}
+		c, err := t.component(`WHERE id = $1 AND page_id = $2 FOR UPDATE`, id, p.ID)
+		if err != nil {
+			return c, err
+		}
+		old := c.Status()
+		c.Apply(ch, t.now)
+		if _, err := t.exec(`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID); err != nil {
+			return c, err
+		}
+		if _, err := t.exec(`UPDATE components SET baseline = $2, description = $3, updated_at = $4 WHERE id = $1`,
+			c.ID, string(c.Baseline), c.Description, millis(c.UpdatedAt)); err != nil {
+			return c, err
+		}
+		return c, t.componentChanged(c, old, origin{})
+	})
+}
+
+// componentChanged makes the page new and tells of a changed status.
+func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from origin) error {
+	if err := t.touch(c.PageID); err != nil {
+		return err
+	}
+	if c.Status() == old {
+		return nil
+	}
+	e := allswell.StatusEventOf(c, old)
+	e.OutageID, e.MonitorID = from.outageID, from.monitorID
+	return t.tell(e)
+}
+
+// EditComponent changes all of a component but its status.
+func (s *Store) EditComponent(ctx context.Context, workspaceID, id string, e allswell.ComponentEdit) (allswell.Component, error) {
+	if err := e.Validate(); err != nil {
+		return allswell.Component{}, err
+	}
+	return write(ctx, s, func(t *tx) (allswell.Component, error) {
+		c, err := t.component(`WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, workspaceID)
+		if err == nil {
+			err = t.touch(c.PageID)
+		}
+		if err == nil && e.GroupID != nil {
+			err = t.checkGroup(c.PageID, *e.GroupID)
+		}
+		if err != nil {
+			return c, err
+		}
+		c.Edit(e, t.now)
+		_, err = t.exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6 WHERE id = $1`,
+			c.ID, c.Name, c.Description, c.Order, maybe(c.GroupID), millis(c.UpdatedAt))
+		return c, err
+	})
+}
+
+// DeleteComponent deletes a component. Monitors linked to it stay, without a
+// component.
+func (s *Store) DeleteComponent(ctx context.Context, workspaceID, slug, id string) error {
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+		p, err := t.pageBySlug(workspaceID, slug)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if _, err := query(&t.session, scanString, `SELECT id FROM monitors WHERE component_id = $1 ORDER BY id FOR UPDATE`, id); err != nil {
+			return struct{}{}, err
+		}
+		n, err := t.exec(`DELETE FROM components WHERE id = $1 AND page_id = $2`, id, p.ID)
+		if err = found(n, err); err == nil {
+			err = t.touch(p.ID)
+		}
+		return struct{}{}, err
+	})
+	return err
+}
+
+const groupColumns = `id, page_id, name, position, created_at, updated_at`
+
+func scanGroup(row scanner) (g allswell.Group, err error) {
+	err = row.Scan(&g.ID, &g.PageID, &g.Name, &g.Order, instant{&g.CreatedAt}, instant{&g.UpdatedAt})
+	return
+}
+
+// Groups lists a page's groups in their order.
+func (s *Store) Groups(ctx context.Context, workspaceID, slug string, r Range) ([]allswell.Group, int, error) {
+	p, err := s.pageOf(ctx, workspaceID, slug)
+	if err != nil {
+		return nil, 0, err
+	}
+	return listed(ctx, s, scanGroup, groupColumns, `FROM component_groups WHERE page_id = $1`, `ORDER BY position, created_at, id`, r, p.ID)
+}
+
+// CreateGroup adds a group to a page.
+func (s *Store) CreateGroup(ctx context.Context, workspaceID, slug string, n allswell.NewGroup) (allswell.Group, error) {
+	if err := n.Validate(); err != nil {
+		return allswell.Group{}, err
+	}
+	return write(ctx, s, func(t *tx) (allswell.Group, error) {
+		p, err := t.pageBySlug(workspaceID, slug)
+		if err == nil {
+			err = t.touch(p.ID)
+		}
+		if err != nil {
+			return allswell.Group{}, err
+		}
+		g := allswell.Group{ID: allswell.NewID(allswell.PrefixGroup, t.now), PageID: p.ID, Name: n.Name, CreatedAt: t.now, UpdatedAt: t.now}
+		if g.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM component_groups WHERE page_id = $1`, p.ID); err != nil {
+			return g, err
+		}
+		_, err = t.exec(`INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			g.ID, g.PageID, g.Name, g.Order, millis(g.CreatedAt), millis(g.UpdatedAt))
+		return g, err
+	})
+}
+
+// ChangeGroup changes a group.
+func (s *Store) ChangeGroup(ctx context.Context, workspaceID, id string, ch allswell.GroupChange) (allswell.Group, error) {
+	if err := ch.Validate(); err != nil {
+		return allswell.Group{}, err
+	}
+	return write(ctx, s, func(t *tx) (allswell.Group, error) {
+		g, err := t.groupOf(workspaceID, id)
+		if err != nil {
+			return g, err
+		}
+		g.Apply(ch, t.now)
+		_, err = t.exec(`UPDATE component_groups SET name = $2, position = $3, updated_at = $4 WHERE id = $1`,
+			g.ID, g.Name, g.Order, millis(g.UpdatedAt))
+		return g, err
+	})
+}
+
+// groupOf loads a workspace's group under its page's lock.
+func (t *tx) groupOf(workspaceID, id string) (allswell.Group, error) {
+	const text = `SELECT ` + groupColumns + ` FROM component_groups
+		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`
+	g, err := one(&t.session, scanGroup, text, id, workspaceID)
+	if err != nil {
+		return g, err
+	}
+	if err := t.touch(g.PageID); err != nil {
+		return g, err
+	}
+	return one(&t.session, scanGroup, text, id, workspaceID)
+}
+
+// DeleteGroup deletes a group; its components stay, in no group.
+func (s *Store) DeleteGroup(ctx context.Context, workspaceID, id string) error {
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+		// By the lock order, before the page: the deletion reaches them too.
+		if _, err := query(&t.session, scanString, `SELECT id FROM components WHERE group_id = $1 ORDER BY id FOR UPDATE`, id); err != nil {
+			return struct{}{}, err
+		}
+		g, err := t.groupOf(workspaceID, id)
+		if err != nil {
+			return struct{}{}, err
+		}
+		n, err := t.exec(`DELETE FROM component_groups WHERE id = $1`, g.ID)
+		return struct{}{}, found(n, err)
+	})
+	return err
+}

@@ -1,0 +1,468 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, lane, position, thread, bundle, state, happened_at,
+	held_until_at, next_attempt_at, attempts, fence, lease_until_at, carried_by, reason, created_at, updated_at, host`
+
+// openState says what the index of the lanes is for; SQLite uses that index only
+// for what says the same in the same words.
+const openState = `state IN ('pending', 'sending')`
+
+// waitingState is that a delivery is pending, said so that no index but that of
+// the lanes fits: PostgreSQL, whose statistics are of a quiet moment, would else
+// read the index of all that is due.
+const waitingState = openState + ` AND state <> 'sending'`
+
+// The most that one lane, and one message, is looked at for.
+const (
+	maxOpen = 5000 // deliveries of all lanes of one claim
+	maxTold = 2500 // events
+)
+
+// claimable is a delivery with the destination that it is for.
+type claimable struct {
+	allswell.Delivery
+	host string
+}
+
+func scanDelivery(row scanner) (d claimable, err error) {
+	err = row.Scan(&d.ID, &d.PageID, &d.SubscriberID, text{&d.EventID}, &d.Purpose, &d.Channel, &d.Lane, &d.Position, &d.Thread,
+		text{&d.Bundle}, &d.State, instant{&d.HappenedAt}, instant{&d.HeldUntil}, instant{&d.NextAttemptAt}, &d.Attempts, &d.Fence,
+		instant{&d.LeaseUntil}, text{&d.CarriedBy}, text{&d.Reason}, instant{&d.CreatedAt}, instant{&d.UpdatedAt}, &d.host)
+	return
+}
+
+// Claims is what a replica can send now.
+type Claims struct {
+	Channel allswell.Channel
+	Most    int            // deliveries
+	PerHost int            // on their way to one destination at a time; 0: no limit
+	Busy    map[string]int // destinations that some are on their way to, and how many
+}
+
+// Claimed is a delivery that is the replica's to send until its lease ends.
+type Claimed struct {
+	ID    string
+	Fence int64
+	Host  string // the destination
+	Until time.Time
+}
+
+// lookAhead is how many lanes are looked at for each delivery that is claimed,
+// where a destination may be full, and lookRows at how many due deliveries from
+// each end, to find them: many may be of the same lane.
+const (
+	lookAhead = 4
+	lookRows  = 500
+)
+
+// lanes is how many lanes are looked at.
+func (c Claims) lanes() int {
+	if c.PerHost == 0 {
+		return c.Most
+	}
+	return c.Most * lookAhead
+}
+
+// Claim takes due deliveries for this replica, and reports whether looking again
+// at once may find more. Half of what it looks at is what has been due longest, the
+// other half what is newest: a long queue does not hold up what has just
+// happened. Claims whose lease has ended are open to all again.
+func (s *Store) Claim(ctx context.Context, c Claims) (claimed []Claimed, more bool, err error) {
+	now, err := s.Clock(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM (
+			SELECT 1 FROM deliveries WHERE state = 'pending' AND channel = $1 AND next_attempt_at <= $2
+			UNION ALL SELECT 1 FROM deliveries WHERE state = 'sending' AND lease_until_at <= $2 LIMIT 1) AS due`,
+		string(c.Channel), millis(now))
+	if err != nil || n == 0 {
+		return nil, false, s.unavailable(err)
+	}
+	claimed, err = write(ctx, s, func(t *tx) (claimed []Claimed, err error) {
+		if err := t.takeTurn("claim"); err != nil {
+			return nil, err
+		}
+		if _, err := t.exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
+			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.now), "The replica that was sending it stopped in the middle."); err != nil {
+			return nil, err
+		}
+		lanes, err := t.dueLanes(c)
+		if err != nil {
+			return nil, err
+		}
+		claimed, changed, err := t.claimFrom(lanes, c)
+		more = changed && len(lanes) >= c.lanes()
+		return claimed, err
+	})
+	return claimed, more, err
+}
+
+// dueLanes loads all open deliveries of the lanes in which some are due.
+func (t *tx) dueLanes(c Claims) (lanes [][]claimable, err error) {
+	var full []string
+	for host, n := range c.Busy {
+		if c.PerHost > 0 && n >= c.PerHost {
+			full = append(full, host)
+		}
+	}
+	var ends [2][]string // what has been due longest, what is newest
+	for i, order := range []string{``, ` DESC`} {
+		var err error
+		ends[i], err = query(&t.session, scanString, `SELECT lane FROM (SELECT lane, next_attempt_at FROM deliveries
+				WHERE state = 'pending' AND channel = $1 AND next_attempt_at <= $2 AND host NOT IN EACH($3)
+				ORDER BY next_attempt_at`+order+` LIMIT $4) AS due
+			GROUP BY lane ORDER BY min(next_attempt_at)`+order+`, lane LIMIT $5`,
+			string(c.Channel), millis(t.now), list(full), lookRows, c.lanes())
+		if err != nil {
+			return nil, err
+		}
+	}
+	// The two ends in turn, so that whatever the room is for, both get some.
+	var mixed []string
+	seen := make(map[string]bool)
+	for i := range max(len(ends[0]), len(ends[1])) {
+		for _, end := range ends {
+			if i < len(end) && !seen[end[i]] && len(mixed) < c.lanes() {
+				seen[end[i]] = true
+				mixed = append(mixed, end[i])
+			}
+		}
+	}
+	open, err := query(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+		WHERE lane IN EACH($1) AND `+openState+` ORDER BY lane, position, id LIMIT $2 FOR UPDATE`, list(mixed), maxOpen)
+	if err != nil {
+		return nil, err
+	}
+	byLane := make(map[string][]claimable)
+	for _, d := range open {
+		byLane[d.Lane] = append(byLane[d.Lane], d)
+	}
+	for _, name := range mixed {
+		if lane := byLane[name]; lane != nil { // not cancelled meanwhile
+			lanes = append(lanes, lane)
+		}
+	}
+	return lanes, nil
+}
+
+// claimFrom plans each lane, saves what the plans say, and returns what is
+// claimed, and whether anything changed.
+func (t *tx) claimFrom(lanes [][]claimable, c Claims) (claimed []Claimed, changed bool, err error) {
+	busy := make(map[string]int, len(c.Busy))
+	for host, n := range c.Busy {
+		busy[host] = n
+	}
+	var expired, taken, behind []string
+	until := t.now.Add(allswell.LeaseTime)
+	for _, lane := range lanes {
+		if len(claimed) == c.Most {
+			break
+		}
+		if host := lane[0].host; c.PerHost > 0 && busy[host] >= c.PerHost {
+			continue
+		}
+		open := make([]allswell.Delivery, len(lane))
+		for i, d := range lane {
+			open[i] = d.Delivery
+		}
+		plan := allswell.PlanLane(open, t.now)
+		changed = true
+		for _, i := range plan.Expire {
+			expired = append(expired, open[i].ID)
+		}
+		if plan.Claim < 0 {
+			if !plan.Defer.IsZero() {
+				err = t.deferLanes([]string{open[0].Lane}, plan.Defer, plan.Defer)
+			}
+		} else {
+			d := lane[plan.Claim]
+			busy[d.host]++
+			taken = append(taken, d.ID)
+			claimed = append(claimed, Claimed{d.ID, d.Fence + 1, d.host, until})
+			if len(open) > 1+len(plan.Carried)+len(plan.Expire) {
+				behind = append(behind, d.Lane)
+			}
+			err = t.supersede(open, plan)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	if err := t.endAll(expired, allswell.Expired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
+		return nil, changed, err
+	}
+	if _, err := t.exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fence = fence + 1, lease_until_at = $2, updated_at = $3
+		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.now)); err != nil {
+		return nil, false, err
+	}
+	return claimed, changed, t.deferLanes(behind, t.now, until) // until the claimed one is settled
+}
+
+// deferLanes lets what is due in lanes by a time wait.
+func (t *tx) deferLanes(lanes []string, by, until time.Time) error {
+	if len(lanes) == 0 {
+		return nil
+	}
+	_, err := t.exec(`UPDATE deliveries SET next_attempt_at = $2
+		WHERE lane IN EACH($1) AND `+waitingState+` AND next_attempt_at <= $3`,
+		list(lanes), millis(until), millis(by))
+	return err
+}
+
+// supersede lets the claimed delivery carry what the plan says, and what those
+// carry already.
+func (t *tx) supersede(open []allswell.Delivery, plan allswell.LanePlan) error {
+	if len(plan.Carried) == 0 {
+		return nil
+	}
+	ids := make([]string, len(plan.Carried))
+	var carriers []string // only what was claimed before may carry others
+	for n, i := range plan.Carried {
+		ids[n] = open[i].ID
+		if open[i].Fence > 0 {
+			carriers = append(carriers, ids[n])
+		}
+	}
+	carrier := open[plan.Claim].ID
+	if len(carriers) > 0 {
+		if _, err := t.exec(`UPDATE deliveries SET carried_by = $2 WHERE carried_by IN EACH($1) AND carried_by IS NOT NULL`,
+			list(carriers), carrier); err != nil {
+			return err
+		}
+	}
+	_, err := t.exec(`UPDATE deliveries SET state = 'superseded', carried_by = $2, updated_at = $3 WHERE id IN EACH($1)`,
+		list(ids), carrier, millis(t.now))
+	return err
+}
+
+// endAll brings deliveries to a final state.
+func (t *tx) endAll(ids []string, state allswell.DeliveryState, reason string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := t.exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, updated_at = $4 WHERE id IN EACH($1)`,
+		list(ids), string(state), reason, millis(t.now))
+	return err
+}
+
+// Notice loads what a claimed delivery tells, as it is now. If the claim no
+// longer holds, or the subscription has ended, it is allswell.ErrNotFound and
+// nothing may be sent.
+func (s *Store) Notice(ctx context.Context, c Claimed) (allswell.Notice, error) {
+	return read(ctx, s, func(r *session) (n allswell.Notice, err error) {
+		d, err := one(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = $1 AND state = 'sending' AND fence = $2`, c.ID, c.Fence)
+		if err != nil {
+			return n, err
+		}
+		n.Delivery = d.Delivery
+		if n.Subscriber, err = one(r, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); err != nil {
+			return n, err
+		}
+		p, err := one(r, scanPage, `SELECT `+pageColumns+` FROM pages WHERE id = $1`, d.PageID)
+		n.PageSlug, n.PageName = p.Slug, p.Name
+		if err == nil && d.Purpose == allswell.TellEvent {
+			n.Events, err = query(r, scanEvent, `SELECT `+eventColumns+` FROM events
+				WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE carried_by = $2)
+				ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxTold)
+			slices.Reverse(n.Events)
+		}
+		return n, err
+	})
+}
+
+// Settlement is what became of a claimed delivery.
+type Settlement struct {
+	Claimed
+	Outcome allswell.Outcome
+	Jitter  float64 // 0 to 1, spreads the next attempt
+}
+
+// Settle saves what became of claimed deliveries, in one transaction. One whose
+// claim no longer holds is left as it is: it has been cancelled, or claimed
+// again after its lease ended.
+func (s *Store) Settle(ctx context.Context, settled []Settlement) error {
+	ids := make([]string, len(settled))
+	outcomes := make(map[string]Settlement, len(settled))
+	for i, v := range settled {
+		ids[i], outcomes[v.ID] = v.ID, v
+	}
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+		// Not beside a claim: it would let what waits in a lane wait for the end of
+		// a lease that is given back here, and nobody would wake it.
+		if err := t.takeTurn("claim"); err != nil {
+			return struct{}{}, err
+		}
+		// Subscribers before deliveries, as everywhere.
+		if _, err := query(&t.session, scanString, `SELECT id FROM subscribers
+			WHERE id IN (SELECT subscriber_id FROM deliveries WHERE id IN EACH($1)) ORDER BY id FOR UPDATE`, list(ids)); err != nil {
+			return struct{}{}, err
+		}
+		rows, err := query(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+			WHERE id IN EACH($1) AND state = 'sending' ORDER BY id FOR UPDATE`, list(ids))
+		if err != nil {
+			return struct{}{}, err
+		}
+		var sent, told, lanes []string
+		for _, d := range rows {
+			v := outcomes[d.ID]
+			if v.Fence != d.Fence {
+				continue
+			}
+			d.Settle(v.Outcome, t.now, v.Jitter)
+			if d.State == allswell.Sent {
+				sent, told = append(sent, d.ID), append(told, d.SubscriberID)
+			} else if err := t.settleOne(d.Delivery, v.Outcome); err != nil {
+				return struct{}{}, err
+			}
+			if d.State != allswell.Pending || v.Outcome.Result == allswell.Unsent {
+				lanes = append(lanes, d.Lane)
+			}
+		}
+		if _, err := t.exec(`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2 WHERE id IN EACH($1)`,
+			list(sent), millis(t.now)); err != nil {
+			return struct{}{}, err
+		}
+		if _, err := t.exec(`UPDATE subscribers SET refusals = 0 WHERE id IN EACH($1) AND refusals > 0`, list(told)); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, t.wake(lanes)
+	})
+	return err
+}
+
+// wake lets the first delivery that waits in each lane go; a claim of it looks at
+// the others. What is held goes when it is due, whatever it had to wait behind.
+func (t *tx) wake(lanes []string) error {
+	if len(lanes) == 0 {
+		return nil
+	}
+	if _, err := t.exec(`UPDATE deliveries SET next_attempt_at = held_until_at
+		WHERE lane IN EACH($1) AND `+waitingState+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(lanes), millis(t.now)); err != nil {
+		return err
+	}
+	type waiting struct{ id, lane string }
+	all, err := query(&t.session, func(row scanner) (w waiting, err error) {
+		err = row.Scan(&w.id, &w.lane)
+		return
+	}, `SELECT id, lane FROM deliveries WHERE lane IN EACH($1) AND `+waitingState+`
+		AND (held_until_at IS NULL OR held_until_at <= $2) ORDER BY lane, position`, list(lanes), millis(t.now))
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	var first []string
+	for i, w := range all {
+		if i == 0 || w.lane != all[i-1].lane {
+			first = append(first, w.id)
+		}
+	}
+	_, err = t.exec(`UPDATE deliveries SET next_attempt_at = $2 WHERE id IN EACH($1) AND next_attempt_at > $2`, list(first), millis(t.now))
+	return err
+}
+
+// settleOne saves a delivery that was not taken, and what follows for its
+// subscription.
+func (t *tx) settleOne(d allswell.Delivery, o allswell.Outcome) error {
+	if _, err := t.exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5, attempts = $6 WHERE id = $1`,
+		d.ID, string(d.State), maybe(d.Reason), millis(d.NextAttemptAt), millis(t.now), d.Attempts); err != nil {
+		return err
+	}
+	switch o.Result {
+	case allswell.Failed:
+		return t.deferLanes([]string{d.Lane}, d.NextAttemptAt, d.NextAttemptAt)
+	case allswell.Gone:
+		return t.endSubscription(d.SubscriberID, o.Reason)
+	case allswell.Refused:
+		sub, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)
+		if errors.Is(err, allswell.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if sub.Refuse(o.Reason, t.now); !sub.SuspendedAt.IsZero() {
+			if err := t.cancel(sub.ID, "The subscription is suspended: "+o.Reason); err != nil {
+				return err
+			}
+		}
+		sub.UpdatedAt = t.now
+		return t.saveSubscriber(sub)
+	}
+	return nil
+}
+
+func scanLogged(row scanner) (l allswell.LoggedDelivery, err error) {
+	d, err := scanDelivery(wider{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}}})
+	l.Delivery = d.Delivery
+	return
+}
+
+// loggedColumns and loggedFrom show deliveries (d) with whom they are for and
+// what they tell.
+const (
+	loggedColumns = `d.id, d.page_id, d.subscriber_id, d.event_id, d.purpose, d.channel, d.lane, d.position, d.thread, d.bundle, d.state,
+		d.happened_at, d.held_until_at, d.next_attempt_at, d.attempts, d.fence, d.lease_until_at, d.carried_by, d.reason, d.created_at,
+		d.updated_at, d.host, (SELECT target FROM subscribers s WHERE s.id = d.subscriber_id),
+		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id)`
+	loggedFrom = `FROM deliveries d WHERE d.page_id = $1`
+)
+
+// Deliveries lists a page's deliveries, newest first; states limits them to
+// these, none to all.
+func (s *Store) Deliveries(ctx context.Context, workspaceID, slug string, states []allswell.DeliveryState, r Range) ([]allswell.LoggedDelivery, int, error) {
+	p, err := s.Page(ctx, workspaceID, slug)
+	if err != nil {
+		return nil, 0, err
+	}
+	const order = `ORDER BY d.created_at DESC, d.id DESC`
+	if len(states) == 0 {
+		return listed(ctx, s, scanLogged, loggedColumns, loggedFrom, order, r, p.ID)
+	}
+	names := make([]string, len(states))
+	for i, state := range states {
+		names[i] = string(state)
+	}
+	return listed(ctx, s, scanLogged, loggedColumns, loggedFrom+` AND d.state IN EACH($2)`, order, r, p.ID, list(names))
+}
+
+// RetryDelivery lets a dead, expired or waiting delivery be tried again at once,
+// for another allswell.DeliveryLife; any other, and one whose subscription has
+// ended or is suspended, is refused.
+func (s *Store) RetryDelivery(ctx context.Context, workspaceID, id string) (allswell.LoggedDelivery, error) {
+	return write(ctx, s, func(t *tx) (allswell.LoggedDelivery, error) {
+		d, err := one(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, workspaceID)
+		if err != nil {
+			return allswell.LoggedDelivery{}, err
+		}
+		switch d.State {
+		case allswell.Dead, allswell.Expired, allswell.Pending:
+		default:
+			var bad allswell.Invalid
+			bad.Add("state", "A delivery that is %s cannot be tried again.", d.State)
+			return allswell.LoggedDelivery{}, bad.Err()
+		}
+		if sub, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, allswell.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
+			var bad allswell.Invalid
+			bad.Add("state", "The subscription has ended, or is suspended.")
+			return allswell.LoggedDelivery{}, bad.Err()
+		} else if err != nil {
+			return allswell.LoggedDelivery{}, err
+		}
+		if _, err := t.exec(`UPDATE deliveries SET state = 'pending', happened_at = $2, held_until_at = NULL, next_attempt_at = $2,
+			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.now)); err != nil {
+			return allswell.LoggedDelivery{}, err
+		}
+		t.asked = true
+		return one(&t.session, scanLogged, `SELECT `+loggedColumns+` `+loggedFrom+` AND d.id = $2`, d.PageID, d.ID)
+	})
+}

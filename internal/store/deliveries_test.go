@@ -1,0 +1,465 @@
+package store_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// fanOut gives everybody their deliveries.
+func (w *world) fanOut() {
+	w.Helper()
+	for range 10_000 {
+		more, err := w.FanOut(w.ctx)
+		w.ok(err)
+		if !more {
+			return
+		}
+	}
+	w.Fatal("the fan-out does not end")
+}
+
+// subscribe makes a confirmed subscriber; a target with a slash is a webhook.
+func (w *world) subscribe(target string, components ...string) allswell.Subscriber {
+	w.Helper()
+	n := allswell.NewSubscriber{Channel: allswell.Email, Target: target, Components: components, Confirmed: true}
+	if strings.Contains(target, "/") {
+		n.Channel = allswell.Webhook
+	}
+	return must(w.CreateSubscriber(w.ctx, w.ws, "acme", n))(w)
+}
+
+// claim claims all that is due, mail first.
+func (w *world) claim() (claimed []store.Claimed) {
+	w.Helper()
+	for _, channel := range allswell.Channels {
+		got, _, err := w.Claim(w.ctx, store.Claims{Channel: channel, Most: 100})
+		w.ok(err)
+		claimed = append(claimed, got...)
+	}
+	return claimed
+}
+
+// deliver sends all that is due until nothing is, with the same outcome, and
+// returns what was said to whom: "target: what, what".
+func (w *world) deliver(o allswell.Outcome) (lines []string) {
+	w.Helper()
+	for range 100 {
+		w.fanOut()
+		claimed := w.claim()
+		if len(claimed) == 0 {
+			return lines
+		}
+		var settled []store.Settlement
+		for _, c := range claimed {
+			n := must(w.Notice(w.ctx, c))(w)
+			var what []string
+			for _, e := range n.Events {
+				word := e.Data.Message
+				if e.Kind == allswell.ComponentStatusChanged {
+					word = string(e.Data.NewStatus)
+				} else if e.MonitorID != "" {
+					word = string(e.Kind)
+				}
+				what = append(what, word)
+			}
+			if n.Delivery.Purpose != allswell.TellEvent {
+				what = append(what, string(n.Delivery.Purpose))
+			}
+			lines = append(lines, n.Subscriber.Target+": "+strings.Join(what, ", "))
+			settled = append(settled, store.Settlement{Claimed: c, Outcome: o, Jitter: 0.5})
+		}
+		w.ok(w.Settle(w.ctx, settled))
+	}
+	w.Fatal("there is no end of deliveries")
+	return nil
+}
+
+func (w *world) nextAttempt() time.Time {
+	w.Helper()
+	ms, err := strconv.ParseInt(w.value(`SELECT min(next_attempt_at) FROM deliveries WHERE state = 'pending'`), 10, 64)
+	w.ok(err)
+	return time.UnixMilli(ms).UTC()
+}
+
+func (w *world) expect(what string, got []string, want ...string) {
+	w.Helper()
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		w.Errorf("%s:\n got %q\nwant %q", what, got, want)
+	}
+}
+
+func (w *world) states() map[string]int {
+	w.Helper()
+	out := make(map[string]int)
+	for _, row := range w.rows(`SELECT state FROM deliveries`) {
+		out[row]++
+	}
+	return out
+}
+
+var (
+	taken  = allswell.Outcome{Result: allswell.Taken}
+	failed = allswell.Outcome{Result: allswell.Failed, Reason: "It was not there."}
+)
+
+// TestWhoIsTold: everybody who subscribed to the page or to an affected
+// component, from their confirmation on, each once.
+func TestWhoIsTold(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		early := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "before", Message: ptr("before")}))(w)
+		w.clock.move(time.Second)
+		w.subscribe("all@example.com")
+		w.subscribe("mine@example.com", w.component.ID)
+		w.subscribe("other@example.com", other.ID)
+		w.subscribe("https://example.com/hook")
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Email, Target: "waits@example.com"}))(w)
+		w.expect("before anything happens", w.deliver(taken), "waits@example.com: confirmation")
+		w.clock.move(time.Second)
+		must(w.PostUpdate(w.ctx, w.ws, early.ID, "second"))(w)
+		w.expect("an update", w.deliver(taken),
+			"all@example.com: second", "mine@example.com: second", "other@example.com: second", "https://example.com/hook: second")
+		job := w.quick("job", w.component, allswell.MajorOutage)
+		w.goDown(job)
+		w.clock.move(allswell.BundleWait)
+		w.expect("a monitor goes down", w.deliver(taken),
+			"all@example.com: incident.created", "mine@example.com: incident.created",
+			"https://example.com/hook: major_outage", "https://example.com/hook: incident.created")
+		auto := w.value(`SELECT id FROM incidents WHERE outage_id IS NOT NULL`)
+		must(w.PostUpdate(w.ctx, w.ws, auto, "looking"))(w)
+		w.expect("a human speaks of it", w.deliver(taken),
+			"all@example.com: looking", "mine@example.com: looking", "https://example.com/hook: looking")
+		w.clock.move(time.Second)
+		w.pinged(job)
+		w.clock.move(allswell.BundleWait)
+		w.expect("it comes back", w.deliver(taken),
+			"all@example.com: incident.resolved", "mine@example.com: incident.resolved",
+			"https://example.com/hook: operational", "https://example.com/hook: incident.resolved")
+		w.expect("nothing is left", w.deliver(taken))
+		if got := w.states(); got["sent"] != 16 || len(got) != 1 {
+			t.Errorf("states: %v", got)
+		}
+	})
+}
+
+// TestNewerSupersedesOlder: mail tells the newest with what was not told yet;
+// a webhook gets each event, in order.
+func TestNewerSupersedesOlder(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		w.subscribe("https://example.com/hook")
+		w.clock.move(time.Second)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.expect("the first attempt", w.deliver(failed), "a@example.com: one", "https://example.com/hook: one")
+		w.clock.move(time.Second)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
+		other := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "o", Message: ptr("else")}))(w)
+		// Fresh news tries the mailbox again; the webhook's incident waits, its other one does not.
+		w.expect("news while one waits", w.deliver(failed), "a@example.com: one, two", "https://example.com/hook: else")
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "three"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, other.ID, "more"))(w)
+		w.clock.move(time.Minute)
+		got := w.deliver(taken)
+		order := slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !strings.HasPrefix(line, "https") })
+		w.expect("all is well", got, "a@example.com: one, two, three", "a@example.com: else, more",
+			"https://example.com/hook: one", "https://example.com/hook: two", "https://example.com/hook: three",
+			"https://example.com/hook: else", "https://example.com/hook: more")
+		at := func(word string) int { return slices.Index(order, "https://example.com/hook: "+word) }
+		if !(at("one") < at("two") && at("two") < at("three") && at("else") < at("more")) {
+			t.Errorf("the webhook's order: %q", order)
+		}
+		if got, want := w.states(), map[string]int{"sent": 7, "superseded": 3}; !maps.Equal(got, want) {
+			t.Errorf("states: %v, want %v", got, want)
+		}
+	})
+}
+
+// TestBackOffAndExpiry: when an outage of the receiver's lasts, attempts come
+// as the schedule says, none is missing and none comes after a day.
+func TestBackOffAndExpiry(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("https://example.com/hook")
+		w.clock.move(time.Second)
+		happened := w.clock.now()
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		var waits []time.Duration
+		last := happened
+		for range 100 {
+			w.fanOut()
+			w.expect("an attempt", w.deliver(failed), "https://example.com/hook: one")
+			next := w.nextAttempt()
+			waits = append(waits, next.Sub(last).Round(time.Second))
+			last = next
+			w.clock.set(next.Add(-time.Millisecond))
+			w.expect("too early", w.deliver(failed))
+			w.clock.set(next)
+			if !next.Before(happened.Add(allswell.DeliveryLife)) {
+				break
+			}
+		}
+		want := []time.Duration{5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, time.Hour}
+		if len(waits) < 20 || !slices.Equal(waits[:len(want)], want) {
+			t.Errorf("waits: %v", waits)
+		}
+		w.expect("after a day", w.deliver(taken))
+		if got := w.states(); got["expired"] != 1 {
+			t.Errorf("states: %v", got)
+		}
+		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", []allswell.DeliveryState{allswell.Expired}, firstHundred)
+		w.ok(err)
+		if len(rows) != 1 || rows[0].Reason == "" || rows[0].Target != "https://example.com/hook" || rows[0].Kind != allswell.IncidentCreated {
+			t.Fatalf("the log: %+v", rows)
+		}
+		must(w.RetryDelivery(w.ctx, w.ws, rows[0].ID))(w)
+		w.expect("by hand", w.deliver(taken), "https://example.com/hook: one")
+		if err := refused(func() error { _, err := w.RetryDelivery(w.ctx, w.ws, rows[0].ID); return err }(), "state"); err != allswell.ErrNotFound {
+			t.Errorf("a sent one again: %v", err)
+		}
+	})
+}
+
+// TestOldEventsAreNotTold: what happened over a day before anybody could tell.
+func TestOldEventsAreNotTold(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.clock.move(allswell.DeliveryLife)
+		w.expect("a day late", w.deliver(taken))
+		if got := w.value(`SELECT count(*) FROM events WHERE fanned_at IS NULL`); got != "0" {
+			t.Errorf("%s events are open", got)
+		}
+	})
+}
+
+// TestFlappingIsFolded: each outage has its incident, mail tells of at most
+// four notices in the first hour, and then once an hour with all of them.
+func TestFlappingIsFolded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		w.subscribe("https://example.com/hook")
+		job := w.quick("job", w.component, allswell.MajorOutage)
+		mails, hooks, events := 0, 0, 0
+		began := w.clock.now()
+		var at []time.Duration
+		count := func() {
+			w.clock.move(allswell.BundleWait)
+			for _, line := range w.deliver(taken) {
+				told := strings.Count(line, "incident.")
+				if strings.HasPrefix(line, "a@") {
+					mails, events = mails+1, events+told
+					at = append(at, w.clock.now().Sub(began))
+				} else {
+					hooks += told
+				}
+			}
+		}
+		for range 60 {
+			w.goDown(job)
+			count()
+			w.clock.move(2 * time.Second)
+			w.pinged(job)
+			count()
+			w.pass(3 * time.Minute)
+		}
+		w.clock.move(2 * time.Hour)
+		count()
+		hours := int(w.clock.now().Sub(began)/time.Hour) + 1
+		if mails > 4+hours || mails < 8 {
+			t.Errorf("%d mails in %d hours, at %v", mails, hours, at)
+		}
+		for i := 4; i < len(at); i++ {
+			if at[i]-at[i-1] < 50*time.Minute {
+				t.Errorf("mails at %v and %v", at[i-1], at[i])
+			}
+		}
+	})
+}
+
+// TestManyDownAreToldTogether: one mail for what one tick found.
+func TestManyDownAreToldTogether(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		var jobs []allswell.Monitor
+		var tokens []string
+		for i := range 10 {
+			jobs = append(jobs, w.quick(fmt.Sprint("job ", i), w.component, allswell.MajorOutage))
+			tokens = append(tokens, jobs[i].Token)
+		}
+		w.goDown(jobs...)
+		w.expect("not before all of them can be there", w.deliver(taken))
+		w.clock.move(allswell.BundleWait)
+		w.expect("ten at once", w.deliver(taken), "a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.created, ", 10), ", "))
+		w.clock.move(time.Second)
+		w.ping(tokens...)
+		w.clock.move(allswell.BundleWait)
+		w.expect("ten back at once", w.deliver(taken), "a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.resolved, ", 10), ", "))
+	})
+}
+
+// TestFences: who lost a claim cannot settle it.
+func TestFences(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.fanOut()
+		first := w.claim()
+		if len(first) != 1 || len(w.claim()) != 0 {
+			t.Fatalf("claimed %v, and again", first)
+		}
+		w.clock.move(allswell.LeaseTime - time.Millisecond)
+		if got := w.claim(); len(got) != 0 {
+			t.Fatalf("claimed under a lease: %v", got)
+		}
+		w.clock.move(time.Millisecond)
+		second := w.claim()
+		if len(second) != 1 || second[0].ID != first[0].ID || second[0].Fence == first[0].Fence {
+			t.Fatalf("after the lease: %v, before %v", second, first)
+		}
+		if _, err := w.Notice(w.ctx, first[0]); err != allswell.ErrNotFound {
+			t.Errorf("the old claim: %v", err)
+		}
+		w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: first[0], Outcome: allswell.Outcome{Result: allswell.Refused, Reason: "no"}}}))
+		w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: second[0], Outcome: taken}}))
+		w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: second[0], Outcome: failed}}))
+		if got := w.states(); got["sent"] != 1 {
+			t.Errorf("states: %v", got)
+		}
+	})
+}
+
+// TestFairness: a long queue of one event delays neither another page's nor
+// another destination's.
+func TestFairness(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for i := range 300 {
+			w.subscribe(fmt.Sprintf("https://slow.example.com/%d", i))
+		}
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("long")}))(w)
+		w.fanOut()
+		w.clock.move(time.Second)
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.Webhook, Target: "https://fast.example.com/"}))(w)
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.NewIncident{Title: "b", Message: ptr("short")}))(w)
+		w.fanOut()
+		claims := store.Claims{Channel: allswell.Webhook, Most: 8, PerHost: 4}
+		got, more, err := w.Claim(w.ctx, claims)
+		w.ok(err)
+		hosts := make(map[string]int)
+		for _, c := range got {
+			hosts[c.Host]++
+		}
+		if !more || hosts["slow.example.com"] != 4 || hosts["fast.example.com"] != 1 || len(hosts) != 2 {
+			t.Errorf("claimed %v, more: %v", hosts, more)
+		}
+		claims.Busy = hosts
+		if got, more, err = w.Claim(w.ctx, claims); err != nil || len(got) != 0 || more {
+			t.Errorf("claimed %v of a busy host, more: %v, %v", got, more, err)
+		}
+	})
+}
+
+// TestFanOutInSteps: many subscribers, in several transactions, each once; a
+// page with little to tell does not wait for all of them.
+func TestFanOutInSteps(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		const many = 1200
+		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.Webhook, Target: "https://example.com/"}))(w)
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("a")}))(w)
+		must(w.FanOut(w.ctx))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.NewIncident{Title: "b", Message: ptr("b")}))(w)
+		must(w.FanOut(w.ctx))(w)
+		beta := func() string {
+			return w.value(`SELECT count(*) FROM deliveries WHERE page_id <> $1`, w.page.ID)
+		}
+		if got := beta(); got != "1" {
+			t.Errorf("%s deliveries of the small page after two steps", got)
+		}
+		w.fanOut()
+		if got := w.value(`SELECT count(DISTINCT subscriber_id) FROM deliveries WHERE page_id = $1`, w.page.ID); got != fmt.Sprint(many) {
+			t.Errorf("%s of %d subscribers have a delivery", got, many)
+		}
+		if got := w.value(`SELECT count(*) FROM deliveries`); got != fmt.Sprint(many+1) {
+			t.Errorf("%s deliveries", got)
+		}
+	})
+}
+
+// TestRetryOfNobody: a delivery whose subscription has ended stays over.
+func TestRetryOfNobody(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		a := w.subscribe("https://example.com/hook")
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.deliver(allswell.Outcome{Result: allswell.Broken, Reason: "no"})
+		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", a.ID))
+		_, err := w.RetryDelivery(w.ctx, w.ws, w.value(`SELECT id FROM deliveries`))
+		if refused(err, "state") != allswell.ErrNotFound {
+			t.Errorf("again: %v", err)
+		}
+	})
+}
+
+// TestGivenBack: what was claimed and not tried is due at once, and was no
+// attempt.
+func TestGivenBack(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("https://example.com/hook")
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.fanOut()
+		for range 3 {
+			claimed := w.claim()
+			if len(claimed) != 1 {
+				t.Fatalf("claimed %v", claimed)
+			}
+			w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: claimed[0], Outcome: allswell.Outcome{Result: allswell.Unsent}}}))
+		}
+		if got := w.value(`SELECT attempts FROM deliveries`); got != "0" {
+			t.Errorf("%s attempts", got)
+		}
+		w.expect("then", w.deliver(taken), "https://example.com/hook: one")
+	})
+}
+
+// TestLargeDeletions: the log is pruned, and a page deleted, however much there
+// is, and what is open or young stays.
+func TestLargeDeletions(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		const many = 2500
+		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
+		w.clock.move(time.Second)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.fanOut()
+		w.run(`UPDATE deliveries SET state = 'sent' WHERE id <> (SELECT min(id) FROM deliveries)`)
+		w.clock.move(31 * 24 * time.Hour)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
+		w.fanOut()
+		w.ok(w.Prune(w.ctx))
+		if got := w.value(`SELECT count(*) FROM deliveries`); got != fmt.Sprint(many+1) {
+			t.Errorf("%s deliveries are left", got)
+		}
+		w.ok(w.DeletePage(w.ctx, w.ws, "acme"))
+		for _, table := range []string{"subscribers", "deliveries", "events", "pages"} {
+			if got := w.value(`SELECT count(*) FROM ` + table); got != "0" {
+				t.Errorf("%s %s are left", got, table)
+			}
+		}
+	})
+}

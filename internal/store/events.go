@@ -1,0 +1,38 @@
+package store
+
+import (
+	"encoding/json"
+
+	"github.com/allswell/allswell"
+)
+
+// tell writes an event into the transaction of what happened. Its page has
+// been touched, so its place in the page's order of commits is known.
+func (t *tx) tell(e allswell.Event) error {
+	if err := t.touch(e.PageID); err != nil {
+		return err
+	}
+	data, err := json.Marshal(e.Data)
+	if err != nil {
+		return err
+	}
+	ordinal := t.ordinals[e.PageID]
+	t.ordinals[e.PageID]++
+	_, err = t.exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, data, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		allswell.NewID(allswell.PrefixEvent, t.now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
+		maybe(e.IncidentID), maybe(e.UpdateID), maybe(e.ComponentID), maybe(e.OutageID), maybe(e.MonitorID), maybe(e.Bundle), string(data), millis(t.now))
+	return err
+}
+
+const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, data, created_at`
+
+func scanEvent(row scanner) (e allswell.Event, err error) {
+	var data string
+	if err = row.Scan(&e.ID, &e.PageID, &e.PageVersion, &e.Ordinal, &e.Kind, text{&e.IncidentID}, text{&e.UpdateID},
+		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.Bundle}, &data, instant{&e.CreatedAt}); err != nil {
+		return
+	}
+	err = json.Unmarshal([]byte(data), &e.Data)
+	return
+}

@@ -1,0 +1,209 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// The most that one step of the fan-out looks at, so that none holds a lock for
+// long.
+const (
+	fanRows   = 500 // subscribers
+	fanEvents = 200
+)
+
+// openEvent is an event that not all who are told of it have a delivery of.
+type openEvent struct {
+	allswell.Event
+	reached string // the last subscriber looked at
+	told    time.Time
+}
+
+func scanOpenEvent(row scanner) (e openEvent, err error) {
+	e.Event, err = scanEvent(wider{row, []any{text{&e.reached}, instant{&e.told}}})
+	return
+}
+
+const openEventColumns = eventColumns + `, reached, told_at`
+
+// takeTurn waits until no other replica does what the turn is for.
+func (t *tx) takeTurn(name string) error {
+	_, err := one(&t.session, scanString, `SELECT name FROM turns WHERE name = $1 FOR UPDATE`, name)
+	return err
+}
+
+// FanOut gives the next subscribers their deliveries of what happened, at most
+// 500 of them in one transaction, and reports whether there may be more to
+// do. Of one page, events are taken in commit order; of several, the page that
+// waited longest goes first.
+func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
+	if n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM (SELECT 1 FROM events WHERE fanned_at IS NULL LIMIT 1) AS any_open`); err != nil || n == 0 {
+		return false, s.unavailable(err)
+	}
+	large := false
+	more, err = write(ctx, s, func(t *tx) (bool, error) {
+		if err := t.takeTurn("fan-out"); err != nil {
+			return false, err
+		}
+		e, err := one(&t.session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events e
+			WHERE fanned_at IS NULL AND NOT EXISTS (SELECT 1 FROM events o WHERE o.page_id = e.page_id AND o.fanned_at IS NULL
+				AND (o.page_version < e.page_version OR o.page_version = e.page_version AND o.ordinal < e.ordinal))
+			ORDER BY progressed_at, created_at, id LIMIT 1`)
+		rows := fanRows
+		for n := 0; err == nil && n < fanEvents; n++ {
+			var done bool
+			large = e.reached != "" // it took several steps
+			if rows, done, err = t.fanOut(e, rows); err != nil || !done || rows <= 0 {
+				return true, err
+			}
+			e, err = one(&t.session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events
+				WHERE page_id = $1 AND fanned_at IS NULL ORDER BY page_version, ordinal LIMIT 1`, e.PageID)
+		}
+		if errors.Is(err, allswell.ErrNotFound) {
+			err = nil // of this page; another one may have some
+		}
+		return true, err
+	})
+	if err == nil && large {
+		s.refreshStatistics(ctx)
+	}
+	return more, err
+}
+
+// statisticsAge is how old the planner's statistics of deliveries may be while
+// many are being made.
+const statisticsAge = 10 * time.Second
+
+// refreshStatistics lets PostgreSQL know that there are many deliveries now: by
+// statistics of a quiet moment it would plan as if there were none.
+func (s *Store) refreshStatistics(ctx context.Context) {
+	last := s.analyzed.Load()
+	now := time.Now().UnixMilli()
+	if !s.d.shared || now-last < statisticsAge.Milliseconds() || !s.analyzed.CompareAndSwap(last, now) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
+	if _, err := s.writer.ExecContext(ctx, `ANALYZE deliveries`); err != nil {
+		s.log.Debug("the statistics could not be refreshed", "error", err)
+	}
+}
+
+// fanOut looks at the next subscribers, at most most, for one event. It returns
+// how many more may be looked at, and whether the event is done.
+func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
+	if e.reached == "" {
+		if e.told, err = t.noticeTime(e.Event); err != nil {
+			return 0, false, err
+		}
+	}
+	type chunk struct {
+		end   string
+		count int64
+	}
+	next, err := one(&t.session, func(row scanner) (c chunk, err error) {
+		err = row.Scan(text{&c.end}, &c.count)
+		return
+	}, `SELECT max(id), count(*) FROM (SELECT id FROM subscribers WHERE page_id = $1 AND id > $2 ORDER BY id LIMIT $3) AS chunk`,
+		e.PageID, e.reached, most)
+	if err != nil {
+		return 0, false, err
+	}
+	done = int(next.count) < most
+	if next.count > 0 && t.now.Before(e.CreatedAt.Add(allswell.DeliveryLife)) {
+		if err := t.deliver(e, next.end); err != nil {
+			return 0, false, err
+		}
+	}
+	end, fanned := next.end, any(nil)
+	if done {
+		fanned = millis(t.now)
+	}
+	if end == "" {
+		end = e.reached
+	}
+	_, err = t.exec(`UPDATE events SET reached = $2, told_at = $3, progressed_at = $4, fanned_at = $5 WHERE id = $1`,
+		e.ID, maybe(end), millis(e.told), millis(t.now), fanned)
+	return most - int(next.count), done, err
+}
+
+// noticeTime is when mail tells of an event: at once, but for what a flapping
+// monitor does.
+func (t *tx) noticeTime(e allswell.Event) (time.Time, error) {
+	if e.MonitorID == "" || e.Kind == allswell.ComponentStatusChanged {
+		return e.CreatedAt, nil
+	}
+	const enough = 100
+	earlier, err := query(&t.session, func(row scanner) (at time.Time, err error) {
+		err = row.Scan(instant{&at})
+		return
+	}, `SELECT DISTINCT told_at FROM events WHERE monitor_id = $1 AND told_at IS NOT NULL AND told_at > $2 AND kind <> $4 ORDER BY told_at DESC LIMIT $3`,
+		e.MonitorID, millis(e.CreatedAt.Add(-2*allswell.DeliveryLife)), enough, string(allswell.ComponentStatusChanged))
+	slices.Reverse(earlier)
+	return allswell.NoticeTime(earlier, e.CreatedAt), err
+}
+
+// deliver makes the deliveries of an event for the subscribers after the last
+// reached one up to end. Who confirmed after it happened is not told of it.
+func (t *tx) deliver(e openEvent, end string) error {
+	thread, components, err := t.threadOf(e.Event)
+	if err != nil {
+		return err
+	}
+	webhooksOnly := e.Kind == allswell.ComponentStatusChanged
+	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
+	about := e.IncidentID
+	if about == "" {
+		about = e.ComponentID
+	}
+	held, next := time.Time{}, t.now // of mail
+	tell := e.told
+	if together := e.CreatedAt.Add(allswell.BundleWait); e.Bundle != "" && together.After(tell) {
+		tell = together
+	}
+	if tell.After(t.now) {
+		held, next = tell, tell
+	}
+	_, err = t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, event_id, purpose, channel, host, lane, position, thread, bundle,
+			state, happened_at, held_until_at, next_attempt_at, attempts, fence, created_at, updated_at)
+		SELECT $1 || substr(s.id, 5), s.page_id, s.id, $2, 'event', s.channel, s.host,
+			CASE WHEN s.channel = 'email' THEN s.id ELSE s.id || '/' || $3 END, $4,
+			CASE WHEN s.channel = 'email' THEN $5 ELSE $3 END, $6, 'pending', $7,
+			CASE WHEN s.channel = 'email' THEN CAST($8 AS BIGINT) END,
+			CASE WHEN s.channel = 'email' THEN CAST($9 AS BIGINT) ELSE $16 END, 0, 0, $16, $16
+		FROM subscribers s
+		WHERE s.page_id = $10 AND s.id > $11 AND s.id <= $12 AND s.confirmed_at <= $7 AND s.suspended_at IS NULL
+			AND (s.channel <> 'email' OR NOT $13)
+			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
+		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, thread, maybe(e.Bundle),
+		millis(e.CreatedAt), millis(held), millis(next),
+		e.PageID, e.reached, end, webhooksOnly, len(components) == 0, list(components), millis(t.now))
+	return err
+}
+
+// threadOf returns the thread that an event belongs to, and the components that
+// it concerns; none is the whole page. Of an incident that the service opened,
+// that is the monitor's thread and component, whoever speaks later.
+func (t *tx) threadOf(e allswell.Event) (thread string, components []string, err error) {
+	if e.IncidentID == "" {
+		return e.ComponentID, []string{e.ComponentID}, nil
+	}
+	type part struct{ monitor, component string }
+	parts, err := query(&t.session, func(row scanner) (p part, err error) {
+		err = row.Scan(text{&p.monitor}, text{&p.component})
+		return
+	}, `SELECT DISTINCT monitor_id, component_id FROM events WHERE incident_id = $1 AND monitor_id IS NOT NULL`, e.IncidentID)
+	thread = e.IncidentID
+	for _, p := range parts {
+		thread = allswell.MonitorThread(p.monitor)
+		if p.component == "" {
+			return thread, nil, err
+		}
+		components = append(components, p.component)
+	}
+	return thread, components, err
+}

@@ -1,0 +1,487 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+var errFault = errors.New("a fault of the test's")
+
+// faultTests are verbs whose every statement is made to fail once. job is a
+// quick monitor of the world's component.
+var faultTests = map[string]struct {
+	prepare  func(w *world, job allswell.Monitor)
+	act      func(w *world, job allswell.Monitor) error
+	complete func(w *world, job allswell.Monitor) // what holds when all of it happened
+}{
+	"going down": {
+		prepare: func(w *world, job allswell.Monitor) {
+			w.pinged(job)
+			w.pass(2*time.Minute - store.BeatInterval)
+			w.clock.move(store.BeatInterval)
+			w.beat()
+		},
+		act: func(w *world, _ allswell.Monitor) error {
+			_, err := w.Tick(w.ctx, w.clock.now(), "a", 0)
+			return err
+		},
+		complete: func(w *world, job allswell.Monitor) { w.isDown(job) },
+	},
+	"coming back by a ping": {
+		prepare:  func(w *world, job allswell.Monitor) { w.goDown(job) },
+		act:      (*world).tryPing,
+		complete: func(w *world, job allswell.Monitor) { w.isBack(job, "Pings are arriving again") },
+	},
+	"coming back by being disabled": {
+		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
+		act: func(w *world, job allswell.Monitor) error {
+			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(false)})
+			return err
+		},
+		complete: func(w *world, job allswell.Monitor) { w.isBack(job, "The monitor was disabled") },
+	},
+	"coming back by being deleted": {
+		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
+		act:     func(w *world, job allswell.Monitor) error { return w.DeleteMonitor(w.ctx, w.ws, job.ID) },
+		complete: func(w *world, job allswell.Monitor) {
+			if _, err := w.Monitor(w.ctx, w.ws, job.ID); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("the deleted monitor: %v", err)
+			}
+			w.isBack(allswell.Monitor{}, "The monitor was deleted")
+		},
+	},
+	"a new component while down": {
+		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
+		act: func(w *world, job allswell.Monitor) error {
+			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: ptr("")})
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.Operational) },
+	},
+	"a human's word during an outage": {
+		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
+		act: func(w *world, _ allswell.Monitor) error {
+			_, err := w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Degraded})
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.Degraded) },
+	},
+	"creating an incident": {
+		prepare: func(*world, allswell.Monitor) {},
+		act: func(w *world, _ allswell.Monitor) error {
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We look.")})
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) {
+			if i := w.incident(); i.Title != "Slow" || len(i.Updates) != 1 || len(w.told()) != 1 {
+				w.Errorf("incident: %+v", i)
+			}
+		},
+	},
+	"posting an update, with its answer": {
+		prepare: func(w *world, _ allswell.Monitor) {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		},
+		act: func(w *world, _ allswell.Monitor) error {
+			_, err := w.PostUpdate(store.WithAnswer(w.ctx, w.answerKey("k"), func(any) (store.Answer, error) {
+				return store.Answer{Status: 201, Body: []byte("{}")}, nil
+			}), w.ws, w.incident().ID, "Found it.")
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) {
+			if _, ok, err := w.FindAnswer(w.ctx, w.answerKey("k")); !ok || err != nil {
+				w.Errorf("the answer: %t, %v", ok, err)
+			}
+			if i := w.incident(); len(i.Updates) != 1 || len(w.told()) != 2 {
+				w.Errorf("incident: %+v", i)
+			}
+		},
+	},
+	"resolving an incident": {
+		prepare: func(w *world, _ allswell.Monitor) {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		},
+		act: func(w *world, _ allswell.Monitor) error {
+			_, err := w.ChangeIncident(w.ctx, w.ws, w.incident().ID, allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)})
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) {
+			if i := w.incident(); !i.Resolved || len(w.told()) != 2 {
+				w.Errorf("incident: %+v", i)
+			}
+		},
+	},
+	"the fan-out": {
+		prepare: func(w *world, _ allswell.Monitor) { w.tellTwo() },
+		act: func(w *world, _ allswell.Monitor) error {
+			_, err := w.FanOut(w.ctx)
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) { w.deliveriesAre("pending 4") },
+	},
+	"a claim": {
+		prepare: func(w *world, _ allswell.Monitor) {
+			w.tellTwo()
+			w.fanOut()
+		},
+		act: func(w *world, _ allswell.Monitor) error {
+			_, _, err := w.Claim(w.ctx, store.Claims{Channel: allswell.Email, Most: 10})
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) { w.deliveriesAre("pending 2", "sending 1", "superseded 1") },
+	},
+	"a settlement": {
+		prepare: func(w *world, _ allswell.Monitor) {
+			w.tellTwo()
+			w.fanOut()
+			w.claim()
+		},
+		act: func(w *world, _ allswell.Monitor) error {
+			var all []store.Settlement
+			for _, id := range w.rows(`SELECT id FROM deliveries WHERE state = 'sending' ORDER BY channel`) {
+				all = append(all, store.Settlement{Claimed: store.Claimed{ID: id, Fence: 1}, Outcome: taken})
+			}
+			all[0].Outcome = allswell.Outcome{Result: allswell.Refused, Reason: "No."}
+			return w.Settle(w.ctx, all)
+		},
+		complete: func(w *world, _ allswell.Monitor) {
+			w.deliveriesAre("dead 1", "pending 1", "sent 1", "superseded 1")
+			if got := w.value(`SELECT sum(refusals) FROM subscribers`); got != "1" {
+				w.Errorf("%s refusals", got)
+			}
+		},
+	},
+	"deleting the page": {
+		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
+		act:     func(w *world, _ allswell.Monitor) error { return w.DeletePage(w.ctx, w.ws, "acme") },
+		complete: func(w *world, _ allswell.Monitor) {
+			if got := w.value(`SELECT count(*) FROM monitors`); got != "0" {
+				w.Errorf("%s monitors are left", got)
+			}
+		},
+	},
+}
+
+// tellTwo lets two things of one incident happen, for a mailbox and a webhook.
+func (w *world) tellTwo() {
+	w.Helper()
+	w.subscribe("a@example.com")
+	w.subscribe("https://example.com/hook")
+	w.clock.move(time.Second)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
+}
+
+// deliveriesAre compares how many deliveries are in each state.
+func (w *world) deliveriesAre(want ...string) {
+	w.Helper()
+	var got []string
+	for state, n := range w.states() {
+		got = append(got, fmt.Sprint(state, " ", n))
+	}
+	w.expect("the deliveries", got, want...)
+}
+
+func (w *world) tryPing(m allswell.Monitor) error {
+	got, err := w.RecordPings(w.ctx, []string{m.Token}, store.Beat{Replica: "a"})
+	if err == nil && got[0] != store.PingHeard {
+		err = fmt.Errorf("result %v", got[0])
+	}
+	return err
+}
+
+func (w *world) isDown(job allswell.Monitor) {
+	w.Helper()
+	if m := w.monitorNow(job); m.State != allswell.Down || m.ConsecutiveFailures != 1 {
+		w.Errorf("not quite down: %+v", m)
+	}
+	w.shows(allswell.MajorOutage)
+	if i := w.incident(); i.Resolved || len(i.Updates) != 1 || i.OutageID == "" {
+		w.Errorf("incident: %+v", i)
+	}
+	if n := len(w.told()); n != 2 {
+		w.Errorf("%d events, want 2", n)
+	}
+}
+
+func (w *world) isBack(job allswell.Monitor, because string) {
+	w.Helper()
+	if job.ID != "" {
+		if m := w.monitorNow(job); m.State != allswell.Up || m.ConsecutiveFailures != 0 {
+			w.Errorf("not quite back: %+v", m)
+		}
+	}
+	w.shows(allswell.Operational)
+	if i := w.incident(); !i.Resolved || len(i.Updates) != 2 || !strings.HasPrefix(i.Updates[1].Message, because) {
+		w.Errorf("incident: %+v", i)
+	}
+	if n := len(w.told()); n != 4 {
+		w.Errorf("%d events, want 4", n)
+	}
+}
+
+// answerKey is an idempotency key of the first token.
+func (w *world) answerKey(key string) store.AnswerKey {
+	w.Helper()
+	return store.AnswerKey{TokenID: w.value(`SELECT min(id) FROM tokens`), Key: key, RequestHash: []byte("hash")}
+}
+
+// failAt runs act with its n-th question to the fault failing, and returns
+// what failed; "" if there were fewer.
+func (w *world) failAt(n int, act func() error) (failed string, err error) {
+	asked := 0
+	w.SetFault(func(when, query string) error {
+		if asked++; asked-1 == n {
+			failed = when + " " + query
+			return errFault
+		}
+		return nil
+	})
+	defer w.SetFault(nil)
+	return failed, act()
+}
+
+// TestNothingIsHalfDone fails every statement of a verb, before and after it
+// took effect, and the commit.
+func TestNothingIsHalfDone(t *testing.T) {
+	for name, tt := range faultTests {
+		t.Run(name, func(t *testing.T) {
+			inWorlds(t, func(w *world) {
+				job := w.quick("job", w.component, "")
+				tt.prepare(w, job)
+				act := func() error { return tt.act(w, job) }
+				dump := func() string {
+					if name != "coming back by a ping" {
+						return w.dump()
+					}
+					// The batch goes on without the ping that failed, with its locks
+					// taken, of which a page's is a new version.
+					w.run(`UPDATE pages SET version = 1000`)
+					return w.dump()
+				}
+				before := dump()
+				n := 0
+				for ; ; n++ {
+					failed, err := w.failAt(n, act)
+					if failed == "" || err == nil {
+						w.Fatalf("fault %d (%s): %v; want the commit's to be the last, and each to be an error", n, failed, err)
+					}
+					if failed == "after COMMIT" {
+						break
+					}
+					if dump() != before {
+						w.Fatalf("half done after a fault %s", failed)
+					}
+				}
+				if n < 4 {
+					t.Errorf("only %d faults", n)
+				}
+				tt.complete(w, job)
+			})
+			inWorlds(t, func(w *world) { // after faults, the same call succeeds
+				job := w.quick("job", w.component, "")
+				tt.prepare(w, job)
+				for _, n := range []int{0, 3} {
+					if failed, err := w.failAt(n, func() error { return tt.act(w, job) }); failed == "" || err == nil {
+						w.Fatalf("fault %d (%s): %v", n, failed, err)
+					}
+				}
+				w.ok(tt.act(w, job))
+				tt.complete(w, job)
+			})
+		})
+	}
+}
+
+// TestUnknownOutcomeOfATickIsSafe runs a tick again whose commit succeeded
+// without anybody learning of it, and the ping likewise.
+func TestUnknownOutcomeOfATickIsSafe(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("job", w.component, "")
+		going := faultTests["going down"]
+		going.prepare(w, job)
+		afterCommit := func(act func() error) {
+			w.Helper()
+			w.SetFault(func(when, query string) error {
+				if when+query == "afterCOMMIT" {
+					return errFault
+				}
+				return nil
+			})
+			if err := act(); !errors.Is(err, errFault) {
+				w.Errorf("error %v", err)
+			}
+			w.SetFault(nil)
+			w.ok(act())
+		}
+		afterCommit(func() error { return going.act(w, job) })
+		w.isDown(job)
+		w.heardOf = 0
+		afterCommit(func() error { return w.tryPing(job) })
+		w.isBack(job, "Pings are arriving again")
+	})
+}
+
+// TestFailedRecoveryTakesItsVersionBack: of two monitors whose incidents are on
+// a page that is no longer theirs, the first one's recovery fails.
+func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		bad := w.quick("bad", allswell.Component{}, "")
+		w.clock.move(time.Millisecond)
+		good := w.quick("good", allswell.Component{}, "")
+		w.goDown(bad, good)
+		for _, m := range []allswell.Monitor{bad, good} {
+			must(w.ChangeMonitor(w.ctx, w.ws, m.ID, allswell.MonitorChange{Page: ptr("other")}))(w)
+		}
+		failed := false
+		w.SetFault(func(when, query string) error {
+			if !failed && strings.HasPrefix(query, "INSERT INTO incident_updates") {
+				failed = true
+				return errFault
+			}
+			return nil
+		})
+		if got := w.ping(bad.Token, good.Token); got[0] != store.PingFailed || got[1] != store.PingHeard {
+			w.Errorf("results %v", got)
+		}
+		w.SetFault(nil)
+		w.consistent()
+		w.pinged(bad)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Next"}))(w)
+	})
+}
+
+// TestFullDiskIsBusy lets SQLite run out of pages.
+func TestFullDiskIsBusy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "sqlite:"+t.TempDir()+"/full.db", "")
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	w.run(`PRAGMA max_page_count = 1`) // that is, as many as there are
+	before := w.dump()
+	_, err := w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessage))
+	if !errors.Is(err, allswell.ErrBusy) || w.dump() != before {
+		t.Errorf("error %v, want ErrBusy and nothing changed", err)
+	}
+	w.run(`PRAGMA max_page_count = 100000`)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessage)))(w)
+	w.consistent()
+}
+
+// TestLostConnectionIsBusy has the server end the connection under a verb.
+func TestLostConnectionIsBusy(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		other := w.replica()
+		db, _ := other.Pools()
+		for _, at := range []string{"INSERT INTO incident_updates", "COMMIT"} {
+			before := w.dump()
+			w.SetFault(func(when, query string) error {
+				if when == "before" && strings.HasPrefix(query, at) {
+					must(db.Exec(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+						WHERE datname = current_database() AND state = 'idle in transaction'`))(w)
+				}
+				return nil
+			})
+			_, err := w.PostUpdate(w.ctx, w.ws, i.ID, "Found it.")
+			w.SetFault(nil)
+			if !errors.Is(err, allswell.ErrBusy) || w.dump() != before {
+				w.Errorf("lost before %s: error %v, want ErrBusy and nothing changed", at, err)
+			}
+		}
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
+	})
+}
+
+// TestDeadlockIsRepeated crosses the locks of going down with those of a
+// transaction that takes them the other way round.
+func TestDeadlockIsRepeated(t *testing.T) {
+	onPostgres(t, "&deadlock_timeout=50", func(w *world) {
+		job := w.quick("job", w.component, "")
+		going := faultTests["going down"]
+		going.prepare(w, job)
+		db, _ := w.Pools()
+		conn := must(db.Conn(w.ctx))(w)
+		defer conn.Close()
+		must(conn.ExecContext(w.ctx, `SET deadlock_timeout = '20s'`))(w) // the verb is the one that gives way
+		crossed := make(chan error, 1)
+		attempts := 0
+		w.SetFault(func(when, query string) error {
+			if when != "before" || !strings.HasPrefix(query, "SELECT id FROM components") {
+				return nil
+			}
+			if attempts++; attempts > 1 {
+				return nil
+			}
+			tx, err := conn.BeginTx(w.ctx, nil)
+			if err == nil {
+				_, err = tx.Exec(`SELECT id FROM components WHERE id = $1 FOR UPDATE`, w.component.ID)
+			}
+			w.ok(err)
+			go func() { // waits for the verb, which will wait for this
+				_, err := tx.Exec(`SELECT id FROM monitors WHERE id = $1 FOR UPDATE`, job.ID)
+				crossed <- errors.Join(err, tx.Rollback())
+			}()
+			return nil
+		})
+		w.ok(going.act(w, job))
+		if attempts < 2 { // more, where the verb was quicker than the one it gave way to
+			w.Fatalf("%d attempts, want one more at least", attempts)
+		}
+		w.ok(<-crossed)
+		w.isDown(job)
+	})
+}
+
+// TestSerialisationFailureIsRepeated has another transaction change the page
+// first, under an isolation that refuses that.
+func TestSerialisationFailureIsRepeated(t *testing.T) {
+	onPostgres(t, "&default_transaction_isolation=repeatable%20read", func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		other := w.replica()
+		attempts, conflicts := 0, 1
+		w.SetFault(func(when, query string) error {
+			if when == "before" && strings.HasPrefix(query, "UPDATE pages") {
+				if attempts++; attempts <= conflicts {
+					must(other.PostUpdate(w.ctx, w.ws, i.ID, fmt.Sprintf("Other %d", attempts)))(w)
+				}
+			}
+			return nil
+		})
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, "Mine"))(w)
+		if u.Number != 2 || attempts != 2 {
+			w.Errorf("number %d after %d attempts, want 2 after 2", u.Number, attempts)
+		}
+		attempts, conflicts = 0, 100
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, "Mine"); !errors.Is(err, allswell.ErrBusy) || attempts != 4 {
+			w.Errorf("always in conflict: %v after %d attempts, want ErrBusy after the first and three more", err, attempts)
+		}
+		if n := len(w.incident().Updates); n != 6 {
+			w.Errorf("%d updates, want 6", n)
+		}
+	})
+}
+
+// TestDeadlineIsBusy: a verb waits for a lock until its context ends.
+func TestDeadlineIsBusy(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		db, _ := w.Pools()
+		tx := must(db.Begin())(w)
+		defer tx.Rollback()
+		must(tx.Exec(`SELECT id FROM components FOR UPDATE`))(w)
+		before := w.dump()
+		ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+		defer cancel()
+		_, err := w.ChangeComponent(ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Degraded})
+		if !errors.Is(err, allswell.ErrBusy) || w.dump() != before {
+			w.Errorf("error %v, want ErrBusy and nothing changed", err)
+		}
+	})
+}

@@ -1,0 +1,278 @@
+package store_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// clock is virtual time, for any number of stores at once.
+type clock struct{ ms atomic.Int64 }
+
+func newClock() *clock {
+	c := new(clock)
+	c.set(began)
+	return c
+}
+
+func (c *clock) now() time.Time        { return time.UnixMilli(c.ms.Load()).UTC() }
+func (c *clock) set(t time.Time)       { c.ms.Store(t.UnixMilli()) }
+func (c *clock) move(by time.Duration) { c.ms.Add(by.Milliseconds()) }
+
+// world is a store on virtual time with a page, a component and a monitor.
+type world struct {
+	*testing.T
+	*store.Store
+	ctx       context.Context
+	dsn       string
+	clock     *clock
+	ws        string
+	page      allswell.Page
+	component allswell.Component
+	monitor   allswell.Monitor
+	heardOf   int // events that told has given back
+}
+
+// began is the virtual time at which every world begins: a nominal instant.
+var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// inWorlds runs f once per engine, and then looks whether the tables agree
+// with each other.
+func inWorlds(t *testing.T, f func(w *world)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
+		w := newWorld(t, dsn, "")
+		f(w)
+		if !t.Failed() {
+			w.consistent()
+		}
+	})
+}
+
+// onPostgres is inWorlds for what only several replicas can show. parameters
+// are appended to the database's address.
+func onPostgres(t *testing.T, parameters string, f func(w *world)) {
+	t.Helper()
+	t.Parallel()
+	w := newWorld(t, storetest.PostgreSQL(t), parameters)
+	f(w)
+	if !t.Failed() {
+		w.consistent()
+	}
+}
+
+func newWorld(t *testing.T, dsn, parameters string) *world {
+	t.Helper()
+	w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn + parameters}
+	w.Store = w.replica()
+	w.ws, _ = storetest.Workspace(t, w.Store, "default")
+	w.page = must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
+	w.component = must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backups"}))(t)
+	w.monitor = must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
+		Name: "nightly", Interval: 5 * time.Minute, Page: "acme", ComponentID: w.component.ID}))(t)
+	return w
+}
+
+// replica opens another store on the world's database and clock.
+func (w *world) replica() *store.Store {
+	w.Helper()
+	return storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now})
+}
+
+// must gives back a value, or ends the test if there was an error.
+func must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func (w *world) ok(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// pass lets time pass, with a beat every five seconds and a tick every minute,
+// as a running service would. Every tick comes right after a beat.
+func (w *world) pass(d time.Duration) {
+	w.Helper()
+	for end := w.clock.now().Add(d); w.clock.now().Before(end); {
+		w.clock.set(w.clock.now().Truncate(store.BeatInterval).Add(store.BeatInterval))
+		w.beat()
+		if now := w.clock.now(); now.Truncate(time.Minute).Equal(now) {
+			w.tick()
+		}
+	}
+}
+
+// absent lets time pass without the service, which then starts again.
+func (w *world) absent(d time.Duration) {
+	w.Helper()
+	w.clock.move(d)
+	w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a", First: true}))
+}
+
+func (w *world) beat() {
+	w.Helper()
+	w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a"}))
+}
+
+func (w *world) tick() store.TickReport {
+	w.Helper()
+	return must(w.Tick(w.ctx, w.clock.now().Truncate(time.Minute), "a", 0))(w)
+}
+
+func (w *world) ping(tokens ...string) []store.PingResult {
+	w.Helper()
+	return must(w.RecordPings(w.ctx, tokens, store.Beat{Replica: "a"}))(w)
+}
+
+// pinged pings monitors, which have to be heard; none means the world's own.
+func (w *world) pinged(monitors ...allswell.Monitor) {
+	w.Helper()
+	if len(monitors) == 0 {
+		monitors = []allswell.Monitor{w.monitor}
+	}
+	for _, m := range monitors {
+		if got := w.ping(m.Token); got[0] != store.PingHeard {
+			w.Fatalf("ping of %s: %v, want heard", m.Name, got)
+		}
+	}
+}
+
+// quick makes a monitor that goes down at the first tick that finds a ping of
+// every minute missing.
+func (w *world) quick(name string, component allswell.Component, down allswell.Status) allswell.Monitor {
+	w.Helper()
+	return must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
+		Name: name, Interval: time.Minute, Page: "acme", ComponentID: component.ID, FailureThreshold: 1, DownStatus: down}))(w)
+}
+
+// goDown pings monitors made by quick and lets time pass until they are down.
+func (w *world) goDown(monitors ...allswell.Monitor) {
+	w.Helper()
+	w.pinged(monitors...)
+	w.pass(2 * time.Minute)
+	for _, m := range monitors {
+		if got := w.monitorNow(m); got.State != allswell.Down {
+			w.Fatalf("%s is not down: %+v", m.Name, got)
+		}
+	}
+}
+
+func (w *world) monitorNow(m allswell.Monitor) allswell.Monitor {
+	w.Helper()
+	return must(w.Monitor(w.ctx, w.ws, m.ID))(w)
+}
+
+func (w *world) now() allswell.Monitor { w.Helper(); return w.monitorNow(w.monitor) }
+
+// shows fails unless the component's effective status is the given one, also
+// on the public page.
+func (w *world) shows(want allswell.Status, c ...allswell.Component) {
+	w.Helper()
+	of := append(c, w.component)[0]
+	if got := must(w.Component(w.ctx, w.ws, "acme", of.ID))(w).Status(); got != want {
+		w.Errorf("%s shows %s, want %s", of.Name, got, want)
+	}
+	for _, shown := range must(w.LoadPage(w.ctx, "acme"))(w).Components {
+		if shown.ID == of.ID && shown.Status() != want {
+			w.Errorf("the page shows %s for %s, want %s", shown.Status(), of.Name, want)
+		}
+	}
+}
+
+// say is a human's PATCH of the world's component.
+func (w *world) say(status allswell.Status) {
+	w.Helper()
+	c := must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: status}))(w)
+	if c.Status() != status {
+		w.Errorf("the answer to a human's %s shows %s", status, c.Status())
+	}
+	w.shows(status)
+}
+
+// incidents returns the page's incidents, newest first, with their updates.
+func (w *world) incidents() []allswell.Incident {
+	w.Helper()
+	found, _, err := w.Incidents(w.ctx, w.ws, "acme", nil, store.Range{Page: 1, PerPage: 100})
+	w.ok(err)
+	for i := range found {
+		found[i] = must(w.Incident(w.ctx, w.ws, found[i].ID))(w)
+	}
+	return found
+}
+
+// incident returns the only incident.
+func (w *world) incident() allswell.Incident {
+	w.Helper()
+	all := w.incidents()
+	if len(all) != 1 {
+		w.Fatalf("%d incidents, want 1: %+v", len(all), all)
+	}
+	return all[0]
+}
+
+func (w *world) change(i allswell.Incident, ch allswell.IncidentChange) allswell.Incident {
+	w.Helper()
+	return must(w.ChangeIncident(w.ctx, w.ws, i.ID, ch))(w)
+}
+
+func TestOutageAndRecovery(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.pass(10 * time.Minute)
+		if m := w.now(); m.State != allswell.Up || !m.NextCheckAt.IsZero() || len(w.incidents()) != 0 {
+			w.Fatalf("a monitor that was never pinged raised something: %+v", m)
+		}
+		w.pinged()
+		heard := w.clock.now()
+		if m := w.now(); !m.LastPingAt.Equal(heard) || !m.NextCheckAt.Equal(heard.Add(5*time.Minute)) {
+			w.Fatalf("after the ping: %+v", m)
+		}
+		w.pass(5 * time.Minute)
+		if m := w.now(); m.ConsecutiveFailures != 0 {
+			w.Fatalf("counted at the deadline itself: %+v", m)
+		}
+		w.pass(2 * time.Minute)
+		if m := w.now(); m.State != allswell.Up || m.ConsecutiveFailures != 2 {
+			w.Fatalf("after two overdue checks: %+v", m)
+		}
+		w.shows(allswell.Operational)
+		w.pass(time.Minute)
+		if m := w.now(); m.State != allswell.Down || m.ConsecutiveFailures != 3 {
+			w.Fatalf("after three overdue checks: %+v", m)
+		}
+		w.shows(allswell.MajorOutage)
+		i := w.incident()
+		if i.Title != "nightly is down" || i.Impact != allswell.ImpactCritical || i.State != allswell.Investigating || len(i.Updates) != 1 || i.Resolved {
+			w.Fatalf("incident: %+v", i)
+		}
+		w.pass(10 * time.Minute)
+		w.incident() // and no other
+		w.pinged()
+		if m := w.now(); m.State != allswell.Up || m.ConsecutiveFailures != 0 {
+			w.Fatalf("after the recovery: %+v", m)
+		}
+		w.shows(allswell.Operational)
+		if i = w.incident(); !i.Resolved || i.State != allswell.Resolved || !i.ResolvedAt.Equal(w.clock.now()) || len(i.Updates) != 2 {
+			w.Fatalf("incident: %+v", i)
+		}
+		w.tells(
+			"Backups: operational > major_outage (outage)",
+			"created: nightly is down, critical, investigating (outage): No ping has arrived since 1 March 2026, 12:10:00 UTC. One is expected every 5 minutes.",
+			"Backups: major_outage > operational (outage)",
+			"resolved: nightly is down, critical, resolved (outage): Pings are arriving again, after 18 minutes of silence.",
+		)
+	})
+}

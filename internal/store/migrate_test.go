@@ -1,0 +1,253 @@
+package store_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+func TestFourReplicasMigrateOneFreshDatabase(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.PostgreSQL(t)
+	var opens []func()
+	for range 4 {
+		opens = append(opens, func() {
+			s, err := store.Open(t.Context(), dsn, store.Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { s.Close() })
+			if _, err := s.IssueTokenFor(t.Context(), "default", allswell.NewToken{Name: "x", Scope: allswell.ScopeRead}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	together(opens...)
+	w := &world{T: t, ctx: t.Context(), Store: storetest.Open(t, dsn, store.Options{})}
+	if rows := w.rows(`SELECT version_id, count(*) FROM goose_db_version GROUP BY version_id HAVING count(*) > 1`); len(rows) > 0 {
+		t.Errorf("migrations that ran twice: %v", rows)
+	}
+}
+
+func TestMigrateTellsVersions(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		from, to, err := store.Migrate(t.Context(), dsn)
+		if err != nil || from != 0 || to < 1 {
+			t.Fatalf("a fresh database: %d to %d, %v", from, to, err)
+		}
+		again, same, err := store.Migrate(t.Context(), dsn)
+		if err != nil || again != to || same != to {
+			t.Errorf("again: %d to %d, %v", again, same, err)
+		}
+	})
+}
+
+func TestNewerDatabaseIsRefused(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.run(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, TRUE)`)
+		w.Store.Close()
+		defer func() { w.Store = w.replica() }()
+		const want = "the database is of version 999, but this allswell only knows versions up to "
+		_, err := store.Open(w.ctx, w.dsn, store.Options{})
+		_, beside := store.OpenBeside(w.ctx, w.dsn, store.Options{})
+		_, _, migrate := store.Migrate(w.ctx, w.dsn)
+		for name, err := range map[string]error{"Open": err, "OpenBeside": beside, "Migrate": migrate} {
+			if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ": use a newer allswell") {
+				w.Errorf("%s: %v", name, err)
+			}
+		}
+		s, err := openRaw(w)
+		w.ok(err)
+		defer s()
+	})
+}
+
+// openRaw takes the row of the newer version away again, so that the world can
+// be looked at.
+func openRaw(w *world) (func(), error) {
+	driver, address := "pgx", w.dsn
+	if path, isFile := strings.CutPrefix(w.dsn, "sqlite:"); isFile {
+		driver, address = "sqlite", path
+	}
+	db, err := sqlOpen(driver, address)
+	if err != nil {
+		return nil, err
+	}
+	_, err = db.Exec(`DELETE FROM goose_db_version WHERE version_id = 999`)
+	return func() { db.Close() }, err
+}
+
+func TestServedFileIsNotOpenedTwice(t *testing.T) {
+	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "")
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	w.ok(store.Backup(w.ctx, w.dsn, backup))
+	inUse := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "is in use by another allswell: stop that one first") {
+			t.Errorf("%s of a served file: %v", what, err)
+		}
+	}
+	_, err := store.Open(w.ctx, w.dsn, store.Options{})
+	inUse("Open", err)
+	_, _, err = store.Migrate(w.ctx, w.dsn)
+	inUse("Migrate", err)
+	_, err = store.Restore(w.ctx, w.dsn, backup)
+	inUse("Restore", err)
+
+	beside, err := store.OpenBeside(w.ctx, w.dsn, store.Options{Clock: w.clock.now})
+	w.ok(err)
+	must(beside.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "beside", Scope: allswell.ScopeRead}))(t)
+	if n := len(tokensIn(w, w.ws)); n != 2 {
+		t.Errorf("%d tokens, want the one issued beside too", n)
+	}
+	w.ok(beside.Close())
+	w.pinged() // still served
+
+	versions := w.rows(`SELECT version_id FROM goose_db_version WHERE version_id > 0`)
+	w.run(`DELETE FROM goose_db_version WHERE version_id > 0`)
+	_, err = store.OpenBeside(w.ctx, w.dsn, store.Options{})
+	inUse("OpenBeside, with migrations to run,", err)
+	for _, v := range versions {
+		w.run(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (` + v + `, TRUE)`)
+	}
+	w.ok(w.Store.Close())
+	w.Store = w.replica()
+	w.consistent()
+}
+
+func TestFileIsItsOwnersAlone(t *testing.T) {
+	for _, name := range []string{"plain.db", "with space.db", "a?b#c%20d&e=f.db", "'quoted\".db", "ünïcode.db"} {
+		dir := t.TempDir()
+		w := newWorld(t, "sqlite:"+filepath.Join(dir, name), "")
+		w.pinged()
+		entries := must(os.ReadDir(dir))(t)
+		for _, e := range entries {
+			if !strings.HasPrefix(e.Name(), name) {
+				t.Errorf("%s: there is a file %s", name, e.Name())
+			}
+			if info := must(e.Info())(t); info.Mode().Perm() != 0o600 && !strings.Contains(e.Name(), ".lock") { // an empty one
+				t.Errorf("%s has mode %o", e.Name(), info.Mode().Perm())
+			}
+		}
+		if len(entries) < 2 {
+			t.Errorf("%s: files %v", name, entries)
+		}
+	}
+}
+
+func TestAddressesThatAreNone(t *testing.T) {
+	garbage := filepath.Join(t.TempDir(), "garbage.db")
+	if err := os.WriteFile(garbage, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dsn := range []string{
+		"", "allswell.db", "sqlite:", "mysql://localhost/x", "sqlite:" + filepath.Join(t.TempDir(), "missing", "x.db"),
+		"sqlite:" + t.TempDir(), "sqlite:" + garbage, "postgres://secret:secret@[::bad", "postgres://u:secret@127.0.0.1:1/x?connect_timeout=1",
+		"postgres://u:secret@host:port/x",
+	} {
+		s, err := store.Open(t.Context(), dsn, store.Options{})
+		if err == nil {
+			s.Close()
+			t.Errorf("%q was opened", dsn)
+		} else if strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error tells the password: %v", err)
+		}
+	}
+}
+
+// TestEverySettingIsInForce asks each connection what it does, the one that a
+// lost one is replaced by, too.
+func TestEverySettingIsInForce(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		writer, reader := w.Pools()
+		ask := func(of string, want map[string]string) {
+			w.Helper()
+			for text, want := range want {
+				var got string
+				if err := map[string]interface{ QueryRow(string, ...any) row }{"writer": pool{writer}, "reader": pool{reader}}[of].QueryRow(text).Scan(&got); err != nil || got != want {
+					w.Errorf("%s: %s: %s, %v; want %s", of, text, got, err, want)
+				}
+			}
+		}
+		if !isSQLite(w.Store) {
+			w.run(`ALTER DATABASE ` + w.value(`SELECT current_database()`) + ` SET synchronous_commit = off`)
+			writer.SetMaxIdleConns(0) // the next connection is a new one
+			ask("writer", map[string]string{`SHOW synchronous_commit`: "on", `SHOW application_name`: "allswell",
+				`SHOW lock_timeout`: "10s", `SHOW idle_in_transaction_session_timeout`: "30s"})
+			return
+		}
+		for range 2 {
+			ask("writer", map[string]string{`PRAGMA journal_mode`: "wal", `PRAGMA synchronous`: "2", `PRAGMA foreign_keys`: "1", `PRAGMA query_only`: "0", `PRAGMA busy_timeout`: "5000"})
+			ask("reader", map[string]string{`PRAGMA query_only`: "1", `PRAGMA busy_timeout`: "5000"})
+			if _, err := reader.Exec(`DELETE FROM monitors`); err == nil {
+				w.Error("a reader may write")
+			}
+			writer.SetMaxIdleConns(0)
+			reader.SetMaxIdleConns(0)
+		}
+		if n := writer.Stats().MaxOpenConnections; n != 1 {
+			w.Errorf("%d connections may write", n)
+		}
+	})
+}
+
+// TestPostgreSQLDecidesTheTime lets a store without a clock of its own read
+// the database's.
+func TestPostgreSQLDecidesTheTime(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		before := time.Now().Add(-time.Second)
+		now := must(s.Clock(t.Context()))(t)
+		if now.Before(before) || now.After(time.Now().Add(time.Second)) || now.Location() != time.UTC || now.Nanosecond()%1e6 != 0 {
+			t.Errorf("the clock reads %v", now)
+		}
+		ws, _ := storetest.Workspace(t, s, "default")
+		p := must(s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "x", Slug: "x"}))(t)
+		if p.CreatedAt.Before(now) {
+			t.Errorf("created at %v, before %v", p.CreatedAt, now)
+		}
+	})
+}
+
+// columns lists what both engines call "table.column type".
+func columns(w *world) []string {
+	if isSQLite(w.Store) {
+		return w.rows(`SELECT m.name || '.' || p.name || ' ' || lower(p.type) FROM sqlite_schema m, pragma_table_info(m.name) p
+			WHERE m.type = 'table' AND m.name <> 'goose_db_version' AND m.name <> 'sqlite_sequence'`)
+	}
+	return w.rows(`SELECT table_name || '.' || column_name || ' ' || data_type FROM information_schema.columns
+		WHERE table_schema = current_schema() AND table_name <> 'goose_db_version'`)
+}
+
+func TestColumnsHaveTypesThatBothSpellAlike(t *testing.T) {
+	var seen [][]string
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, dsn, "")
+		found := columns(w)
+		for _, c := range found {
+			name, kind, _ := strings.Cut(c, " ")
+			if !slices.Contains([]string{"text", "bigint", "boolean", "bytea", "double precision"}, kind) {
+				t.Errorf("%s is a %s", name, kind)
+			}
+			if (strings.HasSuffix(name, "_at") || strings.HasSuffix(name, "_ms")) && kind != "bigint" {
+				t.Errorf("%s is a %s, want milliseconds", name, kind)
+			}
+		}
+		slices.Sort(found)
+		seen = append(seen, found)
+		if len(found) < 50 {
+			t.Errorf("only %d columns were found", len(found))
+		}
+	})
+	if len(seen) == 2 && fmt.Sprint(seen[0]) != fmt.Sprint(seen[1]) {
+		t.Errorf("the engines differ:\n%v\n%v", seen[0], seen[1])
+	}
+}

@@ -1,0 +1,257 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// RotationOverlap is how long the old ping token of a rotated monitor is still
+// taken.
+const RotationOverlap = 24 * time.Hour
+
+const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
+	component_id, name, token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures,
+	last_ping_at, waiting_since_at, refused_at, ticked_at, created_at, updated_at,
+	(SELECT heard_at FROM heard WHERE heard.token = monitors.token)`
+
+// scanMonitor reads a monitor as it is: its row, and what the last ping that was
+// recorded beside it (table heard) did to it.
+func scanMonitor(row scanner) (m allswell.Monitor, err error) {
+	var heard time.Time
+	err = row.Scan(&m.ID, &m.WorkspaceID, &m.PageID, &m.PageSlug, text{&m.ComponentID}, &m.Name, &m.Token, duration{&m.Interval},
+		&m.Enabled, &m.FailureThreshold, &m.DownStatus, &m.State, &m.ConsecutiveFailures,
+		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RefusedAt}, instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&heard})
+	switch {
+	case heard.After(m.WaitingSince) && m.State == allswell.Up:
+		m.Heard(heard)
+	case heard.After(m.LastPingAt):
+		m.LastPingAt = heard
+	}
+	return
+}
+
+// Monitors lists a workspace's monitors, oldest first.
+func (s *Store) Monitors(ctx context.Context, workspaceID string, r Range) ([]allswell.Monitor, int, error) {
+	return listedWith(ctx, s, (*session).fillDue, scanMonitor, monitorColumns, `FROM monitors WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, workspaceID)
+}
+
+// fillDue computes the current deadline of each monitor.
+func (c *session) fillDue(monitors []allswell.Monitor) error {
+	var since time.Time
+	for _, m := range monitors {
+		if !m.WaitingSince.IsZero() && (since.IsZero() || m.WaitingSince.Before(since)) {
+			since = m.WaitingSince
+		}
+	}
+	if since.IsZero() {
+		return nil
+	}
+	holes, err := c.holes(since)
+	for i := range monitors {
+		monitors[i].NextCheckAt = monitors[i].DueAt(holes)
+	}
+	return err
+}
+
+func (c *session) withDue(m allswell.Monitor, err error) (allswell.Monitor, error) {
+	if err != nil {
+		return m, err
+	}
+	monitors := []allswell.Monitor{m}
+	err = c.fillDue(monitors)
+	return monitors[0], err
+}
+
+// Monitor returns a workspace's monitor.
+func (s *Store) Monitor(ctx context.Context, workspaceID, id string) (allswell.Monitor, error) {
+	return read(ctx, s, func(c *session) (allswell.Monitor, error) {
+		return c.withDue(one(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE id = $1 AND workspace_id = $2`, id, workspaceID))
+	})
+}
+
+// CreateMonitor makes a monitor, which waits for its first ping.
+func (s *Store) CreateMonitor(ctx context.Context, workspaceID string, n allswell.NewMonitor) (allswell.Monitor, error) {
+	if err := n.Validate(); err != nil {
+		return allswell.Monitor{}, err
+	}
+	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
+		m := allswell.Monitor{
+			ID: allswell.NewID(allswell.PrefixMonitor, t.now), WorkspaceID: workspaceID, Name: n.Name, ComponentID: n.ComponentID,
+			Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
+			DownStatus: n.DownStatus, State: allswell.Up, PageSlug: n.Page, CreatedAt: t.now, UpdatedAt: t.now,
+		}
+		if m.DownStatus == "" {
+			m.DownStatus = allswell.MajorOutage
+		}
+		if err := t.link(&m); err != nil {
+			return m, err
+		}
+		_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled,
+				failure_threshold, down_status, state, consecutive_failures, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $12)`,
+			m.ID, m.WorkspaceID, m.PageID, maybe(m.ComponentID), m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
+			m.FailureThreshold, string(m.DownStatus), string(m.State), millis(t.now))
+		if err == nil {
+			_, err = t.exec(`INSERT INTO heard (token, live) VALUES ($1, FALSE)`, m.Token)
+		}
+		t.tokens = append(t.tokens, m.Token)
+		return m, err
+	})
+}
+
+// link resolves the page that m names by its slug, and checks that its
+// component is on that page.
+func (t *tx) link(m *allswell.Monitor) error {
+	var bad allswell.Invalid
+	p, err := t.pageBySlug(m.WorkspaceID, m.PageSlug)
+	if errors.Is(err, allswell.ErrNotFound) {
+		bad.Add("page", "There is no page with this slug.")
+		return bad.Err()
+	}
+	if err != nil {
+		return err
+	}
+	m.PageID = p.ID
+	if m.ComponentID == "" {
+		return nil
+	}
+	n, err := one(&t.session, scanInt, `SELECT count(*) FROM components WHERE id = $1 AND page_id = $2`, m.ComponentID, p.ID)
+	if err == nil && n == 0 {
+		bad.Add("component_id", "The component does not exist on this page.")
+		err = bad.Err()
+	}
+	return err
+}
+
+// lockMonitor loads a workspace's monitor with its row locked.
+func (t *tx) lockMonitor(workspaceID, id string) (allswell.Monitor, error) {
+	return one(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, workspaceID)
+}
+
+// ChangeMonitor changes a monitor. One that is down and is switched off ends
+// its outage; a new component takes over the cause.
+func (s *Store) ChangeMonitor(ctx context.Context, workspaceID, id string, ch allswell.MonitorChange) (allswell.Monitor, error) {
+	if err := ch.Validate(); err != nil {
+		return allswell.Monitor{}, err
+	}
+	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
+		m, err := t.lockMonitor(workspaceID, id)
+		if err != nil {
+			return m, err
+		}
+		before := m
+		if ch.Page != nil {
+			m.PageSlug = *ch.Page
+		}
+		if ch.ComponentID != nil {
+			m.ComponentID = *ch.ComponentID
+		}
+		if ch.Page != nil || ch.ComponentID != nil {
+			if err := t.link(&m); err != nil {
+				return m, err
+			}
+		}
+		ends := m.Apply(ch, t.now)
+		if m != before {
+			m.UpdatedAt = t.now
+		}
+		if m, err = t.withDue(m, nil); err != nil {
+			return m, err
+		}
+		if err := t.saveMonitor(m); err != nil {
+			return m, err
+		}
+		if err := t.setLive(m); err != nil {
+			return m, err
+		}
+		if m.Enabled && !before.Enabled {
+			t.tokens = append(t.tokens, m.Token)
+		}
+		return m, t.adjustOutage(before, m, ends)
+	})
+}
+
+// adjustOutage does to the outage of a monitor that was down what follows from
+// a change of the monitor.
+func (t *tx) adjustOutage(before, m allswell.Monitor, ends bool) error {
+	moves := m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus
+	if before.State != allswell.Down || !ends && !moves {
+		return nil
+	}
+	if err := t.lockLinked(before, m); err != nil {
+		return err
+	}
+	if ends {
+		return t.endOutage(m, allswell.MonitorDisabled)
+	}
+	return t.moveCause(m)
+}
+
+// saveMonitor saves what a human may have changed, the wait included.
+func (t *tx) saveMonitor(m allswell.Monitor) error {
+	_, err := t.exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
+			failure_threshold = $7, down_status = $8, updated_at = $9 WHERE id = $1`,
+		m.ID, m.PageID, maybe(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
+		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt))
+	if err != nil {
+		return err
+	}
+	return t.saveWait(m)
+}
+
+// saveWait saves what pings and ticks change; NextCheckAt has been computed.
+func (t *tx) saveWait(m allswell.Monitor) error {
+	_, err := t.exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
+			next_check_at = $6, refused_at = $7, ticked_at = $8, updated_at = $9 WHERE id = $1`,
+		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
+		millis(m.NextCheckAt), millis(m.RefusedAt), millis(m.TickedAt), millis(m.UpdatedAt))
+	return err
+}
+
+// setLive keeps in the row beside the monitor whether a ping means no more than
+// that row.
+func (t *tx) setLive(m allswell.Monitor) error {
+	_, err := t.exec(`UPDATE heard SET live = $2 WHERE token = $1`,
+		m.Token, m.Enabled && m.State == allswell.Up && !m.WaitingSince.IsZero())
+	return err
+}
+
+// RotateMonitor gives a monitor a new ping token. The old one is taken for
+// RotationOverlap more; the one before it no longer.
+func (s *Store) RotateMonitor(ctx context.Context, workspaceID, id string) (allswell.Monitor, error) {
+	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
+		m, err := t.lockMonitor(workspaceID, id)
+		if err != nil {
+			return m, err
+		}
+		old := m.Token
+		m.Token, m.UpdatedAt = allswell.NewPingToken(), t.now
+		if _, err := t.exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5 WHERE id = $1`,
+			m.ID, m.Token, old, millis(t.now.Add(RotationOverlap)), millis(m.UpdatedAt)); err != nil {
+			return m, err
+		}
+		t.tokens = append(t.tokens, m.Token)
+		return t.withDue(m, nil)
+	})
+}
+
+// DeleteMonitor deletes a monitor. If it is down, its outage ends first.
+func (s *Store) DeleteMonitor(ctx context.Context, workspaceID, id string) error {
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+		m, err := t.lockMonitor(workspaceID, id)
+		if err == nil && m.State == allswell.Down {
+			if err = t.lockLinked(m); err == nil {
+				err = t.endOutage(m, allswell.MonitorDeleted)
+			}
+		}
+		if err != nil {
+			return struct{}{}, err
+		}
+		n, err := t.exec(`DELETE FROM monitors WHERE id = $1`, m.ID)
+		return struct{}{}, found(n, err)
+	})
+	return err
+}

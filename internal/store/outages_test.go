@@ -1,0 +1,392 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// outageTests are what may happen around an outage. Each begins with the
+// monitor "job", quick and up, linked to the component Backups.
+var outageTests = map[string]func(w *world, job allswell.Monitor){
+	"several monitors on one component each add and remove their own cause": func(w *world, job allswell.Monitor) {
+		slow := w.quick("slow", w.component, allswell.Degraded)
+		part := w.quick("part", w.component, allswell.PartialOutage)
+		w.goDown(slow)
+		w.shows(allswell.Degraded)
+		w.goDown(job)
+		w.shows(allswell.MajorOutage)
+		w.goDown(part)
+		w.shows(allswell.MajorOutage)
+		w.told()
+		w.pinged(job)
+		w.shows(allswell.PartialOutage)
+		w.pinged(slow)
+		w.shows(allswell.PartialOutage)
+		w.pinged(part)
+		w.shows(allswell.Operational)
+		w.tells(
+			"Backups: major_outage > partial_outage (outage)",
+			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.",
+			"resolved: slow is down, minor, resolved (outage): Pings are arriving again, after 6 minutes of silence.",
+			"Backups: partial_outage > operational (outage)",
+			"resolved: part is down, major, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+		if n := len(w.incidents()); n != 3 {
+			w.Errorf("%d incidents, want one per outage", n)
+		}
+	},
+	"a human's word stands until a new cause appears, and is the baseline afterwards": func(w *world, job allswell.Monitor) {
+		second := w.quick("second", w.component, allswell.PartialOutage)
+		w.goDown(job)
+		w.told()
+		w.say(allswell.Operational)
+		w.tells("Backups: major_outage > operational")
+		w.pass(5 * time.Minute)
+		w.shows(allswell.Operational)
+		w.say(allswell.Degraded)
+		w.pass(5 * time.Minute)
+		w.shows(allswell.Degraded)
+		w.told()
+		w.goDown(second)
+		w.shows(allswell.PartialOutage)
+		w.pinged(second)
+		w.shows(allswell.Degraded)
+		w.pinged(job)
+		w.shows(allswell.Degraded)
+		w.tells(
+			"Backups: degraded > partial_outage (outage)",
+			"created: second is down, major, investigating (outage): No ping has arrived since 1 March 2026, 12:12:00 UTC. One is expected every 1 minute.",
+			"Backups: partial_outage > degraded (outage)",
+			"resolved: second is down, major, resolved (outage): Pings are arriving again, after 2 minutes of silence.",
+			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 14 minutes of silence.")
+		if i := w.incidents()[1]; !i.Resolved {
+			w.Errorf("the silenced outage's incident was not resolved by the recovery: %+v", i)
+		}
+	},
+	"an outage after a human's word is a new cause": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.say(allswell.Operational)
+		w.pinged(job)
+		w.goDown(job)
+		w.shows(allswell.MajorOutage)
+	},
+	"maintenance set by hand is a plain baseline": func(w *world, job allswell.Monitor) {
+		w.say(allswell.Maintenance)
+		w.goDown(job)
+		w.shows(allswell.MajorOutage) // it suppresses nothing
+		w.say(allswell.Maintenance)
+		w.pinged(job)
+		w.shows(allswell.Maintenance)
+	},
+	"any cause beats a baseline of unknown, which comes back": func(w *world, job allswell.Monitor) {
+		w.say(allswell.Unknown)
+		w.goDown(job)
+		w.shows(allswell.MajorOutage)
+		w.pinged(job)
+		w.shows(allswell.Unknown)
+	},
+	"a worse baseline hides the cause": func(w *world, _ allswell.Monitor) {
+		slow := w.quick("slow", w.component, allswell.Degraded)
+		w.say(allswell.MajorOutage)
+		w.told()
+		w.goDown(slow)
+		w.shows(allswell.MajorOutage)
+		w.tells("created: slow is down, minor, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. One is expected every 1 minute.")
+	},
+	"an alias is kept as it was given, as baseline and as cause": func(w *world, _ allswell.Monitor) {
+		slow := w.quick("slow", w.component, allswell.DegradedPerformance)
+		w.goDown(slow)
+		w.shows(allswell.DegradedPerformance)
+		w.pinged(slow)
+		w.say(allswell.DegradedPerformance)
+		degraded := w.quick("degraded", w.component, allswell.Degraded)
+		w.goDown(degraded)
+		w.shows(allswell.DegradedPerformance) // a tie keeps the baseline
+	},
+	"an incident closed by hand stays closed, and no other is raised": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.told()
+		closed := w.change(w.incident(), allswell.IncidentChange{Resolved: ptr(true)})
+		w.tells("resolved: job is down, critical, investigating (outage)")
+		w.pass(5 * time.Minute)
+		w.shows(allswell.MajorOutage)
+		w.pinged(job)
+		w.shows(allswell.Operational)
+		w.tells("Backups: major_outage > operational (outage)")
+		if i := w.incident(); i.State != closed.State || !i.ResolvedAt.Equal(closed.ResolvedAt) || !i.UpdatedAt.Equal(closed.UpdatedAt) || len(i.Updates) != 1 {
+			w.Errorf("the recovery touched what a human had closed: %+v", i)
+		}
+	},
+	"an incident closed by its state alone counts as closed": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.change(w.incident(), allswell.IncidentChange{State: ptr(allswell.Resolved)})
+		w.pinged(job)
+		if i := w.incident(); len(i.Updates) != 1 {
+			w.Errorf("the recovery wrote into it: %+v", i)
+		}
+	},
+	"an incident edited by hand is resolved and keeps the edits": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		i := w.change(w.incident(), allswell.IncidentChange{Title: ptr("Tape robot"), Impact: ptr(allswell.ImpactMinor), State: ptr(allswell.Identified)})
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "It needs oil."))(w)
+		w.told()
+		w.pinged(job)
+		w.tells(
+			"Backups: major_outage > operational (outage)",
+			"resolved: Tape robot, minor, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+		if i = w.incident(); !i.Resolved || len(i.Updates) != 3 || i.Updates[2].State != allswell.Resolved || i.Updates[1].State != allswell.Identified {
+			w.Errorf("after the recovery: %+v", i)
+		}
+	},
+	"an incident closed and reopened by hand is resolved": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		i := w.incident()
+		w.change(i, allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)})
+		if i = w.change(i, allswell.IncidentChange{Resolved: ptr(false)}); i.State != allswell.Investigating || i.Resolved {
+			w.Fatalf("reopened: %+v", i)
+		}
+		w.told()
+		w.pinged(job)
+		if i = w.incident(); !i.Resolved || len(i.Updates) != 2 || len(w.told()) != 2 {
+			w.Errorf("after the recovery: %+v", i)
+		}
+	},
+	"an incident deleted by hand is not raised again": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.told()
+		w.ok(w.DeleteIncident(w.ctx, w.ws, w.incident().ID))
+		w.pass(5 * time.Minute)
+		w.shows(allswell.MajorOutage)
+		w.pinged(job)
+		w.shows(allswell.Operational)
+		w.tells("Backups: major_outage > operational (outage)")
+		if n := len(w.incidents()); n != 0 {
+			w.Errorf("%d incidents after one was deleted", n)
+		}
+		w.goDown(job)
+		w.incident() // the next outage has its own
+	},
+	"a monitor that is disabled ends its outage": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.told()
+		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+		if m.State != allswell.Up || m.ConsecutiveFailures != 0 || m.Enabled {
+			w.Errorf("disabled: %+v", m)
+		}
+		w.shows(allswell.Operational)
+		w.tells(
+			"Backups: major_outage > operational (outage)",
+			"resolved: job is down, critical, resolved (outage): The monitor was disabled; this outage is no longer watched.")
+		if got := w.ping(job.Token); got[0] != store.PingUnknown {
+			w.Errorf("ping of a disabled monitor: %v", got)
+		}
+		w.pass(10 * time.Minute)
+		w.tells()
+		m = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
+		if !m.NextCheckAt.Equal(w.clock.now().Add(time.Minute)) || m.ConsecutiveFailures != 0 {
+			w.Errorf("enabled again: %+v, want a deadline of now and an interval", m)
+		}
+		w.pass(2 * time.Minute)
+		if n := len(w.incidents()); n != 2 {
+			w.Errorf("%d incidents, want another for the new outage", n)
+		}
+	},
+	"a monitor that is deleted ends its outage": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.told()
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, job.ID))
+		w.shows(allswell.Operational)
+		w.tells(
+			"Backups: major_outage > operational (outage)",
+			"resolved: job is down, critical, resolved (outage): The monitor was deleted; this outage is no longer watched.")
+		if got := w.ping(job.Token); got[0] != store.PingUnknown {
+			w.Errorf("ping of a deleted monitor: %v", got)
+		}
+		w.incident() // stays, as history
+	},
+	"a new interval starts the wait anew, but only a ping ends the outage": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.told()
+		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Interval: ptr(time.Hour)}))(w)
+		if m.State != allswell.Down || m.ConsecutiveFailures != 0 || !m.NextCheckAt.Equal(w.clock.now().Add(time.Hour)) {
+			w.Errorf("with a new interval: %+v", m)
+		}
+		w.pass(2 * time.Minute)
+		w.shows(allswell.MajorOutage)
+		w.tells()
+		w.pinged(job)
+		w.shows(allswell.Operational)
+		w.tells(
+			"Backups: major_outage > operational (outage)",
+			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.")
+	},
+	"a new component takes the cause over, and no human has seen it there": func(w *world, job allswell.Monitor) {
+		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Archive"}))(w)
+		w.goDown(job)
+		w.say(allswell.Degraded)
+		w.told()
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: &other.ID}))(w)
+		w.shows(allswell.Degraded)
+		w.shows(allswell.MajorOutage, other)
+		w.tells("Archive: operational > major_outage (outage)")
+		w.pinged(job)
+		w.shows(allswell.Operational, other)
+		w.shows(allswell.Degraded)
+	},
+	"without a component the cause is gone, with one it is back": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.told()
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: ptr("")}))(w)
+		w.shows(allswell.Operational)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: &w.component.ID}))(w)
+		w.shows(allswell.MajorOutage)
+		w.tells("Backups: major_outage > operational (outage)", "Backups: operational > major_outage (outage)")
+		w.pinged(job)
+		w.shows(allswell.Operational)
+	},
+	"a new down_status changes the cause, once, and a human's word on it stands": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.told()
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.Degraded)}))(w)
+		w.shows(allswell.Degraded)
+		w.tells("Backups: major_outage > degraded (outage)")
+		w.say(allswell.Operational)
+		w.told()
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.MajorOutage)}))(w)
+		w.shows(allswell.Operational)
+		w.tells()
+		if i := w.incident(); i.Impact != allswell.ImpactCritical {
+			w.Errorf("the incident's impact became %s", i.Impact)
+		}
+	},
+	"a new name is for the next incident": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Name: ptr("nightly dump")}))(w)
+		if i := w.incident(); i.Title != "job is down" {
+			w.Errorf("title: %s", i.Title)
+		}
+		w.pinged(job)
+		w.goDown(job)
+		if i := w.incidents()[0]; i.Title != "nightly dump is down" {
+			w.Errorf("title of the next: %s", i.Title)
+		}
+	},
+	"another page: the incident stays where it is and is resolved there": func(w *world, job allswell.Monitor) {
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		w.goDown(job)
+		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("other")})
+		if invalid := new(allswell.Invalid); !errors.As(err, &invalid) || invalid.Fields["component_id"] == nil {
+			w.Errorf("moved to a page that does not have its component: %v", err)
+		}
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("other"), ComponentID: ptr("")}))(w)
+		w.shows(allswell.Operational)
+		w.pinged(job)
+		if i := w.incident(); !i.Resolved {
+			w.Errorf("after the recovery: %+v", i)
+		}
+	},
+	"a component that is deleted leaves its monitor, which recovers without it": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.told()
+		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
+		if m := w.monitorNow(job); m.State != allswell.Down || m.ComponentID != "" {
+			w.Errorf("after its component was deleted: %+v", m)
+		}
+		w.pinged(job)
+		w.tells("resolved: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+	},
+	"a page that is deleted takes everything along": func(w *world, job allswell.Monitor) {
+		w.goDown(job)
+		w.ok(w.DeletePage(w.ctx, w.ws, "acme"))
+		for _, table := range []string{"pages", "components", "monitors", "outages", "causes", "incidents", "incident_updates", "events"} {
+			if rows := w.rows(`SELECT * FROM ` + table); len(rows) > 0 {
+				w.Errorf("%s still has %v", table, rows)
+			}
+		}
+		if got := w.ping(job.Token); got[0] != store.PingUnknown {
+			w.Errorf("ping: %v", got)
+		}
+	},
+	"a flapping monitor has an incident for each outage": func(w *world, job allswell.Monitor) {
+		for range 3 {
+			w.goDown(job)
+			w.shows(allswell.MajorOutage)
+			w.pinged(job)
+			w.shows(allswell.Operational)
+		}
+		seen := map[string]bool{}
+		for _, i := range w.incidents() {
+			seen[i.OutageID] = true
+			if !i.Resolved || len(i.Updates) != 2 {
+				w.Errorf("incident: %+v", i)
+			}
+		}
+		if len(seen) != 3 || len(w.told()) != 12 {
+			w.Errorf("%d outages with incidents, want 3 and 12 events", len(seen))
+		}
+	},
+	"a monitor without a component only has incidents": func(w *world, _ allswell.Monitor) {
+		alone := w.quick("alone", allswell.Component{}, "")
+		w.goDown(alone)
+		w.shows(allswell.Operational)
+		w.pinged(alone)
+		w.tells(
+			"created: alone is down, critical, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. One is expected every 1 minute.",
+			"resolved: alone is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+	},
+	"a name of the greatest length still makes a title": func(w *world, _ allswell.Monitor) {
+		long := w.quick(strings.Repeat("ü", allswell.MaxName), w.component, "")
+		w.goDown(long)
+		if n := len([]rune(w.incident().Title)); n > allswell.MaxTitle {
+			w.Errorf("the title has %d characters", n)
+		}
+	},
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestOutages(t *testing.T) {
+	for name, f := range outageTests {
+		t.Run(name, func(t *testing.T) {
+			inWorlds(t, func(w *world) { f(w, w.quick("job", w.component, allswell.MajorOutage)) })
+		})
+	}
+}
+
+// TestOnlyWhatSubscribersAreToldIsAnEvent goes through what humans do.
+func TestOnlyWhatSubscribersAreToldIsAnEvent(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We look.")}))(w)
+		w.tells("created: Slow, none, investigating: We look.")
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Quiet", State: allswell.Resolved, Impact: allswell.ImpactMajor}))(w)
+		w.tells("created: Quiet, major, resolved")
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
+		w.tells("updated: Slow, none, investigating: Found it.")
+		w.change(i, allswell.IncidentChange{Title: ptr("Slower"), State: ptr(allswell.Monitoring)})
+		w.tells()
+		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		w.tells("resolved: Slower, none, monitoring")
+		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
+		w.tells()
+		w.change(i, allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)})
+		w.tells("resolved: Slower, none, resolved")
+		w.say(allswell.PartialOutage)
+		w.say(allswell.PartialOutage)
+		w.tells("Backups: operational > partial_outage")
+		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{
+			Status: allswell.PartialOutage, Description: ptr("Nightly"), HasDescription: true}))(w)
+		must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{Name: ptr("Dumps")}))(w)
+		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "Storage"}))(w)
+		must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
+		w.ok(w.DeleteGroup(w.ctx, w.ws, g.ID))
+		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
+		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme & Co")}))(w)
+		w.tells()
+	})
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+
+	"github.com/allswell/allswell"
+)
+
+const pageColumns = `id, workspace_id, slug, name, description, version, created_at, updated_at`
+
+func scanPage(row scanner) (p allswell.Page, err error) {
+	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt})
+	return
+}
+
+// listed returns one page of a list and the length of the whole, of one
+// moment. from is everything from FROM on, which takes args.
+func listed[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), columns, from, order string, r Range, args ...any) ([]T, int, error) {
+	return listedWith(ctx, s, func(*session, []T) error { return nil }, scan, columns, from, order, r, args...)
+}
+
+// listedWith is listed with fill, which adds to the rows what their own columns
+// do not hold, of the same moment.
+func listedWith[T any](ctx context.Context, s *Store, fill func(*session, []T) error, scan func(scanner) (T, error), columns, from, order string, r Range, args ...any) ([]T, int, error) {
+	type result struct {
+		rows  []T
+		total int64
+	}
+	out, err := read(ctx, s, func(c *session) (out result, err error) {
+		if out.total, err = one(c, scanInt, `SELECT count(*) `+from, args...); err != nil {
+			return
+		}
+		out.rows, err = query(c, scan, `SELECT `+columns+` `+from+` `+order+limit(len(args)), append(args, r.PerPage, r.offset())...)
+		if err == nil {
+			err = fill(c, out.rows)
+		}
+		return
+	})
+	return out.rows, int(out.total), err
+}
+
+// limit is the end of a statement that already has n parameters.
+func limit(n int) string {
+	const digits = "0123456789"
+	return ` LIMIT $` + digits[n+1:n+2] + ` OFFSET $` + digits[n+2:n+3]
+}
+
+// pageBySlug finds a workspace's page.
+func (c *session) pageBySlug(workspaceID, slug string) (allswell.Page, error) {
+	return one(c, scanPage, `SELECT `+pageColumns+` FROM pages WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
+}
+
+// Pages lists a workspace's pages with their statuses, oldest first.
+func (s *Store) Pages(ctx context.Context, workspaceID string, r Range) ([]allswell.Page, int, error) {
+	return listedWith(ctx, s, (*session).fillStatus, scanPage, pageColumns, `FROM pages WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, workspaceID)
+}
+
+// Page returns a workspace's page with its status.
+func (s *Store) Page(ctx context.Context, workspaceID, slug string) (allswell.Page, error) {
+	return read(ctx, s, func(c *session) (allswell.Page, error) {
+		p, err := c.pageBySlug(workspaceID, slug)
+		return c.withStatus(p, err)
+	})
+}
+
+func (c *session) withStatus(p allswell.Page, err error) (allswell.Page, error) {
+	if err != nil {
+		return p, err
+	}
+	pages := []allswell.Page{p}
+	err = c.fillStatus(pages)
+	return pages[0], err
+}
+
+// fillStatus computes the rollup of each page.
+func (c *session) fillStatus(pages []allswell.Page) error {
+	ids := make([]string, len(pages))
+	for i, p := range pages {
+		ids[i] = p.ID
+	}
+	components, err := c.components(`WHERE page_id IN EACH($1)`, list(ids))
+	if err != nil {
+		return err
+	}
+	byPage := make(map[string][]allswell.Component)
+	for _, comp := range components {
+		byPage[comp.PageID] = append(byPage[comp.PageID], comp)
+	}
+	for i := range pages {
+		pages[i].Status = allswell.Rollup(byPage[pages[i].ID])
+	}
+	return nil
+}
+
+// CreatePage makes a page. A slug that is taken, in whichever workspace, is an
+// *allswell.Invalid.
+func (s *Store) CreatePage(ctx context.Context, workspaceID string, n allswell.NewPage) (allswell.Page, error) {
+	if err := n.Validate(); err != nil {
+		return allswell.Page{}, err
+	}
+	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
+		p := allswell.Page{
+			ID: allswell.NewID(allswell.PrefixPage, t.now), WorkspaceID: workspaceID, Slug: n.Slug, Name: n.Name,
+			Description: n.Description, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.now, UpdatedAt: t.now,
+		}
+		_, err := t.exec(`INSERT INTO pages (id, workspace_id, slug, name, description, version, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+			p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
+		if err == nil {
+			err = t.touch(p.ID)
+		}
+		return p, err
+	})
+	return p, s.slugTaken(err)
+}
+
+// ChangePage changes a page's own fields.
+func (s *Store) ChangePage(ctx context.Context, workspaceID, slug string, ch allswell.PageChange) (allswell.Page, error) {
+	if err := ch.Validate(); err != nil {
+		return allswell.Page{}, err
+	}
+	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
+		p, err := one(&t.session, scanPage,
+			`SELECT `+pageColumns+` FROM pages WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
+		if err != nil {
+			return p, err
+		}
+		p.Apply(ch, t.now)
+		if p.UpdatedAt.Equal(t.now) {
+			if err := t.touch(p.ID); err != nil {
+				return p, err
+			}
+			if _, err := t.exec(`UPDATE pages SET slug = $2, name = $3, description = $4, updated_at = $5 WHERE id = $1`,
+				p.ID, p.Slug, p.Name, p.Description, millis(p.UpdatedAt)); err != nil {
+				return p, err
+			}
+		}
+		return t.withStatus(p, nil)
+	})
+	return p, s.slugTaken(err)
+}
+
+// slugTaken turns a broken unique index into what the caller can mend.
+func (s *Store) slugTaken(err error) error {
+	if err != nil && s.d.duplicate(err) {
+		var bad allswell.Invalid
+		bad.Add("slug", "The slug has already been taken.")
+		return bad.Err()
+	}
+	return err
+}
+
+// DeletePage deletes a page with everything that belongs to it: components,
+// incidents, events, subscribers and the monitors linked to it. What there may be
+// most of goes first, in steps, if it is more than one transaction should hold.
+func (s *Store) DeletePage(ctx context.Context, workspaceID, slug string) error {
+	p, err := s.Page(ctx, workspaceID, slug)
+	if err != nil {
+		return err
+	}
+	for _, table := range []string{"subscribers", "deliveries"} {
+		n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE page_id = $1 LIMIT $2) AS few`, p.ID, stepRows)
+		if err != nil {
+			return s.unavailable(err)
+		}
+		if n < stepRows {
+			continue
+		}
+		if err := s.deleteInSteps(ctx, `FROM `+table+` WHERE page_id = $1`, func(*tx) any { return p.ID }); err != nil {
+			return err
+		}
+	}
+	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
+		p, err := t.pageBySlug(workspaceID, slug)
+		if err != nil {
+			return struct{}{}, err
+		}
+		// By the lock order, before the page: the cascade reaches them too.
+		for _, table := range []string{"monitors", "components"} {
+			if _, err := query(&t.session, scanString, `SELECT id FROM `+table+` WHERE page_id = $1 ORDER BY id FOR UPDATE`, p.ID); err != nil {
+				return struct{}{}, err
+			}
+		}
+		t.versions[p.ID] = p.Version + 1
+		n, err := t.exec(`DELETE FROM pages WHERE id = $1`, p.ID)
+		return struct{}{}, found(n, err)
+	})
+	return err
+}

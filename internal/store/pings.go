@@ -1,0 +1,187 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/allswell/allswell"
+)
+
+// PingResult is what became of one ping.
+type PingResult int
+
+// The results.
+const (
+	PingFailed  PingResult = iota // not recorded; the same ping may succeed later
+	PingHeard                     // durable
+	PingUnknown                   // no such token, or its monitor is disabled
+)
+
+// RecordPings records pings, at most one per token, in one durable transaction
+// together with the replica's beat. The i-th result is the i-th token's. What
+// has not even the form of a token is unknown. After an error nothing is known
+// to be recorded.
+func (s *Store) RecordPings(ctx context.Context, tokens []string, b Beat) ([]PingResult, error) {
+	return write(ctx, s, func(t *tx) ([]PingResult, error) {
+		if err := t.pingBeat(b); err != nil {
+			return nil, err
+		}
+		return t.recordPings(tokens)
+	})
+}
+
+// recordPings notes with one statement that all monitors were heard to which a
+// ping means no more than that; scanMonitor does with it what Monitor.Heard
+// says. With the others it does what has to be done, one by one.
+func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
+	results := make([]PingResult, len(tokens))
+	index := make(map[string]int, len(tokens))
+	possible := make([]string, 0, len(tokens))
+	for i, token := range tokens {
+		results[i] = PingUnknown
+		if allswell.IsPingToken(token) {
+			index[token] = i
+			possible = append(possible, token)
+		}
+	}
+	n, err := t.exec(t.s.d.recordPings, millis(t.now), list(possible))
+	if err != nil {
+		return nil, err
+	}
+	if n == int64(len(possible)) {
+		for _, token := range possible {
+			results[index[token]] = PingHeard
+		}
+		return results, nil
+	}
+	// Whose last ping is not now was not recorded.
+	heard, err := query(&t.session, scanString,
+		`SELECT token FROM heard WHERE token IN EACH($1) AND live AND heard_at = $2`, list(possible), millis(t.now))
+	if err != nil {
+		return nil, err
+	}
+	for _, token := range heard {
+		results[index[token]] = PingHeard
+	}
+	rest := slices.DeleteFunc(possible, func(token string) bool { return results[index[token]] == PingHeard })
+	if err := t.recordOneByOne(`token`, `token IN EACH($1)`, []any{list(rest)}, index, results); err != nil {
+		return nil, err
+	}
+	if err := t.recordOneByOne(`old_token`, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.now)}, index, results); err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// recordOneByOne records the pings of monitors that are down, that were never
+// pinged before, that were given by their old token, or whose last ping lies
+// ahead. One that fails is rolled
+// back alone and harms no other.
+func (t *tx) recordOneByOne(column, where string, args []any, index map[string]int, results []PingResult) error {
+	type row struct {
+		allswell.Monitor
+		given string
+	}
+	rows, err := query(&t.session, func(sc scanner) (r row, err error) {
+		r.Monitor, err = scanMonitor(wider{sc, []any{&r.given}})
+		return
+	}, `SELECT `+monitorColumns+`, `+column+` FROM monitors WHERE enabled AND `+where+` ORDER BY id FOR UPDATE`, args...)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	var down []allswell.Monitor
+	for _, r := range rows {
+		if r.State == allswell.Down {
+			down = append(down, r.Monitor)
+		}
+	}
+	if len(down) > 0 {
+		if err := t.lockLinked(down...); err != nil {
+			return err
+		}
+	}
+	for _, r := range rows {
+		result, err := t.recordOne(r.Monitor)
+		if err != nil {
+			return err
+		}
+		results[index[r.given]] = result
+	}
+	return nil
+}
+
+// wider lets scanMonitor read a row that has more columns at its end.
+type wider struct {
+	scanner
+	more []any
+}
+
+// Scan reads the columns of dest and those that are more.
+func (w wider) Scan(dest ...any) error { return w.scanner.Scan(append(dest, w.more...)...) }
+
+// recordOne records one ping under a savepoint. An error that asks for the
+// whole transaction again is returned; another one is this ping's alone.
+func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
+	touched, news := maps.Clone(t.versions), len(t.news)
+	if _, err := t.exec(`SAVEPOINT ping`); err != nil {
+		return PingFailed, err
+	}
+	err := t.heard(m)
+	if err == nil {
+		_, err = t.exec(`RELEASE SAVEPOINT ping`)
+		return PingHeard, err
+	}
+	if t.s.d.repeatable(err) || t.s.d.unavailable(err) || t.ctx.Err() != nil {
+		return PingFailed, err
+	}
+	if _, back := t.exec(`ROLLBACK TO SAVEPOINT ping`); back != nil {
+		return PingFailed, fmt.Errorf("%w after %w", back, err)
+	}
+	t.versions, t.news = touched, t.news[:news] // what was made since is gone
+	t.s.log.Error("a ping could not be recorded", "monitor", m.ID, "error", err)
+	return PingFailed, nil
+}
+
+// heard is what a ping does to one locked monitor.
+func (t *tx) heard(m allswell.Monitor) error {
+	recovered := m.Heard(t.now)
+	m.NextCheckAt = m.DueAt(nil)
+	if recovered {
+		m.UpdatedAt = t.now
+	}
+	if err := errors.Join(t.saveWait(m), t.setLive(m)); err != nil || !recovered {
+		return err
+	}
+	return t.endOutage(m, allswell.PingArrived)
+}
+
+// ShortHash is what a token is known by in memory, where a million of them are
+// kept.
+func ShortHash(token string) uint64 {
+	return binary.BigEndian.Uint64(allswell.HashSecret(token))
+}
+
+// EachPingToken calls f for the short hash of every ping token that is taken
+// now, old ones included.
+func (s *Store) EachPingToken(ctx context.Context, f func(short uint64)) error {
+	rows, err := s.reader.QueryContext(ctx, s.text(`SELECT token, old_token FROM monitors WHERE enabled`))
+	if err != nil {
+		return s.unavailable(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var token, old string
+		if err := rows.Scan(&token, text{&old}); err != nil {
+			return err
+		}
+		f(ShortHash(token))
+		if old != "" {
+			f(ShortHash(old))
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,248 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// fill makes n monitors without a component on the world's page and returns
+// them as they are stored, by id.
+func (w *world) fill(n int, interval time.Duration) []allswell.Monitor {
+	w.Helper()
+	tokens := must(store.FillMonitors(w.ctx, w.Store, w.ws, "acme", n, interval))(w)
+	return slices.DeleteFunc(w.stored(), func(m allswell.Monitor) bool { return !slices.Contains(tokens, m.Token) })
+}
+
+func (w *world) stored() []allswell.Monitor {
+	w.Helper()
+	return must(w.AllMonitors(w.ctx))(w)
+}
+
+// tokensOf returns the ping tokens of monitors.
+func tokensOf(monitors []allswell.Monitor) []string {
+	tokens := make([]string, len(monitors))
+	for i, m := range monitors {
+		tokens[i] = m.Token
+	}
+	return tokens
+}
+
+// scatter puts monitors into random conditions behind the store's back: up or
+// down, disabled, never pinged, pinged at any time, also ahead, restarted by a
+// human, counted, refused. What it writes is what some life could have led to.
+func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
+	w.Helper()
+	now := w.clock.now().UnixMilli()
+	for _, m := range monitors {
+		interval := int64(1+random.IntN(600)) * 1000
+		last := now + 60_000 - random.Int64N(3*interval+120_000)
+		since := last
+		if random.IntN(4) == 0 {
+			since += random.Int64N(interval)
+		}
+		due := since + interval
+		enabled, down, count := random.IntN(8) > 0, false, 0
+		// Only what an earlier tick found overdue has been counted.
+		if enabled && due < now-120_000 {
+			count = random.IntN(3)
+			down = count > 0 && random.IntN(3) == 0
+		}
+		w.run(`UPDATE monitors SET interval_ms = $2, enabled = $3, state = $4, consecutive_failures = $5, last_ping_at = $6,
+			waiting_since_at = $7, next_check_at = $8, refused_at = $9, ticked_at = $10 WHERE id = $1`,
+			m.ID, interval, enabled, map[bool]string{true: "down", false: "up"}[down], count, last, since, due, nil, nil)
+		if down {
+			w.run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $4)`, "out_"+m.ID, m.ID, since, now)
+		}
+		switch random.IntN(8) {
+		case 0:
+			if !down && count == 0 {
+				w.run(`UPDATE monitors SET last_ping_at = NULL, waiting_since_at = NULL, next_check_at = NULL WHERE id = $1`, m.ID)
+			}
+		case 1:
+			w.run(`UPDATE monitors SET refused_at = $2 WHERE id = $1`, m.ID, now-random.Int64N(300_000))
+		case 2:
+			w.run(`UPDATE monitors SET ticked_at = $2 WHERE id = $1`, m.ID, now+int64(random.IntN(5)-3)*60_000)
+		}
+		if random.IntN(3) > 0 { // pinged since its row was saved, or not
+			w.run(`UPDATE heard SET heard_at = $2, live = COALESCE((SELECT enabled AND state = 'up' AND waiting_since_at IS NOT NULL
+				FROM monitors WHERE monitors.token = heard.token), FALSE) WHERE token = $1`, m.Token, last+random.Int64N(2*interval)-interval)
+			w.run(`UPDATE heard SET heard_at = NULL WHERE NOT live AND token = $1`, m.Token)
+		}
+	}
+}
+
+// TestRecordPingsIsHeard holds the statements to the pure function, over random
+// rows, those that were not pinged included.
+func TestRecordPingsIsHeard(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		seed := rand.Uint64()
+		random := rand.New(rand.NewPCG(seed, 0))
+		w.Logf("seed %d", seed)
+		monitors := w.fill(300, time.Minute)
+		w.scatter(random, monitors)
+		for round := range 4 {
+			w.clock.move(time.Duration(random.IntN(90_000)) * time.Millisecond)
+			want := w.stored()
+			tokens := []string{allswell.NewPingToken()}
+			results := []store.PingResult{store.PingUnknown}
+			for i := range want {
+				if random.IntN(2) == 0 {
+					continue
+				}
+				m := &want[i]
+				token := m.Token
+				if random.IntN(10) == 0 {
+					rotated := must(w.RotateMonitor(w.ctx, w.ws, m.ID))(w)
+					m.Token, m.UpdatedAt = rotated.Token, rotated.UpdatedAt
+				}
+				tokens = append(tokens, token)
+				if !m.Enabled {
+					results = append(results, store.PingUnknown)
+					continue
+				}
+				results = append(results, store.PingHeard)
+				if m.Heard(w.clock.now()) {
+					m.UpdatedAt = w.clock.now()
+				}
+			}
+			random.Shuffle(len(tokens), func(i, j int) {
+				tokens[i], tokens[j] = tokens[j], tokens[i]
+				results[i], results[j] = results[j], results[i]
+			})
+			if diff := cmp.Diff(results, w.ping(tokens...)); diff != "" {
+				w.Fatalf("round %d: results (-want +got):\n%s", round, diff)
+			}
+			if diff := cmp.Diff(want, w.stored()); diff != "" {
+				w.Fatalf("round %d: monitors (-Heard +stored):\n%s", round, diff)
+			}
+			w.consistent()
+		}
+		if n := w.value(`SELECT count(*) FROM outages WHERE ended_at IS NOT NULL`); n == "0" {
+			w.Error("no monitor recovered: the rows are not random enough")
+		}
+	})
+}
+
+func TestTokensThatAreNone(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		odd := []string{"", " ", "a\x00b", "\xff", `"]`, "' OR '1'='1", "%", strings.Repeat("A", 1<<16), strings.ToLower(w.monitor.Token) + "x", w.monitor.ID}
+		for i, r := range w.ping(append(odd, w.monitor.Token)...) {
+			if want := map[bool]store.PingResult{true: store.PingHeard, false: store.PingUnknown}[i == len(odd)]; r != want {
+				w.Errorf("token %d: %v, want %v", i, r, want)
+			}
+		}
+		if got := w.ping(); len(got) != 0 {
+			w.Errorf("no pings: %v", got)
+		}
+		w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a", Refused: odd}))
+	})
+}
+
+func TestOldTokenIsTakenForADay(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		first := w.monitor.Token
+		second := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
+		if got := w.ping(first, second); got[0] != store.PingHeard || got[1] != store.PingHeard {
+			w.Errorf("both tokens in one batch: %v", got)
+		}
+		w.clock.move(store.RotationOverlap - time.Millisecond)
+		if got := w.ping(first); got[0] != store.PingHeard {
+			w.Errorf("the old token within the day: %v", got)
+		}
+		w.clock.move(time.Millisecond)
+		if got := w.ping(first, second); got[0] != store.PingUnknown || got[1] != store.PingHeard {
+			w.Errorf("after the day: %v", got)
+		}
+		w.ok(w.Prune(w.ctx))
+		third := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
+		fourth := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
+		if got := w.ping(second, third, fourth); got[0] != store.PingUnknown || got[1] != store.PingHeard || got[2] != store.PingHeard {
+			w.Errorf("rotated twice: %v", got)
+		}
+	})
+}
+
+func TestShortHashesOfAllTokensTaken(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		var announced []string
+		w.OnNewPingToken(func(token string) { announced = append(announced, token) })
+		first := w.monitor.Token
+		second := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
+		off := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "off", Interval: time.Minute, Page: "acme", Disabled: true}))(w)
+		hashes := map[uint64]bool{}
+		w.ok(w.EachPingToken(w.ctx, func(short uint64) { hashes[short] = true }))
+		if len(hashes) != 2 || !hashes[store.ShortHash(first)] || !hashes[store.ShortHash(second)] {
+			w.Errorf("%d hashes, want those of the old and the new token", len(hashes))
+		}
+		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
+		if want := []string{second, off.Token, off.Token}; !slices.Equal(announced, want) {
+			w.Errorf("announced %v, want %v: made, rotated and enabled", announced, want)
+		}
+		_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: "nowhere"})
+		if err == nil || len(announced) != 3 {
+			w.Errorf("a refused monitor: %v, announced %d", err, len(announced))
+		}
+	})
+}
+
+// TestPoisonedPingHarmsNoOther makes the database refuse the recovery of one
+// monitor of a batch.
+func TestPoisonedPingHarmsNoOther(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		good, bad := w.quick("good", w.component, ""), w.quick("bad", w.component, "")
+		w.goDown(good, bad)
+		up := w.fill(3, time.Minute)
+		outage := w.value(`SELECT id FROM outages WHERE monitor_id = $1`, bad.ID)
+		if isSQLite(w.Store) {
+			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes WHEN old.outage_id = '%s' BEGIN SELECT RAISE(ABORT, 'poisoned'); END`, outage))
+		} else {
+			w.run(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'poisoned'; END $$`)
+			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes FOR EACH ROW WHEN (old.outage_id = '%s') EXECUTE FUNCTION poison()`, outage))
+		}
+		before := w.monitorNow(bad)
+		got := w.ping(up[0].Token, bad.Token, good.Token, up[1].Token)
+		if want := []store.PingResult{store.PingHeard, store.PingFailed, store.PingHeard, store.PingHeard}; !slices.Equal(got, want) {
+			w.Fatalf("results %v, want %v", got, want)
+		}
+		if diff := cmp.Diff(before, w.monitorNow(bad)); diff != "" {
+			w.Errorf("the failed ping changed its monitor (-before +after):\n%s", diff)
+		}
+		if m := w.monitorNow(good); m.State != allswell.Up {
+			w.Errorf("the good one: %+v", m)
+		}
+		w.shows(allswell.MajorOutage)
+		w.consistent()
+		w.run(map[bool]string{true: `DROP TRIGGER poison`, false: `DROP TRIGGER poison ON causes`}[isSQLite(w.Store)])
+		w.pinged(bad)
+		w.shows(allswell.Operational)
+	})
+}
+
+func TestFailedBatchRecordsNothing(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		before := w.dump()
+		w.SetFault(func(when, query string) error {
+			if when == "before" && query == "COMMIT" {
+				return errors.New("the plug was pulled")
+			}
+			return nil
+		})
+		if got, err := w.RecordPings(w.ctx, []string{w.monitor.Token}, store.Beat{Replica: "a"}); err == nil {
+			w.Errorf("the batch: %v without an error", got)
+		}
+		if w.dump() != before {
+			w.Error("a failed batch left something behind")
+		}
+		w.SetFault(nil)
+	})
+}

@@ -1,0 +1,333 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+func (w *world) opened(title string, state allswell.State, at time.Time) allswell.Incident {
+	w.Helper()
+	w.clock.set(at)
+	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, State: state, Message: ptr("First.")}))(w)
+}
+
+func titles(incidents []allswell.Incident) (out []string) {
+	for _, i := range incidents {
+		out = append(out, i.Title)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestPageShowsWhatItShould loads a page whose incidents lie around the edges of
+// what it shows.
+func TestPageShowsWhatItShould(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		today := allswell.Midnight(began)
+		edge := today.AddDate(0, 0, 1-allswell.PastDays)
+		w.opened("old and open", allswell.Monitoring, today.AddDate(-1, 0, 0))
+		w.opened("just too old", allswell.Resolved, edge.Add(-time.Millisecond))
+		w.opened("oldest shown", allswell.Resolved, edge)
+		i := w.opened("open", "", began)
+		w.clock.set(began.Add(time.Hour))
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Second."))(w)
+		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "other", allswell.NewIncident{Title: "of another page"}))(w)
+
+		p := must(w.LoadPage(w.ctx, "acme"))(w)
+		if want := []string{"old and open", "oldest shown", "open"}; !slices.Equal(titles(p.Incidents), want) {
+			w.Errorf("incidents %v, want %v", titles(p.Incidents), want)
+		}
+		for _, i := range p.Incidents {
+			want := []string{"First."}
+			if i.Title == "open" {
+				want = append(want, "Second.")
+			}
+			var got []string
+			for _, u := range i.Updates {
+				got = append(got, u.Message)
+			}
+			if !slices.Equal(got, want) {
+				w.Errorf("%s: updates %v, want %v", i.Title, got, want)
+			}
+		}
+		if len(p.Groups) != 1 || len(p.Components) != 1 || p.Components[0].GroupID != g.ID || !p.AsOf.Equal(w.clock.now()) {
+			w.Errorf("contents: %+v", p)
+		}
+		if _, err := w.LoadPage(w.ctx, "nowhere"); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a page that is not: %v", err)
+		}
+		if _, err := w.LoadPage(w.ctx, "ACME"); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a slug in capitals: %v", err)
+		}
+	})
+}
+
+func TestMonthAndIncident(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		march := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+		w.opened("february", allswell.Resolved, march.Add(-time.Millisecond))
+		first := w.opened("first", "", march)
+		w.opened("last", allswell.Resolved, march.AddDate(0, 1, 0).Add(-time.Millisecond))
+		w.opened("april", allswell.Resolved, march.AddDate(0, 1, 0))
+		found := must(w.LoadMonth(w.ctx, "acme", time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC)))(w)
+		if got := titles(found); !slices.Equal(got, []string{"first", "last"}) || found[0].Title != "last" || len(found[0].Updates) != 1 {
+			w.Errorf("march: %v, newest first: %+v", got, found)
+		}
+		p, i, err := w.LoadIncident(w.ctx, "acme", first.ID)
+		if err != nil || p.Slug != "acme" || i.Title != "first" || len(i.Updates) != 1 {
+			w.Errorf("incident: %+v, %v", i, err)
+		}
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		for _, at := range [][2]string{{"other", first.ID}, {"nowhere", first.ID}, {"acme", "nothing"}, {"acme", ""}} {
+			if _, _, err := w.LoadIncident(w.ctx, at[0], at[1]); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%v: %v", at, err)
+			}
+		}
+		if _, err := w.LoadMonth(w.ctx, "nowhere", march); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a page that is not: %v", err)
+		}
+	})
+}
+
+// TestPageChangeIsToldBeforeTheVerbReturns, once per page and commit, and a new
+// version is there when it is.
+func TestPageChangeIsToldBeforeTheVerbReturns(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		var changed []string
+		var version int64
+		w.OnPageChange(func(id string) {
+			changed = append(changed, id)
+			for _, p := range must(w.PublicPages(w.ctx))(w) {
+				if p.ID == id {
+					version = p.Version
+				}
+			}
+		})
+		tells := func(what string, want ...string) {
+			w.Helper()
+			if !slices.Equal(changed, want) {
+				w.Errorf("%s: told of %v, want %v", what, changed, want)
+			}
+			changed = nil
+		}
+		job := w.quick("job", w.component, "")
+		second := w.quick("second", w.component, "")
+		tells("monitors")
+		w.pinged(job, second)
+		w.pass(time.Minute)
+		tells("pings and idle ticks")
+		before := version
+		w.pass(time.Minute)
+		tells("two outages of one tick", w.page.ID)
+		if version <= before {
+			w.Errorf("version %d after %d", version, before)
+		}
+		w.pinged(job)
+		tells("a recovery", w.page.ID)
+		w.say(allswell.Degraded)
+		tells("a human's word", w.page.ID)
+		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		tells("a page made", p.ID)
+		must(w.ChangePage(w.ctx, w.ws, "other", allswell.PageChange{Slug: ptr("another")}))(w)
+		tells("a page renamed", p.ID)
+		w.ok(w.DeletePage(w.ctx, w.ws, "another"))
+		tells("a page deleted", p.ID)
+		if failed, err := w.failAt(2, func() error {
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x"})
+			return err
+		}); failed == "" || err == nil {
+			w.Fatal("nothing failed")
+		}
+		tells("a verb that failed")
+	})
+}
+
+func TestFollowPagesHearsOtherReplicas(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		other := w.replica()
+		heard := make(chan string, 100)
+		ctx, cancel := context.WithCancel(w.ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.FollowPages(ctx, func(id string) { heard <- id })
+		}()
+		for range 3 { // the first is heard by the poll at the latest, the others by the announcement
+			must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x"}))(w)
+			for id := range heard {
+				if id == w.page.ID {
+					break
+				}
+			}
+		}
+		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
+		<-heard
+		cancel()
+		<-ended
+	})
+	t.Run("not on SQLite", func(t *testing.T) {
+		w, _ := onSQLite(t)
+		w.FollowPages(w.ctx, func(string) { t.Error("there is no other") })
+	})
+}
+
+func TestLists(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for i := range 5 {
+			w.clock.move(time.Millisecond)
+			must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprint(i), Order: ptr(-i)}))(w)
+			w.quick(fmt.Sprint(i), allswell.Component{}, "")
+			w.opened(fmt.Sprint(i), map[bool]allswell.State{true: allswell.Resolved}[i%2 == 0], w.clock.now())
+			must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: fmt.Sprint(i), Order: ptr(7)}))(w)
+			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: fmt.Sprint(i), Slug: fmt.Sprint("p", i)}))(w)
+		}
+		last := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "last"}))(w)
+		if last.Order != 1 {
+			w.Errorf("a component without an order has %d, want it behind all", last.Order)
+		}
+		names := func(list func(r store.Range) ([]string, int, error), want ...string) {
+			w.Helper()
+			var got []string
+			for page := 1; ; page++ {
+				part, total, err := list(store.Range{Page: page, PerPage: 2})
+				w.ok(err)
+				if total != len(want) || len(part) > 2 {
+					w.Errorf("page %d: %v of %d, want %d in all", page, part, total, len(want))
+				}
+				if len(part) == 0 {
+					break
+				}
+				got = append(got, part...)
+			}
+			if !slices.Equal(got, want) {
+				w.Errorf("listed %v, want %v", got, want)
+			}
+		}
+		names(func(r store.Range) ([]string, int, error) {
+			list, total, err := w.Components(w.ctx, w.ws, "acme", r)
+			return each(list, func(c allswell.Component) string { return c.Name }), total, err
+		}, "4", "3", "2", "1", "Backups", "0", "last")
+		names(func(r store.Range) ([]string, int, error) {
+			list, total, err := w.Monitors(w.ctx, w.ws, r)
+			return each(list, func(m allswell.Monitor) string { return m.Name }), total, err
+		}, "nightly", "0", "1", "2", "3", "4")
+		names(func(r store.Range) ([]string, int, error) {
+			list, total, err := w.Incidents(w.ctx, w.ws, "acme", nil, r)
+			return each(list, func(i allswell.Incident) string { return i.Title }), total, err
+		}, "4", "3", "2", "1", "0")
+		names(func(r store.Range) ([]string, int, error) {
+			list, total, err := w.Incidents(w.ctx, w.ws, "acme", ptr(true), r)
+			return each(list, func(i allswell.Incident) string { return i.Title }), total, err
+		}, "4", "2", "0")
+		names(func(r store.Range) ([]string, int, error) {
+			list, total, err := w.Groups(w.ctx, w.ws, "acme", r)
+			return each(list, func(g allswell.Group) string { return g.Name }), total, err
+		}, "0", "1", "2", "3", "4")
+		names(func(r store.Range) ([]string, int, error) {
+			list, total, err := w.Pages(w.ctx, w.ws, r)
+			return each(list, func(p allswell.Page) string { return p.Slug }), total, err
+		}, "acme", "p0", "p1", "p2", "p3", "p4")
+		i := w.incidents()[0]
+		for range 4 {
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, "more"))(w)
+		}
+		names(func(r store.Range) ([]string, int, error) {
+			list, total, err := w.Updates(w.ctx, w.ws, i.ID, r)
+			return each(list, func(u allswell.Update) string { return fmt.Sprint(u.Number) }), total, err
+		}, "1", "2", "3", "4", "5")
+	})
+}
+
+func each[T any](list []T, f func(T) string) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = f(v)
+	}
+	return out
+}
+
+func TestPageStatusIsTheRollup(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("job", w.component, allswell.PartialOutage)
+		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "c", Status: allswell.Unknown}))(w)
+		for _, want := range []allswell.Status{allswell.Operational, allswell.PartialOutage} {
+			list, _, err := w.Pages(w.ctx, w.ws, firstHundred)
+			w.ok(err)
+			if one := must(w.Page(w.ctx, w.ws, "acme"))(w); one.Status != want || list[0].Status != want {
+				w.Errorf("status %s, in the list %s, want %s", one.Status, list[0].Status, want)
+			}
+			if want == allswell.Operational {
+				w.goDown(job)
+			}
+		}
+	})
+}
+
+// TestNothingMovesUpdatedAtButAChange makes changes that change nothing.
+func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := w.opened("x", "", began)
+		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		w.clock.move(time.Hour)
+		same := map[string][2]time.Time{
+			"incident":          {i.UpdatedAt, w.change(i, allswell.IncidentChange{Title: ptr("x"), Impact: ptr(allswell.ImpactNone), State: ptr(allswell.Investigating), Resolved: ptr(false)}).UpdatedAt},
+			"component":         {w.component.UpdatedAt, must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Operational}))(w).UpdatedAt},
+			"component, edited": {w.component.UpdatedAt, must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{Name: ptr("Backups")}))(w).UpdatedAt},
+			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme")}))(w).UpdatedAt},
+			"group":             {g.UpdatedAt, must(w.ChangeGroup(w.ctx, w.ws, g.ID, allswell.GroupChange{Name: ptr("g")}))(w).UpdatedAt},
+			"monitor": {w.monitor.UpdatedAt, must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Name: ptr("nightly"),
+				Interval: ptr(5 * time.Minute), Page: ptr("acme"), ComponentID: &w.component.ID, Enabled: ptr(true)}))(w).UpdatedAt},
+		}
+		for what, at := range same {
+			if !at[0].Equal(at[1]) {
+				w.Errorf("%s: updated_at moved from %v to %v", what, at[0], at[1])
+			}
+		}
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "more"))(w)
+		if got := w.incident().UpdatedAt; !got.Equal(w.clock.now()) {
+			w.Errorf("an update left updated_at at %v", got)
+		}
+	})
+}
+
+// TestWhatIsWrittenIsRead: each verb's answer is what a later reader gets.
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		odd := "größe 🚦 \u200f <b>&\"'\\ " + string(rune(0x10ffff)) + "\n\ttab"
+		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: odd, Slug: "odd", Description: &odd}))(w)
+		g := must(w.CreateGroup(w.ctx, w.ws, "odd", allswell.NewGroup{Name: odd}))(w)
+		c := must(w.CreateComponent(w.ctx, w.ws, "odd", allswell.NewComponent{Name: odd, Description: &odd, GroupID: g.ID, Status: allswell.DegradedPerformance}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.NewIncident{Title: odd, Message: &odd, Impact: allswell.ImpactMajor, State: allswell.Resolved}))(w)
+		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: odd, Page: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,
+			FailureThreshold: allswell.MaxFailureThreshold, DownStatus: allswell.Degraded}))(w)
+		read := must(w.Page(w.ctx, w.ws, "odd"))(w)
+		p.Version, p.Status = read.Version, read.Status
+		for what, diff := range map[string]string{
+			"page":      cmp.Diff(p, read),
+			"component": cmp.Diff(c, must(w.Component(w.ctx, w.ws, "odd", c.ID))(w)),
+			"incident":  cmp.Diff(i, must(w.Incident(w.ctx, w.ws, i.ID))(w)),
+			"monitor":   cmp.Diff(m, w.monitorNow(m)),
+			"group":     cmp.Diff(g, must(w.LoadPage(w.ctx, "odd"))(w).Groups[0]),
+		} {
+			if diff != "" {
+				w.Errorf("%s (-answered +read):\n%s", what, diff)
+			}
+		}
+		w.pinged(m)
+		if got, want := w.monitorNow(m).NextCheckAt, began.Add(allswell.MaxInterval); !got.Equal(want) {
+			w.Errorf("a year's interval is due at %v, want %v", got, want)
+		}
+	})
+}

@@ -1,0 +1,305 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// together runs functions at the same time and returns when all have.
+func together(fs ...func()) {
+	var wg sync.WaitGroup
+	for _, f := range fs {
+		wg.Go(f)
+	}
+	wg.Wait()
+}
+
+// TestTwoReplicasTickAndPing: over one database both run every tick while both
+// record pings of half of the monitors; the other half is dead.
+func TestTwoReplicasTickAndPing(t *testing.T) {
+	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
+		replicas := map[string]*store.Store{"a": w.Store, "b": w.replica()}
+		monitors := w.fill(500, time.Minute)
+		w.run(`UPDATE monitors SET component_id = $1 WHERE id IN (SELECT id FROM monitors ORDER BY id LIMIT 100)`, w.component.ID)
+		alive, dead := tokensOf(monitors[:250]), tokensOf(monitors[250:])
+		ping := func(name string, tokens []string) {
+			for chunk := range slices.Chunk(tokens, 40) {
+				got, err := replicas[name].RecordPings(w.ctx, chunk, store.Beat{Replica: name})
+				if err != nil || slices.Contains(got, store.PingFailed) || slices.Contains(got, store.PingUnknown) {
+					w.Errorf("ping at %s: %v, %v", name, got, err)
+				}
+			}
+		}
+		ping("a", slices.Concat(alive, dead))
+		var sum sync.Map
+		total := func() (counted, down int) {
+			sum.Range(func(_, v any) bool {
+				counted += v.(store.TickReport).Counted
+				down += v.(store.TickReport).Down
+				return true
+			})
+			return
+		}
+		for minute := 1; minute <= 5; minute++ {
+			w.clock.move(time.Minute)
+			for name, s := range replicas {
+				w.ok(s.RecordBeat(w.ctx, store.Beat{Replica: name}))
+			}
+			w.run(`DELETE FROM holes`)
+			tick := func(name string) func() {
+				return func() {
+					for again := range 2 {
+						r, err := replicas[name].Tick(w.ctx, w.clock.now(), name, 0)
+						if err != nil || r.Skipped != "" {
+							w.Errorf("tick at %s: %+v, %v", name, r, err)
+						}
+						sum.Store(fmt.Sprint(name, minute, again), r)
+					}
+				}
+			}
+			together(tick("a"), tick("b"),
+				func() { ping("a", shuffled(alive)) }, func() { ping("b", shuffled(alive)) })
+		}
+		if counted, down := total(); counted != 3*len(dead) || down != len(dead) {
+			w.Errorf("%d counted and %d down over both replicas, want %d and %d", counted, down, 3*len(dead), len(dead))
+		}
+		for text, want := range map[string]string{
+			`SELECT count(*) FROM monitors WHERE state = 'down' AND consecutive_failures = 3`: "250",
+			`SELECT count(*) FROM outages`:   "250",
+			`SELECT count(*) FROM incidents`: "250",
+			`SELECT count(*) FROM monitors WHERE state = 'up' AND consecutive_failures > 0`: "0",
+		} {
+			if got := w.value(text); got != want {
+				w.Errorf("%s: %s, want %s", text, got, want)
+			}
+		}
+		w.consistent()
+		together(func() { ping("a", shuffled(dead)) }, func() { ping("b", shuffled(dead)) })
+		if got := w.rows(`SELECT count(*) FROM incident_updates GROUP BY incident_id HAVING count(*) <> 2`); len(got) > 0 {
+			w.Errorf("timelines after the recovery: %v", got)
+		}
+		if got := w.value(`SELECT count(*) FROM incidents WHERE NOT resolved`); got != "0" {
+			w.Errorf("%s incidents are left open", got)
+		}
+	})
+}
+
+func shuffled(tokens []string) []string {
+	out := slices.Clone(tokens)
+	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}
+
+// TestEveryVerbAgainstEveryOther runs random verbs over two replicas that want
+// the same few rows. Whatever they did to each other, the tables have to agree.
+func TestEveryVerbAgainstEveryOther(t *testing.T) {
+	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
+		replicas := []*store.Store{w.Store, w.replica()}
+		r := &rivals{world: w, seen: map[string]bool{}}
+		for i := range 3 {
+			r.components = append(r.components, must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprintf("c%d", i)}))(w).ID)
+		}
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Side", Slug: "side"}))(w)
+		r.components = append(r.components, must(w.CreateComponent(w.ctx, w.ws, "side", allswell.NewComponent{Name: "side"}))(w).ID)
+		for i := range 8 {
+			r.monitors = append(r.monitors, w.quick(fmt.Sprintf("m%d", i), allswell.Component{ID: r.components[i%3]}, []allswell.Status{allswell.MajorOutage, allswell.Degraded}[i%2]))
+		}
+		w.pinged(r.monitors...)
+		for range 2 {
+			r.incidents = append(r.incidents, must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "By hand"}))(w).ID)
+		}
+		for range 20 {
+			w.clock.move(time.Minute)
+			w.beat()
+			w.run(`DELETE FROM holes`)
+			var work []func()
+			for i, s := range replicas {
+				name := string(rune('a' + i))
+				work = append(work, func() {
+					_, err := s.Tick(w.ctx, w.clock.now(), name, 0)
+					r.fine("tick", err)
+				})
+				for range 3 {
+					work = append(work, func() {
+						for range 5 {
+							r.act(s, name)
+						}
+					})
+				}
+			}
+			together(work...)
+			w.consistent()
+			if w.Failed() {
+				return
+			}
+		}
+		for _, id := range r.incidents {
+			var stored int
+			for _, u := range must(w.Incident(w.ctx, w.ws, id))(w).Updates {
+				stored++
+				delete(r.seen, fmt.Sprint(id, u.Number))
+			}
+			if stored == 0 {
+				w.Errorf("no update was posted to %s", id)
+			}
+		}
+		if len(r.seen) > 0 {
+			w.Errorf("updates that were acknowledged and are not there: %v", r.seen)
+		}
+		if n := len(w.rows(`SELECT id FROM outages`)); n < 10 {
+			w.Errorf("only %d outages: there was no race", n)
+		}
+	})
+}
+
+// rivals is what the verbs of a race are run on.
+type rivals struct {
+	*world
+	components []string // the last one is of the page side
+	monitors   []allswell.Monitor
+	incidents  []string
+
+	mu   sync.Mutex
+	seen map[string]bool // updates acknowledged: incident and number
+}
+
+// fine takes no error: what the database asks for again is done again.
+func (r *rivals) fine(verb string, err error) {
+	if err != nil {
+		r.Errorf("%s: %v", verb, err)
+	}
+}
+
+func pick[T any](from []T) T { return from[rand.IntN(len(from))] }
+
+// act runs one random verb.
+func (r *rivals) act(s *store.Store, name string) {
+	m, component := pick(r.monitors), pick(r.components[:3])
+	status := pick(allswell.Statuses)
+	var verb string
+	var err error
+	switch rand.IntN(12) {
+	case 0, 1, 2, 11:
+		verb = "ping"
+		var tokens []string
+		for _, m := range r.monitors {
+			if rand.IntN(20) == 0 {
+				tokens = append(tokens, m.Token)
+			}
+		}
+		var got []store.PingResult
+		beat := store.Beat{Replica: name}
+		if rand.IntN(12) == 0 {
+			beat.Refused = tokensOf(r.monitors[:2])
+		}
+		got, err = s.RecordPings(r.ctx, tokens, beat)
+		if slices.Contains(got, store.PingFailed) {
+			r.Errorf("ping: %v", got)
+		}
+	case 3, 4:
+		verb = "a human's word"
+		_, err = s.ChangeComponent(r.ctx, r.ws, "acme", component, allswell.ComponentChange{Status: status})
+	case 5:
+		verb = "update"
+		id := pick(r.incidents)
+		var u allswell.Update
+		if u, err = s.PostUpdate(r.ctx, r.ws, id, "more"); err == nil {
+			r.mu.Lock()
+			if key := fmt.Sprint(id, u.Number); r.seen[key] {
+				r.Errorf("number %d of %s was given twice", u.Number, id)
+			} else {
+				r.seen[key] = true
+			}
+			r.mu.Unlock()
+		}
+	case 6:
+		verb = "incident change"
+		_, err = s.ChangeIncident(r.ctx, r.ws, pick(r.incidents), allswell.IncidentChange{Resolved: ptr(rand.IntN(2) == 0)})
+	case 7:
+		verb = "disable, enable"
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Enabled: ptr(false)})
+		if err == nil {
+			_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Enabled: ptr(true)})
+		}
+		if err == nil { // a ping of another may be refused meanwhile
+			_, err = s.RecordPings(r.ctx, []string{m.Token}, store.Beat{Replica: name})
+		}
+	case 8:
+		verb = "new component"
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Page: ptr("acme"), ComponentID: &component})
+	case 9:
+		verb = "another page"
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Page: ptr("side"), ComponentID: &r.components[3], DownStatus: ptr(allswell.PartialOutage)})
+	case 10:
+		verb = "group"
+		var g allswell.Group
+		if g, err = s.CreateGroup(r.ctx, r.ws, "acme", allswell.NewGroup{Name: "g"}); err == nil {
+			_, err = s.EditComponent(r.ctx, r.ws, component, allswell.ComponentEdit{GroupID: &g.ID})
+		}
+		if err == nil {
+			err = s.DeleteGroup(r.ctx, r.ws, g.ID)
+		}
+	}
+	r.fine(verb, err)
+}
+
+// TestDeletingAgainstEverything deletes what others are at work with.
+func TestDeletingAgainstEverything(t *testing.T) {
+	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
+		other := w.replica()
+		gone := func(verb string, err error) {
+			var invalid *allswell.Invalid
+			if err != nil && !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &invalid) {
+				w.Errorf("%s: %v", verb, err)
+			}
+		}
+		for round := range 10 {
+			slug := fmt.Sprintf("page-%d", round)
+			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: slug, Slug: slug}))(w)
+			c := must(w.CreateComponent(w.ctx, w.ws, slug, allswell.NewComponent{Name: "c"}))(w)
+			i := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.NewIncident{Title: "i"}))(w)
+			var monitors []allswell.Monitor
+			for range 3 {
+				monitors = append(monitors, must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
+					Name: "m", Interval: time.Minute, Page: slug, ComponentID: c.ID, FailureThreshold: 1}))(w))
+			}
+			w.goDown(monitors[:2]...)
+			w.clock.move(time.Minute)
+			w.beat()
+			deletion := []func(){
+				func() { gone("delete page", w.DeletePage(w.ctx, w.ws, slug)) },
+				func() { gone("delete component", w.DeleteComponent(w.ctx, w.ws, slug, c.ID)) },
+				func() { gone("delete monitor", w.DeleteMonitor(w.ctx, w.ws, monitors[0].ID)) },
+				func() { gone("delete incident", w.DeleteIncident(w.ctx, w.ws, i.ID)) },
+			}[round%4]
+			together(deletion,
+				func() {
+					_, err := other.RecordPings(w.ctx, tokensOf(monitors), store.Beat{Replica: "b"})
+					gone("ping", err)
+				},
+				func() { _, err := other.Tick(w.ctx, w.clock.now(), "b", 0); gone("tick", err) },
+				func() { _, err := other.PostUpdate(w.ctx, w.ws, i.ID, "more"); gone("update", err) },
+				func() {
+					_, err := other.ChangeComponent(w.ctx, w.ws, slug, c.ID, allswell.ComponentChange{Status: allswell.Degraded})
+					gone("a human's word", err)
+				},
+				func() {
+					_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "late", Interval: time.Minute, Page: slug, ComponentID: c.ID})
+					gone("create monitor", err)
+				},
+				func() {
+					_, err := w.ChangeMonitor(w.ctx, w.ws, monitors[1].ID, allswell.MonitorChange{ComponentID: ptr("")})
+					gone("change monitor", err)
+				})
+			w.consistent()
+		}
+	})
+}

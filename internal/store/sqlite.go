@@ -1,0 +1,139 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var sqliteDialect = dialect{
+	name:        "sqlite",
+	each:        `(SELECT value FROM json_each($1))`,
+	forUpdate:   "",
+	hasVersions: `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version'`,
+	recordPings: `UPDATE heard SET heard_at = $1 WHERE token IN EACH($2) AND live AND (heard_at IS NULL OR heard_at <= $1)`,
+	now: func(*session) (time.Time, error) {
+		return time.Now().UTC().Truncate(time.Millisecond), nil
+	},
+	announce: func(*tx) error { return nil }, // nobody else serves this file
+	create: func(path string) error {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("the database %s cannot be made: %w", path, err)
+		}
+		return f.Close()
+	},
+	lock: lockSQLite,
+	repeatable: func(error) bool {
+		return false // one writer: nothing to repeat
+	},
+	unavailable: func(err error) bool {
+		switch sqliteCode(err) & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
+			sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return true
+		}
+		return errors.Is(err, sql.ErrConnDone)
+	},
+	duplicate: func(err error) bool {
+		code := sqliteCode(err)
+		return code == sqlite3.SQLITE_CONSTRAINT_UNIQUE || code == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+	},
+}
+
+func init() {
+	// The file's path is the operator's; a pragma in it shall not smuggle in
+	// another statement.
+	sqlite.StrictPragmas(true)
+}
+
+func sqliteCode(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code()
+	}
+	return 0
+}
+
+// sqliteReaders is how many connections read beside the one that writes.
+const sqliteReaders = 4
+
+// openSQLite opens the pools of a file: one connection that writes, and a few
+// that cannot. A commit is on disk when it returns (synchronous=FULL).
+func openSQLite(path string) (writer, reader *sql.DB, err error) {
+	if path == "" {
+		return nil, nil, errors.New("the database sqlite: needs a path, such as sqlite:allswell.db")
+	}
+	path, err = filepath.Abs(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	common := url.Values{
+		"_busy_timeout": {"5000"},
+		"_pragma":       {"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(ON)", "temp_store(MEMORY)", "wal_autocheckpoint(8000)", "journal_size_limit(67108864)"},
+	}
+	open := func(key, value string, most int) (*sql.DB, error) {
+		q := url.Values{key: {value}}
+		for k, v := range common {
+			q[k] = v
+		}
+		db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
+		if err != nil {
+			return nil, err
+		}
+		db.SetMaxOpenConns(most)
+		db.SetMaxIdleConns(most)
+		return db, nil
+	}
+	if writer, err = open("_txlock", "immediate", 1); err != nil {
+		return nil, nil, err
+	}
+	if reader, err = open("_query_only", "1", sqliteReaders); err != nil {
+		writer.Close()
+		return nil, nil, err
+	}
+	return writer, reader, nil
+}
+
+// lockSQLite takes the serving lock of a file: an exclusive transaction on an
+// empty database beside it, which the system gives back however the process
+// ends, on every platform. A second serve, migrate or restore is refused.
+func lockSQLite(path string) (func(), error) {
+	name := path + ".lock"
+	q := url.Values{"_busy_timeout": {"0"}, "_pragma": {"journal_mode(DELETE)"}}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: abs, RawQuery: q.Encode()}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	conn, err := db.Conn(context.Background())
+	if err == nil {
+		_, err = conn.ExecContext(context.Background(), `BEGIN EXCLUSIVE`)
+	}
+	if err != nil {
+		db.Close()
+		if sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY {
+			return nil, fmt.Errorf("the database %s is in use by another allswell: stop that one first", path)
+		}
+		return nil, fmt.Errorf("the lock file %s cannot be taken: %w", name, err)
+	}
+	return func() {
+		conn.Close()
+		db.Close()
+	}, nil
+}

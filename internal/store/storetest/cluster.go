@@ -1,0 +1,431 @@
+package storetest
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/allswell/allswell/test/leash"
+)
+
+// RequirePostgreSQL is the environment variable that, set to 1, makes a test
+// fail instead of skip where PostgreSQL is not installed.
+const RequirePostgreSQL = "ALLSWELL_TEST_REQUIRE_POSTGRES"
+
+// startTimeout bounds how long a server may take to start, crash recovery
+// included, and stopTimeout how long it may take to stop.
+const (
+	startTimeout = 60 * time.Second
+	stopTimeout  = 30 * time.Second
+)
+
+// PostgreSQL returns the address (postgres://…) of a fresh, empty database,
+// which is dropped when the test ends. All of a test process's databases are
+// in one cluster: it is started by the first call and gone when the process
+// is, however that ends. It is quick rather than durable (fsync is off); a
+// test that pulls the plug needs NewCluster.
+//
+// Where PostgreSQL is not installed the test is skipped, or fails if
+// ALLSWELL_TEST_REQUIRE_POSTGRES=1.
+func PostgreSQL(t testing.TB) string {
+	t.Helper()
+	bin := binaries(t)
+	c, err := shared(bin)
+	if err != nil {
+		t.Fatalf("starting the PostgreSQL cluster of the tests: %v", err)
+	}
+	return c.Database(t)
+}
+
+var (
+	sharedOnce    sync.Once
+	sharedCluster *Cluster
+	errShared     error
+)
+
+func shared(bin string) (*Cluster, error) {
+	sharedOnce.Do(func() {
+		sharedCluster, errShared = makeCluster(bin)
+		if errShared == nil {
+			errShared = sharedCluster.start()
+		}
+	})
+	return sharedCluster, errShared
+}
+
+// A Cluster is a PostgreSQL server with a data directory of its own, listening
+// on a Unix socket in a directory that nobody else can enter. Its methods are
+// for one goroutine at a time, but for Database.
+type Cluster struct {
+	t        testing.TB // nil for the shared one
+	bin      string     // the directory of initdb and postgres
+	dir      string
+	settings []string
+	server   *leash.Process // nil while stopped
+}
+
+// NewCluster starts a cluster for this test alone, stopped when the test ends.
+// settings are written as in postgresql.conf, "name=value", and win over the
+// quick ones: a test that kills the server or the machine gives "fsync=on" and
+// "full_page_writes=on". Skips or fails like PostgreSQL.
+func NewCluster(t testing.TB, settings ...string) *Cluster {
+	t.Helper()
+	c, err := makeCluster(binaries(t), settings...)
+	if err != nil {
+		t.Fatalf("making a PostgreSQL cluster: %v", err)
+	}
+	c.t = t
+	t.Cleanup(func() {
+		if c.server != nil {
+			c.Resume() // a paused process would not hear
+			c.Stop(Immediate)
+		}
+		if err := os.RemoveAll(c.dir); err != nil {
+			t.Errorf("removing the PostgreSQL cluster: %v", err)
+		}
+	})
+	c.Start()
+	return c
+}
+
+// Address returns the address of the named database, whether it exists or not.
+func (c *Cluster) Address(database string) string {
+	u := url.URL{
+		Scheme:   "postgres",
+		Path:     "/" + database,
+		RawQuery: url.Values{"host": {c.dir}, "user": {superuser}}.Encode(),
+	}
+	return u.String()
+}
+
+// Database makes an empty database and returns its address. It is dropped when
+// the test ends, unless the server is stopped then.
+func (c *Cluster) Database(t testing.TB) string {
+	t.Helper()
+	name := "test_" + strings.ToLower(rand.Text())
+	if err := c.exec("CREATE DATABASE " + name + " TEMPLATE template0"); err != nil {
+		t.Fatalf("creating a database: %v", err)
+	}
+	t.Cleanup(func() {
+		if c.server == nil {
+			return
+		}
+		if err := c.exec("DROP DATABASE IF EXISTS " + name + " WITH (FORCE)"); err != nil {
+			t.Errorf("dropping a database: %v", err)
+		}
+	})
+	return c.Address(name)
+}
+
+// Start starts a stopped server and returns when it answers.
+func (c *Cluster) Start() {
+	c.t.Helper()
+	if c.server != nil {
+		c.t.Fatal("Start: the PostgreSQL server is running")
+	}
+	if err := c.start(); err != nil {
+		c.t.Fatalf("starting PostgreSQL: %v", err)
+	}
+}
+
+// A StopMode is a way to shut a server down; they are those of pg_ctl.
+type StopMode syscall.Signal
+
+// Smart waits for clients to leave, Fast disconnects them, and Immediate does
+// not even write a checkpoint, so that the next start has to recover.
+const (
+	Smart     = StopMode(syscall.SIGTERM)
+	Fast      = StopMode(syscall.SIGINT)
+	Immediate = StopMode(syscall.SIGQUIT)
+)
+
+// Stop shuts the server down and returns when it is gone.
+func (c *Cluster) Stop(mode StopMode) {
+	c.t.Helper()
+	c.end(syscall.Signal(mode))
+}
+
+// Kill ends all processes of the server as kill -9 does, and returns when the
+// first of them is gone; Start waits for the others.
+func (c *Cluster) Kill() {
+	c.t.Helper()
+	if c.server != nil {
+		// The first one is stopped, so that it cannot start others meanwhile.
+		main := c.server.Pid()
+		c.signal(syscall.SIGSTOP, main)
+		c.signal(syscall.SIGKILL, c.children(main)...)
+	}
+	c.end(syscall.SIGKILL)
+}
+
+func (c *Cluster) end(sig syscall.Signal) {
+	c.t.Helper()
+	if c.server == nil {
+		c.t.Fatal("the PostgreSQL server is not running")
+	}
+	s := c.server
+	if err := s.Signal(sig); err != nil {
+		c.t.Fatalf("sending %v to PostgreSQL: %v", sig, err)
+	}
+	select {
+	case <-s.Gone():
+	case <-time.After(stopTimeout):
+		c.t.Fatalf("PostgreSQL is still running %v after %v", stopTimeout, sig)
+	}
+	c.server = nil
+}
+
+// Pause stops every process of the server where it stands (SIGSTOP): it
+// neither answers nor breaks connections until Resume.
+func (c *Cluster) Pause() {
+	c.t.Helper()
+	// The first process goes first, so that it cannot start others meanwhile.
+	main := c.server.Pid()
+	c.signal(syscall.SIGSTOP, main)
+	c.signal(syscall.SIGSTOP, c.children(main)...)
+}
+
+// Resume lets a paused server go on.
+func (c *Cluster) Resume() {
+	c.t.Helper()
+	main := c.server.Pid()
+	c.signal(syscall.SIGCONT, c.children(main)...)
+	c.signal(syscall.SIGCONT, main)
+}
+
+func (c *Cluster) signal(sig syscall.Signal, pids ...int) {
+	c.t.Helper()
+	for _, pid := range pids {
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			c.t.Fatalf("sending %v to PostgreSQL: %v", sig, err)
+		}
+	}
+}
+
+func (c *Cluster) children(parent int) []int {
+	c.t.Helper()
+	list, err := exec.Command("ps", "-A", "-o", "pid=,ppid=").Output()
+	if err != nil {
+		c.t.Fatalf("listing processes: %v", err)
+	}
+	var pids []int
+	for line := range strings.Lines(string(list)) {
+		var pid, ppid int
+		if _, err := fmt.Sscan(line, &pid, &ppid); err == nil && ppid == parent {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// superuser is the cluster's own role, whatever the system's user is called.
+const superuser = "allswell"
+
+// quick is how a cluster runs whose data nobody will miss.
+var quick = []string{
+	"fsync=off",
+	"full_page_writes=off",
+	"max_connections=200",
+	"shared_buffers=64MB",
+	"listen_addresses=",
+	"unix_socket_permissions=0700",
+	"timezone=UTC",
+	"log_timezone=UTC",
+	"lc_messages=C",
+}
+
+// makeCluster makes a data directory; no server runs yet.
+func makeCluster(bin string, settings ...string) (_ *Cluster, err error) {
+	dir, err := os.MkdirTemp("", "allswell-postgresql-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(dir))
+		}
+	}()
+	c := &Cluster{bin: bin, dir: dir, settings: append(slices.Clone(quick), settings...)}
+	attr, err := c.attributes()
+	if err != nil {
+		return nil, err
+	}
+	initdb := c.command("initdb", "--pgdata="+c.data(), "--username="+superuser, "--auth=trust",
+		"--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
+	initdb.SysProcAttr = attr
+	if out, err := initdb.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return c, nil
+}
+
+func (c *Cluster) data() string    { return filepath.Join(c.dir, "data") }
+func (c *Cluster) logFile() string { return filepath.Join(c.dir, "log") }
+
+func (c *Cluster) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(c.bin, name), args...)
+	cmd.Dir = c.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir, "LC_ALL=C", "TZ=UTC"}
+	return cmd
+}
+
+// attributes are those of the server's processes: another user where we are
+// root, because PostgreSQL refuses to run as root. That user must own the
+// directory.
+func (c *Cluster) attributes() (*syscall.SysProcAttr, error) {
+	attr := &syscall.SysProcAttr{}
+	if os.Geteuid() != 0 {
+		return attr, nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("PostgreSQL does not run as root: %w", err)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return nil, err
+	}
+	attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	return attr, os.Chown(c.dir, int(uid), int(gid))
+}
+
+// start runs the server until it answers. A server that was killed leaves
+// processes behind for a moment which do not let another begin; that is tried
+// again.
+func (c *Cluster) start() error {
+	deadline := time.Now().Add(startTimeout)
+	for {
+		s, err := c.launch()
+		if err != nil {
+			return err
+		}
+		err = c.awaitAnswer(s, deadline)
+		if err == nil {
+			c.server = s
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%w\n%s", errors.Join(err, s.Signal(os.Kill)), c.lastLogLines())
+		}
+	}
+}
+
+func (c *Cluster) launch() (*leash.Process, error) {
+	attr, err := c.attributes()
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(c.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd := c.command("postgres", "-D", c.data(), "-k", c.dir)
+	for _, s := range c.settings {
+		cmd.Args = append(cmd.Args, "-c", s)
+	}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = attr
+	return leash.Start(cmd, "QUIT", c.dir)
+}
+
+// awaitAnswer returns nil when s takes connections, and an error when s has
+// exited or the deadline is over.
+func (c *Cluster) awaitAnswer(s *leash.Process, deadline time.Time) error {
+	pause := time.NewTicker(10 * time.Millisecond)
+	defer pause.Stop()
+	for {
+		err := c.exec("SELECT 1")
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-s.Gone():
+			<-pause.C
+			return errors.New("the server exited")
+		case <-pause.C:
+			if time.Now().After(deadline) {
+				return fmt.Errorf("the server does not answer: %w", err)
+			}
+		}
+	}
+}
+
+func (c *Cluster) exec(sql string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.Address("postgres"))
+	if err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sql)
+	return errors.Join(err, conn.Close(ctx))
+}
+
+func (c *Cluster) lastLogLines() string {
+	f, err := os.Open(c.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close()
+	var lines []string
+	for scan := bufio.NewScanner(f); scan.Scan(); {
+		lines = append(lines, scan.Text())
+		if len(lines) > 20 {
+			lines = lines[1:]
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// binaries returns the directory of PostgreSQL's programs: that of the first
+// postgres on the PATH, or else that of the newest version installed the way
+// Debian does. Without any it skips or fails the test.
+func binaries(t testing.TB) string {
+	t.Helper()
+	if path, err := exec.LookPath("postgres"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path)
+		}
+	}
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found) == 0 {
+		if os.Getenv(RequirePostgreSQL) == "1" {
+			t.Fatal("PostgreSQL is not installed, and " + RequirePostgreSQL + "=1 asks for it")
+		}
+		t.Skip("skipped: PostgreSQL is not installed (no postgres on the PATH or in /usr/lib/postgresql)")
+	}
+	version := func(path string) int {
+		// A version that is no number sorts first.
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+		return n
+	}
+	newest := slices.MaxFunc(found, func(a, b string) int { return version(a) - version(b) })
+	return filepath.Dir(newest)
+}

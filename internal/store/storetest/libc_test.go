@@ -1,0 +1,34 @@
+package storetest
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestLibcIsTheOneOfTheSQLiteDriver guards a trap of modernc.org/sqlite: it is
+// C translated to Go against one version of modernc.org/libc, and with another
+// one, older or newer, it may corrupt memory. Any dependency can lift libc.
+func TestLibcIsTheOneOfTheSQLiteDriver(t *testing.T) {
+	list := func(format, module string) string {
+		t.Helper()
+		out, err := exec.Command("go", "list", "-m", "-f", format, module).Output()
+		if err != nil {
+			t.Fatalf("go list -m %s: %v", module, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	mod, err := os.ReadFile(list("{{.GoMod}}", "modernc.org/sqlite"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants := regexp.MustCompile(`(?m)^\s*modernc\.org/libc (\S+)`).FindSubmatch(mod)
+	if wants == nil {
+		t.Fatal("modernc.org/sqlite does not name modernc.org/libc in its go.mod")
+	}
+	if got, want := list("{{.Version}}", "modernc.org/libc"), string(wants[1]); got != want {
+		t.Errorf("go.mod selects modernc.org/libc %s; this modernc.org/sqlite needs exactly %s", got, want)
+	}
+}

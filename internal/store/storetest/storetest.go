@@ -1,0 +1,59 @@
+// Package storetest runs tests of what stands on a store on every engine.
+package storetest
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// Run runs f once per engine, each time on a fresh, empty database with the
+// default options.
+func Run(t *testing.T, f func(t *testing.T, s *store.Store)) {
+	RunWith(t, func(*testing.T) store.Options { return store.Options{} }, f)
+}
+
+// RunWith is Run with options, which are asked for once per engine.
+func RunWith(t *testing.T, options func(*testing.T) store.Options, f func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	Each(t, func(t *testing.T, dsn string) { f(t, Open(t, dsn, options(t))) })
+}
+
+// Each runs f once per engine with the address of a fresh, empty database, for
+// tests that open it themselves.
+func Each(t *testing.T, f func(t *testing.T, dsn string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) {
+		f(t, "sqlite:"+filepath.Join(t.TempDir(), "allswell.db"))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		f(t, PostgreSQL(t))
+	})
+}
+
+// Open opens a store that is closed at the end of the test.
+func Open(t testing.TB, dsn string, o store.Options) *store.Store {
+	t.Helper()
+	s, err := store.Open(context.Background(), dsn, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// Workspace returns the id of a workspace of that name, made if there is none,
+// and the secret of a token of it with all scopes.
+func Workspace(t testing.TB, s *store.Store, name string) (id, secret string) {
+	t.Helper()
+	issued, err := s.IssueTokenFor(context.Background(), name, newAdminToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return issued.WorkspaceID, issued.Secret
+}
+
+var newAdminToken = allswell.NewToken{Name: "test", Scope: allswell.ScopeAdmin}

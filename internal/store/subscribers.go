@@ -1,0 +1,363 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/allswell/allswell"
+)
+
+// mailHost is the destination of all mail: the one server that takes it.
+const mailHost = "mail"
+
+const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
+	suspended_at, suspended_for, refusals, mailed_at, created_at, updated_at`
+
+func scanSubscriber(row scanner) (s allswell.Subscriber, err error) {
+	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretEnd},
+		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Refusals, instant{&s.MailedAt},
+		instant{&s.CreatedAt}, instant{&s.UpdatedAt})
+	return
+}
+
+// fillChosen loads the components that subscribers have chosen.
+func (c *session) fillChosen(subscribers []allswell.Subscriber) error {
+	ids := make([]string, len(subscribers))
+	at := make(map[string]int, len(subscribers))
+	for i, s := range subscribers {
+		ids[i], at[s.ID] = s.ID, i
+	}
+	type choice struct{ subscriber, component string }
+	chosen, err := query(c, func(row scanner) (v choice, err error) {
+		err = row.Scan(&v.subscriber, &v.component)
+		return
+	}, `SELECT subscriber_id, component_id FROM subscriber_components WHERE subscriber_id IN EACH($1) ORDER BY component_id`, list(ids))
+	for _, v := range chosen {
+		s := &subscribers[at[v.subscriber]]
+		s.Components = append(s.Components, v.component)
+	}
+	return err
+}
+
+// subscriber loads the one that where finds, its choice included.
+func (c *session) subscriber(where string, args ...any) (allswell.Subscriber, error) {
+	s, err := one(c, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers `+where, args...)
+	if err != nil {
+		return s, err
+	}
+	one := []allswell.Subscriber{s}
+	err = c.fillChosen(one)
+	return one[0], err
+}
+
+// The subscriber with an id on a workspace's page, and the one with a key on
+// any page.
+const (
+	subscriberOfPage = `WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2 AND workspace_id = $3)`
+	subscriberOfKey  = `WHERE key = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2)`
+)
+
+// Subscribers lists a page's subscribers, newest first, and returns how many
+// there are.
+func (s *Store) Subscribers(ctx context.Context, workspaceID, slug string, r Range) ([]allswell.Subscriber, int, error) {
+	p, err := s.Page(ctx, workspaceID, slug)
+	if err != nil {
+		return nil, 0, err
+	}
+	return listedWith(ctx, s, (*session).fillChosen, scanSubscriber, subscriberColumns, `FROM subscribers WHERE page_id = $1`,
+		`ORDER BY created_at DESC, id DESC`, r, p.ID)
+}
+
+// Subscriber returns one of them.
+func (s *Store) Subscriber(ctx context.Context, workspaceID, slug, id string) (allswell.Subscriber, error) {
+	return read(ctx, s, func(c *session) (allswell.Subscriber, error) {
+		return c.subscriber(subscriberOfPage, id, slug, workspaceID)
+	})
+}
+
+// CreateSubscriber adds a subscriber on the word of an operator. A target that
+// is subscribed already is refused. An e-mail address that is not confirmed is
+// asked for its confirmation first.
+func (s *Store) CreateSubscriber(ctx context.Context, workspaceID, slug string, n allswell.NewSubscriber) (allswell.Subscriber, error) {
+	n, err := n.Check()
+	if err != nil {
+		return allswell.Subscriber{}, err
+	}
+	sub, err := write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
+		p, err := t.pageBySlug(workspaceID, slug)
+		if err != nil {
+			return allswell.Subscriber{}, err
+		}
+		return t.subscribe(p.ID, n)
+	})
+	if err != nil && s.d.duplicate(err) {
+		var bad allswell.Invalid
+		bad.Add("target", "The target is already subscribed to this page.")
+		return sub, bad.Err()
+	}
+	return sub, err
+}
+
+// subscribe saves a new subscriber, and asks for the confirmation that it needs.
+func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscriber, error) {
+	sub := allswell.Subscriber{
+		ID: allswell.NewID(allswell.PrefixSubscriber, t.now), PageID: pageID, Channel: n.Channel, Target: n.Target,
+		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.now, UpdatedAt: t.now,
+	}
+	host := mailHost
+	if n.Channel == allswell.Webhook {
+		sub.Secret = allswell.NewWebhookSecret()
+		u, err := url.Parse(n.Target)
+		if err != nil {
+			return sub, err
+		}
+		host = u.Host
+	}
+	if n.Confirmed || n.Channel == allswell.Webhook {
+		sub.ConfirmedAt = t.now
+	} else {
+		sub.MailedAt = t.now
+	}
+	if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, refusals, mailed_at, created_at, updated_at, whole_page)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12)`,
+		sub.ID, sub.PageID, string(sub.Channel), sub.Target, host, sub.Key, maybe(sub.Secret), millis(sub.ConfirmedAt),
+		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage); err != nil {
+		return sub, err
+	}
+	if err := t.choose(sub); err != nil {
+		return sub, err
+	}
+	if sub.ConfirmedAt.IsZero() {
+		return sub, t.ask(sub, allswell.AskConfirmation)
+	}
+	return sub, nil
+}
+
+// choose saves the components of a subscriber that has none saved yet; one that
+// is not on its page is refused.
+func (t *tx) choose(sub allswell.Subscriber) error {
+	if len(sub.Components) == 0 {
+		return nil
+	}
+	n, err := t.exec(`INSERT INTO subscriber_components (subscriber_id, component_id)
+		SELECT $1, id FROM components WHERE page_id = $2 AND id IN EACH($3)`, sub.ID, sub.PageID, list(sub.Components))
+	if err == nil && int(n) != len(sub.Components) {
+		var bad allswell.Invalid
+		bad.Add("components", "The components must be of this page.")
+		err = bad.Err()
+	}
+	return err
+}
+
+// ask lets a subscriber be sent a question or a link.
+func (t *tx) ask(sub allswell.Subscriber, purpose allswell.Purpose) error {
+	id := allswell.NewID(allswell.PrefixDelivery, t.now)
+	_, err := t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, lane, position, thread, state,
+			happened_at, next_attempt_at, attempts, fence, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $3, 0, $1, 'pending', $7, $7, 0, 0, $7, $7)`,
+		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), mailHost, millis(t.now))
+	t.asked = true
+	return err
+}
+
+// DeleteSubscriber ends a subscription: it is told nothing more, and its
+// address is forgotten.
+func (s *Store) DeleteSubscriber(ctx context.Context, workspaceID, slug, id string) error {
+	return s.end(ctx, subscriberOfPage, id, slug, workspaceID)
+}
+
+// EndSubscription is DeleteSubscriber for the holder of key.
+func (s *Store) EndSubscription(ctx context.Context, slug, key string) error {
+	return s.end(ctx, subscriberOfKey, key, slug)
+}
+
+func (s *Store) end(ctx context.Context, where string, args ...any) error {
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+		sub, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers `+where+` FOR UPDATE`, args...)
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, t.endSubscription(sub.ID, "The subscription has ended.")
+	})
+	return err
+}
+
+// endSubscription forgets a subscriber and cancels what was on its way to it.
+func (t *tx) endSubscription(id, reason string) error {
+	if err := t.cancel(id, reason); err != nil {
+		return err
+	}
+	_, err := t.exec(`DELETE FROM subscribers WHERE id = $1`, id)
+	return err
+}
+
+// cancel ends all open deliveries of a subscriber.
+func (t *tx) cancel(subscriberID, reason string) error {
+	_, err := t.exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3
+		WHERE subscriber_id = $1 AND state IN ('pending', 'sending')`, subscriberID, reason, millis(t.now))
+	return err
+}
+
+// RotateSubscriber gives a webhook a new secret; the old one signs beside it
+// for allswell.SecretOverlap. An e-mail subscriber has none, which is refused.
+func (s *Store) RotateSubscriber(ctx context.Context, workspaceID, slug, id string) (allswell.Subscriber, error) {
+	return write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
+		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, workspaceID)
+		if err != nil {
+			return sub, err
+		}
+		if sub.Channel != allswell.Webhook {
+			var bad allswell.Invalid
+			bad.Add("channel", "Only webhooks have a secret.")
+			return sub, bad.Err()
+		}
+		sub.OldSecret, sub.OldSecretEnd = sub.Secret, t.now.Add(allswell.SecretOverlap)
+		sub.Secret, sub.UpdatedAt = allswell.NewWebhookSecret(), t.now
+		_, err = t.exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5 WHERE id = $1`,
+			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretEnd), millis(sub.UpdatedAt))
+		return sub, err
+	})
+}
+
+// SignUp is what the public form does. What becomes of an address does not show
+// in what is returned: an unknown one is asked for its confirmation, a confirmed
+// one is sent the link to its subscription, at most once in allswell.MailAgain.
+func (s *Store) SignUp(ctx context.Context, slug string, n allswell.NewSubscriber) error {
+	n.Confirmed = false
+	n, err := n.Check()
+	if err == nil && n.Channel != allswell.Email {
+		var bad allswell.Invalid
+		bad.Add("channel", "Only e-mail addresses can be subscribed here.")
+		err = bad.Err()
+	}
+	if err != nil {
+		return err
+	}
+	signUp := func() error {
+		_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, t.signUp(slug, n) })
+		return err
+	}
+	if err = signUp(); err != nil && s.d.duplicate(err) {
+		err = signUp() // somebody else was faster: the address is known now
+	}
+	return err
+}
+
+func (t *tx) signUp(slug string, n allswell.NewSubscriber) error {
+	p, err := t.publicPage(slug)
+	if err != nil {
+		return err
+	}
+	known, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
+		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, p.ID, string(n.Channel), n.Target)
+	if errors.Is(err, allswell.ErrNotFound) {
+		_, err = t.subscribe(p.ID, n)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	// The choice is checked as for an unknown address, so that the answers are alike.
+	if err := t.checkChoice(p.ID, n.Components); err != nil {
+		return err
+	}
+	recently := t.now.Before(known.MailedAt.Add(allswell.MailAgain))
+	if !recently {
+		known.MailedAt = t.now
+	}
+	// Written in any case, so that the answers take alike long.
+	if _, err := t.exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(known.MailedAt)); err != nil || recently {
+		return err
+	}
+	if known.ConfirmedAt.IsZero() {
+		return t.ask(known, allswell.AskConfirmation)
+	}
+	return t.ask(known, allswell.SendLink)
+}
+
+// checkChoice refuses components that are not on the page.
+func (t *tx) checkChoice(pageID string, components []string) error {
+	n, err := one(&t.session, scanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(components))
+	if err == nil && int(n) != len(components) {
+		var bad allswell.Invalid
+		bad.Add("components", "The components must be of this page.")
+		err = bad.Err()
+	}
+	return err
+}
+
+// SlugOfSubscription returns the slug that the page of a key's subscription has
+// now: a link outlives the one that it was made with.
+func (s *Store) SlugOfSubscription(ctx context.Context, key string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
+	slug, err := one(s.bare(ctx), scanString, `SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
+	return slug, s.unavailable(err)
+}
+
+// Subscription returns the subscription that the holder of key may see and
+// change.
+func (s *Store) Subscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
+	return read(ctx, s, func(c *session) (allswell.Subscriber, error) {
+		return c.subscriber(subscriberOfKey, key, slug)
+	})
+}
+
+// ConfirmSubscription notes the holder's consent; a second time it changes
+// nothing.
+func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
+	return s.changeSubscription(ctx, slug, key, func(t *tx, sub *allswell.Subscriber) error {
+		if sub.ConfirmedAt.IsZero() {
+			sub.ConfirmedAt = t.now
+			sub.Resume() // whatever kept the question from arriving, it has
+		}
+		return nil
+	})
+}
+
+// ResumeSubscription ends a suspension.
+func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
+	return s.changeSubscription(ctx, slug, key, func(_ *tx, sub *allswell.Subscriber) error {
+		sub.Resume()
+		return nil
+	})
+}
+
+// ChangeSubscription chooses components, none for the whole page, and ends a
+// suspension.
+func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, components []string) (allswell.Subscriber, error) {
+	n, err := allswell.NewSubscriber{Channel: allswell.Email, Target: "x@example.com", Components: components}.Check()
+	if err != nil {
+		return allswell.Subscriber{}, err
+	}
+	return s.changeSubscription(ctx, slug, key, func(t *tx, sub *allswell.Subscriber) error {
+		sub.WholePage, sub.Components = len(n.Components) == 0, n.Components
+		sub.Resume()
+		if _, err := t.exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
+			return err
+		}
+		return t.choose(*sub)
+	})
+}
+
+func (s *Store) changeSubscription(ctx context.Context, slug, key string, change func(*tx, *allswell.Subscriber) error) (allswell.Subscriber, error) {
+	return write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
+		sub, err := t.subscriber(subscriberOfKey+` FOR UPDATE`, key, slug)
+		if err != nil {
+			return sub, err
+		}
+		if err := change(t, &sub); err != nil {
+			return sub, err
+		}
+		sub.UpdatedAt = t.now
+		return sub, t.saveSubscriber(sub)
+	})
+}
+
+// saveSubscriber saves what consent, choice and refusals change.
+func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
+	_, err := t.exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspended_for = $4, refusals = $5, updated_at = $6, whole_page = $7 WHERE id = $1`,
+		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), maybe(sub.SuspendedFor), sub.Refusals, millis(sub.UpdatedAt), sub.WholePage)
+	return err
+}

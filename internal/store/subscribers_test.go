@@ -1,0 +1,205 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestNothingAfterTheEnd: an unsubscribe holds from its commit on, for what is
+// waiting, for what is claimed, and for what is fanned out later.
+func TestNothingAfterTheEnd(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		a, b := w.subscribe("a@example.com"), w.subscribe("b@example.com")
+		w.clock.move(time.Second)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.fanOut()
+		claimed := w.claim()
+		w.ok(w.EndSubscription(w.ctx, "acme", a.Key))
+		for _, c := range claimed {
+			if n, err := w.Notice(w.ctx, c); err == nil && n.Subscriber.ID == a.ID {
+				t.Error("the claim holds after the end")
+			}
+			w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: c, Outcome: failed}}))
+		}
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
+		w.fanOut()
+		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", b.ID))
+		w.clock.move(time.Hour)
+		w.expect("after both have gone", w.deliver(taken))
+		if got := w.states(); got["cancelled"] != 3 || len(got) != 1 {
+			t.Errorf("states: %v", got)
+		}
+		if _, err := w.Subscription(w.ctx, "acme", a.Key); err != allswell.ErrNotFound {
+			t.Errorf("the subscription: %v", err)
+		}
+	})
+}
+
+// TestRefusalsSuspend: some in a row, visibly; a message that is taken starts
+// over; the holder can go on.
+func TestRefusalsSuspend(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		a := w.subscribe("a@example.com")
+		w.clock.move(time.Second)
+		no := allswell.Outcome{Result: allswell.Refused, Reason: "There is no such mailbox."}
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("0")}))(w)
+		for n, o := range []allswell.Outcome{no, no, taken, no, no, no} {
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, fmt.Sprint(n)))(w)
+			if got := w.deliver(o); len(got) != 1 {
+				t.Fatalf("update %d: %q", n, got)
+			}
+		}
+		got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w)
+		if got.SuspendedAt.IsZero() || got.SuspendedFor != no.Reason || got.Active() {
+			t.Errorf("after three refusals: %+v", got)
+		}
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "unheard"))(w)
+		w.expect("suspended", w.deliver(taken))
+		got = must(w.ChangeSubscription(w.ctx, "acme", a.Key, nil))(w)
+		w.clock.move(time.Second)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "again"))(w)
+		w.expect("resumed", w.deliver(taken), "a@example.com: again")
+		if !got.Active() {
+			t.Errorf("resumed: %+v", got)
+		}
+	})
+}
+
+// TestGoneEndsTheSubscription: what a webhook's 410 does.
+func TestGoneEndsTheSubscription(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		a := w.subscribe("https://example.com/hook")
+		w.clock.move(time.Second)
+		for _, title := range []string{"i", "j"} {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: ptr(title)}))(w)
+		}
+		w.fanOut()
+		claimed := w.claim()
+		w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: claimed[0], Outcome: allswell.Outcome{Result: allswell.Gone, Reason: "gone"}}}))
+		if _, err := w.Subscriber(w.ctx, w.ws, "acme", a.ID); err != allswell.ErrNotFound {
+			t.Errorf("the subscriber: %v", err)
+		}
+		if got := w.states(); got["cancelled"] != 2 {
+			t.Errorf("states: %v", got)
+		}
+	})
+}
+
+// TestSignUp: unknown, known and confirmed addresses look alike, and nobody is
+// sent more than one mail an hour for it.
+func TestSignUp(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		n := allswell.NewSubscriber{Channel: allswell.Email, Target: " Ann@Example.com", Components: []string{w.component.ID}, Confirmed: true}
+		w.ok(w.SignUp(w.ctx, "acme", n))
+		w.ok(w.SignUp(w.ctx, "acme", n))
+		w.expect("signed up twice", w.deliver(taken), "ann@example.com: confirmation")
+		w.clock.move(allswell.MailAgain)
+		w.ok(w.SignUp(w.ctx, "acme", n))
+		w.expect("an hour later", w.deliver(taken), "ann@example.com: confirmation")
+		key := w.value(`SELECT key FROM subscribers`)
+		w.clock.move(time.Minute)
+		w.run(`UPDATE subscribers SET suspended_at = 1, suspended_for = 'x', refusals = 3`) // the questions were refused
+		sub := must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
+		again := must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
+		if !sub.Active() || !again.ConfirmedAt.Equal(sub.ConfirmedAt) || !slices.Equal(sub.Components, n.Components) {
+			t.Errorf("confirmed: %+v, %+v", sub, again)
+		}
+		w.clock.move(allswell.MailAgain)
+		w.ok(w.SignUp(w.ctx, "acme", n))
+		w.expect("confirmed already", w.deliver(taken), "ann@example.com: link")
+		for field, bad := range map[string]allswell.NewSubscriber{
+			"target":     {Channel: allswell.Email, Target: "no address"},
+			"components": {Channel: allswell.Email, Target: "ann@example.com", Components: []string{"comp_x"}},
+			"channel":    {Channel: allswell.Webhook, Target: "https://example.com/"},
+		} {
+			if err := refused(w.SignUp(w.ctx, "acme", bad), field); err != allswell.ErrNotFound {
+				t.Errorf("bad %s: %v", field, err)
+			}
+		}
+		if err := w.SignUp(w.ctx, "nope", n); err != allswell.ErrNotFound {
+			t.Errorf("no such page: %v", err)
+		}
+		if _, err := w.ConfirmSubscription(w.ctx, "beta", key); err != allswell.ErrNotFound {
+			t.Errorf("another page's: %v", err)
+		}
+		// A name of nobody's is forgotten in time.
+		w.ok(w.SignUp(w.ctx, "acme", allswell.NewSubscriber{Channel: allswell.Email, Target: "bob@example.com"}))
+		w.clock.move(allswell.UnconfirmedFor)
+		w.ok(w.Prune(w.ctx))
+		if got := w.rows(`SELECT target FROM subscribers`); !slices.Equal(got, []string{"ann@example.com"}) {
+			t.Errorf("after a week: %q", got)
+		}
+	})
+}
+
+// TestRotateSecret: the old one signs for another day.
+func TestRotateSecret(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		a := w.subscribe("https://example.com/hook")
+		b := must(w.RotateSubscriber(w.ctx, w.ws, "acme", a.ID))(w)
+		got := must(w.Subscription(w.ctx, "acme", a.Key))(w)
+		if want := []string{b.Secret, a.Secret}; b.Secret == a.Secret || !slices.Equal(got.Secrets(w.clock.now()), want) {
+			t.Errorf("secrets %q, want %q", got.Secrets(w.clock.now()), want)
+		}
+		if got := got.Secrets(w.clock.now().Add(allswell.SecretOverlap)); !slices.Equal(got, []string{b.Secret}) {
+			t.Errorf("a day later: %q", got)
+		}
+		mail := w.subscribe("a@example.com")
+		if err := refused(func() error { _, err := w.RotateSubscriber(w.ctx, w.ws, "acme", mail.ID); return err }(), "channel"); err != allswell.ErrNotFound {
+			t.Errorf("of a mailbox: %v", err)
+		}
+	})
+}
+
+// TestWhoIsToldIsTheRule holds the statement that picks subscribers to the rule
+// of the domain.
+func TestWhoIsToldIsTheRule(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		var components []string
+		for i := range 3 {
+			components = append(components, must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprint(i)}))(w).ID)
+		}
+		for choice := range 8 {
+			var chosen []string
+			for i, id := range components {
+				if choice>>i&1 == 1 {
+					chosen = append(chosen, id)
+				}
+			}
+			w.subscribe(fmt.Sprintf("%d@example.com", choice), chosen...)
+			w.subscribe(fmt.Sprintf("https://example.com/%d", choice), chosen...)
+		}
+		// Nobody is left with the whole page because what they chose is gone.
+		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", components[2]))
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "page", Message: ptr("page")}))(w)
+		must(w.ChangeComponent(w.ctx, w.ws, "acme", components[0], allswell.ComponentChange{Status: allswell.Degraded}))(w)
+		w.goDown(w.quick("job", allswell.Component{ID: components[1]}, allswell.MajorOutage))
+		w.fanOut()
+		about := map[allswell.EventKind]int{}
+		for _, e := range must(w.Events(w.ctx))(w) {
+			var concerns []string
+			if e.ComponentID != "" {
+				concerns = []string{e.ComponentID}
+			}
+			subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", firstHundred)
+			w.ok(err)
+			var want []string
+			for _, s := range subscribers {
+				if s.Wants(e.Kind, concerns) {
+					want = append(want, s.ID)
+				}
+			}
+			w.expect(fmt.Sprintf("%s about %q", e.Kind, concerns), w.rows(`SELECT subscriber_id FROM deliveries WHERE event_id = $1`, e.ID), want...)
+			about[e.Kind]++
+		}
+		if about[allswell.IncidentCreated] != 2 || about[allswell.ComponentStatusChanged] != 2 {
+			t.Errorf("events: %v", about)
+		}
+	})
+}

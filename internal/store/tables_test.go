@@ -1,0 +1,198 @@
+package store_test
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// tables lists the database's tables by what the schema says, migrations' own
+// left out.
+func tables(s *store.Store) ([]string, error) {
+	_, db := s.Pools()
+	text := `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema() AND table_name <> 'goose_db_version' ORDER BY table_name`
+	if isSQLite(s) {
+		text = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'goose_db_version' AND name <> 'sqlite_sequence' ORDER BY name`
+	}
+	rows, err := db.Query(text)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var names []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
+func isSQLite(s *store.Store) bool { writer, reader := s.Pools(); return writer != reader }
+
+// rows returns what a statement finds, each row as one line of text.
+func (w *world) rows(text string, args ...any) []string {
+	w.Helper()
+	_, db := w.Pools()
+	rows, err := db.QueryContext(w.ctx, text, args...)
+	w.ok(err)
+	defer rows.Close()
+	columns, err := rows.Columns()
+	w.ok(err)
+	var out []string
+	for rows.Next() {
+		values := make([]sql.NullString, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		w.ok(rows.Scan(into...))
+		line := make([]string, len(columns))
+		for i, v := range values {
+			line[i] = v.String
+			if !v.Valid {
+				line[i] = "NULL"
+			}
+		}
+		out = append(out, strings.Join(line, "|"))
+	}
+	w.ok(rows.Err())
+	return out
+}
+
+// value returns the only value that a statement finds.
+func (w *world) value(text string, args ...any) string {
+	w.Helper()
+	rows := w.rows(text, args...)
+	if len(rows) != 1 {
+		w.Fatalf("%d rows of %s", len(rows), text)
+	}
+	return rows[0]
+}
+
+// run runs a statement behind the store's back.
+func (w *world) run(text string, args ...any) {
+	w.Helper()
+	db, _ := w.Pools()
+	if _, err := db.ExecContext(w.ctx, text, args...); err != nil {
+		w.Fatalf("%v in %s", err, text)
+	}
+}
+
+// dump returns everything that is stored.
+func (w *world) dump() string {
+	w.Helper()
+	var out strings.Builder
+	for _, table := range must(tables(w.Store))(w) {
+		rows := w.rows(`SELECT * FROM ` + table)
+		slices.Sort(rows)
+		fmt.Fprintf(&out, "%s\n%s\n", table, strings.Join(rows, "\n"))
+	}
+	return out.String()
+}
+
+// told returns what was told since the last call, one line per event.
+func (w *world) told() []string {
+	w.Helper()
+	events := must(w.Events(w.ctx))(w)
+	var lines []string
+	for _, e := range events[w.heardOf:] {
+		by := ""
+		if e.OutageID != "" {
+			by = " (outage)"
+		}
+		if e.Kind == allswell.ComponentStatusChanged {
+			lines = append(lines, fmt.Sprintf("%s: %s > %s%s", e.Data.Component, e.Data.OldStatus, e.Data.NewStatus, by))
+			continue
+		}
+		kind := strings.TrimPrefix(string(e.Kind), "incident.")
+		line := fmt.Sprintf("%s: %s, %s, %s%s", kind, e.Data.Title, e.Data.Impact, e.Data.State, by)
+		if e.Data.Message != "" {
+			line += ": " + e.Data.Message
+		}
+		if (e.UpdateID != "") != (e.Data.Message != "") || e.IncidentID == "" {
+			w.Errorf("the event %+v does not name its incident, or not its update", e)
+		}
+		lines = append(lines, line)
+	}
+	w.heardOf = len(events)
+	return lines
+}
+
+// tells fails unless exactly this was told since the last call.
+func (w *world) tells(want ...string) {
+	w.Helper()
+	if got := w.told(); !slices.Equal(got, want) {
+		w.Errorf("told:\n\t%s\nwant:\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// contradictions are statements each of whose rows is something that must
+// never be.
+var contradictions = map[string]string{
+	"a monitor that is down without an open outage": `SELECT id FROM monitors WHERE state = 'down'
+		AND id NOT IN (SELECT monitor_id FROM outages WHERE ended_at IS NULL)`,
+	"an open outage of a monitor that is not down": `SELECT outages.id FROM outages JOIN monitors ON monitors.id = monitor_id
+		WHERE ended_at IS NULL AND state <> 'down'`,
+	"a disabled monitor that is down": `SELECT id FROM monitors WHERE NOT enabled AND state = 'down'`,
+	"a cause whose outage is over":    `SELECT outage_id FROM causes WHERE outage_id NOT IN (SELECT id FROM outages WHERE ended_at IS NULL)`,
+	"an outage without its cause": `SELECT outages.id FROM outages JOIN monitors ON monitors.id = monitor_id
+		WHERE ended_at IS NULL AND component_id IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM causes WHERE outage_id = outages.id AND causes.component_id = monitors.component_id AND causes.status = monitors.down_status)`,
+	"a cause of a monitor of another component": `SELECT outage_id FROM causes JOIN outages ON outages.id = outage_id JOIN monitors ON monitors.id = monitor_id
+		WHERE monitors.component_id IS NULL OR monitors.component_id <> causes.component_id`,
+	"a monitor of a component of another page": `SELECT monitors.id FROM monitors JOIN components ON components.id = component_id
+		WHERE components.page_id <> monitors.page_id`,
+	"a component in a group of another page": `SELECT components.id FROM components JOIN component_groups ON component_groups.id = group_id
+		WHERE components.page_id <> component_groups.page_id`,
+	"an incident resolved without a time, or the reverse": `SELECT id FROM incidents WHERE resolved <> (resolved_at IS NOT NULL)`,
+	"an incident in state resolved that is not":           `SELECT id FROM incidents WHERE state = 'resolved' AND NOT resolved`,
+	"a gap in a timeline":                                 `SELECT incident_id FROM incident_updates GROUP BY incident_id HAVING max(number) <> count(*) OR min(number) <> 1`,
+	"an event of a version that is not yet":               `SELECT events.id FROM events JOIN pages ON pages.id = page_id WHERE page_version > version`,
+	"a tick that would look too late": `SELECT id FROM monitors WHERE enabled AND waiting_since_at IS NOT NULL AND next_check_at IS NULL
+		OR waiting_since_at IS NULL AND next_check_at IS NOT NULL`,
+	"a wait that begins before the last ping": `SELECT id FROM monitors WHERE waiting_since_at < last_ping_at`,
+	"a hole that ends before it begins":       `SELECT from_at FROM holes WHERE to_at <= from_at`,
+}
+
+// consistent fails if the tables contradict each other, or the events what is
+// shown: each component's events have to lead from one status to the next, and
+// the last to the present one.
+func (w *world) consistent() {
+	w.Helper()
+	for what, text := range contradictions {
+		if rows := w.rows(text); len(rows) > 0 {
+			w.Errorf("%s: %v", what, rows)
+		}
+	}
+	holes := must(w.Holes(w.ctx))(w)
+	for _, m := range must(w.AllMonitors(w.ctx))(w) {
+		due := m.DueAt(holes)
+		if !due.IsZero() && w.value(`SELECT next_check_at FROM monitors WHERE id = $1`, m.ID) > fmt.Sprint(due.UnixMilli()) {
+			w.Errorf("%s would be looked at after its deadline %v", m.Name, due)
+		}
+	}
+	last := map[string]allswell.Status{}
+	for _, e := range must(w.Events(w.ctx))(w) {
+		if e.Kind != allswell.ComponentStatusChanged {
+			continue
+		}
+		if before, known := last[e.ComponentID]; e.Data.OldStatus == e.Data.NewStatus || known && before != e.Data.OldStatus {
+			w.Errorf("told of %s: %s > %s, after %s", e.Data.Component, e.Data.OldStatus, e.Data.NewStatus, before)
+		}
+		last[e.ComponentID] = e.Data.NewStatus
+	}
+	for _, slug := range w.rows(`SELECT slug FROM pages`) {
+		for _, c := range must(w.LoadPage(w.ctx, slug))(w).Components {
+			if told, known := last[c.ID]; known && told != c.Status() {
+				w.Errorf("%s shows %s, but %s was told last", c.Name, c.Status(), told)
+			}
+		}
+	}
+}

@@ -1,0 +1,262 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// The sizes of a tick's work: how many candidates are looked up at once, and
+// how many are written in one transaction, between which pings have their turn.
+const (
+	tickLookup = 1000
+	tickBatch  = 200
+)
+
+// deafTick is how old the newest beat may be for a tick to judge anybody:
+// three beats. With none newer we cannot tell silence from our own deafness.
+const deafTick = 3 * BeatInterval
+
+// TickReport is what a tick did.
+type TickReport struct {
+	Skipped string // why nothing was judged; "": it was
+	Judged  int    // monitors whose deadline had to be looked at
+	Counted int    // of these, overdue
+	Down    int    // of these, marked down
+}
+
+// Clock returns the instant by the clock that decides: the database's on
+// PostgreSQL, the host's on SQLite.
+func (s *Store) Clock(ctx context.Context) (time.Time, error) {
+	return read(ctx, s, func(c *session) (time.Time, error) { return c.now, nil })
+}
+
+// Tick runs the periodic check of the nominal instant (contract section 3;
+// design section 7, point 4) over all monitors. replica and backlog are this
+// replica's: its name, and the age of the oldest ping that it received and has
+// not committed. A tick may be run by any number of replicas at once, and
+// again: each monitor is counted at most once per instant. An instant that is
+// a period old, or ahead, is skipped.
+func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, backlog time.Duration) (TickReport, error) {
+	var report TickReport
+	t := allswell.Tick{Instant: instant, Period: s.period, Threshold: s.threshold}
+	skip, err := read(ctx, s, func(c *session) (string, error) { return c.prepareTick(&t, replica, backlog) })
+	if err != nil || skip != "" {
+		report.Skipped = skip
+		return report, err
+	}
+	from := candidate{}
+	for {
+		found, err := s.candidates(ctx, t.Instant, from)
+		if err != nil {
+			return report, err
+		}
+		for start := 0; start < len(found); start += tickBatch {
+			batch := found[start:min(start+tickBatch, len(found))]
+			part, err := write(ctx, s, func(x *tx) (TickReport, error) { return x.judge(batch, t) })
+			if err != nil {
+				return report, err
+			}
+			report.Judged += part.Judged
+			report.Counted += part.Counted
+			report.Down += part.Down
+		}
+		if len(found) < tickLookup {
+			return report, nil
+		}
+		from = found[len(found)-1]
+	}
+}
+
+// prepareTick finds the instant that is judged, or says why none is.
+func (c *session) prepareTick(t *allswell.Tick, replica string, backlog time.Duration) (skip string, err error) {
+	if age := c.now.Sub(t.Instant); age < 0 || age >= t.Period {
+		return "the instant is not the current one", nil
+	}
+	beats, err := one(c, func(row scanner) (b struct {
+		last    time.Time
+		backlog time.Duration
+	}, err error) {
+		err = row.Scan(instant{&b.last}, duration{&b.backlog})
+		return
+	}, `SELECT max(beat_at), max(CASE WHEN replica <> $1 AND beat_at > $2 THEN backlog_ms ELSE 0 END) FROM beats`,
+		replica, millis(c.now.Add(-deafTick)))
+	if err != nil {
+		return "", err
+	}
+	if c.now.Sub(beats.last) > deafTick {
+		return "no beat was recorded lately", nil
+	}
+	t.Judged = t.Instant.Add(-max(backlog, beats.backlog))
+	return "", nil
+}
+
+// candidate is a monitor that may be overdue, by the key of the partial index.
+type candidate struct {
+	due int64
+	id  string
+}
+
+// candidates looks up monitors whose stored deadline has passed at the nominal
+// instant, after from. The stored deadline is never later than the true one,
+// which Monitor.Missed computes: grants are added when the monitor is looked
+// at. The judged instant may lie before the one of the last tick, so it is not
+// what is looked up by: who was counted then has to be found, to count 0 again.
+func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidate) ([]candidate, error) {
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
+	found, err := query(s.bare(ctx), func(row scanner) (c candidate, err error) {
+		err = row.Scan(&c.due, &c.id)
+		return
+	}, `SELECT next_check_at, id FROM monitors
+		WHERE enabled AND state = 'up' AND next_check_at IS NOT NULL AND next_check_at < $1 AND (next_check_at, id) > ($2, $3)
+		ORDER BY next_check_at, id LIMIT $4`, millis(nominal), from.due, from.id, tickLookup)
+	if err != nil {
+		err = s.unavailable(err)
+	}
+	return found, err
+}
+
+// candidateRow is a monitor as it is, beside what its own row still says: a ping
+// that was recorded since is not in it.
+type candidateRow struct {
+	allswell.Monitor
+	waiting  time.Time
+	failures int
+}
+
+func scanCandidateRow(row scanner) (c candidateRow, err error) {
+	c.Monitor, err = scanMonitor(wider{row, []any{instant{&c.waiting}, &c.failures}})
+	return
+}
+
+// pinged reports whether a ping was recorded since the row was saved.
+func (c candidateRow) pinged() bool { return c.WaitingSince.After(c.waiting) }
+
+// verdicts is what a batch of candidates came to: monitors of which one column
+// or a few change alike, and those that are saved one by one.
+type verdicts struct {
+	passedOn []string // pinged, and not due before the ping's own deadline
+	counted  []string // one failure more
+	save     []allswell.Monitor
+	down     []allswell.Monitor
+	overdue  int
+}
+
+// add judges one candidate; due is the deadline that it was looked up by.
+func (v *verdicts) add(c candidateRow, due int64, tick allswell.Tick) {
+	m := &c.Monitor
+	verdict := m.Missed(tick)
+	m.NextCheckAt = m.DueAt(tick.Holes)
+	switch verdict {
+	case allswell.NotDue:
+		switch {
+		case c.pinged() && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval)):
+			v.passedOn = append(v.passedOn, m.ID)
+		case c.pinged() || c.failures > 0 || m.NextCheckAt.UnixMilli() != due:
+			v.save = append(v.save, *m)
+		default:
+			// Only not judged yet, because of the backlog.
+		}
+	case allswell.Counted:
+		v.overdue++
+		if c.pinged() {
+			v.save = append(v.save, *m)
+		} else {
+			v.counted = append(v.counted, m.ID)
+		}
+	case allswell.WentDown:
+		v.overdue++
+		v.down = append(v.down, *m)
+	case allswell.Passed:
+	}
+}
+
+// judge decides on a batch of candidates as they are now, under their locks,
+// and saves what follows.
+func (t *tx) judge(batch []candidate, tick allswell.Tick) (report TickReport, err error) {
+	ids := make([]string, len(batch))
+	due := make(map[string]int64, len(batch))
+	for i, c := range batch {
+		ids[i], due[c.id] = c.id, c.due
+	}
+	rows, err := query(&t.session, scanCandidateRow, `SELECT `+monitorColumns+`, waiting_since_at, consecutive_failures
+		FROM monitors WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
+	if err != nil {
+		return report, err
+	}
+	if tick.Holes, err = t.holesFor(rows); err != nil {
+		return report, err
+	}
+	var v verdicts
+	for _, row := range rows {
+		v.add(row, due[row.ID], tick)
+	}
+	for _, m := range v.save {
+		if err := t.saveWait(m); err != nil {
+			return report, err
+		}
+	}
+	if len(v.counted) > 0 {
+		if _, err := t.exec(`UPDATE monitors SET consecutive_failures = consecutive_failures + 1, ticked_at = $1
+			WHERE id IN EACH($2) AND state = 'up'`, millis(tick.Instant), list(v.counted)); err != nil {
+			return report, err
+		}
+	}
+	if len(v.passedOn) > 0 {
+		// What Monitor.Heard and Monitor.Missed made of most of a fleet.
+		if _, err := t.exec(`UPDATE monitors SET last_ping_at = heard_at, waiting_since_at = heard_at,
+				next_check_at = heard_at + interval_ms, consecutive_failures = 0
+			FROM heard WHERE heard.token = monitors.token AND monitors.id IN EACH($1)`, list(v.passedOn)); err != nil {
+			return report, err
+		}
+	}
+	fell, err := t.goDown(v.down)
+	spared := len(v.down) - fell
+	return TickReport{Judged: len(rows), Counted: v.overdue - spared, Down: fell}, err
+}
+
+func (t *tx) holesFor(rows []candidateRow) ([]allswell.Window, error) {
+	since := t.now
+	for _, m := range rows {
+		if !m.WaitingSince.IsZero() && m.WaitingSince.Before(since) {
+			since = m.WaitingSince
+		}
+	}
+	return t.holes(since)
+}
+
+// goDown saves the monitors that went down, begins their outages, and returns
+// how many. One that a ping has reached since it was judged is spared: pings do
+// not wait for the monitor's lock, so their row is what has to be unchanged.
+// From then on they find it not live, and wait.
+func (t *tx) goDown(down []allswell.Monitor) (int, error) {
+	fell := make([]allswell.Monitor, 0, len(down))
+	for _, m := range down {
+		n, err := t.exec(`UPDATE heard SET live = FALSE WHERE token = $1 AND (heard_at IS NULL OR heard_at <= $2)`,
+			m.Token, millis(m.LastPingAt))
+		if err != nil {
+			return 0, err
+		}
+		if n > 0 {
+			m.UpdatedAt = t.now
+			fell = append(fell, m)
+		}
+	}
+	if len(fell) == 0 {
+		return 0, nil
+	}
+	if err := t.lockLinked(fell...); err != nil {
+		return 0, err
+	}
+	for _, m := range fell {
+		if err := t.saveWait(m); err != nil {
+			return 0, err
+		}
+		if err := t.beginOutage(m); err != nil {
+			return 0, err
+		}
+	}
+	return len(fell), nil
+}

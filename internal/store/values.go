@@ -1,0 +1,77 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"time"
+)
+
+// millis is how an instant is stored; the zero Time is NULL.
+func millis(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+// instant reads what millis wrote.
+type instant struct{ to *time.Time }
+
+// Scan makes instant a destination of rows.Scan.
+func (i instant) Scan(src any) error {
+	var n sql.NullInt64
+	if err := n.Scan(src); err != nil {
+		return err
+	}
+	*i.to = time.Time{}
+	if n.Valid {
+		*i.to = time.UnixMilli(n.Int64).UTC()
+	}
+	return nil
+}
+
+// duration reads milliseconds.
+type duration struct{ to *time.Duration }
+
+// Scan makes duration a destination of rows.Scan.
+func (d duration) Scan(src any) error {
+	var n sql.NullInt64
+	if err := n.Scan(src); err != nil {
+		return err
+	}
+	*d.to = time.Duration(n.Int64) * time.Millisecond
+	return nil
+}
+
+// maybe is how an id that may be missing is stored: "" is NULL.
+func maybe(id string) any {
+	if id == "" {
+		return nil
+	}
+	return id
+}
+
+// text reads what maybe wrote.
+type text struct{ to *string }
+
+// Scan makes text a destination of rows.Scan.
+func (t text) Scan(src any) error {
+	var v sql.NullString
+	if err := v.Scan(src); err != nil {
+		return err
+	}
+	*t.to = v.String
+	return nil
+}
+
+// list is how a list is given to EACH($n): as a JSON array, on both engines.
+func list(values []string) string {
+	if len(values) == 0 {
+		return "[]" // not "null", which is no array
+	}
+	out, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	return string(out)
+}

@@ -1,0 +1,196 @@
+// Package watch does what time alone brings: the periodic check of all
+// monitors, and the deletion of what has passed its age.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/allswell/allswell/internal/store"
+)
+
+const (
+	// pruneInterval is how often old rows are deleted.
+	pruneInterval = time.Hour
+
+	// minStall is the least time without a tick that counts as a stall.
+	minStall = time.Minute
+
+	// guardInterval is how often the guard looks.
+	guardInterval = 5 * time.Second
+)
+
+// Config is what a Watch needs.
+type Config struct {
+	Store   *store.Store
+	Period  time.Duration        // T, the same on all replicas and as the store's
+	Backlog func() time.Duration // age of the oldest ping received here and not yet committed
+	Replica string
+	Logger  *slog.Logger
+}
+
+// Watch runs ticks at the nominal instants n·T of the store's clock. Ticks that
+// could not be run are not made up.
+type Watch struct {
+	Config
+	ticked   atomic.Pointer[time.Time]
+	patience time.Duration // no tick for longer is a stall
+	look     time.Duration // the guard's interval
+}
+
+// New returns a Watch that does nothing before Run.
+func New(c Config) *Watch {
+	w := &Watch{Config: c, patience: max(3*c.Period, minStall), look: guardInterval}
+	w.note(time.Now())
+	return w
+}
+
+func (w *Watch) note(at time.Time) { w.ticked.Store(&at) }
+
+// LastTick returns when the last tick ended, by the host's clock; the Watch's
+// own beginning before the first.
+func (w *Watch) LastTick() time.Time { return *w.ticked.Load() }
+
+// Stalled reports whether no tick has ended for max(3 T, 1 minute).
+func (w *Watch) Stalled() bool { return time.Since(w.LastTick()) > w.patience }
+
+// ErrStalled is returned by Run when ticks have stalled while the database
+// answers: something in this process is stuck, and a new start may mend it.
+var ErrStalled = errors.New("no periodic check has run for too long while the database answers")
+
+// Run runs until ctx ends, and returns nil then, or until ticks stall.
+func (w *Watch) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go w.guard(ctx, cancel)
+	go w.prune(ctx)
+	w.tickAll(ctx)
+	if errors.Is(context.Cause(ctx), ErrStalled) {
+		return fmt.Errorf("%w (last: %s)", ErrStalled, w.LastTick().UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// guard ends Run when ticks have stalled although the database answers.
+func (w *Watch) guard(ctx context.Context, stop context.CancelCauseFunc) {
+	v := vigil{patience: w.patience, interval: w.look}
+	for sleep(ctx, w.look) {
+		_, err := w.Store.Clock(ctx)
+		if v.stalled(time.Now(), w.LastTick(), err == nil) {
+			stop(ErrStalled)
+			return
+		}
+	}
+}
+
+// vigil tells a stall from what only looks like one.
+type vigil struct {
+	patience time.Duration
+	interval time.Duration // between two looks
+	looked   time.Time
+	since    time.Time // the database has answered every look since; zero: not the last one
+}
+
+// stalled reports, looking at now, whether no tick has ended for longer than
+// the patience, although the database has answered all the while and this
+// process was not itself held up (suspended, say): after that, ticks are given
+// the same time again.
+func (v *vigil) stalled(now, lastTick time.Time, answered bool) bool {
+	heldUp := now.Sub(v.looked) > 3*v.interval // an answer may take its time, too
+	v.looked = now
+	switch {
+	case !answered:
+		v.since = time.Time{}
+		return false
+	case heldUp || v.since.IsZero():
+		v.since = now
+	}
+	return now.Sub(v.since) > v.patience && now.Sub(lastTick) > v.patience
+}
+
+// tickAll runs one tick per nominal instant, beginning with the first one that
+// lies ahead.
+func (w *Watch) tickAll(ctx context.Context) {
+	p := pace{period: w.Period}
+	for {
+		now, err := w.Store.Clock(ctx)
+		wait := min(w.Period, guardInterval)
+		if err != nil {
+			w.Logger.Warn("the clock could not be read", "error", err)
+		} else {
+			var instant time.Time
+			if instant, wait = p.next(now); !instant.IsZero() {
+				w.Tick(ctx, instant) // it takes its time: look at the clock again
+			}
+		}
+		if !sleep(ctx, wait) {
+			return
+		}
+	}
+}
+
+// pace says when to tick.
+type pace struct {
+	period time.Duration
+	last   time.Time // the nominal instant of the last tick, or of the beginning
+}
+
+// next returns the nominal instant to tick now, or the zero Time and how long
+// to wait before asking again. An instant that has passed while nobody asked is
+// left out; after a step back of the clock, its instants come again.
+func (p *pace) next(now time.Time) (instant time.Time, wait time.Duration) {
+	current := now.Truncate(p.period)
+	if !p.last.IsZero() && !current.Equal(p.last) {
+		p.last = current
+		return current, 0
+	}
+	p.last = current
+	return time.Time{}, current.Add(p.period).Sub(now)
+}
+
+// Tick runs the tick of one nominal instant.
+func (w *Watch) Tick(ctx context.Context, instant time.Time) {
+	began := time.Now()
+	report, err := w.Store.Tick(ctx, instant, w.Replica, w.Backlog())
+	switch {
+	case err != nil:
+		if ctx.Err() == nil {
+			w.Logger.Error("a periodic check failed", "instant", instant, "error", err)
+		}
+		return
+	case report.Skipped != "":
+		w.Logger.Warn("a periodic check was skipped", "instant", instant, "why", report.Skipped)
+		return
+	case report.Counted > 0:
+		w.Logger.Info("periodic check", "instant", instant, "overdue", report.Counted, "down", report.Down, "took", time.Since(began).Round(time.Millisecond))
+	}
+	w.note(time.Now())
+}
+
+// prune deletes old rows, now and once an hour.
+func (w *Watch) prune(ctx context.Context) {
+	for {
+		if err := w.Store.Prune(ctx); err != nil && ctx.Err() == nil {
+			w.Logger.Warn("old rows could not be deleted", "error", err)
+		}
+		if !sleep(ctx, pruneInterval) {
+			return
+		}
+	}
+}
+
+// sleep waits for d, and returns false if ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(max(d, 0))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

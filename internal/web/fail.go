@@ -1,0 +1,168 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Handler answers a request, or returns why it cannot. One that returns an
+// error has written nothing.
+type Handler func(http.ResponseWriter, *http.Request) error
+
+// Handle makes an http.Handler of h: its errors are answered by Fail, and so
+// is a panic, as a fault of ours.
+func Handle(log *slog.Logger, h Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			switch p := recover(); p {
+			case nil:
+			case http.ErrAbortHandler:
+				panic(p)
+			default:
+				Fail(w, r, log, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			}
+		}()
+		if err := h(w, r); err != nil {
+			Fail(w, r, log, err)
+		}
+	})
+}
+
+// ErrTooLarge means that the request's body is longer than MaxBody.
+var ErrTooLarge = errors.New("the request body is too large")
+
+// Forbidden means that the token is in force, but its scope is too small.
+type Forbidden struct {
+	Has, Needs allswell.Scope
+}
+
+func (e *Forbidden) Error() string {
+	return fmt.Sprintf("scope %s is too small, %s is needed", e.Has, e.Needs)
+}
+
+// MethodNotAllowed means that the path exists, but not with this method.
+type MethodNotAllowed struct {
+	Allow []string // the methods that it has
+}
+
+func (e *MethodNotAllowed) Error() string { return "method not allowed" }
+
+// TooMany means that a rate limit is used up.
+type TooMany struct {
+	Now   time.Time
+	Reset time.Time // when the next request is taken
+}
+
+func (e *TooMany) Error() string { return "too many requests" }
+
+// busyRetry is the Retry-After of a 503, in seconds: long enough for a restart
+// or a failover to pass with a few tries.
+const busyRetry = 5
+
+// failure is the body of every answer that is not a success.
+type failure struct {
+	Message string              `json:"message"`
+	Errors  map[string][]string `json:"errors,omitempty"`
+	ID      string              `json:"id,omitempty"`
+}
+
+// Fail answers r with what err means for a client, as JSON. The text of an
+// error is never sent: what this function does not know is a fault of ours,
+// answered by 500 with an id under which the cause is in the log.
+func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
+	var (
+		bad       *allswell.Invalid
+		forbidden *Forbidden
+		method    *MethodNotAllowed
+		tooMany   *TooMany
+		h         = w.Header()
+	)
+	switch {
+	case errors.As(err, &bad):
+		writeFailure(w, http.StatusUnprocessableEntity, failure{Message: Sentence(bad), Errors: bad.Fields})
+	case errors.Is(err, allswell.ErrNotFound):
+		writeFailure(w, http.StatusNotFound, failure{Message: "Not found."})
+	case errors.Is(err, allswell.ErrUnauthenticated):
+		h.Set("WWW-Authenticate", "Bearer")
+		writeFailure(w, http.StatusUnauthorized, failure{Message: "Unauthenticated."})
+	case errors.As(err, &forbidden):
+		writeFailure(w, http.StatusForbidden, failure{Message: fmt.Sprintf(
+			"This token has the scope %s; this call needs %s.", forbidden.Has, forbidden.Needs)})
+	case errors.As(err, &method):
+		h.Set("Allow", strings.Join(method.Allow, ", "))
+		writeFailure(w, http.StatusMethodNotAllowed, failure{Message: "Method not allowed."})
+	case errors.As(err, &tooMany):
+		wait := math.Ceil(tooMany.Reset.Sub(tooMany.Now).Seconds())
+		h.Set("Retry-After", strconv.Itoa(max(1, int(wait))))
+		h.Set("X-RateLimit-Reset", strconv.FormatInt(ceilUnix(tooMany.Reset), 10))
+		writeFailure(w, http.StatusTooManyRequests, failure{Message: "Too many requests."})
+	case errors.Is(err, ErrTooLarge):
+		writeFailure(w, http.StatusRequestEntityTooLarge, failure{Message: fmt.Sprintf(
+			"The request body may not be larger than %d bytes.", MaxBody)})
+	case errors.Is(err, allswell.ErrInProgress):
+		writeFailure(w, http.StatusConflict, failure{Message: "A request with this Idempotency-Key is still being answered."})
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
+		// The client has gone: there is nobody to answer, and no fault.
+		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The request was cancelled."})
+	case errors.Is(err, allswell.ErrBusy), errors.Is(err, context.DeadlineExceeded):
+		log.LogAttrs(r.Context(), slog.LevelWarn, "a request could not be served now",
+			slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))
+		h.Set("Retry-After", strconv.Itoa(busyRetry))
+		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The service cannot do this right now. Please try again."})
+	default:
+		id := "err_" + strings.ToLower(rand.Text()[:20])
+		log.LogAttrs(r.Context(), slog.LevelError, "a request failed", slog.String("id", id),
+			slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))
+		writeFailure(w, http.StatusInternalServerError, failure{Message: "Something went wrong on our side.", ID: id})
+	}
+}
+
+func writeFailure(w http.ResponseWriter, status int, f failure) {
+	body, err := Marshal(f)
+	if err != nil { // strings alone cannot fail
+		panic(err)
+	}
+	WriteJSON(w, status, body)
+}
+
+// ceilUnix is the first whole Unix second that is not before t.
+func ceilUnix(t time.Time) int64 {
+	s := t.Unix()
+	if t.Nanosecond() > 0 {
+		s++
+	}
+	return s
+}
+
+// Sentence says what is wrong in one line: the first complaint, fields in
+// alphabetical order, and how many others there are.
+func Sentence(bad *allswell.Invalid) string {
+	first, others := "", -1
+	for _, field := range slices.Sorted(maps.Keys(bad.Fields)) {
+		complaints := bad.Fields[field]
+		if first == "" && len(complaints) > 0 {
+			first = complaints[0]
+		}
+		others += len(complaints)
+	}
+	switch {
+	case others == 1:
+		return first + " (And 1 more error.)"
+	case others > 1:
+		return fmt.Sprintf("%s (And %d more errors.)", first, others)
+	}
+	return first
+}

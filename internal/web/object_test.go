@@ -1,0 +1,373 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell"
+)
+
+// complaints returns the fields that err complains of.
+func complaints(t testing.TB, err error) map[string][]string {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	var bad *allswell.Invalid
+	if !errors.As(err, &bad) {
+		t.Fatalf("not a complaint: %v", err)
+	}
+	return bad.Fields
+}
+
+func parse(t testing.TB, body string) *Object {
+	t.Helper()
+	o, err := ParseObject([]byte(body))
+	if err != nil {
+		t.Fatalf("ParseObject(%q): %v", body, err)
+	}
+	return o
+}
+
+func TestParseObjectRefuses(t *testing.T) {
+	nested := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
+	tests := []struct{ name, body, complaint string }{
+		{"nothing", "", "The body must be a JSON object; it is empty."},
+		{"blanks", " \r\n\t", "The body must be a JSON object; it is empty."},
+		{"null", "null", "The body must be a JSON object."},
+		{"an array", "[{}]", "The body must be a JSON object."},
+		{"a string", `"{}"`, "The body must be a JSON object."},
+		{"bad UTF-8", "{\"a\":\"\xff\"}", "The body must be valid UTF-8."},
+		{"trailing data", "{} {}", "The body must be valid JSON, one object and nothing after it."},
+		{"broken", `{"a"}`, "The body must be valid JSON, one object and nothing after it."},
+		{"too deep", nested(MaxDepth + 1), "The body may not be nested deeper than 32 levels."},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := ParseObject([]byte(tt.body))
+			if diff := cmp.Diff(map[string][]string{"body": {tt.complaint}}, complaints(t, err)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	parse(t, nested(MaxDepth))
+	parse(t, `{"a":"`+strings.Repeat("[", 100)+`\"{"}`) // brackets in a string
+}
+
+func TestDuplicateNames(t *testing.T) {
+	for body, want := range map[string]map[string][]string{
+		`{"a":1,"a":1}`:                {"a": {"The field is given more than once."}},
+		`{"a":1,"\u0061":2}`:           {"a": {"The field is given more than once."}},
+		`{"a":1,"b":2,"a":3,"a":4}`:    {"a": {"The field is given more than once."}},
+		`{"a":1,"A":2}`:                nil,
+		`{"a":{"b":1,"b":2}}`:          nil, // not ours to read
+		`{"":1,"":2,"c":null,"c":"x"}`: {"": {"The field is given more than once."}, "c": {"The field is given more than once."}},
+	} {
+		if diff := cmp.Diff(want, complaints(t, parse(t, body).Check(nil))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", body, diff)
+		}
+	}
+}
+
+func TestAccessors(t *testing.T) {
+	text := func(s string) *string { return &s }
+	number := func(n int) *int { return &n }
+	flag := func(b bool) *bool { return &b }
+	tests := []struct {
+		value     string // of the field f
+		text      *string
+		number    *int
+		flag      *bool
+		impact    *allswell.Impact
+		textWrong string // what Text complains of
+	}{
+		{value: `null`},
+		{value: `"x"`, text: text("x")},
+		{value: `""`, text: text("")},
+		{value: `"\u00e9\ud834\udd1e\n\"\\u0000"`, text: text("é𝄞\n\"\\u0000")},
+		{value: `"\uFFFD"`, text: text("\ufffd")},
+		{value: `"1"`, text: text("1")},
+		{value: `"true"`, text: text("true")},
+		{value: `"\ud834"`, textWrong: "The f contains half of a surrogate pair."},
+		{value: `"\ud834x"`, textWrong: "The f contains half of a surrogate pair."},
+		{value: `"\ud834\n"`, textWrong: "The f contains half of a surrogate pair."},
+		{value: `"\ud834\u0041"`, textWrong: "The f contains half of a surrogate pair."},
+		{value: `"\ud834\ud834\udd1e"`, textWrong: "The f contains half of a surrogate pair."},
+		{value: `"\udd1e\ud834"`, textWrong: "The f contains half of a surrogate pair."},
+		{value: `"a\u0000"`, textWrong: "The f may not contain NUL characters."},
+		{value: `0`, number: number(0), textWrong: "The f must be a string."},
+		{value: `-0`, number: number(0), textWrong: "The f must be a string."},
+		{value: `-12`, number: number(-12), textWrong: "The f must be a string."},
+		{value: strconv.Itoa(math.MaxInt), number: number(math.MaxInt), textWrong: "The f must be a string."},
+		{value: `9223372036854775808`, textWrong: "The f must be a string."},
+		{value: `1.0`, textWrong: "The f must be a string."},
+		{value: `1e3`, textWrong: "The f must be a string."},
+		{value: `true`, flag: flag(true), textWrong: "The f must be a string."},
+		{value: `false`, flag: flag(false), textWrong: "The f must be a string."},
+		{value: `[]`, textWrong: "The f must be a string."},
+		{value: `{"f":"x"}`, textWrong: "The f must be a string."},
+		{value: `"major"`, text: text("major"), impact: func() *allswell.Impact { i := allswell.ImpactMajor; return &i }()},
+		{value: `"Major"`, text: text("Major")},
+	}
+	for _, tt := range tests {
+		t.Run(tt.value, func(t *testing.T) {
+			body := `{"before":[1,{"f":2}],"f" : ` + tt.value + ` ,"after":""}`
+			given := tt.value != "null"
+			check := func(name string, o *Object, want, got any, wrong bool, sentence string) {
+				t.Helper()
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", name, diff)
+				}
+				var complaint map[string][]string
+				if wrong {
+					complaint = map[string][]string{"f": {sentence}}
+				}
+				if diff := cmp.Diff(complaint, complaints(t, o.Check(nil))); diff != "" {
+					t.Errorf("%s complains (-want +got):\n%s", name, diff)
+				}
+			}
+			o := parse(t, body)
+			check("Text", o, tt.text, o.Text("f"), tt.textWrong != "", tt.textWrong)
+			o = parse(t, body)
+			nullable, there := o.NullableText("f")
+			if !there {
+				t.Error("NullableText: it is given")
+			}
+			check("NullableText", o, tt.text, nullable, tt.textWrong != "", tt.textWrong)
+			o = parse(t, body)
+			check("Integer", o, tt.number, o.Integer("f"), given && tt.number == nil, "The f must be a whole number.")
+			o = parse(t, body)
+			check("Flag", o, tt.flag, o.Flag("f"), given && tt.flag == nil, "The f must be true or false.")
+			o = parse(t, body)
+			check("Enum", o, tt.impact, Enum(o, "f", allswell.Impacts), given && tt.impact == nil,
+				"The f must be one of: none, minor, major, critical.")
+			o = parse(t, body)
+			o.Require("f", "after")
+			check("Require", o, nil, nil, !given, "The f field is required.")
+		})
+	}
+}
+
+func TestTexts(t *testing.T) {
+	for value, want := range map[string][]string{
+		`null`: nil, `[]`: {}, `[ ]`: {}, `["x"]`: {"x"}, `[ "b" ,"a", "b",""]`: {"b", "a", "b", ""},
+		`["\ud834\udd1e","\\u0000","]"]`: {"𝄞", `\u0000`, "]"},
+	} {
+		o := parse(t, `{"f":`+value+`}`)
+		if diff := cmp.Diff(want, o.Texts("f")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", value, diff)
+		}
+		if err := o.Check(nil); err != nil {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+	const noList = "The f must be a list of strings."
+	for value, complaint := range map[string]string{
+		`"x"`: noList, `""`: noList, `"[]"`: noList, `{}`: noList, `{"0":"x"}`: noList, `0`: noList, `true`: noList, `false`: noList,
+		`[1]`: "Item 1 of the f must be a string.", `["x", null]`: "Item 2 of the f must be a string.",
+		`["x",["y"],1]`: "Item 2 of the f must be a string.", `[{}]`: "Item 1 of the f must be a string.",
+		`["a\u0000"]`: "Item 1 of the f may not contain NUL characters.", `["","","\ud834"]`: "Item 3 of the f contains half of a surrogate pair.",
+	} {
+		o := parse(t, `{"f":`+value+`}`)
+		if got := o.Texts("f"); got != nil {
+			t.Errorf("%s is read as %q", value, got)
+		}
+		if diff := cmp.Diff(map[string][]string{"f": {complaint}}, complaints(t, o.Check(nil))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", value, diff)
+		}
+	}
+}
+
+func TestAbsentFields(t *testing.T) {
+	o := parse(t, `{"F":"x"}`)
+	if o.Text("f") != nil || o.Texts("f") != nil || o.Integer("f") != nil || o.Flag("f") != nil || Enum(o, "f", allswell.States) != nil {
+		t.Error("an absent field has a value")
+	}
+	if value, given := o.NullableText("f"); value != nil || given {
+		t.Error("an absent field is given")
+	}
+	if err := o.Check(nil); err != nil {
+		t.Errorf("an absent field is wrong: %v", err)
+	}
+	o.Require("f")
+	if err := o.Check(nil); err == nil {
+		t.Error("a required field may be absent")
+	}
+}
+
+func TestCheckMergesComplaints(t *testing.T) {
+	o := parse(t, `{"title":5}`)
+	o.Text("title")
+	var refused allswell.Invalid
+	refused.Add("title", "The title field is required.")
+	refused.Add("state", "First 100%%.")
+	refused.Add("state", "Second.")
+	want := map[string][]string{"title": {"The title must be a string."}, "state": {"First 100%.", "Second."}}
+	if diff := cmp.Diff(want, complaints(t, o.Check(refused.Err()))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	other := errors.New("other")
+	if err := o.Check(other); err != other {
+		t.Errorf("another error became %v", err)
+	}
+}
+
+func TestReadBody(t *testing.T) {
+	read := func(r *http.Request) ([]byte, error) { return ReadBody(httptest.NewRecorder(), r) }
+	whole := bytes.Repeat([]byte("x"), MaxBody)
+	if body, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(whole))); err != nil || !bytes.Equal(body, whole) {
+		t.Errorf("the largest body: %d bytes, %v", len(body), err)
+	}
+	if _, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(append(whole, 'x')))); err != ErrTooLarge {
+		t.Errorf("one byte more: %v", err)
+	}
+	broken := httptest.NewRequest("POST", "/", iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("{}"))))
+	if _, err := read(broken); complaints(t, err)[BodyField] == nil {
+		t.Errorf("a body that breaks off: %v", err)
+	}
+}
+
+// names returns the names of an object as they occur, by a way of its own.
+func names(body []byte) (out []string) {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber() // 1e700 is no float64, and no reason to stop reading
+	depth := 0
+	for name := true; ; {
+		token, err := dec.Token()
+		if err != nil {
+			return out
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+			continue
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+			if depth == 1 {
+				name = true
+			}
+			continue
+		}
+		if depth != 1 {
+			continue
+		}
+		if name {
+			out = append(out, token.(string))
+		}
+		name = !name
+	}
+}
+
+// FuzzObject holds ParseObject and the accessors to encoding/json: what is
+// accepted is what that reads, and what is refused has a reason.
+func FuzzObject(f *testing.F) {
+	for _, body := range []string{
+		``, `{}`, `null`, `[]`, `{"a":"x","b":1,"c":true,"d":null}`, `{"a":"\ud834\udd1e\u0000\ud834"}`, `{"a":1,"\u0061":2}`,
+		`{"a":-0,"b":1.0,"c":1e3,"d":9223372036854775807,"e":"1"}`, `{"a":[[{"b":"]"}]]}`, "{\"a\":\"\xff\"}", `{"a":1}x`,
+		`{"a":[],"b":["x", "\u00e9"],"c":["x",null],"d":["\u0000"],"e":[ "\ud834"],"f":[1]}`,
+		strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40), `{"a":1e700,"a":""}`, `{"\ud834":"\ufffd","":""}`, "\ufeff{}",
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var want map[string]any
+		dec := json.NewDecoder(bytes.NewReader(body))
+		dec.UseNumber()
+		readable := dec.Decode(&want) == nil && want != nil && json.Valid(body)
+		o, err := ParseObject(body)
+		if err != nil {
+			complaints(t, err)
+			if readable && utf8.Valid(body) && !tooDeep(body) {
+				t.Fatalf("%q is refused: %v", body, err)
+			}
+			return
+		}
+		if !readable {
+			t.Fatalf("%q is accepted, and encoding/json does not read it as an object", body)
+		}
+		found := names(body)
+		twice := len(found) != len(want)
+		if duplicates := complaints(t, o.Check(nil)); (len(duplicates) > 0) != twice {
+			t.Fatalf("%q has the names %q: %v", body, found, duplicates)
+		}
+		if got := slices.Sorted(maps.Keys(o.fields)); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
+			t.Fatalf("%q: the names are %q", body, got)
+		}
+		for name, value := range want {
+			agree(t, body, name, value)
+		}
+	})
+}
+
+// garbled reports whether a text that was read holds a NUL, or a U+FFFD that
+// was not sent.
+func garbled(body []byte, text string) bool {
+	lower := strings.ToLower(string(body))
+	return strings.ContainsRune(text, 0) || strings.ContainsRune(text, '\ufffd') &&
+		!strings.ContainsRune(lower, '\ufffd') && !strings.Contains(lower, `\ufffd`)
+}
+
+// agree compares each accessor with what encoding/json has read.
+func agree(t *testing.T, body []byte, name string, value any) {
+	t.Helper()
+	fresh := func() *Object { o := parse(t, string(body)); o.bad = allswell.Invalid{}; return o }
+	o := fresh()
+	switch got := o.Text(name); {
+	case got != nil:
+		if value != *got {
+			t.Errorf("%q: Text(%q) is %q, encoding/json reads %q", body, name, *got, value)
+		}
+		if garbled(body, *got) {
+			t.Errorf("%q: Text(%q) is %q", body, name, *got)
+		}
+	case value != nil && o.Check(nil) == nil:
+		t.Errorf("%q: Text(%q) neither reads nor refuses %v", body, name, value)
+	}
+	o = fresh()
+	switch got := o.Integer(name); {
+	case got != nil:
+		if number, ok := value.(json.Number); !ok || number.String() != strconv.Itoa(*got) && number.String() != "-0" {
+			t.Errorf("%q: Integer(%q) is %d, encoding/json reads %v", body, name, *got, value)
+		}
+	case value != nil && o.Check(nil) == nil:
+		t.Errorf("%q: Integer(%q) neither reads nor refuses %v", body, name, value)
+	}
+	o = fresh()
+	switch got := o.Flag(name); {
+	case got != nil:
+		if value != *got {
+			t.Errorf("%q: Flag(%q) is %v, encoding/json reads %v", body, name, *got, value)
+		}
+	case value != nil && o.Check(nil) == nil:
+		t.Errorf("%q: Flag(%q) neither reads nor refuses %v", body, name, value)
+	}
+	o = fresh()
+	switch got := o.Texts(name); {
+	case got != nil:
+		items := make([]any, len(got))
+		for i, text := range got {
+			items[i] = text
+			if garbled(body, text) {
+				t.Errorf("%q: Texts(%q) is %q", body, name, got)
+			}
+		}
+		if diff := cmp.Diff(value, any(items)); diff != "" {
+			t.Errorf("%q: Texts(%q) (-encoding/json +got):\n%s", body, name, diff)
+		}
+	case value != nil && o.Check(nil) == nil:
+		t.Errorf("%q: Texts(%q) neither reads nor refuses %v", body, name, value)
+	}
+}

@@ -1,0 +1,98 @@
+package web
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/allswell/allswell"
+)
+
+// Query is what follows the "?" of an address. Like Object it notes what is
+// wrong and goes on; parameters that nobody asks for are ignored.
+type Query struct {
+	values url.Values
+	bad    allswell.Invalid
+}
+
+// QueryField is the name under which an error of the query as a whole is
+// reported.
+const QueryField = "query"
+
+// ParseQuery reads a raw query.
+func ParseQuery(raw string) *Query {
+	q := new(Query)
+	var err error
+	if q.values, err = url.ParseQuery(raw); err != nil {
+		q.bad.Add(QueryField, "The query string of the address is malformed.")
+	}
+	return q
+}
+
+// Check returns everything that is wrong as one *allswell.Invalid, or nil.
+func (q *Query) Check() error { return q.bad.Err() }
+
+// one returns the parameter's value; ok is false if it is absent or given more
+// than once, which is wrong.
+func (q *Query) one(name string) (value string, ok bool) {
+	switch values := q.values[name]; len(values) {
+	case 0:
+		return "", false
+	case 1:
+		return values[0], true
+	}
+	q.bad.Add(name, "The %s is given more than once.", name)
+	return "", false
+}
+
+// Integer returns the parameter as a whole number from least to most, or
+// missing if it is absent.
+func (q *Query) Integer(name string, missing, least, most int) int {
+	text, ok := q.one(name)
+	if !ok {
+		return missing
+	}
+	n, err := strconv.ParseUint(text, 10, 63) // digits only, no sign
+	if err != nil || n < uint64(least) || n > uint64(most) {
+		q.bad.Add(name, "The %s must be a whole number from %d to %d.", name, least, most)
+		return missing
+	}
+	return int(n)
+}
+
+// Flag returns the parameter, which must be true or false, or nil if it is
+// absent.
+func (q *Query) Flag(name string) *bool {
+	text, ok := q.one(name)
+	if !ok {
+		return nil
+	}
+	if text != "true" && text != "false" {
+		q.bad.Add(name, "The %s must be true or false.", name)
+		return nil
+	}
+	flag := text == "true"
+	return &flag
+}
+
+// Choices returns the values that the parameter lists with commas between them,
+// each once, or nil if it is absent.
+func Choices[T ~string](q *Query, name string, values []T) []T {
+	text, ok := q.one(name)
+	if !ok {
+		return nil
+	}
+	var chosen []T
+	for part := range strings.SplitSeq(text, ",") {
+		value := T(part)
+		if !slices.Contains(values, value) {
+			q.bad.Add(name, "The %s must be one or several of: %s.", name, words(values))
+			return nil
+		}
+		if !slices.Contains(chosen, value) {
+			chosen = append(chosen, value)
+		}
+	}
+	return chosen
+}

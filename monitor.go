@@ -1,0 +1,234 @@
+package allswell
+
+import (
+	"fmt"
+	"time"
+)
+
+// MonitorState is up or down.
+type MonitorState string
+
+// The states of a monitor. One that was never pinged is up, and waits.
+const (
+	Up   MonitorState = "up"
+	Down MonitorState = "down"
+)
+
+// The limits of an interval and of a failure threshold.
+const (
+	MinInterval             = time.Second
+	MaxInterval             = 31_536_000 * time.Second // 365 days
+	DefaultFailureThreshold = 3
+	MaxFailureThreshold     = 1_000
+)
+
+// Monitor expects a ping within every interval. It is linked to a page, and
+// may be linked to one of the page's components.
+type Monitor struct {
+	ID                  string
+	WorkspaceID         string
+	PageID              string
+	PageSlug            string
+	ComponentID         string // "": none
+	Name                string
+	Token               string // the secret of the ping URL
+	Interval            time.Duration
+	Enabled             bool
+	FailureThreshold    int    // 0: the setting for all monitors
+	DownStatus          Status // what the component gets while it is down
+	State               MonitorState
+	ConsecutiveFailures int
+	LastPingAt          time.Time // zero: never pinged
+	WaitingSince        time.Time // what the deadline counts from; zero: waiting for the first ping
+	RefusedAt           time.Time // when a valid ping was last refused by us; zero: never
+	NextCheckAt         time.Time // DueAt, where it was asked for
+	TickedAt            time.Time // the nominal instant of the last tick that counted
+	CreatedAt           time.Time
+	UpdatedAt           time.Time
+}
+
+// Outage is one down period of one monitor.
+type Outage struct {
+	ID          string
+	MonitorID   string
+	IncidentID  string    // the incident it opened; "": deleted since
+	SilentSince time.Time // the last ping heard before
+	StartedAt   time.Time // when the monitor was marked down
+	EndedAt     time.Time // zero while it lasts
+}
+
+// Wait returns what the monitor is waiting for; ok is false for one that is
+// disabled or waits for its first ping, which has no deadline.
+func (m Monitor) Wait() (wait Wait, ok bool) {
+	return Wait{Since: m.WaitingSince, Interval: m.Interval, Refused: m.RefusedAt}, m.Enabled && !m.WaitingSince.IsZero()
+}
+
+// DueAt returns the instant by which the next ping is due, or the zero
+// Time for a monitor that is disabled or was never pinged. holes as in Wait.Deadline.
+func (m Monitor) DueAt(holes []Window) time.Time {
+	wait, ok := m.Wait()
+	if !ok {
+		return time.Time{}
+	}
+	return wait.Deadline(holes)
+}
+
+// Heard is what a valid ping does to the monitor (contract section 3, "Valid
+// ping"): it is up, the count is 0 and the wait begins anew. It reports
+// whether the monitor was down, in which case its outage has to be ended. The
+// last ping and the wait only move forward, because replicas may commit out of
+// order.
+func (m *Monitor) Heard(now time.Time) (recovered bool) {
+	recovered = m.State == Down
+	m.State = Up
+	m.ConsecutiveFailures = 0
+	m.LastPingAt = later(m.LastPingAt, now)
+	m.WaitingSince = later(m.WaitingSince, m.LastPingAt)
+	return recovered
+}
+
+// Tick is one run of the periodic check.
+type Tick struct {
+	Instant   time.Time // the nominal instant n·T
+	Judged    time.Time // the instant judged: Instant less what was heard but is not committed
+	Period    time.Duration
+	Threshold int // for monitors that have none of their own
+	Holes     []Window
+}
+
+// Verdict is what a tick found.
+type Verdict int
+
+// The verdicts. Passed changes nothing; NotDue sets the count to 0; Counted
+// adds one to it; WentDown adds one and marks the monitor down.
+const (
+	Passed Verdict = iota
+	NotDue
+	Counted
+	WentDown
+)
+
+// Missed is what a tick does to the monitor (contract section 3, "Periodic
+// check"; design section 7, point 4). A disabled, down or never pinged monitor
+// is passed over, and so is one that this or a later instant has counted
+// already: one increment at most per instant. A clock that went back does not
+// strand it: an instant more than a period ahead is taken as never counted.
+func (m *Monitor) Missed(t Tick) Verdict {
+	wait, ok := m.Wait()
+	if !ok || m.State == Down {
+		return Passed
+	}
+	if !m.TickedAt.Before(t.Instant) && !m.TickedAt.After(t.Instant.Add(t.Period)) {
+		return Passed
+	}
+	if !wait.Deadline(t.Holes).Before(t.Judged) {
+		m.ConsecutiveFailures = 0
+		return NotDue
+	}
+	m.TickedAt = t.Instant
+	m.ConsecutiveFailures++
+	if m.ConsecutiveFailures < m.Threshold(t.Threshold) {
+		return Counted
+	}
+	m.State = Down
+	return WentDown
+}
+
+// Threshold returns the monitor's own threshold, or else the given one.
+func (m Monitor) Threshold(setting int) int {
+	if m.FailureThreshold > 0 {
+		return m.FailureThreshold
+	}
+	return setting
+}
+
+// restart begins the wait anew after a human changed what is waited for: count
+// 0, deadline now + interval if the monitor was ever pinged.
+func (m *Monitor) restart(now time.Time) {
+	m.ConsecutiveFailures = 0
+	m.RefusedAt = time.Time{}
+	if !m.LastPingAt.IsZero() {
+		m.WaitingSince = now
+	}
+}
+
+// impactOf is the impact of an incident that an outage opens.
+func impactOf(down Status) Impact {
+	switch down.Canonical() {
+	case MajorOutage:
+		return ImpactCritical
+	case PartialOutage:
+		return ImpactMajor
+	default:
+		return ImpactMinor
+	}
+}
+
+// DownIncident is the incident that the monitor's outage opens (design section
+// 4, "The auto-incident").
+func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
+	const suffix = " is down"
+	name := []rune(m.Name)
+	if len(name) > MaxTitle-len(suffix) {
+		name = append(name[:MaxTitle-len(suffix)-1], '…')
+	}
+	message := fmt.Sprintf("No ping has arrived since %s UTC. One is expected every %s.",
+		silentSince.UTC().Format("2 January 2006, 15:04:05"), SpeakDuration(m.Interval))
+	return NewIncident{Title: string(name) + suffix, Impact: impactOf(m.DownStatus), State: Investigating, Message: &message}
+}
+
+// EndReason is why an outage ended.
+type EndReason int
+
+// The reasons.
+const (
+	PingArrived EndReason = iota
+	MonitorDisabled
+	MonitorDeleted
+)
+
+// Message returns the update that closes the outage's incident. lasted is
+// counted from the last ping before the silence.
+func (r EndReason) Message(lasted time.Duration) string {
+	switch r {
+	case MonitorDisabled:
+		return "The monitor was disabled; this outage is no longer watched."
+	case MonitorDeleted:
+		return "The monitor was deleted; this outage is no longer watched."
+	default:
+		return fmt.Sprintf("Pings are arriving again, after %s of silence.", SpeakDuration(lasted))
+	}
+}
+
+// SpeakDuration writes d for people, in at most two units: "5 minutes",
+// "1 hour 30 minutes". Less than half a second, or less than nothing, is "0
+// seconds".
+func SpeakDuration(d time.Duration) string {
+	d = max(d, 0).Round(time.Second)
+	units := []struct {
+		name string
+		size time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}}
+	out, spoken := "", 0
+	for _, u := range units {
+		n := d / u.size
+		if n == 0 || spoken == 2 {
+			if spoken > 0 {
+				break // neighbours only: "1 day", not "1 day 3 seconds"
+			}
+			continue
+		}
+		d -= n * u.size
+		if spoken++; spoken == 2 {
+			out += " "
+		}
+		out += fmt.Sprintf("%d %s", n, u.name)
+		if n > 1 {
+			out += "s"
+		}
+	}
+	if out == "" {
+		return "0 seconds"
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package allswell
+
+import "time"
+
+// NewMonitor is what a caller gives to make a monitor.
+type NewMonitor struct {
+	Name             string
+	Interval         time.Duration
+	Page             string // the slug
+	ComponentID      string // "": none
+	Disabled         bool
+	FailureThreshold int    // 0: the setting for all monitors
+	DownStatus       Status // "": major_outage
+}
+
+// Validate names every bad field of n. That page and component exist is for
+// the store to say.
+func (n NewMonitor) Validate() error {
+	var bad Invalid
+	CheckText(&bad, "name", n.Name, MaxName)
+	checkInterval(&bad, n.Interval)
+	if n.Page == "" {
+		bad.Add("page", "The page field is required.")
+	}
+	if n.FailureThreshold != 0 {
+		checkThreshold(&bad, n.FailureThreshold)
+	}
+	if n.DownStatus != "" {
+		checkDownStatus(&bad, n.DownStatus)
+	}
+	return bad.Err()
+}
+
+// MonitorChange changes a monitor; nil fields stay.
+type MonitorChange struct {
+	Name             *string
+	Interval         *time.Duration
+	Page             *string // the slug
+	ComponentID      *string // "": none
+	Enabled          *bool
+	FailureThreshold *int // 0: the setting for all monitors
+	DownStatus       *Status
+}
+
+// Validate names every bad field of ch.
+func (ch MonitorChange) Validate() error {
+	var bad Invalid
+	if ch.Name != nil {
+		CheckText(&bad, "name", *ch.Name, MaxName)
+	}
+	if ch.Interval != nil {
+		checkInterval(&bad, *ch.Interval)
+	}
+	if ch.FailureThreshold != nil && *ch.FailureThreshold != 0 {
+		checkThreshold(&bad, *ch.FailureThreshold)
+	}
+	if ch.DownStatus != nil {
+		checkDownStatus(&bad, *ch.DownStatus)
+	}
+	return bad.Err()
+}
+
+// Apply changes m's own fields, all but Page and ComponentID, which the store
+// resolves. A monitor that is switched on, or given another interval, begins
+// its wait anew. ends reports that it was down and is switched off, so that
+// its outage has to be ended; over a new interval an outage lasts, because
+// only a ping proves that the job lives.
+func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
+	before := *m
+	if ch.Name != nil {
+		m.Name = *ch.Name
+	}
+	if ch.Interval != nil {
+		m.Interval = *ch.Interval
+	}
+	if ch.Enabled != nil {
+		m.Enabled = *ch.Enabled
+	}
+	if ch.FailureThreshold != nil {
+		m.FailureThreshold = *ch.FailureThreshold
+	}
+	if ch.DownStatus != nil {
+		m.DownStatus = *ch.DownStatus
+	}
+	if m.Enabled != before.Enabled || m.Interval != before.Interval {
+		m.restart(now)
+	}
+	if !m.Enabled {
+		m.State = Up
+	}
+	return before.State == Down && m.State == Up
+}
+
+func checkInterval(bad *Invalid, d time.Duration) {
+	if d < MinInterval || d > MaxInterval || d%time.Second != 0 {
+		bad.Add("interval", "The interval must be a whole number of seconds from %d to %d.",
+			MinInterval/time.Second, MaxInterval/time.Second)
+	}
+}
+
+func checkThreshold(bad *Invalid, n int) {
+	if n < 1 || n > MaxFailureThreshold {
+		bad.Add("failure_threshold", "The failure_threshold must be from 1 to %d.", MaxFailureThreshold)
+	}
+}
+
+// checkDownStatus takes what an outage can mean for a component.
+func checkDownStatus(bad *Invalid, s Status) {
+	if c := s.Canonical(); c != MajorOutage && c != PartialOutage && c != Degraded {
+		bad.Add("down_status", "The down_status must be one of: major_outage, partial_outage, degraded, degraded_performance.")
+	}
+}

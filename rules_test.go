@@ -1,0 +1,417 @@
+package allswell_test
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"pgregory.net/rapid"
+)
+
+// Whatever is done to an incident, in any order, these hold.
+func TestIncidentInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := epoch
+		state := rapid.SampledFrom(append([]allswell.State{""}, allswell.States...))
+		impact := rapid.SampledFrom(append([]allswell.Impact{""}, allswell.Impacts...))
+		inc := allswell.NewIncident{Title: "x", State: state.Draw(t, "state"), Impact: impact.Draw(t, "impact")}.Open("page_1", "id", "upd_1", now)
+		invariants(t, inc)
+		for range rapid.IntRange(0, 20).Draw(t, "changes") {
+			now = now.Add(time.Duration(rapid.IntRange(1, 1000).Draw(t, "ms later")) * time.Millisecond)
+			before := inc
+			if rapid.IntRange(0, 4).Draw(t, "what") == 0 {
+				inc.AddUpdate("upd_n", "message", len(inc.Updates)+1, now)
+				if !inc.UpdatedAt.Equal(now) {
+					t.Fatal("an update was added, and updated_at did not move")
+				}
+				invariants(t, inc)
+				continue
+			}
+			change := allswell.IncidentChange{
+				Title:    rapid.Ptr(rapid.SampledFrom([]string{"x", "y"}), true).Draw(t, "title"),
+				Impact:   rapid.Ptr(rapid.SampledFrom(allswell.Impacts), true).Draw(t, "impact"),
+				State:    rapid.Ptr(rapid.SampledFrom(allswell.States), true).Draw(t, "state"),
+				Resolved: rapid.Ptr(rapid.Bool(), true).Draw(t, "resolved"),
+			}
+			if change.Validate() != nil {
+				continue // refused, so never applied
+			}
+			resolvedNow := inc.Apply(change, now)
+			invariants(t, inc)
+			if want := inc.Resolved && !before.Resolved; resolvedNow != want {
+				t.Fatalf("says resolved by this call: %v, want %v", resolvedNow, want)
+			}
+			if inc.Resolved && !inc.ResolvedAt.Equal(now) && !inc.ResolvedAt.Equal(before.ResolvedAt) {
+				t.Fatalf("resolved_at is %v, neither now nor as before", inc.ResolvedAt)
+			}
+			if inc.ID != before.ID || inc.PageID != before.PageID || !inc.CreatedAt.Equal(before.CreatedAt) {
+				t.Fatal("a change touched what cannot change")
+			}
+			changed := inc.Title != before.Title || inc.Impact != before.Impact || inc.State != before.State ||
+				inc.Resolved != before.Resolved || !inc.ResolvedAt.Equal(before.ResolvedAt)
+			if moved := inc.UpdatedAt.Equal(now); moved != changed {
+				t.Fatalf("something changed: %v; updated_at moved: %v", changed, moved)
+			}
+		}
+	})
+}
+
+func invariants(t *rapid.T, inc allswell.Incident) {
+	if !inc.State.Valid() || !inc.Impact.Valid() {
+		t.Fatalf("state %q, impact %q", inc.State, inc.Impact)
+	}
+	if inc.State == allswell.Resolved && !inc.Resolved {
+		t.Fatal("state resolved without the flag")
+	}
+	if inc.Resolved == inc.ResolvedAt.IsZero() {
+		t.Fatalf("resolved is %v, resolved_at %v", inc.Resolved, inc.ResolvedAt)
+	}
+}
+
+// Whatever outages and humans do to a component, in any order, its status is
+// what a plain replay of the rule gives, and updated_at moves with it alone.
+func TestComponentIsWhatItsHistorySays(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := with(rapid.SampledFrom(allswell.Statuses).Draw(t, "baseline"))
+		now := epoch
+		spoken := c.Baseline
+		counting := make(map[string]allswell.Status) // causes since a human last spoke
+		for i := range rapid.IntRange(0, 20).Draw(t, "steps") {
+			now = now.Add(time.Second)
+			before, updated := c.Status(), c.UpdatedAt
+			switch rapid.IntRange(0, 2).Draw(t, "what") {
+			case 0:
+				down := rapid.SampledFrom([]allswell.Status{"major_outage", "partial_outage", "degraded", "degraded_performance"}).Draw(t, "down")
+				c.AddCause(allswell.Cause{OutageID: outageID(i), Status: down, StartedAt: now}, now)
+				counting[outageID(i)] = down
+			case 1:
+				id := outageID(rapid.IntRange(0, i).Draw(t, "outage"))
+				c.RemoveCause(id, now)
+				delete(counting, id)
+			case 2:
+				spoken = rapid.SampledFrom(allswell.Statuses).Draw(t, "spoken")
+				c.Apply(allswell.ComponentChange{Status: spoken}, now)
+				clear(counting)
+			}
+			// The rule again, by another way: the rollup of the parts.
+			parts := page(spoken)
+			for _, s := range counting {
+				parts = append(parts, with(s))
+			}
+			if got, want := c.Status().Canonical(), allswell.Rollup(parts); got != want {
+				t.Fatalf("status %s, want %s", got, want)
+			}
+			if moved, changed := !c.UpdatedAt.Equal(updated), c.Status() != before; moved != changed {
+				t.Fatalf("status changed: %v; updated_at moved: %v", changed, moved)
+			}
+		}
+	})
+}
+
+func TestEditsMoveUpdatedAtOnlyWhenSomethingChanged(t *testing.T) {
+	t.Run("component", func(t *testing.T) {
+		c := allswell.Component{Name: "API", Order: 2, UpdatedAt: t0}
+		c.Edit(allswell.ComponentEdit{}, t1)
+		c.Edit(allswell.ComponentEdit{Name: ptr("API"), Order: ptr(2), GroupID: ptr(""), HasDescription: true}, t1)
+		equal(t, "nothing changed", c.UpdatedAt, t0)
+		for i, e := range []allswell.ComponentEdit{{Name: ptr("Web")}, {Order: ptr(1)}, {GroupID: ptr("grp_1")}, {Description: ptr("d"), HasDescription: true}, {HasDescription: true}} {
+			now := at(time.Duration(i+1) * time.Minute)
+			c.Edit(e, now)
+			equal(t, fmt.Sprint("change ", i), c.UpdatedAt, now)
+		}
+		equal(t, "component", c, allswell.Component{Name: "Web", Order: 1, GroupID: "grp_1", UpdatedAt: at(5 * time.Minute)})
+	})
+	t.Run("group", func(t *testing.T) {
+		g := allswell.Group{Name: "Europe", UpdatedAt: t0}
+		g.Apply(allswell.GroupChange{Name: ptr("Europe"), Order: ptr(0)}, t1)
+		equal(t, "nothing changed", g.UpdatedAt, t0)
+		g.Apply(allswell.GroupChange{Order: ptr(4)}, t1)
+		equal(t, "group", g, allswell.Group{Name: "Europe", Order: 4, UpdatedAt: t1})
+	})
+	t.Run("page", func(t *testing.T) {
+		p := allswell.Page{Name: "Acme", Slug: "acme", UpdatedAt: t0}
+		p.Apply(allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme"), HasDescription: true}, t1)
+		equal(t, "nothing changed", p.UpdatedAt, t0)
+		p.Apply(allswell.PageChange{Slug: ptr("acme-eu")}, t1)
+		equal(t, "slug", p, allswell.Page{Name: "Acme", Slug: "acme-eu", UpdatedAt: t1})
+		p.Apply(allswell.PageChange{Description: ptr("d"), HasDescription: true}, t2)
+		equal(t, "description", p, allswell.Page{Name: "Acme", Slug: "acme-eu", Description: ptr("d"), UpdatedAt: t2})
+	})
+}
+
+func TestOrdersAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		order int
+		bad   []string
+	}{{0, nil}, {allswell.MaxOrder, nil}, {-allswell.MaxOrder, nil}, {allswell.MaxOrder + 1, []string{"order"}}, {math.MinInt, []string{"order"}}} {
+		complains(t, allswell.NewComponent{Name: "n", Order: &c.order}.Validate(), c.bad...)
+		complains(t, allswell.ComponentEdit{Order: &c.order}.Validate(), c.bad...)
+		complains(t, allswell.NewGroup{Name: "n", Order: &c.order}.Validate(), c.bad...)
+		complains(t, allswell.GroupChange{Order: &c.order}.Validate(), c.bad...)
+	}
+}
+
+func TestIDsSortByTheTimeTheyWereMade(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ms := rapid.Int64Range(0, 1<<46)
+		a, b := ms.Draw(t, "a"), ms.Draw(t, "b")
+		first, second := allswell.NewID("x_", time.UnixMilli(a)), allswell.NewID("x_", time.UnixMilli(b))
+		if a != b && (a < b) != (first < second) {
+			t.Fatalf("%d: %s, %d: %s", a, first, b, second)
+		}
+	})
+}
+
+func TestIDsAreUniqueWithinAMillisecond(t *testing.T) {
+	seen := make(map[string]bool)
+	for range 100_000 {
+		id := allswell.NewID(allswell.PrefixUpdate, epoch)
+		if seen[id] {
+			t.Fatalf("%s twice", id)
+		}
+		seen[id] = true
+	}
+}
+
+func TestSecretEndsInItsChecksum(t *testing.T) {
+	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	for range 1000 {
+		secret := allswell.NewSecret()
+		body, sum := secret[3:46], uint64(0)
+		for _, digit := range secret[46:] {
+			sum = sum*62 + uint64(strings.IndexRune(digits, digit))
+		}
+		if want := crc32.ChecksumIEEE([]byte(body)); sum != uint64(want) {
+			t.Fatalf("%s: the checksum reads %d, want %d", secret, sum, want)
+		}
+	}
+}
+
+// Each of the 62 characters comes equally often at each place of a ping token.
+// The bound is one that a fair source exceeds less than once in a million runs.
+func TestPingTokensAreUniform(t *testing.T) {
+	const runs = 20_000
+	var count [allswell.PingTokenLength][128]int
+	for range runs {
+		for place, c := range []byte(allswell.NewPingToken()) {
+			count[place][c]++
+		}
+	}
+	for place := range count {
+		chi := 0.0
+		for c := range count[place] {
+			if n := count[place][c]; n > 0 || allswell.IsPingToken(strings.Repeat(string(rune(c)), allswell.PingTokenLength)) {
+				d := float64(n) - runs/62.0
+				chi += d * d / (runs / 62.0)
+			}
+		}
+		// 61 degrees of freedom: mean 61, deviation 11. P(chi > 148) < 10⁻⁸ per
+		// place.
+		if chi > 148 {
+			t.Errorf("place %d: chi-square %.0f, want about 61", place, chi)
+		}
+	}
+}
+
+func TestSpeakDuration(t *testing.T) {
+	const day = 24 * time.Hour
+	for d, want := range map[time.Duration]string{
+		0:                                     "0 seconds",
+		-5 * time.Second:                      "0 seconds",
+		499 * time.Millisecond:                "0 seconds",
+		500 * time.Millisecond:                "1 second",
+		time.Second:                           "1 second",
+		59 * time.Second:                      "59 seconds",
+		59*time.Second + 600*time.Millisecond: "1 minute",
+		5 * time.Minute:                       "5 minutes",
+		61 * time.Second:                      "1 minute 1 second",
+		90 * time.Minute:                      "1 hour 30 minutes",
+		time.Hour + 3*time.Second:             "1 hour",
+		time.Hour + 2*time.Minute + 3*time.Second: "1 hour 2 minutes",
+		day + 3*time.Minute:                       "1 day",
+		2*day + 5*time.Hour:                       "2 days 5 hours",
+		365 * day:                                 "365 days",
+	} {
+		equal(t, d.String(), allswell.SpeakDuration(d), want)
+	}
+}
+
+func TestInvalid(t *testing.T) {
+	var bad allswell.Invalid
+	if err := bad.Err(); err != nil {
+		t.Fatalf("nothing is wrong, and Err returns %v", err)
+	}
+	bad.Add("title", "The title is %s.", "odd")
+	bad.Add("impact", "One.")
+	bad.Add("impact", "Two.")
+	err := fmt.Errorf("wrapped: %w", bad.Err())
+	var got *allswell.Invalid
+	if !errors.As(err, &got) {
+		t.Fatal("not found behind a wrapper")
+	}
+	equal(t, "fields", got.Fields, map[string][]string{"title": {"The title is odd."}, "impact": {"One.", "Two."}})
+	equal(t, "text", got.Error(), "One. Two. The title is odd.")
+}
+
+// No complaint repeats what the client sent.
+func TestComplaintsDoNotEcho(t *testing.T) {
+	const sent = "<script>7f3a"
+	for _, err := range []error{
+		allswell.NewIncident{Title: "x", Impact: sent, State: sent}.Validate(),
+		allswell.ComponentChange{Status: sent}.Validate(),
+		allswell.NewPage{Name: "n", Slug: sent}.Validate(),
+		allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, DownStatus: sent}.Validate(),
+		allswell.NewToken{Name: "n", Scope: sent}.Validate(),
+		allswell.NewIncident{Title: strings.Repeat(sent, 100)}.Validate(),
+	} {
+		if err == nil || strings.Contains(err.Error(), sent) {
+			t.Errorf("complaint: %v", err)
+		}
+	}
+}
+
+func TestEventsTellWhatWasTrue(t *testing.T) {
+	inc := allswell.Incident{ID: "id", PageID: "page_1", OutageID: "out_1", Title: "t", Impact: "major", State: "resolved", Resolved: true}
+	equal(t, "of an incident", allswell.EventOf(allswell.IncidentResolved, inc, &allswell.Update{ID: "upd_1", Message: "m"}), allswell.Event{
+		Kind: "incident.resolved", PageID: "page_1", IncidentID: "id", OutageID: "out_1", UpdateID: "upd_1",
+		Data: allswell.EventData{Title: "t", Impact: "major", State: "resolved", Resolved: true, Message: "m"},
+	})
+	equal(t, "without an update", allswell.EventOf(allswell.IncidentCreated, inc, nil).UpdateID, "")
+	c := with("operational", "degraded")
+	c.PageID, c.Name = "page_1", "API"
+	equal(t, "of a component", allswell.StatusEventOf(c, "operational"), allswell.Event{
+		Kind: "component.status_changed", PageID: "page_1", ComponentID: "comp_1",
+		Data: allswell.EventData{Component: "API", OldStatus: "operational", NewStatus: "degraded"},
+	})
+}
+
+func TestSummarize(t *testing.T) {
+	now := time.Date(2026, 11, 20, 0, 30, 0, 0, time.FixedZone("", 2*3600)) // 19 November, 22:30 UTC
+	today := time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
+	incident := func(id string, began time.Time, resolved bool) allswell.Incident {
+		inc := allswell.Incident{ID: id, CreatedAt: began, Resolved: resolved, Updates: []allswell.Update{{Number: 1}, {Number: 2}, {Number: 3}}}
+		if resolved {
+			inc.ResolvedAt = began.Add(time.Minute)
+		}
+		return inc
+	}
+	component := func(id, group string, order int, baseline allswell.Status) allswell.Component {
+		return allswell.Component{ID: id, GroupID: group, Order: order, Baseline: baseline}
+	}
+	contents := allswell.PageContents{
+		Page: allswell.Page{ID: "page_1", Name: "Acme"},
+		Groups: []allswell.Group{
+			{ID: "grp_late", Order: 2}, {ID: "grp_empty", Order: 0}, {ID: "grp_early", Order: 1},
+		},
+		Components: []allswell.Component{
+			component("e", "grp_late", 0, "degraded_performance"), component("d", "grp_early", 0, "unknown"),
+			component("c", "grp_early", -1, "maintenance"), component("b", "", 5, "operational"), component("a", "", 5, "operational"),
+		},
+		Incidents: []allswell.Incident{
+			incident("today early", today, true), incident("active old", today.AddDate(0, 0, -40), false),
+			incident("first day", today.AddDate(0, 0, -6), true), incident("a day too old", today.AddDate(0, 0, -6).Add(-time.Millisecond), true),
+			incident("today late", today.Add(20*time.Hour), true), incident("active new", today.Add(time.Hour), false),
+		},
+		AsOf: now,
+	}
+	before := fmt.Sprint(contents)
+	s := contents.Summarize(now)
+	if fmt.Sprint(contents) != before {
+		t.Error("Summarize changed what it was given")
+	}
+	equal(t, "status", s.Status, allswell.Degraded)
+	equal(t, "status of the page", s.Page.Status, allswell.Degraded)
+	equal(t, "banner", s.Banner, "Some systems are degraded")
+	equal(t, "as of", s.AsOf.Equal(now), true)
+
+	var active []string
+	for _, inc := range s.Active {
+		active = append(active, inc.ID)
+		equal(t, "newest update first", []int{inc.Updates[0].Number, inc.Updates[1].Number, inc.Updates[2].Number}, []int{3, 2, 1})
+	}
+	equal(t, "active, newest first", active, []string{"active new", "active old"})
+
+	equal(t, "days", len(s.Past), allswell.PastDays)
+	past := make(map[string][]string)
+	for i, day := range s.Past {
+		equal(t, "date", day.Date, today.AddDate(0, 0, -i))
+		for _, inc := range day.Incidents {
+			key := day.Date.Format("2 January")
+			past[key] = append(past[key], inc.ID)
+			equal(t, "newest update first", inc.Updates[0].Number, 3)
+		}
+	}
+	equal(t, "past, by day", past, map[string][]string{"19 November": {"today late", "today early"}, "13 November": {"first day"}})
+
+	var blocks []string
+	for _, b := range s.Blocks {
+		words := []string{b.Group.ID, string(b.Status)}
+		for _, c := range b.Components {
+			words = append(words, c.ID)
+		}
+		blocks = append(blocks, strings.Join(words, " "))
+	}
+	equal(t, "blocks", blocks, []string{" operational a b", "grp_early maintenance c d", "grp_late degraded e"})
+}
+
+// Nothing that is loaded is lost or shown twice, in whatever order it comes.
+func TestSummarizeShowsEverythingOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := epoch.Add(time.Duration(rapid.Int64Range(0, int64(48*time.Hour)).Draw(t, "now")))
+		contents := allswell.PageContents{Groups: []allswell.Group{{ID: "grp_1"}, {ID: "grp_2"}}}
+		for i := range rapid.IntRange(0, 10).Draw(t, "components") {
+			contents.Components = append(contents.Components, allswell.Component{
+				ID: fmt.Sprint(i), GroupID: rapid.SampledFrom([]string{"", "grp_1", "grp_2"}).Draw(t, "group"), Order: rapid.IntRange(-2, 2).Draw(t, "order"),
+				Baseline: rapid.SampledFrom(allswell.Statuses).Draw(t, "status")})
+		}
+		oldest := allswell.Midnight(now).AddDate(0, 0, 1-allswell.PastDays)
+		for i := range rapid.IntRange(0, 10).Draw(t, "incidents") {
+			contents.Incidents = append(contents.Incidents, allswell.Incident{
+				ID: fmt.Sprint(i), Resolved: rapid.Bool().Draw(t, "resolved"),
+				CreatedAt: oldest.Add(time.Duration(rapid.Int64Range(0, int64(now.Sub(oldest))).Draw(t, "began")))})
+		}
+		s := contents.Summarize(now)
+		var components, incidents, want []string
+		for _, b := range s.Blocks {
+			if len(b.Components) == 0 || b.Status != allswell.Rollup(b.Components) {
+				t.Fatalf("block %v", b)
+			}
+			for _, c := range b.Components {
+				if c.GroupID != b.Group.ID {
+					t.Fatalf("component of %q under %q", c.GroupID, b.Group.ID)
+				}
+				components = append(components, c.ID)
+			}
+		}
+		for i := range contents.Components {
+			want = append(want, fmt.Sprint(i))
+		}
+		slices.Sort(components)
+		if !slices.Equal(components, want) {
+			t.Fatalf("components %v of %v", components, want)
+		}
+		for _, inc := range s.Active {
+			incidents = append(incidents, inc.ID+" false")
+		}
+		for _, day := range s.Past {
+			for _, inc := range day.Incidents {
+				incidents = append(incidents, inc.ID+" true")
+			}
+		}
+		want = nil
+		for _, inc := range contents.Incidents {
+			want = append(want, fmt.Sprint(inc.ID, " ", inc.Resolved))
+		}
+		slices.Sort(incidents)
+		slices.Sort(want)
+		if !slices.Equal(incidents, want) {
+			t.Fatalf("incidents %v of %v", incidents, want)
+		}
+	})
+}

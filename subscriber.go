@@ -1,0 +1,210 @@
+package allswell
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"net"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Channel is a way to reach a subscriber.
+type Channel string
+
+// The channels.
+const (
+	Email   Channel = "email"
+	Webhook Channel = "webhook"
+)
+
+// Channels are all of them.
+var Channels = []Channel{Email, Webhook}
+
+// Limits of subscriptions.
+const (
+	MaxEmail  = 254   // characters (RFC 5321)
+	MaxURL    = 2_000 // characters
+	MaxChosen = 200   // components that one subscriber may choose
+
+	// MaxRefusals is how many messages in a row a subscriber's side may refuse
+	// for good before the subscription is suspended.
+	MaxRefusals = 3
+
+	// SecretOverlap is how long a webhook's old secret signs beside the new one.
+	SecretOverlap = 24 * time.Hour
+
+	// MailAgain is how long a subscriber is not sent another confirmation, or
+	// another link, because somebody typed the address into a form again.
+	MailAgain = time.Hour
+
+	// UnconfirmedFor is how long an address that nobody confirms is kept.
+	UnconfirmedFor = 7 * 24 * time.Hour
+)
+
+// Subscriber is somebody who is told what happens on a page.
+type Subscriber struct {
+	ID           string
+	PageID       string
+	Channel      Channel
+	Target       string   // normalised e-mail address or URL
+	Key          string   // what the links to see, change and end the subscription carry; its holder may do all three
+	WholePage    bool     // told of all of it
+	Components   []string // the chosen ones' ids, if not the whole page; those that still exist
+	Secret       string   // webhook: signs what is sent; "" for e-mail
+	OldSecret    string   // signs as well until OldSecretUntil
+	OldSecretEnd time.Time
+	ConfirmedAt  time.Time // zero: not yet, so told nothing
+	SuspendedAt  time.Time // zero: not suspended
+	SuspendedFor string    // why, in words
+	Refusals     int       // messages in a row that were refused for good
+	MailedAt     time.Time // when a confirmation or a link was last sent on request
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// Active reports whether the subscriber is told anything.
+func (s Subscriber) Active() bool { return !s.ConfirmedAt.IsZero() && s.SuspendedAt.IsZero() }
+
+// Secrets are what a webhook is signed with at now: the new secret first, and
+// the old one while it still counts.
+func (s Subscriber) Secrets(now time.Time) []string {
+	if s.OldSecret != "" && now.Before(s.OldSecretEnd) {
+		return []string{s.Secret, s.OldSecret}
+	}
+	return []string{s.Secret}
+}
+
+// Refuse notes that a message was refused for good, with the reason; after
+// MaxRefusals in a row the subscription is suspended.
+func (s *Subscriber) Refuse(reason string, now time.Time) {
+	s.Refusals++
+	if s.Refusals >= MaxRefusals && s.SuspendedAt.IsZero() {
+		s.SuspendedAt, s.SuspendedFor = now, reason
+	}
+}
+
+// Resume ends a suspension.
+func (s *Subscriber) Resume() { s.SuspendedAt, s.SuspendedFor, s.Refusals = time.Time{}, "", 0 }
+
+// NewSubscriber is what a subscription is made of.
+type NewSubscriber struct {
+	Channel    Channel
+	Target     string
+	Components []string // none: the whole page
+	Confirmed  bool     // somebody else's word that consent exists; a webhook needs none
+}
+
+// Check refuses what cannot be subscribed, with every bad field at once, and
+// returns n with its target normalised.
+func (n NewSubscriber) Check() (NewSubscriber, error) {
+	bad := new(Invalid)
+	switch n.Channel {
+	case Email:
+		n.Target = checkEmail(bad, "target", n.Target)
+	case Webhook:
+		n.Target = checkURL(bad, "target", n.Target)
+	default:
+		bad.Add("channel", "The channel must be one of: %s.", list(Channels))
+	}
+	n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
+	if len(n.Components) > MaxChosen {
+		bad.Add("components", "At most %d components may be chosen.", MaxChosen)
+	}
+	return n, bad.Err()
+}
+
+// checkEmail normalises an address: without surrounding space, in lower case,
+// so that one mailbox is one subscriber. Only a bare address of printable ASCII
+// is taken, so that none can carry a header or a second recipient.
+func checkEmail(bad *Invalid, field, address string) string {
+	address = strings.ToLower(strings.TrimSpace(address))
+	if address == "" {
+		bad.Add(field, "The %s field is required.", field)
+		return ""
+	}
+	parsed, err := mail.ParseAddress(address)
+	local, domain, _ := strings.Cut(address, "@")
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>[\]`, r) }
+	if err != nil || parsed.Address != address || len(address) > MaxEmail || len(local) > 64 ||
+		strings.ContainsFunc(address, odd) || !isHostname(domain) || !strings.Contains(domain, ".") {
+		bad.Add(field, "The %s must be an e-mail address.", field)
+		return ""
+	}
+	return address
+}
+
+// checkURL normalises an address of http or https: scheme and host in lower
+// case, without the scheme's own port and without a fragment.
+func checkURL(bad *Invalid, field, address string) string {
+	address = strings.TrimSpace(address)
+	if address == "" {
+		bad.Add(field, "The %s field is required.", field)
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || len(address) > MaxURL || u.Opaque != "" || u.Host == "" ||
+		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		bad.Add(field, "The %s must be a URL of http or https, without spaces.", field)
+		return ""
+	}
+	u.Scheme, u.Host, u.Fragment, u.RawFragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), "", ""
+	host, port := u.Hostname(), u.Port()
+	if u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
+		net.ParseIP(host) == nil && !isHostname(host) || strings.HasSuffix(u.Host, ":") {
+		bad.Add(field, "The %s must be a URL of http or https, without a user name in it.", field)
+		return ""
+	}
+	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
+		u.Host = strings.TrimSuffix(u.Host, ":"+port)
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u.String()
+}
+
+// isHostname reports whether name is one of letters, digits, hyphens and dots,
+// in lower case.
+func isHostname(name string) bool {
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
+			strings.ContainsFunc(label, func(r rune) bool {
+				return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+			}) {
+			return false
+		}
+	}
+	return true
+}
+
+// NewWebhookSecret returns a secret of 24 random bytes in the form of the
+// Standard Webhooks specification.
+func NewWebhookSecret() string {
+	raw := make([]byte, 24)
+	rand.Read(raw)
+	return "whsec_" + base64.StdEncoding.EncodeToString(raw)
+}
+
+// NewSubscriberKey returns 32 random characters of base62.
+func NewSubscriberKey() string { return NewPingToken() }
+
+// ValidSubscriberKey reports whether key has that form.
+func ValidSubscriberKey(key string) bool { return IsPingToken(key) }
+
+// Wants reports whether s is told of an event that concerns these components;
+// none means the whole page.
+func (s Subscriber) Wants(kind EventKind, components []string) bool {
+	if kind == ComponentStatusChanged && s.Channel != Webhook {
+		return false
+	}
+	if s.WholePage || len(components) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(s.Components, func(id string) bool { return slices.Contains(components, id) })
+}

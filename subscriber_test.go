@@ -1,0 +1,206 @@
+package allswell_test
+
+import (
+	"fmt"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+func TestTargetsAreNormalised(t *testing.T) {
+	long := strings.Repeat("x", allswell.MaxURL)
+	for _, c := range []struct {
+		channel   allswell.Channel
+		from, to  string // to "": refused
+		otherwise string // what the refusal says
+	}{
+		{allswell.Email, " Ann.B+C@Example.COM\t", "ann.b+c@example.com", ""},
+		{allswell.Email, "a@b.c", "a@b.c", ""},
+		{allswell.Email, "o'hara@example.com", "o'hara@example.com", ""},
+		{allswell.Email, strings.Repeat("a", 64) + "@example.com", strings.Repeat("a", 64) + "@example.com", ""},
+		{allswell.Email, strings.Repeat("a", 65) + "@example.com", "", "must be an e-mail address"},
+		{allswell.Email, "a@" + strings.Repeat(strings.Repeat("b", 60)+".", 4) + "example.com", "", "must be an e-mail address"},
+		{allswell.Email, "", "", "is required"},
+		{allswell.Email, " \n", "", "is required"},
+		{allswell.Email, "ann", "", "must be an e-mail address"},
+		{allswell.Email, "ann@localhost", "", "must be an e-mail address"},
+		{allswell.Email, "@example.com", "", "must be an e-mail address"},
+		{allswell.Email, "ann@example.com.", "", "must be an e-mail address"},
+		{allswell.Email, "ann@-example.com", "", "must be an e-mail address"},
+		{allswell.Email, "ann@[192.0.2.1]", "", "must be an e-mail address"},
+		{allswell.Email, "ann@bücher.example", "", "must be an e-mail address"},
+		{allswell.Email, "ann@b@example.com", "", "must be an e-mail address"},
+		{allswell.Email, "ann@example.com, bob@example.com", "", "must be an e-mail address"},
+		{allswell.Email, "Ann <ann@example.com>", "", "must be an e-mail address"},
+		{allswell.Email, "<ann@example.com>", "", "must be an e-mail address"},
+		{allswell.Email, `"a b"@example.com`, "", "must be an e-mail address"},
+		{allswell.Email, "ann@example.com\r\nBcc: bob@example.com", "", "must be an e-mail address"},
+		{allswell.Email, "ann@example.com\x00", "", "must be an e-mail address"},
+
+		{allswell.Webhook, " HTTPS://Example.COM/Hook?Key=Value ", "https://example.com/Hook?Key=Value", ""},
+		{allswell.Webhook, "https://example.com", "https://example.com/", ""},
+		{allswell.Webhook, "https://example.com:443/x", "https://example.com/x", ""},
+		{allswell.Webhook, "http://example.com:80/x", "http://example.com/x", ""},
+		{allswell.Webhook, "http://example.com:443/x", "http://example.com:443/x", ""},
+		{allswell.Webhook, "https://example.com/x#part", "https://example.com/x", ""},
+		{allswell.Webhook, "http://192.0.2.1:9000/x", "http://192.0.2.1:9000/x", ""},
+		{allswell.Webhook, "http://[2001:DB8::1]:80/x", "http://[2001:db8::1]/x", ""},
+		{allswell.Webhook, "http://localhost/", "http://localhost/", ""},
+		{allswell.Webhook, "", "", "is required"},
+		{allswell.Webhook, "example.com/x", "", "must be a URL"},
+		{allswell.Webhook, "ftp://example.com/x", "", "must be a URL"},
+		{allswell.Webhook, "mailto:ann@example.com", "", "must be a URL"},
+		{allswell.Webhook, "https:///x", "", "must be a URL"},
+		{allswell.Webhook, "https://:443/", "", "must be a URL"},
+		{allswell.Webhook, "https://example.com:/x", "", "must be a URL"},
+		{allswell.Webhook, "https://example.com:http/x", "", "must be a URL"},
+		{allswell.Webhook, "https://ann:secret@example.com/x", "", "without a user name"},
+		{allswell.Webhook, "https://exam ple.com/x", "", "must be a URL"},
+		{allswell.Webhook, "https://example.com/a b", "", "must be a URL"},
+		{allswell.Webhook, "https://example.com/x\r\nHost: other", "", "must be a URL"},
+		{allswell.Webhook, "https://bücher.example/x", "", "must be a URL"},
+		{allswell.Webhook, "https://example.com/" + long, "", "must be a URL"},
+
+		{"pigeon", "ann@example.com", "", "must be one of: email, webhook"},
+	} {
+		got, err := allswell.NewSubscriber{Channel: c.channel, Target: c.from}.Check()
+		if c.to != "" {
+			if err != nil || got.Target != c.to {
+				t.Errorf("%.80q: %q, %v, want %q", c.from, got.Target, err, c.to)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), c.otherwise) {
+			t.Errorf("%.80q is taken as %q, %v; want it refused: %s", c.from, got.Target, err, c.otherwise)
+		}
+	}
+}
+
+func TestChosenComponents(t *testing.T) {
+	n := allswell.NewSubscriber{Channel: allswell.Email, Target: "a@example.com", Components: []string{"c", "a", "c", "b", "a"}}
+	got, err := n.Check()
+	if err != nil || !slices.Equal(got.Components, []string{"a", "b", "c"}) || n.Components[0] != "c" {
+		t.Errorf("%v, %v; given %v", got.Components, err, n.Components)
+	}
+	n.Components = nil
+	for i := range allswell.MaxChosen {
+		n.Components = append(n.Components, fmt.Sprint(i), fmt.Sprint(i))
+	}
+	if _, err := n.Check(); err != nil {
+		t.Errorf("%d components, each twice: %v", allswell.MaxChosen, err)
+	}
+	n.Components, n.Target = append(n.Components, "one more"), "nobody"
+	if _, err := n.Check(); err == nil || !strings.Contains(err.Error(), "e-mail address") || !strings.Contains(err.Error(), "At most 200") {
+		t.Errorf("too many for a bad address: %v, want both refused", err)
+	}
+}
+
+// FuzzTarget: what is accepted is one address, or one URL of http or https, and
+// stays as it is when it is checked again.
+func FuzzTarget(f *testing.F) {
+	for _, s := range []string{
+		"ann@example.com", "Ann <ann@example.com>", "a@b.c, d@e.f", "a@b.c\r\nBcc: d@e.f", `"a b"@c.d`, "a@[::1]", "ſ@example.com", "\u212a@example.com",
+		"https://example.com", "HTTP://[2001:DB8::1%25eth0]:80/a?b#c", "http://a:80:80/", "//a/b", "https:a", "http://a/%zz", "http://a/\x7f", "https://a%2fb/",
+		"http://a?b", "http://a/b%", "http://a:080/", "http://%61/", "http://a/?%zz", "https://a//b/../c", "http://example.com:443:443/",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, target string) {
+		for _, channel := range allswell.Channels {
+			n, err := allswell.NewSubscriber{Channel: channel, Target: target}.Check()
+			if err != nil {
+				continue
+			}
+			if again, err := n.Check(); err != nil || again.Target != n.Target {
+				t.Errorf("%q became %q, and that %q, %v", target, n.Target, again.Target, err)
+			}
+			if strings.ContainsFunc(n.Target, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+				t.Errorf("%q holds what is not printable ASCII", n.Target)
+			}
+			if channel == allswell.Email {
+				parsed, err := mail.ParseAddressList(n.Target)
+				if err != nil || len(parsed) != 1 || parsed[0].Address != n.Target || len(n.Target) > allswell.MaxEmail {
+					t.Errorf("%q is not one address: %v, %v", n.Target, parsed, err)
+				}
+				continue
+			}
+			u, err := url.Parse(n.Target)
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" || u.Path == "" {
+				t.Errorf("%q is no URL of http: %v", n.Target, err)
+			}
+		}
+	})
+}
+
+func TestWants(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		chosen       []string
+		kind         allswell.EventKind
+		about        []string
+		mailbox, web bool
+	}{
+		{"all of everything", nil, allswell.IncidentCreated, []string{"a"}, true, true},
+		{"all of the whole page", nil, allswell.IncidentResolved, nil, true, true},
+		{"some of the whole page", []string{"a"}, allswell.IncidentUpdated, nil, true, true},
+		{"some of theirs and others", []string{"a", "c"}, allswell.IncidentCreated, []string{"b", "c"}, true, true},
+		{"some of others", []string{"a"}, allswell.IncidentCreated, []string{"b"}, false, false},
+		{"a status", nil, allswell.ComponentStatusChanged, []string{"a"}, false, true},
+		{"the status of theirs", []string{"a"}, allswell.ComponentStatusChanged, []string{"a"}, false, true},
+		{"the status of others", []string{"a"}, allswell.ComponentStatusChanged, []string{"b"}, false, false},
+	} {
+		s := allswell.Subscriber{Channel: allswell.Email, Components: c.chosen, WholePage: len(c.chosen) == 0}
+		if got := s.Wants(c.kind, c.about); got != c.mailbox {
+			t.Errorf("%s: a mailbox wants it: %v", c.name, got)
+		}
+		s.Channel = allswell.Webhook
+		if got := s.Wants(c.kind, c.about); got != c.web {
+			t.Errorf("%s: a webhook wants it: %v", c.name, got)
+		}
+	}
+	left := allswell.Subscriber{Channel: allswell.Email} // what it chose is gone
+	if left.Wants(allswell.IncidentCreated, []string{"a"}) || !left.Wants(allswell.IncidentCreated, nil) {
+		t.Error("who chose components that are gone is told of the whole page, and of nothing else")
+	}
+}
+
+func TestRefusalsInARowSuspend(t *testing.T) {
+	s := allswell.Subscriber{ConfirmedAt: epoch}
+	for n := range allswell.MaxRefusals {
+		if !s.Active() {
+			t.Fatalf("suspended after %d refusals", n)
+		}
+		s.Refuse(fmt.Sprint("reason ", n), at(time.Duration(n)))
+	}
+	last := allswell.MaxRefusals - 1
+	if s.Active() || !s.SuspendedAt.Equal(at(time.Duration(last))) || s.SuspendedFor != fmt.Sprint("reason ", last) {
+		t.Errorf("after %d refusals: %+v", allswell.MaxRefusals, s)
+	}
+	s.Refuse("later", at(time.Hour))
+	if s.SuspendedFor == "later" {
+		t.Error("the reason of a suspension changed")
+	}
+	if (allswell.Subscriber{}).Active() {
+		t.Error("who has not confirmed is active")
+	}
+}
+
+func TestSecretsOverlap(t *testing.T) {
+	s := allswell.Subscriber{Secret: "new", OldSecret: "old", OldSecretEnd: at(time.Hour)}
+	if got := s.Secrets(at(time.Hour - 1)); !slices.Equal(got, []string{"new", "old"}) {
+		t.Errorf("before the end of the old one: %q", got)
+	}
+	if got := s.Secrets(at(time.Hour)); !slices.Equal(got, []string{"new"}) {
+		t.Errorf("at the end of the old one: %q", got)
+	}
+	a, b := allswell.NewWebhookSecret(), allswell.NewWebhookSecret()
+	if a == b || !strings.HasPrefix(a, "whsec_") || len(a) != len("whsec_")+32 {
+		t.Errorf("secrets %q, %q", a, b)
+	}
+	if key := allswell.NewSubscriberKey(); !allswell.ValidSubscriberKey(key) || allswell.ValidSubscriberKey(key[1:]) || key == allswell.NewSubscriberKey() {
+		t.Errorf("key %q", key)
+	}
+}

@@ -1,0 +1,232 @@
+// Package binary builds allswell and runs it, for tests that see it from
+// outside only.
+package binary
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell/test/leash"
+)
+
+// readyTimeout bounds how long a server may take until it says that it is
+// ready, on a machine that is busy with other tests.
+const readyTimeout = 30 * time.Second
+
+// Build builds the binary for the time of the test and returns its path.
+func Build(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "allswell")
+	cmd := exec.Command("go", "build", "-o", path, "github.com/allswell/allswell/cmd/allswell")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// A Server is one `allswell serve`, with the database that it is given and
+// nothing else of the environment. It can be killed and started again.
+type Server struct {
+	URL string // without a slash at the end
+
+	t       testing.TB
+	exe     string
+	command string
+	env     []string
+	logFile string
+	process *leash.Process
+	ready   http.Client
+}
+
+// NewServer prepares a server on a free loopback port, not started yet. env is
+// what it gets beside its address: "ALLSWELL_DATABASE=…". Its output, which Log
+// returns, is shown if the test fails.
+func NewServer(t testing.TB, exe string, env ...string) *Server {
+	t.Helper()
+	return newServer(t, exe, "serve", env)
+}
+
+// NewDemo prepares an `allswell demo`.
+func NewDemo(t testing.TB, exe string) *Server {
+	t.Helper()
+	return newServer(t, exe, "demo", nil)
+}
+
+func newServer(t testing.TB, exe, command string, env []string) *Server {
+	t.Helper()
+	address := freeAddress(t)
+	s := &Server{
+		URL:     "http://" + address,
+		t:       t,
+		exe:     exe,
+		command: command,
+		env:     append([]string{"PATH=" + os.Getenv("PATH"), "ALLSWELL_LISTEN=" + address}, env...),
+		logFile: filepath.Join(t.TempDir(), "log"),
+		// Each question on a connection of its own: one that was opened to a
+		// killed server says nothing about the next.
+		ready: http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}},
+	}
+	t.Cleanup(func() {
+		if s.process != nil {
+			s.Kill()
+		}
+		if t.Failed() {
+			t.Logf("what the server said, first its faults, then its last lines:\n%s", digest(s.Log()))
+		}
+	})
+	return s
+}
+
+// Start starts the server, waits until it is ready and returns how long that
+// took.
+func (s *Server) Start() time.Duration {
+	s.t.Helper()
+	began := time.Now()
+	s.Launch()
+	s.AwaitReady()
+	return time.Since(began)
+}
+
+// Launch starts the server without waiting for it.
+func (s *Server) Launch() {
+	s.t.Helper()
+	if s.process != nil {
+		s.t.Fatal("the server is running already")
+	}
+	log, err := os.OpenFile(s.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(s.exe, s.command)
+	cmd.Dir = filepath.Dir(s.logFile)
+	cmd.Env = s.env
+	cmd.Stdout, cmd.Stderr = log, log
+	if s.process, err = leash.Start(cmd, "KILL", ""); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// AwaitReady returns when /readyz answers 200.
+func (s *Server) AwaitReady() {
+	s.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.Now().Add(readyTimeout)
+	for last := "never asked"; ; {
+		res, err := s.ready.Get(s.URL + "/readyz")
+		if err == nil {
+			body, _ := io.ReadAll(io.LimitReader(res.Body, 1000)) // only for the message
+			res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return
+			}
+			last = fmt.Sprintf("%s %s", res.Status, body)
+		} else {
+			last = err.Error()
+		}
+		select {
+		case <-s.process.Gone():
+			s.t.Fatalf("the server ended instead of getting ready: %v", s.process.Wait())
+		case <-tick.C:
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the server is not ready after %v: %s", readyTimeout, last)
+		}
+	}
+}
+
+// Kill ends the server as kill -9 does.
+func (s *Server) Kill() {
+	s.t.Helper()
+	s.end(syscall.SIGKILL)
+}
+
+// Stop ends the server as a supervisor does, and returns what it exited with:
+// nil for 0.
+func (s *Server) Stop() error {
+	s.t.Helper()
+	return s.end(syscall.SIGTERM)
+}
+
+func (s *Server) end(sig syscall.Signal) error {
+	s.t.Helper()
+	p := s.process
+	if err := p.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
+	defer cancel()
+	select {
+	case <-p.Gone():
+	case <-ctx.Done():
+		s.t.Fatalf("the server is still there %v after %v", readyTimeout, sig)
+	}
+	s.process = nil
+	return p.Wait()
+}
+
+// Gone is closed when the server that was started last has ended.
+func (s *Server) Gone() <-chan struct{} { return s.process.Gone() }
+
+// FirstAddress returns the first address that the server has printed, waiting
+// for it.
+func (s *Server) FirstAddress() string {
+	s.t.Helper()
+	address := regexp.MustCompile(`https?://\S+`)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(readyTimeout); time.Now().Before(deadline); <-tick.C {
+		if found := address.FindString(s.Log()); found != "" {
+			return found
+		}
+	}
+	s.t.Fatalf("no address was printed within %v", readyTimeout)
+	return ""
+}
+
+// Log returns all that the server has written, over all its starts.
+func (s *Server) Log() string {
+	b, err := os.ReadFile(s.logFile)
+	if err != nil {
+		return err.Error()
+	}
+	return string(b)
+}
+
+// digest returns the first lines of a log that are errors, and its last lines.
+func digest(log string) string {
+	const most = 20
+	lines := strings.Split(log, "\n")
+	var faults []string
+	for _, line := range lines {
+		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "panic") {
+			faults = append(faults, line)
+		}
+	}
+	faults = faults[:min(most, len(faults))]
+	return strings.Join(append(faults, lines[max(0, len(lines)-most):]...), "\n")
+}
+
+// freeAddress returns an address that nothing listens on.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

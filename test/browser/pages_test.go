@@ -1,0 +1,245 @@
+// Package browser looks at the public pages with Chromium.
+package browser
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	_ "image/png"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell/test/binary"
+)
+
+// keepScreenshots is the environment variable that names a folder which the
+// screenshots are written to, for looking at them.
+const keepScreenshots = "ALLSWELL_SCREENSHOTS"
+
+const token = "browser-test-token-0123456789abcdef"
+
+// views are the screens that every page has to fit.
+var views = []view{
+	{name: "320", width: 320, height: 640},
+	{name: "320-dark", width: 320, height: 640, dark: true},
+	{name: "1280", width: 1280, height: 800},
+	{name: "1280-dark", width: 1280, height: 800, dark: true},
+	{name: "1280-without-script", width: 1280, height: 800, noScript: true},
+}
+
+// markup would run, and be seen to have run, if anything were not escaped.
+const markup = `</title><script>document.title="broken"</script><img src=x onerror="document.title='broken'">`
+
+var longWord = strings.Repeat("Donaudampfschifffahrt", 10)
+
+// TestPagesInABrowser fills a page with what operators type, the unfriendly
+// included, and looks at every kind of public page on every screen.
+func TestPagesInABrowser(t *testing.T) {
+	c := start(t)
+	server := binary.NewServer(t, binary.Build(t),
+		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server.Start()
+	paths := fill(t, binary.NewClient(server.URL, token))
+	for kind, path := range paths {
+		for _, v := range views {
+			t.Run(kind+"/"+v.name, func(t *testing.T) {
+				look(c.open(t, v, server.URL+path), v, kind)
+			})
+		}
+	}
+
+	t.Run("banner", func(t *testing.T) {
+		p := c.open(t, views[0], server.URL+paths["page"])
+		if got := eval[string](p, `document.querySelector("#banner").innerText`); got != "Major system outage" {
+			t.Errorf("the banner says %q", got)
+		}
+		text := eval[string](p, `document.body.innerText`)
+		for _, want := range []string{"Checkout", "Major Outage", "Degraded Performance", "Cards are refused", "We are on it.", longWord, markup, "شبكة"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page does not say %.60q", want)
+			}
+		}
+	})
+}
+
+// fill makes a page and returns what there is to look at.
+func fill(t *testing.T, c *binary.Client) map[string]string {
+	type params = map[string]any
+	type made struct{ ID string }
+	c.Must(t, "POST", "/api/v1/pages", params{"name": "Acme " + markup, "slug": "acme", "description": "What we run. " + longWord}, nil)
+	c.Must(t, "POST", "/api/v1/pages", params{"name": "Nothing yet", "slug": "empty"}, nil)
+	for _, component := range []params{
+		{"name": "Checkout", "status": "major_outage", "description": "Cards and invoices"},
+		{"name": longWord, "status": "degraded_performance"},
+		{"name": markup, "status": "unknown", "description": markup},
+		{"name": "شبكة التوصيل", "status": "maintenance"},
+		{"name": "Search", "status": "partial_outage"},
+		{"name": "Mail"},
+	} {
+		c.Must(t, "POST", "/api/v1/pages/acme/components", component, nil)
+	}
+	var first binary.Data[made]
+	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, &first)
+	c.Must(t, "POST", "/api/v1/incidents/"+first.Data.ID+"/updates", params{"message": "We are on it.\n\n" + longWord}, nil)
+	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": markup, "impact": "minor", "message": markup}, nil)
+	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": longWord, "state": "resolved", "message": "It was nothing."}, nil)
+	return map[string]string{
+		"page":     "/status/acme",
+		"history":  "/status/acme/history",
+		"incident": "/status/acme/incidents/" + first.Data.ID,
+		"empty":    "/status/empty",
+		"list":     "/",
+	}
+}
+
+// look holds one loaded page to what every page of ours is held to, and shows
+// what it looks like.
+func look(p *tab, v view, name string) {
+	p.t.Helper()
+	for _, fault := range faults(p, v) {
+		p.t.Error(fault)
+	}
+	png := p.screenshot()
+	img, _, err := image.Decode(bytes.NewReader(png))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if got := colours(img); got < 3 {
+		p.t.Errorf("the screenshot has %d colours: nothing to see", got)
+	}
+	if dir := os.Getenv(keepScreenshots); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+v.name+".png"), png, 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// faults returns what is wrong with a loaded page.
+func faults(p *tab, v view) []string {
+	p.t.Helper()
+	var found []string
+	fault := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
+	if got := eval[string](p, `document.title`); got == "" || got == "broken" {
+		fault("the title is %q", got)
+	}
+	if got := eval[string](p, `document.documentElement.lang`); got == "" {
+		fault("the page has no language")
+	}
+	if got := eval[int](p, `document.querySelectorAll("h1").length`); got > 1 {
+		fault("%d first headings", got)
+	}
+	if got := eval[int](p, `document.querySelectorAll("main").length`); got != 1 {
+		fault("%d main regions, want 1", got)
+	}
+	if got := eval[int](p, `document.documentElement.scrollWidth`); got > v.width {
+		fault("the page is %d pixels wide on a screen of %d: %v", got, v.width, eval[[]string](p, tooWide))
+	}
+	if got := eval[string](p, faint); got != "" {
+		fault("too little contrast: %s", got)
+	}
+	home := eval[string](p, `location.origin`)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, url := range p.requests {
+		if !strings.HasPrefix(url, home+"/") && !strings.HasPrefix(url, "data:") {
+			fault("the page asked another host: %s", url)
+		}
+	}
+	return append(found, p.problems...)
+}
+
+// tooWide names the elements that stick out on the right.
+const tooWide = `[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1)
+	.slice(0, 5).map(e => e.tagName + "." + e.className)`
+
+// faint names the first text whose contrast with what is behind it is below
+// WCAG 2.2 AA (4.5; 3 for large text). Backgrounds that are not one opaque
+// colour are passed over.
+const faint = `(() => {
+	const parse = c => { const m = c.match(/^rgba?\(([^)]+)\)$/); return m && m[1].split(/[ ,\/]+/).map(Number) };
+	const light = ([r, g, b]) => { const f = v => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
+		return 0.2126 * f(r) + 0.7152 * f(g) + 0.0722 * f(b) };
+	const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let node; node = walker.nextNode();) {
+		const e = node.parentElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
+		if (!node.data.trim() || !e.checkVisibility({opacityProperty: true, visibilityProperty: true}) || box.right < 0 || box.bottom < 0) continue;
+		const ink = parse(style.color);
+		if (!ink || (ink[3] ?? 1) < 1) continue;
+		let behind = null;
+		for (let p = e; p && !behind; p = p.parentElement) {
+			const s = getComputedStyle(p), c = parse(s.backgroundColor);
+			if (s.backgroundImage !== "none" || !c || ((c[3] ?? 1) > 0 && (c[3] ?? 1) < 1)) { behind = "mixed" }
+			else if ((c[3] ?? 1) === 1) behind = c;
+		}
+		if (!behind || behind === "mixed") continue;
+		const [a, b] = [light(ink), light(behind)].sort((x, y) => y - x), ratio = (a + 0.05) / (b + 0.05);
+		const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+		if (ratio < (large ? 3 : 4.5)) return ratio.toFixed(2) + " for " + JSON.stringify(node.data.trim().slice(0, 40)) + " in " + style.color + " on " + behind;
+	}
+	return "";
+})()`
+
+func colours(img image.Image) int {
+	seen := map[[3]uint32]bool{}
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y += 2 {
+		for x := b.Min.X; x < b.Max.X; x += 2 {
+			r, g, b, _ := img.At(x, y).RGBA()
+			seen[[3]uint32{r, g, b}] = true
+		}
+	}
+	return len(seen)
+}
+
+// TestFaultsAreSeen shows a page to faults on which everything is wrong that
+// it looks for.
+func TestFaultsAreSeen(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, `<!doctype html><h1>One</h1><h1>Two</h1><p style="width: 2000px; color: #999; background: #fff">Faint and wide</p>
+			<img src="/missing.png"><img src="http://localhost:1/elsewhere.png">
+			<script>console.error("console"); undefinedFunction()</script>`)
+	}))
+	t.Cleanup(server.Close)
+	got := strings.Join(faults(start(t).open(t, views[0], server.URL+"/"), views[0]), "\n")
+	for _, want := range []string{"the title is", "no language", "2 first headings", "0 main regions", "pixels wide on a screen of 320",
+		"too little contrast: 2.85", "/missing.png answered 404", "another host: http://localhost:1/elsewhere.png",
+		"a request failed", "console: error", "script: Uncaught"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("not seen: %s", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("seen:\n%s", got)
+	}
+}
+
+// TestDemoInABrowser starts what a newcomer starts, and opens the first address
+// that it prints.
+func TestDemoInABrowser(t *testing.T) {
+	c := start(t)
+	demo := binary.NewDemo(t, binary.Build(t))
+	demo.Launch()
+	p := c.open(t, views[2], demo.FirstAddress())
+	look(p, views[2], "demo")
+	banner := eval[string](p, `document.querySelector("#banner").innerText`)
+	sentences := []string{"All systems operational", "Under maintenance", "Some systems are degraded",
+		"Partial system outage", "Major system outage", "Status unknown"}
+	if !slices.Contains(sentences, banner) {
+		t.Errorf("the demo's banner says %q", banner)
+	}
+	if got := eval[int](p, `document.querySelectorAll("ul.components li").length`); got == 0 {
+		t.Error("the demo shows no components")
+	}
+	if err := demo.Stop(); err != nil {
+		t.Errorf("the demo was interrupted and exited with: %v", err)
+	}
+}

@@ -1,0 +1,85 @@
+package browser
+
+import (
+	"database/sql"
+	"path/filepath"
+	"testing"
+	"time"
+
+	_ "modernc.org/sqlite" // looks up the keys that mails would have carried
+
+	"github.com/allswell/allswell/test/binary"
+)
+
+// TestSubscriptionInABrowser subscribes, confirms, chooses and leaves on every
+// screen, by the buttons alone.
+func TestSubscriptionInABrowser(t *testing.T) {
+	c := start(t)
+	database := filepath.Join(t.TempDir(), "allswell.db")
+	server := binary.NewServer(t, binary.Build(t),
+		"ALLSWELL_DATABASE=sqlite:"+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token,
+		"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
+	server.Start()
+	page := server.URL + fill(t, binary.NewClient(server.URL, token))["page"]
+	for _, v := range views {
+		t.Run(v.name, func(t *testing.T) {
+			address := "name-" + v.name + "@example.com"
+			p := c.open(t, v, page)
+			if got := eval[bool](p, `document.querySelector("header a[href='#subscribe']").checkVisibility()`); !got {
+				t.Error("nothing leads to the form")
+			}
+			eval[any](p, `document.querySelector("details").open = true`)
+			look(p, v, "subscribe")
+			eval[any](p, `document.querySelectorAll("[name=component]")[1].click()`)
+			eval[any](p, `document.querySelector("#email").value = "`+address+`"`)
+			p.press(".subscribe .button", "Check your mail")
+			look(p, v, "subscribe-sent")
+
+			key := keyOf(t, database, address)
+			p = c.open(t, v, page+"/subscription/"+key)
+			look(p, v, "subscription-asked")
+			p.press("[value=confirm]", "Your subscription")
+			look(p, v, "subscription-confirmed")
+			eval[any](p, `document.querySelector("[name=scope][value=page]").click()`)
+			p.press("[value=save]", "Your subscription")
+			if got := eval[string](p, `document.querySelector("[role=status]").innerText`); got != "Your choice is saved." {
+				t.Errorf("after saving: %q", got)
+			}
+			look(p, v, "subscription-saved")
+
+			p = c.open(t, v, page+"/unsubscribe/"+key)
+			look(p, v, "unsubscribe")
+			p.press("main .button", "You are unsubscribed")
+			look(p, v, "unsubscribed")
+		})
+	}
+}
+
+// press clicks a button and waits for the page that it leads to, which has the
+// given first heading.
+func (p *tab) press(button, heading string) {
+	p.t.Helper()
+	eval[any](p, `document.querySelector("`+button+`").click()`)
+	select {
+	case <-p.loaded:
+	case <-time.After(patience):
+		p.t.Fatalf("nothing has loaded %v after %s was pressed", patience, button)
+	}
+	if got := eval[string](p, `document.querySelector("h1").innerText`); got != heading {
+		p.t.Fatalf("%s leads to %q", button, got)
+	}
+}
+
+// keyOf returns the key of the subscription of an address.
+func keyOf(t *testing.T, database, address string) (key string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+database+"?_query_only=1&_busy_timeout=5000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.QueryRowContext(t.Context(), `SELECT key FROM subscribers WHERE target = ?`, address).Scan(&key); err != nil {
+		t.Fatal(err)
+	}
+	return key
+}

@@ -1,0 +1,256 @@
+package faults
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell/test/binary"
+)
+
+// The world that the server is in: jobs that ping all the time, jobs that fall
+// silent now and then, and people who write incident updates. What it was told,
+// and when, is kept here, outside of the server.
+const (
+	livingJobs    = 4
+	flappingJobs  = 3
+	writers       = 3
+	livingSeconds = 2 // the interval of a living job, far above what a restart takes
+)
+
+const apiToken = "fault-test-token-0123456789abcdef"
+
+type world struct {
+	t      *testing.T
+	server *binary.Server
+	api    *binary.Client
+	jobs   []*job
+
+	incidents []*incident // all that people opened
+
+	pings, pingsUnknown     atomic.Int64
+	updates, updatesUnknown atomic.Int64
+	kept, outages           int
+}
+
+// job is a monitor with its component, and what its pings were told.
+type job struct {
+	name, id, token, component string
+	flaps                      bool
+
+	mu      sync.Mutex
+	acked   time.Time     // when the last acknowledged ping was sent
+	silence time.Duration // the longest between two that were acknowledged
+}
+
+// excuse is how long a living job has to be silent before it may be reported:
+// its interval and the two further checks that the default threshold asks for.
+const excuse = (livingSeconds + 2) * time.Second
+
+// heard notes that a ping sent at that instant was acknowledged.
+func (j *job) heard(sent time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.acked.IsZero() {
+		j.silence = max(j.silence, sent.Sub(j.acked))
+	}
+	j.acked = sent
+}
+
+// alive reports whether the job has never been silent for so long that it might
+// have been reported. On a machine that is too slow for this test it was.
+func (j *job) alive() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return !j.flaps && max(j.silence, time.Since(j.acked)) < excuse
+}
+
+// incident is one that a writer opened, with all that was written to it.
+type incident struct {
+	id, title string
+	entries   []*entry
+}
+
+// entry is one update that a writer sent.
+type entry struct {
+	message string
+	key     string // the Idempotency-Key; "": sent without
+	id      string // from the 201; "": nobody knows whether it was written
+}
+
+type params = map[string]any
+
+// newWorld prepares a server with env beside what all of them get.
+func newWorld(t *testing.T, exe, database string, env ...string) *world {
+	server := binary.NewServer(t, exe, append(env,
+		"ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
+		"ALLSWELL_CHECK_INTERVAL=1s", "ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0", "ALLSWELL_LOG_LEVEL=warn")...)
+	return &world{t: t, server: server, api: binary.NewClient(server.URL, apiToken)}
+}
+
+// settle makes the page, the components and the monitors.
+func (w *world) settle() {
+	w.t.Helper()
+	w.api.Must(w.t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
+	for i := range livingJobs + flappingJobs {
+		j := &job{name: fmt.Sprintf("Job %d", i), flaps: i >= livingJobs}
+		var component binary.Data[struct{ ID string }]
+		w.api.Must(w.t, "POST", "/api/v1/pages/acme/components", params{"name": j.name}, &component)
+		j.component = component.Data.ID
+		monitor := params{"name": j.name, "page": "acme", "component_id": j.component, "interval": livingSeconds}
+		if j.flaps {
+			monitor["interval"], monitor["failure_threshold"] = 1, 1
+		}
+		var made binary.Data[struct{ ID, Token string }]
+		w.api.Must(w.t, "POST", "/api/v1/monitors", monitor, &made)
+		j.id, j.token = made.Data.ID, made.Data.Token
+		w.jobs = append(w.jobs, j)
+	}
+}
+
+// load is what comes in during one round.
+type load struct {
+	w         *world
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+	progress  atomic.Int64
+	incidents []*incident
+}
+
+// beginLoad starts the jobs and the writers of a round. A flapping job pings in
+// two rounds of ten, each in others.
+func (w *world) beginLoad(round int) *load {
+	ctx, stop := context.WithCancel(w.t.Context())
+	l := &load{w: w, stop: stop}
+	for i, j := range w.jobs {
+		if !j.flaps || (round+3*i)%10 < 2 {
+			l.running.Go(func() { l.ping(ctx, j) })
+		}
+	}
+	for n := range writers {
+		inc := &incident{title: fmt.Sprintf("Round %d, writer %d", round, n)}
+		l.incidents = append(l.incidents, inc)
+		l.running.Go(func() { l.write(ctx, inc, n%2 == 0) })
+	}
+	w.incidents = append(w.incidents, l.incidents...)
+	return l
+}
+
+// end stops the load, whose last requests may stay without an answer.
+func (l *load) end() {
+	l.stop()
+	l.running.Wait()
+}
+
+// awaitProgress returns when requests succeed (again).
+func (l *load) awaitProgress() {
+	l.w.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.Now().Add(30 * time.Second)
+	for before := l.progress.Load(); l.progress.Load() < before+100; <-tick.C {
+		if time.Now().After(deadline) {
+			l.w.t.Fatal("30 s after the fault was mended, requests do not succeed")
+		}
+	}
+}
+
+// pause keeps a client that was refused from asking again at once.
+func pause(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(10 * time.Millisecond):
+	}
+}
+
+// ping is one job: it pings, one after the other.
+func (l *load) ping(ctx context.Context, j *job) {
+	for ctx.Err() == nil {
+		sent := time.Now()
+		switch status, err := l.w.sendPing(ctx, j); {
+		case err == nil && status == http.StatusOK:
+			j.heard(sent)
+			l.w.pings.Add(1)
+			l.progress.Add(1)
+		case err == nil && status != http.StatusServiceUnavailable:
+			l.w.t.Errorf("a ping was answered %d", status)
+			return
+		default:
+			l.w.pingsUnknown.Add(1)
+			pause(ctx)
+		}
+	}
+}
+
+func (w *world) sendPing(ctx context.Context, j *job) (status int, err error) {
+	return w.api.Do(ctx, "POST", "/api/v1/heartbeat/"+j.token, nil, nil)
+}
+
+// write is one writer: opens an incident, then adds updates, one after the
+// other. With keys a request is sent again until it is answered, and is done
+// once all the same.
+func (l *load) write(ctx context.Context, inc *incident, keys bool) {
+	var opened binary.Data[struct{ ID string }]
+	if !l.send(ctx, "/api/v1/pages/acme/incidents", params{"title": inc.title}, &opened, rand.Text()) {
+		return
+	}
+	inc.id = opened.Data.ID
+	for n := 0; ctx.Err() == nil; n++ {
+		e := &entry{message: fmt.Sprintf("%s, update %d", inc.title, n)}
+		if keys {
+			e.key = rand.Text()
+		}
+		inc.entries = append(inc.entries, e)
+		var answer binary.Data[struct{ ID string }]
+		if l.send(ctx, "/api/v1/incidents/"+inc.id+"/updates", params{"message": e.message}, &answer, e.key) {
+			e.id = answer.Data.ID
+			l.w.updates.Add(1)
+			l.progress.Add(1)
+		} else {
+			l.w.updatesUnknown.Add(1)
+			if keys {
+				return // it was tried until the end
+			}
+		}
+	}
+}
+
+// send reports whether the request was answered 201. One with a key is repeated
+// until it is, or until the round is over.
+func (l *load) send(ctx context.Context, path string, body, into any, key string) bool {
+	for ctx.Err() == nil {
+		var headers []string
+		if key != "" {
+			headers = []string{"Idempotency-Key", key}
+		}
+		status, err := l.w.api.Do(ctx, "POST", path, body, into, headers...)
+		if err == nil && status == http.StatusCreated {
+			return true
+		}
+		if err == nil && status != http.StatusServiceUnavailable && status != http.StatusConflict {
+			l.w.t.Errorf("POST %s was answered %d", path, status)
+			return false
+		}
+		pause(ctx)
+		if key == "" {
+			return false
+		}
+	}
+	return false
+}
+
+func (w *world) counts() string {
+	return fmt.Sprintf("%d pings acknowledged, %d without an answer; %d updates acknowledged, %d without an answer, of which %d were there; %d outages",
+		w.pings.Load(), w.pingsUnknown.Load(), w.updates.Load(), w.updatesUnknown.Load(), w.kept, w.outages)
+}
+
+// autoTitle is the title of the incident that a job's outage opens.
+func (j *job) autoTitle() string { return j.name + " is down" }
+
+func isAutoTitle(title string) bool { return strings.HasSuffix(title, " is down") }
