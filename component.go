@@ -53,11 +53,11 @@ func (s Status) Canonical() Status {
 	return s
 }
 
-// Cause is a reason a component is not at its baseline: an outage of a
-// monitor. An acknowledged cause no longer counts, because a human has spoken
-// since it appeared.
+// Cause is a reason a component is not at its baseline: an outage of a monitor,
+// an incident that says so, or a planned maintenance. An acknowledged cause no
+// longer counts, because a human has spoken since it appeared.
 type Cause struct {
-	OutageID     string
+	Source       string // the outage's, incident's or maintenance's id
 	Status       Status
 	Acknowledged bool
 	StartedAt    time.Time
@@ -129,7 +129,7 @@ func (c *Component) Apply(ch ComponentChange, now time.Time) {
 	}
 }
 
-// AddCause adds an outage's cause; RemoveCause takes away only that one. Both
+// AddCause adds a cause; RemoveCause takes away only that of one source. Both
 // move UpdatedAt if the effective status changed.
 func (c *Component) AddCause(cause Cause, now time.Time) {
 	before := c.Status()
@@ -139,12 +139,12 @@ func (c *Component) AddCause(cause Cause, now time.Time) {
 	}
 }
 
-// RemoveCause removes the cause of the outage, and no other; see AddCause.
-func (c *Component) RemoveCause(outageID string, now time.Time) {
+// RemoveCause removes the cause of the source, and no other; see AddCause.
+func (c *Component) RemoveCause(source string, now time.Time) {
 	before := c.Status()
 	kept := make([]Cause, 0, len(c.Causes))
 	for _, cause := range c.Causes {
-		if cause.OutageID != outageID {
+		if cause.Source != source {
 			kept = append(kept, cause)
 		}
 	}
@@ -154,12 +154,12 @@ func (c *Component) RemoveCause(outageID string, now time.Time) {
 	}
 }
 
-// ChangeCause gives the cause of the outage another status; a human's word on
+// ChangeCause gives the cause of the source another status; a human's word on
 // it stands. See AddCause.
-func (c *Component) ChangeCause(outageID string, status Status, now time.Time) {
+func (c *Component) ChangeCause(source string, status Status, now time.Time) {
 	before := c.Status()
 	for i := range c.Causes {
-		if c.Causes[i].OutageID == outageID {
+		if c.Causes[i].Source == source {
 			c.Causes[i].Status = status
 		}
 	}

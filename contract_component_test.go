@@ -11,7 +11,7 @@ import (
 func with(baseline allswell.Status, causes ...allswell.Status) allswell.Component {
 	c := allswell.Component{ID: "comp_1", Baseline: baseline, UpdatedAt: t0}
 	for i, status := range causes {
-		c.Causes = append(c.Causes, allswell.Cause{OutageID: outageID(i), Status: status, StartedAt: t0})
+		c.Causes = append(c.Causes, allswell.Cause{Source: outageID(i), Status: status, StartedAt: t0})
 	}
 	return c
 }
@@ -144,10 +144,10 @@ var componentDecisionRows = []row{
 	}},
 	{"Restoring the status: a down monitor adds its cause and a ping removes only its own", func(t *testing.T) {
 		c := with("operational")
-		c.AddCause(allswell.Cause{OutageID: "out_a", Status: allswell.PartialOutage, StartedAt: t1}, t1)
+		c.AddCause(allswell.Cause{Source: "out_a", Status: allswell.PartialOutage, StartedAt: t1}, t1)
 		equal(t, "first down", c.Status(), allswell.PartialOutage)
 		equal(t, "updated_at", c.UpdatedAt, t1)
-		c.AddCause(allswell.Cause{OutageID: "out_b", Status: allswell.Degraded, StartedAt: t2}, t2)
+		c.AddCause(allswell.Cause{Source: "out_b", Status: allswell.Degraded, StartedAt: t2}, t2)
 		equal(t, "updated_at, nothing shown changed", c.UpdatedAt, t1)
 		c.RemoveCause("out_a", t2)
 		equal(t, "first up again", c.Status(), allswell.Degraded)
@@ -173,7 +173,7 @@ var componentDecisionRows = []row{
 	{"Restoring the status: it stands until a new cause appears", func(t *testing.T) {
 		c := with("operational", "major_outage")
 		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t1)
-		c.AddCause(allswell.Cause{OutageID: "out_new", Status: allswell.Degraded, StartedAt: t2}, t2)
+		c.AddCause(allswell.Cause{Source: "out_new", Status: allswell.Degraded, StartedAt: t2}, t2)
 		equal(t, "a new cause", c.Status(), allswell.Degraded)
 		c.RemoveCause("out_new", t2)
 		equal(t, "gone again, the acknowledged one silent", c.Status(), allswell.Operational)
@@ -187,7 +187,7 @@ var componentDecisionRows = []row{
 	{"Restoring the status: a hand-set maintenance is a plain baseline", func(t *testing.T) {
 		c := with("operational")
 		c.Apply(allswell.ComponentChange{Status: allswell.Maintenance}, t1)
-		c.AddCause(allswell.Cause{OutageID: "out_a", Status: allswell.MajorOutage, StartedAt: t2}, t2)
+		c.AddCause(allswell.Cause{Source: "out_a", Status: allswell.MajorOutage, StartedAt: t2}, t2)
 		equal(t, "status", c.Status(), allswell.MajorOutage)
 	}},
 	{"Lengths: description 1,000 characters; null clears, blank is a text", func(t *testing.T) {

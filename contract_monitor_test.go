@@ -76,7 +76,7 @@ var monitorRows = []row{
 	{"any, Valid ping, if the monitor was down → the auto-created incident is resolved and the component status is restored", func(t *testing.T) {
 		c := with("operational")
 		m := dead(t)
-		c.AddCause(allswell.Cause{OutageID: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
+		c.AddCause(allswell.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
 		inc := m.DownIncident(m.LastPingAt).Open("page_1", "id", "upd_1", t1)
 		equal(t, "component while down", c.Status(), allswell.MajorOutage)
 		equal(t, "incident while down", inc.Resolved, false)
@@ -122,7 +122,7 @@ var monitorRows = []row{
 	{"up, Periodic check, threshold reached → the component's status reflects the outage and an incident is created", func(t *testing.T) {
 		m := dead(t)
 		c := with("operational")
-		c.AddCause(allswell.Cause{OutageID: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
+		c.AddCause(allswell.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
 		equal(t, "component", c.Status(), allswell.MajorOutage)
 		n := m.DownIncident(m.LastPingAt)
 		complains(t, n.Validate())

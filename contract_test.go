@@ -337,7 +337,7 @@ var incidentDecisionRows = []row{
 	}},
 	{"updated_at moves when an update is added", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{Message: ptr("one")})
-		u := inc.AddUpdate("upd_2", "two", 2, t1)
+		u := inc.AddUpdate("upd_2", "two", &inc.Updates[0], t1)
 		equal(t, "update", u, allswell.Update{ID: "upd_2", IncidentID: "id", Number: 2, Message: "two", State: allswell.Investigating, CreatedAt: t1})
 		equal(t, "timeline", inc.Updates[1], u)
 		equal(t, "updated_at", inc.UpdatedAt, t1)

@@ -32,6 +32,7 @@ type Wait struct {
 	Since    time.Time     // the last recorded ping, or when a human started the wait anew
 	Interval time.Duration // a ping is due within this
 	Refused  time.Time     // when a valid ping was last refused by us; zero: never
+	Quiet    time.Time     // when the planned maintenance of its component ends, or ended; zero: there was none
 }
 
 // Deadline returns the instant after which silence counts. holes are all holes
@@ -50,11 +51,16 @@ type Wait struct {
 // restarts cannot hide a real outage.
 //
 // A refused ping proves life as a recorded one does: silence counts from it by
-// the same rule, whatever the cap of the wait.
+// the same rule, whatever the cap of the wait. So it does from the end of a
+// planned maintenance: until then nothing is expected, and after it there is one
+// fresh interval.
 func (w Wait) Deadline(holes []Window) time.Time {
 	due := deadline(w.Since, w.Interval, holes)
 	if w.Refused.After(w.Since) {
 		due = later(due, deadline(w.Refused, w.Interval, holes))
+	}
+	if w.Quiet.After(w.Since) {
+		due = later(due, deadline(w.Quiet, w.Interval, holes))
 	}
 	return due
 }

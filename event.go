@@ -5,13 +5,20 @@ import "time"
 // EventKind is what happened.
 type EventKind string
 
-// The kinds of events. Everybody who subscribed is told of incidents; only
-// webhooks are told of component statuses.
+// The kinds of events. Everybody who subscribed is told of incidents and of
+// maintenance; only webhooks are told of component statuses.
 const (
 	IncidentCreated        EventKind = "incident.created"
 	IncidentUpdated        EventKind = "incident.updated" // an update was added
 	IncidentResolved       EventKind = "incident.resolved"
 	ComponentStatusChanged EventKind = "component.status_changed"
+
+	MaintenancePlanned   EventKind = "maintenance.scheduled"
+	MaintenanceReminded  EventKind = "maintenance.reminder"
+	MaintenanceBegun     EventKind = "maintenance.begun"
+	MaintenanceUpdated   EventKind = "maintenance.updated" // an update was added, or the time was changed
+	MaintenanceEnded     EventKind = "maintenance.ended"
+	MaintenanceCancelled EventKind = "maintenance.cancelled" // deleted before its end
 )
 
 // Event is something that subscribers may be told. It is written in the
@@ -26,11 +33,15 @@ type Event struct {
 	IncidentID  string // "": not about an incident
 	UpdateID    string // "": no timeline entry goes with it
 	ComponentID string // "": not about a component
-	OutageID    string // "": not about an outage
-	MonitorID   string // "": a human did it, not the service by itself
-	Bundle      string // "": told alone; see DownBundle
-	Data        EventData
-	CreatedAt   time.Time
+
+	MaintenanceID string   // "": not about a maintenance
+	Components    []string // the ids of those that it concerns; none: the whole page
+
+	OutageID  string // "": not about an outage
+	MonitorID string // "": a human did it, not the service by itself
+	Bundle    string // "": told alone; see DownBundle
+	Data      EventData
+	CreatedAt time.Time
 }
 
 // EventData is what was true when the event happened; it is kept with the
@@ -44,6 +55,34 @@ type EventData struct {
 	Component string `json:"component,omitempty"`
 	OldStatus Status `json:"old_status,omitempty"`
 	NewStatus Status `json:"new_status,omitempty"`
+
+	Affected    []AffectedChange `json:"affected,omitempty"` // of an incident
+	Maintenance *MaintenanceData `json:"maintenance,omitempty"`
+}
+
+// MaintenanceData is what an event keeps of a planned maintenance, beside its
+// title and message.
+type MaintenanceData struct {
+	State          MaintenanceState `json:"state"`
+	ScheduledFor   time.Time        `json:"scheduled_for"`
+	ScheduledUntil time.Time        `json:"scheduled_until"`
+	Components     []NamedComponent `json:"components,omitempty"`
+}
+
+// MaintenanceEventOf tells what happened to a planned maintenance; u is the
+// timeline entry that goes with it, or nil.
+func MaintenanceEventOf(kind EventKind, m PlannedMaintenance, u *MaintenanceUpdate) Event {
+	e := Event{
+		Kind: kind, PageID: m.PageID, MaintenanceID: m.ID,
+		Data: EventData{Title: m.Title, Maintenance: &MaintenanceData{m.State, m.ScheduledFor, m.ScheduledUntil, m.Components}},
+	}
+	for _, c := range m.Components {
+		e.Components = append(e.Components, c.ID)
+	}
+	if u != nil {
+		e.UpdateID, e.Data.Message = u.ID, u.Message
+	}
+	return e
 }
 
 // EventOf tells what happened to an incident; u is the timeline entry that
@@ -53,8 +92,13 @@ func EventOf(kind EventKind, inc Incident, u *Update) Event {
 		Kind: kind, PageID: inc.PageID, IncidentID: inc.ID, OutageID: inc.OutageID,
 		Data: EventData{Title: inc.Title, Impact: inc.Impact, State: inc.State, Resolved: inc.Resolved},
 	}
+	for _, a := range inc.Affected {
+		e.Components = append(e.Components, a.ComponentID)
+		e.Data.Affected = append(e.Data.Affected, AffectedChange{ComponentID: a.ComponentID, Name: a.Name, New: a.Status})
+	}
 	if u != nil {
 		e.UpdateID, e.Data.Message = u.ID, u.Message
+		e.Data.Affected = u.Affected
 	}
 	return e
 }
@@ -62,7 +106,7 @@ func EventOf(kind EventKind, inc Incident, u *Update) Event {
 // StatusEventOf tells that a component's effective status changed from old.
 func StatusEventOf(c Component, old Status) Event {
 	return Event{
-		Kind: ComponentStatusChanged, PageID: c.PageID, ComponentID: c.ID,
+		Kind: ComponentStatusChanged, PageID: c.PageID, ComponentID: c.ID, Components: []string{c.ID},
 		Data: EventData{Component: c.Name, OldStatus: old, NewStatus: c.Status()},
 	}
 }

@@ -9,17 +9,18 @@ import (
 
 // Prefixes of the ids. An incident's id is a UUID instead (contract section 2).
 const (
-	PrefixComponent  = "comp_"
-	PrefixDelivery   = "dlv_"
-	PrefixEvent      = "evt_"
-	PrefixGroup      = "grp_"
-	PrefixMonitor    = "mon_"
-	PrefixOutage     = "out_"
-	PrefixPage       = "page_"
-	PrefixSubscriber = "sub_"
-	PrefixToken      = "tok_"
-	PrefixUpdate     = "upd_"
-	PrefixWorkspace  = "ws_"
+	PrefixComponent   = "comp_"
+	PrefixDelivery    = "dlv_"
+	PrefixEvent       = "evt_"
+	PrefixGroup       = "grp_"
+	PrefixMaintenance = "mnt_"
+	PrefixMonitor     = "mon_"
+	PrefixOutage      = "out_"
+	PrefixPage        = "page_"
+	PrefixSubscriber  = "sub_"
+	PrefixToken       = "tok_"
+	PrefixUpdate      = "upd_"
+	PrefixWorkspace   = "ws_"
 )
 
 // idEncoding is lower-case base32 whose alphabet sorts like the bits it

@@ -1,6 +1,10 @@
 package allswell
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Impact is how bad an incident is.
 type Impact string
@@ -82,6 +86,25 @@ type Incident struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	Updates    []Update // oldest first, where they were asked for
+	Affected   []Affected
+}
+
+// Affected is a component that an incident concerns, and the status that the
+// incident gives it for as long as it is not resolved.
+type Affected struct {
+	ComponentID string
+	Name        string // the component's
+	Status      Status
+}
+
+// AffectedChange is what a component had come to when an update was written,
+// and what it had been at the update before. It is kept with the update, and
+// stays when the component is gone.
+type AffectedChange struct {
+	ComponentID string `json:"component_id"`
+	Name        string `json:"name"`
+	Old         Status `json:"old"` // "": it was not affected
+	New         Status `json:"new"`
 }
 
 // Update is one entry of an incident's timeline.
@@ -91,6 +114,7 @@ type Update struct {
 	Number     int // 1 for the first of its incident
 	Message    string
 	State      State // the incident's state when it was written
+	Affected   []AffectedChange
 	CreatedAt  time.Time
 }
 
@@ -101,9 +125,12 @@ type NewIncident struct {
 	Impact  Impact
 	State   State
 	Message *string
+
+	Affected []Affected // the components it concerns, without their names
 }
 
-// Validate names every bad field of n (contract section 4.1).
+// Validate names every bad field of n (contract section 4.1). That the
+// components exist is for the store to say.
 func (n NewIncident) Validate() error {
 	var bad Invalid
 	CheckText(&bad, "title", n.Title, MaxTitle)
@@ -112,15 +139,39 @@ func (n NewIncident) Validate() error {
 	if n.Message != nil {
 		CheckText(&bad, "message", *n.Message, MaxMessage)
 	}
+	checkAffectedAt(&bad, n.Affected)
 	return bad.Err()
 }
+
+// CheckAffected refuses what cannot be the affected components of an incident.
+// That they exist is for the store to say.
+func CheckAffected(affected []Affected) error {
+	var bad Invalid
+	checkAffectedAt(&bad, affected)
+	return bad.Err()
+}
+
+func checkAffectedAt(bad *Invalid, affected []Affected) {
+	ids := make([]string, len(affected))
+	for i, a := range affected {
+		ids[i] = a.ComponentID
+		if !slices.Contains(AffectedStatuses, a.Status) {
+			bad.Add(fmt.Sprintf("components.%d.status", i), "The status must be one of: %s.", list(AffectedStatuses))
+		}
+	}
+	checkAffected(bad, ids)
+}
+
+// AffectedStatuses are what an incident can mean for a component. Operational
+// only says that it is concerned.
+var AffectedStatuses = []Status{Operational, Degraded, DegradedPerformance, PartialOutage, MajorOutage}
 
 // Open makes the incident and its first update, if there is a message
 // (contract section 3, rows "(new)"). id and updateID are the caller's.
 func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	inc := Incident{
 		ID: id, PageID: pageID, Title: n.Title, Impact: n.Impact, State: n.State,
-		CreatedAt: now, UpdatedAt: now,
+		CreatedAt: now, UpdatedAt: now, Affected: n.Affected,
 	}
 	if inc.Impact == "" {
 		inc.Impact = ImpactNone
@@ -132,7 +183,7 @@ func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 		inc.Resolved, inc.ResolvedAt = true, now
 	}
 	if n.Message != nil {
-		inc.AddUpdate(updateID, *n.Message, 1, now)
+		inc.AddUpdate(updateID, *n.Message, nil, now)
 	}
 	return inc
 }
@@ -195,13 +246,47 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	return i.Resolved && !before.Resolved
 }
 
-// AddUpdate appends an entry to the timeline and moves UpdatedAt. number is
-// one more than the incident's last update has.
-func (i *Incident) AddUpdate(id, message string, number int, now time.Time) Update {
-	u := Update{ID: id, IncidentID: i.ID, Number: number, Message: message, State: i.State, CreatedAt: now}
+// AddUpdate appends an entry to the timeline and moves UpdatedAt. last is the
+// entry before it, or nil.
+func (i *Incident) AddUpdate(id, message string, last *Update, now time.Time) Update {
+	u := Update{ID: id, IncidentID: i.ID, Number: 1, Message: message, State: i.State, CreatedAt: now}
+	if last != nil {
+		u.Number = last.Number + 1
+	}
+	u.Affected = i.affectedSince(last)
 	i.Updates = append(i.Updates, u)
 	i.UpdatedAt = now
 	return u
+}
+
+// affectedSince returns what the incident's components have come to, and what
+// they were at the update before. One that is concerned no longer, and all of a
+// resolved incident, are operational as far as the incident goes.
+func (i *Incident) affectedSince(last *Update) []AffectedChange {
+	before := make(map[string]Status)
+	var out []AffectedChange
+	if last != nil {
+		for _, a := range last.Affected {
+			before[a.ComponentID] = a.New
+		}
+	}
+	now := make(map[string]bool)
+	for _, a := range i.Affected {
+		now[a.ComponentID] = true
+		status := a.Status
+		if i.Resolved {
+			status = Operational
+		}
+		out = append(out, AffectedChange{a.ComponentID, a.Name, before[a.ComponentID], status})
+	}
+	if last != nil {
+		for _, a := range last.Affected {
+			if !now[a.ComponentID] && a.New != Operational {
+				out = append(out, AffectedChange{a.ComponentID, a.Name, a.New, Operational})
+			}
+		}
+	}
+	return out
 }
 
 // CheckMessage refuses an update's message that is blank or too long (contract

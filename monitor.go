@@ -41,6 +41,7 @@ type Monitor struct {
 	LastPingAt          time.Time // zero: never pinged
 	WaitingSince        time.Time // what the deadline counts from; zero: waiting for the first ping
 	RefusedAt           time.Time // when a valid ping was last refused by us; zero: never
+	QuietUntil          time.Time // when the planned maintenance of its component ends, or ended; zero: there was none
 	NextCheckAt         time.Time // DueAt, where it was asked for
 	TickedAt            time.Time // the nominal instant of the last tick that counted
 	CreatedAt           time.Time
@@ -60,7 +61,7 @@ type Outage struct {
 // Wait returns what the monitor is waiting for; ok is false for one that is
 // disabled or waits for its first ping, which has no deadline.
 func (m Monitor) Wait() (wait Wait, ok bool) {
-	return Wait{Since: m.WaitingSince, Interval: m.Interval, Refused: m.RefusedAt}, m.Enabled && !m.WaitingSince.IsZero()
+	return Wait{Since: m.WaitingSince, Interval: m.Interval, Refused: m.RefusedAt, Quiet: m.QuietUntil}, m.Enabled && !m.WaitingSince.IsZero()
 }
 
 // DueAt returns the instant by which the next ping is due, or the zero
@@ -149,6 +150,18 @@ func (m *Monitor) restart(now time.Time) {
 	m.RefusedAt = time.Time{}
 	if !m.LastPingAt.IsZero() {
 		m.WaitingSince = now
+	}
+}
+
+// Hush takes note of the planned maintenance of the monitor's component: until
+// it ends nothing is expected. The zero Time is none; if there was one until
+// now, it is over, and the monitor gets a fresh interval.
+func (m *Monitor) Hush(until, now time.Time) {
+	switch {
+	case !until.IsZero():
+		m.QuietUntil = until
+	case m.QuietUntil.After(now):
+		m.QuietUntil = now
 	}
 }
 

@@ -1,6 +1,8 @@
 package allswell
 
 import (
+	"cmp"
+	"slices"
 	"sort"
 	"time"
 )
@@ -12,6 +14,12 @@ type Page struct {
 	Slug        string
 	Name        string
 	Description *string
+	TimeZone    string // IANA name; days begin by it
+	Language    string // BCP 47 tag, where a visitor's own is not to be had; "": English
+	Domain      string // the host name at which the page is served at "/"; "": none
+	Accent      string // "#rrggbb"; "": ours
+	Footer      []FooterLink
+	Logo, Icon  string // names of the stored pictures (PageImage); "": none
 	Version     int64  // moves with every change of anything the page shows
 	Status      Status // the rollup, where it was asked for
 	CreatedAt   time.Time
@@ -26,6 +34,21 @@ type Group struct {
 	Order     int
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// FooterLink is a link at the foot of a page.
+type FooterLink struct {
+	Label string `json:"label"`
+	URL   string `json:"url"`
+}
+
+// Location returns the page's time zone; UTC if it is not known here.
+func (p Page) Location() *time.Location {
+	zone, err := time.LoadLocation(p.TimeZone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
 }
 
 // MaxSlug is the most characters of a page slug.
@@ -49,6 +72,17 @@ type NewPage struct {
 	Name        string
 	Slug        string
 	Description *string
+	PageLook
+}
+
+// PageLook is how a page looks and where it is; nil fields are the default, or
+// stay.
+type PageLook struct {
+	TimeZone *string
+	Language *string // "": English
+	Domain   *string // "": none
+	Accent   *string // "": ours
+	Footer   *[]FooterLink
 }
 
 // Validate names every bad field of n. That the slug is free is for the store
@@ -60,6 +94,7 @@ func (n NewPage) Validate() error {
 	if n.Description != nil {
 		CheckLength(&bad, "description", *n.Description, MaxDescription)
 	}
+	n.PageLook.check(&bad)
 	return bad.Err()
 }
 
@@ -69,6 +104,7 @@ type PageChange struct {
 	Slug           *string
 	Description    *string // nil with HasDescription clears
 	HasDescription bool
+	PageLook
 }
 
 // Validate names every bad field of ch.
@@ -83,6 +119,7 @@ func (ch PageChange) Validate() error {
 	if ch.Description != nil {
 		CheckLength(&bad, "description", *ch.Description, MaxDescription)
 	}
+	ch.PageLook.check(&bad)
 	return bad.Err()
 }
 
@@ -98,7 +135,10 @@ func (p *Page) Apply(ch PageChange, now time.Time) {
 	if ch.HasDescription {
 		p.Description = ch.Description
 	}
-	if p.Name != before.Name || p.Slug != before.Slug || !sameText(p.Description, before.Description) {
+	p.Wear(ch.PageLook)
+	if p.Name != before.Name || p.Slug != before.Slug || !sameText(p.Description, before.Description) ||
+		p.TimeZone != before.TimeZone || p.Language != before.Language || p.Domain != before.Domain ||
+		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer) {
 		p.UpdatedAt = now
 	}
 }
@@ -111,13 +151,17 @@ func checkSlug(bad *Invalid, slug string) {
 	}
 }
 
-// PageContents is all that a page shows, as loaded in one transaction.
+// PageContents is all that a page shows, as loaded in one transaction. The
+// order of the lists does not matter, but for changes and windows.
 type PageContents struct {
-	Page       Page
-	Groups     []Group
-	Components []Component
-	Incidents  []Incident // with their updates; the order does not matter
-	AsOf       time.Time  // the transaction's instant
+	Page         Page
+	Groups       []Group
+	Components   []Component
+	Incidents    []Incident                // with their updates
+	Maintenances []PlannedMaintenance      // with their updates
+	Changes      map[string][]StatusChange // by component: see RecordOf
+	Deaf         []Window                  // when the service could not listen: see RecordOf
+	AsOf         time.Time                 // the transaction's instant
 }
 
 // Summary is all that a visitor is shown, computed. Lists are in the order of
@@ -129,7 +173,14 @@ type Summary struct {
 	Active []Incident // not resolved, newest first; updates newest first
 	Blocks []Block    // components, with and without a heading
 	Past   []Day      // the last PastDays days, newest first, empty ones included
-	AsOf   time.Time
+
+	Running  []PlannedMaintenance // begun and not ended, the longest first; updates newest first
+	Upcoming []PlannedMaintenance // scheduled, soonest first; updates newest first
+
+	Records map[string]Record // by component
+	Record  Record            // of all components together
+	AsOf    time.Time
+	Zone    *time.Location // the page's; days begin by it
 }
 
 // Block is a run of components under one heading; Group is the zero Group for
@@ -137,14 +188,16 @@ type Summary struct {
 type Block struct {
 	Group      Group
 	Status     Status // the rollup of the block
+	Record     Record // of the block's components together
 	Components []Component
 }
 
-// Day is one calendar day with the resolved incidents that began on it, newest
-// first.
+// Day is one calendar day with the resolved incidents and the completed
+// maintenances that began on it, newest first.
 type Day struct {
-	Date      time.Time // midnight UTC
-	Incidents []Incident
+	Date         time.Time // its midnight
+	Incidents    []Incident
+	Maintenances []PlannedMaintenance
 }
 
 // PastDays is how many days of past incidents a page shows, today included.
@@ -153,12 +206,35 @@ const PastDays = 7
 // Summarize computes what a visitor is shown. It is the only place where that
 // is decided: HTML, JSON and feeds are rendered from its result.
 func (p PageContents) Summarize(now time.Time) Summary {
-	s := Summary{Page: p.Page, Status: Rollup(p.Components), AsOf: p.AsOf}
+	zone := p.Page.Location()
+	s := Summary{Page: p.Page, Status: Rollup(p.Components), AsOf: p.AsOf, Zone: zone}
 	s.Page.Status = s.Status
 	s.Banner = Banner(s.Status)
+	s.Records = make(map[string]Record, len(p.Components))
+	all := make([]Record, 0, len(p.Components))
+	for _, c := range p.Components {
+		r := RecordOf(p.Changes[c.ID], p.Deaf, now, zone)
+		s.Records[c.ID], all = r, append(all, r)
+	}
+	s.Record = Together(all, now, zone)
 	s.Blocks = p.blocks()
-	var past []Incident
-	for _, inc := range p.Incidents {
+	for i := range s.Blocks {
+		records := make([]Record, len(s.Blocks[i].Components))
+		for j, c := range s.Blocks[i].Components {
+			records[j] = s.Records[c.ID]
+		}
+		s.Blocks[i].Record = Together(records, now, zone)
+	}
+	past := s.sortIncidents(p.Incidents)
+	done := s.sortMaintenances(p.Maintenances)
+	today := Midnight(now, zone)
+	s.Past = Days(past, done, NextDay(today, 1-PastDays), today)
+	return s
+}
+
+// sortIncidents puts the active incidents into s, and returns the others.
+func (s *Summary) sortIncidents(incidents []Incident) (past []Incident) {
+	for _, inc := range incidents {
 		inc.Updates = newestFirst(inc.Updates)
 		if inc.Resolved {
 			past = append(past, inc)
@@ -167,9 +243,33 @@ func (p PageContents) Summarize(now time.Time) Summary {
 		}
 	}
 	sortIncidents(s.Active)
-	today := Midnight(now)
-	s.Past = Days(past, today.AddDate(0, 0, 1-PastDays), today)
-	return s
+	return past
+}
+
+// sortMaintenances puts what runs and what is to come into s, and returns the
+// others.
+func (s *Summary) sortMaintenances(maintenances []PlannedMaintenance) (past []PlannedMaintenance) {
+	for _, m := range maintenances {
+		m.Updates = slices.Clone(m.Updates)
+		slices.SortStableFunc(m.Updates, func(a, b MaintenanceUpdate) int { return b.Number - a.Number })
+		switch {
+		case m.Running():
+			s.Running = append(s.Running, m)
+		case m.State == MaintenanceScheduled:
+			s.Upcoming = append(s.Upcoming, m)
+		default:
+			past = append(past, m)
+		}
+	}
+	sortMaintenances(s.Running)
+	sortMaintenances(s.Upcoming)
+	return past
+}
+
+func sortMaintenances(maintenances []PlannedMaintenance) {
+	slices.SortStableFunc(maintenances, func(a, b PlannedMaintenance) int {
+		return cmp.Or(a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // blocks puts the components in order: those without a group first, then the
@@ -210,23 +310,50 @@ func before(orderA, orderB int, createdA, createdB time.Time, idA, idB string) b
 	return idA < idB
 }
 
-// Midnight returns the beginning of t's day, in UTC.
-func Midnight(t time.Time) time.Time {
-	y, m, d := t.UTC().Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+// Midnight returns the beginning of t's day in a zone.
+func Midnight(t time.Time, zone *time.Location) time.Time {
+	y, m, d := t.In(zone).Date()
+	return dayStart(y, m, d, zone)
 }
 
-// Days sorts incidents by the day on which they began, and returns every day
-// from first to last, newest first. Incidents of other days are left out.
-func Days(incidents []Incident, first, last time.Time) []Day {
-	incidents = append([]Incident(nil), incidents...)
+// NextDay returns the beginning of the day n days after that of midnight.
+func NextDay(midnight time.Time, n int) time.Time {
+	y, m, d := midnight.Date()
+	return dayStart(y, m, d+n, midnight.Location())
+}
+
+// dayStart returns the first instant of a day. Where clocks are put forward at
+// midnight, that is not 0:00.
+func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
+	start := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	if noon := time.Date(y, m, d, 12, 0, 0, 0, zone); start.Day() != noon.Day() {
+		start = start.Add(time.Hour)
+	}
+	return start
+}
+
+// Days sorts incidents and maintenances by the day on which they began, and
+// returns every day from first to last, which are midnights of one zone, newest
+// first. Those of other days are left out.
+func Days(incidents []Incident, maintenances []PlannedMaintenance, first, last time.Time) []Day {
+	incidents = slices.Clone(incidents)
 	sortIncidents(incidents)
+	maintenances = slices.Clone(maintenances)
+	slices.SortStableFunc(maintenances, func(a, b PlannedMaintenance) int {
+		return cmp.Or(b.BegunAt.Compare(a.BegunAt), cmp.Compare(b.ID, a.ID))
+	})
 	var days []Day
-	for date := last; !date.Before(first); date = date.AddDate(0, 0, -1) {
+	for date := last; !date.Before(first); date = NextDay(date, -1) {
 		day := Day{Date: date}
+		on := func(t time.Time) bool { return Midnight(t, date.Location()).Equal(date) }
 		for _, inc := range incidents {
-			if Midnight(inc.CreatedAt).Equal(date) {
+			if on(inc.CreatedAt) {
 				day.Incidents = append(day.Incidents, inc)
+			}
+		}
+		for _, m := range maintenances {
+			if on(m.BegunAt) {
+				day.Maintenances = append(day.Maintenances, m)
 			}
 		}
 		days = append(days, day)

@@ -26,7 +26,7 @@ func TestIncidentInvariants(t *testing.T) {
 			now = now.Add(time.Duration(rapid.IntRange(1, 1000).Draw(t, "ms later")) * time.Millisecond)
 			before := inc
 			if rapid.IntRange(0, 4).Draw(t, "what") == 0 {
-				inc.AddUpdate("upd_n", "message", len(inc.Updates)+1, now)
+				inc.AddUpdate("upd_n", "message", lastOf(inc.Updates), now)
 				if !inc.UpdatedAt.Equal(now) {
 					t.Fatal("an update was added, and updated_at did not move")
 				}
@@ -88,7 +88,7 @@ func TestComponentIsWhatItsHistorySays(t *testing.T) {
 			switch rapid.IntRange(0, 2).Draw(t, "what") {
 			case 0:
 				down := rapid.SampledFrom([]allswell.Status{"major_outage", "partial_outage", "degraded", "degraded_performance"}).Draw(t, "down")
-				c.AddCause(allswell.Cause{OutageID: outageID(i), Status: down, StartedAt: now}, now)
+				c.AddCause(allswell.Cause{Source: outageID(i), Status: down, StartedAt: now}, now)
 				counting[outageID(i)] = down
 			case 1:
 				id := outageID(rapid.IntRange(0, i).Draw(t, "outage"))
@@ -286,7 +286,7 @@ func TestEventsTellWhatWasTrue(t *testing.T) {
 	c := with("operational", "degraded")
 	c.PageID, c.Name = "page_1", "API"
 	equal(t, "of a component", allswell.StatusEventOf(c, "operational"), allswell.Event{
-		Kind: "component.status_changed", PageID: "page_1", ComponentID: "comp_1",
+		Kind: "component.status_changed", PageID: "page_1", ComponentID: "comp_1", Components: []string{"comp_1"},
 		Data: allswell.EventData{Component: "API", OldStatus: "operational", NewStatus: "degraded"},
 	})
 }
@@ -370,7 +370,7 @@ func TestSummarizeShowsEverythingOnce(t *testing.T) {
 				ID: fmt.Sprint(i), GroupID: rapid.SampledFrom([]string{"", "grp_1", "grp_2"}).Draw(t, "group"), Order: rapid.IntRange(-2, 2).Draw(t, "order"),
 				Baseline: rapid.SampledFrom(allswell.Statuses).Draw(t, "status")})
 		}
-		oldest := allswell.Midnight(now).AddDate(0, 0, 1-allswell.PastDays)
+		oldest := allswell.NextDay(allswell.Midnight(now, time.UTC), 1-allswell.PastDays)
 		for i := range rapid.IntRange(0, 10).Draw(t, "incidents") {
 			contents.Incidents = append(contents.Incidents, allswell.Incident{
 				ID: fmt.Sprint(i), Resolved: rapid.Bool().Draw(t, "resolved"),
@@ -414,4 +414,12 @@ func TestSummarizeShowsEverythingOnce(t *testing.T) {
 			t.Fatalf("incidents %v of %v", incidents, want)
 		}
 	})
+}
+
+// lastOf returns the newest update, or nil.
+func lastOf(updates []allswell.Update) *allswell.Update {
+	if len(updates) == 0 {
+		return nil
+	}
+	return &updates[len(updates)-1]
 }

@@ -99,7 +99,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	return &snapshot{sh, contents.Page, sum.Status, blocks, first.UTC()}, tomorrow(contents.AsOf), nil
 }
 
-func tomorrow(now time.Time) time.Time { return allswell.Midnight(now).AddDate(0, 0, 1) }
+func tomorrow(now time.Time) time.Time { return allswell.Midnight(now, time.UTC).AddDate(0, 0, 1) }
 
 // lookUp returns the entry of a slug, or allswell.ErrNotFound. A slug that is
 // known costs a look into memory. One that isn't costs no more either, unless

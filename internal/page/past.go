@@ -51,12 +51,12 @@ func (s *Site) loadHistory(ctx context.Context, e *entry, month time.Time) (*she
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	incidents, err := s.store.LoadMonth(ctx, e.slug, month)
+	contents, err := s.store.LoadMonth(ctx, e.slug, month.Year(), month.Month())
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	now := s.now().UTC()
-	sh, err := newSheet(historyScreen(snap.page, snap.status, incidents, month, snap.first, now))
+	sh, err := newSheet(historyScreen(snap.page, snap.status, contents.Incidents, month, snap.first, now))
 	return sh, tomorrow(now), err
 }
 
@@ -65,14 +65,14 @@ func (s *Site) loadIncident(ctx context.Context, e *entry, id string) (*sheet, t
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	page, inc, err := s.store.LoadIncident(ctx, e.slug, id)
+	contents, err := s.store.LoadIncident(ctx, e.slug, id)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if page.ID != e.id {
+	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	sh, err := newSheet(incidentScreen(page, snap.status, inc, s.now()))
+	sh, err := newSheet(incidentScreen(contents.Page, snap.status, contents.Incidents[0], s.now()))
 	return sh, time.Time{}, err
 }
 

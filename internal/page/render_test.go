@@ -315,7 +315,7 @@ func TestTheWorstDay(t *testing.T) {
 func TestDays(t *testing.T) {
 	p := sample("x")
 	ago := func(days, hours int) time.Time {
-		return allswell.Midnight(day).AddDate(0, 0, -days).Add(time.Duration(hours) * time.Hour)
+		return allswell.Midnight(day, time.UTC).AddDate(0, 0, -days).Add(time.Duration(hours) * time.Hour)
 	}
 	p.Incidents = []allswell.Incident{
 		{ID: "a", Title: "Long", State: allswell.Resolved, Resolved: true, CreatedAt: ago(5, 22), ResolvedAt: ago(3, 1)},

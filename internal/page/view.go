@@ -200,7 +200,7 @@ func viewIncident(slug string, inc allswell.Incident, most int) incidentView {
 	}
 	if inc.Resolved {
 		v.Ended = moment(inc.ResolvedAt)
-		v.SameDay = allswell.Midnight(inc.ResolvedAt).Equal(allswell.Midnight(inc.CreatedAt))
+		v.SameDay = allswell.Midnight(inc.ResolvedAt, time.UTC).Equal(allswell.Midnight(inc.CreatedAt, time.UTC))
 		v.Lasted = allswell.SpeakDuration(max(0, inc.ResolvedAt.Sub(inc.CreatedAt)))
 	}
 	updates := slices.SortedStableFunc(slices.Values(inc.Updates), func(a, b allswell.Update) int {
@@ -276,7 +276,7 @@ func statusScreen(sum allswell.Summary) screen {
 	}
 	for i, day := range sum.Past {
 		for _, inc := range sum.Active {
-			if allswell.Midnight(inc.CreatedAt).Equal(day.Date) {
+			if allswell.Midnight(inc.CreatedAt, time.UTC).Equal(day.Date) {
 				b.Past[i].Active++
 			}
 		}
@@ -353,14 +353,14 @@ func facts(sum allswell.Summary) string {
 // on, the future left out.
 func historyScreen(page allswell.Page, status allswell.Status, incidents []allswell.Incident, month, first, now time.Time) screen {
 	from, to := month, month.AddDate(0, 1, -1)
-	if day := allswell.Midnight(first); day.After(from) {
+	if day := allswell.Midnight(first, time.UTC); day.After(from) {
 		from = day
 	}
-	if today := allswell.Midnight(now); today.Before(to) {
+	if today := allswell.Midnight(now, time.UTC); today.Before(to) {
 		to = today
 	}
 	text := month.Format("January 2006")
-	days := allswell.Days(incidents, from, to)
+	days := allswell.Days(incidents, nil, from, to)
 	b := historyBody{Month: text, Days: viewDays(page.Slug, days, len(incidents))}
 	markLasting(b.Days, days, nil)
 	if month.After(first) {

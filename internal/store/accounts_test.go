@@ -170,11 +170,11 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x th
 	"Authenticate": nil, "FirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
 	"IssueTokenFor": nil, "AllTokens": nil, "Revoke": nil, // the operator's, above workspaces
 	"RecordPings": nil, "RecordBeat": nil, "EachPingToken": nil, "Tick": nil, // by ping token, or over all
-	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "PublicPages": nil, "FollowPages": nil, // public
+	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "FollowPages": nil, // public
 	"FindAnswer": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "LastContact": nil, "Close": nil,
 	"OnPageChange": nil, "OnNewPingToken": nil, "OnTold": nil,
 	"SignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "EndSubscription": nil, "ResumeSubscription": nil, "SlugOfSubscription": nil, // public, by key
-	"FanOut": nil, "Claim": nil, "Notice": nil, "Settle": nil, // over all
+	"AdvanceMaintenances": nil, "FanOut": nil, "Claim": nil, "Notice": nil, "Settle": nil, // over all
 	"AllMonitors": nil, "Events": nil, "Holes": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ string, x things) error {

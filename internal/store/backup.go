@@ -203,10 +203,11 @@ func copyFile(from, to string) (err error) {
 // monitor may wait over it. A short one matters for a job's retries, or with
 // its neighbours (decision 0018), which a month covers for all but the rarest.
 const (
-	holeAge  = 2 * allswell.MaxInterval
-	shortAge = 31 * 24 * time.Hour
-	beatAge  = 24 * time.Hour
-	logAge   = 30 * 24 * time.Hour
+	holeAge   = 2 * allswell.MaxInterval
+	shortAge  = 31 * 24 * time.Hour
+	changeAge = 2 * allswell.HistoryDays * 24 * time.Hour
+	beatAge   = 24 * time.Hour
+	logAge    = 30 * 24 * time.Hour
 )
 
 // Prune deletes what has passed its age: answers to repeated requests, beats of
@@ -224,6 +225,8 @@ func (s *Store) Prune(ctx context.Context) error {
 			age  time.Duration
 		}{
 			{`DELETE FROM answers WHERE created_at <= $1`, AnswerAge},
+			{`DELETE FROM status_changes WHERE changed_at < (SELECT max(o.changed_at) FROM status_changes o
+				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, changeAge},
 			{`DELETE FROM holes WHERE to_at <= $1`, holeAge},
 			{`DELETE FROM holes WHERE to_at <= $1 AND to_at - from_at < 30000`, shortAge},
 			{`DELETE FROM beats WHERE beat_at <= $1 AND beat_at < (SELECT max(beat_at) FROM beats)`, beatAge},

@@ -37,10 +37,10 @@ func (c *session) fillCauses(components []allswell.Component) error {
 		component string
 	}
 	causes, err := query(c, func(sc scanner) (r row, err error) {
-		err = sc.Scan(&r.component, &r.OutageID, &r.Status, &r.Acknowledged, instant{&r.StartedAt})
+		err = sc.Scan(&r.component, &r.Source, &r.Status, &r.Acknowledged, instant{&r.StartedAt})
 		return
-	}, `SELECT component_id, outage_id, status, acknowledged, started_at FROM causes
-		WHERE component_id IN EACH($1) ORDER BY started_at, outage_id`, list(ids))
+	}, `SELECT component_id, source, status, acknowledged, started_at FROM causes
+		WHERE component_id IN EACH($1) ORDER BY started_at, source`, list(ids))
 	for _, r := range causes {
 		comp := &components[index[r.component]]
 		comp.Causes = append(comp.Causes, r.Cause)
@@ -116,6 +116,9 @@ func (s *Store) CreateComponent(ctx context.Context, workspaceID, slug string, n
 		_, err = t.exec(`INSERT INTO components (id, page_id, group_id, name, description, baseline, position, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 			c.ID, c.PageID, maybe(c.GroupID), c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
+		if err == nil {
+			err = t.keepStatus(c)
+		}
 		return c, err
 	})
 }
@@ -169,19 +172,6 @@ func (s *Store) ChangeComponent(ctx context.Context, workspaceID, slug, id strin
 		}
 		return c, t.componentChanged(c, old, origin{})
 	})
-}
-
-// componentChanged makes the page new and tells of a changed status.
-func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from origin) error {
-	if err := t.touch(c.PageID); err != nil {
-		return err
-	}
-	if c.Status() == old {
-		return nil
-	}
-	e := allswell.StatusEventOf(c, old)
-	e.OutageID, e.MonitorID = from.outageID, from.monitorID
-	return t.tell(e)
 }
 
 // EditComponent changes all of a component but its status.

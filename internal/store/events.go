@@ -16,21 +16,26 @@ func (t *tx) tell(e allswell.Event) error {
 	if err != nil {
 		return err
 	}
+	var components any // none: the whole page
+	if len(e.Components) > 0 {
+		components = list(e.Components)
+	}
 	ordinal := t.ordinals[e.PageID]
 	t.ordinals[e.PageID]++
-	_, err = t.exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, data, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+	_, err = t.exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, maintenance_id, components, data, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		allswell.NewID(allswell.PrefixEvent, t.now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
-		maybe(e.IncidentID), maybe(e.UpdateID), maybe(e.ComponentID), maybe(e.OutageID), maybe(e.MonitorID), maybe(e.Bundle), string(data), millis(t.now))
+		maybe(e.IncidentID), maybe(e.UpdateID), maybe(e.ComponentID), maybe(e.OutageID), maybe(e.MonitorID), maybe(e.Bundle),
+		maybe(e.MaintenanceID), components, string(data), millis(t.now))
 	return err
 }
 
-const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, data, created_at`
+const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, maintenance_id, components, data, created_at`
 
 func scanEvent(row scanner) (e allswell.Event, err error) {
 	var data string
 	if err = row.Scan(&e.ID, &e.PageID, &e.PageVersion, &e.Ordinal, &e.Kind, text{&e.IncidentID}, text{&e.UpdateID},
-		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.Bundle}, &data, instant{&e.CreatedAt}); err != nil {
+		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.Bundle}, text{&e.MaintenanceID}, listOf[string]{&e.Components}, &data, instant{&e.CreatedAt}); err != nil {
 		return
 	}
 	err = json.Unmarshal([]byte(data), &e.Data)

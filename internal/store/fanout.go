@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -156,10 +157,7 @@ func (t *tx) deliver(e openEvent, end string) error {
 	}
 	webhooksOnly := e.Kind == allswell.ComponentStatusChanged
 	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
-	about := e.IncidentID
-	if about == "" {
-		about = e.ComponentID
-	}
+	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID)
 	held, next := time.Time{}, t.now // of mail
 	tell := e.told
 	if together := e.CreatedAt.Add(allswell.BundleWait); e.Bundle != "" && together.After(tell) {
@@ -186,24 +184,37 @@ func (t *tx) deliver(e openEvent, end string) error {
 }
 
 // threadOf returns the thread that an event belongs to, and the components that
-// it concerns; none is the whole page. Of an incident that the service opened,
-// that is the monitor's thread and component, whoever speaks later.
+// it concerns; none is the whole page. Of an incident that the service opened it
+// is the monitor's thread, whoever speaks later. Who was told of something's
+// beginning is told of its end: what it concerned once, it concerns since.
 func (t *tx) threadOf(e allswell.Event) (thread string, components []string, err error) {
-	if e.IncidentID == "" {
-		return e.ComponentID, []string{e.ComponentID}, nil
+	column, id := "incident_id", e.IncidentID
+	switch {
+	case e.MaintenanceID != "":
+		column, id = "maintenance_id", e.MaintenanceID
+	case e.IncidentID == "":
+		return e.ComponentID, e.Components, nil
 	}
-	type part struct{ monitor, component string }
+	type part struct {
+		monitor    string
+		components []string
+	}
 	parts, err := query(&t.session, func(row scanner) (p part, err error) {
-		err = row.Scan(text{&p.monitor}, text{&p.component})
+		err = row.Scan(text{&p.monitor}, listOf[string]{&p.components})
 		return
-	}, `SELECT DISTINCT monitor_id, component_id FROM events WHERE incident_id = $1 AND monitor_id IS NOT NULL`, e.IncidentID)
-	thread = e.IncidentID
+	}, `SELECT DISTINCT monitor_id, components FROM events WHERE `+column+` = $1
+		AND (page_version < $2 OR page_version = $2 AND ordinal <= $3)`, id, e.PageVersion, e.Ordinal)
+	thread = id
+	whole := false
 	for _, p := range parts {
-		thread = allswell.MonitorThread(p.monitor)
-		if p.component == "" {
-			return thread, nil, err
+		if p.monitor != "" {
+			thread = allswell.MonitorThread(p.monitor)
 		}
-		components = append(components, p.component)
+		whole = whole || len(p.components) == 0
+		components = append(components, p.components...)
+	}
+	if whole {
+		components = nil
 	}
 	return thread, components, err
 }

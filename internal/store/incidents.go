@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -16,10 +18,10 @@ func scanIncident(row scanner) (i allswell.Incident, err error) {
 	return
 }
 
-const updateColumns = `id, incident_id, number, message, state, created_at`
+const updateColumns = `id, incident_id, number, message, state, affected, created_at`
 
 func scanUpdate(row scanner) (u allswell.Update, err error) {
-	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, instant{&u.CreatedAt})
+	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, instant{&u.CreatedAt})
 	return
 }
 
@@ -43,16 +45,61 @@ func (c *session) incidentOf(workspaceID, id string) (allswell.Incident, error) 
 		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, workspaceID)
 }
 
-// lockIncident loads a workspace's incident with its page and itself locked.
-func (t *tx) lockIncident(workspaceID, id string) (allswell.Incident, error) {
+// lockIncident loads a workspace's incident with its page and itself locked, and
+// before them the components that it concerns and others that it is to concern.
+func (t *tx) lockIncident(workspaceID, id string, others ...allswell.Affected) (allswell.Incident, error) {
 	i, err := t.incidentOf(workspaceID, id)
 	if err != nil {
+		return i, err
+	}
+	components, err := query(&t.session, scanString, `SELECT component_id FROM incident_components WHERE incident_id = $1`, id)
+	if err != nil {
+		return i, err
+	}
+	for _, a := range others {
+		components = append(components, a.ComponentID)
+	}
+	if err := t.lockComponents(components); err != nil {
 		return i, err
 	}
 	if err := t.touch(i.PageID); err != nil {
 		return i, err
 	}
-	return one(&t.session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
+	return t.lockedIncident(id)
+}
+
+// lockedIncident loads an incident with its row locked; its page is already.
+func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
+	i, err := one(&t.session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
+	if err != nil {
+		return i, err
+	}
+	all := []allswell.Incident{i}
+	err = t.fillAffected(all)
+	return all[0], err
+}
+
+// fillAffected loads the components that the incidents concern, in their order.
+func (c *session) fillAffected(incidents []allswell.Incident) error {
+	index := make(map[string]int, len(incidents))
+	ids := make([]string, len(incidents))
+	for i, inc := range incidents {
+		index[inc.ID], ids[i] = i, inc.ID
+	}
+	type row struct {
+		allswell.Affected
+		incident string
+	}
+	rows, err := query(c, func(sc scanner) (r row, err error) {
+		err = sc.Scan(&r.incident, &r.ComponentID, &r.Name, &r.Status)
+		return
+	}, `SELECT a.incident_id, a.component_id, c.name, a.status FROM incident_components a JOIN components c ON c.id = a.component_id
+		WHERE a.incident_id IN EACH($1) ORDER BY c.position, c.created_at, c.id`, list(ids))
+	for _, r := range rows {
+		inc := &incidents[index[r.incident]]
+		inc.Affected = append(inc.Affected, r.Affected)
+	}
+	return err
 }
 
 // Incident returns a workspace's incident with its updates, oldest first.
@@ -85,7 +132,11 @@ func (s *Store) CreateIncident(ctx context.Context, workspaceID, slug string, n 
 		if err != nil {
 			return allswell.Incident{}, err
 		}
-		return t.openIncident(p.ID, origin{}, n)
+		i, err := t.openIncident(p.ID, origin{}, n)
+		if err == nil && !i.Resolved {
+			err = t.putCauses(i)
+		}
+		return i, err
 	})
 }
 
@@ -108,6 +159,9 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	if err != nil {
 		return allswell.Incident{}, fmt.Errorf("making an id: %w", err)
 	}
+	if n.Affected, err = t.nameAffected(pageID, n.Affected); err != nil {
+		return allswell.Incident{}, err
+	}
 	i := n.Open(pageID, id.String(), allswell.NewID(allswell.PrefixUpdate, t.now), t.now)
 	i.OutageID = from.outageID
 	if err := t.touch(pageID); err != nil {
@@ -117,6 +171,9 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		i.ID, i.PageID, maybe(i.OutageID), i.Title, string(i.Impact), string(i.State), i.Resolved,
 		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt)); err != nil {
+		return i, err
+	}
+	if err := t.saveAffected(i); err != nil {
 		return i, err
 	}
 	var first *allswell.Update
@@ -130,9 +187,52 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 }
 
 func (t *tx) saveUpdate(u allswell.Update) error {
-	_, err := t.exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), millis(u.CreatedAt))
+	_, err := t.exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), millis(u.CreatedAt))
 	return err
+}
+
+// nameAffected locks the components that an incident is to concern, and fills in
+// their names.
+func (t *tx) nameAffected(pageID string, affected []allswell.Affected) ([]allswell.Affected, error) {
+	if len(affected) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(affected))
+	for i, a := range affected {
+		ids[i] = a.ComponentID
+	}
+	if err := t.lockComponents(ids); err != nil {
+		return nil, err
+	}
+	names, err := t.componentNames(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d.id", i) })
+	named := slices.Clone(affected)
+	for i := range named {
+		named[i].Name = names[named[i].ComponentID]
+	}
+	return named, err
+}
+
+// saveAffected saves which components a new incident concerns.
+func (t *tx) saveAffected(i allswell.Incident) error {
+	for _, a := range i.Affected {
+		if _, err := t.exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,
+			i.ID, a.ComponentID, string(a.Status)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putCauses gives the components that an incident concerns the status that it
+// says they have.
+func (t *tx) putCauses(i allswell.Incident) error {
+	for _, a := range i.Affected {
+		if err := t.putCause(i.ID, a.ComponentID, a.Status, origin{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // saveIncident saves the fields that a change may have changed.
@@ -153,8 +253,18 @@ func (s *Store) ChangeIncident(ctx context.Context, workspaceID, id string, ch a
 		if err != nil {
 			return i, err
 		}
+		wasResolved := i.Resolved
 		resolvedNow := i.Apply(ch, t.now)
 		if err := t.saveIncident(i); err != nil {
+			return i, err
+		}
+		switch {
+		case resolvedNow:
+			err = t.dropCauses(i.ID, origin{})
+		case wasResolved && !i.Resolved:
+			err = t.putCauses(i)
+		}
+		if err != nil {
 			return i, err
 		}
 		if resolvedNow {
@@ -185,15 +295,105 @@ func (s *Store) PostUpdate(ctx context.Context, workspaceID, incidentID, message
 
 // addUpdate appends to the timeline of a locked incident and saves both.
 func (t *tx) addUpdate(i *allswell.Incident, message string) (allswell.Update, error) {
-	last, err := one(&t.session, scanInt, `SELECT coalesce(max(number), 0) FROM incident_updates WHERE incident_id = $1`, i.ID)
+	last, err := query(&t.session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, i.ID)
 	if err != nil {
 		return allswell.Update{}, err
 	}
-	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, int(last)+1, t.now)
+	var before *allswell.Update
+	if len(last) > 0 {
+		before = &last[0]
+	}
+	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, before, t.now)
 	if err := t.saveUpdate(u); err != nil {
 		return u, err
 	}
 	return u, t.saveIncident(*i)
+}
+
+// IncidentComponents returns the components that a workspace's incident
+// concerns, in their order.
+func (s *Store) IncidentComponents(ctx context.Context, workspaceID, id string) ([]allswell.Affected, error) {
+	return read(ctx, s, func(c *session) ([]allswell.Affected, error) {
+		i, err := c.incidentOf(workspaceID, id)
+		if err != nil {
+			return nil, err
+		}
+		all := []allswell.Incident{i}
+		err = c.fillAffected(all)
+		return all[0].Affected, err
+	})
+}
+
+// SetIncidentComponents says which components an incident concerns, and at which
+// status, instead of what was said before. While the incident is not resolved,
+// they have that status at once; one that was acknowledged by hand stays so if
+// its status is the same.
+func (s *Store) SetIncidentComponents(ctx context.Context, workspaceID, id string, affected []allswell.Affected) ([]allswell.Affected, error) {
+	if err := allswell.CheckAffected(affected); err != nil {
+		return nil, err
+	}
+	return write(ctx, s, func(t *tx) ([]allswell.Affected, error) {
+		i, err := t.lockIncident(workspaceID, id, affected...)
+		if err != nil {
+			return nil, err
+		}
+		before := i.Affected
+		if i.Affected, err = t.nameAffected(i.PageID, affected); err != nil {
+			return nil, err
+		}
+		if _, err := t.exec(`DELETE FROM incident_components WHERE incident_id = $1`, i.ID); err != nil {
+			return nil, err
+		}
+		if err := t.saveAffected(i); err != nil {
+			return nil, err
+		}
+		i.UpdatedAt = t.now
+		if err := t.saveIncident(i); err != nil {
+			return nil, err
+		}
+		if !i.Resolved {
+			err = t.moveCauses(i.ID, before, i.Affected)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all := []allswell.Incident{{ID: i.ID}}
+		err = t.fillAffected(all)
+		return all[0].Affected, err
+	})
+}
+
+// moveCauses makes an incident's causes those of its components now. Each
+// component goes from the old status to the new one in one step.
+func (t *tx) moveCauses(source string, before, after []allswell.Affected) error {
+	old, now := statusesOf(before), statusesOf(after)
+	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now))))))
+	for _, id := range ids {
+		if old[id] == now[id] {
+			continue
+		}
+		if err := t.changeCauses(id, origin{}, func(c *allswell.Component) error {
+			c.RemoveCause(source, t.now)
+			if _, err := t.exec(`DELETE FROM causes WHERE source = $1 AND component_id = $2`, source, id); err != nil || now[id] == "" {
+				return err
+			}
+			c.AddCause(allswell.Cause{Source: source, Status: now[id], StartedAt: t.now}, t.now)
+			_, err := t.exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
+				source, id, string(now[id]), millis(t.now))
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func statusesOf(affected []allswell.Affected) map[string]allswell.Status {
+	out := make(map[string]allswell.Status, len(affected))
+	for _, a := range affected {
+		out[a.ComponentID] = a.Status
+	}
+	return out
 }
 
 // DeleteIncident deletes an incident with its timeline. An outage that opened
@@ -202,6 +402,9 @@ func (s *Store) DeleteIncident(ctx context.Context, workspaceID, id string) erro
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		i, err := t.lockIncident(workspaceID, id)
 		if err != nil {
+			return struct{}{}, err
+		}
+		if err := t.dropCauses(i.ID, origin{}); err != nil {
 			return struct{}{}, err
 		}
 		n, err := t.exec(`DELETE FROM incidents WHERE id = $1`, i.ID)

@@ -14,7 +14,7 @@ const RotationOverlap = 24 * time.Hour
 
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
 	component_id, name, token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures,
-	last_ping_at, waiting_since_at, refused_at, ticked_at, created_at, updated_at,
+	last_ping_at, waiting_since_at, refused_at, quiet_until_at, ticked_at, created_at, updated_at,
 	(SELECT heard_at FROM heard WHERE heard.token = monitors.token)`
 
 // scanMonitor reads a monitor as it is: its row, and what the last ping that was
@@ -23,7 +23,7 @@ func scanMonitor(row scanner) (m allswell.Monitor, err error) {
 	var heard time.Time
 	err = row.Scan(&m.ID, &m.WorkspaceID, &m.PageID, &m.PageSlug, text{&m.ComponentID}, &m.Name, &m.Token, duration{&m.Interval},
 		&m.Enabled, &m.FailureThreshold, &m.DownStatus, &m.State, &m.ConsecutiveFailures,
-		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RefusedAt}, instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&heard})
+		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RefusedAt}, instant{&m.QuietUntil}, instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&heard})
 	switch {
 	case heard.After(m.WaitingSince) && m.State == allswell.Up:
 		m.Heard(heard)
@@ -89,11 +89,14 @@ func (s *Store) CreateMonitor(ctx context.Context, workspaceID string, n allswel
 		if err := t.link(&m); err != nil {
 			return m, err
 		}
+		if err := t.heed(&m); err != nil {
+			return m, err
+		}
 		_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled,
-				failure_threshold, down_status, state, consecutive_failures, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $12)`,
+				failure_threshold, down_status, state, consecutive_failures, quiet_until_at, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $13)`,
 			m.ID, m.WorkspaceID, m.PageID, maybe(m.ComponentID), m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
-			m.FailureThreshold, string(m.DownStatus), string(m.State), millis(t.now))
+			m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.QuietUntil), millis(t.now))
 		if err == nil {
 			_, err = t.exec(`INSERT INTO heard (token, live) VALUES ($1, FALSE)`, m.Token)
 		}
@@ -126,6 +129,13 @@ func (t *tx) link(m *allswell.Monitor) error {
 	return err
 }
 
+// heed takes note of the maintenance that runs on the monitor's component.
+func (t *tx) heed(m *allswell.Monitor) error {
+	quiet, err := t.quietUntil([]string{m.ComponentID})
+	m.Hush(quiet[m.ComponentID], t.now)
+	return err
+}
+
 // lockMonitor loads a workspace's monitor with its row locked.
 func (t *tx) lockMonitor(workspaceID, id string) (allswell.Monitor, error) {
 	return one(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, workspaceID)
@@ -151,6 +161,9 @@ func (s *Store) ChangeMonitor(ctx context.Context, workspaceID, id string, ch al
 		}
 		if ch.Page != nil || ch.ComponentID != nil {
 			if err := t.link(&m); err != nil {
+				return m, err
+			}
+			if err := t.heed(&m); err != nil {
 				return m, err
 			}
 		}
@@ -205,9 +218,9 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 // saveWait saves what pings and ticks change; NextCheckAt has been computed.
 func (t *tx) saveWait(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
-			next_check_at = $6, refused_at = $7, ticked_at = $8, updated_at = $9 WHERE id = $1`,
+			next_check_at = $6, refused_at = $7, ticked_at = $8, updated_at = $9, quiet_until_at = $10 WHERE id = $1`,
 		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
-		millis(m.NextCheckAt), millis(m.RefusedAt), millis(m.TickedAt), millis(m.UpdatedAt))
+		millis(m.NextCheckAt), millis(m.RefusedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.QuietUntil))
 	return err
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// lockLinked locks the components of the monitors, and then their pages and
-// those that their open incidents are on, each in one order. What an outage
+// lockLinked locks the components of the monitors and of their open incidents,
+// and then the pages of both, each in one order. What an outage
 // does beyond the monitor's own row needs it: taken one after another, the
 // locks could be crossed.
 func (t *tx) lockLinked(monitors ...allswell.Monitor) error {
@@ -19,15 +19,20 @@ func (t *tx) lockLinked(monitors ...allswell.Monitor) error {
 			components = append(components, m.ComponentID)
 		}
 	}
-	pages, err := query(&t.session, scanString, `SELECT page_id FROM incidents WHERE NOT resolved AND outage_id IN
-		(SELECT id FROM outages WHERE ended_at IS NULL AND monitor_id IN EACH($1))`, list(ids))
+	const open = `FROM incidents WHERE NOT resolved AND outage_id IN
+		(SELECT id FROM outages WHERE ended_at IS NULL AND monitor_id IN EACH($1))`
+	affected, err := query(&t.session, scanString, `SELECT component_id FROM incident_components WHERE incident_id IN (SELECT id `+open+`)`, list(ids))
+	if err != nil {
+		return err
+	}
+	pages, err := query(&t.session, scanString, `SELECT page_id `+open, list(ids))
 	if err != nil {
 		return err
 	}
 	for _, m := range monitors {
 		pages = append(pages, m.PageID)
 	}
-	if _, err := query(&t.session, scanString, `SELECT id FROM components WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(components)); err != nil {
+	if err := t.lockComponents(append(components, affected...)); err != nil {
 		return err
 	}
 	slices.Sort(pages)
@@ -52,10 +57,14 @@ func (t *tx) beginOutage(m allswell.Monitor) error {
 		return err
 	}
 	t.news = append(t.news, news{"monitor is down", m})
-	if err := t.addCause(m, o.ID); err != nil {
+	if err := t.putCause(o.ID, m.ComponentID, m.DownStatus, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
-	_, err := t.openIncident(m.PageID, originOf(m, o.ID, allswell.DownBundle(m.TickedAt)), m.DownIncident(o.SilentSince))
+	n := m.DownIncident(o.SilentSince)
+	if m.ComponentID != "" {
+		n.Affected = []allswell.Affected{{ComponentID: m.ComponentID, Status: m.DownStatus}}
+	}
+	_, err := t.openIncident(m.PageID, originOf(m, o.ID, allswell.DownBundle(m.TickedAt)), n)
 	return err
 }
 
@@ -73,7 +82,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.EndReason) error {
 		return err
 	}
 	t.news = append(t.news, news{"monitor's outage is over", m})
-	if err := t.removeCause(m, o.ID); err != nil {
+	if err := t.dropCauses(o.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
 	i, err := one(&t.session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE outage_id = $1`, o.ID)
@@ -86,7 +95,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.EndReason) error {
 	if err != nil {
 		return err
 	}
-	i, err = one(&t.session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id = $1 FOR UPDATE`, i.ID)
+	i, err = t.lockedIncident(i.ID)
 	if errors.Is(err, allswell.ErrNotFound) || err == nil && i.Resolved {
 		return nil
 	}
@@ -95,6 +104,9 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.EndReason) error {
 	}
 	state, resolved := allswell.Resolved, true
 	i.Apply(allswell.IncidentChange{State: &state, Resolved: &resolved}, t.now)
+	if err := t.dropCauses(i.ID, originOf(m, o.ID, "")); err != nil {
+		return err
+	}
 	u, err := t.addUpdate(&i, why.Message(t.now.Sub(o.SilentSince)))
 	if err != nil {
 		return err
@@ -118,76 +130,20 @@ func (t *tx) moveCause(m allswell.Monitor) error {
 	if err != nil {
 		return err
 	}
-	old, err := t.causeComponent(o.ID)
+	old, err := t.causeComponents(o.ID)
 	if err != nil {
 		return err
 	}
-	if old == "" || old != m.ComponentID {
-		if err := t.removeCause(m, o.ID); err != nil {
+	from := originOf(m, o.ID, "")
+	if len(old) == 0 || old[0] != m.ComponentID {
+		if err := t.dropCauses(o.ID, from); err != nil {
 			return err
 		}
-		return t.addCause(m, o.ID)
+		return t.putCause(o.ID, m.ComponentID, m.DownStatus, from)
 	}
-	return t.changeCauses(old, originOf(m, o.ID, ""), func(c *allswell.Component) error {
+	return t.changeCauses(m.ComponentID, from, func(c *allswell.Component) error {
 		c.ChangeCause(o.ID, m.DownStatus, t.now)
-		_, err := t.exec(`UPDATE causes SET status = $2 WHERE outage_id = $1`, o.ID, string(m.DownStatus))
+		_, err := t.exec(`UPDATE causes SET status = $2 WHERE source = $1`, o.ID, string(m.DownStatus))
 		return err
 	})
-}
-
-// addCause adds an outage's cause to the monitor's component, if it has one.
-func (t *tx) addCause(m allswell.Monitor, outageID string) error {
-	if m.ComponentID == "" {
-		return nil
-	}
-	cause := allswell.Cause{OutageID: outageID, Status: m.DownStatus, StartedAt: t.now}
-	return t.changeCauses(m.ComponentID, originOf(m, outageID, ""), func(c *allswell.Component) error {
-		c.AddCause(cause, t.now)
-		_, err := t.exec(`INSERT INTO causes (outage_id, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
-			cause.OutageID, m.ComponentID, string(cause.Status), millis(cause.StartedAt))
-		return err
-	})
-}
-
-// removeCause removes the cause of a monitor's outage, if it has one.
-func (t *tx) removeCause(m allswell.Monitor, outageID string) error {
-	componentID, err := t.causeComponent(outageID)
-	if err != nil || componentID == "" {
-		return err
-	}
-	return t.changeCauses(componentID, originOf(m, outageID, ""), func(c *allswell.Component) error {
-		c.RemoveCause(outageID, t.now)
-		_, err := t.exec(`DELETE FROM causes WHERE outage_id = $1`, outageID)
-		return err
-	})
-}
-
-// causeComponent returns the component that an outage's cause is of; "" if
-// there is none, because the monitor has no component or it was deleted.
-func (t *tx) causeComponent(outageID string) (string, error) {
-	id, err := one(&t.session, scanString, `SELECT component_id FROM causes WHERE outage_id = $1`, outageID)
-	if errors.Is(err, allswell.ErrNotFound) {
-		err = nil
-	}
-	return id, err
-}
-
-// changeCauses runs change on a locked component and then makes known what the
-// outage thereby did to the effective status.
-func (t *tx) changeCauses(componentID string, from origin, change func(*allswell.Component) error) error {
-	c, err := t.component(`WHERE id = $1 FOR UPDATE`, componentID)
-	if err != nil {
-		return err
-	}
-	old := c.Status()
-	if err := change(&c); err != nil {
-		return err
-	}
-	if c.Status() == old {
-		return nil
-	}
-	if _, err := t.exec(`UPDATE components SET updated_at = $2 WHERE id = $1`, c.ID, millis(c.UpdatedAt)); err != nil {
-		return err
-	}
-	return t.componentChanged(c, old, from)
 }

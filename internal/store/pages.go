@@ -6,10 +6,13 @@ import (
 	"github.com/allswell/allswell"
 )
 
-const pageColumns = `id, workspace_id, slug, name, description, version, created_at, updated_at`
+const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, version, created_at, updated_at,
+	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo'),
+	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon')`
 
 func scanPage(row scanner) (p allswell.Page, err error) {
-	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt})
+	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.TimeZone, &p.Language, text{&p.Domain}, &p.Accent, listOf[allswell.FooterLink]{&p.Footer},
+		&p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.Icon})
 	return
 }
 
@@ -101,11 +104,16 @@ func (s *Store) CreatePage(ctx context.Context, workspaceID string, n allswell.N
 	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
 		p := allswell.Page{
 			ID: allswell.NewID(allswell.PrefixPage, t.now), WorkspaceID: workspaceID, Slug: n.Slug, Name: n.Name,
-			Description: n.Description, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.now, UpdatedAt: t.now,
+			Description: n.Description, TimeZone: allswell.DefaultTimeZone, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.now, UpdatedAt: t.now,
 		}
-		_, err := t.exec(`INSERT INTO pages (id, workspace_id, slug, name, description, version, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
+		p.Wear(n.PageLook)
+		if err := t.domainFree(p); err != nil {
+			return p, err
+		}
+		_, err := t.exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, version, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, maybe(p.Domain), p.Accent, listText(p.Footer),
+			p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
 		if err == nil {
 			err = t.touch(p.ID)
 		}
@@ -130,14 +138,70 @@ func (s *Store) ChangePage(ctx context.Context, workspaceID, slug string, ch all
 			if err := t.touch(p.ID); err != nil {
 				return p, err
 			}
-			if _, err := t.exec(`UPDATE pages SET slug = $2, name = $3, description = $4, updated_at = $5 WHERE id = $1`,
-				p.ID, p.Slug, p.Name, p.Description, millis(p.UpdatedAt)); err != nil {
+			if err := t.domainFree(p); err != nil {
+				return p, err
+			}
+			if _, err := t.exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6, domain = $7,
+					accent = $8, footer = $9, updated_at = $10 WHERE id = $1`,
+				p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, maybe(p.Domain), p.Accent, listText(p.Footer), millis(p.UpdatedAt)); err != nil {
 				return p, err
 			}
 		}
 		return t.withStatus(p, nil)
 	})
 	return p, s.slugTaken(err)
+}
+
+// domainFree refuses a domain at which another page is, in whichever workspace.
+// Two at once meet the unique index, and one of them is told of its slug.
+func (t *tx) domainFree(p allswell.Page) error {
+	if p.Domain == "" {
+		return nil
+	}
+	n, err := one(&t.session, scanInt, `SELECT count(*) FROM pages WHERE domain = $1 AND id <> $2`, p.Domain, p.ID)
+	if err == nil && n > 0 {
+		var bad allswell.Invalid
+		bad.Add("domain", "The domain has already been taken.")
+		err = bad.Err()
+	}
+	return err
+}
+
+// SetPageImage gives a page a picture, instead of the one it had of that kind.
+func (s *Store) SetPageImage(ctx context.Context, workspaceID, slug string, image allswell.PageImage) (allswell.Page, error) {
+	return s.changeImage(ctx, workspaceID, slug, func(t *tx, pageID string) error {
+		_, err := t.exec(`INSERT INTO page_images (page_id, kind, type, name, body) VALUES ($1, $2, $3, $4, $5)
+			ON CONFLICT (page_id, kind) DO UPDATE SET type = excluded.type, name = excluded.name, body = excluded.body`,
+			pageID, string(image.Kind), image.Type, image.Name, image.Body)
+		return err
+	})
+}
+
+// DeletePageImage takes a page's picture away, if it has one of that kind.
+func (s *Store) DeletePageImage(ctx context.Context, workspaceID, slug string, kind allswell.ImageKind) (allswell.Page, error) {
+	return s.changeImage(ctx, workspaceID, slug, func(t *tx, pageID string) error {
+		_, err := t.exec(`DELETE FROM page_images WHERE page_id = $1 AND kind = $2`, pageID, string(kind))
+		return err
+	})
+}
+
+func (s *Store) changeImage(ctx context.Context, workspaceID, slug string, change func(t *tx, pageID string) error) (allswell.Page, error) {
+	return write(ctx, s, func(t *tx) (allswell.Page, error) {
+		p, err := t.pageBySlug(workspaceID, slug)
+		if err == nil {
+			err = t.touch(p.ID)
+		}
+		if err == nil {
+			err = change(t, p.ID)
+		}
+		if err == nil {
+			_, err = t.exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(t.now))
+		}
+		if err != nil {
+			return p, err
+		}
+		return t.withStatus(t.pageBySlug(workspaceID, slug))
+	})
 }
 
 // slugTaken turns a broken unique index into what the caller can mend.

@@ -204,10 +204,10 @@ func TestPoisonedPingHarmsNoOther(t *testing.T) {
 		up := w.fill(3, time.Minute)
 		outage := w.value(`SELECT id FROM outages WHERE monitor_id = $1`, bad.ID)
 		if isSQLite(w.Store) {
-			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes WHEN old.outage_id = '%s' BEGIN SELECT RAISE(ABORT, 'poisoned'); END`, outage))
+			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes WHEN old.source = '%s' BEGIN SELECT RAISE(ABORT, 'poisoned'); END`, outage))
 		} else {
 			w.run(`CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'poisoned'; END $$`)
-			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes FOR EACH ROW WHEN (old.outage_id = '%s') EXECUTE FUNCTION poison()`, outage))
+			w.run(fmt.Sprintf(`CREATE TRIGGER poison BEFORE DELETE ON causes FOR EACH ROW WHEN (old.source = '%s') EXECUTE FUNCTION poison()`, outage))
 		}
 		before := w.monitorNow(bad)
 		got := w.ping(up[0].Token, bad.Token, good.Token, up[1].Token)

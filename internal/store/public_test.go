@@ -32,7 +32,7 @@ func titles(incidents []allswell.Incident) (out []string) {
 // what it shows.
 func TestPageShowsWhatItShould(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		today := allswell.Midnight(began)
+		today := allswell.Midnight(began, time.UTC)
 		edge := today.AddDate(0, 0, 1-allswell.PastDays)
 		w.opened("old and open", allswell.Monitoring, today.AddDate(-1, 0, 0))
 		w.opened("just too old", allswell.Resolved, edge.Add(-time.Millisecond))
@@ -81,21 +81,24 @@ func TestMonthAndIncident(t *testing.T) {
 		first := w.opened("first", "", march)
 		w.opened("last", allswell.Resolved, march.AddDate(0, 1, 0).Add(-time.Millisecond))
 		w.opened("april", allswell.Resolved, march.AddDate(0, 1, 0))
-		found := must(w.LoadMonth(w.ctx, "acme", time.Date(2026, 3, 31, 23, 0, 0, 0, time.UTC)))(w)
+		found := must(w.LoadMonth(w.ctx, "acme", 2026, time.March))(w).Incidents
 		if got := titles(found); !slices.Equal(got, []string{"first", "last"}) || found[0].Title != "last" || len(found[0].Updates) != 1 {
 			w.Errorf("march: %v, newest first: %+v", got, found)
 		}
-		p, i, err := w.LoadIncident(w.ctx, "acme", first.ID)
-		if err != nil || p.Slug != "acme" || i.Title != "first" || len(i.Updates) != 1 {
-			w.Errorf("incident: %+v, %v", i, err)
+		p, err := w.LoadIncident(w.ctx, "acme", first.ID)
+		if err != nil || len(p.Incidents) != 1 {
+			w.Fatalf("incident: %+v, %v", p, err)
+		}
+		if i := p.Incidents[0]; p.Page.Slug != "acme" || i.Title != "first" || len(i.Updates) != 1 {
+			w.Errorf("incident: %+v", i)
 		}
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		for _, at := range [][2]string{{"other", first.ID}, {"nowhere", first.ID}, {"acme", "nothing"}, {"acme", ""}} {
-			if _, _, err := w.LoadIncident(w.ctx, at[0], at[1]); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.LoadIncident(w.ctx, at[0], at[1]); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("%v: %v", at, err)
 			}
 		}
-		if _, err := w.LoadMonth(w.ctx, "nowhere", march); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.LoadMonth(w.ctx, "nowhere", 2026, time.March); !errors.Is(err, allswell.ErrNotFound) {
 			w.Errorf("a page that is not: %v", err)
 		}
 	})

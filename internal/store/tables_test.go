@@ -141,11 +141,12 @@ var contradictions = map[string]string{
 	"an open outage of a monitor that is not down": `SELECT outages.id FROM outages JOIN monitors ON monitors.id = monitor_id
 		WHERE ended_at IS NULL AND state <> 'down'`,
 	"a disabled monitor that is down": `SELECT id FROM monitors WHERE NOT enabled AND state = 'down'`,
-	"a cause whose outage is over":    `SELECT outage_id FROM causes WHERE outage_id NOT IN (SELECT id FROM outages WHERE ended_at IS NULL)`,
+	"a cause whose source is over": `SELECT source FROM causes WHERE source NOT IN (SELECT id FROM outages WHERE ended_at IS NULL
+		UNION SELECT id FROM incidents WHERE NOT resolved UNION SELECT id FROM maintenances WHERE state IN ('in_progress', 'verifying'))`,
 	"an outage without its cause": `SELECT outages.id FROM outages JOIN monitors ON monitors.id = monitor_id
 		WHERE ended_at IS NULL AND component_id IS NOT NULL
-		AND NOT EXISTS (SELECT 1 FROM causes WHERE outage_id = outages.id AND causes.component_id = monitors.component_id AND causes.status = monitors.down_status)`,
-	"a cause of a monitor of another component": `SELECT outage_id FROM causes JOIN outages ON outages.id = outage_id JOIN monitors ON monitors.id = monitor_id
+		AND NOT EXISTS (SELECT 1 FROM causes WHERE source = outages.id AND causes.component_id = monitors.component_id AND causes.status = monitors.down_status)`,
+	"a cause of a monitor of another component": `SELECT source FROM causes JOIN outages ON outages.id = source JOIN monitors ON monitors.id = monitor_id
 		WHERE monitors.component_id IS NULL OR monitors.component_id <> causes.component_id`,
 	"a monitor of a component of another page": `SELECT monitors.id FROM monitors JOIN components ON components.id = component_id
 		WHERE components.page_id <> monitors.page_id`,

@@ -64,6 +64,34 @@ func (t text) Scan(src any) error {
 	return nil
 }
 
+// listText is how a list of things of ours is stored: as JSON.
+func listText[T any](values []T) string {
+	if len(values) == 0 {
+		return "[]" // not "null"
+	}
+	out, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // of strings and numbers, which always marshal
+	}
+	return string(out)
+}
+
+// listOf reads what listText wrote; NULL and an empty list are nil.
+type listOf[T any] struct{ to *[]T }
+
+// Scan makes listOf a destination of rows.Scan.
+func (l listOf[T]) Scan(src any) error {
+	var v sql.NullString
+	if err := v.Scan(src); err != nil {
+		return err
+	}
+	*l.to = nil
+	if !v.Valid || v.String == "[]" {
+		return nil
+	}
+	return json.Unmarshal([]byte(v.String), l.to)
+}
+
 // list is how a list is given to EACH($n): as a JSON array, on both engines.
 func list(values []string) string {
 	if len(values) == 0 {

@@ -1,0 +1,213 @@
+package allswell
+
+import (
+	"math"
+	"sort"
+	"time"
+)
+
+// HistoryDays is how many days of a component's statuses are shown, today
+// included.
+const HistoryDays = 90
+
+// StatusChange is a component's effective status from an instant on, until the
+// next change. Kept one after the other, they are the component's history
+// without a gap, from when the component was made.
+type StatusChange struct {
+	At     time.Time
+	Status Status
+}
+
+// Tally is how long something was in each status. Time of which nothing is
+// known is in Unknown; time before it was there is in none.
+type Tally struct {
+	Operational, Maintenance, Degraded, Partial, Major, Unknown time.Duration
+}
+
+// Add adds another tally to t.
+func (t *Tally) Add(o Tally) {
+	t.Operational += o.Operational
+	t.Maintenance += o.Maintenance
+	t.Degraded += o.Degraded
+	t.Partial += o.Partial
+	t.Major += o.Major
+	t.Unknown += o.Unknown
+}
+
+// count adds a time to the part of a status; less than nothing adds nothing.
+func (t *Tally) count(s Status, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	switch s.Canonical() {
+	case Operational:
+		t.Operational += d
+	case Maintenance:
+		t.Maintenance += d
+	case Degraded:
+		t.Degraded += d
+	case PartialOutage:
+		t.Partial += d
+	case MajorOutage:
+		t.Major += d
+	default:
+		t.Unknown += d
+	}
+}
+
+// Known returns the time of which a status is known.
+func (t Tally) Known() time.Duration {
+	return t.Operational + t.Maintenance + t.Degraded + t.Partial + t.Major
+}
+
+// Empty reports whether the tally is of no time at all.
+func (t Tally) Empty() bool { return t.Known() == 0 && t.Unknown == 0 }
+
+// partialWeight is how much a partial outage counts against the uptime (design
+// section 9).
+const partialWeight = 0.3
+
+// Uptime returns the share of the known time that was up, from 0 to 1: a major
+// outage counts fully, a partial one by 0.3, degraded and maintenance not at
+// all, and what is unknown is left out (design section 9). ok is false if
+// nothing is known.
+func (t Tally) Uptime() (share float64, ok bool) {
+	known := t.Known()
+	if known <= 0 {
+		return 0, false
+	}
+	down := float64(t.Major) + partialWeight*float64(t.Partial)
+	return 1 - down/float64(known), true
+}
+
+// Percent returns an uptime in percent, rounded down to decimals places, so
+// that only a flawless record is 100.
+func Percent(share float64, decimals int) float64 {
+	scale := math.Pow(10, float64(decimals))
+	// The least fraction makes good what the division has lost: 0.9995 is
+	// 99.95 and not 99.94.
+	down := math.Floor(share*100*scale+1e-6) / scale
+	if share < 1 && down >= 100 {
+		down = 100 - 1/scale
+	}
+	return down
+}
+
+// Worst returns the most severe status of the tally. Unknown is it only if
+// nothing else is there; an empty tally has "".
+func (t Tally) Worst() Status {
+	switch {
+	case t.Major > 0:
+		return MajorOutage
+	case t.Partial > 0:
+		return PartialOutage
+	case t.Degraded > 0:
+		return Degraded
+	case t.Maintenance > 0:
+		return Maintenance
+	case t.Operational > 0:
+		return Operational
+	case t.Unknown > 0:
+		return Unknown
+	default:
+		return ""
+	}
+}
+
+// DayTally is one calendar day, in the page's zone.
+type DayTally struct {
+	Date time.Time // its midnight
+	Tally
+}
+
+// Record is the days of a component, of a group or of a page: HistoryDays of
+// them, oldest first, the last one today. It is what all figures and bars are
+// of.
+type Record []DayTally
+
+// Of returns the tally of the last n days together.
+func (r Record) Of(n int) Tally {
+	var t Tally
+	for _, d := range r[max(0, len(r)-n):] {
+		t.Add(d.Tally)
+	}
+	return t
+}
+
+// newRecord returns the empty record of the HistoryDays days up to now.
+func newRecord(now time.Time, zone *time.Location) Record {
+	today := Midnight(now, zone)
+	r := make(Record, HistoryDays)
+	for i := range r {
+		r[i].Date = NextDay(today, i-HistoryDays+1)
+	}
+	return r
+}
+
+// HistoryStart returns the instant with which the record of now begins.
+func HistoryStart(now time.Time, zone *time.Location) time.Time {
+	return NextDay(Midnight(now, zone), 1-HistoryDays)
+}
+
+// RecordOf makes the record of one component from its changes, oldest first:
+// those since HistoryStart, and the one in force then. Deaf windows, in order
+// and without overlap, are unknown whatever was noted meanwhile: nobody could
+// have heard (design section 7, point 3). A window shorter than DeafAfter is a
+// quick restart and counts for nothing.
+func RecordOf(changes []StatusChange, deaf []Window, now time.Time, zone *time.Location) Record {
+	r := newRecord(now, zone)
+	for i, ch := range changes {
+		end := now
+		if i+1 < len(changes) {
+			end = earlier(changes[i+1].At, now)
+		}
+		r.fill(ch.Status, ch.At, end, now, deaf)
+	}
+	return r
+}
+
+// fill counts a status from an instant to another, day by day, and the deaf
+// time within as unknown.
+func (r Record) fill(s Status, from, to, now time.Time, deaf []Window) {
+	first := sort.Search(len(r), func(i int) bool { return r[i].end(r, now).After(from) })
+	for i := first; i < len(r) && r[i].Date.Before(to); i++ {
+		begin, end := later(from, r[i].Date), earlier(to, r[i].end(r, now))
+		unheard := deafTime(deaf, begin, end)
+		r[i].count(s, end.Sub(begin)-unheard)
+		r[i].count(Unknown, unheard)
+	}
+}
+
+// end returns when a day of r is over; the last one is over now.
+func (d DayTally) end(r Record, now time.Time) time.Time {
+	if d.Date.Equal(r[len(r)-1].Date) {
+		return now
+	}
+	return NextDay(d.Date, 1)
+}
+
+// deafTime returns how much of a span fell into deaf windows.
+func deafTime(deaf []Window, from, to time.Time) (sum time.Duration) {
+	first := sort.Search(len(deaf), func(i int) bool { return deaf[i].To.After(from) })
+	for _, w := range deaf[first:] {
+		if !w.From.Before(to) {
+			break
+		}
+		if w.Len() >= DeafAfter {
+			sum += max(0, earlier(w.To, to).Sub(later(w.From, from)))
+		}
+	}
+	return sum
+}
+
+// Together makes one record of several, day by day: of a group's components, or
+// a page's. Each counts for as long as it was there.
+func Together(records []Record, now time.Time, zone *time.Location) Record {
+	sum := newRecord(now, zone)
+	for _, r := range records {
+		for i := range r {
+			sum[i].Add(r[i].Tally)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/allswell/allswell"
+)
+
+// putCause gives a component a cause; "" is no component, which has none.
+func (t *tx) putCause(source, componentID string, status allswell.Status, from origin) error {
+	if componentID == "" {
+		return nil
+	}
+	cause := allswell.Cause{Source: source, Status: status, StartedAt: t.now}
+	return t.changeCauses(componentID, from, func(c *allswell.Component) error {
+		c.AddCause(cause, t.now)
+		_, err := t.exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
+			cause.Source, componentID, string(cause.Status), millis(cause.StartedAt))
+		return err
+	})
+}
+
+// dropCause removes a source's cause from one component.
+func (t *tx) dropCause(source, componentID string, from origin) error {
+	return t.changeCauses(componentID, from, func(c *allswell.Component) error {
+		c.RemoveCause(source, t.now)
+		_, err := t.exec(`DELETE FROM causes WHERE source = $1 AND component_id = $2`, source, componentID)
+		return err
+	})
+}
+
+// dropCauses removes all causes of a source.
+func (t *tx) dropCauses(source string, from origin) error {
+	ids, err := t.causeComponents(source)
+	for _, id := range ids {
+		if err == nil {
+			err = t.dropCause(source, id, from)
+		}
+	}
+	return err
+}
+
+// causeComponents returns the components that a source is a cause of, in the
+// order in which they are locked.
+func (t *tx) causeComponents(source string) ([]string, error) {
+	return query(&t.session, scanString, `SELECT component_id FROM causes WHERE source = $1 ORDER BY component_id`, source)
+}
+
+// changeCauses runs change on a locked component and then makes known what that
+// did to the effective status.
+func (t *tx) changeCauses(componentID string, from origin, change func(*allswell.Component) error) error {
+	c, err := t.component(`WHERE id = $1 FOR UPDATE`, componentID)
+	if err != nil {
+		return err
+	}
+	old := c.Status()
+	if err := change(&c); err != nil {
+		return err
+	}
+	if c.Status() == old {
+		return nil
+	}
+	if _, err := t.exec(`UPDATE components SET updated_at = $2 WHERE id = $1`, c.ID, millis(c.UpdatedAt)); err != nil {
+		return err
+	}
+	return t.componentChanged(c, old, from)
+}
+
+// componentChanged makes the page new, keeps a changed status and tells of it.
+func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from origin) error {
+	if err := t.touch(c.PageID); err != nil {
+		return err
+	}
+	if c.Status() == old {
+		return nil
+	}
+	if err := t.keepStatus(c); err != nil {
+		return err
+	}
+	e := allswell.StatusEventOf(c, old)
+	e.OutageID, e.MonitorID = from.outageID, from.monitorID
+	return t.tell(e)
+}
+
+// keepStatus writes the present status into the component's history. What a
+// clock that has gone back since had written there never was.
+func (t *tx) keepStatus(c allswell.Component) error {
+	if _, err := t.exec(`DELETE FROM status_changes WHERE component_id = $1 AND changed_at >= $2`, c.ID, millis(t.now)); err != nil {
+		return err
+	}
+	_, err := t.exec(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`,
+		c.ID, millis(t.now), string(c.Status().Canonical()))
+	return err
+}
+
+// lockComponents locks components in the one order, each once.
+func (t *tx) lockComponents(ids []string) error {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := query(&t.session, scanString, `SELECT id FROM components WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
+	return err
+}
+
+// componentNames returns the names of a page's components by their ids, and
+// refuses ids that it does not have: field names the place of each.
+func (c *session) componentNames(pageID string, ids []string, field func(i int) string) (map[string]string, error) {
+	type named struct{ id, name string }
+	rows, err := query(c, func(row scanner) (n named, err error) {
+		err = row.Scan(&n.id, &n.name)
+		return
+	}, `SELECT id, name FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(ids))
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(rows))
+	for _, r := range rows {
+		names[r.id] = r.name
+	}
+	var bad allswell.Invalid
+	for i, id := range ids {
+		if _, ok := names[id]; !ok {
+			bad.Add(field(i), "The component does not exist on this page.")
+		}
+	}
+	return names, bad.Err()
+}

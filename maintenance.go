@@ -1,0 +1,372 @@
+package allswell
+
+import (
+	"slices"
+	"time"
+)
+
+// MaintenanceState is how far a planned maintenance is.
+type MaintenanceState string
+
+// The states, in their order. The clock begins and ends a maintenance; people
+// may do so before their time, and may say that they are verifying.
+const (
+	MaintenanceScheduled  MaintenanceState = "scheduled"
+	MaintenanceInProgress MaintenanceState = "in_progress"
+	MaintenanceVerifying  MaintenanceState = "verifying"
+	MaintenanceCompleted  MaintenanceState = "completed"
+)
+
+// MaintenanceStates lists them.
+var MaintenanceStates = []MaintenanceState{
+	MaintenanceScheduled, MaintenanceInProgress, MaintenanceVerifying, MaintenanceCompleted,
+}
+
+// Valid reports whether s is one of the four states.
+func (s MaintenanceState) Valid() bool { return slices.Contains(MaintenanceStates, s) }
+
+// Label returns the word shown to people.
+func (s MaintenanceState) Label() string {
+	switch s {
+	case MaintenanceScheduled:
+		return "Scheduled"
+	case MaintenanceInProgress:
+		return "In progress"
+	case MaintenanceVerifying:
+		return "Verifying"
+	default:
+		return "Completed"
+	}
+}
+
+// The limits of a planned maintenance.
+const (
+	MinMaintenance = time.Minute              // from beginning to end
+	MaxMaintenance = 31 * 24 * time.Hour      // from beginning to end
+	MaxAhead       = 2 * 366 * 24 * time.Hour // how far ahead it may be scheduled
+
+	DefaultRemindBefore = 24 * time.Hour
+	MaxRemindBefore     = 14 * 24 * time.Hour
+
+	MaxAffected = 500 // components of one maintenance, or of one incident
+)
+
+// PlannedMaintenance is work that is announced. While it runs, its components
+// have a cause with the status maintenance, and silence of their monitors does
+// not count; each monitor gets one fresh interval at its end (Wait.Quiet).
+type PlannedMaintenance struct {
+	ID             string
+	PageID         string
+	Title          string
+	State          MaintenanceState
+	ScheduledFor   time.Time
+	ScheduledUntil time.Time
+	BegunAt        time.Time     // zero: not yet
+	EndedAt        time.Time     // zero: not yet
+	RemindBefore   time.Duration // subscribers are reminded so long before; 0: they are not
+	RemindedAt     time.Time     // zero: not yet, or never to be
+	Components     []NamedComponent
+	Updates        []MaintenanceUpdate // oldest first, where they were asked for
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
+}
+
+// NamedComponent is a component by its id and name.
+type NamedComponent struct{ ID, Name string }
+
+// MaintenanceUpdate is one entry of a maintenance's timeline.
+type MaintenanceUpdate struct {
+	ID            string
+	MaintenanceID string
+	Number        int // 1 for the first of its maintenance
+	Message       string
+	State         MaintenanceState // the maintenance's state when it was written
+	CreatedAt     time.Time
+}
+
+// Running reports whether the maintenance has begun and not ended.
+func (m PlannedMaintenance) Running() bool {
+	return m.State == MaintenanceInProgress || m.State == MaintenanceVerifying
+}
+
+// NextEdge returns when time alone changes the maintenance next: the reminder,
+// the beginning or the end; the zero Time if it never does.
+func (m PlannedMaintenance) NextEdge() time.Time {
+	switch {
+	case m.State == MaintenanceCompleted:
+		return time.Time{}
+	case m.Running():
+		return m.ScheduledUntil
+	case m.RemindBefore > 0 && m.RemindedAt.IsZero():
+		return m.ScheduledFor.Add(-m.RemindBefore)
+	default:
+		return m.ScheduledFor
+	}
+}
+
+// Turn is what time does to a planned maintenance.
+type Turn int
+
+// The turns.
+const (
+	NoTurn     Turn = iota
+	TurnRemind      // subscribers are reminded
+	TurnBegin       // it begins
+	TurnEnd         // it ends
+	TurnMissed      // it has ended before anybody saw it begin: the service was not there
+)
+
+// Advance does to m what is due at now, one turn at a time: call it again until
+// NoTurn. A reminder that is late is left out once the maintenance begins.
+func (m *PlannedMaintenance) Advance(now time.Time) Turn {
+	switch edge := m.NextEdge(); {
+	case edge.IsZero() || now.Before(edge):
+		return NoTurn
+	case m.Running():
+		m.end(now)
+		return TurnEnd
+	case !now.Before(m.ScheduledUntil):
+		m.BegunAt = m.ScheduledFor
+		m.end(m.ScheduledUntil)
+		m.UpdatedAt = now
+		return TurnMissed
+	case !now.Before(m.ScheduledFor):
+		m.begin(now)
+		return TurnBegin
+	default:
+		m.RemindedAt = now
+		return TurnRemind
+	}
+}
+
+func (m *PlannedMaintenance) begin(now time.Time) {
+	m.State, m.BegunAt, m.UpdatedAt = MaintenanceInProgress, now, now
+}
+
+func (m *PlannedMaintenance) end(now time.Time) {
+	m.State, m.EndedAt, m.UpdatedAt = MaintenanceCompleted, now, now
+}
+
+// Message returns the update with which the timeline tells of a turn that
+// nobody has written about; "" for one that has none.
+func (t Turn) Message() string {
+	switch t {
+	case TurnBegin:
+		return "The maintenance has begun."
+	case TurnEnd, TurnMissed:
+		return "The maintenance is complete."
+	default:
+		return ""
+	}
+}
+
+// NewMaintenance is what a caller gives to plan a maintenance.
+type NewMaintenance struct {
+	Title          string
+	Message        *string // nil: no first timeline entry
+	ScheduledFor   time.Time
+	ScheduledUntil time.Time
+	Components     []string       // ids
+	RemindBefore   *time.Duration // nil: DefaultRemindBefore; 0: no reminder
+}
+
+// Validate names every bad field of n, at now. That the components exist is for
+// the store to say.
+func (n NewMaintenance) Validate(now time.Time) error {
+	var bad Invalid
+	CheckText(&bad, "title", n.Title, MaxTitle)
+	if n.Message != nil {
+		CheckText(&bad, "message", *n.Message, MaxMessage)
+	}
+	checkSpan(&bad, n.ScheduledFor, n.ScheduledUntil, now)
+	if n.RemindBefore != nil {
+		checkReminder(&bad, *n.RemindBefore)
+	}
+	checkAffected(&bad, n.Components)
+	return bad.Err()
+}
+
+// Plan makes the maintenance and its first update, if there is a message. A
+// reminder whose time has passed is not sent: this is its announcement. The
+// store fills in the components' names.
+func (n NewMaintenance) Plan(pageID, id, updateID string, now time.Time) PlannedMaintenance {
+	m := PlannedMaintenance{
+		ID: id, PageID: pageID, Title: n.Title, State: MaintenanceScheduled,
+		ScheduledFor: n.ScheduledFor, ScheduledUntil: n.ScheduledUntil, RemindBefore: DefaultRemindBefore,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if n.RemindBefore != nil {
+		m.RemindBefore = *n.RemindBefore
+	}
+	m.skipLateReminder(now)
+	if n.Message != nil {
+		m.AddUpdate(updateID, *n.Message, 1, now)
+	}
+	return m
+}
+
+func (m *PlannedMaintenance) skipLateReminder(now time.Time) {
+	m.RemindedAt = time.Time{}
+	if m.RemindBefore > 0 && !now.Before(m.ScheduledFor.Add(-m.RemindBefore)) {
+		m.RemindedAt = now
+	}
+}
+
+// MaintenanceChange changes a planned maintenance; nil fields stay.
+type MaintenanceChange struct {
+	Title          *string
+	ScheduledFor   *time.Time
+	ScheduledUntil *time.Time
+	Components     *[]string
+	RemindBefore   *time.Duration
+	State          *MaintenanceState
+}
+
+// Validate names every bad field of ch for m, at now.
+func (ch MaintenanceChange) Validate(m PlannedMaintenance, now time.Time) error {
+	var bad Invalid
+	if ch.Title != nil {
+		CheckText(&bad, "title", *ch.Title, MaxTitle)
+	}
+	if ch.Components != nil {
+		checkAffected(&bad, *ch.Components)
+	}
+	if ch.RemindBefore != nil {
+		checkReminder(&bad, *ch.RemindBefore)
+	}
+	if ch.State != nil {
+		ch.checkState(&bad, m)
+	}
+	over := m.State == MaintenanceCompleted
+	if over && ch.Components != nil {
+		bad.Add("components", "The maintenance is completed.")
+	}
+	if ch.ScheduledFor != nil && m.State != MaintenanceScheduled {
+		bad.Add("scheduled_for", "The maintenance has begun.")
+	}
+	if ch.ScheduledUntil != nil && over {
+		bad.Add("scheduled_until", "The maintenance is completed.")
+	}
+	if (ch.ScheduledFor != nil || ch.ScheduledUntil != nil) && len(bad.Fields) == 0 {
+		from, until := m.ScheduledFor, m.ScheduledUntil
+		if ch.ScheduledFor != nil {
+			from = *ch.ScheduledFor
+		}
+		if ch.ScheduledUntil != nil {
+			until = *ch.ScheduledUntil
+		}
+		checkSpan(&bad, from, until, now)
+	}
+	return bad.Err()
+}
+
+// checkState refuses what cannot be: nothing goes back to scheduled, and what is
+// completed stays so.
+func (ch MaintenanceChange) checkState(bad *Invalid, m PlannedMaintenance) {
+	switch to := *ch.State; {
+	case !to.Valid():
+		bad.Add("state", "The state must be one of: %s.", list(MaintenanceStates))
+	case to == m.State:
+	case m.State == MaintenanceCompleted:
+		bad.Add("state", "The maintenance is completed.")
+	case to == MaintenanceScheduled:
+		bad.Add("state", "The maintenance has begun.")
+	case m.State == MaintenanceScheduled && to != MaintenanceInProgress:
+		bad.Add("state", "The maintenance has not begun. Delete it to cancel it.")
+	}
+}
+
+// Apply changes m as a human asks, all but Components, which the store does,
+// and says what turn that is. UpdatedAt moves if a field changed.
+func (m *PlannedMaintenance) Apply(ch MaintenanceChange, now time.Time) Turn {
+	before := *m
+	if ch.Title != nil {
+		m.Title = *ch.Title
+	}
+	if ch.ScheduledFor != nil {
+		m.ScheduledFor = *ch.ScheduledFor
+	}
+	if ch.ScheduledUntil != nil {
+		m.ScheduledUntil = *ch.ScheduledUntil
+	}
+	if ch.RemindBefore != nil {
+		m.RemindBefore = *ch.RemindBefore
+	}
+	if m.RemindBefore != before.RemindBefore || !m.ScheduledFor.Equal(before.ScheduledFor) {
+		m.skipLateReminder(now)
+	}
+	turn := NoTurn
+	if ch.State != nil && *ch.State != m.State {
+		switch *ch.State {
+		case MaintenanceCompleted:
+			m.end(now)
+			turn = TurnEnd
+		case MaintenanceInProgress:
+			if m.State == MaintenanceScheduled {
+				m.begin(now)
+				turn = TurnBegin
+			}
+			m.State = MaintenanceInProgress
+		case MaintenanceVerifying:
+			m.State = MaintenanceVerifying
+		case MaintenanceScheduled: // refused by Validate
+		}
+	}
+	if m.Title != before.Title || m.State != before.State || m.RemindBefore != before.RemindBefore ||
+		!m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil) {
+		m.UpdatedAt = now
+	}
+	return turn
+}
+
+// AddUpdate appends an entry to the timeline and moves UpdatedAt. number is one
+// more than the last update has.
+func (m *PlannedMaintenance) AddUpdate(id, message string, number int, now time.Time) MaintenanceUpdate {
+	u := MaintenanceUpdate{ID: id, MaintenanceID: m.ID, Number: number, Message: message, State: m.State, CreatedAt: now}
+	m.Updates = append(m.Updates, u)
+	m.UpdatedAt = now
+	return u
+}
+
+// checkSpan refuses a span that ends before it begins, that is over, too long or
+// too far ahead.
+func checkSpan(bad *Invalid, from, until, now time.Time) {
+	switch {
+	case from.IsZero():
+		bad.Add("scheduled_for", "The scheduled_for field is required.")
+	case from.After(now.Add(MaxAhead)):
+		bad.Add("scheduled_for", "The scheduled_for must be within two years.")
+	}
+	switch length := until.Sub(from); {
+	case until.IsZero():
+		bad.Add("scheduled_until", "The scheduled_until field is required.")
+	case from.IsZero():
+	case length < MinMaintenance:
+		bad.Add("scheduled_until", "The scheduled_until must be at least a minute after scheduled_for.")
+	case length > MaxMaintenance:
+		bad.Add("scheduled_until", "The scheduled_until must be at most 31 days after scheduled_for.")
+	case !until.After(now):
+		bad.Add("scheduled_until", "The scheduled_until must be in the future.")
+	}
+}
+
+func checkReminder(bad *Invalid, d time.Duration) {
+	if d < 0 || d > MaxRemindBefore || d%time.Second != 0 {
+		bad.Add("remind_before", "The remind_before must be a whole number of seconds from 0 to %d.", MaxRemindBefore/time.Second)
+	}
+}
+
+// checkAffected refuses too many components, and one named twice.
+func checkAffected(bad *Invalid, ids []string) {
+	if len(ids) > MaxAffected {
+		bad.Add("components", "There may be at most %d components.", MaxAffected)
+	}
+	seen := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		if seen[id] {
+			bad.Add("components", "A component is named twice.")
+			return
+		}
+		seen[id] = true
+	}
+}
