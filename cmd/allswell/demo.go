@@ -38,6 +38,7 @@ type demo struct {
 	*console
 	service *service
 	api     *client
+	secret  string // of its API token
 	mailbox *demoMailbox
 	jobs    []*job
 }
@@ -113,6 +114,9 @@ func (d *demo) open(address, folder string) (err error) {
 		checkInterval: demoCheck, failureThreshold: demoThreshold, logLevel: slog.LevelError,
 		smtpURL: d.mailbox.url, mailFrom: &mail.Address{Name: "Example Shop", Address: "status@example.com"},
 	}
+	if d.secret, err = makePast(d.ctx, cfg.database, time.Now()); err != nil {
+		return err
+	}
 	for n := first; n < first+demoPorts && n < 1<<16; n++ {
 		cfg.listen = net.JoinHostPort(host, strconv.Itoa(n))
 		d.service, err = newService(d.ctx, cfg, cfg.logger(d.console))
@@ -166,7 +170,7 @@ func (d *demo) tell(wanted string) error {
 		d.printf("(Port %s is taken, so this is the next free one.)\n", port)
 	}
 	d.printf(`
-Open it in a browser, and reload it as you read on. Behind it is the real
+Open it in a browser, and watch it as you read on. Behind it is the real
 service, on a temporary database, checking its monitors every second. Ctrl-C
 ends it and leaves nothing behind. Mail to subscribers goes to a mailbox of the
 demo's own, which prints it here. To join in, from another terminal:
@@ -202,16 +206,20 @@ demo's own, which prints it here. To join in, from another terminal:
 }
 
 // story tells one story: that of a job which has ended by itself, or else, in
-// turns, that of one that is killed, and that of a human with an incident.
+// turns, that of one that is killed, that of a human with an incident, and that
+// of planned maintenance.
 func (d *demo) story(turn int) error {
 	if j := d.dead(); j != nil {
 		d.say("The process of the %s (%d) has ended. Was that you?", j.name, j.pid())
 		return d.outage(j)
 	}
-	if turn%2 == 1 {
+	j := d.jobs[turn/3%len(d.jobs)]
+	switch turn % 3 {
+	case 1:
 		return d.slowWebsite()
+	case 2:
+		return d.maintenance(j)
 	}
-	j := d.jobs[turn/2%len(d.jobs)]
 	j.kill()
 	d.say("The process of the %s (%d) is killed: its pings stop. Watch %s on the page.", j.name, j.pid(), j.component)
 	return d.outage(j)
@@ -225,35 +233,19 @@ func samePort(a, b string) bool {
 
 func (d *demo) pageURL() string { return d.api.base + "/status/" + demoPage }
 
-// prepare waits until the service is ready and makes the example with the calls
-// that anybody would make.
+// prepare waits until the service is ready and makes what is to come with the
+// calls that anybody would make.
 func (d *demo) prepare() error {
-	secret, _, err := d.service.store.FirstToken(d.ctx)
-	if err != nil {
-		return err
-	}
-	d.api = newClient(d.service.publicURL(), secret)
+	d.api = newClient(d.service.publicURL(), d.secret)
 	if err := d.until("the service is ready", func() (bool, error) { return d.service.notReady() == "", nil }); err != nil {
 		return err
 	}
-	if _, err := d.make(pathOf("pages"), body{"name": "Example Shop", "slug": demoPage,
-		"description": "A shop that does not exist. Its jobs do."}); err != nil {
-		return err
-	}
-	components := make(map[string]string) // id by name
-	for _, g := range demoGroups {
-		group, err := d.make(pathOf("pages", demoPage, "groups"), body{"name": g.name})
+	for _, j := range demoJobs {
+		component, err := d.component(j.component)
 		if err != nil {
 			return err
 		}
-		for _, name := range g.components {
-			if components[name], err = d.make(pathOf("pages", demoPage, "components"), body{"name": name, "group": group}); err != nil {
-				return err
-			}
-		}
-	}
-	for _, j := range demoJobs {
-		id, err := d.make(pathOf("monitors"), body{"name": j.name, "page": demoPage, "interval": demoInterval, "component_id": components[j.component]})
+		id, err := d.make(pathOf("monitors"), body{"name": j.name, "page": demoPage, "interval": demoInterval, "component_id": component})
 		if err != nil {
 			return err
 		}
@@ -393,7 +385,44 @@ func (d *demo) slowWebsite() error {
 	return d.set(website, allswell.Operational)
 }
 
-// component returns the path of a component of the example.
+// maintenance is the story of a job that is stopped for planned maintenance:
+// nobody is alarmed.
+func (d *demo) maintenance(j *job) error {
+	component, err := d.component(j.component)
+	if err != nil {
+		return err
+	}
+	begins := time.Now().Add(5 * time.Second)
+	id, err := d.make(pathOf("pages", demoPage, "maintenances"), body{
+		"title": "New version of the " + j.name, "message": "It pauses for a moment.", "components": []string{component},
+		"scheduled_for": allswell.FormatTime(begins), "scheduled_until": allswell.FormatTime(begins.Add(10 * time.Minute)),
+	})
+	if err != nil {
+		return err
+	}
+	d.say("A human plans maintenance of %s, to begin in 5 seconds: %s/maintenances/%s", j.component, d.pageURL(), id)
+	if err := d.until("the maintenance has begun", func() (bool, error) {
+		m, err := read[struct{ State allswell.MaintenanceState }](d.ctx, d.api, pathOf("maintenances", id))
+		return m.State == allswell.MaintenanceInProgress, err
+	}); err != nil {
+		return err
+	}
+	j.kill()
+	d.say("It has begun by the clock, and %s is under maintenance. The %s is stopped for it: its silence is planned, and nobody is alarmed.", j.component, j.name)
+	if err := d.sleep(10 * time.Second); err != nil {
+		return err
+	}
+	if err := j.start(); err != nil {
+		return err
+	}
+	if _, err := d.api.call(d.ctx, http.MethodPatch, pathOf("maintenances", id), body{"state": allswell.MaintenanceCompleted}); err != nil {
+		return err
+	}
+	d.say("The %s runs again, as process %d. The human ends the maintenance early, and %s is operational.", j.name, j.pid(), j.component)
+	return nil
+}
+
+// component returns the id of a component of the example.
 func (d *demo) component(name string) (string, error) {
 	found, _, err := d.api.list(d.ctx, pathOf("pages", demoPage, "components"), 100)
 	if err != nil {
@@ -405,14 +434,14 @@ func (d *demo) component(name string) (string, error) {
 			return "", err
 		}
 		if c.Name == name {
-			return pathOf("pages", demoPage, "components", c.ID), nil
+			return c.ID, nil
 		}
 	}
 	return "", fmt.Errorf("the demo's component %s is gone", name)
 }
 
 func (d *demo) set(component string, status allswell.Status) error {
-	_, err := d.api.call(d.ctx, http.MethodPatch, component, body{"status": status})
+	_, err := d.api.call(d.ctx, http.MethodPatch, pathOf("pages", demoPage, "components", component), body{"status": status})
 	return err
 }
 

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// The demo's page has a past of three months, so that there is something to see
+// at once. It is made before the service starts, by the same verbs that make
+// the present, under a clock that runs through those months.
+
+// demoAge is how long the demo's page seems to have been there.
+const demoAge = 100 * 24 * time.Hour
+
+// ago is an instant of the past: so many days before today, and then a time of
+// day, in UTC.
+type ago struct{ days, hour, minute int }
+
+func (a ago) before(now time.Time) time.Time {
+	return allswell.NextDay(allswell.Midnight(now, time.UTC), -a.days).Add(time.Duration(a.hour)*time.Hour + time.Duration(a.minute)*time.Minute)
+}
+
+var demoIncidents = []struct {
+	at       ago
+	lasted   time.Duration
+	title    string
+	impact   allswell.Impact
+	status   allswell.Status
+	affected []string
+	messages []string // spread over the time it lasted; the last one resolves it
+}{
+	{ago{84, 9, 12}, 47 * time.Minute, "Cards are refused", allswell.ImpactCritical, allswell.MajorOutage, []string{"Checkout"}, []string{
+		"Payments by card fail. **Orders are kept**, and nothing is charged twice.",
+		"The payment provider has revoked a certificate. We are installing the new one.",
+		"The new certificate is in place. Payments go through again."}},
+	{ago{71, 21, 30}, 190 * time.Minute, "Search results are out of date", allswell.ImpactMinor, allswell.Degraded, []string{"Search"}, []string{
+		"New articles are not found yet. Everything else is.",
+		"The indexer has caught up."}},
+	{ago{63, 13, 5}, 25 * time.Minute, "E-mail is delayed", allswell.ImpactMajor, allswell.PartialOutage, []string{"E-mail"}, []string{
+		"One of our two mail servers does not answer.", "Both answer again, and what was waiting has been sent."}},
+	{ago{52, 17, 41}, 12 * time.Minute, "The shop cannot be reached", allswell.ImpactCritical, allswell.MajorOutage, []string{"Website", "Checkout", "Search"}, []string{
+		"We are looking into it.",
+		"A change to the load balancer was wrong:\n\n- it was made at 17:40\n- and taken back at 17:52\n\nWe now try such changes on one machine first."}},
+	{ago{41, 4, 0}, 5 * time.Hour, "Backups take longer than usual", allswell.ImpactNone, allswell.Degraded, []string{"Backups"}, []string{
+		"They are complete, but late.", "They are on time again."}},
+	{ago{33, 10, 20}, 18 * time.Minute, "E-mail is delayed", allswell.ImpactMinor, allswell.Degraded, []string{"E-mail"}, []string{
+		"Messages leave a few minutes late.", "They leave at once again."}},
+	{ago{23, 15, 2}, 65 * time.Minute, "Some payments fail", allswell.ImpactMajor, allswell.PartialOutage, []string{"Checkout"}, []string{
+		"Payments with one of the banks fail. Please choose another way to pay for now.",
+		"The bank knows of it: `503` is all that it answers.",
+		"The bank answers as it should."}},
+	{ago{12, 8, 30}, 95 * time.Minute, "Pictures load slowly", allswell.ImpactMinor, allswell.Degraded, []string{"Website"}, []string{
+		"We are looking into it.", "A disk was full. It no longer is."}},
+	{ago{4, 19, 15}, 35 * time.Minute, "Search is slow", allswell.ImpactMinor, allswell.Degraded, []string{"Search"}, []string{
+		"Some searches take several seconds.", "Searches are quick again."}},
+}
+
+var demoMaintenances = []struct {
+	begins     ago // of negative days: ahead
+	lasts      time.Duration
+	title      string
+	message    string
+	components []string
+}{
+	{ago{77, 2, 0}, time.Hour, "Database upgrade", "The shop is closed for an hour.", []string{"Website", "Checkout", "Search"}},
+	{ago{45, 3, 0}, 30 * time.Minute, "New mail servers", "Messages are kept and sent afterwards.", []string{"E-mail"}},
+	{ago{6, 2, 30}, 90 * time.Minute, "Move to a new data centre", "Backups pause meanwhile.", []string{"Backups"}},
+	{ago{-2, 2, 0}, 2 * time.Hour, "Search index rebuild", "Search shows older results while its index is rebuilt.", []string{"Search"}},
+}
+
+// past makes the demo's example and its past.
+type past struct {
+	store      *store.Store
+	clock      time.Time
+	workspace  string
+	components map[string]string // id by name
+	steps      []step
+}
+
+// step is something that happened.
+type step struct {
+	at time.Time
+	do func(context.Context) error
+}
+
+// makePast fills a new database, and returns the secret of its first token.
+func makePast(ctx context.Context, database string, now time.Time) (secret string, err error) {
+	p := &past{clock: now.Add(-demoAge).Truncate(time.Minute), components: make(map[string]string)}
+	p.store, err = store.Open(ctx, database, store.Options{Clock: func() time.Time { return p.clock }})
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, p.store.Close()) }()
+	if secret, _, err = p.store.FirstToken(ctx); err != nil {
+		return "", err
+	}
+	token, err := p.store.Authenticate(ctx, secret)
+	if err != nil {
+		return "", err
+	}
+	p.workspace = token.WorkspaceID
+	if err := p.found(ctx); err != nil {
+		return "", err
+	}
+	p.plan(now)
+	for _, s := range p.steps {
+		if !s.at.Before(now) {
+			break
+		}
+		p.clock = s.at
+		if err := s.do(ctx); err != nil {
+			return "", err
+		}
+	}
+	return secret, nil
+}
+
+// found makes the page with its groups and components.
+func (p *past) found(ctx context.Context) error {
+	about := "A shop that does not exist. Its jobs do."
+	if _, err := p.store.CreatePage(ctx, p.workspace, allswell.NewPage{Name: "Example Shop", Slug: demoPage, Description: &about}); err != nil {
+		return err
+	}
+	for _, g := range demoGroups {
+		group, err := p.store.CreateGroup(ctx, p.workspace, demoPage, allswell.NewGroup{Name: g.name})
+		if err != nil {
+			return err
+		}
+		for _, name := range g.components {
+			c, err := p.store.CreateComponent(ctx, p.workspace, demoPage, allswell.NewComponent{Name: name, GroupID: group.ID})
+			if err != nil {
+				return err
+			}
+			p.components[name] = c.ID
+		}
+	}
+	return nil
+}
+
+func (p *past) at(when time.Time, do func(context.Context) error) {
+	p.steps = append(p.steps, step{when, do})
+}
+
+// plan puts all that happened in the order in which it did.
+func (p *past) plan(now time.Time) {
+	for _, i := range demoIncidents {
+		p.planIncident(i.at.before(now), i.lasted, allswell.NewIncident{
+			Title: i.title, Impact: i.impact, Message: &i.messages[0], Affected: p.affected(i.affected, i.status),
+		}, i.messages[1:])
+	}
+	for _, m := range demoMaintenances {
+		begins := m.begins.before(now)
+		n := allswell.NewMaintenance{Title: m.title, Message: &m.message, ScheduledFor: begins, ScheduledUntil: begins.Add(m.lasts), Components: p.ids(m.components)}
+		p.at(begins.AddDate(0, 0, -4), func(ctx context.Context) error {
+			_, err := p.store.CreateMaintenance(ctx, p.workspace, demoPage, n)
+			return err
+		})
+		for _, edge := range []time.Time{begins.Add(-allswell.DefaultRemindBefore), begins, begins.Add(m.lasts)} {
+			p.at(edge, func(ctx context.Context) error {
+				_, err := p.store.AdvanceMaintenances(ctx)
+				return err
+			})
+		}
+	}
+	slices.SortStableFunc(p.steps, func(a, b step) int { return a.at.Compare(b.at) })
+}
+
+func (p *past) ids(names []string) (ids []string) {
+	for _, name := range names {
+		ids = append(ids, p.components[name])
+	}
+	return ids
+}
+
+func (p *past) affected(names []string, status allswell.Status) (all []allswell.Affected) {
+	for _, id := range p.ids(names) {
+		all = append(all, allswell.Affected{ComponentID: id, Status: status})
+	}
+	return all
+}
+
+// planIncident is an incident from its beginning to its end, with its messages
+// at equal distances.
+func (p *past) planIncident(begins time.Time, lasted time.Duration, n allswell.NewIncident, messages []string) {
+	var id string
+	p.at(begins, func(ctx context.Context) error {
+		i, err := p.store.CreateIncident(ctx, p.workspace, demoPage, n)
+		id = i.ID
+		return err
+	})
+	states := []allswell.State{allswell.Identified, allswell.Monitoring}
+	for k, message := range messages {
+		last := k == len(messages)-1
+		ch := allswell.IncidentChange{State: &states[min(k, 1)]}
+		if last {
+			resolved, yes := allswell.Resolved, true
+			ch = allswell.IncidentChange{State: &resolved, Resolved: &yes}
+		}
+		p.at(begins.Add(lasted*time.Duration(k+1)/time.Duration(len(messages))), func(ctx context.Context) error {
+			if _, err := p.store.ChangeIncident(ctx, p.workspace, id, ch); err != nil {
+				return err
+			}
+			_, err := p.store.PostUpdate(ctx, p.workspace, id, message)
+			return err
+		})
+	}
+}
