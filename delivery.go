@@ -264,8 +264,7 @@ func UpBundle(now time.Time) string {
 type Notice struct {
 	Delivery   Delivery
 	Subscriber Subscriber
-	PageSlug   string
-	PageName   string
+	Page       Page    // as it is now
 	Events     []Event // oldest first; the last is the delivery's own; none for a question
 }
 

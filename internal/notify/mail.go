@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -34,7 +35,7 @@ const (
 	mailNameInLine = 60     // characters of the page's name in header and subject
 	mailTitle      = 150    // characters of a title in the subject
 	mailPreview    = 140    // characters that an inbox shows beside the subject
-	mailTimeFormat = "2 Jan 2006, 15:04 UTC"
+	mailComponents = 20     // named of one thread
 )
 
 //go:embed templates
@@ -74,15 +75,15 @@ func compose(n allswell.Notice, base string, from mail.Address) (envelope, error
 		return envelope{}, errors.New("the subscriber's address is no e-mail address")
 	}
 	l := letter{
-		Page:     oneLine(n.PageName, allswell.MaxName),
-		PageURL:  base + "/status/" + url.PathEscape(n.PageSlug),
+		Page:     oneLine(n.Page.Name, allswell.MaxName),
+		PageURL:  pageURL(n.Page, base),
 		KeptDays: int(allswell.UnconfirmedFor / (24 * time.Hour)),
 	}
 	if l.Page == "" {
-		l.Page = n.PageSlug
+		l.Page = n.Page.Slug
 	}
-	l.Manage = l.PageURL + "/subscription/" + url.PathEscape(n.Subscriber.Key)
-	l.End = l.PageURL + "/unsubscribe/" + url.PathEscape(n.Subscriber.Key)
+	l.Manage = subscribedAt(n.Page, base) + "/subscription/" + url.PathEscape(n.Subscriber.Key)
+	l.End = subscribedAt(n.Page, base) + "/unsubscribe/" + url.PathEscape(n.Subscriber.Key)
 	name := oneLine(l.Page, mailNameInLine)
 	var about []string // the threads that the mail belongs to
 	switch n.Delivery.Purpose {
@@ -91,12 +92,12 @@ func compose(n allswell.Notice, base string, from mail.Address) (envelope, error
 	case allswell.SendLink:
 		l.Subject = "[" + name + "] The link to your subscription"
 	case allswell.TellEvent:
-		threads := threadsOf(n.Events, l.PageURL)
+		threads := threadsOf(n.Events, place{l.PageURL, n.Page.Location()})
 		if len(threads) == 0 {
 			return envelope{}, errors.New("there is no event that mail tells")
 		}
 		l.Subject = "[" + name + "] " + headline(threads)
-		l.Preview = oneLine(threads[0].Entries[0].Message, mailPreview)
+		l.Preview = oneLine(cmp.Or(threads[0].Entries[0].Text, threads[0].When), mailPreview)
 		l.Threads, l.Hidden = threads[:min(len(threads), mailThreads)], max(0, len(threads)-mailThreads)
 		about = rootsOf(n.Events)
 	default:
@@ -138,7 +139,7 @@ func writeHeader(w *bytes.Buffer, n allswell.Notice, l letter, from mail.Address
 		field("In-Reply-To", ids[len(ids)-1])
 		field("References", strings.Join(ids, " "))
 	}
-	field("List-Id", "<"+url.PathEscape(n.PageSlug)+"."+domain+">")
+	field("List-Id", "<"+url.PathEscape(n.Page.Slug)+"."+domain+">")
 	field("List-Unsubscribe", "<"+l.End+">")
 	field("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 	field("Auto-Submitted", "auto-generated")
@@ -189,7 +190,7 @@ func domainOf(address string) string {
 
 // rootsOf names the threads of the events, oldest first, the last being that of
 // the newest event. A monitor's incidents hang below the monitor, and what
-// humans add to one of them below the incident.
+// humans add to one of them below the incident; a maintenance is a thread.
 func rootsOf(events []allswell.Event) (roots []string) {
 	add := func(root string) {
 		if i := slices.Index(roots, root); i >= 0 {
@@ -198,13 +199,14 @@ func rootsOf(events []allswell.Event) (roots []string) {
 		roots = append(roots, root)
 	}
 	for _, e := range events {
-		if e.IncidentID == "" {
+		id := about(e)
+		if id == "" {
 			continue
 		}
 		if e.MonitorID != "" {
 			add(allswell.MonitorThread(e.MonitorID))
 		}
-		add(e.IncidentID)
+		add(id)
 	}
 	return roots[max(0, len(roots)-mailReferences):]
 }
@@ -230,18 +232,6 @@ func oneLine(s string, most int) string {
 	s, _ = cut(strings.Join(strings.Fields(s), " "), most)
 	// Nothing that is not encoded may look as if it were.
 	return strings.ReplaceAll(s, "=?", "= ?")
-}
-
-// lines makes a text fit to be shown with its line breaks.
-func lines(s string) string {
-	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n").
-		Replace(strings.ToValidUTF8(s, "\ufffd"))
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if isBidi(r) || r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r == 0xfeff {
-			return -1
-		}
-		return r
-	}, s))
 }
 
 // cut shortens a text to most characters, the last being an ellipsis if

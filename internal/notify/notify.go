@@ -7,8 +7,8 @@
 // a crash interrupts is done again: a delivery may reach its receiver twice,
 // with the same id, and is never forgotten (design section 7, point 8).
 //
-// queue.go runs one channel; mail.go, thread.go and smtp.go are the channel of
-// mail, webhook.go is that of webhooks.
+// queue.go runs one channel; mail.go, thread.go, words.go and smtp.go are the
+// channel of mail, webhook.go is that of webhooks.
 package notify
 
 import (
@@ -96,6 +96,25 @@ func New(c Config) *Notifier {
 // says so.
 func mailIsOff(context.Context, allswell.Notice) allswell.Outcome {
 	return allswell.Outcome{Result: allswell.Failed, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true}
+}
+
+// pageURL is where people see a page: at its own domain, or else under base, the
+// address of this service; "" if there is neither. What belongs to the page
+// follows it; subscriptions are at the base address only.
+func pageURL(p allswell.Page, base string) string {
+	switch {
+	case p.Domain != "":
+		return "https://" + p.Domain
+	case base == "":
+		return ""
+	default:
+		return subscribedAt(p, base)
+	}
+}
+
+// subscribedAt is the page's address below which its subscriptions are.
+func subscribedAt(p allswell.Page, base string) string {
+	return base + "/status/" + url.PathEscape(p.Slug)
 }
 
 // rouse makes whoever waits for the channel look for work.

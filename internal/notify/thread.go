@@ -1,47 +1,58 @@
 package notify
 
 import (
+	"cmp"
 	"fmt"
+	htmltemplate "html/template"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
 )
 
-// thread is what a mail tells of one incident, or of all outages of one monitor.
+// place is where people see a page, and the zone of the times on it.
+type place struct {
+	url  string
+	zone *time.Location
+}
+
+// thread is what a mail tells of one incident, of all outages of one monitor, or
+// of one planned maintenance.
 type thread struct {
 	Title    string
 	State    string // the newest, in words
 	Tone     string // the name of its colour
-	Impact   string // in words; "": none
-	URL      string // of the newest incident
+	Impact   string // in words, or that it is a maintenance; "": none
+	When     string // of a maintenance: from when until when
+	Affected string // the components, in words; "": none
+	URL      string // of the newest incident, or of the maintenance
+	Link     string // the words that lead there
 	Outages  int    // how often the monitor went down
 	Since    string // when the oldest entry was
 	Entries  []entry
 	Hidden   int // entries left to the page
 	machine  bool
+	planned  bool // a maintenance
 	resolved bool
 }
 
 // entry is one event of a thread.
 type entry struct {
 	State, Tone, At string
-	Message         string
-	Short           bool // the page has the rest of the message
+	Text            string            // the message
+	HTML            htmltemplate.HTML // the message
+	Short           bool              // the page has the rest of the message
 }
 
-// Lines are the lines of the message; HTML breaks them itself, because not every
-// client keeps the breaks of a text.
-func (e entry) Lines() []string {
-	if e.Message == "" {
-		return nil
-	}
-	return strings.Split(e.Message, "\n")
-}
+// about is the id of what mail tells: of an incident or a maintenance; "" of a
+// component.
+func about(e allswell.Event) string { return cmp.Or(e.IncidentID, e.MaintenanceID) }
 
 // threadsOf sorts events, oldest first, into threads: the one with the newest
 // event first, and of each the newest entry first.
-func threadsOf(events []allswell.Event, page string) []thread {
+func threadsOf(events []allswell.Event, page place) []thread {
 	monitors := make(map[string]string) // by incident
 	for _, e := range events {
 		if e.MonitorID != "" {
@@ -51,10 +62,10 @@ func threadsOf(events []allswell.Event, page string) []thread {
 	groups := make(map[string][]allswell.Event) // newest first
 	var order []string
 	for _, e := range slices.Backward(events) {
-		if e.IncidentID == "" {
-			continue // of a component: mail tells incidents
+		key := about(e)
+		if key == "" {
+			continue
 		}
-		key := e.IncidentID
 		if monitor, ok := monitors[key]; ok {
 			key = monitor
 		}
@@ -71,27 +82,35 @@ func threadsOf(events []allswell.Event, page string) []thread {
 		} else {
 			threads[i] = newThread(groups[key][:1], page, new(int)) // counted, not shown
 		}
-		_, threads[i].machine = monitors[groups[key][0].IncidentID]
+		_, threads[i].machine = monitors[about(groups[key][0])]
 	}
 	return threads
 }
 
 // newThread makes a thread of its events, newest first; their messages take no
 // more than left characters.
-func newThread(events []allswell.Event, page string, left *int) thread {
+func newThread(events []allswell.Event, page place, left *int) thread {
 	newest, oldest := events[0], events[len(events)-1]
 	t := thread{
 		Title:    oneLine(newest.Data.Title, allswell.MaxTitle),
 		State:    stateWord(newest),
 		Tone:     toneOf(newest),
-		Impact:   impactWord(newest.Data.Impact),
-		URL:      page + "/incidents/" + newest.IncidentID,
-		Since:    oldest.CreatedAt.UTC().Format(mailTimeFormat),
+		Affected: affectedWords(newest),
+		Since:    timeIn(page.zone, oldest.CreatedAt),
 		Hidden:   max(0, len(events)-mailEntries),
-		resolved: newest.Data.Resolved || newest.Kind == allswell.IncidentResolved,
+		resolved: isResolved(newest),
 	}
-	if t.Title == "" {
-		t.Title = "An incident"
+	if m := newest.Data.Maintenance; m != nil {
+		t.planned, t.Impact, t.When = true, "Planned maintenance", spanIn(page.zone, m.ScheduledFor, m.ScheduledUntil)
+		t.Title = cmp.Or(t.Title, "A maintenance")
+		t.URL, t.Link = page.url+"/maintenances/"+newest.MaintenanceID, "See this maintenance on the page"
+		if newest.Kind == allswell.MaintenanceCancelled {
+			t.URL, t.Link = page.url, "See the page" // which has it no more
+		}
+	} else {
+		t.Impact = impactWord(newest.Data.Impact)
+		t.Title = cmp.Or(t.Title, "An incident")
+		t.URL, t.Link = page.url+"/incidents/"+newest.IncidentID, "See this incident on the page"
 	}
 	down := make(map[string]bool)
 	for i, e := range events {
@@ -99,11 +118,11 @@ func newThread(events []allswell.Event, page string, left *int) thread {
 		if i >= mailEntries {
 			continue
 		}
-		message, short := cut(lines(e.Data.Message), *left)
+		message, short := cut(e.Data.Message, *left)
 		*left = max(0, *left-len([]rune(message)))
 		t.Entries = append(t.Entries, entry{
-			State: stateWord(e), Tone: toneOf(e), At: e.CreatedAt.UTC().Format(mailTimeFormat),
-			Message: message, Short: short,
+			State: stateWord(e), Tone: toneOf(e), At: timeIn(page.zone, e.CreatedAt),
+			Text: markdown.Text(message), HTML: styled(markdown.HTML(message)), Short: short,
 		})
 	}
 	t.Outages = len(down)
@@ -120,18 +139,23 @@ func headline(threads []thread) string {
 		}
 		return newest.State + ": " + title
 	}
-	var down, machines int
+	var down, machines, planned int
 	titles := make([]string, len(threads))
 	for i, t := range threads {
 		titles[i] = t.Title
 		if t.machine {
 			machines++
 		}
+		if t.planned {
+			planned++
+		}
 		if !t.resolved {
 			down++
 		}
 	}
 	switch up := len(threads) - down; {
+	case planned > 0:
+		return fmt.Sprintf("%d notices: %s", len(threads), oneLine(strings.Join(titles, ", "), mailTitle))
 	case machines < len(threads):
 		return fmt.Sprintf("%d incidents: %s", len(threads), oneLine(strings.Join(titles, ", "), mailTitle))
 	case up == 0:
@@ -140,37 +164,5 @@ func headline(threads []thread) string {
 		return fmt.Sprintf("%d monitors are back up", up)
 	default:
 		return fmt.Sprintf("%d of %d monitors are down, %d back up", down, len(threads), up)
-	}
-}
-
-func stateWord(e allswell.Event) string {
-	if e.Kind == allswell.IncidentResolved {
-		return allswell.Resolved.Label()
-	}
-	return e.Data.State.Label()
-}
-
-// impactWord is empty where there is nothing to say.
-func impactWord(i allswell.Impact) string {
-	if i == allswell.ImpactNone || i == "" {
-		return ""
-	}
-	return i.Label()
-}
-
-// toneOf names the colour of what an event told.
-func toneOf(e allswell.Event) string {
-	if e.Kind == allswell.IncidentResolved || e.Data.State == allswell.Resolved {
-		return "ok"
-	}
-	switch e.Data.Impact {
-	case allswell.ImpactMinor:
-		return "degraded"
-	case allswell.ImpactMajor:
-		return "partial"
-	case allswell.ImpactCritical:
-		return "major"
-	default:
-		return "none"
 	}
 }

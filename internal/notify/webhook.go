@@ -43,11 +43,12 @@ type webhookMessage struct {
 }
 
 type webhookData struct {
-	Page      webhookPage       `json:"page"`
-	Incident  *webhookIncident  `json:"incident"`
-	Update    *webhookUpdate    `json:"update"`
-	Component *webhookComponent `json:"component"`
-	MonitorID *string           `json:"monitor_id"`
+	Page        webhookPage         `json:"page"`
+	Incident    *webhookIncident    `json:"incident"`
+	Maintenance *webhookMaintenance `json:"maintenance"`
+	Update      *webhookUpdate      `json:"update"`
+	Component   *webhookComponent   `json:"component"`
+	MonitorID   *string             `json:"monitor_id"`
 }
 
 type webhookPage struct {
@@ -57,17 +58,39 @@ type webhookPage struct {
 }
 
 type webhookIncident struct {
-	ID       string          `json:"id"`
-	Title    string          `json:"title"`
-	Impact   allswell.Impact `json:"impact"`
-	State    allswell.State  `json:"state"`
-	Resolved bool            `json:"resolved"`
-	URL      *string         `json:"url"`
+	ID         string            `json:"id"`
+	Title      string            `json:"title"`
+	Impact     allswell.Impact   `json:"impact"`
+	State      allswell.State    `json:"state"`
+	Resolved   bool              `json:"resolved"`
+	URL        *string           `json:"url"`
+	Components []webhookAffected `json:"components"`
+}
+
+type webhookAffected struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Status allswell.Status `json:"status"`
+}
+
+type webhookMaintenance struct {
+	ID             string                    `json:"id"`
+	Title          string                    `json:"title"`
+	State          allswell.MaintenanceState `json:"state"`
+	ScheduledFor   string                    `json:"scheduled_for"`
+	ScheduledUntil string                    `json:"scheduled_until"`
+	URL            *string                   `json:"url"`
+	Components     []webhookNamed            `json:"components"`
+}
+
+type webhookNamed struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 type webhookUpdate struct {
 	ID      string `json:"id"`
-	Message string `json:"message"`
+	Message string `json:"message"` // Markdown, as it was typed
 }
 
 type webhookComponent struct {
@@ -78,33 +101,24 @@ type webhookComponent struct {
 }
 
 // webhookBody returns the JSON that tells the last event of n. base is the
-// address of this service without a slash at its end; if it is "" the URLs are
-// null. The error is for an event that has no documented form.
+// address of this service without a slash at its end; if it is "" the URLs of a
+// page without a domain are null. The error is for an event that has no documented form.
 func webhookBody(n allswell.Notice, base string) ([]byte, error) {
 	if len(n.Events) == 0 {
 		return nil, errors.New("there is no event to tell")
 	}
 	e := n.Events[len(n.Events)-1]
-	link := func(path string) *string {
-		if base == "" {
-			return nil
-		}
-		return webhookOptional(base + path)
-	}
-	path := "/status/" + n.PageSlug
+	page := pageURL(n.Page, base)
 	data := webhookData{
-		Page:      webhookPage{Slug: n.PageSlug, Name: n.PageName, URL: link(path)},
+		Page:      webhookPage{Slug: n.Page.Slug, Name: n.Page.Name, URL: webhookOptional(page)},
 		MonitorID: webhookOptional(e.MonitorID),
 	}
 	switch e.Kind {
 	case allswell.IncidentCreated, allswell.IncidentUpdated, allswell.IncidentResolved:
-		data.Incident = &webhookIncident{
-			ID: e.IncidentID, Title: e.Data.Title, Impact: e.Data.Impact, State: e.Data.State,
-			Resolved: e.Data.Resolved, URL: link(path + "/incidents/" + e.IncidentID),
-		}
-		if e.UpdateID != "" {
-			data.Update = &webhookUpdate{ID: e.UpdateID, Message: e.Data.Message}
-		}
+		data.Incident = webhookIncidentOf(e, page)
+	case allswell.MaintenancePlanned, allswell.MaintenanceReminded, allswell.MaintenanceBegun,
+		allswell.MaintenanceUpdated, allswell.MaintenanceEnded, allswell.MaintenanceCancelled:
+		data.Maintenance = webhookMaintenanceOf(e, page)
 	case allswell.ComponentStatusChanged:
 		data.Component = &webhookComponent{
 			ID: e.ComponentID, Name: e.Data.Component, OldStatus: e.Data.OldStatus, Status: e.Data.NewStatus,
@@ -112,7 +126,54 @@ func webhookBody(n allswell.Notice, base string) ([]byte, error) {
 	default:
 		return nil, fmt.Errorf("a webhook does not know the event %q", e.Kind)
 	}
+	if e.UpdateID != "" {
+		data.Update = &webhookUpdate{ID: e.UpdateID, Message: e.Data.Message}
+	}
 	return json.Marshal(webhookMessage{Type: e.Kind, Timestamp: allswell.FormatTime(e.CreatedAt), Data: data})
+}
+
+// webhookIncidentOf is the incident as it was right after the event. What it
+// concerned is operational, as far as it goes, once it is resolved.
+func webhookIncidentOf(e allswell.Event, page string) *webhookIncident {
+	i := &webhookIncident{
+		ID: e.IncidentID, Title: e.Data.Title, Impact: e.Data.Impact, State: e.Data.State,
+		Resolved: e.Data.Resolved, URL: webhookLink(page, "/incidents/"+e.IncidentID),
+		Components: make([]webhookAffected, len(e.Data.Affected)),
+	}
+	for n, a := range e.Data.Affected {
+		i.Components[n] = webhookAffected{a.ComponentID, a.Name, a.New}
+		if isResolved(e) {
+			i.Components[n].Status = allswell.Operational
+		}
+	}
+	return i
+}
+
+// webhookMaintenanceOf is the maintenance as it was right after the event, or
+// before it was cancelled; then no address has it any more.
+func webhookMaintenanceOf(e allswell.Event, page string) *webhookMaintenance {
+	d := e.Data.Maintenance
+	m := &webhookMaintenance{
+		ID: e.MaintenanceID, Title: e.Data.Title, State: d.State,
+		ScheduledFor: allswell.FormatTime(d.ScheduledFor), ScheduledUntil: allswell.FormatTime(d.ScheduledUntil),
+		Components: make([]webhookNamed, len(d.Components)),
+	}
+	if e.Kind != allswell.MaintenanceCancelled {
+		m.URL = webhookLink(page, "/maintenances/"+e.MaintenanceID)
+	}
+	for n, c := range d.Components {
+		m.Components[n] = webhookNamed(c)
+	}
+	return m
+}
+
+// webhookLink is an address below the page's; nil if that is "".
+func webhookLink(page, path string) *string {
+	if page == "" {
+		return nil
+	}
+	link := page + path
+	return &link
 }
 
 // webhookOptional is s as JSON has it: null instead of "".

@@ -34,33 +34,74 @@ var webhookTestTime = time.Date(2026, 3, 1, 2, 4, 5, 678_900_000, time.UTC)
 
 // webhookNotices are one of each type, as docs/webhooks.md shows them.
 func webhookNotices() map[allswell.EventKind]allswell.Notice {
+	notices := make(map[allswell.EventKind]allswell.Notice)
+	for _, e := range append(webhookIncidents(), webhookMaintenances()...) {
+		notices[e.Kind] = webhookNotice("https://hooks.example.com/", e)
+	}
+	return notices
+}
+
+// webhookIncidents are the life of an incident, and what a monitor did.
+func webhookIncidents() []allswell.Event {
 	incident := allswell.Event{
-		ID: "evt_06jb3e8o00abcdefghij", IncidentID: "019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e",
+		Kind: allswell.IncidentCreated,
+		ID:   "evt_06jb3e8o00abcdefghij", IncidentID: "019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e",
 		Data: allswell.EventData{
 			Title: "Checkout is slow", Impact: allswell.ImpactMajor, State: allswell.Investigating,
-			Message: "Payments take up to a minute. We are looking into it.",
+			Message: "Payments take up to **a minute**. We are looking into it.",
+			Affected: []allswell.AffectedChange{
+				{ComponentID: "comp_06jb2d7n00checkout00", Name: "Checkout", New: allswell.PartialOutage},
+				{ComponentID: "comp_06jb2d7n00website000", Name: "Website", New: allswell.Degraded},
+			},
 		},
 		UpdateID: "upd_06jb3e8o00k1m2n3o4p5",
 	}
 	updated, resolved := incident, incident
-	updated.UpdateID, updated.Data.State = "upd_06jb3f9p00k1m2n3o4p5", allswell.Identified
+	updated.Kind, updated.UpdateID, updated.Data.State = allswell.IncidentUpdated, "upd_06jb3f9p00k1m2n3o4p5", allswell.Identified
 	updated.Data.Message = "A database index is missing. It is being built."
-	resolved.UpdateID, resolved.Data.Message, resolved.Data.State, resolved.Data.Resolved = "", "", allswell.Resolved, true
+	updated.Data.Affected = slices.Clone(incident.Data.Affected)
+	updated.Data.Affected[1].Old, updated.Data.Affected[1].New = allswell.Degraded, allswell.Operational
+	resolved.Kind, resolved.UpdateID, resolved.Data.Message = allswell.IncidentResolved, "", ""
+	resolved.Data.State, resolved.Data.Resolved = allswell.Resolved, true
 	changed := allswell.Event{
+		Kind:        allswell.ComponentStatusChanged,
 		ComponentID: "comp_06jb2d7n00abcdefghij", MonitorID: "mon_06jb2d7n00qrstuvabcd",
 		Data: allswell.EventData{
 			Component: "Nightly backup", OldStatus: allswell.Operational, NewStatus: allswell.MajorOutage,
 		},
 	}
-	notices := make(map[allswell.EventKind]allswell.Notice)
-	for i, e := range []allswell.Event{incident, updated, resolved, changed} {
-		e.Kind = []allswell.EventKind{
-			allswell.IncidentCreated, allswell.IncidentUpdated, allswell.IncidentResolved, allswell.ComponentStatusChanged,
-		}[i]
-		e.CreatedAt = webhookTestTime.Add(time.Duration(i) * 20 * time.Minute)
-		notices[e.Kind] = webhookNotice("https://hooks.example.com/", e)
+	events := []allswell.Event{incident, updated, resolved, changed}
+	for i := range events {
+		events[i].CreatedAt = webhookTestTime.Add(time.Duration(i) * 20 * time.Minute)
 	}
-	return notices
+	return events
+}
+
+// webhookMaintenances are all that can happen to a planned maintenance.
+func webhookMaintenances() (events []allswell.Event) {
+	begin := webhookTestTime.Truncate(time.Hour).AddDate(0, 0, 8)
+	for _, c := range []struct {
+		kind            allswell.EventKind
+		at              time.Time
+		state           allswell.MaintenanceState
+		update, message string
+	}{
+		{allswell.MaintenancePlanned, webhookTestTime, allswell.MaintenanceScheduled, "upd_06jb3e8o00q1r2s3t4u5", "Writes wait for up to *a minute*; nothing is lost."},
+		{allswell.MaintenanceReminded, begin.AddDate(0, 0, -1), allswell.MaintenanceScheduled, "", ""},
+		{allswell.MaintenanceBegun, begin, allswell.MaintenanceInProgress, "upd_06jdf3k000q1r2s3t4u5", "The maintenance has begun."},
+		{allswell.MaintenanceUpdated, begin.Add(40 * time.Minute), allswell.MaintenanceVerifying, "upd_06jdf7s000q1r2s3t4u5", "The new version runs. We look whether all is well."},
+		{allswell.MaintenanceEnded, begin.Add(2 * time.Hour), allswell.MaintenanceCompleted, "upd_06jdfe0000q1r2s3t4u5", "The maintenance is complete."},
+		{allswell.MaintenanceCancelled, begin.Add(-time.Hour), allswell.MaintenanceScheduled, "", ""},
+	} {
+		events = append(events, allswell.Event{
+			Kind: c.kind, MaintenanceID: "mnt_06jb3e8o00f1g2h3i4j5", UpdateID: c.update, CreatedAt: c.at,
+			Data: allswell.EventData{Title: "Database upgrade", Message: c.message, Maintenance: &allswell.MaintenanceData{
+				State: c.state, ScheduledFor: begin, ScheduledUntil: begin.Add(2 * time.Hour),
+				Components: []allswell.NamedComponent{{ID: "comp_06jb2d7n00checkout00", Name: "Checkout"}},
+			}},
+		})
+	}
+	return events
 }
 
 func webhookNotice(target string, e allswell.Event) allswell.Notice {
@@ -69,7 +110,7 @@ func webhookNotice(target string, e allswell.Event) allswell.Notice {
 		Subscriber: allswell.Subscriber{
 			Channel: allswell.Webhook, Target: target, Secret: webhookTestSecret, ConfirmedAt: webhookTestTime,
 		},
-		PageSlug: "acme", PageName: "Acme", Events: []allswell.Event{e},
+		Page: allswell.Page{Slug: "acme", Name: "Acme"}, Events: []allswell.Event{e},
 	}
 }
 
@@ -107,17 +148,85 @@ func TestWebhookExamples(t *testing.T) {
 func TestWebhookBodyNulls(t *testing.T) {
 	n := webhookNotices()[allswell.IncidentCreated]
 	e := &n.Events[0]
-	e.UpdateID, e.MonitorID, e.Data.Message, e.Data.Title = "", "mon_1", "", "<\u2028\"&"
+	e.UpdateID, e.MonitorID, e.Data.Message, e.Data.Title, e.Data.Affected = "", "mon_1", "", "<\u2028\"&", nil
 	e.CreatedAt = e.CreatedAt.In(time.FixedZone("", 3600))
 	// The last event is the one that is told.
 	n.Events = append([]allswell.Event{{Kind: "other"}}, n.Events...)
 	body, err := webhookBody(n, "")
 	want := `{"type":"incident.created","timestamp":"2026-03-01T02:04:05.678Z","data":{` +
 		`"page":{"slug":"acme","name":"Acme","url":null},` +
-		`"incident":{"id":"019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e","title":"\u003c\u2028\"\u0026","impact":"major","state":"investigating","resolved":false,"url":null},` +
-		`"update":null,"component":null,"monitor_id":"mon_1"}}`
+		`"incident":{"id":"019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e","title":"\u003c\u2028\"\u0026","impact":"major","state":"investigating","resolved":false,"url":null,"components":[]},` +
+		`"maintenance":null,"update":null,"component":null,"monitor_id":"mon_1"}}`
 	if err != nil || string(body) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
+	}
+}
+
+// A page at its own domain is linked to there, whatever the base address is, and
+// what is no more is not linked to.
+func TestWebhookLinks(t *testing.T) {
+	notices := webhookNotices()
+	for _, c := range []struct {
+		kind               allswell.EventKind
+		domain, base       string
+		page, about, other any
+	}{
+		{allswell.IncidentCreated, "", webhookTestBase, webhookTestBase + "/status/acme",
+			webhookTestBase + "/status/acme/incidents/019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e", nil},
+		{allswell.IncidentCreated, "status.acme.example", webhookTestBase, "https://status.acme.example",
+			"https://status.acme.example/incidents/019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e", nil},
+		{allswell.MaintenanceBegun, "status.acme.example", "", "https://status.acme.example",
+			nil, "https://status.acme.example/maintenances/mnt_06jb3e8o00f1g2h3i4j5"},
+		{allswell.MaintenanceBegun, "", "", nil, nil, nil},
+		{allswell.MaintenanceCancelled, "status.acme.example", "", "https://status.acme.example", nil, nil},
+	} {
+		n := notices[c.kind]
+		n.Page.Domain = c.domain
+		body, err := webhookBody(n, c.base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Data struct{ Page, Incident, Maintenance map[string]any }
+		}
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		if d := got.Data; d.Page["url"] != c.page || d.Incident["url"] != c.about || d.Maintenance["url"] != c.other {
+			t.Errorf("%s of %q at %q: %s", c.kind, c.domain, c.base, body)
+		}
+	}
+}
+
+// Once an incident is resolved, what it concerned is operational as far as it
+// goes, whoever resolved it.
+func TestWebhookAffected(t *testing.T) {
+	statuses := func(n allswell.Notice) string {
+		body, err := webhookBody(n, webhookTestBase)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Data struct {
+				Incident struct{ Components []struct{ Status string } }
+			}
+		}
+		if err := json.Unmarshal(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(got.Data.Incident.Components)
+	}
+	n := webhookNotices()[allswell.IncidentCreated]
+	if got := statuses(n); got != "[{partial_outage} {degraded}]" {
+		t.Errorf("created: %s", got)
+	}
+	n.Events[0].Kind = allswell.IncidentResolved
+	if got := statuses(n); got != "[{operational} {operational}]" {
+		t.Errorf("resolved: %s", got)
+	}
+	n.Events[0].Kind, n.Events[0].Data.Resolved = allswell.IncidentUpdated, true
+	if got := statuses(n); got != "[{operational} {operational}]" {
+		t.Errorf("a last word: %s", got)
 	}
 }
 

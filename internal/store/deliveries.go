@@ -268,8 +268,7 @@ func (s *Store) Notice(ctx context.Context, c Claimed) (allswell.Notice, error) 
 		if n.Subscriber, err = one(r, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); err != nil {
 			return n, err
 		}
-		p, err := one(r, scanPage, `SELECT `+pageColumns+` FROM pages WHERE id = $1`, d.PageID)
-		n.PageSlug, n.PageName = p.Slug, p.Name
+		n.Page, err = one(r, scanPage, `SELECT `+pageColumns+` FROM pages WHERE id = $1`, d.PageID)
 		if err == nil && d.Purpose == allswell.TellEvent {
 			n.Events, err = query(r, scanEvent, `SELECT `+eventColumns+` FROM events
 				WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE carried_by = $2)

@@ -1,0 +1,191 @@
+package notify
+
+import (
+	"maps"
+	"net/mail"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
+)
+
+// messageAttributes are those that our looks add to what markdown.HTML writes.
+var messageAttributes = []string{"class", "style"}
+
+// readMessages parses a mail's HTML, takes the messages out of it, and returns
+// them without our looks, and how many elements of each name are left.
+func readMessages(t *testing.T, document string) (messages []string, frame map[string]int) {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame = make(map[string]int)
+	inside := make(map[*html.Node]bool)
+	for n := range doc.Descendants() {
+		isMessage := n.Data == "div" && slices.Contains(n.Attr, html.Attribute{Key: "dir", Val: "auto"})
+		inside[n] = isMessage || inside[n.Parent]
+		switch {
+		case isMessage:
+			messages = append(messages, bareMessage(t, n))
+		case !inside[n] && n.Type == html.ElementNode:
+			frame[n.Data]++
+		}
+	}
+	return messages, frame
+}
+
+// bareMessage writes what is in a message again, without our looks.
+func bareMessage(t *testing.T, message *html.Node) string {
+	t.Helper()
+	for n := range message.Descendants() {
+		n.Attr = slices.DeleteFunc(n.Attr, func(a html.Attribute) bool {
+			if a.Key == "style" && strings.ContainsAny(a.Val, "()@\\") {
+				t.Errorf("<%s style=%q>", n.Data, a.Val)
+			}
+			return slices.Contains(messageAttributes, a.Key)
+		})
+	}
+	var b strings.Builder
+	for c := message.FirstChild; c != nil; c = c.NextSibling {
+		if err := html.Render(&b, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.NewReplacer("<br/>", "<br>", "<hr/>", "<hr>").Replace(b.String())
+}
+
+// A message is Markdown, and looks the same in a mail as on the page; plain
+// text looks as it was typed.
+func TestMailMessages(t *testing.T) {
+	for _, c := range []struct{ name, typed, text, html string }{
+		{"plain", "One.\r\nTwo & <b>three</b>.\n\nFour.", "One.\nTwo & <b>three</b>.\n\nFour.",
+			`<p style="margin:0;">One.<br>Two &amp; &lt;b&gt;three&lt;/b&gt;.</p><p style="margin:10px 0 0;">Four.</p>`},
+		{"a link", "See **[the plan](https://x.example/a?b=c&d)**.", "See the plan (https://x.example/a?b=c&d).",
+			`<p style="margin:0;">See <strong><a class="link" style="color:#1b4f9c;" href="https://x.example/a?b=c&amp;d" rel="nofollow noopener noreferrer">the plan</a></strong>.</p>`},
+		{"no link", "[a](javascript:alert(1))", "[a](javascript:alert(1))", `<p style="margin:0;">[a](javascript:alert(1))</p>`},
+		{"a list", "- a\n- b\n\n3. c", "- a\n- b\n\n3. c",
+			`<ul style="margin:10px 0 0;padding:0 24px;"><li>a</li><li>b</li></ul><ol style="margin:10px 0 0;padding:0 24px;" start="3"><li>c</li></ol>`},
+		{"a wide list", "- a\n\n  b", "- a\n\n  b", `<ul style="margin:10px 0 0;padding:0 24px;"><li><p style="margin:0;">a</p><p style="margin:10px 0 0;">b</p></li></ul>`},
+		{"code", "`<p>`\n```\n<code>\n```", "<p>\n\n<code>", `<p style="margin:0;"><code class="code" style="padding:1px 4px;` + codeStyle + `">&lt;p&gt;</code></p>` +
+			`<pre class="code" style="margin:10px 0 0;padding:10px 12px;` + codeStyle + `line-height:1.5;white-space:pre-wrap;"><code>&lt;code&gt;
+</code></pre>`},
+		{"a quotation", "> a\n\n---", "> a\n\n---", openQuote + `<p style="margin:0;">a</p></blockquote>` +
+			`<hr class="line" style="margin:14px 0 4px;border:0;border-top:1px solid #e2dfd7;">`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := mailDatabase()[0]
+			e.Data.Message = c.typed
+			p := composed(t, mailNotice(allswell.TellEvent, e))
+			if want := "07:48 UTC\n" + c.text + "\n\nhttps://"; !strings.Contains(p.text, want) {
+				t.Errorf("the text lacks %q:\n%s", want, p.text)
+			}
+			if !strings.Contains(p.html, `white-space:pre-wrap;">`+c.html+"</div>") {
+				t.Errorf("the HTML lacks %s:\n%s", c.html, p.html)
+			}
+			messages, _ := readMessages(t, p.html)
+			if want := string(markdown.HTML(c.typed)); len(messages) != 1 || messages[0] != want {
+				t.Errorf("messages %q, want %q", messages, want)
+			}
+		})
+	}
+}
+
+// A message that is all markup makes no mail that servers would refuse.
+func TestMailOfMarkup(t *testing.T) {
+	for _, unit := range []string{"`a`b", ">\n\n", "-\n*\n", "- ", "> ", "[a](http://b)", "***a***", "```\na\n```\n", "a@b.cd ", "---\n"} {
+		events := mailDatabase()
+		for i := range events {
+			events[i].Data.Message = strings.Repeat(unit, allswell.MaxMessage/len(unit))
+		}
+		e, err := compose(mailNotice(allswell.TellEvent, events...), mailBase, mailFrom)
+		if err != nil || len(e.content) > 5<<20 {
+			t.Errorf("%q: %d bytes, %v", unit, len(e.content), err)
+		}
+		parseMail(t, e.content)
+	}
+}
+
+func FuzzMail(f *testing.F) {
+	f.Add("Database is down", "Acme", "API", "We are on it.\nSoon more.", "ann@example.org")
+	f.Add("a\r\nBcc: eve@example.net\r\n\r\nhi", "\"<x>\"\r\n", "c\x00", "\r\n.\r\nMAIL FROM:<eve@example.net>", "ann@example.org\r\nBcc: eve@example.net")
+	f.Add("\u202e=?utf-8?q?=0D=0A?=", "?= =?utf-8?b?DQo=?=", "\u2066", "<script>alert(1)</script>&amp;<br>", "ann@example.org>,<eve@example.net")
+	f.Add(strings.Repeat("ä", 300), strings.Repeat("> <", 200), "{{.}}", strings.Repeat("--=_dlv_0123456789abcdefghij--\n", 9), "a@b.cd")
+	f.Add("# *a*", "[b](http://c)", "<li>", "- `a`\n\n  > **b** [c](http://d 'e') <f@g.hi>\n1. ![j](k:l)\n\n---\n```\n</code></pre>\n```\n~~m~~", "a@b.cd")
+	f.Fuzz(func(t *testing.T, title, page, component, message, address string) {
+		data := allswell.EventData{
+			Title: title, Component: component, Message: message, State: allswell.Identified, Impact: allswell.ImpactMinor,
+			Affected: []allswell.AffectedChange{{ComponentID: "comp_1", Name: component, New: allswell.MajorOutage}},
+		}
+		incident := mailEvent(0, allswell.IncidentCreated, "inc-1", "", data)
+		maintenance := mailMaintenance(0, allswell.MaintenanceBegun, allswell.MaintenanceInProgress, "upd_1", message)
+		maintenance.Data.Title, maintenance.Data.Maintenance.Components[0].Name = title, component
+		for _, e := range []allswell.Event{incident, maintenance} {
+			n := mailNotice(allswell.TellEvent, e, allswell.Event{Kind: allswell.ComponentStatusChanged, ComponentID: "comp_1", Data: data})
+			n.Page.Name, n.Subscriber.Target = page, address
+			fuzzMail(t, n)
+		}
+	})
+}
+
+// fuzzMail checks the mail of a notice, whose first event is all that it tells.
+func fuzzMail(t *testing.T, n allswell.Notice) {
+	typed := n.Events[0].Data
+	from := mail.Address{Address: "status@example.com"}
+	e, err := compose(n, mailBase, from)
+	if err != nil {
+		n.Subscriber.Target = "ann@example.org"
+		if e, err = compose(n, mailBase, from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain := n
+	plain.Page.Name, plain.Events = "Acme", []allswell.Event{n.Events[0]}
+	plain.Events[0].Data.Title, plain.Events[0].Data.Message = "Down", "a"
+	p, q := parseMail(t, e.content), composed(t, plain)
+	if got, want := slices.Sorted(maps.Keys(p.header)), slices.Sorted(maps.Keys(q.header)); !slices.Equal(got, want) {
+		t.Errorf("header fields %q, want %q", got, want)
+	}
+	to, err := p.header.AddressList("To")
+	if err != nil || len(to) != 1 || to[0].Address != n.Subscriber.Target || e.to != to[0].Address || strings.ContainsAny(e.to, "\r\n<> ,") {
+		t.Errorf("to %v, envelope %q, want %q (%v)", to, e.to, n.Subscriber.Target, err)
+	}
+	sender, err := p.header.AddressList("From")
+	if err != nil || len(sender) != 1 || sender[0].Address != from.Address {
+		t.Errorf("from %v (%v)", sender, err)
+	}
+	if strings.ContainsFunc(p.subject, func(r rune) bool { return unicode.IsControl(r) || isBidi(r) }) || utf8.RuneCountInString(p.subject) > 260 {
+		t.Errorf("subject %q", p.subject)
+	}
+	words, _ := htmlWords(t, p.html)
+	if component := affectedWords(n.Events[0]); !strings.Contains(p.text, "\nAffected: "+component+"\n") || !strings.Contains(html.UnescapeString(words), "Affected: "+component) {
+		t.Errorf("%q is not in\n%s", component, p.text)
+	}
+	messages, frame := readMessages(t, p.html)
+	_, want := readMessages(t, q.html)
+	for _, counts := range []map[string]int{frame, want} {
+		delete(counts, "div") // what an inbox shows of the message, if there is something
+	}
+	if utf8.RuneCountInString(typed.Message) > mailMessages {
+		want["p"]++ // the rest is on the page
+	}
+	if !maps.Equal(frame, want) {
+		t.Errorf("around the message there are %v, want %v", frame, want)
+	}
+	if utf8.RuneCountInString(typed.Message) > mailMessages {
+		return
+	}
+	shown := string(markdown.HTML(typed.Message))
+	if shown == "" != (len(messages) == 0) || shown != "" && (len(messages) != 1 || messages[0] != shown) {
+		t.Errorf("messages %q, want %q", messages, shown)
+	}
+	if want := markdown.Text(typed.Message); !strings.Contains(p.text, want) {
+		t.Errorf("the message %q is not in\n%s", want, p.text)
+	}
+}
