@@ -94,7 +94,7 @@ func EventOf(kind EventKind, inc Incident, u *Update) Event {
 	}
 	for _, a := range inc.Affected {
 		e.Components = append(e.Components, a.ComponentID)
-		e.Data.Affected = append(e.Data.Affected, AffectedChange{ComponentID: a.ComponentID, Name: a.Name, New: a.Status})
+		e.Data.Affected = append(e.Data.Affected, AffectedChange{ComponentID: a.ComponentID, Name: a.Name, New: inc.means(a)})
 	}
 	if u != nil {
 		e.UpdateID, e.Data.Message = u.ID, u.Message

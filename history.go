@@ -169,21 +169,21 @@ func RecordOf(changes []StatusChange, deaf []Window, now time.Time, zone *time.L
 // fill counts a status from an instant to another, day by day, and the deaf
 // time within as unknown.
 func (r Record) fill(s Status, from, to, now time.Time, deaf []Window) {
-	first := sort.Search(len(r), func(i int) bool { return r[i].end(r, now).After(from) })
+	first := sort.Search(len(r), func(i int) bool { return r.end(i, now).After(from) })
 	for i := first; i < len(r) && r[i].Date.Before(to); i++ {
-		begin, end := later(from, r[i].Date), earlier(to, r[i].end(r, now))
+		begin, end := later(from, r[i].Date), earlier(to, r.end(i, now))
 		unheard := deafTime(deaf, begin, end)
 		r[i].count(s, end.Sub(begin)-unheard)
 		r[i].count(Unknown, unheard)
 	}
 }
 
-// end returns when a day of r is over; the last one is over now.
-func (d DayTally) end(r Record, now time.Time) time.Time {
-	if d.Date.Equal(r[len(r)-1].Date) {
+// end returns when the i-th day of r is over; the last one is over now.
+func (r Record) end(i int, now time.Time) time.Time {
+	if i == len(r)-1 {
 		return now
 	}
-	return NextDay(d.Date, 1)
+	return r[i+1].Date
 }
 
 // deafTime returns how much of a span fell into deaf windows.

@@ -273,11 +273,7 @@ func (i *Incident) affectedSince(last *Update) []AffectedChange {
 	now := make(map[string]bool)
 	for _, a := range i.Affected {
 		now[a.ComponentID] = true
-		status := a.Status
-		if i.Resolved {
-			status = Operational
-		}
-		out = append(out, AffectedChange{a.ComponentID, a.Name, before[a.ComponentID], status})
+		out = append(out, AffectedChange{a.ComponentID, a.Name, before[a.ComponentID], i.means(a)})
 	}
 	if last != nil {
 		for _, a := range last.Affected {
@@ -287,6 +283,14 @@ func (i *Incident) affectedSince(last *Update) []AffectedChange {
 		}
 	}
 	return out
+}
+
+// means returns what the incident means for one of its components now.
+func (i Incident) means(a Affected) Status {
+	if i.Resolved {
+		return Operational
+	}
+	return a.Status
 }
 
 // CheckMessage refuses an update's message that is blank or too long (contract

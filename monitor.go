@@ -155,14 +155,19 @@ func (m *Monitor) restart(now time.Time) {
 
 // Hush takes note of the planned maintenance of the monitor's component: until
 // it ends nothing is expected. The zero Time is none; if there was one until
-// now, it is over, and the monitor gets a fresh interval.
-func (m *Monitor) Hush(until, now time.Time) {
-	switch {
-	case !until.IsZero():
-		m.QuietUntil = until
-	case m.QuietUntil.After(now):
-		m.QuietUntil = now
+// now, it is over, and the monitor gets a fresh interval. What was counted before
+// counts no more, as after a tick that finds the monitor not overdue. It reports
+// whether anything changed.
+func (m *Monitor) Hush(until, now time.Time) bool {
+	quiet := later(until, earlier(m.QuietUntil, now))
+	if quiet.Equal(m.QuietUntil) {
+		return false
 	}
+	m.QuietUntil = quiet
+	if m.State == Up {
+		m.ConsecutiveFailures = 0
+	}
+	return true
 }
 
 // impactOf is the impact of an incident that an outage opens.

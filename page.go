@@ -323,11 +323,22 @@ func NextDay(midnight time.Time, n int) time.Time {
 }
 
 // dayStart returns the first instant of a day. Where clocks are put forward at
-// midnight, that is not 0:00.
+// midnight, that is not 0:00; where they are put back to it, it is the first of
+// the two.
 func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
 	start := time.Date(y, m, d, 0, 0, 0, 0, zone)
-	if noon := time.Date(y, m, d, 12, 0, 0, 0, zone); start.Day() != noon.Day() {
-		start = start.Add(time.Hour)
+	day := time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Day()
+	changed, changes := start.ZoneBounds()
+	if start.Day() != day && !changes.IsZero() {
+		return changes.In(zone) // of the day before: the day has no 0:00
+	}
+	if changed.IsZero() {
+		return start
+	}
+	_, was := changed.Add(-time.Second).In(zone).Zone()
+	_, is := start.Zone()
+	if first := start.Add(time.Duration(is-was) * time.Second); first.Before(changed) && first.Day() == day {
+		return first
 	}
 	return start
 }

@@ -225,7 +225,7 @@ func (s *Store) Prune(ctx context.Context) error {
 			age  time.Duration
 		}{
 			{`DELETE FROM answers WHERE created_at <= $1`, AnswerAge},
-			{`DELETE FROM status_changes WHERE changed_at < (SELECT max(o.changed_at) FROM status_changes o
+			{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at) FROM status_changes o
 				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, changeAge},
 			{`DELETE FROM holes WHERE to_at <= $1`, holeAge},
 			{`DELETE FROM holes WHERE to_at <= $1 AND to_at - from_at < 30000`, shortAge},

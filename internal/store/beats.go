@@ -133,6 +133,12 @@ func (t *tx) turnBack() error {
 		`UPDATE beats SET beat_at = $1 WHERE beat_at > $1`,
 		`DELETE FROM holes WHERE from_at >= $1`,
 		`UPDATE holes SET to_at = $1 WHERE to_at > $1`,
+		`UPDATE monitors SET quiet_until_at = $1 WHERE quiet_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
+			JOIN maintenances m ON m.id = c.maintenance_id WHERE c.component_id = monitors.component_id AND m.state IN ('in_progress', 'verifying'))`,
+		// Of each component only the present status is to stay.
+		`DELETE FROM status_changes WHERE changed_at >= $1 AND EXISTS (SELECT 1 FROM status_changes o
+			WHERE o.component_id = status_changes.component_id AND o.changed_at > status_changes.changed_at)`,
+		`UPDATE status_changes SET changed_at = $1 WHERE changed_at > $1`,
 		// Grants of what has just been taken back: a tick looks and grants anew.
 		`UPDATE monitors SET next_check_at = waiting_since_at + interval_ms WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms`,
 	} {

@@ -198,21 +198,28 @@ func (s *Store) EditComponent(ctx context.Context, workspaceID, id string, e all
 }
 
 // DeleteComponent deletes a component. Monitors linked to it stay, without a
-// component.
+// component; a planned maintenance of it is over for them.
 func (s *Store) DeleteComponent(ctx context.Context, workspaceID, slug, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		p, err := t.pageBySlug(workspaceID, slug)
 		if err != nil {
 			return struct{}{}, err
 		}
-		if _, err := query(&t.session, scanString, `SELECT id FROM monitors WHERE component_id = $1 ORDER BY id FOR UPDATE`, id); err != nil {
+		monitors, err := query(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE component_id = $1 ORDER BY id FOR UPDATE`, id)
+		if err != nil {
 			return struct{}{}, err
 		}
 		n, err := t.exec(`DELETE FROM components WHERE id = $1 AND page_id = $2`, id, p.ID)
 		if err = found(n, err); err == nil {
 			err = t.touch(p.ID)
 		}
-		return struct{}{}, err
+		if err != nil {
+			return struct{}{}, err
+		}
+		for i := range monitors {
+			monitors[i].ComponentID = ""
+		}
+		return struct{}{}, t.hushMonitors(monitors)
 	})
 	return err
 }

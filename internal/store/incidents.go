@@ -347,7 +347,9 @@ func (s *Store) SetIncidentComponents(ctx context.Context, workspaceID, id strin
 		if err := t.saveAffected(i); err != nil {
 			return nil, err
 		}
-		i.UpdatedAt = t.now
+		if !maps.Equal(statusesOf(before), statusesOf(i.Affected)) {
+			i.UpdatedAt = t.now
+		}
 		if err := t.saveIncident(i); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -134,6 +135,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string,
 			m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextEdge()), millis(t.now)); err != nil {
 			return m, err
 		}
+		t.planned = true
 		if err := t.saveMaintained(m); err != nil {
 			return m, err
 		}
@@ -182,6 +184,7 @@ func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
 
 // saveMaintenance saves all that a change may have changed but the components.
 func (t *tx) saveMaintenance(m allswell.PlannedMaintenance) error {
+	t.planned = true
 	_, err := t.exec(`UPDATE maintenances SET title = $2, state = $3, scheduled_for_at = $4, scheduled_until_at = $5, begun_at = $6,
 			ended_at = $7, remind_before_ms = $8, reminded_at = $9, next_edge_at = $10, updated_at = $11 WHERE id = $1`,
 		m.ID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil), millis(m.BegunAt),
@@ -211,7 +214,15 @@ func (t *tx) lockMaintenance(m allswell.PlannedMaintenance, others []string) (al
 	if err := t.lockMaintained(append(components, others...), m.PageID); err != nil {
 		return m, err
 	}
-	return t.filled(one(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1 FOR UPDATE`, m.ID))
+	if m, err = t.filled(one(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1 FOR UPDATE`, m.ID)); err != nil {
+		return m, err
+	}
+	for _, c := range m.Components {
+		if !slices.Contains(components, c.ID) { // it was given others before the page was locked
+			return m, t.lockMaintained(idsOf(m.Components), m.PageID)
+		}
+	}
+	return m, nil
 }
 
 // ChangeMaintenance changes a planned maintenance: a human may move it, begin it
@@ -271,7 +282,7 @@ func (t *tx) changeMaintained(m *allswell.PlannedMaintenance, before allswell.Pl
 	if err := t.saveMaintained(*m); err != nil {
 		return err
 	}
-	if !before.Running() || !m.Running() {
+	if !before.Running() {
 		return nil
 	}
 	statuses := func(all []allswell.NamedComponent) (out []allswell.Affected) {
@@ -280,8 +291,10 @@ func (t *tx) changeMaintained(m *allswell.PlannedMaintenance, before allswell.Pl
 		}
 		return out
 	}
-	if err := t.moveCauses(m.ID, statuses(before.Components), statuses(m.Components)); err != nil {
-		return err
+	if m.Running() { // else the turn that ends it takes them all
+		if err := t.moveCauses(m.ID, statuses(before.Components), statuses(m.Components)); err != nil {
+			return err
+		}
 	}
 	return t.hush(append(slices.Clone(before.Components), m.Components...))
 }
@@ -344,7 +357,8 @@ const maxDue = 100
 
 // AdvanceMaintenances does what is due by the clock: it reminds of, begins and
 // ends maintenances, each in a transaction of its own. It returns when something
-// is due next; the zero Time is never. Any number of replicas may run it.
+// is due next, by Clock; the zero Time is never. One that fails holds up no
+// other; it stays due. Any number of replicas may run it.
 func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err error) {
 	type due struct {
 		id string
@@ -361,31 +375,41 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 				break
 			}
 		}
+		if len(out) == maxDue {
+			next = c.now // there may be more
+		}
 		return
 	})
 	if err != nil {
 		return time.Time{}, err
 	}
+	var failed []error
 	for _, d := range edges {
 		at, err := write(ctx, s, func(t *tx) (time.Time, error) { return t.advanceOne(d.id) })
+		if errors.Is(err, allswell.ErrBusy) {
+			return time.Time{}, err // and so would be the others
+		}
 		if err != nil {
-			return time.Time{}, err
+			failed = append(failed, fmt.Errorf("maintenance %s: %w", d.id, err))
+			continue
 		}
 		if next.IsZero() || !at.IsZero() && at.Before(next) {
 			next = at
 		}
 	}
-	return next, nil
+	return next, errors.Join(failed...)
 }
 
 // advanceOne does what is due to a maintenance that may have been changed or
 // deleted meanwhile, and returns when something is due to it next.
 func (t *tx) advanceOne(id string) (time.Time, error) {
-	found, err := query(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1`, id)
-	if err != nil || len(found) == 0 {
-		return time.Time{}, err
+	m, err := one(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1`, id)
+	if err == nil {
+		m, err = t.lockMaintenance(m, nil)
 	}
-	m, err := t.lockMaintenance(found[0], nil)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return time.Time{}, nil
+	}
 	if err == nil {
 		err = t.advance(&m)
 	}
@@ -439,6 +463,9 @@ func (t *tx) take(m *allswell.PlannedMaintenance, turn allswell.Turn, message st
 
 // applyTurn is what a turn does to the components and their monitors.
 func (t *tx) applyTurn(m allswell.PlannedMaintenance, turn allswell.Turn) error {
+	if what := turnNews[turn]; what != "" {
+		t.news = append(t.news, news{what, "maintenance", m.ID, m.Title})
+	}
 	switch turn {
 	case allswell.TurnBegin:
 		for _, c := range m.Components {
@@ -457,34 +484,56 @@ func (t *tx) applyTurn(m allswell.PlannedMaintenance, turn allswell.Turn) error 
 	return t.hush(m.Components)
 }
 
+// turnNews is what the log says of a turn.
+var turnNews = map[allswell.Turn]string{
+	allswell.TurnRemind: "maintenance was reminded of", allswell.TurnBegin: "maintenance has begun",
+	allswell.TurnEnd: "maintenance has ended", allswell.TurnMissed: "maintenance has ended unseen",
+}
+
 // hush brings the monitors of the components up to date with what maintenance
 // runs: until its end nothing is expected of them; if none does any more, they
 // get a fresh interval from now. All is locked.
 func (t *tx) hush(components []allswell.NamedComponent) error {
-	ids := make([]string, len(components))
-	for i, c := range components {
-		ids[i] = c.ID
-	}
-	monitors, err := query(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE component_id IN EACH($1) ORDER BY id`, list(ids))
-	if err != nil || len(monitors) == 0 {
-		return err
-	}
-	quiet, err := t.quietUntil(ids)
+	monitors, err := query(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(idsOf(components)))
 	if err != nil {
 		return err
 	}
-	for i := range monitors {
-		monitors[i].Hush(quiet[monitors[i].ComponentID], t.now)
+	return t.hushMonitors(monitors)
+}
+
+// hushMonitors is hush for locked monitors, by the components that they have.
+func (t *tx) hushMonitors(monitors []allswell.Monitor) error {
+	components := make([]string, len(monitors))
+	for i, m := range monitors {
+		components[i] = m.ComponentID
 	}
-	if err := t.fillDue(monitors); err != nil {
+	quiet, err := t.quietUntil(components)
+	if err != nil {
 		return err
 	}
+	var changed []allswell.Monitor
 	for _, m := range monitors {
+		if m.Hush(quiet[m.ComponentID], t.now) {
+			changed = append(changed, m)
+		}
+	}
+	if err := t.fillDue(changed); err != nil {
+		return err
+	}
+	for _, m := range changed {
 		if err := t.saveWait(m); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func idsOf(components []allswell.NamedComponent) []string {
+	ids := make([]string, len(components))
+	for i, c := range components {
+		ids[i] = c.ID
+	}
+	return ids
 }
 
 // quietUntil returns when the maintenance that runs on each component ends.

@@ -89,7 +89,7 @@ func (s *Store) CreateMonitor(ctx context.Context, workspaceID string, n allswel
 		if err := t.link(&m); err != nil {
 			return m, err
 		}
-		if err := t.heed(&m); err != nil {
+		if err := t.heed(&m, m.ComponentID); err != nil {
 			return m, err
 		}
 		_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled,
@@ -129,8 +129,13 @@ func (t *tx) link(m *allswell.Monitor) error {
 	return err
 }
 
-// heed takes note of the maintenance that runs on the monitor's component.
-func (t *tx) heed(m *allswell.Monitor) error {
+// heed takes note of the maintenance that runs on the monitor's component. The
+// components that it has and had are locked first: one that is just beginning
+// looks for the monitor, and is looked for here.
+func (t *tx) heed(m *allswell.Monitor, components ...string) error {
+	if err := t.lockComponents(components); err != nil {
+		return err
+	}
 	quiet, err := t.quietUntil([]string{m.ComponentID})
 	m.Hush(quiet[m.ComponentID], t.now)
 	return err
@@ -163,7 +168,7 @@ func (s *Store) ChangeMonitor(ctx context.Context, workspaceID, id string, ch al
 			if err := t.link(&m); err != nil {
 				return m, err
 			}
-			if err := t.heed(&m); err != nil {
+			if err := t.heed(&m, before.ComponentID, m.ComponentID); err != nil {
 				return m, err
 			}
 		}

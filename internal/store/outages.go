@@ -56,7 +56,7 @@ func (t *tx) beginOutage(m allswell.Monitor) error {
 		o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt)); err != nil {
 		return err
 	}
-	t.news = append(t.news, news{"monitor is down", m})
+	t.news = append(t.news, news{"monitor is down", "monitor", m.ID, m.Name})
 	if err := t.putCause(o.ID, m.ComponentID, m.DownStatus, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.EndReason) error {
 	if _, err := t.exec(`UPDATE outages SET ended_at = $2 WHERE id = $1`, o.ID, millis(t.now)); err != nil {
 		return err
 	}
-	t.news = append(t.news, news{"monitor's outage is over", m})
+	t.news = append(t.news, news{"monitor's outage is over", "monitor", m.ID, m.Name})
 	if err := t.dropCauses(o.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}

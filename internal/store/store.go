@@ -67,6 +67,7 @@ type Store struct {
 	onPageChange []func(pageID string)
 	onPingToken  []func(token string)
 	onTold       []func()
+	onPlanned    []func()
 
 	// fault, set by tests only, is asked before and after each statement of a
 	// writing transaction; an error it returns is the statement's.
@@ -174,6 +175,11 @@ func (s *Store) OnNewPingToken(f func(token string)) {
 // OnTold registers f, which is called after each commit of this store that left
 // something to be delivered. Register before serving.
 func (s *Store) OnTold(f func()) { s.onTold = append(s.onTold, f) }
+
+// OnPlanned registers f, which is called after each commit of this store that
+// may have changed when AdvanceMaintenances has something to do. Register before
+// serving.
+func (s *Store) OnPlanned(f func()) { s.onPlanned = append(s.onPlanned, f) }
 
 // LastContact returns the instant, by the host's clock, of the last successful
 // transaction with the database; the zero Time if there was none.
@@ -332,6 +338,7 @@ type tx struct {
 	ordinals map[string]int   // events told per page
 	news     []news           // for the log
 	asked    bool             // somebody is sent a question or a link
+	planned  bool             // when a maintenance is due may have changed
 	tokens   []string         // ping tokens that are new to those who keep them in memory
 	beating  string           // the replica whose beat this transaction writes
 }
@@ -401,26 +408,28 @@ func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (ou
 			f()
 		}
 	}
+	if w.planned {
+		for _, f := range s.onPlanned {
+			f()
+		}
+	}
 	if s.fault != nil {
 		err = s.fault("after", "COMMIT")
 	}
 	return out, err
 }
 
-// news is what became of a monitor, for the log.
-type news struct {
-	what    string
-	monitor allswell.Monitor
-}
+// news is what became of a monitor or of a maintenance, for the log.
+type news struct{ what, kind, id, name string }
 
 // logNews writes one line for each of the first few, and one for all others.
 func (s *Store) logNews(all []news) {
 	const most = 20
 	for _, n := range all[:min(len(all), most)] {
-		s.log.Info(n.what, "monitor", n.monitor.ID, "name", n.monitor.Name)
+		s.log.Info(n.what, n.kind, n.id, "name", n.name)
 	}
 	if len(all) > most {
-		s.log.Info("and more monitors in the same transaction", "count", len(all)-most)
+		s.log.Info("and more in the same transaction", "count", len(all)-most)
 	}
 }
 

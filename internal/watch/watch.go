@@ -1,5 +1,6 @@
 // Package watch does what time alone brings: the periodic check of all
-// monitors, and the deletion of what has passed its age.
+// monitors, the beginning and the end of planned maintenance, and the deletion of
+// what has passed its age.
 package watch
 
 import (
@@ -38,14 +39,21 @@ type Config struct {
 type Watch struct {
 	Config
 	ticked   atomic.Pointer[time.Time]
+	planned  chan struct{} // there may be another maintenance to wait for
 	patience time.Duration // no tick for longer is a stall
 	look     time.Duration // the guard's interval
 }
 
 // New returns a Watch that does nothing before Run.
 func New(c Config) *Watch {
-	w := &Watch{Config: c, patience: max(3*c.Period, minStall), look: guardInterval}
+	w := &Watch{Config: c, planned: make(chan struct{}, 1), patience: max(3*c.Period, minStall), look: guardInterval}
 	w.note(time.Now())
+	c.Store.OnPlanned(func() {
+		select {
+		case w.planned <- struct{}{}:
+		default: // it is going to look anyway
+		}
+	})
 	return w
 }
 
@@ -68,6 +76,7 @@ func (w *Watch) Run(ctx context.Context) error {
 	defer cancel(nil)
 	go w.guard(ctx, cancel)
 	go w.prune(ctx)
+	go w.maintain(ctx)
 	w.tickAll(ctx)
 	if errors.Is(context.Cause(ctx), ErrStalled) {
 		return fmt.Errorf("%w (last: %s)", ErrStalled, w.LastTick().UTC().Format(time.RFC3339))
@@ -152,8 +161,10 @@ func (p *pace) next(now time.Time) (instant time.Time, wait time.Duration) {
 	return time.Time{}, current.Add(p.period).Sub(now)
 }
 
-// Tick runs the tick of one nominal instant.
+// Tick runs the tick of one nominal instant. A maintenance that has just begun
+// comes first: silence within it must not be counted.
 func (w *Watch) Tick(ctx context.Context, instant time.Time) {
+	w.advance(ctx)
 	began := time.Now()
 	report, err := w.Store.Tick(ctx, instant, w.Replica, w.Backlog())
 	switch {

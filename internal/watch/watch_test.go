@@ -169,7 +169,7 @@ func TestRunOutlivesItsDatabase(t *testing.T) {
 
 func TestPatience(t *testing.T) {
 	for period, want := range map[time.Duration]time.Duration{time.Second: time.Minute, time.Minute: 3 * time.Minute} {
-		if w := New(Config{Period: period}); w.patience != want {
+		if w := New(Config{Store: new(store.Store), Period: period}); w.patience != want {
 			t.Errorf("patience %v at a period of %v, want %v", w.patience, period, want)
 		}
 	}

@@ -1,0 +1,158 @@
+package watch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// onVirtualTime runs f in a bubble of virtual time, with a Watch that runs on a
+// SQLite database, whose clock is the bubble's.
+func onVirtualTime(t *testing.T, f func(t *testing.T, w *Watch, dsn, ws string, log *bytes.Buffer)) {
+	synctest.Test(t, func(t *testing.T) {
+		log := new(bytes.Buffer)
+		dsn := "sqlite:" + filepath.Join(t.TempDir(), "allswell.db")
+		s, err := store.Open(context.Background(), dsn, store.Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		ws, _ := storetest.Workspace(t, s, "default")
+		if _, err := s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+			t.Fatal(err)
+		}
+		w := New(Config{Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.NewTextHandler(log, nil)), Backlog: func() time.Duration { return 0 }})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { w.maintain(ctx); close(done) }()
+		f(t, w, dsn, ws, log)
+		cancel()
+		<-done // it ends with its context
+	})
+}
+
+// maintenanceOf is a maintenance without a reminder.
+func maintenanceOf(from time.Time, length time.Duration) allswell.NewMaintenance {
+	return allswell.NewMaintenance{Title: "Disks", ScheduledFor: from, ScheduledUntil: from.Add(length), RemindBefore: new(time.Duration)}
+}
+
+// TestMaintenanceIsInTime: one that this store planned begins, and ends, at its
+// time; one that another replica planned, or moved, at most lookAhead later.
+func TestMaintenanceIsInTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		beside bool
+		late   time.Duration
+	}{"planned here": {false, 0}, "planned by another replica": {true, lookAhead}} {
+		t.Run(name, func(t *testing.T) {
+			onVirtualTime(t, func(t *testing.T, w *Watch, dsn, ws string, log *bytes.Buffer) {
+				synctest.Wait() // it has looked, and found nothing
+				by := w.Store
+				if c.beside { // a store of its own has nobody to wake
+					by = beside(t, dsn)
+					defer by.Close()
+				}
+				from := time.Now().Add(2 * time.Second).Truncate(time.Millisecond).UTC()
+				m, err := by.CreateMaintenance(t.Context(), ws, "acme", maintenanceOf(from, 90*time.Second))
+				if err != nil {
+					t.Fatal(err)
+				}
+				until := m.ScheduledUntil
+				time.Sleep(time.Until(from.Add(c.late)) + time.Millisecond)
+				synctest.Wait()
+				now := maintenanceNow(t, w, ws, m.ID)
+				if now.State != allswell.MaintenanceInProgress || now.BegunAt.Before(from) || now.BegunAt.After(from.Add(c.late)) {
+					t.Errorf("begun at %v (%s), want %v, or %v later", now.BegunAt, now.State, from, c.late)
+				}
+				time.Sleep(time.Until(until.Add(c.late)) + time.Millisecond)
+				synctest.Wait()
+				now = maintenanceNow(t, w, ws, m.ID)
+				if now.State != allswell.MaintenanceCompleted || now.EndedAt.Before(until) || now.EndedAt.After(until.Add(c.late)) {
+					t.Errorf("ended at %v (%s), want %v, or %v later", now.EndedAt, now.State, until, c.late)
+				}
+				for _, line := range []string{`msg="maintenance has begun" maintenance=` + m.ID + ` name=Disks`, `msg="maintenance has ended" maintenance=` + m.ID} {
+					if strings.Count(log.String(), line) != 1 {
+						t.Errorf("the log has not once %s:\n%s", line, log)
+					}
+				}
+			})
+		})
+	}
+}
+
+// beside opens another store on the database.
+func beside(t *testing.T, dsn string) *store.Store {
+	t.Helper()
+	s, err := store.OpenBeside(context.Background(), dsn, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func maintenanceNow(t *testing.T, w *Watch, ws, id string) allswell.PlannedMaintenance {
+	t.Helper()
+	m, err := w.Store.Maintenance(t.Context(), ws, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestMaintenanceOutlivesItsDatabase: what cannot be done is tried again, with
+// one line in the log each time.
+func TestMaintenanceOutlivesItsDatabase(t *testing.T) {
+	onVirtualTime(t, func(t *testing.T, w *Watch, _, _ string, log *bytes.Buffer) {
+		synctest.Wait()
+		if err := w.Store.Close(); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(3*lookAhead + time.Millisecond)
+		synctest.Wait()
+		if n := strings.Count(log.String(), "planned maintenance could not be looked after"); n != 3 {
+			t.Errorf("%d lines in the log, want 3:\n%s", n, log)
+		}
+	})
+}
+
+// TestMaintenanceComesBeforeTheTick: a job that pauses with the beginning of a
+// maintenance is not marked down by a tick that was quicker than the beginning.
+func TestMaintenanceComesBeforeTheTick(t *testing.T) {
+	var now atomic.Int64
+	storetest.RunWith(t, func(*testing.T) store.Options {
+		now.Store(noon.UnixMilli())
+		return store.Options{Clock: func() time.Time { return time.UnixMilli(now.Load()) }, FailureThreshold: 1}
+	}, func(t *testing.T, s *store.Store) {
+		ctx := t.Context()
+		ws, _ := storetest.Workspace(t, s, "default")
+		_, errPage := s.CreatePage(ctx, ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+		c, errComponent := s.CreateComponent(ctx, ws, "acme", allswell.NewComponent{Name: "API"})
+		job := allswell.NewMonitor{Name: "job", Interval: time.Minute, Page: "acme", ComponentID: c.ID}
+		m, errMonitor := s.CreateMonitor(ctx, ws, job)
+		_, errPing := s.RecordPings(ctx, []string{m.Token}, store.Beat{Replica: "a"})
+		n := maintenanceOf(noon.Add(time.Minute), time.Hour)
+		n.Components = []string{c.ID}
+		_, errPlan := s.CreateMaintenance(ctx, ws, "acme", n)
+		now.Store(at(118).UnixMilli())
+		errBeat := s.RecordBeat(ctx, store.Beat{Replica: "a"})
+		now.Store(at(120).UnixMilli())
+		if err := errors.Join(errPage, errComponent, errMonitor, errPing, errPlan, errBeat); err != nil {
+			t.Fatal(err)
+		}
+		w := New(Config{Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.DiscardHandler), Backlog: func() time.Duration { return 0 }})
+		w.Tick(ctx, at(120))
+		if m, err := s.Monitor(ctx, ws, m.ID); err != nil || m.State != allswell.Up || m.ConsecutiveFailures != 0 {
+			t.Errorf("after the tick: %+v, %v", m, err)
+		}
+	})
+}
