@@ -28,13 +28,16 @@ type site struct {
 
 // onSites runs f once per engine.
 func onSites(t *testing.T, f func(s *site)) {
-	storetest.Run(t, func(t *testing.T, st *store.Store) {
-		s := &site{T: t, Store: st}
-		s.ws, _ = storetest.Workspace(t, st, "default")
-		_, err := st.CreatePage(t.Context(), s.ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
-		s.ok(err)
-		f(s)
-	})
+	storetest.Run(t, func(t *testing.T, st *store.Store) { f(newSite(t, st)) })
+}
+
+// newSite makes the page.
+func newSite(t *testing.T, st *store.Store) *site {
+	s := &site{T: t, Store: st}
+	s.ws, _ = storetest.Workspace(t, st, "default")
+	_, err := st.CreatePage(t.Context(), s.ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+	s.ok(err)
+	return s
 }
 
 func (s *site) ok(err error) {

@@ -1,0 +1,341 @@
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// Every kind of event of a maintenance has its words, in the page's zone.
+func TestMailOfMaintenance(t *testing.T) {
+	moved := mailMaintenance(30, allswell.MaintenanceUpdated, allswell.MaintenanceScheduled, "", "")
+	life := mailUpgrade()
+	for _, c := range []struct {
+		subject, text string
+		event         allswell.Event
+	}{
+		{"Scheduled", "Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n", life[0]},
+		{"New time", "New time · 21 Nov 2026, 09:18 CET\n", moved},
+		{"Update", "Update · 21 Nov 2026, 09:18 CET\nStill on.\n", mailMaintenance(30, allswell.MaintenanceUpdated, allswell.MaintenanceScheduled, "upd_5", "Still on.")},
+		{"Reminder", "Reminder · 21 Nov 2026, 09:48 CET\n", life[1]},
+		{"Begun", "Begun · 22 Nov 2026, 03:48 CET\nThe maintenance has begun.\n", life[2]},
+		{"In progress", "In progress · 22 Nov 2026, 04:28 CET\nHalf of it.\n", mailMaintenance(1180, allswell.MaintenanceUpdated, allswell.MaintenanceInProgress, "upd_5", "Half of it.")},
+		{"New end", "New end · 22 Nov 2026, 04:28 CET\n", mailMaintenance(1180, allswell.MaintenanceUpdated, allswell.MaintenanceInProgress, "", "")},
+		{"Verifying", "Verifying · 22 Nov 2026, 04:48 CET\nWe look whether all is well.\n", life[3]},
+		{"Complete", "Complete · 22 Nov 2026, 05:48 CET\nThe maintenance is complete.\n", life[4]},
+		{"Update", "Update · 22 Nov 2026, 06:28 CET\nThank you.\n", mailMaintenance(1300, allswell.MaintenanceUpdated, allswell.MaintenanceCompleted, "upd_5", "Thank you.")},
+		{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\n", mailMaintenance(10, allswell.MaintenanceCancelled, allswell.MaintenanceScheduled, "", "")},
+	} {
+		t.Run(string(c.event.Kind)+" "+c.subject, func(t *testing.T) {
+			n := mailNotice(allswell.TellEvent, c.event)
+			n.Page.TimeZone = "Europe/Berlin"
+			p := composed(t, n)
+			if p.subject != "[Acme] "+c.subject+": Database upgrade" {
+				t.Errorf("subject %q", p.subject)
+			}
+			link, words := mailBase+"/status/acme/maintenances/mnt_1", "See this maintenance on the page"
+			if c.subject == "Cancelled" {
+				link, words = mailBase+"/status/acme", "See the page"
+			}
+			want := c.subject + ": Database upgrade\nPlanned maintenance.\n22 Nov 2026, 03:48–05:48 CET\nAffected: API, Website\n\n" +
+				c.text + "\n" + link + "\n" + mailFoot
+			if diff := cmp.Diff(want, p.text); diff != "" {
+				t.Errorf("text (-want +got):\n%s", diff)
+			}
+			for _, want := range []string{`href="` + link + `" style="color:#1b4f9c;font-weight:600;">` + words + "<", "22 Nov 2026, 03:48–05:48 CET", "Affected: API, Website", "> &middot; Planned maintenance<"} {
+				if want = strings.TrimPrefix(want, ">"); !strings.Contains(p.html, want) {
+					t.Errorf("the HTML lacks %s:\n%s", want, p.html)
+				}
+			}
+			tone := map[string]string{"Complete": `class="ok"`, "Cancelled": `class="none"`}[c.subject]
+			if tone == "" {
+				tone = `class="planned" style="margin:0 0 6px;font-size:14px;line-height:1.4;font-weight:700;color:#2357b8;"`
+			}
+			if !strings.Contains(p.html, tone) {
+				t.Errorf("the HTML lacks %s", tone)
+			}
+			htmlWords(t, p.html)
+		})
+	}
+}
+
+// What an older mail would have told is in the newer one, and the inbox shows
+// the time if there is no message.
+func TestMailCarriesMaintenance(t *testing.T) {
+	p := composed(t, mailNotice(allswell.TellEvent, mailUpgrade()[:2]...))
+	if p.subject != "[Acme] Reminder: Database upgrade" || !strings.Contains(p.text, "\nReminder · 21 Nov 2026, 08:48 UTC\n\nScheduled · 21 Nov 2026, 07:48 UTC\nWrites wait") {
+		t.Errorf("%s\n%s", p.subject, p.text)
+	}
+	if !strings.Contains(p.html, `opacity:0;">22 Nov 2026, 02:48–04:48 UTC</div>`) {
+		t.Errorf("the inbox shows no time:\n%s", p.html)
+	}
+	p = composed(t, mailNotice(allswell.TellEvent, append(mailUpgrade(), mailDatabase()...)...))
+	if p.subject != "[Acme] 2 notices: Database <down>, Database upgrade" {
+		t.Errorf("with an incident: %s", p.subject)
+	}
+}
+
+func TestMailSpans(t *testing.T) {
+	at := func(month time.Month, day, hour, minute int) time.Time {
+		return time.Date(2026, month, day, hour, minute, 0, 0, time.UTC)
+	}
+	for _, c := range []struct {
+		zone, want  string
+		from, until time.Time
+	}{
+		{"UTC", "1 Mar 2026, 10:00–12:30 UTC", at(3, 1, 10, 0), at(3, 1, 12, 30)},
+		{"UTC", "1 Mar 2026, 22:00 – 2 Mar 2026, 00:00 UTC", at(3, 1, 22, 0), at(3, 2, 0, 0)},
+		{"America/New_York", "1 Mar 2026, 17:00–19:00 EST", at(3, 1, 22, 0), at(3, 2, 0, 0)},
+		{"Europe/Berlin", "29 Mar 2026, 01:30 CET – 03:30 CEST", at(3, 29, 0, 30), at(3, 29, 1, 30)},
+		{"Europe/Berlin", "20 Mar 2026, 09:00 CET – 10 Apr 2026, 10:00 CEST", at(3, 20, 8, 0), at(4, 10, 8, 0)},
+		{"America/Sao_Paulo", "1 Mar 2026, 07:00–09:00 UTC-03:00", at(3, 1, 10, 0), at(3, 1, 12, 0)},
+		{"Asia/Kathmandu", "1 Mar 2026, 15:45–17:45 UTC+05:45", at(3, 1, 10, 0), at(3, 1, 12, 0)},
+	} {
+		if got := spanIn(allswell.Page{TimeZone: c.zone}.Location(), c.from, c.until); got != c.want {
+			t.Errorf("%s: %s, want %s", c.zone, got, c.want)
+		}
+	}
+}
+
+// An incident says what it concerns, and how badly until it is over.
+func TestMailAffected(t *testing.T) {
+	events := mailDatabase()
+	for i := range events {
+		events[i].Data.Affected = []allswell.AffectedChange{
+			{ComponentID: "comp_1", Name: "API\r\nBcc: eve@example.net", New: allswell.MajorOutage},
+			{ComponentID: "comp_2", Name: "<Web>", Old: allswell.MajorOutage, New: allswell.DegradedPerformance},
+		}
+	}
+	for i, want := range []string{
+		"Affected: API Bcc: eve@example.net (major outage), <Web> (degraded performance)",
+		"Affected: API Bcc: eve@example.net (major outage), <Web> (degraded performance)",
+		"Affected: API Bcc: eve@example.net, <Web>",
+	} {
+		p := composed(t, mailNotice(allswell.TellEvent, events[:i+1]...))
+		words, _ := htmlWords(t, p.html)
+		if !strings.Contains(p.text, "impact.\n"+want+"\n\n") || !strings.Contains(words, want+"\n") {
+			t.Errorf("%d lacks %q:\n%s", i, want, p.text)
+		}
+	}
+	many := mailUpgrade()[0]
+	for i := range allswell.MaxAffected {
+		many.Data.Maintenance.Components = append(many.Data.Maintenance.Components, allswell.NamedComponent{Name: fmt.Sprint("part ", i)})
+	}
+	if p := composed(t, mailNotice(allswell.TellEvent, many)); !strings.Contains(p.text, ", part 17, and 482 more\n") {
+		t.Errorf("many:\n%s", p.text)
+	}
+}
+
+// A page at its own domain is linked to there; the subscription stays at the
+// base address, which has the unsubscribe button of mail programs.
+func TestMailOfDomain(t *testing.T) {
+	for _, c := range []struct {
+		event allswell.Event
+		path  string
+	}{{mailDatabase()[0], "/incidents/inc-1"}, {mailUpgrade()[0], "/maintenances/mnt_1"}} {
+		n := mailNotice(allswell.TellEvent, c.event)
+		n.Page.Domain = mailDomain
+		p := composed(t, n)
+		at := mailBase + "/status/acme"
+		for _, body := range []string{p.text, p.html} {
+			for _, link := range []string{"https://" + mailDomain + c.path, at + "/subscription/" + mailKey, at + "/unsubscribe/" + mailKey} {
+				if strings.Count(body, link) != 1 {
+					t.Errorf("%s is there %d times:\n%s", link, strings.Count(body, link), body)
+				}
+			}
+			if strings.Count(body, "https://"+mailDomain) < 2 || strings.Count(body, mailBase) != 2 {
+				t.Errorf("the page is not at its domain:\n%s", body)
+			}
+		}
+		if got := p.header.Get("List-Unsubscribe"); got != "<"+at+"/unsubscribe/"+mailKey+">" {
+			t.Errorf("List-Unsubscribe: %s", got)
+		}
+	}
+}
+
+// plannedSite is a site whose time moves by hand.
+type plannedSite struct {
+	*site
+	ahead *atomic.Int64 // nanoseconds after mailStart
+	api   allswell.Component
+	sub   allswell.Subscriber // a webhook
+	seen  <-chan webhookSeen
+}
+
+// onPlannedSites runs f once per engine, with a reader and a webhook.
+func onPlannedSites(t *testing.T, f func(s *plannedSite)) {
+	var ahead *atomic.Int64
+	clock := func(*testing.T) store.Options {
+		now := new(atomic.Int64)
+		ahead = now
+		return store.Options{Clock: func() time.Time { return mailStart.Add(time.Duration(now.Load())) }}
+	}
+	storetest.RunWith(t, clock, func(t *testing.T, st *store.Store) {
+		s := &plannedSite{site: newSite(t, st), ahead: ahead}
+		var err error
+		s.api, err = st.CreateComponent(t.Context(), s.ws, "acme", allswell.NewComponent{Name: "API"})
+		s.ok(err)
+		zone, domain := "Europe/Berlin", mailDomain
+		_, err = st.ChangePage(t.Context(), s.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: &zone, Domain: &domain}})
+		s.ok(err)
+		address, seen := webhookSink(t)
+		s.seen = seen
+		s.subscribe(allswell.Email, "ann@example.com")
+		s.sub = s.subscribe(allswell.Webhook, address)
+		f(s)
+	})
+}
+
+// plan plans a maintenance of two hours' time, with a reminder an hour before.
+func (s *plannedSite) plan() allswell.PlannedMaintenance {
+	s.Helper()
+	message, hour := "Writes wait for up to *a minute*.", time.Hour
+	from := mailStart.Add(2 * time.Hour)
+	m, err := s.CreateMaintenance(s.Context(), s.ws, "acme", allswell.NewMaintenance{
+		Title: "Database upgrade", Message: &message, ScheduledFor: from, ScheduledUntil: from.Add(time.Hour),
+		Components: []string{s.api.ID}, RemindBefore: &hour,
+	})
+	s.ok(err)
+	return m
+}
+
+// pass moves the time, and does what is due then.
+func (s *plannedSite) pass(d time.Duration) {
+	s.Helper()
+	s.ahead.Add(int64(d))
+	_, err := s.AdvanceMaintenances(s.Context())
+	s.ok(err)
+}
+
+// told waits for so many webhooks, but for those about components, verifies
+// them, and returns their types with the maintenance's state.
+func (s *plannedSite) told(n int) (kinds []string) {
+	s.Helper()
+	verifier, err := standardwebhooks.NewWebhook(s.sub.Secret)
+	s.ok(err)
+	for timeout := time.After(webhookPatience); len(kinds) < n; {
+		select {
+		case got := <-s.seen:
+			s.ok(verifier.Verify(got.Body, got.Header))
+			var message struct {
+				Type string
+				Data struct{ Maintenance struct{ State, URL string } }
+			}
+			s.ok(json.Unmarshal(got.Body, &message))
+			if message.Type != string(allswell.ComponentStatusChanged) {
+				kinds = append(kinds, strings.TrimSpace(message.Type+" "+message.Data.Maintenance.State))
+			}
+		case <-timeout:
+			s.Fatalf("after %v there are %q", webhookPatience, kinds)
+		}
+	}
+	return kinds
+}
+
+// The life of a maintenance comes in order, in one thread of a mailbox, and
+// signed to a webhook.
+func TestMaintenanceIsTold(t *testing.T) {
+	onPlannedSites(t, func(s *plannedSite) {
+		peer := newSMTPPeer(t, "plain")
+		s.start(peer.address)
+		var m allswell.PlannedMaintenance
+		var kinds []string
+		for i, step := range []func(){
+			func() { m = s.plan() },
+			func() { s.pass(time.Hour) },
+			func() { s.pass(time.Hour) },
+			func() {
+				_, err := s.PostMaintenanceUpdate(s.Context(), s.ws, m.ID, "Nearly **done**.", allswell.MaintenanceVerifying)
+				s.ok(err)
+			},
+			func() { s.pass(time.Hour) },
+		} {
+			step()
+			kinds = append(kinds, s.told(1)...)
+			s.await("the mail is there", func() bool { return len(peer.took()) == i+1 })
+			s.await("all is settled", func() bool { return !strings.Contains(s.states(), "ing:") })
+		}
+		if want := []string{"maintenance.scheduled scheduled", "maintenance.reminder scheduled", "maintenance.begun in_progress",
+			"maintenance.updated verifying", "maintenance.ended completed"}; !slices.Equal(kinds, want) {
+			t.Errorf("webhooks %q, want %q", kinds, want)
+		}
+		ids, threads := make(map[string]bool), make(map[string]bool)
+		for i, got := range peer.took() {
+			p := parseMail(t, []byte(got.content))
+			ids[p.header.Get("Message-ID")], threads[p.header.Get("References")] = true, true
+			word := []string{"Scheduled", "Reminder", "Begun", "Verifying", "Complete"}[i]
+			if p.subject != "[Acme] "+word+": Database upgrade" || p.header.Get("In-Reply-To") != p.header.Get("References") {
+				t.Errorf("mail %d is %q in reply to %s", i, p.subject, p.header.Get("In-Reply-To"))
+			}
+			for _, want := range []string{"21 Nov 2026, 10:48–11:48 CET\n", "Affected: API\n", "https://" + mailDomain + "/maintenances/" + m.ID + "\n"} {
+				if !strings.Contains(p.text, want) {
+					t.Errorf("mail %d lacks %q:\n%s", i, want, p.text)
+				}
+			}
+		}
+		if len(ids) != 5 || len(threads) != 1 || threads[""] {
+			t.Errorf("Message-IDs %v, References %v", ids, threads)
+		}
+	})
+}
+
+// What could not be sent before the next thing happened is one mail, which tells
+// all of it; an incident in between has its own. A webhook gets all.
+func TestMaintenanceMailGivesWay(t *testing.T) {
+	onPlannedSites(t, func(s *plannedSite) {
+		s.plan()
+		s.pass(time.Hour)
+		s.happens("It is slow.")
+		s.pass(time.Hour)
+		peer := newSMTPPeer(t, "plain")
+		s.start(peer.address)
+		kinds := s.told(4)
+		slices.Sort(kinds) // the incident waits for nobody
+		if want := []string{"incident.created", "maintenance.begun in_progress", "maintenance.reminder scheduled", "maintenance.scheduled scheduled"}; !slices.Equal(kinds, want) {
+			t.Errorf("webhooks %q, want %q", kinds, want)
+		}
+		s.await("all is sent", func() bool { return s.states() == "map[sent:7 superseded:2]" })
+		mails := peer.took()
+		if len(mails) != 2 {
+			t.Fatalf("%d mails", len(mails))
+		}
+		first, second := parseMail(t, []byte(mails[0].content)), parseMail(t, []byte(mails[1].content))
+		if first.subject != "[Acme] Begun: Database upgrade" || second.subject != "[Acme] Investigating: Checkout is slow" {
+			t.Errorf("%q, %q", first.subject, second.subject)
+		}
+		if want := "\n\nBegun · 21 Nov 2026, 10:48 CET\nThe maintenance has begun.\n\nReminder · 21 Nov 2026, 09:48 CET\n\n" +
+			"Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n\nhttps://"; !strings.Contains(first.text, want) {
+			t.Errorf("the mail lacks %q:\n%s", want, first.text)
+		}
+	})
+}
+
+// What is cancelled is told although nothing is left of it.
+func TestCancelledMaintenanceIsTold(t *testing.T) {
+	onPlannedSites(t, func(s *plannedSite) {
+		peer := newSMTPPeer(t, "plain")
+		s.start(peer.address)
+		m := s.plan()
+		s.await("it is told", func() bool { return s.states() == "map[sent:2]" })
+		s.ok(s.DeleteMaintenance(s.Context(), s.ws, m.ID))
+		s.await("the end is told", func() bool { return s.states() == "map[sent:4]" })
+		p := parseMail(t, []byte(peer.took()[1].content))
+		if p.subject != "[Acme] Cancelled: Database upgrade" || !strings.Contains(p.text, "\n\nhttps://"+mailDomain+"\n") {
+			t.Errorf("%s\n%s", p.subject, p.text)
+		}
+		if kinds := s.told(2); kinds[1] != "maintenance.cancelled scheduled" {
+			t.Errorf("webhooks %q", kinds)
+		}
+	})
+}
