@@ -47,6 +47,7 @@ var parts = []struct {
 	{"memory", (*bench).memory},
 	{"start", (*bench).start},
 	{"mail", (*bench).mail},
+	{"live", (*bench).live},
 }
 
 func main() {

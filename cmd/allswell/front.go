@@ -88,7 +88,7 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rec.ResponseWriter = nil
 		recorders.Put(rec)
 	}()
-	if face == facePage {
+	if face == facePage && !strings.HasSuffix(r.URL.Path, "/events") { // a stream keeps its connection
 		gathered(handler, rec, r)
 		return
 	}

@@ -27,6 +27,7 @@ func (l gatheringListener) Accept() (net.Conn, error) {
 // what belongs behind it comes, so that a large answer takes the kernel one
 // write instead of two. Its methods are called by one goroutine at a time, as
 // net/http does with a connection that is not hijacked; Write by nobody else.
+// One that is taken over from net/http must not have gathered for the request.
 type gatherer struct {
 	net.Conn
 	on   bool

@@ -87,6 +87,9 @@ func (s *service) registerFigures() {
 	m.gauge("allswell_last_tick_timestamp_seconds", "When the last periodic check of all monitors ended.", func() float64 {
 		return unixSeconds(s.watch.LastTick())
 	})
+	m.gauge("allswell_page_streams", "Open pages that are told of changes.", func() float64 {
+		return float64(s.site.Streams())
+	})
 	m.gauge("allswell_database_last_contact_timestamp_seconds", "When the database last answered; 0: never.", func() float64 {
 		return unixSeconds(s.store.LastContact())
 	})

@@ -101,7 +101,9 @@ func (s *service) wire() {
 	s.watch = watch.New(watch.Config{
 		Store: s.store, Period: s.checkInterval, Backlog: s.pings.Backlog, Replica: replica, Logger: s.log,
 	})
-	s.site = page.New(page.Config{Store: s.store, Logger: s.log, BaseURL: s.publicURL(), Mail: s.smtpURL != nil})
+	s.site = page.New(page.Config{
+		Store: s.store, Logger: s.log, BaseURL: s.publicURL(), Mail: s.smtpURL != nil, Streams: maxStreams(openFiles()),
+	})
 	s.notify = notify.New(s.notifyConfig())
 	s.registerFigures()
 	s.faces = &front{
@@ -116,11 +118,22 @@ func (s *service) wire() {
 		ids:       newRequestIDs(),
 	}
 	s.servers = []*http.Server{s.server(clientAddress(s.trustedProxies, s.faces))}
+	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	if s.metricsListener != nil {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", s.openMetrics())
 		s.servers = append(s.servers, s.server(mux))
 	}
+}
+
+// maxStreams is how many event streams may be open where the process may have
+// that many files open: three quarters, because the rest is for pings; 0 if
+// there is no reason for fewer than usual.
+func maxStreams(files uint64) int {
+	if files == 0 || files > 1<<20 {
+		return 0
+	}
+	return min(int(files)*3/4, page.MaxStreams)
 }
 
 func (s *service) notifyConfig() notify.Config {

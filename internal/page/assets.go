@@ -43,6 +43,8 @@ func loadAssets() map[string]asset {
 			contentType = "text/css; charset=utf-8"
 		case ".svg":
 			contentType = "image/svg+xml"
+		case ".js":
+			contentType = "text/javascript; charset=utf-8"
 		}
 		sum := sha256.Sum256(body)
 		hash := hex.EncodeToString(sum[:8])

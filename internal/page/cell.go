@@ -82,6 +82,14 @@ func (c *cell[T]) last() *T {
 	return nil
 }
 
+// end returns until when that value lasts; the zero Time: no end.
+func (c *cell[T]) end() time.Time {
+	if h := c.held.Load(); h != nil {
+		return h.until
+	}
+	return time.Time{}
+}
+
 // wait returns a value of generation want or later; see get.
 func (c *cell[T]) wait(ctx context.Context, want uint64) (*T, error) {
 	timer := time.NewTimer(patience)

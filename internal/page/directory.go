@@ -22,12 +22,14 @@ type entry struct {
 	id, slug string
 	gen      atomic.Uint64 // moves with each commit that changed the page
 	cell     cell[snapshot]
+	poke     chan struct{} // wakes the herald; see changed
 }
 
 // snapshot is a page as it was at one moment: its sheet, and what its history
 // needs to know of it.
 type snapshot struct {
 	*sheet
+	tag    string // see tagOf
 	page   allswell.Page
 	status allswell.Status
 	blocks []blockView // what a subscriber may choose from
@@ -63,7 +65,7 @@ func (d *directory) find(slug string) *entry {
 }
 
 func (s *Site) newEntry(p allswell.Page) *entry {
-	e := &entry{id: p.ID, slug: p.Slug}
+	e := &entry{id: p.ID, slug: p.Slug, poke: make(chan struct{}, 1)}
 	e.cell.gen, e.cell.now = &e.gen, s.now
 	e.cell.make = func(ctx context.Context) (*snapshot, time.Time, error) { return s.loadSnapshot(ctx, e) }
 	e.cell.told = func(err error) { s.complain("a status page could not be rendered", e.slug, err) }
@@ -86,6 +88,11 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	if s.mail {
 		sc = withSubscribe(sc, sum.Page)
 	}
+	tag, err := tagOf(sc)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	sc.Frame.follow(tag)
 	sh, err := newSheet(sc)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -96,7 +103,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 			first = inc.CreatedAt
 		}
 	}
-	return &snapshot{sh, contents.Page, sum.Status, blocks, first.UTC()}, tomorrow(contents.AsOf), nil
+	return &snapshot{sh, tag, contents.Page, sum.Status, blocks, first.UTC()}, tomorrow(contents.AsOf), nil
 }
 
 func tomorrow(now time.Time) time.Time { return allswell.Midnight(now, time.UTC).AddDate(0, 0, 1) }

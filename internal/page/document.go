@@ -22,12 +22,18 @@ const (
 	cacheNone  = "no-store"
 )
 
-// policy allows our own style sheet and pictures and nothing else. Nobody may
-// frame a page: it is to be read with its address above it.
+// policy allows our own style sheet and pictures, our own script where there is
+// one, and nothing else. Nobody may frame a page: it is to be read with its
+// address above it.
 const (
 	policyHead = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
-	policy     = policyHead + "form-action 'none'"
-	policyForm = policyHead + "form-action 'self'" // where there is a form
+	policyLive = policyHead + "script-src 'self'; connect-src 'self'; "
+	noForm     = "form-action 'none'"
+	ownForm    = "form-action 'self'" // where there is a form
+
+	policy         = policyHead + noForm
+	policyForm     = policyHead + ownForm
+	policyLiveForm = policyLive + ownForm
 )
 
 // The values of header fields that all answers share. They are put into
@@ -37,6 +43,8 @@ var (
 	encodingGzip  = []string{"gzip"}
 	policyValue   = []string{policy}
 	formValue     = []string{policyForm}
+	liveValue     = []string{policyLive + noForm}
+	liveFormValue = []string{policyLiveForm}
 	nosniffValue  = []string{"nosniff"}
 	referrerValue = []string{"strict-origin-when-cross-origin"}
 	noReferrer    = []string{"no-referrer"}
@@ -79,10 +87,17 @@ func newDocument(body []byte, contentType, cacheControl string) *document {
 }
 
 // policyOf returns the policy of a body: only one with a form may send it, and
-// to us alone. What people have typed cannot look like one: it is escaped.
+// to us alone, and only one with a script may run it. What people have typed
+// cannot look like either: it is escaped.
 func policyOf(body []byte) []string {
-	if bytes.Contains(body, []byte("<form ")) {
+	form, live := bytes.Contains(body, []byte("<form ")), bytes.Contains(body, []byte("<script "))
+	switch {
+	case form && live:
+		return liveFormValue
+	case form:
 		return formValue
+	case live:
+		return liveValue
 	}
 	return policyValue
 }

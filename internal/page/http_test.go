@@ -25,7 +25,7 @@ func TestHeadersAndMethods(t *testing.T) {
 				t.Errorf("%s: GET has %v, HEAD has %v", path, get.Header(), head.Header())
 			}
 			for name, want := range map[string]string{
-				"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "strict-origin-when-cross-origin",
+				"Content-Security-Policy": policyLive + noForm, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "strict-origin-when-cross-origin",
 			} {
 				if got := get.Header().Get(name); got != want {
 					t.Errorf("%s: %s is %q", path, name, got)
@@ -58,7 +58,7 @@ func TestHeadersAndMethods(t *testing.T) {
 
 func TestAssets(t *testing.T) {
 	w := open(t, "sqlite:"+t.TempDir()+"/a.db", &clock{})
-	if len(assets) != 7 {
+	if len(assets) != 8 {
 		t.Errorf("%d assets", len(assets))
 	}
 	for name, a := range assets {
@@ -66,7 +66,7 @@ func TestAssets(t *testing.T) {
 		if rec.Code != 200 || rec.Header().Get("Cache-Control") != cacheAsset || rec.Body.Len() == 0 {
 			t.Errorf("%s: %d %v", name, rec.Code, rec.Header())
 		}
-		want := map[string]string{".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}[name[strings.LastIndexByte(name, '.'):]]
+		want := map[string]string{".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8"}[name[strings.LastIndexByte(name, '.'):]]
 		if got := rec.Header().Get("Content-Type"); got != want {
 			t.Errorf("%s: type %q", name, got)
 		}

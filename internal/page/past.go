@@ -56,7 +56,9 @@ func (s *Site) loadHistory(ctx context.Context, e *entry, month time.Time) (*she
 		return nil, time.Time{}, err
 	}
 	now := s.now().UTC()
-	sh, err := newSheet(historyScreen(snap.page, snap.status, contents.Incidents, month, snap.first, now))
+	sc := historyScreen(snap.page, snap.status, contents.Incidents, month, snap.first, now)
+	sc.Frame.follow(snap.tag)
+	sh, err := newSheet(sc)
 	return sh, tomorrow(now), err
 }
 
@@ -72,7 +74,9 @@ func (s *Site) loadIncident(ctx context.Context, e *entry, id string) (*sheet, t
 	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	sh, err := newSheet(incidentScreen(contents.Page, snap.status, contents.Incidents[0], s.now()))
+	sc := incidentScreen(contents.Page, snap.status, contents.Incidents[0], s.now())
+	sc.Frame.follow(snap.tag)
+	sh, err := newSheet(sc)
 	return sh, time.Time{}, err
 }
 

@@ -117,6 +117,7 @@ func (sh *sheet) delayed(since time.Time) (*document, error) {
 	if sh.late == nil || !sh.lateFor.Equal(since) {
 		s := sh.screen
 		s.Frame.Late = moment(since)
+		s.Frame.Tag = lateTag(s.Frame.Tag)
 		late, err := renderDocument(s, cachePage)
 		if err != nil {
 			return nil, err

@@ -29,6 +29,7 @@ type Config struct {
 	Now     func() time.Time // the host's clock; nil: time.Now
 	BaseURL string           // where visitors find us; "": http://localhost:8080
 	Mail    bool             // mail can be sent, so that people may subscribe by it
+	Streams int              // event streams that may be open at a time; 0: MaxStreams
 }
 
 // Site serves the public pages of one store.
@@ -46,6 +47,7 @@ type Site struct {
 	firstStep *document
 	errors    map[int]*document
 	signUps   *signUps
+	hub       *hub
 	origins   *http.CrossOriginProtection
 }
 
@@ -68,6 +70,7 @@ func New(c Config) *Site {
 	if c.BaseURL == "" {
 		c.BaseURL = "http://localhost:8080"
 	}
+	s.hub = newHub(s.now, c.Streams, s.look)
 	s.directory.gen, s.directory.now, s.directory.make = &s.changes, s.now, s.loadDirectory
 	s.directory.told = func(err error) { s.complain("the list of status pages could not be read", "", err) }
 	s.list.gen, s.list.now, s.list.make = &s.changes, s.now, s.loadList
@@ -105,6 +108,7 @@ func (s *Site) markStale(pageID string) {
 	if d := s.directory.last(); d != nil {
 		if e := d.byID[pageID]; e != nil {
 			e.gen.Add(1)
+			e.changed()
 		}
 	}
 	s.changes.Add(1)
@@ -133,6 +137,8 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case rest == slug:
 			s.serveStatus(w, r, slug)
+		case part == "events":
+			s.serveEvents(w, r, slug)
 		case part == "history":
 			s.serveHistory(w, r, slug)
 		case isIncident:
@@ -194,15 +200,22 @@ func (s *Site) serveFront(w http.ResponseWriter, r *http.Request) {
 // been silent for too long.
 func (s *Site) serveSheet(w http.ResponseWriter, r *http.Request, sh *sheet) {
 	doc := sh.doc
-	if contact := s.store.LastContact(); s.now().Sub(contact) > delayedAfter {
-		late, err := sh.delayed(contact)
+	if contact, late := s.late(); late {
+		delayed, err := sh.delayed(contact)
 		if err == nil {
-			doc = late
+			doc = delayed
 		} else {
 			s.complain("a page could not be rendered as delayed", r.URL.Path, err)
 		}
 	}
 	doc.serve(w, r)
+}
+
+// late reports whether pages have to say that they are old, and since when the
+// database has been silent.
+func (s *Site) late() (since time.Time, late bool) {
+	contact := s.store.LastContact()
+	return contact, s.now().Sub(contact) > delayedAfter
 }
 
 // loadList makes the list of all pages with the state of each.

@@ -104,7 +104,7 @@ func TestSubscribeForm(t *testing.T) {
 	runMail(t, func(w *mailWorld) {
 		t := w.t
 		rec := w.do("GET", "/status/acme")
-		if got := rec.Header().Get("Content-Security-Policy"); got != policyForm {
+		if got := rec.Header().Get("Content-Security-Policy"); got != policyLiveForm {
 			t.Errorf("policy %q", got)
 		}
 		if again := w.do("GET", "/status/acme", "If-None-Match", rec.Header().Get("Etag")); again.Code != 304 {

@@ -39,6 +39,8 @@ type frame struct {
 	AsOf        moment
 	Secret      bool   // see document
 	Late        moment // when the database was last heard of; zero: it is there
+	Events      string // where changes are told; "": nowhere
+	Tag         string // what the status page is like, as Events tells it
 }
 
 // siteFrame names the status page that a page belongs to.
@@ -53,6 +55,9 @@ func (f frame) Style() string { return assets["style.css"].url }
 
 // Icon returns the address of the favicon, which shows the status.
 func (f frame) Icon() string { return iconURL(f.Status) }
+
+// Script returns the address of what keeps an open page current.
+func (f frame) Script() string { return assets["live.js"].url }
 
 // moment is an instant as people read it.
 type moment time.Time

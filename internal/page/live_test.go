@@ -1,0 +1,610 @@
+package page
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// stage is a page that a hub looks at, changed by hand.
+type stage struct {
+	hub   *hub
+	entry *entry
+
+	mu    sync.Mutex
+	tag   string
+	until time.Time
+	err   error
+	looks int
+}
+
+func newStage(tag string) *stage {
+	s := &stage{entry: &entry{poke: make(chan struct{}, 1)}, tag: tag}
+	s.hub = newHub(time.Now, 0, func(context.Context, *entry) (string, time.Time, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.looks++
+		return s.tag, s.until, s.err
+	})
+	return s
+}
+
+// set changes the page without a word.
+func (s *stage) set(tag string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tag, s.err = tag, err
+}
+
+// lasts says until when the page is as it is.
+func (s *stage) lasts(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = until
+}
+
+// looked returns how often the page was looked at.
+func (s *stage) looked() int {
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.looks
+}
+
+// change is set, told as a commit tells it.
+func (s *stage) change(tag string, err error) {
+	s.set(tag, err)
+	s.entry.changed()
+}
+
+// viewer is the far end of a stream, which remembers what it has read.
+type viewer struct {
+	conn net.Conn
+
+	mu    sync.Mutex
+	got   []string // messages
+	ended bool
+}
+
+// view opens the page, as it is now, for a life.
+func (s *stage) view(life time.Duration) *viewer {
+	near, far := net.Pipe()
+	s.hub.admit(netip.Addr{})
+	s.mu.Lock()
+	told := s.tag
+	s.mu.Unlock()
+	go s.hub.serve(s.entry, &stream{conn: near, ends: time.Now().Add(life), seen: s.hub.latest(s.entry), told: told})
+	return &viewer{conn: far}
+}
+
+func (v *viewer) read() *viewer {
+	go func() {
+		buf := make([]byte, 1000)
+		for {
+			n, err := v.conn.Read(buf) // a pipe keeps writes apart
+			v.mu.Lock()
+			if n > 0 {
+				v.got = append(v.got, string(buf[:n]))
+			}
+			v.ended = err != nil
+			v.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return v
+}
+
+// want holds what the viewer has read since it was asked last to what is
+// expected, after everything at this instant is done.
+func (v *viewer) want(t *testing.T, ended bool, messages ...string) {
+	t.Helper()
+	synctest.Wait()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !slices.Equal(v.got, messages) || v.ended != ended {
+		t.Errorf("heard %q, ended %v; want %q, %v", v.got, v.ended, messages, ended)
+	}
+	v.got = nil
+}
+
+func told(tag string) string { return string(changeMessage(tag)) }
+
+// onStage runs f with a page and nobody at it, on a clock that moves when all
+// wait.
+func onStage(t *testing.T, f func(t *testing.T, s *stage)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStage("a")
+		f(t, s)
+		s.hub.end()
+		synctest.Wait()
+		if s.hub.open != 0 || len(s.hub.crowds) != 0 || len(s.hub.addresses) != 0 {
+			t.Errorf("after the end %d streams, %d crowds, %v", s.hub.open, len(s.hub.crowds), s.hub.addresses)
+		}
+	})
+}
+
+func TestViewersAreToldOnce(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		one, two := s.view(streamLife).read(), s.view(streamLife).read()
+		one.want(t, false)
+		time.Sleep(changeGap)
+		s.change("b", nil)
+		one.want(t, false, told("b"))
+		two.want(t, false, told("b"))
+		three := s.view(streamLife).read() // knows b
+		s.entry.changed()                  // nothing that anybody sees
+		time.Sleep(2 * changeGap)
+		three.want(t, false)
+		s.change("c", nil)
+		for _, v := range []*viewer{one, two, three} {
+			v.want(t, false, told("c"))
+		}
+	})
+}
+
+// TestStormOfChanges: a page that changes all the time is told of twice a
+// second, and of its last state in any case.
+func TestStormOfChanges(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		v := s.view(streamLife).read()
+		for i := range 500 { // five seconds
+			s.change(fmt.Sprint(i), nil)
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(changeGap)
+		looks := s.looked()
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if n := len(v.got); n < 10 || n > 11 || v.got[n-1] != told("499") {
+			t.Errorf("heard %d messages, at last %q", n, v.got[n-1])
+		}
+		if looks > 12 {
+			t.Errorf("looked at %d times", looks)
+		}
+	})
+}
+
+// TestThereAndBack: what is as it was when the viewer is told is no news.
+func TestThereAndBack(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		v := s.view(streamLife).read()
+		synctest.Wait()
+		s.change("b", nil)
+		s.change("a", nil)
+		time.Sleep(2 * changeGap)
+		v.want(t, false)
+	})
+}
+
+// TestBetweenLookAndJoin: a change that comes while a stream begins is heard.
+func TestBetweenLookAndJoin(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		first := s.view(streamLife).read()
+		first.want(t, false)
+		time.Sleep(changeGap)
+		seen, near, far := s.hub.latest(s.entry), net.Conn(nil), net.Conn(nil)
+		s.change("b", nil)
+		first.want(t, false, told("b"))
+		near, far = net.Pipe()
+		s.hub.admit(netip.Addr{})
+		go s.hub.serve(s.entry, &stream{conn: near, ends: time.Now().Add(streamLife), seen: seen, told: "a"})
+		(&viewer{conn: far}).read().want(t, false, told("b"))
+	})
+}
+
+func TestQuietStream(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		v := s.view(2*keepAlive + time.Second).read()
+		time.Sleep(keepAlive - time.Millisecond)
+		v.want(t, false)
+		time.Sleep(time.Millisecond)
+		v.want(t, false, ":\n\n")
+		time.Sleep(keepAlive)
+		v.want(t, false, ":\n\n")
+		time.Sleep(time.Second)
+		v.want(t, true) // its life is over
+	})
+}
+
+// TestChangesWithTime: nobody says that a day has begun.
+func TestChangesWithTime(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.lasts(time.Now().Add(10 * time.Second))
+		v := s.view(streamLife).read()
+		v.want(t, false)
+		s.set("b", nil)
+		s.lasts(time.Time{})
+		time.Sleep(10 * time.Second)
+		v.want(t, false, told("b"))
+		s.set("c", nil)
+		time.Sleep(recheck)
+		v.want(t, false, ":\n\n", told("c"))
+		s.lasts(time.Now().Add(-time.Hour)) // by a clock that is behind
+		looks := s.looked()
+		s.entry.changed()
+		time.Sleep(10 * time.Second)
+		if n := s.looked() - looks; n > 11 {
+			t.Errorf("looked at %d times in ten seconds", n)
+		}
+	})
+}
+
+func TestPageCannotBeMade(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		v := s.view(streamLife).read()
+		synctest.Wait()
+		s.change("b", errors.New("broken"))
+		time.Sleep(10 * time.Second)
+		v.want(t, false)
+		s.set("c", nil)
+		time.Sleep(recheckFailed)
+		v.want(t, false, told("c"))
+	})
+}
+
+func TestPageGoes(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		v := s.view(streamLife).read()
+		synctest.Wait()
+		s.change("", allswell.ErrNotFound)
+		time.Sleep(changeGap)
+		v.want(t, true)
+		s.set("a", nil) // the same entry would not come back, but nothing hangs on it
+		v = s.view(streamLife).read()
+		v.want(t, false)
+	})
+}
+
+// TestStuckViewer: one who reads nothing delays nobody, and is let go.
+func TestStuckViewer(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		stuck := s.view(streamLife)
+		var others []*viewer
+		for range 10 {
+			others = append(others, s.view(streamLife).read())
+		}
+		time.Sleep(changeGap)
+		for _, tag := range []string{"b", "c"} {
+			s.change(tag, nil)
+			for _, v := range others {
+				v.want(t, false, told(tag))
+			}
+			time.Sleep(changeGap)
+		}
+		time.Sleep(streamDeadline)
+		stuck.read().want(t, true)
+	})
+}
+
+// TestClientSpeaks: an event stream is one-way.
+func TestClientSpeaks(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		v := s.view(streamLife).read()
+		if _, err := io.WriteString(v.conn, "G"); err != nil {
+			t.Fatal(err)
+		}
+		v.want(t, true)
+	})
+}
+
+func TestStreamPlaces(t *testing.T) {
+	h := newHub(time.Now, 2*maxStreamsPerAddress+10, nil)
+	admit := func(address string, want int) {
+		t.Helper()
+		if got := h.admit(networkOf(netip.MustParseAddr(address))); got != want {
+			t.Errorf("%s gets %d, want %d", address, got, want)
+		}
+	}
+	for i := range maxStreamsPerAddress {
+		admit("192.0.2.1", 200)
+		admit(fmt.Sprintf("2001:db8::%x", i), 200)
+	}
+	admit("192.0.2.1", 429)
+	admit("::ffff:192.0.2.1", 429)
+	admit("2001:db8::ffff:1:1", 429)
+	h.leave(networkOf(netip.MustParseAddr("2001:db8::5")))
+	admit("2001:db8::ffff:1:1%eth0", 200)
+	for i := range 10 {
+		admit(fmt.Sprintf("2001:db8:0:%x::1", i+1), 200)
+	}
+	admit("192.0.2.2", 503)
+	if h := newHub(time.Now, 0, nil); h.most != 20_000 {
+		t.Errorf("%d streams", h.most)
+	}
+	h.end()
+	h.leave(netip.MustParseAddr("192.0.2.1"))
+	admit("192.0.2.1", 503)
+}
+
+// opened is a stream over a real connection.
+type opened struct {
+	t    *testing.T
+	res  *http.Response
+	text *bufio.Reader
+}
+
+// serveLive serves the world's site on a real address.
+func serveLive(w *world) *httptest.Server {
+	server := httptest.NewServer(w.site.Handler())
+	w.t.Cleanup(func() { w.site.EndStreams(); server.Close() })
+	return server
+}
+
+// listen opens a stream that ends with the test, at the latest after a minute.
+func listen(t *testing.T, url string, fields ...string) *opened {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Set(fields[i], fields[i+1])
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { res.Body.Close() })
+	return &opened{t, res, bufio.NewReader(res.Body)}
+}
+
+// next returns the fields of the next message; nil: the stream has ended.
+func (o *opened) next() map[string]string {
+	o.t.Helper()
+	fields := map[string]string{}
+	for {
+		line, err := o.text.ReadString('\n')
+		switch name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); {
+		case err == io.EOF && line == "" && len(fields) == 0:
+			return nil
+		case err != nil:
+			o.t.Fatalf("%q, %v", line, err)
+		case name != "":
+			fields[name] = value
+		case len(fields) > 0:
+			return fields
+		}
+	}
+}
+
+// is holds a message to be a change to a tag, or to say only which it is.
+func (o *opened) is(m map[string]string, tag string, change bool) {
+	o.t.Helper()
+	if m["id"] != tag || (m["event"] == "change" && m["data"] == tag) != change || (m["event"] == "") == change {
+		o.t.Errorf("%v, want %s, a change: %v", m, tag, change)
+	}
+}
+
+// tag returns the tag in a page's HTML.
+func (w *world) tag(path string) string {
+	w.t.Helper()
+	return w.get(path, 200).all("main[data-tag]")[0].attr("data-tag")
+}
+
+func TestEvents(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		c := w.component("acme", "Website", "")
+		url := serveLive(w).URL + "/status/acme/events"
+		tag := w.tag("/status/acme")
+
+		o := listen(t, url)
+		for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"} {
+			if got := o.res.Header.Get(name); got != want {
+				t.Errorf("%s is %q", name, got)
+			}
+		}
+		m := o.next()
+		o.is(m, tag, false)
+		if d, err := time.ParseDuration(m["retry"] + "ms"); err != nil || d < reconnectAfter || d >= 2*reconnectAfter {
+			t.Errorf("retry %q", m["retry"])
+		}
+		head := w.do("HEAD", "/status/acme/events")
+		if head.Code != 200 || head.Header().Get("Content-Type") != "text/event-stream" || head.Body.Len() > 0 {
+			t.Errorf("HEAD: %d %v", head.Code, head.Header())
+		}
+
+		w.clock.move(time.Hour)
+		w.status("acme", c.ID, allswell.MajorOutage)
+		o.is(o.next(), w.tag("/status/acme"), true)
+		w.status("acme", c.ID, allswell.Operational)
+		o.is(o.next(), tag, true) // as it was, an hour later
+
+		for _, known := range []struct {
+			query, last string
+			change      bool
+		}{
+			{"?have=" + tag, "", false},
+			{"?have=older", "", true},
+			{"?have=older", tag, false}, // what was heard since counts
+			{"?have=" + tag, "older", true},
+			{"", "older", true},
+			{"?have=", "", false},
+		} {
+			var fields []string
+			if known.last != "" {
+				fields = []string{"Last-Event-ID", known.last}
+			}
+			o := listen(t, url+known.query, fields...)
+			o.is(o.next(), tag, known.change)
+		}
+		for _, path := range []string{"/status/nope/events", "/status/acme/events/", "/events"} {
+			w.get(path, 404)
+		}
+		if rec := w.do("POST", "/status/acme/events"); rec.Code != 405 {
+			t.Errorf("POST: %d", rec.Code)
+		}
+		// A connection that cannot be taken over, as in HTTP/2.
+		if rec := w.do("GET", "/status/acme/events"); rec.Code != 503 || rec.Header().Get("Retry-After") != streamRefusal {
+			t.Errorf("%d %v", rec.Code, rec.Header())
+		}
+	})
+}
+
+// TestTagsOfParts: history and incidents hear of what their page hears of.
+func TestTagsOfParts(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+		for range 2 {
+			want := w.tag("/status/acme")
+			for _, path := range []string{"/status/acme/history", "/status/acme/incidents/" + inc.ID} {
+				main := w.get(path, 200).all("main")[0]
+				if main.attr("data-tag") != want || main.attr("data-events") != "/status/acme/events" {
+					t.Errorf("%s has %v, want %s", path, main.Attr, want)
+				}
+			}
+			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, "News.")
+			must(w, u, err)
+		}
+		if scripts := w.get("/nope", 404).all("script"); len(scripts) > 0 {
+			t.Error("an error page has a script")
+		}
+	})
+}
+
+// TestEventsEnd: streams end with their page, its address and the service.
+func TestEventsEnd(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		w.page("beta", "Beta")
+		url := serveLive(w).URL
+		acme, beta := listen(t, url+"/status/acme/events"), listen(t, url+"/status/beta/events")
+		acme.next()
+		beta.next()
+		other := "other"
+		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{Slug: &other})
+		must(w, p, err)
+		if m := acme.next(); m != nil {
+			t.Errorf("another slug: %v", m)
+		}
+		if err := w.store.DeletePage(t.Context(), w.ws, "beta"); err != nil {
+			t.Fatal(err)
+		}
+		if m := beta.next(); m != nil {
+			t.Errorf("a deleted page: %v", m)
+		}
+		acme = listen(t, url+"/status/other/events")
+		acme.next()
+		w.site.EndStreams()
+		if m := acme.next(); m != nil {
+			t.Errorf("at the end: %v", m)
+		}
+		if late := listen(t, url+"/status/other/events"); late.res.StatusCode != 503 {
+			t.Errorf("after the end: %d", late.res.StatusCode)
+		}
+	})
+}
+
+// TestPlacesAreGivenBack fills an address's places, and hangs up.
+func TestPlacesAreGivenBack(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		url := serveLive(w).URL + "/status/acme/events"
+		var all []*opened
+		for range maxStreamsPerAddress {
+			o := listen(t, url)
+			o.next()
+			all = append(all, o)
+		}
+		o := listen(t, url)
+		if o.res.StatusCode != http.StatusTooManyRequests || o.res.Header.Get("Retry-After") != streamRefusal {
+			t.Errorf("one too many: %d %v", o.res.StatusCode, o.res.Header)
+		}
+		for _, o := range all {
+			o.res.Body.Close()
+		}
+		for deadline := time.Now().Add(10 * time.Second); w.site.Streams() > 0; {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d streams are still open", w.site.Streams())
+			}
+		}
+		if o = listen(t, url); o.res.StatusCode != 200 {
+			t.Errorf("after all have gone: %d", o.res.StatusCode)
+		}
+	})
+}
+
+// TestHerdAfterNews: all who have the page open are told, fetch it at once, and
+// see what they were told of; it is rendered once for each change.
+func TestHerdAfterNews(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		c := w.component("acme", "Website", "")
+		url := serveLive(w).URL + "/status/acme/events"
+		w.get("/status/acme", 200)
+		var made atomic.Int64
+		e := w.site.directory.last().find("acme")
+		loads := e.cell.make
+		e.cell.make = func(ctx context.Context) (*snapshot, time.Time, error) {
+			made.Add(1)
+			return loads(ctx)
+		}
+		var viewers []*opened
+		for range 50 {
+			o := listen(t, url)
+			o.next()
+			viewers = append(viewers, o)
+		}
+		for round := int64(1); round <= 3; round++ {
+			status := []allswell.Status{allswell.Operational, allswell.PartialOutage}[round%2]
+			w.status("acme", c.ID, status)
+			var herd sync.WaitGroup
+			for _, o := range viewers {
+				herd.Go(func() {
+					m := o.next()
+					for range 20 {
+						herd.Go(func() {
+							rec := w.do("GET", "/status/acme")
+							if body := rec.Body.String(); !strings.Contains(body, ` data-tag="`+m["id"]+`"`) || !strings.Contains(body, ">"+allswell.Banner(status)+"</h2>") {
+								t.Error("not what was told")
+							}
+						})
+					}
+				})
+			}
+			herd.Wait()
+			if made.Load() != round {
+				t.Fatalf("rendered %d times after %d changes", made.Load(), round)
+			}
+		}
+	})
+}
+
+// TestLateTag: viewers hear that a page says it is delayed.
+func TestLateTag(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		w.clock.set(time.Now()) // which the store's contact is counted by
+		tag := w.tag("/status/acme")
+		w.store.Close()
+		w.clock.set(w.store.LastContact().Add(delayedAfter + time.Millisecond))
+		if got := w.tag("/status/acme"); got != tag+"-late" {
+			t.Errorf("the page has the tag %q", got)
+		}
+		got, _, err := w.site.look(t.Context(), w.site.directory.last().find("acme"))
+		if got != tag+"-late" || err != nil {
+			t.Errorf("viewers are told %q, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,314 @@
+package browser
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell/test/binary"
+)
+
+// eventually waits until a JavaScript expression is true.
+func (p *tab) eventually(expression string) {
+	p.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); !eval[bool](p, expression); <-tick.C {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("never true: %s\n%s", expression, eval[string](p, `document.documentElement.outerHTML`))
+		}
+	}
+}
+
+// is holds JavaScript expressions to be true.
+func (p *tab) is(expressions ...string) {
+	p.t.Helper()
+	for _, e := range expressions {
+		if !eval[bool](p, e) {
+			p.t.Errorf("not true: %s", e)
+		}
+	}
+}
+
+// TestChangeAppears changes a component while somebody looks and types.
+func TestChangeAppears(t *testing.T) {
+	c := start(t)
+	server := binary.NewServer(t, binary.Build(t),
+		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
+		"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
+	server.Start()
+	client := binary.NewClient(server.URL, token)
+	type params = map[string]any
+	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme", "description": "What we run."}, nil)
+	var website binary.Data[struct{ ID string }]
+	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Website"}, &website)
+	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Mail"}, nil)
+	for _, v := range []view{views[0], views[3]} {
+		t.Run(v.name, func(t *testing.T) {
+			set := func(status string) {
+				t.Helper()
+				client.Must(t, "PATCH", "/api/v1/pages/acme/components/"+website.Data.ID, params{"status": status}, nil)
+			}
+			set("operational")
+			p := c.open(t, v, server.URL+"/status/acme")
+			eval[any](p, `(() => {
+				window.same = true;
+				window.incidents = document.querySelectorAll("article.incident").length;
+				window.icon = document.querySelector("link[rel=icon]").href;
+				document.querySelector(".subscribe details").open = true;
+				document.querySelector("#email").value = "name@exam";
+				document.querySelector("#email").focus();
+				scrollTo(0, 200);
+				window.seen = document.elementFromPoint(innerWidth / 2, 40);
+				window.seenAt = seen.getBoundingClientRect().top;
+				document.addEventListener("allswell:replaced", () => { window.replaced = (window.replaced || 0) + 1; });
+			})()`)
+			set("major_outage")
+			p.eventually(`document.querySelector("#banner").innerText === "Major system outage"`)
+			p.is(`window.same`, `window.replaced === 1`, `document.title === "Major system outage – Acme"`,
+				`document.querySelector("link[rel=icon]").href !== window.icon`,
+				`document.querySelector(".subscribe details").open`, `document.querySelector("#email").value === "name@exam"`,
+				`document.activeElement.id === "email"`, `scrollY > 0 && Math.abs(seen.getBoundingClientRect().top - seenAt) < 2`,
+				`document.querySelector("ul.components").innerText.includes("Major Outage")`)
+			p.eventually(`document.querySelector("[aria-live=polite]").textContent === "This page was updated: Major system outage"`)
+			client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, nil)
+			p.eventually(`document.querySelectorAll("article.incident").length > incidents`)
+			p.is(`window.same`, `document.querySelector("#email").value === "name@exam"`, `document.activeElement.id === "email"`)
+			look(p, v, "live")
+
+			// As the server would send it now, but for what was typed.
+			fresh := c.open(t, v, server.URL+"/status/acme")
+			const inside = `document.querySelector("main").innerHTML`
+			if got, want := eval[string](p, inside), eval[string](fresh, inside); strings.Replace(got, `<details open="">`, `<details>`, 1) != want {
+				t.Errorf("the page has become\n%s\nand not\n%s", got, want)
+			}
+		})
+	}
+	t.Run("without script", func(t *testing.T) {
+		p := c.open(t, views[4], server.URL+"/status/acme")
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if slices.ContainsFunc(p.requests, func(url string) bool { return strings.HasSuffix(url, "/events") }) {
+			t.Error("events were asked for")
+		}
+	})
+}
+
+// stage is a page of our own making with the real script, in a browser whose
+// timers run a hundred times as fast.
+type stage struct {
+	*tab
+	body    atomic.Pointer[string]
+	news    chan string // tags to tell
+	refuse  atomic.Bool // events are answered with 503
+	broken  atomic.Bool // the page is
+	fetches atomic.Int64
+}
+
+const hurry = `(() => { const real = setTimeout; window.setTimeout = (f, ms) => real(f, ms / 100); })()`
+
+func newStage(t *testing.T, c *chromium, script []byte) *stage {
+	s := &stage{news: make(chan string)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
+		s.fetches.Add(1)
+		if s.broken.Load() {
+			http.Error(w, "<main id=main data-tag=x>Broken</main>", http.StatusServiceUnavailable)
+			return
+		}
+		io.WriteString(w, *s.body.Load())
+	})
+	mux.HandleFunc("/live.js", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript")
+		w.Write(script)
+	})
+	mux.HandleFunc("/favicon.ico", func(http.ResponseWriter, *http.Request) {})
+	over := make(chan struct{})
+	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {
+		if s.refuse.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "id: %s\n\n", r.URL.Query().Get("have"))
+		http.NewResponseController(w).Flush()
+		for {
+			select {
+			case tag := <-s.news:
+				fmt.Fprintf(w, "event: change\nid: %s\ndata: %s\n\n", tag, tag)
+				http.NewResponseController(w).Flush()
+			case <-r.Context().Done():
+				return
+			case <-over:
+				return
+			}
+		}
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	t.Cleanup(sync.OnceFunc(func() { close(over) }))
+	s.show("a", "")
+	s.tab = c.open(t, views[2], "about:blank")
+	s.do("Page.addScriptToEvaluateOnNewDocument", params{"source": hurry}, nil)
+	s.do("Page.navigate", params{"url": server.URL + "/"}, nil)
+	s.eventually(`document.readyState === "complete" && document.querySelector("[aria-live]") !== null`)
+	return s
+}
+
+// show makes the page be like this from now on.
+func (s *stage) show(tag, main string) {
+	html := fmt.Sprintf(`<!doctype html><html lang="en"><head><title>Title %[1]s</title><script type="module" src="/live.js"></script></head>
+<body><header>Header %[1]s</header>
+<main id="main" tabindex="-1" data-events="/events" data-tag="%[1]s" data-updated="Updated: {banner}">%[2]s</main>
+<footer>Footer %[1]s</footer></body></html>`, tag, main)
+	s.body.Store(&html)
+}
+
+// tell changes the page and waits until it shows.
+func (s *stage) tell(tag, main string) {
+	s.t.Helper()
+	s.show(tag, main)
+	select {
+	case s.news <- tag:
+	case <-time.After(patience):
+		s.t.Fatal("nobody listens")
+	}
+	s.eventually(`document.querySelector("main").dataset.tag === "` + tag + `"`)
+}
+
+func liveScript(t *testing.T) []byte {
+	t.Helper()
+	server := binary.NewServer(t, binary.Build(t),
+		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server.Start()
+	binary.NewClient(server.URL, token).Must(t, "POST", "/api/v1/pages", map[string]any{"name": "Acme", "slug": "acme"}, nil)
+	get := func(path string) []byte {
+		res, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Fatal(path, res.Status, err)
+		}
+		return body
+	}
+	found := regexp.MustCompile(`<script type="module" src="([^"]+)">`).FindSubmatch(get("/status/acme"))
+	if found == nil {
+		t.Fatal("the page has no script")
+	}
+	script := get(string(found[1]))
+	if err := server.Stop(); err != nil {
+		t.Error(err)
+	}
+	return script
+}
+
+// TestWhatStays holds that nothing a visitor does is lost when a page changes.
+func TestWhatStays(t *testing.T) {
+	c := start(t)
+	script := liveScript(t)
+	t.Run("the visitor's", func(t *testing.T) {
+		s := newStage(t, c, script)
+		group := func(name string, open bool, text string) string {
+			return fmt.Sprintf(`<details data-key="%s"%s><summary>%[1]s</summary><p>%[3]s</p></details> `, name, map[bool]string{true: " open"}[open], text)
+		}
+		rest := `<p id="told">Chosen text.</p> <form><input name="q"><label><input type="checkbox" name="c" value="1">One</label></form> `
+		s.tell("b", group("calm", false, "1")+group("mine", false, "1")+group("shut", true, "1")+group("gone", true, "1")+rest+`<a id="here" href="#">Here</a>`)
+		eval[any](s.tab, `(() => {
+			for (const name of ["mine", "shut"]) document.querySelector("[data-key=" + name + "] summary").click();
+			document.querySelector("[name=q]").value = "typed";
+			document.querySelector("[name=c]").checked = true;
+			getSelection().selectAllChildren(document.querySelector("#told"));
+			document.querySelector("[data-key=mine] summary").focus();
+			window.kept = ["mine", "shut"].map((name) => document.querySelector("[data-key=" + name + "]"));
+		})()`)
+		s.eventually(`document.querySelector("[data-key=mine]").open && !document.querySelector("[data-key=shut]").open`)
+		// Before and behind everything something comes, one goes, all change.
+		s.tell("c", `<h2 id="banner">Bad</h2><p>New</p> `+group("new", true, "2")+group("calm", true, "2")+group("mine", false, "2")+group("shut", true, "2")+
+			`<p id="told">Chosen text.</p> <form><input name="first"><input name="q"><label><input type="checkbox" name="c" value="0">Zero</label></form> <a id="here" href="#">Here</a>`)
+		s.is(`document.querySelector("[data-key=new]").open`, `document.querySelector("[data-key=calm]").open`,
+			`document.querySelector("[data-key=mine]").open`, `!document.querySelector("[data-key=shut]").open`,
+			`document.querySelector("[data-key=gone]") === null`,
+			`window.kept.every((group) => group.isConnected && group.querySelector("p").innerText === "2" || !group.open)`,
+			`document.activeElement === document.querySelector("[data-key=mine] summary")`,
+			`getSelection().toString() === "Chosen text."`,
+			`document.querySelector("[name=q]").value === "typed"`, `document.querySelector("[name=c]").checked && document.querySelector("[name=c]").value === "1"`,
+			`[...document.querySelectorAll("main > *")].map((e) => e.id || e.dataset.key || e.nodeName).join() === "banner,P,new,calm,mine,shut,told,FORM,here"`,
+			`document.title === "Title c"`, `document.querySelector("header").innerText === "Header c"`, `document.querySelector("footer").innerText === "Footer c"`)
+		s.eventually(`document.querySelector("[aria-live]").textContent === "Updated: Bad"`)
+
+		// An unused form is the server's.
+		eval[any](s.tab, `(() => { const f = document.querySelector("form"); f.reset(); document.querySelector("#here").focus(); })()`)
+		s.tell("d", `<p>Where it was is something else.</p><div><form><input name="second"></form><a id="here" href="#">Here</a></div>`)
+		s.is(`document.querySelector("[name=second]") !== null`, `document.activeElement.id === "here"`)
+		eval[any](s.tab, `document.querySelector("#here").focus()`)
+		s.tell("e", `<p>Nothing is left.</p>`)
+		s.is(`document.activeElement.id === "main"`)
+		if problems := faults(s.tab, views[2]); len(problems) > 0 {
+			t.Error(problems)
+		}
+	})
+	t.Run("any page becomes any other", func(t *testing.T) {
+		s := newStage(t, c, script)
+		li := func(keys ...string) string {
+			out := "<ul>"
+			for _, k := range keys {
+				out += fmt.Sprintf("\n<li data-key=%q>%[1]s <b>%[1]s</b></li>", k)
+			}
+			return out + "</ul>"
+		}
+		for i, main := range []string{
+			li("a", "b", "c"), li("c", "b", "a"), li("x", "b"), li("b", "x", "y", "z"), li("z", "a", "b", "x"), li(),
+			`text`, `<p>text</p>`, `<!-- comment --><p class="x">text</p>more`, `<section aria-labelledby="h"><h2 id="h">H</h2></section>`,
+			`<p>before</p><section aria-labelledby="h"><h2 id="h">H</h2><p dir="auto" hidden>x</p></section>`,
+			`<svg viewBox="0 0 1 1"><use href="#a"/></svg>`, `<svg viewBox="0 0 2 2"><use href="#b"/><path d="M0 0"/></svg>`,
+			`<div data-key="p"></div><p data-key="p"></p>`, `<p data-key="p"></p><div data-key="p"></div>`, ``,
+		} {
+			tag := fmt.Sprint("t", i)
+			s.tell(tag, main)
+			s.is(`document.querySelector("main").innerHTML === new DOMParser().parseFromString(` + "`<main>" + main + "</main>`" + `, "text/html").querySelector("main").innerHTML`)
+		}
+	})
+}
+
+// TestQuietPolling: without a stream the page looks for itself, and whatever it
+// finds, it stays what it is until there is a page to show.
+func TestQuietPolling(t *testing.T) {
+	c := start(t)
+	s := newStage(t, c, liveScript(t))
+	s.tell("b", "<p>Two</p>")
+	// The stream breaks, and is not taken again.
+	s.refuse.Store(true)
+	s.broken.Store(true)
+	eval[any](s.tab, `dispatchEvent(new Event("pagehide")), dispatchEvent(new Event("pageshow")), window.same = true`)
+	before := s.fetches.Load()
+	for deadline := time.Now().Add(patience); s.fetches.Load() < before+3; s.is(`document.querySelector("main").innerText === "Two"`) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody asks any more")
+		}
+	}
+	s.broken.Store(false)
+	other := "<!doctype html><title>Log in</title><main id=main>Log in</main>"
+	s.body.Store(&other)
+	before = s.fetches.Load()
+	for s.fetches.Load() < before+3 && !t.Failed() {
+		s.is(`document.querySelector("main").innerText === "Two"`)
+	}
+	s.show("c", "<p>Three</p>")
+	s.eventually(`document.querySelector("main").innerText === "Three"`)
+	// And when streams are there again, one is taken.
+	s.refuse.Store(false)
+	s.tell("d", "<p>Four</p>")
+	s.is(`window.same`)
+}
