@@ -56,7 +56,10 @@ func TestMaintenanceIsInTime(t *testing.T) {
 	}{"planned here": {false, 0}, "planned by another replica": {true, lookAhead}} {
 		t.Run(name, func(t *testing.T) {
 			onVirtualTime(t, func(t *testing.T, w *Watch, dsn, ws string, log *bytes.Buffer) {
-				synctest.Wait() // it has looked, and found nothing
+				if _, err := w.Store.CreateMaintenance(t.Context(), ws, "acme", maintenanceOf(time.Now().Add(time.Hour), time.Hour)); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait() // it has looked, and waits for that one
 				by := w.Store
 				if c.beside { // a store of its own has nobody to wake
 					by = beside(t, dsn)
@@ -143,11 +146,14 @@ func TestMaintenanceComesBeforeTheTick(t *testing.T) {
 		n := maintenanceOf(noon.Add(time.Minute), time.Hour)
 		n.Components = []string{c.ID}
 		_, errPlan := s.CreateMaintenance(ctx, ws, "acme", n)
-		now.Store(at(118).UnixMilli())
-		errBeat := s.RecordBeat(ctx, store.Beat{Replica: "a"})
-		now.Store(at(120).UnixMilli())
-		if err := errors.Join(errPage, errComponent, errMonitor, errPing, errPlan, errBeat); err != nil {
+		if err := errors.Join(errPage, errComponent, errMonitor, errPing, errPlan); err != nil {
 			t.Fatal(err)
+		}
+		for second := 5.0; second <= 120; second += 5 {
+			now.Store(at(second).UnixMilli())
+			if err := s.RecordBeat(ctx, store.Beat{Replica: "a"}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		w := New(Config{Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.DiscardHandler), Backlog: func() time.Duration { return 0 }})
 		w.Tick(ctx, at(120))
