@@ -126,7 +126,7 @@ func (w *htmlWriter) link(n ast.Node) {
 		w.out.WriteString(`" rel="nofollow noopener noreferrer">`)
 		w.open["a"] = true
 		if l.label != nil && strings.TrimSpace(inline(l.label, w.source, true)) == "" {
-			w.escape(l.address) // an empty label: nobody could see the link
+			w.escape(l.shown()) // an empty label: nobody could see the link
 		} else {
 			w.label(l)
 		}

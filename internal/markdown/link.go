@@ -57,6 +57,9 @@ func written(n ast.Node, open string, destination, title []byte) link {
 	return l
 }
 
+// shown is the address as people read it.
+func (l link) shown() string { return strings.TrimPrefix(l.address, mailto) }
+
 // address makes of what somebody typed an address that can be linked to, or ""
 // if it is not a complete one of the schemes that are allowed. Relative ones would lead nowhere
 // from a mail or a feed.

@@ -54,6 +54,7 @@ var cases = []struct{ name, typed, html, text string }{
 	{"a link in an image", "![a [b](https://c.de)](https://i.jk)", "<p>" + href("https://i.jk") + "a b</a></p>", "a b (https://i.jk)"},
 	{"a script for a link", "[a](javascript:alert(1)) [b](<JAVA\tSCRIPT:alert(1) x>)", "<p>[a](javascript:alert(1)) [b](&lt;JAVA\tSCRIPT:alert(1) x&gt;)</p>", "[a](javascript:alert(1)) [b](<JAVA\tSCRIPT:alert(1) x>)"},
 	{"data for a link", "![*a*](data:text/html,x \"t\") <vbscript:x>", "<p>![<em>a</em>](data:text/html,x &#34;t&#34;) &lt;vbscript:x&gt;</p>", `![a](data:text/html,x "t") <vbscript:x>`},
+	{"a mail address without a label", "[](mailto:a@b.cd)", "<p>" + href("mailto:a@b.cd") + "a@b.cd</a></p>", "a@b.cd"},
 	{"relative links", "[a](/b) [c](//d.ef) [g](h) [i](https:j) [k](http:///l) [m]() [n](mailto:)", "<p>[a](/b) [c](//d.ef) [g](h) [i](https:j) [k](http:///l) [m]() [n](mailto:)</p>", "[a](/b) [c](//d.ef) [g](h) [i](https:j) [k](http:///l) [m]() [n](mailto:)"},
 	{"a link out of its attribute", `[a](https://b.cd/"onclick='x'>) [e](<https://f.gh/ i>)`, "<p>" + href("https://b.cd/%22onclick=&#39;x&#39;%3E") + "a</a> " + href("https://f.gh/%20i") + "e</a></p>", "a (https://b.cd/%22onclick='x'%3E) e (https://f.gh/%20i)"},
 	{"percent", "[a](https://b.cd/100%) [e](https://b.cd/%41%zz)", "<p>" + href("https://b.cd/100%25") + "a</a> " + href("https://b.cd/%41%25zz") + "e</a></p>", "a (https://b.cd/100%25) e (https://b.cd/%41%25zz)"},

@@ -112,7 +112,7 @@ func writeLink(b *strings.Builder, l link, source []byte, inLink bool) {
 		writeInline(b, l.label, source, inLink)
 	default:
 		label := inline(l.label, source, true)
-		shown := strings.TrimPrefix(l.address, mailto)
+		shown := l.shown()
 		switch {
 		case strings.TrimSpace(label) == "":
 			b.WriteString(shown)
