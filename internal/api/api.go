@@ -146,7 +146,7 @@ type call struct {
 	by     allswell.Token // who asks; zero on an open route
 	secret string         // the token itself
 	base   string         // what addresses of ours begin with
-	body   []byte         // of a POST or PATCH
+	body   []byte         // of a POST, PUT or PATCH
 	key    *store.AnswerKey
 }
 
@@ -163,9 +163,9 @@ func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 			return &web.Forbidden{Has: c.by.Scope, Needs: rt.scope}
 		}
 	}
-	if rt.method == http.MethodPost || rt.method == http.MethodPatch {
+	if most := rt.mostBody(); most > 0 {
 		var err error
-		if c.body, err = web.ReadBody(w, r); err != nil {
+		if c.body, err = web.ReadBody(w, r, most); err != nil {
 			return err
 		}
 	}

@@ -163,6 +163,10 @@ func (c *client) patch(target string, body any) answer {
 	c.t.Helper()
 	return c.do("PATCH", target, body)
 }
+func (c *client) put(target string, body any) answer {
+	c.t.Helper()
+	return c.do("PUT", target, body)
+}
 func (c *client) delete(target string) answer { c.t.Helper(); return c.do("DELETE", target, nil) }
 
 // is ends the test if the status is another one.
@@ -281,13 +285,15 @@ func keys(t *testing.T, object map[string]any, want ...string) {
 
 // world is some of everything in one workspace.
 type world struct {
-	slug, group, component, incident, update, monitor, subscriber, delivery, token string
+	slug, group, component, incident, update, maintenance, monitor, subscriber, delivery, token string
+
+	now time.Time // when it was built
 }
 
 // build makes a world on a page with this slug.
 func (c *client) build(slug string) world {
 	c.t.Helper()
-	w := world{slug: slug}
+	w := world{slug: slug, now: c.clock.Now()}
 	page := "/api/v1/pages/" + slug
 	c.post("/api/v1/pages", map[string]any{"name": "Acme", "slug": slug}).is(201)
 	w.group = c.post(page+"/groups", map[string]any{"name": "Europe"}).is(201).id()
@@ -295,6 +301,10 @@ func (c *client) build(slug string) world {
 	incident := c.post(page+"/incidents", map[string]any{"title": "Logins fail", "message": "We look into it."}).is(201)
 	w.incident = incident.id()
 	w.update = c.post("/api/v1/incidents/"+w.incident+"/updates", map[string]any{"message": "More."}).is(201).id()
+	w.maintenance = c.post(page+"/maintenances", map[string]any{
+		"title": "Upgrade", "message": "It will be slow.", "scheduled_for": c.clock.Now().Add(48 * time.Hour),
+		"scheduled_until": c.clock.Now().Add(50 * time.Hour), "components": []string{w.component},
+	}).is(201).id()
 	w.monitor = c.post("/api/v1/monitors", map[string]any{
 		"name": "Backup", "interval": 60, "page": slug, "component_id": w.component,
 	}).is(201).id()
@@ -311,7 +321,7 @@ func (c *client) build(slug string) world {
 func (w world) path(rt route) string {
 	return strings.NewReplacer(
 		"{pageSlug}", w.slug, "{groupId}", w.group, "{componentId}", w.component,
-		"{incidentId}", w.incident, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
+		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
 		"{deliveryId}", w.delivery, "{tokenId}", w.token,
 	).Replace(rt.path)
 }
@@ -350,6 +360,8 @@ func (c *client) state() map[string]any {
 		keep("components of "+p.ID, components, total, err)
 		incidents, total, err := c.store.Incidents(ctx, by.WorkspaceID, p.Slug, nil, all)
 		for i := range incidents {
+			affected, err := c.store.IncidentComponents(ctx, by.WorkspaceID, incidents[i].ID)
+			keep("components of "+incidents[i].ID, affected, 0, err)
 			full, err := c.store.Incident(ctx, by.WorkspaceID, incidents[i].ID)
 			if err != nil {
 				c.t.Fatal(err)
@@ -357,6 +369,15 @@ func (c *client) state() map[string]any {
 			incidents[i] = full
 		}
 		keep("incidents of "+p.ID, incidents, total, err)
+		maintenances, total, err := c.store.Maintenances(ctx, by.WorkspaceID, p.Slug, "", all)
+		for i := range maintenances {
+			full, err := c.store.Maintenance(ctx, by.WorkspaceID, maintenances[i].ID)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			maintenances[i] = full
+		}
+		keep("maintenances of "+p.ID, maintenances, total, err)
 		subscribers, total, err := c.store.Subscribers(ctx, by.WorkspaceID, p.Slug, all)
 		keep("subscribers of "+p.ID, subscribers, total, err)
 		deliveries, total, err := c.store.Deliveries(ctx, by.WorkspaceID, p.Slug, nil, all)

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strconv"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -34,6 +35,8 @@ func (a *api) createIncident(c *call) (store.Answer, error) {
 		Impact:  orZero(web.Enum(o, "impact", allswell.Impacts)),
 		State:   orZero(web.Enum(o, "state", allswell.States)),
 		Message: o.Text("message"),
+
+		Affected: readAffected(o),
 	}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.Answer{}, err
@@ -69,4 +72,46 @@ func (a *api) changeIncident(c *call) (store.Answer, error) {
 
 func (a *api) deleteIncident(c *call) (store.Answer, error) {
 	return gone(a.store.DeleteIncident(c.Context(), c.workspace(), c.PathValue("incidentId")))
+}
+
+// readAffected reads which components an incident concerns, and their statuses;
+// nil if they are not given.
+func readAffected(o *web.Object) []allswell.Affected {
+	items := o.Objects("components", allswell.MaxAffected)
+	if items == nil {
+		return nil
+	}
+	affected := make([]allswell.Affected, len(items))
+	for i, item := range items {
+		item.Require("id", "status")
+		affected[i] = allswell.Affected{
+			ComponentID: strconv.Itoa(i), // one that cannot be read is not the same as another
+			Status:      orZero(web.Enum(item, "status", allswell.AffectedStatuses)),
+		}
+		if id := item.Text("id"); id != nil {
+			affected[i].ComponentID = *id
+		}
+	}
+	return affected
+}
+
+func (a *api) getAffected(c *call) (store.Answer, error) {
+	affected, err := a.store.IncidentComponents(c.Context(), c.workspace(), c.PathValue("incidentId"))
+	return show(affected, err, presentAffected)
+}
+
+// putAffected says which components an incident concerns, instead of those
+// before.
+func (a *api) putAffected(c *call) (store.Answer, error) {
+	o, err := c.object()
+	if err != nil {
+		return store.Answer{}, err
+	}
+	o.Require("components")
+	affected := readAffected(o)
+	if err := o.Check(allswell.CheckAffected(affected)); err != nil {
+		return store.Answer{}, err
+	}
+	affected, err = a.store.SetIncidentComponents(c.Context(), c.workspace(), c.PathValue("incidentId"), affected)
+	return show(affected, err, presentAffected)
 }

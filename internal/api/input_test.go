@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/internal/web"
@@ -25,6 +26,9 @@ const (
 	boolean
 	reference // an id, or "" for none
 	references
+	instant
+	objects
+	other // text of a form of its own
 )
 
 type field struct {
@@ -40,9 +44,11 @@ func fieldsOf(t testing.TB, rt route) []field {
 	t.Helper()
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
-		return []field{{"name", text, true, 255}, {"slug", text, true, 63}, {"description", freeText, false, 1000}}
+		return []field{{"name", text, true, 255}, {"slug", text, true, 63}, {"description", freeText, false, 1000},
+			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, 253}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
 	case "PATCH /api/v1/pages/{pageSlug}":
-		return []field{{"name", text, false, 255}, {"slug", text, false, 63}, {"description", freeText, false, 1000}}
+		return []field{{"name", text, false, 255}, {"slug", text, false, 63}, {"description", freeText, false, 1000},
+			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, 253}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
 	case "POST /api/v1/pages/{pageSlug}/groups":
 		return []field{{"name", text, true, 255}, {"order", integer, false, 0}}
 	case "PATCH /api/v1/groups/{groupId}":
@@ -55,7 +61,18 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
 		return []field{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
 	case "POST /api/v1/pages/{pageSlug}/incidents":
-		return []field{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000}}
+		return []field{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000},
+			{"components", objects, false, 500}}
+	case "PUT /api/v1/incidents/{incidentId}/components":
+		return []field{{"components", objects, true, 500}}
+	case "POST /api/v1/pages/{pageSlug}/maintenances":
+		return []field{{"title", text, true, 255}, {"message", text, false, 25000}, {"scheduled_for", instant, true, 0}, {"scheduled_until", instant, true, 0},
+			{"components", references, false, 500}, {"remind_before", integer, false, 0}}
+	case "PATCH /api/v1/maintenances/{maintenanceId}":
+		return []field{{"title", text, false, 255}, {"scheduled_for", instant, false, 0}, {"scheduled_until", instant, false, 0},
+			{"components", references, false, 500}, {"remind_before", integer, false, 0}, {"state", choice, false, 0}}
+	case "POST /api/v1/maintenances/{maintenanceId}/updates":
+		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}}
 	case "PATCH /api/v1/incidents/{incidentId}":
 		return []field{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0}}
 	case "POST /api/v1/incidents/{incidentId}/updates":
@@ -82,6 +99,8 @@ func reads(rt route) bool {
 	switch rt.method {
 	case "PATCH":
 		return true
+	case "PUT":
+		return rt.mostBody() == web.MaxBody // the others take a picture
 	case "POST":
 		return !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/retry")
 	}
@@ -90,8 +109,11 @@ func reads(rt route) bool {
 
 // badValues are JSON values that a field does not take.
 func badValues(f field) []string {
-	out := []string{`{}`, `["x"]`, `{"a":1}`, `1.5`}
-	if f.kind != references {
+	out := []string{`{}`, `{"a":1}`, `1.5`}
+	if f.kind != objects && f.most != allswell.MaxAffected {
+		out = append(out, `["x"]`)
+	}
+	if f.kind != references && f.kind != objects {
 		out = append(out, `[]`)
 	}
 	if f.kind != boolean {
@@ -115,8 +137,17 @@ func badValues(f field) []string {
 	case reference:
 		out = append(out, `"nowhere"`, `"\u0000"`, `"\ud800"`, `" "`)
 	case references:
-		out = append(out, `"x"`, `""`, `[null]`, `[1]`, `[[]]`, `[{}]`, `["\u0000"]`, `["\ud800"]`, `["", "x"]`, `[" "]`,
-			`["comp_00000000000000000000"]`)
+		out = append(out, `"x"`, `""`, `[null]`, `[1]`, `[[]]`, `[{}]`, `["\u0000"]`, `["\ud800"]`, `["x", "x"]`)
+		if f.most < allswell.MaxAffected { // a subscriber's are complained of as a whole
+			out = append(out, `["", "x"]`, `[" "]`, `["comp_00000000000000000000"]`)
+		}
+	case instant:
+		out = append(out, `""`, `" "`, `"tomorrow"`, `"2026-11-21"`, `"2026-11-21T04:00:00"`, `"2026-11-21 04:00:00Z"`, `"2026-11-21T04:00:60Z"`,
+			`"\u0000"`, `1795233600`)
+	case objects:
+		out = append(out, `"x"`, `""`, `[`+strings.Repeat(`{},`, f.most)+`{}]`)
+	case other:
+		out = append(out, `" "`, `"\u0000"`, `"\ud800"`, `"`+strings.Repeat("a", f.most+1)+`"`, `"x y"`, `"é"`, `"Local"`, `"../etc/passwd"`, `"#12345"`)
 	}
 	if f.kind == text {
 		out = append(out, `""`, `" "`, `"\t\n\u00a0\u3000"`)
@@ -236,7 +267,7 @@ func TestBodySizes(t *testing.T) {
 		}
 		c.unchanged(func() {
 			for _, rt := range new(api).routes() {
-				if rt.method == "POST" || rt.method == "PATCH" {
+				if rt.mostBody() == web.MaxBody {
 					c.do(rt.method, w.path(rt), padded(rt, web.MaxBody+1)).is(413).
 						says("The request body may not be larger than 1048576 bytes.")
 				}
@@ -256,7 +287,7 @@ func TestBadQueriesAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		for _, rt := range new(api).routes() {
-			if rt.method != "GET" || strings.HasSuffix(rt.path, "}") || rt.scope == open {
+			if rt.method != "GET" || strings.HasSuffix(rt.path, "}") || rt.scope == open || !paged(rt) {
 				continue
 			}
 			path := w.path(rt)
@@ -279,7 +310,18 @@ func TestBadQueriesAreRefused(t *testing.T) {
 			c.get("/api/v1/pages/acme/deliveries?state=" + value).complains("state")
 		}
 		c.get("/api/v1/pages/acme/deliveries?state=x&page=0").complains("state", "page")
+		for _, value := range []string{"", "done", "Completed", "scheduled,completed", "completed&state=scheduled"} {
+			c.get("/api/v1/pages/acme/maintenances?state=" + value).complains("state")
+		}
+		for _, value := range []string{"", "0", "91", "-1", "1.0", "x", "7&days=8"} {
+			c.get("/api/v1/pages/acme/uptime?days=" + value).complains("days")
+		}
 	})
+}
+
+// paged says whether a route answers with one part of a list.
+func paged(rt route) bool {
+	return rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/incidents/{incidentId}/components"
 }
 
 // FuzzBody sends bodies of all kinds to real routes. Whatever is sent, the
@@ -297,6 +339,9 @@ func FuzzBody(f *testing.F) {
 			`{"name":"x","slug":"x","description":null,"order":1,"status":"degraded","group":""}`,
 			`{"name":"x","interval":60,"page":"acme","component_id":null,"enabled":false,"failure_threshold":2,"down_status":"degraded"}`,
 			`{"channel":"email","target":"x@example.com","confirmed":true,"components":[]}`, `{"channel":"webhook","target":"http://x","components":["x"]}`,
+			`{"title":"x","scheduled_for":"2026-11-21T04:00:00+01:00","scheduled_until":"2026-11-21T05:00:00Z","components":["x"],"remind_before":0}`,
+			`{"message":"x","state":"completed"}`, `{"title":"x","components":[{"id":"x","status":"degraded"},{}]}`, `{"components":[]}`,
+			`{"name":"x","slug":"y","time_zone":"Asia/Tokyo","language":null,"domain":"a.b","accent":"#123456","footer_links":[{"label":"x","url":"http://x"}]}`,
 			`{"name":"x","scope":"read"}`, `{"title":"\ud800","title":"\u0000"}`, `{"interval":1e3,"order":1.0}`, `[{}`,
 		} {
 			f.Add(uint(i), []byte(body))

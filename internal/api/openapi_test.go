@@ -117,7 +117,7 @@ func TestDocumentNamesWhatARouteCanAnswer(t *testing.T) {
 		switch rt.method {
 		case "POST":
 			want = append(want, "409", "413", "422")
-		case "PATCH":
+		case "PATCH", "PUT":
 			want = append(want, "200", "413", "422")
 		case "DELETE":
 			want = append(want, "204")

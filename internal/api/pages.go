@@ -6,10 +6,11 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 func (a *api) listPages(c *call) (store.Answer, error) {
-	return list(c, presentPage, func(r store.Range) ([]allswell.Page, int, error) {
+	return list(c, c.presentPage, func(r store.Range) ([]allswell.Page, int, error) {
 		return a.store.Pages(c.Context(), c.workspace(), r)
 	})
 }
@@ -23,18 +24,49 @@ func (a *api) createPage(c *call) (store.Answer, error) {
 		Name:        orZero(o.Text("name")),
 		Slug:        orZero(o.Text("slug")),
 		Description: o.Text("description"),
+		PageLook:    readLook(o),
 	}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.Answer{}, err
 	}
-	return act(c, http.StatusCreated, presentPage, func(ctx context.Context) (allswell.Page, error) {
+	return act(c, http.StatusCreated, c.presentPage, func(ctx context.Context) (allswell.Page, error) {
 		return a.store.CreatePage(ctx, c.workspace(), n)
 	})
 }
 
+// readLook reads how a page looks. Null clears what a page need not have.
+func readLook(o *web.Object) allswell.PageLook {
+	look := allswell.PageLook{
+		TimeZone: o.Text("time_zone"),
+		Language: clearable(o, "language"),
+		Domain:   clearable(o, "domain"),
+		Accent:   clearable(o, "accent"),
+	}
+	if o.Null("footer_links") {
+		look.Footer = new([]allswell.FooterLink)
+	}
+	if links := o.Objects("footer_links", allswell.MaxFooterLinks); links != nil {
+		footer := make([]allswell.FooterLink, len(links))
+		for i, l := range links {
+			l.Require("label", "url")
+			footer[i] = allswell.FooterLink{Label: orZero(l.Text("label")), URL: orZero(l.Text("url"))}
+		}
+		look.Footer = &footer
+	}
+	return look
+}
+
+// clearable reads a text that null makes empty.
+func clearable(o *web.Object, field string) *string {
+	if o.Null(field) {
+		return new(string)
+	}
+	return o.Text(field)
+}
+
 func (a *api) getPage(c *call) (store.Answer, error) {
 	page, err := a.store.Page(c.Context(), c.workspace(), c.PathValue("pageSlug"))
-	return show(page, err, presentPage)
+	return show(page, err, c.presentPage)
 }
 
 func (a *api) changePage(c *call) (store.Answer, error) {
@@ -42,13 +74,13 @@ func (a *api) changePage(c *call) (store.Answer, error) {
 	if err != nil {
 		return store.Answer{}, err
 	}
-	ch := allswell.PageChange{Name: o.Text("name"), Slug: o.Text("slug")}
+	ch := allswell.PageChange{Name: o.Text("name"), Slug: o.Text("slug"), PageLook: readLook(o)}
 	ch.Description, ch.HasDescription = o.NullableText("description")
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.Answer{}, err
 	}
 	page, err := a.store.ChangePage(c.Context(), c.workspace(), c.PathValue("pageSlug"), ch)
-	return show(page, err, presentPage)
+	return show(page, err, c.presentPage)
 }
 
 func (a *api) deletePage(c *call) (store.Answer, error) {

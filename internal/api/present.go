@@ -9,20 +9,39 @@ import (
 // The JSON of every resource. Those of the contract have exactly its keys.
 
 type pageJSON struct {
-	ID          string          `json:"id"`
-	Slug        string          `json:"slug"`
-	Name        string          `json:"name"`
-	Description *string         `json:"description"`
-	Status      allswell.Status `json:"status"`
-	CreatedAt   string          `json:"created_at"`
-	UpdatedAt   string          `json:"updated_at"`
+	ID          string                `json:"id"`
+	Slug        string                `json:"slug"`
+	Name        string                `json:"name"`
+	Description *string               `json:"description"`
+	Status      allswell.Status       `json:"status"`
+	TimeZone    string                `json:"time_zone"`
+	Language    *string               `json:"language"`
+	Domain      *string               `json:"domain"`
+	Accent      *string               `json:"accent"`
+	FooterLinks []allswell.FooterLink `json:"footer_links"`
+	Logo        *string               `json:"logo"` // where it is to be had
+	Icon        *string               `json:"icon"`
+	CreatedAt   string                `json:"created_at"`
+	UpdatedAt   string                `json:"updated_at"`
 }
 
-func presentPage(p allswell.Page) pageJSON {
+func (c *call) presentPage(p allswell.Page) pageJSON {
 	return pageJSON{
-		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status,
+		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, TimeZone: p.TimeZone,
+		Language: unlessZero(p.Language), Domain: unlessZero(p.Domain), Accent: unlessZero(p.Accent),
+		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
+		Logo:        c.imageURL(p.Slug, allswell.LogoImage, p.Logo), Icon: c.imageURL(p.Slug, allswell.IconImage, p.Icon),
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
+}
+
+// imageURL returns where a page's picture is to be had, or nil if it has none.
+func (c *call) imageURL(slug string, kind allswell.ImageKind, name string) *string {
+	if name == "" {
+		return nil
+	}
+	url := c.base + "/status/" + slug + "/look/" + string(kind) + "." + name
+	return &url
 }
 
 type groupJSON struct {
@@ -116,6 +135,80 @@ func presentUpdate(u allswell.Update) updateJSON {
 		ID: u.ID, IncidentID: u.IncidentID, Message: u.Message,
 		CreatedAt: allswell.FormatTime(u.CreatedAt),
 	}
+}
+
+// affectedJSON is a component that an incident concerns.
+type affectedJSON struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Status allswell.Status `json:"status"`
+}
+
+func presentAffected(affected []allswell.Affected) []affectedJSON {
+	out := make([]affectedJSON, len(affected))
+	for i, a := range affected {
+		out[i] = affectedJSON{a.ComponentID, a.Name, a.Status}
+	}
+	return out
+}
+
+type maintenanceJSON struct {
+	ID             string                    `json:"id"`
+	Title          string                    `json:"title"`
+	State          allswell.MaintenanceState `json:"state"`
+	ScheduledFor   string                    `json:"scheduled_for"`
+	ScheduledUntil string                    `json:"scheduled_until"`
+	BegunAt        *string                   `json:"begun_at"`
+	EndedAt        *string                   `json:"ended_at"`
+	RemindBefore   int64                     `json:"remind_before"` // seconds; 0: no reminder
+	Components     []namedJSON               `json:"components"`
+	CreatedAt      string                    `json:"created_at"`
+	UpdatedAt      string                    `json:"updated_at"`
+}
+
+type namedJSON struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func presentMaintenance(m allswell.PlannedMaintenance) maintenanceJSON {
+	out := maintenanceJSON{
+		ID: m.ID, Title: m.Title, State: m.State,
+		ScheduledFor: allswell.FormatTime(m.ScheduledFor), ScheduledUntil: allswell.FormatTime(m.ScheduledUntil),
+		BegunAt: whenever(m.BegunAt), EndedAt: whenever(m.EndedAt), RemindBefore: int64(m.RemindBefore / time.Second),
+		Components: make([]namedJSON, len(m.Components)),
+		CreatedAt:  allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
+	}
+	for i, c := range m.Components {
+		out.Components[i] = namedJSON(c)
+	}
+	return out
+}
+
+// scheduleJSON is a maintenance with its updates, oldest first.
+type scheduleJSON struct {
+	maintenanceJSON
+	Updates []noticeJSON `json:"updates"`
+}
+
+func presentSchedule(m allswell.PlannedMaintenance) scheduleJSON {
+	out := scheduleJSON{maintenanceJSON: presentMaintenance(m), Updates: make([]noticeJSON, len(m.Updates))}
+	for i, u := range m.Updates {
+		out.Updates[i] = presentNotice(u)
+	}
+	return out
+}
+
+// noticeJSON is an update of a maintenance.
+type noticeJSON struct {
+	ID        string                    `json:"id"`
+	Message   string                    `json:"message"`
+	State     allswell.MaintenanceState `json:"state"`
+	CreatedAt string                    `json:"created_at"`
+}
+
+func presentNotice(u allswell.MaintenanceUpdate) noticeJSON {
+	return noticeJSON{ID: u.ID, Message: u.Message, State: u.State, CreatedAt: allswell.FormatTime(u.CreatedAt)}
 }
 
 type monitorJSON struct {

@@ -1,6 +1,12 @@
 package api
 
-import "github.com/allswell/allswell"
+import (
+	"net/http"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
+)
 
 // route is one line of the table: who may do what where.
 type route struct {
@@ -18,6 +24,18 @@ const (
 	admin = allswell.ScopeAdmin
 )
 
+// mostBody returns how many bytes a request's body may have; 0 is where it is
+// not read. A picture is a body of its own, everything else is JSON.
+func (rt route) mostBody() int64 {
+	switch {
+	case rt.method == http.MethodPut && (strings.HasSuffix(rt.path, "/logo") || strings.HasSuffix(rt.path, "/icon")):
+		return allswell.MaxImage
+	case rt.method == http.MethodPost, rt.method == http.MethodPut, rt.method == http.MethodPatch:
+		return web.MaxBody
+	}
+	return 0
+}
+
 // routes is the whole API but the heartbeat, which internal/ping serves. HEAD
 // goes wherever GET goes.
 func (a *api) routes() []route {
@@ -27,6 +45,11 @@ func (a *api) routes() []route {
 		{"GET", "/api/v1/pages/{pageSlug}", read, a.getPage},
 		{"PATCH", "/api/v1/pages/{pageSlug}", write, a.changePage},
 		{"DELETE", "/api/v1/pages/{pageSlug}", write, a.deletePage},
+		{"PUT", "/api/v1/pages/{pageSlug}/logo", write, a.putImage(allswell.LogoImage)},
+		{"DELETE", "/api/v1/pages/{pageSlug}/logo", write, a.deleteImage(allswell.LogoImage)},
+		{"PUT", "/api/v1/pages/{pageSlug}/icon", write, a.putImage(allswell.IconImage)},
+		{"DELETE", "/api/v1/pages/{pageSlug}/icon", write, a.deleteImage(allswell.IconImage)},
+		{"GET", "/api/v1/pages/{pageSlug}/uptime", read, a.getUptime},
 
 		{"GET", "/api/v1/pages/{pageSlug}/groups", read, a.listGroups},
 		{"POST", "/api/v1/pages/{pageSlug}/groups", write, a.createGroup},
@@ -47,6 +70,16 @@ func (a *api) routes() []route {
 		{"DELETE", "/api/v1/incidents/{incidentId}", write, a.deleteIncident},
 		{"GET", "/api/v1/incidents/{incidentId}/updates", read, a.listUpdates},
 		{"POST", "/api/v1/incidents/{incidentId}/updates", write, a.postUpdate}, // contract 4.3
+		{"GET", "/api/v1/incidents/{incidentId}/components", read, a.getAffected},
+		{"PUT", "/api/v1/incidents/{incidentId}/components", write, a.putAffected},
+
+		{"GET", "/api/v1/pages/{pageSlug}/maintenances", read, a.listMaintenances},
+		{"POST", "/api/v1/pages/{pageSlug}/maintenances", write, a.createMaintenance},
+		{"GET", "/api/v1/maintenances/{maintenanceId}", read, a.getMaintenance},
+		{"PATCH", "/api/v1/maintenances/{maintenanceId}", write, a.changeMaintenance},
+		{"DELETE", "/api/v1/maintenances/{maintenanceId}", write, a.deleteMaintenance},
+		{"GET", "/api/v1/maintenances/{maintenanceId}/updates", read, a.listMaintenanceUpdates},
+		{"POST", "/api/v1/maintenances/{maintenanceId}/updates", write, a.postMaintenanceUpdate},
 
 		{"GET", "/api/v1/monitors", read, a.listMonitors},
 		{"POST", "/api/v1/monitors", write, a.createMonitor},

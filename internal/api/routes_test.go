@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -29,6 +30,16 @@ func validBody(t testing.TB, rt route, w world) any {
 		return map[string]any{"name": "New"}
 	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
 		return map[string]any{"status": "major_outage"}
+	case "PUT /api/v1/pages/{pageSlug}/logo", "PUT /api/v1/pages/{pageSlug}/icon":
+		return svg
+	case "PUT /api/v1/incidents/{incidentId}/components":
+		return map[string]any{"components": []map[string]any{{"id": w.component, "status": "degraded"}}}
+	case "POST /api/v1/pages/{pageSlug}/maintenances":
+		return map[string]any{"title": "New", "scheduled_for": w.now.Add(time.Hour), "scheduled_until": w.now.Add(2 * time.Hour), "components": []string{w.component}}
+	case "PATCH /api/v1/maintenances/{maintenanceId}":
+		return map[string]any{"title": "New"}
+	case "POST /api/v1/maintenances/{maintenanceId}/updates":
+		return map[string]any{"message": "New", "state": "scheduled"}
 	case "POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}":
 		return map[string]any{"title": "New"}
 	case "POST /api/v1/incidents/{incidentId}/updates":
@@ -60,7 +71,7 @@ func TestEveryRouteWithItsOwnToken(t *testing.T) {
 				w = c.build(fmt.Sprintf("page-%d", i))
 			}
 			a := c.do(rt.method, w.path(rt), validBody(t, rt, w))
-			want := map[string]int{"GET": 200, "POST": 201, "PATCH": 200, "DELETE": 204}[rt.method]
+			want := map[string]int{"GET": 200, "POST": 201, "PUT": 200, "PATCH": 200, "DELETE": 204}[rt.method]
 			if rt.method == "POST" && !reads(rt) {
 				want = 200 // it makes nothing new
 			}
@@ -115,6 +126,13 @@ func TestNoWorkspaceSeesAnother(t *testing.T) {
 			stranger.patch("/api/v1/monitors/"+theirs.monitor, map[string]any{"page": "acme"}).complains("page")
 			stranger.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).complains("slug")
 			stranger.patch("/api/v1/pages/theirs", `{"slug":"acme"}`).complains("slug")
+			affected := []map[string]any{{"id": theirs.component, "status": "degraded"}, {"id": w.component, "status": "degraded"}}
+			stranger.post(own+"/incidents", map[string]any{"title": "x", "components": affected}).complains("components.1.id")
+			stranger.put("/api/v1/incidents/"+theirs.incident+"/components", map[string]any{"components": affected}).complains("components.1.id")
+			stranger.patch("/api/v1/maintenances/"+theirs.maintenance, map[string]any{"components": []string{w.component}}).complains("components.0")
+			stranger.post(own+"/maintenances", map[string]any{
+				"title": "x", "scheduled_for": w.now, "scheduled_until": w.now.Add(time.Hour), "components": []string{w.component},
+			}).complains("components.0")
 		})
 	})
 }

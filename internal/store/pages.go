@@ -187,20 +187,22 @@ func (s *Store) DeletePageImage(ctx context.Context, workspaceID, slug string, k
 
 func (s *Store) changeImage(ctx context.Context, workspaceID, slug string, change func(t *tx, pageID string) error) (allswell.Page, error) {
 	return write(ctx, s, func(t *tx) (allswell.Page, error) {
-		p, err := t.pageBySlug(workspaceID, slug)
+		before, err := t.pageBySlug(workspaceID, slug)
 		if err == nil {
-			err = t.touch(p.ID)
+			err = t.touch(before.ID)
 		}
 		if err == nil {
-			err = change(t, p.ID)
-		}
-		if err == nil {
-			_, err = t.exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(t.now))
+			err = change(t, before.ID)
 		}
 		if err != nil {
-			return p, err
+			return before, err
 		}
-		return t.withStatus(t.pageBySlug(workspaceID, slug))
+		p, err := t.withStatus(t.pageBySlug(workspaceID, slug))
+		if err == nil && (p.Logo != before.Logo || p.Icon != before.Icon) {
+			p.UpdatedAt = t.now
+			_, err = t.exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(t.now))
+		}
+		return p, err
 	})
 }
 

@@ -41,8 +41,12 @@ func Handle(log *slog.Logger, h Handler) http.Handler {
 	})
 }
 
-// ErrTooLarge means that the request's body is longer than MaxBody.
-var ErrTooLarge = errors.New("the request body is too large")
+// TooLarge means that the request's body is longer than it may be.
+type TooLarge struct {
+	Most int64 // bytes
+}
+
+func (e *TooLarge) Error() string { return "the request body is too large" }
 
 // Forbidden means that the token is in force, but its scope is too small.
 type Forbidden struct {
@@ -88,6 +92,7 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		forbidden *Forbidden
 		method    *MethodNotAllowed
 		tooMany   *TooMany
+		tooLarge  *TooLarge
 		h         = w.Header()
 	)
 	switch {
@@ -109,9 +114,9 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 		h.Set("Retry-After", strconv.Itoa(max(1, int(wait))))
 		h.Set("X-RateLimit-Reset", strconv.FormatInt(ceilUnix(tooMany.Reset), 10))
 		writeFailure(w, http.StatusTooManyRequests, failure{Message: "Too many requests."})
-	case errors.Is(err, ErrTooLarge):
+	case errors.As(err, &tooLarge):
 		writeFailure(w, http.StatusRequestEntityTooLarge, failure{Message: fmt.Sprintf(
-			"The request body may not be larger than %d bytes.", MaxBody)})
+			"The request body may not be larger than %d bytes.", tooLarge.Most)})
 	case errors.Is(err, allswell.ErrInProgress):
 		writeFailure(w, http.StatusConflict, failure{Message: "A request with this Idempotency-Key is still being answered."})
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:

@@ -62,7 +62,7 @@ func TestFailures(t *testing.T) {
 			map[string]any{"message": "Method not allowed."}, false},
 		{"too many", &TooMany{now, now.Add(1500 * time.Millisecond)}, 429,
 			map[string]string{"Retry-After": "2", "X-RateLimit-Reset": fmt.Sprint(now.Unix() + 2)}, map[string]any{"message": "Too many requests."}, false},
-		{"too large", ErrTooLarge, 413, nil, map[string]any{"message": "The request body may not be larger than 1048576 bytes."}, false},
+		{"too large", &TooLarge{MaxBody}, 413, nil, map[string]any{"message": "The request body may not be larger than 1048576 bytes."}, false},
 		{"in progress", allswell.ErrInProgress, 409, nil,
 			map[string]any{"message": "A request with this Idempotency-Key is still being answered."}, false},
 		{"busy", allswell.ErrBusy, 503, map[string]string{"Retry-After": "5"},

@@ -8,9 +8,11 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -27,12 +29,12 @@ const (
 // reported.
 const BodyField = "body"
 
-// ReadBody returns the request's whole body. One of more than MaxBody bytes is
-// ErrTooLarge; one that breaks off is an *allswell.Invalid.
-func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+// ReadBody returns the request's whole body. One of more than most bytes is a
+// *TooLarge; one that breaks off is an *allswell.Invalid.
+func ReadBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, ErrTooLarge
+		return nil, &TooLarge{most}
 	}
 	if err != nil {
 		return nil, invalid(BodyField, "The body could not be read to its end.")
@@ -47,7 +49,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // are compared exactly, with upper and lower case.
 type Object struct {
 	fields map[string]json.RawMessage
-	bad    allswell.Invalid
+	prefix string            // of the names under which its fields are complained of
+	bad    *allswell.Invalid // the outermost object's
 }
 
 // ParseObject reads a body that must be one JSON object (RFC 8259) in UTF-8
@@ -65,11 +68,19 @@ func ParseObject(body []byte) (*Object, error) {
 	case !json.Valid(body):
 		return nil, invalid(BodyField, "The body must be valid JSON, one object and nothing after it.")
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+	if body = bytes.TrimLeft(body, " \t\r\n"); body[0] != '{' {
 		return nil, invalid(BodyField, "The body must be a JSON object.")
 	}
-	o := &Object{fields: make(map[string]json.RawMessage)}
+	return readObject(body, "", new(allswell.Invalid))
+}
+
+// readObject reads a valid JSON object.
+func readObject(raw json.RawMessage, prefix string, bad *allswell.Invalid) (*Object, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
+		return nil, fmt.Errorf("a valid object could not be read: %v, %w", open, err)
+	}
+	o := &Object{fields: make(map[string]json.RawMessage), prefix: prefix, bad: bad}
 	for dec.More() {
 		token, err := dec.Token()
 		name, ok := token.(string)
@@ -80,12 +91,17 @@ func ParseObject(body []byte) (*Object, error) {
 		if err := dec.Decode(&value); err != nil {
 			return nil, fmt.Errorf("a valid object's value could not be read: %w", err)
 		}
-		if _, twice := o.fields[name]; twice && len(o.bad.Fields[name]) == 0 {
-			o.bad.Add(name, "The field is given more than once.")
+		if _, twice := o.fields[name]; twice && len(o.bad.Fields[o.prefix+name]) == 0 {
+			o.complain(name, "The field is given more than once.")
 		}
 		o.fields[name] = value
 	}
 	return o, nil
+}
+
+// complain notes what is wrong with one of the object's own fields.
+func (o *Object) complain(field, format string, args ...any) {
+	o.bad.Add(o.prefix+field, format, args...)
 }
 
 // tooDeep reports whether brackets outside of strings are nested deeper than
@@ -111,9 +127,9 @@ func tooDeep(body []byte) bool {
 }
 
 // Check returns everything that is wrong as one *allswell.Invalid: what the
-// accessors noted and, for the fields they did not complain of, what refused
-// says. refused is the result of a Validate method of the domain; any other
-// error is returned as it is.
+// accessors noted and, for the fields they did not complain of, nor of the list
+// or object that they are in, what refused says. refused is the result of a
+// Validate method of the domain; any other error is returned as it is.
 func (o *Object) Check(refused error) error {
 	if refused != nil {
 		var more *allswell.Invalid
@@ -122,7 +138,7 @@ func (o *Object) Check(refused error) error {
 		}
 		noted := slices.Collect(maps.Keys(o.bad.Fields))
 		for field, complaints := range more.Fields {
-			if slices.Contains(noted, field) {
+			if slices.ContainsFunc(noted, func(n string) bool { return field == n || strings.HasPrefix(field, n+".") }) {
 				continue
 			}
 			for _, complaint := range complaints {
@@ -137,7 +153,7 @@ func (o *Object) Check(refused error) error {
 func (o *Object) Require(fields ...string) {
 	for _, field := range fields {
 		if !o.given(field) {
-			o.bad.Add(field, "The %s field is required.", field)
+			o.complain(field, "The %s field is required.", field)
 		}
 	}
 }
@@ -148,6 +164,9 @@ func (o *Object) given(field string) bool {
 	return ok && string(raw) != "null"
 }
 
+// Null reports whether the field is null, which is something else than absent.
+func (o *Object) Null(field string) bool { return string(o.fields[field]) == "null" }
+
 // Text returns the field's string, or nil if it is not given.
 func (o *Object) Text(field string) *string {
 	if !o.given(field) {
@@ -155,7 +174,7 @@ func (o *Object) Text(field string) *string {
 	}
 	text, complaint := readText(o.fields[field])
 	if complaint != "" {
-		o.bad.Add(field, "The %s %s.", field, complaint)
+		o.complain(field, "The %s %s.", field, complaint)
 		return nil
 	}
 	return &text
@@ -191,18 +210,66 @@ func (o *Object) Texts(field string) []string {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(o.fields[field], &items); err != nil {
-		o.bad.Add(field, "The %s must be a list of strings.", field)
+		o.complain(field, "The %s must be a list of strings.", field)
 		return nil
 	}
 	texts := make([]string, len(items))
 	for i, item := range items {
 		var complaint string
 		if texts[i], complaint = readText(item); complaint != "" {
-			o.bad.Add(field, "Item %d of the %s %s.", i+1, field, complaint)
+			o.complain(field, "Item %d of the %s %s.", i+1, field, complaint)
 			return nil
 		}
 	}
 	return texts
+}
+
+// Objects returns the field's list of at most most objects, or nil if it is not
+// given; an empty list is not nil. What is wrong with the objects' own fields is
+// reported by o under dotted paths: "field.0.name".
+func (o *Object) Objects(field string, most int) []*Object {
+	if !o.given(field) {
+		return nil
+	}
+	var items []json.RawMessage
+	if err := json.Unmarshal(o.fields[field], &items); err != nil {
+		o.complain(field, "The %s must be a list of objects.", field)
+		return nil
+	}
+	if len(items) > most {
+		o.complain(field, "The %s may have at most %d items.", field, most)
+		return nil
+	}
+	objects := make([]*Object, len(items))
+	for i, item := range items {
+		path := fmt.Sprintf("%s.%d", field, i)
+		var err error
+		if objects[i], err = readObject(item, o.prefix+path+".", o.bad); err != nil {
+			o.complain(path, "Each item of the %s must be an object.", field)
+			objects[i] = new(Object)
+			objects[i].bad = new(allswell.Invalid) // nothing more is said of it
+		}
+	}
+	return objects
+}
+
+// instantForm is RFC 3339, of which time.Parse alone takes more than there is.
+var instantForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+
+// Instant returns the field's instant, with any offset, in UTC and cut to the
+// millisecond, or nil if it is not given.
+func (o *Object) Instant(field string) *time.Time {
+	if !o.given(field) {
+		return nil
+	}
+	text, complaint := readText(o.fields[field])
+	at, err := time.Parse(time.RFC3339, text)
+	if complaint != "" || err != nil || !instantForm.MatchString(text) || at.IsZero() {
+		o.complain(field, "The %s must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z.", field)
+		return nil
+	}
+	at = at.UTC().Truncate(time.Millisecond)
+	return &at
 }
 
 // Flag returns the field's boolean, or nil if it is not given.
@@ -215,7 +282,7 @@ func (o *Object) Flag(field string) *bool {
 		value := flag == "true"
 		return &value
 	}
-	o.bad.Add(field, "The %s must be true or false.", field)
+	o.complain(field, "The %s must be true or false.", field)
 	return nil
 }
 
@@ -228,7 +295,7 @@ func (o *Object) Integer(field string) *int {
 	}
 	n, err := strconv.Atoi(string(o.fields[field]))
 	if err != nil {
-		o.bad.Add(field, "The %s must be a whole number.", field)
+		o.complain(field, "The %s must be a whole number.", field)
 		return nil
 	}
 	return &n
@@ -243,7 +310,7 @@ func Enum[T ~string](o *Object, field string, values []T) *T {
 	text, complaint := readText(o.fields[field])
 	value := T(text)
 	if complaint != "" || !slices.Contains(values, value) {
-		o.bad.Add(field, "The %s must be one of: %s.", field, words(values))
+		o.complain(field, "The %s must be one of: %s.", field, words(values))
 		return nil
 	}
 	return &value

@@ -191,6 +191,98 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+func TestObjects(t *testing.T) {
+	read := func(t *testing.T, value string) (names []string, fields map[string][]string) {
+		t.Helper()
+		o := parse(t, `{"f":`+value+`}`)
+		for _, item := range o.Objects("f", 3) {
+			item.Require("id")
+			if id := item.Text("id"); id != nil {
+				names = append(names, *id)
+			}
+			Enum(item, "impact", allswell.Impacts)
+		}
+		return names, complaints(t, o.Check(nil))
+	}
+	for value, want := range map[string][]string{
+		`null`: nil, `[]`: nil, `[{"id":"b"},{"id":"a","impact":"none"},{"x":[],"id":""}]`: {"b", "a", ""},
+	} {
+		if got, wrong := read(t, value); !slices.Equal(got, want) || wrong != nil {
+			t.Errorf("%s is read as %q, %v", value, got, wrong)
+		}
+	}
+	for value, want := range map[string]map[string][]string{
+		`{}`: {"f": {"The f must be a list of objects."}}, `"x"`: {"f": {"The f must be a list of objects."}},
+		`[{},{},{},{}]`:              {"f": {"The f may have at most 3 items."}},
+		`[{"id":"a"},1]`:             {"f.1": {"Each item of the f must be an object."}},
+		`[null,[],"{}"]`:             {"f.0": {"Each item of the f must be an object."}, "f.1": {"Each item of the f must be an object."}, "f.2": {"Each item of the f must be an object."}},
+		`[{},{"id":1}]`:              {"f.0.id": {"The id field is required."}, "f.1.id": {"The id must be a string."}},
+		`[{"id":null}]`:              {"f.0.id": {"The id field is required."}},
+		`[{"id":"a","impact":"x"}]`:  {"f.0.impact": {"The impact must be one of: none, minor, major, critical."}},
+		`[{"id":"a","\u0069d":"a"}]`: {"f.0.id": {"The field is given more than once."}},
+		`[{"id":"\u0000"}]`:          {"f.0.id": {"The id may not contain NUL characters."}},
+	} {
+		_, wrong := read(t, value)
+		if diff := cmp.Diff(want, wrong); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", value, diff)
+		}
+	}
+}
+
+// TestRefusalsOfPartsAreNotTwice holds that the domain's word on what could not
+// be read is left out.
+func TestRefusalsOfPartsAreNotTwice(t *testing.T) {
+	o := parse(t, `{"f":[1,{"id":2}],"g":3}`)
+	for _, item := range o.Objects("f", 3) {
+		item.Text("id")
+	}
+	o.Text("g")
+	var more allswell.Invalid
+	for _, field := range []string{"f.0.id", "f.0", "f.1.id", "f.1.x", "f.10.id", "f", "g.0", "h"} {
+		more.Add(field, "Domain.")
+	}
+	got := complaints(t, o.Check(&more))
+	want := map[string][]string{
+		"f.0": {"Each item of the f must be an object."}, "f.1.id": {"The id must be a string."}, "g": {"The g must be a string."},
+		"f.1.x": {"Domain."}, "f.10.id": {"Domain."}, "f": {"Domain."}, "h": {"Domain."},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestInstant(t *testing.T) {
+	for value, want := range map[string]string{
+		`"2026-11-21T04:00:00Z"`: "2026-11-21T04:00:00.000Z", `"2026-11-21T04:00:00.1+01:00"`: "2026-11-21T03:00:00.100Z",
+		`"2026-11-21T04:00:00.123999999-23:59"`: "2026-11-22T03:59:00.123Z", `"2024-02-29T23:59:59-00:00"`: "2024-02-29T23:59:59.000Z",
+		`"\u0032026-11-21T04:00:00Z"`: "2026-11-21T04:00:00.000Z",
+	} {
+		o := parse(t, `{"f":`+value+`}`)
+		got := o.Instant("f")
+		if err := o.Check(nil); err != nil || got == nil || allswell.FormatTime(*got) != want || got.Nanosecond()%1e6 != 0 {
+			t.Errorf("%s is read as %v, %v", value, got, err)
+		}
+	}
+	for _, value := range []string{
+		`""`, `" "`, `0`, `1795233600`, `true`, `[]`, `{}`, `"now"`, `"2026-11-21"`, `"2026-11-21T04:00Z"`, `"2026-11-21 04:00:00Z"`, `"2026-11-21T04:00:00"`,
+		`"2026-11-21T4:00:00Z"`, `"2026-11-21T04:00:00,5Z"`, `"2026-11-21T04:00:00.Z"`, `"2026-11-21t04:00:00z"`, `"2026-11-21T24:00:00Z"`, `"2026-11-21T04:00:60Z"`,
+		`"2026-02-29T04:00:00Z"`, `"2026-13-01T04:00:00Z"`, `"2026-11-21T04:00:00+0100"`, `"2026-11-21T04:00:00+24:00"`, `"2026-11-21T04:00:00+01:60"`,
+		`"2026-11-21T04:00:00Z "`, `"2026-11-21T04:00:00Z\n"`, `"+12026-11-21T04:00:00Z"`, `"0001-01-01T00:00:00Z"`, `"2026-11-21T04:00:00Z\u0000"`, `"2026-11-21T04:00:00.1234567890Z"`,
+	} {
+		o := parse(t, `{"f":`+value+`}`)
+		if got := o.Instant("f"); got != nil {
+			t.Errorf("%s is read as %v", value, got)
+		}
+		if diff := cmp.Diff(map[string][]string{"f": {"The f must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z."}}, complaints(t, o.Check(nil))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", value, diff)
+		}
+	}
+	o := parse(t, `{"f":null}`)
+	if o.Instant("f") != nil || o.Instant("g") != nil || o.Check(nil) != nil {
+		t.Error("null is not what it should be")
+	}
+}
+
 func TestAbsentFields(t *testing.T) {
 	o := parse(t, `{"F":"x"}`)
 	if o.Text("f") != nil || o.Texts("f") != nil || o.Integer("f") != nil || o.Flag("f") != nil || Enum(o, "f", allswell.States) != nil {
@@ -226,12 +318,12 @@ func TestCheckMergesComplaints(t *testing.T) {
 }
 
 func TestReadBody(t *testing.T) {
-	read := func(r *http.Request) ([]byte, error) { return ReadBody(httptest.NewRecorder(), r) }
+	read := func(r *http.Request) ([]byte, error) { return ReadBody(httptest.NewRecorder(), r, MaxBody) }
 	whole := bytes.Repeat([]byte("x"), MaxBody)
 	if body, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(whole))); err != nil || !bytes.Equal(body, whole) {
 		t.Errorf("the largest body: %d bytes, %v", len(body), err)
 	}
-	if _, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(append(whole, 'x')))); err != ErrTooLarge {
+	if _, err := read(httptest.NewRequest("POST", "/", bytes.NewReader(append(whole, 'x')))); !errors.As(err, new(*TooLarge)) {
 		t.Errorf("one byte more: %v", err)
 	}
 	broken := httptest.NewRequest("POST", "/", iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("{}"))))
@@ -323,7 +415,7 @@ func garbled(body []byte, text string) bool {
 // agree compares each accessor with what encoding/json has read.
 func agree(t *testing.T, body []byte, name string, value any) {
 	t.Helper()
-	fresh := func() *Object { o := parse(t, string(body)); o.bad = allswell.Invalid{}; return o }
+	fresh := func() *Object { o := parse(t, string(body)); *o.bad = allswell.Invalid{}; return o }
 	o := fresh()
 	switch got := o.Text(name); {
 	case got != nil:

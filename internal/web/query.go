@@ -76,6 +76,17 @@ func (q *Query) Flag(name string) *bool {
 	return &flag
 }
 
+// Choice returns the parameter, which must be one of the values, or "" if it is
+// absent.
+func Choice[T ~string](q *Query, name string, values []T) T {
+	text, ok := q.one(name)
+	if ok && !slices.Contains(values, T(text)) {
+		q.bad.Add(name, "The %s must be one of: %s.", name, words(values))
+		return ""
+	}
+	return T(text)
+}
+
 // Choices returns the values that the parameter lists with commas between them,
 // each once, or nil if it is absent.
 func Choices[T ~string](q *Query, name string, values []T) []T {

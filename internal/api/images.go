@@ -1,0 +1,106 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// extensions are the ends of the pictures' names, by their types.
+var extensions = map[string]string{
+	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
+	"image/svg+xml": ".svg", "image/x-icon": ".ico",
+}
+
+// putImage gives a page a picture, which is the body itself.
+func (a *api) putImage(kind allswell.ImageKind) action {
+	return func(c *call) (store.Answer, error) {
+		image, err := readImage(kind, c.body)
+		if err != nil {
+			return store.Answer{}, err
+		}
+		page, err := a.store.SetPageImage(c.Context(), c.workspace(), c.PathValue("pageSlug"), image)
+		return show(page, err, c.presentPage)
+	}
+}
+
+// deleteImage takes a page's picture away, if it has one.
+func (a *api) deleteImage(kind allswell.ImageKind) action {
+	return func(c *call) (store.Answer, error) {
+		_, err := a.store.DeletePageImage(c.Context(), c.workspace(), c.PathValue("pageSlug"), kind)
+		return gone(err)
+	}
+}
+
+// readImage makes a page's picture of a body. Its name is 16 hexadecimal digits
+// of what it holds, so that it can be kept for ever under it, and its extension.
+func readImage(kind allswell.ImageKind, body []byte) (allswell.PageImage, error) {
+	mediaType := imageType(body)
+	ext := extensions[mediaType]
+	var bad allswell.Invalid
+	switch {
+	case ext == "":
+		bad.Add(web.BodyField, "The body must be a picture: PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or ICO for an icon.")
+	case mediaType == "image/x-icon" && kind != allswell.IconImage:
+		bad.Add(web.BodyField, "An ICO can be the icon of a page, but not its logo.")
+	}
+	if err := bad.Err(); err != nil {
+		return allswell.PageImage{}, err
+	}
+	sum := sha256.Sum256(body)
+	return allswell.PageImage{Kind: kind, Type: mediaType, Name: fmt.Sprintf("%x%s", sum[:8], ext), Body: body}, nil
+}
+
+// imageType tells the media type from the bytes alone, whatever a header says.
+func imageType(body []byte) string {
+	if isSVG(body) {
+		return "image/svg+xml"
+	}
+	return http.DetectContentType(body)
+}
+
+// svgSpace is the namespace without which no browser shows an SVG.
+const svgSpace = "http://www.w3.org/2000/svg"
+
+// isSVG reports whether a body is an SVG in UTF-8: well-formed XML without a
+// DOCTYPE, and so without entities of its own. It may hold scripts: it is
+// served so that they do not run.
+func isSVG(body []byte) bool {
+	if !utf8.Valid(body) {
+		return false
+	}
+	dec := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\ufeff"))))
+	for depth, roots := 0, 0; ; {
+		token, err := dec.Token()
+		if err != nil {
+			return errors.Is(err, io.EOF) && roots == 1
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			if depth == 0 {
+				roots++
+				if (token.Name != xml.Name{Space: svgSpace, Local: "svg"}) {
+					return false
+				}
+			}
+			depth++
+		case xml.EndElement:
+			depth--
+		case xml.CharData:
+			if depth == 0 && len(bytes.TrimSpace(token)) > 0 {
+				return false
+			}
+		case xml.Directive:
+			return false
+		}
+	}
+}

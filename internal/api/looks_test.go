@@ -1,0 +1,161 @@
+package api
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// svg is a picture.
+const svg = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>`
+
+func TestPageLooks(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		plain := map[string]any{
+			"time_zone": "UTC", "language": nil, "domain": nil, "accent": nil, "footer_links": []any{}, "logo": nil, "icon": nil,
+		}
+		c.post("/api/v1/pages", `{"name":"x","slug":"plain","time_zone":null,"language":null,"domain":null,"accent":null,"footer_links":null}`).is(201).has(plain)
+		dressed := map[string]any{
+			"time_zone": "Asia/Kolkata", "language": "de-AT", "domain": "status.acme.example", "accent": "#1b4f9c",
+			"footer_links": []any{map[string]any{"label": "Imprint", "url": "https://acme.example/?a=1&b=<2>"}, map[string]any{"label": "Mail", "url": "mailto:a@acme.example"}},
+		}
+		const body = `"time_zone":"Asia/Kolkata","language":"de-AT","domain":"status.acme.example","accent":"#1B4F9C",
+			"footer_links":[{"label":"Imprint","url":"https://acme.example/?a=1&b=<2>"},{"url":"mailto:a@acme.example","label":"Mail","rel":"x"}]`
+		c.post("/api/v1/pages", `{"name":"x","slug":"acme",`+body+`}`).is(201).has(dressed)
+		c.get("/api/v1/pages/acme").is(200).has(dressed)
+
+		// What is not given stays, and a domain is one page's.
+		before := stamp(c.clock.Now())
+		c.clock.Advance(time.Minute)
+		c.patch("/api/v1/pages/acme", `{"time_zone":null,`+strings.SplitN(body, ",", 2)[1]+`}`).is(200).has(dressed).has(map[string]any{"updated_at": before})
+		c.unchanged(func() { c.patch("/api/v1/pages/plain", `{"domain":"status.acme.example"}`).complains("domain") })
+		c.patch("/api/v1/pages/acme", `{"accent":null}`).is(200).has(map[string]any{"accent": nil, "language": "de-AT", "updated_at": stamp(c.clock.Now())})
+		c.patch("/api/v1/pages/acme", `{"time_zone":"UTC","language":null,"domain":null,"footer_links":null}`).is(200).has(plain)
+		c.patch("/api/v1/pages/plain", `{"domain":"status.acme.example"}`).is(200)
+		c.patch("/api/v1/pages/plain", `{"domain":"","language":"","accent":"","footer_links":[]}`).is(200).has(plain)
+
+		c.unchanged(func() {
+			const target = "/api/v1/pages/plain"
+			c.patch(target, `{"footer_links":[{"label":"x","url":"http://x"},{"label":" ","url":"javascript:alert(1)"},{},1,{"label":1,"url":["x"]}]}`).
+				complains("footer_links.1.label", "footer_links.1.url", "footer_links.2.label", "footer_links.2.url", "footer_links.3",
+					"footer_links.4.label", "footer_links.4.url")
+			c.patch(target, `{"footer_links":[{"label":"x","label":"y","url":"http://x"}]}`).complains("footer_links.0.label")
+			c.patch(target, `{"name":5,"time_zone":"Mars/Olympus","language":"x","domain":"https://a.example","accent":"red"}`).
+				complains("name", "time_zone", "language", "domain", "accent")
+			c.patch(target, `{"time_zone":""}`).complains("time_zone")
+		})
+	})
+}
+
+// pictures are the smallest of each type, with the extension of their names.
+func pictures(t *testing.T) map[string]string {
+	t.Helper()
+	dot := image.NewRGBA(image.Rect(0, 0, 1, 1))
+	encoded := func(encode func(b *bytes.Buffer) error) string {
+		var b bytes.Buffer
+		if err := encode(&b); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	return map[string]string{
+		".png":  encoded(func(b *bytes.Buffer) error { return png.Encode(b, dot) }),
+		".jpg":  encoded(func(b *bytes.Buffer) error { return jpeg.Encode(b, dot, nil) }),
+		".gif":  encoded(func(b *bytes.Buffer) error { return gif.Encode(b, dot, nil) }),
+		".webp": "RIFF\x1a\x00\x00\x00WEBPVP8L\x0d\x00\x00\x00\x2f\x00\x00\x00\x10\x07\x10\x11\x11\x88\x88\xfe\x07\x00",
+		".svg":  svg,
+		".ico":  "\x00\x00\x01\x00\x01\x00\x01\x01\x00\x00\x01\x00\x20\x00\x30\x00\x00\x00\x16\x00\x00\x00",
+	}
+}
+
+func TestPageImages(t *testing.T) {
+	eachWith(t, Config{BaseURL: "https://status.example.org/"}, func(t *testing.T, c *client) {
+		c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201)
+		const page = "/api/v1/pages/acme"
+		for ext, body := range pictures(t) {
+			for _, kind := range []allswell.ImageKind{allswell.LogoImage, allswell.IconImage} {
+				if ext == ".ico" && kind == allswell.LogoImage {
+					c.unchanged(func() { c.put(page+"/logo", body).complains("body") })
+					continue
+				}
+				// The header is not believed.
+				a := c.do("PUT", page+"/"+string(kind), body, "Content-Type", "text/html").is(200)
+				want := fmt.Sprintf("https://status.example.org/status/acme/look/%s.%x%s", kind, sha256.Sum256([]byte(body)), "")
+				want = want[:len(want)-48] + ext
+				a.has(map[string]any{string(kind): want})
+				c.get(page).has(map[string]any{string(kind): want})
+				kept, err := c.store.LoadPageImage(t.Context(), "acme", kind)
+				if err != nil || string(kept.Body) != body || extensions[kept.Type] != ext {
+					t.Errorf("a %s is kept as %s, %d bytes, %v", ext, kept.Type, len(kept.Body), err)
+				}
+			}
+		}
+		now := stamp(c.clock.Now())
+		first := c.put(page+"/logo", svg).is(200).data()["logo"]
+		c.clock.Advance(time.Minute)
+		c.put(page+"/logo", svg).is(200).has(map[string]any{"logo": first, "updated_at": now})
+		if other := c.put(page+"/logo", strings.Replace(svg, "1 1", "2 2", 1)).is(200).data()["logo"]; other == first {
+			t.Error("another logo has the same address")
+		}
+		c.delete(page + "/logo").is(204)
+		none := map[string]any{"logo": nil, "updated_at": stamp(c.clock.Now())}
+		c.get(page).has(none)
+		c.clock.Advance(time.Minute)
+		c.delete(page + "/logo").is(204) // there is none any more
+		c.get(page).has(none)
+		c.put("/api/v1/pages/nowhere/logo", svg).is(404)
+
+		largest := svg + strings.Repeat(" ", allswell.MaxImage-len(svg))
+		c.put(page+"/icon", largest).is(200)
+		c.unchanged(func() {
+			c.put(page+"/icon", largest+" ").is(413).says("The request body may not be larger than 262144 bytes.")
+			for _, body := range noPictures {
+				c.put(page+"/icon", body).complains("body")
+			}
+		})
+	})
+}
+
+// noPictures are bodies that are refused.
+var noPictures = []string{
+	"", " ", "x", "{}", "\x00", "\x89PNG", "GIF88a", "%PDF-1.7", "BM\x00\x00", "<html><svg xmlns='http://www.w3.org/2000/svg'/></html>", "<svg/>",
+	"<svg xmlns='http://www.w3.org/2000/svg'>", "<svg xmlns='http://www.w3.org/2000/svg'/><svg xmlns='http://www.w3.org/2000/svg'/>",
+	"<svg xmlns='http://www.w3.org/2000/svg'/>x", "x<svg xmlns='http://www.w3.org/2000/svg'/>", "<svg xmlns='http://www.w3.org/1999/xhtml'/>",
+	"<!DOCTYPE svg><svg xmlns='http://www.w3.org/2000/svg'/>", "<!DOCTYPE svg [<!ENTITY x 'y'>]><svg xmlns='http://www.w3.org/2000/svg'>&x;</svg>",
+	"<svg xmlns='http://www.w3.org/2000/svg'><![x[<!ENTITY x 'y'>]]></svg>", "<svg xmlns='http://www.w3.org/2000/svg'>&x;</svg>",
+	"<svg xmlns='http://www.w3.org/2000/svg'>\xff</svg>", "<?xml version='1.0' encoding='UTF-16'?><svg xmlns='http://www.w3.org/2000/svg'/>",
+	"<?xml version='1.0' encoding='ISO-8859-1'?><svg xmlns='http://www.w3.org/2000/svg'/>", "<svg xmlns='http://www.w3.org/2000/svg'><g></svg>",
+	"<svg xmlns='http://www.w3.org/2000/svg'>" + strings.Repeat("<g>", 80_000), "<!-- -->",
+}
+
+func TestSVG(t *testing.T) {
+	for _, body := range []string{
+		svg, "\ufeff" + svg, "\n<!-- made by hand -->\n<s:svg xmlns:s='http://www.w3.org/2000/svg'><s:title>&lt;é&#x20ac;</s:title></s:svg>\n",
+		"<?xml version='1.0' encoding='utf-8'?><svg xmlns='http://www.w3.org/2000/svg'><style><![CDATA[a>b{}]]></style></svg>",
+	} {
+		if got := imageType([]byte(body)); got != "image/svg+xml" {
+			t.Errorf("%s is %s", body, got)
+		}
+	}
+}
+
+// TestEveryImageTypeHasAName holds what is taken to what the domain says is.
+func TestEveryImageTypeHasAName(t *testing.T) {
+	if len(extensions) != len(allswell.ImageTypes) {
+		t.Errorf("there are %d extensions for %d types", len(extensions), len(allswell.ImageTypes))
+	}
+	for _, mediaType := range allswell.ImageTypes {
+		if extensions[mediaType] == "" {
+			t.Errorf("%s has no extension", mediaType)
+		}
+	}
+}
