@@ -161,7 +161,9 @@ func TestFirstTokenIsIssuedByOneReplica(t *testing.T) {
 }
 
 // things are what one workspace has, for another to try its hands on.
-type things struct{ slug, page, component, group, incident, monitor, token, subscriber, delivery string }
+type things struct {
+	slug, page, component, group, incident, maintenance, monitor, token, subscriber, delivery string
+}
 
 // verbs are all verbs that act for a workspace, as tried by one to whom nothing
 // of it belongs. Each has to find nothing; those of a list without a page, an
@@ -172,7 +174,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x th
 	"RecordPings": nil, "RecordBeat": nil, "EachPingToken": nil, "Tick": nil, // by ping token, or over all
 	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "FollowPages": nil, // public
 	"FindAnswer": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "LastContact": nil, "Close": nil,
-	"OnPageChange": nil, "OnNewPingToken": nil, "OnTold": nil,
+	"OnPageChange": nil, "OnNewPingToken": nil, "OnTold": nil, "OnPlanned": nil,
 	"SignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "EndSubscription": nil, "ResumeSubscription": nil, "SlugOfSubscription": nil, // public, by key
 	"AdvanceMaintenances": nil, "FanOut": nil, "Claim": nil, "Notice": nil, "Settle": nil, // over all
 	"AllMonitors": nil, "Events": nil, "Holes": nil, "Pools": nil, "SetFault": nil, // these tests' own
@@ -275,6 +277,54 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x th
 		_, err := s.PostUpdate(ctx, ws, x.incident, "x")
 		return err
 	},
+	"IncidentComponents": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.IncidentComponents(ctx, ws, x.incident)
+		return err
+	},
+	"SetIncidentComponents": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.SetIncidentComponents(ctx, ws, x.incident, []allswell.Affected{{ComponentID: x.component, Status: allswell.MajorOutage}})
+		return err
+	},
+	"Maintenances": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, _, err := s.Maintenances(ctx, ws, x.slug, "", firstHundred)
+		return err
+	},
+	"Maintenance": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.Maintenance(ctx, ws, x.maintenance)
+		return err
+	},
+	"MaintenanceUpdates": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, _, err := s.MaintenanceUpdates(ctx, ws, x.maintenance, firstHundred)
+		return err
+	},
+	"CreateMaintenance": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.CreateMaintenance(ctx, ws, x.slug, allswell.NewMaintenance{
+			Title: "x", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: []string{x.component}})
+		return err
+	},
+	"ChangeMaintenance": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.ChangeMaintenance(ctx, ws, x.maintenance, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted), Components: &[]string{}})
+		return err
+	},
+	"PostMaintenanceUpdate": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.PostMaintenanceUpdate(ctx, ws, x.maintenance, "x", allswell.MaintenanceVerifying)
+		return err
+	},
+	"DeleteMaintenance": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		return s.DeleteMaintenance(ctx, ws, x.maintenance)
+	},
+	"SetPageImage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.SetPageImage(ctx, ws, x.slug, allswell.PageImage{Kind: allswell.LogoImage, Type: "image/png", Name: "x", Body: []byte("x")})
+		return err
+	},
+	"DeletePageImage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.DeletePageImage(ctx, ws, x.slug, allswell.LogoImage)
+		return err
+	},
+	"Summary": func(s *store.Store, ctx context.Context, ws string, x things) error {
+		_, err := s.Summary(ctx, ws, x.slug)
+		return err
+	},
 	"Monitors": func(s *store.Store, ctx context.Context, ws string, x things) error {
 		_, total, err := s.Monitors(ctx, ws, firstHundred)
 		return none(total, err, false)
@@ -351,8 +401,13 @@ func refused(err error, field string) error {
 func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: ptr("status.example.com")}}))(w)
 		x.group = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w).ID
 		x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
+		x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", Message: ptr("m"), // it runs
+			ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: []string{x.component}}))(w).ID
+		must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.Affected{{ComponentID: x.component, Status: allswell.Degraded}}))(w)
+		must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.LogoImage, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
 		x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Webhook, Target: "https://example.com/hook"}))(w).ID
 		must(w.PostUpdate(w.ctx, w.ws, x.incident, "more"))(w)
 		w.fanOut()
@@ -374,6 +429,10 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "Mine", Slug: "mine"}))(w)
 		mine := must(w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "c"}))(w)
 		own := must(w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "m", Interval: time.Minute, Page: "mine"}))(w)
+		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "i"}))(w)
+		planned := allswell.NewMaintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: []string{mine.ID}}
+		maintenance := must(w.CreateMaintenance(w.ctx, stranger, "mine", planned))(w)
+		affected := []allswell.Affected{{ComponentID: mine.ID, Status: allswell.Degraded}, {ComponentID: x.component, Status: allswell.Degraded}}
 		before = w.dump()
 		for name, c := range map[string]struct {
 			try   func() error
@@ -399,6 +458,31 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{Page: ptr("acme")})
 				return err
 			}, "page"},
+			"an incident of a stranger's component": {func() error {
+				_, err := w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "x", Message: ptr("x"), Affected: affected})
+				return err
+			}, "components.1.id"},
+			"an incident extended to a stranger's component": {func() error {
+				_, err := w.SetIncidentComponents(w.ctx, stranger, incident.ID, affected)
+				return err
+			}, "components.1.id"},
+			"a maintenance of a stranger's component": {func() error {
+				planned.Components = []string{x.component, mine.ID}
+				_, err := w.CreateMaintenance(w.ctx, stranger, "mine", planned)
+				return err
+			}, "components.0"},
+			"a maintenance extended to a stranger's component": {func() error {
+				_, err := w.ChangeMaintenance(w.ctx, stranger, maintenance.ID, allswell.MaintenanceChange{Components: &[]string{mine.ID, x.component}})
+				return err
+			}, "components.1"},
+			"a domain that a stranger has": {func() error {
+				_, err := w.ChangePage(w.ctx, stranger, "mine", allswell.PageChange{PageLook: allswell.PageLook{Domain: ptr("status.example.com")}})
+				return err
+			}, "domain"},
+			"a new page at a domain that a stranger has": {func() error {
+				_, err := w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "x", Slug: "x", PageLook: allswell.PageLook{Domain: ptr("status.example.com")}})
+				return err
+			}, "domain"},
 			"a slug that a stranger has": {func() error {
 				_, err := w.ChangePage(w.ctx, stranger, "mine", allswell.PageChange{Slug: ptr("acme")})
 				return err

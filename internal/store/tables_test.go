@@ -159,7 +159,31 @@ var contradictions = map[string]string{
 	"a tick that would look too late": `SELECT id FROM monitors WHERE enabled AND waiting_since_at IS NOT NULL AND next_check_at IS NULL
 		OR waiting_since_at IS NULL AND next_check_at IS NOT NULL`,
 	"a wait that begins before the last ping": `SELECT id FROM monitors WHERE waiting_since_at < last_ping_at`,
-	"a hole that ends before it begins":       `SELECT from_at FROM holes WHERE to_at <= from_at`,
+	"a cause of a component of another page than its source's": `SELECT source FROM causes JOIN components ON components.id = component_id
+		WHERE page_id NOT IN (SELECT page_id FROM incidents WHERE id = source UNION SELECT page_id FROM maintenances WHERE id = source
+			UNION SELECT page_id FROM monitors JOIN outages ON monitor_id = monitors.id WHERE outages.id = source)`,
+	"an incident of a component of another page": `SELECT incident_id FROM incident_components JOIN incidents ON incidents.id = incident_id
+		JOIN components ON components.id = component_id WHERE components.page_id <> incidents.page_id`,
+	"a maintenance of a component of another page": `SELECT maintenance_id FROM maintenance_components JOIN maintenances ON maintenances.id = maintenance_id
+		JOIN components ON components.id = component_id WHERE components.page_id <> maintenances.page_id`,
+	"a maintenance that runs without its cause": `SELECT maintenance_id FROM maintenance_components c JOIN maintenances m ON m.id = maintenance_id
+		WHERE state IN ('in_progress', 'verifying') AND NOT EXISTS
+			(SELECT 1 FROM causes WHERE source = m.id AND causes.component_id = c.component_id AND causes.status = 'maintenance')`,
+	"a cause of a maintenance that is not of the component": `SELECT source FROM causes JOIN maintenances m ON m.id = source WHERE NOT EXISTS
+			(SELECT 1 FROM maintenance_components c WHERE c.maintenance_id = m.id AND c.component_id = causes.component_id)`,
+	"an incident's cause that the incident does not say": `SELECT source FROM causes JOIN incidents i ON i.id = source WHERE NOT EXISTS
+			(SELECT 1 FROM incident_components c WHERE c.incident_id = i.id AND c.component_id = causes.component_id AND c.status = causes.status)`,
+	"an incident by hand without its cause": `SELECT i.id FROM incidents i JOIN incident_components c ON c.incident_id = i.id
+		WHERE outage_id IS NULL AND NOT resolved AND NOT EXISTS (SELECT 1 FROM causes WHERE source = i.id AND causes.component_id = c.component_id)`,
+	"a monitor that is not quiet during a maintenance": `SELECT monitors.id FROM monitors
+		JOIN maintenance_components c ON c.component_id = monitors.component_id JOIN maintenances m ON m.id = maintenance_id
+		WHERE m.state IN ('in_progress', 'verifying') AND (quiet_until_at IS NULL OR quiet_until_at < scheduled_until_at)`,
+	"a maintenance that has begun, or ended, without a time, or the reverse": `SELECT id FROM maintenances
+		WHERE (state = 'scheduled') <> (begun_at IS NULL) OR (state = 'completed') <> (ended_at IS NOT NULL)`,
+	"a gap in a maintenance's timeline": `SELECT maintenance_id FROM maintenance_updates GROUP BY maintenance_id HAVING max(number) <> count(*) OR min(number) <> 1`,
+	"a component without a history":     `SELECT id FROM components WHERE id NOT IN (SELECT component_id FROM status_changes)`,
+	"a history under an alias":          `SELECT component_id FROM status_changes WHERE status = 'degraded_performance'`,
+	"a hole that ends before it begins": `SELECT from_at FROM holes WHERE to_at <= from_at`,
 }
 
 // consistent fails if the tables contradict each other, or the events what is
@@ -172,6 +196,8 @@ func (w *world) consistent() {
 			w.Errorf("%s: %v", what, rows)
 		}
 	}
+	w.historiesAgree()
+	w.edgesAgree()
 	holes := must(w.Holes(w.ctx))(w)
 	for _, m := range must(w.AllMonitors(w.ctx))(w) {
 		due := m.DueAt(holes)
@@ -194,6 +220,49 @@ func (w *world) consistent() {
 			if told, known := last[c.ID]; known && told != c.Status() {
 				w.Errorf("%s shows %s, but %s was told last", c.Name, c.Status(), told)
 			}
+		}
+	}
+}
+
+// historiesAgree fails unless each component's last change is to the status that
+// it has, and none lies ahead; nor may a monitor be quiet without a maintenance
+// that runs.
+func (w *world) historiesAgree() {
+	w.Helper()
+	now := w.clock.now().UnixMilli()
+	if rows := w.rows(`SELECT component_id, changed_at FROM status_changes WHERE changed_at > $1`, now); len(rows) > 0 {
+		w.Errorf("changes that lie ahead: %v", rows)
+	}
+	if rows := w.rows(`SELECT id FROM monitors WHERE quiet_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
+		JOIN maintenances m ON m.id = maintenance_id WHERE c.component_id = monitors.component_id AND state IN ('in_progress', 'verifying'))`, now); len(rows) > 0 {
+		w.Errorf("monitors that are quiet without a maintenance: %v", rows)
+	}
+	last := make(map[string]string)
+	for _, line := range w.rows(`SELECT component_id, status FROM status_changes s WHERE changed_at =
+		(SELECT max(changed_at) FROM status_changes o WHERE o.component_id = s.component_id)`) {
+		id, status, _ := strings.Cut(line, "|")
+		last[id] = status
+	}
+	for _, slug := range w.rows(`SELECT slug FROM pages`) {
+		for _, c := range must(w.LoadPage(w.ctx, slug))(w).Components {
+			if got := last[c.ID]; got != string(c.Status().Canonical()) {
+				w.Errorf("%s has the status %s, and the last change of its history is to %q", c.Name, c.Status(), got)
+			}
+		}
+	}
+}
+
+// edgesAgree fails unless each maintenance is looked at when its rules say.
+func (w *world) edgesAgree() {
+	w.Helper()
+	for _, line := range w.rows(`SELECT m.id, p.workspace_id, m.next_edge_at FROM maintenances m JOIN pages p ON p.id = m.page_id`) {
+		part := strings.Split(line, "|")
+		want := "NULL"
+		if edge := must(w.Maintenance(w.ctx, part[1], part[0]))(w).NextEdge(); !edge.IsZero() {
+			want = fmt.Sprint(edge.UnixMilli())
+		}
+		if part[2] != want {
+			w.Errorf("maintenance %s is looked at at %s, want %s", part[0], part[2], want)
 		}
 	}
 }
