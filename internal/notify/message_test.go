@@ -71,10 +71,10 @@ func TestMailMessages(t *testing.T) {
 			`<p style="margin:0;">See <strong><a class="link" style="color:#1b4f9c;" href="https://x.example/a?b=c&amp;d" rel="nofollow noopener noreferrer">the plan</a></strong>.</p>`},
 		{"no link", "[a](javascript:alert(1))", "[a](javascript:alert(1))", `<p style="margin:0;">[a](javascript:alert(1))</p>`},
 		{"a list", "- a\n- b\n\n3. c", "- a\n- b\n\n3. c",
-			`<ul style="margin:10px 0 0;padding:0 24px;"><li>a</li><li>b</li></ul><ol style="margin:10px 0 0;padding:0 24px;" start="3"><li>c</li></ol>`},
-		{"a wide list", "- a\n\n  b", "- a\n\n  b", `<ul style="margin:10px 0 0;padding:0 24px;"><li><p style="margin:0;">a</p><p style="margin:10px 0 0;">b</p></li></ul>`},
+			`<ul style="margin:6px 0 0;padding:0 24px;"><li>a</li><li>b</li></ul><ol style="margin:6px 0 0;padding:0 24px;" start="3"><li>c</li></ol>`},
+		{"a wide list", "- a\n\n  b", "- a\n\n  b", `<ul style="margin:6px 0 0;padding:0 24px;"><li><p style="margin:0;">a</p><p style="margin:10px 0 0;">b</p></li></ul>`},
 		{"code", "`<p>`\n```\n<code>\n```", "<p>\n\n<code>", `<p style="margin:0;"><code class="code" style="padding:1px 4px;` + codeStyle + `">&lt;p&gt;</code></p>` +
-			`<pre class="code" style="margin:10px 0 0;padding:10px 12px;` + codeStyle + `line-height:1.5;white-space:pre-wrap;"><code>&lt;code&gt;
+			`<pre class="code" style="margin:10px 0 0;padding:10px 12px;` + codeStyle + `line-height:1.5;white-space:pre-wrap;direction:ltr;text-align:left;"><code>&lt;code&gt;
 </code></pre>`},
 		{"a quotation", "> a\n\n---", "> a\n\n---", openQuote + `<p style="margin:0;">a</p></blockquote>` +
 			`<hr class="line" style="margin:14px 0 4px;border:0;border-top:1px solid #e2dfd7;">`},
@@ -86,7 +86,7 @@ func TestMailMessages(t *testing.T) {
 			if want := "07:48 UTC\n" + c.text + "\n\nhttps://"; !strings.Contains(p.text, want) {
 				t.Errorf("the text lacks %q:\n%s", want, p.text)
 			}
-			if !strings.Contains(p.html, `white-space:pre-wrap;">`+c.html+"</div>") {
+			if !strings.Contains(p.html, `white-space:pre-wrap;text-align:start;">`+c.html+"</div>") {
 				t.Errorf("the HTML lacks %s:\n%s", c.html, p.html)
 			}
 			messages, _ := readMessages(t, p.html)

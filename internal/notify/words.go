@@ -150,7 +150,7 @@ var mailStyles = strings.NewReplacer(
 	"<blockquote>", openQuote,
 	"<li><p>", "<li>"+openFirst,
 	"<p>", openParagraph,
-	"<pre><code>", `<pre class="code" style="margin:10px 0 0;padding:10px 12px;`+codeStyle+`line-height:1.5;white-space:pre-wrap;"><code>`,
+	"<pre><code>", `<pre class="code" style="margin:10px 0 0;padding:10px 12px;`+codeStyle+`line-height:1.5;white-space:pre-wrap;direction:ltr;text-align:left;"><code>`,
 	"<code>", `<code class="code" style="padding:1px 4px;`+codeStyle+`">`,
 	"<ul>", `<ul style="`+listStyle+`">`,
 	"<ol", `<ol style="`+listStyle+`"`,
@@ -161,9 +161,9 @@ var mailStyles = strings.NewReplacer(
 const (
 	openParagraph = `<p style="margin:10px 0 0;">`
 	openFirst     = `<p style="margin:0;">`
-	openQuote     = `<blockquote class="quote" style="margin:10px 0 0;padding:0 0 0 12px;border-left:3px solid #c9c5ba;color:#555c65;">`
+	openQuote     = `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-left:3px solid #c9c5ba;color:#555c65;">`
 	codeStyle     = `background-color:#f0eee8;border-radius:4px;font-family:Consolas,Menlo,monospace;font-size:14px;`
-	listStyle     = `margin:10px 0 0;padding:0 24px;`
+	listStyle     = `margin:6px 0 0;padding:0 24px;`
 )
 
 // styled gives a message made by markdown.HTML its looks. What people typed has
