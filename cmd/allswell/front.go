@@ -48,6 +48,8 @@ func (f *front) route(path string) (face, http.Handler) {
 	switch {
 	case strings.HasPrefix(path, ping.Path):
 		return faceHeartbeat, f.heartbeat
+	case strings.HasPrefix(path, "/api/v2/"): // of the page whose own domain it is
+		return facePage, f.page
 	case strings.HasPrefix(path, "/api/"), path == "/api":
 		return faceAPI, f.api
 	case path == "/healthz":

@@ -35,6 +35,7 @@ func TestFrontRoutes(t *testing.T) {
 	for path, want := range map[string]string{
 		"/": "page", "/status/acme": "page", "/assets/x.css": "page", "/apiary": "page", "/healthz/": "page",
 		"/api": "api", "/api/": "api", "/api/v1/pages": "api", "/api/v1//pages": "api", "/api/v1/heartbeat": "api",
+		"/api/v2/summary.json": "page", "/api/v2": "api",
 		"/api/v1/heartbeat/": "heartbeat", "/api/v1/heartbeat/x": "heartbeat", "/api/v1/heartbeat/x/..": "heartbeat",
 		"/healthz": "health", "/readyz": "ready", "/metrics": "metrics",
 	} {
