@@ -203,7 +203,7 @@ func liveScript(t *testing.T) []byte {
 		}
 		return body
 	}
-	found := regexp.MustCompile(`<script type="module" src="([^"]+)">`).FindSubmatch(get("/status/acme"))
+	found := regexp.MustCompile(`<script type="module" src="(/assets/live\.[^"]+)">`).FindSubmatch(get("/status/acme"))
 	if found == nil {
 		t.Fatal("the page has no script")
 	}
