@@ -1,0 +1,202 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// The documents of version 2 of the public API of Statuspage (statuspage.io),
+// for programs that were written for it. Some refuse a member that they do not
+// know, so the types in statuspage_objects.go have exactly the members of the
+// original: docs/statuspage.md says what each means here.
+
+// statuspageSet is the documents of one page by their paths under /api/v2/.
+type statuspageSet struct {
+	documents map[string]*document
+	bytes     int
+}
+
+func (d *statuspageSet) size() int { return d.bytes }
+
+// statuspagePath is where the documents are, below the address of a page.
+const statuspagePath = "api/v2/"
+
+// statuspageNames are the paths of the documents below that.
+var statuspageNames = []string{
+	"summary.json", "status.json", "components.json", "incidents.json", "incidents/unresolved.json",
+	"scheduled-maintenances.json", "scheduled-maintenances/upcoming.json", "scheduled-maintenances/active.json",
+}
+
+// The values of header fields that let a script of any site ask.
+var (
+	allowOpen    = []string{"GET, HEAD, OPTIONS"}
+	anyHeader    = []string{"*"}
+	preflightAge = []string{"86400"}
+)
+
+// compatFaults are the answers to all that is not a document.
+var compatFaults = map[int]*document{
+	http.StatusNotFound:           compatFault("Not found."),
+	http.StatusMethodNotAllowed:   compatFault("This method is not allowed here."),
+	http.StatusServiceUnavailable: compatFault("This could not be loaded. Please try again in a moment."),
+}
+
+func compatFault(message string) *document {
+	body, err := json.Marshal(map[string]string{"message": message})
+	if err != nil {
+		panic(err) // they are above
+	}
+	return newMachine(body, typeJSON, cacheNone)
+}
+
+// routeStatuspage answers all under api/v2/ of a page, whatever the method. It
+// returns false for all else.
+func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, v visit) bool {
+	path, ok := strings.CutPrefix(v.part, statuspagePath)
+	if !ok {
+		return false
+	}
+	h := w.Header()
+	switch {
+	case r.Method == http.MethodOptions:
+		h["Allow"] = allowOpen
+		h["Access-Control-Allow-Origin"] = anyOrigin
+		h["Access-Control-Allow-Methods"] = allowOpen
+		h["Access-Control-Allow-Headers"] = anyHeader
+		h["Access-Control-Max-Age"] = preflightAge
+		w.WriteHeader(http.StatusNoContent)
+		return true
+	case !isRead(r):
+		h["Allow"] = allowOpen
+		failStatuspage(w, r, http.StatusMethodNotAllowed)
+		return true
+	}
+	doc, err := s.statuspageDocument(r.Context(), v.entry, path)
+	switch {
+	case err == nil:
+		serveOpen(w, r, doc)
+	case errors.Is(err, allswell.ErrNotFound):
+		failStatuspage(w, r, http.StatusNotFound)
+	default:
+		h["Retry-After"] = retryAfter
+		failStatuspage(w, r, http.StatusServiceUnavailable)
+	}
+	return true
+}
+
+func failStatuspage(w http.ResponseWriter, r *http.Request, status int) {
+	w.Header()["Access-Control-Allow-Origin"] = anyOrigin
+	compatFaults[status].serveAs(w, r, status)
+}
+
+// statuspageDocument returns one document of a page, or allswell.ErrNotFound.
+// All of a page are made together, when the first is asked for after a change,
+// so that they tell of one moment.
+func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*document, error) {
+	if !slices.Contains(statuspageNames, path) {
+		return nil, allswell.ErrNotFound
+	}
+	all, err := fromShelf(ctx, s, s.compat, place{e, "api", "v2"}, (*statuspageSet).size,
+		func(ctx context.Context) (*statuspageSet, time.Time, error) {
+			d, err := s.loadStatuspage(ctx, e)
+			return d, time.Time{}, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return all.documents[path], nil
+}
+
+func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, error) {
+	snap, err := e.cell.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newest, err := s.store.LoadNewest(ctx, e.slug, "")
+	if err != nil {
+		return nil, err
+	}
+	if newest.Page.ID != e.id {
+		return nil, allswell.ErrNotFound // another page has the slug now
+	}
+	bodies, err := statuspageDocuments(snap.sum, newest, s.publicBase(snap.sum.Page))
+	if err != nil {
+		return nil, err
+	}
+	d := &statuspageSet{documents: make(map[string]*document, len(bodies))}
+	for path, body := range bodies {
+		doc := newMachine(body, typeJSON, cachePage)
+		d.documents[path] = doc
+		d.bytes += doc.size()
+	}
+	return d, nil
+}
+
+// statuspageDocuments returns the bodies of the eight documents by their paths
+// under /api/v2/. newest is what store.LoadNewest has loaded of the page; home
+// is its absolute address.
+func statuspageDocuments(sum allswell.Summary, newest allswell.PageContents, home string) (map[string][]byte, error) {
+	v := newCompatView(sum, newest, home)
+	status := compatStatus{compatIndicator(sum.Status), sum.Banner}
+	unresolved := v.incidents(sum.Active)
+	upcoming, active := v.maintenances(sum.Upcoming), v.maintenances(sum.Running)
+	planned := append(slices.Clip(active), upcoming...)
+	incidents := slices.SortedFunc(slices.Values(newest.Incidents), func(a, b allswell.Incident) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
+	})
+	latest := slices.SortedFunc(slices.Values(newest.Maintenances), func(a, b allswell.PlannedMaintenance) int {
+		return cmp.Or(b.ScheduledFor.Compare(a.ScheduledFor), cmp.Compare(b.ID, a.ID))
+	})
+	bodies := make(map[string][]byte)
+	for path, document := range map[string]any{
+		"summary.json": struct {
+			Page         compatPage          `json:"page"`
+			Components   []compatComponent   `json:"components"`
+			Incidents    []compatIncident    `json:"incidents"`
+			Maintenances []compatMaintenance `json:"scheduled_maintenances"`
+			Status       compatStatus        `json:"status"`
+		}{v.page, v.components, unresolved, planned, status},
+		"status.json": struct {
+			Page   compatPage   `json:"page"`
+			Status compatStatus `json:"status"`
+		}{v.page, status},
+		"components.json": struct {
+			Page       compatPage        `json:"page"`
+			Components []compatComponent `json:"components"`
+		}{v.page, v.components},
+		"incidents.json":                       v.incidentList(v.incidents(incidents)),
+		"incidents/unresolved.json":            v.incidentList(unresolved),
+		"scheduled-maintenances.json":          v.maintenanceList(v.maintenances(latest)),
+		"scheduled-maintenances/upcoming.json": v.maintenanceList(upcoming),
+		"scheduled-maintenances/active.json":   v.maintenanceList(active),
+	} {
+		body, err := json.Marshal(document)
+		if err != nil {
+			return nil, err
+		}
+		bodies[path] = body
+	}
+	return bodies, nil
+}
+
+func (v *compatView) incidentList(list []compatIncident) any {
+	return struct {
+		Page      compatPage       `json:"page"`
+		Incidents []compatIncident `json:"incidents"`
+	}{v.page, list}
+}
+
+func (v *compatView) maintenanceList(list []compatMaintenance) any {
+	return struct {
+		Page         compatPage          `json:"page"`
+		Maintenances []compatMaintenance `json:"scheduled_maintenances"`
+	}{v.page, list}
+}
