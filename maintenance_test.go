@@ -1,0 +1,450 @@
+package allswell_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"pgregory.net/rapid"
+)
+
+const (
+	scheduled  = allswell.MaintenanceScheduled
+	inProgress = allswell.MaintenanceInProgress
+	verifying  = allswell.MaintenanceVerifying
+	completed  = allswell.MaintenanceCompleted
+)
+
+// planned is a maintenance from 2 h to 3 h after the epoch, planned at the epoch,
+// of which nobody is reminded.
+func planned(change ...func(*allswell.NewMaintenance)) allswell.PlannedMaintenance {
+	n := newMaintenance()
+	for _, ch := range change {
+		ch(&n)
+	}
+	return n.Plan("page_1", "mnt_1", "upd_1", epoch)
+}
+
+func newMaintenance() allswell.NewMaintenance {
+	return allswell.NewMaintenance{Title: "Disks", ScheduledFor: at(2 * time.Hour), ScheduledUntil: at(3 * time.Hour), RemindBefore: new(time.Duration)}
+}
+
+// inState is planned, brought to a state at one instant.
+func inState(s allswell.MaintenanceState, now time.Time) allswell.PlannedMaintenance {
+	m := planned()
+	for _, step := range map[allswell.MaintenanceState][]allswell.MaintenanceState{
+		inProgress: {inProgress}, verifying: {inProgress, verifying}, completed: {inProgress, completed}}[s] {
+		m.Apply(allswell.MaintenanceChange{State: &step}, now)
+	}
+	return m
+}
+
+// TestMaintenanceTransitions tries every state from every state.
+func TestMaintenanceTransitions(t *testing.T) {
+	const refused = allswell.Turn(-1)
+	for from, to := range map[allswell.MaintenanceState]map[allswell.MaintenanceState]allswell.Turn{
+		scheduled:  {scheduled: allswell.NoTurn, inProgress: allswell.TurnBegin, verifying: refused, completed: refused, "over": refused, "": refused},
+		inProgress: {scheduled: refused, inProgress: allswell.NoTurn, verifying: allswell.NoTurn, completed: allswell.TurnEnd, "over": refused, "": refused},
+		verifying:  {scheduled: refused, inProgress: allswell.NoTurn, verifying: allswell.NoTurn, completed: allswell.TurnEnd, "over": refused, "": refused},
+		completed:  {scheduled: refused, inProgress: refused, verifying: refused, completed: allswell.NoTurn, "over": refused, "": refused},
+	} {
+		for to, want := range to {
+			t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
+				m := inState(from, t1)
+				before := m
+				err := allswell.MaintenanceChange{State: &to}.Validate(m, t2)
+				if want == refused {
+					complains(t, err, "state")
+					return
+				}
+				complains(t, err)
+				equal(t, "turn", m.Apply(allswell.MaintenanceChange{State: &to}, t2), want)
+				equal(t, "state", m.State, to)
+				equal(t, "running", m.Running(), to == inProgress || to == verifying)
+				if from == to {
+					equal(t, "unchanged", m, before)
+					return
+				}
+				equal(t, "updated at", m.UpdatedAt, t2)
+				if want == allswell.TurnBegin {
+					equal(t, "begun at", m.BegunAt, t2)
+				} else {
+					equal(t, "begun at", m.BegunAt, before.BegunAt)
+				}
+				if want == allswell.TurnEnd {
+					equal(t, "ended at", m.EndedAt, t2)
+				} else {
+					equal(t, "ended at", m.EndedAt, before.EndedAt)
+				}
+			})
+		}
+	}
+}
+
+// TestAdvance follows the clock through single cases. Hours are after the epoch,
+// at which the maintenance, from 48 h to 50 h, was planned.
+func TestAdvance(t *testing.T) {
+	hour := func(h float64) time.Time { return at(time.Duration(h * float64(time.Hour))) }
+	type turn struct {
+		at   float64
+		want []allswell.Turn
+		edge float64 // the next; 0: none
+	}
+	const (
+		remind, begin = allswell.TurnRemind, allswell.TurnBegin
+		end, missed   = allswell.TurnEnd, allswell.TurnMissed
+	)
+	for name, c := range map[string]struct {
+		remind *time.Duration
+		turns  []turn
+	}{
+		"all in time":            {nil, []turn{{0, nil, 24}, {23.999, nil, 24}, {24, []allswell.Turn{remind}, 48}, {30, nil, 48}, {48, []allswell.Turn{begin}, 50}, {49, nil, 50}, {50, []allswell.Turn{end}, 0}, {51, nil, 0}}},
+		"no reminder":            {ptr(time.Duration(0)), []turn{{0, nil, 48}, {30, nil, 48}, {48.001, []allswell.Turn{begin}, 50}, {50.5, []allswell.Turn{end}, 0}}},
+		"a late reminder":        {nil, []turn{{47.999, []allswell.Turn{remind}, 48}, {48, []allswell.Turn{begin}, 50}}},
+		"too late to remind":     {nil, []turn{{48, []allswell.Turn{begin}, 50}, {50, []allswell.Turn{end}, 0}}},
+		"away for the begin":     {nil, []turn{{49.999, []allswell.Turn{begin}, 50}, {50, []allswell.Turn{end}, 0}}},
+		"away for all of it":     {nil, []turn{{50, []allswell.Turn{missed}, 0}, {60, nil, 0}}},
+		"away for long":          {nil, []turn{{24, []allswell.Turn{remind}, 48}, {500, []allswell.Turn{missed}, 0}}},
+		"away for the end":       {nil, []turn{{48, []allswell.Turn{begin}, 50}, {77, []allswell.Turn{end}, 0}}},
+		"a clock that goes back": {nil, []turn{{48, []allswell.Turn{begin}, 50}, {40, nil, 50}, {50, []allswell.Turn{end}, 0}, {49, nil, 0}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := planned(func(n *allswell.NewMaintenance) {
+				n.ScheduledFor, n.ScheduledUntil, n.RemindBefore = hour(48), hour(50), c.remind
+			})
+			for _, step := range c.turns {
+				var got []allswell.Turn
+				for turn := m.Advance(hour(step.at)); turn != allswell.NoTurn; turn = m.Advance(hour(step.at)) {
+					got = append(got, turn)
+					switch turn {
+					case begin:
+						equal(t, "begun", m.BegunAt, hour(step.at))
+					case end:
+						equal(t, "ended", m.EndedAt, hour(step.at))
+					case missed:
+						equal(t, "begun, as planned", m.BegunAt, hour(48))
+						equal(t, "ended, as planned", m.EndedAt, hour(50))
+					}
+					if turn != remind {
+						equal(t, "updated", m.UpdatedAt, hour(step.at))
+					}
+				}
+				if !slices.Equal(got, step.want) {
+					t.Fatalf("at %v: turns %v, want %v", step.at, got, step.want)
+				}
+				want := time.Time{}
+				if step.edge > 0 {
+					want = hour(step.edge)
+				}
+				equal(t, fmt.Sprint("the edge after ", step.at), m.NextEdge(), want)
+			}
+		})
+	}
+}
+
+// TestMaintenanceInvariants: whatever people and the clock do, in any order, a
+// maintenance goes forward only, its edge lies ahead, and each turn comes once.
+func TestMaintenanceInvariants(t *testing.T) {
+	order := func(m allswell.PlannedMaintenance) int {
+		return map[allswell.MaintenanceState]int{scheduled: 0, inProgress: 1, verifying: 1, completed: 2}[m.State]
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		duration := func(name string, least, most time.Duration) time.Duration {
+			return time.Duration(rapid.Int64Range(least.Milliseconds(), most.Milliseconds()).Draw(t, name+" ms")) * time.Millisecond
+		}
+		reminder := rapid.SampledFrom([]time.Duration{0, time.Hour, allswell.DefaultRemindBefore, allswell.MaxRemindBefore})
+		now := epoch
+		n := newMaintenance()
+		n.ScheduledFor = now.Add(duration("ahead", -time.Hour, 30*24*time.Hour))
+		n.ScheduledUntil = n.ScheduledFor.Add(duration("length", time.Hour+time.Second, 48*time.Hour))
+		n.RemindBefore = rapid.Ptr(reminder, true).Draw(t, "reminder")
+		if err := n.Validate(now); err != nil {
+			t.Fatal(err)
+		}
+		m := n.Plan("page_1", "mnt_1", "upd_1", now)
+		begun, ended := 0, 0
+		seen := func(turn allswell.Turn, before allswell.PlannedMaintenance) {
+			switch turn {
+			case allswell.TurnBegin:
+				begun++
+			case allswell.TurnEnd:
+				ended++
+			case allswell.TurnMissed:
+				begun++
+				ended++
+			}
+			if order(m) < order(before) || m.Running() != (begun > ended) || begun > 1 || ended > 1 {
+				t.Fatalf("turn %d from %+v to %+v", turn, before, m)
+			}
+			if m.BegunAt.IsZero() == (begun == 1) || m.EndedAt.IsZero() == (ended == 1) || ended == 1 && m.EndedAt.Before(m.BegunAt) {
+				t.Fatalf("begun %d and ended %d times: %+v", begun, ended, m)
+			}
+		}
+		for range rapid.IntRange(1, 15).Draw(t, "steps") {
+			now = now.Add(duration("later", 0, 10*24*time.Hour))
+			if rapid.Bool().Draw(t, "a human") {
+				ch := allswell.MaintenanceChange{State: rapid.Ptr(rapid.SampledFrom(allswell.MaintenanceStates), true).Draw(t, "state"),
+					RemindBefore: rapid.Ptr(reminder, true).Draw(t, "remind")}
+				if rapid.Bool().Draw(t, "move") {
+					ch.ScheduledFor = ptr(now.Add(duration("from", -time.Hour, 20*24*time.Hour)))
+				}
+				if rapid.Bool().Draw(t, "extend") {
+					ch.ScheduledUntil = ptr(now.Add(duration("until", -time.Hour, 20*24*time.Hour)))
+				}
+				if ch.Validate(m, now) != nil {
+					continue // refused, so never applied
+				}
+				before := m
+				seen(m.Apply(ch, now), before)
+			}
+			for turns := 0; ; turns++ {
+				before := m
+				turn := m.Advance(now)
+				seen(turn, before)
+				if turn == allswell.NoTurn {
+					if edge := m.NextEdge(); !edge.IsZero() && !edge.After(now) {
+						t.Fatalf("nothing is done at %v, and the edge is %v: %+v", now, edge, m)
+					}
+					break
+				}
+				if turn == allswell.TurnRemind && (m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled || !m.RemindedAt.Equal(now)) {
+					t.Fatalf("reminded at %v: %+v", now, m)
+				}
+				if turns > 3 {
+					t.Fatalf("it never comes to rest: %+v", m)
+				}
+			}
+			if edge := m.NextEdge(); edge.IsZero() != (m.State == completed) {
+				t.Fatalf("edge %v of %+v", edge, m)
+			}
+		}
+	})
+}
+
+// TestReminders: who has been reminded is reminded again only of another time.
+func TestReminders(t *testing.T) {
+	day := func(n float64) time.Time { return at(time.Duration(n * 24 * float64(time.Hour))) }
+	plan := func(now time.Time) allswell.PlannedMaintenance {
+		n := newMaintenance()
+		n.ScheduledFor, n.ScheduledUntil, n.RemindBefore = day(10), day(10.5), nil
+		return n.Plan("page_1", "mnt_1", "upd_1", now)
+	}
+	change := func(m *allswell.PlannedMaintenance, now time.Time, ch allswell.MaintenanceChange) {
+		t.Helper()
+		complains(t, ch.Validate(*m, now))
+		m.Apply(ch, now)
+	}
+	m := plan(day(0))
+	equal(t, "a day before", m.NextEdge(), day(9))
+	m = plan(day(9))
+	equal(t, "planned at the last moment: no reminder", m.NextEdge(), day(10))
+	equal(t, "and it never will", m.RemindedAt, day(9))
+	m = plan(day(9.5))
+	change(&m, day(9.6), allswell.MaintenanceChange{ScheduledFor: ptr(day(12)), ScheduledUntil: ptr(day(12.5))})
+	equal(t, "moved away: a reminder after all", m.NextEdge(), day(11))
+	equal(t, "reminded", m.Advance(day(11)), allswell.TurnRemind)
+	change(&m, day(11.1), allswell.MaintenanceChange{Title: ptr("Other"), ScheduledUntil: ptr(day(12.6)), RemindBefore: ptr(24 * time.Hour)})
+	equal(t, "another end, and the same reminder: not again", m.NextEdge(), day(12))
+	change(&m, day(11.2), allswell.MaintenanceChange{ScheduledFor: ptr(day(12.1))})
+	equal(t, "moved within the time: not again", m.NextEdge(), day(12.1))
+	change(&m, day(11.3), allswell.MaintenanceChange{RemindBefore: ptr(time.Hour)})
+	equal(t, "another reminder", m.NextEdge(), day(12.1).Add(-time.Hour))
+	change(&m, day(11.4), allswell.MaintenanceChange{RemindBefore: new(time.Duration)})
+	equal(t, "none", m.NextEdge(), day(12.1))
+	change(&m, day(11.5), allswell.MaintenanceChange{ScheduledFor: ptr(day(12.2))})
+	equal(t, "none, wherever it moves", m.NextEdge(), day(12.2))
+}
+
+func TestNewMaintenanceIsChecked(t *testing.T) {
+	many := make([]string, allswell.MaxAffected+1)
+	for i := range many {
+		many[i] = fmt.Sprint("comp_", i)
+	}
+	for name, c := range map[string]struct {
+		change func(n *allswell.NewMaintenance)
+		bad    []string
+	}{
+		"as it is":           {func(*allswell.NewMaintenance) {}, nil},
+		"no title":           {func(n *allswell.NewMaintenance) { n.Title = " " }, []string{"title"}},
+		"a long title":       {func(n *allswell.NewMaintenance) { n.Title = strings.Repeat("ü", allswell.MaxTitle+1) }, []string{"title"}},
+		"a blank message":    {func(n *allswell.NewMaintenance) { n.Message = ptr("\n") }, []string{"message"}},
+		"no times":           {func(n *allswell.NewMaintenance) { n.ScheduledFor, n.ScheduledUntil = time.Time{}, time.Time{} }, []string{"scheduled_for", "scheduled_until"}},
+		"no beginning":       {func(n *allswell.NewMaintenance) { n.ScheduledFor = time.Time{} }, []string{"scheduled_for"}},
+		"no end":             {func(n *allswell.NewMaintenance) { n.ScheduledUntil = time.Time{} }, []string{"scheduled_until"}},
+		"an end before":      {func(n *allswell.NewMaintenance) { n.ScheduledUntil = at(time.Hour) }, []string{"scheduled_until"}},
+		"a minute":           {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute) }, nil},
+		"less than a minute": {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute - 1) }, []string{"scheduled_until"}},
+		"31 days":            {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenance) }, nil},
+		"longer":             {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenance + 1) }, []string{"scheduled_until"}},
+		"begun already":      {func(n *allswell.NewMaintenance) { n.ScheduledFor = at(-time.Hour) }, nil},
+		"over already":       {func(n *allswell.NewMaintenance) { n.ScheduledFor, n.ScheduledUntil = at(-time.Hour), at(0) }, []string{"scheduled_until"}},
+		"two years ahead": {func(n *allswell.NewMaintenance) {
+			n.ScheduledFor, n.ScheduledUntil = at(allswell.MaxAhead), at(allswell.MaxAhead+time.Hour)
+		}, nil},
+		"further ahead": {func(n *allswell.NewMaintenance) {
+			n.ScheduledFor, n.ScheduledUntil = at(allswell.MaxAhead+1), at(allswell.MaxAhead+time.Hour)
+		}, []string{"scheduled_for"}},
+		"a reminder before that": {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(allswell.MaxRemindBefore) }, nil},
+		"a longer reminder":      {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(allswell.MaxRemindBefore + time.Second) }, []string{"remind_before"}},
+		"half a second":          {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(500 * time.Millisecond) }, []string{"remind_before"}},
+		"a reminder after":       {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(-time.Second) }, []string{"remind_before"}},
+		"500 components":         {func(n *allswell.NewMaintenance) { n.Components = many[1:] }, nil},
+		"501":                    {func(n *allswell.NewMaintenance) { n.Components = many }, []string{"components"}},
+		"one twice":              {func(n *allswell.NewMaintenance) { n.Components = []string{"a", "b", "a"} }, []string{"components"}},
+		"everything": {func(n *allswell.NewMaintenance) {
+			*n = allswell.NewMaintenance{Components: []string{"a", "a"}, Message: ptr(""), RemindBefore: ptr(time.Duration(-1))}
+		}, []string{"title", "message", "scheduled_for", "scheduled_until", "components", "remind_before"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newMaintenance()
+			c.change(&n)
+			complains(t, n.Validate(epoch), c.bad...)
+		})
+	}
+}
+
+func TestMaintenanceChangeIsChecked(t *testing.T) {
+	type change = allswell.MaintenanceChange
+	now := at(2*time.Hour + time.Minute)
+	for name, c := range map[string]struct {
+		ch  change
+		bad map[allswell.MaintenanceState][]string // by the state; verifying is as in progress
+	}{
+		"nothing":          {change{}, nil},
+		"a title":          {change{Title: ptr("x")}, nil},
+		"no title":         {change{Title: ptr("")}, map[allswell.MaintenanceState][]string{scheduled: {"title"}, inProgress: {"title"}, completed: {"title"}}},
+		"components":       {change{Components: &[]string{"a"}}, map[allswell.MaintenanceState][]string{completed: {"components"}}},
+		"one twice":        {change{Components: &[]string{"a", "a"}}, map[allswell.MaintenanceState][]string{scheduled: {"components"}, inProgress: {"components"}, completed: {"components"}}},
+		"another time":     {change{ScheduledFor: ptr(at(4 * time.Hour)), ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{inProgress: {"scheduled_for"}, completed: {"scheduled_for", "scheduled_until"}}},
+		"a later end":      {change{ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
+		"an end in a bit":  {change{ScheduledUntil: ptr(now.Add(1))}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
+		"an end now":       {change{ScheduledUntil: ptr(now)}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
+		"an end too late":  {change{ScheduledUntil: ptr(at(2*time.Hour + allswell.MaxMaintenance + 1))}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
+		"behind its end":   {change{ScheduledFor: ptr(at(4 * time.Hour))}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_for"}, completed: {"scheduled_for"}}},
+		"a bad reminder":   {change{RemindBefore: ptr(time.Duration(1))}, map[allswell.MaintenanceState][]string{scheduled: {"remind_before"}, inProgress: {"remind_before"}, completed: {"remind_before"}}},
+		"two bad at once":  {change{Title: ptr(" "), State: ptr(allswell.MaintenanceState("x"))}, map[allswell.MaintenanceState][]string{scheduled: {"state", "title"}, inProgress: {"state", "title"}, completed: {"state", "title"}}},
+		"ended, and moved": {change{State: ptr(completed), ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{scheduled: {"state"}, completed: {"scheduled_until"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, s := range []allswell.MaintenanceState{scheduled, inProgress, completed} {
+				complains(t, c.ch.Validate(inState(s, at(2*time.Hour)), now), c.bad[s]...)
+			}
+			complains(t, c.ch.Validate(inState(verifying, at(2*time.Hour)), now), c.bad[inProgress]...)
+		})
+	}
+}
+
+// TestMaintenanceUpdates: each is of the state in which it was written.
+func TestMaintenanceUpdates(t *testing.T) {
+	m := planned(func(n *allswell.NewMaintenance) { n.Message = ptr("We replace disks.") })
+	equal(t, "the first", m.Updates, []allswell.MaintenanceUpdate{{ID: "upd_1", MaintenanceID: "mnt_1", Number: 1, Message: "We replace disks.", State: scheduled, CreatedAt: epoch}})
+	m.Apply(allswell.MaintenanceChange{State: ptr(inProgress)}, t1)
+	u := m.AddUpdate("upd_2", "Begun.", 2, t2)
+	equal(t, "the second", u, allswell.MaintenanceUpdate{ID: "upd_2", MaintenanceID: "mnt_1", Number: 2, Message: "Begun.", State: inProgress, CreatedAt: t2})
+	equal(t, "updated at", m.UpdatedAt, t2)
+	equal(t, "updates", len(m.Updates), 2)
+	for turn, told := range map[allswell.Turn]bool{allswell.NoTurn: false, allswell.TurnRemind: false, allswell.TurnBegin: true, allswell.TurnEnd: true, allswell.TurnMissed: true} {
+		if got := turn.Message() != ""; got != told {
+			t.Errorf("turn %d says %q", turn, turn.Message())
+		}
+	}
+	for _, s := range allswell.MaintenanceStates {
+		if s.Label() == "" || !s.Valid() {
+			t.Errorf("state %q", s)
+		}
+	}
+}
+
+// TestMaintenanceEvents: an event keeps what was true, and whom it concerns.
+func TestMaintenanceEvents(t *testing.T) {
+	m := planned()
+	m.Components = []allswell.NamedComponent{{ID: "comp_1", Name: "API"}, {ID: "comp_2", Name: "Web"}}
+	equal(t, "event", allswell.MaintenanceEventOf(allswell.MaintenancePlanned, m, &allswell.MaintenanceUpdate{ID: "upd_1", Message: "m"}), allswell.Event{
+		Kind: "maintenance.scheduled", PageID: "page_1", MaintenanceID: "mnt_1", UpdateID: "upd_1", Components: []string{"comp_1", "comp_2"},
+		Data: allswell.EventData{Title: "Disks", Message: "m", Maintenance: &allswell.MaintenanceData{
+			State: scheduled, ScheduledFor: at(2 * time.Hour), ScheduledUntil: at(3 * time.Hour), Components: m.Components}},
+	})
+	m.Components = nil
+	if e := allswell.MaintenanceEventOf(allswell.MaintenanceBegun, m, nil); len(e.Components) > 0 || e.UpdateID != "" {
+		t.Errorf("of the whole page: %+v", e)
+	}
+}
+
+// TestHush: what a monitor takes note of, at noon, of the maintenance that runs
+// until so many seconds after.
+func TestHush(t *testing.T) {
+	instant := func(s float64) time.Time {
+		if s == 0 {
+			return time.Time{}
+		}
+		return at(seconds(s))
+	}
+	for _, c := range []struct {
+		name               string
+		quiet, until, want float64 // seconds after the epoch; 0: none
+	}{
+		{"nothing, as before", 0, 0, 0},
+		{"one that is long over", -500, 0, -500},
+		{"one begins", 0, 60, 60},
+		{"one begins after another", -500, 60, 60},
+		{"it is extended", 60, 90, 90},
+		{"it is cut short", 60, 30, 30},
+		{"it ends in time", -1, 0, -1},
+		{"it ends early", 60, 0, 0.0001}, // now
+		{"one ends early, beside another that is overdue", 60, -5, 0.0001},
+		{"one that is overdue is seen late", 0, -5, -5},
+		{"one that is overdue, after another", -2, -5, -2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := allswell.Monitor{State: allswell.Up, ConsecutiveFailures: 2, QuietUntil: instant(c.quiet)}
+			want := instant(c.want)
+			if c.want == 0.0001 {
+				want = epoch
+			}
+			changed := m.Hush(instant(c.until), epoch)
+			equal(t, "quiet until", m.QuietUntil, want)
+			equal(t, "changed", changed, !want.Equal(instant(c.quiet)))
+			equal(t, "count", m.ConsecutiveFailures == 0, changed)
+		})
+	}
+	down := allswell.Monitor{State: allswell.Down, ConsecutiveFailures: 3}
+	down.Hush(at(time.Minute), epoch)
+	equal(t, "one that is down stays as it is", down, allswell.Monitor{State: allswell.Down, ConsecutiveFailures: 3, QuietUntil: at(time.Minute)})
+}
+
+// TestQuiet: the end of a planned maintenance counts as a sign of life.
+func TestQuiet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		wait, holes := drawWait(t), drawHoles(t)
+		loud := wait.Deadline(holes)
+		wait.Quiet = at(time.Duration(rapid.Int64Range(-100_000, 5_000_000).Draw(t, "quiet ms")) * time.Millisecond)
+		due := wait.Deadline(holes)
+		if due.Before(loud) {
+			t.Fatalf("quiet until %v makes the deadline %v, which was %v", wait.Quiet, due, loud)
+		}
+		if due.Before(wait.Quiet.Add(wait.Interval)) && wait.Quiet.After(wait.Since) {
+			t.Fatalf("due %v, before a fresh interval from %v", due, wait.Quiet)
+		}
+		fresh := allswell.Wait{Since: wait.Quiet, Interval: wait.Interval}.Deadline(holes)
+		if want := loud; wait.Quiet.After(wait.Since) {
+			if fresh.After(want) {
+				want = fresh
+			}
+			if !due.Equal(want) {
+				t.Fatalf("due %v, want %v: exactly one interval, by the rule of any sign of life", due, want)
+			}
+		} else if !due.Equal(loud) {
+			t.Fatalf("a maintenance that was over before the wait: due %v, want %v", due, loud)
+		}
+		later := wait
+		later.Quiet = wait.Quiet.Add(time.Duration(rapid.Int64Range(0, 100_000).Draw(t, "extended ms")) * time.Millisecond)
+		if got := later.Deadline(nil); got.Before(wait.Deadline(nil)) {
+			t.Fatalf("a longer maintenance makes the deadline earlier: %v after %v", got, wait.Deadline(nil))
+		}
+	})
+	undisturbed := allswell.Wait{Since: epoch, Interval: time.Hour, Quiet: at(10 * time.Hour)}
+	equal(t, "without faults, one interval after its end", undisturbed.Deadline(nil), at(11*time.Hour))
+}
