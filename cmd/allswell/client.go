@@ -71,15 +71,19 @@ type envelope struct {
 }
 
 func (c *client) exchange(ctx context.Context, method, path string, fields body) (envelope, error) {
-	var answer envelope
-	var sent io.Reader
-	if fields != nil {
-		raw, err := json.Marshal(fields)
-		if err != nil {
-			return answer, err
-		}
-		sent = bytes.NewReader(raw)
+	if fields == nil {
+		return c.send(ctx, method, path, "", nil)
 	}
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return envelope{}, err
+	}
+	return c.send(ctx, method, path, "application/json", bytes.NewReader(raw))
+}
+
+// send makes one request with a body of whatever type, or with none.
+func (c *client) send(ctx context.Context, method, path, contentType string, sent io.Reader) (envelope, error) {
+	var answer envelope
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, sent)
 	if err != nil {
 		return answer, err
@@ -87,8 +91,8 @@ func (c *client) exchange(ctx context.Context, method, path string, fields body)
 	r.Header.Set("Authorization", "Bearer "+c.token)
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "allswell/"+readVersion().Version)
-	if fields != nil {
-		r.Header.Set("Content-Type", "application/json")
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
 	}
 	response, err := c.http.Do(r)
 	if err != nil {
@@ -256,6 +260,10 @@ func read[T any](ctx context.Context, c *client, path string) (T, error) {
 type apiPage struct {
 	ID, Slug, Name, Status string
 	Description            *string
+	TimeZone               string `json:"time_zone"`
+	Language               *string
+	Domain                 *string
+	Accent                 *string
 	CreatedAt              string `json:"created_at"`
 	UpdatedAt              string `json:"updated_at"`
 }
@@ -283,8 +291,33 @@ type apiIncident struct {
 }
 
 type apiUpdate struct {
-	ID, Message string
-	CreatedAt   string `json:"created_at"`
+	ID, Message, State string // the state is a maintenance's
+	CreatedAt          string `json:"created_at"`
+}
+
+type apiMaintenance struct {
+	ID, Title, State string
+	ScheduledFor     string  `json:"scheduled_for"`
+	ScheduledUntil   string  `json:"scheduled_until"`
+	BegunAt          *string `json:"begun_at"`
+	EndedAt          *string `json:"ended_at"`
+	RemindBefore     int64   `json:"remind_before"`
+	Components       []apiComponent
+	Updates          []apiUpdate
+}
+
+type apiUptime struct {
+	Days       int
+	TimeZone   string `json:"time_zone"`
+	Uptime     *float64
+	Components []struct {
+		ID, Name, Status string
+		Uptime           *float64
+	}
+	Groups []struct {
+		ID, Name string
+		Uptime   *float64
+	}
 }
 
 type apiMonitor struct {

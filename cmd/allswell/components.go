@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -113,6 +114,22 @@ func (t *talk) group(given *string, page string) (*string, error) {
 // component finds a component that may be given by its name.
 func (t *talk) component(given, page string) (string, error) {
 	return t.find("component", allswell.PrefixComponent, given, pathOf("pages", page, "components"))
+}
+
+// componentIDs finds components that may be given by their names, if the page is
+// known.
+func (t *talk) componentIDs(given []string, page string) ([]string, error) {
+	ids := make([]string, len(given))
+	for i, name := range given {
+		if page == "" && !strings.HasPrefix(name, allswell.PrefixComponent) {
+			return nil, &usageError{fmt.Errorf("to find the component %q by its name, say of which page: --page=SLUG", name)}
+		}
+		var err error
+		if ids[i], err = t.component(name, page); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
 }
 
 type componentList struct {

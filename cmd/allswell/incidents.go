@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
@@ -13,21 +14,23 @@ import (
 type incidentCommands struct {
 	clientSettings `embed:""`
 
-	Open    incidentOpen    `cmd:"" help:"Open an incident."`
-	List    incidentList    `cmd:"" help:"List a page's incidents, newest first."`
-	Show    incidentShow    `cmd:"" help:"Show an incident with its timeline."`
-	Update  incidentUpdate  `cmd:"" help:"Add an update to an incident's timeline."`
-	Set     incidentSet     `cmd:"" help:"Change an incident's title, impact or state."`
-	Resolve incidentResolve `cmd:"" help:"Resolve an incident."`
-	Delete  incidentDelete  `cmd:"" help:"Delete an incident with its timeline."`
+	Open       incidentOpen       `cmd:"" help:"Open an incident."`
+	List       incidentList       `cmd:"" help:"List a page's incidents, newest first."`
+	Show       incidentShow       `cmd:"" help:"Show an incident with its timeline."`
+	Update     incidentUpdate     `cmd:"" help:"Add an update to an incident's timeline."`
+	Set        incidentSet        `cmd:"" help:"Change an incident's title, impact or state."`
+	Resolve    incidentResolve    `cmd:"" help:"Resolve an incident."`
+	Components incidentComponents `cmd:"" help:"Show or say which components an incident concerns."`
+	Delete     incidentDelete     `cmd:"" help:"Delete an incident with its timeline."`
 }
 
 type incidentOpen struct {
-	Page    string  `required:"" placeholder:"SLUG" help:"Slug of the page."`
-	Title   string  `required:"" placeholder:"TEXT" help:"Title of the incident, at most 255 characters."`
-	Impact  *string `placeholder:"IMPACT" help:"none (the default), minor, major or critical."`
-	State   *string `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
-	Message *string `placeholder:"TEXT" help:"First update of the timeline; - reads it from standard input."`
+	Page       string     `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	Title      string     `required:"" placeholder:"TEXT" help:"Title of the incident, at most 255 characters."`
+	Impact     *string    `placeholder:"IMPACT" help:"none (the default), minor, major or critical."`
+	State      *string    `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
+	Message    *string    `placeholder:"TEXT" help:"First update of the timeline; - reads it from standard input."`
+	Components []affected `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"A component that it concerns, by id or name, and its status meanwhile: operational, degraded, partial_outage or major_outage; several are several flags."`
 }
 
 func (cmd *incidentOpen) Run(t *talk) error {
@@ -35,8 +38,13 @@ func (cmd *incidentOpen) Run(t *talk) error {
 	if err != nil {
 		return err
 	}
-	raw, err := t.post(pathOf("pages", cmd.Page, "incidents"), body{"title": cmd.Title}.text("impact", cmd.Impact).
-		text("state", cmd.State).text("message", message))
+	fields := body{"title": cmd.Title}.text("impact", cmd.Impact).text("state", cmd.State).text("message", message)
+	if len(cmd.Components) > 0 {
+		if fields["components"], err = t.affected(cmd.Components, cmd.Page); err != nil {
+			return err
+		}
+	}
+	raw, err := t.post(pathOf("pages", cmd.Page, "incidents"), fields)
 	if err != nil {
 		return err
 	}
@@ -194,6 +202,62 @@ type incidentResolve struct {
 
 func (cmd *incidentResolve) Run(t *talk) error {
 	return t.changeAndSay(cmd.Incident, body{"state": "resolved", "resolved": true}, cmd.Message)
+}
+
+// affected is a component on the command line with the status that an incident
+// gives it.
+type affected struct{ component, status string }
+
+// UnmarshalText reads "API=major_outage". A name may have an equals sign.
+func (a *affected) UnmarshalText(text []byte) error {
+	at := strings.LastIndexByte(string(text), '=')
+	if at < 1 {
+		return errors.New("must be a component and its status, such as API=major_outage")
+	}
+	a.component, a.status = string(text[:at]), string(text[at+1:])
+	return nil
+}
+
+// affected finds the components and makes what the API takes.
+func (t *talk) affected(given []affected, page string) ([]body, error) {
+	names := make([]string, len(given))
+	for i, a := range given {
+		names[i] = a.component
+	}
+	ids, err := t.componentIDs(names, page)
+	out := make([]body, len(ids))
+	for i, id := range ids {
+		out[i] = body{"id": id, "status": given[i].status}
+	}
+	return out, err
+}
+
+type incidentComponents struct {
+	Incident string     `arg:"" help:"Id of the incident."`
+	Set      []affected `sep:"none" xor:"set" placeholder:"COMPONENT=STATUS" help:"The components that it concerns from now on, as in incident open; several are several flags."`
+	None     bool       `xor:"set" help:"It concerns no component in particular."`
+	Page     string     `placeholder:"SLUG" help:"Slug of the page, to find components by their names."`
+}
+
+func (cmd *incidentComponents) Run(t *talk) error {
+	path := pathOf("incidents", cmd.Incident, "components")
+	ask := func() (json.RawMessage, error) { return t.get(path) }
+	if cmd.None || len(cmd.Set) > 0 {
+		components, err := t.affected(cmd.Set, cmd.Page)
+		if err != nil {
+			return err
+		}
+		ask = func() (json.RawMessage, error) { return t.put(path, body{"components": components}) }
+	}
+	raw, err := ask()
+	if err != nil {
+		return err
+	}
+	components, err := decode[[]json.RawMessage](raw)
+	if err != nil {
+		return err
+	}
+	return table(t.printer, components, len(components), "No components in particular.", componentHeader, componentRow)
 }
 
 type incidentDelete struct {

@@ -1,6 +1,6 @@
 // Command allswell is a status page and heartbeat monitor in one binary:
-// serve and demo run it; page, group, component, monitor, incident, subscriber
-// and delivery drive any running one over its API; token, migrate, backup and
+// serve and demo run it; page, group, component, monitor, incident, maintenance,
+// subscriber and delivery drive any running one over its API; token, migrate, backup and
 // restore work on its database.
 //
 // It exits with 0 when what was asked for was done, with 1 when it was refused
@@ -35,13 +35,14 @@ type commands struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 	Demo  demoCommand  `cmd:"" help:"Run the service with a lively example, on a database that is gone afterwards."`
 
-	Page       pageCommands       `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set and delete status pages."`
-	Group      groupCommands      `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, set and delete groups of a page's components."`
-	Component  componentCommands  `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, edit and delete a page's components."`
-	Monitor    monitorCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, rotate and delete heartbeat monitors."`
-	Incident   incidentCommands   `cmd:"" group:"Over the API of a running Allswell:" help:"Open, list, show, update, set, resolve and delete incidents."`
-	Subscriber subscriberCommands `cmd:"" group:"Over the API of a running Allswell:" help:"Add, list, show, rotate and remove a page's subscribers."`
-	Delivery   deliveryCommands   `cmd:"" group:"Over the API of a running Allswell:" help:"List what subscribers were sent, and try it again."`
+	Page        pageCommands        `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set and delete status pages, and show their uptime."`
+	Group       groupCommands       `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, set and delete groups of a page's components."`
+	Component   componentCommands   `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, edit and delete a page's components."`
+	Monitor     monitorCommands     `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, rotate and delete heartbeat monitors."`
+	Incident    incidentCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"Open, list, show, update, set, resolve and delete incidents."`
+	Maintenance maintenanceCommands `cmd:"" group:"Over the API of a running Allswell:" help:"Plan, list, show, update, begin, end, move and cancel maintenance."`
+	Subscriber  subscriberCommands  `cmd:"" group:"Over the API of a running Allswell:" help:"Add, list, show, rotate and remove a page's subscribers."`
+	Delivery    deliveryCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"List what subscribers were sent, and try it again."`
 
 	Token   tokenCommands  `cmd:"" group:"On the database itself:" help:"Create, list and revoke API tokens."`
 	Migrate migrateCommand `cmd:"" group:"On the database itself:" help:"Make the database, or bring it up to date. serve does that too when it starts."`

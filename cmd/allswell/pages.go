@@ -12,7 +12,8 @@ type pageCommands struct {
 	Create pageCreate `cmd:"" help:"Create a page."`
 	List   pageList   `cmd:"" help:"List all pages."`
 	Show   pageShow   `cmd:"" help:"Show a page with its components and open incidents."`
-	Set    pageSet    `cmd:"" help:"Change a page's name, slug or description."`
+	Set    pageSet    `cmd:"" help:"Change a page: its name, where it is and how it looks."`
+	Uptime pageUptime `cmd:"" help:"Show the uptime of a page and its components."`
 	Delete pageDelete `cmd:"" help:"Delete a page with all that is on it, and its monitors."`
 }
 
@@ -20,6 +21,7 @@ type pageCreate struct {
 	Name        string  `required:"" placeholder:"NAME" help:"Name of the page."`
 	Slug        string  `placeholder:"SLUG" help:"Its part of the address: a-z, 0-9 and hyphens, at most 63. Made from the name if it is not given."`
 	Description *string `placeholder:"TEXT" help:"Text under the name."`
+	pageLook
 }
 
 func (cmd *pageCreate) Run(t *talk) error {
@@ -30,7 +32,7 @@ func (cmd *pageCreate) Run(t *talk) error {
 	if slug == "" {
 		return &usageError{fmt.Errorf("no slug can be made from the name %q: give one with --slug", cmd.Name)}
 	}
-	raw, err := t.post(pathOf("pages"), body{"name": cmd.Name, "slug": slug}.text("description", cmd.Description))
+	raw, err := t.post(pathOf("pages"), cmd.add(body{"name": cmd.Name, "slug": slug}.text("description", cmd.Description)))
 	if err != nil {
 		return err
 	}
@@ -89,6 +91,8 @@ func (cmd *pageShow) Run(t *talk) error {
 	}
 	t.facts([2]string{"Page", page.Name}, [2]string{"Slug", page.Slug}, [2]string{"Status", statusWords(page.Status)},
 		[2]string{"Description", orEmpty(page.Description)}, [2]string{"Address", t.api.base + "/status/" + page.Slug},
+		[2]string{"Domain", orEmpty(page.Domain)}, [2]string{"Time zone", page.TimeZone}, [2]string{"Language", orEmpty(page.Language)},
+		[2]string{"Accent", orEmpty(page.Accent)},
 		[2]string{"Created", when(page.CreatedAt)})
 	t.printf("\n")
 	if err := table(t.printer, components, all, "No components yet.", componentHeader, componentRow); err != nil {
@@ -96,23 +100,6 @@ func (cmd *pageShow) Run(t *talk) error {
 	}
 	t.printf("\n")
 	return table(t.printer, incidents, open, "No open incidents.", incidentHeader, incidentRow)
-}
-
-type pageSet struct {
-	Page          string  `arg:"" name:"slug" help:"Slug of the page."`
-	Name          *string `placeholder:"NAME" help:"Another name."`
-	Slug          *string `placeholder:"SLUG" help:"Another slug. The page's address changes with it."`
-	Description   *string `placeholder:"TEXT" xor:"description" help:"Another text under the name."`
-	NoDescription bool    `xor:"description" help:"No text under the name."`
-}
-
-func (cmd *pageSet) Run(t *talk) error {
-	raw, err := t.patch(pathOf("pages", cmd.Page), body{}.text("name", cmd.Name).text("slug", cmd.Slug).
-		textOrNull("description", cmd.Description, cmd.NoDescription))
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, t.sayPage)
 }
 
 type pageDelete struct {

@@ -32,12 +32,9 @@ func (cmd *subscriberAdd) Run(t *talk) error {
 		fields["channel"], fields["target"] = allswell.Webhook, *cmd.Webhook
 	}
 	if len(cmd.Components) > 0 {
-		ids := make([]string, len(cmd.Components))
-		for i, given := range cmd.Components {
-			var err error
-			if ids[i], err = t.component(given, cmd.Page); err != nil {
-				return err
-			}
+		ids, err := t.componentIDs(cmd.Components, cmd.Page)
+		if err != nil {
+			return err
 		}
 		fields["components"] = ids
 	}

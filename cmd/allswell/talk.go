@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -76,6 +77,16 @@ func (t *talk) patch(path string, fields body) (json.RawMessage, error) {
 		return nil, &usageError{errors.New("nothing to set: name at least one thing to change (--help lists them)")}
 	}
 	return t.api.call(t.ctx, http.MethodPatch, path, fields)
+}
+
+func (t *talk) put(path string, fields body) (json.RawMessage, error) {
+	return t.api.call(t.ctx, http.MethodPut, path, fields)
+}
+
+// upload puts bytes that are no JSON.
+func (t *talk) upload(path string, raw []byte) (json.RawMessage, error) {
+	answer, err := t.api.send(t.ctx, http.MethodPut, path, "application/octet-stream", bytes.NewReader(raw))
+	return answer.Data, err
 }
 
 // remove deletes an object and says so.
@@ -175,6 +186,22 @@ func (n *count) UnmarshalText(text []byte) error {
 // seconds is an interval on the command line: a duration, or a bare number of
 // seconds. Whether it is within the limits is for the server to say.
 type seconds int64
+
+// duration returns the time that it is.
+func (s seconds) duration() time.Duration { return time.Duration(s) * time.Second }
+
+// instant is a point in time on the command line.
+type instant time.Time
+
+// UnmarshalText reads "2026-11-21T22:00:00+01:00".
+func (i *instant) UnmarshalText(text []byte) error {
+	t, err := time.Parse(time.RFC3339, string(text))
+	if err != nil {
+		return errors.New("must be a time with its zone, such as 2026-11-21T22:00:00+01:00 or 2026-11-21T21:00:00Z")
+	}
+	*i = instant(t)
+	return nil
+}
 
 // UnmarshalText reads "5m", "90s" or "300".
 func (s *seconds) UnmarshalText(text []byte) error {

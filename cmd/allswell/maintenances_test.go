@@ -1,0 +1,134 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestWhatIsSentForMaintenance holds the requests that these commands make, all
+// of them but the looks for a component's name.
+func TestWhatIsSentForMaintenance(t *testing.T) {
+	logo := filepath.Join(t.TempDir(), "logo.svg")
+	if err := os.WriteFile(logo, []byte("<svg/>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args, want string
+	}{
+		{"maintenance plan|--page=acme|--title=x|--at=2026-11-21T22:00:00+01:00|--for=90m|--component=API|--component=comp_2",
+			`POST /api/v1/pages/acme/maintenances {"components":["comp_1","comp_2"],"scheduled_for":"2026-11-21T21:00:00.000Z","scheduled_until":"2026-11-21T22:30:00.000Z","title":"x"}`},
+		{"maintenance plan|--page=acme|--title=x|--at=2026-11-21T22:00:00Z|--until=2026-11-21T23:00:00.5Z|--no-reminder|--message=-",
+			`POST /api/v1/pages/acme/maintenances {"message":"from standard input\n","remind_before":0,"scheduled_for":"2026-11-21T22:00:00.000Z","scheduled_until":"2026-11-21T23:00:00.500Z","title":"x"}`},
+		{"maintenance list|--page=acme|--state=completed", `GET /api/v1/pages/acme/maintenances?state=completed&per_page=100&page=1 `},
+		{"maintenance show|mnt_1", `GET /api/v1/maintenances/mnt_1 `},
+		{"maintenance update|mnt_1|text", `POST /api/v1/maintenances/mnt_1/updates {"message":"text"}`},
+		{"maintenance update|mnt_1|text|--state=verifying", `POST /api/v1/maintenances/mnt_1/updates {"message":"text","state":"verifying"}`},
+		{"maintenance set|mnt_1|--title=y|--remind=2h|--component=API|--page=acme", `PATCH /api/v1/maintenances/mnt_1 {"components":["comp_1"],"remind_before":7200,"title":"y"}`},
+		{"maintenance set|mnt_1|--no-components|--no-reminder", `PATCH /api/v1/maintenances/mnt_1 {"components":[],"remind_before":0}`},
+		{"maintenance move|mnt_1|--at=2026-12-01T00:00:00Z",
+			`GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 {"scheduled_for":"2026-12-01T00:00:00.000Z","scheduled_until":"2026-12-01T00:45:00.000Z"}`},
+		{"maintenance move|mnt_1|--for=2h", `GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 {"scheduled_until":"2026-11-21T06:00:00.000Z"}`},
+		{"maintenance move|mnt_1|--at=2026-12-01T00:00:00Z|--until=2026-12-01T09:00:00Z",
+			`GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 {"scheduled_for":"2026-12-01T00:00:00.000Z","scheduled_until":"2026-12-01T09:00:00.000Z"}`},
+		{"maintenance begin|mnt_1", `PATCH /api/v1/maintenances/mnt_1 {"state":"in_progress"}`},
+		{"maintenance end|mnt_1|--message=Done.", `POST /api/v1/maintenances/mnt_1/updates {"message":"Done.","state":"completed"}; GET /api/v1/maintenances/mnt_1 `},
+		{"maintenance cancel|mnt_1", `DELETE /api/v1/maintenances/mnt_1 `},
+
+		{"incident open|--page=acme|--title=x|--component=API=major_outage|--component=comp_2=degraded",
+			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"major_outage"},{"id":"comp_2","status":"degraded"}],"title":"x"}`},
+		{"incident components|i|--set=a=b=degraded|--page=acme", `PUT /api/v1/incidents/i/components {"components":[{"id":"comp_3","status":"degraded"}]}`},
+		{"incident components|i|--none", `PUT /api/v1/incidents/i/components {"components":[]}`},
+
+		{"page create|--name=Acme|--time-zone=Asia/Tokyo|--footer=Imprint=https://example.com/?a=b|--footer=x=y",
+			`POST /api/v1/pages {"footer_links":[{"label":"Imprint","url":"https://example.com/?a=b"},{"label":"x","url":"y"}],"name":"Acme","slug":"acme","time_zone":"Asia/Tokyo"}`},
+		{"page set|acme|--domain=status.example.com|--accent=#123456|--language=de", `PATCH /api/v1/pages/acme {"accent":"#123456","domain":"status.example.com","language":"de"}`},
+		{"page set|acme|--no-domain|--no-accent|--no-language|--no-footer", `PATCH /api/v1/pages/acme {"accent":null,"domain":null,"footer_links":null,"language":null}`},
+		{"page set|acme|--slug=other|--no-icon|--logo=" + logo,
+			`PATCH /api/v1/pages/acme {"slug":"other"}; PUT /api/v1/pages/other/logo <svg/>; DELETE /api/v1/pages/other/icon ; GET /api/v1/pages/other `},
+		{"page set|acme|--icon=" + logo, `PUT /api/v1/pages/acme/icon <svg/>; GET /api/v1/pages/acme `},
+		{"page uptime|acme|--days=7", `GET /api/v1/pages/acme/uptime?days=7 `},
+	} {
+		var got []string
+		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			sent, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			if list := strings.HasSuffix(r.URL.Path, "/components"); list && r.Method == http.MethodGet {
+				io.WriteString(w, `{"data": [{"id": "comp_1", "name": "API"}, {"id": "comp_3", "name": "a=b"}], "meta": {"total": 2}}`)
+				return
+			}
+			got = append(got, r.Method+" "+r.RequestURI+" "+string(sent))
+			switch {
+			case r.Method == http.MethodDelete:
+				w.WriteHeader(http.StatusNoContent)
+			case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/maintenances"), r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/components"):
+				io.WriteString(w, `{"data": [], "meta": {"total": 0}}`)
+			default:
+				io.WriteString(w, `{"data": {"scheduled_for": "2026-11-21T04:00:00.000Z", "scheduled_until": "2026-11-21T04:45:00.000Z"}}`)
+			}
+		}, expand(c.args)...)
+		if last := strings.Join(got, "; "); status != exitDone || last != c.want {
+			t.Errorf("%s: status %d %s\ngot  %s\nwant %s", c.args, status, stderr, last, c.want)
+		}
+	}
+}
+
+// TestRelativeTimes plans something from now on.
+func TestRelativeTimes(t *testing.T) {
+	var sent string
+	status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		sent = string(body)
+		io.WriteString(w, `{"data": {}}`)
+	}, "maintenance", "plan", "--page=p", "--title=x", "--in=2h", "--for=30m")
+	m := regexp.MustCompile(`"scheduled_for":"(.*?)","scheduled_until":"(.*?)"`).FindStringSubmatch(sent)
+	if status != exitDone || m == nil {
+		t.Fatalf("status %d, %s, %s", status, stderr, sent)
+	}
+	var from, until instant
+	if err := from.UnmarshalText([]byte(m[1])); err != nil {
+		t.Fatal(err)
+	}
+	if err := until.UnmarshalText([]byte(m[2])); err != nil {
+		t.Fatal(err)
+	}
+	if length := time.Time(until).Sub(time.Time(from)); length.Minutes() != 30 || time.Time(from).Nanosecond() != 0 {
+		t.Errorf("it is from %s until %s", m[1], m[2])
+	}
+}
+
+// TestMaintenanceIsRefused holds what is refused before anything is sent.
+func TestMaintenanceIsRefused(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large.png")
+	if err := os.WriteFile(large, make([]byte, allswell.MaxImage+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"maintenance plan|--page=p|--title=x", "maintenance plan|--page=p|--title=x|--in=2h", "maintenance plan|--page=p|--title=x|--for=2h",
+		"maintenance plan|--page=p|--title=x|--in=2h|--at=2026-11-21T22:00:00Z|--for=1h", "maintenance plan|--page=p|--title=x|--at=tomorrow|--for=1h",
+		"maintenance plan|--page=p|--title=x|--at=2026-11-21T22:00:00|--for=1h", "maintenance plan|--page=p|--title=x|--in=2h|--for=1h|--remind=1h|--no-reminder",
+		"maintenance move|mnt_1", "maintenance set|mnt_1", "maintenance set|mnt_1|--component=API", "maintenance set|mnt_1|--component=comp_1|--no-components",
+		"incident open|--page=p|--title=x|--component=API", "incident open|--page=p|--title=x|--component==degraded",
+		"incident components|i|--set=API=degraded", "incident components|i|--set=comp_1=degraded|--none",
+		"page set|p|--accent=#123456|--logo=" + large, "page set|p|--logo=" + large + ".not", "page set|p|--logo=x|--no-logo", "page set|p|--footer=x",
+	} {
+		status, _, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) {
+			t.Errorf("%s: %s %s", args, r.Method, r.URL)
+		}, expand(args)...)
+		if status != exitUsage {
+			t.Errorf("%s: status %d, %s", args, status, stderr)
+		}
+	}
+}
