@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ type directory struct {
 	entries []*entry // in the order of the store
 	bySlug  map[string]*entry
 	byID    map[string]*entry
+	byHost  map[string]*entry // those with a domain of their own, by it
 }
 
 // entry is one page under one slug. A page that gets another slug gets another
@@ -25,15 +27,18 @@ type entry struct {
 	poke     chan struct{} // wakes the herald; see changed
 }
 
-// snapshot is a page as it was at one moment: its sheet, and what its history
-// needs to know of it.
+// snapshot is a page as it was at one moment: its contents, rendered as they
+// are asked for, and what its history needs to know of it.
 type snapshot struct {
-	*sheet
+	renditions
 	tag    string // see tagOf
+	sum    allswell.Summary
 	page   allswell.Page
 	status allswell.Status
-	blocks []blockView // what a subscriber may choose from
-	first  time.Time   // the beginning of the month with which its history begins
+	first  time.Time // the instant with which its history begins
+	badges badgeFacts
+
+	faults faults
 }
 
 // loadDirectory makes the directory anew; entries that stay keep their
@@ -44,7 +49,7 @@ func (s *Site) loadDirectory(ctx context.Context) (*directory, time.Time, error)
 		return nil, time.Time{}, err
 	}
 	old := s.directory.last()
-	d := &directory{bySlug: make(map[string]*entry, len(pages)), byID: make(map[string]*entry, len(pages))}
+	d := &directory{bySlug: make(map[string]*entry, len(pages)), byID: make(map[string]*entry, len(pages)), byHost: make(map[string]*entry)}
 	for _, p := range pages {
 		e := old.find(p.Slug)
 		if e == nil || e.id != p.ID {
@@ -52,6 +57,9 @@ func (s *Site) loadDirectory(ctx context.Context) (*directory, time.Time, error)
 		}
 		d.entries = append(d.entries, e)
 		d.bySlug[p.Slug], d.byID[p.ID] = e, e
+		if p.Domain != "" {
+			d.byHost[p.Domain] = e
+		}
 	}
 	return d, time.Time{}, nil
 }
@@ -72,8 +80,9 @@ func (s *Site) newEntry(p allswell.Page) *entry {
 	return e
 }
 
-// loadSnapshot loads and renders a page. It is good until midnight, when the
-// past days move on.
+// loadSnapshot loads a page and renders it once, for those who wish for
+// nothing, so that what cannot be rendered does not replace what was. It is
+// good until midnight, when the past days move on.
 func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time, error) {
 	contents, err := s.store.LoadPage(ctx, e.slug)
 	if err != nil {
@@ -83,30 +92,35 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
 	sum := contents.Summarize(contents.AsOf)
-	sc := statusScreen(sum)
-	blocks := sc.Body.(statusBody).Blocks
-	if s.mail {
-		sc = withSubscribe(sc, sum.Page)
-	}
-	tag, err := tagOf(sc)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	sc.Frame.follow(tag)
-	sh, err := newSheet(sc)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	first := contents.Page.CreatedAt
+	snap := &snapshot{sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badgeFactsOf(sum)}
 	for _, inc := range contents.Incidents {
-		if inc.CreatedAt.Before(first) {
-			first = inc.CreatedAt
+		if inc.CreatedAt.Before(snap.first) {
+			snap.first = inc.CreatedAt
 		}
 	}
-	return &snapshot{sh, tag, contents.Page, sum.Status, blocks, first.UTC()}, tomorrow(contents.AsOf), nil
+	lay := func(f facet) screen {
+		sc := statusScreen(whereOf(sum.Page, f), sum)
+		if s.mail {
+			sc = withSubscribe(sc, sum.Blocks)
+		}
+		sc.Frame.follow(snap.tag)
+		return sc
+	}
+	usual := facet{lang: chooseLang("", "", sum.Page.Language)}
+	if snap.tag, err = tagOf(lay(usual)); err != nil {
+		return nil, time.Time{}, err
+	}
+	snap.renditions = newRenditions(sum.Page.Domain != "", lay)
+	if _, err := snap.sheet(usual); err != nil {
+		return nil, time.Time{}, err
+	}
+	return snap, tomorrow(contents.AsOf, sum.Zone), nil
 }
 
-func tomorrow(now time.Time) time.Time { return allswell.Midnight(now, time.UTC).AddDate(0, 0, 1) }
+// tomorrow returns when the day of now is over.
+func tomorrow(now time.Time, zone *time.Location) time.Time {
+	return allswell.NextDay(allswell.Midnight(now, zone), 1)
+}
 
 // lookUp returns the entry of a slug, or allswell.ErrNotFound. A slug that is
 // known costs a look into memory. One that isn't costs no more either, unless
@@ -128,11 +142,39 @@ func (s *Site) lookUp(ctx context.Context, slug string) (*entry, error) {
 	return nil, allswell.ErrNotFound
 }
 
+// atHost returns the entry of the page whose own domain a request names, or
+// nil. Where visitors find all pages, it is never one page's.
+func (s *Site) atHost(ctx context.Context, host string) *entry {
+	host = hostName(host)
+	if host == s.host || host == "" {
+		return nil
+	}
+	d, _ := s.directory.get(ctx) // an old one has to do
+	if d == nil {
+		return nil
+	}
+	return d.byHost[host]
+}
+
+// hostName returns a host as it is named in a request, without its port, in
+// lower case and without the dot that may end it.
+func hostName(host string) string {
+	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
+		host = host[:colon]
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
 // snapshotOf returns the page under a slug. Like cell.get it returns an old
 // snapshot beside the error if there is one.
 func (s *Site) snapshotOf(ctx context.Context, slug string) (*entry, *snapshot, error) {
+	return s.snapshotBy(ctx, func() (*entry, error) { return s.lookUp(ctx, slug) })
+}
+
+// snapshotBy returns the page that find finds; see snapshotOf.
+func (s *Site) snapshotBy(ctx context.Context, find func() (*entry, error)) (*entry, *snapshot, error) {
 	for range 3 {
-		e, err := s.lookUp(ctx, slug)
+		e, err := find()
 		if err != nil {
 			return nil, nil, err
 		}

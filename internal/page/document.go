@@ -40,6 +40,7 @@ const (
 // http.Header as they are, which must not change them.
 var (
 	varyEncoding  = []string{"Accept-Encoding"}
+	varyLanguage  = []string{"Accept-Encoding, Accept-Language"}
 	encodingGzip  = []string{"gzip"}
 	policyValue   = []string{policy}
 	formValue     = []string{policyForm}
@@ -61,6 +62,7 @@ type document struct {
 	contentType   []string
 	cacheControl  []string
 	policy        []string
+	vary          []string
 	secret        bool // its address may hold a key: told to no other host and to no search engine
 }
 
@@ -83,6 +85,7 @@ func newDocument(body []byte, contentType, cacheControl string) *document {
 		contentType:  []string{contentType},
 		cacheControl: []string{cacheControl},
 		policy:       policyOf(body),
+		vary:         varyOf(contentType),
 	}
 }
 
@@ -100,6 +103,14 @@ func policyOf(body []byte) []string {
 		return liveValue
 	}
 	return policyValue
+}
+
+// varyOf returns what an answer depends on: pages are in the visitor's language.
+func varyOf(contentType string) []string {
+	if contentType == typeHTML {
+		return varyLanguage
+	}
+	return varyEncoding
 }
 
 func newVariant(body []byte, tag string) variant {
@@ -129,7 +140,7 @@ func (d *document) serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h["Etag"] = v.etag
 	h["Cache-Control"] = d.cacheControl
-	h["Vary"] = varyEncoding
+	h["Vary"] = d.vary
 	// All else the client has from the first time (RFC 9110, 15.4.5).
 	if sent := r.Header["If-None-Match"]; len(sent) > 0 && d.known(sent) {
 		w.WriteHeader(http.StatusNotModified)
@@ -147,7 +158,7 @@ func (d *document) serveAs(w http.ResponseWriter, r *http.Request, status int) {
 	v, packed := d.choose(r)
 	h := w.Header()
 	h["Cache-Control"] = d.cacheControl
-	h["Vary"] = varyEncoding
+	h["Vary"] = d.vary
 	d.describe(h, v, packed)
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {

@@ -60,12 +60,12 @@ type hub struct {
 // crowd is the streams of one page.
 type crowd struct {
 	stop    context.CancelFunc // ends its herald
-	news    atomic.Pointer[news]
+	news    atomic.Pointer[bulletin]
 	streams map[*stream]struct{} // under the hub's mutex
 }
 
-// news is a state of a page, and how viewers are told of it.
-type news struct {
+// bulletin is a state of a page, and how viewers are told of it.
+type bulletin struct {
 	tag     string
 	message []byte
 	gone    bool // the page was deleted, or has another address
@@ -78,8 +78,8 @@ type stream struct {
 	conn    net.Conn
 	address netip.Addr
 	ends    time.Time
-	seen    *news  // the last that was looked at
-	told    string // the tag that the client knows of
+	seen    *bulletin // the last that was looked at
+	told    string    // the tag that the client knows of
 	one     [1]byte
 }
 
@@ -102,7 +102,7 @@ func (e *entry) changed() {
 }
 
 // latest returns what the viewers of a page were told last; nil: nothing.
-func (h *hub) latest(e *entry) *news {
+func (h *hub) latest(e *entry) *bulletin {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c := h.crowds[e]; c != nil {
@@ -189,12 +189,12 @@ func (h *hub) herald(ctx context.Context, e *entry, c *crowd) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, allswell.ErrNotFound):
-			h.tell(e, c, &news{gone: true})
+			h.tell(e, c, &bulletin{gone: true})
 			return
 		case err != nil:
 			wait = recheckFailed
 		case last == nil || last.tag != tag:
-			h.tell(e, c, &news{tag: tag, message: changeMessage(tag)})
+			h.tell(e, c, &bulletin{tag: tag, message: changeMessage(tag)})
 		}
 		if err == nil && !until.IsZero() {
 			wait = min(wait, until.Sub(h.now()))
@@ -220,7 +220,7 @@ func pause(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 }
 
 // tell wakes all viewers. It waits for none of them: each writes by itself.
-func (h *hub) tell(e *entry, c *crowd, n *news) {
+func (h *hub) tell(e *entry, c *crowd, n *bulletin) {
 	c.news.Store(n)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -252,7 +252,7 @@ func (st *stream) follow(c *crowd) {
 	for {
 		// The deadline comes before the look: news after the look move it again.
 		st.conn.SetReadDeadline(earlier(time.Now().Add(keepAlive), st.ends))
-		if n := c.news.Load(); n != st.seen {
+		if n := st.unseen(c); n != nil {
 			if st.seen = n; n.gone {
 				return
 			}
@@ -267,11 +267,20 @@ func (st *stream) follow(c *crowd) {
 		switch {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return
-		case c.news.Load() != st.seen:
+		case st.unseen(c) != nil:
 		case !time.Now().Before(st.ends), !st.write(comment):
 			return
 		}
 	}
+}
+
+// unseen returns what the crowd was told last if the stream has not looked at it
+// yet, or nil. A crowd that has just come together was told nothing.
+func (st *stream) unseen(c *crowd) *bulletin {
+	if n := c.news.Load(); n != st.seen {
+		return n
+	}
+	return nil
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -310,18 +319,16 @@ func greeting(have, tag string) []byte {
 // tag of the page whenever there is something new to see. A client that says
 // which tag it has, by Last-Event-ID or ?have=, is told at once if that is not
 // the current one.
-func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, slug string) {
-	e, snap, err := s.snapshotOf(r.Context(), slug)
-	if snap == nil {
-		s.failFor(w, r, err)
-		return
-	}
+func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, v visit) {
+	e := v.entry
 	st := &stream{address: networkOf(clientAddress(r)), ends: time.Now().Add(streamLife*3/4 + rand.N(streamLife/2))}
 	st.seen = s.hub.latest(e) // before the look: who is told later is told of something newer
-	if st.told, _, err = s.look(r.Context(), e); st.told == "" {
-		s.failFor(w, r, err)
+	told, _, err := s.look(r.Context(), e)
+	if told == "" {
+		s.failForAt(w, r, v, err)
 		return
 	}
+	st.told = told
 	h := w.Header()
 	if r.Method == http.MethodHead {
 		describeStream(h)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"embed"
 	"html/template"
-	"path"
 	"strings"
 	"sync"
 	"time"
@@ -15,28 +14,83 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates are the executable pages, by the names that the bodies give. Each
-// is the layout with its own "main".
+// templates are the executable pages of each language, by the names that the
+// bodies give. Each is the layout with its own "main".
 var templates = parseTemplates()
 
-func parseTemplates() map[string]*template.Template {
-	layout := template.Must(template.New("layout.html").Funcs(template.FuncMap{
-		"tone": tone, "label": allswell.Status.Label, "stateLabel": allswell.State.Label,
-	}).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html"))
+func parseTemplates() map[*lang]map[string]*template.Template {
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err) // the build has embedded the folder
 	}
-	all := make(map[string]*template.Template)
+	texts := make(map[string]string)
 	for _, f := range files {
-		name := strings.TrimSuffix(f.Name(), path.Ext(f.Name()))
-		if name == "layout" || name == "parts" {
-			continue
+		text, err := templateFiles.ReadFile("templates/" + f.Name())
+		if err != nil {
+			panic(err)
 		}
-		own := template.Must(layout.Clone())
-		all[name] = template.Must(own.ParseFS(templateFiles, "templates/"+f.Name()))
+		texts[strings.TrimSuffix(f.Name(), ".html")] = string(text)
+	}
+	all := make(map[*lang]map[string]*template.Template)
+	for _, l := range languages() {
+		layout := template.Must(template.New("layout").Funcs(vocabulary(l)).Parse(texts["layout"]))
+		for name, text := range texts {
+			if name != "layout" && !hasMain(text) { // parts, which all pages may use
+				template.Must(layout.New(name).Parse(text))
+			}
+		}
+		all[l] = make(map[string]*template.Template)
+		for name, text := range texts {
+			if hasMain(text) {
+				page := template.Must(layout.Clone())
+				template.Must(page.New(name).Parse(text))
+				all[l][name] = page
+			}
+		}
 	}
 	return all
+}
+
+func hasMain(text string) bool { return strings.Contains(text, `{{define "main"`) }
+
+// vocabulary is what templates can say in a language. t and HTML are its T and
+// HTML. Moments are given by the page's clock.
+func vocabulary(l *lang) template.FuncMap {
+	return template.FuncMap{
+		"t": l.T, "HTML": l.HTML, "tone": tone,
+		"status": l.Status, "banner": l.Banner, "state": l.State, "impact": l.Impact,
+		"maintenanceState": l.MaintenanceState, "duration": l.Duration,
+		"moment":   func(m moment) template.HTML { return timeElement(m, "", l.Moment) },
+		"dayclock": func(m moment) template.HTML { return timeElement(m, "dayclock", l.DayClock) },
+		"clock":    func(m moment) template.HTML { return timeElement(m, "clock", l.Clock) },
+		"strong":   func(text string) template.HTML { return element("strong", text) },
+		"named":    func(name string) template.HTML { return element(`strong dir="auto"`, name) },
+		"target":   func(target string) template.HTML { return element(`strong class="target" dir="ltr"`, target) },
+		"namedList": func(names []string) template.HTML {
+			shown := make([]string, len(names))
+			for i, name := range names {
+				shown[i] = string(element(`span dir="auto"`, name))
+			}
+			return template.HTML(strings.Join(shown, template.HTMLEscapeString(l.Separator)))
+		},
+		"separator": func() string { return l.Separator },
+	}
+}
+
+// element returns a text in an element, given with its attributes.
+func element(tag, text string) template.HTML {
+	name, _, _ := strings.Cut(tag, " ")
+	return template.HTML("<" + tag + ">" + template.HTMLEscapeString(text) + "</" + name + ">")
+}
+
+// timeElement returns an instant for people and for programs. form tells page.js
+// how it is written, so that it can do so by the visitor's clock; "" is to the
+// minute with its day.
+func timeElement(m moment, form string, write func(time.Time) string) template.HTML {
+	if form != "" {
+		form = `" data-form="` + form
+	}
+	return template.HTML(`<time datetime="` + m.ISO() + form + `">` + template.HTMLEscapeString(write(time.Time(m))) + `</time>`)
 }
 
 // tone returns the name under which style sheet and drawings know a status or
@@ -56,6 +110,8 @@ func tone(v any) string {
 		case allswell.Maintenance:
 			return "maintenance"
 		}
+	case allswell.MaintenanceState:
+		return "maintenance"
 	case allswell.Impact:
 		switch v {
 		case allswell.ImpactMinor:
@@ -69,6 +125,33 @@ func tone(v any) string {
 		}
 	}
 	return "unknown"
+}
+
+// renditions are what was loaded of a page, rendered for each facet when
+// somebody asks for it, and once.
+type renditions map[facet]func() (*sheet, error)
+
+// newRenditions returns the renditions that lay lays out. own says that there
+// are those of the page's own domain.
+func newRenditions(own bool, lay func(facet) screen) renditions {
+	all := make(renditions)
+	for _, l := range languages() {
+		for _, f := range []facet{{lang: l}, {lang: l, chosen: true}, {lang: l, own: true}, {lang: l, chosen: true, own: true}} {
+			if own || !f.own {
+				all[f] = sync.OnceValues(func() (*sheet, error) { return newSheet(lay(f)) })
+			}
+		}
+	}
+	return all
+}
+
+// sheet returns the rendition of a facet.
+func (all renditions) sheet(f facet) (*sheet, error) {
+	render := all[f]
+	if render == nil {
+		return nil, allswell.ErrNotFound // the page had no domain then
+	}
+	return render()
 }
 
 // sheet is a rendered page, with what it takes to render it once more when the
@@ -103,7 +186,7 @@ func renderDocument(s screen, cacheControl string) (*document, error) {
 
 func render(s screen) ([]byte, error) {
 	var out bytes.Buffer
-	if err := templates[s.Body.template()].Execute(&out, s); err != nil {
+	if err := templates[s.Frame.At.lang][s.Body.template()].Execute(&out, s); err != nil {
 		return nil, err
 	}
 	return bytes.Clone(out.Bytes()), nil
@@ -116,7 +199,7 @@ func (sh *sheet) delayed(since time.Time) (*document, error) {
 	defer sh.mu.Unlock()
 	if sh.late == nil || !sh.lateFor.Equal(since) {
 		s := sh.screen
-		s.Frame.Late = moment(since)
+		s.Frame.Late = s.Frame.At.moment(since)
 		s.Frame.Tag = lateTag(s.Frame.Tag)
 		late, err := renderDocument(s, cachePage)
 		if err != nil {

@@ -48,70 +48,133 @@ func sample(s string) allswell.PageContents {
 				{Number: 1, Message: s + " first", State: allswell.Investigating, CreatedAt: inc.CreatedAt},
 				{Number: 2, Message: s + " second", State: inc.State, CreatedAt: inc.CreatedAt.Add(time.Minute)},
 			}
+			inc.Affected = []allswell.Affected{{ComponentID: "comp_1", Name: s, Status: allswell.Degraded}, {ComponentID: "comp_2", Name: s, Status: allswell.Operational}}
+			inc.Updates[1].Affected = []allswell.AffectedChange{
+				{ComponentID: "comp_1", Name: s, New: allswell.Degraded}, {ComponentID: "comp_2", Name: s, Old: allswell.MajorOutage, New: allswell.Operational},
+			}
 			p.Incidents = append(p.Incidents, inc)
 		}
+	}
+	for i, state := range allswell.MaintenanceStates {
+		m := allswell.PlannedMaintenance{
+			ID: fmt.Sprint("mnt_", i), Title: s, State: state, ScheduledFor: day.Add(time.Duration(2-i) * time.Hour), ScheduledUntil: day.Add(time.Duration(3-i) * time.Hour),
+			Components: []allswell.NamedComponent{{ID: "comp_3", Name: s}, {ID: "comp_4", Name: s}},
+			Updates:    []allswell.MaintenanceUpdate{{Number: 1, Message: s, State: state, CreatedAt: day}},
+		}
+		if state != allswell.MaintenanceScheduled {
+			m.BegunAt = m.ScheduledFor
+		}
+		if state == allswell.MaintenanceCompleted {
+			m.EndedAt = m.ScheduledUntil
+		}
+		p.Maintenances = append(p.Maintenances, m)
 	}
 	return p
 }
 
+// places are all the ways of showing the page called acme.
+func places() (all []where) {
+	for _, l := range languages() {
+		for _, f := range []facet{{lang: l}, {lang: l, chosen: true, own: true}} {
+			all = append(all, whereOf(allswell.Page{Slug: "acme", Domain: "status.acme.example"}, f))
+		}
+	}
+	return all
+}
+
+// english is how most tests look at the page called acme.
+func english() where { return whereOf(allswell.Page{Slug: "acme"}, facet{lang: tongues.all[0]}) }
+
 // screens returns every kind of page, with the given text wherever one fits.
-func screens(s string) []screen {
+func screens(at where, s string) []screen {
 	p := sample(s)
 	sum := p.Summarize(day)
-	month := monthOfTime(day)
-	other := screen{Frame: frame{Title: s, Description: s, Status: allswell.Unknown, Late: moment(day)}}
-	list, first, fault := other, other, other
-	list.Body = listBody{[]listedPage{{homeOf("acme"), s, sum.Banner, sum.Status}}, 3}
+	other := screen{Frame: frame{At: at, Title: s, Description: s, Status: allswell.Unknown, Late: at.moment(day)}}
+	first, said := other, other
 	first.Body = firstStepsBody{"https://status.example"}
-	fault.Body = plainBody{Heading: s, Text: []string{s, s}}
+	said.Body = plainBody{Heading: s, Text: []string{s, s}, Home: "/"}
+	month := month{start: monthOf(day, at.zone), first: p.Page.CreatedAt, now: day, contents: p}
 	return append([]screen{
-		withSubscribe(statusScreen(sum), p.Page),
-		historyScreen(p.Page, sum.Status, p.Incidents, month, p.Page.CreatedAt, day),
-		incidentScreen(p.Page, sum.Status, p.Incidents[0], day),
-		incidentScreen(p.Page, sum.Status, p.Incidents[1], day),
-		list, first, fault,
-	}, formScreens(s, p)...)
+		withSubscribe(statusScreen(at, sum), sum.Blocks),
+		historyScreen(at, p.Page, sum.Status, month),
+		incidentScreen(at, p.Page, sum.Status, p.Incidents[0], day),
+		incidentScreen(at, p.Page, sum.Status, p.Incidents[1], day),
+		maintenanceScreen(at, p.Page, sum.Status, p.Maintenances[0], day),
+		maintenanceScreen(at, p.Page, sum.Status, p.Maintenances[3], day),
+		componentScreen(at, "https://status.example", sum, p.Components[1], p),
+		listScreen(at, []allswell.Page{sum.Page}, 3, day), first, said,
+	}, formScreens(at, s, sum)...)
 }
 
 // formScreens returns the pages that take forms, with the given text wherever
 // one fits.
-func formScreens(s string, p allswell.PageContents) []screen {
-	sc := statusScreen(p.Summarize(day))
-	snap := &snapshot{page: p.Page, status: allswell.Operational, blocks: sc.Body.(statusBody).Blocks}
+func formScreens(at where, s string, sum allswell.Summary) []screen {
+	v := visit{snap: &snapshot{sum: sum, page: sum.Page, status: sum.Status}, facet: facet{lang: at.lang, chosen: at.chosen, own: at.base == ""}}
 	bad := new(allswell.Invalid)
 	bad.Add("target", "%s", s)
 	bad.Add("components", "%s", s)
 	sub := allswell.Subscriber{Channel: allswell.Email, Target: s, Components: []string{"comp_1", s}}
 	held := sub
 	held.ConfirmedAt, held.SuspendedAt, held.SuspendedFor = day, day, s
-	active := subscriptionOf(snap, held, s)
+	active := subscriptionOf(v, held, s)
 	active.Suspended, active.Choice.Error = moment{}, s
-	f := secretFrame(snap)
+	f := v.secretFrame()
 	return []screen{
-		{f, subscribeBody{refusedForm(snap, allswell.NewSubscriber{Target: s, Components: []string{"comp_1"}}, bad)}},
-		{f, subscriptionOf(snap, sub, "")},
-		{f, subscriptionOf(snap, held, s)},
+		{f, subscribeBody{at.lang, refusedForm(v, allswell.NewSubscriber{Target: s, Components: []string{"comp_1"}}, bad)}},
+		{f, subscriptionOf(v, sub, "")},
+		{f, subscriptionOf(v, held, s)},
 		{f, active},
-		{f, unsubscribeBody{s}},
+		{f, unsubscribeBody{at.lang, s}},
+		faultScreen(fault{v.facet, 404}, v.frame()),
 	}
 }
 
-// TestEveryTemplate executes all of them and holds each result to what every
-// page is held to.
+// TestEveryTemplate executes all of them in all languages and holds each result
+// to what every page is held to.
 func TestEveryTemplate(t *testing.T) {
-	done := map[string]bool{}
-	for _, s := range screens("Hello") {
-		name := s.Body.template()
-		done[name] = true
-		out, err := render(s)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
+	for _, at := range places() {
+		done := map[string]bool{}
+		for _, s := range screens(at, "Hello") {
+			name := s.Body.template()
+			done[name] = true
+			out, err := render(s)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			p := parse(t, string(out))
+			name += " in " + at.lang.Tag + " at " + at.base + "/"
+			checkPage(t, name, p)
+			if html := p.all("html")[0]; html.attr("lang") != at.lang.Tag || html.attr("dir") != at.lang.Dir {
+				t.Errorf("%s: language %s, direction %s", name, html.attr("lang"), html.attr("dir"))
+			}
+			if found := leftovers(strings.ReplaceAll(p.text(), "https://status.example", "")); len(found) > 0 {
+				t.Errorf("%s: %q is no text", name, found)
+			}
+			if s.Frame.Site != nil {
+				checkLinks(t, name, at, p)
+			}
+		}
+		if got, want := slices.Sorted(maps.Keys(done)), slices.Sorted(maps.Keys(templates[at.lang])); !slices.Equal(got, want) {
+			t.Errorf("rendered %v of the templates %v", got, want)
+		}
+	}
+}
+
+// checkLinks holds the links of a page to its place.
+func checkLinks(t *testing.T, name string, at where, p tree) {
+	t.Helper()
+	for _, a := range p.all("body [href]") {
+		href := a.attr("href")
+		if strings.HasPrefix(href, "#") || a.attr("hreflang") != "" || strings.Contains(href, "/history.") { // feeds have no language
 			continue
 		}
-		checkPage(t, name, parse(t, string(out)))
-	}
-	if got, want := slices.Sorted(maps.Keys(done)), slices.Sorted(maps.Keys(templates)); !slices.Equal(got, want) {
-		t.Errorf("rendered %v of the templates %v", got, want)
+		if under := strings.HasPrefix(href, at.base+"/") || href == at.base || strings.HasPrefix(href, at.base+"?"); !under {
+			t.Errorf("%s: a link to %s", name, href)
+		}
+		if says := strings.Contains(href, "lang="+at.lang.Tag); says != at.chosen {
+			t.Errorf("%s: the link to %s names the language: %v", name, href, says)
+		}
 	}
 }
 
@@ -119,7 +182,7 @@ func TestEveryTemplate(t *testing.T) {
 func checkPage(t *testing.T, name string, p tree) {
 	t.Helper()
 	for _, selector := range []string{
-		"html[lang=en]", "head title", "head link[rel=icon]", "head link[rel=stylesheet]", "head meta[name=viewport]",
+		"html[lang][dir]", "head title", "head link[rel=icon]", "head meta[name=viewport]",
 		"head meta[name=color-scheme]", "body header", "body main#main", "body footer", "body a.skip", "h1",
 	} {
 		if n := len(p.all(selector)); n != 1 {
@@ -173,26 +236,25 @@ func checkPage(t *testing.T, name string, p tree) {
 // TestNothingBreaksOut compares the elements of pages with hostile texts to
 // those of the same pages with friendly ones.
 func TestNothingBreaksOut(t *testing.T) {
-	friendly := screens("Hello")
-	for i, s := range screens(hostile) {
-		name := s.Body.template()
-		out, err := render(s)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		same, err := render(friendly[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := parse(t, string(out))
-		if got, want := skeleton(p), skeleton(parse(t, string(same))); got != want {
-			t.Errorf("%s: the elements are\n%s\nwant\n%s", name, got, want)
-		}
-		if name != "firststeps" && !strings.Contains(p.rawText(), hostile) {
-			t.Errorf("%s does not show the text", name)
-		}
-		if strings.Contains(string(out), "style=") || len(p.all("script")) > 0 || len(p.all("style")) > 0 {
-			t.Errorf("%s has something inline that its policy forbids", name)
+	for _, at := range places() {
+		friendly := screens(at, "Hello")
+		for i, s := range screens(at, hostile) {
+			name := s.Body.template()
+			out, err := render(s)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			same, err := render(friendly[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := parse(t, string(out))
+			if got, want := skeleton(p), skeleton(parse(t, string(same))); got != want {
+				t.Errorf("%s: the elements are\n%s\nwant\n%s", name, got, want)
+			}
+			if name != "firststeps" && !strings.Contains(p.rawText(), hostile) {
+				t.Errorf("%s does not show the text", name)
+			}
 		}
 	}
 }
@@ -212,20 +274,20 @@ func skeleton(p tree) string {
 	return b.String()
 }
 
-func TestMessagesKeepTheirLines(t *testing.T) {
+func TestMessagesAreMarkdown(t *testing.T) {
 	p := sample("x")
 	p.Incidents = p.Incidents[:1]
-	p.Incidents[0].Updates[1].Message = "one\n\n  two  https://status.example/x\nthree"
-	out, err := render(statusScreen(p.Summarize(day)))
+	p.Incidents[0].Updates[1].Message = "one\n\n  two  https://status.example/x\nthree\n\n**four**"
+	out, err := render(statusScreen(english(), p.Summarize(day)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	messages := parse(t, string(out)).all(".timeline .message")
-	if got := messages[0].rawText(); got != p.Incidents[0].Updates[1].Message {
-		t.Errorf("the message reads %q", got)
+	message := parse(t, string(out)).all(".timeline .message")[0]
+	if got := message.texts("p"); !slices.Equal(got, []string{"one", "two https://status.example/xthree", "four"}) {
+		t.Errorf("the paragraphs read %q", got)
 	}
-	if len(messages[0].all("a")) != 0 {
-		t.Error("an address in a message became a link")
+	if a := message.all("a"); len(a) != 1 || a[0].attr("href") != "https://status.example/x" || a[0].attr("rel") == "" {
+		t.Errorf("%d links", len(a))
 	}
 }
 
@@ -257,7 +319,8 @@ func TestWeight(t *testing.T) {
 		}
 		p.Incidents = append(p.Incidents, inc)
 	}
-	sh, err := newSheet(withSubscribe(statusScreen(p.Summarize(day)), p.Page))
+	sum := p.Summarize(day)
+	sh, err := newSheet(withSubscribe(statusScreen(english(), sum), sum.Blocks))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +347,7 @@ func TestTheWorstDay(t *testing.T) {
 		past.ID, past.Resolved, past.ResolvedAt = fmt.Sprint("past-", i), true, day
 		p.Incidents = append(p.Incidents, inc, past)
 	}
-	out, err := render(statusScreen(p.Summarize(day)))
+	out, err := render(statusScreen(english(), p.Summarize(day)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -318,11 +381,11 @@ func TestDays(t *testing.T) {
 		return allswell.Midnight(day, time.UTC).AddDate(0, 0, -days).Add(time.Duration(hours) * time.Hour)
 	}
 	p.Incidents = []allswell.Incident{
-		{ID: "a", Title: "Long", State: allswell.Resolved, Resolved: true, CreatedAt: ago(5, 22), ResolvedAt: ago(3, 1)},
-		{ID: "b", Title: "Short", State: allswell.Resolved, Resolved: true, CreatedAt: ago(6, 3), ResolvedAt: ago(6, 4)},
-		{ID: "c", Title: "Now", State: allswell.Monitoring, CreatedAt: ago(1, 8)},
+		{ID: "a", Title: "Long", Impact: allswell.ImpactNone, State: allswell.Resolved, Resolved: true, CreatedAt: ago(5, 22), ResolvedAt: ago(3, 1)},
+		{ID: "b", Title: "Short", Impact: allswell.ImpactNone, State: allswell.Resolved, Resolved: true, CreatedAt: ago(6, 3), ResolvedAt: ago(6, 4)},
+		{ID: "c", Title: "Now", Impact: allswell.ImpactNone, State: allswell.Monitoring, CreatedAt: ago(1, 8)},
 	}
-	out, err := render(statusScreen(p.Summarize(day)))
+	out, err := render(statusScreen(english(), p.Summarize(day)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,8 +395,8 @@ func TestDays(t *testing.T) {
 		"Thursday, 19 November No incidents",
 		"Wednesday, 18 November No new incidents",
 		"Tuesday, 17 November No new incidents",
-		"Monday, 16 November Long No impact Resolved after 1 day 3 hours 22:00 to 18 Nov, 01:00 UTC",
-		"Sunday, 15 November Short No impact Resolved after 1 hour 03:00 to 04:00 UTC",
+		"Monday, 16 November Long No impact Resolved after 1 day 3 hours 22:00 to 18 Nov, 01:00",
+		"Sunday, 15 November Short No impact Resolved after 1 hour 03:00 to 04:00",
 	}
 	if got := parse(t, string(out)).texts(".day"); !slices.Equal(got, want) {
 		t.Errorf("the days read\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

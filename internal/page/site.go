@@ -11,6 +11,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -38,14 +39,18 @@ type Site struct {
 	log   *slog.Logger
 	now   func() time.Time
 	mail  bool
+	base  string // Config.BaseURL, without a slash at its end
+	host  string // its host name
 
 	changes   atomic.Uint64 // moves with each commit that changed any page
 	directory cell[directory]
-	list      cell[sheet]
-	shelf     *shelf
+	list      cell[renditions]
+	shelf     *shelf[sheet]
+	machines  *shelf[document] // what programs ask for: feeds, calendars, badges
+	compat    *shelf[statuspageSet]
 	loads     chan struct{} // a place for each history or incident page being made
 	firstStep *document
-	errors    map[int]*document
+	faults    faults
 	signUps   *signUps
 	hub       *hub
 	origins   *http.CrossOriginProtection
@@ -59,7 +64,7 @@ const maxLoads = 4
 func New(c Config) *Site {
 	s := &Site{
 		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail,
-		shelf: newShelf(), loads: make(chan struct{}, maxLoads), signUps: newSignUps(),
+		shelf: newShelf[sheet](), machines: newShelf[document](), compat: newShelf[statuspageSet](), loads: make(chan struct{}, maxLoads), signUps: newSignUps(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -70,15 +75,18 @@ func New(c Config) *Site {
 	if c.BaseURL == "" {
 		c.BaseURL = "http://localhost:8080"
 	}
+	s.base = strings.TrimRight(c.BaseURL, "/")
+	if u, err := url.Parse(s.base); err == nil {
+		s.host = hostName(u.Host)
+	}
 	s.hub = newHub(s.now, c.Streams, s.look)
 	s.directory.gen, s.directory.now, s.directory.make = &s.changes, s.now, s.loadDirectory
 	s.directory.told = func(err error) { s.complain("the list of status pages could not be read", "", err) }
 	s.list.gen, s.list.now, s.list.make = &s.changes, s.now, s.loadList
 	s.list.told = func(err error) { s.complain("the list of status pages could not be rendered", "", err) }
 	s.firstStep = mustRender(screen{
-		frame{Title: "Allswell is running", Status: allswell.Operational}, firstStepsBody{strings.TrimRight(c.BaseURL, "/")},
+		frame{At: anywhere(facet{lang: tongues.all[0]}), Title: "Allswell is running", Status: allswell.Operational}, firstStepsBody{s.base},
 	}, cacheNone)
-	s.errors = errorPages()
 	s.origins = originsOf(c.BaseURL)
 	s.store.OnPageChange(s.markStale)
 	return s
@@ -114,64 +122,44 @@ func (s *Site) markStale(pageID string) {
 	s.changes.Add(1)
 }
 
-// Handler returns the handler of "/", "/status/" and "/assets/". Every path it
-// does not know is a 404 in HTML.
+// Handler returns the handler of everything that is shown: "/", "/status/",
+// "/assets/", and at the own domains of pages all paths. Every path it does not
+// know is a 404 in HTML.
 func (s *Site) Handler() http.Handler { return http.HandlerFunc(s.route) }
 
-// route is the table of all routes. It takes the path apart by hand, because
-// pages are asked for far more often than all else.
+// route is the table of all routes but those of a page. It takes the path apart
+// by hand, because pages are asked for far more often than all else.
 func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
-	rest, isStatus := strings.CutPrefix(path, "/status/")
-	slug, part, _ := strings.Cut(rest, "/")
-	if isStatus && s.routeForm(w, r, slug, part) {
-		return
-	}
-	if !isRead(r) {
-		w.Header()["Allow"] = allowGetHead
-		s.fail(w, r, http.StatusMethodNotAllowed)
-		return
-	}
-	if isStatus {
-		id, isIncident := strings.CutPrefix(part, "incidents/")
-		switch {
-		case rest == slug:
-			s.serveStatus(w, r, slug)
-		case part == "events":
-			s.serveEvents(w, r, slug)
-		case part == "history":
-			s.serveHistory(w, r, slug)
-		case isIncident:
-			s.serveIncident(w, r, slug, id)
-		case part == "" && allswell.ValidSlug(slug): // a slash too many
-			http.Redirect(w, r, homeOf(slug), http.StatusPermanentRedirect)
-		default:
-			s.fail(w, r, http.StatusNotFound)
-		}
-		return
-	}
-	if name, ok := strings.CutPrefix(path, "/assets/"); ok {
+	if name, ok := strings.CutPrefix(path, "/assets/"); ok && isRead(r) {
 		s.serveAsset(w, r, name)
 		return
 	}
-	if path == "/" {
-		s.serveFront(w, r)
+	if e := s.atHost(r.Context(), r.Host); e != nil {
+		s.visitDomain(w, r, strings.TrimPrefix(path, "/"))
 		return
 	}
-	s.fail(w, r, http.StatusNotFound)
+	rest, isStatus := strings.CutPrefix(path, "/status/")
+	slug, part, deeper := strings.Cut(rest, "/")
+	switch {
+	case isStatus && deeper && part == "" && isRead(r) && allswell.ValidSlug(slug): // a slash too many
+		http.Redirect(w, r, "/status/"+slug, http.StatusPermanentRedirect)
+	case isStatus && slug != "":
+		s.visitSlug(w, r, slug, part)
+	case strings.HasPrefix(path, "/"+statuspagePath): // at a host that is no page's own
+		failStatuspage(w, r, http.StatusNotFound)
+	case !isRead(r):
+		w.Header()["Allow"] = allowGetHead
+		s.fail(w, r, http.StatusMethodNotAllowed)
+	case path == "/":
+		s.serveFront(w, r)
+	default:
+		s.fail(w, r, http.StatusNotFound)
+	}
 }
 
 // isRead reports whether a request asks to see something.
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
-
-func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, slug string) {
-	_, snap, err := s.snapshotOf(r.Context(), slug)
-	if snap == nil {
-		s.failFor(w, r, err)
-		return
-	}
-	s.serveSheet(w, r, snap.sheet)
-}
 
 // serveFront answers "/": the only page, or the list of them, or what to do
 // when there is none.
@@ -185,10 +173,18 @@ func (s *Site) serveFront(w http.ResponseWriter, r *http.Request) {
 	case 0:
 		s.firstStep.serve(w, r)
 	case 1:
-		s.serveStatus(w, r, d.entries[0].slug)
+		s.visitSlug(w, r, d.entries[0].slug, "")
 	default:
-		sh, err := s.list.get(r.Context())
-		if sh == nil {
+		all, err := s.list.get(r.Context())
+		if all == nil {
+			s.failFor(w, r, err)
+			return
+		}
+		var f facet
+		f.lang, f.chosen = languageFor(r, "")
+		sh, err := all.sheet(f)
+		if err != nil {
+			s.complain("the list of status pages could not be rendered", "", err)
 			s.failFor(w, r, err)
 			return
 		}
@@ -219,16 +215,14 @@ func (s *Site) late() (since time.Time, late bool) {
 }
 
 // loadList makes the list of all pages with the state of each.
-func (s *Site) loadList(ctx context.Context) (*sheet, time.Time, error) {
+func (s *Site) loadList(ctx context.Context) (*renditions, time.Time, error) {
 	d, err := s.directory.get(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	worst := allswell.Operational
-	var b listBody
+	var pages []allswell.Page
 	for i, e := range d.entries {
 		if i == maxListed {
-			b.More = len(d.entries) - maxListed
 			break
 		}
 		snap, err := e.cell.get(ctx)
@@ -238,70 +232,28 @@ func (s *Site) loadList(ctx context.Context) (*sheet, time.Time, error) {
 		case err != nil:
 			return nil, time.Time{}, err
 		}
-		if snap.status.Worse(worst) {
-			worst = snap.status
+		pages = append(pages, snap.page)
+	}
+	more, now := max(0, len(d.entries)-maxListed), s.now()
+	all := newRenditions(false, func(f facet) screen { return listScreen(anywhere(f), pages, more, now) })
+	return &all, time.Time{}, nil
+}
+
+// listScreen lays out the list of pages, with how many there are besides.
+func listScreen(at where, pages []allswell.Page, more int, asOf time.Time) screen {
+	worst := allswell.Operational
+	b := listBody{More: more}
+	for _, p := range pages {
+		if p.Status.Worse(worst) {
+			worst = p.Status
 		}
-		b.Pages = append(b.Pages, listedPage{homeOf(e.slug), snap.page.Name, allswell.Banner(snap.status), snap.status})
+		b.Pages = append(b.Pages, listedPage{at.link("/status/" + p.Slug), p.Name, p.Status})
 	}
 	f := frame{
-		Title: "Status pages", Description: "The current status of everything that is watched here.",
-		Canonical: "/", Status: worst, AsOf: moment(s.now()),
+		At: at, Title: at.lang.T("list.heading"), Description: at.lang.T("list.description"),
+		Path: "/", Status: worst, AsOf: at.moment(asOf),
 	}
-	sh, err := newSheet(screen{f, b})
-	return sh, time.Time{}, err
-}
-
-// errorPages renders the pages that say why there is nothing to see.
-func errorPages() map[int]*document {
-	pages := map[int]plainBody{
-		http.StatusBadRequest: {
-			Heading: "This form could not be read", Text: []string{"Nothing was changed. Please go back, load the page again, and try once more."},
-		},
-		http.StatusForbidden: {
-			Heading: "This form came from another site", Text: []string{"Nothing was changed. A form is only taken from its own page: please open that page, and try there."},
-		},
-		http.StatusNotFound: {
-			Heading: "There is no such page", Text: []string{"The address may be mistyped, or the page or incident was removed."},
-		},
-		http.StatusMethodNotAllowed: {
-			Heading: "This cannot be done here", Text: []string{"The address does not answer to this method. Changes go through the API."},
-		},
-		http.StatusRequestEntityTooLarge: {
-			Heading: "This form is too large", Text: []string{"Nothing was changed. Please go back and choose fewer components, or the whole page."},
-		},
-		http.StatusServiceUnavailable: {
-			Heading: "This page cannot be shown right now", Text: []string{"It could not be loaded. Please try again in a moment."},
-		},
-	}
-	docs := make(map[int]*document, len(pages))
-	for status, b := range pages {
-		f := frame{Title: b.Heading, Status: allswell.Unknown, Secret: true} // of whichever address it is
-		docs[status] = mustRender(screen{f, b}, cacheNone)
-	}
-	return docs
-}
-
-// mustRender renders what is known at the start; that it can be is tested.
-func mustRender(s screen, cacheControl string) *document {
-	doc, err := renderDocument(s, cacheControl)
-	if err != nil {
-		panic(err)
-	}
-	return doc
-}
-
-// failFor answers with the page that fits the error.
-func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, allswell.ErrNotFound) {
-		s.fail(w, r, http.StatusNotFound)
-		return
-	}
-	w.Header()["Retry-After"] = retryAfter
-	s.fail(w, r, http.StatusServiceUnavailable)
-}
-
-func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
-	s.errors[status].serveAs(w, r, status)
+	return screen{f, b}
 }
 
 func (s *Site) complain(what, page string, err error) {

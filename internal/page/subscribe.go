@@ -84,13 +84,31 @@ func originsOf(baseURL string) *http.CrossOriginProtection {
 	return p
 }
 
+// slugOfKey returns the slug of the page that the key in a form's address is
+// for: it may have another since the link was sent. Without an answer the one in
+// the link has to do.
+func (s *Site) slugOfKey(r *http.Request, slug, part string) string {
+	name, key, _ := strings.Cut(part, "/")
+	if name != "subscription" && name != "unsubscribe" || !allswell.ValidSubscriberKey(key) {
+		return slug
+	}
+	_ = s.admitted(r.Context(), func() error {
+		now, err := s.store.SlugOfSubscription(r.Context(), key)
+		if err == nil {
+			slug = now
+		}
+		return err
+	})
+	return slug
+}
+
 // routeForm serves the parts of a page that take forms, and reports whether it
 // did.
-func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, slug, part string) bool {
-	var serve func(http.ResponseWriter, *http.Request, *entry, *snapshot, string)
-	name, key, keyed := strings.Cut(part, "/")
+func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, v visit) bool {
+	var serve func(http.ResponseWriter, *http.Request, visit, string)
+	name, key, keyed := strings.Cut(v.part, "/")
 	switch {
-	case part == "subscribe":
+	case v.part == "subscribe":
 		serve = s.serveSubscribe
 	case keyed && name == "subscription":
 		serve = s.serveSubscription
@@ -101,92 +119,63 @@ func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, slug, part stri
 	}
 	if !isRead(r) && r.Method != http.MethodPost {
 		w.Header()["Allow"] = allowForm
-		s.fail(w, r, http.StatusMethodNotAllowed)
+		s.failAt(w, r, v, http.StatusMethodNotAllowed)
 		return true
 	}
-	if keyed && allswell.ValidSubscriberKey(key) {
-		// The page may have another slug since the link was sent. Without an
-		// answer the one in the link has to do.
-		_ = s.admitted(r.Context(), func() error {
-			now, err := s.store.SlugOfSubscription(r.Context(), key)
-			if err == nil {
-				slug = now
-			}
-			return err
-		})
-	}
-	e, snap, err := s.snapshotOf(r.Context(), slug)
-	if snap == nil {
-		s.failFor(w, r, err)
-		return true
-	}
-	serve(w, r, e, snap, key)
+	serve(w, r, v, key)
 	return true
 }
 
 // serveSubscribe takes the form of a status page. What it answers depends on
 // what was typed and on who types too often, and never on whether the address
 // is known.
-func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, e *entry, snap *snapshot, _ string) {
-	f := frameOf(snap.page, snap.status, time.Time{})
-	home := homeOf(e.slug)
+func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _ string) {
 	switch {
 	case !s.mail:
 		// Nothing is broken that would be there in a moment: it is not offered.
-		s.answer(w, r, http.StatusNotFound, f, plainBody{
-			Heading: "E-mail is not set up here", Home: home,
-			Text: []string{"This status page cannot send e-mail, so nobody can subscribe to it by e-mail. Nothing was changed."},
-		})
+		s.say(w, r, v, http.StatusNotFound, "subscribe.off.heading", v.facet.lang.T("subscribe.off.text"))
 		return
 	case isRead(r): // somebody asks for the address of the form
 		w.Header()["Cache-Control"] = []string{cacheNone}
-		http.Redirect(w, r, home+"#subscribe", http.StatusSeeOther)
+		http.Redirect(w, r, v.where().home()+"#subscribe", http.StatusSeeOther)
 		return
 	case s.origins.Check(r) != nil:
-		s.fail(w, r, http.StatusForbidden)
+		s.failAt(w, r, v, http.StatusForbidden)
 		return
 	}
 	fields, status := readForm(w, r)
 	if status != http.StatusOK {
-		s.fail(w, r, status)
+		s.failAt(w, r, v, status)
 		return
 	}
 	n := allswell.NewSubscriber{Channel: allswell.Email, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
 	checked, err := n.Check() // before it counts: a slip of the finger is free
 	if err == nil {
 		now := s.now()
-		if v := s.signUps.take(clientAddress(r), now); !v.Allowed {
-			s.refuseSignUp(w, r, f, home, v.Reset.Sub(now))
+		if verdict := s.signUps.take(clientAddress(r), now); !verdict.Allowed {
+			s.refuseSignUp(w, r, v, verdict.Reset.Sub(now))
 			return
 		}
 		if s.signUps.mailboxes.Take(checked.Target, now).Allowed {
-			err = s.admitted(r.Context(), func() error { return s.store.SignUp(r.Context(), e.slug, checked) })
+			err = s.admitted(r.Context(), func() error { return s.store.SignUp(r.Context(), v.entry.slug, checked) })
 		}
 	}
+	l := v.facet.lang
 	switch bad := (*allswell.Invalid)(nil); {
 	case err == nil:
-		s.answer(w, r, http.StatusOK, f, plainBody{
-			Heading: "Check your mail", Home: home,
-			Text: []string{
-				"A message is on its way to the address that you gave. Open the link in it and confirm, and you are subscribed.",
-				"Nothing there after a few minutes? Look among the junk, and see whether the address was right. If you have asked before, the message that you already have still holds.",
-			},
-		})
+		s.say(w, r, v, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
 	case errors.As(err, &bad):
-		s.answer(w, r, http.StatusUnprocessableEntity, f, subscribeBody{refusedForm(snap, n, bad)})
+		s.answer(w, r, http.StatusUnprocessableEntity, v.frame(), subscribeBody{l, refusedForm(v, n, bad)})
 	default:
-		s.failForm(w, r, e, "somebody could not be subscribed", err)
+		s.failForm(w, r, v, "somebody could not be subscribed", err)
 	}
 }
 
-func (s *Site) refuseSignUp(w http.ResponseWriter, r *http.Request, f frame, home string, wait time.Duration) {
+func (s *Site) refuseSignUp(w http.ResponseWriter, r *http.Request, v visit, wait time.Duration) {
 	wait = max(wait, time.Second)
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	minutes := (wait + time.Minute - 1).Truncate(time.Minute)
-	s.answer(w, r, http.StatusTooManyRequests, f, plainBody{
-		Heading: "Too many sign-ups from here", Home: home,
-		Text: []string{"Nobody was subscribed just now. Please try again in " + allswell.SpeakDuration(minutes) + "."},
-	})
+	minutes := int(math.Ceil(wait.Minutes()))
+	s.say(w, r, v, http.StatusTooManyRequests, "subscribe.too_many.heading", v.facet.lang.T("subscribe.too_many.text", "n", minutes))
 }
 
 // readForm reads a form of bounded size. The status is 200, or why there is
@@ -219,7 +208,7 @@ func (s *Site) admitted(ctx context.Context, verb func() error) error {
 
 // answer renders a page for one person.
 func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f frame, b titledBody) {
-	f.Title = b.title() + " – " + f.Site.Name
+	f.titled(b.title())
 	doc, err := renderDocument(screen{f, b}, cacheNone)
 	if err != nil {
 		s.complain("an answer could not be rendered", f.Site.Name, err)
@@ -229,13 +218,21 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f fram
 	doc.serveAs(w, r, status)
 }
 
+// say answers with a heading, given by its key, and paragraphs.
+func (s *Site) say(w http.ResponseWriter, r *http.Request, v visit, status int, heading string, text ...string) {
+	s.answer(w, r, status, v.frame(), plainBody{Heading: v.facet.lang.T(heading), Text: text, Home: v.where().home(), AtPage: true})
+}
+
+// frame returns the frame of an answer, which is of no particular time.
+func (v visit) frame() frame { return frameOf(v.where(), v.snap.page, v.snap.status, time.Time{}) }
+
 // failForm answers a form that the store did not take. Of the address, which
 // may hold a key, only the page is logged.
-func (s *Site) failForm(w http.ResponseWriter, r *http.Request, e *entry, what string, err error) {
+func (s *Site) failForm(w http.ResponseWriter, r *http.Request, v visit, what string, err error) {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, allswell.ErrBusy) {
-		s.complain(what, e.slug, err)
+		s.complain(what, v.entry.slug, err)
 	}
-	s.failFor(w, r, err)
+	s.failForAt(w, r, v, err)
 }
 
 // titledBody is the contents of a page that is made for one person.
@@ -255,7 +252,7 @@ type subscribeForm struct {
 
 // choice is components to choose from, by their blocks.
 type choice struct {
-	Blocks []blockView
+	Blocks []allswell.Block
 	Chosen []string // ids
 	Error  string
 }
@@ -273,35 +270,40 @@ func (c choice) Offered() bool {
 }
 
 // subscribeBody is the form alone, after it was refused.
-type subscribeBody struct{ Form *subscribeForm }
+type subscribeBody struct {
+	lang *lang
+	Form *subscribeForm
+}
 
 func (subscribeBody) template() string { return "subscribe" }
 
-func (subscribeBody) title() string { return "Not subscribed yet" }
-func (b plainBody) title() string   { return b.Heading }
+func (b subscribeBody) title() string { return b.lang.T("subscribe.refused.heading") }
+func (b plainBody) title() string     { return b.Heading }
 
 // withSubscribe offers the subscription on a page's own screen.
-func withSubscribe(sc screen, page allswell.Page) screen {
+func withSubscribe(sc screen, blocks []allswell.Block) screen {
 	b := sc.Body.(statusBody)
-	b.Subscribe = &subscribeForm{Action: subscribeOf(page.Slug), Choice: choice{Blocks: b.Blocks}}
+	b.Subscribe = &subscribeForm{Action: sc.Frame.At.subscribe(), Choice: choice{Blocks: blocks}}
 	sc.Body = b
 	sc.Frame.Site.Subscribe = "#subscribe"
 	return sc
 }
 
 // refusedForm is the form as it was sent, with what is wrong with it.
-func refusedForm(snap *snapshot, n allswell.NewSubscriber, bad *allswell.Invalid) *subscribeForm {
+func refusedForm(v visit, n allswell.NewSubscriber, bad *allswell.Invalid) *subscribeForm {
+	l := v.facet.lang
 	form := &subscribeForm{
-		Action: subscribeOf(snap.page.Slug), Email: strings.ToValidUTF8(n.Target, "\ufffd"),
-		Choice: choice{Blocks: snap.blocks, Chosen: n.Components, Error: strings.Join(bad.Fields["components"], " ")},
+		Action: v.where().subscribe(), Email: strings.ToValidUTF8(n.Target, "\ufffd"),
+		Choice: choice{Blocks: v.snap.sum.Blocks, Chosen: n.Components},
+	}
+	if len(bad.Fields["components"]) > 0 {
+		form.Choice.Error = l.T("subscribe.component_gone")
 	}
 	switch {
 	case strings.TrimSpace(n.Target) == "":
-		form.EmailError = "Please enter your e-mail address."
+		form.EmailError = l.T("subscribe.email_missing")
 	case len(bad.Fields["target"]) > 0 || form.Choice.Error == "":
-		form.EmailError = "This is not a full e-mail address, like name@example.com."
+		form.EmailError = l.T("subscribe.email_wrong", "example", "name@example.com")
 	}
 	return form
 }
-
-func subscribeOf(slug string) string { return homeOf(slug) + "/subscribe" }

@@ -215,8 +215,8 @@ func TestRefusedSignUps(t *testing.T) {
 			{"hostile", url.Values{fieldEmail: {hostile}}, "This is not a full e-mail address, like name@example.com.", ""},
 			{"no text", url.Values{fieldEmail: {"\xff\x00@"}}, "This is not a full e-mail address, like name@example.com.", ""},
 			{"two headers", url.Values{fieldEmail: {"ann@example.com\r\nBcc: bob@example.com"}}, "This is not a full e-mail address, like name@example.com.", ""},
-			{"another page's component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {theirs}}, "", "The components must be of this page."},
-			{"a hostile component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {hostile, w.components["North"]}}, "", "The components must be of this page."},
+			{"another page's component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {theirs}}, "", "A chosen component is not on this page any more. Please choose again."},
+			{"a hostile component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {hostile, w.components["North"]}}, "", "A chosen component is not on this page any more. Please choose again."},
 		} {
 			p := w.answer(w.post("/status/acme/subscribe", c.form), 422)
 			if got := strings.Join(p.texts("#email-error"), ""); got != c.email {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -25,6 +24,7 @@ const (
 // subscriptionBody is one's own subscription. Its forms name no address, so
 // that they are sent to the page's own and the key is not in the page.
 type subscriptionBody struct {
+	lang         *lang
 	Page         string
 	Done         string // what was done just now
 	Webhook      bool
@@ -40,40 +40,43 @@ type subscriptionBody struct {
 }
 
 // unsubscribeBody asks once more.
-type unsubscribeBody struct{ Page string }
+type unsubscribeBody struct {
+	lang *lang
+	Page string
+}
 
 func (subscriptionBody) template() string { return "subscription" }
 func (unsubscribeBody) template() string  { return "unsubscribe" }
 
 func (b subscriptionBody) title() string {
 	if !b.Confirmed {
-		return "Confirm your subscription"
+		return b.lang.T("subscription.ask.heading")
 	}
-	return "Your subscription"
+	return b.lang.T("subscription.heading")
 }
-func (unsubscribeBody) title() string { return "Unsubscribe" }
+func (b unsubscribeBody) title() string { return b.lang.T("unsubscribe.title") }
 
 // secretFrame is the frame of a page whose address holds a key.
-func secretFrame(snap *snapshot) frame {
-	f := frameOf(snap.page, snap.status, time.Time{})
+func (v visit) secretFrame() frame {
+	f := v.frame()
 	f.Secret = true
 	return f
 }
 
 // serveSubscription shows the subscription of the key's holder, and does what
 // its buttons ask for.
-func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, e *entry, snap *snapshot, key string) {
+func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, v visit, key string) {
 	if !allswell.ValidSubscriberKey(key) {
-		s.noSubscription(w, r, e, snap)
+		s.noSubscription(w, r, v)
 		return
 	}
 	if isRead(r) {
 		var sub allswell.Subscriber
 		err := s.admitted(r.Context(), func() (err error) {
-			sub, err = s.store.Subscription(r.Context(), e.slug, key)
+			sub, err = s.store.Subscription(r.Context(), v.entry.slug, key)
 			return
 		})
-		s.showSubscription(w, r, e, snap, sub, "", err)
+		s.showSubscription(w, r, v, sub, "", err)
 		return
 	}
 	// The page sends no referrer, and for that a browser calls its origin null.
@@ -81,15 +84,15 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, e *entr
 	// elsewhere would have had to know the key.
 	unnamed := r.Header.Get("Origin") == "null" && r.Header.Get("Sec-Fetch-Site") == ""
 	if !unnamed && s.origins.Check(r) != nil {
-		s.fail(w, r, http.StatusForbidden)
+		s.failAt(w, r, v, http.StatusForbidden)
 		return
 	}
 	fields, status := readForm(w, r)
 	if status != http.StatusOK {
-		s.fail(w, r, status)
+		s.failAt(w, r, v, status)
 		return
 	}
-	s.changeSubscription(w, r, e, snap, key, change{
+	s.changeSubscription(w, r, v, key, change{
 		action: fields.Get(fieldAction), scope: fields.Get(fieldScope), components: fields[fieldComponent],
 	})
 }
@@ -100,23 +103,23 @@ type change struct {
 	components    []string
 }
 
-func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, e *entry, snap *snapshot, key string, ch change) {
-	ctx := r.Context()
+func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visit, key string, ch change) {
+	ctx, l := r.Context(), v.facet.lang
 	var sub allswell.Subscriber
 	var done string
 	err := s.admitted(ctx, func() (err error) {
 		switch ch.action {
 		case actConfirm:
-			done = "Thank you. Your subscription is confirmed."
-			sub, err = s.store.ConfirmSubscription(ctx, e.slug, key)
+			done = l.T("subscription.done.confirmed")
+			sub, err = s.store.ConfirmSubscription(ctx, v.entry.slug, key)
 		case actSave:
-			done = "Your choice is saved."
-			sub, err = s.saveSubscription(r, e.slug, key, ch)
+			done = l.T("subscription.done.saved")
+			sub, err = s.saveSubscription(r, v.entry.slug, key, ch)
 		case actResume:
-			done = "You are told again what happens."
-			sub, err = s.store.ResumeSubscription(ctx, e.slug, key)
+			done = l.T("subscription.done.resumed")
+			sub, err = s.store.ResumeSubscription(ctx, v.entry.slug, key)
 		case actUnsubscribe:
-			err = s.store.EndSubscription(ctx, e.slug, key)
+			err = s.store.EndSubscription(ctx, v.entry.slug, key)
 		default:
 			err = errNoSuchAction
 		}
@@ -125,25 +128,28 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, e *ent
 	bad := (*allswell.Invalid)(nil)
 	switch {
 	case errors.Is(err, errNoSuchAction):
-		s.fail(w, r, http.StatusBadRequest)
+		s.failAt(w, r, v, http.StatusBadRequest)
 	case err == nil && ch.action == actUnsubscribe:
-		s.sayUnsubscribed(w, r, e, snap)
+		s.sayUnsubscribed(w, r, v)
 	case errors.As(err, &bad):
 		// The form comes back as it was sent, over what holds still.
 		again := s.admitted(ctx, func() (err error) {
-			sub, err = s.store.Subscription(ctx, e.slug, key)
+			sub, err = s.store.Subscription(ctx, v.entry.slug, key)
 			return err
 		})
 		if again != nil {
-			s.showSubscription(w, r, e, snap, sub, "", again)
+			s.showSubscription(w, r, v, sub, "", again)
 			return
 		}
-		b := subscriptionOf(snap, sub, "")
+		b := subscriptionOf(v, sub, "")
 		b.Choice.Chosen = ch.components
-		b.Choice.Error = strings.Join(bad.Fields["components"], " ")
-		s.answer(w, r, http.StatusUnprocessableEntity, secretFrame(snap), b)
+		b.Choice.Error = l.T("subscribe.component_gone")
+		if len(ch.components) == 0 {
+			b.Choice.Error = l.T("subscribe.choose_one")
+		}
+		s.answer(w, r, http.StatusUnprocessableEntity, v.secretFrame(), b)
 	default:
-		s.showSubscription(w, r, e, snap, sub, done, err)
+		s.showSubscription(w, r, v, sub, done, err)
 	}
 }
 
@@ -156,72 +162,72 @@ func (s *Site) saveSubscription(r *http.Request, slug, key string, ch change) (a
 		ch.components = nil
 	case ch.scope == scopeChosen && len(ch.components) == 0:
 		bad := new(allswell.Invalid)
-		bad.Add("components", "Please choose at least one component, or the whole page.")
+		bad.Add("components", "There is none.")
 		return allswell.Subscriber{}, bad
 	}
 	return s.store.ChangeSubscription(r.Context(), slug, key, ch.components)
 }
 
 // showSubscription answers with the subscription, or with why there is none.
-func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, e *entry, snap *snapshot, sub allswell.Subscriber, done string, err error) {
+func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, v visit, sub allswell.Subscriber, done string, err error) {
 	switch {
 	case errors.Is(err, allswell.ErrNotFound):
-		s.noSubscription(w, r, e, snap)
+		s.noSubscription(w, r, v)
 	case err != nil:
-		s.failForm(w, r, e, "a subscription could not be read or changed", err)
+		s.failForm(w, r, v, "a subscription could not be read or changed", err)
 	default:
-		s.answer(w, r, http.StatusOK, secretFrame(snap), subscriptionOf(snap, sub, done))
+		s.answer(w, r, http.StatusOK, v.secretFrame(), subscriptionOf(v, sub, done))
 	}
 }
 
-func (s *Site) noSubscription(w http.ResponseWriter, r *http.Request, e *entry, snap *snapshot) {
-	s.answer(w, r, http.StatusNotFound, secretFrame(snap), plainBody{
-		Heading: "There is no such subscription", Home: homeOf(e.slug),
-		Text: []string{
-			"It may have ended, or the link is not complete. If it has ended, you are told nothing more.",
-			"You can subscribe again at any time, on the status page.",
-		},
+func (s *Site) noSubscription(w http.ResponseWriter, r *http.Request, v visit) {
+	l := v.facet.lang
+	s.answer(w, r, http.StatusNotFound, v.secretFrame(), plainBody{
+		Heading: l.T("subscription.gone.heading"), Home: v.where().home(), AtPage: true,
+		Text: []string{l.T("subscription.gone.text"), l.T("subscription.gone.again")},
 	})
 }
 
 // serveUnsubscribe ends a subscription by one click (RFC 8058): a GET shows a
 // button, and a POST from anywhere, whatever is in it, acts. Neither tells
 // whether there is such a subscription.
-func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, e *entry, snap *snapshot, key string) {
+func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, v visit, key string) {
 	if isRead(r) {
-		s.answer(w, r, http.StatusOK, secretFrame(snap), unsubscribeBody{snap.page.Name})
+		s.answer(w, r, http.StatusOK, v.secretFrame(), unsubscribeBody{v.facet.lang, v.snap.page.Name})
 		return
 	}
 	// Nothing in it matters, but a mail provider should not find the line cut.
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxForm))
 	if allswell.ValidSubscriberKey(key) {
-		err := s.admitted(r.Context(), func() error { return s.store.EndSubscription(r.Context(), e.slug, key) })
+		err := s.admitted(r.Context(), func() error { return s.store.EndSubscription(r.Context(), v.entry.slug, key) })
 		if err != nil && !errors.Is(err, allswell.ErrNotFound) {
-			s.failForm(w, r, e, "a subscription could not be ended", err)
+			s.failForm(w, r, v, "a subscription could not be ended", err)
 			return
 		}
 	}
-	s.sayUnsubscribed(w, r, e, snap)
+	s.sayUnsubscribed(w, r, v)
 }
 
-func (s *Site) sayUnsubscribed(w http.ResponseWriter, r *http.Request, e *entry, snap *snapshot) {
-	s.answer(w, r, http.StatusOK, secretFrame(snap), plainBody{
-		Heading: "You are unsubscribed", Home: homeOf(e.slug),
-		Text: []string{"You are told nothing more of " + snap.page.Name + ", and your address is forgotten. You can subscribe again at any time."},
+func (s *Site) sayUnsubscribed(w http.ResponseWriter, r *http.Request, v visit) {
+	l := v.facet.lang
+	s.answer(w, r, http.StatusOK, v.secretFrame(), plainBody{
+		Heading: l.T("unsubscribe.done.heading"), Home: v.where().home(), AtPage: true,
+		Text: []string{l.T("unsubscribe.done.text", "page", v.snap.page.Name)},
 	})
 }
 
 // subscriptionOf lays out a subscription.
-func subscriptionOf(snap *snapshot, sub allswell.Subscriber, done string) subscriptionBody {
+func subscriptionOf(v visit, sub allswell.Subscriber, done string) subscriptionBody {
+	at := v.where()
 	b := subscriptionBody{
-		Page: snap.page.Name, Done: done, Webhook: sub.Channel == allswell.Webhook, Target: sub.Target,
-		Confirmed: !sub.ConfirmedAt.IsZero(), Since: moment(sub.ConfirmedAt),
-		Suspended: moment(sub.SuspendedAt), SuspendedFor: sub.SuspendedFor,
+		lang: at.lang, Page: v.snap.page.Name, Done: done, Webhook: sub.Channel == allswell.Webhook, Target: sub.Target,
+		Confirmed: !sub.ConfirmedAt.IsZero(), Since: at.moment(sub.ConfirmedAt),
+		Suspended: at.moment(sub.SuspendedAt), SuspendedFor: sub.SuspendedFor,
 		WholePage: sub.WholePage,
-		Choice:    choice{Blocks: snap.blocks, Chosen: sub.Components},
+		Choice:    choice{Blocks: v.snap.sum.Blocks, Chosen: sub.Components},
 		KeptDays:  int(allswell.UnconfirmedFor / (24 * time.Hour)),
 	}
-	for _, block := range snap.blocks {
+	for _, block := range v.snap.sum.Blocks {
 		for _, c := range block.Components {
 			if slices.Contains(sub.Components, c.ID) {
 				b.Chosen = append(b.Chosen, c.Name)

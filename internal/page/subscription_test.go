@@ -130,7 +130,7 @@ func TestRefusedChanges(t *testing.T) {
 		path := "/status/acme/subscription/" + sub.Key
 		for body, want := range map[string]string{
 			"action=save&scope=components": "Please choose at least one component, or the whole page.",
-			"action=save&scope=components&component=" + theirs + "&component=" + w.components["North"]: "The components must be of this page.",
+			"action=save&scope=components&component=" + theirs + "&component=" + w.components["North"]: "A chosen component is not on this page any more. Please choose again.",
 		} {
 			p := w.secret(w.send(path, body), 422, sub.Key)
 			if got := p.one(t, ".choice .wrong"); got != want {
@@ -176,9 +176,9 @@ func TestHeldSubscriptions(t *testing.T) {
 		if got := p.texts(".facts div"); len(got) != 3 || got[0] != "Webhook tohttps://hooks.example/a?b=c" || strings.Contains(p.rawText(), "whsec_") {
 			t.Errorf("%q", got)
 		}
-		snap := &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}
+		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, facet: facet{lang: tongues.all[0]}}
 		sub := allswell.Subscriber{Channel: allswell.Email, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
-		out, err := render(screen{secretFrame(snap), subscriptionOf(snap, sub, "")})
+		out, err := render(screen{v.secretFrame(), subscriptionOf(v, sub, "")})
 		must(w.world, out, err)
 		p = parse(t, string(out))
 		if got := actions(p); !slices.Equal(got, []string{actResume, actUnsubscribe}) {

@@ -1,12 +1,12 @@
 package page
 
 import (
-	"fmt"
+	"html/template"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
 )
 
 // What a page shows at most, so that the worst day does not make it heavy. The
@@ -19,68 +19,9 @@ const (
 	maxListed    = 200 // pages listed at "/"
 )
 
-// screen is all that a template is given: the frame that all have, and what is
-// in it.
-type screen struct {
-	Frame frame
-	Body  body
-}
-
-// body is the contents of one kind of page. It names its template.
-type body interface{ template() string }
-
-// frame is what all pages have around their contents.
-type frame struct {
-	Title       string
-	Description string
-	Canonical   string // "": not to be found by search engines
-	Status      allswell.Status
-	Site        *siteFrame // nil: not a part of a status page
-	AsOf        moment
-	Secret      bool   // see document
-	Late        moment // when the database was last heard of; zero: it is there
-	Events      string // where changes are told; "": nowhere
-	Tag         string // what the status page is like, as Events tells it
-}
-
-// siteFrame names the status page that a page belongs to.
-type siteFrame struct {
-	Name, Home, History string
-	Subscribe           string // where to; "": not offered here
-	AtHome              bool
-}
-
-// Style returns the address of the style sheet.
-func (f frame) Style() string { return assets["style.css"].url }
-
-// Icon returns the address of the favicon, which shows the status.
-func (f frame) Icon() string { return iconURL(f.Status) }
-
-// Script returns the address of what keeps an open page current.
-func (f frame) Script() string { return assets["live.js"].url }
-
-// moment is an instant as people read it.
-type moment time.Time
-
-// ISO returns the instant for programs.
-func (m moment) ISO() string { return allswell.FormatTime(time.Time(m)) }
-
-// Text returns the instant for people, to the minute, in UTC.
-func (m moment) Text() string { return time.Time(m).UTC().Format("2 Jan 2006, 15:04 UTC") }
-
-// Clock returns the time of the day alone.
-func (m moment) Clock() string { return time.Time(m).UTC().Format("15:04") }
-
-// DayClock returns the instant where the year is plain.
-func (m moment) DayClock() string { return time.Time(m).UTC().Format("2 Jan, 15:04") }
-
-// Zero reports whether there is no such instant.
-func (m moment) Zero() bool { return time.Time(m).IsZero() }
-
 // statusBody is the page itself.
 type statusBody struct {
-	Description string
-	Banner      string
+	Description template.HTML
 	Status      allswell.Status
 	Facts       string // "" if the banner has said it all
 	Active      []incidentView
@@ -91,246 +32,107 @@ type statusBody struct {
 	Subscribe   *subscribeForm // nil: mail is off
 }
 
-// historyBody is one month of incidents.
-type historyBody struct {
-	Month          string
-	Days           []dayView
-	Previous, Next *monthLink
-}
-
-// monthLink leads to another month.
-type monthLink struct{ URL, Text string }
-
-// incidentBody is one incident, for good.
-type incidentBody struct {
-	Incident incidentView
-	Home     string
-	Month    monthLink
-}
-
-// listBody is the list of all pages.
-type listBody struct {
-	Pages []listedPage
-	More  int
-}
-
-// listedPage is one page in the list.
-type listedPage struct {
-	URL, Name, Banner string
-	Status            allswell.Status
-}
-
-// firstStepsBody greets an operator who has no page yet.
-type firstStepsBody struct{ BaseURL string }
-
-// plainBody is a heading with some paragraphs: what became of a form, or why
-// there is nothing to see.
-type plainBody struct {
-	Heading string
-	Text    []string
-	Home    string // the status page to go on to; "": the start
-}
-
-func (statusBody) template() string     { return "status" }
-func (historyBody) template() string    { return "history" }
-func (incidentBody) template() string   { return "incident" }
-func (listBody) template() string       { return "list" }
-func (firstStepsBody) template() string { return "firststeps" }
-func (plainBody) template() string      { return "plain" }
+func (statusBody) template() string { return "status" }
 
 // blockView is a run of components under one heading, or under none.
 type blockView struct {
-	Name       string
+	Key, Name  string // "": none
 	Status     allswell.Status
-	Components []componentView
+	Uptime     string // in percent; "": not known
+	Components []componentRow
 }
 
-type componentView struct {
-	ID, Name, Description string
-	Status                allswell.Status
+// Open reports whether the group is shown with its components from the first.
+func (b blockView) Open() bool { return b.Status != allswell.Operational }
+
+// componentRow is a component in the list of all.
+type componentRow struct {
+	URL, Name, Description string
+	Status                 allswell.Status
+	Concerns               []concern
 }
 
-// dayView is a day with the incidents that began on it.
-type dayView struct {
-	Date      string // for people
-	ISO       string
-	Incidents []incidentView
-	More      int
-	MoreURL   string
-	Active    int  // began on the day and still active; shown above
-	Lasting   bool // an incident of an earlier day was not over yet
-}
-
-// Calm reports whether no incident began on the day.
-func (d dayView) Calm() bool { return len(d.Incidents) == 0 && d.Active == 0 }
-
-// incidentView is an incident as people read it.
-type incidentView struct {
-	URL      string
-	Title    string
-	Impact   allswell.Impact
-	State    allswell.State
-	Resolved bool
-	Began    moment
-	Ended    moment
-	SameDay  bool   // it ended on the day on which it began
-	Lasted   string // "" while it lasts
-	Updates  []updateView
-	Earlier  int // updates that are left out
-	Excerpt  string
-}
-
-type updateView struct {
-	State   allswell.State
-	Message string
-	At      moment
-}
-
-// homeOf, historyOf and incidentOf return the addresses of a page's parts.
-func homeOf(slug string) string         { return "/status/" + slug }
-func historyOf(slug string) string      { return "/status/" + slug + "/history" }
-func incidentOf(slug, id string) string { return "/status/" + slug + "/incidents/" + id }
-func monthOf(slug string, m time.Time) string {
-	return historyOf(slug) + "?month=" + m.Format(monthForm)
-}
-
-// monthForm is how a month is written in an address.
-const monthForm = "2006-01"
-
-// viewIncident returns inc with its updates newest first, at most most of them.
-func viewIncident(slug string, inc allswell.Incident, most int) incidentView {
-	v := incidentView{
-		URL: incidentOf(slug, inc.ID), Title: inc.Title, Impact: inc.Impact, State: inc.State,
-		Resolved: inc.Resolved, Began: moment(inc.CreatedAt),
-	}
-	if inc.Resolved {
-		v.Ended = moment(inc.ResolvedAt)
-		v.SameDay = allswell.Midnight(inc.ResolvedAt, time.UTC).Equal(allswell.Midnight(inc.CreatedAt, time.UTC))
-		v.Lasted = allswell.SpeakDuration(max(0, inc.ResolvedAt.Sub(inc.CreatedAt)))
-	}
-	updates := slices.SortedStableFunc(slices.Values(inc.Updates), func(a, b allswell.Update) int {
-		return b.Number - a.Number
-	})
-	if len(updates) > 0 {
-		v.Excerpt = excerpt(updates[0].Message)
-	}
-	if len(updates) > most {
-		v.Earlier = len(updates) - most
-		updates = updates[:most]
-	}
-	for _, u := range updates {
-		v.Updates = append(v.Updates, updateView{u.State, u.Message, moment(u.CreatedAt)})
-	}
-	return v
-}
-
-// viewDays returns the days with at most most incidents each; the others are in
-// the month's history.
-func viewDays(slug string, days []allswell.Day, most int) []dayView {
-	out := make([]dayView, 0, len(days))
-	for _, d := range days {
-		v := dayView{
-			Date: d.Date.Format("Monday, 2 January"), ISO: d.Date.Format(time.DateOnly),
-			MoreURL: monthOf(slug, d.Date) + "#" + d.Date.Format(time.DateOnly),
-		}
-		for _, inc := range d.Incidents[:min(len(d.Incidents), most)] {
-			v.Incidents = append(v.Incidents, viewIncident(slug, inc, 0))
-		}
-		v.More = len(d.Incidents) - len(v.Incidents)
-		out = append(out, v)
-	}
-	return out
-}
-
-// markLasting finds the days on which an incident of an earlier day was not
-// over yet, so that none of them is called free of incidents. active are those
-// that are not among the days'.
-func markLasting(views []dayView, days []allswell.Day, active []allswell.Incident) {
-	incidents := slices.Clone(active)
-	for _, d := range days {
-		incidents = append(incidents, d.Incidents...)
-	}
-	for i, d := range days {
-		views[i].Lasting = slices.ContainsFunc(incidents, func(inc allswell.Incident) bool {
-			return inc.CreatedAt.Before(d.Date) && (!inc.Resolved || inc.ResolvedAt.After(d.Date))
-		})
-	}
-}
-
-// excerpt returns the beginning of a message as one line, cut between words
-// where there are any.
-func excerpt(message string) string {
-	line := strings.Join(strings.Fields(message), " ")
-	runes := []rune(line)
-	if len(runes) <= maxExcerpt {
-		return line
-	}
-	cut := string(runes[:maxExcerpt])
-	if space := strings.LastIndexByte(cut, ' '); space > len(cut)/2 {
-		cut = cut[:space]
-	}
-	return cut + "…"
+// concern is an active incident or a running maintenance, as a component names
+// it.
+type concern struct {
+	URL, Title string
+	Tone       string
 }
 
 // statusScreen lays out a summary.
-func statusScreen(sum allswell.Summary) screen {
-	slug := sum.Page.Slug
+func statusScreen(at where, sum allswell.Summary) screen {
 	b := statusBody{
-		Banner: sum.Banner, Status: sum.Status, Facts: facts(sum), History: historyOf(slug),
-		Past: viewDays(slug, sum.Past, maxPerDay),
+		Status: sum.Status, Facts: facts(at.lang, sum), History: at.history(),
+		Past: viewDays(at, sum.Past, maxPerDay),
 	}
 	for i, day := range sum.Past {
 		for _, inc := range sum.Active {
-			if allswell.Midnight(inc.CreatedAt, time.UTC).Equal(day.Date) {
+			if at.sameDay(inc.CreatedAt, day.Date) {
 				b.Past[i].Active++
 			}
 		}
 	}
 	markLasting(b.Past, sum.Past, sum.Active)
 	if sum.Page.Description != nil {
-		b.Description = strings.TrimSpace(*sum.Page.Description)
+		b.Description = markdown.HTML(*sum.Page.Description)
 	}
 	for i, inc := range sum.Active {
 		if i < maxTimelines {
-			b.Active = append(b.Active, viewIncident(slug, inc, maxUpdates))
+			b.Active = append(b.Active, viewIncident(at, inc, maxUpdates))
 		} else {
-			b.More = append(b.More, viewIncident(slug, inc, 0))
+			b.More = append(b.More, viewIncident(at, inc, 0))
 		}
 	}
+	concerns := concernsOf(at, sum)
 	for _, block := range sum.Blocks {
-		b.Blocks = append(b.Blocks, viewBlock(block))
+		b.Blocks = append(b.Blocks, viewBlock(at, block, concerns))
 	}
-	f := frameOf(sum.Page, sum.Status, sum.AsOf)
+	l := at.lang
+	f := frameOf(at, sum.Page, sum.Status, sum.AsOf)
 	f.Site.AtHome = true
-	f.Title = sum.Banner + " – " + sum.Page.Name
-	f.Description = sum.Banner + ". Current status, active incidents and their history of " + sum.Page.Name + "."
-	f.Canonical = homeOf(slug)
+	f.Path = "/"
+	f.titled(l.Banner(sum.Status))
+	f.Description = l.T("page.description", "banner", l.Banner(sum.Status), "page", sum.Page.Name)
 	return screen{f, b}
 }
 
-func viewBlock(block allswell.Block) blockView {
+func viewBlock(at where, block allswell.Block, concerns map[string][]concern) blockView {
 	v := blockView{Name: block.Group.Name, Status: block.Status}
+	if block.Group.ID != "" {
+		v.Key = block.Group.ID
+	}
+	if share, known := block.Record.Of(allswell.HistoryDays).Uptime(); known {
+		v.Uptime = at.lang.Percent(share, known)
+	}
 	for _, c := range block.Components {
-		cv := componentView{ID: c.ID, Name: c.Name, Status: c.Status()}
+		row := componentRow{URL: at.component(c.ID), Name: c.Name, Status: c.Status(), Concerns: concerns[c.ID]}
 		if c.Description != nil {
-			cv.Description = strings.TrimSpace(*c.Description)
+			row.Description = strings.TrimSpace(*c.Description)
 		}
-		v.Components = append(v.Components, cv)
+		v.Components = append(v.Components, row)
 	}
 	return v
 }
 
-// frameOf returns the frame of a part of page.
-func frameOf(page allswell.Page, status allswell.Status, asOf time.Time) frame {
-	return frame{
-		Status: status, AsOf: moment(asOf),
-		Site: &siteFrame{Name: page.Name, Home: homeOf(page.Slug), History: historyOf(page.Slug)},
+// concernsOf returns what each component has to do with right now.
+func concernsOf(at where, sum allswell.Summary) map[string][]concern {
+	concerns := make(map[string][]concern)
+	for _, inc := range sum.Active {
+		for _, a := range inc.Affected {
+			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), inc.Title, tone(inc.Impact)})
+		}
 	}
+	for _, m := range sum.Running {
+		for _, c := range m.Components {
+			concerns[c.ID] = append(concerns[c.ID], concern{at.maintenance(m.ID), m.Title, tone(allswell.Maintenance)})
+		}
+	}
+	return concerns
 }
 
 // facts returns what the banner leaves open: how many components are well, and
 // whether there are incidents.
-func facts(sum allswell.Summary) string {
+func facts(l *lang, sum allswell.Summary) string {
 	total, well := 0, 0
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
@@ -342,56 +144,32 @@ func facts(sum allswell.Summary) string {
 	}
 	var parts []string
 	if total > 1 && well < total {
-		parts = append(parts, fmt.Sprintf("%d of %d components operational", well, total))
+		parts = append(parts, l.T("components.operational", "n", well, "total", total))
 	}
-	switch n := len(sum.Active); n {
-	case 0:
-	case 1:
-		parts = append(parts, "1 active incident")
-	default:
-		parts = append(parts, fmt.Sprintf("%d active incidents", n))
+	if n := len(sum.Active); n > 0 {
+		parts = append(parts, l.T("incidents.active_count", "n", n))
 	}
 	return strings.Join(parts, " · ")
 }
 
-// historyScreen lays out the incidents of one month: every day of it from first
-// on, the future left out.
-func historyScreen(page allswell.Page, status allswell.Status, incidents []allswell.Incident, month, first, now time.Time) screen {
-	from, to := month, month.AddDate(0, 1, -1)
-	if day := allswell.Midnight(first, time.UTC); day.After(from) {
-		from = day
+// excerpt returns the beginning of a message as one line, cut between words
+// where there are any.
+func excerpt(message string) string {
+	line := strings.Join(strings.Fields(markdown.Text(message)), " ")
+	runes := []rune(line)
+	if len(runes) <= maxExcerpt {
+		return line
 	}
-	if today := allswell.Midnight(now, time.UTC); today.Before(to) {
-		to = today
+	cut := string(runes[:maxExcerpt])
+	if space := strings.LastIndexByte(cut, ' '); space > len(cut)/2 {
+		cut = cut[:space]
 	}
-	text := month.Format("January 2006")
-	days := allswell.Days(incidents, nil, from, to)
-	b := historyBody{Month: text, Days: viewDays(page.Slug, days, len(incidents))}
-	markLasting(b.Days, days, nil)
-	if month.After(first) {
-		m := month.AddDate(0, -1, 0)
-		b.Previous = &monthLink{monthOf(page.Slug, m), m.Format("January 2006")}
-	}
-	if m := month.AddDate(0, 1, 0); !m.After(now) {
-		b.Next = &monthLink{monthOf(page.Slug, m), m.Format("January 2006")}
-	}
-	f := frameOf(page, status, now)
-	f.Title = "Incidents in " + text + " – " + page.Name
-	f.Description = "All incidents of " + page.Name + " in " + text + ", day by day."
-	f.Canonical = monthOf(page.Slug, month)
-	return screen{f, b}
+	return cut + "…"
 }
 
-// incidentScreen lays out one incident with its full timeline.
-func incidentScreen(page allswell.Page, status allswell.Status, inc allswell.Incident, asOf time.Time) screen {
-	v := viewIncident(page.Slug, inc, len(inc.Updates))
-	b := incidentBody{
-		Incident: v, Home: homeOf(page.Slug),
-		Month: monthLink{monthOf(page.Slug, inc.CreatedAt.UTC()), inc.CreatedAt.UTC().Format("January 2006")},
-	}
-	f := frameOf(page, status, asOf)
-	f.Title = inc.Title + " – " + page.Name
-	f.Description = inc.State.Label() + ". " + v.Impact.Label() + ". " + v.Excerpt
-	f.Canonical = v.URL
-	return screen{f, b}
+// newestUpdates returns the updates of an incident, newest first.
+func newestUpdates(inc allswell.Incident) []allswell.Update {
+	return slices.SortedStableFunc(slices.Values(inc.Updates), func(a, b allswell.Update) int {
+		return b.Number - a.Number
+	})
 }

@@ -1,0 +1,213 @@
+package page
+
+import (
+	"html/template"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
+)
+
+// historyBody is one month of incidents.
+type historyBody struct {
+	Month          string
+	Days           []dayView
+	Previous, Next *monthLink
+}
+
+// monthLink leads to another month.
+type monthLink struct{ URL, Text string }
+
+// incidentBody is one incident, for good.
+type incidentBody struct {
+	Incident incidentView
+	Home     string
+	Month    monthLink
+}
+
+func (historyBody) template() string  { return "history" }
+func (incidentBody) template() string { return "incident" }
+
+// dayView is a day with the incidents that began on it.
+type dayView struct {
+	Date      string // for people
+	ISO       string
+	Incidents []incidentView
+	More      int
+	MoreURL   string
+	Active    int  // began on the day and still active; shown above
+	Lasting   bool // an incident of an earlier day was not over yet
+}
+
+// Calm reports whether nothing began on the day.
+func (d dayView) Calm() bool { return len(d.Incidents) == 0 && d.Active == 0 }
+
+// incidentView is an incident as people read it.
+type incidentView struct {
+	URL      string
+	Title    string
+	Impact   allswell.Impact
+	State    allswell.State
+	Resolved bool
+	Began    moment
+	Ended    moment
+	SameDay  bool          // it ended on the day on which it began
+	Lasted   time.Duration // once it is resolved
+	Affected []affectedView
+	Updates  []updateView
+	Earlier  int // updates that are left out
+	Excerpt  string
+}
+
+// affectedView is a component that an incident or a maintenance concerns.
+type affectedView struct {
+	URL, Name string
+	Status    allswell.Status // "": it is only named
+}
+
+type updateView struct {
+	State   allswell.State
+	Message template.HTML
+	At      moment
+	Changes []changeView
+}
+
+// changeView is what a component came to with an update.
+type changeView struct {
+	Name     string
+	Old, New allswell.Status // Old "": it was not affected before
+}
+
+// viewIncident returns inc with its updates newest first, at most most of them.
+func viewIncident(at where, inc allswell.Incident, most int) incidentView {
+	v := incidentView{
+		URL: at.incident(inc.ID), Title: inc.Title, Impact: inc.Impact, State: inc.State,
+		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt),
+	}
+	if inc.Resolved {
+		v.Ended = at.moment(inc.ResolvedAt)
+		v.SameDay = at.sameDay(inc.ResolvedAt, inc.CreatedAt)
+		v.Lasted = max(0, inc.ResolvedAt.Sub(inc.CreatedAt))
+	}
+	for _, a := range inc.Affected {
+		shown := affectedView{URL: at.component(a.ComponentID), Name: a.Name}
+		if !inc.Resolved {
+			shown.Status = a.Status
+		}
+		v.Affected = append(v.Affected, shown)
+	}
+	updates := newestUpdates(inc)
+	if len(updates) > 0 {
+		v.Excerpt = excerpt(updates[0].Message)
+	}
+	if len(updates) > most {
+		v.Earlier = len(updates) - most
+		updates = updates[:most]
+	}
+	for _, u := range updates {
+		v.Updates = append(v.Updates, updateView{u.State, markdown.HTML(u.Message), at.moment(u.CreatedAt), viewChanges(u)})
+	}
+	return v
+}
+
+// viewChanges returns the components that an update changed.
+func viewChanges(u allswell.Update) (changes []changeView) {
+	for _, a := range u.Affected {
+		if a.Old != a.New {
+			changes = append(changes, changeView{a.Name, a.Old, a.New})
+		}
+	}
+	return changes
+}
+
+// viewDays returns the days with at most most incidents each; the others are in
+// the month's history.
+func viewDays(at where, days []allswell.Day, most int) []dayView {
+	out := make([]dayView, 0, len(days))
+	for _, d := range days {
+		iso := d.Date.Format(time.DateOnly)
+		v := dayView{Date: at.lang.Date(d.Date), ISO: iso, MoreURL: at.month(d.Date) + "#" + iso}
+		for _, inc := range d.Incidents[:min(len(d.Incidents), most)] {
+			v.Incidents = append(v.Incidents, viewIncident(at, inc, 0))
+		}
+		v.More = len(d.Incidents) - len(v.Incidents)
+		out = append(out, v)
+	}
+	return out
+}
+
+// markLasting finds the days on which an incident of an earlier day was not
+// over yet, so that none of them is called free of incidents. active are those
+// that are not among the days'.
+func markLasting(views []dayView, days []allswell.Day, active []allswell.Incident) {
+	incidents := slices.Clone(active)
+	for _, d := range days {
+		incidents = append(incidents, d.Incidents...)
+	}
+	for i, d := range days {
+		views[i].Lasting = slices.ContainsFunc(incidents, func(inc allswell.Incident) bool {
+			return inc.CreatedAt.Before(d.Date) && (!inc.Resolved || inc.ResolvedAt.After(d.Date))
+		})
+	}
+}
+
+// month is one month of a page's history.
+type month struct {
+	start, first, now time.Time // its beginning, the beginning of the page's first one, and now
+	contents          allswell.PageContents
+}
+
+// historyScreen lays out the incidents of one month: every day of it from the
+// first on, the future left out.
+func historyScreen(at where, page allswell.Page, status allswell.Status, m month) screen {
+	from, to := m.start, allswell.NextDay(nextMonth(m.start, 1), -1)
+	if day := allswell.Midnight(m.first, at.zone); day.After(from) {
+		from = day
+	}
+	if today := allswell.Midnight(m.now, at.zone); today.Before(to) {
+		to = today
+	}
+	text := at.lang.Month(m.start)
+	days := allswell.Days(m.contents.Incidents, m.contents.Maintenances, from, to)
+	b := historyBody{Month: text, Days: viewDays(at, days, len(m.contents.Incidents))}
+	markLasting(b.Days, days, nil)
+	if m.start.After(m.first) {
+		b.Previous = linkMonth(at, nextMonth(m.start, -1))
+	}
+	if next := nextMonth(m.start, 1); !next.After(m.now) {
+		b.Next = linkMonth(at, next)
+	}
+	f := frameOf(at, page, status, m.now)
+	f.Path = monthPath(m.start)
+	f.Title = at.lang.T("history.title", "month", text, "page", page.Name)
+	f.Description = at.lang.T("history.description", "month", text, "page", page.Name)
+	return screen{f, b}
+}
+
+func linkMonth(at where, m time.Time) *monthLink { return &monthLink{at.month(m), at.lang.Month(m)} }
+
+// monthOf returns the beginning of t's month in a zone.
+func monthOf(t time.Time, zone *time.Location) time.Time {
+	t = t.In(zone)
+	return nextMonth(t, 0)
+}
+
+// nextMonth returns the beginning of the month n months after that of t, in t's
+// zone.
+func nextMonth(t time.Time, n int) time.Time {
+	y, m, _ := t.Date()
+	return allswell.Midnight(time.Date(y, m+time.Month(n), 1, 12, 0, 0, 0, t.Location()), t.Location())
+}
+
+// incidentScreen lays out one incident with its full timeline.
+func incidentScreen(at where, page allswell.Page, status allswell.Status, inc allswell.Incident, asOf time.Time) screen {
+	v := viewIncident(at, inc, len(inc.Updates))
+	began := inc.CreatedAt.In(at.zone)
+	l := at.lang
+	f := frameOf(at, page, status, asOf)
+	f.Path = "/incidents/" + inc.ID
+	f.titled(inc.Title)
+	f.Description = l.T("incident.description", "state", l.State(inc.State), "impact", l.Impact(inc.Impact), "text", v.Excerpt)
+	return screen{f, incidentBody{Incident: v, Home: at.home(), Month: *linkMonth(at, began)}}
+}

@@ -1,0 +1,92 @@
+package page
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/allswell/allswell"
+)
+
+// visit is a request for a part of a page.
+type visit struct {
+	entry *entry
+	snap  *snapshot // an old one if none can be made
+	facet facet
+	part  string // of the path, below the page: "", "history", "incidents/…"
+}
+
+// where returns how the page is shown to the visitor.
+func (v visit) where() where { return whereOf(v.snap.page, v.facet) }
+
+// visitSlug serves a part of the page under a slug.
+func (s *Site) visitSlug(w http.ResponseWriter, r *http.Request, slug, part string) {
+	slug = s.slugOfKey(r, slug, part)
+	e, snap, err := s.snapshotOf(r.Context(), slug)
+	if snap == nil {
+		s.failFor(w, r, err)
+		return
+	}
+	s.serveVisit(w, r, newVisit(r, e, snap, part, false))
+}
+
+// visitDomain serves a part of the page whose own domain the request names.
+func (s *Site) visitDomain(w http.ResponseWriter, r *http.Request, part string) {
+	e, snap, err := s.snapshotBy(r.Context(), func() (*entry, error) {
+		if e := s.atHost(r.Context(), r.Host); e != nil {
+			return e, nil
+		}
+		return nil, allswell.ErrNotFound
+	})
+	if snap == nil {
+		s.failFor(w, r, err)
+		return
+	}
+	s.serveVisit(w, r, newVisit(r, e, snap, part, snap.page.Domain != ""))
+}
+
+func newVisit(r *http.Request, e *entry, snap *snapshot, part string, own bool) visit {
+	v := visit{entry: e, snap: snap, part: part, facet: facet{own: own}}
+	v.facet.lang, v.facet.chosen = languageFor(r, snap.page.Language)
+	return v
+}
+
+// serveVisit is the table of all routes of a page.
+func (s *Site) serveVisit(w http.ResponseWriter, r *http.Request, v visit) {
+	if s.routeStatuspage(w, r, v) || s.routeForm(w, r, v) {
+		return
+	}
+	if !isRead(r) {
+		w.Header()["Allow"] = allowGetHead
+		s.failAt(w, r, v, http.StatusMethodNotAllowed)
+		return
+	}
+	kind, id, deeper := strings.Cut(v.part, "/")
+	switch {
+	case v.part == "":
+		s.serveStatus(w, r, v)
+	case v.part == "events":
+		s.serveEvents(w, r, v)
+	case v.part == "history":
+		s.serveHistory(w, r, v)
+	case deeper && kind == "incidents":
+		s.serveIncident(w, r, v, id)
+	case deeper && kind == "maintenances":
+		s.serveMaintenance(w, r, v, id)
+	case s.routeMachine(w, r, v):
+	case deeper && kind == "components":
+		s.serveComponent(w, r, v, id)
+	default:
+		s.failAt(w, r, v, http.StatusNotFound)
+	}
+}
+
+// serveStatus answers with the page itself.
+func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, v visit) {
+	sh, err := v.snap.sheet(v.facet)
+	if err != nil {
+		s.complain("a status page could not be rendered", v.entry.slug, err)
+		s.failForAt(w, r, v, err)
+		return
+	}
+	s.serveSheet(w, r, sh)
+}
