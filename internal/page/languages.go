@@ -207,6 +207,7 @@ func loadLanguages(files fs.FS) (*languageSet, error) {
 var formatPlaces = map[string][]string{
 	"date":      {"weekday", "day", "month"},
 	"date_year": {"day", "month", "year"},
+	"day":       {"day", "mon"},
 	"month":     {"month", "year"},
 	"moment":    {"day", "mon", "year", "clock", "zone"},
 	"day_clock": {"day", "mon", "clock"},
