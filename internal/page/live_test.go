@@ -210,6 +210,28 @@ func TestBetweenLookAndJoin(t *testing.T) {
 	})
 }
 
+// TestCrowdComesAgain: a stream began when the last one left, and what that one
+// was told is forgotten.
+func TestCrowdComesAgain(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		first := s.view(streamLife).read()
+		first.want(t, false)
+		seen := s.hub.latest(s.entry)
+		first.conn.Close()
+		synctest.Wait()
+		s.set("", errors.New("broken"))
+		near, far := net.Pipe()
+		s.hub.admit(netip.Addr{})
+		go s.hub.serve(s.entry, &stream{conn: near, ends: time.Now().Add(streamLife), seen: seen, told: "a"})
+		v := (&viewer{conn: far}).read()
+		time.Sleep(keepAlive)
+		v.want(t, false, ":\n\n")
+		s.set("b", nil)
+		time.Sleep(recheckFailed)
+		v.want(t, false, told("b"))
+	})
+}
+
 func TestQuietStream(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		v := s.view(2*keepAlive + time.Second).read()
