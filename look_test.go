@@ -1,0 +1,102 @@
+package allswell_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+type link = allswell.FooterLink
+
+// TestLookIsChecked: what may be a page's time zone, language, domain, accent
+// and footer, when it is made and when it is changed.
+func TestLookIsChecked(t *testing.T) {
+	long := strings.Repeat("a", 64)
+	for field, values := range map[string]map[string]bool{
+		"time_zone": {"UTC": true, "Europe/Berlin": true, "America/Argentina/Buenos_Aires": true, "": false, "Local": false,
+			"Mars/Olympus": false, "../etc/passwd": false, "/etc/localtime": false, "+02:00": false, long + "a": false, "Europe/Berlin\x00": false},
+		"language": {"": true, "en": true, "de": true, "pt-BR": true, "zh-Hant-TW": true, "gsw": true, "e": false, "english": false, "en_US": false, "de-": false, "<b>": false, "en\n": false},
+		"domain": {"": true, "status.example.com": true, "xn--bcher-kva.example": true, "a.b": true, "1st.example.com": true, strings.Repeat("a", 63) + ".example": true,
+			"example": false, "Status.example.com": false, "status.example.com:443": false, "https://status.example.com": false, "status.example.com.": false,
+			".example.com": false, "a..b": false, "-a.example": false, "a-.example": false, "a_b.example": false, "127.0.0.1": false, "::1": false,
+			"bücher.example": false, long + ".example": false, strings.Repeat("abc.", 63) + "example": false, "status.example.com\n": false},
+		"accent": {"": true, "#1b4f9c": true, "#ABCDEF": true, "#fff": false, "1b4f9c": false, "#1b4f9": false, "#1b4f9cff": false, "#1b4f9g": false, "red": false, "#1b4f9c\n": false},
+	} {
+		for value, fine := range values {
+			var look allswell.PageLook
+			*map[string]**string{"time_zone": &look.TimeZone, "language": &look.Language, "domain": &look.Domain, "accent": &look.Accent}[field] = &value
+			var bad []string
+			if !fine {
+				bad = []string{field}
+			}
+			t.Run(fmt.Sprintf("%s %q", field, value), func(t *testing.T) {
+				complains(t, allswell.NewPage{Name: "n", Slug: "s", PageLook: look}.Validate(), bad...)
+				complains(t, allswell.PageChange{PageLook: look}.Validate(), bad...)
+			})
+		}
+	}
+}
+
+func TestFooterIsChecked(t *testing.T) {
+	fine := link{Label: "Imprint", URL: "https://example.com/imprint"}
+	many := make([]link, allswell.MaxFooterLinks+1)
+	for i := range many {
+		many[i] = fine
+	}
+	for name, c := range map[string]struct {
+		links []link
+		bad   []string
+	}{
+		"none":              {[]link{}, nil},
+		"three kinds":       {[]link{fine, {"Plain", "http://example.com"}, {"Mail", "mailto:help@example.com"}}, nil},
+		"ten":               {many[1:], nil},
+		"eleven":            {many, []string{"footer_links"}},
+		"no label":          {[]link{fine, {" ", "https://example.com"}}, []string{"footer_links.1.label"}},
+		"a long label":      {[]link{{strings.Repeat("ü", allswell.MaxFooterLabel+1), "https://example.com"}}, []string{"footer_links.0.label"}},
+		"a script":          {[]link{{"x", "javascript:alert(1)"}}, []string{"footer_links.0.url"}},
+		"a script in data":  {[]link{{"x", "data:text/html,<script>"}}, []string{"footer_links.0.url"}},
+		"a path":            {[]link{{"x", "/imprint"}}, []string{"footer_links.0.url"}},
+		"no host":           {[]link{{"x", "https:///imprint"}}, []string{"footer_links.0.url"}},
+		"another scheme":    {[]link{{"x", "ftp://example.com"}}, []string{"footer_links.0.url"}},
+		"nobody to mail to": {[]link{{"x", "mailto:"}}, []string{"footer_links.0.url"}},
+		"a long address":    {[]link{{"x", "https://example.com/" + strings.Repeat("a", allswell.MaxURL)}}, []string{"footer_links.0.url"}},
+		"all of it":         {[]link{{"", ""}, fine, {"", "x:y"}}, []string{"footer_links.0.label", "footer_links.0.url", "footer_links.2.label", "footer_links.2.url"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			complains(t, allswell.PageChange{PageLook: allswell.PageLook{Footer: &c.links}}.Validate(), c.bad...)
+		})
+	}
+}
+
+// TestWear: what is given is put on, what is not stays; it moves UpdatedAt, if
+// anything changed.
+func TestWear(t *testing.T) {
+	footer := []link{{Label: "Imprint", URL: "https://example.com"}}
+	all := allswell.PageLook{TimeZone: ptr("Europe/Berlin"), Language: ptr("de"), Domain: ptr("status.example.com"), Accent: ptr("#ABCDEF"), Footer: &footer}
+	worn := allswell.Page{Name: "Acme", TimeZone: "Europe/Berlin", Language: "de", Domain: "status.example.com", Accent: "#abcdef", Footer: []link{{Label: "Imprint", URL: "https://example.com"}}, UpdatedAt: t1}
+	p := allswell.Page{Name: "Acme", TimeZone: "UTC", UpdatedAt: t0}
+	p.Apply(allswell.PageChange{PageLook: all}, t1)
+	equal(t, "all of it", p, worn)
+	footer[0].Label = "changed behind its back"
+	equal(t, "the footer is its own", p.Footer[0].Label, "Imprint")
+	footer[0].Label = "Imprint"
+	p.Apply(allswell.PageChange{}, t2)
+	p.Apply(allswell.PageChange{PageLook: all}, t2)
+	equal(t, "nothing, and the same again", p, worn)
+	for i, look := range []allswell.PageLook{{TimeZone: ptr("UTC")}, {Language: ptr("")}, {Domain: ptr("")}, {Accent: ptr("")}, {Footer: &[]link{}}} {
+		now := at(time.Duration(i+3) * time.Minute)
+		p.Apply(allswell.PageChange{PageLook: look}, now)
+		equal(t, fmt.Sprint("taken off: ", i), p.UpdatedAt, now)
+	}
+	equal(t, "plain again", p, allswell.Page{Name: "Acme", TimeZone: "UTC", Footer: []link{}, UpdatedAt: at(7 * time.Minute)})
+}
+
+// TestLocation: a zone that is not known here is UTC, not a failure.
+func TestLocation(t *testing.T) {
+	for name, want := range map[string]string{"Europe/Berlin": "Europe/Berlin", "": "UTC", "UTC": "UTC", "Mars/Olympus": "UTC"} {
+		equal(t, name, allswell.Page{TimeZone: name}.Location().String(), want)
+	}
+}
