@@ -106,9 +106,10 @@ func readMail(r io.Reader) (subject, text string, err error) {
 // received tells of a mail in the demo's story: the subject, and the first lines
 // of what it says.
 func (d *demo) received(to, subject, text string) {
-	const most = 3
+	const most = 5
 	lines := []string{"Mail to " + to + ": " + subject}
 	head := strings.TrimPrefix(subject, "[Example Shop] ")
+	text, _, _ = strings.Cut(text, "\n-- ") // what all mails end with
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line != head && !strings.HasPrefix(line, "http") && len(lines) <= most {
 			lines = append(lines, line)
