@@ -22,6 +22,7 @@ type world struct {
 	deaf             []allswell.Window // nothing is heard from From until before To
 	ledger           []allswell.Window // deaf as we know of it: from the last beat before
 	refusing         []allswell.Window // pings are refused, and known by their token
+	planned          []maintained      // maintenance of the monitor's component
 	until            time.Time
 }
 
@@ -74,6 +75,7 @@ func (w world) run(after func(step) bool) {
 	m := allswell.Monitor{Enabled: true, State: allswell.Up, Interval: w.interval}
 	m.Heard(epoch)
 	arrivals := w.arrivals()
+	var heeded time.Time
 	for instant := epoch.Truncate(w.period).Add(w.period); !instant.After(w.until); instant = instant.Add(w.period) {
 		for len(arrivals) > 0 && !arrivals[0].After(instant) {
 			if inside(w.refusing, arrivals[0]) {
@@ -86,6 +88,8 @@ func (w world) run(after func(step) bool) {
 		if inside(w.deaf, instant) {
 			continue // whatever stops pings stops us from judging
 		}
+		w.heed(&m, heeded, instant)
+		heeded = instant
 		tick := allswell.Tick{Instant: instant, Judged: instant, Period: w.period, Threshold: w.threshold, Holes: w.holes(instant, m.LastPingAt)}
 		if !after(step{tick, m.Missed(tick), m}) {
 			return
@@ -184,6 +188,9 @@ func (w world) String() string {
 	}
 	for _, h := range w.refusing {
 		text += fmt.Sprintf("\nrefusing %v to %v", h.From.Sub(epoch), h.To.Sub(epoch))
+	}
+	for _, p := range w.planned {
+		text += fmt.Sprintf("\nmaintenance from %v until %v, ended at %v", p.from.Sub(epoch), p.until.Sub(epoch), p.end.Sub(epoch))
 	}
 	for _, p := range w.pings {
 		text += fmt.Sprintf("\nping %v", p.Sub(epoch))
