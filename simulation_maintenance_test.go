@@ -67,7 +67,7 @@ func (w *world) drawPlanned(t *rapid.T) {
 		p.end = p.until
 		switch rapid.SampledFrom([]string{"in time", "early", "extended"}).Draw(t, "it ends") {
 		case "early":
-			p.said = p.from.Add(span("after", 0, p.until.Sub(p.from)))
+			p.said = p.from.Add(span("after", time.Millisecond, p.until.Sub(p.from)))
 			p.end = p.said
 		case "extended":
 			p.said = p.from.Add(span("after", 0, p.until.Sub(p.from)-time.Millisecond))
