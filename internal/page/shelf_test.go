@@ -6,7 +6,7 @@ import (
 )
 
 func TestShelfIsBounded(t *testing.T) {
-	s, e := newShelf(), &entry{}
+	s, e := newShelf[sheet](), &entry{}
 	at := func(i int) place { return place{e, "incident", strconv.Itoa(i)} }
 	first := &cell[sheet]{}
 	s.put(at(-1), first, 10)
@@ -38,7 +38,7 @@ func TestShelfIsBounded(t *testing.T) {
 }
 
 func TestShelfMakesOneCellForAPlace(t *testing.T) {
-	s := newShelf()
+	s := newShelf[sheet]()
 	p := place{&entry{}, "history", "2026-11"}
 	a, b := &cell[sheet]{}, &cell[sheet]{}
 	if s.begin(p, a) != a || s.begin(p, b) != a || s.find(p) != a {

@@ -1,0 +1,138 @@
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
+)
+
+const (
+	calendarLine = 75   // bytes of a line at most, without its end (RFC 5545, 3.1)
+	calendarText = 4000 // characters of an event's description at most
+	calendarTime = "20060102T150405Z"
+	calendarWait = "PT1H" // how long calendars are asked to wait before they look again
+)
+
+// calendarDocument writes the planned maintenances of a page as a calendar (RFC
+// 5545), in the order of their beginnings; base is the absolute address of the
+// page. It depends on nothing but them: DTSTAMP is when an event was changed.
+func calendarDocument(p allswell.PageContents, base string) []byte {
+	l := langOf(p.Page)
+	name := l.T("feeds.calendar_title", "name", oneLine(p.Page.Name))
+	var w calendarWriter
+	w.line("BEGIN", "VCALENDAR")
+	w.line("VERSION", "2.0")
+	w.line("PRODID", "-//Allswell//Status page//EN")
+	w.line("CALSCALE", "GREGORIAN")
+	w.text("NAME", name)
+	w.text("X-WR-CALNAME", name)
+	w.line("X-WR-TIMEZONE", p.Page.Location().String())
+	w.line("URL", base)
+	w.line("REFRESH-INTERVAL;VALUE=DURATION", calendarWait)
+	w.line("X-PUBLISHED-TTL", calendarWait)
+	maintenances := slices.SortedFunc(slices.Values(p.Maintenances), func(a, b allswell.PlannedMaintenance) int {
+		return cmp.Or(a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID))
+	})
+	for _, m := range maintenances {
+		w.event(l, m, base)
+	}
+	if len(maintenances) == 0 {
+		w.nothing()
+	}
+	w.line("END", "VCALENDAR")
+	return w.Bytes()
+}
+
+// calendarWriter writes content lines.
+type calendarWriter struct{ bytes.Buffer }
+
+// event writes one maintenance. It takes nobody's time: it is transparent.
+func (w *calendarWriter) event(l *lang, m allswell.PlannedMaintenance, base string) {
+	begin, end := maintenanceSpan(m)
+	begin, end = begin.Truncate(time.Second), end.Truncate(time.Second)
+	if !end.After(begin) {
+		end = begin.Add(time.Minute) // it was over as soon as it had begun
+	}
+	link := base + "/maintenances/" + m.ID
+	w.line("BEGIN", "VEVENT")
+	w.line("UID", m.ID+"@allswell")
+	w.line("SEQUENCE", strconv.Itoa(int(max(0, m.UpdatedAt.Sub(m.CreatedAt))/time.Second)))
+	w.instant("DTSTAMP", m.UpdatedAt)
+	w.instant("CREATED", m.CreatedAt)
+	w.instant("LAST-MODIFIED", m.UpdatedAt)
+	w.instant("DTSTART", begin)
+	w.instant("DTEND", end)
+	w.text("SUMMARY", oneLine(m.Title))
+	w.text("DESCRIPTION", describe(l, m))
+	w.line("URL", link)
+	w.line("STATUS", "CONFIRMED")
+	w.line("TRANSP", "TRANSPARENT")
+	w.text("CATEGORIES", l.T("impact.maintenance"))
+	w.line("END", "VEVENT")
+}
+
+// nothing writes the time zone UTC: a calendar has to have something in it.
+func (w *calendarWriter) nothing() {
+	for _, l := range [][2]string{
+		{"BEGIN", "VTIMEZONE"}, {"TZID", "UTC"}, {"BEGIN", "STANDARD"}, {"DTSTART", "19700101T000000"},
+		{"TZOFFSETFROM", "+0000"}, {"TZOFFSETTO", "+0000"}, {"END", "STANDARD"}, {"END", "VTIMEZONE"},
+	} {
+		w.line(l[0], l[1])
+	}
+}
+
+// describe returns how far a maintenance is, what it affects and what was said
+// of it, newest first.
+func describe(l *lang, m allswell.PlannedMaintenance) string {
+	parts := []string{l.MaintenanceState(m.State)}
+	if len(m.Components) > 0 {
+		names := make([]string, len(m.Components))
+		for i, c := range m.Components {
+			names[i] = c.Name
+		}
+		parts[0] += "\n" + l.T("maintenance.affected") + ": " + l.join(names)
+	}
+	room := calendarText - utf8.RuneCountInString(parts[0])
+	for _, n := range maintenanceNotes(l, m) {
+		text := markdown.Text(n.message)
+		room -= utf8.RuneCountInString(text)
+		if room < 0 {
+			parts = append(parts, string([]rune(text)[:max(0, utf8.RuneCountInString(text)+room)])+"…")
+			break
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func (w *calendarWriter) instant(name string, t time.Time) {
+	w.line(name, t.UTC().Format(calendarTime))
+}
+
+// calendarEscapes are what a text may not hold as it is (RFC 5545, 3.3.11).
+var calendarEscapes = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`)
+
+// text writes a value that people have typed: a line, or what markdown.Text
+// returned.
+func (w *calendarWriter) text(name, value string) { w.line(name, calendarEscapes.Replace(value)) }
+
+// line writes a content line, folded between characters.
+func (w *calendarWriter) line(name, value string) {
+	rest, room := name+":"+value, calendarLine
+	for len(rest) > room {
+		cut := room
+		for !utf8.RuneStart(rest[cut]) {
+			cut--
+		}
+		w.WriteString(rest[:cut] + "\r\n ")
+		rest, room = rest[cut:], calendarLine-1 // a further line begins with a space
+	}
+	w.WriteString(rest + "\r\n")
+}

@@ -1,0 +1,366 @@
+package page
+
+import (
+	"cmp"
+	"encoding/xml"
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
+)
+
+const (
+	// feedRoom is how many bytes of timelines a feed has, the newest entries
+	// first. What has no room is a link away.
+	feedRoom = 512 << 10
+	// feedMinutes is how long readers are asked to wait before they look again.
+	feedMinutes = 5
+
+	generatorName = "Allswell"
+	generatorURI  = "https://github.com/allswell/allswell"
+)
+
+// feed is what is new on a page, or with one of its components, ready to be
+// written in either format.
+type feed struct {
+	lang       *lang
+	zone       *time.Location
+	id         string // for good
+	title      string
+	author     string
+	home, self string // absolute addresses; self without its ending
+	updated    time.Time
+	entries    []feedEntry // newest first
+}
+
+// feedEntry is an incident or a planned maintenance.
+type feedEntry struct {
+	id, title, link    string
+	published, updated time.Time
+	categories         []category
+	summary            string // one line
+	content            string // HTML
+}
+
+// category is what an entry belongs to, for programs and for people.
+type category struct{ term, label string }
+
+// note is one entry of a timeline.
+type note struct {
+	state   string // in words
+	at      time.Time
+	message string
+}
+
+// newFeed makes the feed of a page, or of a component unless it is "", from the
+// newest of each kind; base is the absolute address of the page. ok is false if
+// there is no such component.
+func newFeed(p allswell.PageContents, component, base string) (f feed, ok bool) {
+	l := langOf(p.Page)
+	f = feed{
+		lang: l, zone: p.Page.Location(), id: tagURI(p.Page.ID), author: oneLine(p.Page.Name),
+		home: base, self: base + "/", updated: p.Page.CreatedAt,
+	}
+	name := f.author
+	if component != "" {
+		i := slices.IndexFunc(p.Components, func(c allswell.Component) bool { return c.ID == component })
+		if i < 0 {
+			return feed{}, false
+		}
+		f.id, f.updated = tagURI(component), p.Components[i].CreatedAt
+		f.home = base + "/components/" + component
+		f.self = f.home + "/"
+		name = l.T("component.title", "name", oneLine(p.Components[i].Name), "page", f.author)
+	}
+	f.title = l.T("feeds.title", "name", name)
+	f.fill(p, base)
+	return f, true
+}
+
+// fill adds the entries of both kinds, newest first.
+func (f *feed) fill(p allswell.PageContents, base string) {
+	type item struct {
+		at   time.Time
+		id   string
+		make func(room *int) feedEntry
+	}
+	var items []item
+	for _, inc := range p.Incidents {
+		items = append(items, item{inc.CreatedAt, inc.ID, func(room *int) feedEntry { return f.incident(inc, base, room) }})
+	}
+	for _, m := range p.Maintenances {
+		items = append(items, item{m.CreatedAt, m.ID, func(room *int) feedEntry { return f.maintenance(m, base, room) }})
+	}
+	slices.SortFunc(items, func(a, b item) int { return cmp.Or(b.at.Compare(a.at), cmp.Compare(b.id, a.id)) })
+	room := feedRoom
+	for _, item := range items {
+		e := item.make(&room)
+		if e.updated.After(f.updated) {
+			f.updated = e.updated
+		}
+		f.entries = append(f.entries, e)
+	}
+}
+
+// tagURI names what has an id of ours for good (RFC 4151), wherever its page
+// moves and whatever it is called.
+func tagURI(id string) string { return "tag:allswell,2026:" + id }
+
+func (f *feed) incident(inc allswell.Incident, base string, room *int) feedEntry {
+	l := f.lang
+	state := inc.State
+	if inc.Resolved {
+		state = allswell.Resolved
+	}
+	e := feedEntry{
+		id: "urn:uuid:" + inc.ID, title: oneLine(inc.Title), link: base + "/incidents/" + inc.ID,
+		published: inc.CreatedAt, updated: inc.UpdatedAt,
+		categories: []category{{string(inc.Impact), l.Impact(inc.Impact)}, {string(state), l.State(state)}},
+	}
+	notes := make([]note, 0, len(inc.Updates))
+	for _, u := range inc.Updates {
+		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Message})
+	}
+	slices.Reverse(notes) // they come oldest first
+	names := make([]string, 0, len(inc.Affected))
+	for _, a := range inc.Affected {
+		names = append(names, a.Name)
+	}
+	e.summary = strings.TrimSpace(l.T("incident.description", "state", l.State(state), "impact", l.Impact(inc.Impact), "text", newestExcerpt(notes)))
+	e.content = f.paragraph(l.Impact(inc.Impact)) + f.affected(l.T("incident.affected"), names) + f.timeline(notes, e.link, room)
+	return e
+}
+
+func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int) feedEntry {
+	l := f.lang
+	e := feedEntry{
+		id: tagURI(m.ID), title: oneLine(m.Title), link: base + "/maintenances/" + m.ID,
+		published: m.CreatedAt, updated: m.UpdatedAt,
+		categories: []category{{"maintenance", l.T("impact.maintenance")}, {string(m.State), l.MaintenanceState(m.State)}},
+	}
+	notes := maintenanceNotes(l, m)
+	names := make([]string, 0, len(m.Components))
+	for _, c := range m.Components {
+		names = append(names, c.Name)
+	}
+	begin, end := maintenanceSpan(m)
+	from, to := l.Moment(begin.In(f.zone)), l.Moment(end.In(f.zone))
+	said := l.T("maintenance.description", "state", l.MaintenanceState(m.State), "from", from, "to", to)
+	e.summary = strings.TrimSpace(said + " " + newestExcerpt(notes))
+	e.content = f.paragraph(l.T("maintenance.span", "from", from, "to", to)) +
+		f.affected(l.T("maintenance.affected"), names) + f.timeline(notes, e.link, room)
+	return e
+}
+
+// maintenanceNotes returns the timeline of a maintenance, newest first.
+func maintenanceNotes(l *lang, m allswell.PlannedMaintenance) []note {
+	notes := make([]note, 0, len(m.Updates))
+	for _, u := range m.Updates {
+		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Message})
+	}
+	slices.Reverse(notes) // they come oldest first
+	return notes
+}
+
+// maintenanceSpan returns when a maintenance begins and ends, or has.
+func maintenanceSpan(m allswell.PlannedMaintenance) (begin, end time.Time) {
+	begin, end = m.ScheduledFor, m.ScheduledUntil
+	if !m.BegunAt.IsZero() {
+		begin = m.BegunAt
+	}
+	if !m.EndedAt.IsZero() {
+		end = m.EndedAt
+	}
+	return begin, end
+}
+
+func newestExcerpt(notes []note) string {
+	if len(notes) == 0 {
+		return ""
+	}
+	return excerpt(markdown.Text(notes[0].message))
+}
+
+// paragraph writes a sentence of ours: text is escaped.
+func (f *feed) paragraph(text string) string {
+	return f.open() + template.HTMLEscapeString(text) + "</p>"
+}
+
+// open begins a paragraph of ours. What people have typed has its own direction
+// and language.
+func (f *feed) open() string { return `<p lang="` + f.lang.Tag + `" dir="` + f.lang.Dir + `">` }
+
+func (f *feed) affected(heading string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return f.paragraph(heading + ": " + f.lang.join(names))
+}
+
+// join writes the names that people have given as one list.
+func (l *lang) join(names []string) string {
+	clean := make([]string, len(names))
+	for i, name := range names {
+		clean[i] = l.isolate(oneLine(name))
+	}
+	return strings.Join(clean, l.Separator)
+}
+
+// timeline writes the notes for which there is room, and a link to the others.
+func (f *feed) timeline(notes []note, link string, room *int) string {
+	var out strings.Builder
+	for i, n := range notes {
+		entry := ""
+		if len(n.message) <= *room { // what is rendered is seldom shorter
+			entry = f.open() + "<strong>" + template.HTMLEscapeString(n.state) + `</strong> · <time datetime="` + allswell.FormatTime(n.at) + `">` +
+				template.HTMLEscapeString(f.lang.Moment(n.at.In(f.zone))) + `</time></p><div dir="auto">` + string(markdown.HTML(n.message)) + "</div>"
+		}
+		if entry == "" || len(entry) > *room {
+			*room = 0
+			out.WriteString(f.open() + `<a href="` + template.HTMLEscapeString(link) + `">` +
+				template.HTMLEscapeString(f.lang.T("incident.earlier_updates", "n", len(notes)-i)) + "</a></p>")
+			break
+		}
+		*room -= len(entry)
+		out.WriteString(entry)
+	}
+	return out.String()
+}
+
+// The document of RFC 4287.
+type (
+	atomFeed struct {
+		XMLName   xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+		Lang      string      `xml:"xml:lang,attr"`
+		ID        string      `xml:"id"`
+		Title     string      `xml:"title"`
+		Updated   string      `xml:"updated"`
+		Links     []atomLink  `xml:"link"`
+		Author    string      `xml:"author>name"`
+		Generator generator   `xml:"generator"`
+		Entries   []atomEntry `xml:"entry"`
+	}
+	atomLink struct {
+		Rel  string `xml:"rel,attr"`
+		Type string `xml:"type,attr"`
+		Href string `xml:"href,attr"`
+	}
+	generator struct {
+		URI  string `xml:"uri,attr"`
+		Name string `xml:",chardata"`
+	}
+	atomEntry struct {
+		ID         string         `xml:"id"`
+		Title      string         `xml:"title"`
+		Link       atomLink       `xml:"link"`
+		Published  string         `xml:"published"`
+		Updated    string         `xml:"updated"`
+		Categories []atomCategory `xml:"category"`
+		Summary    string         `xml:"summary"`
+		Content    atomContent    `xml:"content"`
+	}
+	atomCategory struct {
+		Term  string `xml:"term,attr"`
+		Label string `xml:"label,attr"`
+	}
+	atomContent struct {
+		Type string `xml:"type,attr"`
+		HTML string `xml:",chardata"`
+	}
+)
+
+const typeLink = "text/html"
+
+// atom writes the feed in Atom 1.0.
+func (f feed) atom() ([]byte, error) {
+	doc := atomFeed{
+		Lang: f.lang.Tag, ID: f.id, Title: f.title, Updated: allswell.FormatTime(f.updated), Author: f.author,
+		Links: []atomLink{
+			{"self", strings.Split(typeAtom, ";")[0], f.self + atomName}, {"alternate", typeLink, f.home},
+		},
+		Generator: generator{generatorURI, generatorName},
+	}
+	for _, e := range f.entries {
+		entry := atomEntry{
+			ID: e.id, Title: e.title, Link: atomLink{"alternate", typeLink, e.link},
+			Published: allswell.FormatTime(e.published), Updated: allswell.FormatTime(e.updated),
+			Summary: e.summary, Content: atomContent{"html", e.content},
+		}
+		for _, c := range e.categories {
+			entry.Categories = append(entry.Categories, atomCategory{c.term, c.label})
+		}
+		doc.Entries = append(doc.Entries, entry)
+	}
+	return xmlDocument(doc)
+}
+
+// The document of RSS 2.0, with the extensions that readers know.
+type (
+	rssDocument struct {
+		XMLName xml.Name   `xml:"rss"`
+		Version string     `xml:"version,attr"`
+		Atom    string     `xml:"xmlns:atom,attr"`
+		Content string     `xml:"xmlns:content,attr"`
+		DC      string     `xml:"xmlns:dc,attr"`
+		Channel rssChannel `xml:"channel"`
+	}
+	rssChannel struct {
+		Title       string    `xml:"title"`
+		Link        string    `xml:"link"`
+		Description string    `xml:"description"`
+		Language    string    `xml:"language"`
+		Built       string    `xml:"lastBuildDate"`
+		Generator   string    `xml:"generator"`
+		TTL         int       `xml:"ttl"`
+		Self        atomLink  `xml:"atom:link"`
+		Items       []rssItem `xml:"item"`
+	}
+	rssItem struct {
+		Title       string   `xml:"title"`
+		Link        string   `xml:"link"`
+		GUID        rssGUID  `xml:"guid"`
+		Published   string   `xml:"pubDate"`
+		Updated     string   `xml:"atom:updated"`
+		Creator     string   `xml:"dc:creator"`
+		Categories  []string `xml:"category"`
+		Description string   `xml:"description"`
+		Content     string   `xml:"content:encoded"`
+	}
+	rssGUID struct {
+		IsPermaLink bool   `xml:"isPermaLink,attr"`
+		ID          string `xml:",chardata"`
+	}
+)
+
+// rss writes the feed in RSS 2.0. A description is HTML there, without saying
+// so: the summary is escaped.
+func (f feed) rss() ([]byte, error) {
+	doc := rssDocument{
+		Version: "2.0", Atom: "http://www.w3.org/2005/Atom", Content: "http://purl.org/rss/1.0/modules/content/",
+		DC: "http://purl.org/dc/elements/1.1/",
+		Channel: rssChannel{
+			Title: f.title, Link: f.home, Description: f.title, Language: f.lang.Tag, Built: f.updated.UTC().Format(time.RFC1123Z),
+			Generator: generatorName, TTL: feedMinutes, Self: atomLink{"self", strings.Split(typeRSS, ";")[0], f.self + rssName},
+		},
+	}
+	for _, e := range f.entries {
+		item := rssItem{
+			Title: e.title, Link: e.link, GUID: rssGUID{false, e.id}, Published: e.published.UTC().Format(time.RFC1123Z),
+			Updated: allswell.FormatTime(e.updated), Creator: f.author,
+			Description: template.HTMLEscapeString(e.summary), Content: e.content,
+		}
+		for _, c := range e.categories {
+			item.Categories = append(item.Categories, c.label)
+		}
+		doc.Channel.Items = append(doc.Channel.Items, item)
+	}
+	return xmlDocument(doc)
+}
+
+func xmlDocument(doc any) ([]byte, error) {
+	body, err := xml.MarshalIndent(doc, "", " ")
+	return append([]byte(xml.Header), append(body, '\n')...), err
+}

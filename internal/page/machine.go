@@ -1,0 +1,216 @@
+package page
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// What programs ask of a page, besides what the page itself is made of. Each is
+// the end of an address, below that of the page or of one of its components.
+const (
+	atomName      = "history.atom"
+	rssName       = "history.rss"
+	calendarName  = "history.ics" // of a page alone
+	badgeName     = "badge.svg"
+	badgeJSONName = "badge.json"
+)
+
+const (
+	typeAtom     = "application/atom+xml; charset=utf-8"
+	typeRSS      = "application/rss+xml; charset=utf-8"
+	typeCalendar = "text/calendar; charset=utf-8"
+	typeSVG      = "image/svg+xml"
+	typeJSON     = "application/json"
+
+	// A proxy that copies pictures, as those of code hosts do, keeps none of
+	// ours; and no cache shows a badge that is old.
+	cacheBadge = "public, no-cache, max-age=0"
+)
+
+// The values of header fields of all that is for programs: every site may read
+// it and show it, and nothing in it may load or run anything.
+var (
+	anyOrigin     = []string{"*"}
+	crossOrigin   = []string{"cross-origin"}
+	machinePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
+)
+
+// publicBase returns the absolute address of a page, without a slash at its
+// end; all others of the page begin with it. A page with a domain of its own is
+// there.
+func (s *Site) publicBase(p allswell.Page) string {
+	if p.Domain != "" {
+		return "https://" + p.Domain
+	}
+	return s.base + "/status/" + p.Slug
+}
+
+// routeMachine answers what programs ask of a page. It returns false for all
+// else.
+func (s *Site) routeMachine(w http.ResponseWriter, r *http.Request, v visit) bool {
+	component, name, ok := cutMachine(v.part)
+	if !ok {
+		return false
+	}
+	e := v.entry
+	switch name {
+	case badgeName, badgeJSONName:
+		s.serveBadge(w, r, v, component, name)
+	default:
+		s.serveMachine(w, r, v, place{e, name, component}, func(ctx context.Context) (*document, time.Time, error) {
+			doc, err := s.loadNews(ctx, e, component, name)
+			return doc, time.Time{}, err
+		})
+	}
+	return true
+}
+
+// cutMachine takes a path below that of a page apart; component is "" where it
+// is the page that is asked about.
+func cutMachine(part string) (component, name string, ok bool) {
+	name = part
+	if rest, found := strings.CutPrefix(part, "components/"); found {
+		component, name, _ = strings.Cut(rest, "/")
+		if !isComponentID(component) {
+			return "", "", false
+		}
+	}
+	switch {
+	case name == atomName, name == rssName, name == badgeName, name == badgeJSONName, name == calendarName && component == "":
+		return component, name, true
+	default:
+		return "", "", false
+	}
+}
+
+// isComponentID reports whether id has the form of a component's id.
+func isComponentID(id string) bool {
+	rest, ok := strings.CutPrefix(id, allswell.PrefixComponent)
+	if !ok || len(rest) != 20 {
+		return false
+	}
+	for i := range len(rest) {
+		if c := rest[i]; (c < '0' || c > '9') && (c < 'a' || c > 'v') {
+			return false
+		}
+	}
+	return true
+}
+
+// serveMachine answers with what is at a place. If the database is gone that is
+// the last that was known: each feed says of when it is.
+func (s *Site) serveMachine(w http.ResponseWriter, r *http.Request, v visit, p place, load loader[document]) {
+	doc, err := fromShelf(r.Context(), s, s.machines, p, (*document).size, load)
+	if err != nil {
+		s.failForAt(w, r, v, err)
+		return
+	}
+	serveOpen(w, r, doc)
+}
+
+// serveOpen serves a document that every other site may read.
+func serveOpen(w http.ResponseWriter, r *http.Request, doc *document) {
+	h := w.Header()
+	h["Access-Control-Allow-Origin"] = anyOrigin
+	h["Cross-Origin-Resource-Policy"] = crossOrigin
+	doc.serve(w, r)
+}
+
+// newMachine returns a document for programs.
+func newMachine(body []byte, contentType, cacheControl string) *document {
+	doc := newDocument(body, contentType, cacheControl)
+	doc.policy = machinePolicy
+	return doc
+}
+
+// loadNews makes a feed or the calendar.
+func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (*document, error) {
+	contents, err := s.store.LoadNewest(ctx, e.slug, component)
+	if err != nil {
+		return nil, err
+	}
+	if contents.Page.ID != e.id {
+		return nil, allswell.ErrNotFound // another page has the slug now
+	}
+	base := s.publicBase(contents.Page)
+	if name == calendarName {
+		if err := s.addPlanned(ctx, &contents); err != nil {
+			return nil, err
+		}
+		return newMachine(calendarDocument(contents, base), typeCalendar, cachePage), nil
+	}
+	f, ok := newFeed(contents, component, base)
+	if !ok {
+		return nil, allswell.ErrNotFound
+	}
+	body, contentType := f.atom, typeAtom
+	if name == rssName {
+		body, contentType = f.rss, typeRSS
+	}
+	written, err := body()
+	if err != nil {
+		return nil, err
+	}
+	return newMachine(written, contentType, cachePage), nil
+}
+
+// addPlanned adds the maintenances that are not over to the newest, which have
+// the later ones only if there are many.
+func (s *Site) addPlanned(ctx context.Context, contents *allswell.PageContents) error {
+	if len(contents.Maintenances) < store.MaxNewest {
+		return nil
+	}
+	full, err := s.store.LoadPage(ctx, contents.Page.Slug)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]bool, len(contents.Maintenances))
+	for _, m := range contents.Maintenances {
+		known[m.ID] = true
+	}
+	for _, m := range full.Maintenances {
+		if !known[m.ID] && m.State != allswell.MaintenanceCompleted {
+			contents.Maintenances = append(contents.Maintenances, m)
+		}
+	}
+	return nil
+}
+
+// langOf returns the language in which programs are told of a page: they say
+// nothing of the people who read it.
+func langOf(p allswell.Page) *lang { return chooseLang("", "", p.Language) }
+
+// oneLine makes of what a person has typed a line that XML, a calendar and a
+// drawing can carry: white space, line ends included, is one space, and left
+// out at both ends; control characters are left out, and those that turn the
+// direction of what follows; what is not a character is U+FFFD. Messages are
+// cleaned likewise by package markdown.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff:
+			return -1
+		case unicode.Is(unicode.Noncharacter_Code_Point, r):
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// clip returns at most most characters of a line.
+func clip(line string, most int) string {
+	if utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	return strings.TrimRight(string([]rune(line)[:most-1]), " ") + "…"
+}
