@@ -75,7 +75,7 @@ func TestMachinesAreServed(t *testing.T) {
 				t.Errorf("HEAD %s: %d with %v, want %v", path, head.Code, head.Header(), h)
 			}
 			packed := w.do("GET", path, "Accept-Encoding", "gzip")
-			if packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("Etag") == h.Get("Etag") {
+			if want[0] != typeJSON && (packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("Etag") == h.Get("Etag")) {
 				t.Errorf("GET %s packed: %v", path, packed.Header())
 			}
 			again := w.do("GET", path, "If-None-Match", h.Get("Etag"))
