@@ -1,0 +1,194 @@
+package page
+
+import (
+	"html/template"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// barSpans are how many days the bars show, depending on the room that there
+// is. The style sheet hides the oldest, and the figures of the other spans.
+var barSpans = []int{allswell.HistoryDays, 60, 30}
+
+// barsView is the history of a component, of a group or of a page, in bars and
+// in words. The words are the only ones: page.js shows those of one day beside
+// its bar, so that a bar costs no more than its class.
+type barsView struct {
+	Label string        // what the picture is of, and its figure
+	Last  string        // the day of the last bar: "2026-11-21"
+	Bars  template.HTML // oldest first
+	Spans []spanView
+	Rows  []barRow // newest first
+}
+
+// spanView is a figure with the days that it is of.
+type spanView struct {
+	Days        int
+	Ago, Uptime string
+}
+
+// barRow is a day in words, or several days of which there is the same to say.
+type barRow struct {
+	Days   int // how many
+	Date   string
+	Class  string // that of the bars
+	Text   string
+	Uptime string // "" before the first data
+}
+
+// viewBars returns the history of what is called name, with the quiet days of
+// the table put together: it is short to send and short to hear.
+func viewBars(l *lang, name string, r allswell.Record) barsView {
+	v := barsView{Spans: viewSpans(l, r), Bars: drawBars(r), Rows: mergedRows(l, r)}
+	v.Label = l.T("bars.summary", "name", name, "n", len(r), "uptime", v.Spans[0].Uptime)
+	if len(r) > 0 {
+		v.Last = r[len(r)-1].Date.Format(time.DateOnly)
+	}
+	return v
+}
+
+// viewSpans returns the uptime of each span, the longest first.
+func viewSpans(l *lang, r allswell.Record) []spanView {
+	spans := make([]spanView, len(barSpans))
+	for i, days := range barSpans {
+		percent := l.Percent(r.Of(days).Uptime())
+		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), l.T("uptime.of", "percent", percent)}
+	}
+	return spans
+}
+
+// legendItem is one kind of bar with what it means.
+type legendItem struct{ Class, Label string }
+
+// viewLegend explains the bars, the worst last.
+func viewLegend(l *lang) []legendItem {
+	var items []legendItem
+	for _, s := range []allswell.Status{
+		allswell.Operational, allswell.Maintenance, allswell.Degraded, allswell.PartialOutage, allswell.MajorOutage, allswell.Unknown,
+	} {
+		items = append(items, legendItem{barClasses[s], l.Status(s)})
+	}
+	return append(items, legendItem{"x", l.T("bars.partly_unknown")}, legendItem{barClasses[""], l.T("bars.no_data")})
+}
+
+// barClasses are the classes of a bar by the worst of its day; an operational
+// one has none, as almost all are.
+var barClasses = map[allswell.Status]string{
+	allswell.Operational: "", allswell.Maintenance: "w", allswell.Degraded: "d", allswell.PartialOutage: "p",
+	allswell.MajorOutage: "m", allswell.Unknown: "u", "": "n",
+}
+
+// barClass returns the class of a day: that of the worst that is known of it,
+// and a mark if that is not all of the day.
+func barClass(t allswell.Tally) string {
+	class := barClasses[t.Worst()]
+	if t.Unknown > 0 && t.Known() > 0 {
+		class = strings.TrimSpace(class + " x")
+	}
+	return class
+}
+
+// drawBars returns one element for each day.
+func drawBars(r allswell.Record) template.HTML {
+	var out strings.Builder
+	for _, d := range r {
+		switch class := barClass(d.Tally); {
+		case class == "":
+			out.WriteString("<i></i>")
+		case strings.Contains(class, " "):
+			out.WriteString(`<i class="` + class + `"></i>`)
+		default:
+			out.WriteString("<i class=" + class + "></i>")
+		}
+	}
+	return template.HTML(out.String()) // of nothing but our own classes
+}
+
+// dailyRows returns a row for each day, newest first.
+func dailyRows(l *lang, r allswell.Record) []barRow {
+	rows := make([]barRow, 0, len(r))
+	for _, d := range slices.Backward(r) {
+		rows = append(rows, barRow{
+			Days: 1, Date: l.Date(d.Date), Class: barClass(d.Tally), Text: dayText(l, d.Tally), Uptime: dayUptime(l, d.Tally),
+		})
+	}
+	return rows
+}
+
+// mergedRows returns a row for each day on which something was, and one for
+// each run of days of which there is the same to say. Together they are all
+// days, newest first.
+func mergedRows(l *lang, r allswell.Record) []barRow {
+	var rows []barRow
+	for end := len(r); end > 0; {
+		last := r[end-1]
+		class := barClass(last.Tally)
+		begin := end - 1
+		for begin > 0 && isPlain(class) && barClass(r[begin-1].Tally) == class {
+			begin--
+		}
+		date := l.shortDate(last.Date)
+		if n := end - begin; n > 1 {
+			date = l.T("bars.range", "from", l.shortDate(r[begin].Date), "to", date)
+		}
+		rows = append(rows, barRow{end - begin, date, class, dayText(l, last.Tally), dayUptime(l, last.Tally)})
+		end = begin
+	}
+	return rows
+}
+
+// isPlain reports whether all days of a class are told in the same words.
+func isPlain(class string) bool { return class == "" || class == "u" || class == "n" }
+
+// dayText says what a day was like: for how long there was anything but the
+// usual, the worst first.
+func dayText(l *lang, t allswell.Tally) string {
+	switch class := barClass(t); class {
+	case "n":
+		return l.T("bars.no_data")
+	case "u":
+		return l.T("bars.not_known_all_day")
+	case "":
+		return l.T("bars.calm")
+	}
+	var parts []string
+	for _, p := range []struct {
+		status allswell.Status
+		lasted time.Duration
+	}{
+		{allswell.MajorOutage, t.Major}, {allswell.PartialOutage, t.Partial}, {allswell.Degraded, t.Degraded}, {allswell.Maintenance, t.Maintenance},
+	} {
+		if p.lasted > 0 {
+			parts = append(parts, l.T("bars.lasted", "status", l.Status(p.status), "duration", roughly(l, p.lasted)))
+		}
+	}
+	if len(parts) == 0 {
+		parts = append(parts, l.T("bars.calm"))
+	}
+	if t.Unknown > 0 {
+		parts = append(parts, l.T("bars.not_known", "duration", roughly(l, t.Unknown)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// roughly writes how long something took of a day: to the minute, or to the
+// second if it was less, and never as nothing.
+func roughly(l *lang, d time.Duration) string {
+	if d >= time.Minute {
+		d = d.Round(time.Minute)
+	}
+	return l.Duration(max(d, time.Second))
+}
+
+func dayUptime(l *lang, t allswell.Tally) string {
+	if t.Empty() {
+		return ""
+	}
+	return l.Percent(t.Uptime())
+}
+
+// shortDate writes the day of t where the year is plain: "2 Jan".
+func (l *lang) shortDate(t time.Time) string { return l.write(l.formats["day"], l.months, t) }

@@ -1,0 +1,311 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/allswell/allswell"
+)
+
+// barsNow is a moment whose 90 days have a change of the clocks in them.
+var barsNow = time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC)
+
+func zoneOf(t testing.TB, name string) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return zone
+}
+
+// recordOf returns 90 days that were operational, but for the given tallies by
+// how many days ago they were.
+func recordOf(now time.Time, zone *time.Location, but map[int]allswell.Tally) allswell.Record {
+	begin := []allswell.StatusChange{{At: allswell.HistoryStart(now, zone), Status: allswell.Operational}}
+	r := allswell.RecordOf(begin, nil, now, zone)
+	for ago, t := range but {
+		r[len(r)-1-ago].Tally = t
+	}
+	return r
+}
+
+// tallies are days of every kind, with what is to be said of them in English.
+var tallies = []struct {
+	tally               allswell.Tally
+	class, text, uptime string
+}{
+	{allswell.Tally{Operational: 24 * time.Hour}, "", "No incidents", "100%"},
+	{allswell.Tally{Maintenance: 2 * time.Hour, Operational: 22 * time.Hour}, "w", "Under Maintenance, 2 hours", "100%"},
+	{allswell.Tally{Degraded: 90 * time.Minute, Operational: 20 * time.Hour}, "d", "Degraded, 1 hour 30 minutes", "100%"},
+	{allswell.Tally{Partial: 24 * time.Hour}, "p", "Partial Outage, 1 day", "70%"},
+	{allswell.Tally{Major: 14*time.Minute + 24*time.Second, Operational: 24*time.Hour - 14*time.Minute - 24*time.Second}, "m", "Major Outage, 14 minutes", "99%"},
+	{allswell.Tally{Major: time.Millisecond, Operational: 24 * time.Hour}, "m", "Major Outage, 1 second", "99.999%"},
+	{allswell.Tally{Major: 6 * time.Hour, Partial: time.Hour, Degraded: time.Hour, Maintenance: time.Hour, Operational: 15 * time.Hour}, "m",
+		"Major Outage, 6 hours · Partial Outage, 1 hour · Degraded, 1 hour · Under Maintenance, 1 hour", "73.75%"},
+	{allswell.Tally{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, "x", "No incidents · Not known for 2 hours", "100%"},
+	{allswell.Tally{Major: 12 * time.Hour, Operational: 10 * time.Hour, Unknown: 2 * time.Hour}, "m x", "Major Outage, 12 hours · Not known for 2 hours", "45.45%"},
+	{allswell.Tally{Unknown: 24 * time.Hour}, "u", "Not known", "not known"},
+	{allswell.Tally{}, "n", "No data yet", ""},
+}
+
+func TestBars(t *testing.T) {
+	en := languageOf(t, "en")
+	but := map[int]allswell.Tally{}
+	for i, c := range tallies {
+		but[2*i] = c.tally // with a calm day between each two
+	}
+	v := viewBars(en, "Checkout", recordOf(barsNow, time.UTC, but))
+	p := parse(t, executeBars(t, en, v))
+	bars := p.all(".bars i")
+	if len(bars) != allswell.HistoryDays {
+		t.Fatalf("there are %d bars", len(bars))
+	}
+	rows := p.all(".days tbody tr")
+	if got := p.one(t, ".days caption"); got != p.all(".bars")[0].attr("aria-label") || !strings.HasPrefix(got, "Checkout: status over the last 90 days, 9") {
+		t.Errorf("the picture is called %q", got)
+	}
+	if got := p.all(".bars")[0].attr("data-day"); got != "2026-11-21" {
+		t.Errorf("the last bar is of %q", got)
+	}
+	if got := rows[0].text(); got != "20 Nov – 21 NovNo incidents100%" {
+		t.Errorf("the first row reads %q", got)
+	}
+	for i, c := range tallies[1:] {
+		ago := 2 * (i + 1)
+		if got := bars[len(bars)-1-ago].attr("class"); got != c.class {
+			t.Errorf("%+v has the class %q, want %q", c.tally, got, c.class)
+		}
+		row := tree{rows[1+2*i].Node}
+		date := barsNow.AddDate(0, 0, -ago).Format("2 Jan")
+		if got, want := row.texts("td"), []string{c.text, c.uptime}; !slices.Equal(got, want) || row.one(t, "th") != date || row.attr("class") != c.class {
+			t.Errorf("%s reads %q, want %q", row.one(t, "th"), got, want)
+		}
+	}
+}
+
+// executeBars renders the bars as the pages of a language do.
+func executeBars(t testing.TB, l *lang, v barsView) string {
+	t.Helper()
+	var out strings.Builder
+	if err := templates[l]["component"].ExecuteTemplate(&out, "bars", v); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestBarsOfADay: a day on which clocks change is one bar, and no longer than
+// it was.
+func TestBarsOfADay(t *testing.T) {
+	for _, c := range []struct {
+		zone, day string
+		lasted    string
+	}{
+		{"Europe/Berlin", "2026-03-29", "Major Outage, 23 hours"},
+		{"Europe/Berlin", "2026-10-25", "Major Outage, 1 day 1 hour"},
+		{"America/Santiago", "2026-09-06", "Major Outage, 23 hours"}, // it begins at 1:00
+		{"Pacific/Apia", "2026-10-25", "Major Outage, 1 day"},
+	} {
+		zone := zoneOf(t, c.zone)
+		date, err := time.ParseInLocation(time.DateOnly, c.day, zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := allswell.Midnight(date.Add(12*time.Hour), zone)
+		now := begin.AddDate(0, 0, 10).Add(5 * time.Hour)
+		r := allswell.RecordOf([]allswell.StatusChange{
+			{At: begin.AddDate(0, -1, 0), Status: allswell.Operational}, {At: begin, Status: allswell.MajorOutage},
+			{At: allswell.NextDay(begin, 1), Status: allswell.Operational},
+		}, nil, now, zone)
+		v := viewBars(languageOf(t, "en"), "x", r)
+		i := slices.IndexFunc(v.Rows, func(row barRow) bool { return row.Class == "m" })
+		if i < 0 || v.Rows[i].Text != c.lasted || v.Rows[i].Date != begin.Format("2 Jan") || strings.Count(string(v.Bars), "class=m") != 1 {
+			t.Errorf("%s in %s: %+v", c.day, c.zone, v.Rows)
+		}
+	}
+}
+
+func TestBarsInEveryLanguage(t *testing.T) {
+	want := map[string][]string{
+		"en": {"90 days ago", "17 Nov – 21 Nov", "Major Outage, 14 minutes · Not known for 2 hours", "99.27%"},
+		"de": {"vor 90 Tagen", "17. Nov. – 21. Nov.", "Schwerer Ausfall, 14 Minuten · Nicht bekannt: 2 Stunden", "99,27\u00a0%"},
+		"ar": {"قبل 90 يومًا", "17 نوفمبر – 21 نوفمبر", "دقيقة", "99.27"},
+	}
+	day := allswell.Tally{Major: 14 * time.Minute, Operational: 32 * time.Hour, Unknown: 2 * time.Hour}
+	for _, l := range languages() {
+		r := recordOf(barsNow, zoneOf(t, "Europe/Berlin"), map[int]allswell.Tally{5: day})
+		html := executeBars(t, l, viewBars(l, hostile, r))
+		if found := leftovers(html); len(found) > 0 {
+			t.Errorf("%s: %q", l.Tag, found)
+		}
+		p := parse(t, html)
+		if len(p.all("script"))+len(p.all("img")) > 0 {
+			t.Errorf("%s: markup got through", l.Tag)
+		}
+		for _, s := range want[l.Tag] {
+			if !strings.Contains(p.rawText(), s) {
+				t.Errorf("%s: %q is not in %q", l.Tag, s, p.text())
+			}
+		}
+		for _, item := range viewLegend(l) {
+			if item.Label == "" || len(leftovers(item.Label)) > 0 {
+				t.Errorf("%s: the legend has %q", l.Tag, item)
+			}
+		}
+	}
+}
+
+// TestNothingYet: a component that was made a moment ago has no figures, and
+// one row for all of it.
+func TestNothingYet(t *testing.T) {
+	en := languageOf(t, "en")
+	v := viewBars(en, "New", allswell.RecordOf(nil, nil, barsNow, time.UTC))
+	if len(v.Rows) != 1 || v.Rows[0] != (barRow{90, "24 Aug – 21 Nov", "n", "No data yet", ""}) {
+		t.Errorf("rows: %+v", v.Rows)
+	}
+	for _, s := range v.Spans {
+		if s.Uptime != "not known uptime" && !strings.Contains(s.Uptime, "not known") {
+			t.Errorf("uptime of nothing: %q", s.Uptime)
+		}
+	}
+	if v := viewBars(en, "None", nil); v.Bars != "" || v.Rows != nil || v.Last != "" {
+		t.Errorf("no days at all: %+v", v)
+	}
+}
+
+// TestSpans: the figures are of the days that are shown beside them.
+func TestSpans(t *testing.T) {
+	en := languageOf(t, "en")
+	full := allswell.Tally{Major: 24 * time.Hour}
+	r := recordOf(barsNow, time.UTC, map[int]allswell.Tally{30: full, 60: full})
+	r[len(r)-1].Operational = 24 * time.Hour // today is over as well
+	var got []string
+	for _, s := range viewSpans(en, r) {
+		got = append(got, fmt.Sprintf("%d %s %s", s.Days, s.Ago, s.Uptime))
+	}
+	want := []string{"90 90 days ago 97.77% uptime", "60 60 days ago 98.33% uptime", "30 30 days ago 100% uptime"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestRowsCoverEveryDayOnce: the table says of every day what the bars show, and
+// what the day itself would say.
+func TestRowsCoverEveryDayOnce(t *testing.T) {
+	en := languageOf(t, "en")
+	zone := zoneOf(t, "Europe/Berlin")
+	rapid.Check(t, func(rt *rapid.T) {
+		r := allswell.RecordOf(nil, nil, barsNow, zone)
+		for i := range r {
+			r[i].Tally = rapid.SampledFrom(tallies).Draw(rt, "tally").tally
+			if i > 0 && rapid.Bool().Draw(rt, "same") {
+				r[i].Tally = r[i-1].Tally
+			}
+		}
+		rows, each := mergedRows(en, r), dailyRows(en, r)
+		if len(each) != len(r) {
+			rt.Fatalf("%d days have %d rows", len(r), len(each))
+		}
+		day := 0
+		for i, row := range rows {
+			for n := range row.Days {
+				d := each[day]
+				if d.Class != row.Class || d.Text != row.Text || d.Uptime != row.Uptime {
+					rt.Fatalf("%s reads %+v, and the row %+v", d.Date, d, row)
+				}
+				if tally := r[len(r)-1-day].Tally; barClass(tally) != row.Class {
+					rt.Fatalf("%s has the bar %q and the row %q", d.Date, barClass(tally), row.Class)
+				}
+				first, last := n == row.Days-1, n == 0
+				date := en.shortDate(r[len(r)-1-day].Date)
+				if first && !strings.HasPrefix(row.Date, date) || last && !strings.HasSuffix(row.Date, date) {
+					rt.Fatalf("%s is in the row of %s", date, row.Date)
+				}
+				day++
+			}
+			if i > 0 && isPlain(row.Class) && rows[i-1].Class == row.Class {
+				rt.Fatalf("two rows for the same: %+v, %+v", rows[i-1], row)
+			}
+		}
+		if day != len(r) {
+			rt.Fatalf("the rows are of %d days", day)
+		}
+	})
+}
+
+// troubled returns a page of as many components, with a year's worth of
+// trouble in three months.
+func troubled(components int, now time.Time) allswell.PageContents {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	p := allswell.PageContents{
+		Page: allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", CreatedAt: now.AddDate(-1, 0, 0)},
+		AsOf: now, Changes: map[string][]allswell.StatusChange{},
+	}
+	bad := []allswell.Status{allswell.Degraded, allswell.PartialOutage, allswell.MajorOutage, allswell.Maintenance}
+	for i := range 5 {
+		p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint("grp_", i), Name: fmt.Sprintf("Region %d", i), Order: i})
+	}
+	for i := range components {
+		c := allswell.Component{
+			ID: fmt.Sprintf("comp_%020x", rnd.Uint64()), GroupID: fmt.Sprint("grp_", i%5), Baseline: allswell.Operational, Order: i,
+			Name:        fmt.Sprintf("%s %d", []string{"Checkout", "Search", "Mail delivery", "Reports", "Webhooks"}[i/5%5], i),
+			Description: text(fmt.Sprintf("What number %d is there for, in a few words", i)),
+		}
+		p.Components = append(p.Components, c)
+		changes := []allswell.StatusChange{{At: now.AddDate(0, 0, -100), Status: allswell.Operational}}
+		for at := now.AddDate(0, 0, -95); at.Before(now.AddDate(0, 0, -2)); at = at.AddDate(0, 0, 1) {
+			if rnd.IntN(20) == 0 { // 4 or 5 days of each component's 90
+				begin := at.Add(time.Duration(rnd.IntN(20*3600)) * time.Second)
+				changes = append(changes, allswell.StatusChange{At: begin, Status: bad[rnd.IntN(len(bad))]},
+					allswell.StatusChange{At: begin.Add(time.Duration(30+rnd.IntN(10_000)) * time.Second), Status: allswell.Operational})
+			}
+		}
+		p.Changes[c.ID] = changes
+	}
+	for _, ago := range []int{3, 17, 40} { // upgrades, and a night without power
+		from := now.AddDate(0, 0, -ago)
+		p.Deaf = append([]allswell.Window{{From: from, To: from.Add(time.Duration(ago) * time.Minute)}}, p.Deaf...)
+	}
+	return p
+}
+
+// TestBarsBudget holds 50 components with 90 days to what is left of the page's
+// 30 kB.
+func TestBarsBudget(t *testing.T) {
+	p := troubled(50, barsNow)
+	sum := p.Summarize(barsNow)
+	for _, l := range languages() {
+		var out bytes.Buffer
+		z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, marked := 0, 0
+		for _, c := range p.Components {
+			html := executeBars(t, l, viewBars(l, c.Name, sum.Records[c.ID]))
+			plain += len(html)
+			marked += strings.Count(html, "<tr class=")
+			if _, err := z.Write([]byte(html)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes, %d compressed, %d days told", l.Tag, plain, out.Len(), marked)
+		if marked < 300 {
+			t.Errorf("%s: only %d days have something to tell, which proves nothing", l.Tag, marked)
+		}
+		if out.Len() > 20_000 {
+			t.Errorf("%s: the bars take %d bytes", l.Tag, out.Len())
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// maxOfComponent is how many past incidents, and how many past maintenances,
+// the page of a component shows. The rest is in the history.
+const maxOfComponent = 15
+
+// componentBody is one component with its history.
+type componentBody struct {
+	Name, Description string
+	Status            allswell.Status
+	Active            []incidentView // with their latest update
+	Running, Upcoming []plannedView
+	Figures           []figure
+	Bars              barsView
+	Legend            []legendItem
+	Explained         string // how the uptime is computed
+	Incidents         []incidentView
+	Maintenances      []plannedView
+	Home, History     string
+	Atom, RSS         string
+	Badge             badgeView
+}
+
+func (componentBody) template() string { return "component" }
+
+// figure is the uptime over some days.
+type figure struct{ Label, Uptime string }
+
+// figureDays are the spans of which the page of a component tells the uptime.
+var figureDays = []int{7, 30, allswell.HistoryDays}
+
+// badgeView is a badge with what to put into a page of one's own to show it.
+type badgeView struct{ URL, Code string }
+
+// componentScreen lays out a component of sum. contents has what is known of
+// it alone; base is the absolute address of the page.
+func componentScreen(at where, base string, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) screen {
+	l, record := at.lang, sum.Records[c.ID]
+	b := componentBody{
+		Name: c.Name, Status: c.Status(), Home: at.home(), History: at.history(),
+		Bars: viewBars(l, c.Name, record), Legend: viewLegend(l),
+		Explained: l.T("uptime.explained", "percent", l.Percent(partialCounts(), true)),
+		Atom:      at.link(componentPath(c.ID) + "/" + atomName), RSS: at.link(componentPath(c.ID) + "/" + rssName),
+		Badge: viewBadge(at, base, c),
+	}
+	b.Bars.Rows = dailyRows(l, record)
+	if c.Description != nil {
+		b.Description = strings.TrimSpace(*c.Description)
+	}
+	for _, days := range figureDays {
+		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(record.Of(days).Uptime())})
+	}
+	for _, inc := range contents.Incidents {
+		switch {
+		case !inc.Resolved:
+			b.Active = append(b.Active, viewIncident(at, inc, 1))
+		case len(b.Incidents) < maxOfComponent:
+			b.Incidents = append(b.Incidents, viewIncident(at, inc, 0))
+		}
+	}
+	for _, m := range contents.Maintenances {
+		switch {
+		case m.Running():
+			b.Running = append(b.Running, viewMaintenance(at, m, 1))
+		case m.State == allswell.MaintenanceScheduled:
+			b.Upcoming = append([]plannedView{viewMaintenance(at, m, 1)}, b.Upcoming...) // soonest first
+		case len(b.Maintenances) < maxOfComponent:
+			b.Maintenances = append(b.Maintenances, viewMaintenance(at, m, 0))
+		}
+	}
+	f := frameOf(at, sum.Page, sum.Status, sum.AsOf)
+	f.Path = componentPath(c.ID)
+	f.Title = l.T("component.title", "name", c.Name, "page", sum.Page.Name)
+	f.Description = l.T("component.description", "name", c.Name, "page", sum.Page.Name)
+	return screen{f, b}
+}
+
+// partialCounts returns how much of a partial outage counts as an outage.
+func partialCounts() float64 {
+	up, _ := allswell.Tally{Partial: time.Hour}.Uptime()
+	return 1 - up
+}
+
+func viewBadge(at where, base string, c allswell.Component) badgeView {
+	link := base + componentPath(c.ID)
+	return badgeView{
+		URL:  at.link(componentPath(c.ID) + "/" + badgeName),
+		Code: fmt.Sprintf(`<a href="%s"><img src="%s/%s" alt="%s"></a>`, link, link, badgeName, html.EscapeString(c.Name)),
+	}
+}
+
+// serveComponent answers with one component and its history.
+func (s *Site) serveComponent(w http.ResponseWriter, r *http.Request, v visit, id string) {
+	if !isComponentID(id) {
+		s.failAt(w, r, v, http.StatusNotFound)
+		return
+	}
+	s.serveShelved(w, r, v, place{v.entry, "component", id + v.facet.key()},
+		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadComponent(ctx, v, id) })
+}
+
+// loadComponent is good until midnight, when the days move on.
+func (s *Site) loadComponent(ctx context.Context, v visit, id string) (*sheet, time.Time, error) {
+	snap, err := v.entry.cell.get(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	c, ok := componentOf(snap.sum, id)
+	if !ok {
+		return nil, time.Time{}, allswell.ErrNotFound
+	}
+	contents, err := s.store.LoadNewest(ctx, v.entry.slug, id)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if contents.Page.ID != v.entry.id {
+		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
+	}
+	sc := componentScreen(whereOf(snap.page, v.facet), s.publicBase(snap.page), snap.sum, c, contents)
+	sc.Frame.follow(snap.tag)
+	sh, err := newSheet(sc)
+	return sh, tomorrow(snap.sum.AsOf, snap.sum.Zone), err
+}
+
+// componentOf returns a component of a summary.
+func componentOf(sum allswell.Summary, id string) (allswell.Component, bool) {
+	for _, block := range sum.Blocks {
+		for _, c := range block.Components {
+			if c.ID == id {
+				return c, true
+			}
+		}
+	}
+	return allswell.Component{}, false
+}

@@ -1,0 +1,98 @@
+package page
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+func TestComponentPage(t *testing.T) {
+	run(t, func(w *world) {
+		ctx, t := w.t.Context(), w.t
+		c := w.component("acme", "Check & pay", "")
+		other := w.component("acme", "Other", "")
+		path := "/status/acme/components/" + c.ID
+		p := w.get(path, 200)
+		if got := p.one(t, "h1") + ", " + p.one(t, ".now"); got != "Check & pay, Operational" {
+			t.Errorf("it says %q", got)
+		}
+		if got := p.texts("#incidents"); len(got) != 1 || !strings.Contains(p.text(), "No incidents of this component are known.") {
+			t.Errorf("nothing has happened, and it says %q", p.text())
+		}
+		if got := p.all(".days tbody tr"); len(got) != 90 || got[0].text() != "Saturday, 21 NovemberNo incidents100%" &&
+			got[0].text() != "Saturday, 21 NovemberNo data yet" {
+			t.Errorf("%d days, the first %q", len(got), got[0].text())
+		}
+
+		message := "Cards are refused."
+		inc := w.incident("acme", allswell.NewIncident{
+			Title: "No payments", Impact: allswell.ImpactCritical, Message: &message,
+			Affected: []allswell.Affected{{ComponentID: c.ID, Status: allswell.MajorOutage}},
+		})
+		w.incident("acme", allswell.NewIncident{Title: "Elsewhere", Affected: []allswell.Affected{{ComponentID: other.ID, Status: allswell.Degraded}}})
+		w.maintenance("acme", allswell.NewMaintenance{
+			Title: "New tills", Components: []string{c.ID}, ScheduledFor: day.Add(48 * time.Hour), ScheduledUntil: day.Add(50 * time.Hour),
+		})
+		w.clock.move(36 * time.Minute)
+		p = w.get(path, 200)
+		if got := p.texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) || p.one(t, ".now") != "Major Outage" {
+			t.Errorf("it shows %q while it is %q", got, p.one(t, ".now"))
+		}
+		state := allswell.Resolved
+		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
+		must(w, inc, err)
+		w.clock.move(36 * time.Minute)
+		p = w.get(path, 200)
+		if got := p.texts(".past h3"); !slices.Equal(got, []string{"No payments"}) {
+			t.Errorf("past incidents: %q", got)
+		}
+		if got := p.all(".days tbody tr")[0].text(); !strings.HasPrefix(got, "Saturday, 21 NovemberMajor Outage, 36 minutes") {
+			t.Errorf("today: %q", got)
+		}
+		if got := p.all(".bars i"); got[89].attr("class") != "m" || got[88].attr("class") != "n" {
+			t.Errorf("the bars end with %q, %q", got[88].attr("class"), got[89].attr("class"))
+		}
+		if got := p.texts(".figures dt"); !slices.Equal(got, []string{"7 days", "30 days", "90 days"}) {
+			t.Errorf("figures of %q", got)
+		}
+		link := "http://localhost:8080" + path
+		if got, want := p.one(t, "pre"), `<a href="`+link+`"><img src="`+link+`/badge.svg" alt="Check &amp; pay"></a>`; got != want {
+			t.Errorf("to embed: %s, want %s", got, want)
+		}
+		for _, a := range p.all(".feeds a") {
+			if rec := w.do("GET", a.attr("href")); rec.Code != 200 {
+				t.Errorf("%s answers %d", a.attr("href"), rec.Code)
+			}
+		}
+		if src := p.all(".badge img")[0].attr("src"); w.do("GET", src).Code != 200 {
+			t.Errorf("there is no badge at %s", src)
+		}
+
+		// The next day has a bar of its own, although nothing was committed.
+		w.clock.set(day.AddDate(0, 0, 1))
+		p = w.get(path, 200)
+		if got := p.all(".days tbody tr")[0].text(); got != "Sunday, 22 NovemberNo incidents100%" {
+			t.Errorf("tomorrow: %q", got)
+		}
+
+		w.page("other", "Other")
+		w.get("/status/other/components/"+c.ID, 404)
+		for _, id := range []string{"", "x", strings.ToUpper(c.ID), c.ID + "/", c.ID + "0", c.ID + "/other", "comp_00000000000000000000"} {
+			w.get("/status/acme/components/"+id, 404)
+		}
+		if err := w.store.DeleteComponent(ctx, w.ws, "acme", c.ID); err != nil {
+			t.Fatal(err)
+		}
+		w.get(path, 404)
+	})
+}
+
+// TestUptimeIsExplained: what is said of the figure is how it is computed.
+func TestUptimeIsExplained(t *testing.T) {
+	if got := languageOf(t, "en").Percent(partialCounts(), true); got != "30%" {
+		t.Errorf("a partial outage is said to count %s", got)
+	}
+}
