@@ -29,11 +29,13 @@ type incidentBody struct {
 func (historyBody) template() string  { return "history" }
 func (incidentBody) template() string { return "incident" }
 
-// dayView is a day with the incidents that began on it.
+// dayView is a day with the incidents and the completed maintenances that began
+// on it.
 type dayView struct {
 	Date      string // for people
 	ISO       string
 	Incidents []incidentView
+	Planned   []plannedView
 	More      int
 	MoreURL   string
 	Active    int  // began on the day and still active; shown above
@@ -41,7 +43,7 @@ type dayView struct {
 }
 
 // Calm reports whether nothing began on the day.
-func (d dayView) Calm() bool { return len(d.Incidents) == 0 && d.Active == 0 }
+func (d dayView) Calm() bool { return len(d.Incidents)+len(d.Planned)+d.Active == 0 }
 
 // incidentView is an incident as people read it.
 type incidentView struct {
@@ -106,7 +108,11 @@ func viewIncident(at where, inc allswell.Incident, most int) incidentView {
 		updates = updates[:most]
 	}
 	for _, u := range updates {
-		v.Updates = append(v.Updates, updateView{u.State, markdown.HTML(u.Message), at.moment(u.CreatedAt), viewChanges(u)})
+		shown := updateView{State: u.State, Message: markdown.HTML(u.Message), At: at.moment(u.CreatedAt)}
+		if inc.Resolved || len(inc.Updates) > 1 { // otherwise they are as v.Affected says
+			shown.Changes = viewChanges(u)
+		}
+		v.Updates = append(v.Updates, shown)
 	}
 	return v
 }
@@ -121,8 +127,8 @@ func viewChanges(u allswell.Update) (changes []changeView) {
 	return changes
 }
 
-// viewDays returns the days with at most most incidents each; the others are in
-// the month's history.
+// viewDays returns the days with at most most incidents, and maintenances, each;
+// the others are in the month's history.
 func viewDays(at where, days []allswell.Day, most int) []dayView {
 	out := make([]dayView, 0, len(days))
 	for _, d := range days {
@@ -131,7 +137,8 @@ func viewDays(at where, days []allswell.Day, most int) []dayView {
 		for _, inc := range d.Incidents[:min(len(d.Incidents), most)] {
 			v.Incidents = append(v.Incidents, viewIncident(at, inc, 0))
 		}
-		v.More = len(d.Incidents) - len(v.Incidents)
+		v.Planned = viewMaintenances(at, d.Maintenances[:min(len(d.Maintenances), most)], 0)
+		v.More = len(d.Incidents) - len(v.Incidents) + len(d.Maintenances) - len(v.Planned)
 		out = append(out, v)
 	}
 	return out
@@ -170,7 +177,7 @@ func historyScreen(at where, page allswell.Page, status allswell.Status, m month
 	}
 	text := at.lang.Month(m.start)
 	days := allswell.Days(m.contents.Incidents, m.contents.Maintenances, from, to)
-	b := historyBody{Month: text, Days: viewDays(at, days, len(m.contents.Incidents))}
+	b := historyBody{Month: text, Days: viewDays(at, days, len(m.contents.Incidents)+len(m.contents.Maintenances))}
 	markLasting(b.Days, days, nil)
 	if m.start.After(m.first) {
 		b.Previous = linkMonth(at, nextMonth(m.start, -1))

@@ -58,7 +58,7 @@ var (
 // document is an answer ready to be written: the bytes, plain and compressed,
 // and the header fields of both. It is not changed once made.
 type document struct {
-	plain, packed variant
+	plain, packed variant // packed is plain where compression makes nothing smaller
 	contentType   []string
 	cacheControl  []string
 	policy        []string
@@ -79,9 +79,13 @@ type variant struct {
 func newDocument(body []byte, contentType, cacheControl string) *document {
 	sum := sha256.Sum256(body)
 	hash := hex.EncodeToString(sum[:12])
+	plain := newVariant(body, hash)
+	packed := plain
+	if small := compress(body); len(small) < len(body) {
+		packed = newVariant(small, hash+"-gz")
+	}
 	return &document{
-		plain:        newVariant(body, hash),
-		packed:       newVariant(compress(body), hash+"-gz"),
+		plain: plain, packed: packed,
 		contentType:  []string{contentType},
 		cacheControl: []string{cacheControl},
 		policy:       policyOf(body),
@@ -168,7 +172,7 @@ func (d *document) serveAs(w http.ResponseWriter, r *http.Request, status int) {
 
 // choose picks the encoding.
 func (d *document) choose(r *http.Request) (v *variant, packed bool) {
-	if acceptsGzip(r.Header["Accept-Encoding"]) {
+	if len(d.packed.body) < len(d.plain.body) && acceptsGzip(r.Header["Accept-Encoding"]) {
 		return &d.packed, true
 	}
 	return &d.plain, false

@@ -37,7 +37,8 @@ type siteFrame struct {
 	Name, Home, History string
 	Subscribe           string // where to; "": not offered here
 	AtHome              bool
-	Logo, Icon, Accent  string // addresses; "": ours
+	Atom, RSS, Calendar string // addresses, and the following
+	Logo, Icon, Accent  string // "": ours
 	Footer              []allswell.FooterLink
 }
 
@@ -92,10 +93,12 @@ func (f frame) DrawnIcon() bool { return f.Site == nil || f.Site.Icon == "" }
 
 // frameOf returns the frame of a part of page.
 func frameOf(at where, page allswell.Page, status allswell.Status, asOf time.Time) frame {
-	return frame{
-		At: at, Status: status, AsOf: at.moment(asOf),
-		Site: &siteFrame{Name: page.Name, Home: at.home(), History: at.history(), Footer: page.Footer},
+	site := &siteFrame{
+		Name: page.Name, Home: at.home(), History: at.history(), Footer: page.Footer,
+		Atom: at.plain(at.base, "/"+atomName), RSS: at.plain(at.base, "/"+rssName), Calendar: at.plain(at.base, "/"+calendarName),
 	}
+	site.dress(at, page)
+	return frame{At: at, Status: status, AsOf: at.moment(asOf), Site: site}
 }
 
 // titled sets the title of a part of a page.

@@ -26,7 +26,12 @@ type statusBody struct {
 	Facts       string // "" if the banner has said it all
 	Active      []incidentView
 	More        []incidentView // active as well, without their timelines
+	Running     []plannedView  // maintenance
+	Uptime      string         // of all components, in percent; "": not known
 	Blocks      []blockView
+	Legend      []legendItem
+	Explained   string // how the uptime is computed
+	Upcoming    []plannedView
 	Past        []dayView
 	History     string
 	Subscribe   *subscribeForm // nil: mail is off
@@ -49,6 +54,7 @@ func (b blockView) Open() bool { return b.Status != allswell.Operational }
 type componentRow struct {
 	URL, Name, Description string
 	Status                 allswell.Status
+	Bars                   barsView
 	Concerns               []concern
 }
 
@@ -83,11 +89,14 @@ func statusScreen(at where, sum allswell.Summary) screen {
 			b.More = append(b.More, viewIncident(at, inc, 0))
 		}
 	}
+	b.Running = viewMaintenances(at, sum.Running[:min(len(sum.Running), maxTimelines)], maxUpdates)
+	b.Upcoming = viewMaintenances(at, sum.Upcoming[:min(len(sum.Upcoming), maxTimelines)], 1)
 	concerns := concernsOf(at, sum)
 	for _, block := range sum.Blocks {
-		b.Blocks = append(b.Blocks, viewBlock(at, block, concerns))
+		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, concerns))
 	}
 	l := at.lang
+	b.Uptime, b.Legend, b.Explained = uptimeOf(l, sum.Record), viewLegend(l), explainUptime(l)
 	f := frameOf(at, sum.Page, sum.Status, sum.AsOf)
 	f.Site.AtHome = true
 	f.Path = "/"
@@ -96,22 +105,33 @@ func statusScreen(at where, sum allswell.Summary) screen {
 	return screen{f, b}
 }
 
-func viewBlock(at where, block allswell.Block, concerns map[string][]concern) blockView {
-	v := blockView{Name: block.Group.Name, Status: block.Status}
-	if block.Group.ID != "" {
-		v.Key = block.Group.ID
-	}
-	if share, known := block.Record.Of(allswell.HistoryDays).Uptime(); known {
-		v.Uptime = at.lang.Percent(share, known)
-	}
+func viewBlock(at where, sum allswell.Summary, block allswell.Block, concerns map[string][]concern) blockView {
+	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status, Uptime: uptimeOf(at.lang, block.Record)}
 	for _, c := range block.Components {
-		row := componentRow{URL: at.component(c.ID), Name: c.Name, Status: c.Status(), Concerns: concerns[c.ID]}
+		row := componentRow{
+			URL: at.component(c.ID), Name: c.Name, Status: c.Status(), Concerns: concerns[c.ID],
+			Bars: viewBars(at.lang, c.Name, sum.Records[c.ID]),
+		}
 		if c.Description != nil {
 			row.Description = strings.TrimSpace(*c.Description)
 		}
 		v.Components = append(v.Components, row)
 	}
 	return v
+}
+
+// uptimeOf returns the uptime of a record in percent, or "" if nothing is known.
+func uptimeOf(l *lang, r allswell.Record) string {
+	share, known := r.Of(allswell.HistoryDays).Uptime()
+	if !known {
+		return ""
+	}
+	return l.Percent(share, known)
+}
+
+// explainUptime says how the figures come about.
+func explainUptime(l *lang) string {
+	return l.T("uptime.explained", "percent", l.Percent(partialCounts(), true))
 }
 
 // concernsOf returns what each component has to do with right now.

@@ -72,6 +72,8 @@ func (s *Site) serveVisit(w http.ResponseWriter, r *http.Request, v visit) {
 		s.serveIncident(w, r, v, id)
 	case deeper && kind == "maintenances":
 		s.serveMaintenance(w, r, v, id)
+	case deeper && kind == "look":
+		s.serveLook(w, r, v, id)
 	case s.routeMachine(w, r, v):
 	case deeper && kind == "components":
 		s.serveComponent(w, r, v, id)
