@@ -158,6 +158,60 @@ var faultTests = map[string]struct {
 			}
 		},
 	},
+	"a maintenance's beginning": {
+		prepare: func(w *world, job allswell.Monitor) {
+			w.pinged(job)
+			w.plan("Disks", time.Minute, time.Hour)
+			w.clock.move(time.Minute)
+		},
+		act: (*world).tryAdvance,
+		complete: func(w *world, job allswell.Monitor) {
+			w.shows(allswell.Maintenance)
+			w.quietFor(job, 59*time.Minute)
+			w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+		},
+	},
+	"a maintenance's end": {
+		prepare: func(w *world, job allswell.Monitor) {
+			w.pinged(job)
+			m := w.plan("Disks", 0, time.Hour)
+			w.clock.move(30 * time.Minute)
+			w.alter(m, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(time.Hour))})
+			w.clock.move(time.Hour)
+		},
+		act: (*world).tryAdvance,
+		complete: func(w *world, job allswell.Monitor) {
+			w.shows(allswell.Operational)
+			w.quietFor(job, 0)
+			if told := w.toldOfMaintenance(); len(told) != 4 || told[3] != "ended Disks completed: The maintenance is complete." {
+				w.Errorf("told: %q", told)
+			}
+		},
+	},
+	"other components of a maintenance, and its end": {
+		prepare: func(w *world, job allswell.Monitor) {
+			w.plan("Disks", 0, time.Hour)
+			w.clock.move(time.Minute)
+		},
+		act: func(w *world, _ allswell.Monitor) error {
+			_, err := w.ChangeMaintenance(w.ctx, w.ws, w.value(`SELECT id FROM maintenances`), allswell.MaintenanceChange{
+				Components: &[]string{}, State: ptr(allswell.MaintenanceCompleted)})
+			return err
+		},
+		complete: func(w *world, job allswell.Monitor) {
+			w.shows(allswell.Operational)
+			w.quietFor(job, 0)
+		},
+	},
+	"an incident of a component": {
+		prepare: func(*world, allswell.Monitor) {},
+		act: func(w *world, _ allswell.Monitor) error {
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We look."),
+				Affected: []allswell.Affected{{ComponentID: w.component.ID, Status: allswell.Degraded}}})
+			return err
+		},
+		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.Degraded) },
+	},
 	"deleting the page": {
 		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
 		act:     func(w *world, _ allswell.Monitor) error { return w.DeletePage(w.ctx, w.ws, "acme") },
@@ -194,6 +248,12 @@ func (w *world) tryPing(m allswell.Monitor) error {
 	if err == nil && got[0] != store.PingHeard {
 		err = fmt.Errorf("result %v", got[0])
 	}
+	return err
+}
+
+// tryAdvance does what is due by the clock.
+func (w *world) tryAdvance(allswell.Monitor) error {
+	_, err := w.AdvanceMaintenances(w.ctx)
 	return err
 }
 

@@ -1,0 +1,611 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// plan plans a maintenance of the world's component, or of others, without a
+// reminder. Both times are from now.
+func (w *world) plan(title string, from, until time.Duration, components ...string) allswell.PlannedMaintenance {
+	w.Helper()
+	if len(components) == 0 {
+		components = []string{w.component.ID}
+	}
+	now := w.clock.now()
+	return must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{
+		Title: title, ScheduledFor: now.Add(from), ScheduledUntil: now.Add(until), Components: components, RemindBefore: new(time.Duration)}))(w)
+}
+
+// advance does what is due, and returns how long from now something is again;
+// 0: never.
+func (w *world) advance() time.Duration {
+	w.Helper()
+	next := must(w.AdvanceMaintenances(w.ctx))(w)
+	if next.IsZero() {
+		return 0
+	}
+	return next.Sub(w.clock.now())
+}
+
+// alter changes a maintenance.
+func (w *world) alter(m allswell.PlannedMaintenance, ch allswell.MaintenanceChange) allswell.PlannedMaintenance {
+	w.Helper()
+	return must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, ch))(w)
+}
+
+// quietFor fails unless the monitor is quiet until so long after now; a negative
+// one has been over for that long.
+func (w *world) quietFor(m allswell.Monitor, want time.Duration) {
+	w.Helper()
+	if got := w.monitorNow(m).QuietUntil; !got.Equal(w.clock.now().Add(want)) {
+		w.Errorf("%s is quiet until %v from now, want %v", m.Name, got.Sub(w.clock.now()), want)
+	}
+}
+
+// another makes another component of the page.
+func (w *world) anotherComponent(name string) allswell.Component {
+	w.Helper()
+	return must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name}))(w)
+}
+
+// toldOfMaintenance returns what was told of maintenance, and what its updates
+// say.
+func (w *world) toldOfMaintenance() (lines []string) {
+	w.Helper()
+	for _, e := range must(w.Events(w.ctx))(w) {
+		if e.MaintenanceID == "" {
+			continue
+		}
+		line := strings.TrimPrefix(string(e.Kind), "maintenance.") + " " + e.Data.Title + " " + string(e.Data.Maintenance.State)
+		if e.Data.Message != "" {
+			line += ": " + e.Data.Message
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+var maintenanceTests = map[string]func(w *world){
+	"a life by the clock": func(w *world) {
+		now := w.clock.now()
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Disks", Message: ptr("We replace disks."),
+			ScheduledFor: now.Add(48 * time.Hour), ScheduledUntil: now.Add(50 * time.Hour), Components: []string{w.component.ID}}))(w)
+		if got := w.advance(); got != 24*time.Hour {
+			w.Errorf("the first edge is in %v, want a day", got)
+		}
+		w.clock.move(24 * time.Hour)
+		if got := w.advance(); got != 24*time.Hour {
+			w.Errorf("after the reminder the next edge is in %v, want a day", got)
+		}
+		w.shows(allswell.Operational)
+		w.clock.move(24*time.Hour + 3*time.Second)
+		if got := w.advance(); got != 2*time.Hour-3*time.Second {
+			w.Errorf("after the beginning the next edge is in %v", got)
+		}
+		w.shows(allswell.Maintenance)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Half of them.", ""))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "All of them.", allswell.MaintenanceVerifying))(w)
+		w.shows(allswell.Maintenance)
+		w.clock.move(2 * time.Hour)
+		if got := w.advance(); got != 0 {
+			w.Errorf("after the end the next edge is in %v", got)
+		}
+		w.shows(allswell.Operational)
+		got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w)
+		var timeline []string
+		for _, u := range got.Updates {
+			timeline = append(timeline, fmt.Sprintf("%d %s: %s", u.Number, u.State, u.Message))
+		}
+		w.expect("the timeline", timeline, "1 scheduled: We replace disks.", "2 in_progress: The maintenance has begun.",
+			"3 in_progress: Half of them.", "4 verifying: All of them.", "5 completed: The maintenance is complete.")
+		if !got.BegunAt.Equal(now.Add(48*time.Hour+3*time.Second)) || !got.EndedAt.Equal(w.clock.now()) || !got.UpdatedAt.Equal(w.clock.now()) {
+			w.Errorf("maintenance: %+v", got)
+		}
+		updates, total, err := w.MaintenanceUpdates(w.ctx, w.ws, m.ID, store.Range{Page: 2, PerPage: 2})
+		if err != nil || total != 5 || len(updates) != 2 || updates[0].Number != 3 {
+			w.Errorf("the second page of updates: %+v of %d, %v", updates, total, err)
+		}
+		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled: We replace disks.", "reminder Disks scheduled",
+			"begun Disks in_progress: The maintenance has begun.", "updated Disks in_progress: Half of them.",
+			"updated Disks verifying: All of them.", "ended Disks completed: The maintenance is complete.")
+		w.history("operational", "maintenance", "operational")
+	},
+	"planned for now": func(w *world) {
+		m := w.plan("Disks", 0, time.Hour)
+		w.shows(allswell.Maintenance)
+		if m.State != allswell.MaintenanceInProgress || len(m.Components) != 1 || m.Components[0].Name != "Backups" {
+			w.Errorf("maintenance: %+v", m)
+		}
+		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+	},
+	"missed altogether": func(w *world) {
+		w.pinged()
+		m := w.plan("Disks", time.Hour, 2*time.Hour)
+		w.absent(5 * time.Hour)
+		w.advance()
+		w.shows(allswell.Operational)
+		got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w)
+		if got.State != allswell.MaintenanceCompleted || !got.BegunAt.Equal(m.ScheduledFor) || !got.EndedAt.Equal(m.ScheduledUntil) {
+			w.Errorf("maintenance: %+v", got)
+		}
+		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "ended Disks completed: The maintenance is complete.")
+		w.history("operational")
+	},
+	"moved, extended, cut short, ended": func(w *world) {
+		m := w.plan("Disks", time.Hour, 2*time.Hour)
+		now := w.clock.now()
+		w.alter(m, allswell.MaintenanceChange{ScheduledFor: ptr(now.Add(3 * time.Hour)), ScheduledUntil: ptr(now.Add(4 * time.Hour))})
+		if got := w.advance(); got != 3*time.Hour {
+			w.Errorf("moved, it begins in %v", got)
+		}
+		w.alter(m, allswell.MaintenanceChange{Title: ptr("Two disks")})
+		w.clock.move(3 * time.Hour)
+		w.advance()
+		w.quietFor(w.monitor, time.Hour)
+		w.alter(m, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(2 * time.Hour))})
+		w.quietFor(w.monitor, 2*time.Hour)
+		w.alter(m, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(30 * time.Minute)), State: ptr(allswell.MaintenanceVerifying)})
+		w.quietFor(w.monitor, 30*time.Minute)
+		if got := w.advance(); got != 30*time.Minute {
+			w.Errorf("cut short, it ends in %v", got)
+		}
+		w.clock.move(10 * time.Minute)
+		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
+		w.quietFor(w.monitor, 0)
+		w.shows(allswell.Operational)
+		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "updated Disks scheduled", "begun Two disks in_progress: The maintenance has begun.",
+			"updated Two disks in_progress", "updated Two disks verifying", "ended Two disks completed: The maintenance is complete.")
+		before := w.dump()
+		for _, ch := range []allswell.MaintenanceChange{{State: ptr(allswell.MaintenanceInProgress)}, {Components: &[]string{}}, {ScheduledUntil: ptr(w.clock.now().Add(time.Hour))}} {
+			if _, err := w.ChangeMaintenance(w.ctx, w.ws, m.ID, ch); err == nil {
+				w.Errorf("a completed maintenance took %+v", ch)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a refused change changed something")
+		}
+	},
+	"begun early, by hand": func(w *world) {
+		m := w.plan("Disks", time.Hour, 2*time.Hour)
+		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)})
+		w.shows(allswell.Maintenance)
+		w.quietFor(w.monitor, 2*time.Hour)
+		w.clock.move(time.Hour)
+		w.advance()
+		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+	},
+	"begun and ended with a message": func(w *world) {
+		m := w.plan("Disks", time.Hour, 2*time.Hour)
+		u := must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Off we go.", allswell.MaintenanceInProgress))(w)
+		if u.State != allswell.MaintenanceInProgress || u.Number != 1 || u.Message != "Off we go." {
+			w.Errorf("update: %+v", u)
+		}
+		w.shows(allswell.Maintenance)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Done.", allswell.MaintenanceCompleted))(w)
+		w.shows(allswell.Operational)
+		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: Off we go.", "ended Disks completed: Done.")
+	},
+	"two that overlap": func(w *world) {
+		first, second := w.plan("First", time.Hour, 3*time.Hour), w.plan("Second", 2*time.Hour, 4*time.Hour)
+		w.clock.move(time.Hour)
+		w.advance()
+		w.quietFor(w.monitor, 2*time.Hour)
+		w.clock.move(time.Hour)
+		w.advance()
+		w.quietFor(w.monitor, 2*time.Hour)
+		w.alter(second, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(30 * time.Minute))})
+		w.quietFor(w.monitor, time.Hour) // of the first
+		w.clock.move(30 * time.Minute)
+		w.advance()
+		w.shows(allswell.Maintenance)
+		w.quietFor(w.monitor, 30*time.Minute)
+		w.ok(w.DeleteMaintenance(w.ctx, w.ws, first.ID))
+		w.shows(allswell.Operational)
+		w.quietFor(w.monitor, 0)
+		w.history("operational", "maintenance", "operational")
+	},
+	"other components while it runs": func(w *world) {
+		b, c := w.anotherComponent("b"), w.anotherComponent("c")
+		job := w.quick("job", b, "")
+		m := w.plan("Disks", 0, time.Hour, w.component.ID, c.ID)
+		m = w.alter(m, allswell.MaintenanceChange{Components: &[]string{b.ID, c.ID}})
+		if len(m.Components) != 2 || m.Components[0].Name != "b" {
+			w.Errorf("components: %+v", m.Components)
+		}
+		w.shows(allswell.Operational)
+		w.shows(allswell.Maintenance, b)
+		w.shows(allswell.Maintenance, c)
+		w.quietFor(w.monitor, 0)
+		w.quietFor(job, time.Hour)
+		w.clock.move(time.Minute)
+		w.alter(m, allswell.MaintenanceChange{Components: &[]string{c.ID}, State: ptr(allswell.MaintenanceCompleted)})
+		w.quietFor(job, 0) // though it is of it no longer when it ends
+		w.shows(allswell.Operational, b)
+		w.shows(allswell.Operational, c)
+	},
+	"other components before it runs": func(w *world) {
+		b := w.anotherComponent("b")
+		m := w.plan("Disks", time.Hour, 2*time.Hour)
+		w.alter(m, allswell.MaintenanceChange{Components: &[]string{b.ID}})
+		w.clock.move(time.Hour)
+		w.advance()
+		w.shows(allswell.Operational)
+		w.shows(allswell.Maintenance, b)
+	},
+	"cancelled before it begins, and while it runs": func(w *world) {
+		m := w.plan("Soon", time.Hour, 2*time.Hour)
+		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
+		m = w.plan("Now", 0, time.Hour)
+		w.clock.move(time.Minute)
+		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
+		w.shows(allswell.Operational)
+		w.quietFor(w.monitor, 0)
+		if err := w.DeleteMaintenance(w.ctx, w.ws, m.ID); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("cancelled twice: %v", err)
+		}
+		m = w.plan("Over", 0, time.Hour)
+		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
+		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
+		w.expect("what was told", w.toldOfMaintenance(), "scheduled Soon scheduled", "cancelled Soon scheduled",
+			"scheduled Now scheduled", "begun Now in_progress: The maintenance has begun.", "cancelled Now in_progress",
+			"scheduled Over scheduled", "begun Over in_progress: The maintenance has begun.", "ended Over completed: The maintenance is complete.")
+	},
+	"a human's word stands over it": func(w *world) {
+		w.clock.move(time.Second)
+		m := w.plan("Disks", 0, time.Hour)
+		w.clock.move(time.Minute)
+		w.say(allswell.Operational)
+		w.quietFor(w.monitor, 59*time.Minute) // it is quiet all the same
+		w.alter(m, allswell.MaintenanceChange{Title: ptr("x"), Components: &[]string{w.component.ID}})
+		w.shows(allswell.Operational) // acknowledged, and the same
+		w.clock.move(time.Minute)
+		w.say(allswell.PartialOutage)
+		w.clock.move(58 * time.Minute)
+		w.advance()
+		w.shows(allswell.PartialOutage)
+		w.history("operational", "maintenance", "operational", "partial_outage")
+	},
+	"worse than maintenance": func(w *world) {
+		job := w.quick("job", w.component, "")
+		w.goDown(job)
+		w.plan("Disks", 0, time.Hour)
+		w.shows(allswell.MajorOutage)
+		w.clock.move(time.Minute)
+		w.beat()
+		w.pinged(job)
+		w.shows(allswell.Maintenance)
+		w.clock.move(time.Hour)
+		w.advance()
+		w.shows(allswell.Operational)
+		w.history("operational", "major_outage", "maintenance", "operational")
+	},
+	"a component deleted while it runs": func(w *world) {
+		m := w.plan("Disks", 0, time.Hour)
+		w.clock.move(time.Minute)
+		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
+		w.quietFor(w.monitor, 0)
+		w.clock.move(time.Hour)
+		w.advance()
+		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w); got.State != allswell.MaintenanceCompleted || len(got.Components) != 0 {
+			w.Errorf("maintenance: %+v", got)
+		}
+	},
+	"monitors that come and go while it runs": func(w *world) {
+		b := w.anotherComponent("b")
+		w.plan("Disks", 0, time.Hour)
+		w.plan("Later", 0, 2*time.Hour, b.ID)
+		made := w.quick("made", w.component, "")
+		w.quietFor(made, time.Hour)
+		linked := w.quick("linked", allswell.Component{}, "")
+		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, allswell.MonitorChange{ComponentID: &w.component.ID}))(w)
+		w.quietFor(linked, time.Hour)
+		w.clock.move(time.Minute)
+		must(w.ChangeMonitor(w.ctx, w.ws, made.ID, allswell.MonitorChange{ComponentID: &b.ID}))(w)
+		w.quietFor(made, 119*time.Minute)
+		w.pinged(linked)
+		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, allswell.MonitorChange{ComponentID: ptr("")}))(w)
+		w.quietFor(linked, 0)
+		if got := w.monitorNow(linked).NextCheckAt; !got.Equal(w.clock.now().Add(time.Minute)) {
+			w.Errorf("unlinked, it is due at %v", got)
+		}
+	},
+	"a tick does not count, and one fresh interval follows": func(w *world) {
+		w.pinged()
+		w.pass(6*time.Minute + 30*time.Second) // one overdue check
+		if got := w.now().ConsecutiveFailures; got != 1 {
+			w.Fatalf("%d overdue checks before the beginning", got)
+		}
+		w.plan("Disks", 0, 30*time.Minute)
+		end := w.clock.now().Add(30 * time.Minute)
+		if got := w.now(); got.ConsecutiveFailures != 0 || !got.NextCheckAt.Equal(end.Add(5*time.Minute)) {
+			w.Errorf("in maintenance: %+v", got)
+		}
+		w.pass(30 * time.Minute)
+		w.advance()
+		w.pass(5 * time.Minute)
+		if got := w.now(); got.ConsecutiveFailures != 0 || got.State != allswell.Up || !got.NextCheckAt.Equal(end.Add(5*time.Minute)) {
+			w.Errorf("within the fresh interval: %+v", got)
+		}
+		w.pass(2 * time.Minute)
+		if got := w.now(); got.ConsecutiveFailures != 2 || got.State != allswell.Up {
+			w.Errorf("behind it: %+v", got)
+		}
+		w.pass(time.Minute)
+		if got := w.now(); got.State != allswell.Down {
+			w.Errorf("silent for interval and threshold: %+v", got)
+		}
+		w.history("operational", "maintenance", "operational", "major_outage")
+	},
+	"a job that pauses is never down": func(w *world) {
+		job := w.quick("job", w.component, "")
+		for range 5 {
+			w.pinged(job)
+			w.pass(time.Minute)
+		}
+		w.pinged(job)
+		w.plan("Disks", 30*time.Second, time.Hour)
+		w.pass(35 * time.Second)
+		w.advance()
+		w.pass(59*time.Minute + 25*time.Second)
+		w.advance()
+		w.pass(55 * time.Second)
+		w.pinged(job)
+		w.pass(time.Minute)
+		if n := len(w.incidents()); n != 0 || w.monitorNow(job).ConsecutiveFailures != 0 {
+			w.Errorf("%d incidents, %+v", n, w.monitorNow(job))
+		}
+	},
+	"a clock that goes back leaves nobody quiet": func(w *world) {
+		m := w.plan("Disks", 0, 10*time.Minute)
+		w.pass(10 * time.Minute)
+		w.advance()
+		w.pinged()
+		w.say(allswell.Degraded)
+		w.clock.move(-time.Hour)
+		w.beat()
+		w.quietFor(w.monitor, 0)
+		w.history("degraded")
+		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w).State; got != allswell.MaintenanceCompleted {
+			w.Errorf("state %s", got)
+		}
+		w.plan("Again", 0, 10*time.Minute)
+		w.clock.move(-time.Hour)
+		w.beat()
+		w.quietFor(w.monitor, 70*time.Minute) // it runs until then, whatever the clock says now
+	},
+	"many at once": func(w *world) {
+		for i := range 102 {
+			w.plan(fmt.Sprint(i), time.Hour, 2*time.Hour)
+		}
+		w.clock.move(time.Hour)
+		if got := w.advance(); got != 0 {
+			w.Errorf("with more to do, the next edge is in %v", got)
+		}
+		w.advance()
+		if got := w.value(`SELECT count(*) FROM maintenances WHERE state = 'in_progress'`); got != "102" {
+			w.Errorf("%s have begun", got)
+		}
+		if got := w.advance(); got != time.Hour {
+			w.Errorf("the next edge is in %v", got)
+		}
+	},
+	"one that fails holds up no other": func(w *world) {
+		bad := w.plan("Bad", 30*time.Minute, 2*time.Hour)
+		w.plan("Good", time.Hour, 2*time.Hour)
+		w.clock.move(time.Hour)
+		failed := false
+		w.SetFault(func(when, query string) error {
+			if failed || when != "before" || !strings.HasPrefix(query, "UPDATE maintenances") {
+				return nil
+			}
+			failed = true // the bad one is the first
+			return errFault
+		})
+		_, err := w.AdvanceMaintenances(w.ctx)
+		w.SetFault(nil)
+		if !errors.Is(err, errFault) || !strings.Contains(err.Error(), bad.ID) {
+			w.Errorf("error %v", err)
+		}
+		if got := w.rows(`SELECT title FROM maintenances WHERE state = 'in_progress'`); !slices.Equal(got, []string{"Good"}) {
+			w.Errorf("begun: %v", got)
+		}
+		w.advance()
+		if got := w.value(`SELECT count(*) FROM maintenances WHERE state = 'in_progress'`); got != "2" {
+			w.Errorf("%s have begun at the next try", got)
+		}
+	},
+}
+
+func TestMaintenances(t *testing.T) {
+	for name, f := range maintenanceTests {
+		t.Run(name, func(t *testing.T) { inWorlds(t, f) })
+	}
+}
+
+// history fails unless these are the statuses that the component has had.
+func (w *world) history(want ...string) {
+	w.Helper()
+	if got := w.rows(`SELECT status FROM status_changes WHERE component_id = $1 ORDER BY changed_at`, w.component.ID); !slices.Equal(got, want) {
+		w.Errorf("the component's history is %v, want %v", got, want)
+	}
+}
+
+// TestPlanningWakes: whoever waits for the next edge is told when there may be
+// another one, and only then.
+func TestPlanningWakes(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		woken := 0
+		w.OnPlanned(func() { woken++ })
+		step := func(what string, want bool) {
+			w.Helper()
+			if (woken > 0) != want {
+				w.Errorf("%s: woken %d times", what, woken)
+			}
+			woken = 0
+		}
+		m := w.plan("Disks", time.Hour, 2*time.Hour)
+		step("planned", true)
+		w.alter(m, allswell.MaintenanceChange{RemindBefore: ptr(30 * time.Minute)})
+		step("another reminder", true)
+		w.say(allswell.Degraded)
+		w.pinged()
+		w.pass(time.Minute)
+		step("anything else", false)
+		if _, err := w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{}); err == nil {
+			w.Error("an empty maintenance was planned")
+		}
+		w.advance()
+		step("refused, and nothing due", false)
+	})
+}
+
+// TestListsOfMaintenances: the latest first, by state, with what they concern.
+func TestListsOfMaintenances(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.plan("Third", 3*time.Hour, 4*time.Hour)
+		w.plan("Now", 0, time.Hour)
+		w.plan("Second", 2*time.Hour, 4*time.Hour)
+		list := func(state allswell.MaintenanceState, r store.Range) (titles []string, total int) {
+			w.Helper()
+			all, total, err := w.Maintenances(w.ctx, w.ws, "acme", state, r)
+			w.ok(err)
+			for _, m := range all {
+				titles = append(titles, m.Title)
+				if len(m.Components) != 1 || m.Components[0].ID != w.component.ID {
+					w.Errorf("%s: components %v", m.Title, m.Components)
+				}
+			}
+			return titles, total
+		}
+		all := store.Range{Page: 1, PerPage: 100}
+		for _, c := range []struct {
+			state allswell.MaintenanceState
+			r     store.Range
+			want  []string
+			total int
+		}{
+			{"", all, []string{"Third", "Second", "Now"}, 3},
+			{"scheduled", all, []string{"Third", "Second"}, 2},
+			{"in_progress", all, []string{"Now"}, 1},
+			{"completed", all, nil, 0},
+			{"", store.Range{Page: 2, PerPage: 2}, []string{"Now"}, 3},
+		} {
+			if got, total := list(c.state, c.r); !slices.Equal(got, c.want) || total != c.total {
+				w.Errorf("%q, page %d: %v of %d, want %v of %d", c.state, c.r.Page, got, total, c.want, c.total)
+			}
+		}
+	})
+}
+
+// TestTwoReplicasAdvanceAtOnce: each turn comes once, whoever takes it.
+func TestTwoReplicasAdvanceAtOnce(t *testing.T) {
+	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
+		other := w.replica()
+		const count = 12
+		var components []string
+		for i := range 3 {
+			components = append(components, w.anotherComponent(fmt.Sprint(i)).ID)
+			w.quick(fmt.Sprint("job ", i), allswell.Component{ID: components[i]}, "")
+		}
+		for i := range count {
+			w.plan(fmt.Sprint(i), time.Hour, 2*time.Hour, components[i%3], components[(i+1)%3])
+		}
+		for range 2 { // they begin, they end
+			w.clock.move(time.Hour)
+			advance := func(s *store.Store) func() {
+				return func() {
+					if _, err := s.AdvanceMaintenances(w.ctx); err != nil {
+						w.Error(err)
+					}
+				}
+			}
+			together(advance(w.Store), advance(other), advance(w.Store), advance(other))
+			w.consistent()
+		}
+		w.expect("maintenances by state", w.rows(`SELECT state, count(*) FROM maintenances GROUP BY state`), fmt.Sprint("completed|", count))
+		w.expect("events", w.rows(`SELECT kind, count(*) FROM events WHERE maintenance_id IS NOT NULL GROUP BY kind ORDER BY kind`),
+			fmt.Sprint("maintenance.begun|", count), fmt.Sprint("maintenance.ended|", count), fmt.Sprint("maintenance.scheduled|", count))
+		w.expect("updates", w.rows(`SELECT count(*) FROM maintenance_updates GROUP BY maintenance_id HAVING count(*) <> 2`))
+		w.expect("causes", w.rows(`SELECT source FROM causes`))
+		w.expect("quiet", w.rows(`SELECT DISTINCT quiet_until_at FROM monitors WHERE quiet_until_at IS NOT NULL`), fmt.Sprint(w.clock.now().UnixMilli()))
+	})
+}
+
+// TestPlannedWorkAgainstEverything: replicas plan, change, cancel and advance
+// while others link monitors, ping and tick.
+func TestPlannedWorkAgainstEverything(t *testing.T) {
+	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
+		replicas := []*store.Store{w.Store, w.replica()}
+		var components []string
+		var monitors []allswell.Monitor
+		for i := range 3 {
+			c := w.anotherComponent(fmt.Sprint(i))
+			components = append(components, c.ID)
+			monitors = append(monitors, w.quick(fmt.Sprint("job ", i), c, ""), w.quick(fmt.Sprint("second ", i), c, ""))
+		}
+		w.pinged(monitors...)
+		var planned []string
+		for range 6 {
+			planned = append(planned, w.plan("m", time.Minute, 5*time.Minute, pick(components)).ID)
+		}
+		fine := func(what string, err error) {
+			var invalid *allswell.Invalid
+			if err != nil && !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &invalid) {
+				w.Errorf("%s: %v", what, err)
+			}
+		}
+		for minute := range 8 {
+			w.clock.move(time.Minute)
+			w.beat()
+			w.run(`DELETE FROM holes`)
+			var work []func()
+			for i, s := range replicas {
+				name := string(rune('a' + i))
+				work = append(work, func() { _, err := s.AdvanceMaintenances(w.ctx); fine("advance", err) },
+					func() { _, err := s.Tick(w.ctx, w.clock.now(), name, 0); fine("tick", err) },
+					func() {
+						_, err := s.RecordPings(w.ctx, shuffled(tokensOf(monitors))[:3], store.Beat{Replica: name})
+						fine("ping", err)
+					},
+					func() {
+						for range 3 {
+							_, err := s.ChangeMonitor(w.ctx, w.ws, pick(monitors).ID, allswell.MonitorChange{ComponentID: ptr(pick(components))})
+							fine("link", err)
+						}
+					},
+					func() {
+						for range 3 {
+							ch := allswell.MaintenanceChange{Components: &[]string{pick(components)}}
+							if pick([]bool{true, false}) {
+								ch = allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(time.Duration(1+minute%3) * time.Minute))}
+							}
+							_, err := s.ChangeMaintenance(w.ctx, w.ws, pick(planned), ch)
+							fine("change", err)
+						}
+					},
+					func() {
+						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned), "more", pick([]allswell.MaintenanceState{"", "in_progress", "verifying", "completed"}))
+						fine("update", err)
+					},
+					func() {
+						if minute == 6 {
+							fine("cancel", s.DeleteMaintenance(w.ctx, w.ws, pick(planned)))
+						}
+					})
+			}
+			together(work...)
+			w.consistent()
+			if w.Failed() {
+				return
+			}
+		}
+	})
+}
