@@ -450,7 +450,8 @@ func TestEvents(t *testing.T) {
 		w.status("acme", c.ID, allswell.MajorOutage)
 		o.is(o.next(), w.tag("/status/acme"), true)
 		w.status("acme", c.ID, allswell.Operational)
-		o.is(o.next(), tag, true) // as it was, an hour later
+		tag = w.tag("/status/acme")
+		o.is(o.next(), tag, true)
 
 		for _, known := range []struct {
 			query, last string

@@ -337,7 +337,7 @@ func TestWeight(t *testing.T) {
 // may be lost: what is left out is one link away.
 func TestTheWorstDay(t *testing.T) {
 	p := sample("x")
-	p.Incidents = nil
+	p.Incidents, p.Maintenances = nil, nil
 	for i := range 40 {
 		inc := allswell.Incident{ID: fmt.Sprint("active-", i), Title: fmt.Sprint("Active ", i), State: allswell.Investigating, CreatedAt: day.Add(-time.Duration(i) * time.Minute)}
 		for n := range 30 {
@@ -377,6 +377,7 @@ func TestTheWorstDay(t *testing.T) {
 
 func TestDays(t *testing.T) {
 	p := sample("x")
+	p.Maintenances = nil
 	ago := func(days, hours int) time.Time {
 		return allswell.Midnight(day, time.UTC).AddDate(0, 0, -days).Add(time.Duration(hours) * time.Hour)
 	}
