@@ -10,7 +10,6 @@ const forms = {
 	moment: { ...day, year: "numeric", ...clock },
 	dayclock: { ...day, ...clock },
 	clock,
-	date: { weekday: "long", day: "numeric", month: "long" },
 };
 const write = (form, at) => new Intl.DateTimeFormat(locale, forms[form]).format(at);
 
@@ -26,19 +25,23 @@ function isElsewhen(at) {
 }
 
 function localize() {
+	let dated; // the last time that stands with its date, and where
 	for (const time of document.querySelectorAll("time[datetime*=T]:not([title])")) {
 		const at = new Date(time.dateTime);
 		if (isNaN(at)) continue;
-		const form = time.dataset.form in forms ? time.dataset.form : "moment";
+		const day = dateIn(at), known = dated?.day === day && dated.around === time.parentElement;
+		let form = time.dataset.form in forms ? time.dataset.form : "moment";
+		if (form === "clock" && !known && isElsewhen(at)) form = "dayclock";
+		if (form !== "clock") dated = { day, around: time.parentElement };
 		time.title = time.textContent; // in the page's zone
-		time.textContent = write(form === "clock" && isElsewhen(at) ? "dayclock" : form, at);
+		time.textContent = write(form, at);
 	}
 	for (const note of document.querySelectorAll("[data-local]")) note.textContent = note.dataset.local;
 }
 
 // A strip of bars is a slider over its days: screen readers hand the arrow keys
 // to a slider, have gestures for it, and read out its value.
-const fullDate = new Intl.DateTimeFormat(locale, { ...forms.date, year: "numeric", timeZone: "UTC" });
+const fullDate = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeZone: "UTC" });
 const pop = document.createElement("div");
 pop.className = "pop";
 pop.ariaHidden = "true"; // the strip's value says the same
@@ -50,8 +53,8 @@ const firstShown = (strip) => [...strip.children].findIndex((bar) => bar.offsetW
 const runsLeft = (strip) => getComputedStyle(strip).direction === "rtl";
 const within = (i, low, high) => Math.max(low, Math.min(i, high));
 
-// choose makes a day the strip's value, and returns what the table beside the
-// strip says of it. A row can be of several days.
+// choose makes a day the strip's value, and returns what the table says of it. A
+// row can be of several days.
 function choose(strip, i) {
 	const date = new Date(strip.dataset.day);
 	let ago = last(strip) - i;
@@ -79,7 +82,7 @@ function show(strip, i) {
 	pop.dataset.bar = bar.className[0] || "";
 	bar.classList.add("on");
 	document.body.append(pop);
-	// Over the bar, or under it where there is no room, and inside of the window.
+	// Over the bar, or under it where there is no room; inside of the window.
 	const at = bar.getBoundingClientRect(), around = strip.getBoundingClientRect(), edge = 8;
 	const above = around.top - pop.offsetHeight, middle = at.left + (at.width - pop.offsetWidth) / 2;
 	pop.style.left = `${within(middle, edge, root.clientWidth - pop.offsetWidth - edge) + scrollX}px`;

@@ -1,0 +1,294 @@
+package browser
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell/test/binary"
+)
+
+// troubled starts a server with a page of a component whose last days were not
+// all good, and returns the addresses of both.
+func troubled(t *testing.T) (page, component string) {
+	t.Helper()
+	database := filepath.Join(t.TempDir(), "allswell.db")
+	server := binary.NewServer(t, binary.Build(t), "ALLSWELL_DATABASE=sqlite:"+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server.Start()
+	client := binary.NewClient(server.URL, token)
+	type params = map[string]any
+	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
+	var made binary.Data[struct{ ID string }]
+	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Checkout"}, &made)
+	for i := range 3 {
+		client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": fmt.Sprint("Other ", i)}, nil)
+	}
+	db, err := sql.Open("sqlite", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	today := time.Now().UTC().Truncate(24 * time.Hour)
+	for _, change := range []struct {
+		at     time.Time
+		status string
+	}{
+		{today.AddDate(0, 0, -200), "operational"},
+		{today.AddDate(0, 0, -70).Add(time.Hour), "degraded"}, {today.AddDate(0, 0, -70).Add(3 * time.Hour), "operational"},
+		{today.AddDate(0, 0, -2).Add(time.Hour), "major_outage"}, {today.AddDate(0, 0, -2).Add(74 * time.Minute), "operational"},
+	} {
+		if _, err := db.Exec(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`,
+			made.Data.ID, change.at.UnixMilli(), change.status); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Slow", "impact": "minor", "message": "We look."}, nil)
+	begin := time.Now().UTC().Add(48 * time.Hour).Truncate(time.Hour)
+	client.Must(t, "POST", "/api/v1/pages/acme/maintenances", params{
+		"title": "New disks", "message": "We **swap** two.", "scheduled_for": begin.Format("2006-01-02T15:04:05.000Z"),
+		"scheduled_until": begin.Add(2 * time.Hour).Format("2006-01-02T15:04:05.000Z"), "components": []string{made.Data.ID},
+	}, nil)
+	page = server.URL + "/status/acme"
+	return page, page + "/components/" + made.Data.ID
+}
+
+// press sends a key to what has the focus.
+func (p *tab) key(name string) {
+	p.t.Helper()
+	codes := map[string]int{"Tab": 9, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
+	for _, kind := range []string{"rawKeyDown", "keyUp"} {
+		p.do("Input.dispatchKeyEvent", params{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": codes[name]}, nil)
+	}
+}
+
+// reload loads the page once more.
+func (p *tab) reload() {
+	p.t.Helper()
+	p.do("Page.reload", nil, nil)
+	select {
+	case <-p.loaded:
+	case <-time.After(patience):
+		p.t.Fatalf("the page has not loaded again after %v", patience)
+	}
+}
+
+// What the tests of bars look at, in the page.
+const (
+	strip   = `document.querySelector(".bars[role=slider]")`
+	popText = `[...document.querySelectorAll(".pop p")].map(p => p.textContent).join(" | ")`
+	inside  = `(() => { const r = document.querySelector(".pop").getBoundingClientRect();
+		return r.width > 40 && r.left >= 0 && r.right <= innerWidth && r.top >= 0 && r.bottom <= innerHeight })()`
+	sideways = `document.documentElement.scrollWidth <= innerWidth`
+)
+
+// barAt returns the middle of the bar of as many days ago.
+func (p *tab) barAt(ago int) (x, y float64) {
+	p.t.Helper()
+	eval[any](p, strip+`.scrollIntoView({block: "center"})`)
+	at := eval[[]float64](p, fmt.Sprintf(`(() => { const r = %s.children[89 - %d].getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`, strip, ago))
+	return at[0], at[1]
+}
+
+func dayAgo(ago int) string {
+	return time.Now().UTC().AddDate(0, 0, -ago).Format("Monday")
+}
+
+// TestBarsByKeyboard goes through the days with the keys that a slider has.
+func TestBarsByKeyboard(t *testing.T) {
+	c := start(t)
+	page, component := troubled(t)
+	for _, v := range []view{views[0], views[3]} {
+		for _, url := range []string{page, component, page + "?lang=ar"} {
+			t.Run(v.name+url[strings.LastIndexByte(url, '/'):], func(t *testing.T) {
+				p := c.open(t, v, url)
+				back, on := "ArrowLeft", "ArrowRight"
+				if strings.Contains(url, "ar") {
+					back, on = on, back
+				}
+				p.is(strip+`.tabIndex === 0`, strip+`.ariaValueNow === "90"`, `!document.querySelector(".pop")`)
+				eval[any](p, strip+`.focus()`)
+				p.key(back)
+				p.key(back)
+				p.is(strip+`.ariaValueNow === "88"`, inside, sideways, strip+`.querySelectorAll(".on").length === 1`, strip+`.children[87].matches(".m.on")`)
+				if got := eval[string](p, popText); strings.Contains(url, "ar") == strings.Contains(got, "Major Outage, 14 minutes") {
+					t.Errorf("the day reads %q", got)
+				}
+				if !strings.Contains(url, "ar") {
+					if got := eval[string](p, strip+`.ariaValueText`); !strings.HasPrefix(got, dayAgo(2)) || !strings.HasSuffix(got, "Major Outage, 14 minutes, Uptime: 99.02%") {
+						t.Errorf("screen readers are told %q", got)
+					}
+				}
+				if v.width == 320 || strings.Contains(url, "comp_") && v.dark {
+					p.shoot(fmt.Sprintf("bars-%s-%d", v.name, len(url)))
+				}
+				p.key(on)
+				p.key(on)
+				p.key(on)
+				p.is(strip+`.ariaValueNow === "90"`, inside)
+				p.key("Home")
+				first := 1
+				if v.width == 320 {
+					first = 61
+				}
+				p.is(fmt.Sprintf(`%s.ariaValueNow === "%d"`, strip, first), inside, sideways)
+				p.key(back)
+				p.is(fmt.Sprintf(`%s.ariaValueNow === "%d"`, strip, first))
+				p.key("PageUp")
+				p.is(fmt.Sprintf(`%s.ariaValueNow === "%d"`, strip, first+7))
+				p.key("Escape")
+				p.is(`!document.querySelector(".pop")`, `document.activeElement === `+strip)
+				p.key("End")
+				p.is(inside)
+				p.key("Tab")
+				p.is(`!document.querySelector(".pop")`, `document.activeElement !== `+strip)
+				for _, fault := range faults(p, v) {
+					t.Error(fault)
+				}
+			})
+		}
+	}
+}
+
+// TestBarsByPointer: the mouse over a bar, and a finger on it.
+func TestBarsByPointer(t *testing.T) {
+	c := start(t)
+	page, _ := troubled(t)
+	t.Run("mouse", func(t *testing.T) {
+		p := c.open(t, views[2], page)
+		move := func(x, y float64) {
+			p.do("Input.dispatchMouseEvent", params{"type": "mouseMoved", "x": x, "y": y}, nil)
+		}
+		x, y := p.barAt(70)
+		move(x, y)
+		p.is(inside, strip+`.children[19].matches(".d.on")`)
+		if got := eval[string](p, popText); !strings.HasPrefix(got, dayAgo(70)) || !strings.HasSuffix(got, " | Degraded, 2 hours | Uptime: 100%") {
+			t.Errorf("the day reads %q", got)
+		}
+		at := eval[[]float64](p, `(() => { const r = document.querySelector(".pop").getBoundingClientRect(); return [r.left + 9, r.bottom - 3] })()`)
+		move(at[0], at[1])
+		p.is(inside) // what explains can be pointed at, and read by a magnifier
+		p.key("Escape")
+		p.is(`!document.querySelector(".pop")`)
+		move(x, y)
+		p.is(inside)
+		move(2, 2)
+		p.is(`!document.querySelector(".pop")`)
+	})
+	for _, lang := range []string{"en", "ar"} {
+		t.Run("finger-"+lang, func(t *testing.T) {
+			p := c.open(t, views[0], page+"?lang="+lang)
+			p.do("Emulation.setTouchEmulationEnabled", params{"enabled": true}, nil)
+			tap := func(x, y float64) {
+				p.do("Input.dispatchTouchEvent", params{"type": "touchStart", "touchPoints": []params{{"x": x, "y": y}}}, nil)
+				p.do("Input.dispatchTouchEvent", params{"type": "touchEnd", "touchPoints": []params{}}, nil)
+			}
+			for _, ago := range []int{0, 2, 29} { // both edges of the screen
+				x, y := p.barAt(ago)
+				tap(x, y)
+				p.eventually(fmt.Sprintf(`%s.children[%d].matches(".on")`, strip, 89-ago))
+				p.is(inside, sideways)
+			}
+			at := eval[[]float64](p, `(() => { const r = document.querySelector("footer").getBoundingClientRect(); return [160, Math.min(r.top + 4, innerHeight - 4)] })()`)
+			tap(at[0], at[1])
+			p.eventually(`!document.querySelector(".pop")`)
+		})
+	}
+}
+
+// TestReplacedBars: what live.js puts in the place of what was there works as
+// that did.
+func TestReplacedBars(t *testing.T) {
+	c := start(t)
+	page, _ := troubled(t)
+	p := c.open(t, views[2], page)
+	eval[any](p, strip+`.focus()`)
+	p.key("ArrowLeft")
+	p.is(inside)
+	eval[any](p, `(async () => {
+		const text = await (await fetch(location.href)).text();
+		document.querySelector("main").replaceWith(new DOMParser().parseFromString(text, "text/html").querySelector("main"));
+		document.dispatchEvent(new Event("allswell:replaced"));
+		document.dispatchEvent(new Event("allswell:replaced"));
+		document.body.dataset.done = "yes";
+	})()`)
+	p.eventually(`document.body.dataset.done === "yes"`)
+	p.is(`!document.querySelector(".pop")`, strip+`.ariaValueNow === "90"`, `!document.querySelector("main time[datetime*=T]:not([title])")`)
+	eval[any](p, strip+`.focus()`)
+	p.key("ArrowLeft")
+	p.is(strip+`.ariaValueNow === "89"`, inside)
+}
+
+// TestHistoryWithoutScript: the bars are a picture with a name, and the table
+// beside it opens.
+func TestHistoryWithoutScript(t *testing.T) {
+	c := start(t)
+	page, component := troubled(t)
+	for _, url := range []string{page, component} {
+		p := c.open(t, views[4], url)
+		p.is(`document.querySelectorAll(".bars[role=img][aria-label*='uptime']").length > 0`, `!document.querySelector("[role=slider]")`)
+		summary := `document.querySelector(".history summary")`
+		p.is(summary + `.checkVisibility()`)
+		at := eval[[]float64](p, `(() => { `+summary+`.scrollIntoView({block: "center"}); const r = `+summary+`.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`)
+		for _, kind := range []string{"mousePressed", "mouseReleased"} {
+			p.do("Input.dispatchMouseEvent", params{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
+		}
+		p.eventually(`document.querySelector(".history table").checkVisibility()`)
+		if got := eval[string](p, `document.querySelector(".history table").innerText`); !strings.Contains(got, "Major Outage, 14 minutes") || !strings.Contains(got, "Degraded, 2 hours") {
+			t.Errorf("%s: the table reads %q", url, got)
+		}
+		look(p, views[4], "table")
+	}
+}
+
+// TestLocalTimes: times are those of the visitor's clock, in the language of
+// the page, and the page's own can still be had.
+func TestLocalTimes(t *testing.T) {
+	c := start(t)
+	page, _ := troubled(t)
+	const first = `document.querySelector(".incident .meta time")`
+	for _, want := range []struct{ lang, note string }{
+		{"en", "Times are in your time zone."}, {"de", "Alle Zeitangaben in Ihrer Zeitzone."}, {"ar", ""},
+	} {
+		p := c.open(t, views[2], page+"?lang="+want.lang)
+		inUTC := eval[string](p, first+`.title`)
+		p.do("Emulation.setTimezoneOverride", params{"timezoneId": "America/New_York"}, nil)
+		p.reload()
+		zone, err := time.LoadLocation("America/New_York")
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, err := time.Parse(time.RFC3339, eval[string](p, first+`.dateTime`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := eval[string](p, first+`.textContent`); !strings.Contains(got, at.In(zone).Format("15:04")) || strings.Contains(got, "UTC") {
+			t.Errorf("%s: %v is written %q", want.lang, at, got)
+		}
+		if got := eval[string](p, first+`.title`); got != inUTC || !strings.Contains(got, at.Format("15:04")) || !strings.Contains(got, "UTC") {
+			t.Errorf("%s: by the page's clock it is %q", want.lang, got)
+		}
+		if got := eval[string](p, `document.querySelector("[data-local]").textContent`); got == "" || want.note != "" && got != want.note {
+			t.Errorf("%s: the note says %q", want.lang, got)
+		}
+		// The maintenance begins and ends on one day; a bare time of the day must
+		// not stand under another date.
+		p.is(`!document.querySelector("time[datetime*=T]:not([title])")`)
+		p.do("Emulation.setTimezoneOverride", params{"timezoneId": ""}, nil)
+	}
+	p := c.open(t, views[4], page)
+	p.is(first+`.textContent.endsWith("UTC")`, first+`.title === ""`, `document.querySelector("[data-local]").textContent.includes("UTC")`)
+}
+
+// shoot keeps a picture, where pictures are asked for.
+func (p *tab) shoot(name string) {
+	p.t.Helper()
+	if dir := os.Getenv(keepScreenshots); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), p.screenshot(), 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
