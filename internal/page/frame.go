@@ -70,6 +70,15 @@ func (f frame) Tongues() (all []tongue) {
 	return all
 }
 
+// Neutral returns the address at which the visitor's browser chooses the
+// language; "": none.
+func (f frame) Neutral() string {
+	if f.Path == "" {
+		return ""
+	}
+	return f.At.plain(f.At.root, f.Path)
+}
+
 // Zone returns the name of the zone of the page's times, for people.
 func (f frame) Zone() string { return strings.ReplaceAll(f.At.Zone(), "_", " ") }
 

@@ -133,8 +133,11 @@ func (o oklab) inGamut() (c colour, ok bool) {
 // grounds of a scheme. As they are also what stands on it, text of the scheme's
 // button can be read on it in turn.
 func (s scheme) readable(c colour) colour {
+	if s.legible(c) {
+		return c
+	}
 	o := c.oklab()
-	for ; o.l > 0 && o.l < 1; o.l += s.step {
+	for o.l = min(max(o.l, 0), 1) + s.step; o.l > 0 && o.l < 1; o.l += s.step {
 		if got := o.colour(); s.legible(got) {
 			return got
 		}

@@ -1,0 +1,391 @@
+package page
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+)
+
+// checkAccent holds what is made of one colour to what can be read.
+func checkAccent(t *testing.T, c colour) {
+	t.Helper()
+	for name, s := range map[string]scheme{"light": lightScheme, "dark": darkScheme} {
+		got := s.readable(c)
+		for _, ground := range s.grounds {
+			if ratio := contrast(got, ground); ratio < 4.5 {
+				t.Errorf("%v becomes %v in the %s, which has %.2f on %v", c, got, name, ratio, ground)
+			}
+		}
+		if ratio := contrast(got, s.button); ratio < 4.5 {
+			t.Errorf("%v becomes %v in the %s, on which a button's text has %.2f", c, got, name, ratio)
+		}
+		if was, is := c.oklab(), got.oklab(); s.legible(c) && got != c {
+			t.Errorf("%v can be read in the %s, and becomes %v", c, name, got)
+		} else if chroma := math.Hypot(is.a, is.b); chroma > 0.05 && math.Hypot(was.a, was.b) > 0.05 {
+			turn := math.Abs(math.Remainder(math.Atan2(was.b, was.a)-math.Atan2(is.b, is.a), 2*math.Pi))
+			if turn > 0.25 { // of 6.28
+				t.Errorf("%v becomes %v in the %s, a hue %.2f away", c, got, name, turn)
+			}
+		}
+	}
+}
+
+func TestEveryAccentCanBeRead(t *testing.T) {
+	for r := 0; r < 256; r += 51 {
+		for g := 0; g < 256; g += 51 {
+			for b := 0; b < 256; b += 51 {
+				checkAccent(t, colour{uint8(r), uint8(g), uint8(b)})
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 500 {
+		v := random.Uint32()
+		checkAccent(t, colour{uint8(v), uint8(v >> 8), uint8(v >> 16)})
+	}
+}
+
+// TestContrast holds the formula to values of others.
+func TestContrast(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want float64
+	}{
+		{"#000000", "#ffffff", 21}, {"#777777", "#ffffff", 4.48}, {"#767676", "#ffffff", 4.54}, {"#ff0000", "#ffffff", 4.0}, {"#0000ff", "#ffffff", 8.59}, {"#123456", "#123456", 1},
+	} {
+		a, okA := parseColour(c.a)
+		b, okB := parseColour(c.b)
+		if got := contrast(a, b); !okA || !okB || math.Abs(got-c.want) > 0.01 || got != contrast(b, a) {
+			t.Errorf("%s on %s: %.3f, want %.2f", c.a, c.b, got, c.want)
+		}
+	}
+	for _, s := range []string{"", "#fff", "123456", "#12345g", "#1234567", "#-12345", "#+12345", "#12_345"} {
+		if c, ok := parseColour(s); ok {
+			t.Errorf("%q is %v", s, c)
+		}
+	}
+}
+
+// TestGroundsAreTheSheets: what is computed with is what the style sheet has.
+func TestGroundsAreTheSheets(t *testing.T) {
+	style, err := assetFiles.ReadFile("assets/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`--paper: (#\w+); --card: (#\w+);`).FindAllStringSubmatch(string(style), 2)
+	for i, s := range []scheme{lightScheme, darkScheme} {
+		for j, ground := range s.grounds {
+			want := found[i][j+1]
+			if len(want) == 4 {
+				want = "#" + strings.Repeat(want[1:], 2)
+			}
+			if ground.String() != want {
+				t.Errorf("the ground %v is %s", ground, want)
+			}
+		}
+	}
+}
+
+func TestLook(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		p := w.get("/status/acme", 200)
+		if len(p.all("img"))+len(p.all("link[rel=stylesheet][href*=look]")) != 0 || !strings.HasPrefix(p.all("link[rel=icon]")[0].attr("href"), "/assets/icon-") {
+			t.Error("a plain page wears something")
+		}
+		accent := "#ffee00"
+		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{
+			Accent: &accent, Footer: &[]allswell.FooterLink{{Label: "Imprint", URL: "https://acme.example/imprint"}},
+		}})
+		must(w, page, err)
+		svg := []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)
+		for _, image := range []allswell.PageImage{
+			{Kind: allswell.LogoImage, Type: "image/svg+xml", Name: "0123456789abcdef.svg", Body: svg},
+			{Kind: allswell.IconImage, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("\x89PNG picture")},
+		} {
+			page, err = w.store.SetPageImage(t.Context(), w.ws, "acme", image)
+			must(w, page, err)
+		}
+		p = w.get("/status/acme", 200)
+		logo := p.all("h1 img")
+		if len(logo) != 1 || logo[0].attr("alt") != "Acme" || logo[0].attr("src") != "/status/acme/look/0123456789abcdef.svg" {
+			t.Fatalf("%d logos", len(logo))
+		}
+		if a := p.all("footer a[rel=noopener]"); len(a) != 1 || a[0].text() != "Imprint" || a[0].attr("href") != "https://acme.example/imprint" {
+			t.Error("the footer's link is missing")
+		}
+		rec := w.do("GET", logo[0].attr("src"))
+		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), svg) || h.Get("Content-Type") != "image/svg+xml" || h.Get("Cache-Control") != cacheAsset ||
+			h.Get("Content-Security-Policy") != picturePolicy[0] || h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("the logo: %d %v", rec.Code, h)
+		}
+		icon := p.all("link[rel=icon]")[0].attr("href")
+		if rec := w.do("GET", icon); rec.Code != 200 || rec.Header().Get("Content-Type") != "image/png" || icon != "/status/acme/look/fedcba9876543210.png" {
+			t.Errorf("the icon %s: %d", icon, rec.Code)
+		}
+		sheets := p.all("link[rel=stylesheet]")
+		style := sheets[len(sheets)-1].attr("href")
+		rec = w.do("GET", style)
+		if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" || rec.Body.String() != string(accentStyle(accent)) || rec.Header().Get("Cache-Control") != cacheAsset {
+			t.Errorf("the style %s: %d %v", style, rec.Code, rec.Header())
+		}
+		for _, path := range []string{"", "nope", "style.css", "style.0123456789abcdef.css", "0123456789abcdef.png", "../history", "fedcba9876543210.png/"} {
+			w.get("/status/acme/look/"+path, 404)
+		}
+		w.page("beta", "Beta")
+		w.get("/status/beta/look/0123456789abcdef.svg", 404)
+		page, err = w.store.DeletePageImage(t.Context(), w.ws, "acme", allswell.LogoImage)
+		must(w, page, err)
+		w.get("/status/acme/look/0123456789abcdef.svg", 404)
+		if got := w.get("/status/acme", 200).one(t, "h1"); got != "Acme" {
+			t.Errorf("without its logo it is called %q", got)
+		}
+	})
+}
+
+// TestHosts holds what hosts are taken for one another.
+func TestHosts(t *testing.T) {
+	for host, want := range map[string]string{
+		"": "", "status.acme.example": "status.acme.example", "STATUS.Acme.example": "status.acme.example", "status.acme.example:8443": "status.acme.example",
+		"status.acme.example.": "status.acme.example", "Status.acme.example.:80": "status.acme.example", "[::1]:80": "[::1]", "[::1]": "[::1]", ":80": "",
+	} {
+		if got := hostName(host); got != want {
+			t.Errorf("%q is %q, want %q", host, got, want)
+		}
+	}
+}
+
+// at asks for a path at a host.
+func (w *world) at(host, method, path string, fields ...string) *httptest.ResponseRecorder {
+	w.t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	r.Host = host
+	for i := 0; i < len(fields); i += 2 {
+		r.Header.Add(fields[i], fields[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.site.Handler().ServeHTTP(rec, r)
+	return rec
+}
+
+func (w *world) domain(slug, domain string) {
+	w.t.Helper()
+	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, allswell.PageChange{PageLook: allswell.PageLook{Domain: &domain}})
+	must(w, p, err)
+}
+
+func TestOwnDomain(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		const own = "status.acme.example"
+		w.page("beta", "Beta")
+		c := w.component("acme", "Website", "")
+		inc := w.incident("acme", allswell.NewIncident{Title: "One", Affected: []allswell.Affected{{ComponentID: c.ID, Status: allswell.Degraded}}})
+		if got := parse(t, w.at(own, "GET", "/").Body.String()).one(t, "h1"); got != "Status pages" {
+			t.Errorf("before it has a domain: %q", got)
+		}
+		w.domain("acme", own)
+		parts := []string{"/", "/history", "/incidents/" + inc.ID, "/components/" + c.ID, "/history.atom", "/badge.svg", "/api/v2/status.json"}
+		for _, host := range []string{own, "STATUS.acme.EXAMPLE:8443", own + "."} {
+			for _, path := range parts {
+				if rec := w.at(host, "GET", path); rec.Code != 200 {
+					t.Errorf("%s%s: %d", host, path, rec.Code)
+				}
+			}
+		}
+		p := parse(t, w.at(own, "GET", "/").Body.String())
+		checkPage(t, "/", p)
+		if got := p.all("link[rel=canonical]")[0].attr("href"); got != "https://"+own+"/" || p.all("main")[0].attr("data-events") != "/events" {
+			t.Errorf("canonical %s", got)
+		}
+		seen := 0
+		for _, a := range p.all("body a[href]") {
+			if href, _, _ := strings.Cut(a.attr("href"), "#"); strings.HasPrefix(href, "/") {
+				seen++
+				if rec := w.at(own, "GET", href); rec.Code != 200 {
+					t.Errorf("the link %s: %d", href, rec.Code)
+				}
+				if strings.HasPrefix(href, "/status/") {
+					t.Errorf("a link leaves the domain for %s", href)
+				}
+			}
+		}
+		if seen < 10 {
+			t.Errorf("%d links", seen)
+		}
+		for _, path := range []string{"/nope", "/status/acme", "/status/beta", "//", "/incidents", "/incidents/x", "/history/", "/look/x"} {
+			rec := w.at(own, "GET", path)
+			p := parse(t, rec.Body.String())
+			if rec.Code != 404 || p.one(t, ".name") != "Acme" || p.all(".name a")[0].attr("href") != "/" {
+				t.Errorf("%s: %d", path, rec.Code)
+			}
+			checkPage(t, path, p)
+		}
+		if rec := w.at(own, "POST", "/"); rec.Code != 405 {
+			t.Errorf("POST: %d", rec.Code)
+		}
+		if rec := w.at(own, "GET", assets["style.css"].url); rec.Code != 200 {
+			t.Errorf("the style: %d", rec.Code)
+		}
+
+		// Elsewhere all is as it was.
+		if got := w.get("/status/acme", 200).all("link[rel=canonical]")[0].attr("href"); got != "https://"+own+"/" {
+			t.Errorf("canonical %s", got)
+		}
+		for _, host := range []string{"", "localhost:8080", "localhost", "other.example", "acme.example", "x." + own} {
+			if got := parse(t, w.at(host, "GET", "/").Body.String()).one(t, "h1"); got != "Status pages" {
+				t.Errorf("at %q: %q", host, got)
+			}
+		}
+
+		// The domain moves to another page, and away.
+		w.domain("acme", "")
+		w.domain("beta", own)
+		if got := parse(t, w.at(own, "GET", "/").Body.String()).one(t, "h1"); got != "Beta" {
+			t.Errorf("after it moved: %q", got)
+		}
+		if rec := w.at(own, "GET", "/incidents/"+inc.ID); rec.Code != 404 {
+			t.Errorf("another page's incident: %d", rec.Code)
+		}
+		if err := w.store.DeletePage(t.Context(), w.ws, "beta"); err != nil {
+			t.Fatal(err)
+		}
+		if got := parse(t, w.at(own, "GET", "/").Body.String()).one(t, "h1"); got != "Acme" {
+			t.Errorf("after it was deleted, the only page is not shown, but %q", got)
+		}
+	})
+}
+
+// TestBaseHostIsNobodys: a page cannot take the place of all pages.
+func TestBaseHostIsNobodys(t *testing.T) {
+	run(t, func(w *world) {
+		w.site.host = "status.example"
+		w.page("beta", "Beta")
+		w.domain("acme", "status.example")
+		if got := parse(w.t, w.at("status.example", "GET", "/").Body.String()).one(w.t, "h1"); got != "Status pages" {
+			w.t.Errorf("%q", got)
+		}
+		if rec := w.at("status.example", "GET", "/status/beta"); rec.Code != 200 {
+			w.t.Errorf("%d", rec.Code)
+		}
+	})
+}
+
+// TestFormsAtOwnDomain subscribes and manages there.
+func TestFormsAtOwnDomain(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		t := w.t
+		const own = "status.acme.example"
+		w.domain("acme", own)
+		if got := parse(t, w.at(own, "GET", "/").Body.String()).all("form")[0].attr("action"); got != "/subscribe" {
+			t.Errorf("the form is sent to %s", got)
+		}
+		send := func(path, body, origin string) *httptest.ResponseRecorder {
+			r := httptest.NewRequest("POST", path, strings.NewReader(body))
+			r.Host = own
+			r.Header.Set("Origin", origin)
+			rec := httptest.NewRecorder()
+			w.site.Handler().ServeHTTP(rec, r)
+			return rec
+		}
+		w.answer(send("/subscribe", "email=eve@example.com", "https://evil.example"), 403)
+		w.answer(send("/subscribe", "email=ann@example.com", "https://"+own), 200)
+		sub := w.subscribers()["ann@example.com"]
+		if len(w.subscribers()) != 1 || sub.Key == "" {
+			t.Fatalf("%v", w.subscribers())
+		}
+		path := "/subscription/" + sub.Key
+		w.secret(w.at(own, "GET", path), 200, sub.Key)
+		w.secret(send(path, "action=confirm", "https://"+own), 200, sub.Key)
+		w.secret(send("/unsubscribe/"+sub.Key, "", "https://mail.example"), 200, sub.Key)
+		if len(w.subscribers()) != 0 {
+			t.Error("still subscribed")
+		}
+		if rec := w.at(own, "GET", "/subscribe"); rec.Code != 303 || rec.Header().Get("Location") != "/#subscribe" {
+			t.Errorf("%d to %s", rec.Code, rec.Header().Get("Location"))
+		}
+	})
+}
+
+func TestLanguageOfAVisit(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		german := "de"
+		for _, c := range []struct{ page, query, accept, want string }{
+			{"", "", "", "en"}, {"", "", "de-AT, en;q=0.5", "de"}, {"", "?lang=ar", "de", "ar"}, {"", "?lang=xx", "ar", "ar"}, {"", "?lang=", "", "en"},
+			{german, "", "", "de"}, {german, "", "fr", "de"}, {german, "", "en", "en"}, {german, "?lang=en", "de", "en"}, {german, "?other=1", "ar", "ar"},
+		} {
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Language: &c.page}})
+			must(w, page, err)
+			for _, path := range []string{"/status/acme", "/status/acme/history", "/status/acme/nope"} {
+				rec := w.do("GET", path+c.query, "Accept-Language", c.accept)
+				p := parse(t, rec.Body.String())
+				if got := p.all("html")[0].attr("lang"); got != c.want {
+					t.Errorf("%+v at %s: %s", c, path, got)
+				}
+				if rec.Header().Get("Vary") != "Accept-Encoding, Accept-Language" {
+					t.Errorf("Vary %q", rec.Header().Get("Vary"))
+				}
+			}
+		}
+		p := w.get("/status/acme/history?month=2020-11&lang=ar", 200)
+		if got := p.all("header nav a")[0].attr("href"); got != "/status/acme/history?lang=ar" {
+			t.Errorf("a link to %s", got)
+		}
+		var addresses []string
+		for _, a := range p.all("footer a[hreflang]") {
+			addresses = append(addresses, a.attr("href"))
+			if current := a.attr("aria-current") == "true"; current != (a.attr("hreflang") == "ar") {
+				t.Errorf("%s is current: %v", a.attr("hreflang"), current)
+			}
+			if got := w.get(a.attr("href"), 200).all("html")[0].attr("lang"); got != a.attr("hreflang") {
+				t.Errorf("%s speaks %s", a.attr("href"), got)
+			}
+		}
+		if got, want := fmt.Sprint(addresses), "[/status/acme/history?month=2020-11&lang=en /status/acme/history?month=2020-11&lang=de /status/acme/history?month=2020-11&lang=ar]"; got != want {
+			t.Errorf("the languages are at %s", got)
+		}
+		if got := len(p.all("link[rel=alternate][hreflang]")); got != len(languages())+1 {
+			t.Errorf("%d alternates", got)
+		}
+	})
+}
+
+// TestRenditionsAreOfOneLoad: looking at a page in all ways loads it once, and
+// renders each once.
+func TestRenditionsAreOfOneLoad(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		w.domain("acme", "status.acme.example")
+		w.get("/status/acme", 200)
+		snap := w.site.directory.last().find("acme").cell.last()
+		w.store.Close()
+		for _, l := range languages() {
+			for _, chosen := range []bool{false, true} {
+				for host, path := range map[string]string{"example.com": "/status/acme", "status.acme.example": "/"} {
+					if chosen {
+						path += "?lang=" + l.Tag
+					}
+					if rec := w.at(host, "GET", path, "Accept-Language", l.Tag); rec.Code != 200 {
+						t.Errorf("%s%s: %d", host, path, rec.Code)
+					}
+					first, _ := snap.sheet(facet{l, chosen, path[1:] == "" || path[1] == '?'})
+					again, _ := snap.sheet(facet{l, chosen, path[1:] == "" || path[1] == '?'})
+					if first == nil || first != again {
+						t.Errorf("%s%s is rendered again", host, path)
+					}
+				}
+			}
+		}
+		if len(snap.renditions) != 4*len(languages()) {
+			t.Errorf("%d renditions", len(snap.renditions))
+		}
+	})
+}
