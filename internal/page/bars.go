@@ -54,10 +54,18 @@ func viewBars(l *lang, name string, r allswell.Record) barsView {
 func viewSpans(l *lang, r allswell.Record) []spanView {
 	spans := make([]spanView, len(barSpans))
 	for i, days := range barSpans {
-		percent := l.Percent(r.Of(days).Uptime())
-		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), l.T("uptime.of", "percent", percent)}
+		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), speakUptime(l, r.Of(days))}
 	}
 	return spans
+}
+
+// speakUptime writes the uptime of a tally: "99.98% uptime".
+func speakUptime(l *lang, t allswell.Tally) string {
+	share, known := t.Uptime()
+	if !known {
+		return l.T("uptime.of_nothing")
+	}
+	return l.T("uptime.of", "percent", l.Percent(share, known))
 }
 
 // legendItem is one kind of bar with what it means.

@@ -172,7 +172,7 @@ func TestNothingYet(t *testing.T) {
 		t.Errorf("rows: %+v", v.Rows)
 	}
 	for _, s := range v.Spans {
-		if s.Uptime != "not known uptime" && !strings.Contains(s.Uptime, "not known") {
+		if s.Uptime != "Uptime not known" {
 			t.Errorf("uptime of nothing: %q", s.Uptime)
 		}
 	}
@@ -307,5 +307,33 @@ func TestBarsBudget(t *testing.T) {
 		if out.Len() > 20_000 {
 			t.Errorf("%s: the bars take %d bytes", l.Tag, out.Len())
 		}
+	}
+}
+
+// TestBusyPageBudget holds the whole page, with all that it loads, to 30 kB on
+// the wire: 50 components, each of them with trouble in its 90 days.
+func TestBusyPageBudget(t *testing.T) {
+	sum := troubled(50, barsNow).Summarize(barsNow)
+	for _, l := range languages() {
+		sh, err := newSheet(statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, sum))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := len(sh.doc.packed.body)
+		all := page
+		for _, name := range []string{"style.css", "history.css", "page.js", "live.js", "icon-operational.svg"} {
+			all += len(assets[name].stable.packed.body)
+		}
+		t.Logf("%s: %d bytes, %d with all that it loads", l.Tag, page, all)
+		if page < 5_000 || all > 30_000 {
+			t.Errorf("%s: %d bytes, %d with all that it loads", l.Tag, page, all)
+		}
+	}
+}
+
+// TestScriptIsSmall: it is read by people, and sent as it is.
+func TestScriptIsSmall(t *testing.T) {
+	if n := len(assets["page.js"].stable.plain.body); n > 6_000 {
+		t.Errorf("page.js has %d bytes", n)
 	}
 }
