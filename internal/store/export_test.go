@@ -82,3 +82,20 @@ func (s *Store) Holes(ctx context.Context) ([]allswell.Window, error) {
 func (s *Store) AllMonitors(ctx context.Context) ([]allswell.Monitor, error) {
 	return query(s.bare(ctx), scanMonitor, `SELECT `+monitorColumns+` FROM monitors ORDER BY id`)
 }
+
+// MigrateTo makes a database of an older version.
+func MigrateTo(ctx context.Context, dsn string, version int64) error {
+	s, err := connect(dsn, Options{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.d.create(s.dsn); err != nil {
+		return err
+	}
+	p, err := s.provider()
+	if err == nil {
+		_, err = p.UpTo(ctx, version)
+	}
+	return err
+}

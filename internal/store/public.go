@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -93,16 +94,18 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	changes, err := query(c, func(sc scanner) (r row, err error) {
 		err = sc.Scan(&r.component, instant{&r.At}, &r.Status)
 		return
-	}, `SELECT s.component_id, s.changed_at, s.status FROM status_changes s JOIN components c ON c.id = s.component_id
-		WHERE c.page_id = $1 AND s.changed_at >= coalesce((SELECT max(o.changed_at) FROM status_changes o
-			WHERE o.component_id = s.component_id AND o.changed_at <= $2), 0)
-		ORDER BY s.component_id, s.changed_at`, p.Page.ID, millis(since))
+	}, `SELECT s.component_id, s.changed_at, s.status FROM components c CROSS JOIN status_changes s
+		WHERE c.page_id = $1 AND s.component_id = c.id
+			AND s.changed_at >= coalesce((SELECT max(o.changed_at) FROM status_changes o WHERE o.component_id = c.id AND o.changed_at <= $2), 0)`, p.Page.ID, millis(since)) // sorted below: they mostly are already
 	if err != nil {
 		return err
 	}
 	p.Changes = make(map[string][]allswell.StatusChange, len(p.Components))
 	for _, r := range changes {
 		p.Changes[r.component] = append(p.Changes[r.component], r.StatusChange)
+	}
+	for _, of := range p.Changes {
+		slices.SortFunc(of, func(a, b allswell.StatusChange) int { return a.At.Compare(b.At) })
 	}
 	p.Deaf, err = c.holes(since)
 	return err

@@ -1,0 +1,362 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestVersion2IsBroughtUpToDate: a database that was used at version 2 keeps its
+// causes, and each component begins its history with the status that it has.
+func TestVersion2IsBroughtUpToDate(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
+		if err := store.MigrateTo(t.Context(), dsn, 2); err != nil {
+			t.Fatal(err)
+		}
+		driver, address := "pgx", dsn
+		if path, isFile := strings.CutPrefix(dsn, "sqlite:"); isFile {
+			driver, address = "sqlite", path
+		}
+		db := must(sqlOpen(driver, address))(t)
+		run := func(text string, args ...any) {
+			t.Helper()
+			if _, err := db.Exec(text, args...); err != nil {
+				t.Fatalf("%v in %s", err, text)
+			}
+		}
+		ms := began.UnixMilli()
+		run(`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'default', $1)`, ms)
+		run(`INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at) VALUES ('page_1', 'ws_1', 'acme', 'Acme', $1, $1)`, ms)
+		want := map[string]allswell.Component{} // by id
+		outages := 0
+		cause := func(c *allswell.Component, status allswell.Status, acknowledged bool) {
+			outages++
+			id := fmt.Sprint(outages)
+			run(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled, failure_threshold, down_status, state,
+					consecutive_failures, last_ping_at, waiting_since_at, next_check_at, created_at, updated_at)
+				VALUES ($1, 'ws_1', 'page_1', $2, 'job', $3, 60000, TRUE, 0, $4, 'down', 3, $5, $5, $6, $5, $5)`, "mon_"+id, c.ID, "token"+id, string(status), ms, ms+60_000)
+			run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $3)`, "out_"+id, "mon_"+id, ms)
+			run(`INSERT INTO causes (outage_id, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, $4, $5)`, "out_"+id, c.ID, string(status), acknowledged, ms+int64(outages))
+			c.Causes = append(c.Causes, allswell.Cause{Source: "out_" + id, Status: status, Acknowledged: acknowledged, StartedAt: began.Add(time.Duration(outages) * time.Millisecond)})
+		}
+		down := []allswell.Status{"", allswell.MajorOutage, allswell.PartialOutage, allswell.Degraded, allswell.DegradedPerformance}
+		for _, baseline := range allswell.Statuses {
+			for _, first := range down {
+				for _, second := range down {
+					for _, acknowledged := range []bool{false, true} {
+						c := allswell.Component{ID: fmt.Sprintf("comp_%03d", len(want)), Baseline: baseline, UpdatedAt: began.Add(time.Duration(len(want)) * time.Second)}
+						run(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) VALUES ($1, 'page_1', $1, $2, 0, $3, $4)`,
+							c.ID, string(baseline), ms, c.UpdatedAt.UnixMilli())
+						if first != "" {
+							cause(&c, first, acknowledged)
+						}
+						if second != "" {
+							cause(&c, second, false)
+						}
+						want[c.ID] = c
+					}
+				}
+			}
+		}
+		run(`INSERT INTO events (id, page_id, page_version, ordinal, kind, component_id, data, created_at) VALUES ('evt_1', 'page_1', 1, 0, 'component.status_changed', 'comp_000', '{}', $1)`, ms)
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+
+		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn, ws: "ws_1"}
+		w.clock.move(24 * time.Hour)
+		w.Store = w.replica()
+		p := must(w.LoadPage(w.ctx, "acme"))(w)
+		if len(p.Components) != len(want) || p.Page.TimeZone != "UTC" || p.Page.Language != "" || p.Page.Domain != "" || p.Page.Accent != "" || len(p.Page.Footer) != 0 {
+			t.Fatalf("%d components of %d on %+v", len(p.Components), len(want), p.Page)
+		}
+		for _, c := range p.Components {
+			is := want[c.ID]
+			if !slices.Equal(c.Causes, is.Causes) {
+				t.Errorf("%s has the causes %+v, want %+v", c.ID, c.Causes, is.Causes)
+			}
+			kept := p.Changes[c.ID]
+			if len(kept) != 1 || kept[0].Status != is.Status().Canonical() || !kept[0].At.Equal(is.UpdatedAt) {
+				t.Errorf("%s (%s, %+v) begins with %+v", c.ID, is.Baseline, is.Causes, kept)
+			}
+		}
+		if got := must(w.Events(w.ctx))(w); len(got) != 1 || !slices.Equal(got[0].Components, []string{"comp_000"}) {
+			t.Errorf("events: %+v", got)
+		}
+		w.run(`DELETE FROM events`) // this one leads to no status
+		w.consistent()
+	})
+}
+
+// TestHistoryIsKeptAsLongAsItIsShown: twice that, and what was in force then.
+func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		const day = 24 * time.Hour
+		quiet := w.anotherComponent("never changes")
+		for _, s := range []allswell.Status{allswell.Degraded, allswell.MajorOutage, allswell.Operational, allswell.PartialOutage} {
+			w.clock.move(day)
+			w.say(s)
+		}
+		w.clock.move(178*day - time.Millisecond)
+		w.ok(w.Prune(w.ctx))
+		w.history("degraded", "major_outage", "operational", "partial_outage") // degraded was in force 180 days ago
+		w.clock.move(time.Millisecond)
+		w.ok(w.Prune(w.ctx))
+		w.history("major_outage", "operational", "partial_outage")
+		w.clock.move(10 * 365 * day)
+		w.ok(w.Prune(w.ctx))
+		w.history("partial_outage")
+		p := must(w.LoadPage(w.ctx, "acme"))(w)
+		for _, c := range []allswell.Component{w.component, quiet} {
+			if of := allswell.RecordOf(p.Changes[c.ID], p.Deaf, w.clock.now(), time.UTC).Of(allswell.HistoryDays); of.Empty() || of.Unknown > 0 {
+				w.Errorf("%s: %+v", c.Name, of)
+			}
+		}
+	})
+}
+
+// TestPageHasItsHistory: the changes of the days shown, what was in force when
+// they begin, and when nobody could hear; of this page alone.
+func TestPageHasItsHistory(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		must(w.CreateComponent(w.ctx, w.ws, "other", allswell.NewComponent{Name: "of another page"}))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: ptr("Pacific/Auckland")}}))(w)
+		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
+		end := began.AddDate(0, 0, 100)
+		start := allswell.HistoryStart(end, auckland)
+		for _, step := range []struct {
+			at     time.Time
+			status allswell.Status
+		}{
+			{start.Add(-time.Hour), allswell.Degraded}, {start.Add(-time.Millisecond), allswell.PartialOutage},
+			{start.Add(time.Hour), allswell.DegradedPerformance}, {end.Add(-time.Hour), allswell.Operational},
+		} {
+			w.clock.set(step.at)
+			w.say(step.status)
+		}
+		made := w.anotherComponent("made late")
+		w.run(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2), ($3, $4)`, start.Add(-2*time.Hour).UnixMilli(), start.Add(-time.Hour).UnixMilli(),
+			start.Add(-time.Minute).UnixMilli(), start.Add(time.Minute).UnixMilli())
+		w.clock.set(end)
+		p := must(w.LoadPage(w.ctx, "acme"))(w)
+		of := func(id string) (lines []string) {
+			for _, ch := range p.Changes[id] {
+				lines = append(lines, fmt.Sprint(ch.At.Sub(start), " ", ch.Status))
+			}
+			return lines
+		}
+		if got, want := of(w.component.ID), []string{"-1ms partial_outage", "1h0m0s degraded", fmt.Sprint(end.Add(-time.Hour).Sub(start), " operational")}; !slices.Equal(got, want) {
+			w.Errorf("changes %v, want %v", got, want)
+		}
+		if got := of(made.ID); len(got) != 1 || len(p.Changes) != 2 {
+			w.Errorf("changes of another %v, of %d components", got, len(p.Changes))
+		}
+		if len(p.Deaf) != 1 || !p.Deaf[0].To.Equal(start.Add(time.Minute)) {
+			w.Errorf("deaf windows: %+v", p.Deaf)
+		}
+		sum := must(w.Summary(w.ctx, w.ws, "acme"))(w)
+		first := sum.Records[w.component.ID][0]
+		if !first.Date.Equal(start) || first.Partial != time.Hour-time.Minute || first.Unknown != time.Minute || sum.Zone.String() != "Pacific/Auckland" {
+			w.Errorf("the first day: %+v", first)
+		}
+	})
+}
+
+// TestMonthIsOfThePagesZone: what began in the month, where the page is.
+func TestMonthIsOfThePagesZone(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: ptr("Pacific/Auckland")}}))(w)
+		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
+		april, may := time.Date(2026, 4, 1, 0, 0, 0, 0, auckland), time.Date(2026, 5, 1, 0, 0, 0, 0, auckland) // 30 days and an hour
+		completed := func(title string, at time.Time) {
+			w.clock.set(at)
+			m := w.plan(title, 0, time.Hour)
+			w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
+		}
+		for title, at := range map[string]time.Time{"march": april.Add(-time.Millisecond), "first": april, "last": may.Add(-time.Millisecond), "may": may} {
+			w.opened(title, "", at)
+			completed(title, at)
+		}
+		w.clock.set(april.Add(24 * time.Hour))
+		w.plan("it runs", 0, time.Hour)
+		w.plan("it is to come", time.Hour, 2*time.Hour)
+		p := must(w.LoadMonth(w.ctx, "acme", 2026, time.April))(w)
+		if got := titles(p.Incidents); !slices.Equal(got, []string{"first", "last"}) {
+			w.Errorf("incidents of April: %v", got)
+		}
+		var got []string
+		for _, m := range p.Maintenances {
+			got = append(got, m.Title)
+			if len(m.Updates) != 2 || len(m.Components) != 1 {
+				w.Errorf("maintenance: %+v", m)
+			}
+		}
+		if !slices.Equal(got, []string{"last", "first"}) {
+			w.Errorf("maintenances of April: %v", got)
+		}
+		w.clock.set(may)
+	})
+}
+
+// TestNewestOfAComponent: what concerns it, and nothing else; "" is all.
+func TestNewestOfAComponent(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		b := w.anotherComponent("b")
+		for i, of := range [][]allswell.Affected{{w.at(allswell.Degraded)}, {w.at(allswell.Degraded, b)}, nil, {w.at(allswell.Degraded), w.at(allswell.Operational, b)}} {
+			w.clock.move(time.Second)
+			w.about(fmt.Sprint("incident ", i), ptr("x"), of...)
+			w.plan(fmt.Sprint("maintenance ", i), time.Duration(1+i)*time.Hour, 10*time.Hour, []string{w.component.ID, b.ID}[i%2])
+		}
+		for id, want := range map[string]string{
+			"":             "[incident 3 incident 2 incident 1 incident 0] [maintenance 3 maintenance 2 maintenance 1 maintenance 0]",
+			w.component.ID: "[incident 3 incident 0] [maintenance 2 maintenance 0]",
+			b.ID:           "[incident 3 incident 1] [maintenance 3 maintenance 1]",
+		} {
+			p := must(w.LoadNewest(w.ctx, "acme", id))(w)
+			var incidents, planned []string
+			for _, i := range p.Incidents {
+				incidents = append(incidents, i.Title)
+				if len(i.Updates) != 1 || id == b.ID && i.Affected[len(i.Affected)-1].Name != "b" {
+					w.Errorf("incident: %+v", i)
+				}
+			}
+			for _, m := range p.Maintenances {
+				planned = append(planned, m.Title)
+			}
+			if got := fmt.Sprint(incidents, planned); got != want {
+				w.Errorf("of %q: %s, want %s", id, got, want)
+			}
+		}
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		for _, at := range [][2]string{{"other", b.ID}, {"acme", "comp_nothing"}} { // p.Components tells that it is not there
+			if p := must(w.LoadNewest(w.ctx, at[0], at[1]))(w); len(p.Incidents)+len(p.Maintenances) != 0 {
+				w.Errorf("%v: %+v", at, p)
+			}
+		}
+		if _, err := w.LoadNewest(w.ctx, "nowhere", ""); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a page that is not: %v", err)
+		}
+		m := w.value(`SELECT min(id) FROM maintenances`)
+		if p, err := w.LoadMaintenance(w.ctx, "acme", m); err != nil || len(p.Maintenances) != 1 || p.Maintenances[0].ID != m {
+			w.Errorf("one maintenance: %+v, %v", p.Maintenances, err)
+		}
+		for _, at := range [][2]string{{"other", m}, {"acme", "mnt_nothing"}, {"nowhere", m}} {
+			if _, err := w.LoadMaintenance(w.ctx, at[0], at[1]); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%v: %v", at, err)
+			}
+		}
+	})
+}
+
+// TestPictures: one of each kind, under a name that moves with it.
+func TestPictures(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		set := func(kind allswell.ImageKind, name, body string) allswell.Page {
+			w.Helper()
+			w.clock.move(time.Second)
+			return must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: kind, Type: "image/png", Name: name, Body: []byte(body)}))(w)
+		}
+		version := func() int64 { return must(w.LoadPage(w.ctx, "acme"))(w).Page.Version }
+		before := version()
+		set(allswell.LogoImage, "l1", "one\x00\xff")
+		set(allswell.IconImage, "i1", "icon")
+		p := set(allswell.LogoImage, "l2", "two\x00\xff")
+		if p.Logo != "l2" || p.Icon != "i1" || !p.UpdatedAt.Equal(w.clock.now()) || version() != before+3 {
+			w.Errorf("page: %+v", p)
+		}
+		got := must(w.LoadPageImage(w.ctx, "acme", allswell.LogoImage))(w)
+		if string(got.Body) != "two\x00\xff" || got.Type != "image/png" || got.Name != "l2" || got.Kind != allswell.LogoImage {
+			w.Errorf("picture: %+v", got)
+		}
+		w.clock.move(time.Second)
+		for range 2 {
+			if p = must(w.DeletePageImage(w.ctx, w.ws, "acme", allswell.LogoImage))(w); p.Logo != "" || p.Icon != "i1" {
+				w.Errorf("page: %+v", p)
+			}
+		}
+		for _, at := range []string{"acme", "nowhere"} {
+			if _, err := w.LoadPageImage(w.ctx, at, allswell.LogoImage); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("a picture that is not there: %v", err)
+			}
+		}
+		w.ok(w.DeletePage(w.ctx, w.ws, "acme"))
+		if got := w.value(`SELECT count(*) FROM page_images`); got != "0" {
+			w.Errorf("%s pictures outlive their page", got)
+		}
+	})
+}
+
+// TestDomainIsOfOnePage, in whichever workspace, until it is given up.
+func TestDomainIsOfOnePage(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		at := func(domain string) allswell.PageLook { return allswell.PageLook{Domain: &domain} }
+		stranger, _ := storetest.Workspace(w.T, w.Store, "stranger")
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: at("status.example.com")}))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: at("status.example.com"), Name: ptr("Same")}))(w) // its own
+		_, err := w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "x", Slug: "x", PageLook: at("status.example.com")})
+		if refused(err, "domain") != allswell.ErrNotFound {
+			w.Errorf("a domain that is taken: %v", err)
+		}
+		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "x", Slug: "x", PageLook: at("")}))(w)
+		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "y", Slug: "y"}))(w) // none, as the one before
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: at("")}))(w)
+		p := must(w.ChangePage(w.ctx, stranger, "x", allswell.PageChange{PageLook: allswell.PageLook{Domain: ptr("status.example.com"), TimeZone: ptr("Europe/Berlin"),
+			Language: ptr("de"), Accent: ptr("#112233"), Footer: &[]allswell.FooterLink{{Label: "Imprint", URL: "https://example.com"}}}}))(w)
+		if got := must(w.LoadPage(w.ctx, "x"))(w).Page; got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" || got.Language != "de" || got.Accent != "#112233" || !slices.Equal(got.Footer, p.Footer) {
+			w.Errorf("page: %+v", got)
+		}
+	})
+}
+
+// BenchmarkLoadPage loads a page of 50 components that changed 20 times a day.
+func BenchmarkLoadPage(b *testing.B) {
+	for name, dsn := range map[string]func() string{
+		"sqlite":   func() string { return "sqlite:" + filepath.Join(b.TempDir(), "allswell.db") },
+		"postgres": func() string { return storetest.PostgreSQL(b) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := storetest.Open(b, dsn(), store.Options{})
+			ws, _ := storetest.Workspace(b, s, "default")
+			must(s.CreatePage(b.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(b)
+			writer, _ := s.Pools()
+			now := must(s.Clock(b.Context()))(b)
+			tx := must(writer.Begin())(b)
+			for i := range 50 {
+				c := allswell.NewID(allswell.PrefixComponent, now)
+				if _, err := tx.Exec(`INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) SELECT $1, id, 'c', 'operational', $2, 0, 0 FROM pages`, c, i); err != nil {
+					b.Fatal(err)
+				}
+				for n := range 180 * 20 {
+					at := now.Add(-time.Duration(n) * 24 * time.Hour / 20)
+					if _, err := tx.Exec(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`, c, at.UnixMilli(), []string{"operational", "degraded"}[n%2]); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			if err := tx.Commit(); err != nil {
+				b.Fatal(err)
+			}
+			var p allswell.PageContents
+			b.Run("load", func(b *testing.B) {
+				for b.Loop() {
+					p = must(s.LoadPage(b.Context(), "acme"))(b)
+				}
+			})
+			b.Run("summarize", func(b *testing.B) {
+				for b.Loop() {
+					p.Summarize(now)
+				}
+			})
+		})
+	}
+}
