@@ -13,7 +13,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/test/binary"
 )
 
@@ -73,8 +75,11 @@ func fill(t *testing.T, c *binary.Client) map[string]string {
 	type made struct{ ID string }
 	c.Must(t, "POST", "/api/v1/pages", params{"name": "Acme " + markup, "slug": "acme", "description": "What we run. " + longWord}, nil)
 	c.Must(t, "POST", "/api/v1/pages", params{"name": "Nothing yet", "slug": "empty"}, nil)
+	var group, checkout, upcoming, running binary.Data[made]
+	c.Must(t, "POST", "/api/v1/pages/acme/groups", params{"name": "Shop " + markup}, &group)
+	c.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Checkout", "description": "Cards and invoices", "group": group.Data.ID}, &checkout)
 	for _, component := range []params{
-		{"name": "Checkout", "status": "major_outage", "description": "Cards and invoices"},
+		{"name": "Basket", "status": "operational", "group": group.Data.ID},
 		{"name": longWord, "status": "degraded_performance"},
 		{"name": markup, "status": "unknown", "description": markup},
 		{"name": "شبكة التوصيل", "status": "maintenance"},
@@ -84,16 +89,28 @@ func fill(t *testing.T, c *binary.Client) map[string]string {
 		c.Must(t, "POST", "/api/v1/pages/acme/components", component, nil)
 	}
 	var first binary.Data[made]
-	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, &first)
+	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical",
+		"message": "We are looking.\n\n- one\n- two\n\n> quoted `code` [link](https://example.com/)", "components": []params{{"id": checkout.Data.ID, "status": "major_outage"}}}, &first)
 	c.Must(t, "POST", "/api/v1/incidents/"+first.Data.ID+"/updates", params{"message": "We are on it.\n\n" + longWord}, nil)
 	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": markup, "impact": "minor", "message": markup}, nil)
 	c.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": longWord, "state": "resolved", "message": "It was nothing."}, nil)
+	at := func(d time.Duration) string { return allswell.FormatTime(time.Now().Add(d)) }
+	c.Must(t, "POST", "/api/v1/pages/acme/maintenances", params{"title": "Database upgrade " + longWord, "message": "**An hour** without orders. " + markup,
+		"scheduled_for": at(48 * time.Hour), "scheduled_until": at(49 * time.Hour), "components": []string{checkout.Data.ID}}, &upcoming)
+	c.Must(t, "POST", "/api/v1/pages/acme/maintenances", params{"title": "New disks", "scheduled_for": at(-time.Minute), "scheduled_until": at(26 * time.Hour)}, &running)
+	c.Must(t, "PATCH", "/api/v1/pages/acme", params{"accent": "#ffe600", "time_zone": "Europe/Berlin",
+		"footer_links": []params{{"label": markup[:60], "url": "https://example.com/?a=1&b=2"}, {"label": "Mail", "url": "mailto:help@example.com"}}}, nil)
 	return map[string]string{
-		"page":     "/status/acme",
-		"history":  "/status/acme/history",
-		"incident": "/status/acme/incidents/" + first.Data.ID,
-		"empty":    "/status/empty",
-		"list":     "/",
+		"page":        "/status/acme",
+		"german":      "/status/acme?lang=de",
+		"arabic":      "/status/acme?lang=ar",
+		"history":     "/status/acme/history",
+		"incident":    "/status/acme/incidents/" + first.Data.ID,
+		"maintenance": "/status/acme/maintenances/" + upcoming.Data.ID,
+		"running":     "/status/acme/maintenances/" + running.Data.ID + "?lang=ar",
+		"component":   "/status/acme/components/" + checkout.Data.ID,
+		"empty":       "/status/empty",
+		"list":        "/",
 	}
 }
 
