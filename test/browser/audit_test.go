@@ -42,9 +42,9 @@ func module(t *testing.T, file string) string {
 	return path
 }
 
-// TestAccessibility runs axe-core over every kind of public page, in light and
+// TestAccessibilityInJavaScript runs axe-core over every kind of public page, in light and
 // dark, small and large.
-func TestAccessibility(t *testing.T) {
+func TestAccessibilityInJavaScript(t *testing.T) {
 	axe, err := os.ReadFile(module(t, "axe-core/axe.min.js"))
 	if err != nil {
 		t.Fatal(err)
@@ -103,8 +103,8 @@ const htmlRules = `{"root": true, "extends": ["html-validate:standard"], "rules"
 	"require-sri": "off"
 }}`
 
-// TestMarkup has html-validate read every kind of public page.
-func TestMarkup(t *testing.T) {
+// TestMarkupInJavaScript has html-validate read every kind of public page.
+func TestMarkupInJavaScript(t *testing.T) {
 	program := module(t, ".bin/html-validate")
 	server := newServer(t)
 	folder := t.TempDir()
