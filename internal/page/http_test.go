@@ -93,6 +93,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 	r := httptest.NewRequest("GET", "/status/acme", nil)
 	r.Header.Set("Accept-Encoding", "gzip")
+	r.Header.Set("Accept-Language", "de-AT,de;q=0.9,en;q=0.5")
 	w := &discard{header: make(http.Header)}
 	site.route(w, r)
 	b.ReportAllocs()

@@ -215,8 +215,8 @@ func TestMessages(t *testing.T) {
 		{ar.T("components.operational", "n", 2, "total", 5), "مكوّنان يعملان من أصل 5"},
 		{en.T("uptime.of", "percent", en.Percent(0.9998, true)), "99.98% uptime"},
 		{en.T("no.such.key", "n", 1), "no.such.key"},
-		{en.T("bars.day", "date", "Monday"), "Monday: {text}"},
-		{en.T("bars.day", "date", "Monday", "text"), "Monday: {text}"},
+		{en.T("bars.lasted", "status", "Monday"), "Monday, {duration}"},
+		{en.T("bars.lasted", "status", "Monday", "duration"), "Monday, {duration}"},
 		// What runs the other way is kept apart.
 		{en.T("page.title", "title", "A<b", "page", "الحالة (1)"), "A<b – \u2068الحالة (1)\u2069"},
 		{ar.T("feeds.calendar_title", "name", "Example (EU)"), "الصيانة المخطط لها في \u2068Example (EU)\u2069"},

@@ -179,7 +179,7 @@ func mutant(t *testing.T, messages map[string]string) *lang {
 }
 
 func TestFlawsAreFound(t *testing.T) {
-	const key = "components.count"
+	const key = "bars.days"
 	for raw, want := range map[string]string{
 		``:                       "it is missing",
 		`"{n} Komponenten"`:      "needs plural forms",

@@ -1,0 +1,83 @@
+package page
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// unused returns the keys that nothing names: no template and no source has them
+// written out, and no source has the beginning, up to a dot, to which the rest
+// is added.
+func unused(keys []string, literals map[string]bool) (found []string) {
+	for _, key := range keys {
+		used := literals[key]
+		for i := range key {
+			used = used || key[i] == '.' && literals[key[:i+1]]
+		}
+		if !used {
+			found = append(found, key)
+		}
+	}
+	return found
+}
+
+// literalsOf returns all texts that stand between quotes in templates and
+// sources.
+func literalsOf(t *testing.T) map[string]bool {
+	t.Helper()
+	all := make(map[string]bool)
+	quoted := regexp.MustCompile(`"[^"]*"`)
+	files, _ := filepath.Glob("templates/*.html")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for action := range strings.SplitSeq(string(text), "{{") {
+			action, _, _ = strings.Cut(action, "}}")
+			for _, q := range quoted.FindAllString(action, -1) {
+				all[strings.Trim(q, `"`)] = true
+			}
+		}
+	}
+	sources, _ := filepath.Glob("*.go")
+	for _, file := range sources {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+				if text, err := strconv.Unquote(lit.Value); err == nil {
+					all[text] = true
+				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// TestEveryMessageIsUsed: what nothing says need not be translated.
+func TestEveryMessageIsUsed(t *testing.T) {
+	var keys []string
+	for key := range tongues.all[0].messages {
+		keys = append(keys, key)
+	}
+	for _, key := range unused(keys, literalsOf(t)) {
+		t.Errorf("nothing says %q", key)
+	}
+	if got := unused([]string{"a.b", "a.c", "d.e.f", "g.h"}, map[string]bool{"a.b": true, "d.e.": true, "g": true}); len(got) != 2 || got[0] != "a.c" || got[1] != "g.h" {
+		t.Errorf("unused are %q", got)
+	}
+}
