@@ -43,7 +43,8 @@ func (statusBody) template() string { return "status" }
 type blockView struct {
 	Key, Name  string // "": none
 	Status     allswell.Status
-	Uptime     string // in percent; "": not known
+	Spans      []spanView    // nil: nothing is known
+	Bars       template.HTML // of all components together
 	Components []componentRow
 }
 
@@ -106,7 +107,13 @@ func statusScreen(at where, sum allswell.Summary) screen {
 }
 
 func viewBlock(at where, sum allswell.Summary, block allswell.Block, concerns map[string][]concern) blockView {
-	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status, Uptime: uptimeOf(at.lang, block.Record)}
+	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status}
+	if v.Key != "" {
+		v.Bars = drawBars(block.Record)
+		if uptimeOf(at.lang, block.Record) != "" {
+			v.Spans = viewSpans(at.lang, block.Record)
+		}
+	}
 	for _, c := range block.Components {
 		row := componentRow{
 			URL: at.component(c.ID), Name: c.Name, Status: c.Status(), Concerns: concerns[c.ID],
