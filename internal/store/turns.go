@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// maxDue is how many maintenances one call advances at most.
+const maxDue = 100
+
+// AdvanceMaintenances does what is due by the clock: it reminds of, begins and
+// ends maintenances, each in a transaction of its own. It returns when something
+// is due next, by Clock; the zero Time is never. One that fails holds up no
+// other; it stays due. Any number of replicas may run it.
+func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err error) {
+	type due struct {
+		id string
+		at time.Time
+	}
+	edges, err := read(ctx, s, func(c *session) (out []due, err error) {
+		out, err = query(c, func(row scanner) (d due, err error) {
+			err = row.Scan(&d.id, instant{&d.at})
+			return
+		}, `SELECT id, next_edge_at FROM maintenances WHERE next_edge_at IS NOT NULL ORDER BY next_edge_at, id LIMIT $1`, maxDue)
+		for i, d := range out {
+			if d.at.After(c.now) {
+				next, out = d.at, out[:i]
+				break
+			}
+		}
+		if len(out) == maxDue {
+			next = c.now // there may be more
+		}
+		return
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	var failed []error
+	for _, d := range edges {
+		at, err := write(ctx, s, func(t *tx) (time.Time, error) { return t.advanceOne(d.id) })
+		if errors.Is(err, allswell.ErrBusy) {
+			return time.Time{}, err // and so would be the others
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("maintenance %s: %w", d.id, err))
+			continue
+		}
+		if next.IsZero() || !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
+	return next, errors.Join(failed...)
+}
+
+// advanceOne does what is due to a maintenance that may have been changed or
+// deleted meanwhile, and returns when something is due to it next.
+func (t *tx) advanceOne(id string) (time.Time, error) {
+	m, err := one(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1`, id)
+	if err == nil {
+		m, err = t.lockMaintenance(m, nil)
+	}
+	if errors.Is(err, allswell.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	if err == nil {
+		err = t.advance(&m)
+	}
+	return m.NextEdge(), err
+}
+
+// advance takes the turns of a locked maintenance that are due.
+func (t *tx) advance(m *allswell.PlannedMaintenance) error {
+	for {
+		turn := m.Advance(t.now)
+		if turn == allswell.NoTurn {
+			return nil
+		}
+		if err := t.take(m, turn, turn.Message()); err != nil {
+			return err
+		}
+	}
+}
+
+// take saves a maintenance after a turn, or none, and does all that follows:
+// the entry in the timeline, if there is a message, the components' causes, the
+// monitors' quiet, the event.
+func (t *tx) take(m *allswell.PlannedMaintenance, turn allswell.Turn, message string) error {
+	kind, told := map[allswell.Turn]allswell.EventKind{
+		allswell.TurnRemind: allswell.MaintenanceReminded, allswell.TurnBegin: allswell.MaintenanceBegun,
+		allswell.TurnEnd: allswell.MaintenanceEnded, allswell.TurnMissed: allswell.MaintenanceEnded,
+	}[turn]
+	var u *allswell.MaintenanceUpdate
+	if message != "" {
+		number := 1
+		if n := len(m.Updates); n > 0 {
+			number = m.Updates[n-1].Number + 1
+		}
+		added := m.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, number, t.now)
+		if err := t.saveMaintenanceUpdate(added); err != nil {
+			return err
+		}
+		u = &added
+		if !told {
+			kind, told = allswell.MaintenanceUpdated, true
+		}
+	}
+	if err := t.saveMaintenance(*m); err != nil {
+		return err
+	}
+	if err := t.applyTurn(*m, turn); err != nil || !told {
+		return err
+	}
+	return t.tell(allswell.MaintenanceEventOf(kind, *m, u))
+}
+
+// applyTurn is what a turn does to the components and their monitors.
+func (t *tx) applyTurn(m allswell.PlannedMaintenance, turn allswell.Turn) error {
+	if what := turnNews[turn]; what != "" {
+		t.news = append(t.news, news{what, "maintenance", m.ID, m.Title})
+	}
+	switch turn {
+	case allswell.TurnBegin:
+		for _, c := range m.Components {
+			if err := t.putCause(m.ID, c.ID, allswell.Maintenance, origin{}); err != nil {
+				return err
+			}
+		}
+	case allswell.TurnEnd:
+		if err := t.dropCauses(m.ID, origin{}); err != nil {
+			return err
+		}
+	case allswell.TurnMissed:
+	default:
+		return nil
+	}
+	return t.hush(m.Components)
+}
+
+// turnNews is what the log says of a turn.
+var turnNews = map[allswell.Turn]string{
+	allswell.TurnRemind: "maintenance was reminded of", allswell.TurnBegin: "maintenance has begun",
+	allswell.TurnEnd: "maintenance has ended", allswell.TurnMissed: "maintenance has ended unseen",
+}
+
+// hush brings the monitors of the components up to date with what maintenance
+// runs: until its end nothing is expected of them; if none does any more, they
+// get a fresh interval from now. All is locked.
+func (t *tx) hush(components []allswell.NamedComponent) error {
+	monitors, err := query(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(idsOf(components)))
+	if err != nil {
+		return err
+	}
+	return t.hushMonitors(monitors)
+}
+
+// hushMonitors is hush for locked monitors, by the components that they have.
+func (t *tx) hushMonitors(monitors []allswell.Monitor) error {
+	components := make([]string, len(monitors))
+	for i, m := range monitors {
+		components[i] = m.ComponentID
+	}
+	quiet, err := t.quietUntil(components)
+	if err != nil {
+		return err
+	}
+	var changed []allswell.Monitor
+	for _, m := range monitors {
+		if m.Hush(quiet[m.ComponentID], t.now) {
+			changed = append(changed, m)
+		}
+	}
+	if err := t.fillDue(changed); err != nil {
+		return err
+	}
+	for _, m := range changed {
+		if err := t.saveWait(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func idsOf(components []allswell.NamedComponent) []string {
+	ids := make([]string, len(components))
+	for i, c := range components {
+		ids[i] = c.ID
+	}
+	return ids
+}
+
+// quietUntil returns when the maintenance that runs on each component ends.
+func (t *tx) quietUntil(components []string) (map[string]time.Time, error) {
+	type row struct {
+		component string
+		until     time.Time
+	}
+	rows, err := query(&t.session, func(sc scanner) (r row, err error) {
+		err = sc.Scan(&r.component, instant{&r.until})
+		return
+	}, `SELECT c.component_id, max(m.scheduled_until_at) FROM maintenance_components c JOIN maintenances m ON m.id = c.maintenance_id
+		WHERE c.component_id IN EACH($1) AND m.state IN ('in_progress', 'verifying') GROUP BY c.component_id`, list(components))
+	quiet := make(map[string]time.Time, len(rows))
+	for _, r := range rows {
+		quiet[r.component] = r.until
+	}
+	return quiet, err
+}
