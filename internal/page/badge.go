@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,13 +18,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-const (
-	// maxBadgeLabel is the most characters of a badge's left side.
-	maxBadgeLabel = 60
-	// badgeAge is how long a badge is kept: until something changes, but no
-	// longer than this, because uptimes move by themselves at midnight.
-	badgeAge = 10 * time.Minute
-)
+// maxBadgeLabel is the most characters of a badge's left side.
+const maxBadgeLabel = 60
 
 // The themes of a badge. Without one it follows the reader's preference.
 const (
@@ -123,26 +119,36 @@ func badgeWishOf(r *http.Request) (w badgeWish) {
 
 // serveBadge answers with a badge. Those with a label of the address are drawn
 // for each request, because there is no end of labels; the others are kept.
+// When pages have to say that they are old, no badge claims a status.
 func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, v visit, component, name string) {
 	wish := badgeWishOf(r)
+	_, late := s.late()
+	e := v.entry
 	load := func(ctx context.Context) (*document, time.Time, error) {
-		snap, err := v.entry.cell.get(ctx)
-		if snap == nil {
+		snap, err := e.cell.get(ctx)
+		if snap == nil || errors.Is(err, allswell.ErrNotFound) {
 			return nil, time.Time{}, err
+		}
+		until := snap.until
+		if err != nil { // an old one, until there is another
+			until = s.now().Add(backOff)
 		}
 		fact, ok := snap.badges.of(component)
 		if !ok {
 			return nil, time.Time{}, allswell.ErrNotFound
 		}
+		if late {
+			fact.status = allswell.Unknown // nothing of its colour tells that it is old
+		}
 		b := fact.badge(snap.badges.lang, wish.uptime)
 		if wish.label != "" {
 			b.label = wish.label
 		}
-		return b.document(name, wish.theme), s.now().Add(badgeAge), nil
+		return b.document(name, wish.theme), until, nil
 	}
 	if wish.label == "" {
-		kind := fmt.Sprint(name, " ", wish.theme, " ", wish.uptime)
-		s.serveMachine(w, r, v, place{v.entry, kind, component}, load)
+		kind := fmt.Sprint(name, " ", wish.theme, " ", wish.uptime, " ", late)
+		s.serveMachine(w, r, v, place{entry: e, kind: kind, name: component}, load)
 		return
 	}
 	doc, _, err := load(r.Context())

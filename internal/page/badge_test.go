@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -234,6 +235,57 @@ func FuzzBadge(f *testing.F) {
 			if want := map[string]any{"schemaVersion": 1.0, "label": c.drawn, "message": b.message, "color": "bd4b0a"}; fmt.Sprint(shield) != fmt.Sprint(want) {
 				t.Errorf("%v, want %v", shield, want)
 			}
+		}
+	})
+}
+
+// TestBadgeOfSilence: no badge claims a status that pages show as old.
+func TestBadgeOfSilence(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		c := w.component("acme", "Website", "")
+		w.clock.set(time.Now()) // which the store's contact is counted by
+		w.status("acme", c.ID, allswell.Degraded)
+		w.get("/status/acme", 200)
+		contact := w.store.LastContact()
+		seen := []string{"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.svg?label=Status", "/status/acme/components/" + c.ID + "/badge.svg"}
+		says := func(status string) {
+			t.Helper()
+			for _, path := range seen {
+				if got := w.do("GET", path); got.Code != 200 || !strings.Contains(got.Body.String(), status) {
+					t.Errorf("%s: %d, not %s: %s", path, got.Code, status, got.Body)
+				}
+			}
+		}
+		says("Degraded")
+		w.clock.set(contact.Add(delayedAfter + time.Millisecond))
+		says("Unknown")
+		w.clock.set(contact.Add(delayedAfter))
+		says("Degraded")
+		w.store.Close()
+		w.clock.set(contact.Add(30 * time.Hour))
+		says("Unknown")
+	})
+}
+
+// TestOldBadgeIsBrief: a badge that was drawn of an old snapshot is not taken for
+// a new one.
+func TestOldBadgeIsBrief(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		c := w.component("acme", "Website", "")
+		w.get("/status/acme", 200)
+		e := w.site.directory.last().find("acme")
+		loads := e.cell.make
+		e.cell.make = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		w.status("acme", c.ID, allswell.MajorOutage)
+		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Operational") {
+			t.Errorf("while the page cannot be made: %s", got)
+		}
+		e.cell.make = loads
+		w.clock.move(backOff)
+		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Major Outage") {
+			t.Errorf("after it: %s", got)
 		}
 	})
 }

@@ -121,22 +121,26 @@ func (c *cell[T]) wait(ctx context.Context, want uint64) (*T, error) {
 
 // join returns the making under way, or begins one. Without a flight it returns
 // the value, because somebody has made it meanwhile, or the error of a making
-// that failed too recently to be tried again.
+// that failed too recently to be tried again; or else, because there is nothing
+// to see but that time has passed, and nobody is to wait for that while the
+// database makes everybody wait.
 func (c *cell[T]) join(want uint64) (*flight, *T, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.flight != nil {
-		return c.flight, nil, nil
+	h, failed, now := c.held.Load(), c.failure, c.now()
+	if c.flight == nil {
+		if h.good(want, now) {
+			return nil, h.value, nil
+		}
+		if failed.err != nil && failed.gen >= want && now.Sub(failed.at).Abs() < backOff {
+			return nil, c.last(), failed.err
+		}
+		c.flight = &flight{done: make(chan struct{})}
+		go c.fly(c.flight)
 	}
-	now := c.now()
-	if h := c.held.Load(); h.good(want, now) {
-		return nil, h.value, nil
+	if failed.err != nil && h != nil && h.gen >= want {
+		return nil, h.value, failed.err
 	}
-	if f := c.failure; f.err != nil && f.gen >= want && now.Sub(f.at).Abs() < backOff {
-		return nil, c.last(), f.err
-	}
-	c.flight = &flight{done: make(chan struct{})}
-	go c.fly(c.flight)
 	return c.flight, nil, nil
 }
 

@@ -196,6 +196,36 @@ func TestCellEndsByTime(t *testing.T) {
 	})
 }
 
+// TestCellTimePassesWhileAllHangs: while the database hangs, one request waits
+// for a value that has only grown old, and further ones don't.
+func TestCellTimePassesWhileAllHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCounted()
+		c.until = time.Minute
+		c.want(t, 1, nil)
+		time.Sleep(time.Minute)
+		c.takes = time.Hour
+		c.want(t, 1, context.DeadlineExceeded)
+		time.Sleep(loadDeadline)
+		began := time.Now()
+		for range 20 {
+			c.want(t, 1, context.DeadlineExceeded)
+			time.Sleep(backOff)
+		}
+		if waited := time.Since(began) - 20*backOff; waited != 0 {
+			t.Errorf("they waited for %v", waited)
+		}
+		c.gen.Add(1) // there is something to see
+		c.want(t, 1, context.DeadlineExceeded)
+		if waited := time.Since(began) - 20*backOff; waited <= 0 {
+			t.Error("after a commit they did not wait")
+		}
+		time.Sleep(2 * loadDeadline)
+		c.takes = 0
+		c.want(t, c.made.Load()+1, nil)
+	})
+}
+
 func TestCellOutlivesTheAsker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounted()

@@ -50,7 +50,7 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 	b := componentBody{
 		Name: c.Name, Status: c.Status(), Home: at.home(), History: at.history(),
 		Bars: viewBars(l, c.Name, record), Legend: viewLegend(l),
-		Explained: l.T("uptime.explained", "percent", l.Percent(partialCounts(), true)),
+		Explained: explainUptime(l),
 		Atom:      at.link(componentPath(c.ID) + "/" + atomName), RSS: at.link(componentPath(c.ID) + "/" + rssName),
 		Badge: viewBadge(at, base, c),
 	}
@@ -106,13 +106,14 @@ func (s *Site) serveComponent(w http.ResponseWriter, r *http.Request, v visit, i
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
-	s.serveShelved(w, r, v, place{v.entry, "component", id + v.facet.key()},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadComponent(ctx, v, id) })
+	e, f := v.entry, v.facet
+	s.serveShelved(w, r, v, place{e, "component", id, f},
+		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadComponent(ctx, e, f, id) })
 }
 
-// loadComponent is good until midnight, when the days move on.
-func (s *Site) loadComponent(ctx context.Context, v visit, id string) (*sheet, time.Time, error) {
-	snap, err := v.entry.cell.get(ctx)
+// loadComponent is good for as long as the snapshot that it is made of.
+func (s *Site) loadComponent(ctx context.Context, e *entry, f facet, id string) (*sheet, time.Time, error) {
+	snap, err := e.cell.get(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -120,17 +121,17 @@ func (s *Site) loadComponent(ctx context.Context, v visit, id string) (*sheet, t
 	if !ok {
 		return nil, time.Time{}, allswell.ErrNotFound
 	}
-	contents, err := s.store.LoadNewest(ctx, v.entry.slug, id)
+	contents, err := s.store.LoadNewest(ctx, e.slug, id)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if contents.Page.ID != v.entry.id {
+	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	sc := componentScreen(whereOf(snap.page, v.facet), s.publicBase(snap.page), snap.sum, c, contents)
+	sc := componentScreen(whereOf(snap.page, f), s.publicBase(snap.page), snap.sum, c, contents)
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
-	return sh, tomorrow(snap.sum.AsOf, snap.sum.Zone), err
+	return sh, snap.until, err
 }
 
 // componentOf returns a component of a summary.

@@ -27,19 +27,27 @@ type entry struct {
 	poke     chan struct{} // wakes the herald; see changed
 }
 
-// snapshot is a page as it was at one moment: its contents, rendered as they
-// are asked for, and what its history needs to know of it.
+// snapshot is a page as it was at one moment: its contents, how they are laid
+// out, and what its other parts need to know of it.
 type snapshot struct {
-	renditions
+	number uint64 // of none else
+
+	usual facet  // of most visitors
+	sheet *sheet // for them
+	lay   func(facet) screen
+
 	tag    string // see tagOf
+	until  time.Time
 	sum    allswell.Summary
 	page   allswell.Page
 	status allswell.Status
 	first  time.Time // the instant with which its history begins
 	badges badgeFacts
-
-	faults faults
 }
+
+// maxAge is how long a snapshot lasts though nothing was committed: durations
+// and uptimes move by themselves.
+const maxAge = 10 * time.Minute
 
 // loadDirectory makes the directory anew; entries that stay keep their
 // snapshots.
@@ -82,7 +90,7 @@ func (s *Site) newEntry(p allswell.Page) *entry {
 
 // loadSnapshot loads a page and renders it once, for those who wish for
 // nothing, so that what cannot be rendered does not replace what was. It is
-// good until midnight, when the past days move on.
+// good for maxAge, but not beyond midnight, when the past days move on.
 func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time, error) {
 	contents, err := s.store.LoadPage(ctx, e.slug)
 	if err != nil {
@@ -92,7 +100,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
 	sum := contents.Summarize(contents.AsOf)
-	snap := &snapshot{sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badgeFactsOf(sum)}
+	snap := &snapshot{number: s.snapshots.Add(1), sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badgeFactsOf(sum)}
 	for _, inc := range contents.Incidents {
 		if inc.CreatedAt.Before(snap.first) {
 			snap.first = inc.CreatedAt
@@ -106,15 +114,18 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 		sc.Frame.follow(snap.tag)
 		return sc
 	}
-	usual := facet{lang: chooseLang("", "", sum.Page.Language)}
-	if snap.tag, err = tagOf(lay(usual)); err != nil {
+	snap.usual, snap.lay = facet{lang: chooseLang("", "", sum.Page.Language), own: sum.Page.Domain != ""}, lay
+	if snap.tag, err = tagOf(lay(snap.usual)); err != nil {
 		return nil, time.Time{}, err
 	}
-	snap.renditions = newRenditions(sum.Page.Domain != "", lay)
-	if _, err := snap.sheet(usual); err != nil {
+	if snap.sheet, err = newSheet(lay(snap.usual)); err != nil {
 		return nil, time.Time{}, err
 	}
-	return snap, tomorrow(contents.AsOf, sum.Zone), nil
+	snap.until = contents.AsOf.Add(maxAge)
+	if midnight := tomorrow(contents.AsOf, sum.Zone); midnight.Before(snap.until) {
+		snap.until = midnight
+	}
+	return snap, snap.until, nil
 }
 
 // tomorrow returns when the day of now is over.

@@ -3,6 +3,7 @@ package page
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"sync"
 
 	"github.com/allswell/allswell"
@@ -24,8 +25,8 @@ var faultNames = map[int]string{
 	http.StatusServiceUnavailable:    "unavailable",
 }
 
-// faults are the pages that say why there is nothing to see, made as they are
-// asked for. There are few, because there are few facets and reasons.
+// faults are the pages that say why there is nothing to see where there is no
+// status page around it, made as they are asked for. There are few, because there are few facets and reasons.
 type faults struct {
 	mu   sync.Mutex
 	docs map[fault]*document
@@ -48,10 +49,10 @@ func (all *faults) page(f fault, around func() frame) *document {
 
 func faultScreen(f fault, around frame) screen {
 	key := "error." + faultNames[f.status]
-	b := plainBody{Heading: f.lang.T(key + ".heading"), Text: []string{f.lang.T(key + ".text")}, Home: "/"}
+	b := plainBody{Heading: f.lang.T(key + ".heading"), Text: []string{f.lang.T(key + ".text")}, Home: around.At.home()}
 	around.Secret = true // of whichever address it is
 	if around.Site != nil {
-		b.Home, b.AtPage = around.Site.Home, true
+		b.AtPage = true
 		around.titled(b.Heading)
 	} else {
 		around.Title = b.Heading
@@ -84,10 +85,12 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 
 // failAt is fail in the clothes of a status page.
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, v visit, status int) {
-	around := func() frame {
-		return frameOf(whereOf(v.snap.page, v.facet), v.snap.page, v.snap.status, v.snap.sum.AsOf)
-	}
-	v.snap.faults.page(fault{v.facet, status}, around).serveAs(w, r, status)
+	snap := v.snap
+	sh, _ := s.rendition(place{v.entry, "fault", strconv.Itoa(status), v.facet}, snap, func() (*sheet, error) {
+		around := frameOf(whereOf(snap.page, v.facet), snap.page, snap.status, snap.sum.AsOf)
+		return &sheet{doc: mustRender(faultScreen(fault{v.facet, status}, around), cacheNone)}, nil
+	})
+	sh.doc.serveAs(w, r, status)
 }
 
 // failForAt is failAt with the page that fits an error.

@@ -53,6 +53,9 @@ func TestHeadersAndMethods(t *testing.T) {
 		if rec := w.do("GET", "/status/acme/"); rec.Code != 308 || rec.Header().Get("Location") != "/status/acme" {
 			t.Errorf("a slash too many: %d to %q", rec.Code, rec.Header().Get("Location"))
 		}
+		if got := w.do("GET", "/status/acme/?lang=de").Header().Get("Location"); got != "/status/acme?lang=de" {
+			t.Errorf("a slash too many, in German, leads to %q", got)
+		}
 	})
 }
 

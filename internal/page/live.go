@@ -414,10 +414,13 @@ func (s *Site) look(ctx context.Context, e *entry) (tag string, until time.Time,
 }
 
 // tagOf returns the tag of a status page. It depends on nothing but what there
-// is to see on it, the time of rendering left out: replicas agree, and what is
-// rendered again without a change has the same.
+// is to see on it, the time of rendering and what moves by itself left out:
+// replicas agree, and what is rendered again without a change has the same.
 func tagOf(sc screen) (string, error) {
 	sc.Frame.AsOf = moment{}
+	if b, ok := sc.Body.(statusBody); ok {
+		sc.Body = b.still()
+	}
 	html, err := render(sc)
 	if err != nil {
 		return "", err

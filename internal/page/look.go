@@ -206,8 +206,9 @@ func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name s
 	switch page := v.snap.page; name {
 	case "":
 	case accentName(page.Accent):
+		accent := page.Accent
 		load = func(context.Context) (*document, time.Time, error) {
-			return newDocument(accentStyle(page.Accent), "text/css; charset=utf-8", cacheAsset), time.Time{}, nil
+			return newDocument(accentStyle(accent), "text/css; charset=utf-8", cacheAsset), time.Time{}, nil
 		}
 	case page.Logo:
 		load = s.loadPicture(v.entry, allswell.LogoImage, name)
@@ -218,7 +219,7 @@ func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name s
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
-	doc, err := fromShelf(r.Context(), s, s.machines, place{v.entry, "look", name}, (*document).size, load)
+	doc, err := fromShelf(r.Context(), s, s.machines, place{entry: v.entry, kind: "look", name: name}, (*document).size, load)
 	if err != nil {
 		s.failForAt(w, r, v, err)
 		return

@@ -7,8 +7,10 @@ import (
 	"math/rand/v2"
 	"net/http/httptest"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/allswell/allswell"
 )
@@ -358,34 +360,89 @@ func TestLanguageOfAVisit(t *testing.T) {
 	})
 }
 
-// TestRenditionsAreOfOneLoad: looking at a page in all ways loads it once, and
-// renders each once.
+// TestRenditionsAreOfOneLoad: what was loaded once is shown to everybody, and
+// rendered once for each facet.
 func TestRenditionsAreOfOneLoad(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
 		w.domain("acme", "status.acme.example")
 		w.get("/status/acme", 200)
-		snap := w.site.directory.last().find("acme").cell.last()
+		e := w.site.directory.last().find("acme")
 		w.store.Close()
-		for _, l := range languages() {
-			for _, chosen := range []bool{false, true} {
+		for range 2 {
+			for _, l := range languages() {
 				for host, path := range map[string]string{"example.com": "/status/acme", "status.acme.example": "/"} {
-					if chosen {
-						path += "?lang=" + l.Tag
-					}
-					if rec := w.at(host, "GET", path, "Accept-Language", l.Tag); rec.Code != 200 {
-						t.Errorf("%s%s: %d", host, path, rec.Code)
-					}
-					first, _ := snap.sheet(facet{l, chosen, path[1:] == "" || path[1] == '?'})
-					again, _ := snap.sheet(facet{l, chosen, path[1:] == "" || path[1] == '?'})
-					if first == nil || first != again {
-						t.Errorf("%s%s is rendered again", host, path)
+					for _, path := range []string{path, path + "?lang=" + l.Tag} {
+						rec := w.at(host, "GET", path, "Accept-Language", l.Tag)
+						if got := parse(t, rec.Body.String()).all("html")[0].attr("lang"); rec.Code != 200 || got != l.Tag {
+							t.Errorf("%s%s: %d in %s", host, path, rec.Code, got)
+						}
 					}
 				}
 			}
 		}
-		if len(snap.renditions) != 4*len(languages()) {
-			t.Errorf("%d renditions", len(snap.renditions))
+		if got := w.site.renditions.order.Len(); got != 4*len(languages())-1 { // the usual one is the page's
+			t.Errorf("%d renditions", got)
+		}
+		p := place{e, "status", "", facet{lang: tongues.find("de")}}
+		first := w.site.renditions.find(p)
+		w.do("GET", "/status/acme", "Accept-Language", "de")
+		if first == nil || w.site.renditions.find(p) != first {
+			t.Error("the German page is rendered again")
+		}
+	})
+}
+
+// TestRenditionsAreBounded asks for more than there is room for, and for pages
+// that are not there.
+func TestRenditionsAreBounded(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		w.get("/status/acme", 200)
+		const room = 3
+		w.site.renditions.most = room * w.site.directory.last().find("acme").cell.last().sheet.doc.size()
+		for _, l := range languages() {
+			for _, path := range []string{"/status/acme", "/status/acme/nothing", "/status/acme/history?month=1999-01"} {
+				for _, path := range []string{path, path + map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "lang=" + l.Tag} {
+					w.do("GET", path, "Accept-Language", l.Tag)
+				}
+			}
+			if got := w.site.renditions.order.Len(); got > room {
+				t.Fatalf("%d renditions are kept, and there is room for %d", got, room)
+			}
+		}
+		c := w.component("acme", "Website", allswell.MajorOutage)
+		for range 2 {
+			for _, l := range languages() {
+				if got := w.do("GET", "/status/acme?lang="+l.Tag).Body.String(); !strings.Contains(got, l.Banner(allswell.MajorOutage)) {
+					t.Errorf("an old page in %s", l.Name)
+				}
+			}
+		}
+		w.status("acme", c.ID, allswell.Operational)
+		if got := w.do("GET", "/status/acme?lang=de").Body.String(); strings.Contains(got, tongues.find("de").Banner(allswell.MajorOutage)) {
+			t.Error("an old page after a change")
+		}
+	})
+}
+
+// TestOldSnapshotsGo: nothing that is kept of a page's other parts holds what
+// the page was when they were asked for.
+func TestOldSnapshotsGo(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		c := w.component("acme", "Website", "")
+		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
+		for _, path := range []string{"", "?lang=de", "/nothing", "/history", "/incidents/" + inc.ID, "/components/" + c.ID, "/badge.svg", "/history.atom", "/api/v2/summary.json"} {
+			w.do("GET", "/status/acme"+path)
+		}
+		old := weak.Make(w.site.directory.last().find("acme").cell.last())
+		w.status("acme", c.ID, allswell.MajorOutage)
+		w.get("/status/acme", 200)
+		runtime.GC()
+		runtime.GC()
+		if old.Value() != nil {
+			t.Error("an old snapshot is still in memory")
 		}
 	})
 }

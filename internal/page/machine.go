@@ -60,11 +60,15 @@ func (s *Site) routeMachine(w http.ResponseWriter, r *http.Request, v visit) boo
 		return false
 	}
 	e := v.entry
+	if _, there := v.snap.badges.of(component); !there {
+		s.failAt(w, r, v, http.StatusNotFound) // without a look into the database
+		return true
+	}
 	switch name {
 	case badgeName, badgeJSONName:
 		s.serveBadge(w, r, v, component, name)
 	default:
-		s.serveMachine(w, r, v, place{e, name, component}, func(ctx context.Context) (*document, time.Time, error) {
+		s.serveMachine(w, r, v, place{entry: e, kind: name, name: component}, func(ctx context.Context) (*document, time.Time, error) {
 			doc, err := s.loadNews(ctx, e, component, name)
 			return doc, time.Time{}, err
 		})

@@ -22,8 +22,9 @@ func (s *Site) serveHistory(w http.ResponseWriter, r *http.Request, v visit) {
 			return
 		}
 	}
-	s.serveShelved(w, r, v, place{v.entry, "history", start.Format(monthForm) + v.facet.key()},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadHistory(ctx, v, start) })
+	e, f := v.entry, v.facet
+	s.serveShelved(w, r, v, place{e, "history", start.Format(monthForm), f},
+		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadHistory(ctx, e, f, start) })
 }
 
 // serveIncident answers with one incident and its full timeline.
@@ -32,44 +33,47 @@ func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, v visit, id
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
-	s.serveShelved(w, r, v, place{v.entry, "incident", id + v.facet.key()},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadIncident(ctx, v, id) })
+	e, f := v.entry, v.facet
+	s.serveShelved(w, r, v, place{e, "incident", id, f},
+		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadIncident(ctx, e, f, id) })
 }
 
-// loadHistory is good until midnight, when a day begins.
-func (s *Site) loadHistory(ctx context.Context, v visit, start time.Time) (*sheet, time.Time, error) {
-	snap, err := v.entry.cell.get(ctx)
+// loadHistory loads the month that in begins, by whichever clock. It is good
+// until midnight, when a day begins.
+func (s *Site) loadHistory(ctx context.Context, e *entry, f facet, in time.Time) (*sheet, time.Time, error) {
+	snap, err := e.cell.get(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	contents, err := s.store.LoadMonth(ctx, v.entry.slug, start.Year(), start.Month())
+	contents, err := s.store.LoadMonth(ctx, e.slug, in.Year(), in.Month())
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if contents.Page.ID != v.entry.id {
+	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	now := s.now()
+	now, zone := s.now(), contents.Page.Location() // which may be another than when the month was asked for
+	start := allswell.Midnight(time.Date(in.Year(), in.Month(), 1, 12, 0, 0, 0, zone), zone)
 	m := month{start: start, first: snap.first, now: now, contents: contents}
-	sc := historyScreen(whereOf(contents.Page, v.facet), contents.Page, snap.status, m)
+	sc := historyScreen(whereOf(contents.Page, f), contents.Page, snap.status, m)
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
-	return sh, tomorrow(now, contents.Page.Location()), err
+	return sh, tomorrow(now, zone), err
 }
 
-func (s *Site) loadIncident(ctx context.Context, v visit, id string) (*sheet, time.Time, error) {
-	snap, err := v.entry.cell.get(ctx)
+func (s *Site) loadIncident(ctx context.Context, e *entry, f facet, id string) (*sheet, time.Time, error) {
+	snap, err := e.cell.get(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	contents, err := s.store.LoadIncident(ctx, v.entry.slug, id)
+	contents, err := s.store.LoadIncident(ctx, e.slug, id)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if contents.Page.ID != v.entry.id {
+	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	sc := incidentScreen(whereOf(contents.Page, v.facet), contents.Page, snap.status, contents.Incidents[0], s.now())
+	sc := incidentScreen(whereOf(contents.Page, f), contents.Page, snap.status, contents.Incidents[0], s.now())
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
 	return sh, time.Time{}, err

@@ -118,3 +118,51 @@ func TestIncidentPage(t *testing.T) {
 		w.get(path, 404)
 	})
 }
+
+// TestZoneMoves: a month that was asked for by one clock is shown by another.
+func TestZoneMoves(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		w.clock.set(time.Date(2020, 11, 2, 12, 0, 0, 0, time.UTC))
+		w.page("old", "Old")
+		w.clock.set(time.Date(2020, 12, 3, 12, 0, 0, 0, time.UTC))
+		days := func() int { return len(w.get("/status/old/history?month=2020-12", 200).all("section.day")) }
+		if got := days(); got != 3 {
+			t.Fatalf("%d days in UTC", got)
+		}
+		for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} {
+			page, err := w.store.ChangePage(t.Context(), w.ws, "old", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: &zone}})
+			must(w, page, err)
+			today := w.clock.now().In(page.Location()).Day()
+			if got := days(); got != today {
+				t.Errorf("%d days by the clock of %s, want %d", got, zone, today)
+			}
+		}
+	})
+}
+
+// TestDurationsGoOn: what lasts grows on the page though nothing is committed,
+// and nobody is told.
+func TestDurationsGoOn(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		c := w.component("acme", "Website", allswell.MajorOutage)
+		w.clock.move(time.Second)
+		first := func(path string) string { return w.get(path, 200).all(".days tbody tr")[0].text() }
+		tag := w.tag("/status/acme")
+		for _, path := range []string{"/status/acme", "/status/acme?lang=en", "/status/acme/components/" + c.ID} {
+			if got := first(path); !strings.Contains(got, "Major Outage, 1 second") {
+				t.Errorf("%s in the beginning: %q", path, got)
+			}
+		}
+		w.clock.move(3 * time.Hour)
+		for _, path := range []string{"/status/acme", "/status/acme?lang=en", "/status/acme/components/" + c.ID} {
+			if got := first(path); !strings.Contains(got, "Major Outage, 3 hours") {
+				t.Errorf("%s after three hours: %q", path, got)
+			}
+		}
+		if got := w.tag("/status/acme"); got != tag {
+			t.Error("open pages are told that time has passed")
+		}
+	})
+}

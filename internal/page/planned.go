@@ -107,23 +107,24 @@ func (s *Site) serveMaintenance(w http.ResponseWriter, r *http.Request, v visit,
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
-	s.serveShelved(w, r, v, place{v.entry, "maintenance", id + v.facet.key()},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadMaintenance(ctx, v, id) })
+	e, f := v.entry, v.facet
+	s.serveShelved(w, r, v, place{e, "maintenance", id, f},
+		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadMaintenance(ctx, e, f, id) })
 }
 
-func (s *Site) loadMaintenance(ctx context.Context, v visit, id string) (*sheet, time.Time, error) {
-	snap, err := v.entry.cell.get(ctx)
+func (s *Site) loadMaintenance(ctx context.Context, e *entry, f facet, id string) (*sheet, time.Time, error) {
+	snap, err := e.cell.get(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	contents, err := s.store.LoadMaintenance(ctx, v.entry.slug, id)
+	contents, err := s.store.LoadMaintenance(ctx, e.slug, id)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if contents.Page.ID != v.entry.id {
+	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	sc := maintenanceScreen(whereOf(contents.Page, v.facet), contents.Page, snap.status, contents.Maintenances[0], s.now())
+	sc := maintenanceScreen(whereOf(contents.Page, f), contents.Page, snap.status, contents.Maintenances[0], s.now())
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
 	return sh, time.Time{}, err

@@ -127,31 +127,19 @@ func tone(v any) string {
 	return "unknown"
 }
 
-// renditions are what was loaded of a page, rendered for each facet when
+// renditions are a page that is none's own, rendered for each facet when
 // somebody asks for it, and once.
 type renditions map[facet]func() (*sheet, error)
 
-// newRenditions returns the renditions that lay lays out. own says that there
-// are those of the page's own domain.
-func newRenditions(own bool, lay func(facet) screen) renditions {
+// newRenditions returns the renditions that lay lays out.
+func newRenditions(lay func(facet) screen) renditions {
 	all := make(renditions)
 	for _, l := range languages() {
-		for _, f := range []facet{{lang: l}, {lang: l, chosen: true}, {lang: l, own: true}, {lang: l, chosen: true, own: true}} {
-			if own || !f.own {
-				all[f] = sync.OnceValues(func() (*sheet, error) { return newSheet(lay(f)) })
-			}
+		for _, f := range []facet{{lang: l}, {lang: l, chosen: true}} {
+			all[f] = sync.OnceValues(func() (*sheet, error) { return newSheet(lay(f)) })
 		}
 	}
 	return all
-}
-
-// sheet returns the rendition of a facet.
-func (all renditions) sheet(f facet) (*sheet, error) {
-	render := all[f]
-	if render == nil {
-		return nil, allswell.ErrNotFound // the page had no domain then
-	}
-	return render()
 }
 
 // sheet is a rendered page, with what it takes to render it once more when the

@@ -12,8 +12,9 @@ import (
 
 // The most that one shelf keeps, over all status pages.
 const (
-	shelfSheets = 512
-	shelfBytes  = 8 << 20
+	shelfPlaces    = 512
+	shelfBytes     = 8 << 20
+	renditionBytes = 32 << 20 // of that with the pages themselves; see Site.rendition
 )
 
 // place names what is on a shelf: a month or an incident of a page, a feed. The
@@ -21,27 +22,27 @@ const (
 type place struct {
 	entry      *entry
 	kind, name string
+	facet      facet // the zero facet: it is the same in all
 }
 
-// shelf keeps the cells of what was asked for last. Only what was made with
-// success takes a place, so that asking for what does not exist pushes nothing
-// out.
+// shelf keeps what was asked for last.
 type shelf[T any] struct {
+	most   int // bytes
 	mu     sync.Mutex
-	cells  map[place]*list.Element // of *shelved[T]
+	places map[place]*list.Element // of *shelved[T]
 	order  *list.List              // last used first
 	bytes  int
-	making map[place]*cell[T] // being made for the first time
+	making map[place]*T // being made for the first time
 }
 
 type shelved[T any] struct {
 	place place
-	cell  *cell[T]
+	value *T
 	bytes int
 }
 
-func newShelf[T any]() *shelf[T] {
-	return &shelf[T]{cells: make(map[place]*list.Element), order: list.New(), making: make(map[place]*cell[T])}
+func newShelf[T any](most int) *shelf[T] {
+	return &shelf[T]{most: most, places: make(map[place]*list.Element), order: list.New(), making: make(map[place]*T)}
 }
 
 // loader makes what is to stand on a shelf. until is as in a cell.
@@ -50,8 +51,10 @@ type loader[T any] func(ctx context.Context) (value *T, until time.Time, err err
 // fromShelf returns what is at a place, an old one if it cannot be made anew.
 // What is not there is made by at most maxLoads requests at a time, so that
 // asking for incidents that never were cannot keep the database busy; the
-// others wait as long as a stale page would.
-func fromShelf[T any](ctx context.Context, s *Site, on *shelf[T], p place, size func(*T) int, load loader[T]) (*T, error) {
+// others wait as long as a stale page would. Only what was made with success
+// takes a place, so that asking for what does not exist pushes nothing out.
+// load may come again long after the request, and must hold nothing of it.
+func fromShelf[T any](ctx context.Context, s *Site, on *shelf[cell[T]], p place, size func(*T) int, load loader[T]) (*T, error) {
 	c := on.find(p)
 	if c == nil {
 		release, ok := s.admit(ctx)
@@ -70,7 +73,7 @@ func fromShelf[T any](ctx context.Context, s *Site, on *shelf[T], p place, size 
 
 // newShelved returns a cell that takes its place on the shelf when it is made,
 // and gives it back when there is nothing to show.
-func newShelved[T any](s *Site, on *shelf[T], p place, size func(*T) int, load loader[T]) *cell[T] {
+func newShelved[T any](s *Site, on *shelf[cell[T]], p place, size func(*T) int, load loader[T]) *cell[T] {
 	c := &cell[T]{gen: &p.entry.gen, now: s.now}
 	c.make = func(ctx context.Context) (*T, time.Time, error) {
 		value, until, err := load(ctx)
@@ -99,47 +102,67 @@ func (s *Site) admit(ctx context.Context) (release func(), ok bool) {
 	return nil, false
 }
 
-// find returns the cell at a place, or the one that is being made for it, or
-// nil.
-func (s *shelf[T]) find(p place) *cell[T] {
+// rendition is a part of a page as one facet shows it, rendered once, by
+// whoever asks for it first.
+type rendition struct {
+	of    uint64 // the snapshot's number: the old one is not kept for it
+	sheet func() (*sheet, error)
+}
+
+// rendition returns what is at a place, rendered of a snapshot. There are many
+// facets, and so only those that were asked for last are kept.
+func (s *Site) rendition(p place, of *snapshot, render func() (*sheet, error)) (*sheet, error) {
+	r := s.renditions.have(p, of.sheet.doc.size(), // they differ little
+		func(r *rendition) bool { return r.of == of.number },
+		func() *rendition { return &rendition{of.number, sync.OnceValues(render)} })
+	return r.sheet()
+}
+
+// have returns what is at a place if it is good, and otherwise puts something
+// fresh there, of that many bytes.
+func (s *shelf[T]) have(p place, bytes int, good func(*T) bool, fresh func() *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.cells[p]; ok {
-		s.order.MoveToFront(e)
-		return e.Value.(*shelved[T]).cell
+	if value := s.at(p); value != nil && good(value) {
+		return value
+	}
+	value := fresh()
+	s.keep(p, value, bytes)
+	return value
+}
+
+// find returns what is at a place, or what is being made for it, or nil.
+func (s *shelf[T]) find(p place) *T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if value := s.at(p); value != nil {
+		return value
 	}
 	return s.making[p]
 }
 
-// begin announces that c is being made for a place. It returns what find would
-// have, if that is not nil, and otherwise c.
-func (s *shelf[T]) begin(p place, c *cell[T]) *cell[T] {
+// begin announces that value is being made for a place. It returns what find
+// would have, if that is not nil, and otherwise value.
+func (s *shelf[T]) begin(p place, value *T) *T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.cells[p]; ok {
-		return e.Value.(*shelved[T]).cell
+	if other := s.at(p); other != nil {
+		return other
 	}
 	if other := s.making[p]; other != nil {
 		return other
 	}
-	s.making[p] = c
-	return c
+	s.making[p] = value
+	return value
 }
 
-// put keeps a cell, whose value has the given size, at a place. What does not
-// fit any more goes, the least recently used first.
-func (s *shelf[T]) put(p place, c *cell[T], bytes int) {
+// put keeps a value of a size at a place. What does not fit any more goes, the
+// least recently used first.
+func (s *shelf[T]) put(p place, value *T, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.making, p)
-	if e, ok := s.cells[p]; ok {
-		s.take(e)
-	}
-	s.cells[p] = s.order.PushFront(&shelved[T]{p, c, bytes})
-	s.bytes += bytes
-	for s.bytes > shelfBytes || s.order.Len() > shelfSheets {
-		s.take(s.order.Back())
-	}
+	s.keep(p, value, bytes)
 }
 
 // drop forgets what is at a place, or was to be.
@@ -147,13 +170,35 @@ func (s *shelf[T]) drop(p place) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.making, p)
-	if e, ok := s.cells[p]; ok {
+	if e, ok := s.places[p]; ok {
 		s.take(e)
+	}
+}
+
+// at returns what is at a place, which is used by that, or nil. The caller of
+// this and the following has the mutex.
+func (s *shelf[T]) at(p place) *T {
+	e, ok := s.places[p]
+	if !ok {
+		return nil
+	}
+	s.order.MoveToFront(e)
+	return e.Value.(*shelved[T]).value
+}
+
+func (s *shelf[T]) keep(p place, value *T, bytes int) {
+	if e, ok := s.places[p]; ok {
+		s.take(e)
+	}
+	s.places[p] = s.order.PushFront(&shelved[T]{p, value, bytes})
+	s.bytes += bytes
+	for s.bytes > s.most || s.order.Len() > shelfPlaces {
+		s.take(s.order.Back())
 	}
 }
 
 func (s *shelf[T]) take(e *list.Element) {
 	v := s.order.Remove(e).(*shelved[T])
-	delete(s.cells, v.place)
+	delete(s.places, v.place)
 	s.bytes -= v.bytes
 }

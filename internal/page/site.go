@@ -43,17 +43,20 @@ type Site struct {
 	host  string // its host name
 
 	changes   atomic.Uint64 // moves with each commit that changed any page
+	snapshots atomic.Uint64 // how many were begun
 	directory cell[directory]
 	list      cell[renditions]
-	shelf     *shelf[sheet]
-	machines  *shelf[document] // what programs ask for: feeds, calendars, badges
-	compat    *shelf[statuspageSet]
-	loads     chan struct{} // a place for each history or incident page being made
-	firstStep *document
-	faults    faults
-	signUps   *signUps
-	hub       *hub
-	origins   *http.CrossOriginProtection
+	shelf     *shelf[cell[sheet]]
+	machines  *shelf[cell[document]] // what programs ask for: feeds, calendars, badges
+	compat    *shelf[cell[statuspageSet]]
+
+	renditions *shelf[rendition]
+	loads      chan struct{} // a place for each history or incident page being made
+	firstStep  *document
+	faults     faults
+	signUps    *signUps
+	hub        *hub
+	origins    *http.CrossOriginProtection
 }
 
 // maxLoads is how many history and incident pages may be made at the same time.
@@ -64,7 +67,8 @@ const maxLoads = 4
 func New(c Config) *Site {
 	s := &Site{
 		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail,
-		shelf: newShelf[sheet](), machines: newShelf[document](), compat: newShelf[statuspageSet](), loads: make(chan struct{}, maxLoads), signUps: newSignUps(),
+		shelf: newShelf[cell[sheet]](shelfBytes), machines: newShelf[cell[document]](shelfBytes), compat: newShelf[cell[statuspageSet]](shelfBytes),
+		renditions: newShelf[rendition](renditionBytes), loads: make(chan struct{}, maxLoads), signUps: newSignUps(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -143,7 +147,7 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 	slug, part, deeper := strings.Cut(rest, "/")
 	switch {
 	case isStatus && deeper && part == "" && isRead(r) && allswell.ValidSlug(slug): // a slash too many
-		http.Redirect(w, r, "/status/"+slug, http.StatusPermanentRedirect)
+		http.Redirect(w, r, (&url.URL{Path: "/status/" + slug, RawQuery: r.URL.RawQuery}).String(), http.StatusPermanentRedirect)
 	case isStatus && slug != "":
 		s.visitSlug(w, r, slug, part)
 	case strings.HasPrefix(path, "/"+statuspagePath): // at a host that is no page's own
@@ -182,7 +186,7 @@ func (s *Site) serveFront(w http.ResponseWriter, r *http.Request) {
 		}
 		var f facet
 		f.lang, f.chosen = languageFor(r, "")
-		sh, err := all.sheet(f)
+		sh, err := (*all)[f]()
 		if err != nil {
 			s.complain("the list of status pages could not be rendered", "", err)
 			s.failFor(w, r, err)
@@ -235,7 +239,7 @@ func (s *Site) loadList(ctx context.Context) (*renditions, time.Time, error) {
 		pages = append(pages, snap.page)
 	}
 	more, now := max(0, len(d.entries)-maxListed), s.now()
-	all := newRenditions(false, func(f facet) screen { return listScreen(anywhere(f), pages, more, now) })
+	all := newRenditions(func(f facet) screen { return listScreen(anywhere(f), pages, more, now) })
 	return &all, time.Time{}, nil
 }
 

@@ -321,13 +321,18 @@ func TestUnknownIsCheap(t *testing.T) {
 			w.do("GET", fmt.Sprintf("/status/acme-%d", i))
 			w.do("GET", fmt.Sprintf("/status/acme-%d/history?month=2020-11", i))
 		}
-		if n := len(w.site.shelf.cells) + len(w.site.shelf.making); n != 0 {
+		if n := len(w.site.shelf.places) + len(w.site.shelf.making); n != 0 {
 			t.Errorf("%d places are taken", n)
 		}
 		if n := len(w.site.directory.last().bySlug); n != 1 {
 			t.Errorf("%d pages are known", n)
 		}
 		w.store.Close()
+		for _, name := range []string{atomName, rssName, badgeName, ""} { // of a component that never was
+			if rec := w.do("GET", "/status/acme/components/comp_00000000000000000000/"+name); rec.Code != 404 {
+				t.Errorf("%q of no component: %d", name, rec.Code)
+			}
+		}
 		for _, slug := range []string{"unknown", "", "-", "Acme", "a%20b", "acme%2Fx", "..", strings.Repeat("a", 64), "ac%00me", "%ff"} {
 			rec := w.do("GET", "/status/"+slug)
 			if rec.Code != 404 {

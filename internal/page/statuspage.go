@@ -104,7 +104,7 @@ func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*
 	if !slices.Contains(statuspageNames, path) {
 		return nil, allswell.ErrNotFound
 	}
-	all, err := fromShelf(ctx, s, s.compat, place{e, "api", "v2"}, (*statuspageSet).size,
+	all, err := fromShelf(ctx, s, s.compat, place{entry: e, kind: "api", name: "v2"}, (*statuspageSet).size,
 		func(ctx context.Context) (*statuspageSet, time.Time, error) {
 			d, err := s.loadStatuspage(ctx, e)
 			return d, time.Time{}, err

@@ -39,6 +39,23 @@ type statusBody struct {
 
 func (statusBody) template() string { return "status" }
 
+// still returns the body without the figures of its history, which move by
+// themselves. The bars stay.
+func (b statusBody) still() statusBody {
+	b.Uptime = ""
+	b.Blocks = slices.Clone(b.Blocks)
+	for i := range b.Blocks {
+		block := &b.Blocks[i]
+		block.Spans = nil
+		block.Components = slices.Clone(block.Components)
+		for j := range block.Components {
+			row := &block.Components[j]
+			row.Bars = barsView{Last: row.Bars.Last, Bars: row.Bars.Bars}
+		}
+	}
+	return b
+}
+
 // blockView is a run of components under one heading, or under none.
 type blockView struct {
 	Key, Name  string // "": none

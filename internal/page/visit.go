@@ -84,7 +84,12 @@ func (s *Site) serveVisit(w http.ResponseWriter, r *http.Request, v visit) {
 
 // serveStatus answers with the page itself.
 func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, v visit) {
-	sh, err := v.snap.sheet(v.facet)
+	snap := v.snap
+	if v.facet == snap.usual {
+		s.serveSheet(w, r, snap.sheet)
+		return
+	}
+	sh, err := s.rendition(place{v.entry, "status", "", v.facet}, snap, func() (*sheet, error) { return newSheet(snap.lay(v.facet)) })
 	if err != nil {
 		s.complain("a status page could not be rendered", v.entry.slug, err)
 		s.failForAt(w, r, v, err)

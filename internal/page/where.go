@@ -26,18 +26,6 @@ type facet struct {
 	own    bool // at the page's own domain
 }
 
-// key tells facets apart in the name of a place.
-func (f facet) key() string {
-	key := " " + f.lang.Tag
-	if f.chosen {
-		key += "?"
-	}
-	if f.own {
-		key += "@"
-	}
-	return key
-}
-
 // whereOf returns how a page is shown to those who see one facet of it.
 func whereOf(page allswell.Page, f facet) where {
 	at := where{base: "/status/" + page.Slug, lang: f.lang, chosen: f.chosen, zone: page.Location()}

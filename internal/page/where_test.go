@@ -34,19 +34,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-func TestFacetsHaveKeysOfTheirOwn(t *testing.T) {
-	keys := map[string]facet{}
-	for f := range newRenditions(true, nil) {
-		if other, taken := keys[f.key()]; taken {
-			t.Errorf("%v and %v have the key %s", f, other, f.key())
-		}
-		keys[f.key()] = f
-	}
-	if len(keys) != 4*len(languages()) {
-		t.Errorf("%d keys", len(keys))
-	}
-}
-
 // TestZone looks at a page whose days begin five hours after those of UTC.
 func TestZone(t *testing.T) {
 	run(t, func(w *world) {
