@@ -80,6 +80,14 @@ func (d *directory) find(slug string) *entry {
 	return d.bySlug[slug]
 }
 
+// at returns the entry of a page's own domain, or nil; a nil directory has none.
+func (d *directory) at(host string) *entry {
+	if d == nil {
+		return nil
+	}
+	return d.byHost[host]
+}
+
 func (s *Site) newEntry(p allswell.Page) *entry {
 	e := &entry{id: p.ID, slug: p.Slug, poke: make(chan struct{}, 1)}
 	e.cell.gen, e.cell.now = &e.gen, s.now
@@ -153,18 +161,16 @@ func (s *Site) lookUp(ctx context.Context, slug string) (*entry, error) {
 	return nil, allswell.ErrNotFound
 }
 
-// atHost returns the entry of the page whose own domain a request names, or
-// nil. Where visitors find all pages, it is never one page's.
-func (s *Site) atHost(ctx context.Context, host string) *entry {
-	host = hostName(host)
-	if host == s.host || host == "" {
-		return nil
+// lookUpHost is lookUp for the host name of a page's own domain.
+func (s *Site) lookUpHost(ctx context.Context, host string) (*entry, error) {
+	if e := s.directory.last().at(host); e != nil {
+		return e, nil
 	}
 	d, _ := s.directory.get(ctx) // an old one has to do
-	if d == nil {
-		return nil
+	if e := d.at(host); e != nil {
+		return e, nil
 	}
-	return d.byHost[host]
+	return nil, allswell.ErrNotFound
 }
 
 // hostName returns a host as it is named in a request, without its port, in
@@ -179,21 +185,22 @@ func hostName(host string) string {
 // snapshotOf returns the page under a slug. Like cell.get it returns an old
 // snapshot beside the error if there is one.
 func (s *Site) snapshotOf(ctx context.Context, slug string) (*entry, *snapshot, error) {
-	return s.snapshotBy(ctx, func() (*entry, error) { return s.lookUp(ctx, slug) })
+	return s.snapshotBy(ctx, func() (*entry, error) { return s.lookUp(ctx, slug) }, func(allswell.Page) bool { return true })
 }
 
-// snapshotBy returns the page that find finds; see snapshotOf.
-func (s *Site) snapshotBy(ctx context.Context, find func() (*entry, error)) (*entry, *snapshot, error) {
+// snapshotBy returns the page that find finds in what may be an old directory,
+// if it is still the one; see snapshotOf.
+func (s *Site) snapshotBy(ctx context.Context, find func() (*entry, error), is func(allswell.Page) bool) (*entry, *snapshot, error) {
 	for range 3 {
 		e, err := find()
 		if err != nil {
 			return nil, nil, err
 		}
 		snap, err := e.cell.get(ctx)
-		if !errors.Is(err, allswell.ErrNotFound) {
+		if !errors.Is(err, allswell.ErrNotFound) && (err != nil || is(snap.page)) {
 			return e, snap, err
 		}
-		// The page was deleted or has another slug: look again.
+		// The page was deleted, or has another slug or domain: look again.
 		s.changes.Add(1)
 		if _, err := s.directory.get(ctx); err != nil {
 			return nil, nil, err

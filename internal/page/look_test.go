@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"weak"
 
 	"github.com/allswell/allswell"
@@ -261,6 +263,39 @@ func TestOwnDomain(t *testing.T) {
 		}
 		if got := parse(t, w.at(own, "GET", "/").Body.String()).one(t, "h1"); got != "Acme" {
 			t.Errorf("after it was deleted, the only page is not shown, but %q", got)
+		}
+	})
+}
+
+// TestKnownHostsAreCheap: neither at a page's own domain nor below /status/ has a
+// commit to some page the list of all pages loaded again.
+func TestKnownHostsAreCheap(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		const own = "status.acme.example"
+		w.page("beta", "Beta")
+		w.domain("acme", own)
+		w.at(own, "GET", "/")
+		loads, made := w.site.directory.make, 0
+		w.site.directory.make = func(ctx context.Context) (*directory, time.Time, error) { made++; return loads(ctx) }
+		for range 5 {
+			w.component("beta", "Website", allswell.Degraded)
+			for host, path := range map[string]string{own: "/history", "192.0.2.1:8080": "/status/acme", "localhost": "/status/beta/history"} {
+				if rec := w.at(host, "GET", path); rec.Code != 200 {
+					t.Errorf("%s%s: %d", host, path, rec.Code)
+				}
+			}
+		}
+		if made != 0 {
+			t.Errorf("it was loaded %d times", made)
+		}
+		// What has changed is found nevertheless.
+		w.domain("acme", "")
+		w.domain("beta", "status.beta.example")
+		for host, want := range map[string]string{own: "Status pages", "status.beta.example": "Beta"} {
+			if got := parse(t, w.at(host, "GET", "/").Body.String()).one(t, "h1"); got != want {
+				t.Errorf("%s shows %q", host, got)
+			}
 		}
 	})
 }

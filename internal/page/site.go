@@ -139,11 +139,10 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 		s.serveAsset(w, r, name)
 		return
 	}
-	if e := s.atHost(r.Context(), r.Host); e != nil {
-		s.visitDomain(w, r, strings.TrimPrefix(path, "/"))
+	rest, isStatus := strings.CutPrefix(path, "/status/")
+	if s.visitDomain(w, r, isStatus) {
 		return
 	}
-	rest, isStatus := strings.CutPrefix(path, "/status/")
 	slug, part, deeper := strings.Cut(rest, "/")
 	switch {
 	case isStatus && deeper && part == "" && isRead(r) && allswell.ValidSlug(slug): // a slash too many

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -29,19 +30,27 @@ func (s *Site) visitSlug(w http.ResponseWriter, r *http.Request, slug, part stri
 	s.serveVisit(w, r, newVisit(r, e, snap, part, false))
 }
 
-// visitDomain serves a part of the page whose own domain the request names.
-func (s *Site) visitDomain(w http.ResponseWriter, r *http.Request, part string) {
-	e, snap, err := s.snapshotBy(r.Context(), func() (*entry, error) {
-		if e := s.atHost(r.Context(), r.Host); e != nil {
-			return e, nil
-		}
-		return nil, allswell.ErrNotFound
-	})
-	if snap == nil {
-		s.failFor(w, r, err)
-		return
+// visitDomain serves a part of the page whose own domain the request names, and
+// reports whether there is one. Where visitors find all pages, it is never one
+// page's. A path that is below /status/ everywhere else needs no look for
+// domains that are new.
+func (s *Site) visitDomain(w http.ResponseWriter, r *http.Request, isStatus bool) bool {
+	host := hostName(r.Host)
+	if host == s.host || host == "" || isStatus && s.directory.last().at(host) == nil {
+		return false
 	}
-	s.serveVisit(w, r, newVisit(r, e, snap, part, snap.page.Domain != ""))
+	e, snap, err := s.snapshotBy(r.Context(),
+		func() (*entry, error) { return s.lookUpHost(r.Context(), host) },
+		func(p allswell.Page) bool { return p.Domain == host })
+	switch {
+	case e == nil && errors.Is(err, allswell.ErrNotFound):
+		return false
+	case snap == nil:
+		s.failFor(w, r, err)
+	default:
+		s.serveVisit(w, r, newVisit(r, e, snap, strings.TrimPrefix(r.URL.Path, "/"), snap.page.Domain != ""))
+	}
+	return true
 }
 
 func newVisit(r *http.Request, e *entry, snap *snapshot, part string, own bool) visit {
