@@ -244,7 +244,7 @@ func NoticeTime(earlier []time.Time, happened time.Time) time.Time {
 }
 
 // BundleWait is how long mail of what belongs to a bundle waits for the rest of
-// it.
+// it, and that of a resolved incident for its last update.
 const BundleWait = 3 * time.Second
 
 // MonitorThread names the thread of a monitor's notices.

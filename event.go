@@ -44,6 +44,11 @@ type Event struct {
 	CreatedAt time.Time
 }
 
+// AwaitsText reports whether the event says that an incident is resolved without
+// a word on why. Mail of it waits for BundleWait, because that may follow at once,
+// in an update.
+func (e Event) AwaitsText() bool { return e.Kind == IncidentResolved && e.UpdateID == "" }
+
 // EventData is what was true when the event happened; it is kept with the
 // event, so that a late message still tells it as it was.
 type EventData struct {

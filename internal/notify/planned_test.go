@@ -86,6 +86,27 @@ func TestMailCarriesMaintenance(t *testing.T) {
 	}
 }
 
+// What is said of a resolution at once is one entry with it; what is said later is
+// one of its own.
+func TestMailOfResolutionAndWhy(t *testing.T) {
+	events := mailDatabase()[1:]
+	resolved := &events[1]
+	resolved.Data.Resolved, resolved.Data.State = true, allswell.Monitoring
+	why := *resolved
+	why.Kind, why.UpdateID, why.Data.Message = allswell.IncidentUpdated, "upd_9", "The disk has room again."
+	why.CreatedAt = resolved.CreatedAt.Add(time.Second)
+	p := composed(t, mailNotice(allswell.TellEvent, append(events, why)...))
+	if p.subject != "[Acme] Resolved: Database <down>" || strings.Count(p.text, "room again") != 1 ||
+		strings.Count(p.text, "\nResolved · ") != 1 || strings.Contains(p.text, "Monitoring") {
+		t.Errorf("at once: %s\n%s", p.subject, p.text)
+	}
+	why.CreatedAt = resolved.CreatedAt.Add(time.Hour)
+	p = composed(t, mailNotice(allswell.TellEvent, append(events, why)...))
+	if strings.Count(p.text, "\nResolved · ") != 1 || !strings.Contains(p.text, "\nMonitoring · ") {
+		t.Errorf("an hour later:\n%s", p.text)
+	}
+}
+
 func TestMailSpans(t *testing.T) {
 	at := func(month time.Month, day, hour, minute int) time.Time {
 		return time.Date(2026, month, day, hour, minute, 0, 0, time.UTC)

@@ -72,6 +72,10 @@ func threadsOf(events []allswell.Event, page place) []thread {
 		if len(groups[key]) == 0 {
 			order = append(order, key)
 		}
+		if later := groups[key]; len(later) > 0 && explains(later[len(later)-1], e) {
+			later[len(later)-1].Kind = e.Kind // one entry says both
+			continue
+		}
 		groups[key] = append(groups[key], e)
 	}
 	left := mailMessages
@@ -85,6 +89,13 @@ func threadsOf(events []allswell.Event, page place) []thread {
 		_, threads[i].machine = monitors[about(groups[key][0])]
 	}
 	return threads
+}
+
+// explains reports whether an update follows at once on its incident's being
+// resolved without a word.
+func explains(update, resolved allswell.Event) bool {
+	return resolved.AwaitsText() && update.Kind == allswell.IncidentUpdated && update.IncidentID == resolved.IncidentID &&
+		update.Data.Resolved && update.CreatedAt.Sub(resolved.CreatedAt) <= allswell.BundleWait
 }
 
 // newThread makes a thread of its events, newest first; their messages take no

@@ -307,6 +307,32 @@ func TestManyDownAreToldTogether(t *testing.T) {
 	})
 }
 
+// TestResolvedAndWhyAreOneMail: an update that follows on a resolution goes into its
+// mail; without one the resolution is told alone. Webhooks are told at once.
+func TestResolvedAndWhyAreOneMail(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		w.subscribe("https://example.com/hook")
+		open := func() string {
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+			w.deliver(taken)
+			must(w.ChangeIncident(w.ctx, w.ws, i.ID, allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}))(w)
+			w.expect("resolved", w.deliver(taken), "https://example.com/hook: ")
+			return i.ID
+		}
+		explained := open()
+		w.clock.move(time.Second)
+		must(w.PostUpdate(w.ctx, w.ws, explained, "Fixed."))(w)
+		w.expect("and why", w.deliver(taken), "a@example.com: , Fixed.", "https://example.com/hook: Fixed.")
+		w.clock.move(allswell.BundleWait)
+		w.expect("nothing is left", w.deliver(taken))
+
+		open()
+		w.clock.move(allswell.BundleWait)
+		w.expect("without a word", w.deliver(taken), "a@example.com: ")
+	})
+}
+
 // TestFences: who lost a claim cannot settle it.
 func TestFences(t *testing.T) {
 	inWorlds(t, func(w *world) {

@@ -160,7 +160,7 @@ func (t *tx) deliver(e openEvent, end string) error {
 	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID)
 	held, next := time.Time{}, t.now // of mail
 	tell := e.told
-	if together := e.CreatedAt.Add(allswell.BundleWait); e.Bundle != "" && together.After(tell) {
+	if together := e.CreatedAt.Add(allswell.BundleWait); (e.Bundle != "" || e.AwaitsText()) && together.After(tell) {
 		tell = together
 	}
 	if tell.After(t.now) {
