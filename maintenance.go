@@ -81,6 +81,7 @@ type MaintenanceUpdate struct {
 	Number        int // 1 for the first of its maintenance
 	Message       string
 	State         MaintenanceState // the maintenance's state when it was written
+	Auto          Auto             // zero: somebody has written it
 	CreatedAt     time.Time
 }
 
@@ -149,16 +150,7 @@ func (m *PlannedMaintenance) end(now time.Time) {
 
 // Message returns the update with which the timeline tells of a turn that
 // nobody has written about; "" for one that has none.
-func (t Turn) Message() string {
-	switch t {
-	case TurnBegin:
-		return "The maintenance has begun."
-	case TurnEnd, TurnMissed:
-		return "The maintenance is complete."
-	default:
-		return ""
-	}
-}
+func (t Turn) Message() string { return t.Auto().Message() }
 
 // NewMaintenance is what a caller gives to plan a maintenance.
 type NewMaintenance struct {
@@ -254,10 +246,18 @@ func (ch MaintenanceChange) Validate(m PlannedMaintenance, now time.Time) error 
 		}
 		if ch.ScheduledUntil != nil {
 			until = *ch.ScheduledUntil
+			if ch.begins(m) && now.Before(from) {
+				from = now
+			}
 		}
 		checkSpan(&bad, from, until, now)
 	}
 	return bad.Err()
+}
+
+// begins reports whether ch has a maintenance begin that has not.
+func (ch MaintenanceChange) begins(m PlannedMaintenance) bool {
+	return ch.State != nil && *ch.State == MaintenanceInProgress && m.State == MaintenanceScheduled
 }
 
 // checkState refuses what cannot be: nothing goes back to scheduled, and what is
@@ -277,7 +277,9 @@ func (ch MaintenanceChange) checkState(bad *Invalid, m PlannedMaintenance) {
 }
 
 // Apply changes m as a human asks, all but Components, which the store does,
-// and says what turn that is. UpdatedAt moves if a field changed.
+// and says what turn that is. UpdatedAt moves if a field changed. One that begins
+// before its time is moved to now, and takes as long as was planned unless ch says
+// when it ends.
 func (m *PlannedMaintenance) Apply(ch MaintenanceChange, now time.Time) Turn {
 	before := *m
 	if ch.Title != nil {
@@ -302,7 +304,13 @@ func (m *PlannedMaintenance) Apply(ch MaintenanceChange, now time.Time) Turn {
 			m.end(now)
 			turn = TurnEnd
 		case MaintenanceInProgress:
-			if m.State == MaintenanceScheduled {
+			if ch.begins(*m) {
+				if now.Before(m.ScheduledFor) {
+					if ch.ScheduledUntil == nil {
+						m.ScheduledUntil = now.Add(m.ScheduledUntil.Sub(m.ScheduledFor))
+					}
+					m.ScheduledFor = now
+				}
 				m.begin(now)
 				turn = TurnBegin
 			}

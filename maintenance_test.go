@@ -337,6 +337,43 @@ func TestMaintenanceChangeIsChecked(t *testing.T) {
 	}
 }
 
+// TestBeginningEarlyMoves: a maintenance that people begin before its time, from
+// 2 h to 3 h, is from now on, for as long as was planned or until what they say.
+func TestBeginningEarlyMoves(t *testing.T) {
+	begin := inProgress
+	for name, c := range map[string]struct {
+		now         time.Duration
+		ch          allswell.MaintenanceChange
+		from, until time.Duration
+		bad         string
+	}{
+		"an hour early":           {time.Hour, allswell.MaintenanceChange{}, time.Hour, 2 * time.Hour, ""},
+		"with another end":        {time.Hour, allswell.MaintenanceChange{ScheduledUntil: ptr(at(90 * time.Minute))}, time.Hour, 90 * time.Minute, ""},
+		"with the planned end":    {time.Hour, allswell.MaintenanceChange{ScheduledUntil: ptr(at(3 * time.Hour))}, time.Hour, 3 * time.Hour, ""},
+		"an end too soon":         {time.Hour, allswell.MaintenanceChange{ScheduledUntil: ptr(at(time.Hour + time.Second))}, 0, 0, "scheduled_until"},
+		"an end too late":         {time.Hour, allswell.MaintenanceChange{ScheduledUntil: ptr(at(33 * 24 * time.Hour))}, 0, 0, "scheduled_until"},
+		"with another beginning":  {time.Hour, allswell.MaintenanceChange{ScheduledFor: ptr(at(150 * time.Minute))}, time.Hour, 90 * time.Minute, ""},
+		"in its time":             {150 * time.Minute, allswell.MaintenanceChange{}, 2 * time.Hour, 3 * time.Hour, ""},
+		"a beginning that passed": {time.Hour, allswell.MaintenanceChange{ScheduledFor: ptr(at(0))}, 0, 3 * time.Hour, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := planned()
+			c.ch.State = &begin
+			err := c.ch.Validate(m, at(c.now))
+			if c.bad != "" {
+				complains(t, err, c.bad)
+				return
+			}
+			complains(t, err)
+			equal(t, "turn", m.Apply(c.ch, at(c.now)), allswell.TurnBegin)
+			equal(t, "from", m.ScheduledFor, at(c.from))
+			equal(t, "until", m.ScheduledUntil, at(c.until))
+			equal(t, "begun", m.BegunAt, at(c.now))
+			equal(t, "next", m.NextEdge(), at(c.until))
+		})
+	}
+}
+
 // TestMaintenanceUpdates: each is of the state in which it was written.
 func TestMaintenanceUpdates(t *testing.T) {
 	m := planned(func(n *allswell.NewMaintenance) { n.Message = ptr("We replace disks.") })

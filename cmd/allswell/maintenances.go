@@ -19,7 +19,7 @@ type maintenanceCommands struct {
 	Update maintenanceUpdate `cmd:"" help:"Add an update to a maintenance's timeline."`
 	Set    maintenanceSet    `cmd:"" help:"Change a maintenance's title, components or reminder."`
 	Move   maintenanceMove   `cmd:"" help:"Change when a maintenance begins or ends. Subscribers are told."`
-	Begin  maintenanceBegin  `cmd:"" help:"Begin a maintenance now, before its time."`
+	Begin  maintenanceBegin  `cmd:"" help:"Begin a maintenance now, before its time. It takes as long as was planned, from now on."`
 	End    maintenanceEnd    `cmd:"" help:"End a maintenance now, before its time."`
 	Cancel maintenanceCancel `cmd:"" help:"Delete a maintenance. Subscribers are told that it is cancelled, unless it is over."`
 }

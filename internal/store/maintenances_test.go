@@ -177,10 +177,13 @@ var maintenanceTests = map[string]func(w *world){
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
 		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)})
 		w.shows(allswell.Maintenance)
-		w.quietFor(w.monitor, 2*time.Hour)
-		w.clock.move(time.Hour)
+		w.quietFor(w.monitor, time.Hour) // as long as was planned, from now on
+		w.clock.move(time.Hour - time.Second)
 		w.advance()
 		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+		w.clock.move(time.Second)
+		w.advance()
+		w.shows(allswell.Operational)
 	},
 	"begun and ended with a message": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
