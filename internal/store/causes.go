@@ -82,13 +82,13 @@ func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from or
 	return t.tell(e)
 }
 
-// keepStatus writes the present status into the component's history. What a
-// clock that has gone back since had written there never was.
+// keepStatus writes the present status into the component's history, behind all
+// that is there: a clock may have gone back a little.
 func (t *tx) keepStatus(c allswell.Component) error {
-	if _, err := t.exec(`DELETE FROM status_changes WHERE component_id = $1 AND changed_at >= $2`, c.ID, millis(t.now)); err != nil {
-		return err
-	}
-	_, err := t.exec(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`,
+	_, err := t.exec(`INSERT INTO status_changes (component_id, changed_at, status)
+		SELECT $1, CASE WHEN max(changed_at) > CAST($2 AS BIGINT) THEN max(changed_at) ELSE CAST($2 AS BIGINT) END, $3
+			FROM status_changes WHERE component_id = $1
+		ON CONFLICT (component_id, changed_at) DO UPDATE SET status = excluded.status`,
 		c.ID, millis(t.now), string(c.Status().Canonical()))
 	return err
 }
