@@ -152,7 +152,10 @@ var monitorDecisionRows = []row{
 			equal(t, "incident", m.DownIncident(time.Date(2026, 3, 7, 14, 5, 9, 0, time.FixedZone("", 3600))), allswell.NewIncident{
 				Title: "Nightly backup is down", Impact: impact, State: allswell.Investigating,
 				Message: ptr("No ping has arrived since 7 March 2026, 13:05:09 UTC. One is expected every 5 minutes."),
+				Auto:    allswell.Auto{Kind: allswell.AutoSilent, Since: time.Date(2026, 3, 7, 13, 5, 9, 0, time.UTC), Interval: 5 * time.Minute},
 			})
+			opened := m.DownIncident(t0).Open("page_1", "id", "upd_1", t1)
+			equal(t, "auto", opened.Updates[0].Auto.Kind, allswell.AutoSilent)
 		}
 	}},
 	{"The auto-incident: the longest name still gives a title of at most 255 characters", func(t *testing.T) {
@@ -168,7 +171,7 @@ var monitorDecisionRows = []row{
 		}
 	}},
 	{"The auto-incident: recovery adds an update that says how long it was silent", func(t *testing.T) {
-		equal(t, "message", allswell.PingArrived.Message(18*time.Minute+4*time.Second), "Pings are arriving again, after 18 minutes 4 seconds of silence.")
+		equal(t, "message", allswell.PingArrived.Auto(18*time.Minute+4*time.Second).Message(), "Pings are arriving again, after 18 minutes 4 seconds of silence.")
 	}},
 	{"Monitor never pinged: waiting, next_check_at null, state up, nothing is raised before the first ping", func(t *testing.T) {
 		m := allswell.Monitor{Interval: time.Second, Enabled: true, State: allswell.Up}
@@ -193,8 +196,8 @@ var monitorDecisionRows = []row{
 		equal(t, "again", m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1), false)
 	}},
 	{"Disable or delete a monitor that is down: an update that says so", func(t *testing.T) {
-		equal(t, "disabled", allswell.MonitorDisabled.Message(time.Hour), "The monitor was disabled; this outage is no longer watched.")
-		equal(t, "deleted", allswell.MonitorDeleted.Message(time.Hour), "The monitor was deleted; this outage is no longer watched.")
+		equal(t, "disabled", allswell.MonitorDisabled.Auto(time.Hour).Message(), "The monitor was disabled; this outage is no longer watched.")
+		equal(t, "deleted", allswell.MonitorDeleted.Auto(time.Hour).Message(), "The monitor was deleted; this outage is no longer watched.")
 	}},
 	{"A disabled monitor is not checked", func(t *testing.T) {
 		m := beating()

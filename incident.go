@@ -115,6 +115,7 @@ type Update struct {
 	Message    string
 	State      State // the incident's state when it was written
 	Affected   []AffectedChange
+	Auto       Auto // zero: somebody has written it
 	CreatedAt  time.Time
 }
 
@@ -125,6 +126,7 @@ type NewIncident struct {
 	Impact  Impact
 	State   State
 	Message *string
+	Auto    Auto // what Message tells, if nobody has written it
 
 	Affected []Affected // the components it concerns, without their names
 }
@@ -184,6 +186,7 @@ func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	}
 	if n.Message != nil {
 		inc.AddUpdate(updateID, *n.Message, nil, now)
+		inc.Updates[0].Auto = n.Auto
 	}
 	return inc
 }

@@ -190,9 +190,9 @@ func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 	if len(name) > MaxTitle-len(suffix) {
 		name = append(name[:MaxTitle-len(suffix)-1], '…')
 	}
-	message := fmt.Sprintf("No ping has arrived since %s UTC. One is expected every %s.",
-		silentSince.UTC().Format("2 January 2006, 15:04:05"), SpeakDuration(m.Interval))
-	return NewIncident{Title: string(name) + suffix, Impact: impactOf(m.DownStatus), State: Investigating, Message: &message}
+	auto := Auto{Kind: AutoSilent, Since: silentSince.UTC(), Interval: m.Interval}
+	message := auto.Message()
+	return NewIncident{Title: string(name) + suffix, Impact: impactOf(m.DownStatus), State: Investigating, Message: &message, Auto: auto}
 }
 
 // EndReason is why an outage ended.
@@ -205,16 +205,16 @@ const (
 	MonitorDeleted
 )
 
-// Message returns the update that closes the outage's incident. lasted is
-// counted from the last ping before the silence.
-func (r EndReason) Message(lasted time.Duration) string {
+// Auto returns what the update tells that closes the outage's incident. lasted
+// is counted from the last ping before the silence.
+func (r EndReason) Auto(lasted time.Duration) Auto {
 	switch r {
 	case MonitorDisabled:
-		return "The monitor was disabled; this outage is no longer watched."
+		return Auto{Kind: AutoMonitorDisabled}
 	case MonitorDeleted:
-		return "The monitor was deleted; this outage is no longer watched."
+		return Auto{Kind: AutoMonitorDeleted}
 	default:
-		return fmt.Sprintf("Pings are arriving again, after %s of silence.", SpeakDuration(lasted))
+		return Auto{Kind: AutoPingsAgain, Lasted: lasted}
 	}
 }
 

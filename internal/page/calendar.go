@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/markdown"
 )
 
 const (
@@ -41,7 +40,7 @@ func calendarDocument(p allswell.PageContents, base string) []byte {
 		return cmp.Or(a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID))
 	})
 	for _, m := range maintenances {
-		w.event(l, m, base)
+		w.event(l, p.Page.Location(), m, base)
 	}
 	if len(maintenances) == 0 {
 		w.nothing()
@@ -54,7 +53,7 @@ func calendarDocument(p allswell.PageContents, base string) []byte {
 type calendarWriter struct{ bytes.Buffer }
 
 // event writes one maintenance. It takes nobody's time: it is transparent.
-func (w *calendarWriter) event(l *lang, m allswell.PlannedMaintenance, base string) {
+func (w *calendarWriter) event(l *lang, zone *time.Location, m allswell.PlannedMaintenance, base string) {
 	begin, end := maintenanceSpan(m)
 	begin, end = begin.Truncate(time.Second), end.Truncate(time.Second)
 	if !end.After(begin) {
@@ -70,7 +69,7 @@ func (w *calendarWriter) event(l *lang, m allswell.PlannedMaintenance, base stri
 	w.instant("DTSTART", begin)
 	w.instant("DTEND", end)
 	w.text("SUMMARY", oneLine(m.Title))
-	w.text("DESCRIPTION", describe(l, m))
+	w.text("DESCRIPTION", describe(l, zone, m))
 	w.line("URL", link)
 	w.line("STATUS", "CONFIRMED")
 	w.line("TRANSP", "TRANSPARENT")
@@ -90,7 +89,7 @@ func (w *calendarWriter) nothing() {
 
 // describe returns how far a maintenance is, what it affects and what was said
 // of it, newest first.
-func describe(l *lang, m allswell.PlannedMaintenance) string {
+func describe(l *lang, zone *time.Location, m allswell.PlannedMaintenance) string {
 	parts := []string{l.MaintenanceState(m.State)}
 	if len(m.Components) > 0 {
 		names := make([]string, len(m.Components))
@@ -101,7 +100,7 @@ func describe(l *lang, m allswell.PlannedMaintenance) string {
 	}
 	room := calendarText - utf8.RuneCountInString(parts[0])
 	for _, n := range maintenanceNotes(l, m) {
-		text := markdown.Text(n.message)
+		text := n.text(l, zone)
 		room -= utf8.RuneCountInString(text)
 		if room < 0 {
 			parts = append(parts, string([]rune(text)[:max(0, utf8.RuneCountInString(text)+room)])+"…")

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/markdown"
 )
 
 // historyBody is one month of incidents.
@@ -101,14 +100,14 @@ func viewIncident(at where, inc allswell.Incident, most int) incidentView {
 	}
 	updates := newestUpdates(inc)
 	if len(updates) > 0 {
-		v.Excerpt = excerpt(updates[0].Message)
+		v.Excerpt = said{updates[0].Message, updates[0].Auto}.excerpt(at.lang, at.zone)
 	}
 	if len(updates) > most {
 		v.Earlier = len(updates) - most
 		updates = updates[:most]
 	}
 	for _, u := range updates {
-		shown := updateView{State: u.State, Message: markdown.HTML(u.Message), At: at.moment(u.CreatedAt)}
+		shown := updateView{State: u.State, Message: said{u.Message, u.Auto}.html(at.lang, at.zone), At: at.moment(u.CreatedAt)}
 		if inc.Resolved || len(inc.Updates) > 1 { // otherwise they are as v.Affected says
 			shown.Changes = viewChanges(u)
 		}

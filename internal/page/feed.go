@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/markdown"
 )
 
 const (
@@ -50,9 +49,9 @@ type category struct{ term, label string }
 
 // note is one entry of a timeline.
 type note struct {
-	state   string // in words
-	at      time.Time
-	message string
+	state string // in words
+	at    time.Time
+	said
 }
 
 // newFeed makes the feed of a page, or of a component unless it is "", from the
@@ -122,14 +121,14 @@ func (f *feed) incident(inc allswell.Incident, base string, room *int) feedEntry
 	}
 	notes := make([]note, 0, len(inc.Updates))
 	for _, u := range inc.Updates {
-		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Message})
+		notes = append(notes, note{l.State(u.State), u.CreatedAt, said{u.Message, u.Auto}})
 	}
 	slices.Reverse(notes) // they come oldest first
 	names := make([]string, 0, len(inc.Affected))
 	for _, a := range inc.Affected {
 		names = append(names, a.Name)
 	}
-	e.summary = strings.TrimSpace(l.T("incident.description", "state", l.State(state), "impact", l.Impact(inc.Impact), "text", newestExcerpt(notes)))
+	e.summary = strings.TrimSpace(l.T("incident.description", "state", l.State(state), "impact", l.Impact(inc.Impact), "text", f.newestExcerpt(notes)))
 	e.content = f.paragraph(l.Impact(inc.Impact)) + f.affected(l.T("incident.affected"), names) + f.timeline(notes, e.link, room)
 	return e
 }
@@ -149,7 +148,7 @@ func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int
 	begin, end := maintenanceSpan(m)
 	from, to := l.Moment(begin.In(f.zone)), l.Moment(end.In(f.zone))
 	said := l.T("maintenance.description", "state", l.MaintenanceState(m.State), "from", from, "to", to)
-	e.summary = strings.TrimSpace(said + " " + newestExcerpt(notes))
+	e.summary = strings.TrimSpace(said + " " + f.newestExcerpt(notes))
 	e.content = f.paragraph(l.T("maintenance.span", "from", from, "to", to)) +
 		f.affected(l.T("maintenance.affected"), names) + f.timeline(notes, e.link, room)
 	return e
@@ -159,7 +158,7 @@ func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int
 func maintenanceNotes(l *lang, m allswell.PlannedMaintenance) []note {
 	notes := make([]note, 0, len(m.Updates))
 	for _, u := range m.Updates {
-		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Message})
+		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, said{u.Message, u.Auto}})
 	}
 	slices.Reverse(notes) // they come oldest first
 	return notes
@@ -177,11 +176,11 @@ func maintenanceSpan(m allswell.PlannedMaintenance) (begin, end time.Time) {
 	return begin, end
 }
 
-func newestExcerpt(notes []note) string {
+func (f *feed) newestExcerpt(notes []note) string {
 	if len(notes) == 0 {
 		return ""
 	}
-	return excerpt(markdown.Text(notes[0].message))
+	return notes[0].excerpt(f.lang, f.zone)
 }
 
 // paragraph writes a sentence of ours: text is escaped.
@@ -216,7 +215,7 @@ func (f *feed) timeline(notes []note, link string, room *int) string {
 		entry := ""
 		if len(n.message) <= *room { // what is rendered is seldom shorter
 			entry = f.open() + "<strong>" + template.HTMLEscapeString(n.state) + `</strong> · <time datetime="` + allswell.FormatTime(n.at) + `">` +
-				template.HTMLEscapeString(f.lang.Moment(n.at.In(f.zone))) + `</time></p><div dir="auto">` + string(markdown.HTML(n.message)) + "</div>"
+				template.HTMLEscapeString(f.lang.Moment(n.at.In(f.zone))) + `</time></p><div dir="auto">` + string(n.html(f.lang, f.zone)) + "</div>"
 		}
 		if entry == "" || len(entry) > *room {
 			*room = 0

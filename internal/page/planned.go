@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/markdown"
 )
 
 // maintenanceBody is one planned maintenance, for good.
@@ -60,14 +59,14 @@ func viewMaintenance(at where, m allswell.PlannedMaintenance, most int) plannedV
 		return b.Number - a.Number
 	})
 	if len(updates) > 0 {
-		v.Excerpt = excerpt(updates[0].Message)
+		v.Excerpt = said{updates[0].Message, updates[0].Auto}.excerpt(at.lang, at.zone)
 	}
 	if len(updates) > most {
 		v.Earlier = len(updates) - most
 		updates = updates[:most]
 	}
 	for _, u := range updates {
-		v.Updates = append(v.Updates, plannedUpdate{u.State, markdown.HTML(u.Message), at.moment(u.CreatedAt)})
+		v.Updates = append(v.Updates, plannedUpdate{u.State, said{u.Message, u.Auto}.html(at.lang, at.zone), at.moment(u.CreatedAt)})
 	}
 	return v
 }

@@ -18,10 +18,10 @@ func scanIncident(row scanner) (i allswell.Incident, err error) {
 	return
 }
 
-const updateColumns = `id, incident_id, number, message, state, affected, created_at`
+const updateColumns = `id, incident_id, number, message, state, affected, auto, created_at`
 
 func scanUpdate(row scanner) (u allswell.Update, err error) {
-	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, instant{&u.CreatedAt})
+	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, auto{&u.Auto}, instant{&u.CreatedAt})
 	return
 }
 
@@ -187,8 +187,8 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 }
 
 func (t *tx) saveUpdate(u allswell.Update) error {
-	_, err := t.exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), millis(u.CreatedAt))
+	_, err := t.exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, auto, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), autoText(u.Auto), millis(u.CreatedAt))
 	return err
 }
 
@@ -285,7 +285,7 @@ func (s *Store) PostUpdate(ctx context.Context, workspaceID, incidentID, message
 		if err != nil {
 			return allswell.Update{}, err
 		}
-		u, err := t.addUpdate(&i, message)
+		u, err := t.addUpdate(&i, message, allswell.Auto{})
 		if err != nil {
 			return u, err
 		}
@@ -293,8 +293,9 @@ func (s *Store) PostUpdate(ctx context.Context, workspaceID, incidentID, message
 	})
 }
 
-// addUpdate appends to the timeline of a locked incident and saves both.
-func (t *tx) addUpdate(i *allswell.Incident, message string) (allswell.Update, error) {
+// addUpdate appends to the timeline of a locked incident and saves both. auto is
+// what the message tells, if nobody has written it.
+func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Auto) (allswell.Update, error) {
 	last, err := query(&t.session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, i.ID)
 	if err != nil {
 		return allswell.Update{}, err
@@ -304,6 +305,8 @@ func (t *tx) addUpdate(i *allswell.Incident, message string) (allswell.Update, e
 		before = &last[0]
 	}
 	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, before, t.now)
+	u.Auto = auto
+	i.Updates[len(i.Updates)-1] = u
 	if err := t.saveUpdate(u); err != nil {
 		return u, err
 	}

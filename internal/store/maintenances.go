@@ -17,10 +17,10 @@ func scanMaintenance(row scanner) (m allswell.PlannedMaintenance, err error) {
 	return
 }
 
-const maintenanceUpdateColumns = `id, maintenance_id, number, message, state, created_at`
+const maintenanceUpdateColumns = `id, maintenance_id, number, message, state, auto, created_at`
 
 func scanMaintenanceUpdate(row scanner) (u allswell.MaintenanceUpdate, err error) {
-	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, instant{&u.CreatedAt})
+	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, auto{&u.Auto}, instant{&u.CreatedAt})
 	return
 }
 
@@ -175,8 +175,8 @@ func (t *tx) saveMaintained(m allswell.PlannedMaintenance) error {
 }
 
 func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
-	_, err := t.exec(`INSERT INTO maintenance_updates (id, maintenance_id, number, message, state, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		u.ID, u.MaintenanceID, u.Number, u.Message, string(u.State), millis(u.CreatedAt))
+	_, err := t.exec(`INSERT INTO maintenance_updates (id, maintenance_id, number, message, state, auto, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		u.ID, u.MaintenanceID, u.Number, u.Message, string(u.State), autoText(u.Auto), millis(u.CreatedAt))
 	return err
 }
 
@@ -249,7 +249,7 @@ func (s *Store) ChangeMaintenance(ctx context.Context, workspaceID, id string, c
 				return m, err
 			}
 		}
-		if err := t.take(&m, turn, turn.Message()); err != nil {
+		if err := t.take(&m, turn, turn.Message(), turn.Auto()); err != nil {
 			return m, err
 		}
 		moved := !m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil)
@@ -318,7 +318,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, workspaceID, id, mess
 		if err := ch.Validate(m, t.now); err != nil {
 			return u, err
 		}
-		err = t.take(&m, m.Apply(ch, t.now), message)
+		err = t.take(&m, m.Apply(ch, t.now), message, allswell.Auto{})
 		return m.Updates[len(m.Updates)-1], err
 	})
 }

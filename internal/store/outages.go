@@ -107,7 +107,8 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.EndReason) error {
 	if err := t.dropCauses(i.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
-	u, err := t.addUpdate(&i, why.Message(t.now.Sub(o.SilentSince)))
+	auto := why.Auto(t.now.Sub(o.SilentSince))
+	u, err := t.addUpdate(&i, auto.Message(), auto)
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (t *tx) advance(m *allswell.PlannedMaintenance) error {
 		if turn == allswell.NoTurn {
 			return nil
 		}
-		if err := t.take(m, turn, turn.Message()); err != nil {
+		if err := t.take(m, turn, turn.Message(), turn.Auto()); err != nil {
 			return err
 		}
 	}
@@ -88,8 +88,9 @@ func (t *tx) advance(m *allswell.PlannedMaintenance) error {
 
 // take saves a maintenance after a turn, or none, and does all that follows:
 // the entry in the timeline, if there is a message, the components' causes, the
-// monitors' quiet, the event.
-func (t *tx) take(m *allswell.PlannedMaintenance, turn allswell.Turn, message string) error {
+// monitors' quiet, the event. auto is what the message tells, if nobody has
+// written it.
+func (t *tx) take(m *allswell.PlannedMaintenance, turn allswell.Turn, message string, auto allswell.Auto) error {
 	kind, told := map[allswell.Turn]allswell.EventKind{
 		allswell.TurnRemind: allswell.MaintenanceReminded, allswell.TurnBegin: allswell.MaintenanceBegun,
 		allswell.TurnEnd: allswell.MaintenanceEnded, allswell.TurnMissed: allswell.MaintenanceEnded,
@@ -101,6 +102,8 @@ func (t *tx) take(m *allswell.PlannedMaintenance, turn allswell.Turn, message st
 			number = m.Updates[n-1].Number + 1
 		}
 		added := m.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, number, t.now)
+		added.Auto = auto
+		m.Updates[len(m.Updates)-1] = added
 		if err := t.saveMaintenanceUpdate(added); err != nil {
 			return err
 		}

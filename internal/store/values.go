@@ -4,6 +4,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"time"
+
+	"github.com/allswell/allswell"
 )
 
 // millis is how an instant is stored; the zero Time is NULL.
@@ -90,6 +92,35 @@ func (l listOf[T]) Scan(src any) error {
 		return nil
 	}
 	return json.Unmarshal([]byte(v.String), l.to)
+}
+
+// autoText is how what the service itself tells is stored: as JSON; nothing is
+// NULL.
+func autoText(a allswell.Auto) any {
+	if a == (allswell.Auto{}) {
+		return nil
+	}
+	out, err := json.Marshal(a)
+	if err != nil {
+		panic(err) // of a string, an instant of our times and numbers, which always marshal
+	}
+	return string(out)
+}
+
+// auto reads what autoText wrote.
+type auto struct{ to *allswell.Auto }
+
+// Scan makes auto a destination of rows.Scan.
+func (a auto) Scan(src any) error {
+	var v sql.NullString
+	if err := v.Scan(src); err != nil {
+		return err
+	}
+	*a.to = allswell.Auto{}
+	if !v.Valid {
+		return nil
+	}
+	return json.Unmarshal([]byte(v.String), a.to)
 }
 
 // list is how a list is given to EACH($n): as a JSON array, on both engines.

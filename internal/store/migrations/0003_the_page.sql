@@ -63,6 +63,9 @@ CREATE TABLE incident_components (
 );
 CREATE INDEX incident_components_component ON incident_components (component_id);
 ALTER TABLE incident_updates ADD COLUMN affected TEXT NOT NULL DEFAULT '[]';
+-- What the service itself tells by an update, as JSON; NULL: a human wrote it,
+-- or it is not known.
+ALTER TABLE incident_updates ADD COLUMN auto TEXT;
 
 CREATE TABLE maintenances (
     id                 TEXT PRIMARY KEY,
@@ -96,6 +99,7 @@ CREATE TABLE maintenance_updates (
     number         BIGINT NOT NULL,
     message        TEXT NOT NULL,
     state          TEXT NOT NULL,
+    auto           TEXT, -- as in incident_updates
     created_at     BIGINT NOT NULL
 );
 CREATE UNIQUE INDEX maintenance_updates_number ON maintenance_updates (maintenance_id, number);

@@ -1,0 +1,42 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestUpdatesRememberWhatTheServiceTells: what the service tells by itself is
+// kept beside the message in English, and what people write has nothing.
+func TestUpdatesRememberWhatTheServiceTells(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("job", w.component, allswell.MajorOutage)
+		w.goDown(job)
+		u := must(w.PostUpdate(w.ctx, w.ws, w.incident().ID, "The maintenance has begun."))(w)
+		w.pinged(job)
+		page := must(w.LoadPage(w.ctx, "acme"))(w)
+		for _, updates := range [][]allswell.Update{w.incident().Updates, page.Incidents[0].Updates} {
+			if len(updates) != 3 || u.Auto != (allswell.Auto{}) || updates[1].Auto != u.Auto {
+				w.Fatalf("updates: %+v", updates)
+			}
+			down, up := updates[0].Auto, updates[2].Auto
+			if down.Kind != allswell.AutoSilent || down.Interval != time.Minute || !down.Since.Before(updates[0].CreatedAt) || down.Message() != updates[0].Message {
+				w.Errorf("down: %+v", updates[0])
+			}
+			if up.Kind != allswell.AutoPingsAgain || up.Lasted != updates[2].CreatedAt.Sub(down.Since) || up.Message() != updates[2].Message {
+				w.Errorf("up: %+v", updates[2])
+			}
+		}
+		now := w.clock.now()
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Disks", Message: ptr("We replace disks."),
+			ScheduledFor: now, ScheduledUntil: now.Add(time.Hour), Components: []string{w.component.ID}}))(w)
+		w.clock.move(time.Hour)
+		w.advance()
+		updates := must(w.Maintenance(w.ctx, w.ws, m.ID))(w).Updates
+		if len(updates) != 3 || updates[0].Auto != (allswell.Auto{}) || updates[1].Auto != (allswell.Auto{Kind: allswell.AutoMaintenanceBegun}) ||
+			updates[2].Auto != (allswell.Auto{Kind: allswell.AutoMaintenanceEnded}) {
+			w.Errorf("maintenance: %+v", updates)
+		}
+	})
+}
