@@ -41,6 +41,9 @@ func TestComponentPage(t *testing.T) {
 		if got := p.texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) || p.one(t, ".now") != "Major Outage" {
 			t.Errorf("it shows %q while it is %q", got, p.one(t, ".now"))
 		}
+		if text := p.text(); !strings.Contains(text, "Incidents of this component No past incidents") {
+			t.Errorf("under the active one it says %q", text)
+		}
 		state := allswell.Resolved
 		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
 		must(w, inc, err)

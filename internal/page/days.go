@@ -31,18 +31,23 @@ func (incidentBody) template() string { return "incident" }
 // dayView is a day with the incidents and the completed maintenances that began
 // on it.
 type dayView struct {
-	Date      string // for people
-	ISO       string
-	Incidents []incidentView
-	Planned   []plannedView
-	More      int
-	MoreURL   string
-	Active    int  // began on the day and still active; shown above
-	Lasting   bool // an incident of an earlier day was not over yet
+	Date    string // for people
+	ISO     string
+	Past    []pastView // newest first
+	More    int
+	MoreURL string
+	Active  int  // began on the day and still active; shown above
+	Lasting bool // an incident of an earlier day was not over yet
+}
+
+// pastView is an incident or a completed maintenance: the other is nil.
+type pastView struct {
+	Incident *incidentView
+	Planned  *plannedView
 }
 
 // Calm reports whether nothing began on the day.
-func (d dayView) Calm() bool { return len(d.Incidents)+len(d.Planned)+d.Active == 0 }
+func (d dayView) Calm() bool { return len(d.Past)+d.Active == 0 }
 
 // incidentView is an incident as people read it.
 type incidentView struct {
@@ -126,21 +131,51 @@ func viewChanges(u allswell.Update) (changes []changeView) {
 	return changes
 }
 
-// viewDays returns the days with at most most incidents, and maintenances, each;
+// viewDays returns the days with at most most incidents and maintenances each;
 // the others are in the month's history.
 func viewDays(at where, days []allswell.Day, most int) []dayView {
 	out := make([]dayView, 0, len(days))
 	for _, d := range days {
 		iso := d.Date.Format(time.DateOnly)
 		v := dayView{Date: at.lang.Date(d.Date), ISO: iso, MoreURL: at.month(d.Date) + "#" + iso}
-		for _, inc := range d.Incidents[:min(len(d.Incidents), most)] {
-			v.Incidents = append(v.Incidents, viewIncident(at, inc, 0))
+		past := pastOf(d)
+		for _, p := range past[:min(len(past), most)] {
+			v.Past = append(v.Past, p.view(at))
 		}
-		v.Planned = viewMaintenances(at, d.Maintenances[:min(len(d.Maintenances), most)], 0)
-		v.More = len(d.Incidents) - len(v.Incidents) + len(d.Maintenances) - len(v.Planned)
+		v.More = len(past) - len(v.Past)
 		out = append(out, v)
 	}
 	return out
+}
+
+// past is an incident or a completed maintenance of a day: the other is nil.
+type past struct {
+	began    time.Time
+	incident *allswell.Incident
+	planned  *allswell.PlannedMaintenance
+}
+
+// pastOf returns what began on a day, newest first.
+func pastOf(d allswell.Day) []past {
+	all := make([]past, 0, len(d.Incidents)+len(d.Maintenances))
+	for i := range d.Incidents {
+		all = append(all, past{began: d.Incidents[i].CreatedAt, incident: &d.Incidents[i]})
+	}
+	for i := range d.Maintenances {
+		all = append(all, past{began: d.Maintenances[i].BegunAt, planned: &d.Maintenances[i]})
+	}
+	slices.SortStableFunc(all, func(a, b past) int { return b.began.Compare(a.began) })
+	return all
+}
+
+// view returns it in a few lines.
+func (p past) view(at where) pastView {
+	if p.incident != nil {
+		v := viewIncident(at, *p.incident, 0)
+		return pastView{Incident: &v}
+	}
+	v := viewMaintenance(at, *p.planned, 0)
+	return pastView{Planned: &v}
 }
 
 // markLasting finds the days on which an incident of an earlier day was not

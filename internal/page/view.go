@@ -33,6 +33,7 @@ type statusBody struct {
 	Explained   string // how the uptime is computed
 	Upcoming    []plannedView
 	Past        []dayView
+	PastPlanned bool // there is maintenance among it
 	History     string
 	Subscribe   *subscribeForm // nil: mail is off
 }
@@ -90,6 +91,7 @@ func statusScreen(at where, sum allswell.Summary) screen {
 		Past: viewDays(at, sum.Past, maxPerDay),
 	}
 	for i, day := range sum.Past {
+		b.PastPlanned = b.PastPlanned || len(day.Maintenances) > 0
 		for _, inc := range sum.Active {
 			if at.sameDay(inc.CreatedAt, day.Date) {
 				b.Past[i].Active++
