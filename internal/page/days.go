@@ -64,6 +64,7 @@ type incidentView struct {
 	Updates  []updateView
 	Earlier  int // updates that are left out
 	Excerpt  string
+	Notes    int // updates of a timeline that is folded; 0: none is
 }
 
 // affectedView is a component that an incident or a maintenance concerns.
@@ -132,15 +133,16 @@ func viewChanges(u allswell.Update) (changes []changeView) {
 }
 
 // viewDays returns the days with at most most incidents and maintenances each;
-// the others are in the month's history.
-func viewDays(at where, days []allswell.Day, most int) []dayView {
+// the others are in the month's history. room is how many bytes of timelines may
+// stand there, folded, the newest incidents first; nil: there are none.
+func viewDays(at where, days []allswell.Day, most int, room *int) []dayView {
 	out := make([]dayView, 0, len(days))
 	for _, d := range days {
 		iso := d.Date.Format(time.DateOnly)
 		v := dayView{Date: at.lang.Date(d.Date), ISO: iso, MoreURL: at.month(d.Date) + "#" + iso}
 		past := pastOf(d)
 		for _, p := range past[:min(len(past), most)] {
-			v.Past = append(v.Past, p.view(at))
+			v.Past = append(v.Past, p.view(at, room))
 		}
 		v.More = len(past) - len(v.Past)
 		out = append(out, v)
@@ -168,15 +170,54 @@ func pastOf(d allswell.Day) []past {
 	return all
 }
 
-// view returns it in a few lines.
-func (p past) view(at where) pastView {
+// view returns it in a few lines, with its timeline as far as there is room.
+func (p past) view(at where, room *int) pastView {
+	most := 0
+	if room != nil && *room > 0 {
+		most = maxUpdates
+	}
 	if p.incident != nil {
-		v := viewIncident(at, *p.incident, 0)
+		v := viewIncident(at, *p.incident, most)
+		if room != nil {
+			v.Notes = len(p.incident.Updates)
+			v.Updates = fitting(v.Updates, room, updateView.weight)
+			v.Earlier = v.Notes - len(v.Updates)
+		}
 		return pastView{Incident: &v}
 	}
-	v := viewMaintenance(at, *p.planned, 0)
+	v := viewMaintenance(at, *p.planned, most)
+	if room != nil {
+		v.Notes = len(p.planned.Updates)
+		v.Updates = fitting(v.Updates, room, plannedUpdate.weight)
+		v.Earlier = v.Notes - len(v.Updates)
+	}
 	return pastView{Planned: &v}
 }
+
+// fitting returns the first updates, as many as there is room for, and takes the
+// room that they need.
+func fitting[T any](updates []T, room *int, weight func(T) int) []T {
+	for i, u := range updates {
+		if *room -= weight(u); *room < 0 {
+			return updates[:i]
+		}
+	}
+	return updates
+}
+
+// updateWeight is about how many bytes an update, or a change in it, takes beside
+// what people have typed.
+const updateWeight = 300
+
+func (u updateView) weight() int {
+	n := updateWeight + len(u.Message)
+	for _, c := range u.Changes {
+		n += updateWeight + len(c.Name)
+	}
+	return n
+}
+
+func (u plannedUpdate) weight() int { return updateWeight + len(u.Message) }
 
 // markLasting finds the days on which an incident of an earlier day was not
 // over yet, so that none of them is called free of incidents. active are those
@@ -211,7 +252,8 @@ func historyScreen(at where, page allswell.Page, status allswell.Status, m month
 	}
 	text := at.lang.Month(m.start)
 	days := allswell.Days(m.contents.Incidents, m.contents.Maintenances, from, to)
-	b := historyBody{Month: text, Days: viewDays(at, days, len(m.contents.Incidents)+len(m.contents.Maintenances))}
+	room := monthRoom
+	b := historyBody{Month: text, Days: viewDays(at, days, len(m.contents.Incidents)+len(m.contents.Maintenances), &room)}
 	markLasting(b.Days, days, nil)
 	if m.start.After(m.first) {
 		b.Previous = linkMonth(at, nextMonth(m.start, -1))

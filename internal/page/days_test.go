@@ -1,7 +1,9 @@
 package page
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,8 +41,53 @@ func TestOneRunOfADay(t *testing.T) {
 	if got := page(p).one(t, "#past"); got != "Past incidents" {
 		t.Errorf("without maintenance it reads %q", got)
 	}
-	views := viewDays(english(), []allswell.Day{{Date: day, Incidents: p.Incidents, Maintenances: p.Maintenances}}, 1)
+	views := viewDays(english(), []allswell.Day{{Date: day, Incidents: p.Incidents, Maintenances: p.Maintenances}}, 1, nil)
 	if len(views[0].Past) != 1 || views[0].More != 1 {
 		t.Errorf("of two, one may be shown: %+v", views[0])
+	}
+}
+
+// TestTimelinesOfAMonth: each incident and each maintenance has its timeline in
+// the history, folded, newest first; where it is too long, or the month too
+// busy, a link leads to the rest.
+func TestTimelinesOfAMonth(t *testing.T) {
+	text := strings.Repeat("It does not work yet. ", 50)
+	contents := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme", CreatedAt: day.AddDate(0, 0, -20)}}
+	for i := range 300 {
+		inc := allswell.Incident{ID: fmt.Sprint("inc_", i), Title: "Down", Resolved: true, CreatedAt: day.Add(-time.Duration(i) * time.Hour), ResolvedAt: day}
+		for n := range 1 + i%30 {
+			inc.Updates = append(inc.Updates, allswell.Update{Number: n + 1, Message: fmt.Sprint(n+1, ": ", text), State: allswell.Resolved, CreatedAt: day})
+		}
+		contents.Incidents = append(contents.Incidents, inc)
+	}
+	contents.Maintenances = []allswell.PlannedMaintenance{{ID: "mnt_1", Title: "Upgrade", State: allswell.MaintenanceCompleted,
+		ScheduledFor: day, ScheduledUntil: day.Add(time.Hour), BegunAt: day.Add(time.Minute), EndedAt: day.Add(time.Hour),
+		Updates: []allswell.MaintenanceUpdate{{Number: 1, Message: "First."}, {Number: 2, Message: "Last."}}}, {
+		ID: "mnt_2", Title: "Silent", State: allswell.MaintenanceCompleted, BegunAt: day, EndedAt: day}}
+	sc := historyScreen(english(), contents.Page, allswell.Operational, month{monthOf(day, time.UTC), contents.Page.CreatedAt, day, contents})
+	html, err := render(sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(html) > monthRoom*3/2 {
+		t.Errorf("the month takes %d bytes", len(html))
+	}
+	p := parse(t, string(html))
+	items := p.all(".past li")
+	timelines := p.all(".past details")
+	if got := timelines[0]; got.attr("data-key") != "/status/acme/maintenances/mnt_1" || got.attr("open") != "" ||
+		got.one(t, "summary") != "Timeline, 2 updates" || !slices.Equal(got.texts(".message"), []string{"Last.", "First."}) {
+		t.Errorf("the maintenance's: %q", got.text())
+	}
+	if strings.Contains(p.text(), "Silent Maintenance Completed after 0 seconds 15:04 to 15:04 Timeline") {
+		t.Error("there is a timeline of nothing")
+	}
+	long := timelines[30] // of the incident with 30 updates
+	if got := long.texts(".message"); len(got) != maxUpdates || !strings.HasPrefix(got[0], "30: ") || long.one(t, ".more") != "5 earlier updates" {
+		t.Errorf("a long one has %d updates: %s", len(got), long.text()[:100])
+	}
+	last := items[len(items)-1]
+	if len(timelines) >= 300 || len(last.all("details")) > 0 || last.one(t, ".more") != "Timeline, 30 updates" || last.all(".more a")[0].attr("href") != "/status/acme/incidents/inc_299" {
+		t.Errorf("%d timelines; where there is no room: %q", len(timelines), last.text())
 	}
 }

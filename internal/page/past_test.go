@@ -35,7 +35,7 @@ func TestHistory(t *testing.T) {
 			t.Errorf("links of December: %q", got)
 		}
 		p = w.get(p.all(".months a")[0].attr("href"), 200)
-		if got := p.texts(".day"); len(got) != 10 || got[9] != "Saturday, 21 November November Minor impact Resolved after 0 seconds 15:04 to 15:04 It broke." {
+		if got := p.texts(".day"); len(got) != 10 || got[9] != "Saturday, 21 November November Minor impact Resolved after 0 seconds 15:04 to 15:04 It broke. Timeline, 1 update Resolved 21 Nov 2020, 15:04 UTC It broke." {
 			t.Errorf("November: %q", got)
 		}
 		if got := p.one(t, ".months a"); got != "December 2020 →" {

@@ -32,6 +32,7 @@ type plannedView struct {
 	Updates     []plannedUpdate // newest first
 	Earlier     int             // updates that are left out
 	Excerpt     string
+	Notes       int // updates of a timeline that is folded; 0: none is
 }
 
 // Over reports whether the maintenance is complete.

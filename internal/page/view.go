@@ -12,11 +12,12 @@ import (
 // What a page shows at most, so that the worst day does not make it heavy. The
 // rest is one link away.
 const (
-	maxTimelines = 10  // active incidents with their timelines; further ones in a line each
-	maxUpdates   = 25  // updates of an active incident; the others on its own page
-	maxPerDay    = 10  // past incidents of one day; the others in the month's history
-	maxExcerpt   = 280 // characters of a past incident's last update
-	maxListed    = 200 // pages listed at "/"
+	maxTimelines = 10      // active incidents with their timelines; further ones in a line each
+	maxUpdates   = 25      // updates of an active incident; the others on its own page
+	maxPerDay    = 10      // past incidents of one day; the others in the month's history
+	maxExcerpt   = 280     // characters of a past incident's last update
+	maxListed    = 200     // pages listed at "/"
+	monthRoom    = 1 << 20 // bytes of the timelines of a month, before compression
 )
 
 // statusBody is the page itself.
@@ -88,7 +89,7 @@ type concern struct {
 func statusScreen(at where, sum allswell.Summary) screen {
 	b := statusBody{
 		Status: sum.Status, Facts: facts(at.lang, sum), History: at.history(),
-		Past: viewDays(at, sum.Past, maxPerDay),
+		Past: viewDays(at, sum.Past, maxPerDay, nil),
 	}
 	for i, day := range sum.Past {
 		b.PastPlanned = b.PastPlanned || len(day.Maintenances) > 0
