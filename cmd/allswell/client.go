@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,6 +123,7 @@ func (c *client) read(response *http.Response, raw []byte) (answer envelope, err
 		return answer, nil
 	}
 	refused := answer.apiError
+	refused.unchanged = response.Request.Method != http.MethodGet
 	refused.status = response.StatusCode
 	refused.retryAfter = response.Header.Get("Retry-After")
 	return answer, &refused
@@ -171,6 +174,15 @@ type apiError struct {
 
 	status     int
 	retryAfter string
+	unchanged  bool // it was to change something, and nothing is
+}
+
+// afterAll adds to an error what was done before it.
+func afterAll(done string, err error) error {
+	if refused := (*apiError)(nil); errors.As(err, &refused) {
+		refused.unchanged = false
+	}
+	return fmt.Errorf("%s: %w", done, err)
 }
 
 func (e *apiError) Error() string {
@@ -182,7 +194,10 @@ func (e *apiError) Error() string {
 	case http.StatusTooManyRequests:
 		return "too many requests: the next one is taken in " + e.retryAfter + " s"
 	case http.StatusUnprocessableEntity:
-		return "the request was refused, nothing was changed:" + e.fields()
+		if e.unchanged {
+			return "the request was refused, nothing was changed:" + e.fields()
+		}
+		return "the request was refused:" + e.fields()
 	}
 	text := visible(e.Message)
 	if e.ID != "" {
@@ -201,13 +216,50 @@ func (e *apiError) fields() string {
 	slices.Sort(names)
 	for _, name := range names {
 		for _, complaint := range e.Errors[name] {
-			fmt.Fprintf(&b, "\n  %s: %s", visible(name), visible(complaint))
+			fmt.Fprintf(&b, "\n  %s: %s", visible(asTyped(name)), visible(flagsIn(name, complaint)))
 		}
 	}
 	if len(names) == 0 {
 		return " " + visible(e.Message)
 	}
 	return b.String()
+}
+
+// typed is what people type where the API has another name for it.
+var typed = map[string]string{
+	"scheduled_for": "--at/--in", "scheduled_until": "--until/--for", "remind_before": "--remind", "time_zone": "--time-zone",
+	"footer_links": "--footer", "component_id": "--component", "failure_threshold": "--failure-threshold",
+	"down_status": "--down-status", "target": "--email/--webhook", "per_page": "--limit",
+}
+
+// listed is a field of one object in a list: components.0.status.
+var listed = regexp.MustCompile(`^(component|footer_link)s\.([0-9]{1,4})(?:\.(\w+))?$`)
+
+// asTyped names a field as whoever typed the command does.
+func asTyped(field string) string {
+	if m := listed.FindStringSubmatch(field); m != nil {
+		n, _ := strconv.Atoi(m[2]) // digits
+		name := fmt.Sprintf("%s %d", strings.ReplaceAll(m[1], "_", " "), n+1)
+		if m[3] != "" {
+			name += ", " + m[3]
+		}
+		return name
+	}
+	return cmp.Or(typed[field], field)
+}
+
+// flagsIn names other fields in a complaint about one as they were typed, and
+// leaves its own out.
+func flagsIn(field, complaint string) string {
+	if typed[field] != "" {
+		complaint = strings.TrimPrefix(strings.TrimPrefix(complaint, "The "+field+" "), "field ")
+	}
+	for name, flag := range typed {
+		if strings.Contains(name, "_") {
+			complaint = strings.ReplaceAll(complaint, name, flag)
+		}
+	}
+	return complaint
 }
 
 // list reads a whole list, or its first most objects, and how many there are
@@ -264,8 +316,10 @@ type apiPage struct {
 	Language               *string
 	Domain                 *string
 	Accent                 *string
-	CreatedAt              string `json:"created_at"`
-	UpdatedAt              string `json:"updated_at"`
+	FooterLinks            []struct{ Label, URL string } `json:"footer_links"`
+	Logo, Icon             *string                       // where they are to be had
+	CreatedAt              string                        `json:"created_at"`
+	UpdatedAt              string                        `json:"updated_at"`
 }
 
 type apiGroup struct {
@@ -312,6 +366,7 @@ type apiUptime struct {
 	Uptime     *float64
 	Components []struct {
 		ID, Name, Status string
+		Group            *string // its id
 		Uptime           *float64
 	}
 	Groups []struct {

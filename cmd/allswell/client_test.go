@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,11 +22,11 @@ func against(t *testing.T, server http.HandlerFunc, args ...string) (status int,
 	var out, errs bytes.Buffer
 	args = append(args, "--url="+s.URL, "--token=hunter2")
 	status = run(&console{t.Context(), strings.NewReader("from standard input\n"), &out, &errs}, args, nil)
-	said := strings.ReplaceAll(errs.String(), s.URL, "URL")
-	if strings.Contains(out.String()+said, "hunter2") {
-		t.Errorf("the token is shown: %s%s", &out, said)
+	said, told := strings.ReplaceAll(out.String(), s.URL, "URL"), strings.ReplaceAll(errs.String(), s.URL, "URL")
+	if strings.Contains(said+told, "hunter2") {
+		t.Errorf("the token is shown: %s%s", said, told)
 	}
-	return status, out.String(), said
+	return status, said, told
 }
 
 func answer(status int, header, value, body string) http.HandlerFunc {
@@ -54,8 +56,8 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 		{"403", answer(403, "", "", `{"message": "This token has the scope read; this call needs write."}`), "the server answered 403: This token has the scope read; this call needs write."},
 		{"404", answer(404, "", "", `{"message": "Not found."}`), "not found: there is no such object, or it belongs to another workspace"},
 		{"422", answer(422, "", "", `{"message": "x", "errors": {"slug": ["One.", "Two."], "name": ["Three.\u001b[31m"]}}`),
-			"the request was refused, nothing was changed:\n  name: Three.\ufffd[31m\n  slug: One.\n  slug: Two."},
-		{"422 without fields", answer(422, "", "", `{"message": "No."}`), "the request was refused, nothing was changed: No."},
+			"the request was refused:\n  name: Three.\ufffd[31m\n  slug: One.\n  slug: Two."},
+		{"422 without fields", answer(422, "", "", `{"message": "No."}`), "the request was refused: No."},
 		{"429", answer(429, "Retry-After", "17", `{"message": "Too many requests."}`), "too many requests: the next one is taken in 17 s"},
 		{"500", answer(500, "", "", `{"message": "Something went wrong.", "id": "err_7"}`), "the server answered 500: Something went wrong. In the server's log it is err_7."},
 		{"503", answer(503, "", "", `{"message": "Please try again."}`), "the server answered 503: Please try again."},
@@ -63,6 +65,81 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 		status, stdout, stderr := against(t, c.server, "page", "list")
 		if status != exitFailed || stdout != "" || stderr != "allswell: "+c.want+"\n" {
 			t.Errorf("%s: status %d, %q, %q\nwant %q", c.name, status, stdout, stderr, c.want)
+		}
+	}
+}
+
+// TestRefusalsAreInTheWordsTyped holds the names of what was refused, and that
+// nothing was changed if it was to be.
+func TestRefusalsAreInTheWordsTyped(t *testing.T) {
+	for errors, want := range map[string]string{
+		`"scheduled_until": ["The scheduled_until must be at least a minute after scheduled_for."]`: "--until/--for: must be at least a minute after --at/--in.",
+		`"scheduled_for": ["The scheduled_for field is required."]`:                                 "--at/--in: is required.",
+		`"remind_before": ["The remind_before must be a whole number."]`:                            "--remind: must be a whole number.",
+		`"components.1.status": ["The status must be one of: degraded."]`:                           "component 2, status: The status must be one of: degraded.",
+		`"components.0": ["There is none."]`:                                                        "component 1: There is none.",
+		`"footer_links.3.url": ["No."]`:                                                             "footer link 4, url: No.",
+		`"name": ["The name is too long."]`:                                                         "name: The name is too long.",
+	} {
+		_, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {`+errors+`}}`), "page", "create", "--name=x")
+		if stderr != "allswell: the request was refused, nothing was changed:\n  "+want+"\n" {
+			t.Errorf("%s: %s", errors, stderr)
+		}
+	}
+}
+
+// TestHalfIsDone: where the second of two calls is refused, the first is not
+// denied.
+func TestHalfIsDone(t *testing.T) {
+	icon := filepath.Join(t.TempDir(), "icon.svg")
+	if err := os.WriteFile(icon, []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"page set|p|--name=x|--icon=" + icon:   "the page is changed, but the icon was not set: the request was refused: No.",
+		"page set|p|--no-logo|--icon=" + icon:  "the logo is changed, but the icon was not set: the request was refused: No.",
+		"page set|p|--icon=" + icon:            "the icon was not set: the request was refused, nothing was changed: No.",
+		"incident resolve|i|--message=x":       "the incident is changed, but the update was not added: the request was refused: No.",
+		"incident update|i|x|--state=resolved": "the incident is changed, but the update was not added: the request was refused: No.",
+	} {
+		_, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			switch r.Method {
+			case http.MethodPatch:
+				io.WriteString(w, `{"data": {}}`)
+			case http.MethodDelete:
+				w.WriteHeader(http.StatusNoContent)
+			default:
+				answer(422, "", "", `{"message": "No."}`)(w, r)
+			}
+		}, expand(args)...)
+		if stderr != "allswell: "+want+"\n" {
+			t.Errorf("%s: %s", args, stderr)
+		}
+	}
+}
+
+// TestWhatIsShown holds what is gathered from several answers.
+func TestWhatIsShown(t *testing.T) {
+	server := func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, map[string]string{
+			"/api/v1/pages/acme": `{"data": {"name": "Acme", "slug": "acme", "status": "operational", "time_zone": "UTC", "domain": "status.example.com",
+				"logo": "https://x/logo.png", "footer_links": [{"label": "Imprint", "url": "https://example.com/"}]}}`,
+			"/api/v1/pages/acme/components":  `{"data": [{"id": "comp_1", "name": "API", "status": "degraded"}, {"id": "comp_2", "name": "Shop", "status": "operational"}], "meta": {"total": 2}}`,
+			"/api/v1/pages/acme/uptime":      `{"data": {"components": [{"id": "comp_1", "group": "grp_1"}, {"id": "comp_2", "group": null}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
+			"/api/v1/incidents/i":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"message": "x", "created_at": "now"}]}}`,
+			"/api/v1/incidents/i/components": `{"data": [{"id": "comp_1", "name": "API", "status": "degraded"}]}`,
+		}[r.URL.Path])
+	}
+	for args, want := range map[string]string{
+		"page set|acme|--accent=#123456": "Page:        Acme\nSlug:        acme\nStatus:      Operational\nAddress:     URL/status/acme\n" +
+			"Own domain:  https://status.example.com\nTime zone:   UTC\nLanguage:    none\nAccent:      none\n" +
+			"Logo:        https://x/logo.png\nIcon:        none\nFooter:      Imprint: https://example.com/\n",
+		"component list|--page=acme": "COMPONENT  STATUS       GROUP  NAME\ncomp_1     Degraded     Core   API\ncomp_2     Operational  -      Shop\n",
+		"incident show|i":            "Incident:  Slow\nId:        i\nState:     identified\nResolved:  no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\nnow\n  x\n",
+	} {
+		_, stdout, stderr := against(t, server, expand(args)...)
+		if stdout != want || stderr != "" {
+			t.Errorf("%s: %s\ngot\n%swant\n%s", args, stderr, stdout, want)
 		}
 	}
 }
@@ -218,7 +295,7 @@ func TestUpdateAfterChange(t *testing.T) {
 
 func TestSlugOf(t *testing.T) {
 	for name, want := range map[string]string{
-		"Acme": "acme", "Acme Inc.": "acme-inc", "  a  --  b  ": "a-b", "Größe 7": "gr-e-7", "日本": "",
+		"Acme": "acme", "Acme Inc.": "acme-inc", "  a  --  b  ": "a-b", "Größe 7": "grosse-7", "日本": "", "Ünï": "uni", "Acme 日本": "", "Łódź’s": "lodzs", "Œuvre": "oeuvre", "Αθήνα": "", "東 7": "",
 		strings.Repeat("abc ", 30): strings.Repeat("abc-", 15) + "abc",
 	} {
 		if got := slugOf(name); got != want || len(got) > 63 {

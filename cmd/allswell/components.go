@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -146,7 +147,25 @@ func (cmd *componentList) Run(t *talk) error {
 	if err != nil {
 		return err
 	}
-	return table(t.printer, components, total, "No components yet.", componentHeader, componentRow)
+	if t.json || len(components) == 0 {
+		return table(t.printer, components, total, "No components yet.", componentHeader, componentRow)
+	}
+	// A component does not say which group it is in; the page's uptime does.
+	up, err := read[apiUptime](t.ctx, t.api, pathOf("pages", cmd.Page, "uptime")+"?days=1")
+	if err != nil {
+		return err
+	}
+	groups := make(map[string]string)
+	for _, g := range up.Groups {
+		groups[g.ID] = g.Name
+	}
+	of := make(map[string]string)
+	for _, c := range up.Components {
+		of[c.ID] = groups[orEmpty(c.Group)]
+	}
+	return table(t.printer, components, total, "", []string{"COMPONENT", "STATUS", "GROUP", "NAME"}, func(c apiComponent) []string {
+		return []string{c.ID, statusWords(c.Status), cmp.Or(of[c.ID], "-"), c.Name}
+	})
 }
 
 // componentOf is embedded by the commands that name a component of a page.

@@ -118,6 +118,13 @@ func (cmd *incidentShow) Run(t *talk) error {
 	if err != nil {
 		return err
 	}
+	if t.json {
+		return t.raw(raw)
+	}
+	components, _, err := t.api.list(t.ctx, pathOf("incidents", cmd.Incident, "components"), allswell.MaxAffected)
+	if err != nil {
+		return err
+	}
 	return object(t.printer, raw, func(i apiIncident) {
 		resolved := "no"
 		if i.ResolvedAt != nil {
@@ -125,6 +132,10 @@ func (cmd *incidentShow) Run(t *talk) error {
 		}
 		t.facts([2]string{"Incident", i.Title}, [2]string{"Id", i.ID}, [2]string{"State", i.State}, [2]string{"Impact", i.Impact},
 			[2]string{"Opened", when(i.CreatedAt)}, [2]string{"Resolved", resolved})
+		if len(components) > 0 {
+			t.printf("\n")
+			err = table(t.printer, components, len(components), "", componentHeader, componentRow)
+		}
 		for _, u := range i.Updates {
 			t.printf("\n%s\n%s\n", when(u.CreatedAt), paragraph(u.Message, "  "))
 		}
@@ -176,7 +187,7 @@ func (t *talk) changeAndSay(incident string, fields body, given *string) error {
 	}
 	if message != nil {
 		if _, err := t.update(incident, message); err != nil {
-			return fmt.Errorf("the incident is changed, but the update was not added: %w", err)
+			return afterAll("the incident is changed, but the update was not added", err)
 		}
 	}
 	return object(t.printer, raw, func(i apiIncident) { t.printf("The incident %q is %s.\n", i.Title, visible(i.state())) })

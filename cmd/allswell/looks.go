@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/api"
 )
 
 // pageLook is embedded by the commands that say how a page looks and where it
@@ -84,28 +85,37 @@ func (cmd *pageSet) Run(t *talk) error {
 		}
 	}
 	path := pathOf("pages", cmd.Page)
+	var done []string
 	if len(fields) > 0 || !pictures {
 		raw, err := t.patch(path, fields)
 		if err != nil {
 			return err
 		}
 		if !pictures {
-			return object(t.printer, raw, t.sayPage)
+			return object(t.printer, raw, t.pageFacts)
 		}
+		done = append(done, "the page is changed")
 		if cmd.Slug != nil {
 			path = pathOf("pages", *cmd.Slug)
 		}
 	}
 	for _, image := range images {
-		if err := t.setImage(path, image); err != nil {
-			return err
+		set, err := t.setImage(path, image)
+		if err != nil {
+			if len(done) == 0 {
+				return fmt.Errorf("the %s was not set: %w", image.kind, err)
+			}
+			return afterAll(fmt.Sprintf("%s, but the %s was not set", strings.Join(done, ", "), image.kind), err)
+		}
+		if set {
+			done = append(done, fmt.Sprintf("the %s is changed", image.kind))
 		}
 	}
 	raw, err := t.get(path)
 	if err != nil {
 		return err
 	}
-	return object(t.printer, raw, t.sayPage)
+	return object(t.printer, raw, t.pageFacts)
 }
 
 // pageImage is what is to become of one of a page's pictures.
@@ -131,22 +141,24 @@ func (i *pageImage) read() error {
 	if len(i.body) > allswell.MaxImage {
 		return fmt.Errorf("the %s %s is larger than %d bytes", i.kind, i.file, allswell.MaxImage)
 	}
+	if _, err := api.ReadImage(i.kind, i.body); err != nil {
+		return fmt.Errorf("the file %s cannot be the %s: it must be a picture, PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or ICO for an icon", i.file, i.kind)
+	}
 	return nil
 }
 
-// setImage sets or removes a picture, if that is asked for.
-func (t *talk) setImage(page string, i pageImage) (err error) {
+// setImage sets or removes a picture, and reports whether that was asked for.
+func (t *talk) setImage(page string, i pageImage) (asked bool, err error) {
 	path := page + "/" + string(i.kind)
 	switch {
 	case i.none:
 		_, err = t.api.call(t.ctx, "DELETE", path, nil)
 	case i.file != "":
 		_, err = t.upload(path, i.body)
+	default:
+		return false, nil
 	}
-	if err != nil {
-		return fmt.Errorf("the %s was not set: %w", i.kind, err)
-	}
-	return nil
+	return true, err
 }
 
 type pageUptime struct {

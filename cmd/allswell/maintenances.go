@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -21,7 +22,8 @@ type maintenanceCommands struct {
 	Move   maintenanceMove   `cmd:"" help:"Change when a maintenance begins or ends. Subscribers are told."`
 	Begin  maintenanceBegin  `cmd:"" help:"Begin a maintenance now, before its time. It takes as long as was planned, from now on."`
 	End    maintenanceEnd    `cmd:"" help:"End a maintenance now, before its time."`
-	Cancel maintenanceCancel `cmd:"" help:"Delete a maintenance. Subscribers are told that it is cancelled, unless it is over."`
+	Cancel maintenanceCancel `cmd:"" help:"Call a maintenance off that is not over. It is deleted, and subscribers are told."`
+	Delete maintenanceDelete `cmd:"" help:"Delete a maintenance with its timeline. If it is not over, that calls it off."`
 }
 
 // span is embedded by the commands that say when a maintenance is.
@@ -107,9 +109,25 @@ func (cmd *maintenancePlan) Run(t *talk) error {
 	})
 }
 
+// from is when it begins, or has begun.
+func (m apiMaintenance) from() string {
+	if m.BegunAt != nil {
+		return when(*m.BegunAt)
+	}
+	return when(m.ScheduledFor)
+}
+
+// until is when it ends, or has ended.
+func (m apiMaintenance) until() string {
+	if m.EndedAt != nil {
+		return when(*m.EndedAt)
+	}
+	return when(m.ScheduledUntil)
+}
+
 // when says from when until when it is.
 func (m apiMaintenance) when() string {
-	return "from " + visible(when(m.ScheduledFor)) + " until " + visible(when(m.ScheduledUntil))
+	return "from " + visible(m.from()) + " until " + visible(m.until())
 }
 
 // state writes its state for people.
@@ -141,7 +159,7 @@ func (cmd *maintenanceList) Run(t *talk) error {
 	}
 	header := []string{"MAINTENANCE", "STATE", "FROM", "UNTIL", "TITLE"}
 	return table(t.printer, maintenances, total, "No maintenance.", header, func(m apiMaintenance) []string {
-		return []string{m.ID, m.state(), when(m.ScheduledFor), when(m.ScheduledUntil), m.Title}
+		return []string{m.ID, m.state(), m.from(), m.until(), m.Title}
 	})
 }
 
@@ -164,7 +182,7 @@ func (cmd *maintenanceShow) Run(t *talk) error {
 			reminder = short(seconds(m.RemindBefore).duration()) + " before"
 		}
 		t.facts([2]string{"Maintenance", m.Title}, [2]string{"Id", m.ID}, [2]string{"State", m.state()},
-			[2]string{"From", when(m.ScheduledFor)}, [2]string{"Until", when(m.ScheduledUntil)},
+			[2]string{"Planned", when(m.ScheduledFor) + " until " + when(m.ScheduledUntil)},
 			[2]string{"Begun", when(orEmpty(m.BegunAt))}, [2]string{"Ended", when(orEmpty(m.EndedAt))},
 			[2]string{"Reminder", reminder}, [2]string{"Components", strings.Join(names, ", ")})
 		for _, u := range m.Updates {
@@ -297,5 +315,25 @@ type maintenanceCancel struct {
 }
 
 func (cmd *maintenanceCancel) Run(t *talk) error {
+	path := pathOf("maintenances", cmd.Maintenance)
+	m, err := read[apiMaintenance](t.ctx, t.api, path)
+	if err != nil {
+		return err
+	}
+	if m.State == string(allswell.MaintenanceCompleted) {
+		return fmt.Errorf("the maintenance %q is over, so it cannot be cancelled; `allswell maintenance delete` deletes its record", visible(m.Title))
+	}
+	if _, err := t.api.call(t.ctx, http.MethodDelete, path, nil); err != nil {
+		return err
+	}
+	t.done("The maintenance %q is cancelled.", m.Title)
+	return nil
+}
+
+type maintenanceDelete struct {
+	Maintenance string `arg:"" help:"Id of the maintenance."`
+}
+
+func (cmd *maintenanceDelete) Run(t *talk) error {
 	return t.remove(pathOf("maintenances", cmd.Maintenance), "maintenance", cmd.Maintenance)
 }

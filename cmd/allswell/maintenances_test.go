@@ -16,8 +16,9 @@ import (
 // TestWhatIsSentForMaintenance holds the requests that these commands make, all
 // of them but the looks for a component's name.
 func TestWhatIsSentForMaintenance(t *testing.T) {
+	const svg = `<svg xmlns="http://www.w3.org/2000/svg"/>`
 	logo := filepath.Join(t.TempDir(), "logo.svg")
-	if err := os.WriteFile(logo, []byte("<svg/>"), 0o600); err != nil {
+	if err := os.WriteFile(logo, []byte(svg), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -40,7 +41,8 @@ func TestWhatIsSentForMaintenance(t *testing.T) {
 			`GET /api/v1/maintenances/mnt_1 ; PATCH /api/v1/maintenances/mnt_1 {"scheduled_for":"2026-12-01T00:00:00.000Z","scheduled_until":"2026-12-01T09:00:00.000Z"}`},
 		{"maintenance begin|mnt_1", `PATCH /api/v1/maintenances/mnt_1 {"state":"in_progress"}`},
 		{"maintenance end|mnt_1|--message=Done.", `POST /api/v1/maintenances/mnt_1/updates {"message":"Done.","state":"completed"}; GET /api/v1/maintenances/mnt_1 `},
-		{"maintenance cancel|mnt_1", `DELETE /api/v1/maintenances/mnt_1 `},
+		{"maintenance cancel|mnt_1", `GET /api/v1/maintenances/mnt_1 ; DELETE /api/v1/maintenances/mnt_1 `},
+		{"maintenance delete|mnt_1", `DELETE /api/v1/maintenances/mnt_1 `},
 
 		{"incident open|--page=acme|--title=x|--component=API=major_outage|--component=comp_2=degraded",
 			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"major_outage"},{"id":"comp_2","status":"degraded"}],"title":"x"}`},
@@ -52,8 +54,8 @@ func TestWhatIsSentForMaintenance(t *testing.T) {
 		{"page set|acme|--domain=status.example.com|--accent=#123456|--language=de", `PATCH /api/v1/pages/acme {"accent":"#123456","domain":"status.example.com","language":"de"}`},
 		{"page set|acme|--no-domain|--no-accent|--no-language|--no-footer", `PATCH /api/v1/pages/acme {"accent":null,"domain":null,"footer_links":null,"language":null}`},
 		{"page set|acme|--slug=other|--no-icon|--logo=" + logo,
-			`PATCH /api/v1/pages/acme {"slug":"other"}; PUT /api/v1/pages/other/logo <svg/>; DELETE /api/v1/pages/other/icon ; GET /api/v1/pages/other `},
-		{"page set|acme|--icon=" + logo, `PUT /api/v1/pages/acme/icon <svg/>; GET /api/v1/pages/acme `},
+			`PATCH /api/v1/pages/acme {"slug":"other"}; PUT /api/v1/pages/other/logo ` + svg + `; DELETE /api/v1/pages/other/icon ; GET /api/v1/pages/other `},
+		{"page set|acme|--icon=" + logo, `PUT /api/v1/pages/acme/icon ` + svg + `; GET /api/v1/pages/acme `},
 		{"page uptime|acme|--days=7", `GET /api/v1/pages/acme/uptime?days=7 `},
 	} {
 		var got []string
@@ -78,6 +80,38 @@ func TestWhatIsSentForMaintenance(t *testing.T) {
 		}, expand(c.args)...)
 		if last := strings.Join(got, "; "); status != exitDone || last != c.want {
 			t.Errorf("%s: status %d %s\ngot  %s\nwant %s", c.args, status, stderr, last, c.want)
+		}
+	}
+}
+
+// TestWhatIsOverIsNotCancelled holds that nothing is deleted then.
+func TestWhatIsOverIsNotCancelled(t *testing.T) {
+	status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			t.Errorf("%s %s", r.Method, r.URL)
+		}
+		io.WriteString(w, `{"data": {"title": "Disks", "state": "completed"}}`)
+	}, "maintenance", "cancel", "mnt_1")
+	if status != exitFailed || stdout != "" || !strings.Contains(stderr, `"Disks" is over, so it cannot be cancelled`) {
+		t.Errorf("status %d, %q, %q", status, stdout, stderr)
+	}
+}
+
+// TestWhatIsSaidOfMaintenance: what has begun is told by when it did, not by when
+// it was to.
+func TestWhatIsSaidOfMaintenance(t *testing.T) {
+	const object = `{"id": "mnt_1", "title": "Disks", "state": "completed", "scheduled_for": "eight", "scheduled_until": "nine", `
+	for _, c := range []struct{ args, data, want string }{
+		{"maintenance begin|mnt_1", object + `"begun_at": "seven", "state": "in_progress"}`, "The maintenance \"Disks\" is in progress, from seven until nine.\n"},
+		{"maintenance end|mnt_1", object + `"begun_at": "seven", "ended_at": "ten"}`, "The maintenance \"Disks\" is completed, from seven until ten.\n"},
+		{"maintenance list|--page=p", "[" + object + `"begun_at": "seven", "ended_at": "ten"}]`,
+			"MAINTENANCE  STATE      FROM   UNTIL  TITLE\nmnt_1        completed  seven  ten    Disks\n"},
+		{"maintenance show|mnt_1", object + `"begun_at": "seven", "ended_at": "ten"}`,
+			"Maintenance:  Disks\nId:           mnt_1\nState:        completed\nPlanned:      eight until nine\nBegun:        seven\nEnded:        ten\nReminder:     none\n"},
+	} {
+		status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+c.data+`, "meta": {"total": 1}}`), expand(c.args)...)
+		if status != exitDone || stdout != c.want {
+			t.Errorf("%s: status %d %s\ngot\n%swant\n%s", c.args, status, stderr, stdout, c.want)
 		}
 	}
 }
@@ -115,7 +149,16 @@ func TestMaintenanceIsRefused(t *testing.T) {
 	if err := os.WriteFile(large, make([]byte, allswell.MaxImage+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	text := filepath.Join(t.TempDir(), "logo.png")
+	if err := os.WriteFile(text, []byte("not a picture"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ico := filepath.Join(t.TempDir(), "logo.ico")
+	if err := os.WriteFile(ico, []byte("\x00\x00\x01\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range []string{
+		"page set|p|--name=x|--logo=" + text, "page set|p|--name=x|--icon=" + text, "page set|p|--logo=" + ico, "page set|p|--name=x|--logo=" + t.TempDir(),
 		"maintenance plan|--page=p|--title=x", "maintenance plan|--page=p|--title=x|--in=2h", "maintenance plan|--page=p|--title=x|--for=2h",
 		"maintenance plan|--page=p|--title=x|--in=2h|--at=2026-11-21T22:00:00Z|--for=1h", "maintenance plan|--page=p|--title=x|--at=tomorrow|--for=1h",
 		"maintenance plan|--page=p|--title=x|--at=2026-11-21T22:00:00|--for=1h", "maintenance plan|--page=p|--title=x|--in=2h|--for=1h|--remind=1h|--no-reminder",

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 type pageCommands struct {
@@ -39,18 +41,54 @@ func (cmd *pageCreate) Run(t *talk) error {
 	return object(t.printer, raw, t.sayPage)
 }
 
-// slugOf makes a slug of a name: its ASCII letters and digits, in lower case,
-// with hyphens between the words.
+// plain writes Latin letters that are no ASCII letter with a mark.
+var plain = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "'", "", "’", "")
+
+// slugOf makes a slug of a name: its Latin letters without their marks and its
+// digits, in lower case, with hyphens between the words; "" if it has others,
+// which would be lost.
 func slugOf(name string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	name = plain.Replace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(strings.ToLower(name))))
+	lost := false
+	words := strings.FieldsFunc(name, func(r rune) bool {
+		word := unicode.IsLetter(r) || unicode.IsDigit(r)
+		lost = lost || word && r > unicode.MaxASCII
+		return !word
 	})
+	if lost {
+		return ""
+	}
 	slug := strings.Join(words, "-")
 	return strings.Trim(slug[:min(len(slug), 63)], "-")
 }
 
 func (t *talk) sayPage(page apiPage) {
-	t.printf("The page %s is at %s/status/%s\n", visible(page.Name), t.api.base, visible(page.Slug))
+	also := ""
+	if page.Domain != nil {
+		also = " and at https://" + visible(*page.Domain)
+	}
+	t.printf("The page %s is at %s/status/%s%s\n", visible(page.Name), t.api.base, visible(page.Slug), also)
+}
+
+// pageFacts says what a page is, but for what is on it.
+func (t *talk) pageFacts(page apiPage) {
+	domain := "none"
+	if page.Domain != nil {
+		domain = "https://" + *page.Domain
+	}
+	facts := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusWords(page.Status)},
+		{"Description", orEmpty(page.Description)}, {"Address", t.api.base + "/status/" + page.Slug},
+		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", orNone(page.Language)},
+		{"Accent", orNone(page.Accent)}, {"Logo", orNone(page.Logo)}, {"Icon", orNone(page.Icon)}}
+	for _, l := range page.FooterLinks {
+		facts = append(facts, [2]string{"Footer", l.Label + ": " + l.URL})
+	}
+	t.facts(append(facts, [2]string{"Created", when(page.CreatedAt)})...)
 }
 
 type pageList struct{ listing }
@@ -89,11 +127,7 @@ func (cmd *pageShow) Run(t *talk) error {
 	if err != nil {
 		return err
 	}
-	t.facts([2]string{"Page", page.Name}, [2]string{"Slug", page.Slug}, [2]string{"Status", statusWords(page.Status)},
-		[2]string{"Description", orEmpty(page.Description)}, [2]string{"Address", t.api.base + "/status/" + page.Slug},
-		[2]string{"Domain", orEmpty(page.Domain)}, [2]string{"Time zone", page.TimeZone}, [2]string{"Language", orEmpty(page.Language)},
-		[2]string{"Accent", orEmpty(page.Accent)},
-		[2]string{"Created", when(page.CreatedAt)})
+	t.pageFacts(page)
 	t.printf("\n")
 	if err := table(t.printer, components, all, "No components yet.", componentHeader, componentRow); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -140,6 +141,9 @@ func orEmpty(text *string) string {
 	}
 	return *text
 }
+
+// orNone is orEmpty for what is worth saying that there is none.
+func orNone(text *string) string { return cmp.Or(orEmpty(text), "none") }
 
 // when writes an instant of the API for people, in this machine's zone.
 func when(instant string) string {

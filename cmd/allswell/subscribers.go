@@ -50,7 +50,7 @@ func (cmd *subscriberAdd) Run(t *talk) error {
 		case s.Confirmed:
 			t.printf("The subscriber %s is added: %s is told from now on.\n", visible(s.ID), visible(s.Target))
 		default:
-			t.printf("The subscriber %s is added: %s is asked to confirm first.\n", visible(s.ID), visible(s.Target))
+			t.printf("The subscriber %s is added: %s is asked to confirm first, if this Allswell sends mail. What became of it: allswell delivery list\n", visible(s.ID), visible(s.Target))
 		}
 	})
 }

@@ -76,7 +76,7 @@ func TestWhatIsSaidOfSubscribers(t *testing.T) {
 		args, data, want string
 	}{
 		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": false}`,
-			"The subscriber sub_1 is added: a@example.com is asked to confirm first.\n"},
+			"The subscriber sub_1 is added: a@example.com is asked to confirm first, if this Allswell sends mail. What became of it: allswell delivery list\n"},
 		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": true}`,
 			"The subscriber sub_1 is added: a@example.com is told from now on.\n"},
 		{"subscriber add|--page=p|--webhook=x", subscriber + `"confirmed": true, "secret": "whsec_7"}`,

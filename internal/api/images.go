@@ -24,7 +24,7 @@ var extensions = map[string]string{
 // putImage gives a page a picture, which is the body itself.
 func (a *api) putImage(kind allswell.ImageKind) action {
 	return func(c *call) (store.Answer, error) {
-		image, err := readImage(kind, c.body)
+		image, err := ReadImage(kind, c.body)
 		if err != nil {
 			return store.Answer{}, err
 		}
@@ -41,9 +41,11 @@ func (a *api) deleteImage(kind allswell.ImageKind) action {
 	}
 }
 
-// readImage makes a page's picture of a body. Its name is 16 hexadecimal digits
-// of what it holds, so that it can be kept for ever under it, and its extension.
-func readImage(kind allswell.ImageKind, body []byte) (allswell.PageImage, error) {
+// ReadImage makes a page's picture of a body, of at most allswell.MaxImage bytes.
+// Its name is 16 hexadecimal digits of what it holds, so that it can be kept for
+// ever under it, and its extension. One that is no picture is an
+// *allswell.Invalid.
+func ReadImage(kind allswell.ImageKind, body []byte) (allswell.PageImage, error) {
 	mediaType := imageType(body)
 	ext := extensions[mediaType]
 	var bad allswell.Invalid
