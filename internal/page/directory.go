@@ -45,9 +45,26 @@ type snapshot struct {
 	badges badgeFacts
 }
 
-// maxAge is how long a snapshot lasts though nothing was committed: durations
-// and uptimes move by themselves.
-const maxAge = 10 * time.Minute
+// How long a snapshot lasts though nothing was committed: durations and uptimes
+// move by themselves, and those of what is not well are looked at.
+const (
+	maxAge         = 10 * time.Minute
+	maxTroubledAge = time.Minute
+)
+
+// ageOf returns how long a snapshot of sum lasts.
+func ageOf(sum allswell.Summary) time.Duration {
+	troubled := len(sum.Active) > 0
+	for _, block := range sum.Blocks {
+		for _, c := range block.Components {
+			troubled = troubled || c.Status() != allswell.Operational
+		}
+	}
+	if troubled {
+		return maxTroubledAge
+	}
+	return maxAge
+}
 
 // loadDirectory makes the directory anew; entries that stay keep their
 // snapshots.
@@ -98,7 +115,7 @@ func (s *Site) newEntry(p allswell.Page) *entry {
 
 // loadSnapshot loads a page and renders it once, for those who wish for
 // nothing, so that what cannot be rendered does not replace what was. It is
-// good for maxAge, but not beyond midnight, when the past days move on.
+// good for its age, but not beyond midnight, when the past days move on.
 func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time, error) {
 	contents, err := s.store.LoadPage(ctx, e.slug)
 	if err != nil {
@@ -129,7 +146,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	if snap.sheet, err = newSheet(lay(snap.usual)); err != nil {
 		return nil, time.Time{}, err
 	}
-	snap.until = contents.AsOf.Add(maxAge)
+	snap.until = contents.AsOf.Add(ageOf(sum))
 	if midnight := tomorrow(contents.AsOf, sum.Zone); midnight.Before(snap.until) {
 		snap.until = midnight
 	}

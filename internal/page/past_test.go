@@ -161,8 +161,29 @@ func TestDurationsGoOn(t *testing.T) {
 				t.Errorf("%s after three hours: %q", path, got)
 			}
 		}
+		w.clock.move(time.Minute)
+		if got := first("/status/acme"); !strings.Contains(got, "Major Outage, 3 hours 1 minute") {
+			t.Errorf("a minute later: %q", got)
+		}
 		if got := w.tag("/status/acme"); got != tag {
 			t.Error("open pages are told that time has passed")
 		}
 	})
+}
+
+// TestAgeOfSnapshots: where all is well, a page is rendered less often.
+func TestAgeOfSnapshots(t *testing.T) {
+	of := func(status allswell.Status) allswell.Summary {
+		return allswell.Summary{Blocks: []allswell.Block{{Components: []allswell.Component{{Baseline: allswell.Operational}, {Baseline: status}}}}}
+	}
+	active := of(allswell.Operational)
+	active.Active = []allswell.Incident{{}}
+	for _, c := range []struct {
+		sum  allswell.Summary
+		want time.Duration
+	}{{of(allswell.Operational), maxAge}, {of(allswell.Degraded), time.Minute}, {of(allswell.Maintenance), time.Minute}, {active, time.Minute}, {allswell.Summary{}, maxAge}} {
+		if got := ageOf(c.sum); got != c.want {
+			t.Errorf("%+v lasts %v, want %v", c.sum, got, c.want)
+		}
+	}
 }
