@@ -274,4 +274,6 @@ type LoggedDelivery struct {
 	Target     string    // "": the subscription has ended, and its address is forgotten
 	Kind       EventKind // "" unless Purpose is TellEvent
 	IncidentID string    // "": not about an incident
+
+	MaintenanceID string // "": not about a maintenance
 }

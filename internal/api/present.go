@@ -284,6 +284,7 @@ type deliveryJSON struct {
 	Target        *string                `json:"target"` // null: the subscription has ended
 	Event         *allswell.EventKind    `json:"event"`
 	IncidentID    *string                `json:"incident_id"`
+	MaintenanceID *string                `json:"maintenance_id"`
 	State         allswell.DeliveryState `json:"state"`
 	Attempts      int                    `json:"attempts"`
 	Reason        *string                `json:"reason"`
@@ -297,7 +298,7 @@ type deliveryJSON struct {
 func presentDelivery(d allswell.LoggedDelivery) deliveryJSON {
 	out := deliveryJSON{
 		ID: d.ID, Purpose: d.Purpose, Channel: d.Channel, Target: unlessZero(d.Target),
-		Event: unlessZero(d.Kind), IncidentID: unlessZero(d.IncidentID),
+		Event: unlessZero(d.Kind), IncidentID: unlessZero(d.IncidentID), MaintenanceID: unlessZero(d.MaintenanceID),
 		State: d.State, Attempts: d.Attempts, Reason: unlessZero(d.Reason),
 		CreatedAt: allswell.FormatTime(d.CreatedAt), UpdatedAt: allswell.FormatTime(d.UpdatedAt),
 		SubscriberID: d.SubscriberID,

@@ -22,7 +22,7 @@ var (
 	subscriberKeys = []string{"id", "channel", "target", "confirmed", "whole_page", "components", "suspended_at", "suspended_for", "refusals",
 		"created_at", "updated_at", "confirmed_at"}
 	secretKeys   = append([]string{"secret"}, subscriberKeys...)
-	deliveryKeys = []string{"id", "purpose", "channel", "target", "event", "incident_id", "state", "attempts", "reason",
+	deliveryKeys = []string{"id", "purpose", "channel", "target", "event", "incident_id", "maintenance_id", "state", "attempts", "reason",
 		"next_attempt_at", "created_at", "updated_at", "subscriber_id", "carried_by"}
 )
 
@@ -345,6 +345,20 @@ func (c *client) only(subscriber string, want map[string]any) string {
 
 func retryPath(id string) string { return "/api/v1/deliveries/" + id + "/retry" }
 
+// TestDeliveriesOfMaintenance holds that the log names what was told of.
+func TestDeliveriesOfMaintenance(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		mail := c.subscribe("email", "ada@example.com", "confirmed", true)
+		planned := c.post("/api/v1/pages/acme/maintenances", map[string]any{
+			"title": "Disks", "scheduled_for": stamp(c.clock.Now().Add(time.Hour)), "scheduled_until": stamp(c.clock.Now().Add(2 * time.Hour)),
+		}).is(201).id()
+		c.clock.Advance(time.Second)
+		c.fanOut()
+		c.only(mail, map[string]any{"event": "maintenance.scheduled", "maintenance_id": planned, "incident_id": nil})
+	})
+}
+
 func TestDeliveries(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.acme()
@@ -355,7 +369,7 @@ func TestDeliveries(t *testing.T) {
 		c.fanOut()
 		now := stamp(c.clock.Now())
 		want := map[string]any{
-			"purpose": "event", "channel": "webhook", "target": "https://example.com/", "event": "incident.created", "incident_id": incident,
+			"purpose": "event", "channel": "webhook", "target": "https://example.com/", "event": "incident.created", "incident_id": incident, "maintenance_id": nil,
 			"state": "pending", "attempts": 0.0, "reason": nil, "next_attempt_at": now, "created_at": now, "updated_at": now, "carried_by": nil,
 		}
 		id := c.only(hook, want)

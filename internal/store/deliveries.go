@@ -400,7 +400,7 @@ func (t *tx) settleOne(d allswell.Delivery, o allswell.Outcome) error {
 }
 
 func scanLogged(row scanner) (l allswell.LoggedDelivery, err error) {
-	d, err := scanDelivery(wider{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}}})
+	d, err := scanDelivery(wider{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}}})
 	l.Delivery = d.Delivery
 	return
 }
@@ -411,7 +411,8 @@ const (
 	loggedColumns = `d.id, d.page_id, d.subscriber_id, d.event_id, d.purpose, d.channel, d.lane, d.position, d.thread, d.bundle, d.state,
 		d.happened_at, d.held_until_at, d.next_attempt_at, d.attempts, d.fence, d.lease_until_at, d.carried_by, d.reason, d.created_at,
 		d.updated_at, d.host, (SELECT target FROM subscribers s WHERE s.id = d.subscriber_id),
-		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id)`
+		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id),
+		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id)`
 	loggedFrom = `FROM deliveries d WHERE d.page_id = $1`
 )
 
