@@ -55,6 +55,10 @@ func main() {
 		serveBare(os.Args[2]) // the rival of "pings", in a process of its own
 		return
 	}
+	if len(os.Args) == 4 && os.Args[1] == "bare" {
+		servePage(os.Args[2], os.Args[3]) // one of those of "page"
+		return
+	}
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -68,13 +69,18 @@ func (b *bench) page() ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
+	bare, err := b.barePage(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer bare.stop()
 	var out []result
 	for _, c := range []struct{ name, ourHeader, theirHeader string }{
 		{fmt.Sprintf("plain, %d bytes", len(plain)), "Accept-Encoding: identity", "Accept-Encoding: identity"},
 		{fmt.Sprintf("gzip, %d bytes", len(packed)), "Accept-Encoding: gzip", "Accept-Encoding: gzip"},
 		{"304", "If-None-Match: " + etag, "If-None-Match: " + theirTag},
 	} {
-		var ratios, rates, rivals []float64
+		var ratios, toBare, rates, rivals []float64
 		for range rounds {
 			theirs, err := pageRate(b, nginx.base+"/acme.html", c.theirHeader)
 			if err != nil {
@@ -84,12 +90,57 @@ func (b *bench) page() ([]result, error) {
 			if err != nil {
 				return nil, err
 			}
+			plain, err := pageRate(b, bare.base+"/acme.html", c.theirHeader)
+			if err != nil {
+				return nil, err
+			}
 			ratios, rates, rivals = append(ratios, rate/theirs), append(rates, rate), append(rivals, theirs)
+			toBare = append(toBare, rate/plain)
 		}
 		out = append(out, result{"Page requests against nginx with the same bytes, " + c.name, "≥ 0.6",
-			fmt.Sprintf("%.2f (%.0f/s against %.0f/s)", median(ratios), median(rates), median(rivals))})
+			fmt.Sprintf("%.2f (%.0f/s against %.0f/s); %.2f of bare net/http", median(ratios), median(rates), median(rivals), median(toBare))})
 	}
 	return out, nil
+}
+
+// barePage starts a process that answers the same bytes with net/http and
+// nothing else.
+func (b *bench) barePage(dir string) (*process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return b.launch(exec.CommandContext(b.ctx, self, "bare", "127.0.0.1:"+port, dir), port, "/acme.html")
+}
+
+// servePage is that process.
+func servePage(addr, dir string) {
+	plain, err := os.ReadFile(filepath.Join(dir, "acme.html"))
+	packed, bad := os.ReadFile(filepath.Join(dir, "acme.html.gz"))
+	if err = errors.Join(err, bad); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/acme.html", func(w http.ResponseWriter, r *http.Request) {
+		body := plain
+		switch {
+		case r.Header.Get("If-None-Match") != "":
+			w.WriteHeader(http.StatusNotModified)
+			return
+		case r.Header.Get("Accept-Encoding") == "gzip":
+			w.Header()["Content-Encoding"] = []string{"gzip"}
+			body = packed
+		}
+		w.Header()["Content-Type"] = []string{"text/html"}
+		w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+		w.Write(body)
+	})
+	fmt.Fprintln(os.Stderr, http.ListenAndServe(addr, mux))
 }
 
 func pageRate(b *bench, url, header string) (float64, error) {

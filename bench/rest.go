@@ -40,7 +40,7 @@ func (b *bench) residentAtRest(path string) (float64, error) {
 		return 0, err
 	}
 	defer p.stop()
-	time.Sleep(10 * time.Second) // over two beats
+	time.Sleep(30 * time.Second) // a rest gives memory back after 20
 	return p.resident()
 }
 

@@ -45,6 +45,7 @@ func (s *service) rest(ctx context.Context) {
 		}
 		answered := s.faces.ids.n.Load()
 		if answered-before < quietRequests {
+			runtime.GC() // what pools hold outlives one collection
 			debug.FreeOSMemory()
 		}
 		before = answered
