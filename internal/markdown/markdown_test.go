@@ -366,3 +366,22 @@ func FuzzText(f *testing.F) {
 		}
 	})
 }
+
+func TestProse(t *testing.T) {
+	for typed, want := range map[string]string{
+		"":               "",
+		" one\r\n\ttwo ": "one two",
+		"We know:\n\n- *first* point\n- second\n\n> quoted\n> twice\n\nEnd.": "We know: first point · second quoted twice End.",
+		"1. one\n2. two\n   - deep\n   - deeper":                             "one · two deep · deeper",
+		"# Head\n\n---\n\nbody `code`":                                       "Head body code",
+		"```\na  b\nc\n```":                                                  "a b c",
+		"see [here](https://a.example/)":                                     "see here (https://a.example/)",
+		"1 > 2 - 3":                                                          "1 > 2 - 3",
+		"-":                                                                  "",
+		strings.Repeat("x", maxChars) + " \n y":                              strings.Repeat("x", maxChars) + " y",
+	} {
+		if got := Prose(typed); got != want {
+			t.Errorf("%.40q: %.80q, want %.80q", typed, got, want)
+		}
+	}
+}

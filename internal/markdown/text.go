@@ -7,6 +7,40 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
+// Prose renders a text as one line that reads without its marks: like Text, but
+// without those of lists and quotations, rules are left out, and items are
+// parted by a middle dot.
+func Prose(text string) string {
+	source := clean(text)
+	doc := parse(source)
+	if doc == nil {
+		return strings.Join(strings.Fields(string(source)), " ")
+	}
+	return prose(doc, source)
+}
+
+func prose(n ast.Node, source []byte) string {
+	separator := " "
+	switch n.Kind() {
+	case ast.KindList:
+		separator = " · "
+	case ast.KindDocument, ast.KindBlockquote, ast.KindListItem:
+	case ast.KindThematicBreak:
+		return ""
+	case ast.KindCodeBlock, ast.KindFencedCodeBlock:
+		return strings.Join(strings.Fields(string(codeLines(n, source))), " ")
+	default:
+		return strings.Join(strings.Fields(inline(n, source, false)), " ")
+	}
+	var parts []string
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if part := prose(c, source); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, separator)
+}
+
 // textBlocks are the lines of what is inside of a block; tight: without blank
 // lines between its parts.
 func textBlocks(parent ast.Node, source []byte, tight bool) []string {

@@ -247,7 +247,6 @@ func TestBadgeOfSilence(t *testing.T) {
 		w.clock.set(time.Now()) // which the store's contact is counted by
 		w.status("acme", c.ID, allswell.Degraded)
 		w.get("/status/acme", 200)
-		contact := w.store.LastContact()
 		seen := []string{"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.svg?label=Status", "/status/acme/components/" + c.ID + "/badge.svg"}
 		says := func(status string) {
 			t.Helper()
@@ -258,11 +257,12 @@ func TestBadgeOfSilence(t *testing.T) {
 			}
 		}
 		says("Degraded")
+		contact := w.store.LastContact()
+		w.store.Close()
 		w.clock.set(contact.Add(delayedAfter + time.Millisecond))
 		says("Unknown")
 		w.clock.set(contact.Add(delayedAfter))
 		says("Degraded")
-		w.store.Close()
 		w.clock.set(contact.Add(30 * time.Hour))
 		says("Unknown")
 	})

@@ -67,6 +67,15 @@ type incidentView struct {
 	Notes    int // updates of a timeline that is folded; 0: none is
 }
 
+// AtOnce reports whether the incident was over as soon as it began.
+func (v incidentView) AtOnce() bool { return atOnce(v.Lasted) }
+
+// OneTime reports whether it reads the same on the clock when it began and ended.
+func (v incidentView) OneTime() bool { return v.Began.minute() == v.Ended.minute() }
+
+// atOnce reports whether a duration is spoken as that of nothing.
+func atOnce(d time.Duration) bool { return d.Round(time.Second) <= 0 }
+
 // affectedView is a component that an incident or a maintenance concerns.
 type affectedView struct {
 	URL, Name string

@@ -79,8 +79,8 @@ func TestTimelinesOfAMonth(t *testing.T) {
 		got.one(t, "summary") != "Timeline, 2 updates" || !slices.Equal(got.texts(".message"), []string{"Last.", "First."}) {
 		t.Errorf("the maintenance's: %q", got.text())
 	}
-	if strings.Contains(p.text(), "Silent Maintenance Completed after 0 seconds 15:04 to 15:04 Timeline") {
-		t.Error("there is a timeline of nothing")
+	if text := p.text(); !strings.Contains(text, "Silent Maintenance Completed 15:04 Down") {
+		t.Errorf("without a timeline, and over at once: %q", text[:4000])
 	}
 	long := timelines[30] // of the incident with 30 updates
 	if got := long.texts(".message"); len(got) != maxUpdates || !strings.HasPrefix(got[0], "30: ") || long.one(t, ".more") != "5 earlier updates" {

@@ -132,7 +132,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 		}
 	}
 	lay := func(f facet) screen {
-		sc := statusScreen(whereOf(sum.Page, f), sum)
+		sc := statusScreen(s.whereOf(sum.Page, f), sum)
 		if s.mail {
 			sc = withSubscribe(sc, sum.Blocks)
 		}

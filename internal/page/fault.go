@@ -87,7 +87,7 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, v visit, status int) {
 	snap := v.snap
 	sh, _ := s.rendition(place{v.entry, "fault", strconv.Itoa(status), v.facet}, snap, func() (*sheet, error) {
-		around := frameOf(whereOf(snap.page, v.facet), snap.page, snap.status, snap.sum.AsOf)
+		around := frameOf(s.whereOf(snap.page, v.facet), snap.page, snap.status, snap.sum.AsOf)
 		return &sheet{doc: mustRender(faultScreen(fault{v.facet, status}, around), cacheNone)}, nil
 	})
 	sh.doc.serveAs(w, r, status)

@@ -45,6 +45,7 @@ type siteFrame struct {
 // tongue is a language to choose.
 type tongue struct {
 	Name, Tag, URL string
+	Alternate      string // URL for search engines, absolute
 	Current        bool
 }
 
@@ -65,7 +66,7 @@ func (f frame) Tongues() (all []tongue) {
 		return nil
 	}
 	for _, l := range languages() {
-		all = append(all, tongue{l.Name, l.Tag, f.At.spoken(f.Path, l), l == f.At.lang})
+		all = append(all, tongue{l.Name, l.Tag, f.At.spoken(f.Path, l), f.At.alternate(f.Path, l), l == f.At.lang})
 	}
 	return all
 }
@@ -76,7 +77,7 @@ func (f frame) Neutral() string {
 	if f.Path == "" {
 		return ""
 	}
-	return f.At.plain(f.At.root, f.Path)
+	return f.At.alternate(f.Path, nil)
 }
 
 // Zone returns the name of the zone of the page's times, for people.
@@ -120,6 +121,9 @@ type moment time.Time
 
 // ISO returns the instant for programs.
 func (m moment) ISO() string { return allswell.FormatTime(time.Time(m)) }
+
+// minute returns the whole minutes since 1970.
+func (m moment) minute() int64 { return time.Time(m).Unix() / 60 }
 
 // Zero reports whether there is no such instant.
 func (m moment) Zero() bool { return time.Time(m).IsZero() }

@@ -235,6 +235,9 @@ func (l *lang) DayClock(t time.Time) string { return l.write(l.formats["day_cloc
 // Clock writes the time of the day: "15:04".
 func (l *lang) Clock(t time.Time) string { return l.write(l.formats["clock"], l.months, t) }
 
+// ClockZone writes the time of the day with the zone: "15:04 CET".
+func (l *lang) ClockZone(t time.Time) string { return l.write(l.formats["clock_zone"], l.months, t) }
+
 func (l *lang) write(p pattern, months []string, t time.Time) string {
 	return p.fill(func(name string) string {
 		switch name {

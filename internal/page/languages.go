@@ -205,15 +205,16 @@ func loadLanguages(files fs.FS) (*languageSet, error) {
 
 // formatPlaces are the formats that each language has, with the places of each.
 var formatPlaces = map[string][]string{
-	"date":      {"weekday", "day", "month"},
-	"date_year": {"day", "month", "year"},
-	"day":       {"day", "mon"},
-	"month":     {"month", "year"},
-	"moment":    {"day", "mon", "year", "clock", "zone"},
-	"day_clock": {"day", "mon", "clock"},
-	"clock":     {"hour", "minute"},
-	"percent":   {"n"},
-	"two_units": {"large", "small"},
+	"date":       {"weekday", "day", "month"},
+	"date_year":  {"day", "month", "year"},
+	"day":        {"day", "mon"},
+	"month":      {"month", "year"},
+	"moment":     {"day", "mon", "year", "clock", "zone"},
+	"day_clock":  {"day", "mon", "clock"},
+	"clock_zone": {"clock", "zone"},
+	"clock":      {"hour", "minute"},
+	"percent":    {"n"},
+	"two_units":  {"large", "small"},
 }
 
 // parseLanguage reads one file. Whether it has all messages is for a test to

@@ -55,7 +55,7 @@ func (s *Site) loadHistory(ctx context.Context, e *entry, f facet, in time.Time)
 	now, zone := s.now(), contents.Page.Location() // which may be another than when the month was asked for
 	start := allswell.Midnight(time.Date(in.Year(), in.Month(), 1, 12, 0, 0, 0, zone), zone)
 	m := month{start: start, first: snap.first, now: now, contents: contents}
-	sc := historyScreen(whereOf(contents.Page, f), contents.Page, snap.status, m)
+	sc := historyScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, m)
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
 	return sh, tomorrow(now, zone), err
@@ -73,7 +73,7 @@ func (s *Site) loadIncident(ctx context.Context, e *entry, f facet, id string) (
 	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	sc := incidentScreen(whereOf(contents.Page, f), contents.Page, snap.status, contents.Incidents[0], s.now())
+	sc := incidentScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, contents.Incidents[0], s.now())
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
 	return sh, time.Time{}, err

@@ -38,6 +38,12 @@ type plannedView struct {
 // Over reports whether the maintenance is complete.
 func (v plannedView) Over() bool { return v.State == allswell.MaintenanceCompleted }
 
+// AtOnce reports whether the maintenance was over as soon as it began.
+func (v plannedView) AtOnce() bool { return atOnce(v.Lasts) }
+
+// OneTime reports whether beginning and end read the same on the clock.
+func (v plannedView) OneTime() bool { return v.From.minute() == v.Until.minute() }
+
 // plannedUpdate is an entry of a maintenance's timeline.
 type plannedUpdate struct {
 	State   allswell.MaintenanceState
@@ -124,7 +130,7 @@ func (s *Site) loadMaintenance(ctx context.Context, e *entry, f facet, id string
 	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	sc := maintenanceScreen(whereOf(contents.Page, f), contents.Page, snap.status, contents.Maintenances[0], s.now())
+	sc := maintenanceScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, contents.Maintenances[0], s.now())
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
 	return sh, time.Time{}, err

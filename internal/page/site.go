@@ -238,7 +238,7 @@ func (s *Site) loadList(ctx context.Context) (*renditions, time.Time, error) {
 		pages = append(pages, snap.page)
 	}
 	more, now := max(0, len(d.entries)-maxListed), s.now()
-	all := newRenditions(func(f facet) screen { return listScreen(anywhere(f), pages, more, now) })
+	all := newRenditions(func(f facet) screen { return listScreen(s.anywhere(f), pages, more, now) })
 	return &all, time.Time{}, nil
 }
 

@@ -202,7 +202,7 @@ func facts(l *lang, sum allswell.Summary) string {
 // excerpt returns the beginning of a message as one line, cut between words
 // where there are any.
 func excerpt(message string) string {
-	line := strings.Join(strings.Fields(markdown.Text(message)), " ")
+	line := markdown.Prose(message)
 	runes := []rune(line)
 	if len(runes) <= maxExcerpt {
 		return line

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 type where struct {
 	base   string // before every path of the page: "/status/acme", or "" at its own domain
 	root   string // base for all who are elsewhere; "https://status.example" for a page with a domain
+	public string // absolute, for search engines that look for languages; "": root
 	lang   *lang
 	chosen bool           // the language is from the address, and so all links name it
 	zone   *time.Location // the page's
@@ -39,8 +41,22 @@ func whereOf(page allswell.Page, f facet) where {
 	return at
 }
 
+// whereOf is where for a page of the site's, which knows its absolute address.
+func (s *Site) whereOf(page allswell.Page, f facet) where {
+	at := whereOf(page, f)
+	at.public = s.publicBase(page)
+	return at
+}
+
 // anywhere is where for what is not part of a page.
 func anywhere(f facet) where { return where{lang: f.lang, chosen: f.chosen, zone: time.UTC} }
+
+// anywhere is like the function, for what search engines find.
+func (s *Site) anywhere(f facet) where {
+	at := anywhere(f)
+	at.public = s.base
+	return at
+}
 
 // languageFor returns the language of an answer, and whether the address asks
 // for it.
@@ -72,8 +88,15 @@ func (at where) spoken(path string, l *lang) string {
 	return at.link(path)
 }
 
+// alternate returns the absolute address of a path in a language; nil: in that
+// which the visitor's browser chooses.
+func (at where) alternate(path string, l *lang) string {
+	at.lang, at.chosen = l, l != nil
+	return at.carry(at.plain(cmp.Or(at.public, at.root), path))
+}
+
 func (at where) plain(base, path string) string {
-	if path == "/" && strings.HasPrefix(base, "/") {
+	if path == "/" && strings.Contains(base, "/status/") {
 		return base
 	}
 	return base + path

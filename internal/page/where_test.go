@@ -2,6 +2,7 @@ package page
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,34 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestAlternates: search engines are told each language by an absolute address,
+// where the page is found for good.
+func TestAlternates(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		w.page("other", "Other")
+		w.domain("other", "status.other.example")
+		for path, want := range map[string][2]string{
+			"/":                                  {"http://localhost:8080/?lang=de", "http://localhost:8080/"},
+			"/status/acme":                       {"http://localhost:8080/status/acme?lang=de", "http://localhost:8080/status/acme"},
+			"/status/acme/history?month=2020-11": {"http://localhost:8080/status/acme/history?month=2020-11&lang=de", "http://localhost:8080/status/acme/history?month=2020-11"},
+			"/status/other":                      {"https://status.other.example/?lang=de", "https://status.other.example/"},
+			"/status/other/history?month=2020-11": {"https://status.other.example/history?month=2020-11&lang=de",
+				"https://status.other.example/history?month=2020-11"},
+		} {
+			p := w.get(path, 200)
+			for i, tag := range []string{"de", "x-default"} {
+				if got := p.all("link[hreflang=" + tag + "]")[0].attr("href"); got != want[i] {
+					t.Errorf("%s in %s: %s, want %s", path, tag, got, want[i])
+				}
+			}
+			if got := p.all("footer a[hreflang=de]")[0].attr("href"); !strings.HasPrefix(got, "/") {
+				t.Errorf("%s: visitors are led elsewhere: %s", path, got)
+			}
+		}
+	})
+}
+
 // TestZone looks at a page whose days begin five hours after those of UTC.
 func TestZone(t *testing.T) {
 	run(t, func(w *world) {
@@ -44,7 +73,7 @@ func TestZone(t *testing.T) {
 		w.clock.set(time.Date(2020, 12, 1, 4, 30, 0, 0, time.UTC)) // 23:30 on the last of November
 		w.incident("acme", allswell.NewIncident{Title: "Late", State: allswell.Resolved})
 		p := w.get("/status/acme", 200)
-		if got := p.texts(".day")[0]; got != "Monday, 30 November Late No impact Resolved after 0 seconds 23:30 to 23:30" {
+		if got := p.texts(".day")[0]; got != "Monday, 30 November Late No impact Resolved 23:30" {
 			t.Errorf("the day reads %q", got)
 		}
 		if got := p.texts("footer .notes p")[0]; got != "State of 30 Nov 2020, 23:30 EST, unchanged since. All times are in America/New York." {
