@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"mime"
 	"net/http"
 	"path"
 	"strings"
@@ -22,6 +21,11 @@ type asset struct {
 	other  *document // under the name with another version's hash
 }
 
+// assetTypes are not left to the host's table.
+var assetTypes = map[string]string{
+	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8",
+}
+
 // assets are all of them, by their plain file names.
 var assets = loadAssets()
 
@@ -37,15 +41,7 @@ func loadAssets() map[string]asset {
 			panic(err)
 		}
 		ext := path.Ext(e.Name())
-		contentType := mime.TypeByExtension(ext)
-		switch ext { // not left to the host's table
-		case ".css":
-			contentType = "text/css; charset=utf-8"
-		case ".svg":
-			contentType = "image/svg+xml"
-		case ".js":
-			contentType = "text/javascript; charset=utf-8"
-		}
+		contentType := assetTypes[ext]
 		sum := sha256.Sum256(body)
 		hash := hex.EncodeToString(sum[:8])
 		all[e.Name()] = asset{

@@ -96,7 +96,7 @@ func TestBars(t *testing.T) {
 func executeBars(t testing.TB, l *lang, v barsView) string {
 	t.Helper()
 	var out strings.Builder
-	if err := templates[l]["component"].ExecuteTemplate(&out, "bars", v); err != nil {
+	if err := templates[l]().ExecuteTemplate(&out, "bars", v); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

@@ -110,7 +110,7 @@ func TestPlannedViews(t *testing.T) {
 			t.Errorf("%s: %d updates, %d earlier, %q", l.Tag, len(v.Updates), v.Earlier, v.Excerpt)
 		}
 		var out strings.Builder
-		if err := templates[l]["status"].ExecuteTemplate(&out, "planned", []plannedView{v}); err != nil {
+		if err := templates[l]().ExecuteTemplate(&out, "planned", []plannedView{v}); err != nil {
 			t.Fatal(err)
 		}
 		if found := leftovers(out.String()); len(found) > 0 {

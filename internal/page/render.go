@@ -14,44 +14,21 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// templates are the executable pages of each language, by the names that the
-// bodies give. Each is the layout with its own "main".
-var templates = parseTemplates()
+// templates are those of each language: the layout, the pages that go into it,
+// each by the name that its body gives behind "page ", and the parts that they
+// share. They are made when a language is first asked for, because each takes a
+// megabyte.
+var templates = everyLanguage()
 
-func parseTemplates() map[*lang]map[string]*template.Template {
-	files, err := templateFiles.ReadDir("templates")
-	if err != nil {
-		panic(err) // the build has embedded the folder
-	}
-	texts := make(map[string]string)
-	for _, f := range files {
-		text, err := templateFiles.ReadFile("templates/" + f.Name())
-		if err != nil {
-			panic(err)
-		}
-		texts[strings.TrimSuffix(f.Name(), ".html")] = string(text)
-	}
-	all := make(map[*lang]map[string]*template.Template)
+func everyLanguage() map[*lang]func() *template.Template {
+	all := make(map[*lang]func() *template.Template)
 	for _, l := range languages() {
-		layout := template.Must(template.New("layout").Funcs(vocabulary(l)).Parse(texts["layout"]))
-		for name, text := range texts {
-			if name != "layout" && !hasMain(text) { // parts, which all pages may use
-				template.Must(layout.New(name).Parse(text))
-			}
-		}
-		all[l] = make(map[string]*template.Template)
-		for name, text := range texts {
-			if hasMain(text) {
-				page := template.Must(layout.Clone())
-				template.Must(page.New(name).Parse(text))
-				all[l][name] = page
-			}
-		}
+		all[l] = sync.OnceValue(func() *template.Template {
+			return template.Must(template.New("layout.html").Funcs(vocabulary(l)).ParseFS(templateFiles, "templates/*.html"))
+		})
 	}
 	return all
 }
-
-func hasMain(text string) bool { return strings.Contains(text, `{{define "main"`) }
 
 // vocabulary is what templates can say in a language. t and HTML are its T and
 // HTML. Moments are given by the page's clock.
@@ -174,8 +151,15 @@ func renderDocument(s screen, cacheControl string) (*document, error) {
 }
 
 func render(s screen) ([]byte, error) {
-	var out bytes.Buffer
-	if err := templates[s.Frame.At.lang][s.Body.template()].Execute(&out, s); err != nil {
+	all := templates[s.Frame.At.lang]()
+	var page, out bytes.Buffer
+	if err := all.ExecuteTemplate(&page, "page "+s.Body.template(), s.Body); err != nil {
+		return nil, err
+	}
+	if err := all.Execute(&out, struct {
+		Frame frame
+		Main  template.HTML
+	}{s.Frame, template.HTML(page.String())}); err != nil {
 		return nil, err
 	}
 	return bytes.Clone(out.Bytes()), nil
