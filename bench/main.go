@@ -74,7 +74,9 @@ func run(names []string) error {
 	}
 	defer os.RemoveAll(dir)
 	b := &bench{ctx: ctx, dir: dir, binary: filepath.Join(dir, "allswell")}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/allswell").CombinedOutput(); err != nil {
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary, "./cmd/allswell")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as docs/operating.md says
+	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building allswell: %w\n%s", err, out)
 	}
 	fmt.Printf("%s, %d cores, medians of %d rounds of %s\n\n", runtime.Version(), runtime.NumCPU(), rounds, span)
