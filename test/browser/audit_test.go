@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,8 +51,8 @@ func TestAccessibilityInJavaScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := start(t)
-	server := newServer(t)
-	for kind, path := range fill(t, binary.NewClient(server.URL, token)) {
+	server, kinds := everyKind(t)
+	for kind, path := range kinds {
 		for _, v := range views[:4] {
 			t.Run(kind+"/"+v.name, func(t *testing.T) {
 				for _, fault := range violations(c.open(t, v, server.URL+path), string(axe)) {
@@ -106,19 +107,10 @@ const htmlRules = `{"root": true, "extends": ["html-validate:standard"], "rules"
 // TestMarkupInJavaScript has html-validate read every kind of public page.
 func TestMarkupInJavaScript(t *testing.T) {
 	program := module(t, ".bin/html-validate")
-	server := newServer(t)
+	server, kinds := everyKind(t)
 	folder := t.TempDir()
-	for kind, path := range fill(t, binary.NewClient(server.URL, token)) {
-		response, err := http.Get(server.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(response.Body)
-		response.Body.Close()
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, strings.ReplaceAll(kind, "/", "-")+".html"), body, 0o644)
-		}
-		if err != nil {
+	for kind, path := range kinds {
+		if err := os.WriteFile(filepath.Join(folder, kind+".html"), []byte(read(t, server.URL+path)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,11 +157,54 @@ func markupFaults(t *testing.T, program, folder string) (faults []string) {
 	return faults
 }
 
-// newServer starts a server on a database of its own.
-func newServer(t *testing.T) *binary.Server {
+// everyKind starts a server and returns a path for each kind of page that it
+// has, those of subscribers and those that say what is not there included.
+func everyKind(t *testing.T) (*binary.Server, map[string]string) {
 	t.Helper()
+	database := filepath.Join(t.TempDir(), "allswell.db")
 	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+		"ALLSWELL_DATABASE=sqlite:"+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token,
+		"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
 	server.Start()
-	return server
+	first := read(t, server.URL+"/")
+	kinds := fill(t, binary.NewClient(server.URL, token))
+	page := kinds["page"]
+	for _, name := range []string{"asked", "held"} {
+		address := name + "@example.com"
+		post(t, server.URL+page+"/subscribe", url.Values{"email": {address}})
+		kinds[name] = page + "/subscription/" + keyOf(t, database, address)
+	}
+	post(t, server.URL+kinds["held"], url.Values{"action": {"confirm"}})
+	kinds["unsubscribe"] = page + "/unsubscribe/" + keyOf(t, database, "held@example.com")
+	kinds["missing"], kinds["missing-here"] = "/status/nowhere", page+"/incidents/nothing?lang=de"
+	if !strings.Contains(first, "First steps") {
+		t.Errorf("a server without a page shows %s", first)
+	}
+	return server, kinds
+}
+
+func read(t *testing.T, url string) string {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+func post(t *testing.T, url string, fields url.Values) {
+	t.Helper()
+	response, err := http.PostForm(url, fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("POST %s: %s", url, response.Status)
+	}
 }
