@@ -11,22 +11,27 @@ func (t *tx) putCause(source, componentID string, status allswell.Status, from o
 	if componentID == "" {
 		return nil
 	}
-	cause := allswell.Cause{Source: source, Status: status, StartedAt: t.now}
-	return t.changeCauses(componentID, from, func(c *allswell.Component) error {
-		c.AddCause(cause, t.now)
-		_, err := t.exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
-			cause.Source, componentID, string(cause.Status), millis(cause.StartedAt))
-		return err
-	})
+	return t.changeCauses(componentID, from, func(c *allswell.Component) error { return t.addCause(c, source, status) })
+}
+
+// addCause adds a cause to a component that changeCauses has loaded.
+func (t *tx) addCause(c *allswell.Component, source string, status allswell.Status) error {
+	c.AddCause(allswell.Cause{Source: source, Status: status, StartedAt: t.now}, t.now)
+	_, err := t.exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
+		source, c.ID, string(status), millis(t.now))
+	return err
 }
 
 // dropCause removes a source's cause from one component.
 func (t *tx) dropCause(source, componentID string, from origin) error {
-	return t.changeCauses(componentID, from, func(c *allswell.Component) error {
-		c.RemoveCause(source, t.now)
-		_, err := t.exec(`DELETE FROM causes WHERE source = $1 AND component_id = $2`, source, componentID)
-		return err
-	})
+	return t.changeCauses(componentID, from, func(c *allswell.Component) error { return t.removeCause(c, source) })
+}
+
+// removeCause removes a cause from a component that changeCauses has loaded.
+func (t *tx) removeCause(c *allswell.Component, source string) error {
+	c.RemoveCause(source, t.now)
+	_, err := t.exec(`DELETE FROM causes WHERE source = $1 AND component_id = $2`, source, c.ID)
+	return err
 }
 
 // dropCauses removes all causes of a source.

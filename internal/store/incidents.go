@@ -378,14 +378,10 @@ func (t *tx) moveCauses(source string, before, after []allswell.Affected) error 
 			continue
 		}
 		if err := t.changeCauses(id, origin{}, func(c *allswell.Component) error {
-			c.RemoveCause(source, t.now)
-			if _, err := t.exec(`DELETE FROM causes WHERE source = $1 AND component_id = $2`, source, id); err != nil || now[id] == "" {
+			if err := t.removeCause(c, source); err != nil || now[id] == "" {
 				return err
 			}
-			c.AddCause(allswell.Cause{Source: source, Status: now[id], StartedAt: t.now}, t.now)
-			_, err := t.exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
-				source, id, string(now[id]), millis(t.now))
-			return err
+			return t.addCause(c, source, now[id])
 		}); err != nil {
 			return err
 		}
