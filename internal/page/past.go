@@ -41,16 +41,11 @@ func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, v visit, id
 // loadHistory loads the month that in begins, by whichever clock. It is good
 // until midnight, when a day begins.
 func (s *Site) loadHistory(ctx context.Context, e *entry, f facet, in time.Time) (*sheet, time.Time, error) {
-	snap, err := e.cell.get(ctx)
+	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
+		return s.store.LoadMonth(ctx, slug, in.Year(), in.Month())
+	})
 	if err != nil {
 		return nil, time.Time{}, err
-	}
-	contents, err := s.store.LoadMonth(ctx, e.slug, in.Year(), in.Month())
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	if contents.Page.ID != e.id {
-		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
 	now, zone := s.now(), contents.Page.Location() // which may be another than when the month was asked for
 	start := allswell.Midnight(time.Date(in.Year(), in.Month(), 1, 12, 0, 0, 0, zone), zone)
@@ -62,21 +57,30 @@ func (s *Site) loadHistory(ctx context.Context, e *entry, f facet, in time.Time)
 }
 
 func (s *Site) loadIncident(ctx context.Context, e *entry, f facet, id string) (*sheet, time.Time, error) {
-	snap, err := e.cell.get(ctx)
+	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
+		return s.store.LoadIncident(ctx, slug, id)
+	})
 	if err != nil {
 		return nil, time.Time{}, err
-	}
-	contents, err := s.store.LoadIncident(ctx, e.slug, id)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	if contents.Page.ID != e.id {
-		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
 	sc := incidentScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, contents.Incidents[0], s.now())
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
 	return sh, time.Time{}, err
+}
+
+// load returns the page's snapshot and what a part of it is made of. It is
+// allswell.ErrNotFound if another page has the slug now.
+func (e *entry) load(ctx context.Context, part func(slug string) (allswell.PageContents, error)) (*snapshot, allswell.PageContents, error) {
+	snap, err := e.cell.get(ctx)
+	if err != nil {
+		return nil, allswell.PageContents{}, err
+	}
+	contents, err := part(e.slug)
+	if err == nil && contents.Page.ID != e.id {
+		err = allswell.ErrNotFound
+	}
+	return snap, contents, err
 }
 
 // serveShelved answers from the shelf; see fromShelf.

@@ -119,16 +119,11 @@ func (s *Site) serveMaintenance(w http.ResponseWriter, r *http.Request, v visit,
 }
 
 func (s *Site) loadMaintenance(ctx context.Context, e *entry, f facet, id string) (*sheet, time.Time, error) {
-	snap, err := e.cell.get(ctx)
+	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
+		return s.store.LoadMaintenance(ctx, slug, id)
+	})
 	if err != nil {
 		return nil, time.Time{}, err
-	}
-	contents, err := s.store.LoadMaintenance(ctx, e.slug, id)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	if contents.Page.ID != e.id {
-		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
 	sc := maintenanceScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, contents.Maintenances[0], s.now())
 	sc.Frame.follow(snap.tag)
