@@ -35,7 +35,7 @@ func (b *bench) live() ([]result, error) {
 		return nil, err
 	}
 	defer p.stop()
-	if err := lively(p.base); err != nil {
+	if err := lively(p); err != nil {
 		return nil, err
 	}
 	if _, _, err := fetch(p.base+"/status/acme", "gzip"); err != nil {
@@ -219,7 +219,7 @@ func (p *process) setStatus(component, status string) error {
 	return p.ask(http.MethodPatch, "/api/v1/pages/acme/components/"+component, map[string]string{"status": status}, nil)
 }
 
-// ask sends a request to the API, which has to answer 200.
+// ask sends a request to the API, which has to answer 200, or 201 to a POST.
 func (p *process) ask(method, path string, body, into any) error {
 	data, err := json.Marshal(body)
 	if err != nil {
@@ -237,7 +237,11 @@ func (p *process) ask(method, path string, body, into any) error {
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
-	if err == nil && res.StatusCode != http.StatusOK {
+	want := http.StatusOK
+	if method == http.MethodPost {
+		want = http.StatusCreated
+	}
+	if err == nil && res.StatusCode != want {
 		err = fmt.Errorf("%s %s: %s %s", method, path, res.Status, answer)
 	}
 	if err == nil && into != nil {

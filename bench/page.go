@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"time"
 )
 
 const nginxConfig = `
@@ -38,7 +35,7 @@ func (b *bench) page() ([]result, error) {
 		return nil, err
 	}
 	defer ours.stop()
-	if err := lively(ours.base); err != nil {
+	if err := lively(ours); err != nil {
 		return nil, err
 	}
 	plain, _, err := fetch(ours.base+"/status/acme", "identity")
@@ -52,15 +49,7 @@ func (b *bench) page() ([]result, error) {
 	if err := errors.Join(os.WriteFile(filepath.Join(dir, "acme.html"), plain, 0o644), os.WriteFile(filepath.Join(dir, "acme.html.gz"), packed, 0o644)); err != nil {
 		return nil, err
 	}
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	conf := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConfig, dir, port), 0o644); err != nil {
-		return nil, err
-	}
-	nginx, err := b.launch(exec.CommandContext(b.ctx, "nginx", "-c", conf, "-p", dir), port, "/acme.html")
+	nginx, err := b.nginx(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -86,29 +75,34 @@ func (b *bench) page() ([]result, error) {
 			if err != nil {
 				return nil, err
 			}
-			ourHeader := c.ourHeader
-			if ourHeader == "" { // the tag of now: with an incident the page is made anew each minute
-				_, etag, err := fetch(ours.base+"/status/acme", "identity")
-				if err != nil {
-					return nil, err
-				}
-				ourHeader = "If-None-Match: " + etag
-			}
-			rate, err := pageRate(b, ours.base+"/status/acme", ourHeader)
+			rate, err := b.ourPageRate(ours.base+"/status/acme", c.ourHeader)
 			if err != nil {
 				return nil, err
 			}
-			plain, err := pageRate(b, bare.base+"/acme.html", c.theirHeader)
+			least, err := pageRate(b, bare.base+"/acme.html", c.theirHeader)
 			if err != nil {
 				return nil, err
 			}
 			ratios, rates, rivals = append(ratios, rate/theirs), append(rates, rate), append(rivals, theirs)
-			toBare = append(toBare, rate/plain)
+			toBare = append(toBare, rate/least)
 		}
 		out = append(out, result{"Page requests against nginx with the same bytes, " + c.name, "≥ 0.6",
 			fmt.Sprintf("%.2f (%.0f/s against %.0f/s); %.2f of bare net/http", median(ratios), median(rates), median(rivals), median(toBare))})
 	}
 	return out, nil
+}
+
+// nginx starts nginx, serving the files of a folder.
+func (b *bench) nginx(dir string) (*process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	conf := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(conf, fmt.Appendf(nil, nginxConfig, dir, port), 0o644); err != nil {
+		return nil, err
+	}
+	return b.launch(exec.CommandContext(b.ctx, "nginx", "-c", conf, "-p", dir), port, "/acme.html")
 }
 
 // barePage starts a process that answers the same bytes with net/http and
@@ -151,6 +145,19 @@ func servePage(addr, dir string) {
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(addr, mux))
 }
 
+// ourPageRate is pageRate of our page. Without a header it asks with the tag of
+// now: with an incident the page is made anew each minute.
+func (b *bench) ourPageRate(url, header string) (float64, error) {
+	if header == "" {
+		_, etag, err := fetch(url, "identity")
+		if err != nil {
+			return 0, err
+		}
+		header = "If-None-Match: " + etag
+	}
+	return pageRate(b, url, header)
+}
+
 func pageRate(b *bench, url, header string) (float64, error) {
 	rate, _, err := b.wrk(64, url, "-H", header)
 	return rate, err
@@ -173,28 +180,8 @@ func fetch(url, encoding string) ([]byte, string, error) {
 }
 
 // lively fills a page with 50 components and a few incidents over the API.
-func lively(base string) error {
-	post := func(path string, body any) error {
-		data, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		req, err := http.NewRequest(http.MethodPost, base+path, bytes.NewReader(data))
-		if err != nil {
-			return err
-		}
-		req.Header.Set("Authorization", "Bearer "+benchToken)
-		client := http.Client{Timeout: 10 * time.Second}
-		res, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		defer res.Body.Close()
-		if res.StatusCode != http.StatusCreated {
-			return fmt.Errorf("POST %s: %s", path, res.Status)
-		}
-		return nil
-	}
+func lively(p *process) error {
+	post := func(path string, body any) error { return p.ask(http.MethodPost, path, body, nil) }
 	type object = map[string]any
 	err := post("/api/v1/pages", object{"name": "Acme", "slug": "acme"})
 	for i := range 50 {
