@@ -427,6 +427,7 @@ func TestEvents(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
 		c := w.component("acme", "Website", "")
+		w.clock.move(time.Hour) // before anybody looks: what time alone changes is told as well
 		url := serveLive(w).URL + "/status/acme/events"
 		tag := w.tag("/status/acme")
 
@@ -446,7 +447,6 @@ func TestEvents(t *testing.T) {
 			t.Errorf("HEAD: %d %v", head.Code, head.Header())
 		}
 
-		w.clock.move(time.Hour)
 		w.status("acme", c.ID, allswell.MajorOutage)
 		o.is(o.next(), w.tag("/status/acme"), true)
 		w.status("acme", c.ID, allswell.Operational)
