@@ -90,10 +90,6 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rec.ResponseWriter = nil
 		recorders.Put(rec)
 	}()
-	if face == facePage && !strings.HasSuffix(r.URL.Path, "/events") { // a stream keeps its connection
-		gathered(handler, rec, r)
-		return
-	}
 	handler.ServeHTTP(rec, r)
 }
 

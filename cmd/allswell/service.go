@@ -53,6 +53,7 @@ type service struct {
 
 	listener, metricsListener net.Listener
 	servers                   []*http.Server
+	fast                      *fastPath
 	stopping                  atomic.Bool
 }
 
@@ -117,7 +118,8 @@ func (s *service) wire() {
 		observed:  s.observed,
 		ids:       newRequestIDs(),
 	}
-	s.servers = []*http.Server{s.server(clientAddress(s.trustedProxies, s.faces))}
+	s.fast = &fastPath{handler: clientAddress(s.trustedProxies, s.faces)}
+	s.servers = []*http.Server{s.server(s.fast.handler)}
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	if s.metricsListener != nil {
 		mux := http.NewServeMux()
@@ -155,7 +157,7 @@ func (s *service) server(h http.Handler) *http.Server {
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ConnContext:       rememberConn,
+		ConnState:         noteState,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }
@@ -209,7 +211,7 @@ func (s *service) run(ctx context.Context) error {
 	for i, l := range []net.Listener{s.listener, s.metricsListener} {
 		if l != nil {
 			go func() {
-				if err := s.servers[i].Serve(gatheringListener{l}); !errors.Is(err, http.ErrServerClosed) {
+				if err := s.servers[i].Serve(fastListener{l, s.fast}); !errors.Is(err, http.ErrServerClosed) {
 					failed <- fmt.Errorf("requests can no longer be taken: %w", err)
 				}
 			}()
@@ -262,6 +264,9 @@ func (s *service) stop() error {
 			s.log.Warn("requests were cut off, because they took too long", "error", err)
 			server.Close()
 		}
+	}
+	if err := s.fast.drain(ctx); err != nil {
+		s.log.Warn("pages were cut off, because they took too long", "error", err)
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
