@@ -99,13 +99,16 @@ func barClass(t allswell.Tally) string {
 	return class
 }
 
-// drawBars returns one element for each day.
+// drawBars returns one element for each day. The two kinds that there are most
+// of, calm days and days before the first, have no class: they are most of a page.
 func drawBars(r allswell.Record) template.HTML {
 	var out strings.Builder
 	for _, d := range r {
 		switch class := barClass(d.Tally); {
 		case class == "":
 			out.WriteString("<i></i>")
+		case class == barClasses[""]:
+			out.WriteString("<b></b>")
 		case strings.Contains(class, " "):
 			out.WriteString(`<i class="` + class + `"></i>`)
 		default:

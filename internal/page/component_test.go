@@ -55,8 +55,8 @@ func TestComponentPage(t *testing.T) {
 		if got := p.all(".days tbody tr")[0].text(); !strings.HasPrefix(got, "Saturday, 21 NovemberMajor Outage, 36 minutes") {
 			t.Errorf("today: %q", got)
 		}
-		if got := p.all(".bars i"); got[89].attr("class") != "m" || got[88].attr("class") != "n" {
-			t.Errorf("the bars end with %q, %q", got[88].attr("class"), got[89].attr("class"))
+		if got := barsIn(p); got[89].attr("class") != "m" || got[88].Data != "b" {
+			t.Errorf("the bars end with %q, %q", got[88].Data, got[89].attr("class"))
 		}
 		if got := p.texts(".figures dt"); !slices.Equal(got, []string{"7 days", "30 days", "90 days"}) {
 			t.Errorf("figures of %q", got)

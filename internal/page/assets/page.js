@@ -53,7 +53,7 @@ const firstShown = (strip) => [...strip.children].findIndex((bar) => bar.offsetW
 const runsLeft = (strip) => getComputedStyle(strip).direction === "rtl";
 const within = (i, low, high) => Math.max(low, Math.min(i, high));
 
-// choose makes a day the strip's value, and returns what the table says of it. A
+// choose makes a day the strip's value and returns what the table says of it. A
 // row can be of several days.
 function choose(strip, i) {
 	const date = new Date(strip.dataset.day);
@@ -79,10 +79,10 @@ function show(strip, i) {
 		line.textContent = text;
 		return line;
 	}));
-	pop.dataset.bar = bar.className[0] || "";
+	pop.dataset.bar = bar.className[0] || bar.localName;
 	bar.classList.add("on");
 	document.body.append(pop);
-	// Over the bar, or under it where there is no room; inside of the window.
+	// Over the bar, or under it where there is no room; within the window.
 	const at = bar.getBoundingClientRect(), around = strip.getBoundingClientRect(), edge = 8;
 	const above = around.top - pop.offsetHeight, middle = at.left + (at.width - pop.offsetWidth) / 2;
 	pop.style.left = `${within(middle, edge, root.clientWidth - pop.offsetWidth - edge) + scrollX}px`;
