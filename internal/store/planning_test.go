@@ -1,0 +1,184 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestPlanningWakes: whoever waits for the next edge is told when there may be
+// another one, and only then.
+func TestPlanningWakes(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		woken := 0
+		w.OnPlanned(func() { woken++ })
+		step := func(what string, want bool) {
+			w.Helper()
+			if (woken > 0) != want {
+				w.Errorf("%s: woken %d times", what, woken)
+			}
+			woken = 0
+		}
+		m := w.plan("Disks", time.Hour, 2*time.Hour)
+		step("planned", true)
+		w.alter(m, allswell.MaintenanceChange{RemindBefore: ptr(30 * time.Minute)})
+		step("another reminder", true)
+		w.say(allswell.Degraded)
+		w.pinged()
+		w.pass(time.Minute)
+		step("anything else", false)
+		if _, err := w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{}); err == nil {
+			w.Error("an empty maintenance was planned")
+		}
+		w.advance()
+		step("refused, and nothing due", false)
+	})
+}
+
+// TestListsOfMaintenances: the latest first, by state, with what they concern.
+func TestListsOfMaintenances(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.plan("Third", 3*time.Hour, 4*time.Hour)
+		w.plan("Now", 0, time.Hour)
+		w.plan("Second", 2*time.Hour, 4*time.Hour)
+		list := func(state allswell.MaintenanceState, r store.Range) (titles []string, total int) {
+			w.Helper()
+			all, total, err := w.Maintenances(w.ctx, w.ws, "acme", state, r)
+			w.ok(err)
+			for _, m := range all {
+				titles = append(titles, m.Title)
+				if len(m.Components) != 1 || m.Components[0].ID != w.component.ID {
+					w.Errorf("%s: components %v", m.Title, m.Components)
+				}
+			}
+			return titles, total
+		}
+		all := store.Range{Page: 1, PerPage: 100}
+		for _, c := range []struct {
+			state allswell.MaintenanceState
+			r     store.Range
+			want  []string
+			total int
+		}{
+			{"", all, []string{"Third", "Second", "Now"}, 3},
+			{"scheduled", all, []string{"Third", "Second"}, 2},
+			{"in_progress", all, []string{"Now"}, 1},
+			{"completed", all, nil, 0},
+			{"", store.Range{Page: 2, PerPage: 2}, []string{"Now"}, 3},
+		} {
+			if got, total := list(c.state, c.r); !slices.Equal(got, c.want) || total != c.total {
+				w.Errorf("%q, page %d: %v of %d, want %v of %d", c.state, c.r.Page, got, total, c.want, c.total)
+			}
+		}
+	})
+}
+
+// TestTwoReplicasAdvanceAtOnce: each turn comes once, whoever takes it.
+func TestTwoReplicasAdvanceAtOnce(t *testing.T) {
+	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
+		other := w.replica()
+		const count = 12
+		var components []string
+		for i := range 3 {
+			components = append(components, w.anotherComponent(fmt.Sprint(i)).ID)
+			w.quick(fmt.Sprint("job ", i), allswell.Component{ID: components[i]}, "")
+		}
+		for i := range count {
+			w.plan(fmt.Sprint(i), time.Hour, 2*time.Hour, components[i%3], components[(i+1)%3])
+		}
+		for range 2 { // they begin, they end
+			w.clock.move(time.Hour)
+			advance := func(s *store.Store) func() {
+				return func() {
+					if _, err := s.AdvanceMaintenances(w.ctx); err != nil {
+						w.Error(err)
+					}
+				}
+			}
+			together(advance(w.Store), advance(other), advance(w.Store), advance(other))
+			w.consistent()
+		}
+		w.expect("maintenances by state", w.rows(`SELECT state, count(*) FROM maintenances GROUP BY state`), fmt.Sprint("completed|", count))
+		w.expect("events", w.rows(`SELECT kind, count(*) FROM events WHERE maintenance_id IS NOT NULL GROUP BY kind ORDER BY kind`),
+			fmt.Sprint("maintenance.begun|", count), fmt.Sprint("maintenance.ended|", count), fmt.Sprint("maintenance.scheduled|", count))
+		w.expect("updates", w.rows(`SELECT count(*) FROM maintenance_updates GROUP BY maintenance_id HAVING count(*) <> 2`))
+		w.expect("causes", w.rows(`SELECT source FROM causes`))
+		w.expect("quiet", w.rows(`SELECT DISTINCT quiet_until_at FROM monitors WHERE quiet_until_at IS NOT NULL`), fmt.Sprint(w.clock.now().UnixMilli()))
+	})
+}
+
+// TestPlannedWorkAgainstEverything: replicas plan, change, cancel and advance
+// while others link monitors, ping and tick.
+func TestPlannedWorkAgainstEverything(t *testing.T) {
+	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
+		replicas := []*store.Store{w.Store, w.replica()}
+		var components []string
+		var monitors []allswell.Monitor
+		for i := range 3 {
+			c := w.anotherComponent(fmt.Sprint(i))
+			components = append(components, c.ID)
+			monitors = append(monitors, w.quick(fmt.Sprint("job ", i), c, ""), w.quick(fmt.Sprint("second ", i), c, ""))
+		}
+		w.pinged(monitors...)
+		var planned []string
+		for range 6 {
+			planned = append(planned, w.plan("m", time.Minute, 5*time.Minute, pick(components)).ID)
+		}
+		fine := func(what string, err error) {
+			var invalid *allswell.Invalid
+			if err != nil && !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &invalid) {
+				w.Errorf("%s: %v", what, err)
+			}
+		}
+		for minute := range 8 {
+			w.clock.move(time.Minute)
+			w.beat()
+			w.run(`DELETE FROM holes`)
+			var work []func()
+			for i, s := range replicas {
+				name := string(rune('a' + i))
+				work = append(work, func() { _, err := s.AdvanceMaintenances(w.ctx); fine("advance", err) },
+					func() { _, err := s.Tick(w.ctx, w.clock.now(), name, 0); fine("tick", err) },
+					func() {
+						_, err := s.RecordPings(w.ctx, shuffled(tokensOf(monitors))[:3], store.Beat{Replica: name})
+						fine("ping", err)
+					},
+					func() {
+						for range 3 {
+							_, err := s.ChangeMonitor(w.ctx, w.ws, pick(monitors).ID, allswell.MonitorChange{ComponentID: ptr(pick(components))})
+							fine("link", err)
+						}
+					},
+					func() {
+						for range 3 {
+							ch := allswell.MaintenanceChange{Components: &[]string{pick(components)}}
+							if pick([]bool{true, false}) {
+								ch = allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(time.Duration(1+minute%3) * time.Minute))}
+							}
+							_, err := s.ChangeMaintenance(w.ctx, w.ws, pick(planned), ch)
+							fine("change", err)
+						}
+					},
+					func() {
+						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned), "more", pick([]allswell.MaintenanceState{"", "in_progress", "verifying", "completed"}))
+						fine("update", err)
+					},
+					func() {
+						if minute == 6 {
+							fine("cancel", s.DeleteMaintenance(w.ctx, w.ws, pick(planned)))
+						}
+					})
+			}
+			together(work...)
+			w.consistent()
+			if w.Failed() {
+				return
+			}
+		}
+	})
+}
