@@ -2,6 +2,7 @@ package allswell
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,19 @@ func (a Auto) Message() string {
 	default:
 		return ""
 	}
+}
+
+// downSuffix is what follows the monitor's name in the title of its incident.
+const downSuffix = " is down"
+
+// Down returns the monitor's name in the title of an incident that its outage
+// has opened, so that pages can give it one in the visitor's language. It is not
+// ok where somebody has written the title.
+func (inc Incident) Down() (monitor string, ok bool) {
+	if inc.OutageID == "" {
+		return "", false
+	}
+	return strings.CutSuffix(inc.Title, downSuffix)
 }
 
 // Auto returns what the timeline tells of a turn that nobody has written about;

@@ -185,14 +185,13 @@ func impactOf(down Status) Impact {
 // DownIncident is the incident that the monitor's outage opens (design section
 // 4, "The auto-incident").
 func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
-	const suffix = " is down"
 	name := []rune(m.Name)
-	if len(name) > MaxTitle-len(suffix) {
-		name = append(name[:MaxTitle-len(suffix)-1], '…')
+	if len(name) > MaxTitle-len(downSuffix) {
+		name = append(name[:MaxTitle-len(downSuffix)-1], '…')
 	}
 	auto := Auto{Kind: AutoSilent, Since: silentSince.UTC(), Interval: m.Interval}
 	message := auto.Message()
-	return NewIncident{Title: string(name) + suffix, Impact: impactOf(m.DownStatus), State: Investigating, Message: &message, Auto: auto}
+	return NewIncident{Title: string(name) + downSuffix, Impact: impactOf(m.DownStatus), State: Investigating, Message: &message, Auto: auto}
 }
 
 // EndReason is why an outage ended.

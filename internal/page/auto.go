@@ -54,3 +54,12 @@ func (s said) excerpt(l *lang, zone *time.Location) string {
 	}
 	return excerpt(s.message)
 }
+
+// titleOf returns the title of an incident: what somebody has written, or what
+// the service calls it by itself, in the page's language.
+func titleOf(l *lang, inc allswell.Incident) string {
+	if monitor, ok := inc.Down(); ok {
+		return l.T("auto.down", "name", monitor)
+	}
+	return inc.Title
+}

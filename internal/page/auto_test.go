@@ -85,3 +85,26 @@ func TestAutoOnThePage(t *testing.T) {
 		}
 	})
 }
+
+// TestDownInEveryLanguage: the title that the service gives to an outage is in
+// the visitor's language, and what people have written stays.
+func TestDownInEveryLanguage(t *testing.T) {
+	outage := allswell.Incident{Title: allswell.Monitor{Name: "Backup"}.DownIncident(time.Now()).Title, OutageID: "out"}
+	renamed := allswell.Incident{Title: "No backups", OutageID: "out"}
+	human := allswell.Incident{Title: "Everything is down"}
+	for tag, want := range map[string]string{"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069"} {
+		l := languageOf(t, tag)
+		if got := titleOf(l, outage); got != want {
+			t.Errorf("%s: %q, want %q", tag, got, want)
+		}
+		for _, inc := range []allswell.Incident{renamed, human} {
+			if got := titleOf(l, inc); got != inc.Title {
+				t.Errorf("%s: %q, want %q", tag, got, inc.Title)
+			}
+		}
+		v := viewIncident(whereOf(allswell.Page{Slug: "acme"}, facet{lang: l}), outage, 1)
+		if v.Title != want {
+			t.Errorf("%s: on the page %q", tag, v.Title)
+		}
+	}
+}

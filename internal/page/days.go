@@ -98,7 +98,7 @@ type changeView struct {
 // viewIncident returns inc with its updates newest first, at most most of them.
 func viewIncident(at where, inc allswell.Incident, most int) incidentView {
 	v := incidentView{
-		URL: at.incident(inc.ID), Title: inc.Title, Impact: inc.Impact, State: inc.State,
+		URL: at.incident(inc.ID), Title: titleOf(at.lang, inc), Impact: inc.Impact, State: inc.State,
 		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt),
 	}
 	if inc.Resolved {
@@ -299,7 +299,7 @@ func incidentScreen(at where, page allswell.Page, status allswell.Status, inc al
 	l := at.lang
 	f := frameOf(at, page, status, asOf)
 	f.Path = "/incidents/" + inc.ID
-	f.titled(inc.Title)
+	f.titled(v.Title)
 	f.Description = l.T("incident.description", "state", l.State(inc.State), "impact", l.Impact(inc.Impact), "text", v.Excerpt)
 	return screen{f, incidentBody{Incident: v, Home: at.home(), Month: *linkMonth(at, began)}}
 }

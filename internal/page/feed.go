@@ -115,7 +115,7 @@ func (f *feed) incident(inc allswell.Incident, base string, room *int) feedEntry
 		state = allswell.Resolved
 	}
 	e := feedEntry{
-		id: "urn:uuid:" + inc.ID, title: oneLine(inc.Title), link: base + "/incidents/" + inc.ID,
+		id: "urn:uuid:" + inc.ID, title: oneLine(titleOf(l, inc)), link: base + "/incidents/" + inc.ID,
 		published: inc.CreatedAt, updated: inc.UpdatedAt,
 		categories: []category{{string(inc.Impact), l.Impact(inc.Impact)}, {string(state), l.State(state)}},
 	}

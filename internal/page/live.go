@@ -249,9 +249,11 @@ func (h *hub) end() {
 // connection ends. It waits by reading, because that also tells when the client
 // is gone: nothing may be sent by it.
 func (st *stream) follow(c *crowd) {
+	due := time.Now().Add(keepAlive) // the next comment
 	for {
 		// The deadline comes before the look: news after the look move it again.
-		st.conn.SetReadDeadline(earlier(time.Now().Add(keepAlive), st.ends))
+		until := earlier(due, st.ends)
+		st.conn.SetReadDeadline(until)
 		if n := st.unseen(c); n != nil {
 			if st.seen = n; n.gone {
 				return
@@ -260,16 +262,19 @@ func (st *stream) follow(c *crowd) {
 				if st.told = n.tag; !st.write(n.message) {
 					return
 				}
+				due = time.Now().Add(keepAlive)
 			}
 			continue
 		}
 		_, err := st.conn.Read(st.one[:])
-		switch {
+		switch now := time.Now(); {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return
-		case st.unseen(c) != nil:
-		case !time.Now().Before(st.ends), !st.write(comment):
+		case st.unseen(c) != nil, now.Before(until): // woken, maybe for news that it has just seen
+		case !now.Before(st.ends), !st.write(comment):
 			return
+		default:
+			due = now.Add(keepAlive)
 		}
 	}
 }

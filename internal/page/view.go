@@ -166,7 +166,7 @@ func concernsOf(at where, sum allswell.Summary) map[string][]concern {
 	concerns := make(map[string][]concern)
 	for _, inc := range sum.Active {
 		for _, a := range inc.Affected {
-			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), inc.Title, tone(inc.Impact)})
+			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), titleOf(at.lang, inc), tone(inc.Impact)})
 		}
 	}
 	for _, m := range sum.Running {
