@@ -1,6 +1,7 @@
 package allswell
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -95,6 +96,7 @@ type Affected struct {
 	ComponentID string
 	Name        string // the component's
 	Status      Status
+	Outage      Status // what the outage that opened the incident makes of it while it lasts; known where the incident is changed
 }
 
 // AffectedChange is what a component had come to when an update was written,
@@ -264,7 +266,7 @@ func (i *Incident) AddUpdate(id, message string, last *Update, now time.Time) Up
 
 // affectedSince returns what the incident's components have come to, and what
 // they were at the update before. One that is concerned no longer, and all of a
-// resolved incident, are operational as far as the incident goes.
+// resolved incident whose outage is over, are operational as far as it goes.
 func (i *Incident) affectedSince(last *Update) []AffectedChange {
 	before := make(map[string]Status)
 	var out []AffectedChange
@@ -288,10 +290,11 @@ func (i *Incident) affectedSince(last *Update) []AffectedChange {
 	return out
 }
 
-// means returns what the incident means for one of its components now.
+// means returns what the incident means for one of its components now. Who
+// resolves the incident of an outage that lasts makes nothing well by that.
 func (i Incident) means(a Affected) Status {
 	if i.Resolved {
-		return Operational
+		return cmp.Or(a.Outage, Operational)
 	}
 	return a.Status
 }

@@ -75,8 +75,28 @@ func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
 		return i, err
 	}
 	all := []allswell.Incident{i}
-	err = t.fillAffected(all)
+	if err = t.fillAffected(all); err == nil && i.OutageID != "" {
+		err = t.fillOutage(all[0])
+	}
 	return all[0], err
+}
+
+// fillOutage loads what the outage that opened an incident makes of the
+// components that it concerns: nothing once it is over, or if a human has set
+// the component's status since.
+func (t *tx) fillOutage(i allswell.Incident) error {
+	caused, err := query(&t.session, func(row scanner) (a allswell.Affected, err error) {
+		err = row.Scan(&a.ComponentID, &a.Status)
+		return
+	}, `SELECT component_id, status FROM causes WHERE source = $1 AND NOT acknowledged`, i.OutageID)
+	for _, a := range caused {
+		for k := range i.Affected {
+			if i.Affected[k].ComponentID == a.ComponentID {
+				i.Affected[k].Outage = a.Status
+			}
+		}
+	}
+	return err
 }
 
 // fillAffected loads the components that the incidents concern, in their order.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,6 +121,37 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		if i := w.incident(); i.State != closed.State || !i.ResolvedAt.Equal(closed.ResolvedAt) || !i.UpdatedAt.Equal(closed.UpdatedAt) || len(i.Updates) != 1 {
 			w.Errorf("the recovery touched what a human had closed: %+v", i)
 		}
+	},
+	"closing the incident by hand makes nothing well": func(w *world, job allswell.Monitor) {
+		other := w.anotherComponent("Archive")
+		w.goDown(job)
+		i := w.incident()
+		must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, []allswell.Affected{w.at(allswell.Degraded), {ComponentID: other.ID, Status: allswell.Degraded}}))(w)
+		means := func(want ...allswell.Status) {
+			w.Helper()
+			var got []allswell.Status
+			events := must(w.Events(w.ctx))(w)
+			for _, a := range events[len(events)-1].Data.Affected {
+				got = append(got, a.New)
+			}
+			if !slices.Equal(got, want) {
+				w.Errorf("subscribers are told of %v, want %v", got, want)
+			}
+		}
+		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		w.shows(allswell.MajorOutage)
+		means(allswell.MajorOutage, allswell.Operational)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, "We look at it tomorrow."))(w)
+		means(allswell.MajorOutage, allswell.Operational)
+		if u.Affected[0].New != allswell.MajorOutage {
+			w.Errorf("the timeline says %+v", u.Affected)
+		}
+		w.say(allswell.Operational) // the human's word counts
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Nobody needs it."))(w)
+		means(allswell.Operational, allswell.Operational)
+		w.pinged(job)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Over."))(w)
+		means(allswell.Operational, allswell.Operational)
 	},
 	"an incident closed by its state alone counts as closed": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
