@@ -247,14 +247,17 @@ func TestWhatIsSent(t *testing.T) {
 func TestWhatIsSaidOfAMonitor(t *testing.T) {
 	const line = "\n\n  curl -fsS -m 10 --retry 5 --retry-connrefused URL/p\n"
 	const haste = "\nSo short an interval with a single check can take a restart of Allswell for silence: use 1m, or a failure threshold of 2.\n"
+	const defaults = " without a ping, if this Allswell checks every minute and 3 checks in a row count, as by default.\n"
+	const own = " without a ping, if this Allswell checks every minute as it does by default.\n"
 	for fields, want := range map[string]string{
-		`"interval": 60, "enabled": true`:                           "The monitor x is mon_1. Its job has to run this at least every minute:" + line,
-		`"interval": 5400, "enabled": true`:                         "The monitor x is mon_1. Its job has to run this at least every 1 hour 30 minutes:" + line,
-		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and switched off. Once it is switched on (monitor set --enabled), its job has to run this at least every 10 seconds:" + line,
-		`"interval": 59, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every 59 seconds:" + line + haste,
-		`"interval": 60, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every minute:" + line,
-		`"interval": 1, "enabled": true, "failure_threshold": 2`:    "The monitor x is mon_1. Its job has to run this at least every second:" + line,
-		`"interval": 86400, "enabled": true, "failure_threshold":5`: "The monitor x is mon_1. Its job has to run this at least every day:" + line,
+		`"interval": 60, "enabled": true`:                           "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 4 min" + defaults,
+		`"interval": 5400, "enabled": true`:                         "The monitor x is mon_1. Its job has to run this at least every 1 hour 30 minutes:" + line + "\nDown after 1 h 33 min" + defaults,
+		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and switched off. Once it is switched on (monitor set --enabled), its job has to run this at least every 10 seconds:" + line + "\nDown after 3 min 10 s" + defaults,
+		`"interval": 59, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every 59 seconds:" + line + "\nDown after 1 min 59 s" + own + haste,
+		`"interval": 60, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 2 min" + own,
+		`"interval": 1, "enabled": true, "failure_threshold": 2`:    "The monitor x is mon_1. Its job has to run this at least every second:" + line + "\nDown after 2 min 1 s" + own,
+		`"interval": 90000, "enabled": true`:                        "The monitor x is mon_1. Its job has to run this at least every 1 day 1 hour:" + line + "\nDown after 25 h 3 min" + defaults,
+		`"interval": 86400, "enabled": true, "failure_threshold":5`: "The monitor x is mon_1. Its job has to run this at least every day:" + line + "\nDown after 24 h 5 min" + own,
 	} {
 		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", `+fields+`}}`),
 			"monitor", "create", "--name=x", "--page=p", "--interval=1s")
@@ -322,6 +325,23 @@ func TestShort(t *testing.T) {
 		}
 		if got := short(apiMonitor{Interval: int64(s)}.interval()); got != want {
 			t.Errorf("%s is written %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]int64{
+		"30s": 30, "300": 300, "1d": 86400, "2d": 172800, "1d12h": 129600, "1w": 604800, "1w2d3h4m5s": 788645, "0": 0, "52w": 31449600, "-5m": -300,
+	} {
+		var s seconds
+		if err := s.UnmarshalText([]byte(text)); err != nil || int64(s) != want {
+			t.Errorf("%s is %d s, %v; want %d", text, s, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "1.5d", "1d-5m", "1d+5m", "2d1w", "1.5s", "500ms", "999999w", "9999999d", "tomorrow", "1d 12h"} {
+		var s seconds
+		if err := s.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is taken for %d s", text, s)
 		}
 	}
 }

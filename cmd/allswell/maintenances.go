@@ -29,7 +29,7 @@ type maintenanceCommands struct {
 // span is embedded by the commands that say when a maintenance is.
 type span struct {
 	At    *instant `xor:"begin" placeholder:"TIME" help:"When it begins, such as 2026-11-21T22:00:00+01:00."`
-	In    *seconds `xor:"begin" placeholder:"DURATION" help:"When it begins, from now on: 2h."`
+	In    *seconds `xor:"begin" placeholder:"DURATION" help:"When it begins, from now on: 2h, 2d."`
 	Until *instant `xor:"end" placeholder:"TIME" help:"When it ends."`
 	For   *seconds `xor:"end" placeholder:"DURATION" help:"How long it takes from its beginning: 30m."`
 }
@@ -58,7 +58,7 @@ func (s span) end(beginning time.Time) (at time.Time, ok bool) {
 
 // reminding is embedded by the commands that say when subscribers are reminded.
 type reminding struct {
-	Remind     *seconds `xor:"remind" placeholder:"DURATION" help:"How long before subscribers are reminded: 24h until it is said, at most 336h."`
+	Remind     *seconds `xor:"remind" placeholder:"DURATION" help:"How long before subscribers are reminded: 1d until it is said, at most 14d."`
 	NoReminder bool     `xor:"remind" help:"They are not reminded."`
 }
 

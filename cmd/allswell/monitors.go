@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ func pingLine(address string) string {
 type monitorCreate struct {
 	Name             string  `required:"" placeholder:"NAME" help:"Name of the monitor."`
 	Page             string  `required:"" placeholder:"SLUG" help:"Slug of the page that its incidents are opened on."`
-	Interval         seconds `required:"" placeholder:"DURATION" help:"A ping is expected within every interval, such as 30s, 5m, 24h."`
+	Interval         seconds `required:"" placeholder:"DURATION" help:"The longest time between two pings that is still well, such as 30s, 5m, 25h, 8d. Leave room: 25h for a job of every night."`
 	Component        *string `placeholder:"COMPONENT" help:"Id or name of the component that goes down with it."`
 	FailureThreshold *int    `placeholder:"COUNT" help:"How many checks in a row have to find it overdue. As the server is set if not given."`
 	DownStatus       *string `placeholder:"STATUS" help:"What the component gets: major_outage (the default), partial_outage or degraded."`
@@ -47,6 +48,7 @@ func (cmd *monitorCreate) Run(t *talk) error {
 	}
 	return object(t.printer, raw, func(m apiMonitor) {
 		t.sayPing(m)
+		t.printf("\nDown after %s.\n", m.downAfter())
 		t.warnOfHaste(m)
 	})
 }
@@ -70,6 +72,46 @@ func every(interval time.Duration) string {
 	return "every " + spoken
 }
 
+// defaultCheck is how often an Allswell checks its monitors unless it is set
+// otherwise. The API does not say how it is set.
+const defaultCheck = time.Minute
+
+// threshold returns how many checks in a row have to find the monitor overdue,
+// as far as it can be told from here.
+func (m apiMonitor) threshold() int {
+	if m.FailureThreshold == nil {
+		return allswell.DefaultFailureThreshold
+	}
+	return *m.FailureThreshold
+}
+
+// downAfter says which silence makes the monitor down, at the latest, and what
+// is taken for granted in that.
+func (m apiMonitor) downAfter() string {
+	checks := "as it does by default"
+	if m.FailureThreshold == nil {
+		checks = fmt.Sprintf("and %d checks in a row count, as by default", m.threshold())
+	}
+	silence := m.interval() + time.Duration(m.threshold())*defaultCheck
+	return fmt.Sprintf("%s without a ping, if this Allswell checks every minute %s", exact(silence), checks)
+}
+
+// exact writes a duration for people with all its units: "25 h 3 min".
+func exact(d time.Duration) string {
+	var parts []string
+	for _, unit := range []struct {
+		name string
+		size time.Duration
+		from time.Duration // a day is told from two days on: 25 h reads better than 1 d 1 h
+	}{{"d", 24 * time.Hour, 48 * time.Hour}, {"h", time.Hour, 0}, {"min", time.Minute, 0}, {"s", time.Second, 0}} {
+		if n := d / unit.size; n > 0 && d >= unit.from {
+			parts = append(parts, fmt.Sprintf("%d %s", n, unit.name))
+			d -= n * unit.size
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
 // leastPatience is what a restart of the service and the retries of a job take:
 // a monitor that is down sooner can be so because of a restart alone.
 const leastPatience = time.Minute
@@ -77,11 +119,7 @@ const leastPatience = time.Minute
 // warnOfHaste says so if the monitor is down that soon, as far as it can be
 // told from here: with a check every minute, and three in a row.
 func (t *talk) warnOfHaste(m apiMonitor) {
-	threshold := allswell.DefaultFailureThreshold
-	if m.FailureThreshold != nil {
-		threshold = *m.FailureThreshold
-	}
-	if m.interval()+time.Duration(threshold-1)*time.Minute < leastPatience {
+	if m.interval()+time.Duration(m.threshold()-1)*defaultCheck < leastPatience {
 		t.printf("\nSo short an interval with a single check can take a restart of Allswell for silence: use %s, or a failure threshold of 2.\n",
 			short(leastPatience))
 	}
@@ -174,6 +212,7 @@ func (cmd *monitorShow) Run(t *talk) error {
 	}
 	t.facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"State", m.state()},
 		[2]string{"Interval", short(m.interval())}, [2]string{"Failure threshold", threshold},
+		[2]string{"Down after", m.downAfter()},
 		[2]string{"Last ping", instant(m.LastPingAt)}, [2]string{"Next ping due", instant(m.NextCheckAt)},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
 		[2]string{"When down", statusWords(m.DownStatus)}, [2]string{"Ping", pingLine(m.PingURL)})
@@ -183,7 +222,7 @@ func (cmd *monitorShow) Run(t *talk) error {
 type monitorSet struct {
 	Monitor          string   `arg:"" help:"Id or name of the monitor."`
 	Name             *string  `placeholder:"NAME" help:"Another name."`
-	Interval         *seconds `placeholder:"DURATION" help:"Another interval, such as 30s, 5m, 24h. The wait begins anew."`
+	Interval         *seconds `placeholder:"DURATION" help:"Another interval, the longest time between two pings that is still well: 30s, 5m, 25h, 8d. The wait begins anew."`
 	Page             *string  `placeholder:"SLUG" help:"Another page."`
 	Component        *string  `placeholder:"COMPONENT" xor:"component" help:"Id of another component, or its name together with --page."`
 	NoComponent      bool     `xor:"component" help:"No component."`

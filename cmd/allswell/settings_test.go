@@ -210,7 +210,7 @@ func TestUsage(t *testing.T) {
 		{"page set x --token x", exitUsage, "nothing to set"},
 		{"demo --for banana", exitUsage, "allswell: --for must be a positive duration, such as 30s or 5m"},
 		{"page create --name 日本 --token x", exitUsage, `no slug can be made from the name "日本": give one with --slug`},
-		{"monitor create --token x --name x --page x --interval 1d", exitUsage, "--interval: must be in whole seconds: with the units h, m and s, such as 30s, 5m or 24h, or a bare number such as 300"},
+		{"monitor create --token x --name x --page x --interval 1y", exitUsage, "--interval: must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h, or a bare number such as 300"},
 		{"--version", exitDone, "allswell "},
 		{"migrate --database /path/x.db", exitUsage, "with %-escapes for special characters; for this file it is sqlite:/path/x.db."},
 		{"demo --for=-1s", exitUsage, "--for must be a positive duration"},

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -203,16 +205,34 @@ func (i *instant) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalText reads "5m", "90s" or "300".
+// weeksAndDays is the part of a duration that time.ParseDuration does not know.
+var weeksAndDays = regexp.MustCompile(`^(?:([0-9]{1,6})w)?(?:([0-9]{1,6})d)?`)
+
+// UnmarshalText reads "5m", "90s", "2d", "1w", "1d12h" or "300".
 func (s *seconds) UnmarshalText(text []byte) error {
+	wrong := errors.New("must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h, or a bare number such as 300")
 	value := string(text)
 	if value != "" && strings.Trim(value, "0123456789") == "" {
 		value += "s"
 	}
-	d, err := time.ParseDuration(value)
-	if err != nil || d%time.Second != 0 {
-		return errors.New("must be in whole seconds: with the units h, m and s, such as 30s, 5m or 24h, or a bare number such as 300")
+	long := weeksAndDays.FindStringSubmatch(value)
+	weeks, _ := strconv.ParseInt(cmp.Or(long[1], "0"), 10, 64) // digits
+	days, _ := strconv.ParseInt(cmp.Or(long[2], "0"), 10, 64)
+	rest := value[len(long[0]):]
+	if long[0] != "" {
+		if strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "+") {
+			return wrong
+		}
+		rest = cmp.Or(rest, "0s")
 	}
-	*s = seconds(d / time.Second)
+	d, err := time.ParseDuration(rest)
+	if err != nil || d%time.Second != 0 {
+		return wrong
+	}
+	total := (weeks*7+days)*24*60*60 + int64(d/time.Second)
+	if total > int64(math.MaxInt64/time.Second) {
+		return wrong
+	}
+	*s = seconds(total)
 	return nil
 }
