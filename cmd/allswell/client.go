@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,8 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,7 +121,7 @@ func (c *client) read(response *http.Response, raw []byte) (answer envelope, err
 	}
 	refused := answer.apiError
 	refused.unchanged = response.Request.Method != http.MethodGet
-	refused.status = response.StatusCode
+	refused.status, refused.path = response.StatusCode, response.Request.URL.EscapedPath()
 	refused.retryAfter = response.Header.Get("Retry-After")
 	return answer, &refused
 }
@@ -164,102 +161,6 @@ func cause(err error) error {
 		return call.Err
 	}
 	return err
-}
-
-// apiError is a refusal or a failure that the API answered.
-type apiError struct {
-	Message string              `json:"message"`
-	Errors  map[string][]string `json:"errors"`
-	ID      string              `json:"id"`
-
-	status     int
-	retryAfter string
-	unchanged  bool // it was to change something, and nothing is
-}
-
-// afterAll adds to an error what was done before it.
-func afterAll(done string, err error) error {
-	if refused := (*apiError)(nil); errors.As(err, &refused) {
-		refused.unchanged = false
-	}
-	return fmt.Errorf("%s: %w", done, err)
-}
-
-func (e *apiError) Error() string {
-	switch e.status {
-	case http.StatusUnauthorized:
-		return "the token was refused: it is wrong, revoked, or of another Allswell (ALLSWELL_TOKEN or --token)"
-	case http.StatusNotFound:
-		return "not found: there is no such object, or it belongs to another workspace"
-	case http.StatusTooManyRequests:
-		return "too many requests: the next one is taken in " + e.retryAfter + " s"
-	case http.StatusUnprocessableEntity:
-		if e.unchanged {
-			return "the request was refused, nothing was changed:" + e.fields()
-		}
-		return "the request was refused:" + e.fields()
-	}
-	text := visible(e.Message)
-	if e.ID != "" {
-		text += " In the server's log it is " + visible(e.ID) + "."
-	}
-	return fmt.Sprintf("the server answered %d: %s", e.status, text)
-}
-
-// fields lists every field that was refused, each on its own line.
-func (e *apiError) fields() string {
-	var b strings.Builder
-	names := make([]string, 0, len(e.Errors))
-	for name := range e.Errors {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		for _, complaint := range e.Errors[name] {
-			fmt.Fprintf(&b, "\n  %s: %s", visible(asTyped(name)), visible(flagsIn(name, complaint)))
-		}
-	}
-	if len(names) == 0 {
-		return " " + visible(e.Message)
-	}
-	return b.String()
-}
-
-// typed is what people type where the API has another name for it.
-var typed = map[string]string{
-	"scheduled_for": "--at/--in", "scheduled_until": "--until/--for", "remind_before": "--remind", "time_zone": "--time-zone",
-	"footer_links": "--footer", "component_id": "--component", "failure_threshold": "--failure-threshold",
-	"down_status": "--down-status", "target": "--email/--webhook", "per_page": "--limit",
-}
-
-// listed is a field of one object in a list: components.0.status.
-var listed = regexp.MustCompile(`^(component|footer_link)s\.([0-9]{1,4})(?:\.(\w+))?$`)
-
-// asTyped names a field as whoever typed the command does.
-func asTyped(field string) string {
-	if m := listed.FindStringSubmatch(field); m != nil {
-		n, _ := strconv.Atoi(m[2]) // digits
-		name := fmt.Sprintf("%s %d", strings.ReplaceAll(m[1], "_", " "), n+1)
-		if m[3] != "" {
-			name += ", " + m[3]
-		}
-		return name
-	}
-	return cmp.Or(typed[field], field)
-}
-
-// flagsIn names other fields in a complaint about one as they were typed, and
-// leaves its own out.
-func flagsIn(field, complaint string) string {
-	if typed[field] != "" {
-		complaint = strings.TrimPrefix(strings.TrimPrefix(complaint, "The "+field+" "), "field ")
-	}
-	for name, flag := range typed {
-		if strings.Contains(name, "_") {
-			complaint = strings.ReplaceAll(complaint, name, flag)
-		}
-	}
-	return complaint
 }
 
 // list reads a whole list, or its first most objects, and how many there are

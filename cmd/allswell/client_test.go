@@ -54,7 +54,7 @@ func TestAnswersThatAreNoSuccess(t *testing.T) {
 		{"a huge answer", answer(200, "", "", `{"data": ["`+strings.Repeat("x", maxAnswer)+`"]}`), "URL answered with more than 16777216 bytes"},
 		{"401", answer(401, "", "", `{"message": "Unauthenticated."}`), "the token was refused: it is wrong, revoked, or of another Allswell (ALLSWELL_TOKEN or --token)"},
 		{"403", answer(403, "", "", `{"message": "This token has the scope read; this call needs write."}`), "the server answered 403: This token has the scope read; this call needs write."},
-		{"404", answer(404, "", "", `{"message": "Not found."}`), "not found: there is no such object, or it belongs to another workspace"},
+		{"404", answer(404, "", "", `{"message": "Not found."}`), "there is no such object in the workspace of this token"},
 		{"422", answer(422, "", "", `{"message": "x", "errors": {"slug": ["One.", "Two."], "name": ["Three.\u001b[31m"]}}`),
 			"the request was refused:\n  name: Three.\ufffd[31m\n  slug: One.\n  slug: Two."},
 		{"422 without fields", answer(422, "", "", `{"message": "No."}`), "the request was refused: No."},
@@ -84,6 +84,33 @@ func TestRefusalsAreInTheWordsTyped(t *testing.T) {
 		_, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {`+errors+`}}`), "page", "create", "--name=x")
 		if stderr != "allswell: the request was refused, nothing was changed:\n  "+want+"\n" {
 			t.Errorf("%s: %s", errors, stderr)
+		}
+	}
+}
+
+// TestWhatIsNotThereIsNamed: as it was typed.
+func TestWhatIsNotThereIsNamed(t *testing.T) {
+	for args, want := range map[string]string{
+		"page show|acmee":                                `page with the slug "acmee"`,
+		"page set|a b|--name=x":                          `page with the slug "a b"`,
+		"component list|--page=acmee":                    `page with the slug "acmee"`,
+		"component delete|--page=acme|comp_9":            `component "comp_9" on a page with the slug "acme"`,
+		"component edit|comp_9|--page=acme|--name=x":     `component "comp_9"`,
+		"group delete|grp_9":                             `group "grp_9"`,
+		"incident show|123":                              `incident "123"`,
+		"incident update|123|x":                          `incident "123"`,
+		"incident components|123":                        `incident "123"`,
+		"incident list|--page=acmee|--open":              `page with the slug "acmee"`,
+		"maintenance end|mnt_9":                          `maintenance "mnt_9"`,
+		"monitor show|mon_9":                             `monitor "mon_9"`,
+		"monitor rotate|mon_9":                           `monitor "mon_9"`,
+		"subscriber rotate|--page=acme|sub_9":            `subscriber "sub_9" on a page with the slug "acme"`,
+		"subscriber remove|--page=acmee|ada@example.com": `page with the slug "acmee"`,
+		"delivery retry|dlv_9":                           `delivery "dlv_9"`,
+	} {
+		status, _, stderr := against(t, answer(404, "", "", `{"message": "Not found."}`), expand(args)...)
+		if status != exitFailed || stderr != "allswell: there is no "+want+" in the workspace of this token\n" {
+			t.Errorf("%s: status %d, %s", args, status, stderr)
 		}
 	}
 }
@@ -191,7 +218,7 @@ func TestNamesMayBeAmbiguous(t *testing.T) {
 		io.WriteString(w, `{"data": [{"id": "mon_1", "name": "same"}, {"id": "mon_2", "name": "same"}], "meta": {"total": 2}}`)
 	}
 	for name, want := range map[string]string{
-		"same":  `several monitors are named "same": give the id of one`,
+		"same":  `several monitors are named "same": give the id of one (mon_1, mon_2)`,
 		"other": `there is no monitor named "other", and ids begin with mon_`,
 	} {
 		status, _, stderr := against(t, server, "monitor", "delete", name)
@@ -252,7 +279,7 @@ func TestWhatIsSaidOfAMonitor(t *testing.T) {
 	for fields, want := range map[string]string{
 		`"interval": 60, "enabled": true`:                           "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 4 min" + defaults,
 		`"interval": 5400, "enabled": true`:                         "The monitor x is mon_1. Its job has to run this at least every 1 hour 30 minutes:" + line + "\nDown after 1 h 33 min" + defaults,
-		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and switched off. Once it is switched on (monitor set --enabled), its job has to run this at least every 10 seconds:" + line + "\nDown after 3 min 10 s" + defaults,
+		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and switched off. Once it is switched on (allswell monitor set mon_1 --enabled), its job has to run this at least every 10 seconds:" + line + "\nDown after 3 min 10 s" + defaults,
 		`"interval": 59, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every 59 seconds:" + line + "\nDown after 1 min 59 s" + own + haste,
 		`"interval": 60, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 2 min" + own,
 		`"interval": 1, "enabled": true, "failure_threshold": 2`:    "The monitor x is mon_1. Its job has to run this at least every second:" + line + "\nDown after 2 min 1 s" + own,

@@ -321,7 +321,7 @@ func (cmd *maintenanceCancel) Run(t *talk) error {
 		return err
 	}
 	if m.State == string(allswell.MaintenanceCompleted) {
-		return fmt.Errorf("the maintenance %q is over, so it cannot be cancelled; `allswell maintenance delete` deletes its record", visible(m.Title))
+		return fmt.Errorf("the maintenance %q is over, so it cannot be cancelled; `allswell maintenance delete %s` deletes its record", visible(m.Title), visible(cmd.Maintenance))
 	}
 	if _, err := t.api.call(t.ctx, http.MethodDelete, path, nil); err != nil {
 		return err

@@ -57,7 +57,8 @@ func (cmd *monitorCreate) Run(t *talk) error {
 func (t *talk) sayPing(m apiMonitor) {
 	state, must := "", "Its job has to run this"
 	if !m.Enabled {
-		state, must = ", and switched off", "Once it is switched on (monitor set --enabled), its job has to run this"
+		state, must = ", and switched off",
+			"Once it is switched on (allswell monitor set "+visible(m.ID)+" --enabled), its job has to run this"
 	}
 	t.printf("The monitor %s is %s%s. %s at least %s:\n\n  %s\n",
 		visible(m.Name), visible(m.ID), state, must, every(m.interval()), pingLine(visible(m.PingURL)))

@@ -28,8 +28,9 @@ type subscriberAdd struct {
 
 func (cmd *subscriberAdd) Run(t *talk) error {
 	fields := body{"channel": allswell.Email}.text("target", cmd.Email).flag("confirmed", cmd.Confirmed)
+	flag := "--email"
 	if cmd.Webhook != nil {
-		fields["channel"], fields["target"] = allswell.Webhook, *cmd.Webhook
+		flag, fields["channel"], fields["target"] = "--webhook", allswell.Webhook, *cmd.Webhook
 	}
 	if len(cmd.Components) > 0 {
 		ids, err := t.componentIDs(cmd.Components, cmd.Page)
@@ -40,7 +41,7 @@ func (cmd *subscriberAdd) Run(t *talk) error {
 	}
 	raw, err := t.post(pathOf("pages", cmd.Page, "subscribers"), fields)
 	if err != nil {
-		return err
+		return typedAs("target", flag, err)
 	}
 	return object(t.printer, raw, func(s apiSubscriber) {
 		switch {
@@ -50,7 +51,8 @@ func (cmd *subscriberAdd) Run(t *talk) error {
 		case s.Confirmed:
 			t.printf("The subscriber %s is added: %s is told from now on.\n", visible(s.ID), visible(s.Target))
 		default:
-			t.printf("The subscriber %s is added: %s is asked to confirm first, if this Allswell sends mail. What became of it: allswell delivery list\n", visible(s.ID), visible(s.Target))
+			t.printf("The subscriber %s is added: %s is asked to confirm first, if this Allswell sends mail. What became of it: allswell delivery list --page %s\n",
+				visible(s.ID), visible(s.Target), visible(cmd.Page))
 		}
 	})
 }

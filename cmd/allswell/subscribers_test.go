@@ -67,6 +67,17 @@ func TestASubscriberIsOneThing(t *testing.T) {
 	}
 }
 
+// TestARefusedTargetIsTheFlagTyped holds which of the two flags is named.
+func TestARefusedTargetIsTheFlagTyped(t *testing.T) {
+	for _, flag := range []string{"--email", "--webhook"} {
+		status, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {"target": ["The target must be right."]}}`),
+			"subscriber", "add", "--page=p", flag+"=x")
+		if status != exitFailed || !strings.HasSuffix(stderr, "\n  "+flag+": must be right.\n") {
+			t.Errorf("%s: status %d, %s", flag, status, stderr)
+		}
+	}
+}
+
 // TestWhatIsSaidOfSubscribers holds the words, and that a target that somebody
 // chose cannot move the cursor of who reads it.
 func TestWhatIsSaidOfSubscribers(t *testing.T) {
@@ -76,7 +87,7 @@ func TestWhatIsSaidOfSubscribers(t *testing.T) {
 		args, data, want string
 	}{
 		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": false}`,
-			"The subscriber sub_1 is added: a@example.com is asked to confirm first, if this Allswell sends mail. What became of it: allswell delivery list\n"},
+			"The subscriber sub_1 is added: a@example.com is asked to confirm first, if this Allswell sends mail. What became of it: allswell delivery list --page p\n"},
 		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": true}`,
 			"The subscriber sub_1 is added: a@example.com is told from now on.\n"},
 		{"subscriber add|--page=p|--webhook=x", subscriber + `"confirmed": true, "secret": "whsec_7"}`,

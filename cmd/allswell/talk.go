@@ -47,7 +47,7 @@ func (p *settingsParser) apiAddress(env string) string {
 func (p *settingsParser) apiToken(env string) string {
 	value := p.values[env].value
 	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		p.wrong(env, "an API token; `allswell token create` makes one")
+		p.wrong(env, "an API token; `allswell token create --name me` makes one")
 	}
 	return value
 }
@@ -111,24 +111,32 @@ func (t *talk) find(noun, prefix, given, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var id string
+	var ids []string
 	for _, raw := range objects {
 		named, err := decode[struct{ ID, Name, Target string }](raw)
 		if err != nil {
 			return "", err
 		}
-		if cmp.Or(named.Name, named.Target) != given {
-			continue
+		if cmp.Or(named.Name, named.Target) == given {
+			ids = append(ids, visible(named.ID))
 		}
-		if id != "" {
-			return "", fmt.Errorf("several %ss are named %q: give the id of one", noun, given)
-		}
-		id = named.ID
 	}
-	if id == "" {
+	switch len(ids) {
+	case 0:
 		return "", fmt.Errorf("there is no %s named %q, and ids begin with %s", noun, given, prefix)
+	case 1:
+		return ids[0], nil
 	}
-	return id, nil
+	return "", fmt.Errorf("several %ss are named %q: give the id of one (%s)", noun, given, someOf(ids))
+}
+
+// someOf lists the first few ids, and says how many more there are.
+func someOf(ids []string) string {
+	const most = 5
+	if len(ids) <= most {
+		return strings.Join(ids, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
 }
 
 // maxFind is how many objects are searched for a name.
