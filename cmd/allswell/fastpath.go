@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -60,33 +61,62 @@ func (l fastListener) Accept() (net.Conn, error) {
 }
 
 // fastConn is a connection whose Read answers plain requests for pages itself
-// and returns with the first that is not. net/http calls Read and its hook
-// noteState from one goroutine at a time.
+// and returns with the first that is not. That is only safe while net/http waits
+// for the first bytes of a request. In the middle of one, what looks like a
+// request is a part of it.
+//
+// How net/http waits: it reports the connection as idle, moves the read deadline,
+// looks for four bytes, and moves the read deadline again. It calls what touches
+// wait from one goroutine at a time.
 type fastConn struct {
 	net.Conn
 	path    *fastPath
+	wait    waiting
 	remote  string    // its address; "" until the first answer
 	renewed time.Time // when the deadlines were moved last
-	idle    bool      // net/http waits for a request and has none of it yet
 
 	mu        sync.Mutex
 	answering bool
 	closed    bool // by net/http; an answer under way ends first
 }
 
+// waiting is how far net/http has come in waiting for a request.
+type waiting int8
+
+const (
+	hasRequest   waiting = iota // or a part of one
+	saysIdle                    // it has said that it has none
+	looksForNext                // for the first bytes of the next
+)
+
 // noteState is http.Server's ConnState.
 func noteState(conn net.Conn, state http.ConnState) {
 	if c, ok := conn.(*fastConn); ok {
-		c.idle = state == http.StateIdle
+		c.wait = hasRequest
+		if state == http.StateIdle {
+			c.wait = saysIdle
+		}
 	}
 }
 
-// Read is a connection's, for all that is not answered on the way.
+// SetReadDeadline is the connection's. Between the two calls around its look for
+// the first bytes, net/http waits.
+func (c *fastConn) SetReadDeadline(at time.Time) error {
+	switch c.wait {
+	case saysIdle:
+		c.wait = looksForNext
+	case looksForNext:
+		c.wait = hasRequest
+	}
+	return c.Conn.SetReadDeadline(at)
+}
+
+// Read is the connection's, for all that is not answered on the way.
 func (c *fastConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	// With less room than that net/http has bytes already, or waits only to see
-	// whether the client hangs up, in another goroutine.
-	if len(p) != readSize || !c.idle {
+	// With less room than that net/http has bytes already, or sees whether the
+	// client hangs up, in another goroutine.
+	if len(p) != readSize || c.wait != looksForNext {
 		return n, err
 	}
 	c.renewed = time.Time{} // net/http has set its own since
@@ -100,6 +130,7 @@ func (c *fastConn) Read(p []byte) (int, error) {
 		}
 		n, err = c.Conn.Read(p)
 	}
+	c.wait = hasRequest // whatever it reads from here on belongs to what it has now
 	return n, err
 }
 
@@ -136,14 +167,22 @@ func (c *fastConn) end() {
 
 // Close closes the connection, after the answer that is under way on the fast
 // path: for net/http, which closes what is idle when it shuts down, it is idle.
+// That answer has as long as the others then have.
 func (c *fastConn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
 	if c.answering {
-		return nil
+		return c.SetWriteDeadline(time.Now().Add(drainTimeout))
 	}
 	return c.Conn.Close()
+}
+
+// closing reports whether the answer under way is the last.
+func (c *fastConn) closing() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
 }
 
 // CloseWrite ends the sending side, as net/http does before it closes a
@@ -164,11 +203,11 @@ func (c *fastConn) answer(r *http.Request) error {
 	r.RemoteAddr = c.remote
 	if now := time.Now(); now.Sub(c.renewed) > renewAfter {
 		c.renewed = now
-		c.SetReadDeadline(now.Add(idleTimeout)) // where these fail, so does the next read or write
+		c.Conn.SetReadDeadline(now.Add(idleTimeout)) // where these fail, so does the next read or write
 		c.SetWriteDeadline(now.Add(answerTimeout))
 	}
 	w := fastAnswers.Get().(*fastAnswer)
-	w.conn = c.Conn
+	w.conn = c
 	c.path.handler.ServeHTTP(w, r)
 	err := w.finish()
 	w.reset()
@@ -176,9 +215,10 @@ func (c *fastConn) answer(r *http.Request) error {
 	return err
 }
 
-// fastAnswer is the http.ResponseWriter of the fast path.
+// fastAnswer is the http.ResponseWriter of the fast path. What it writes is what
+// net/http would, for a handler that says what its answer's type is.
 type fastAnswer struct {
-	conn   net.Conn
+	conn   *fastConn
 	header http.Header
 	status int
 	body   []byte // what was written and is not sent yet
@@ -199,7 +239,7 @@ func (w *fastAnswer) reset() {
 func (w *fastAnswer) Header() http.Header { return w.header }
 
 func (w *fastAnswer) WriteHeader(status int) {
-	if w.status == 0 {
+	if w.status == 0 && status >= http.StatusOK {
 		w.status = status
 	}
 }
@@ -208,6 +248,8 @@ func (w *fastAnswer) WriteHeader(status int) {
 func (w *fastAnswer) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	switch length := w.header["Content-Length"]; {
+	case !w.mayHaveBody():
+		return 0, http.ErrBodyNotAllowed
 	case w.sent:
 		return 0, http.ErrContentLength
 	case len(length) == 1 && length[0] == strconv.Itoa(len(p)):
@@ -218,20 +260,36 @@ func (w *fastAnswer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// finish sends what was not sent yet, and returns what went wrong.
+func (w *fastAnswer) mayHaveBody() bool {
+	return w.status != http.StatusNotModified && w.status != http.StatusNoContent
+}
+
+// finish sends what was not sent yet. After an error the connection is of no
+// more use.
 func (w *fastAnswer) finish() error {
 	if !w.sent {
 		w.WriteHeader(http.StatusOK)
-		if w.status != http.StatusNotModified {
+		delete(w.header, "Content-Length")
+		if w.mayHaveBody() {
 			w.header["Content-Length"] = []string{strconv.Itoa(len(w.body))}
 		}
 		w.send(w.body)
 	}
+	if w.err == nil && w.header["Connection"] != nil {
+		return errLastAnswer
+	}
 	return w.err
 }
 
+// errLastAnswer is that an answer says that it closes the connection.
+var errLastAnswer = errors.New("the connection ends with this answer")
+
 func (w *fastAnswer) send(body []byte) {
 	w.sent = true
+	if w.conn.closing() {
+		w.header["Connection"] = []string{"close"}
+	}
+	delete(w.header, "Date")
 	head := &w.head
 	head.WriteString("HTTP/1.1 ")
 	head.Write(strconv.AppendInt(head.AvailableBuffer(), int64(w.status), 10))
@@ -247,7 +305,7 @@ func (w *fastAnswer) send(body []byte) {
 		return
 	}
 	both := net.Buffers{head.Bytes(), body}
-	_, w.err = both.WriteTo(w.conn)
+	_, w.err = both.WriteTo(w.conn.Conn)
 }
 
 // plainRequest returns the request that p is from its first to its last byte,

@@ -8,11 +8,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -48,6 +52,20 @@ func serveFast(t *testing.T, h http.Handler) *fastServer {
 		}
 	}
 	go f.server.Serve(fastListener{l, f.path})
+	t.Cleanup(func() { f.server.Close() })
+	return f
+}
+
+// serveSlow is serveFast without the fast path.
+func serveSlow(t *testing.T, h http.Handler) *fastServer {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{log: slog.New(slog.DiscardHandler)}
+	f := &fastServer{t: t, server: s.server(h), addr: l.Addr().String()}
+	go f.server.Serve(l)
 	t.Cleanup(func() { f.server.Close() })
 	return f
 }
@@ -107,7 +125,7 @@ func (w *wire) answer(method string) (res *http.Response, body string) {
 // ended holds that nothing more comes.
 func (w *wire) ended() {
 	w.t.Helper()
-	if b, err := w.in.ReadByte(); err == nil || errors.Is(err, context.DeadlineExceeded) {
+	if b, err := w.in.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		w.t.Errorf("%q, %v; want the end", b, err)
 	}
 }
@@ -249,12 +267,18 @@ func TestFastAnswers(t *testing.T) {
 		status int
 		body   string
 	}{
-		"nothing":     {func(w http.ResponseWriter, r *http.Request) {}, 200, ""},
-		"pieces":      {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "a"); io.WriteString(w, "b") }, 200, "ab"},
-		"large":       {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, body) }, 200, body},
-		"a status":    {func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 503) }, 503, "no\n"},
-		"two":         {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(404); w.WriteHeader(200) }, 404, ""},
-		"not changed": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(304) }, 304, ""},
+		"nothing":  {func(w http.ResponseWriter, r *http.Request) {}, 200, ""},
+		"pieces":   {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "a"); io.WriteString(w, "b") }, 200, "ab"},
+		"large":    {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, body) }, 200, body},
+		"a status": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 503) }, 503, "no\n"},
+		"two":      {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(404); w.WriteHeader(200) }, 404, ""},
+		"not changed": {func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(304)
+			if _, err := io.WriteString(w, "a"); !errors.Is(err, http.ErrBodyNotAllowed) {
+				t.Errorf("a 304 with a body: %v", err)
+			}
+		}, 304, ""},
+		"in between": {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(103); io.WriteString(w, "a") }, 200, "a"},
 		"a length": {func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 			io.WriteString(w, body)
@@ -284,6 +308,19 @@ func TestFastAnswers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFastPathHangsUp: with an answer that says so.
+func TestFastPathHangsUp(t *testing.T) {
+	f := serveFast(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isFast(r) {
+			w.Header().Set("Connection", "close")
+		}
+	}))
+	w := f.dialKnown()
+	w.send(plainGET)
+	w.answer("GET")
+	w.ended()
 }
 
 // TestFastPathEnds: a shutdown waits for an answer under way and closes the
@@ -319,12 +356,47 @@ func TestFastPathEnds(t *testing.T) {
 		t.Errorf("before the answer: %v", err)
 	}
 	close(goOn)
-	if _, body := slow.answer("GET"); body != "whole" {
-		t.Errorf("%q", body)
+	if res, body := slow.answer("GET"); body != "whole" || !res.Close {
+		t.Errorf("%q, the last: %v", body, res.Close)
 	}
 	slow.ended()
 	if err := f.path.drain(t.Context()); err != nil {
 		t.Errorf("after the answer: %v", err)
+	}
+}
+
+// TestStopWaitsForTheFastPath: and the metrics' own address has none.
+func TestStopWaitsForTheFastPath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s, err := newService(t.Context(), config{
+		listen: "127.0.0.1:0", metricsListen: "127.0.0.1:0", database: "sqlite:allswell.db", checkInterval: time.Minute, failureThreshold: 3, apiRateLimit: 1,
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- s.run(ctx) }()
+	metrics := (&fastServer{t: t, addr: s.metricsListener.Addr().String()}).dial()
+	for range 3 {
+		metrics.send(plainGET)
+		if res, _ := metrics.answer("GET"); res.StatusCode != 404 || res.Header.Get("X-Request-Id") != "" {
+			t.Errorf("at the metrics' address: %d %v", res.StatusCode, res.Header)
+		}
+		time.Sleep(5 * time.Millisecond) // so that net/http waits again
+	}
+	s.fast.busy.Add(1)
+	cancel()
+	select {
+	case err := <-ended:
+		t.Errorf("ended amid an answer: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	s.fast.busy.Add(-1)
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -365,11 +437,12 @@ func (c *scripted) SetWriteDeadline(at time.Time) error { c.write = at; return n
 func TestFastPathDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conn := new(scripted)
-		c := &fastConn{Conn: conn, path: &fastPath{handler: answering("page")}, idle: true}
+		c := &fastConn{Conn: conn, path: &fastPath{handler: answering("page")}}
 		for range 100 {
 			conn.SetReadDeadline(time.Now().Add(idleTimeout)) // as net/http does
 			conn.SetWriteDeadline(time.Time{})
-			conn.waits = []time.Duration{900 * time.Millisecond, 0, idleTimeout - 2*renewAfter, renewAfter, time.Millisecond}
+			conn.waits = []time.Duration{900 * time.Millisecond, 0, idleTimeout - 2*renewAfter, 10 * renewAfter, time.Millisecond}
+			c.wait = looksForNext
 			if n, err := c.Read(make([]byte, readSize)); n != 0 || err != io.EOF || len(conn.waits) > 0 {
 				t.Errorf("%d, %v, %d left", n, err, len(conn.waits))
 			}
@@ -378,6 +451,77 @@ func TestFastPathDeadlines(t *testing.T) {
 			t.Errorf("%d were late", conn.late)
 		}
 	})
+}
+
+// requestsToMix are requests with what looks like another inside of them, or that
+// end where readers of them might not expect it.
+var requestsToMix = []string{
+	plainGET,
+	"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+	"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n",
+	"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+	fmt.Sprintf("POST /p HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", len(plainGET)) + plainGET,
+	fmt.Sprintf("POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n", len(plainGET)) + plainGET + "\r\n0\r\n\r\n",
+	fmt.Sprintf("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", 2*readSize+len(plainGET)) + strings.Repeat("b", 2*readSize) + plainGET,
+	"GET /line HTTP/1.1\r\nX: " + strings.Repeat("a", readSize-3) + plainGET, // the first request ends with the last line of the second
+	"GET /next HTTP/1.1\r\nX: " + strings.Repeat("a", readSize-2) + plainGET,
+	"GET /long HTTP/1.1\r\nX: " + strings.Repeat("a", 2*readSize-3) + plainGET,
+	"GET /fold HTTP/1.1\r\nX: a\r\n " + plainGET,
+	"POST /head HTTP/1.1\r\n" + plainGET,
+}
+
+// TestFastPathReadsTheSame: of whatever comes, in whatever pieces, the handler
+// sees the same requests with the fast path as with net/http alone.
+func TestFastPathReadsTheSame(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	var taken int
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, fmt.Sprintf("%s %s %s %v %q %v", r.Method, r.RequestURI, r.Host, r.Header, body, err))
+		if isFast(r) {
+			taken++
+		}
+	})
+	fast, slow := serveFast(t, handler), serveSlow(t, handler)
+	play := func(f *fastServer, pieces []string) (all []string) {
+		w := f.dial()
+		for _, piece := range pieces {
+			w.Write([]byte(piece)) // after a bad one it may be closed
+			time.Sleep(200 * time.Microsecond)
+		}
+		w.Conn.(*net.TCPConn).CloseWrite()
+		io.Copy(io.Discard, w)
+		w.Close()
+		mu.Lock()
+		defer mu.Unlock()
+		all, seen = seen, nil
+		return all
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		var pieces []string
+		for range 2 + random.IntN(4) {
+			text := requestsToMix[random.IntN(len(requestsToMix))]
+			if at := strings.LastIndex(text, "GET "); at > 0 && random.IntN(2) == 0 {
+				pieces = append(pieces, text[:at])
+				text = text[at:]
+			}
+			if n := len(pieces); n > 0 && random.IntN(4) == 0 {
+				pieces[n-1] += text
+				continue
+			}
+			pieces = append(pieces, text)
+		}
+		if got, want := play(fast, pieces), play(slow, pieces); !slices.Equal(got, want) {
+			t.Errorf("%.9000q:\nthe handler sees %.900q,\nby net/http %.900q", pieces, got, want)
+		}
+	}
+	if taken == 0 {
+		t.Error("no request went the fast path")
+	}
 }
 
 // FuzzPlainRequest: what the fast path takes, net/http reads as the same

@@ -208,14 +208,16 @@ func (s *service) run(ctx context.Context) error {
 	telling, stopTelling := context.WithCancel(ctx)
 	defer stopTelling()
 	going.Go(func() { s.notify.Run(telling) })
-	for i, l := range []net.Listener{s.listener, s.metricsListener} {
-		if l != nil {
-			go func() {
-				if err := s.servers[i].Serve(fastListener{l, s.fast}); !errors.Is(err, http.ErrServerClosed) {
-					failed <- fmt.Errorf("requests can no longer be taken: %w", err)
-				}
-			}()
-		}
+	listeners := []net.Listener{fastListener{s.listener, s.fast}}
+	if s.metricsListener != nil {
+		listeners = append(listeners, s.metricsListener)
+	}
+	for i, l := range listeners {
+		go func() {
+			if err := s.servers[i].Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("requests can no longer be taken: %w", err)
+			}
+		}()
 	}
 	if s.metricsListener != nil {
 		s.log.Info("serving metrics", "address", s.metricsListener.Addr().String())
