@@ -109,14 +109,16 @@ func (s *service) wire() {
 	s.registerFigures()
 	s.faces = &front{
 		heartbeat: s.pings,
-		api:       api.New(api.Config{Store: s.store, BaseURL: s.baseURL, RateLimit: s.apiRateLimit, Logger: s.log}),
-		page:      s.site.Handler(),
-		health:    healthHandler(),
-		ready:     s.readyHandler(),
-		metrics:   s.tokenMetrics(),
-		log:       s.log,
-		observed:  s.observed,
-		ids:       newRequestIDs(),
+		api: api.New(api.Config{
+			Store: s.store, BaseURL: s.baseURL, Languages: page.Languages(), RateLimit: s.apiRateLimit, Logger: s.log,
+		}),
+		page:     s.site.Handler(),
+		health:   healthHandler(),
+		ready:    s.readyHandler(),
+		metrics:  s.tokenMetrics(),
+		log:      s.log,
+		observed: s.observed,
+		ids:      newRequestIDs(),
 	}
 	s.fast = &fastPath{handler: clientAddress(s.trustedProxies, s.faces)}
 	s.servers = []*http.Server{s.server(s.fast.handler)}

@@ -30,6 +30,10 @@ type Config struct {
 	// request names: its scheme and its Host header.
 	BaseURL string
 
+	// Languages are the primary tags of those that a page may have: "de". Nil: of
+	// all that there are.
+	Languages []string
+
 	// RateLimit is how many requests a token may make in any minute. 0 means
 	// that neither these nor failed authentications are limited.
 	RateLimit int
@@ -50,13 +54,14 @@ const limitWindow = time.Minute
 const maxPath = 512
 
 type api struct {
-	store   *store.Store
-	baseURL string
-	log     *slog.Logger
-	now     func() time.Time
-	calls   *limit.Log       // by token id
-	failed  *limit.Addresses // authentications that failed
-	running inFlight
+	store     *store.Store
+	baseURL   string
+	languages []string
+	log       *slog.Logger
+	now       func() time.Time
+	calls     *limit.Log       // by token id
+	failed    *limit.Addresses // authentications that failed
+	running   inFlight
 }
 
 // New returns the handler of everything under /api but the heartbeat. It
@@ -65,10 +70,11 @@ type api struct {
 // a redirect.
 func New(c Config) http.Handler {
 	a := &api{
-		store:   c.Store,
-		baseURL: strings.TrimRight(c.BaseURL, "/"),
-		log:     c.Logger,
-		now:     c.Now,
+		store:     c.Store,
+		baseURL:   strings.TrimRight(c.BaseURL, "/"),
+		languages: c.Languages,
+		log:       c.Logger,
+		now:       c.Now,
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)

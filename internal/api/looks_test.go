@@ -56,6 +56,21 @@ func TestPageLooks(t *testing.T) {
 	})
 }
 
+// TestLooksOfThisInstallation: what is well-formed but means nothing here.
+func TestLooksOfThisInstallation(t *testing.T) {
+	eachWith(t, Config{BaseURL: "https://status.example.org:8443", Languages: []string{"en", "de"}}, func(t *testing.T, c *client) {
+		c.post("/api/v1/pages", `{"name":"x","slug":"acme","language":"de-AT","domain":"acme.example.org"}`).is(201)
+		c.unchanged(func() {
+			for _, bad := range []string{`"language":"fr"`, `"language":"dee"`, `"domain":"status.example.org"`} {
+				field, _, _ := strings.Cut(strings.TrimPrefix(bad, `"`), `"`)
+				c.patch("/api/v1/pages/acme", "{"+bad+"}").complains(field)
+				c.post("/api/v1/pages", `{"slug":"other",`+bad+"}").complains("name", field)
+			}
+		})
+		c.patch("/api/v1/pages/acme", `{"language":"EN","domain":"www.status.example.org"}`).is(200)
+	})
+}
+
 // pictures are the smallest of each type, with the extension of their names.
 func pictures(t *testing.T) map[string]string {
 	t.Helper()

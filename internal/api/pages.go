@@ -3,6 +3,9 @@ package api
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -26,7 +29,8 @@ func (a *api) createPage(c *call) (store.Answer, error) {
 		Description: o.Text("description"),
 		PageLook:    readLook(o),
 	}
-	if err := o.Check(n.Validate()); err != nil {
+	o.Check(n.Validate()) // the next one returns this, too
+	if err := o.Check(a.suits(n.PageLook)); err != nil {
 		return store.Answer{}, err
 	}
 	return act(c, http.StatusCreated, c.presentPage, func(ctx context.Context) (allswell.Page, error) {
@@ -56,6 +60,22 @@ func readLook(o *web.Object) allswell.PageLook {
 	return look
 }
 
+// suits refuses what is well-formed but means nothing in this installation: a
+// language that it does not speak, and as a page's own the domain of all pages.
+func (a *api) suits(look allswell.PageLook) error {
+	var bad allswell.Invalid
+	if look.Language != nil && *look.Language != "" && len(a.languages) > 0 {
+		primary, _, _ := strings.Cut(*look.Language, "-") // of "de-AT"
+		if !slices.Contains(a.languages, strings.ToLower(primary)) {
+			bad.Add("language", "The language must be one that pages can be in: %s.", strings.Join(a.languages, ", "))
+		}
+	}
+	if base, err := url.Parse(a.baseURL); err == nil && look.Domain != nil && *look.Domain != "" && strings.EqualFold(*look.Domain, base.Hostname()) {
+		bad.Add("domain", "The domain must not be that of the base URL, where all pages are.")
+	}
+	return bad.Err()
+}
+
 // clearable reads a text that null makes empty.
 func clearable(o *web.Object, field string) *string {
 	if o.Null(field) {
@@ -76,7 +96,8 @@ func (a *api) changePage(c *call) (store.Answer, error) {
 	}
 	ch := allswell.PageChange{Name: o.Text("name"), Slug: o.Text("slug"), PageLook: readLook(o)}
 	ch.Description, ch.HasDescription = o.NullableText("description")
-	if err := o.Check(ch.Validate()); err != nil {
+	o.Check(ch.Validate()) // the next one returns this, too
+	if err := o.Check(a.suits(ch.PageLook)); err != nil {
 		return store.Answer{}, err
 	}
 	page, err := a.store.ChangePage(c.Context(), c.workspace(), c.PathValue("pageSlug"), ch)

@@ -45,6 +45,16 @@ type languageSet struct {
 // languages returns all languages: English, then the others by their names.
 func languages() []*lang { return tongues.all }
 
+// Languages returns the tags of the languages that pages can be in, English
+// first: "en", "de".
+func Languages() []string {
+	var tags []string
+	for _, l := range languages() {
+		tags = append(tags, l.Tag)
+	}
+	return tags
+}
+
 // chooseLang returns the language for a visitor: the one that the address asks
 // for (?lang=), else the best of Accept-Language, else the page's own, else
 // English. What names no language that we have counts as if it were not there.
