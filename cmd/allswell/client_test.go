@@ -311,10 +311,14 @@ func TestUpdateAfterChange(t *testing.T) {
 	var got []string
 	server := func(w http.ResponseWriter, r *http.Request) {
 		got = append(got, r.Method+" "+r.URL.Path)
+		if r.Method == http.MethodGet {
+			io.WriteString(w, `{"data": []}`)
+			return
+		}
 		io.WriteString(w, `{"data": {"title": "x", "state": "resolved", "resolved": true}}`)
 	}
 	if status, stdout, stderr := against(t, server, "incident", "resolve", "i", "--message=Done."); status != exitDone ||
-		strings.Join(got, ", ") != "PATCH /api/v1/incidents/i, POST /api/v1/incidents/i/updates" || stdout != "The incident \"x\" is resolved.\n" {
+		strings.Join(got, ", ") != "PATCH /api/v1/incidents/i, POST /api/v1/incidents/i/updates, GET /api/v1/incidents/i/components, GET /api/v1/monitors" || stdout != "The incident \"x\" is resolved.\n" {
 		t.Errorf("status %d, %q, %s%s", status, got, stdout, stderr)
 	}
 	got = nil

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
@@ -27,7 +29,7 @@ type incidentCommands struct {
 type incidentOpen struct {
 	Page       string     `required:"" placeholder:"SLUG" help:"Slug of the page."`
 	Title      string     `required:"" placeholder:"TEXT" help:"Title of the incident, at most 255 characters."`
-	Impact     *string    `placeholder:"IMPACT" help:"none (the default), minor, major or critical."`
+	Impact     *string    `placeholder:"IMPACT" help:"none, minor, major or critical. If it is not given, by the worst status among the components, and none without any."`
 	State      *string    `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message    *string    `placeholder:"TEXT" help:"First update of the timeline; - reads it from standard input."`
 	Components []affected `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"A component that it concerns, by id or name, and its status meanwhile: operational, degraded, partial_outage or major_outage; several are several flags."`
@@ -44,13 +46,38 @@ func (cmd *incidentOpen) Run(t *talk) error {
 			return err
 		}
 	}
+	var chosen allswell.Impact
+	if cmd.Impact == nil && len(cmd.Components) > 0 {
+		chosen = impactOf(cmd.Components)
+		fields["impact"] = chosen
+	}
 	raw, err := t.post(pathOf("pages", cmd.Page, "incidents"), fields)
 	if err != nil {
 		return err
 	}
 	return object(t.printer, raw, func(i apiIncident) {
-		t.printf("The incident is %s\nIt is shown at %s/status/%s/incidents/%s\n", visible(i.ID), t.api.base, visible(cmd.Page), visible(i.ID))
+		t.printf("The incident is %s\n", visible(i.ID))
+		if chosen != "" {
+			t.printf("Its impact is %s, by the worst status given (--impact chooses another).\n", chosen)
+		}
+		t.printf("It is shown at %s/status/%s/incidents/%s\n", t.api.base, visible(cmd.Page), visible(i.ID))
 	})
+}
+
+// impactOf is the impact of an incident that nobody has named one for: that of
+// the worst status among its components. The API's own default is none.
+func impactOf(components []affected) allswell.Impact {
+	impacts := map[allswell.Status]allswell.Impact{
+		allswell.Degraded: allswell.ImpactMinor, allswell.PartialOutage: allswell.ImpactMajor, allswell.MajorOutage: allswell.ImpactCritical,
+	}
+	worst := allswell.ImpactNone
+	for _, c := range components {
+		impact, ok := impacts[allswell.Status(c.status).Canonical()]
+		if ok && slices.Index(allswell.Impacts, impact) > slices.Index(allswell.Impacts, worst) {
+			worst = impact
+		}
+	}
+	return worst
 }
 
 // message returns the text of an update, which - reads from standard input.
@@ -137,9 +164,18 @@ func (cmd *incidentShow) Run(t *talk) error {
 			err = table(t.printer, components, len(components), "", componentHeader, componentRow)
 		}
 		for _, u := range i.Updates {
-			t.printf("\n%s\n%s\n", when(u.CreatedAt), paragraph(u.Message, "  "))
+			t.printf("\n%s\n%s\n", u.heading(u.State), paragraph(u.Message, "  "))
 		}
 	})
+}
+
+// heading says when an update was written and, in the words given, in which
+// state; "" if the API does not tell.
+func (u apiUpdate) heading(state string) string {
+	if state == "" {
+		return when(u.CreatedAt)
+	}
+	return when(u.CreatedAt) + " (" + visible(state) + ")"
 }
 
 type incidentUpdate struct {
@@ -190,7 +226,58 @@ func (t *talk) changeAndSay(incident string, fields body, given *string) error {
 			return afterAll("the incident is changed, but the update was not added", err)
 		}
 	}
-	return object(t.printer, raw, func(i apiIncident) { t.printf("The incident %q is %s.\n", i.Title, visible(i.state())) })
+	if t.json {
+		return t.raw(raw)
+	}
+	i, err := decode[apiIncident](raw)
+	if err != nil {
+		return err
+	}
+	t.printf("The incident %q is %s.\n", i.Title, visible(i.state()))
+	if !i.Resolved || fields["resolved"] != true && fields["state"] != string(allswell.Resolved) {
+		return nil
+	}
+	if err := t.sayStillDown(incident, i.Title); err != nil {
+		return afterAll("whether a monitor of its components is still down is not known", err)
+	}
+	return nil
+}
+
+// sayStillDown names the monitors that are down although the incident is
+// resolved: those of its components, and the one that it is named after. The API
+// does not say which monitor has opened it.
+func (t *talk) sayStillDown(incident, title string) error {
+	listed, _, err := t.api.list(t.ctx, pathOf("incidents", incident, "components"), allswell.MaxAffected)
+	if err != nil {
+		return err
+	}
+	names := make(map[string]string)
+	for _, raw := range listed {
+		c, err := decode[apiComponent](raw)
+		if err != nil {
+			return err
+		}
+		names[c.ID] = c.Name
+	}
+	monitors, _, err := t.api.list(t.ctx, pathOf("monitors"), maxFind)
+	if err != nil {
+		return err
+	}
+	for _, raw := range monitors {
+		m, err := decode[apiMonitor](raw)
+		if err != nil {
+			return err
+		}
+		name := names[orEmpty(m.ComponentID)]
+		switch {
+		case m.State != string(allswell.Down) || !m.Enabled:
+		case name != "":
+			t.printf("The monitor %s is still down: the component %s keeps its status until a ping arrives.\n", visible(m.Name), visible(name))
+		case title == allswell.Monitor{Name: m.Name}.DownIncident(time.Time{}).Title:
+			t.printf("The monitor %s is still down, until a ping arrives.\n", visible(m.Name))
+		}
+	}
+	return nil
 }
 
 type incidentSet struct {
@@ -245,7 +332,7 @@ func (t *talk) affected(given []affected, page string) ([]body, error) {
 
 type incidentComponents struct {
 	Incident string     `arg:"" help:"Id of the incident."`
-	Set      []affected `sep:"none" xor:"set" placeholder:"COMPONENT=STATUS" help:"The components that it concerns from now on, as in incident open; several are several flags."`
+	Set      []affected `name:"component" aliases:"set" sep:"none" xor:"set" placeholder:"COMPONENT=STATUS" help:"The components that it concerns from now on, as in incident open; several are several flags."`
 	None     bool       `xor:"set" help:"It concerns no component in particular."`
 	Page     string     `placeholder:"SLUG" help:"Slug of the page, to find components by their names."`
 }

@@ -39,10 +39,10 @@ type commands struct {
 	Group       groupCommands       `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, set and delete groups of a page's components."`
 	Component   componentCommands   `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, edit and delete a page's components."`
 	Monitor     monitorCommands     `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, rotate and delete heartbeat monitors."`
-	Incident    incidentCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"Open, list, show, update, set, resolve and delete incidents."`
-	Maintenance maintenanceCommands `cmd:"" group:"Over the API of a running Allswell:" help:"Plan, list, show, update, begin, end, move and cancel maintenance."`
+	Incident    incidentCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"Open, list, show, update, set, resolve and delete incidents, and their components."`
+	Maintenance maintenanceCommands `cmd:"" group:"Over the API of a running Allswell:" help:"Plan, list, show, update, set, move, begin, end, cancel and delete maintenance."`
 	Subscriber  subscriberCommands  `cmd:"" group:"Over the API of a running Allswell:" help:"Add, list, show, rotate and remove a page's subscribers."`
-	Delivery    deliveryCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"List what subscribers were sent, and try it again."`
+	Delivery    deliveryCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"List what subscribers were sent, and retry it."`
 
 	Token   tokenCommands  `cmd:"" group:"On the database itself:" help:"Create, list and revoke API tokens."`
 	Migrate migrateCommand `cmd:"" group:"On the database itself:" help:"Make the database, or bring it up to date. serve does that too when it starts."`

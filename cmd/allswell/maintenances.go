@@ -186,7 +186,7 @@ func (cmd *maintenanceShow) Run(t *talk) error {
 			[2]string{"Begun", when(orEmpty(m.BegunAt))}, [2]string{"Ended", when(orEmpty(m.EndedAt))},
 			[2]string{"Reminder", reminder}, [2]string{"Components", strings.Join(names, ", ")})
 		for _, u := range m.Updates {
-			t.printf("\n%s (%s)\n%s\n", when(u.CreatedAt), visible(apiMaintenance{State: u.State}.state()), paragraph(u.Message, "  "))
+			t.printf("\n%s\n%s\n", u.heading(apiMaintenance{State: u.State}.state()), paragraph(u.Message, "  "))
 		}
 	})
 }

@@ -45,8 +45,12 @@ func TestWhatIsSentForMaintenance(t *testing.T) {
 		{"maintenance delete|mnt_1", `DELETE /api/v1/maintenances/mnt_1 `},
 
 		{"incident open|--page=acme|--title=x|--component=API=major_outage|--component=comp_2=degraded",
-			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"major_outage"},{"id":"comp_2","status":"degraded"}],"title":"x"}`},
+			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"major_outage"},{"id":"comp_2","status":"degraded"}],"impact":"critical","title":"x"}`},
+		{"incident open|--page=acme|--title=x|--component=API=degraded|--impact=none",
+			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"impact":"none","title":"x"}`},
 		{"incident components|i|--set=a=b=degraded|--page=acme", `PUT /api/v1/incidents/i/components {"components":[{"id":"comp_3","status":"degraded"}]}`},
+		{"incident components|i|--component=comp_1=degraded|--component=comp_2=operational",
+			`PUT /api/v1/incidents/i/components {"components":[{"id":"comp_1","status":"degraded"},{"id":"comp_2","status":"operational"}]}`},
 		{"incident components|i|--none", `PUT /api/v1/incidents/i/components {"components":[]}`},
 
 		{"page create|--name=Acme|--time-zone=Asia/Tokyo|--footer=Imprint=https://example.com/?a=b|--footer=x=y",

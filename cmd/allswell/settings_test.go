@@ -229,6 +229,22 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestGroupsNameTheirCommands: the line of help of each group of commands names
+// all of them.
+func TestGroupsNameTheirCommands(t *testing.T) {
+	parser, err := newParser(&console{t.Context(), nil, io.Discard, io.Discard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, group := range parser.Model.Children {
+		for _, command := range group.Children {
+			if !strings.Contains(strings.ToLower(group.Help), command.Name) {
+				t.Errorf("%q does not name %s", group.Help, command.Name)
+			}
+		}
+	}
+}
+
 // TestSecretsOfAnUnreachableDatabase starts on a server that nobody runs.
 func TestSecretsOfAnUnreachableDatabase(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+)
+
+// TestImpactOf: an outage that nobody has named an impact for is none without.
+func TestImpactOf(t *testing.T) {
+	for statuses, want := range map[string]allswell.Impact{
+		"degraded": allswell.ImpactMinor, "degraded_performance": allswell.ImpactMinor, "partial_outage": allswell.ImpactMajor,
+		"major_outage": allswell.ImpactCritical, "operational": allswell.ImpactNone, "maintenance": allswell.ImpactNone, "nonsense": allswell.ImpactNone,
+		"degraded major_outage partial_outage": allswell.ImpactCritical, "operational degraded": allswell.ImpactMinor,
+	} {
+		var given []affected
+		for _, status := range strings.Fields(statuses) {
+			given = append(given, affected{"API", status})
+		}
+		if got := impactOf(given); got != want {
+			t.Errorf("%s: %s, want %s", statuses, got, want)
+		}
+	}
+}
+
+// TestTheImpactChosenIsSaid, and only that.
+func TestTheImpactChosenIsSaid(t *testing.T) {
+	const opened = "The incident is i\n"
+	const shown = "It is shown at URL/status/p/incidents/i\n"
+	for args, want := range map[string]string{
+		"--component=comp_1=degraded":                opened + "Its impact is minor, by the worst status given (--impact chooses another).\n" + shown,
+		"--component=comp_1=degraded|--impact=major": opened + shown,
+		"--message=x": opened + shown,
+	} {
+		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "i"}}`), expand("incident open|--page=p|--title=x|"+args)...)
+		if stdout != want || stderr != "" {
+			t.Errorf("%s: %s\ngot\n%swant\n%s", args, stderr, stdout, want)
+		}
+	}
+}
+
+// TestAMonitorStillDownIsSaid: whoever resolves its incident has not ended its
+// outage.
+func TestAMonitorStillDownIsSaid(t *testing.T) {
+	const resolved = "The incident \"db is down\" is resolved.\n"
+	for _, c := range []struct{ args, components, monitors, want string }{
+		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`,
+			`{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1"}, {"id": "mon_2", "name": "other", "state": "down", "enabled": true, "component_id": "comp_2"}`,
+			resolved + "The monitor job is still down: the component API keeps its status until a ping arrives.\n"},
+		{"incident set|i|--state=resolved", ``, `{"id": "mon_1", "name": "db", "state": "down", "enabled": true}, {"name": "x", "state": "down", "enabled": true}`,
+			resolved + "The monitor db is still down, until a ping arrives.\n"},
+		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "up", "enabled": true, "component_id": "comp_1"}`, resolved},
+		{"incident set|i|--title=x", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "down", "enabled": true, "component_id": "comp_1"}`, resolved},
+	} {
+		_, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			switch r.Method + " " + r.URL.Path {
+			case "GET /api/v1/incidents/i/components":
+				io.WriteString(w, `{"data": [`+c.components+`]}`)
+			case "GET /api/v1/monitors":
+				io.WriteString(w, `{"data": [`+c.monitors+`]}`)
+			default:
+				io.WriteString(w, `{"data": {"id": "i", "title": "db is down", "state": "resolved", "resolved": true}}`)
+			}
+		}, expand(c.args)...)
+		if stdout != c.want || stderr != "" {
+			t.Errorf("%s: %s\ngot\n%swant\n%s", c.args, stderr, stdout, c.want)
+		}
+	}
+}
+
+// TestTimelinesHaveOneForm: an incident's as a maintenance's, as soon as the API
+// tells the states.
+func TestTimelinesHaveOneForm(t *testing.T) {
+	_, stdout, _ := against(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/components") {
+			io.WriteString(w, `{"data": []}`)
+			return
+		}
+		io.WriteString(w, `{"data": {"id": "i", "updates": [{"message": "x", "created_at": "now", "state": "identified"}, {"message": "y", "created_at": "then"}]}}`)
+	}, "incident", "show", "i")
+	if !strings.HasSuffix(stdout, "\nnow (identified)\n  x\n\nthen\n  y\n") {
+		t.Errorf("got\n%s", stdout)
+	}
+}
