@@ -172,7 +172,7 @@ type Summary struct {
 	Banner string
 	Active []Incident // not resolved, newest first; updates newest first
 	Blocks []Block    // components, with and without a heading
-	Past   []Day      // the last PastDays days, newest first, empty ones included
+	Past   []Day      // the last PastDays days since there is anything to know of, newest first, empty ones included
 
 	Running  []PlannedMaintenance // begun and not ended, the longest first; updates newest first
 	Upcoming []PlannedMaintenance // scheduled, soonest first; updates newest first
@@ -228,8 +228,33 @@ func (p PageContents) Summarize(now time.Time) Summary {
 	past := s.sortIncidents(p.Incidents)
 	done := s.sortMaintenances(p.Maintenances)
 	today := Midnight(now, zone)
-	s.Past = Days(past, done, NextDay(today, 1-PastDays), today)
+	first := NextDay(today, 1-PastDays)
+	if begin := p.begin(now, zone); begin.After(first) {
+		first = begin
+	}
+	s.Past = Days(past, done, first, today)
 	return s
+}
+
+// begin returns the day with which there is anything to know of a page: nothing
+// is said of days before it, nor that they were calm. It is today at the latest.
+func (p PageContents) begin(now time.Time, zone *time.Location) time.Time {
+	begin := now
+	earlier := func(t time.Time) {
+		if t.Before(begin) {
+			begin = t
+		}
+	}
+	earlier(p.Page.CreatedAt)
+	for _, inc := range p.Incidents {
+		earlier(inc.CreatedAt)
+	}
+	for _, m := range p.Maintenances {
+		if !m.BegunAt.IsZero() {
+			earlier(m.BegunAt)
+		}
+	}
+	return Midnight(begin, zone)
 }
 
 // sortIncidents puts the active incidents into s, and returns the others.

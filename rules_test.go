@@ -423,3 +423,24 @@ func lastOf(updates []allswell.Update) *allswell.Update {
 	}
 	return &updates[len(updates)-1]
 }
+
+// TestNoDaysBeforeThePage: nobody knows whether the days before a page were
+// calm.
+func TestNoDaysBeforeThePage(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	ago := func(days int) time.Time { return now.AddDate(0, 0, -days) }
+	for _, c := range []struct {
+		name     string
+		contents allswell.PageContents
+		days     int
+	}{
+		{"made today", allswell.PageContents{Page: allswell.Page{CreatedAt: now}}, 1},
+		{"made by a clock that was ahead", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(-3)}}, 1},
+		{"made two days ago", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(2)}}, 3},
+		{"made long ago", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(300)}}, allswell.PastDays},
+		{"an incident of before", allswell.PageContents{Page: allswell.Page{CreatedAt: now}, Incidents: []allswell.Incident{{CreatedAt: ago(3), Resolved: true}}}, 4},
+		{"a maintenance of before", allswell.PageContents{Page: allswell.Page{CreatedAt: now}, Maintenances: []allswell.PlannedMaintenance{{BegunAt: ago(1)}, {}}}, 2},
+	} {
+		equal(t, c.name, len(c.contents.Summarize(now).Past), c.days)
+	}
+}
