@@ -170,7 +170,7 @@ type Summary struct {
 	Page   Page
 	Status Status
 	Banner string
-	Active []Incident // not resolved, newest first; updates newest first
+	Active []Incident // not resolved, newest first; updates newest first; with the statuses that components have
 	Blocks []Block    // components, with and without a heading
 	Past   []Day      // the last PastDays days since there is anything to know of, newest first, empty ones included
 
@@ -226,6 +226,9 @@ func (p PageContents) Summarize(now time.Time) Summary {
 		s.Blocks[i].Record = Together(records, now, zone)
 	}
 	past := s.sortIncidents(p.Incidents)
+	for i := range s.Active {
+		s.Active[i].Affected = p.asTheyAre(s.Active[i].Affected)
+	}
 	done := s.sortMaintenances(p.Maintenances)
 	today := Midnight(now, zone)
 	first := NextDay(today, 1-PastDays)
@@ -234,6 +237,20 @@ func (p PageContents) Summarize(now time.Time) Summary {
 	}
 	s.Past = Days(past, done, first, today)
 	return s
+}
+
+// asTheyAre returns what an incident concerns with the status that each component
+// has now, whatever the incident says: a human may have set another one since.
+func (p PageContents) asTheyAre(affected []Affected) []Affected {
+	affected = slices.Clone(affected)
+	for i, a := range affected {
+		for _, c := range p.Components {
+			if c.ID == a.ComponentID {
+				affected[i].Status = c.Status()
+			}
+		}
+	}
+	return affected
 }
 
 // begin returns the day with which there is anything to know of a page: nothing

@@ -99,3 +99,21 @@ func TestUptimeIsExplained(t *testing.T) {
 		t.Errorf("a partial outage is said to count %s", got)
 	}
 }
+
+// TestIncidentsShowWhatIs: a card never says another status than the component
+// has, whoever set it since.
+func TestIncidentsShowWhatIs(t *testing.T) {
+	run(t, func(w *world) {
+		c := w.component("acme", "Website", allswell.Operational)
+		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Affected: []allswell.Affected{{ComponentID: c.ID, Status: allswell.Degraded}}})
+		for _, want := range []string{"WebsiteDegraded", "WebsiteOperational"} {
+			for _, path := range []string{"/status/acme", "/status/acme/incidents/" + inc.ID} {
+				got := w.get(path, 200).all("ul.affected")
+				if len(got) != 1 || strings.ReplaceAll(got[0].text(), " ", "") != want {
+					w.t.Errorf("%s: %v, want %s", path, w.get(path, 200).texts("ul.affected"), want)
+				}
+			}
+			w.status("acme", c.ID, allswell.Operational)
+		}
+	})
+}

@@ -63,10 +63,21 @@ func (s *Site) loadIncident(ctx context.Context, e *entry, f facet, id string) (
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	sc := incidentScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, contents.Incidents[0], s.now())
+	sc := incidentScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, asActive(snap.sum, contents.Incidents[0]), s.now())
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
 	return sh, time.Time{}, err
+}
+
+// asActive returns an incident with the statuses that its components have now, if
+// it is active.
+func asActive(sum allswell.Summary, inc allswell.Incident) allswell.Incident {
+	for _, active := range sum.Active {
+		if active.ID == inc.ID {
+			inc.Affected = active.Affected
+		}
+	}
+	return inc
 }
 
 // load returns the page's snapshot and what a part of it is made of. It is
