@@ -151,7 +151,8 @@ func TestWhatIsShown(t *testing.T) {
 		io.WriteString(w, map[string]string{
 			"/api/v1/pages/acme": `{"data": {"name": "Acme", "slug": "acme", "status": "operational", "time_zone": "UTC", "domain": "status.example.com",
 				"logo": "https://x/logo.png", "footer_links": [{"label": "Imprint", "url": "https://example.com/"}]}}`,
-			"/api/v1/pages/acme/components":  `{"data": [{"id": "comp_1", "name": "API", "status": "degraded"}, {"id": "comp_2", "name": "Shop", "status": "operational"}], "meta": {"total": 2}}`,
+			"/api/v1/pages/acme/components":  `{"data": [{"id": "comp_1", "name": "API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational", "order": 3}], "meta": {"total": 2}}`,
+			"/api/v1/pages/acme/groups":      `{"data": [{"id": "grp_1", "name": "Core", "order": 2}], "meta": {"total": 1}}`,
 			"/api/v1/pages/acme/uptime":      `{"data": {"components": [{"id": "comp_1", "group": "grp_1"}, {"id": "comp_2", "group": null}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
 			"/api/v1/incidents/i":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"message": "x", "created_at": "now"}]}}`,
 			"/api/v1/incidents/i/components": `{"data": [{"id": "comp_1", "name": "API", "status": "degraded"}]}`,
@@ -161,7 +162,8 @@ func TestWhatIsShown(t *testing.T) {
 		"page set|acme|--accent=#123456": "Page:        Acme\nSlug:        acme\nStatus:      Operational\nAddress:     URL/status/acme\n" +
 			"Own domain:  https://status.example.com\nTime zone:   UTC\nLanguage:    none\nAccent:      none\n" +
 			"Logo:        https://x/logo.png\nIcon:        none\nFooter:      Imprint: https://example.com/\n",
-		"component list|--page=acme": "COMPONENT  STATUS       GROUP  NAME\ncomp_1     Degraded     Core   API\ncomp_2     Operational  -      Shop\n",
+		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop\n",
+		"group list|--page=acme":     "ID     ORDER  NAME\ngrp_1  2      Core\n",
 		"incident show|i":            "Incident:  Slow\nId:        i\nState:     identified\nResolved:  no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\nnow\n  x\n",
 	} {
 		_, stdout, stderr := against(t, server, expand(args)...)
@@ -236,6 +238,11 @@ func TestWhatIsSent(t *testing.T) {
 		{"page create|--name=Acme Inc.|--description=", `POST /api/v1/pages {"description":"","name":"Acme Inc.","slug":"acme-inc"}`},
 		{"page set|a/b|--no-description", `PATCH /api/v1/pages/a%2Fb {"description":null}`},
 		{"component set|--page=acme|comp_1|degraded", `PATCH /api/v1/pages/acme/components/comp_1 {"status":"degraded"}`},
+		{"component edit|comp_1|--order|-1|--group=grp_1", `PATCH /api/v1/components/comp_1 {"group":"grp_1","order":-1}`},
+		{"group create|--page=acme|--name=-7|--order|-20", `POST /api/v1/pages/acme/groups {"name":"-7","order":-20}`},
+		{"group set|grp_1|--order=3", `PATCH /api/v1/groups/grp_1 {"order":3}`},
+		{"group delete|grp_1", `DELETE /api/v1/groups/grp_1 `},
+		{"page delete|acme|--yes", `DELETE /api/v1/pages/acme `},
 		{"component edit|--page=acme|comp_1|--order=-3|--no-group", `PATCH /api/v1/components/comp_1 {"group":"","order":-3}`},
 		{"monitor create|--name=x|--page=acme|--interval=90|--disabled", `POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme"}`},
 		{"monitor set|mon_1|--interval=2h|--enabled|--failure-threshold=0|--no-component", `PATCH /api/v1/monitors/mon_1 {"component_id":"","enabled":true,"failure_threshold":0,"interval":7200}`},

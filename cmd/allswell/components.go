@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -20,7 +21,7 @@ type groupCommands struct {
 type groupCreate struct {
 	Page  string `required:"" placeholder:"SLUG" help:"Slug of the page."`
 	Name  string `required:"" placeholder:"NAME" help:"Name of the group."`
-	Order *int   `placeholder:"NUMBER" help:"Its position. Behind all others if it is not given."`
+	Order *int   `placeholder:"NUMBER" help:"Its position: lower is first, the first is 0, below 0 is before that; of equal ones the oldest is first. Behind all others if it is not given."`
 }
 
 func (cmd *groupCreate) Run(t *talk) error {
@@ -41,31 +42,51 @@ func (cmd *groupList) Run(t *talk) error {
 	if err != nil {
 		return err
 	}
-	return table(t.printer, groups, total, "No groups yet.", []string{"ID", "NAME"}, func(g apiGroup) []string {
-		return []string{g.ID, g.Name}
+	return table(t.printer, groups, total, "No groups yet.", []string{"ID", "ORDER", "NAME"}, func(g apiGroup) []string {
+		return []string{g.ID, strconv.Itoa(g.Order), g.Name}
 	})
 }
 
+// groupOf is embedded by the commands that name a group.
+type groupOf struct {
+	Group string `arg:"" help:"Id of the group, or its name together with --page."`
+	Page  string `placeholder:"SLUG" help:"Slug of the page, to find the group by its name."`
+}
+
+func (g groupOf) path(t *talk) (string, error) {
+	id, err := t.group(&g.Group, g.Page)
+	if err != nil {
+		return "", err
+	}
+	return pathOf("groups", *id), nil
+}
+
 type groupSet struct {
-	Group string  `arg:"" help:"Id of the group."`
+	groupOf
 	Name  *string `placeholder:"NAME" help:"Another name."`
-	Order *int    `placeholder:"NUMBER" help:"Another position."`
+	Order *int    `placeholder:"NUMBER" help:"Another position: lower is first, the first is 0, below 0 is before that; of equal ones the oldest is first."`
 }
 
 func (cmd *groupSet) Run(t *talk) error {
-	raw, err := t.patch(pathOf("groups", cmd.Group), body{}.text("name", cmd.Name).number("order", cmd.Order))
+	path, err := cmd.path(t)
+	if err != nil {
+		return err
+	}
+	raw, err := t.patch(path, body{}.text("name", cmd.Name).number("order", cmd.Order))
 	if err != nil {
 		return err
 	}
 	return object(t.printer, raw, func(g apiGroup) { t.printf("The group %s is set.\n", visible(g.Name)) })
 }
 
-type groupDelete struct {
-	Group string `arg:"" help:"Id of the group."`
-}
+type groupDelete struct{ groupOf }
 
 func (cmd *groupDelete) Run(t *talk) error {
-	return t.remove(pathOf("groups", cmd.Group), "group", cmd.Group)
+	path, err := cmd.path(t)
+	if err != nil {
+		return err
+	}
+	return t.remove(path, "group", cmd.Group)
 }
 
 type componentCommands struct {
@@ -84,7 +105,7 @@ type componentCreate struct {
 	Name        string  `required:"" placeholder:"NAME" help:"Name of the component."`
 	Description *string `placeholder:"TEXT" help:"Text under the name."`
 	Status      *string `placeholder:"STATUS" help:"operational (the default), degraded, partial_outage, major_outage, maintenance or unknown."`
-	Order       *int    `placeholder:"NUMBER" help:"Its position. Behind all others if it is not given."`
+	Order       *int    `placeholder:"NUMBER" help:"Its position: lower is first, the first is 0, below 0 is before that; of equal ones the oldest is first. Behind all others if it is not given."`
 	Group       *string `placeholder:"GROUP" help:"Id or name of the group that it belongs to."`
 }
 
@@ -108,6 +129,9 @@ func (t *talk) group(given *string, page string) (*string, error) {
 	if given == nil || strings.HasPrefix(*given, allswell.PrefixGroup) {
 		return given, nil
 	}
+	if page == "" {
+		return nil, needsPage("group", *given)
+	}
 	id, err := t.find("group", allswell.PrefixGroup, *given, pathOf("pages", page, "groups"))
 	return &id, err
 }
@@ -123,7 +147,7 @@ func (t *talk) componentIDs(given []string, page string) ([]string, error) {
 	ids := make([]string, len(given))
 	for i, name := range given {
 		if page == "" && !strings.HasPrefix(name, allswell.PrefixComponent) {
-			return nil, &usageError{fmt.Errorf("to find the component %q by its name, say of which page: --page=SLUG", name)}
+			return nil, needsPage("component", name)
 		}
 		var err error
 		if ids[i], err = t.component(name, page); err != nil {
@@ -131,6 +155,11 @@ func (t *talk) componentIDs(given []string, page string) ([]string, error) {
 		}
 	}
 	return ids, nil
+}
+
+// needsPage is said where a name is given without the page that has it.
+func needsPage(noun, name string) error {
+	return &usageError{fmt.Errorf("to find the %s %q by its name, say of which page: --page=SLUG", noun, name)}
 }
 
 type componentList struct {
@@ -163,8 +192,8 @@ func (cmd *componentList) Run(t *talk) error {
 	for _, c := range up.Components {
 		of[c.ID] = groups[orEmpty(c.Group)]
 	}
-	return table(t.printer, components, total, "", []string{"COMPONENT", "STATUS", "GROUP", "NAME"}, func(c apiComponent) []string {
-		return []string{c.ID, statusWords(c.Status), cmp.Or(of[c.ID], "-"), c.Name}
+	return table(t.printer, components, total, "", []string{"COMPONENT", "STATUS", "GROUP", "ORDER", "NAME"}, func(c apiComponent) []string {
+		return []string{c.ID, statusWords(c.Status), cmp.Or(of[c.ID], "-"), strconv.Itoa(c.Order), c.Name}
 	})
 }
 
@@ -219,17 +248,18 @@ func (cmd *componentSet) Run(t *talk) error {
 }
 
 type componentEdit struct {
-	componentOf
+	Component     string  `arg:"" help:"Id of the component, or its name together with --page."`
+	Page          string  `placeholder:"SLUG" help:"Slug of the page, to find components and groups by their names."`
 	Name          *string `placeholder:"NAME" help:"Another name."`
 	Description   *string `placeholder:"TEXT" xor:"description" help:"Another text under the name."`
 	NoDescription bool    `xor:"description" help:"No text under the name."`
-	Order         *int    `placeholder:"NUMBER" help:"Another position."`
+	Order         *int    `placeholder:"NUMBER" help:"Another position: lower is first, the first is 0, below 0 is before that; of equal ones the oldest is first."`
 	Group         *string `placeholder:"GROUP" xor:"group" help:"Id or name of another group."`
 	NoGroup       bool    `xor:"group" help:"In no group."`
 }
 
 func (cmd *componentEdit) Run(t *talk) error {
-	id, err := t.component(cmd.Component, cmd.Page)
+	ids, err := t.componentIDs([]string{cmd.Component}, cmd.Page)
 	if err != nil {
 		return err
 	}
@@ -242,7 +272,7 @@ func (cmd *componentEdit) Run(t *talk) error {
 	if cmd.NoGroup {
 		fields["group"] = ""
 	}
-	raw, err := t.patch(pathOf("components", id), fields)
+	raw, err := t.patch(pathOf("components", ids[0]), fields)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // is.
 type pageLook struct {
 	TimeZone *string      `placeholder:"ZONE" help:"Time zone by which its days begin, such as Europe/Berlin. UTC until it is said."`
-	Language *string      `placeholder:"TAG" xor:"language" help:"Language where none of a visitor's own is to be had, such as de."`
+	Language *string      `placeholder:"TAG" xor:"language" help:"Language where none of a visitor's own is to be had: en, de or ar."`
 	Domain   *string      `placeholder:"HOST" xor:"domain" help:"Host name at which it is served too, such as status.example.com."`
 	Accent   *string      `placeholder:"COLOUR" xor:"accent" help:"Its colour, such as #1b4f9c."`
 	Footer   []footerLink `name:"footer" sep:"none" xor:"footer" placeholder:"LABEL=URL" help:"A link at its foot; several are several flags."`

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -97,9 +98,9 @@ func run(c *console, args, environ []string) (status int) {
 	case args[0] == "--version": // as everybody tries it
 		args = append([]string{"version"}, args[1:]...)
 	}
-	parsed, err := parser.Parse(args)
+	parsed, err := parser.Parse(joinNegative(args))
 	if err != nil {
-		return c.fail(&usageError{err})
+		return c.fail(&usageError{hinted(err)})
 	}
 	return c.fail(parsed.Run(c))
 }
@@ -114,6 +115,45 @@ func newParser(c *console) (*kong.Kong, error) {
 		kong.Writers(c.out, c.err),
 		kong.Exit(func(code int) { panic(exiting(code)) }),
 	)
+}
+
+// negative is a number that the parser would take for a flag.
+var negative = regexp.MustCompile(`^-[0-9]+$`)
+
+// joinNegative writes --order -1 as --order=-1, by which the parser knows that
+// the number belongs to the flag. There are no flags that are numbers.
+func joinNegative(args []string) []string {
+	var out []string
+	for i, arg := range args {
+		last := len(out) - 1
+		switch {
+		case arg == "--":
+			return append(out, args[i:]...)
+		case last >= 0 && negative.MatchString(arg) && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "="):
+			out[last] += "=" + arg
+		default:
+			out = append(out, arg)
+		}
+	}
+	return out
+}
+
+// hinted adds to an argument that a command does not take where it may belong.
+func hinted(err error) error {
+	wrong := (*kong.ParseError)(nil)
+	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "unexpected argument ") {
+		return err
+	}
+	node := wrong.Context.Selected()
+	if node == nil {
+		return err
+	}
+	for _, flag := range node.Flags {
+		if flag.Required && (flag.Name == "name" || flag.Name == "title") {
+			return fmt.Errorf("%w: a %s is given with --%s", err, flag.Name, flag.Name)
+		}
+	}
+	return err
 }
 
 // explain is the help of one flag or argument: its text, its environment

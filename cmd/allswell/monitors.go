@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ type monitorCommands struct {
 	clientSettings `embed:""`
 
 	Create monitorCreate `cmd:"" help:"Create a monitor and print the line that its job has to run."`
-	List   monitorList   `cmd:"" help:"List all monitors. One that is waiting was never pinged: nothing is raised before its first ping."`
+	List   monitorList   `cmd:"" help:"List the monitors of all pages, or of one. One that is waiting was never pinged: nothing is raised before its first ping."`
 	Show   monitorShow   `cmd:"" help:"Show a monitor with its ping address. While it is waiting for its first ping nothing is raised."`
 	Set    monitorSet    `cmd:"" help:"Change a monitor."`
 	Rotate monitorRotate `cmd:"" help:"Give a monitor another ping address. The old one works for a day more."`
@@ -139,10 +140,13 @@ func (t *talk) monitorComponent(given *string, page string) (*string, error) {
 	return &id, err
 }
 
-type monitorList struct{ listing }
+type monitorList struct {
+	Page string `placeholder:"SLUG" help:"Only those of this page."`
+	listing
+}
 
 func (cmd *monitorList) Run(t *talk) error {
-	monitors, total, err := t.api.list(t.ctx, pathOf("monitors"), int(cmd.Limit))
+	monitors, total, err := cmd.monitors(t)
 	if err != nil {
 		return err
 	}
@@ -154,6 +158,35 @@ func (cmd *monitorList) Run(t *talk) error {
 		}
 		return []string{m.ID, m.state(), short(m.interval()), last, m.Page, m.Name}
 	})
+}
+
+// monitors returns those that are asked for, and how many there are in all.
+func (cmd *monitorList) monitors(t *talk) (monitors []json.RawMessage, total int, err error) {
+	if cmd.Page == "" {
+		return t.api.list(t.ctx, pathOf("monitors"), int(cmd.Limit))
+	}
+	if monitors, err = t.monitorsOf(cmd.Page); err == nil && len(monitors) == 0 {
+		_, err = t.get(pathOf("pages", cmd.Page)) // there may be no such page
+	}
+	return monitors[:min(len(monitors), int(cmd.Limit))], len(monitors), err
+}
+
+// monitorsOf returns a page's monitors. The API lists those of all pages only.
+func (t *talk) monitorsOf(page string) (monitors []json.RawMessage, err error) {
+	all, _, err := t.api.list(t.ctx, pathOf("monitors"), maxFind)
+	if err != nil {
+		return nil, err
+	}
+	for _, raw := range all {
+		m, err := decode[apiMonitor](raw)
+		if err != nil {
+			return nil, err
+		}
+		if m.Page == page {
+			monitors = append(monitors, raw)
+		}
+	}
+	return monitors, nil
 }
 
 // state says in one word how the monitor is.

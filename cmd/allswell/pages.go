@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -27,6 +28,9 @@ type pageCreate struct {
 }
 
 func (cmd *pageCreate) Run(t *talk) error {
+	if strings.TrimSpace(cmd.Name) == "" {
+		return &usageError{errors.New("--name: a page needs a name")}
+	}
 	slug := cmd.Slug
 	if slug == "" {
 		slug = slugOf(cmd.Name)
@@ -138,8 +142,48 @@ func (cmd *pageShow) Run(t *talk) error {
 
 type pageDelete struct {
 	Page string `arg:"" name:"slug" help:"Slug of the page."`
+	Yes  bool   `help:"Yes, with all that is on it. Without it nothing is deleted, and it is said what would be."`
 }
 
 func (cmd *pageDelete) Run(t *talk) error {
+	if !cmd.Yes {
+		return t.askBeforeDeleting(cmd.Page)
+	}
 	return t.remove(pathOf("pages", cmd.Page), "page", cmd.Page)
+}
+
+// askBeforeDeleting returns an error that says what would go with the page.
+func (t *talk) askBeforeDeleting(slug string) error {
+	if _, err := read[apiPage](t.ctx, t.api, pathOf("pages", slug)); err != nil {
+		return err
+	}
+	var parts []string
+	count := func(noun string, n int) {
+		if n > 1 {
+			noun += "s"
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, noun))
+		}
+	}
+	for _, noun := range []string{"component", "group", "incident", "maintenance", "subscriber"} {
+		_, n, err := t.api.list(t.ctx, pathOf("pages", slug, noun+"s"), 1)
+		if err != nil {
+			return err
+		}
+		count(noun, n)
+	}
+	monitors, err := t.monitorsOf(slug)
+	if err != nil {
+		return err
+	}
+	count("monitor", len(monitors))
+	what := "nothing is on it"
+	switch last := len(parts) - 1; {
+	case last == 0:
+		what = parts[0] + " would go with it"
+	case last > 0:
+		what = strings.Join(parts[:last], ", ") + " and " + parts[last] + " would go with it"
+	}
+	return &usageError{fmt.Errorf("the page %s is not deleted: %s, and nothing brings it back; if that is meant, add --yes", visible(slug), what)}
 }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestAPageIsNotDeletedWithoutYes: what would go with it is counted instead.
+func TestAPageIsNotDeletedWithoutYes(t *testing.T) {
+	const kept = "allswell: the page acme is not deleted: "
+	const yes = ", and nothing brings it back; if that is meant, add --yes\n"
+	for _, c := range []struct {
+		totals map[string]string
+		want   string
+	}{
+		{map[string]string{"components": "3", "groups": "0", "incidents": "1", "maintenances": "2", "subscribers": "120"},
+			kept + "3 components, 1 incident, 2 maintenances, 120 subscribers and 2 monitors would go with it" + yes},
+		{map[string]string{"components": "1"}, kept + "1 component and 2 monitors would go with it" + yes},
+		{nil, kept + "2 monitors would go with it" + yes},
+	} {
+		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != http.MethodGet {
+				t.Errorf("%s %s", r.Method, r.URL)
+			}
+			kind := strings.TrimPrefix(r.URL.Path, "/api/v1/pages/acme/")
+			switch {
+			case r.URL.Path == "/api/v1/pages/acme":
+				io.WriteString(w, `{"data": {"name": "Acme"}}`)
+			case r.URL.Path == "/api/v1/monitors":
+				io.WriteString(w, `{"data": [{"page": "acme"}, {"page": "other"}, {"page": "acme"}], "meta": {"total": 3}}`)
+			case c.totals[kind] != "":
+				io.WriteString(w, `{"data": [{}], "meta": {"total": `+c.totals[kind]+`}}`)
+			default:
+				io.WriteString(w, `{"data": [], "meta": {"total": 0}}`)
+			}
+		}, "page", "delete", "acme")
+		if status != exitUsage || stdout != "" || stderr != c.want {
+			t.Errorf("status %d, %q\ngot  %swant %s", status, stdout, stderr, c.want)
+		}
+	}
+}
+
+// TestMonitorsOfAPage holds what is listed with --page.
+func TestMonitorsOfAPage(t *testing.T) {
+	server := func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/api/v1/monitors":
+			io.WriteString(w, `{"data": [{"id": "mon_1", "page": "acme", "name": "a"}, {"id": "mon_2", "page": "other", "name": "b"}, {"id": "mon_3", "page": "acme", "name": "c"}], "meta": {"total": 3}}`)
+		case "/api/v1/pages/empty":
+			io.WriteString(w, `{"data": {}}`)
+		default:
+			answer(404, "", "", `{"message": "Not found."}`)(w, r)
+		}
+	}
+	const header = "MONITOR  STATE  INTERVAL  LAST PING  PAGE  NAME\n"
+	for args, want := range map[string]string{
+		"--page=acme":           header + "mon_1    off    0s        never      acme  a\nmon_3    off    0s        never      acme  c\n",
+		"--page=acme|--limit=1": header + "mon_1    off    0s        never      acme  a\n… and 1 more (--limit).\n",
+		"--page=empty":          "No monitors yet.\n",
+		"--page=nowhere":        "allswell: there is no page with the slug \"nowhere\" in the workspace of this token\n",
+	} {
+		_, stdout, stderr := against(t, server, expand("monitor list|"+args)...)
+		if stdout+stderr != want {
+			t.Errorf("%s: got\n%s%swant\n%s", args, stdout, stderr, want)
+		}
+	}
+}
+
+// TestGroupsAreFoundByName, if it is said on which page.
+func TestGroupsAreFoundByName(t *testing.T) {
+	var last string
+	server := func(w http.ResponseWriter, r *http.Request) {
+		last = r.Method + " " + r.URL.Path
+		switch r.Method {
+		case http.MethodGet:
+			io.WriteString(w, `{"data": [{"id": "grp_1", "name": "Core"}, {"id": "grp_2", "name": "Edge"}], "meta": {"total": 2}}`)
+		case http.MethodDelete:
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			io.WriteString(w, `{"data": {}}`)
+		}
+	}
+	for args, want := range map[string]string{
+		"group set|Edge|--page=acme|--name=x": "PATCH /api/v1/groups/grp_2", "group delete|--page=acme|Core": "DELETE /api/v1/groups/grp_1",
+	} {
+		if status, _, stderr := against(t, server, expand(args)...); status != exitDone || last != want {
+			t.Errorf("%s: status %d %s, %s", args, status, stderr, last)
+		}
+	}
+	for args, noun := range map[string]string{
+		"group set|Edge|--name=x": "group", "group delete|Edge": "group", "component edit|Edge|--name=x": "component", "component edit|comp_1|--group=Edge": "group",
+	} {
+		last = ""
+		want := "allswell: to find the " + noun + " \"Edge\" by its name, say of which page: --page=SLUG\n"
+		if status, _, stderr := against(t, server, expand(args)...); status != exitUsage || stderr != want || last != "" {
+			t.Errorf("%s: status %d %s, %s", args, status, stderr, last)
+		}
+	}
+}
+
+// TestHelpNamesTheLanguages holds those that pages are to be had in.
+func TestHelpNamesTheLanguages(t *testing.T) {
+	files, err := os.ReadDir("../../internal/page/languages")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, command := range []string{"create", "set"} {
+		_, stdout, _ := runIn(t, nil, "page", command, "--help")
+		_, help, _ := strings.Cut(stdout, "--language=TAG")
+		help, _, _ = strings.Cut(help, "--domain")
+		for _, f := range files {
+			if tag := strings.TrimSuffix(f.Name(), ".json"); !strings.Contains(help, " "+tag) {
+				t.Errorf("page %s --help does not name %s: %s", command, tag, help)
+			}
+		}
+	}
+}
