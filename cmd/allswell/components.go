@@ -21,7 +21,7 @@ type groupCommands struct {
 type groupCreate struct {
 	Page  string `required:"" placeholder:"SLUG" help:"Slug of the page."`
 	Name  string `required:"" placeholder:"NAME" help:"Name of the group."`
-	Order *int   `placeholder:"NUMBER" help:"Its position: lower is first, the first is 0, below 0 is before that; of equal ones the oldest is first. Behind all others if it is not given."`
+	Order *int   `placeholder:"NUMBER" help:"Its position: lower is first, counted from 0, and negative ones are before that; of equal ones the oldest is first. Behind all others if it is not given."`
 }
 
 func (cmd *groupCreate) Run(t *talk) error {
@@ -64,7 +64,7 @@ func (g groupOf) path(t *talk) (string, error) {
 type groupSet struct {
 	groupOf
 	Name  *string `placeholder:"NAME" help:"Another name."`
-	Order *int    `placeholder:"NUMBER" help:"Another position: lower is first, the first is 0, below 0 is before that; of equal ones the oldest is first."`
+	Order *int    `placeholder:"NUMBER" help:"Another position: lower is first, counted from 0, and negative ones are before that; of equal ones the oldest is first."`
 }
 
 func (cmd *groupSet) Run(t *talk) error {
@@ -105,7 +105,7 @@ type componentCreate struct {
 	Name        string  `required:"" placeholder:"NAME" help:"Name of the component."`
 	Description *string `placeholder:"TEXT" help:"Text under the name."`
 	Status      *string `placeholder:"STATUS" help:"operational (the default), degraded, partial_outage, major_outage, maintenance or unknown."`
-	Order       *int    `placeholder:"NUMBER" help:"Its position: lower is first, the first is 0, below 0 is before that; of equal ones the oldest is first. Behind all others if it is not given."`
+	Order       *int    `placeholder:"NUMBER" help:"Its position: lower is first, counted from 0, and negative ones are before that; of equal ones the oldest is first. Behind all others if it is not given."`
 	Group       *string `placeholder:"GROUP" help:"Id or name of the group that it belongs to."`
 }
 
@@ -253,7 +253,7 @@ type componentEdit struct {
 	Name          *string `placeholder:"NAME" help:"Another name."`
 	Description   *string `placeholder:"TEXT" xor:"description" help:"Another text under the name."`
 	NoDescription bool    `xor:"description" help:"No text under the name."`
-	Order         *int    `placeholder:"NUMBER" help:"Another position: lower is first, the first is 0, below 0 is before that; of equal ones the oldest is first."`
+	Order         *int    `placeholder:"NUMBER" help:"Another position: lower is first, counted from 0, and negative ones are before that; of equal ones the oldest is first."`
 	Group         *string `placeholder:"GROUP" xor:"group" help:"Id or name of another group."`
 	NoGroup       bool    `xor:"group" help:"In no group."`
 }

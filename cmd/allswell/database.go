@@ -90,6 +90,9 @@ func (cmd *restoreCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
+	if sameFile(database, cmd.Path) {
+		return &usageError{fmt.Errorf("%s is the database itself, not a backup of it: nothing is restored; give a file that `allswell backup` wrote, or another database with --database", cmd.Path)}
+	}
 	kept, err := store.Restore(c.ctx, database, cmd.Path)
 	if err != nil {
 		return err
@@ -99,6 +102,18 @@ func (cmd *restoreCommand) Run(c *console) error {
 		c.printf("What it was before is kept in %s; delete it when you don't need it.\n", kept)
 	}
 	return nil
+}
+
+// sameFile reports whether path is the file of a SQLite database, by whatever
+// name.
+func sameFile(database, path string) bool {
+	file, isFile := strings.CutPrefix(database, "sqlite:")
+	if !isFile {
+		return false
+	}
+	a, err := os.Stat(file)
+	b, err2 := os.Stat(path)
+	return err == nil && err2 == nil && os.SameFile(a, b)
 }
 
 type tokenCommands struct {

@@ -40,7 +40,7 @@ type commands struct {
 	Group       groupCommands       `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, set and delete groups of a page's components."`
 	Component   componentCommands   `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, edit and delete a page's components."`
 	Monitor     monitorCommands     `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, rotate and delete heartbeat monitors."`
-	Incident    incidentCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"Open, list, show, update, set, resolve and delete incidents, and their components."`
+	Incident    incidentCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"Open, list, show, update, set, resolve and delete incidents, and set their components."`
 	Maintenance maintenanceCommands `cmd:"" group:"Over the API of a running Allswell:" help:"Plan, list, show, update, set, move, begin, end, cancel and delete maintenance."`
 	Subscriber  subscriberCommands  `cmd:"" group:"Over the API of a running Allswell:" help:"Add, list, show, rotate and remove a page's subscribers."`
 	Delivery    deliveryCommands    `cmd:"" group:"Over the API of a running Allswell:" help:"List what subscribers were sent, and retry it."`
