@@ -111,9 +111,15 @@ func (d *demo) received(to, subject, text string) {
 	head := strings.TrimPrefix(subject, "[Example Shop] ")
 	text, _, _ = strings.Cut(text, "\n-- ") // what all mails end with
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && line != head && !strings.HasPrefix(line, "http") && len(lines) <= most {
-			lines = append(lines, line)
+		line = strings.TrimSpace(line)
+		if line == "" || line == head || strings.HasPrefix(line, "http") {
+			continue
 		}
+		if len(lines) > most {
+			lines = append(lines, "…")
+			break
+		}
+		lines = append(lines, line)
 	}
 	d.say("%s", strings.Join(lines, "\n            | "))
 }

@@ -100,16 +100,14 @@ func (d *demo) slowWebsite() error {
 	if err != nil {
 		return err
 	}
-	if err := d.set(website, allswell.Degraded); err != nil {
-		return err
-	}
 	incident, err := d.make(pathOf("pages", demoPage, "incidents"), body{
 		"title": "Pages load slowly", "impact": "minor", "message": "Some pages take several seconds. We are looking into it.",
+		"components": []body{{"id": website, "status": allswell.Degraded}},
 	})
 	if err != nil {
 		return err
 	}
-	d.say("A human sets Website to degraded and opens an incident: %s/incidents/%s", d.pageURL(), incident)
+	d.say("A human opens an incident that has Website degraded: %s/incidents/%s", d.pageURL(), incident)
 	for _, step := range []struct{ state, message string }{
 		{"identified", "A cache was switched off by mistake."},
 		{"monitoring", "The cache is back, and pages load quickly again."},
@@ -127,8 +125,8 @@ func (d *demo) slowWebsite() error {
 	if _, err := d.api.call(d.ctx, http.MethodPatch, pathOf("incidents", incident), body{"state": "resolved", "resolved": true}); err != nil {
 		return err
 	}
-	d.say("The human resolves the incident and sets Website to operational.")
-	return d.set(website, allswell.Operational)
+	d.say("The human resolves the incident, and Website is operational by itself.")
+	return nil
 }
 
 // maintenance is the story of a job that is stopped for planned maintenance:
@@ -184,9 +182,4 @@ func (d *demo) component(name string) (string, error) {
 		}
 	}
 	return "", fmt.Errorf("the demo's component %s is gone", name)
-}
-
-func (d *demo) set(component string, status allswell.Status) error {
-	_, err := d.api.call(d.ctx, http.MethodPatch, pathOf("pages", demoPage, "components", component), body{"status": status})
-	return err
 }
