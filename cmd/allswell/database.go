@@ -249,7 +249,11 @@ func (cmd *tokenRevoke) Run(d *tokenDesk) error {
 	return d.on(func(s *store.Store) error {
 		err := s.Revoke(d.ctx, cmd.ID)
 		if errors.Is(err, allswell.ErrNotFound) {
-			return errors.New("there is no token with this id; `allswell token list` shows them")
+			which := "with this id" // what was typed may be a secret
+			if strings.HasPrefix(cmd.ID, allswell.PrefixToken) {
+				which = fmt.Sprintf("%q", visible(cmd.ID))
+			}
+			return fmt.Errorf("there is no token %s; `allswell token list` shows them", which)
 		}
 		if err == nil {
 			d.done("The token %s is revoked.", visible(cmd.ID))
