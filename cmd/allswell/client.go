@@ -212,6 +212,7 @@ func read[T any](ctx context.Context, c *client, path string) (T, error) {
 
 type apiPage struct {
 	ID, Slug, Name, Status string
+	URL                    string // where people see it
 	Description            *string
 	TimeZone               string `json:"time_zone"`
 	Language               *string
@@ -221,6 +222,16 @@ type apiPage struct {
 	Logo, Icon             *string                       // where they are to be had
 	CreatedAt              string                        `json:"created_at"`
 	UpdatedAt              string                        `json:"updated_at"`
+}
+
+// pageURL returns where people see a page; where that cannot be had, the address
+// that works from here.
+func (t *talk) pageURL(slug string) string {
+	page, err := read[apiPage](t.ctx, t.api, pathOf("pages", slug))
+	if err != nil || page.URL == "" {
+		return t.api.base + "/status/" + slug
+	}
+	return page.URL
 }
 
 type apiGroup struct {

@@ -60,7 +60,7 @@ func (cmd *incidentOpen) Run(t *talk) error {
 		if chosen != "" {
 			t.printf("Its impact is %s, by the worst status given (--impact chooses another).\n", chosen)
 		}
-		t.printf("It is shown at %s/status/%s/incidents/%s\n", t.api.base, visible(cmd.Page), visible(i.ID))
+		t.printf("It is shown at %s/incidents/%s\n", visible(t.pageURL(cmd.Page)), visible(i.ID))
 	})
 }
 

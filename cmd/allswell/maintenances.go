@@ -104,8 +104,8 @@ func (cmd *maintenancePlan) Run(t *talk) error {
 		return err
 	}
 	return object(t.printer, raw, func(m apiMaintenance) {
-		t.printf("The maintenance is %s, %s\nIt is shown at %s/status/%s/maintenances/%s\n",
-			visible(m.ID), m.when(), t.api.base, visible(cmd.Page), visible(m.ID))
+		t.printf("The maintenance is %s, %s\nIt is shown at %s/maintenances/%s\n",
+			visible(m.ID), m.when(), visible(t.pageURL(cmd.Page)), visible(m.ID))
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,7 @@ func TestWhatIsSentForMaintenance(t *testing.T) {
 				io.WriteString(w, `{"data": {"scheduled_for": "2026-11-21T04:00:00.000Z", "scheduled_until": "2026-11-21T04:45:00.000Z"}}`)
 			}
 		}, expand(c.args)...)
+		got = slices.DeleteFunc(got, func(call string) bool { return call == askForPage && !strings.Contains(c.want, call) })
 		if last := strings.Join(got, "; "); status != exitDone || last != c.want {
 			t.Errorf("%s: status %d %s\ngot  %s\nwant %s", c.args, status, stderr, last, c.want)
 		}
@@ -128,7 +130,7 @@ func TestRelativeTimes(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		sent = string(body)
+		sent += string(body)
 		io.WriteString(w, `{"data": {}}`)
 	}, "maintenance", "plan", "--page=p", "--title=x", "--in=2h", "--for=30m")
 	m := regexp.MustCompile(`"scheduled_for":"(.*?)","scheduled_until":"(.*?)"`).FindStringSubmatch(sent)

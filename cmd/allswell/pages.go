@@ -72,11 +72,7 @@ func slugOf(name string) string {
 }
 
 func (t *talk) sayPage(page apiPage) {
-	also := ""
-	if page.Domain != nil {
-		also = " and at https://" + visible(*page.Domain)
-	}
-	t.printf("The page %s is at %s/status/%s%s\n", visible(page.Name), t.api.base, visible(page.Slug), also)
+	t.printf("The page %s is at %s\n", visible(page.Name), visible(page.URL))
 }
 
 // pageFacts says what a page is, but for what is on it.
@@ -86,7 +82,7 @@ func (t *talk) pageFacts(page apiPage) {
 		domain = "https://" + *page.Domain
 	}
 	facts := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusWords(page.Status)},
-		{"Description", orEmpty(page.Description)}, {"Address", t.api.base + "/status/" + page.Slug},
+		{"Description", orEmpty(page.Description)}, {"Address", page.URL},
 		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", orNone(page.Language)},
 		{"Accent", orNone(page.Accent)}, {"Logo", orNone(page.Logo)}, {"Icon", orNone(page.Icon)}}
 	for _, l := range page.FooterLinks {

@@ -18,7 +18,7 @@ func TestPages(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		now := stamp(c.clock.Now())
 		a := c.post("/api/v1/pages", `{"name":"Acme","slug":"acme-1","description":"How we do"}`).is(201)
-		keys(t, a.data(), "id", "slug", "name", "description", "status", "time_zone", "language", "domain", "accent", "footer_links",
+		keys(t, a.data(), "id", "slug", "name", "description", "status", "url", "time_zone", "language", "domain", "accent", "footer_links",
 			"logo", "icon", "created_at", "updated_at")
 		a.has(map[string]any{"slug": "acme-1", "name": "Acme", "description": "How we do", "status": "operational", "created_at": now, "updated_at": now})
 		c.post("/api/v1/pages", `{"name":"Other","slug":"acme-1"}`).complains("slug")

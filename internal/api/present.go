@@ -14,6 +14,7 @@ type pageJSON struct {
 	Name        string                `json:"name"`
 	Description *string               `json:"description"`
 	Status      allswell.Status       `json:"status"`
+	URL         string                `json:"url"` // where people see it
 	TimeZone    string                `json:"time_zone"`
 	Language    *string               `json:"language"`
 	Domain      *string               `json:"domain"`
@@ -27,12 +28,20 @@ type pageJSON struct {
 
 func (c *call) presentPage(p allswell.Page) pageJSON {
 	return pageJSON{
-		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, TimeZone: p.TimeZone,
+		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, URL: c.pageURL(p), TimeZone: p.TimeZone,
 		Language: unlessZero(p.Language), Domain: unlessZero(p.Domain), Accent: unlessZero(p.Accent),
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
 		Logo:        c.imageURL(p.Slug, allswell.LogoImage, p.Logo), Icon: c.imageURL(p.Slug, allswell.IconImage, p.Icon),
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
+}
+
+// pageURL returns where people see a page: at its own domain, if it has one.
+func (c *call) pageURL(p allswell.Page) string {
+	if p.Domain != "" {
+		return "https://" + p.Domain
+	}
+	return c.base + "/status/" + p.Slug
 }
 
 // imageURL returns where a page's picture is to be had, or nil if it has none.
