@@ -154,8 +154,9 @@ func mergedRows(l *lang, r allswell.Record) []barRow {
 // isPlain reports whether all days of a class are told in the same words.
 func isPlain(class string) bool { return class == "" || class == "u" || class == "n" }
 
-// dayText says what a day was like: for how long there was anything but the
-// usual, the worst first.
+// dayText says what a component's state was on a day: for how long it was
+// anything but operational, the worst first. Of incidents it says nothing: one
+// can be open while all that it concerns works.
 func dayText(l *lang, t allswell.Tally) string {
 	switch class := barClass(t); class {
 	case "n":
@@ -163,21 +164,20 @@ func dayText(l *lang, t allswell.Tally) string {
 	case "u":
 		return l.T("bars.not_known_all_day")
 	case "":
-		return l.T("bars.calm")
+		return l.Status(allswell.Operational)
 	}
 	var parts []string
-	for _, p := range []struct {
-		status allswell.Status
-		lasted time.Duration
-	}{
-		{allswell.MajorOutage, t.Major}, {allswell.PartialOutage, t.Partial}, {allswell.Degraded, t.Degraded}, {allswell.Maintenance, t.Maintenance},
-	} {
-		if p.lasted > 0 {
-			parts = append(parts, l.T("bars.lasted", "status", l.Status(p.status), "duration", roughly(l, p.lasted)))
+	tell := func(s allswell.Status, lasted time.Duration) {
+		if lasted > 0 {
+			parts = append(parts, l.T("bars.lasted", "status", l.Status(s), "duration", roughly(l, lasted)))
 		}
 	}
+	tell(allswell.MajorOutage, t.Major)
+	tell(allswell.PartialOutage, t.Partial)
+	tell(allswell.Degraded, t.Degraded)
+	tell(allswell.Maintenance, t.Maintenance)
 	if len(parts) == 0 {
-		parts = append(parts, l.T("bars.calm"))
+		tell(allswell.Operational, t.Operational)
 	}
 	if t.Unknown > 0 {
 		parts = append(parts, l.T("bars.not_known", "duration", roughly(l, t.Unknown)))

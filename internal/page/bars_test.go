@@ -43,7 +43,7 @@ var tallies = []struct {
 	tally               allswell.Tally
 	class, text, uptime string
 }{
-	{allswell.Tally{Operational: 24 * time.Hour}, "", "No incidents", "100%"},
+	{allswell.Tally{Operational: 24 * time.Hour}, "", "Operational", "100%"},
 	{allswell.Tally{Maintenance: 2 * time.Hour, Operational: 22 * time.Hour}, "w", "Under Maintenance, 2 hours", "100%"},
 	{allswell.Tally{Degraded: 90 * time.Minute, Operational: 20 * time.Hour}, "d", "Degraded, 1 hour 30 minutes", "100%"},
 	{allswell.Tally{Partial: 24 * time.Hour}, "p", "Partial Outage, 1 day", "70%"},
@@ -51,7 +51,7 @@ var tallies = []struct {
 	{allswell.Tally{Major: time.Millisecond, Operational: 24 * time.Hour}, "m", "Major Outage, 1 second", "99.999%"},
 	{allswell.Tally{Major: 6 * time.Hour, Partial: time.Hour, Degraded: time.Hour, Maintenance: time.Hour, Operational: 15 * time.Hour}, "m",
 		"Major Outage, 6 hours · Partial Outage, 1 hour · Degraded, 1 hour · Under Maintenance, 1 hour", "73.75%"},
-	{allswell.Tally{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, "x", "No incidents · Not known for 2 hours", "100%"},
+	{allswell.Tally{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, "x", "Operational, 22 hours · Not known for 2 hours", "100%"},
 	{allswell.Tally{Major: 12 * time.Hour, Operational: 10 * time.Hour, Unknown: 2 * time.Hour}, "m x", "Major Outage, 12 hours · Not known for 2 hours", "45.45%"},
 	{allswell.Tally{Unknown: 24 * time.Hour}, "u", "Not known", "not known"},
 	{allswell.Tally{}, "n", "No data yet", ""},
@@ -84,7 +84,7 @@ func TestBars(t *testing.T) {
 	if got := p.all(".bars")[0].attr("data-day"); got != "2026-11-21" {
 		t.Errorf("the last bar is of %q", got)
 	}
-	if got := rows[0].text(); got != "20 Nov – 21 NovNo incidents100%" {
+	if got := rows[0].text(); got != "20 Nov – 21 NovOperational100%" {
 		t.Errorf("the first row reads %q", got)
 	}
 	for i, c := range tallies[1:] {
@@ -167,6 +167,21 @@ func TestBarsInEveryLanguage(t *testing.T) {
 			if item.Label == "" || len(leftovers(item.Label)) > 0 {
 				t.Errorf("%s: the legend has %q", l.Tag, item)
 			}
+		}
+	}
+}
+
+// TestADayIsToldOfTheComponent: its row says what the component's state was, and
+// nothing of incidents, of which the record knows nothing.
+func TestADayIsToldOfTheComponent(t *testing.T) {
+	whole := allswell.Tally{Operational: 24 * time.Hour}
+	partly := allswell.Tally{Operational: 20 * time.Hour, Unknown: 4 * time.Hour}
+	for _, l := range languages() {
+		if got := dayText(l, whole); got != l.Status(allswell.Operational) {
+			t.Errorf("%s: a day without trouble reads %q", l.Tag, got)
+		}
+		if got := dayText(l, partly); !strings.HasPrefix(got, l.Status(allswell.Operational)) || strings.Contains(got, l.T("incidents.none")) {
+			t.Errorf("%s: a day that is partly unknown reads %q", l.Tag, got)
 		}
 	}
 }

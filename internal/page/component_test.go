@@ -22,7 +22,7 @@ func TestComponentPage(t *testing.T) {
 		if got := p.texts("#incidents"); len(got) != 1 || !strings.Contains(p.text(), "No incidents of this component are known.") {
 			t.Errorf("nothing has happened, and it says %q", p.text())
 		}
-		if got := p.all(".days tbody tr"); len(got) != 90 || got[0].text() != "Saturday, 21 NovemberNo incidents100%" &&
+		if got := p.all(".days tbody tr"); len(got) != 90 || got[0].text() != "Saturday, 21 NovemberOperational100%" &&
 			got[0].text() != "Saturday, 21 NovemberNo data yet" {
 			t.Errorf("%d days, the first %q", len(got), got[0].text())
 		}
@@ -77,7 +77,7 @@ func TestComponentPage(t *testing.T) {
 		// The next day has a bar of its own, although nothing was committed.
 		w.clock.set(day.AddDate(0, 0, 1))
 		p = w.get(path, 200)
-		if got := p.all(".days tbody tr")[0].text(); got != "Sunday, 22 NovemberNo incidents100%" {
+		if got := p.all(".days tbody tr")[0].text(); got != "Sunday, 22 NovemberOperational100%" {
 			t.Errorf("tomorrow: %q", got)
 		}
 
