@@ -170,7 +170,7 @@ type Summary struct {
 	Page   Page
 	Status Status
 	Banner string
-	Active []Incident // not resolved, newest first; updates newest first; with the statuses that components have
+	Active []Incident // not resolved, newest first (a page shows them LatestFirst); updates newest first; with the statuses that components have
 	Blocks []Block    // components, with and without a heading
 	Past   []Day      // the last PastDays days since there is anything to know of, newest first, empty ones included
 
@@ -422,6 +422,27 @@ func sortIncidents(incidents []Incident) {
 		}
 		return a.ID > b.ID
 	})
+}
+
+// LatestFirst returns incidents with that of the newest update first, which is
+// the order in which a page shows those that are active (design section 9): on a
+// bad day the one that people wait for may not be the one that began last. One
+// that has no updates is as new as it is itself, and of two that are as new, the
+// one that began later is first.
+func LatestFirst(incidents []Incident) []Incident {
+	incidents = slices.Clone(incidents)
+	sortIncidents(incidents)
+	slices.SortStableFunc(incidents, func(a, b Incident) int { return b.lastWritten().Compare(a.lastWritten()) })
+	return incidents
+}
+
+// lastWritten returns when the newest of the incident's updates was written.
+func (i Incident) lastWritten() time.Time {
+	last := i.CreatedAt
+	for _, u := range i.Updates {
+		last = later(last, u.CreatedAt)
+	}
+	return last
 }
 
 func newestFirst(updates []Update) []Update {

@@ -361,6 +361,31 @@ func TestSummarize(t *testing.T) {
 }
 
 // Nothing that is loaded is lost or shown twice, in whatever order it comes.
+// TestLatestFirst: what was written about last comes first, however old it is.
+func TestLatestFirst(t *testing.T) {
+	at := func(minute int) time.Time { return epoch.Add(time.Duration(minute) * time.Minute) }
+	incident := func(id string, began int, updates ...int) allswell.Incident {
+		inc := allswell.Incident{ID: id, CreatedAt: at(began)}
+		for i, minute := range updates {
+			inc.Updates = append(inc.Updates, allswell.Update{Number: i + 1, CreatedAt: at(minute)})
+		}
+		return inc
+	}
+	given := []allswell.Incident{
+		incident("silent", 3), incident("long and written about", 0, 0, 9), incident("new", 5, 5),
+		incident("as new, and older", 4, 5), incident("as new, with a lesser id", 5), incident("long and forgotten", 1, 2),
+	}
+	before := fmt.Sprint(given)
+	var got []string
+	for _, inc := range allswell.LatestFirst(given) {
+		got = append(got, inc.ID)
+	}
+	equal(t, "order", got, []string{
+		"long and written about", "new", "as new, with a lesser id", "as new, and older", "silent", "long and forgotten",
+	})
+	equal(t, "what was given", fmt.Sprint(given), before)
+}
+
 func TestSummarizeShowsEverythingOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := epoch.Add(time.Duration(rapid.Int64Range(0, int64(48*time.Hour)).Draw(t, "now")))

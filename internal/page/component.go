@@ -61,13 +61,17 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 	for _, days := range figureDays {
 		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(record.Of(days).Uptime())})
 	}
+	var active []allswell.Incident
 	for _, inc := range contents.Incidents {
 		switch {
 		case !inc.Resolved:
-			b.Active = append(b.Active, viewIncident(at, inc, 1))
+			active = append(active, inc)
 		case len(b.Incidents) < maxOfComponent:
 			b.Incidents = append(b.Incidents, viewIncident(at, inc, 0))
 		}
+	}
+	for _, inc := range allswell.LatestFirst(active) {
+		b.Active = append(b.Active, viewIncident(at, inc, 1))
 	}
 	for _, m := range contents.Maintenances {
 		switch {

@@ -103,7 +103,7 @@ func statusScreen(at where, sum allswell.Summary) screen {
 	if sum.Page.Description != nil {
 		b.Description = markdown.HTML(*sum.Page.Description)
 	}
-	for i, inc := range sum.Active {
+	for i, inc := range allswell.LatestFirst(sum.Active) {
 		if i < maxTimelines {
 			b.Active = append(b.Active, viewIncident(at, inc, maxUpdates))
 		} else {
@@ -164,7 +164,7 @@ func explainUptime(l *lang) string {
 // concernsOf returns what each component has to do with right now.
 func concernsOf(at where, sum allswell.Summary) map[string][]concern {
 	concerns := make(map[string][]concern)
-	for _, inc := range sum.Active {
+	for _, inc := range allswell.LatestFirst(sum.Active) {
 		for _, a := range inc.Affected {
 			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), titleOf(at.lang, inc), tone(inc.Impact)})
 		}
@@ -177,21 +177,27 @@ func concernsOf(at where, sum allswell.Summary) map[string][]concern {
 	return concerns
 }
 
-// facts returns what the banner leaves open: how many components are well, and
-// whether there are incidents.
+// facts returns what the banner leaves open: how many components are well, of how
+// many that is not known, and whether there are incidents.
 func facts(l *lang, sum allswell.Summary) string {
-	total, well := 0, 0
+	total, well, unknown := 0, 0, 0
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
 			total++
-			if c.Status() == allswell.Operational {
+			switch c.Status() {
+			case allswell.Operational:
 				well++
+			case allswell.Unknown:
+				unknown++
 			}
 		}
 	}
 	var parts []string
-	if total > 1 && well < total {
+	if total > 1 && well < total && unknown < total {
 		parts = append(parts, l.T("components.operational", "n", well, "total", total))
+		if unknown > 0 { // these may be well: see the banner
+			parts = append(parts, l.T("components.unknown", "n", unknown))
+		}
 	}
 	if n := len(sum.Active); n > 0 {
 		parts = append(parts, l.T("incidents.active_count", "n", n))

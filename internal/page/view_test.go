@@ -1,0 +1,70 @@
+package page
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestFacts: a component of which nothing is known is not one that fails.
+func TestFacts(t *testing.T) {
+	const (
+		ok, bad, unknown = allswell.Operational, allswell.MajorOutage, allswell.Unknown
+	)
+	for _, c := range []struct {
+		statuses []allswell.Status
+		want     string
+	}{
+		{nil, ""},
+		{[]allswell.Status{ok, ok}, ""},
+		{[]allswell.Status{bad}, ""},
+		{[]allswell.Status{unknown, unknown}, ""},
+		{[]allswell.Status{ok, bad, bad}, "1 of 3 components operational"},
+		{[]allswell.Status{ok, ok, unknown}, "2 of 3 components operational · 1 unknown"},
+		{[]allswell.Status{bad, unknown, unknown}, "0 of 3 components operational · 2 unknown"},
+	} {
+		var p allswell.PageContents
+		for i, status := range c.statuses {
+			p.Components = append(p.Components, allswell.Component{ID: fmt.Sprint(i), Baseline: status})
+		}
+		if got := facts(languageOf(t, "en"), p.Summarize(day)); got != c.want {
+			t.Errorf("%v: %q, want %q", c.statuses, got, c.want)
+		}
+	}
+}
+
+// TestActiveIncidentsInOrder: the page, its components and the page of a
+// component have the one first of which there is news.
+func TestActiveIncidentsInOrder(t *testing.T) {
+	p := allswell.PageContents{
+		Page:       allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", CreatedAt: day.AddDate(0, -1, 0)},
+		Components: []allswell.Component{{ID: "comp_1", Name: "Checkout", Baseline: allswell.Operational}},
+		AsOf:       day,
+	}
+	for i, written := range []int{5, 1, 9} { // minutes ago; the first is the newest
+		began := day.Add(-time.Duration(10+i) * time.Minute)
+		p.Incidents = append(p.Incidents, allswell.Incident{
+			ID: fmt.Sprint(i), Title: fmt.Sprintf("Written %d minutes ago", written), State: allswell.Identified, CreatedAt: began,
+			Updates:  []allswell.Update{{Number: 1, CreatedAt: began}, {Number: 2, CreatedAt: day.Add(-time.Duration(written) * time.Minute)}},
+			Affected: []allswell.Affected{{ComponentID: "comp_1", Status: allswell.Degraded}},
+		})
+	}
+	want := []string{"Written 1 minutes ago", "Written 5 minutes ago", "Written 9 minutes ago"}
+	sum := p.Summarize(day)
+	for place, s := range map[string]screen{
+		".incident h3": statusScreen(english(), sum),
+		".concern":     statusScreen(english(), sum),
+		"article h3":   componentScreen(english(), "https://status.example", sum, p.Components[0], p),
+	} {
+		out, err := render(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := parse(t, string(out)).texts(place); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", place, got, want)
+		}
+	}
+}
