@@ -32,7 +32,7 @@ const (
 	changeGap      = 500 * time.Millisecond // between two messages of one page
 	recheck        = 30 * time.Second       // how often a page is looked at though nobody says that it changed
 	recheckFailed  = time.Second            // after it could not be made
-	keepAlive      = 25 * time.Second       // between comments on a quiet stream; proxies give up after 60 s
+	keepAlive      = 25 * time.Second       // between signs of life on a quiet stream; proxies give up after 60 s
 	streamDeadline = 10 * time.Second       // for each write
 	streamLife     = time.Hour              // then the client connects anew; up to a quarter more or less
 	reconnectAfter = 3 * time.Second        // what clients are told to wait; up to twice that
@@ -245,11 +245,11 @@ func (h *hub) end() {
 	}
 }
 
-// follow writes news and comments until the page, the stream's time or the
+// follow writes news and signs of life until the page, the stream's time or the
 // connection ends. It waits by reading, because that also tells when the client
 // is gone: nothing may be sent by it.
 func (st *stream) follow(c *crowd) {
-	due := time.Now().Add(keepAlive) // the next comment
+	due := time.Now().Add(keepAlive) // the next sign of life
 	for {
 		// The deadline comes before the look: news after the look move it again.
 		until := earlier(due, st.ends)
@@ -271,7 +271,7 @@ func (st *stream) follow(c *crowd) {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return
 		case st.unseen(c) != nil, now.Before(until): // woken, maybe for news that it has just seen
-		case !now.Before(st.ends), !st.write(comment):
+		case !now.Before(st.ends), !st.write(aliveMessage):
 			return
 		default:
 			due = now.Add(keepAlive)
@@ -295,8 +295,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// comment keeps proxies from taking a quiet stream for a dead one.
-var comment = []byte(":\n\n")
+// aliveMessage keeps proxies from taking a quiet stream for a dead one, and pages
+// too: their scripts see events, and no comments.
+var aliveMessage = []byte("event: alive\ndata: 1\n\n")
 
 func (st *stream) write(p []byte) bool {
 	st.conn.SetWriteDeadline(time.Now().Add(streamDeadline)) // where it fails, so does the write
@@ -309,19 +310,20 @@ func changeMessage(tag string) []byte {
 }
 
 // greeting is what a stream begins with: when to come again, and the tag of the
-// page as it is, which is news to a client that has another one. have is "" if
-// the client has not said.
+// page as it is, which is news to a client that has another one, and to all others
+// a sign of life. have is "" if the client has not said.
 func greeting(have, tag string) []byte {
 	retry := reconnectAfter + rand.N(reconnectAfter)
 	head := fmt.Appendf(nil, "retry: %d\n", retry.Milliseconds())
 	if have != "" && have != tag {
 		return append(head, changeMessage(tag)...)
 	}
-	return fmt.Appendf(head, "id: %s\n\n", tag)
+	return append(fmt.Appendf(head, "id: %s\n", tag), aliveMessage...)
 }
 
 // serveEvents answers with a stream of server-sent events: "change" with the
-// tag of the page whenever there is something new to see. A client that says
+// tag of the page whenever there is something new to see, and "alive" at first and
+// whenever nothing else was said for a while. A client that says
 // which tag it has, by Last-Event-ID or ?have=, is told at once if that is not
 // the current one.
 func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, v visit) {

@@ -119,6 +119,8 @@ func (v *viewer) want(t *testing.T, ended bool, messages ...string) {
 	v.got = nil
 }
 
+const alive = "event: alive\ndata: 1\n\n"
+
 func told(tag string) string { return string(changeMessage(tag)) }
 
 // onStage runs f with a page and nobody at it, on a clock that moves when all
@@ -220,7 +222,7 @@ func TestCrowdComesAgain(t *testing.T) {
 		go s.hub.serve(s.entry, &stream{conn: near, ends: time.Now().Add(streamLife), seen: seen, told: "a"})
 		v := (&viewer{conn: far}).read()
 		time.Sleep(keepAlive)
-		v.want(t, false, ":\n\n")
+		v.want(t, false, alive)
 		s.set("b", nil)
 		time.Sleep(recheckFailed)
 		v.want(t, false, told("b"))
@@ -233,9 +235,9 @@ func TestQuietStream(t *testing.T) {
 		time.Sleep(keepAlive - time.Millisecond)
 		v.want(t, false)
 		time.Sleep(time.Millisecond)
-		v.want(t, false, ":\n\n")
+		v.want(t, false, alive)
 		time.Sleep(keepAlive)
-		v.want(t, false, ":\n\n")
+		v.want(t, false, alive)
 		time.Sleep(time.Second)
 		v.want(t, true) // its life is over
 	})
@@ -253,7 +255,7 @@ func TestChangesWithTime(t *testing.T) {
 		v.want(t, false, told("b"))
 		s.set("c", nil)
 		time.Sleep(recheck)
-		v.want(t, false, ":\n\n", told("c"))
+		v.want(t, false, alive, told("c"))
 		s.lasts(time.Now().Add(-time.Hour)) // by a clock that is behind
 		looks := s.looked()
 		s.entry.changed()
