@@ -19,7 +19,7 @@ type Auto struct {
 // AutoKind is one thing that the service tells by itself.
 type AutoKind string
 
-// The kinds. They are stored.
+// The kinds. All but AutoResolved are stored.
 const (
 	AutoSilent           AutoKind = "silent"
 	AutoPingsAgain       AutoKind = "pings_again"
@@ -27,10 +27,11 @@ const (
 	AutoMonitorDeleted   AutoKind = "monitor_deleted"
 	AutoMaintenanceBegun AutoKind = "maintenance_begun"
 	AutoMaintenanceEnded AutoKind = "maintenance_ended"
+	AutoResolved         AutoKind = "resolved" // of an incident; see Incident.Timeline
 )
 
 // AutoKinds lists all kinds.
-var AutoKinds = []AutoKind{AutoSilent, AutoPingsAgain, AutoMonitorDisabled, AutoMonitorDeleted, AutoMaintenanceBegun, AutoMaintenanceEnded}
+var AutoKinds = []AutoKind{AutoSilent, AutoPingsAgain, AutoMonitorDisabled, AutoMonitorDeleted, AutoMaintenanceBegun, AutoMaintenanceEnded, AutoResolved}
 
 // Message returns the update's message: a in English and UTC. It is what is
 // stored, and what API and mails tell. The zero Auto has "".
@@ -49,6 +50,8 @@ func (a Auto) Message() string {
 		return "The maintenance has begun."
 	case AutoMaintenanceEnded:
 		return "The maintenance is complete."
+	case AutoResolved:
+		return "This incident has been resolved."
 	default:
 		return ""
 	}

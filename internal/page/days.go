@@ -95,7 +95,8 @@ type changeView struct {
 	Old, New allswell.Status // Old "": it was not affected before
 }
 
-// viewIncident returns inc with its updates newest first, at most most of them.
+// viewIncident returns inc with its timeline, newest first, at most most entries
+// of it.
 func viewIncident(at where, inc allswell.Incident, most int) incidentView {
 	v := incidentView{
 		URL: at.incident(inc.ID), Title: titleOf(at.lang, inc), Impact: inc.Impact, State: inc.State,
@@ -113,10 +114,10 @@ func viewIncident(at where, inc allswell.Incident, most int) incidentView {
 		}
 		v.Affected = append(v.Affected, shown)
 	}
-	updates := newestUpdates(inc)
-	if len(updates) > 0 {
-		v.Excerpt = said{updates[0].Message, updates[0].Auto}.excerpt(at.lang, at.zone)
+	if written := newestUpdates(inc); len(written) > 0 {
+		v.Excerpt = said{written[0].Message, written[0].Auto}.excerpt(at.lang, at.zone)
 	}
+	updates := inc.Timeline()
 	if len(updates) > most {
 		v.Earlier = len(updates) - most
 		updates = updates[:most]
@@ -129,6 +130,15 @@ func viewIncident(at where, inc allswell.Incident, most int) incidentView {
 		v.Updates = append(v.Updates, shown)
 	}
 	return v
+}
+
+// stateOf returns how far people have come with an incident: the flag decides,
+// whatever the state says.
+func stateOf(inc allswell.Incident) allswell.State {
+	if inc.Resolved {
+		return allswell.Resolved
+	}
+	return inc.State
 }
 
 // viewChanges returns the components that an update changed.
@@ -188,7 +198,7 @@ func (p past) view(at where, room *int) pastView {
 	if p.incident != nil {
 		v := viewIncident(at, *p.incident, most)
 		if room != nil {
-			v.Notes = len(p.incident.Updates)
+			v.Notes = len(v.Updates) + v.Earlier
 			v.Updates = fitting(v.Updates, room, updateView.weight)
 			v.Earlier = v.Notes - len(v.Updates)
 		}
@@ -294,12 +304,12 @@ func nextMonth(t time.Time, n int) time.Time {
 
 // incidentScreen lays out one incident with its full timeline.
 func incidentScreen(at where, page allswell.Page, status allswell.Status, inc allswell.Incident, asOf time.Time) screen {
-	v := viewIncident(at, inc, len(inc.Updates))
+	v := viewIncident(at, inc, len(inc.Updates)+1) // all of it
 	began := inc.CreatedAt.In(at.zone)
 	l := at.lang
 	f := frameOf(at, page, status, asOf)
 	f.Path = "/incidents/" + inc.ID
 	f.titled(v.Title)
-	f.Description = l.T("incident.description", "state", l.State(inc.State), "impact", l.Impact(inc.Impact), "text", v.Excerpt)
+	f.Description = l.T("incident.description", "state", l.State(stateOf(inc)), "impact", l.Impact(inc.Impact), "text", v.Excerpt)
 	return screen{f, incidentBody{Incident: v, Home: at.home(), Month: *linkMonth(at, began)}}
 }

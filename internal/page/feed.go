@@ -109,21 +109,16 @@ func (f *feed) fill(p allswell.PageContents, base string) {
 func tagURI(id string) string { return "tag:allswell,2026:" + id }
 
 func (f *feed) incident(inc allswell.Incident, base string, room *int) feedEntry {
-	l := f.lang
-	state := inc.State
-	if inc.Resolved {
-		state = allswell.Resolved
-	}
+	l, state := f.lang, stateOf(inc)
 	e := feedEntry{
 		id: "urn:uuid:" + inc.ID, title: oneLine(titleOf(l, inc)), link: base + "/incidents/" + inc.ID,
 		published: inc.CreatedAt, updated: inc.UpdatedAt,
 		categories: []category{{string(inc.Impact), l.Impact(inc.Impact)}, {string(state), l.State(state)}},
 	}
-	notes := make([]note, 0, len(inc.Updates))
-	for _, u := range inc.Updates {
+	notes := make([]note, 0, len(inc.Updates)+1)
+	for _, u := range inc.Timeline() {
 		notes = append(notes, note{l.State(u.State), u.CreatedAt, said{u.Message, u.Auto}})
 	}
-	slices.Reverse(notes) // they come oldest first
 	names := make([]string, 0, len(inc.Affected))
 	for _, a := range inc.Affected {
 		names = append(names, a.Name)
@@ -176,11 +171,14 @@ func maintenanceSpan(m allswell.PlannedMaintenance) (begin, end time.Time) {
 	return begin, end
 }
 
+// newestExcerpt is the beginning of the newest note that says more than the state.
 func (f *feed) newestExcerpt(notes []note) string {
-	if len(notes) == 0 {
-		return ""
+	for _, n := range notes {
+		if n.auto.Kind != allswell.AutoResolved {
+			return n.excerpt(f.lang, f.zone)
+		}
 	}
-	return notes[0].excerpt(f.lang, f.zone)
+	return ""
 }
 
 // paragraph writes a sentence of ours: text is escaped.

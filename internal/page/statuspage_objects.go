@@ -235,30 +235,25 @@ func (v *compatView) incidents(list []allswell.Incident) []compatIncident {
 
 func (v *compatView) incident(inc allswell.Incident) compatIncident {
 	told := compatIncident{
-		ID: inc.ID, Name: inc.Title, Status: string(inc.State), Impact: string(inc.Impact),
+		ID: inc.ID, Name: inc.Title, Status: string(stateOf(inc)), Impact: string(inc.Impact),
 		CreatedAt: compatTime(inc.CreatedAt), UpdatedAt: compatTime(inc.UpdatedAt), StartedAt: compatTime(inc.CreatedAt),
 		Shortlink: v.home + "/incidents/" + inc.ID, PageID: inc.PageID,
 		Updates: []compatUpdate{}, Components: []compatComponent{},
 	}
-	if inc.Resolved { // the flag decides, whatever the state says
-		told.Status, told.ResolvedAt = string(allswell.Resolved), compatTime(inc.ResolvedAt)
+	if inc.Resolved {
+		told.ResolvedAt = compatTime(inc.ResolvedAt)
 	}
 	for _, a := range inc.Affected {
 		told.Components = v.appendComponent(told.Components, a.ComponentID)
 	}
-	updates := slices.SortedStableFunc(slices.Values(inc.Updates), func(a, b allswell.Update) int { return b.Number - a.Number })
-	for i, u := range updates {
+	for i, u := range inc.Timeline() {
 		if u.State == allswell.Monitoring {
 			told.MonitoringAt = compatTime(u.CreatedAt) // in the end that of the earliest
 		}
 		if i >= maxCompatUpdates {
 			continue
 		}
-		status := u.State
-		if inc.Resolved && !u.CreatedAt.Before(inc.ResolvedAt) {
-			status = allswell.Resolved
-		}
-		told.Updates = append(told.Updates, newCompatUpdate(u.ID, string(status), u.Message, inc.ID, u.CreatedAt, compatAffectedOf(u.Affected)))
+		told.Updates = append(told.Updates, newCompatUpdate(u.ID, string(u.State), u.Message, inc.ID, u.CreatedAt, compatAffectedOf(u.Affected)))
 	}
 	return told
 }

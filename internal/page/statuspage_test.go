@@ -148,6 +148,9 @@ func typed(t *testing.T, path string, v any, want, raw string) {
 	case map[string]any:
 		for name, member := range v {
 			s, isText := member.(string)
+			if name == "body" && s == (allswell.Auto{Kind: allswell.AutoResolved}).Message() {
+				continue // nobody has written it
+			}
 			if isText && (name == "name" || name == "body" || name == "description" && v["indicator"] == nil) && s != want && utf8.ValidString(raw) {
 				t.Errorf("%s: %s is %q, want %q", path, name, s, want)
 			}

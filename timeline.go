@@ -1,0 +1,43 @@
+package allswell
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strconv"
+)
+
+// Timeline returns what is shown of an incident's course, newest first: its
+// updates, each in the state that it told. What was written since the incident
+// was resolved tells that it is, whatever state it was left in.
+//
+// Whoever resolves an incident without a word leaves a timeline that ends in
+// another state. It then has one entry more, of the moment in which that was
+// done; its Auto is AutoResolved. It is not stored, and its id is the same each
+// time until there are further updates.
+func (i Incident) Timeline() []Update {
+	entries := slices.SortedStableFunc(slices.Values(i.Updates), func(a, b Update) int { return b.Number - a.Number })
+	if !i.Resolved {
+		return entries
+	}
+	for n := range entries {
+		if !entries[n].CreatedAt.Before(i.ResolvedAt) {
+			entries[n].State = Resolved
+		}
+	}
+	if len(entries) > 0 && entries[0].State == Resolved {
+		return entries
+	}
+	end := Update{IncidentID: i.ID, Number: 1, State: Resolved, Auto: Auto{Kind: AutoResolved}, CreatedAt: i.ResolvedAt}
+	if len(entries) > 0 {
+		end.Number += entries[0].Number
+	}
+	end.ID, end.Message = resolvedID(i.ID, end.Number), end.Auto.Message()
+	return slices.Insert(entries, 0, end)
+}
+
+// resolvedID is the id of an entry that is not stored. An incident that was
+// opened again, and written about, gets another when it is resolved again.
+func resolvedID(incidentID string, number int) string {
+	sum := sha256.Sum256([]byte("resolved\n" + incidentID + "\n" + strconv.Itoa(number)))
+	return PrefixUpdate + idEncoding.EncodeToString(sum[:13])[:20]
+}

@@ -1,0 +1,111 @@
+package allswell_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestTimeline: what became of an incident is what its timeline says last. Each
+// case is steps, a minute each: a state or a flag that is set, or "say", an update.
+func TestTimeline(t *testing.T) {
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		steps []string
+		want  []string // newest first: the minute and the state; "*": it is not stored
+	}{
+		"nothing":                          {nil, nil},
+		"not resolved":                     {[]string{"say", "monitoring", "say"}, []string{"3 monitoring", "1 investigating"}},
+		"a state that nobody wrote about":  {[]string{"say", "monitoring"}, []string{"1 investigating"}},
+		"without any words":                {[]string{"both"}, []string{"1 resolved*"}},
+		"the contract's way":               {[]string{"say", "monitoring", "say", "both"}, []string{"4 resolved*", "3 monitoring", "1 investigating"}},
+		"by the state":                     {[]string{"say", "resolved"}, []string{"2 resolved*", "1 investigating"}},
+		"by the flag":                      {[]string{"say", "flag"}, []string{"2 resolved*", "1 investigating"}},
+		"with words after it":              {[]string{"say", "both", "say"}, []string{"3 resolved", "1 investigating"}},
+		"by the flag, with words after it": {[]string{"monitoring", "say", "flag", "say", "say"}, []string{"5 resolved", "4 resolved", "2 monitoring"}},
+		"in another state since":           {[]string{"say", "both", "monitoring", "say"}, []string{"4 resolved", "1 investigating"}},
+		"again, after the words":           {[]string{"say", "both", "say", "both"}, []string{"3 resolved", "1 investigating"}},
+		"opened again":                     {[]string{"both", "say", "open", "say"}, []string{"4 investigating", "2 resolved"}},
+		"opened again without words":       {[]string{"say", "both", "open"}, []string{"1 investigating"}},
+		"opened and resolved again":        {[]string{"both", "say", "open", "say", "both"}, []string{"5 resolved*", "4 investigating", "2 resolved"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inc := allswell.NewIncident{Title: "x"}.Open("page_1", "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", "", start)
+			for i, step := range c.steps {
+				play(&inc, step, i, start.Add(time.Duration(i+1)*time.Minute))
+			}
+			stored := slices.Clone(inc.Updates)
+			var got []string
+			for _, u := range inc.Timeline() {
+				made := ""
+				if u.Auto.Kind == allswell.AutoResolved {
+					made = "*"
+					if !regexp.MustCompile(`^upd_[0-9a-v]{20}$`).MatchString(u.ID) || u.Message != "This incident has been resolved." ||
+						!u.CreatedAt.Equal(inc.ResolvedAt) || u.IncidentID != inc.ID || u.Number != len(stored)+1 || u.Affected != nil {
+						t.Errorf("the entry is %+v", u)
+					}
+				}
+				got = append(got, fmt.Sprint(int(u.CreatedAt.Sub(start).Minutes()), " ", u.State, made))
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if fmt.Sprint(inc.Updates) != fmt.Sprint(stored) {
+				t.Errorf("the updates have become %v", inc.Updates)
+			}
+		})
+	}
+}
+
+// play does one step with an incident.
+func play(inc *allswell.Incident, step string, i int, now time.Time) {
+	yes, no, state := true, false, allswell.State(step)
+	switch step {
+	case "say":
+		var last *allswell.Update
+		if n := len(inc.Updates); n > 0 {
+			last = &inc.Updates[n-1]
+		}
+		inc.AddUpdate(fmt.Sprint("upd_", i), "We *look*.", last, now)
+	case "flag":
+		inc.Apply(allswell.IncidentChange{Resolved: &yes}, now)
+	case "both":
+		state = allswell.Resolved
+		inc.Apply(allswell.IncidentChange{State: &state, Resolved: &yes}, now)
+	case "open":
+		inc.Apply(allswell.IncidentChange{Resolved: &no}, now)
+	default:
+		inc.Apply(allswell.IncidentChange{State: &state}, now)
+	}
+}
+
+// TestTimelineIDs: the entry that is not stored has one id, however often the
+// incident is resolved, until it was opened again and written about.
+func TestTimelineIDs(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	ids := map[string]string{}
+	for _, id := range []string{"a", "b"} {
+		inc := allswell.NewIncident{Title: "x"}.Open("page_1", id, "", now)
+		id := func() string { return inc.Timeline()[0].ID }
+		play(&inc, "say", 1, now)
+		play(&inc, "both", 2, now.Add(time.Minute))
+		first := id()
+		play(&inc, "both", 3, now.Add(2*time.Minute))
+		if got := id(); got != first {
+			t.Errorf("resolved again it is %s, not %s", got, first)
+		}
+		play(&inc, "open", 4, now.Add(3*time.Minute))
+		play(&inc, "say", 5, now.Add(4*time.Minute))
+		play(&inc, "both", 6, now.Add(5*time.Minute))
+		for _, got := range []string{first, id()} {
+			if other, is := ids[got]; is {
+				t.Errorf("%s is the id of %s and %s", got, other, inc.ID)
+			}
+			ids[got] = inc.ID
+		}
+	}
+}
