@@ -104,8 +104,7 @@ func TestPageImages(t *testing.T) {
 				}
 				// The header is not believed.
 				a := c.do("PUT", page+"/"+string(kind), body, "Content-Type", "text/html").is(200)
-				want := fmt.Sprintf("https://status.example.org/status/acme/look/%s.%x%s", kind, sha256.Sum256([]byte(body)), "")
-				want = want[:len(want)-48] + ext
+				want := fmt.Sprintf("https://status.example.org/status/acme/look/%.8x%s", sha256.Sum256([]byte(body)), ext)
 				a.has(map[string]any{string(kind): want})
 				c.get(page).has(map[string]any{string(kind): want})
 				kept, err := c.store.LoadPageImage(t.Context(), "acme", kind)

@@ -31,7 +31,7 @@ func (c *call) presentPage(p allswell.Page) pageJSON {
 		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, URL: c.pageURL(p), TimeZone: p.TimeZone,
 		Language: unlessZero(p.Language), Domain: unlessZero(p.Domain), Accent: unlessZero(p.Accent),
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
-		Logo:        c.imageURL(p.Slug, allswell.LogoImage, p.Logo), Icon: c.imageURL(p.Slug, allswell.IconImage, p.Icon),
+		Logo:        c.imageURL(p, p.Logo), Icon: c.imageURL(p, p.Icon),
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
 }
@@ -44,12 +44,13 @@ func (c *call) pageURL(p allswell.Page) string {
 	return c.base + "/status/" + p.Slug
 }
 
-// imageURL returns where a page's picture is to be had, or nil if it has none.
-func (c *call) imageURL(slug string, kind allswell.ImageKind, name string) *string {
+// imageURL returns where one of a page's pictures is to be had, or nil if it has
+// none.
+func (c *call) imageURL(p allswell.Page, name string) *string {
 	if name == "" {
 		return nil
 	}
-	url := c.base + "/status/" + slug + "/look/" + string(kind) + "." + name
+	url := c.pageURL(p) + "/look/" + name
 	return &url
 }
 
