@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -26,6 +27,12 @@ var assetTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8",
 }
 
+// comments are for those who read the sources: a fifth of what a script takes on
+// the wire. Only whole lines of a script are taken for one.
+var comments = map[string]*regexp.Regexp{
+	".css": regexp.MustCompile(`(?s)/\*.*?\*/\n?`), ".js": regexp.MustCompile(`(?m)^\s*//.*\n`),
+}
+
 // assets are all of them, by their plain file names.
 var assets = loadAssets()
 
@@ -42,6 +49,9 @@ func loadAssets() map[string]asset {
 		}
 		ext := path.Ext(e.Name())
 		contentType := assetTypes[ext]
+		if said := comments[ext]; said != nil {
+			body = said.ReplaceAll(body, nil)
+		}
 		sum := sha256.Sum256(body)
 		hash := hex.EncodeToString(sum[:8])
 		all[e.Name()] = asset{

@@ -17,17 +17,18 @@ var barSpans = []int{allswell.HistoryDays, 60, 30}
 // in words. The words are the only ones: page.js shows those of one day beside
 // its bar, so that a bar costs no more than its class.
 type barsView struct {
-	Label string        // what the picture is of, and its figure
+	Label string        // what the picture is of
 	Last  string        // the day of the last bar: "2026-11-21"
 	Bars  template.HTML // oldest first
 	Spans []spanView
 	Rows  []barRow // newest first
 }
 
-// spanView is a figure with the days that it is of.
+// spanView is a figure with the days that it is of. Over says them with it, so
+// that nobody takes it for a figure of other days.
 type spanView struct {
-	Days        int
-	Ago, Uptime string
+	Days              int
+	Ago, Uptime, Over string
 }
 
 // barRow is a day in words, or several days of which there is the same to say.
@@ -43,20 +44,29 @@ type barRow struct {
 // the table put together: it is short to send and short to hear.
 func viewBars(l *lang, name string, r allswell.Record) barsView {
 	v := barsView{Spans: viewSpans(l, r), Bars: drawBars(r), Rows: mergedRows(l, r)}
-	v.Label = l.T("bars.summary", "name", name, "n", len(r), "uptime", v.Spans[0].Uptime)
+	v.Label = l.T("bars.label", "name", name)
 	if len(r) > 0 {
 		v.Last = r[len(r)-1].Date.Format(time.DateOnly)
 	}
 	return v
 }
 
-// viewSpans returns the uptime of each span, the longest first.
+// viewSpans returns the uptime of each span, the longest first. All figures that
+// are seen together come from here, and so are of the same days on every screen.
 func viewSpans(l *lang, r allswell.Record) []spanView {
 	spans := make([]spanView, len(barSpans))
 	for i, days := range barSpans {
-		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), speakUptime(l, r.Of(days))}
+		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), speakUptime(l, r.Of(days)), l.T("bars.over", "n", days)}
 	}
 	return spans
+}
+
+// knownSpans returns nil if nothing is known of any span.
+func knownSpans(l *lang, r allswell.Record) []spanView {
+	if _, known := r.Of(allswell.HistoryDays).Uptime(); !known {
+		return nil
+	}
+	return viewSpans(l, r)
 }
 
 // speakUptime writes the uptime of a tally: "99.98% uptime".
@@ -177,7 +187,7 @@ func dayText(l *lang, t allswell.Tally) string {
 	tell(allswell.Degraded, t.Degraded)
 	tell(allswell.Maintenance, t.Maintenance)
 	if len(parts) == 0 {
-		tell(allswell.Operational, t.Operational)
+		parts = append(parts, l.Status(allswell.Operational))
 	}
 	if t.Unknown > 0 {
 		parts = append(parts, l.T("bars.not_known", "duration", roughly(l, t.Unknown)))

@@ -51,7 +51,7 @@ var tallies = []struct {
 	{allswell.Tally{Major: time.Millisecond, Operational: 24 * time.Hour}, "m", "Major Outage, 1 second", "99.999%"},
 	{allswell.Tally{Major: 6 * time.Hour, Partial: time.Hour, Degraded: time.Hour, Maintenance: time.Hour, Operational: 15 * time.Hour}, "m",
 		"Major Outage, 6 hours · Partial Outage, 1 hour · Degraded, 1 hour · Under Maintenance, 1 hour", "73.75%"},
-	{allswell.Tally{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, "x", "Operational, 22 hours · Not known for 2 hours", "100%"},
+	{allswell.Tally{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, "x", "Operational · Not known for 2 hours", "100%"},
 	{allswell.Tally{Major: 12 * time.Hour, Operational: 10 * time.Hour, Unknown: 2 * time.Hour}, "m x", "Major Outage, 12 hours · Not known for 2 hours", "45.45%"},
 	{allswell.Tally{Unknown: 24 * time.Hour}, "u", "Not known", "not known"},
 	{allswell.Tally{}, "n", "No data yet", ""},
@@ -78,7 +78,8 @@ func TestBars(t *testing.T) {
 		t.Fatalf("there are %d bars", len(bars))
 	}
 	rows := p.all(".days tbody tr")
-	if got := p.one(t, ".days caption"); got != p.all(".bars")[0].attr("aria-label") || !strings.HasPrefix(got, "Checkout: status over the last 90 days, 9") {
+	// The name says no figure: it would be of other days than are seen.
+	if got := p.one(t, ".days caption"); got != p.all(".bars")[0].attr("aria-label") || got != "Checkout: status day by day" {
 		t.Errorf("the picture is called %q", got)
 	}
 	if got := p.all(".bars")[0].attr("data-day"); got != "2026-11-21" {
@@ -212,9 +213,9 @@ func TestSpans(t *testing.T) {
 	r[len(r)-1].Operational = 24 * time.Hour // today is over as well
 	var got []string
 	for _, s := range viewSpans(en, r) {
-		got = append(got, fmt.Sprintf("%d %s %s", s.Days, s.Ago, s.Uptime))
+		got = append(got, fmt.Sprintf("%d %s %s %s", s.Days, s.Ago, s.Uptime, s.Over))
 	}
-	want := []string{"90 90 days ago 97.77% uptime", "60 60 days ago 98.33% uptime", "30 30 days ago 100% uptime"}
+	want := []string{"90 90 days ago 97.77% uptime over 90 days", "60 60 days ago 98.33% uptime over 60 days", "30 30 days ago 100% uptime over 30 days"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -354,7 +355,7 @@ func TestBusyPageBudget(t *testing.T) {
 	}
 }
 
-// TestScriptIsSmall: it is read by people, and sent as it is.
+// TestScriptIsSmall: it is sent as people read it, but for the comments.
 func TestScriptIsSmall(t *testing.T) {
 	if n := len(assets["page.js"].stable.plain.body); n > 6_000 {
 		t.Errorf("page.js has %d bytes", n)

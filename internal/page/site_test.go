@@ -143,7 +143,7 @@ func TestStatusPage(t *testing.T) {
 			".block summary .state":     {"Major Outage"},
 			".components .row":          {"Website Operational", "North Major Outage", "South Degraded Performance"},
 			".components .description":  {"In the North", "In the South"},
-			".beside p":                 {"66.66% uptime"},
+			".beside .of-90":            {"66.66% uptime over 90 days"},
 			"article.incident h3":       {"The north is dark"},
 			"article.incident .impact":  {"Critical impact"},
 			"article.incident .message": {"Wires are up.", "Wires are down."},

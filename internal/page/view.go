@@ -28,7 +28,7 @@ type statusBody struct {
 	Active      []incidentView
 	More        []incidentView // active as well, without their timelines
 	Running     []plannedView  // maintenance
-	Uptime      string         // of all components, in percent; "": not known
+	Spans       []spanView     // of all components together; nil: nothing is known
 	Blocks      []blockView
 	Legend      []legendItem
 	Explained   string // how the uptime is computed
@@ -44,7 +44,7 @@ func (statusBody) template() string { return "status" }
 // still returns the body without the figures of its history, which move by
 // themselves. The bars stay.
 func (b statusBody) still() statusBody {
-	b.Uptime = ""
+	b.Spans = nil
 	b.Blocks = slices.Clone(b.Blocks)
 	for i := range b.Blocks {
 		block := &b.Blocks[i]
@@ -117,7 +117,7 @@ func statusScreen(at where, sum allswell.Summary) screen {
 		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, concerns))
 	}
 	l := at.lang
-	b.Uptime, b.Legend, b.Explained = uptimeOf(l, sum.Record), viewLegend(l), explainUptime(l)
+	b.Spans, b.Legend, b.Explained = knownSpans(l, sum.Record), viewLegend(l), explainUptime(l)
 	f := frameOf(at, sum.Page, sum.Status, sum.AsOf)
 	f.Site.AtHome = true
 	f.Path = "/"
@@ -129,10 +129,7 @@ func statusScreen(at where, sum allswell.Summary) screen {
 func viewBlock(at where, sum allswell.Summary, block allswell.Block, concerns map[string][]concern) blockView {
 	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status}
 	if v.Key != "" {
-		v.Bars = drawBars(block.Record)
-		if uptimeOf(at.lang, block.Record) != "" {
-			v.Spans = viewSpans(at.lang, block.Record)
-		}
+		v.Bars, v.Spans = drawBars(block.Record), knownSpans(at.lang, block.Record)
 	}
 	for _, c := range block.Components {
 		row := componentRow{
@@ -145,15 +142,6 @@ func viewBlock(at where, sum allswell.Summary, block allswell.Block, concerns ma
 		v.Components = append(v.Components, row)
 	}
 	return v
-}
-
-// uptimeOf returns the uptime of a record in percent, or "" if nothing is known.
-func uptimeOf(l *lang, r allswell.Record) string {
-	share, known := r.Of(allswell.HistoryDays).Uptime()
-	if !known {
-		return ""
-	}
-	return l.Percent(share, known)
 }
 
 // explainUptime says how the figures come about.

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +37,32 @@ func TestFacts(t *testing.T) {
 	}
 }
 
+// TestFiguresOfOneSpan: those of the page, of its groups and components are of
+// the same days, whichever are shown, and say so.
+func TestFiguresOfOneSpan(t *testing.T) {
+	p := troubled(10, barsNow)
+	for _, l := range languages() {
+		out, err := render(statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, p.Summarize(barsNow)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := parse(t, string(out))
+		for place, want := range map[string]int{".beside": 1, ".group .figure": 15} {
+			for _, days := range barSpans {
+				got := page.texts(fmt.Sprint(place, " .of-", days))
+				if len(got) != want {
+					t.Errorf("%s: %s has %d figures of %d days, want %d", l.Tag, place, len(got), days, want)
+				}
+				for _, figure := range got {
+					if !strings.HasSuffix(figure, l.T("bars.over", "n", days)) || !strings.Contains(figure, "%") {
+						t.Errorf("%s: %s has the figure %q of %d days", l.Tag, place, figure, days)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestActiveIncidentsInOrder: the page, its components and the page of a
 // component have the one first of which there is news.
 func TestActiveIncidentsInOrder(t *testing.T) {
@@ -65,6 +92,16 @@ func TestActiveIncidentsInOrder(t *testing.T) {
 		}
 		if got := parse(t, string(out)).texts(place); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", place, got, want)
+		}
+	}
+}
+
+// TestAssetsAreSentWithoutComments, and with all else.
+func TestAssetsAreSentWithoutComments(t *testing.T) {
+	for name, want := range map[string]string{"page.js": `const locale = root.dataset.locale`, "style.css": `:root {`} {
+		sent := string(assets[name].stable.plain.body)
+		if strings.Contains(sent, "/*") || strings.Contains(sent, "\n//") || !strings.Contains(sent, want) {
+			t.Errorf("%s: %.400s", name, sent)
 		}
 	}
 }
