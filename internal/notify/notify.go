@@ -112,7 +112,10 @@ func pageURL(p allswell.Page, base string) string {
 	}
 }
 
-// subscribedAt is the page's address below which its subscriptions are.
+// subscribedAt is the page's address below which its subscriptions are. It is
+// never at the page's own domain: a mail is kept for years, and who holds one
+// must be able to end the subscription when that domain leads here no longer, or
+// does not lead here yet.
 func subscribedAt(p allswell.Page, base string) string {
 	return base + "/status/" + url.PathEscape(p.Slug)
 }

@@ -183,6 +183,17 @@ func TestMailOfDomain(t *testing.T) {
 			t.Errorf("List-Unsubscribe: %s", got)
 		}
 	}
+	for _, purpose := range []allswell.Purpose{allswell.AskConfirmation, allswell.SendLink} {
+		n := mailNotice(purpose)
+		n.Page.Domain = mailDomain
+		p := composed(t, n)
+		for _, body := range []string{p.text, p.html} {
+			if strings.Count(body, mailBase+"/status/acme/subscription/"+mailKey) == 0 || strings.Count(body, mailDomain+"/subscription/") != 0 ||
+				strings.Count(body, mailBase+"/status/acme/unsubscribe/"+mailKey) != 1 {
+				t.Errorf("%s: the subscription is not at the base address:\n%s", purpose, body)
+			}
+		}
+	}
 }
 
 // plannedSite is a site whose time moves by hand.

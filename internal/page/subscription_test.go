@@ -279,3 +279,31 @@ func TestKeysAreNotLogged(t *testing.T) {
 		}
 	})
 }
+
+// TestSubscriptionLinksOutliveTheDomain: those of mails are below the slug that the
+// page had, whether it has a domain of its own by now, or no longer.
+func TestSubscriptionLinksOutliveTheDomain(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		domain, none, slug := "status.acme.example", "", "acme-2"
+		changes := []allswell.PageChange{{}, {PageLook: allswell.PageLook{Domain: &domain}}, {PageLook: allswell.PageLook{Domain: &none}}, {Slug: &slug}}
+		var subs []allswell.Subscriber
+		for i := range changes {
+			sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Email, Target: fmt.Sprint(i, "@example.com")})
+			subs = append(subs, must(w.world, sub, err))
+		}
+		for i, ch := range changes {
+			p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", ch)
+			must(w.world, p, err)
+			key := subs[i].Key
+			path := "/status/acme/subscription/" + key
+			if got := actions(w.secret(w.do("GET", path), 200, key)); !slices.Contains(got, actConfirm) {
+				w.t.Errorf("%d: it offers %q", i, got)
+			}
+			if got := actions(w.secret(w.send(path, "action=confirm"), 200, key)); !slices.Contains(got, actSave) {
+				w.t.Errorf("%d: confirmed, it offers %q", i, got)
+			}
+			w.answer(w.send("/status/acme/unsubscribe/"+key, "List-Unsubscribe=One-Click", "Origin", "https://mail.example"), 200)
+			w.secret(w.do("GET", path), 404, key)
+		}
+	})
+}
