@@ -149,8 +149,7 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, (&url.URL{Path: "/status/" + slug, RawQuery: r.URL.RawQuery}).String(), http.StatusPermanentRedirect)
 	case isStatus && slug != "":
 		s.visitSlug(w, r, slug, part)
-	case strings.HasPrefix(path, "/"+statuspagePath): // at a host that is no page's own
-		failStatuspage(w, r, http.StatusNotFound)
+	case failStatuspage(w, r, strings.TrimPrefix(path, "/"), allswell.ErrNotFound): // at a host that is no page's own
 	case !isRead(r):
 		w.Header()["Allow"] = allowGetHead
 		s.fail(w, r, http.StatusMethodNotAllowed)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -61,9 +60,24 @@ func compatFault(message string) *document {
 // returns false for all else.
 func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, v visit) bool {
 	path, ok := strings.CutPrefix(v.part, statuspagePath)
-	if !ok {
+	if ok {
+		serveStatuspage(w, r, func() (*document, error) { return s.statuspageDocument(r.Context(), v.entry, path) })
+	}
+	return ok
+}
+
+// failStatuspage is routeStatuspage for a page that is not there, or that cannot
+// be loaded: err says which.
+func failStatuspage(w http.ResponseWriter, r *http.Request, part string, err error) bool {
+	if !strings.HasPrefix(part, statuspagePath) {
 		return false
 	}
+	serveStatuspage(w, r, func() (*document, error) { return nil, err })
+	return true
+}
+
+// serveStatuspage answers with a document, or with why there is none.
+func serveStatuspage(w http.ResponseWriter, r *http.Request, load func() (*document, error)) {
 	h := w.Header()
 	switch {
 	case r.Method == http.MethodOptions:
@@ -73,26 +87,20 @@ func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, v visit) 
 		h["Access-Control-Allow-Headers"] = anyHeader
 		h["Access-Control-Max-Age"] = preflightAge
 		w.WriteHeader(http.StatusNoContent)
-		return true
+		return
 	case !isRead(r):
 		h["Allow"] = allowOpen
-		failStatuspage(w, r, http.StatusMethodNotAllowed)
-		return true
+		serveCompatFault(w, r, http.StatusMethodNotAllowed)
+		return
 	}
-	doc, err := s.statuspageDocument(r.Context(), v.entry, path)
-	switch {
-	case err == nil:
+	if doc, err := load(); err != nil {
+		serveCompatFault(w, r, statusFor(w, err))
+	} else {
 		serveOpen(w, r, doc)
-	case errors.Is(err, allswell.ErrNotFound):
-		failStatuspage(w, r, http.StatusNotFound)
-	default:
-		h["Retry-After"] = retryAfter
-		failStatuspage(w, r, http.StatusServiceUnavailable)
 	}
-	return true
 }
 
-func failStatuspage(w http.ResponseWriter, r *http.Request, status int) {
+func serveCompatFault(w http.ResponseWriter, r *http.Request, status int) {
 	w.Header()["Access-Control-Allow-Origin"] = anyOrigin
 	compatFaults[status].serveAs(w, r, status)
 }

@@ -94,8 +94,22 @@ func TestStatuspageOverHTTP(t *testing.T) {
 		for _, path := range []string{"", "x.json", "summary", "summary.json/", "incidents", "incidents/", "incidents/summary.json", "components.JSON", "/summary.json", "subscribers.json"} {
 			isCompatFault(t, w.do("GET", "/status/acme/api/v2/"+path), 404)
 		}
-		isCompatFault(t, w.do("GET", "/api/v2/summary.json"), 404) // where all pages are, it would be no one's
-		for _, path := range []string{"/status/nobody/api/v2/summary.json", "/status/acme/api/v2", "/status/acme/api/v1/summary.json", "/status//api/v2/summary.json"} {
+		// No page is there; where all pages are, it would be no one's.
+		for _, path := range []string{"/status/nobody/api/v2/summary.json", "/status/Not a slug/api/v2/summary.json", "/status/nobody/api/v2/x", "/api/v2/summary.json"} {
+			path = strings.ReplaceAll(path, " ", "%20")
+			missing, other, asked := w.do("GET", path), w.do("POST", path), w.do("OPTIONS", path)
+			isCompatFault(t, missing, 404)
+			isCompatFault(t, other, 405)
+			for _, rec := range []*httptest.ResponseRecorder{missing, other, asked} {
+				if rec.Header().Get("Access-Control-Allow-Origin") != "*" {
+					t.Errorf("%s: %d with %v", path, rec.Code, rec.Header())
+				}
+			}
+			if asked.Code != 204 {
+				t.Errorf("OPTIONS %s: %d", path, asked.Code)
+			}
+		}
+		for _, path := range []string{"/status/acme/api/v2", "/status/acme/api/v1/summary.json", "/status/nobody/api/v2", "/status//api/v2/summary.json"} {
 			if rec := w.do("GET", path); rec.Code != 404 {
 				t.Errorf("%s: %d", path, rec.Code)
 			}
@@ -213,9 +227,7 @@ func TestStatuspageChanges(t *testing.T) {
 		if err := w.store.DeletePage(t.Context(), w.ws, "acme"); err != nil {
 			t.Fatal(err)
 		}
-		if rec := w.do("GET", "/status/acme/api/v2/summary.json"); rec.Code != 404 {
-			t.Errorf("deleted: %d", rec.Code)
-		}
+		isCompatFault(t, w.do("GET", "/status/acme/api/v2/summary.json"), 404)
 	})
 }
 

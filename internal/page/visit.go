@@ -24,7 +24,7 @@ func (s *Site) visitSlug(w http.ResponseWriter, r *http.Request, slug, part stri
 	slug = s.slugOfKey(r, slug, part)
 	e, snap, err := s.snapshotOf(r.Context(), slug)
 	if snap == nil {
-		s.failFor(w, r, err)
+		s.failVisit(w, r, part, err)
 		return
 	}
 	s.serveVisit(w, r, newVisit(r, e, snap, part, false))
@@ -35,7 +35,7 @@ func (s *Site) visitSlug(w http.ResponseWriter, r *http.Request, slug, part stri
 // page's. A path that is below /status/ everywhere else needs no look for
 // domains that are new.
 func (s *Site) visitDomain(w http.ResponseWriter, r *http.Request, isStatus bool) bool {
-	host := hostName(r.Host)
+	host, part := hostName(r.Host), strings.TrimPrefix(r.URL.Path, "/")
 	if host == s.host || host == "" || isStatus && s.directory.last().at(host) == nil {
 		return false
 	}
@@ -46,11 +46,18 @@ func (s *Site) visitDomain(w http.ResponseWriter, r *http.Request, isStatus bool
 	case e == nil && errors.Is(err, allswell.ErrNotFound):
 		return false
 	case snap == nil:
-		s.failFor(w, r, err)
+		s.failVisit(w, r, part, err)
 	default:
-		s.serveVisit(w, r, newVisit(r, e, snap, strings.TrimPrefix(r.URL.Path, "/"), snap.page.Domain != ""))
+		s.serveVisit(w, r, newVisit(r, e, snap, part, snap.page.Domain != ""))
 	}
 	return true
+}
+
+// failVisit answers for a page that cannot be shown, to people and to programs.
+func (s *Site) failVisit(w http.ResponseWriter, r *http.Request, part string, err error) {
+	if !failStatuspage(w, r, part, err) {
+		s.failFor(w, r, err)
+	}
 }
 
 func newVisit(r *http.Request, e *entry, snap *snapshot, part string, own bool) visit {
