@@ -91,7 +91,7 @@ type updateView struct {
 
 // changeView is what a component came to with an update.
 type changeView struct {
-	Name     string
+	Name     template.HTML   // on its own: it may run the other way
 	Old, New allswell.Status // Old "": it was not affected before
 }
 
@@ -141,11 +141,12 @@ func stateOf(inc allswell.Incident) allswell.State {
 	return inc.State
 }
 
-// viewChanges returns the components that an update changed.
+// viewChanges returns the components that an update changed. Their names stand in
+// the middle of a sentence, and must not turn what follows them.
 func viewChanges(u allswell.Update) (changes []changeView) {
 	for _, a := range u.Affected {
 		if a.Old != a.New {
-			changes = append(changes, changeView{a.Name, a.Old, a.New})
+			changes = append(changes, changeView{element("bdi", oneLine(a.Name)), a.Old, a.New})
 		}
 	}
 	return changes

@@ -91,3 +91,31 @@ func TestTimelinesOfAMonth(t *testing.T) {
 		t.Errorf("%d timelines; where there is no room: %q", len(timelines), last.text())
 	}
 }
+
+// TestNamesInChanges: a component's name stands on its own in the middle of a line
+// of ours, whichever way it runs, and turns nothing that follows.
+func TestNamesInChanges(t *testing.T) {
+	turning := allswell.AffectedChange{Name: "a\u202eb\u2066 <i>c", Old: allswell.Degraded, New: allswell.MajorOutage}
+	arabic := allswell.AffectedChange{Name: "بوابة", New: allswell.Degraded}
+	inc := allswell.Incident{ID: "1", Title: "Dark", Resolved: true, CreatedAt: day, ResolvedAt: day,
+		Updates: []allswell.Update{{Number: 1, Message: "x", State: allswell.Resolved, CreatedAt: day, Affected: []allswell.AffectedChange{turning, arabic}}}}
+	for lang, want := range map[string][]string{
+		"en": {"ab <i>c: Major Outage, before that Degraded", "بوابة: Degraded"},
+		"de": {"ab <i>c: Schwerer Ausfall, vorher Beeinträchtigt", "بوابة: Beeinträchtigt"},
+	} {
+		at := english()
+		at.lang = languageOf(t, lang)
+		html, err := render(incidentScreen(at, allswell.Page{Slug: "acme", Name: "Acme"}, allswell.Operational, inc, day))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := parse(t, string(html))
+		checkMarkup(t, lang, p)
+		if got := p.texts(".changes li span"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", lang, got, want)
+		}
+		if got := p.texts(".changes bdi"); !slices.Equal(got, []string{"ab <i>c", "بوابة"}) {
+			t.Errorf("%s: %q are on their own", lang, got)
+		}
+	}
+}
