@@ -124,8 +124,20 @@ func (f *feed) incident(inc allswell.Incident, base string, room *int) feedEntry
 		names = append(names, a.Name)
 	}
 	e.summary = strings.TrimSpace(l.T("incident.description", "state", l.State(state), "impact", l.Impact(inc.Impact), "text", f.newestExcerpt(notes)))
-	e.content = f.paragraph(l.Impact(inc.Impact)) + f.affected(l.T("incident.affected"), names) + f.timeline(notes, e.link, room)
+	e.content = f.about(inc) + f.affected(l.T("incident.affected"), names) + f.timeline(notes, e.link, room)
 	return e
+}
+
+// about says how bad an incident is; where nobody has written what it is, by what
+// is known of it.
+func (f *feed) about(inc allswell.Incident) string {
+	l := f.lang
+	impact := l.Impact(inc.Impact)
+	if len(inc.Updates) > 0 {
+		return f.paragraph(impact)
+	}
+	known := l.T("incident.description", "state", l.State(stateOf(inc)), "impact", impact, "text", l.T("incident.no_details"))
+	return `<p dir="auto">` + template.HTMLEscapeString(oneLine(titleOf(l, inc))) + "</p>" + f.paragraph(known)
 }
 
 func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int) feedEntry {

@@ -335,3 +335,28 @@ func FuzzFeed(f *testing.F) {
 		}
 	})
 }
+
+// TestFeedWithoutWords: where nobody has written what an incident is, its content
+// says what is known of it.
+func TestFeedWithoutWords(t *testing.T) {
+	p := newsPage("It is <dark>\u202e", "", "Lamps")
+	inc := &p.Incidents[0]
+	inc.Updates, inc.Impact = nil, allswell.ImpactNone
+	const head = `<p dir="auto">It is &lt;dark&gt;</p><p lang="en" dir="ltr">`
+	const affected = `<p lang="en" dir="ltr">Affected components: Lamps</p>`
+	for _, want := range []string{
+		head + "Monitoring. No impact. No details have been posted.</p>" + affected,
+		head + "Resolved. No impact. No details have been posted.</p>" + affected + `<p lang="en" dir="ltr"><strong>Resolved</strong> · ` +
+			`<time datetime="2020-11-21T15:04:05.000Z">21 Nov 2020, 16:04 CET</time></p><div dir="auto"><p>This incident has been resolved.</p></div>`,
+	} {
+		e := readFeed(t, feedOf(t, p, "").atom).Entries[1]
+		if e.Content.HTML != want {
+			t.Errorf("the content is\n%s\nwant\n%s", e.Content.HTML, want)
+		}
+		checkContent(t, e.Content.HTML)
+		if state, _, _ := strings.Cut(e.Summary, "."); e.Summary != state+". No impact." || !strings.Contains(want, state) {
+			t.Errorf("the summary is %q", e.Summary)
+		}
+		inc.Resolved, inc.ResolvedAt = true, day
+	}
+}
