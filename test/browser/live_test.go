@@ -104,7 +104,7 @@ func TestChangeAppears(t *testing.T) {
 }
 
 // stage is a page of our own making with the real script, in a browser whose
-// timers run a hundred times as fast.
+// timers run a hundred times as fast, or whose clock does.
 type stage struct {
 	*tab
 	body    atomic.Pointer[string]
@@ -114,9 +114,22 @@ type stage struct {
 	fetches atomic.Int64
 }
 
-const hurry = `(() => { const real = setTimeout; window.setTimeout = (f, ms) => real(f, ms / 100); })()`
+const hurryTimers = `(() => { const real = setTimeout; window.setTimeout = (f, ms) => real(f, ms / 100); })()`
 
-func newStage(t *testing.T, c *chromium, script []byte) *stage {
+// hurryClock makes all time pass faster: what is a minute to the page is not one
+// to us. It remembers when what was fetched.
+func hurryClock(times int) string {
+	return fmt.Sprintf(`(() => {
+		const { setTimeout, setInterval, fetch } = window, now = Date.now, start = now();
+		window.setTimeout = (f, ms) => setTimeout(f, ms / %[1]d);
+		window.setInterval = (f, ms) => setInterval(f, ms / %[1]d);
+		Date.now = () => start + (now() - start) * %[1]d;
+		window.fetched = [];
+		window.fetch = (...args) => { fetched.push(Date.now()); return fetch(...args); };
+	})()`, times)
+}
+
+func newStage(t *testing.T, c *chromium, script []byte, hurry string) *stage {
 	s := &stage{news: make(chan string)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -141,8 +154,13 @@ func newStage(t *testing.T, c *chromium, script []byte) *stage {
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "id: %s\n\n", r.URL.Query().Get("have"))
 		http.NewResponseController(w).Flush()
+		alive := time.NewTicker(100 * time.Millisecond)
+		defer alive.Stop()
 		for {
 			select {
+			case <-alive.C:
+				fmt.Fprint(w, "event: alive\ndata: 1\n\n")
+				http.NewResponseController(w).Flush()
 			case tag := <-s.news:
 				fmt.Fprintf(w, "event: change\nid: %s\ndata: %s\n\n", tag, tag)
 				http.NewResponseController(w).Flush()
@@ -219,7 +237,7 @@ func TestWhatStays(t *testing.T) {
 	c := start(t)
 	script := liveScript(t)
 	t.Run("the visitor's", func(t *testing.T) {
-		s := newStage(t, c, script)
+		s := newStage(t, c, script, hurryTimers)
 		group := func(name string, open bool, text string) string {
 			return fmt.Sprintf(`<details data-key="%s"%s><summary>%[1]s</summary><p>%[3]s</p></details> `, name, map[bool]string{true: " open"}[open], text)
 		}
@@ -260,7 +278,7 @@ func TestWhatStays(t *testing.T) {
 		}
 	})
 	t.Run("any page becomes any other", func(t *testing.T) {
-		s := newStage(t, c, script)
+		s := newStage(t, c, script, hurryTimers)
 		li := func(keys ...string) string {
 			out := "<ul>"
 			for _, k := range keys {
@@ -286,7 +304,7 @@ func TestWhatStays(t *testing.T) {
 // finds, it stays what it is until there is a page to show.
 func TestQuietPolling(t *testing.T) {
 	c := start(t)
-	s := newStage(t, c, liveScript(t))
+	s := newStage(t, c, liveScript(t), hurryClock(100))
 	s.tell("b", "<p>Two</p>")
 	// The stream breaks, and is not taken again.
 	s.refuse.Store(true)
@@ -297,6 +315,9 @@ func TestQuietPolling(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody asks any more")
 		}
+	}
+	if got := eval[[]float64](s.tab, `fetched.slice(-2)`); got[1]-got[0] < 40_000 {
+		t.Errorf("the page asks again after %.0f ms", got[1]-got[0])
 	}
 	s.broken.Store(false)
 	other := "<!doctype html><title>Log in</title><main id=main>Log in</main>"

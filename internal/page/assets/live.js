@@ -4,38 +4,49 @@
 const main = document.getElementById('main');
 
 const second = 1000;
+const minute = 60 * second;
 const about = (time) => time * (1 + Math.random() / 4);
+const since = (time) => Math.abs(Date.now() - time); // clocks are put back, too
 
 // Screen readers speak what changes in it.
 const region = document.createElement('p');
 region.className = 'hidden';
 region.setAttribute('aria-live', 'polite');
 document.body.append(region);
+const announce = (text) => {
+  region.textContent = '';
+  setTimeout(() => { region.textContent = text; }, 100);
+};
 
 // Hearing of news.
 
+// When the page was last known to be as the service shows it. A browser may have
+// kept it for long: until something is heard, it is as old as it says.
+const asOf = document.querySelector('#as-of time');
+let current = asOf ? Date.parse(asOf.dateTime) : Date.now();
 let source = null; // the stream, only while somebody looks
 let again = 0; // timer of the next try
 let failures = 0;
 let due = 0; // timer of the next fetch
 let busy = false;
+let asked = Date.now(); // when the last fetch began
+let failed = false; // it brought no page
 let wanted = ''; // the tag that was told last
 let tries = 0;
 
 const open = () => {
   if (source || document.hidden) return;
   clearTimeout(again);
+  wanted = '';
   source = new EventSource(main.dataset.events + '?have=' + encodeURIComponent(main.dataset.tag));
-  source.onopen = () => { failures = 0; };
+  source.addEventListener('alive', heard);
   source.addEventListener('change', (event) => {
     wanted = event.data;
     tries = 0;
-    fetchIn(Math.random() * 2 * second); // not everybody at once
+    heard();
   });
   source.onerror = () => {
-    if (source.readyState !== EventSource.CLOSED) return; // the browser tries again
-    close();
-    again = setTimeout(open, about(Math.min(300, 15 * 2 ** failures++) * second));
+    if (source.readyState === 2) retire(); // closed; else the browser tries again
   };
 };
 
@@ -45,11 +56,27 @@ const close = () => {
   source = null;
 };
 
-// Without a stream the page looks for news by itself.
-const poll = () => setTimeout(() => {
-  if (!source || source.readyState !== EventSource.OPEN) fetchIn(0);
-  poll();
-}, about(60 * second));
+// retire takes another stream for one that is of no use, later each time.
+const retire = () => {
+  close();
+  again = setTimeout(open, about(Math.min(300, 15 * 2 ** failures++) * second));
+};
+
+const heard = () => {
+  failures = 0;
+  if (failed || wanted && wanted !== main.dataset.tag) fetchIn(Math.random() * 2 * second); // not everybody at once
+  else current = Date.now();
+};
+
+// A stream can be open and dead, timers stand still while the computer sleeps: a
+// page that has heard nothing for a minute looks for itself, once a minute.
+const check = () => {
+  if (since(current) > minute && since(asked) > minute) {
+    if (source) retire();
+    fetchIn(0);
+  }
+  if (failed && since(current) > 2 * minute) admit('late');
+};
 
 const fetchIn = (delay) => {
   if (!due) due = setTimeout(refresh, delay);
@@ -58,27 +85,65 @@ const fetchIn = (delay) => {
 const refresh = async () => {
   due = 0;
   if (busy) return fetchIn(second);
-  if (!navigator.onLine) return;
   busy = true;
+  asked = Date.now();
   const abort = new AbortController();
   const limit = setTimeout(() => abort.abort(), 20 * second);
+  let fresh = null;
+  let gone = false;
   try {
     const answer = await fetch(location.href, { cache: 'no-cache', signal: abort.signal });
-    if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
-  } catch (error) {
+    gone = answer.status === 404 || answer.status === 410;
+    if (answer.ok) fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  } catch {
     // Another time.
   }
   clearTimeout(limit);
   busy = false;
+  const next = fresh && fresh.querySelector('main#main[data-tag]');
+  if (next) {
+    current = asked;
+    admit('');
+    if (next.dataset.tag !== main.dataset.tag) show(fresh, next);
+    if (failed) open();
+  } else if (gone) admit('gone');
+  failed = !next;
+  check();
   // Another replica than that of the stream may not have heard yet.
   if (wanted && wanted !== main.dataset.tag && tries++ < 5) fetchIn(tries * second);
 };
 
+// Saying so when the state cannot be known.
+
+const note = document.createElement('p');
+note.className = 'late';
+let trouble = ''; // 'late', or 'gone' if there is no such page any more
+let title = ''; // that the page had before
+
+// admit puts a line above the state, and takes away what claims to be so now.
+const admit = (what) => {
+  const words = main.dataset[what];
+  // The service may have said itself that it is late, and since earlier.
+  if (what === trouble || what && !words || what === 'late' && main.querySelector('.late')) return;
+  if (trouble) document.title = title;
+  trouble = what;
+  note.remove();
+  main.classList.toggle('gone', what === 'gone');
+  document.querySelector('#as-of')?.toggleAttribute('hidden', what);
+  if (what) {
+    const form = { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' };
+    const time = new Date(current).toLocaleString(document.documentElement.dataset.locale, form);
+    note.innerHTML = `<svg class="icon" aria-hidden="true"><use href="#i-late"/></svg><span>${words.replace('{time}', time)}</span>`;
+    main.prepend(note);
+    title = document.title;
+    document.title = title.replace(/.* – /, note.querySelector('strong').textContent + ' ');
+  }
+  announce(what && note.textContent);
+};
+
 // Putting it in place.
 
-const show = (fresh) => {
-  const next = fresh.querySelector('main#main[data-tag]');
-  if (!next || next.dataset.tag === main.dataset.tag) return;
+const show = (fresh, next) => {
   const focused = main.contains(document.activeElement) && document.activeElement;
   document.title = fresh.title;
   const around = 'head > link[rel=icon], head > link[rel=stylesheet], body > svg, body > header, body > footer';
@@ -92,8 +157,7 @@ const show = (fresh) => {
   }
   document.dispatchEvent(new CustomEvent('allswell:replaced'));
   const banner = (main.querySelector('#banner') || document.querySelector('title')).textContent;
-  region.textContent = '';
-  setTimeout(() => { region.textContent = main.dataset.updated.replace('{banner}', () => banner); }, 100);
+  announce(main.dataset.updated.replace('{banner}', () => banner));
 };
 
 // How each <details> was sent: one that differs was moved by the visitor.
@@ -154,9 +218,16 @@ const updateChildren = (old, next) => {
   while (at) pass().remove();
 };
 
+const look = () => {
+  if (document.hidden) return close();
+  check();
+  open();
+};
+
 remember();
 open();
-poll();
-document.addEventListener('visibilitychange', () => (document.hidden ? close() : open()));
+setInterval(check, about(15 * second));
+document.addEventListener('visibilitychange', look);
 window.addEventListener('pagehide', close);
-window.addEventListener('pageshow', open);
+window.addEventListener('pageshow', look);
+window.addEventListener('online', () => fetchIn(second));

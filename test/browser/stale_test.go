@@ -1,0 +1,177 @@
+package browser
+
+import (
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/allswell/allswell/test/binary"
+)
+
+// openHurried opens a page on which time passes forty times as fast.
+func (c *chromium) openHurried(t *testing.T, v view, url string) *tab {
+	t.Helper()
+	p := c.open(t, v, "about:blank")
+	p.do("Page.addScriptToEvaluateOnNewDocument", params{"source": hurryClock(40)}, nil)
+	p.do("Page.navigate", params{"url": url}, nil)
+	p.eventually(`document.readyState === "complete" && document.querySelector("[aria-live]") !== null`)
+	return p
+}
+
+// looksRight is look for a page whose service does not answer as it should, of
+// which the browser complains.
+func (p *tab) looksRight(v view, name string) {
+	p.t.Helper()
+	for _, fault := range faults(p, v) {
+		if !strings.Contains(fault, " answered ") && !strings.HasPrefix(fault, "a request failed") && !strings.HasPrefix(fault, "log: Failed to load") {
+			p.t.Error(fault)
+		}
+	}
+	if dir := os.Getenv(keepScreenshots); dir != "" {
+		p.do("Page.bringToFront", nil, nil) // what is behind is not painted
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+v.name+".png"), p.screenshot(), 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// muffled is the body of an event stream of which nothing gets through while
+// silent is true.
+type muffled struct {
+	io.ReadCloser
+	silent *atomic.Bool
+}
+
+func (m muffled) Read(p []byte) (int, error) {
+	for {
+		n, err := m.ReadCloser.Read(p)
+		if err != nil || !m.silent.Load() {
+			return n, err
+		}
+	}
+}
+
+// TestSilentProxy: a stream that is open and dead does not keep a page from
+// following.
+func TestSilentProxy(t *testing.T) {
+	c := start(t)
+	server := binary.NewServer(t, binary.Build(t),
+		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server.Start()
+	client := binary.NewClient(server.URL, token)
+	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
+	var website binary.Data[struct{ ID string }]
+	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Website"}, &website)
+
+	target, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var silent atomic.Bool
+	var streams atomic.Int64
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // streams end when the page closes them
+	proxy.ModifyResponse = func(res *http.Response) error {
+		if res.Header.Get("Content-Type") == "text/event-stream" {
+			streams.Add(1)
+			res.Body = muffled{res.Body, &silent}
+		}
+		return nil
+	}
+	front := httptest.NewServer(proxy)
+	t.Cleanup(front.Close)
+	t.Cleanup(front.CloseClientConnections)
+
+	p := c.openHurried(t, views[2], front.URL+"/status/acme")
+	eval[any](p, `window.same = true`)
+	for _, quiet := range []bool{true, true, false} {
+		silent.Store(quiet)
+		before := streams.Load()
+		for _, status := range []string{"major_outage", "operational"} {
+			client.Must(t, "PATCH", "/api/v1/pages/acme/components/"+website.Data.ID, params{"status": status}, nil)
+			banner := map[string]string{"major_outage": "Major system outage", "operational": "All systems operational"}[status]
+			p.eventually(`document.querySelector("#banner").innerText === "` + banner + `"`)
+		}
+		if quiet && streams.Load() == before {
+			t.Error("no other stream was asked for")
+		}
+	}
+	p.is(`window.same`)
+}
+
+// TestPageThatCannotKnow leaves pages open while the service stops, comes back,
+// and has the page no more: they say what they do not know.
+func TestPageThatCannotKnow(t *testing.T) {
+	c := start(t)
+	server := binary.NewServer(t, binary.Build(t),
+		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server.Start()
+	client := binary.NewClient(server.URL, token)
+	var page binary.Data[struct{ ID string }]
+	makePage := func() {
+		client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, &page)
+		client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Website"}, nil)
+	}
+	makePage()
+	type open struct {
+		*tab
+		view       view
+		name       string
+		late, gone string
+	}
+	var all []open
+	for i, words := range []open{
+		{name: "en", late: "Updates are delayed.", gone: "This page is no longer there."},
+		{name: "ar", late: "التحديثات متأخرة.", gone: "لم تعد هذه الصفحة موجودة."},
+		{name: "de", late: "Aktualisierungen verzögern sich.", gone: "Diese Seite gibt es nicht mehr."},
+		{name: "en", late: "Updates are delayed.", gone: "This page is no longer there."},
+	} {
+		words.view = views[i]
+		words.tab = c.openHurried(t, views[i], server.URL+"/status/acme?lang="+words.name)
+		eval[any](words.tab, `window.same = true, window.heading = document.title`)
+		all = append(all, words)
+	}
+	const wellAgain = `window.same && !document.querySelector("main > .late") && document.title === heading &&
+		document.querySelector("#banner").checkVisibility() && document.querySelector("#as-of").checkVisibility() &&
+		document.querySelector("[aria-live]").textContent.indexOf(document.querySelector("#banner").textContent) !== 0`
+	admitted := func(p open, name, words string) {
+		t.Helper()
+		p.eventually(`document.querySelector("main > .late")?.textContent.startsWith("` + words + `") ?? false`)
+		p.eventually(`document.querySelector("[aria-live]").textContent === document.querySelector("main > .late").textContent`)
+		p.is(`!document.querySelector("#as-of").checkVisibility()`, `document.title.startsWith("`+words+`") && document.title.length < "`+words+`".length + 10`, `window.same`,
+			`!document.querySelector("main").innerText.includes("{")`, `document.querySelectorAll("main .late").length === 1`)
+		p.looksRight(p.view, name+"-"+p.name)
+	}
+
+	for _, p := range all {
+		p.eventually(wellAgain)
+	}
+	if err := server.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		admitted(p, "stale", p.late)
+		p.is(`document.querySelector("#banner").checkVisibility()`)
+	}
+	server.Start()
+	for _, p := range all {
+		p.eventually(wellAgain)
+	}
+	client.Must(t, "DELETE", "/api/v1/pages/acme", nil, nil)
+	for _, p := range all {
+		admitted(p, "gone", p.gone)
+		p.is(`!document.querySelector("#banner").checkVisibility()`, `!document.querySelector("main").innerText.includes("Website")`)
+	}
+	makePage()
+	for _, p := range all {
+		p.eventually(wellAgain)
+	}
+}
