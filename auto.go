@@ -63,11 +63,11 @@ const downSuffix = " is down"
 // Down returns the monitor's name in the title of an incident that its outage
 // has opened, so that pages can give it one in the visitor's language. It is not
 // ok where somebody has written the title.
-func (inc Incident) Down() (monitor string, ok bool) {
-	if inc.OutageID == "" {
+func (i Incident) Down() (monitor string, ok bool) {
+	if i.OutageID == "" {
 		return "", false
 	}
-	return strings.CutSuffix(inc.Title, downSuffix)
+	return strings.CutSuffix(i.Title, downSuffix)
 }
 
 // Auto returns what the timeline tells of a turn that nobody has written about;
