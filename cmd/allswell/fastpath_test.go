@@ -270,7 +270,7 @@ func TestFastAnswers(t *testing.T) {
 		"nothing":  {func(w http.ResponseWriter, r *http.Request) {}, 200, ""},
 		"pieces":   {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "a"); io.WriteString(w, "b") }, 200, "ab"},
 		"large":    {func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, body) }, 200, body},
-		"a status": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", 503) }, 503, "no\n"},
+		"a status": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) }, 503, "no\n"},
 		"two":      {func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(404); w.WriteHeader(200) }, 404, ""},
 		"not changed": {func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(304)
