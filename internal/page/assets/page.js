@@ -44,8 +44,10 @@ function localize() {
 const fullDate = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeZone: "UTC" });
 const pop = document.createElement("div");
 pop.className = "pop";
-pop.ariaHidden = "true"; // the strip's value says the same
-let open = null; // the strip whose day is shown
+// The strip's value says the same.
+pop.ariaHidden = "true";
+// The strip whose day is shown.
+let open = null;
 
 const last = (strip) => strip.children.length - 1;
 const chosen = (strip) => strip.ariaValueNow - 1;
@@ -53,28 +55,45 @@ const firstShown = (strip) => [...strip.children].findIndex((bar) => bar.offsetW
 const runsLeft = (strip) => getComputedStyle(strip).direction === "rtl";
 const within = (i, low, high) => Math.max(low, Math.min(i, high));
 
-// choose makes a day the strip's value and returns what the table says of it. A
-// row can be of several days.
-function choose(strip, i) {
+function dateOf(strip, ago) {
 	const date = new Date(strip.dataset.day);
-	let ago = last(strip) - i;
 	date.setUTCDate(date.getUTCDate() - ago);
-	const table = strip.parentElement.querySelector("table");
-	const row = [...table.tBodies[0].rows].find((r) => (ago -= r.dataset.n || 1) < 0);
-	const [, text, uptime] = [...row.cells].map((cell) => cell.textContent);
-	const lines = [fullDate.format(date), ...text.split(" · ")];
-	if (uptime) lines.push(`${table.rows[0].cells[2].textContent}: ${uptime}`);
+	return fullDate.format(date);
+}
+
+const tableOf = (strip) => strip.parentElement.querySelector("table");
+
+// rowOf returns the row of the table that tells of a day. It can be of several.
+const rowOf = (strip, ago) => [...tableOf(strip).tBodies[0].rows].find((r) => (ago -= r.dataset.n || 1) < 0);
+
+// choose makes a day the strip's value and returns what is to be said of it.
+function choose(strip, i) {
+	const ago = last(strip) - i;
+	const [, text, uptime] = [...rowOf(strip, ago).cells].map((cell) => cell.textContent);
+	const lines = [dateOf(strip, ago), ...text.split(" · ")];
+	if (uptime) lines.push(`${tableOf(strip).rows[0].cells[2].textContent}: ${uptime}`);
 	strip.ariaValueNow = i + 1;
 	strip.ariaValueText = lines.join(", ");
 	return lines;
 }
 
+// gather returns what the components of a folded group have to say of a day. For
+// keys and screen readers the group is unfolded: a button can hold no slider.
+function gather(strip, i) {
+	const ago = last(strip) - i, strips = [...strip.closest(".group").querySelectorAll(".history .bars")];
+	const text = (s) => rowOf(s, ago).cells[1].textContent;
+	const lines = strips.filter((s) => rowOf(s, ago).className)
+		.map((s) => `${s.closest("li").querySelector("a").textContent}: ${text(s)}`);
+	if (lines.length > 8) lines.splice(7, Infinity, "…");
+	return [dateOf(strips[0], ago), ...(lines[0] ? lines : [text(strips[0])])];
+}
+
 function show(strip, i) {
-	if (open === strip && chosen(strip) === i) return;
+	const bar = strip.children[i];
+	if (bar.matches(".on")) return;
 	hide();
 	open = strip;
-	const bar = strip.children[i];
-	pop.replaceChildren(...choose(strip, i).map((text) => {
+	pop.replaceChildren(...(strip.role ? choose : gather)(strip, i).map((text) => {
 		const line = document.createElement("p");
 		line.textContent = text;
 		return line;
@@ -95,11 +114,12 @@ function hide() {
 	pop.remove();
 }
 
-const stripOf = (target) => target.closest?.(".bars[role=slider]");
+const stripOf = (target) => target.closest?.(".bars[role=slider], .group > summary .bars");
 
-function onPoint({ target, clientX }) {
+function onPoint({ target, clientX, type }) {
 	const strip = stripOf(target);
-	if (strip) {
+	if (strip && !strip.role && type === "click") hide(); // the group unfolds
+	else if (strip) {
 		const box = strip.getBoundingClientRect(), first = firstShown(strip);
 		const share = (runsLeft(strip) ? box.right - clientX : clientX - box.left) / box.width;
 		show(strip, within(first + Math.floor(share * (last(strip) - first + 1)), first, last(strip)));
