@@ -27,6 +27,9 @@ func troubled(t *testing.T) (page, component string) {
 	for i := range 3 {
 		client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": fmt.Sprint("Other ", i)}, nil)
 	}
+	var group, mirror binary.Data[struct{ ID string }]
+	client.Must(t, "POST", "/api/v1/pages/acme/groups", params{"name": "Copies"}, &group)
+	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Mirror", "group": group.Data.ID}, &mirror)
 	db, err := sql.Open("sqlite", database)
 	if err != nil {
 		t.Fatal(err)
@@ -34,15 +37,18 @@ func troubled(t *testing.T) (page, component string) {
 	defer db.Close()
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	for _, change := range []struct {
+		of     string
 		at     time.Time
 		status string
 	}{
-		{today.AddDate(0, 0, -200), "operational"},
-		{today.AddDate(0, 0, -70).Add(time.Hour), "degraded"}, {today.AddDate(0, 0, -70).Add(3 * time.Hour), "operational"},
-		{today.AddDate(0, 0, -2).Add(time.Hour), "major_outage"}, {today.AddDate(0, 0, -2).Add(74 * time.Minute), "operational"},
+		{made.Data.ID, today.AddDate(0, 0, -200), "operational"},
+		{made.Data.ID, today.AddDate(0, 0, -70).Add(time.Hour), "degraded"}, {made.Data.ID, today.AddDate(0, 0, -70).Add(3 * time.Hour), "operational"},
+		{made.Data.ID, today.AddDate(0, 0, -2).Add(time.Hour), "major_outage"}, {made.Data.ID, today.AddDate(0, 0, -2).Add(74 * time.Minute), "operational"},
+		{mirror.Data.ID, today.AddDate(0, 0, -200), "operational"},
+		{mirror.Data.ID, today.AddDate(0, 0, -2).Add(time.Hour), "partial_outage"}, {mirror.Data.ID, today.AddDate(0, 0, -2).Add(70 * time.Minute), "operational"},
 	} {
 		if _, err := db.Exec(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ($1, $2, $3)`,
-			made.Data.ID, change.at.UnixMilli(), change.status); err != nil {
+			change.of, change.at.UnixMilli(), change.status); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -199,6 +205,34 @@ func TestBarsByPointer(t *testing.T) {
 	}
 }
 
+// TestBarsOfAFoldedGroup: they say what its components were on a day, to the
+// mouse; a click unfolds the group, which has the bars of each.
+func TestBarsOfAFoldedGroup(t *testing.T) {
+	c := start(t)
+	page, _ := troubled(t)
+	p := c.open(t, views[2], page)
+	const bars = `document.querySelector(".group > summary .bars")`
+	at := func(ago int) (x, y float64) {
+		eval[any](p, bars+`.scrollIntoView({block: "center"})`)
+		at := eval[[]float64](p, fmt.Sprintf(`(() => { const r = %s.children[89 - %d].getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`, bars, ago))
+		return at[0], at[1]
+	}
+	for ago, want := range map[int]string{2: " | Mirror: Partial Outage, 10 minutes", 3: " | Operational"} {
+		x, y := at(ago)
+		p.do("Input.dispatchMouseEvent", params{"type": "mouseMoved", "x": x, "y": y}, nil)
+		p.is(inside, fmt.Sprintf(`%s.children[%d].matches(".on")`, bars, 89-ago))
+		if got := eval[string](p, popText); got[:len(dayAgo(ago))] != dayAgo(ago) || !strings.HasSuffix(got, want) {
+			t.Errorf("%d days ago: %q, want %q", ago, got, want)
+		}
+	}
+	x, y := at(2)
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		p.do("Input.dispatchMouseEvent", params{"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1}, nil)
+	}
+	p.eventually(`document.querySelector(".group").open`)
+	p.is(`!document.querySelector(".pop")`, `!`+bars+`.checkVisibility()`)
+}
+
 // TestReplacedBars: what live.js puts in the place of what was there works as
 // that did.
 func TestReplacedBars(t *testing.T) {
@@ -229,7 +263,7 @@ func TestHistoryWithoutScript(t *testing.T) {
 	page, component := troubled(t)
 	for _, url := range []string{page, component} {
 		p := c.open(t, views[4], url)
-		p.is(`document.querySelectorAll(".bars[role=img][aria-label*='uptime']").length > 0`, `!document.querySelector("[role=slider]")`)
+		p.is(`document.querySelectorAll(".bars[role=img][aria-label*='status']").length > 0`, `!document.querySelector("[role=slider]")`)
 		summary := `document.querySelector(".history summary")`
 		p.is(summary + `.checkVisibility()`)
 		at := eval[[]float64](p, `(() => { `+summary+`.scrollIntoView({block: "center"}); const r = `+summary+`.getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`)
@@ -241,6 +275,80 @@ func TestHistoryWithoutScript(t *testing.T) {
 			t.Errorf("%s: the table reads %q", url, got)
 		}
 		look(p, views[4], "table")
+	}
+}
+
+// TestFiguresOfOneSpan: on every screen, all uptimes that are seen are of as many
+// days as there are bars, and say so.
+func TestFiguresOfOneSpan(t *testing.T) {
+	c := start(t)
+	page, _ := troubled(t)
+	for width, days := range map[int]int{320: 30, 600: 60, 768: 90, 1280: 90} {
+		p := c.open(t, view{width: width, height: 800}, page)
+		eval[any](p, `document.querySelectorAll(".group").forEach(g => g.open = true)`)
+		got := eval[[]string](p, `[...document.querySelectorAll("main [class^=of-]")].filter(e => e.checkVisibility() && /uptime/.test(e.textContent)).map(e => e.textContent.trim())`)
+		if len(got) != 1+1+5 { // the page's, the group's, the components'
+			t.Errorf("at %d pixels there are the figures %q", width, got)
+		}
+		for _, figure := range got {
+			if !strings.HasSuffix(figure, fmt.Sprintf("%% uptime over %d days", days)) {
+				t.Errorf("at %d pixels, with %d bars, there is %q", width, days, figure)
+			}
+		}
+		p.is(fmt.Sprintf(`[...%s.children].filter(b => b.offsetWidth).length === %d`, strip, days))
+	}
+}
+
+// TestDayTableIsRoomy: on a narrow screen it breaks no word, and fits.
+func TestDayTableIsRoomy(t *testing.T) {
+	c := start(t)
+	page, component := troubled(t)
+	for _, url := range []string{page, component, page + "?lang=de", component + "?lang=de", page + "?lang=ar", component + "?lang=ar"} {
+		p := c.open(t, views[0], url)
+		if got := eval[string](p, `(() => {
+			document.querySelectorAll("details").forEach(d => d.open = true);
+			for (const table of document.querySelectorAll(".days")) {
+				if (table.scrollWidth > table.parentElement.clientWidth) return "a table of " + table.scrollWidth;
+				const cell = table.tBodies[0].rows[0].cells[1];
+				cell.textContent = document.dir === "rtl" ? "الصيانة" : "Beeinträchtigt Maintenance";
+				const line = document.createRange();
+				for (const word of cell.textContent.matchAll(/\S+/g)) {
+					line.setStart(cell.firstChild, word.index);
+					line.setEnd(cell.firstChild, word.index + word[0].length);
+					if (line.getClientRects().length > 1) return word[0] + " is broken";
+				}
+				if (table.scrollWidth > table.parentElement.clientWidth) return "a table of " + table.scrollWidth + " with long words";
+			}
+			return "";
+		})()`); got != "" {
+			t.Errorf("%s: %s", url, got)
+		}
+	}
+}
+
+// TestForcedColours: no icon is of the colour of what it stands on, whatever the
+// visitor's system makes of both.
+func TestForcedColours(t *testing.T) {
+	c := start(t)
+	page, _ := troubled(t)
+	for _, scheme := range []string{"light", "dark"} {
+		p := c.open(t, views[2], page)
+		p.do("Emulation.setEmulatedMedia", params{"features": []params{
+			{"name": "prefers-color-scheme", "value": scheme}, {"name": "forced-colors", "value": "active"}}}, nil)
+		p.is(`matchMedia("(forced-colors: active)").matches`)
+		if got := eval[[]string](p, `(() => {
+			const paper = getComputedStyle(document.body).backgroundColor, text = getComputedStyle(document.body).color;
+			const odd = [...document.querySelectorAll("main .icon")].filter(e => getComputedStyle(e).color !== text || getComputedStyle(e).color === paper)
+				.map(e => e.parentElement.className);
+			for (const bar of document.querySelectorAll(".bars > *")) {
+				const c = getComputedStyle(bar, "::before"), drawn = c.backgroundColor + c.backgroundImage + c.borderColor;
+				if (!drawn.includes(text)) odd.push("bar " + bar.className + " " + drawn);
+			}
+			return odd;
+		})()`); len(got) > 0 {
+			t.Errorf("%s: %q", scheme, got)
+		}
+		p.shoot("forced-" + scheme)
 	}
 }
 
