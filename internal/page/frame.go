@@ -107,6 +107,9 @@ func frameOf(at where, page allswell.Page, status allswell.Status, asOf time.Tim
 		Name: page.Name, Home: at.home(), History: at.history(), Footer: page.Footer,
 		Atom: at.plain(at.base, "/"+atomName), RSS: at.plain(at.base, "/"+rssName), Calendar: at.plain(at.base, "/"+calendarName),
 	}
+	if at.mail {
+		site.Subscribe = at.home() + "#subscribe" // where the form is
+	}
 	site.dress(at, page)
 	return frame{At: at, Status: status, AsOf: at.moment(asOf), Site: site}
 }

@@ -118,6 +118,18 @@ func TestSubscribeForm(t *testing.T) {
 		if links := p.all("header nav a"); links[len(links)-1].attr("href") != "#subscribe" || len(p.all("h2#subscribe")) != 1 {
 			t.Error("no link leads to the form")
 		}
+		// Nor is it far from the other parts of the page.
+		inc := w.incident("acme", allswell.NewIncident{Title: "Slow"})
+		m := w.maintenance("acme", allswell.NewMaintenance{
+			Title: "New disks", ScheduledFor: w.clock.now().Add(48 * time.Hour), ScheduledUntil: w.clock.now().Add(50 * time.Hour),
+		})
+		for _, part := range []string{"/history", "/incidents/" + inc.ID, "/components/" + w.components["North"], "/maintenances/" + m.ID, "/nothing"} {
+			rec := w.do("GET", "/status/acme"+part+"?lang=ar")
+			links := parse(t, rec.Body.String()).all("header nav a")
+			if got := links[len(links)-1].attr("href"); got != "/status/acme?lang=ar#subscribe" {
+				t.Errorf("%s leads to %s", part, got)
+			}
+		}
 		form := p.all("form")
 		if len(form) != 1 || form[0].attr("method") != "post" || form[0].attr("action") != "/status/acme/subscribe" {
 			t.Fatalf("%d forms", len(form))
@@ -149,6 +161,9 @@ func TestMailIsOff(t *testing.T) {
 		p := w.get("/status/acme", 200)
 		if len(p.all("form")) > 0 || len(p.all("#subscribe")) > 0 || len(p.all("header nav a")) != 1 {
 			w.t.Error("a subscription is offered")
+		}
+		if got := w.get("/status/acme/history", 200).all("header nav a"); len(got) != 1 {
+			w.t.Errorf("the history leads to %q", got[1].attr("href"))
 		}
 		p = w.answer(w.post("/status/acme/subscribe", url.Values{fieldEmail: {"ann@example.com"}}), 404)
 		if got := p.one(w.t, "h1"); got != "E-mail is not set up here" {

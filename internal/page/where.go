@@ -18,6 +18,7 @@ type where struct {
 	lang   *lang
 	chosen bool           // the language is from the address, and so all links name it
 	zone   *time.Location // the page's
+	mail   bool           // people can subscribe by mail
 }
 
 // facet is what tells the renditions of one page apart. There are few, because
@@ -44,7 +45,7 @@ func whereOf(page allswell.Page, f facet) where {
 // whereOf is where for a page of the site's, which knows its absolute address.
 func (s *Site) whereOf(page allswell.Page, f facet) where {
 	at := whereOf(page, f)
-	at.public = s.publicBase(page)
+	at.public, at.mail = s.publicBase(page), s.mail
 	return at
 }
 
