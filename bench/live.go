@@ -55,7 +55,7 @@ func (b *bench) live() ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(45 * time.Second) // over a comment for each, and until memory is given back
+	time.Sleep(45 * time.Second) // over a sign of life for each, and until memory is given back
 	after, err := p.resident()
 	if err != nil {
 		return nil, err
