@@ -293,7 +293,7 @@ func checkContent(t *testing.T, content string) {
 var newsSeeds = []string{
 	"It is dark", hostile, "]]>", "a\r\nb\rc\n", "\x00\x01\x1f\x7f\u0085\ufffe\uffff\U0001fffe", "\u202eabc\u2066\u2069", "مرحبا & <b>שלום</b>",
 	`\;,:"\n\N` + "\n;", " x ", "", "&amp;&#0;<![CDATA[", strings.Repeat("ü👩‍👩‍👧", 40), "\xff\xfe", "[x](javascript:alert(1)) <http://a.b/\">",
-	"BEGIN:VEVENT\r\nEND:VCALENDAR", "\u2028\u2029\v\f\t", "--><!--", "{{.}} %s %d {n}",
+	"BEGIN:VEVENT\r\nEND:VCALENDAR", "\u2028\u2029\v\f\t", "--><!--", "{{.}} %s %d {n}", `\*stars\* that are none`,
 }
 
 func FuzzFeed(f *testing.F) {
@@ -329,7 +329,7 @@ func FuzzFeed(f *testing.F) {
 			if html.UnescapeString(item.Description) != e.Summary || strings.ContainsAny(item.Description, "<>") {
 				t.Errorf("the summary %q is %q", e.Summary, item.Description)
 			}
-			if want := excerpt(markdown.Text(message)); !strings.Contains(e.Summary, strings.TrimSpace(want)) {
+			if want := excerpt(message); !strings.Contains(e.Summary, strings.TrimSpace(want)) {
 				t.Errorf("%q is not in %q", want, e.Summary)
 			}
 		}
