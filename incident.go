@@ -59,6 +59,21 @@ func (s State) Valid() bool {
 	return s == Investigating || s == Identified || s == Monitoring || s == Resolved
 }
 
+// ImpactOf is the impact of an incident that gives a component a status, where
+// nobody has named one: that of a monitor's outage, for instance.
+func ImpactOf(s Status) Impact {
+	switch s.Canonical() {
+	case MajorOutage:
+		return ImpactCritical
+	case PartialOutage:
+		return ImpactMajor
+	case Degraded:
+		return ImpactMinor
+	default:
+		return ImpactNone
+	}
+}
+
 // Label returns the word shown to people.
 func (s State) Label() string {
 	switch s {

@@ -170,18 +170,6 @@ func (m *Monitor) Hush(until, now time.Time) bool {
 	return true
 }
 
-// impactOf is the impact of an incident that an outage opens.
-func impactOf(down Status) Impact {
-	switch down.Canonical() {
-	case MajorOutage:
-		return ImpactCritical
-	case PartialOutage:
-		return ImpactMajor
-	default:
-		return ImpactMinor
-	}
-}
-
 // DownIncident is the incident that the monitor's outage opens (design section
 // 4, "The auto-incident").
 func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
@@ -191,7 +179,7 @@ func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 	}
 	auto := Auto{Kind: AutoSilent, Since: silentSince.UTC(), Interval: m.Interval}
 	message := auto.Message()
-	return NewIncident{Title: string(name) + downSuffix, Impact: impactOf(m.DownStatus), State: Investigating, Message: &message, Auto: auto}
+	return NewIncident{Title: string(name) + downSuffix, Impact: ImpactOf(m.DownStatus), State: Investigating, Message: &message, Auto: auto}
 }
 
 // EndReason is why an outage ended.

@@ -15,7 +15,7 @@ import (
 // done; its Auto is AutoResolved. It is not stored, and its id is the same each
 // time until there are further updates.
 func (i Incident) Timeline() []Update {
-	entries := slices.SortedStableFunc(slices.Values(i.Updates), func(a, b Update) int { return b.Number - a.Number })
+	entries := newestFirst(i.Updates)
 	if !i.Resolved {
 		return entries
 	}

@@ -39,25 +39,26 @@ type fastServer struct {
 // which way a request came.
 func serveFast(t *testing.T, h http.Handler) *fastServer {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &service{log: slog.New(slog.DiscardHandler)}
-	f := &fastServer{t, &fastPath{handler: h}, s.server(h), l.Addr().String(), make(chan struct{}, 1000)}
-	f.server.ConnState = func(conn net.Conn, state http.ConnState) {
-		noteState(conn, state)
-		if state == http.StateIdle {
-			f.idle <- struct{}{}
+	return serveWith(t, h, func(f *fastServer, l net.Listener) net.Listener {
+		f.path, f.idle = &fastPath{handler: h}, make(chan struct{}, 1000)
+		f.server.ConnState = func(conn net.Conn, state http.ConnState) {
+			noteState(conn, state)
+			if state == http.StateIdle {
+				f.idle <- struct{}{}
+			}
 		}
-	}
-	go f.server.Serve(fastListener{l, f.path})
-	t.Cleanup(func() { f.server.Close() })
-	return f
+		return fastListener{l, f.path}
+	})
 }
 
 // serveSlow is serveFast without the fast path.
 func serveSlow(t *testing.T, h http.Handler) *fastServer {
+	t.Helper()
+	return serveWith(t, h, func(_ *fastServer, l net.Listener) net.Listener { return l })
+}
+
+// serveWith serves a handler on a listener that wrap makes of a real one.
+func serveWith(t *testing.T, h http.Handler, wrap func(*fastServer, net.Listener) net.Listener) *fastServer {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -65,7 +66,8 @@ func serveSlow(t *testing.T, h http.Handler) *fastServer {
 	}
 	s := &service{log: slog.New(slog.DiscardHandler)}
 	f := &fastServer{t: t, server: s.server(h), addr: l.Addr().String()}
-	go f.server.Serve(l)
+	wrapped := wrap(f, l)
+	go f.server.Serve(wrapped)
 	t.Cleanup(func() { f.server.Close() })
 	return f
 }

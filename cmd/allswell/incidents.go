@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -67,17 +66,13 @@ func (cmd *incidentOpen) Run(t *talk) error {
 // impactOf is the impact of an incident that nobody has named one for: that of
 // the worst status among its components. The API's own default is none.
 func impactOf(components []affected) allswell.Impact {
-	impacts := map[allswell.Status]allswell.Impact{
-		allswell.Degraded: allswell.ImpactMinor, allswell.PartialOutage: allswell.ImpactMajor, allswell.MajorOutage: allswell.ImpactCritical,
-	}
-	worst := allswell.ImpactNone
+	worst := allswell.Operational
 	for _, c := range components {
-		impact, ok := impacts[allswell.Status(c.status).Canonical()]
-		if ok && slices.Index(allswell.Impacts, impact) > slices.Index(allswell.Impacts, worst) {
-			worst = impact
+		if status := allswell.Status(c.status); status.Worse(worst) {
+			worst = status
 		}
 	}
-	return worst
+	return allswell.ImpactOf(worst)
 }
 
 // message returns the text of an update, which - reads from standard input.
