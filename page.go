@@ -98,6 +98,15 @@ func (n NewPage) Validate() error {
 	return bad.Err()
 }
 
+// URL returns where people see the page, without a slash at its end: at its own
+// domain, or else under base, the address of the service.
+func (p Page) URL(base string) string {
+	if p.Domain != "" {
+		return "https://" + p.Domain
+	}
+	return base + "/status/" + p.Slug
+}
+
 // PageChange changes a page; nil fields stay.
 type PageChange struct {
 	Name           *string

@@ -28,20 +28,12 @@ type pageJSON struct {
 
 func (c *call) presentPage(p allswell.Page) pageJSON {
 	return pageJSON{
-		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, URL: c.pageURL(p), TimeZone: p.TimeZone,
+		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, URL: p.URL(c.base), TimeZone: p.TimeZone,
 		Language: unlessZero(p.Language), Domain: unlessZero(p.Domain), Accent: unlessZero(p.Accent),
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
 		Logo:        c.imageURL(p, p.Logo), Icon: c.imageURL(p, p.Icon),
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
-}
-
-// pageURL returns where people see a page: at its own domain, if it has one.
-func (c *call) pageURL(p allswell.Page) string {
-	if p.Domain != "" {
-		return "https://" + p.Domain
-	}
-	return c.base + "/status/" + p.Slug
 }
 
 // imageURL returns where one of a page's pictures is to be had, or nil if it has
@@ -50,7 +42,7 @@ func (c *call) imageURL(p allswell.Page, name string) *string {
 	if name == "" {
 		return nil
 	}
-	url := c.pageURL(p) + "/look/" + name
+	url := p.URL(c.base) + "/look/" + name
 	return &url
 }
 

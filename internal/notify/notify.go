@@ -102,14 +102,10 @@ func mailIsOff(context.Context, allswell.Notice) allswell.Outcome {
 // address of this service; "" if there is neither. What belongs to the page
 // follows it; subscriptions are at the base address only.
 func pageURL(p allswell.Page, base string) string {
-	switch {
-	case p.Domain != "":
-		return "https://" + p.Domain
-	case base == "":
+	if p.Domain == "" && base == "" {
 		return ""
-	default:
-		return subscribedAt(p, base)
 	}
+	return p.URL(base)
 }
 
 // subscribedAt is the page's address below which its subscriptions are. It is

@@ -132,7 +132,7 @@ func (s *Site) loadComponent(ctx context.Context, e *entry, f facet, id string) 
 	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	sc := componentScreen(s.whereOf(snap.page, f), s.publicBase(snap.page), snap.sum, c, contents)
+	sc := componentScreen(s.whereOf(snap.page, f), snap.page.URL(s.base), snap.sum, c, contents)
 	sc.Frame.follow(snap.tag)
 	sh, err := newSheet(sc)
 	return sh, snap.until, err

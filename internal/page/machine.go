@@ -42,16 +42,6 @@ var (
 	machinePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
 )
 
-// publicBase returns the absolute address of a page, without a slash at its
-// end; all others of the page begin with it. A page with a domain of its own is
-// there.
-func (s *Site) publicBase(p allswell.Page) string {
-	if p.Domain != "" {
-		return "https://" + p.Domain
-	}
-	return s.base + "/status/" + p.Slug
-}
-
 // routeMachine answers what programs ask of a page. It returns false for all
 // else.
 func (s *Site) routeMachine(w http.ResponseWriter, r *http.Request, v visit) bool {
@@ -143,7 +133,7 @@ func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (
 	if contents.Page.ID != e.id {
 		return nil, allswell.ErrNotFound // another page has the slug now
 	}
-	base := s.publicBase(contents.Page)
+	base := contents.Page.URL(s.base)
 	if name == calendarName {
 		if err := s.addPlanned(ctx, &contents); err != nil {
 			return nil, err

@@ -234,7 +234,7 @@ func TestPublicBase(t *testing.T) {
 	for want, p := range map[string]allswell.Page{
 		"https://status.example.org/status/acme": {Slug: "acme"}, "https://acme.example": {Slug: "acme", Domain: "acme.example"},
 	} {
-		if got := s.publicBase(p); got != want {
+		if got := p.URL(s.base); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

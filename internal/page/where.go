@@ -45,7 +45,7 @@ func whereOf(page allswell.Page, f facet) where {
 // whereOf is where for a page of the site's, which knows its absolute address.
 func (s *Site) whereOf(page allswell.Page, f facet) where {
 	at := whereOf(page, f)
-	at.public, at.mail = s.publicBase(page), s.mail
+	at.public, at.mail = page.URL(s.base), s.mail
 	return at
 }
 
