@@ -72,6 +72,8 @@ var componentRows = []row{
 		c.Apply(allswell.ComponentChange{Status: allswell.Operational, Description: ptr("Cards and invoices"), HasDescription: true}, t1)
 		equal(t, "set", c.Description, ptr("Cards and invoices"))
 		equal(t, "updated_at", c.UpdatedAt, t1)
+		c.Apply(allswell.ComponentChange{Status: allswell.Operational, Description: ptr("Cards and invoices"), HasDescription: true}, t2)
+		equal(t, "updated_at, set to what it is", c.UpdatedAt, t1)
 		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t2)
 		equal(t, "omitted", c.Description, ptr("Cards and invoices"))
 		equal(t, "updated_at", c.UpdatedAt, t1)

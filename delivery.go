@@ -36,8 +36,8 @@ const (
 // The times of deliveries (design section 7, point 8).
 const (
 	DeliveryLife = 24 * time.Hour   // from the event to giving up; nothing older is sent
-	SendTimeout  = 30 * time.Second // one attempt, from connecting to the last answer
-	LeaseTime    = 60 * time.Second // how long a claim holds; a replica that died loses its claims by then
+	SendTimeout  = 20 * time.Second // one attempt, from connecting to the last answer
+	LeaseTime    = 30 * time.Second // how long a claim holds; a replica that died loses its claims by then
 )
 
 // Delivery is one event, or one question, for one subscriber. Its ID is stable
@@ -93,7 +93,8 @@ func (r SendResult) String() string {
 type Outcome struct {
 	Result SendResult
 	After  time.Duration // Failed: not to be tried again before; 0: the receiver did not say
-	Reason string        // in words, for people; "" if taken
+	Reason string        // in words, for the workspace; "" if taken
+	Detail string        // for the operator's log alone, and not saved: what the workspace must not learn
 
 	Unreachable bool // the destination as a whole is in trouble, not this message
 }

@@ -20,6 +20,10 @@ var (
 	// same call may succeed later.
 	ErrBusy = errors.New("the service cannot do this right now")
 
+	// ErrUnknownOutcome means the work may have been done, wholly or not at
+	// all, or may still be lost in a failover: its commit was not confirmed.
+	ErrUnknownOutcome = errors.New("the outcome of the commit is unknown")
+
 	// ErrInProgress means that a request with the same idempotency key has not
 	// been answered yet.
 	ErrInProgress = errors.New("a request with this idempotency key is still being answered")

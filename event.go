@@ -63,6 +63,10 @@ type EventData struct {
 
 	Affected    []AffectedChange `json:"affected,omitempty"` // of an incident
 	Maintenance *MaintenanceData `json:"maintenance,omitempty"`
+
+	// Abridged says that Message was left out when the event was loaded, because
+	// too many others came with it. It is not stored.
+	Abridged bool `json:"-"`
 }
 
 // MaintenanceData is what an event keeps of a planned maintenance, beside its

@@ -17,6 +17,7 @@ const (
 	PrefixMonitor     = "mon_"
 	PrefixOutage      = "out_"
 	PrefixPage        = "page_"
+	PrefixSignUp      = "sgn_"
 	PrefixSubscriber  = "sub_"
 	PrefixToken       = "tok_"
 	PrefixUpdate      = "upd_"

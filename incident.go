@@ -133,6 +133,7 @@ type Update struct {
 	State      State // the incident's state when it was written
 	Affected   []AffectedChange
 	Auto       Auto // zero: somebody has written it
+	Cut        bool // Message is only the beginning, and Affected is not loaded: see store.LoadPage
 	CreatedAt  time.Time
 }
 

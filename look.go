@@ -2,7 +2,6 @@ package allswell
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"regexp"
 	"slices"
@@ -13,9 +12,9 @@ import (
 // The limits of how a page looks.
 const (
 	MaxFooterLinks = 10
-	MaxFooterLabel = 60 // characters
-	MaxDomain      = 253
-	MaxImage       = 256 << 10 // bytes of a logo or an icon
+	MaxFooterLabel = 60                         // characters
+	MaxDomain      = 253 - len(domainChallenge) // so that the name of its TXT record is not too long
+	MaxImage       = 256 << 10                  // bytes of a logo or an icon
 )
 
 // DefaultTimeZone is a page's time zone until it is given another.
@@ -43,6 +42,7 @@ func (p *Page) Wear(look PageLook) {
 var (
 	accentForm   = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
 	languageForm = regexp.MustCompile(`^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$`)
+	numberForm   = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`) // as the last label it makes an IPv4 address
 	labelForm    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
@@ -56,7 +56,7 @@ func (look PageLook) check(bad *Invalid) {
 		bad.Add("language", "The language must be a language tag, such as en or de.")
 	}
 	if look.Domain != nil && *look.Domain != "" && !ValidDomain(*look.Domain) {
-		bad.Add("domain", "The domain must be a host name in lower case, such as status.example.com, without a port.")
+		bad.Add("domain", "The domain must be a public host name in lower case, such as status.example.com, without a port, of at most %d characters.", MaxDomain)
 	}
 	if look.Accent != nil && *look.Accent != "" && !accentForm.MatchString(*look.Accent) {
 		bad.Add("accent", "The accent must be a colour, such as #1b4f9c.")
@@ -76,12 +76,15 @@ func validZone(name string) bool {
 	return err == nil
 }
 
-// ValidDomain reports whether s is a host name as it stands in a Host header:
-// lower case, labels of letters, digits and hyphens, with a dot, not an address.
-// A name in another script is given in its ASCII form (xn--…).
+// ValidDomain reports whether s is a host name as it stands in a Host header and
+// may be public: lower case, labels of letters, digits and hyphens, with a dot. A
+// name in another script is given in its ASCII form (xn--…). Addresses are not
+// valid, in whatever form browsers read them (127.0.0.1, 127.1, 0x7f.1), nor are
+// names under localhost.
 func ValidDomain(s string) bool {
 	labels := strings.Split(s, ".")
-	if len(s) > MaxDomain || len(labels) < 2 || net.ParseIP(s) != nil {
+	last := labels[len(labels)-1]
+	if len(s) > MaxDomain || len(labels) < 2 || last == "localhost" || numberForm.MatchString(last) {
 		return false
 	}
 	return !slices.ContainsFunc(labels, func(l string) bool { return !labelForm.MatchString(l) })

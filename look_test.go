@@ -20,8 +20,10 @@ func TestLookIsChecked(t *testing.T) {
 			"Mars/Olympus": false, "../etc/passwd": false, "/etc/localtime": false, "+02:00": false, long + "a": false, "Europe/Berlin\x00": false},
 		"language": {"": true, "en": true, "de": true, "pt-BR": true, "zh-Hant-TW": true, "gsw": true, "e": false, "english": false, "en_US": false, "de-": false, "<b>": false, "en\n": false},
 		"domain": {"": true, "status.example.com": true, "xn--bcher-kva.example": true, "a.b": true, "1st.example.com": true, strings.Repeat("a", 63) + ".example": true,
+			strings.Repeat("abc.", 56) + "a.example": true, strings.Repeat("abc.", 56) + "ab.example": false,
 			"example": false, "Status.example.com": false, "status.example.com:443": false, "https://status.example.com": false, "status.example.com.": false,
-			".example.com": false, "a..b": false, "-a.example": false, "a-.example": false, "a_b.example": false, "127.0.0.1": false, "::1": false,
+			".example.com": false, "a..b": false, "-a.example": false, "a-.example": false, "a_b.example": false, "127.0.0.1": false, "::1": false, "127.1": false, "0x7f.1": false, "127.0.0.0x1": false, "127.0x": false, "[::1]": false,
+			"localhost": false, "status.localhost": false,
 			"bücher.example": false, long + ".example": false, strings.Repeat("abc.", 63) + "example": false, "status.example.com\n": false},
 		"accent": {"": true, "#1b4f9c": true, "#ABCDEF": true, "#fff": false, "1b4f9c": false, "#1b4f9": false, "#1b4f9cff": false, "#1b4f9g": false, "red": false, "#1b4f9c\n": false},
 	} {

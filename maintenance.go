@@ -82,6 +82,7 @@ type MaintenanceUpdate struct {
 	Message       string
 	State         MaintenanceState // the maintenance's state when it was written
 	Auto          Auto             // zero: somebody has written it
+	Cut           bool             // Message is only the beginning: see store.LoadPage
 	CreatedAt     time.Time
 }
 

@@ -9,21 +9,24 @@ import (
 
 // Page is a public status page.
 type Page struct {
-	ID          string
-	WorkspaceID string
-	Slug        string
-	Name        string
-	Description *string
-	TimeZone    string // IANA name; days begin by it
-	Language    string // BCP 47 tag, where a visitor's own is not to be had; "": English
-	Domain      string // the host name at which the page is served at "/"; "": none
-	Accent      string // "#rrggbb"; "": ours
-	Footer      []FooterLink
-	Logo, Icon  string // names of the stored pictures (PageImage); "": none
-	Version     int64  // moves with every change of anything the page shows
-	Status      Status // the rollup, where it was asked for
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
+	ID           string
+	WorkspaceID  string
+	Slug         string
+	Name         string
+	Description  *string
+	TimeZone     string // IANA name; days begin by it
+	Language     string // BCP 47 tag, where a visitor's own is not to be had; "": English
+	Domain       string // the host name that the page claims as its own; "": none
+	Claim        DomainClaim
+	DomainStatus DomainStatus // "" without a domain; see Hosts.Place
+	Host         string       // the host name at which the page is served at "/", which is Domain or ""; see Hosts.Place
+	Accent       string       // "#rrggbb"; "": ours
+	Footer       []FooterLink
+	Logo, Icon   string // names of the stored pictures (PageImage); "": none
+	Version      int64  // moves with every change of anything the page shows
+	Status       Status // the rollup, where it was asked for
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
 }
 
 // Group is a heading under which a page lists components.
@@ -99,10 +102,10 @@ func (n NewPage) Validate() error {
 }
 
 // URL returns where people see the page, without a slash at its end: at its own
-// domain, or else under base, the address of the service.
+// domain if it is served there, or else under base, the address of the service.
 func (p Page) URL(base string) string {
-	if p.Domain != "" {
-		return "https://" + p.Domain
+	if p.Host != "" {
+		return "https://" + p.Host
 	}
 	return base + "/status/" + p.Slug
 }
@@ -168,6 +171,7 @@ type PageContents struct {
 	Components   []Component
 	Incidents    []Incident                // with their updates
 	Maintenances []PlannedMaintenance      // with their updates
+	Since        time.Time                 // of the incidents that are over, those that began before are left out; zero: none
 	Changes      map[string][]StatusChange // by component: see RecordOf
 	Deaf         []Window                  // when the service could not listen: see RecordOf
 	AsOf         time.Time                 // the transaction's instant
@@ -235,8 +239,12 @@ func (p PageContents) Summarize(now time.Time) Summary {
 		s.Blocks[i].Record = Together(records, now, zone)
 	}
 	past := s.sortIncidents(p.Incidents)
+	statuses := make(map[string]Status, len(p.Components))
+	for _, c := range p.Components {
+		statuses[c.ID] = c.Status()
+	}
 	for i := range s.Active {
-		s.Active[i].Affected = p.asTheyAre(s.Active[i].Affected)
+		s.Active[i].Affected = asTheyAre(s.Active[i].Affected, statuses)
 	}
 	done := s.sortMaintenances(p.Maintenances)
 	today := Midnight(now, zone)
@@ -244,19 +252,20 @@ func (p PageContents) Summarize(now time.Time) Summary {
 	if begin := p.begin(now, zone); begin.After(first) {
 		first = begin
 	}
+	if since := Midnight(p.Since, zone); !p.Since.IsZero() && since.After(first) {
+		first = since
+	}
 	s.Past = Days(past, done, first, today)
 	return s
 }
 
 // asTheyAre returns what an incident concerns with the status that each component
 // has now, whatever the incident says: a human may have set another one since.
-func (p PageContents) asTheyAre(affected []Affected) []Affected {
+func asTheyAre(affected []Affected, now map[string]Status) []Affected {
 	affected = slices.Clone(affected)
 	for i, a := range affected {
-		for _, c := range p.Components {
-			if c.ID == a.ComponentID {
-				affected[i].Status = c.Status()
-			}
+		if status, ok := now[a.ComponentID]; ok {
+			affected[i].Status = status
 		}
 	}
 	return affected

@@ -116,9 +116,10 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 	return n, bad.Err()
 }
 
-// checkEmail normalises an address: without surrounding space, in lower case,
-// so that one mailbox is one subscriber. Only a bare address of printable ASCII
-// is taken, so that none can carry a header or a second recipient.
+// checkEmail normalises an address: without surrounding space, in lower case.
+// Only a bare address of printable ASCII at a domain name is accepted, so that
+// none can carry a header or a second recipient, or name a machine by its IP
+// address.
 func checkEmail(bad *Invalid, field, address string) string {
 	address = strings.ToLower(strings.TrimSpace(address))
 	if address == "" {
@@ -129,7 +130,8 @@ func checkEmail(bad *Invalid, field, address string) string {
 	local, domain, _ := strings.Cut(address, "@")
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>[\]`, r) }
 	if err != nil || parsed.Address != address || len(address) > MaxEmail || len(local) > 64 ||
-		strings.ContainsFunc(address, odd) || !isHostname(domain) || !strings.Contains(domain, ".") {
+		strings.ContainsFunc(address, odd) || !isHostname(domain) ||
+		!strings.Contains(domain, ".") || endsInNumber(domain) {
 		bad.Add(field, "The %s must be an e-mail address.", field)
 		return ""
 	}
@@ -181,6 +183,17 @@ func isHostname(name string) bool {
 		}
 	}
 	return true
+}
+
+// endsInNumber reports whether the last label of a host name is a decimal or
+// hexadecimal number. Resolvers read such a name as an IPv4 address, in one of
+// its many spellings ("127.1", "127.0.0.0x1"); no domain name ends that way.
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(last, "0123456789") == ""
 }
 
 // NewWebhookSecret returns a secret of 24 random bytes in the form of the

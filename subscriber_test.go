@@ -33,6 +33,13 @@ func TestTargetsAreNormalised(t *testing.T) {
 		{allswell.Email, "ann@example.com.", "", "must be an e-mail address"},
 		{allswell.Email, "ann@-example.com", "", "must be an e-mail address"},
 		{allswell.Email, "ann@[192.0.2.1]", "", "must be an e-mail address"},
+		{allswell.Email, "ann@[IPv6:2001:db8::1]", "", "must be an e-mail address"},
+		{allswell.Email, "ann@127.0.0.1", "", "must be an e-mail address"},
+		{allswell.Email, "ann@127.1", "", "must be an e-mail address"},
+		{allswell.Email, "ann@127.0.0.0x1", "", "must be an e-mail address"},
+		{allswell.Email, "ann@mail.0X7F", "", "must be an e-mail address"},
+		{allswell.Email, "ann@1.2.3.example4", "ann@1.2.3.example4", ""},
+		{allswell.Email, "ann@127.0.0.0xyz", "ann@127.0.0.0xyz", ""},
 		{allswell.Email, "ann@bücher.example", "", "must be an e-mail address"},
 		{allswell.Email, "ann@b@example.com", "", "must be an e-mail address"},
 		{allswell.Email, "ann@example.com, bob@example.com", "", "must be an e-mail address"},
@@ -202,5 +209,40 @@ func TestSecretsOverlap(t *testing.T) {
 	}
 	if key := allswell.NewSubscriberKey(); !allswell.ValidSubscriberKey(key) || allswell.ValidSubscriberKey(key[1:]) || key == allswell.NewSubscriberKey() {
 		t.Errorf("key %q", key)
+	}
+}
+
+// TestMailboxes: addresses that lead to one mailbox are one for the limits.
+func TestMailboxes(t *testing.T) {
+	for address, want := range map[string]string{
+		"ann@example.com":             "ann@example.com",
+		"ann+news@example.com":        "ann@example.com",
+		"ann+a+b@example.com":         "ann@example.com",
+		"+ann@example.com":            "+ann@example.com",
+		"a.nn-x@example.com":          "a.nn-x@example.com",
+		"a.n.n+x@gmail.com":           "ann@gmail.com",
+		"a.n.n@googlemail.com":        "ann@gmail.com",
+		"ann-shop@yahoo.com":          "ann@yahoo.com",
+		"ann-shop@yahoo.co.uk":        "ann@yahoo.co.uk",
+		"an.n-shop@ymail.com":         "an.n@ymail.com",
+		"a.n_n-e+x@proton.me":         "anne@proton.me",
+		"anne@pm.me":                  "anne@proton.me",
+		"anne@protonmail.com":         "anne@proton.me",
+		"ann@mail.gmail.com":          "ann@mail.gmail.com",
+		"...@gmail.com":               "...@gmail.com",
+		"Ann+News@Example.COM":        "ann@example.com",
+		"ann@yahoo.attacker.example":  "ann@yahoo.attacker.example",
+		"an-n@yahoo.attacker.example": "an-n@yahoo.attacker.example",
+		"no address":                  "no address",
+	} {
+		if got := allswell.Mailbox(address); got != want {
+			t.Errorf("%s: %s, want %s", address, got, want)
+		}
+	}
+	for _, host := range []string{"example.com", "gmail.com", "yahoo.com", "proton.me"} {
+		once := allswell.Mailbox("a.n_n-x+y@" + host)
+		if twice := allswell.Mailbox(once); twice != once {
+			t.Errorf("%s becomes %s", once, twice)
+		}
 	}
 }

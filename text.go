@@ -14,6 +14,43 @@ const (
 	MaxMessage     = 25_000
 )
 
+// MaxUpdates is the most updates that people can add to one incident or one
+// maintenance. What the service adds by itself, a recovery for instance, is
+// always added.
+const MaxUpdates = 1_000
+
+// What one page can have at most. A page shows all of its groups and components,
+// and loads all of its open incidents and maintenances; those of monitors do not
+// count, because an outage has to be told whatever else there is.
+const (
+	MaxComponents       = 500
+	MaxGroups           = 100
+	MaxOpenIncidents    = 200 // opened by people and not resolved
+	MaxOpenMaintenances = 200 // not completed
+)
+
+// CheckRoom refuses one more of something of which a page already has count, and
+// can have most. field is the one whose error says so; what is in the plural.
+func CheckRoom(field, what string, count, most int) error {
+	if count < most {
+		return nil
+	}
+	var bad Invalid
+	bad.Add(field, "A page can have no more than %d %s.", most, what)
+	return bad.Err()
+}
+
+// CheckUpdates refuses a further update of an incident or a maintenance that
+// already has the given number of them.
+func CheckUpdates(written int) error {
+	if written < MaxUpdates {
+		return nil
+	}
+	var bad Invalid
+	bad.Add("message", "No more than %d updates can be added to one timeline.", MaxUpdates)
+	return bad.Err()
+}
+
 // CheckText complains in bad if text is blank, longer than most characters, or
 // holds what no database of ours can store.
 func CheckText(bad *Invalid, field, text string, most int) {

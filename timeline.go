@@ -14,17 +14,12 @@ import (
 // another state. It then has one entry more, of the moment in which that was
 // done; its Auto is AutoResolved. It is not stored, and its id is the same each
 // time until there are further updates.
+//
+// It is of the updates that are loaded, which have to be the newest; Entries is
+// for a part of the timeline that ends before them.
 func (i Incident) Timeline() []Update {
-	entries := newestFirst(i.Updates)
-	if !i.Resolved {
-		return entries
-	}
-	for n := range entries {
-		if !entries[n].CreatedAt.Before(i.ResolvedAt) {
-			entries[n].State = Resolved
-		}
-	}
-	if len(entries) > 0 && entries[0].State == Resolved {
+	entries := i.Entries()
+	if !i.Resolved || len(entries) > 0 && entries[0].State == Resolved {
 		return entries
 	}
 	end := Update{IncidentID: i.ID, Number: 1, State: Resolved, Auto: Auto{Kind: AutoResolved}, CreatedAt: i.ResolvedAt}
@@ -33,6 +28,18 @@ func (i Incident) Timeline() []Update {
 	}
 	end.ID, end.Message = resolvedID(i.ID, end.Number), end.Auto.Message()
 	return slices.Insert(entries, 0, end)
+}
+
+// Entries returns the updates that are loaded as Timeline does, without the entry
+// that is not stored.
+func (i Incident) Entries() []Update {
+	entries := newestFirst(i.Updates)
+	for n := range entries {
+		if i.Resolved && !entries[n].CreatedAt.Before(i.ResolvedAt) {
+			entries[n].State = Resolved
+		}
+	}
+	return entries
 }
 
 // resolvedID is the id of an entry that is not stored. An incident that was

@@ -48,6 +48,7 @@ var parts = []struct {
 	{"start", (*bench).start},
 	{"mail", (*bench).mail},
 	{"live", (*bench).live},
+	{"busy", (*bench).busy},
 }
 
 func main() {

@@ -217,6 +217,7 @@ type apiPage struct {
 	TimeZone               string `json:"time_zone"`
 	Language               *string
 	Domain                 *string
+	DomainStatus           *string `json:"domain_status"`
 	Accent                 *string
 	FooterLinks            []struct{ Label, URL string } `json:"footer_links"`
 	Logo, Icon             *string                       // where they are to be had

@@ -2,12 +2,15 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/allswell/allswell/internal/limit"
 )
 
 const (
@@ -19,91 +22,173 @@ const (
 	maxNode = 100
 )
 
-// clientAddress puts the client's true address into Request.RemoteAddr before
-// next sees the request. The port is kept where it is known, and 0 elsewhere.
+// clientHeader is a header field in which proxies report the address of their
+// client.
+type clientHeader struct {
+	name  string // as it is documented
+	key   string // as http.Header has it
+	nodes func(lines []string) iter.Seq[string]
+}
+
+// clientHeaders are the fields that ALLSWELL_CLIENT_IP_HEADER may name. nodes
+// returns the reported addresses from right to left: the nearest proxy wrote the
+// first. It yields "" for what cannot be read, and ends there.
+var clientHeaders = []clientHeader{
+	newClientHeader("X-Forwarded-For", listedNodes),
+	newClientHeader("Forwarded", forwardedNodes),
+	newClientHeader("X-Real-IP", singleNode),
+	newClientHeader("CF-Connecting-IP", singleNode),
+	newClientHeader("True-Client-IP", singleNode),
+	newClientHeader("Fastly-Client-IP", singleNode),
+	newClientHeader("Fly-Client-IP", singleNode),
+}
+
+func newClientHeader(name string, nodes func([]string) iter.Seq[string]) clientHeader {
+	return clientHeader{name, http.CanonicalHeaderKey(name), nodes}
+}
+
+// clients tells who sent a request.
+type clients struct {
+	header  clientHeader   // the only field that decides
+	trusted []netip.Prefix // proxies whose header counts
+	exempt  []netip.Prefix // whose pings are not limited
+}
+
+func newClients(c config) *clients {
+	header := clientHeaders[0] // the default
+	if i := slices.IndexFunc(clientHeaders, func(h clientHeader) bool { return h.name == c.clientIPHeader }); i >= 0 {
+		header = clientHeaders[i]
+	}
+	return &clients{header: header, trusted: c.trustedProxies, exempt: c.pingExempt}
+}
+
+// resolve puts the client's address into Request.RemoteAddr before next sees the
+// request. The port is kept where it is known, and 0 elsewhere.
 //
-// What X-Forwarded-For and Forwarded say counts only if the peer is a trusted
-// proxy. They are read from the right, where the nearest proxy wrote: trusted
-// networks are passed over, and the first address outside of them is the
-// client. Whatever stands to its left, the client may have written itself. An
-// entry that is no address ends the search at the trusted proxy that wrote it,
-// and so do two headers that disagree, because a proxy that writes one of them
-// may pass on a forged other one.
-func clientAddress(trusted []netip.Prefix, next http.Handler) http.Handler {
-	if len(trusted) == 0 {
+// The header counts only if the peer is a trusted proxy. It is read from the
+// right: trusted proxies are skipped, and the first other address is the client.
+// The client may have written anything to the left of it. An entry that is not
+// an address ends the search at the trusted proxy that wrote it. All forwarding
+// headers of other peers are removed.
+func (c *clients) resolve(next http.Handler) http.Handler {
+	if len(c.trusted) == 0 {
 		return next
 	}
-	trusts := func(a netip.Addr) bool {
-		return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if peer, ok := parseNode(r.RemoteAddr); ok && trusts(peer.Addr()) {
-			if client := forwardedClient(r.Header, peer, trusts); client != peer {
-				r.RemoteAddr = client.String()
+		if peer, ok := parseNode(r.RemoteAddr); !ok || !c.trusts(peer.Addr()) {
+			for _, header := range clientHeaders {
+				delete(r.Header, header.key)
 			}
+		} else if client, _ := c.walk(c.header.nodes(r.Header[c.header.key]), peer); client != peer {
+			r.RemoteAddr = client.String()
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// forwardedClient returns the client of a request that the trusted peer passed
-// on, or peer itself.
-func forwardedClient(h http.Header, peer netip.AddrPort, trusts func(netip.Addr) bool) netip.AddrPort {
-	plain, standard := h["X-Forwarded-For"], h["Forwarded"]
-	switch {
-	case len(standard) == 0:
-		return walk(plain, splitPlain, peer, trusts)
-	case len(plain) == 0:
-		return walk(standard, splitForwarded, peer, trusts)
+// isExempt reports whether a request that resolve has passed on comes from an
+// address whose pings are not limited. Where a proxy may not replace the header
+// that decides, a client can forge it: a request is not exempt if any forwarding
+// header cannot be read, or names another client.
+func (c *clients) isExempt(r *http.Request) bool {
+	client := limit.AddressOf(r.RemoteAddr)
+	if !contains(c.exempt, client) {
+		return false
 	}
-	client := walk(plain, splitPlain, peer, trusts)
-	if walk(standard, splitForwarded, peer, trusts).Addr() != client.Addr() {
-		return peer
+	if len(c.trusted) == 0 {
+		return true // no header means anything
 	}
-	return client
-}
-
-// walk goes through the nodes of the header's lines from right to left, and
-// returns the first that is not trusted, or the last trusted one.
-func walk(lines []string, split func(line string) (nodes []string, ok bool), peer netip.AddrPort, trusts func(netip.Addr) bool) netip.AddrPort {
-	known, hops := peer, 0
-	for _, line := range slices.Backward(lines) {
-		nodes, ok := split(line)
+	for _, header := range clientHeaders {
+		lines, ok := r.Header[header.key]
 		if !ok {
-			return known
+			continue
 		}
-		for _, node := range slices.Backward(nodes) {
-			addr, ok := parseNode(node)
-			if !ok {
-				return known
-			}
-			known = addr
-			if hops++; !trusts(addr.Addr()) || hops == maxHops {
-				return known
+		// A trusted proxy behind another one is not a client.
+		named, certain := c.walk(header.nodes(lines), netip.AddrPortFrom(client, 0))
+		if !certain || named.Addr() != client && !c.trusts(named.Addr()) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *clients) trusts(addr netip.Addr) bool { return contains(c.trusted, addr) }
+
+func contains(networks []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// walk returns the first node that is not trusted, or else the last trusted one;
+// peer if there are none. certain is false if a node that is not an address, or
+// too many of them, ended the search.
+func (c *clients) walk(nodes iter.Seq[string], peer netip.AddrPort) (client netip.AddrPort, certain bool) {
+	client, hops := peer, 0
+	for node := range nodes {
+		addr, ok := parseNode(node)
+		if !ok {
+			return client, false
+		}
+		client = addr
+		if !c.trusts(addr.Addr()) {
+			return client, true
+		}
+		if hops++; hops == maxHops {
+			return client, false
+		}
+	}
+	return client, true
+}
+
+// listedNodes reads a list of addresses separated by commas.
+func listedNodes(lines []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, line := range slices.Backward(lines) {
+			for more := true; more; {
+				comma := strings.LastIndexByte(line, ',')
+				if !yield(strings.Trim(line[comma+1:], " \t")) {
+					return
+				}
+				if more = comma >= 0; more {
+					line = line[:comma]
+				}
 			}
 		}
 	}
-	return known
 }
 
-// splitPlain returns the last entries of a line of X-Forwarded-For, as many as
-// are ever looked at.
-func splitPlain(line string) (nodes []string, ok bool) {
-	for more := true; more && len(nodes) < maxHops; {
-		comma := strings.LastIndexByte(line, ',')
-		nodes = append(nodes, strings.Trim(line[comma+1:], " \t"))
-		if more = comma >= 0; more {
-			line = line[:comma]
-		}
-	}
-	slices.Reverse(nodes)
-	return nodes, true
-}
-
-// splitForwarded returns the "for" of each element of a line of Forwarded (RFC
-// 7239); "" for an element without one. A line that breaks the grammar
-// anywhere, or has too many elements, is not ok: nobody knows which part of it
+// singleNode reads a field that holds one address. Nobody knows which of several
 // the proxy wrote.
+func singleNode(lines []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if len(lines) > 1 {
+			yield("")
+		} else if len(lines) == 1 {
+			yield(strings.Trim(lines[0], " \t"))
+		}
+	}
+}
+
+// forwardedNodes reads Forwarded (RFC 7239).
+func forwardedNodes(lines []string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, line := range slices.Backward(lines) {
+			nodes, ok := splitForwarded(line)
+			if !ok {
+				yield("")
+				return
+			}
+			for _, node := range slices.Backward(nodes) {
+				if !yield(node) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// splitForwarded returns the "for" of each element of a line of Forwarded; "" for
+// an element without one. A line that violates the grammar anywhere, or has more
+// than maxHops elements, is not ok: nobody knows which part of it the proxy wrote.
 func splitForwarded(line string) (nodes []string, ok bool) {
 	for elements := 0; elements < maxHops; elements++ {
 		node, rest, ok := forwardedElement(line)

@@ -18,11 +18,12 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// throughProxies returns the address that a handler behind the middleware sees.
-func throughProxies(trusted []netip.Prefix, remote string, h http.Header) (seen string) {
-	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.RemoteAddr })
-	clientAddress(trusted, next).ServeHTTP(httptest.NewRecorder(), &http.Request{RemoteAddr: remote, Header: h})
-	return seen
+// throughProxies returns the address that a handler behind the middleware sees,
+// and whether it would exempt the request from the limit of pings.
+func throughProxies(c *clients, remote string, h http.Header) (seen string, exempt bool) {
+	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen, exempt = r.RemoteAddr, c.isExempt(r) })
+	c.resolve(next).ServeHTTP(httptest.NewRecorder(), &http.Request{RemoteAddr: remote, Header: h.Clone()})
+	return seen, exempt
 }
 
 func mustNetworks(t testing.TB, list string) []netip.Prefix {
@@ -101,19 +102,68 @@ func TestClientAddress(t *testing.T) {
 		"Forwarded, no value":                {proxy, fwd("for="), proxy},
 		"Forwarded, no name":                 {proxy, fwd("=192.0.2.1"), proxy},
 		"Forwarded, a megabyte":              {proxy, fwd(strings.Repeat("for=1.1.1.1,", 1<<17) + "for=192.0.2.1"), proxy},
-		"both, agreeing":                     {proxy, headers{"X-Forwarded-For": {"1.1.1.1, 192.0.2.1"}, "Forwarded": {"for=192.0.2.1:99"}}, "192.0.2.1:0"},
-		"both, one forged":                   {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, proxy},
-		"other headers":                      {proxy, headers{"X-Real-Ip": {"1.1.1.1"}, "True-Client-Ip": {"1.1.1.1"}, "Cf-Connecting-Ip": {"1.1.1.1"}}, proxy},
+		"another header, forged":             {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, "192.0.2.1:0"},
+		"other headers only":                 {proxy, headers{"X-Real-Ip": {"1.1.1.1"}, "Forwarded": {"for=1.1.1.1"}, "Cf-Connecting-Ip": {"1.1.1.1"}}, proxy},
+		"X-Real-IP":                          {proxy, headers{"X-Real-Ip": {"192.0.2.1"}, "X-Forwarded-For": {"1.1.1.1"}}, "192.0.2.1:0"},
+		"X-Real-IP, a proxy's":               {proxy, headers{"X-Real-Ip": {" 10.2.3.4"}}, "10.2.3.4:0"},
+		"X-Real-IP, two lines":               {proxy, headers{"X-Real-Ip": {"1.1.1.1", "192.0.2.1"}}, proxy},
+		"X-Real-IP, a list":                  {proxy, headers{"X-Real-Ip": {"1.1.1.1, 192.0.2.1"}}, proxy},
+		"X-Real-IP, empty":                   {proxy, headers{"X-Real-Ip": {""}}, proxy},
+		"CF-Connecting-IP, IPv6":             {proxy, headers{"Cf-Connecting-Ip": {"2001:db8::1"}}, "[2001:db8::1]:0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			trusted := mustNetworks(t, "10.0.0.0/8, fd00::/8")
-			if got := throughProxies(trusted, c.remote, c.header); got != c.want {
+			cfg := config{trustedProxies: mustNetworks(t, "10.0.0.0/8, fd00::/8")}
+			for _, header := range clientHeaders {
+				if strings.HasPrefix(name, header.name) {
+					cfg.clientIPHeader = header.name
+				}
+			}
+			if got, _ := throughProxies(newClients(cfg), c.remote, c.header); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			if got := throughProxies(nil, c.remote, c.header); got != c.remote {
+			cfg.trustedProxies = nil
+			if got, _ := throughProxies(newClients(cfg), c.remote, c.header); got != c.remote {
 				t.Errorf("without trusted proxies: got %s, want %s", got, c.remote)
 			}
 		})
+	}
+}
+
+// TestExemptClients: who is exempt is decided by what all headers agree on. The
+// proxy and a network of clients are exempt.
+func TestExemptClients(t *testing.T) {
+	const proxy = "10.0.0.1:4000"
+	type headers = http.Header
+	for name, c := range map[string]struct {
+		remote string
+		header headers
+		want   bool
+	}{
+		"a job beside the proxy":             {proxy, nil, true},
+		"an exempt client":                   {proxy, headers{"X-Forwarded-For": {"1.1.1.1, 192.0.2.1"}}, true},
+		"another client":                     {proxy, headers{"X-Forwarded-For": {"192.0.2.1, 1.1.1.1"}}, false},
+		"an exempt client, directly":         {"192.0.2.1:5000", nil, true},
+		"the headers of a stranger":          {"192.0.2.1:5000", headers{"X-Forwarded-For": {"1.1.1.1"}, "Forwarded": {"for=x"}}, true},
+		"a stranger as an exempt client":     {"1.1.1.1:5000", headers{"X-Forwarded-For": {"192.0.2.1"}}, false},
+		"another header agrees":              {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=192.0.2.1:99"}}, true},
+		"another header disagrees":           {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, false},
+		"another header alone":               {proxy, headers{"X-Real-Ip": {"1.1.1.1"}}, false},
+		"another header names a proxy":       {proxy, headers{"X-Forwarded-For": {"192.0.2.1, 10.2.2.2"}, "X-Real-Ip": {"10.2.2.2"}}, true},
+		"another header cannot be read":      {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=unknown"}}, false},
+		"the header that counts is not read": {proxy, headers{"X-Forwarded-For": {"nonsense"}}, false},
+		"an empty header":                    {proxy, headers{"X-Forwarded-For": {""}}, false},
+		"more proxies than are followed":     {proxy, headers{"X-Forwarded-For": {"1.1.1.1" + strings.Repeat(",10.0.0.2", maxHops)}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := config{trustedProxies: mustNetworks(t, "10.0.0.0/8"), pingExempt: mustNetworks(t, "10.0.0.0/8, 192.0.2.0/24")}
+			if _, got := throughProxies(newClients(cfg), c.remote, c.header); got != c.want {
+				t.Errorf("exempt: %t, want %t", got, c.want)
+			}
+		})
+	}
+	cfg := config{pingExempt: mustNetworks(t, "192.0.2.0/24")}
+	if _, got := throughProxies(newClients(cfg), "192.0.2.1:5000", headers{"Forwarded": {"for=1.1.1.1"}}); !got {
+		t.Error("without trusted proxies a header counts")
 	}
 }
 
@@ -131,7 +181,7 @@ func TestForgedHeadersOverTheWire(t *testing.T) {
 				}
 				io.WriteString(w, host)
 			})
-			server := httptest.NewServer(clientAddress(mustNetworks(t, c.trusted), echo))
+			server := httptest.NewServer(newClients(config{trustedProxies: mustNetworks(t, c.trusted)}).resolve(echo))
 			defer server.Close()
 			conn, err := net.Dial("tcp", server.Listener.Addr().String())
 			if err != nil {
@@ -196,9 +246,10 @@ func TestParseNetworks(t *testing.T) {
 	}
 }
 
-// FuzzClientAddress: the client writes whatever it likes into both headers, and
-// its proxy adds what it saw. The client is counted as itself, or as a proxy;
-// never as somebody else.
+// FuzzClientAddress: the client writes anything into all headers, and its proxy
+// adds what it saw to the one that counts. The client is counted as itself, or as
+// a proxy if it broke the header's grammar; never as somebody else, and it is
+// never exempt.
 func FuzzClientAddress(f *testing.F) {
 	for _, s := range []string{"", "1.1.1.1", "1.1.1.1, 10.0.0.9", "for=1.1.1.1", `for="`, `for="[::1]`, `for=1.1.1.1;x="`, "for=10.0.0.3, for=1.1.1.1", "\\\"", ",,,", "[::", "%", ";", "="} {
 		f.Add(s, s, true)
@@ -206,7 +257,7 @@ func FuzzClientAddress(f *testing.F) {
 		f.Add("", s, false)
 	}
 	f.Add("10.0.0.1", "0", true)
-	trusted := mustNetworks(f, "10.0.0.0/8")
+	trusted, exempt := mustNetworks(f, "10.0.0.0/8"), mustNetworks(f, "10.0.0.0/8, 203.0.113.0/24")
 	f.Fuzz(func(t *testing.T, plain, standard string, sameLine bool) {
 		const proxy, client, stranger = "10.0.0.1:4000", "192.0.2.1", "203.0.113.9:4000"
 		forged := http.Header{}
@@ -216,9 +267,11 @@ func FuzzClientAddress(f *testing.F) {
 		if standard != "" {
 			forged["Forwarded"] = []string{standard}
 		}
-		if got := throughProxies(trusted, stranger, forged); got != stranger {
+		cfg := config{trustedProxies: trusted}
+		if got, _ := throughProxies(newClients(cfg), stranger, forged); got != stranger {
 			t.Fatalf("a stranger became %s", got)
 		}
+		cfg.pingExempt = exempt
 		for key, node := range map[string]string{
 			"X-Forwarded-For": client,
 			"Forwarded":       "for=" + client + ";proto=https",
@@ -230,7 +283,11 @@ func FuzzClientAddress(f *testing.F) {
 			default:
 				h[key] = append(had, node)
 			}
-			got := throughProxies(trusted, proxy, h)
+			cfg.clientIPHeader = key
+			got, isExempt := throughProxies(newClients(cfg), proxy, h)
+			if isExempt {
+				t.Fatalf("%s added to %s: the client is exempt as %s", node, key, got)
+			}
 			addr, err := netip.ParseAddrPort(got)
 			if err != nil {
 				t.Fatalf("%s: %v", got, err)
@@ -247,18 +304,21 @@ func FuzzClientAddress(f *testing.F) {
 // and behind a trusted proxy each client has its own.
 func TestForgedHeadersBuyNoPings(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
-		pings := ping.New(ping.Config{Store: s, RateLimit: 3})
-		if err := pings.Start(t.Context()); err != nil {
+		pings := ping.New(ping.Config{RateLimit: 3})
+		if err := pings.Start(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		defer pings.Close(t.Context())
-		handler := clientAddress(mustNetworks(t, "10.0.0.0/8"), pings)
+		handlers := make(map[string]http.Handler) // by the header that counts
+		for _, header := range clientHeaders {
+			handlers[header.name] = newClients(config{trustedProxies: mustNetworks(t, "10.0.0.0/8"), clientIPHeader: header.name}).resolve(pings)
+		}
 		send := func(remote, header, value string) int {
 			r := httptest.NewRequest("POST", ping.Path+allswell.NewPingToken(), nil)
 			r.RemoteAddr = remote
 			r.Header.Set(header, value)
 			rec := httptest.NewRecorder()
-			handler.ServeHTTP(rec, r)
+			handlers[header].ServeHTTP(rec, r)
 			return rec.Code
 		}
 		forge := func(i int) string { return netip.AddrFrom4([4]byte{203, 0, 113, byte(i)}).String() }

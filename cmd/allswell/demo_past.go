@@ -96,7 +96,8 @@ func makePast(ctx context.Context, database string, now time.Time) (secret strin
 		return "", err
 	}
 	defer func() { err = errors.Join(err, p.store.Close()) }()
-	if secret, _, err = p.store.FirstToken(ctx); err != nil {
+	secret = allswell.NewSecret()
+	if _, err = p.store.FirstToken(ctx, secret); err != nil {
 		return "", err
 	}
 	token, err := p.store.Authenticate(ctx, secret)

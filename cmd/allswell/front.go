@@ -1,8 +1,8 @@
 package main
 
 import (
-	"crypto/rand"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/ping"
 )
 
@@ -39,6 +40,7 @@ type front struct {
 	log      *slog.Logger
 	observed *metrics
 	ids      requestIDs
+	conns    *connlimit.Limiter
 }
 
 // route picks the handler. It is written by hand because http.ServeMux would
@@ -68,7 +70,9 @@ var (
 	nosniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
 	denyFrames = []string{"DENY"}
-	noContent  = []string{"default-src 'none'; frame-ancestors 'none'"}
+
+	closeConnection = []string{"close"}
+	noContent       = []string{"default-src 'none'; frame-ancestors 'none'"}
 )
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -78,6 +82,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h["X-Request-Id"] = []string{id}
 	h["X-Content-Type-Options"] = nosniff
+	if f.conns.CloseAfterAnswer() {
+		h["Connection"] = closeConnection
+	}
 	if face == faceAPI || face == faceService { // a page has its own; a ping's few bytes need none
 		h["Referrer-Policy"] = noReferrer
 		h["X-Frame-Options"] = denyFrames
@@ -90,7 +97,21 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rec.ResponseWriter = nil
 		recorders.Put(rec)
 	}()
+	if !urgent(face, r.URL.Path) {
+		if why := f.conns.Begin(r.Context()); why != connlimit.Admitted {
+			refuseRequest(rec, r, why)
+			return
+		}
+		defer f.conns.End(r.Context())
+	}
 	handler.ServeHTTP(rec, r)
+}
+
+// urgent reports whether a request may take one of the connections that are kept
+// for pings. Supervisors and load balancers must not take the service for dead
+// because many look at its pages.
+func urgent(f face, path string) bool {
+	return f == faceHeartbeat || f == faceService && path != "/metrics"
 }
 
 // note counts an answer and writes its line in the access log: pings and
@@ -177,17 +198,26 @@ func isSecretRune(r rune) bool {
 	return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
 }
 
-// requestIDs makes ids that are unique over restarts and replicas.
+// requestIDs makes ids that are unique over restarts and replicas. They are
+// random: two of them tell nothing about the number of requests in between.
 type requestIDs struct {
-	prefix string
-	n      atomic.Uint64
+	n atomic.Uint64 // ids made
 }
 
-func newRequestIDs() requestIDs { return requestIDs{prefix: rand.Text()[:10] + "-"} }
+const requestIDLength = 20 // characters of 5 bits each
 
 func (ids *requestIDs) next() string {
-	var buf [32]byte
-	return string(strconv.AppendUint(append(buf[:0], ids.prefix...), ids.n.Add(1), 36))
+	ids.n.Add(1)
+	const alphabet = "0123456789abcdefghijklmnopqrstuv"
+	var id [requestIDLength]byte
+	var bits uint64
+	for i := range id {
+		if i%(requestIDLength/2) == 0 {
+			bits = rand.Uint64()
+		}
+		id[i], bits = alphabet[bits%32], bits/32
+	}
+	return string(id[:])
 }
 
 // recorder remembers what a handler answered.
@@ -203,6 +233,10 @@ var recorders = sync.Pool{New: func() any { return new(recorder) }}
 func (rec *recorder) WriteHeader(status int) {
 	if rec.status == 0 && status >= http.StatusOK {
 		rec.status = status
+	}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		// Whoever is refused does not keep a connection.
+		rec.ResponseWriter.Header()["Connection"] = closeConnection
 	}
 	rec.ResponseWriter.WriteHeader(status)
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/connlimit"
 )
 
 // answering is a handler that writes the name of the face it stands for.
@@ -26,7 +27,7 @@ func newFront(log io.Writer, level slog.Level) *front {
 		heartbeat: answering("heartbeat"), api: answering("api"), page: answering("page"),
 		health: answering("health"), ready: answering("ready"), metrics: answering("metrics"),
 		log:      slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})),
-		observed: newMetrics(), ids: newRequestIDs(),
+		observed: newMetrics(), conns: connlimit.New(connlimit.Config{Max: 100, PerAddress: 100}),
 	}
 }
 
@@ -52,16 +53,42 @@ func TestFrontRoutes(t *testing.T) {
 }
 
 func TestRequestIDsAreUnique(t *testing.T) {
-	a, b := newRequestIDs(), newRequestIDs()
+	var a, b requestIDs
 	seen := make(map[string]bool)
 	for range 1000 {
 		for _, id := range []string{a.next(), b.next()} {
-			if seen[id] || len(id) > 20 {
-				t.Fatalf("the id %s came twice, or is long", id)
+			if seen[id] || len(id) != requestIDLength {
+				t.Fatalf("the id %s came twice, or has another length", id)
 			}
 			seen[id] = true
 		}
 	}
+	if a.n.Load() != 1000 {
+		t.Errorf("%d ids are counted, want 1000", a.n.Load())
+	}
+}
+
+// TestRequestIDsTellNothing: neither the beginnings of ids nor their ends have
+// anything in common or grow.
+func TestRequestIDsTellNothing(t *testing.T) {
+	var ids requestIDs
+	heads, tails := make(map[string]bool), make(map[string]bool)
+	for range 1000 {
+		id := ids.next()
+		heads[id[:8]], tails[id[len(id)-8:]] = true, true
+	}
+	if len(heads) < 990 || len(tails) < 990 { // of 2^40 each
+		t.Errorf("1000 ids have %d beginnings and %d ends", len(heads), len(tails))
+	}
+}
+
+func BenchmarkRequestID(b *testing.B) {
+	var ids requestIDs
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			ids.next()
+		}
+	})
 }
 
 // TestAccessLog holds what is logged of a request at which level.
@@ -197,7 +224,7 @@ func TestReadiness(t *testing.T) {
 		}
 	}
 	ready(http.StatusServiceUnavailable, "pings cannot be recorded")
-	if err := s.pings.Start(t.Context()); err != nil {
+	if err := s.pings.Start(t.Context(), s.store); err != nil {
 		t.Fatal(err)
 	}
 	ready(http.StatusOK, "ready")
@@ -211,11 +238,12 @@ func TestReadiness(t *testing.T) {
 // valid one is never the victim of it.
 func TestMetricsTries(t *testing.T) {
 	s := newTestService(t)
-	secret, first, err := s.store.FirstToken(t.Context())
+	secret := allswell.NewSecret()
+	first, err := s.store.FirstToken(t.Context(), secret)
 	if err != nil || !first {
 		t.Fatal(first, err)
 	}
-	h := s.tokenMetrics()
+	h := s.metricsHandler()
 	ask := func(token, from string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("GET", "/metrics", nil)
 		r.RemoteAddr = from
@@ -275,5 +303,28 @@ func TestFirstStepsAreForAShell(t *testing.T) {
 		if strings.Contains(steps, left) {
 			t.Errorf("%s is left in the first steps:\n%s", left, steps)
 		}
+	}
+}
+
+// TestBootstrapTokenIsReplaced: a start with another value revokes the first, and
+// says so; a start with the first changes nothing, and says so.
+func TestBootstrapTokenIsReplaced(t *testing.T) {
+	t.Chdir(t.TempDir())
+	first, second := strings.Repeat("a", 40), strings.Repeat("b", 40)
+	for _, start := range []struct{ token, says string }{
+		{first, ""}, {first, ""}, {second, "the earlier bootstrap token is revoked"}, {second, ""}, {first, "is a token that was revoked"},
+	} {
+		var log syncBuffer
+		cfg := config{
+			listen: "127.0.0.1:0", database: "sqlite:allswell.db", checkInterval: time.Minute, failureThreshold: 3, bootstrapToken: start.token,
+		}
+		s, err := newService(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := log.String(); strings.Contains(got, "BOOTSTRAP") != (start.says != "") || !strings.Contains(got, start.says) || strings.Contains(got, start.token) {
+			t.Errorf("a start with %.3s… logs %q, want %q", start.token, got, start.says)
+		}
+		s.close()
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,6 +53,8 @@ func (s *service) readyHandler() http.Handler {
 // notReady says in words why this replica is not ready, or "".
 func (s *service) notReady() string {
 	switch {
+	case !s.wired.Load():
+		return "the service is starting, and waits for the database"
 	case s.stopping.Load():
 		return "the service is stopping"
 	case !s.pings.Ready():
@@ -84,6 +85,12 @@ func (s *service) registerFigures() {
 	m.gauge("allswell_ping_backlog_seconds", "Age of the oldest ping that was received and is not recorded yet.", func() float64 {
 		return s.pings.Backlog().Seconds()
 	})
+}
+
+// registerStoreFigures adds to the metrics what there is when the database has
+// been opened.
+func (s *service) registerStoreFigures() {
+	m := s.observed
 	m.gauge("allswell_last_tick_timestamp_seconds", "When the last periodic check of all monitors ended.", func() float64 {
 		return unixSeconds(s.watch.LastTick())
 	})
@@ -109,9 +116,9 @@ func (s *service) openMetrics() http.Handler {
 	})
 }
 
-// tokenMetrics serves the metrics to whoever has a token. Who has none may try
-// as often as at the API.
-func (s *service) tokenMetrics() http.Handler {
+// metricsHandler serves the metrics to clients that have a token. Clients without
+// one may try as often as at the API.
+func (s *service) metricsHandler() http.Handler {
 	open := s.openMetrics()
 	tries := limit.NewAddresses(api.FailedAuthLimit, time.Minute)
 	return web.Handle(s.log, func(w http.ResponseWriter, r *http.Request) error {
@@ -126,8 +133,7 @@ func (s *service) tokenMetrics() http.Handler {
 		}
 		if errors.Is(err, allswell.ErrUnauthenticated) && s.apiRateLimit > 0 {
 			now := time.Now()
-			peer, _ := netip.ParseAddrPort(r.RemoteAddr) // all that have no address share a limit
-			if v := tries.Take(peer.Addr(), now); !v.Allowed {
+			if v := tries.Take(limit.AddressOf(r.RemoteAddr), now); !v.Allowed {
 				return &web.TooMany{Now: now, Reset: v.Reset}
 			}
 		}

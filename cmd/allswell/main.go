@@ -36,7 +36,7 @@ type commands struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 	Demo  demoCommand  `cmd:"" help:"Run the service with a lively example, on a database that is gone afterwards."`
 
-	Page        pageCommands        `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set and delete status pages, and show their uptime."`
+	Page        pageCommands        `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set and delete status pages, and show their domain and uptime."`
 	Group       groupCommands       `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, set and delete groups of a page's components."`
 	Component   componentCommands   `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, edit and delete a page's components."`
 	Monitor     monitorCommands     `cmd:"" group:"Over the API of a running Allswell:" help:"Create, list, show, set, rotate and delete heartbeat monitors."`

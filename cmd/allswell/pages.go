@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/allswell/allswell"
 )
 
 type pageCommands struct {
@@ -16,6 +18,7 @@ type pageCommands struct {
 	List   pageList   `cmd:"" help:"List all pages."`
 	Show   pageShow   `cmd:"" help:"Show a page with its components and open incidents."`
 	Set    pageSet    `cmd:"" help:"Change a page: its name, where it is and how it looks."`
+	Domain pageDomain `cmd:"" help:"Show whether a page's domain is verified, and the DNS record that proves it."`
 	Uptime pageUptime `cmd:"" help:"Show the uptime of a page and its components."`
 	Delete pageDelete `cmd:"" help:"Delete a page with all that is on it, and its monitors."`
 }
@@ -80,6 +83,9 @@ func (t *talk) pageFacts(page apiPage) {
 	domain := "none"
 	if page.Domain != nil {
 		domain = "https://" + *page.Domain
+		if status := orEmpty(page.DomainStatus); status != "" && status != string(allswell.DomainVerified) {
+			domain = fmt.Sprintf("%s (%s: see allswell page domain %s)", *page.Domain, status, page.Slug)
+		}
 	}
 	facts := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusWords(page.Status)},
 		{"Description", orEmpty(page.Description)}, {"Address", page.URL},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/api"
 	"github.com/allswell/allswell/internal/page"
 	"github.com/allswell/allswell/internal/store"
@@ -16,8 +17,11 @@ import (
 // below its slug, and at its own domain.
 func TestPicturesAreWhereTheAPISays(t *testing.T) {
 	const base = "https://status.example.org"
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
-		_, token := storetest.Workspace(t, s, "Acme")
+	options := func(*testing.T) store.Options {
+		return store.Options{Hosts: allswell.NewHosts("status.example.org")}
+	}
+	storetest.RunWith(t, options, func(t *testing.T, s *store.Store) {
+		_, token := storetest.Workspace(t, s, allswell.DefaultWorkspace)
 		faces := newFront(t.Output(), 0)
 		faces.api = api.New(api.Config{Store: s, BaseURL: base})
 		faces.page = page.New(page.Config{Store: s, BaseURL: base}).Handler()

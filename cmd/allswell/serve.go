@@ -5,57 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"runtime"
-	"runtime/debug"
 	"strings"
-	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/connlimit"
 )
-
-// tuneRuntime sets what Go's own defaults are wrong about here, unless the
-// environment says otherwise.
-func tuneRuntime() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
-	if os.Getenv("GOMAXPROCS") == "" {
-		// One thread is in a durable commit most of the time, waiting for the
-		// disk; the others shall have all cores.
-		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
-	}
-}
-
-// A service that answers fewer requests than quietRequests in restInterval gives
-// memory back that it does not need.
-const (
-	restInterval  = 20 * time.Second
-	quietRequests = 200
-)
-
-// rest does so until ctx ends. The collector alone would let garbage grow to
-// gcPercent of what lives before it looked.
-func (s *service) rest(ctx context.Context) {
-	ticker := time.NewTicker(restInterval)
-	defer ticker.Stop()
-	for before := uint64(0); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		answered := s.faces.ids.n.Load()
-		if answered-before < quietRequests {
-			runtime.GC() // what pools hold outlives one collection
-			debug.FreeOSMemory()
-		}
-		before = answered
-	}
-}
-
-// gcPercent lets the heap grow to five times of what lives before the garbage
-// collector runs. So little lives here that Go's own 100 would run it dozens of
-// times a second under load; GOGC in the environment overrules it.
-const gcPercent = 400
 
 type serveCommand struct {
 	Settings `embed:""`
@@ -73,10 +27,10 @@ func (cmd *serveCommand) Run(c *console) error {
 		return err
 	}
 	log := cfg.logger(c)
-	tuneRuntime()
+	cfg.tuneRuntime(log)
 	s, err := newService(c.ctx, cfg, log)
 	if err != nil {
-		return err
+		return unlessStopped(c.ctx, log, err)
 	}
 	defer s.close()
 	if cfg.smtpURL == nil {
@@ -85,9 +39,13 @@ func (cmd *serveCommand) Run(c *console) error {
 		log.Warn("ALLSWELL_BASE_URL is not set: the links in mails only work on this machine", "url", s.publicURL())
 	}
 	if cfg.bootstrapToken == "" {
-		secret, first, err := s.store.FirstToken(c.ctx)
+		secret, first := allswell.NewSecret(), false
+		err := s.await(c.ctx, func(ctx context.Context) (err error) {
+			first, err = s.store.FirstToken(ctx, secret)
+			return err
+		})
 		if err != nil {
-			return fmt.Errorf("the first token could not be made: %w", err)
+			return unlessStopped(c.ctx, log, fmt.Errorf("the first token could not be made: %w", err))
 		}
 		if first {
 			c.printf("%s", firstSteps(s.publicURL(), secret))
@@ -96,13 +54,22 @@ func (cmd *serveCommand) Run(c *console) error {
 	return s.run(c.ctx)
 }
 
-// logger writes to standard error, as the settings say.
-func (cfg config) logger(c *console) *slog.Logger {
-	options := &slog.HandlerOptions{Level: cfg.logLevel}
-	if cfg.logJSON {
-		return slog.New(slog.NewJSONHandler(c.err, options))
+// unlessStopped is how a start ends: with nil if it was asked to.
+func unlessStopped(ctx context.Context, log *slog.Logger, err error) error {
+	if ctx.Err() == nil {
+		return err
 	}
-	return slog.New(slog.NewTextHandler(c.err, options))
+	log.Info("stopped")
+	return nil
+}
+
+// logger writes to standard error, as the settings say.
+func (c config) logger(out *console) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.logLevel}
+	if c.logJSON {
+		return slog.New(slog.NewJSONHandler(out.err, options))
+	}
+	return slog.New(slog.NewTextHandler(out.err, options))
 }
 
 // firstSteps is what a first start prints: the token, and lines that can be
@@ -135,7 +102,7 @@ The last line is what your job has to run. The same with commands instead of cur
 
 // listen opens an address; an error says in one sentence what is wrong.
 func listen(ctx context.Context, env, address string) (net.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	l, err := connlimit.Socket(ctx, address)
 	if err == nil {
 		return l, nil
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/internal/api"
+	"github.com/allswell/allswell/internal/connlimit"
+	"github.com/allswell/allswell/internal/domains"
 	"github.com/allswell/allswell/internal/notify"
 	"github.com/allswell/allswell/internal/page"
 	"github.com/allswell/allswell/internal/ping"
@@ -33,9 +35,11 @@ const (
 
 // A graceful stop takes at most the sum of these.
 const (
-	drainTimeout = 5 * time.Second // for requests under way
-	closeTimeout = 3 * time.Second // for the open batch and the last beat
-	endTimeout   = time.Second     // for what goes on by itself
+	drainTimeout  = 4 * time.Second        // for requests under way, of which
+	acceptTimeout = time.Second            // for connections that are established and not accepted yet
+	giveUpTimeout = 500 * time.Millisecond // for answers to pings that wait for a commit, after that
+	closeTimeout  = 3 * time.Second        // for the open batch and the last beat
+	endTimeout    = time.Second            // for what goes on by itself
 )
 
 // service is all that runs in one process: the store, what answers, and what
@@ -43,25 +47,43 @@ const (
 type service struct {
 	config
 	log      *slog.Logger
+	replica  string
 	store    *store.Store
 	pings    *ping.Server
 	watch    *watch.Watch
 	site     *page.Site
 	notify   *notify.Notifier
+	domains  *domains.Checker
 	observed *metrics
 	faces    *front
+	conns    *connlimit.Limiter
 
 	listener, metricsListener net.Listener
+	limited, metricsLimited   *connlimit.Listener // of the two
 	servers                   []*http.Server
-	fast                      *fastPath
-	stopping                  atomic.Bool
+	serving                   sync.Once   // see serve
+	slow                      *time.Timer // serves when a start takes long
+	failed                    chan error  // what ends run before its context does
+	api, pages, tokenMetrics  *gate
+	wired, stopping           atomic.Bool
 }
 
-// newService opens the addresses and the database and wires everything up.
-// Nobody is answered before run; connections that are opened before then wait.
+// newService opens the addresses and the database and wires everything up. While
+// the database is away it waits for it, until ctx ends: see await. If all goes
+// well nobody is answered before run; connections that are opened before then
+// wait.
 func newService(ctx context.Context, cfg config, log *slog.Logger) (*service, error) {
-	s := &service{config: cfg, log: log, observed: newMetrics()}
+	s := &service{config: cfg, log: log, observed: newMetrics(), failed: make(chan error, 4)}
+	if err := s.listenAll(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	s.prepare()
+	s.slow = time.AfterFunc(startGrace, s.serve)
 	if err := s.open(ctx); err != nil {
+		if ctx.Err() != nil { // asked to stop: whoever is being answered gets the answer
+			err = errors.Join(err, s.stop())
+		}
 		s.close()
 		return nil, err
 	}
@@ -69,7 +91,8 @@ func newService(ctx context.Context, cfg config, log *slog.Logger) (*service, er
 	return s, nil
 }
 
-func (s *service) open(ctx context.Context) (err error) {
+// listenAll opens the addresses.
+func (s *service) listenAll(ctx context.Context) (err error) {
 	if s.listener, err = listen(ctx, "ALLSWELL_LISTEN", s.listen); err != nil {
 		return err
 	}
@@ -78,71 +101,103 @@ func (s *service) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.store, err = store.Open(ctx, s.database, store.Options{
-		Logger: s.log, FailureThreshold: s.failureThreshold, CheckInterval: s.checkInterval,
+	return nil
+}
+
+// open opens the database.
+func (s *service) open(ctx context.Context) error {
+	err := s.await(ctx, func(ctx context.Context) (err error) {
+		s.store, err = store.Open(ctx, s.database, store.Options{
+			Logger: s.log, FailureThreshold: s.failureThreshold, CheckInterval: s.checkInterval, Hosts: s.hosts,
+		})
+		return err
 	})
-	if err != nil {
+	if err == nil {
+		err = s.await(ctx, s.warnOfDisabledDomains)
+	}
+	if err != nil || s.bootstrapToken == "" {
 		return err
 	}
-	if s.bootstrapToken != "" {
-		if err := s.store.Bootstrap(ctx, s.bootstrapToken); err != nil {
-			return fmt.Errorf("ALLSWELL_BOOTSTRAP_TOKEN could not be made a token: %w", err)
-		}
+	var done store.Bootstrapped
+	err = s.await(ctx, func(ctx context.Context) (err error) {
+		done, err = s.store.Bootstrap(ctx, s.bootstrapToken)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("ALLSWELL_BOOTSTRAP_TOKEN could not be made a token: %w", err)
+	}
+	if len(done.Revoked) > 0 {
+		s.log.Info("ALLSWELL_BOOTSTRAP_TOKEN has a new value: the earlier bootstrap token is revoked", "revoked", done.Revoked)
+	}
+	if !done.InForce {
+		s.log.Warn("ALLSWELL_BOOTSTRAP_TOKEN is a token that was revoked: it is refused")
 	}
 	return nil
 }
 
-// wire makes everything that works on the store.
-func (s *service) wire() {
-	replica := replicaName()
-	s.pings = ping.New(ping.Config{
-		Store: s.store, Replica: replica, Logger: s.log,
-		RateLimit: s.pingRateLimit, Exempt: s.pingExempt,
+// prepare makes everything that can answer without a store.
+func (s *service) prepare() {
+	s.replica = replicaName()
+	clients := newClients(s.config)
+	s.pings = ping.New(ping.Config{Replica: s.replica, Logger: s.log, RateLimit: s.pingRateLimit, Exempt: clients.isExempt})
+	s.api, s.pages, s.tokenMetrics = newGate(s.startingAPI()), newGate(startingPage()), newGate(s.startingAPI())
+	most, perAddress := s.connectionLimits(openFiles(), s.log)
+	s.conns = connlimit.New(connlimit.Config{
+		Max: most, PerAddress: perAddress, Trusted: s.trustedProxies, Lost: s.pings.Lost, Logger: s.log,
 	})
-	s.watch = watch.New(watch.Config{
-		Store: s.store, Period: s.checkInterval, Backlog: s.pings.Backlog, Replica: replica, Logger: s.log,
-	})
-	s.site = page.New(page.Config{
-		Store: s.store, Logger: s.log, BaseURL: s.publicURL(), Mail: s.smtpURL != nil, Streams: maxStreams(openFiles()),
-	})
-	s.notify = notify.New(s.notifyConfig())
+	s.limited = s.conns.Listen(s.listener)
 	s.registerFigures()
+	s.observed.registerConnections(s.conns, s.pings.Shedding)
 	s.faces = &front{
 		heartbeat: s.pings,
-		api: api.New(api.Config{
-			Store: s.store, BaseURL: s.baseURL, Languages: page.Languages(), RateLimit: s.apiRateLimit, Logger: s.log,
-		}),
-		page:     s.site.Handler(),
-		health:   healthHandler(),
-		ready:    s.readyHandler(),
-		metrics:  s.tokenMetrics(),
-		log:      s.log,
-		observed: s.observed,
-		ids:      newRequestIDs(),
+		api:       s.api,
+		page:      s.pages,
+		health:    healthHandler(),
+		ready:     s.readyHandler(),
+		metrics:   s.tokenMetrics,
+		log:       s.log,
+		observed:  s.observed,
+		conns:     s.conns,
 	}
-	s.fast = &fastPath{handler: clientAddress(s.trustedProxies, s.faces)}
-	s.servers = []*http.Server{s.server(s.fast.handler)}
-	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
+	s.servers = []*http.Server{s.server(clients.resolve(s.faces), s.conns)}
 	if s.metricsListener != nil {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", s.openMetrics())
-		s.servers = append(s.servers, s.server(mux))
+		conns := connlimit.New(connlimit.Config{Max: metricsConnections, PerAddress: metricsConnections, Logger: s.log})
+		s.metricsLimited = conns.Listen(s.metricsListener)
+		s.servers = append(s.servers, s.server(mux, conns))
 	}
 }
 
-// maxStreams is how many event streams may be open where the process may have
-// that many files open: three quarters, because the rest is for pings; 0 if
-// there is no reason for fewer than usual.
-func maxStreams(files uint64) int {
-	if files == 0 || files > 1<<20 {
-		return 0
-	}
-	return min(int(files)*3/4, page.MaxStreams)
+// wire makes everything that works on the store.
+func (s *service) wire() {
+	s.watch = watch.New(watch.Config{
+		Store: s.store, Period: s.checkInterval, Backlog: s.pings.Backlog, Shedding: s.pings.Shedding, Replica: s.replica, Logger: s.log,
+	})
+	s.site = page.New(page.Config{
+		Store: s.store, Logger: s.log, BaseURL: s.publicURL(), Mail: s.smtpURL != nil, SignUps: s.signUpLimit, Streams: maxStreams(s.conns.Max),
+	})
+	s.domains = domains.New(domains.Config{Store: s.store, Server: s.dnsServer, Logger: s.log})
+	s.notify = notify.New(s.notifyConfig())
+	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
+	s.registerStoreFigures()
+	s.wired.Store(true)
+}
+
+// openGates lets requests reach what works on the store.
+func (s *service) openGates() {
+	s.api.open(api.New(api.Config{
+		Store: s.store, BaseURL: s.baseURL, Languages: page.Languages(), RateLimit: s.apiRateLimit, Logger: s.log,
+		VerifyDomain: s.domains.Verify,
+	}))
+	s.pages.open(s.site.Handler())
+	s.tokenMetrics.open(s.metricsHandler())
 }
 
 func (s *service) notifyConfig() notify.Config {
 	c := notify.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.publicURL(), SMTP: s.smtpURL, AllowPrivate: s.webhookAllowPrivate,
+		Deny:    s.webhookDeny,
 		Settled: s.observed.delivered,
 	}
 	if s.mailFrom != nil {
@@ -151,7 +206,7 @@ func (s *service) notifyConfig() notify.Config {
 	return c
 }
 
-func (s *service) server(h http.Handler) *http.Server {
+func (s *service) server(h http.Handler, conns *connlimit.Limiter) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
@@ -159,7 +214,8 @@ func (s *service) server(h http.Handler) *http.Server {
 		WriteTimeout:      answerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		ConnState:         noteState,
+		ConnState:         conns.ConnState,
+		ConnContext:       conns.ConnContext,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 }
@@ -195,42 +251,41 @@ func (s *service) publicURL() string {
 func (s *service) run(ctx context.Context) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
-	if err := s.pings.Start(work); err != nil {
+	stopsStart := context.AfterFunc(ctx, stopWork)
+	err := s.await(ctx, func(context.Context) error { return s.pings.Start(work, s.store) })
+	stopsStart()
+	switch {
+	case ctx.Err() != nil: // asked to stop meanwhile
+		err = s.stop()
+		s.log.Info("stopped")
+		return err
+	case err != nil:
 		return fmt.Errorf("the service cannot record pings: %w", err)
 	}
-	failed := make(chan error, 3)
+	s.openGates()
 	var going sync.WaitGroup
 	going.Go(func() {
 		if err := s.watch.Run(work); err != nil {
-			failed <- err
+			s.failed <- err
 		}
 	})
 	going.Go(func() { s.site.Run(work) })
 	going.Go(func() { s.rest(work) })
+	going.Go(func() { s.domains.Run(work) })
+	going.Go(func() { paceCollector(work) })
 	telling, stopTelling := context.WithCancel(ctx)
 	defer stopTelling()
 	going.Go(func() { s.notify.Run(telling) })
-	listeners := []net.Listener{fastListener{s.listener, s.fast}}
-	if s.metricsListener != nil {
-		listeners = append(listeners, s.metricsListener)
-	}
-	for i, l := range listeners {
-		go func() {
-			if err := s.servers[i].Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				failed <- fmt.Errorf("requests can no longer be taken: %w", err)
-			}
-		}()
-	}
+	s.serve()
 	if s.metricsListener != nil {
 		s.log.Info("serving metrics", "address", s.metricsListener.Addr().String())
 	}
 	s.log.Info("serving", "address", s.listener.Addr().String(), "url", s.publicURL(),
 		"database", databaseName(s.database), "version", readVersion().Version)
-	var err error
 	select {
 	case <-ctx.Done():
 		s.log.Info("stopping")
-	case err = <-failed:
+	case err = <-s.failed:
 		s.log.Error("stopping, because of a failure", "error", err)
 	}
 	began := time.Now()
@@ -257,20 +312,25 @@ func waitAtMost(going *sync.WaitGroup, most time.Duration) {
 	}
 }
 
-// stop takes no more requests, lets those under way end, and commits and
-// answers the pings that were received.
+// stop takes no more connections but those that are established, answers what
+// comes on the open ones for a moment, lets requests under way end, and commits
+// and answers the pings that were received. Every answer closes its connection.
 func (s *service) stop() error {
 	s.stopping.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
+	s.limited.Drain(acceptTimeout)
+	if s.conns.Settle(ctx) != nil {
+		s.pings.GiveUp() // who waits for a commit that takes too long gets an answer
+	}
+	last, cancelLast := context.WithTimeout(context.Background(), giveUpTimeout)
+	defer cancelLast()
+	s.conns.Settle(last) // who is still there is cut off below
 	for _, server := range s.servers {
-		if err := server.Shutdown(ctx); err != nil {
+		if err := server.Shutdown(last); err != nil {
 			s.log.Warn("requests were cut off, because they took too long", "error", err)
 			server.Close()
 		}
-	}
-	if err := s.fast.drain(ctx); err != nil {
-		s.log.Warn("pages were cut off, because they took too long", "error", err)
 	}
 	ctx, cancel = context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
@@ -282,6 +342,12 @@ func (s *service) stop() error {
 
 // close gives back what newService took.
 func (s *service) close() {
+	if s.slow != nil {
+		s.slow.Stop()
+	}
+	for _, server := range s.servers {
+		server.Close()
+	}
 	for _, l := range []net.Listener{s.listener, s.metricsListener} {
 		if l != nil {
 			l.Close() // it may be closed already

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/idna"
+
 	"github.com/allswell/allswell"
 )
 
@@ -29,7 +31,11 @@ type Settings struct {
 
 	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Address under which the world reaches this service, such as https://status.example.com. Ping URLs and links begin with it. Empty: the host that each request names."`
 
-	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Becomes an admin token of the first workspace: 32 or more printable ASCII characters without spaces. For machines that are set up by machines. Empty: the first start makes one and prints it."`
+	OwnHosts string `env:"ALLSWELL_OWN_HOSTS" placeholder:"HOSTS" help:"Other host names of this installation, separated by commas. Like that of ALLSWELL_BASE_URL they cannot be a page's own domain."`
+
+	DNSServer string `name:"dns-server" env:"ALLSWELL_DNS_SERVER" placeholder:"HOST:PORT" help:"DNS server that is asked for the TXT records that prove pages' domains. Empty: the servers of the system."`
+
+	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Becomes an admin token of the first workspace: 32 or more printable ASCII characters without spaces. For automated provisioning. A new value revokes the earlier one. Empty: the first start makes a token and prints it."`
 
 	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often all monitors are checked, from 1s to 1h in whole seconds. The same on all replicas."`
 
@@ -39,9 +45,19 @@ type Settings struct {
 
 	APIRateLimit string `name:"api-rate-limit" env:"ALLSWELL_API_RATE_LIMIT" default:"600" placeholder:"COUNT" help:"How many API requests one token may make in any minute, from 1 to 1000000. 0: no limit, also for failed authentications, which are limited to 100 a minute and address otherwise."`
 
-	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies whose word about the client's address is taken (X-Forwarded-For, Forwarded): addresses or networks, separated by commas. Empty: nobody's."`
+	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"How many sign-ups by e-mail are accepted in any hour, of all visitors together, from 1 to 1000000. Each sends a mail. 0: no limit."`
 
-	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited: addresses or networks, separated by commas."`
+	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies trusted to report the client's address: addresses or networks, separated by commas. Empty: none."`
+
+	ClientIPHeader string `name:"client-ip-header" env:"ALLSWELL_CLIENT_IP_HEADER" default:"X-Forwarded-For" placeholder:"HEADER" help:"Request header in which trusted proxies report the client's address: X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP. The proxies must set it on every request."`
+
+	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited: addresses or networks, separated by commas. A request whose forwarding headers disagree about the client is always limited."`
+
+	MaxConnections string `env:"ALLSWELL_MAX_CONNECTIONS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections, from 16 to 1000000. 0: what the limit of open files allows, at most 65536."`
+
+	MaxConnectionsPerAddress string `env:"ALLSWELL_MAX_CONNECTIONS_PER_ADDRESS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections of one client address, from 16 to 1000000. Trusted proxies are not limited. 0: a quarter of all, from 32 to 1024."`
+
+	MemoryLimit string `env:"ALLSWELL_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process tries to stay below, such as 512MiB or 2GiB, at least 64MiB. Empty: 90 % of what its control group or this machine has."`
 
 	MetricsListen string `env:"ALLSWELL_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that /metrics is served on for everyone who can reach it, without a token. Empty: only on the main address, with a read token."`
 
@@ -49,7 +65,9 @@ type Settings struct {
 
 	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>. Needed with ALLSWELL_SMTP_URL."`
 
-	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks may go to private addresses of this network, on or off. Off: only to public ones, so that no subscriber can reach what only this machine can."`
+	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks may go to private addresses of this network and to this machine, on or off. Off: only to public ones, so that no subscriber can reach what only this machine can."`
+
+	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Addresses that webhooks may not go to in any case: addresses or networks, separated by commas. For example, the public address of this machine if a router or the cloud translates it."`
 
 	LogFormat string `env:"ALLSWELL_LOG_FORMAT" default:"text" placeholder:"text|json" help:"How log lines are written to standard error: text or json."`
 
@@ -64,22 +82,30 @@ type DatabaseSetting struct {
 
 // config is what the settings say, checked.
 type config struct {
-	listen              string
-	database            string
-	baseURL             string // "": what each request names
-	bootstrapToken      string
-	checkInterval       time.Duration
-	failureThreshold    int
-	pingRateLimit       int // 0: none
-	apiRateLimit        int // 0: none
-	trustedProxies      []netip.Prefix
-	pingExempt          []netip.Prefix
-	metricsListen       string // "": none
-	smtpURL             *url.URL
-	mailFrom            *mail.Address
-	webhookAllowPrivate bool
-	logJSON             bool
-	logLevel            slog.Level
+	listen                   string
+	database                 string
+	baseURL                  string // "": what each request names
+	hosts                    allswell.Hosts
+	dnsServer                string // "": the system's
+	bootstrapToken           string
+	checkInterval            time.Duration
+	failureThreshold         int
+	pingRateLimit            int // 0: none
+	apiRateLimit             int // 0: none
+	signUpLimit              int // 0: none
+	trustedProxies           []netip.Prefix
+	clientIPHeader           string // the name of one of clientHeaders
+	pingExempt               []netip.Prefix
+	maxConnections           int    // 0: derived from the limit of open files
+	maxConnectionsPerAddress int    // 0: derived from maxConnections
+	memoryLimit              int64  // bytes; 0: derived from the machine
+	metricsListen            string // "": none
+	smtpURL                  *url.URL
+	mailFrom                 *mail.Address
+	webhookAllowPrivate      bool
+	webhookDeny              []netip.Prefix
+	logJSON                  bool
+	logLevel                 slog.Level
 }
 
 // wrongSetting is a setting with a value that it does not take. Its text never
@@ -105,13 +131,20 @@ func (s Settings) parse() (config, error) {
 	p := settingsParser{values: settingsOf(s), err: err}
 	c.listen = p.address("ALLSWELL_LISTEN")
 	c.baseURL = p.baseURL("ALLSWELL_BASE_URL")
+	c.hosts = p.hosts("ALLSWELL_OWN_HOSTS", c.baseURL)
+	c.dnsServer = p.server("ALLSWELL_DNS_SERVER")
 	c.bootstrapToken = p.bootstrapToken("ALLSWELL_BOOTSTRAP_TOKEN")
 	c.checkInterval = p.seconds("ALLSWELL_CHECK_INTERVAL", time.Second, time.Hour)
 	c.failureThreshold = p.number("ALLSWELL_FAILURE_THRESHOLD", 1, allswell.MaxFailureThreshold)
 	c.pingRateLimit = p.number("ALLSWELL_PING_RATE_LIMIT", 0, 1_000_000)
 	c.apiRateLimit = p.number("ALLSWELL_API_RATE_LIMIT", 0, 1_000_000)
+	c.signUpLimit = p.number("ALLSWELL_SIGNUP_LIMIT", 0, 1_000_000)
 	c.trustedProxies = p.networks("ALLSWELL_TRUSTED_PROXIES")
+	c.clientIPHeader = p.clientIPHeader("ALLSWELL_CLIENT_IP_HEADER")
 	c.pingExempt = p.networks("ALLSWELL_PING_EXEMPT")
+	c.maxConnections = p.connections("ALLSWELL_MAX_CONNECTIONS")
+	c.maxConnectionsPerAddress = p.connections("ALLSWELL_MAX_CONNECTIONS_PER_ADDRESS")
+	c.memoryLimit = p.size("ALLSWELL_MEMORY_LIMIT")
 	c.metricsListen = p.address("ALLSWELL_METRICS_LISTEN")
 	c.smtpURL = p.mailServer("ALLSWELL_SMTP_URL")
 	c.mailFrom = p.mailAddress("ALLSWELL_MAIL_FROM")
@@ -119,6 +152,7 @@ func (s Settings) parse() (config, error) {
 		p.wrong("ALLSWELL_MAIL_FROM", "set when ALLSWELL_SMTP_URL is, such as status@example.com")
 	}
 	c.webhookAllowPrivate = p.oneOf("ALLSWELL_WEBHOOK_ALLOW_PRIVATE", "on", "off") == "on"
+	c.webhookDeny = p.networks("ALLSWELL_WEBHOOK_DENY")
 	c.logJSON = p.oneOf("ALLSWELL_LOG_FORMAT", "text", "json") == "json"
 	c.logLevel = levels[p.oneOf("ALLSWELL_LOG_LEVEL", "debug", "info", "warn", "error")]
 	return c, p.err
@@ -176,6 +210,50 @@ func (p *settingsParser) baseURL(env string) string {
 	return u.Scheme + "://" + u.Host
 }
 
+// hosts returns the names of the installation in ASCII, as browsers send them:
+// that of the base URL and those of a list.
+func (p *settingsParser) hosts(env, baseURL string) allswell.Hosts {
+	base := ""
+	if u, err := url.Parse(baseURL); err == nil {
+		base = u.Host
+	}
+	if name, ok := asciiHost(base); ok { // one that has no such form is left as it is
+		base = name
+	}
+	var others []string
+	for _, value := range strings.Split(p.values[env].value, ",") {
+		name, ok := asciiHost(strings.TrimSpace(value))
+		if !ok {
+			p.wrong(env, "host names separated by commas, such as status.example.net, localhost")
+		}
+		others = append(others, name)
+	}
+	return allswell.NewHosts(base, others...)
+}
+
+// asciiHost returns a host name in lower case and ASCII (xn--…), without a port
+// and without the dot that may end it. An IPv6 address is in brackets.
+func asciiHost(host string) (name string, ok bool) {
+	if strings.ContainsAny(host, "/@ ") {
+		return host, false
+	}
+	name = allswell.HostName(host)
+	if strings.HasPrefix(name, "[") || name == "" {
+		return name, true
+	}
+	name, err := idna.Lookup.ToASCII(name)
+	return name, err == nil
+}
+
+// server returns the host and port of a server; "" is none.
+func (p *settingsParser) server(env string) string {
+	address := p.address(env)
+	if host, port, err := net.SplitHostPort(address); err == nil && (host == "" || port == "0") {
+		p.wrong(env, "HOST:PORT, such as 192.0.2.53:53")
+	}
+	return address
+}
+
 func (p *settingsParser) bootstrapToken(env string) string {
 	value := p.values[env].value
 	if value != "" && allswell.CheckBootstrapToken(value) != nil {
@@ -200,12 +278,52 @@ func (p *settingsParser) number(env string, least, most int) int {
 	return n
 }
 
+// connections reads a number of connections; 0 is none set.
+func (p *settingsParser) connections(env string) int {
+	const most = 1_000_000
+	n, err := strconv.Atoi(p.values[env].value)
+	if err != nil || n != 0 && (n < minConnections || n > most) {
+		p.wrong(env, fmt.Sprintf("0 or a whole number from %d to %d", minConnections, most))
+	}
+	return n
+}
+
+// size reads a number of bytes with a unit; 0 is none set.
+func (p *settingsParser) size(env string) int64 {
+	value := p.values[env].value
+	if value == "" {
+		return 0
+	}
+	for unit, bytes := range map[string]int64{"MiB": 1 << 20, "GiB": 1 << 30} {
+		digits, ok := strings.CutSuffix(value, unit)
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 32)
+		if ok && err == nil && n*bytes >= minMemoryLimit {
+			return n * bytes
+		}
+	}
+	p.wrong(env, "a size of at least 64MiB, such as 512MiB or 2GiB")
+	return 0
+}
+
 func (p *settingsParser) networks(env string) []netip.Prefix {
 	networks, err := parseNetworks(p.values[env].value)
 	if err != nil {
 		p.wrong(env, "addresses or networks separated by commas, such as 10.0.0.0/8, 192.0.2.1, 2001:db8::/32")
 	}
 	return networks
+}
+
+func (p *settingsParser) clientIPHeader(env string) string {
+	var names []string
+	for _, header := range clientHeaders {
+		if strings.EqualFold(header.name, p.values[env].value) {
+			return header.name
+		}
+		names = append(names, header.name)
+	}
+	last := len(names) - 1
+	p.wrong(env, strings.Join(names[:last], ", ")+" or "+names[last])
+	return ""
 }
 
 func (p *settingsParser) mailServer(env string) *url.URL {

@@ -10,8 +10,11 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/allswell/allswell"
 )
 
 // runIn runs one command line with an environment, and returns what it wrote.
@@ -23,7 +26,9 @@ func runIn(t *testing.T, environ map[string]string, args ...string) (status int,
 		list = append(list, name+"="+value)
 	}
 	var out, errs bytes.Buffer
-	status = run(&console{t.Context(), strings.NewReader(""), &out, &errs}, args, list)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a start that should have been refused ends
+	defer cancel()
+	status = run(&console{ctx, strings.NewReader(""), &out, &errs}, args, list)
 	return status, out.String(), errs.String()
 }
 
@@ -46,6 +51,10 @@ func TestWrongSettings(t *testing.T) {
 		{"ALLSWELL_BASE_URL", "https://status.example.com/path", "without a path"},
 		{"ALLSWELL_BASE_URL", "ftp://status.example.com", "must be an http:// or https:// address"},
 		{"ALLSWELL_BASE_URL", "https://", "must be an http:// or https:// address"},
+		{"ALLSWELL_OWN_HOSTS", "https://status.example.net/", "must be host names separated by commas"},
+		{"ALLSWELL_OWN_HOSTS", "status.example.net, a_b.example", "must be host names separated by commas"},
+		{"ALLSWELL_DNS_SERVER", "192.0.2.53", "must be HOST:PORT"},
+		{"ALLSWELL_DNS_SERVER", ":53", "must be HOST:PORT"},
 		{"ALLSWELL_BOOTSTRAP_TOKEN", "hunter2", "at least 32 printable ASCII characters"},
 		{"ALLSWELL_BOOTSTRAP_TOKEN", "hunter2 " + strings.Repeat("x", 40), "without spaces"},
 		{"ALLSWELL_CHECK_INTERVAL", "60", "must be a duration in whole seconds from 1s to 1h"},
@@ -55,8 +64,10 @@ func TestWrongSettings(t *testing.T) {
 		{"ALLSWELL_FAILURE_THRESHOLD", "0", "must be a whole number from 1 to 1000"},
 		{"ALLSWELL_FAILURE_THRESHOLD", "three", "must be a whole number from 1 to 1000"},
 		{"ALLSWELL_PING_RATE_LIMIT", "-1", "must be a whole number from 0 to 1000000"},
+		{"ALLSWELL_SIGNUP_LIMIT", "-1", "must be a whole number from 0 to 1000000"},
 		{"ALLSWELL_API_RATE_LIMIT", "1e3", "must be a whole number from 0 to 1000000"},
 		{"ALLSWELL_TRUSTED_PROXIES", "10.0.0.0/8, proxy", "must be addresses or networks separated by commas"},
+		{"ALLSWELL_CLIENT_IP_HEADER", "X-Forwarded-Host", "must be X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP, not "},
 		{"ALLSWELL_PING_EXEMPT", "10.0.0.0/33", "must be addresses or networks separated by commas"},
 		{"ALLSWELL_METRICS_LISTEN", "9090", "must be HOST:PORT"},
 		{"ALLSWELL_SMTP_URL", "mail.example.com:587", "must be smtp://"},
@@ -64,6 +75,7 @@ func TestWrongSettings(t *testing.T) {
 		{"ALLSWELL_SMTP_URL", "smtp://me:hunter2%@mail.example.com", "must be smtp://"},
 		{"ALLSWELL_MAIL_FROM", "status", "must be a mail address"},
 		{"ALLSWELL_WEBHOOK_ALLOW_PRIVATE", "maybe", "must be on or off"},
+		{"ALLSWELL_WEBHOOK_DENY", "hooks.example.com", "must be addresses or networks separated by commas"},
 		{"ALLSWELL_LOG_FORMAT", "xml", "must be text or json"},
 		{"ALLSWELL_LOG_LEVEL", "verbose", "must be debug, info, warn or error"},
 	} {
@@ -97,9 +109,10 @@ func TestWrongSettings(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	got, err := Settings{
-		Listen: "[::1]:080", BaseURL: "https://Status.example.com:8443/", CheckInterval: " 90s ", FailureThreshold: "5",
-		PingRateLimit: "0", APIRateLimit: "7", TrustedProxies: "10.0.0.0/8, 192.0.2.1,::1", PingExempt: "2001:db8::/32",
-		MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: "ON", LogFormat: "json", LogLevel: "WARN",
+		Listen: "[::1]:080", BaseURL: "https://Status.example.com:8443/",
+		OwnHosts: " Alias.Example.:80, bücher.example,192.0.2.1,[::1], localhost,", DNSServer: "[::1]:053", CheckInterval: " 90s ", FailureThreshold: "5",
+		PingRateLimit: "0", APIRateLimit: "7", SignUpLimit: "50", TrustedProxies: "10.0.0.0/8, 192.0.2.1,::1", PingExempt: "2001:db8::/32", ClientIPHeader: "x-real-ip",
+		MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: "ON", WebhookDeny: "192.0.2.7", LogFormat: "json", LogLevel: "WARN",
 		DatabaseSetting: DatabaseSetting{"postgresql:///allswell?host=/run/postgresql"}, BootstrapToken: strings.Repeat("b", 32),
 	}.parse()
 	if err != nil {
@@ -113,9 +126,10 @@ func TestSettings(t *testing.T) {
 	}
 	want := config{
 		listen: "[::1]:80", database: "postgresql:///allswell?host=/run/postgresql", baseURL: "https://Status.example.com:8443",
-		bootstrapToken: strings.Repeat("b", 32), checkInterval: 90 * time.Second, failureThreshold: 5, apiRateLimit: 7,
-		trustedProxies: prefixes("10.0.0.0/8", "192.0.2.1/32", "::1/128"), pingExempt: prefixes("2001:db8::/32"),
-		metricsListen: "127.0.0.1:0", webhookAllowPrivate: true, logJSON: true, logLevel: slog.LevelWarn,
+		hosts: allswell.NewHosts("status.example.com", "alias.example", "xn--bcher-kva.example", "192.0.2.1", "[::1]", "localhost"), dnsServer: "[::1]:53",
+		bootstrapToken: strings.Repeat("b", 32), checkInterval: 90 * time.Second, failureThreshold: 5, apiRateLimit: 7, signUpLimit: 50,
+		trustedProxies: prefixes("10.0.0.0/8", "192.0.2.1/32", "::1/128"), pingExempt: prefixes("2001:db8::/32"), clientIPHeader: "X-Real-IP",
+		metricsListen: "127.0.0.1:0", webhookAllowPrivate: true, webhookDeny: prefixes("192.0.2.7/32"), logJSON: true, logLevel: slog.LevelWarn,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -126,7 +140,7 @@ func TestSettings(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	want := config{
 		listen: ":8080", database: "sqlite:allswell.db", checkInterval: time.Minute, failureThreshold: 3,
-		pingRateLimit: 60, apiRateLimit: 600,
+		pingRateLimit: 60, apiRateLimit: 600, signUpLimit: 1000, clientIPHeader: "X-Forwarded-For",
 	}
 	got, err := Settings{}.parse()
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -249,20 +263,51 @@ func TestGroupsNameTheirCommands(t *testing.T) {
 	}
 }
 
-// TestSecretsOfAnUnreachableDatabase starts on a server that nobody runs.
+// TestSecretsOfAnUnreachableDatabase starts on a server that nobody runs. serve
+// waits for it until it is stopped, the other commands fail.
 func TestSecretsOfAnUnreachableDatabase(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	var out, errs bytes.Buffer
-	for _, args := range [][]string{{"serve", "--listen=127.0.0.1:0"}, {"migrate"}, {"token", "list"}} {
-		t.Setenv("ALLSWELL_DATABASE", "postgres://me:hunter2@127.0.0.1:1/allswell")
-		if status := run(&console{ctx, strings.NewReader(""), &out, &errs}, args, nil); status != exitFailed {
-			t.Errorf("%v: exit status %d, want %d", args, status, exitFailed)
+	t.Setenv("ALLSWELL_DATABASE", "postgres://me:hunter2@127.0.0.1:1/allswell")
+	for _, c := range []struct {
+		args   []string
+		status int
+	}{
+		{[]string{"serve", "--listen=127.0.0.1:0"}, 0}, {[]string{"migrate"}, exitFailed}, {[]string{"token", "list"}, exitFailed},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		var out bytes.Buffer
+		errs := &watched{until: "refused", then: cancel}
+		if status := run(&console{ctx, strings.NewReader(""), &out, errs}, c.args, nil); status != c.status {
+			t.Errorf("%v: exit status %d, want %d", c.args, status, c.status)
+		}
+		cancel()
+		if said := out.String() + errs.String(); strings.Contains(said, "hunter2") || !strings.Contains(said, "refused") {
+			t.Errorf("%v: either a secret or no reason: %s", c.args, said)
 		}
 	}
-	if said := out.String() + errs.String(); strings.Contains(said, "hunter2") || !strings.Contains(said, "refused") {
-		t.Errorf("either a secret or no reason: %s", said)
+}
+
+// watched keeps what is written, and calls then when it contains until.
+type watched struct {
+	mu    sync.Mutex
+	text  strings.Builder
+	until string
+	then  func()
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.Write(p)
+	if strings.Contains(w.text.String(), w.until) {
+		w.then()
 	}
+	return len(p), nil
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }
 
 func TestWrongSettingIsAUsageError(t *testing.T) {

@@ -8,6 +8,7 @@
 package api
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"path"
@@ -34,6 +35,10 @@ type Config struct {
 	// all that there are.
 	Languages []string
 
+	// VerifyDomain checks the domain of a workspace's page now and returns the
+	// page with its status.
+	VerifyDomain func(ctx context.Context, workspaceID, slug string) (allswell.Page, error)
+
 	// RateLimit is how many requests a token may make in any minute. 0 means
 	// that neither these nor failed authentications are limited.
 	RateLimit int
@@ -57,6 +62,7 @@ type api struct {
 	store     *store.Store
 	baseURL   string
 	languages []string
+	verify    func(ctx context.Context, workspaceID, slug string) (allswell.Page, error)
 	log       *slog.Logger
 	now       func() time.Time
 	calls     *limit.Log       // by token id
@@ -73,6 +79,7 @@ func New(c Config) http.Handler {
 		store:     c.Store,
 		baseURL:   strings.TrimRight(c.BaseURL, "/"),
 		languages: c.Languages,
+		verify:    c.VerifyDomain,
 		log:       c.Logger,
 		now:       c.Now,
 	}

@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 	"strconv"
 	"time"
 
@@ -24,7 +23,7 @@ func (a *api) authenticate(c *call, h http.Header) error {
 	now := a.now()
 	switch {
 	case errors.Is(err, allswell.ErrUnauthenticated):
-		if tooMany := counted(a.failed.Take(clientAddress(c.Request), now), now, h); tooMany != nil {
+		if tooMany := counted(a.failed.Take(limit.AddressOf(c.RemoteAddr), now), now, h); tooMany != nil {
 			return tooMany
 		}
 		return err
@@ -47,14 +46,4 @@ func counted(v limit.Verdict, now time.Time, h http.Header) error {
 		return &web.TooMany{Now: now, Reset: v.Reset}
 	}
 	return nil
-}
-
-// clientAddress returns the client's address, with or without a port behind
-// it. What is no address, as on a Unix socket, is the zero Addr.
-func clientAddress(r *http.Request) netip.Addr {
-	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		return withPort.Addr()
-	}
-	addr, _ := netip.ParseAddr(r.RemoteAddr) // the zero Addr is the answer then
-	return addr
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -49,6 +50,7 @@ type service struct {
 	store *store.Store
 	clock *clock
 	log   *strings.Builder
+	found allswell.DomainResult // what the DNS says of every domain
 }
 
 // client is one caller of the service. Each answer that it gets is held to
@@ -70,9 +72,13 @@ func eachWith(t *testing.T, config Config, f func(t *testing.T, c *client)) {
 	t.Helper()
 	t.Parallel() // most of a test is waiting for the disk
 	var clk *clock
+	hosts := allswell.NewHosts("allswell.example", "alias.allswell.example")
+	if base, err := url.Parse(config.BaseURL); err == nil && base.Host != "" {
+		hosts = allswell.NewHosts(base.Host)
+	}
 	options := func(*testing.T) store.Options {
 		clk = newClock()
-		return store.Options{Clock: clk.Now}
+		return store.Options{Clock: clk.Now, Hosts: hosts}
 	}
 	storetest.RunWith(t, options, func(t *testing.T, s *store.Store) {
 		f(t, newClient(t, s, clk, config))
@@ -85,7 +91,15 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 	config.Store, config.Now = s, clk.Now
 	config.Logger = slog.New(slog.NewTextHandler(log, nil))
 	_, secret := storetest.Workspace(t, s, "ours")
-	svc := &service{Handler: New(config), store: s, clock: clk, log: log}
+	svc := &service{store: s, clock: clk, log: log}
+	config.VerifyDomain = func(ctx context.Context, workspaceID, slug string) (allswell.Page, error) {
+		p, err := s.Page(ctx, workspaceID, slug)
+		if err != nil {
+			return p, err
+		}
+		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain}, svc.found)
+	}
+	svc.Handler = New(config)
 	return &client{service: svc, t: t, token: secret, address: "192.0.2.1:4711"}
 }
 
@@ -295,7 +309,7 @@ func (c *client) build(slug string) world {
 	c.t.Helper()
 	w := world{slug: slug, now: c.clock.Now()}
 	page := "/api/v1/pages/" + slug
-	c.post("/api/v1/pages", map[string]any{"name": "Acme", "slug": slug}).is(201)
+	c.post("/api/v1/pages", map[string]any{"name": "Acme", "slug": slug, "domain": slug + ".example.net"}).is(201)
 	w.group = c.post(page+"/groups", map[string]any{"name": "Europe"}).is(201).id()
 	w.component = c.post(page+"/components", map[string]any{"name": "API", "description": "Public", "group": w.group}).is(201).id()
 	incident := c.post(page+"/incidents", map[string]any{"title": "Logins fail", "message": "We look into it."}).is(201)

@@ -217,11 +217,22 @@ func TestKeyInFlight(t *testing.T) {
 		if err := ask(slow); err != allswell.ErrInProgress {
 			t.Errorf("meanwhile: %v", err)
 		}
+		_, others := storetest.Workspace(t, s, "theirs")
+		theirs, err := s.Authenticate(t.Context(), others)
+		if err != nil {
+			t.Fatal(err)
+		}
+		quick := route{"POST", "/x", open, func(*call) (store.Answer, error) { return store.Answer{Status: 200}, nil }}
+		ours := by
+		by, secret = theirs, others
+		if err := ask(quick); err != nil {
+			t.Errorf("the same key of another token: %v", err)
+		}
+		by = ours
 		close(leave)
 		if err := <-done; err != allswell.ErrNotFound {
 			t.Errorf("the first: %v", err)
 		}
-		quick := route{"POST", "/x", open, func(*call) (store.Answer, error) { return store.Answer{Status: 200}, nil }}
 		if err := ask(quick); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}

@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"net/http"
 	"strconv"
 	"testing"
 	"time"
@@ -132,17 +131,6 @@ func TestFailedAuthenticationsOfOneIPv6Network(t *testing.T) {
 		bad.address = "[2001:db8:1:3::1]:1"
 		bad.get("/api/v1/pages").is(401)
 	})
-}
-
-func TestClientAddress(t *testing.T) {
-	for remote, want := range map[string]string{
-		"192.0.2.1:80": "192.0.2.1", "192.0.2.1": "192.0.2.1", "[2001:db8::1]:80": "2001:db8::1", "2001:db8::1": "2001:db8::1",
-		"@": "invalid IP", "": "invalid IP",
-	} {
-		if got := clientAddress(&http.Request{RemoteAddr: remote}).String(); got != want {
-			t.Errorf("the address of %q is %s, want %s", remote, got, want)
-		}
-	}
 }
 
 func TestLimitZeroIsNone(t *testing.T) {

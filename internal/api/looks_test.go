@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // svg is a picture.
@@ -61,13 +63,78 @@ func TestLooksOfThisInstallation(t *testing.T) {
 	eachWith(t, Config{BaseURL: "https://status.example.org:8443", Languages: []string{"en", "de"}}, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme","language":"de-AT","domain":"acme.example.org"}`).is(201)
 		c.unchanged(func() {
-			for _, bad := range []string{`"language":"fr"`, `"language":"dee"`, `"domain":"status.example.org"`} {
+			for _, bad := range []string{`"language":"fr"`, `"language":"dee"`, `"domain":"status.example.org"`, `"domain":"localhost"`, `"domain":"192.0.2.1"`} {
 				field, _, _ := strings.Cut(strings.TrimPrefix(bad, `"`), `"`)
 				c.patch("/api/v1/pages/acme", "{"+bad+"}").complains(field)
 				c.post("/api/v1/pages", `{"slug":"other",`+bad+"}").complains("name", field)
 			}
 		})
 		c.patch("/api/v1/pages/acme", `{"language":"EN","domain":"www.status.example.org"}`).is(200)
+	})
+}
+
+// TestNoDomainWithoutBaseURL: without a base URL nothing tells the
+// installation's own name from a page's.
+func TestNoDomainWithoutBaseURL(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, s *store.Store) {
+		c := newClient(t, s, newClock(), Config{})
+		c.post("/api/v1/pages", `{"name":"x","slug":"acme","domain":null}`).is(201)
+		c.unchanged(func() {
+			c.post("/api/v1/pages", `{"name":"x","slug":"other","domain":"status.acme.example"}`).complains("domain")
+			c.patch("/api/v1/pages/acme", `{"name":"y","domain":"status.acme.example"}`).complains("domain")
+		})
+		c.patch("/api/v1/pages/acme", `{"domain":null}`).is(200)
+	})
+}
+
+// TestDomainIsProved: a page's claim, from when it is made until it is verified.
+func TestDomainIsProved(t *testing.T) {
+	eachWith(t, Config{BaseURL: "https://allswell.example"}, func(t *testing.T, c *client) {
+		const page, domain = "/api/v1/pages/acme", "/api/v1/pages/acme/domain"
+		id := c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201).has(map[string]any{"domain_status": nil}).id()
+		none := map[string]any{"domain": nil, "status": nil, "record": nil, "last_result": nil, "last_check_at": nil, "next_check_at": nil, "verified_at": nil, "release_at": nil}
+		c.get(domain).is(200).has(none)
+
+		now := stamp(c.clock.Now())
+		c.patch(page, `{"domain":"status.acme.example"}`).is(200).has(map[string]any{"domain": "status.acme.example", "domain_status": "pending", "url": "https://allswell.example/status/acme"})
+		record := map[string]any{"type": "TXT", "name": "_allswell-challenge.status.acme.example", "value": allswell.DomainRecordOf(id, "status.acme.example").Value}
+		pending := map[string]any{"domain": "status.acme.example", "status": "pending", "record": record, "last_result": nil, "last_check_at": nil, "next_check_at": now, "verified_at": nil, "release_at": nil}
+		c.get(domain).is(200).has(pending)
+		c.found = allswell.DomainRecordMissing
+		c.post(domain+"/verify", `{"ignored":`).is(200).has(map[string]any{"status": "pending", "last_result": "missing", "last_check_at": now, "next_check_at": stamp(c.clock.Now().Add(time.Hour))})
+
+		c.clock.Advance(time.Hour)
+		c.found, now = allswell.DomainRecordFound, stamp(c.clock.Now())
+		verified := map[string]any{"status": "verified", "record": record, "last_result": "found", "last_check_at": now, "verified_at": now, "release_at": nil}
+		c.post(domain+"/verify", nil).is(200).has(verified)
+		c.get(page).is(200).has(map[string]any{"domain_status": "verified", "url": "https://status.acme.example"})
+
+		c.clock.Advance(time.Hour)
+		c.found = allswell.DomainRecordMissing
+		release := stamp(c.clock.Now().Add(7 * 24 * time.Hour))
+		c.post(domain+"/verify", nil).is(200).has(map[string]any{"status": "failing", "last_result": "missing", "verified_at": now, "release_at": release})
+		c.get(page).is(200).has(map[string]any{"domain_status": "failing", "url": "https://status.acme.example"})
+
+		// Another claim is another proof.
+		c.patch(page, `{"domain":"www.acme.example"}`).is(200).has(map[string]any{"domain_status": "pending", "url": "https://allswell.example/status/acme"})
+		c.patch(page, `{"domain":null}`).is(200)
+		c.get(domain).is(200).has(none)
+	})
+}
+
+// TestFirstWorkspaceNeedsNoProof: it is the operator's own.
+func TestFirstWorkspaceNeedsNoProof(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		_, secret := storetest.Workspace(t, c.store, allswell.DefaultWorkspace)
+		c = c.with(secret)
+		c.post("/api/v1/pages", `{"name":"x","slug":"acme","domain":"status.acme.example"}`).is(201).has(map[string]any{"domain_status": "verified", "url": "https://status.acme.example"})
+		now := stamp(c.clock.Now())
+		c.found = allswell.DomainRecordMissing
+		c.clock.Advance(time.Hour)
+		c.unchanged(func() {
+			c.post("/api/v1/pages/acme/domain/verify", nil).is(200).
+				has(map[string]any{"status": "verified", "record": nil, "last_result": nil, "last_check_at": nil, "next_check_at": nil, "verified_at": now, "release_at": nil})
+		})
 	})
 }
 

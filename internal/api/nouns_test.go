@@ -18,7 +18,7 @@ func TestPages(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		now := stamp(c.clock.Now())
 		a := c.post("/api/v1/pages", `{"name":"Acme","slug":"acme-1","description":"How we do"}`).is(201)
-		keys(t, a.data(), "id", "slug", "name", "description", "status", "url", "time_zone", "language", "domain", "accent", "footer_links",
+		keys(t, a.data(), "id", "slug", "name", "description", "status", "url", "time_zone", "language", "domain", "domain_status", "accent", "footer_links",
 			"logo", "icon", "created_at", "updated_at")
 		a.has(map[string]any{"slug": "acme-1", "name": "Acme", "description": "How we do", "status": "operational", "created_at": now, "updated_at": now})
 		c.post("/api/v1/pages", `{"name":"Other","slug":"acme-1"}`).complains("slug")
@@ -206,6 +206,8 @@ func TestMonitors(t *testing.T) {
 				"interval": 60.0, "failure_threshold": 2.0, "down_status": "partial_outage", "name": "Hourly", "component_id": nil,
 				"next_check_at": stamp(now.Add(time.Minute)),
 			})
+		// In nanoseconds, 2^55 + 60 seconds are 60 seconds more than 64 bits hold.
+		c.patch(target, `{"interval":36028797018964028}`).complains("interval")
 		c.patch(target, `{"failure_threshold":0,"interval":null,"page":null,"component_id":null,"enabled":null,"down_status":null}`).is(200).
 			has(map[string]any{"failure_threshold": nil, "interval": 60.0, "down_status": "partial_outage", "enabled": true})
 		c.patch(target, `{"enabled":false}`).is(200).has(map[string]any{"enabled": false})

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -61,7 +60,8 @@ func readLook(o *web.Object) allswell.PageLook {
 }
 
 // suits refuses what is well-formed but means nothing in this installation: a
-// language that it does not speak, and as a page's own the domain of all pages.
+// language that it does not speak, and as a page's own domain a name of the
+// installation itself.
 func (a *api) suits(look allswell.PageLook) error {
 	var bad allswell.Invalid
 	if look.Language != nil && *look.Language != "" && len(a.languages) > 0 {
@@ -70,8 +70,8 @@ func (a *api) suits(look allswell.PageLook) error {
 			bad.Add("language", "The language must be one that pages can be in: %s.", strings.Join(a.languages, ", "))
 		}
 	}
-	if base, err := url.Parse(a.baseURL); err == nil && look.Domain != nil && *look.Domain != "" && strings.EqualFold(*look.Domain, base.Hostname()) {
-		bad.Add("domain", "The domain must not be that of the base URL, where all pages are.")
+	if look.Domain != nil {
+		a.store.Hosts().Allow(&bad, *look.Domain)
 	}
 	return bad.Err()
 }

@@ -9,27 +9,28 @@ import (
 // The JSON of every resource. Those of the contract have exactly its keys.
 
 type pageJSON struct {
-	ID          string                `json:"id"`
-	Slug        string                `json:"slug"`
-	Name        string                `json:"name"`
-	Description *string               `json:"description"`
-	Status      allswell.Status       `json:"status"`
-	URL         string                `json:"url"` // where people see it
-	TimeZone    string                `json:"time_zone"`
-	Language    *string               `json:"language"`
-	Domain      *string               `json:"domain"`
-	Accent      *string               `json:"accent"`
-	FooterLinks []allswell.FooterLink `json:"footer_links"`
-	Logo        *string               `json:"logo"` // where it is to be had
-	Icon        *string               `json:"icon"`
-	CreatedAt   string                `json:"created_at"`
-	UpdatedAt   string                `json:"updated_at"`
+	ID           string                 `json:"id"`
+	Slug         string                 `json:"slug"`
+	Name         string                 `json:"name"`
+	Description  *string                `json:"description"`
+	Status       allswell.Status        `json:"status"`
+	URL          string                 `json:"url"` // where people see it
+	TimeZone     string                 `json:"time_zone"`
+	Language     *string                `json:"language"`
+	Domain       *string                `json:"domain"`
+	DomainStatus *allswell.DomainStatus `json:"domain_status"`
+	Accent       *string                `json:"accent"`
+	FooterLinks  []allswell.FooterLink  `json:"footer_links"`
+	Logo         *string                `json:"logo"` // where it is to be had
+	Icon         *string                `json:"icon"`
+	CreatedAt    string                 `json:"created_at"`
+	UpdatedAt    string                 `json:"updated_at"`
 }
 
 func (c *call) presentPage(p allswell.Page) pageJSON {
 	return pageJSON{
 		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, URL: p.URL(c.base), TimeZone: p.TimeZone,
-		Language: unlessZero(p.Language), Domain: unlessZero(p.Domain), Accent: unlessZero(p.Accent),
+		Language: unlessZero(p.Language), Domain: unlessZero(p.Domain), DomainStatus: unlessZero(p.DomainStatus), Accent: unlessZero(p.Accent),
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
 		Logo:        c.imageURL(p, p.Logo), Icon: c.imageURL(p, p.Icon),
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),

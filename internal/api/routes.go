@@ -49,6 +49,8 @@ func (a *api) routes() []route {
 		{"DELETE", "/api/v1/pages/{pageSlug}/logo", write, a.deleteImage(allswell.LogoImage)},
 		{"PUT", "/api/v1/pages/{pageSlug}/icon", write, a.putImage(allswell.IconImage)},
 		{"DELETE", "/api/v1/pages/{pageSlug}/icon", write, a.deleteImage(allswell.IconImage)},
+		{"GET", "/api/v1/pages/{pageSlug}/domain", read, a.getDomain},
+		{"POST", "/api/v1/pages/{pageSlug}/domain/verify", write, a.verifyDomain},
 		{"GET", "/api/v1/pages/{pageSlug}/uptime", read, a.getUptime},
 
 		{"GET", "/api/v1/pages/{pageSlug}/groups", read, a.listGroups},

@@ -137,7 +137,28 @@ func TestNoWorkspaceSeesAnother(t *testing.T) {
 	})
 }
 
+// needs states the rule of scopes apart from the table of routes: reading needs
+// read, changing needs write, tokens need admin; subscribers' addresses and what
+// is delivered to them are personal and need write.
+func needs(method, path string) allswell.Scope {
+	switch {
+	case path == "/api/v1/openapi.json":
+		return open
+	case strings.HasPrefix(path, "/api/v1/tokens"):
+		return admin
+	case method != "GET", strings.Contains(path, "/subscribers"), strings.Contains(path, "/deliveries"):
+		return write
+	}
+	return read
+}
+
+// TestScopes asks every route with a token of each scope.
 func TestScopes(t *testing.T) {
+	for _, rt := range new(api).routes() {
+		if want := needs(rt.method, rt.path); rt.scope != want {
+			t.Errorf("%s %s needs the scope %q, want %q", rt.method, rt.path, rt.scope, want)
+		}
+	}
 	each(t, func(t *testing.T, c *client) {
 		secrets := make(map[allswell.Scope]string)
 		for _, scope := range allswell.Scopes {

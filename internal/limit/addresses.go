@@ -28,6 +28,24 @@ func NewAddresses(most int, window time.Duration) *Addresses {
 	}
 }
 
+// Full reports whether Take would refuse an event from an address at now. It
+// counts nothing.
+func (a *Addresses) Full(addr netip.Addr, now time.Time) bool {
+	if a.addresses.most <= 0 {
+		return false
+	}
+	key := addr.As16()
+	address := a.addresses.enter(key, now)
+	full := address.full()
+	address.leave()
+	if full || addr.Is4() || addr.Is4In6() {
+		return full
+	}
+	network := a.networks.enter(binary.BigEndian.Uint64(key[:8]), now)
+	defer network.leave()
+	return network.full()
+}
+
 // Take decides about an event from an address at now, and counts it if both the
 // address and its network allow it. Zones are ignored. The verdict's Limit is
 // the address's, its Remaining the smaller of the two, its Reset that of the
@@ -61,4 +79,16 @@ func (a *Addresses) Take(addr netip.Addr, now time.Time) Verdict {
 		v.Reset = n.Reset
 	}
 	return v
+}
+
+// AddressOf returns the address of an http.Request's RemoteAddr, with or without
+// a port, without a zone, and an IPv4 address as such. Everything that is not an
+// address shares the zero Addr, and so one limit.
+func AddressOf(remote string) netip.Addr {
+	p, err := netip.ParseAddrPort(remote)
+	addr := p.Addr()
+	if err != nil {
+		addr, _ = netip.ParseAddr(remote)
+	}
+	return addr.WithZone("").Unmap()
 }

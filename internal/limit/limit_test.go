@@ -319,3 +319,42 @@ func BenchmarkAddresses(b *testing.B) {
 		now = now.Add(time.Microsecond)
 	}
 }
+
+func TestAddressOf(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1", "192.0.2.1": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1",
+		"[2001:db8::1]:80": "2001:db8::1", "2001:db8::1": "2001:db8::1", "[fe80::1%eth0]:80": "fe80::1",
+		"@": "invalid IP", "": "invalid IP", "nonsense:80": "invalid IP",
+	} {
+		if got := AddressOf(remote).String(); got != want {
+			t.Errorf("the address of %q is %s, want %s", remote, got, want)
+		}
+	}
+}
+
+// TestFullCountsNothing: Full says what Take would, however often it is asked.
+func TestFullCountsNothing(t *testing.T) {
+	a := NewAddresses(2, time.Minute)
+	for _, s := range []string{"192.0.2.1", "2001:db8::1"} {
+		addr := netip.MustParseAddr(s)
+		for n := range 4 {
+			for range 5 {
+				if a.Full(addr, began) != (n >= 2) {
+					t.Errorf("%s after %d: full %v", s, n, n < 2)
+				}
+			}
+			if a.Take(addr, began).Allowed != (n < 2) {
+				t.Errorf("%s: event %d", s, n)
+			}
+		}
+	}
+	for i := range 20 {
+		a.Take(netip.MustParseAddr(fmt.Sprintf("2001:db8::1:%x", i)), began)
+	}
+	if !a.Full(netip.MustParseAddr("2001:db8::2"), began) {
+		t.Error("the network is full, and a new address of it is not")
+	}
+	if NewAddresses(0, time.Minute).Full(netip.MustParseAddr("192.0.2.1"), began) {
+		t.Error("full without a limit")
+	}
+}

@@ -10,9 +10,9 @@
 // tables, and the single tilde of "10:00~11:00".
 //
 // The cost is bounded. Of a text of n characters, HTML and Text make at most 40n
-// bytes each, in time that grows with n; the worst texts of 25,000 characters
-// that were found, the longest that a message can be, took 25 ms. What goes beyond maxChars, maxMarks and maxDepth is shown as it was
-// typed.
+// bytes each. The work of parsing is counted, and what goes beyond maxWork,
+// maxChars, maxLines, maxMarks or maxDepth is shown as it was typed: see
+// docs/decisions/0032-bounded-pages.md for what the worst texts take.
 package markdown
 
 import (
@@ -33,6 +33,8 @@ import (
 const (
 	// maxChars is the longest text that is taken for Markdown, in characters.
 	maxChars = 25_000
+	// maxLines is the most lines of a text that is taken for Markdown.
+	maxLines = 1_200
 	// maxDepth is how many quotations and lists can be inside each other.
 	maxDepth = 6
 	// maxMarks is how many marks of emphasis, deletion and links one paragraph
@@ -89,20 +91,20 @@ var markdown = parser.NewParser(
 		util.Prioritized(parser.NewParagraphParser(), 1000),
 	),
 	parser.WithInlineParsers(
-		util.Prioritized(parser.NewCodeSpanParser(), 100),
-		util.Prioritized(few{parser.NewLinkParser()}, 200),
-		util.Prioritized(parser.NewAutoLinkParser(), 300),
-		util.Prioritized(few{parser.NewEmphasisParser()}, 500),
-		util.Prioritized(few{deletion{extension.NewStrikethroughParser()}}, 500),
-		util.Prioritized(extension.NewLinkifyParser(
+		util.Prioritized(counted{parser.NewCodeSpanParser(), codeWork}, 100),
+		util.Prioritized(few{counted{parser.NewLinkParser(), linkWork}}, 200),
+		util.Prioritized(counted{parser.NewAutoLinkParser(), autoLinkWork}, 300),
+		util.Prioritized(few{counted{parser.NewEmphasisParser(), markWork}}, 500),
+		util.Prioritized(few{counted{deletion{extension.NewStrikethroughParser()}, markWork}}, 500),
+		util.Prioritized(counted{addresses{extension.NewLinkifyParser(
 			extension.WithLinkifyAllowedProtocols([]string{"http:", "https:"}),
-		), 999),
+		)}, addressWork}, 999),
 	),
 )
 
 // parse returns nil for a text that is shown as it was typed.
 func parse(source []byte) ast.Node {
-	if utf8.RuneCount(source) > maxChars {
+	if utf8.RuneCount(source) > maxChars || bytes.Count(source, []byte("\n")) >= maxLines {
 		return nil
 	}
 	return survive(func() ast.Node { return markdown.Parse(text.NewReader(source)) })
@@ -174,12 +176,13 @@ func (d deletion) Parse(parent ast.Node, block text.Reader, pc parser.Context) a
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n",
 	"\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// clean makes of any bytes a text that HTML, XML and mail can carry. Control
-// characters are left out, and those that turn the direction of what follows,
-// which could make the surroundings of a text read otherwise than they are.
-func clean(text string) []byte {
-	text = lineEnds.Replace(strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
-	return []byte(strings.Map(func(r rune) rune {
+// Clean returns plain text that HTML, XML and mail can carry, with "\n" between
+// its lines. It removes control characters, and the characters that change the
+// direction of the text that follows (U+202A to U+202E, U+2066 to U+2069), with
+// which a text could reorder what is around it. Invalid UTF-8 and noncharacters
+// become U+FFFD.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
@@ -189,8 +192,15 @@ func clean(text string) []byte {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, text))
+	}, lineEnds.Replace(text))
 }
+
+// Line is Clean for a name or a title: text of one line, with one space where
+// there is white space, and none at its ends.
+func Line(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }
+
+// clean is Clean for the parser.
+func clean(text string) []byte { return []byte(Clean(text)) }
 
 // literal is what a reader sees of a piece of text: a backslash before a
 // punctuation mark is not shown.

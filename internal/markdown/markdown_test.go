@@ -385,3 +385,18 @@ func TestProse(t *testing.T) {
 		}
 	}
 }
+
+// TestLine: names and titles are one line that changes nothing around it.
+func TestLine(t *testing.T) {
+	for text, want := range map[string]string{
+		" a\r\n b\tc\u2028d\u00a0e ": "a b c d e", "a\u202eb\u2066c\u2069d\ufeff": "abcd", "\u202e\x07": "",
+		"a\x1b[31mb\x00\u0085c": "a[31mb c", "\xff\ufffe": "\ufffd\ufffd", "الحالة\u200f (1)": "الحالة\u200f (1)",
+	} {
+		if got := Line(text); got != want || Line(got) != got {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := Clean("a\u202e\r\nb\x07\tc\n\nd "); got != "a\nb\tc\n\nd " {
+		t.Errorf("%q", got)
+	}
+}

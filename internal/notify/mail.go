@@ -24,6 +24,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
 )
 
 // Limits of one mail. What they leave out is on the page, and the mail says so.
@@ -211,25 +212,9 @@ func rootsOf(events []allswell.Event) (roots []string) {
 	return roots[max(0, len(roots)-mailReferences):]
 }
 
-// isBidi reports whether r changes the direction of what follows it, so that a
-// text could make its surroundings read otherwise than they are.
-func isBidi(r rune) bool {
-	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-}
-
-// oneLine makes a text fit for a line that others stand beside: no control
-// characters, spaces joined, at most most characters.
+// oneLine is markdown.Line for a header of a mail, of at most most characters.
 func oneLine(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case isBidi(r):
-			return -1
-		case r < ' ', r >= 0x7f && r <= 0x9f, r == 0x2028, r == 0x2029, r == 0xfeff:
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
-	s, _ = cut(strings.Join(strings.Fields(s), " "), most)
+	s, _ = cut(markdown.Line(s), most)
 	// Nothing that is not encoded may look as if it were.
 	return strings.ReplaceAll(s, "=?", "= ?")
 }

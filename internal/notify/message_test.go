@@ -160,7 +160,9 @@ func fuzzMail(t *testing.T, n allswell.Notice) {
 	if err != nil || len(sender) != 1 || sender[0].Address != from.Address {
 		t.Errorf("from %v (%v)", sender, err)
 	}
-	if strings.ContainsFunc(p.subject, func(r rune) bool { return unicode.IsControl(r) || isBidi(r) }) || utf8.RuneCountInString(p.subject) > 260 {
+	if strings.ContainsFunc(p.subject, func(r rune) bool {
+		return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	}) || utf8.RuneCountInString(p.subject) > 260 {
 		t.Errorf("subject %q", p.subject)
 	}
 	words, _ := htmlWords(t, p.html)

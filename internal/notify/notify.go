@@ -15,11 +15,13 @@ import (
 	"context"
 	"log/slog"
 	"net/mail"
+	"net/netip"
 	"net/url"
 	"sync"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/failurelog"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -57,7 +59,8 @@ type Config struct {
 	SMTP *url.URL     // the mail server; nil: mail is off
 	From mail.Address // of all mail
 
-	AllowPrivate bool // webhooks may go to addresses that are not public
+	AllowPrivate bool           // webhooks may go to addresses that are not public
+	Deny         []netip.Prefix // where webhooks may not go in any case
 
 	// Settled, if not nil, is called for each attempt that is over.
 	Settled func(channel allswell.Channel, result allswell.SendResult)
@@ -83,9 +86,13 @@ func New(c Config) *Notifier {
 		m := newMailer(c.SMTP, c.BaseURL, c.From)
 		send, end = m.send, m.close
 	}
-	n.queues = append(n.queues, newQueue(n, allswell.Email, mailWorkers,
-		newBreakers(mailPerHost, mailBreakFirst, mailBreakMost), send, end))
-	hooks := newWebhooks(c.BaseURL, c.AllowPrivate)
+	mails := newQueue(n, allswell.Email, mailWorkers, newBreakers(mailPerHost, mailBreakFirst, mailBreakMost), send, end)
+	if c.SMTP != nil {
+		mails.server = c.SMTP.Host
+		mails.outages = &failurelog.Log{Logger: c.Logger, Failing: "the mail server cannot be used", Working: "the mail server can be used again"}
+	}
+	n.queues = append(n.queues, mails)
+	hooks := newWebhooks(c)
 	n.queues = append(n.queues, newQueue(n, allswell.Webhook, webhookWorkers,
 		newBreakers(webhookPerHost, webhookBreakFirst, webhookBreakMost), hooks.send, hooks.close))
 	c.Store.OnTold(func() { rouse(n.told) })
@@ -102,7 +109,7 @@ func mailIsOff(context.Context, allswell.Notice) allswell.Outcome {
 // address of this service; "" if there is neither. What belongs to the page
 // follows it; subscriptions are at the base address only.
 func pageURL(p allswell.Page, base string) string {
-	if p.Domain == "" && base == "" {
+	if p.Host == "" && base == "" {
 		return ""
 	}
 	return p.URL(base)
@@ -136,14 +143,15 @@ func (n *Notifier) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// fanOut gives subscribers their deliveries until ctx ends.
+// fanOut acts on sign-ups and gives subscribers their deliveries until ctx ends.
 func (n *Notifier) fanOut(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
+		n.takeSignUps(ctx)
 		more, err := n.Store.FanOut(ctx)
 		if err != nil && ctx.Err() == nil {
-			n.Logger.Warn("what happened could not be handed to subscribers; it is tried again", "error", err)
+			n.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "what happened could not be handed to subscribers; it is tried again", "error", err)
 		}
 		if more || err != nil {
 			for _, q := range n.queues {
@@ -160,6 +168,16 @@ func (n *Notifier) fanOut(ctx context.Context) {
 				rouse(q.wake)
 			}
 		case <-ticker.C:
+		}
+	}
+}
+
+// takeSignUps acts on all requests to subscribe that there are.
+func (n *Notifier) takeSignUps(ctx context.Context) {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		if more, err = n.Store.TakeSignUps(ctx); err != nil && ctx.Err() == nil {
+			n.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "sign-ups could not be completed; retrying", "error", err)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func TestMailOfDomain(t *testing.T) {
 		path  string
 	}{{mailDatabase()[0], "/incidents/inc-1"}, {mailUpgrade()[0], "/maintenances/mnt_1"}} {
 		n := mailNotice(allswell.TellEvent, c.event)
-		n.Page.Domain = mailDomain
+		n.Page.Host = mailDomain
 		p := composed(t, n)
 		at := mailBase + "/status/acme"
 		for _, body := range []string{p.text, p.html} {
@@ -185,7 +185,7 @@ func TestMailOfDomain(t *testing.T) {
 	}
 	for _, purpose := range []allswell.Purpose{allswell.AskConfirmation, allswell.SendLink} {
 		n := mailNotice(purpose)
-		n.Page.Domain = mailDomain
+		n.Page.Host = mailDomain
 		p := composed(t, n)
 		for _, body := range []string{p.text, p.html} {
 			if strings.Count(body, mailBase+"/status/acme/subscription/"+mailKey) == 0 || strings.Count(body, mailDomain+"/subscription/") != 0 ||
@@ -211,7 +211,7 @@ func onPlannedSites(t *testing.T, f func(s *plannedSite)) {
 	clock := func(*testing.T) store.Options {
 		now := new(atomic.Int64)
 		ahead = now
-		return store.Options{Clock: func() time.Time { return mailStart.Add(time.Duration(now.Load())) }}
+		return store.Options{Clock: func() time.Time { return mailStart.Add(time.Duration(now.Load())) }, Hosts: allswell.NewHosts("allswell.example")}
 	}
 	storetest.RunWith(t, clock, func(t *testing.T, st *store.Store) {
 		s := &plannedSite{site: newSite(t, st), ahead: ahead}

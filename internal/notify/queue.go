@@ -1,15 +1,18 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/failurelog"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -25,7 +28,7 @@ const (
 
 	// leaseMargin is how long before its lease ends a send is over, and maxWait
 	// is how long after its claim one begins that has all of its time.
-	leaseMargin = 10 * time.Second
+	leaseMargin = 5 * time.Second
 	maxWait     = allswell.LeaseTime - allswell.SendTimeout - leaseMargin
 )
 
@@ -51,6 +54,9 @@ type queue struct {
 	flying   int            // claimed and not settled
 	busy     map[string]int // the same by destination
 	breakers breakers
+
+	outages *failurelog.Log // of the one server that takes all; nil: there are many, or none
+	server  string          // its address, for the log
 }
 
 func newQueue(n *Notifier, channel allswell.Channel, workers int, breakers breakers, send func(context.Context, allswell.Notice) allswell.Outcome, end func()) *queue {
@@ -95,7 +101,7 @@ func (q *queue) claim(ctx context.Context) {
 			since := time.Now()
 			claimed, more, err := q.Store.Claim(ctx, claims)
 			if err != nil && ctx.Err() == nil {
-				q.Logger.Warn("deliveries could not be claimed; it is tried again", "channel", q.channel, "error", err)
+				q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "deliveries could not be claimed; it is tried again", "channel", q.channel, "error", err)
 			}
 			q.took(claimed)
 			for _, c := range claimed {
@@ -162,7 +168,7 @@ func (q *queue) work(ctx, sending context.Context, j job) {
 	case errors.Is(err, allswell.ErrNotFound):
 		o = allswell.Outcome{Result: allswell.Gone, Reason: "The subscription has ended."}
 	case err != nil:
-		q.Logger.Warn("a message could not be made; it is tried again", "delivery", j.ID, "error", err)
+		q.Logger.Log(sending, store.LogLevel(err, slog.LevelWarn), "a message could not be made; it is tried again", "delivery", j.ID, "error", err)
 		q.over(j.Host)
 		return
 	default:
@@ -228,17 +234,36 @@ func (q *queue) save(batch []store.Settlement) {
 	}
 	q.mu.Unlock()
 	for _, s := range batch {
+		q.noteOutage(s.Outcome, now)
 		q.report(s)
 	}
 	q.over(hosts...)
 }
 
-// report counts an outcome, and writes a line about one that is not well.
+// noteOutage logs, where there is one server, when it begins to be unreachable and when
+// that is over.
+func (q *queue) noteOutage(o allswell.Outcome, now time.Time) {
+	switch {
+	case q.outages == nil || o.Result == allswell.Unsent || o.Result == allswell.Gone:
+	case o.Unreachable:
+		q.outages.Failed(now, "server", q.server, "error", cmp.Or(o.Detail, o.Reason))
+	default:
+		q.outages.Worked(now)
+	}
+}
+
+// report counts an outcome, and logs one that is not taken: at info where the
+// log is the only place that says why. An unreachable mail server is in the log by
+// noteOutage.
 func (q *queue) report(s store.Settlement) {
 	if q.Settled != nil && s.Outcome.Result != allswell.Unsent {
 		q.Settled(q.channel, s.Outcome.Result)
 	}
-	if s.Outcome.Result != allswell.Taken && s.Outcome.Result != allswell.Unsent {
-		q.Logger.Debug("a delivery was not taken", "delivery", s.ID, "channel", q.channel, "reason", s.Outcome.Reason)
+	switch {
+	case s.Outcome.Result == allswell.Taken || s.Outcome.Result == allswell.Unsent:
+	case s.Outcome.Detail != "" && (q.outages == nil || !s.Outcome.Unreachable):
+		q.Logger.Info("delivery failed", "delivery", s.ID, "channel", q.channel, "error", s.Outcome.Detail)
+	default:
+		q.Logger.Debug("delivery failed", "delivery", s.ID, "channel", q.channel, "reason", s.Outcome.Reason, "error", s.Outcome.Detail)
 	}
 }

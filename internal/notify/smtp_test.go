@@ -39,6 +39,9 @@ func within(t *testing.T, m *mailer, d time.Duration, n allswell.Notice) allswel
 	return o
 }
 
+// smtpUnusable is all that a workspace learns of a server that takes no mail.
+const smtpUnusable = "The mail server cannot be used at the moment. The operator finds the cause in the log of the service."
+
 const smtpSoon = 20 * time.Second // a deadline that is never met
 
 func TestSMTPTaken(t *testing.T) {
@@ -110,7 +113,7 @@ func TestSMTPMisconfigured(t *testing.T) {
 			m := newTestMailer(t, c.setting, peer.address)
 			m.tls.RootCAs = c.roots
 			o := within(t, m, smtpSoon, mailNotice(allswell.SendLink))
-			if o.Result != allswell.Failed || !strings.Contains(o.Reason, c.reason) || strings.Contains(o.Reason, "hunter22") {
+			if o.Result != allswell.Failed || !strings.Contains(o.Detail, c.reason) || strings.Contains(o.Detail+o.Reason, "hunter22") || o.Reason != smtpUnusable {
 				t.Errorf("%+v, want %q", o, c.reason)
 			}
 			if mails := peer.took(); len(mails) != 0 {
@@ -156,7 +159,7 @@ func TestSMTPUnreachable(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
-	if o := within(t, m, smtpSoon, mailNotice(allswell.SendLink)); o.Result != allswell.Failed || !o.Unreachable || !strings.Contains(o.Reason, "connection refused") {
+	if o := within(t, m, smtpSoon, mailNotice(allswell.SendLink)); o.Result != allswell.Failed || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, "connection refused") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -208,8 +211,13 @@ func TestSMTPSteps(t *testing.T) {
 					}
 					m := newTestMailer(t, setting, address)
 					o := within(t, m, act.limit, mailNotice(allswell.TellEvent, mailDatabase()...))
-					if o.Result != want || !strings.Contains(o.Reason, act.reason) || !strings.Contains(o.Reason, step.reason) {
+					if o.Result != want || !strings.Contains(o.Detail, act.reason) || !strings.Contains(o.Detail, step.reason) {
 						t.Errorf("%+v, want %d for %q at %q", o, want, act.reason, step.reason)
+					}
+					if early := step.refusal == allswell.Failed && step.name != "MAIL"; early && o.Reason != smtpUnusable {
+						t.Errorf("the reason %q tells more than that the server cannot be used", o.Reason)
+					} else if !early && !strings.Contains(o.Reason, act.reason) {
+						t.Errorf("the reason %q does not say %q", o.Reason, act.reason)
 					}
 					answered := act.name == "4xx" || act.name == "5xx"
 					trouble := act.name == "421" || step.refusal == allswell.Failed && (step.name != "MAIL" || !answered)
@@ -304,9 +312,29 @@ func TestSMTPReasonWithoutAddress(t *testing.T) {
 		} {
 			address, _ := smtpScript{step: step, act: smtpSays(answer + "\r\n")}.serve(t)
 			o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.SendLink))
-			if !strings.HasSuffix(o.Reason, want) || strings.Contains(strings.ToLower(o.Reason), "ann") {
+			if !strings.HasSuffix(o.Reason, want) || strings.Contains(strings.ToLower(o.Reason+o.Detail), "ann") {
 				t.Errorf("%q at %s, want %q", o.Reason, step, want)
 			}
+		}
+	}
+}
+
+// Mail servers name the machines of their network; the workspace must not learn
+// those, and the operator may.
+func TestSMTPReasonWithoutNames(t *testing.T) {
+	for answer, want := range map[string]string{
+		"550 5.1.1 mx3.corp.example.com[10.1.2.3]:25 said: 550 unknown": "5.1.1 …[…]:25 said: 550 unknown",
+		"550 5.1.1 smtp.CORP.example.com: unknown at 12:30:45":          "5.1.1 …: unknown at 12:30:45",
+		"550 no, says fd00::1:2, and ::ffff:10.0.0.1, and 10.0.0.5:":    "no, says …, and …, and …:",
+		"550 5.1.1 see https://support.example.net/a?p=NoSuchUser":      "5.1.1 see https://support.example.net/a?p=NoSuchUser",
+	} {
+		address, _ := smtpScript{step: "RCPT", act: smtpSays(answer + "\r\n")}.serve(t)
+		o := within(t, newTestMailer(t, "smtp://smtp.corp.example.com", address), smtpSoon, mailNotice(allswell.SendLink))
+		if o.Reason != "The mail server answered 550 at RCPT TO: "+want {
+			t.Errorf("%q, want %q", o.Reason, want)
+		}
+		if !strings.HasSuffix(o.Detail, answer[4:]) {
+			t.Errorf("the operator reads %q of %q", o.Detail, answer)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func newThread(events []allswell.Event, page place, left *int) thread {
 		*left = max(0, *left-len([]rune(message)))
 		t.Entries = append(t.Entries, entry{
 			State: stateWord(e), Tone: toneOf(e), At: timeIn(page.zone, e.CreatedAt),
-			Text: markdown.Text(message), HTML: styled(markdown.HTML(message)), Short: short,
+			Text: markdown.Text(message), HTML: styled(markdown.HTML(message)), Short: short || e.Data.Abridged,
 		})
 	}
 	t.Outages = len(down)

@@ -3,7 +3,6 @@ package notify
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,10 +11,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"code.dny.dev/ssrf"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/allswell/allswell"
@@ -193,22 +190,17 @@ type webhooks struct {
 	transport *http.Transport
 }
 
-// newWebhooks returns a sender whose messages link to base. Unless
-// allowPrivate, it connects to public addresses only.
-func newWebhooks(base string, allowPrivate bool) *webhooks {
+// newWebhooks returns a sender whose messages link to c.BaseURL. It connects only
+// to the addresses that c allows.
+func newWebhooks(c Config) *webhooks {
 	// A dial goes on when its request is given up, so it needs a bound of its own.
-	dialer := &net.Dialer{Timeout: webhookTimeout}
-	if !allowPrivate {
-		// Asked for each address that is about to be connected to, so that what
-		// a name meant earlier does not matter.
-		dialer.Control = ssrf.New(ssrf.WithAnyPort()).Safe
-	}
+	dialer := &net.Dialer{Timeout: webhookTimeout, Control: newGuard(c).control}
 	// A request that times out takes its connection with it. That is so of
 	// HTTP/1 alone: a dead connection of HTTP/2 would fail the next ones too.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &webhooks{
-		base: base, timeout: webhookTimeout, now: time.Now, dialer: dialer,
+		base: c.BaseURL, timeout: webhookTimeout, now: time.Now, dialer: dialer,
 		transport: &http.Transport{
 			Proxy:                  nil, // it would connect past the guard
 			DialContext:            dialer.DialContext,
@@ -239,7 +231,7 @@ func (w *webhooks) send(ctx context.Context, n allswell.Notice) allswell.Outcome
 	// nobody subscribed.
 	resp, err := w.transport.RoundTrip(req)
 	if err != nil {
-		return allswell.Outcome{Result: allswell.Failed, Reason: w.failure(ctx, req.URL.Hostname(), err), Unreachable: true}
+		return allswell.Outcome{Result: allswell.Failed, Reason: w.failure(ctx), Detail: webhookReason("%v", err), Unreachable: true}
 	}
 	// Read to its end, the connection can be used again. What is too long or too
 	// slow is dropped with it, and does not change what the status said. What
@@ -331,37 +323,16 @@ func webhookAfter(value string, now time.Time) time.Duration {
 	return max(0, min(at.Sub(now), webhookRetryAfter))
 }
 
-// failure says in words why no answer came. It quotes no error, because one may
-// quote what the other side sent.
-func (w *webhooks) failure(ctx context.Context, host string, err error) string {
-	var name *net.DNSError
-	var certificate *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	var operation *net.OpError
-	var number syscall.Errno
-	var timeout net.Error
-	switch {
-	case errors.Is(err, ssrf.ErrProhibitedIP):
-		return webhookReason("The address %s is private; the operator can allow that with ALLSWELL_WEBHOOK_ALLOW_PRIVATE.", host)
-	case errors.Is(ctx.Err(), context.Canceled):
-		return "The attempt was broken off before the webhook answered."
-	case errors.As(err, &name) && name.IsNotFound:
-		return webhookReason("The name %s has no address.", host)
-	case errors.As(err, &name):
-		return webhookReason("The name %s could not be looked up.", host)
-	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
-		return webhookReason("The webhook did not answer within %g seconds.", w.timeout.Seconds())
-	case errors.As(err, &certificate):
-		return webhookReason("The certificate of %s is not valid for it, or not trusted.", host)
-	case errors.As(err, &record):
-		return "The webhook does not speak TLS on this port."
-	case errors.As(err, &operation) && (operation.Op == "remote error" || operation.Op == "local error"): // alerts of TLS
-		return "No TLS that both sides accept could be agreed on with the webhook."
-	case errors.As(err, &operation) && operation.Op == "dial" && errors.As(err, &number):
-		return webhookReason("The webhook could not be reached: %s.", number.Error())
-	default: // dropped, not HTTP, or without an end
-		return "The webhook gave no complete HTTP answer."
+// failure is the reason for all attempts that got no answer. It is the same for a
+// name that does not exist, an address that is refused, closed or filtered, and a
+// peer that does not speak HTTP: otherwise a workspace could explore the network
+// that this machine is in.
+func (w *webhooks) failure(ctx context.Context) string {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return "The attempt was interrupted before the webhook answered."
 	}
+	return webhookReason("The webhook gave no HTTP answer within %g seconds. Its name must resolve to a public address, "+
+		"and the certificate of an https URL must be valid.", w.timeout.Seconds())
 }
 
 // webhookReason is a sentence of at most webhookReasonMax characters.

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 
@@ -62,7 +64,8 @@ func webhookResolve(packet []byte, addresses func(string) []string) []byte {
 	return answer
 }
 
-const webhookPrivate = " is private; the operator can allow that with ALLSWELL_WEBHOOK_ALLOW_PRIVATE."
+// webhookNone is the one reason for all that gave no answer.
+const webhookNone = "The webhook gave no HTTP answer within 10 seconds. Its name must resolve to a public address, and the certificate of an https URL must be valid."
 
 // No connection is made to what is not public, however it is written.
 func TestWebhookGuard(t *testing.T) {
@@ -77,7 +80,7 @@ func TestWebhookGuard(t *testing.T) {
 	if o := webhookSend(t, webhookSender(t), "http://"+address); o.Result != allswell.Taken || accepted.Load() != 1 {
 		t.Fatalf("%+v, %d connections", o, accepted.Load())
 	}
-	w := newWebhooks(webhookTestBase, false)
+	w := newWebhooks(Config{BaseURL: webhookTestBase})
 	defer w.close()
 	w.dialer.Resolver = webhookResolver(t, func(string) []string { return []string{"127.0.0.1"} })
 	for _, host := range []string{
@@ -86,7 +89,8 @@ func TestWebhookGuard(t *testing.T) {
 		"203.0.113.1", "224.0.0.1", "239.255.255.250", "240.0.0.1", "255.255.255.255",
 		"[::1]", "[::]", "[fe80::1]", "[fe80::1%25lo]", "[fd00::1]", "[fd00:ec2::254]", "[fec0::1]", "[ff02::1]",
 		"[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[::ffff:169.254.169.254]", "[::127.0.0.1]",
-		"[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", "[2001::1]", "[2001:db8::1]",
+		"[64:ff9b::7f00:1]", "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::7f00:1]", "[64:ff9b:1::a9fe:a9fe]", "[2002:7f00:1::]", "[2002:a9fe:a9fe::1]", "[2001::1]",
+		"[2001:0:7f00:1::1]", "[::ffff:0:7f00:1]", "168.63.129.16", "[::ffff:168.63.129.16]", "192.0.0.192", "169.254.170.2", "[2001:db8::1]",
 		"localhost", "LOCALHOST", "0x7f000001", "0x7f.0.0.1", "127-0-0-1.example.com",
 		// Names of digits are 127.0.0.1 to some resolvers, and no names to others.
 		"127.1", "2130706433", "0177.0.0.1", "017700000001", "127.0.0.1.",
@@ -94,8 +98,8 @@ func TestWebhookGuard(t *testing.T) {
 		for _, scheme := range []string{"http://", "https://"} {
 			o := webhookSend(t, w, scheme+host+":"+port)
 			digits := strings.Trim(host, "0123456789.") == "" && net.ParseIP(host) == nil
-			guarded := strings.HasPrefix(o.Reason, "The address ") && strings.HasSuffix(o.Reason, webhookPrivate)
-			if o.Result != allswell.Failed || !guarded && !(digits && strings.HasSuffix(o.Reason, " has no address.")) {
+			guarded := strings.Contains(o.Detail, errRefusedAddress.Error())
+			if o.Result != allswell.Failed || o.Reason != webhookNone || !guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
 				t.Errorf("%s%s: %+v", scheme, host, o)
 			}
 		}
@@ -122,7 +126,7 @@ func TestWebhookGuardRebinding(t *testing.T) {
 	address, accepted := webhookWire(t, func(net.Conn, int) {})
 	_, port, _ := net.SplitHostPort(address)
 	var asked atomic.Int32
-	w := newWebhooks(webhookTestBase, false)
+	w := newWebhooks(Config{BaseURL: webhookTestBase})
 	defer w.close()
 	w.dialer.Resolver = webhookResolver(t, func(string) []string {
 		if asked.Add(1) == 1 {
@@ -137,10 +141,71 @@ func TestWebhookGuardRebinding(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	o := webhookSend(t, w, "http://rebind.test:"+port)
-	if o != (allswell.Outcome{Reason: "The address rebind.test" + webhookPrivate, Unreachable: true}) {
+	if o.Result != allswell.Failed || o.Reason != webhookNone || !strings.Contains(o.Detail, errRefusedAddress.Error()) {
 		t.Errorf("%+v", o)
 	}
 	if asked.Load() < 2 || accepted.Load() != 0 {
 		t.Errorf("%d questions, %d connections", asked.Load(), accepted.Load())
+	}
+}
+
+// The addresses of this machine's interfaces are refused, public or not, a little
+// after it has got them at the latest. Where they cannot be read nothing is sent.
+func TestWebhookGuardOwnAddresses(t *testing.T) {
+	network := func(address string) net.Addr {
+		return &net.IPNet{IP: net.ParseIP(address), Mask: net.CIDRMask(24, 32)}
+	}
+	addresses, failure, reads := []net.Addr{network("93.184.215.14"), network("2606:4700::1")}, error(nil), 0
+	g := newGuard(Config{})
+	g.own.list = func() ([]net.Addr, error) {
+		reads++
+		return addresses, failure
+	}
+	for range 3 {
+		for address, refused := range map[string]bool{
+			"93.184.215.14:80": true, "[2606:4700::1]:443": true, "93.184.215.15:80": false, "[2606:4700::2]:443": false,
+		} {
+			network := "tcp4"
+			if address[0] == '[' {
+				network = "tcp6"
+			}
+			if err := g.control(network, address, nil); errors.Is(err, errRefusedAddress) != refused {
+				t.Errorf("%s: %v, want refused: %t", address, err, refused)
+			}
+		}
+	}
+	if reads != 1 {
+		t.Errorf("read %d times", reads)
+	}
+	addresses = append(addresses, network("93.184.215.15"))
+	now := time.Now().Add(ownAddressesAge)
+	if own, err := g.own.has(netip.MustParseAddr("93.184.215.15"), now); !own || err != nil || reads != 2 {
+		t.Errorf("a new address: %t, %v, read %d times", own, err, reads)
+	}
+	failure = errors.New("no")
+	if _, err := g.own.has(netip.MustParseAddr("93.184.215.16"), now.Add(ownAddressesAge)); err == nil {
+		t.Error("an address is known to be another's although the machine's own cannot be read")
+	}
+	if own, err := net.InterfaceAddrs(); err != nil || len(own) == 0 {
+		t.Errorf("this machine's addresses: %v, %v", own, err)
+	}
+}
+
+// What the operator denies is refused, also where private addresses are allowed.
+func TestWebhookGuardDenied(t *testing.T) {
+	for _, private := range []bool{false, true} {
+		g := newGuard(Config{AllowPrivate: private, Deny: []netip.Prefix{netip.MustParsePrefix("93.184.0.0/16"), netip.MustParsePrefix("2606:4700::/32")}})
+		for address, refused := range map[string]bool{
+			"93.184.215.14:80": true, "[2606:4700::1]:443": true, "[::ffff:93.184.215.14]:80": true,
+			"1.1.1.1:80": false, "10.0.0.1:80": !private, "168.63.129.16:80": !private,
+		} {
+			network := "tcp4"
+			if address[0] == '[' {
+				network = "tcp6"
+			}
+			if err := g.control(network, address, nil); errors.Is(err, errRefusedAddress) != refused {
+				t.Errorf("private allowed: %t, %s: %v, want refused: %t", private, address, err, refused)
+			}
+		}
 	}
 }

@@ -102,7 +102,7 @@ func TestDownInEveryLanguage(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tag, got, inc.Title)
 			}
 		}
-		v := viewIncident(whereOf(allswell.Page{Slug: "acme"}, facet{lang: l}), outage, 1)
+		v := viewIncident(whereOf(allswell.Page{Slug: "acme"}, facet{lang: l}), outage, extent{updates: 1, room: newRoom(), lines: newRoom()})
 		if v.Title != want {
 			t.Errorf("%s: on the page %q", tag, v.Title)
 		}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
 )
 
 // maxBadgeLabel is the most characters of a badge's left side.
@@ -52,7 +53,7 @@ func badgeFactsOf(sum allswell.Summary) badgeFacts {
 }
 
 func newBadgeFact(name string, status allswell.Status, record allswell.Record) badgeFact {
-	f := badgeFact{name: clip(oneLine(name), maxBadgeLabel), status: status.Canonical()}
+	f := badgeFact{name: clip(markdown.Line(name), maxBadgeLabel), status: status.Canonical()}
 	f.uptime, f.known = record.Of(allswell.HistoryDays).Uptime()
 	return f
 }
@@ -109,7 +110,7 @@ func badgeWishOf(r *http.Request) (w badgeWish) {
 		return w
 	}
 	query := r.URL.Query()
-	w.label = clip(oneLine(query.Get("label")), maxBadgeLabel)
+	w.label = clip(markdown.Line(query.Get("label")), maxBadgeLabel)
 	if theme := query.Get("theme"); theme == themeLight || theme == themeDark {
 		w.theme = theme
 	}

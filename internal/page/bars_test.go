@@ -339,7 +339,7 @@ func TestBarsBudget(t *testing.T) {
 func TestBusyPageBudget(t *testing.T) {
 	sum := troubled(50, barsNow).Summarize(barsNow)
 	for _, l := range languages() {
-		sh, err := newSheet(statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, sum))
+		sh, err := newSheet(t.Context(), statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, sum))
 		if err != nil {
 			t.Fatal(err)
 		}

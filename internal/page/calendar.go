@@ -10,11 +10,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
 )
 
 const (
-	calendarLine = 75   // bytes of a line at most, without its end (RFC 5545, 3.1)
-	calendarText = 4000 // characters of an event's description at most
+	calendarLine = 75      // bytes of a line at most, without its end (RFC 5545, 3.1)
+	calendarText = 4000    // characters of an event's description at most
+	calendarRoom = 400_000 // characters of all descriptions at most; the later events go first
 	calendarTime = "20060102T150405Z"
 	calendarWait = "PT1H" // how long calendars are asked to wait before they look again
 )
@@ -24,7 +26,7 @@ const (
 // page. It depends on nothing but them: DTSTAMP is when an event was changed.
 func calendarDocument(p allswell.PageContents, base string) []byte {
 	l := langOf(p.Page)
-	name := l.T("feeds.calendar_title", "name", oneLine(p.Page.Name))
+	name := l.T("feeds.calendar_title", "name", markdown.Line(p.Page.Name))
 	var w calendarWriter
 	w.line("BEGIN", "VCALENDAR")
 	w.line("VERSION", "2.0")
@@ -39,8 +41,14 @@ func calendarDocument(p allswell.PageContents, base string) []byte {
 	maintenances := slices.SortedFunc(slices.Values(p.Maintenances), func(a, b allswell.PlannedMaintenance) int {
 		return cmp.Or(a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID))
 	})
-	for _, m := range maintenances {
-		w.event(l, p.Page.Location(), m, base)
+	room := calendarRoom
+	descriptions := make([]string, len(maintenances))
+	for i, m := range slices.Backward(maintenances) {
+		descriptions[i] = describe(l, p.Page.Location(), m, min(room, calendarText))
+		room -= utf8.RuneCountInString(descriptions[i])
+	}
+	for i, m := range maintenances {
+		w.event(l, m, base, descriptions[i])
 	}
 	if len(maintenances) == 0 {
 		w.nothing()
@@ -53,7 +61,7 @@ func calendarDocument(p allswell.PageContents, base string) []byte {
 type calendarWriter struct{ bytes.Buffer }
 
 // event writes one maintenance. It takes nobody's time: it is transparent.
-func (w *calendarWriter) event(l *lang, zone *time.Location, m allswell.PlannedMaintenance, base string) {
+func (w *calendarWriter) event(l *lang, m allswell.PlannedMaintenance, base, description string) {
 	begin, end := maintenanceSpan(m)
 	begin, end = begin.Truncate(time.Second), end.Truncate(time.Second)
 	if !end.After(begin) {
@@ -68,8 +76,8 @@ func (w *calendarWriter) event(l *lang, zone *time.Location, m allswell.PlannedM
 	w.instant("LAST-MODIFIED", m.UpdatedAt)
 	w.instant("DTSTART", begin)
 	w.instant("DTEND", end)
-	w.text("SUMMARY", oneLine(m.Title))
-	w.text("DESCRIPTION", describe(l, zone, m))
+	w.text("SUMMARY", markdown.Line(m.Title))
+	w.text("DESCRIPTION", description)
 	w.line("URL", link)
 	w.line("STATUS", "CONFIRMED")
 	w.line("TRANSP", "TRANSPARENT")
@@ -88,8 +96,8 @@ func (w *calendarWriter) nothing() {
 }
 
 // describe returns how far a maintenance is, what it affects and what was said
-// of it, newest first.
-func describe(l *lang, zone *time.Location, m allswell.PlannedMaintenance) string {
+// of it, newest first, in about most characters.
+func describe(l *lang, zone *time.Location, m allswell.PlannedMaintenance, most int) string {
 	parts := []string{l.MaintenanceState(m.State)}
 	if len(m.Components) > 0 {
 		names := make([]string, len(m.Components))
@@ -98,9 +106,17 @@ func describe(l *lang, zone *time.Location, m allswell.PlannedMaintenance) strin
 		}
 		parts[0] += "\n" + l.T("maintenance.affected") + ": " + l.join(names)
 	}
-	room := calendarText - utf8.RuneCountInString(parts[0])
+	room := most - utf8.RuneCountInString(parts[0])
 	for _, n := range maintenanceNotes(l, m) {
+		if room <= 0 {
+			break
+		}
+		whole := n.message
+		n.message = firstChars(whole, calendarText+1)
 		text := n.text(l, zone)
+		if len(n.message) < len(whole) || n.cut {
+			text += "…"
+		}
 		room -= utf8.RuneCountInString(text)
 		if room < 0 {
 			parts = append(parts, string([]rune(text)[:max(0, utf8.RuneCountInString(text)+room)])+"…")

@@ -44,11 +44,14 @@ type held[T any] struct {
 }
 
 // flight is one making of a value; its generation and its error may be read
-// after done is closed.
+// after done is closed. When all who wait for it have hung up, it is cancelled.
 type flight struct {
-	done chan struct{}
-	gen  uint64
-	err  error
+	done    chan struct{}
+	gen     uint64
+	err     error
+	cancel  context.CancelFunc
+	readers int  // who wait for it
+	kept    bool // somebody was served an old value instead, and will want the new one
 }
 
 // failure remembers why and when making the value failed.
@@ -106,16 +109,37 @@ func (c *cell[T]) wait(ctx context.Context, want uint64) (*T, error) {
 				waiting = false
 			case <-impatient:
 				if old := c.last(); old != nil {
+					c.keep(f)
 					return old, context.DeadlineExceeded
 				}
 				impatient = nil
 			case <-ctx.Done():
+				c.leave(f)
 				return c.last(), ctx.Err()
 			}
 		}
 		if f.err != nil || f.gen >= want {
 			return c.last(), f.err
 		}
+	}
+}
+
+// keep lets a making go on though nobody may wait for it any more.
+func (c *cell[T]) keep(f *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.kept = true
+}
+
+// leave takes a reader from a making, and cancels one that has none left. Who
+// asks after that begins another.
+func (c *cell[T]) leave(f *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.readers--
+	if f.readers == 0 && !f.kept && c.flight == f {
+		c.flight = nil
+		f.cancel()
 	}
 }
 
@@ -135,47 +159,53 @@ func (c *cell[T]) join(want uint64) (*flight, *T, error) {
 		if failed.err != nil && failed.gen >= want && now.Sub(failed.at).Abs() < backOff {
 			return nil, c.last(), failed.err
 		}
-		c.flight = &flight{done: make(chan struct{})}
-		go c.fly(c.flight)
+		// It belongs to no request, so that one who hangs up takes nothing from
+		// those who wait.
+		ctx, cancel := context.WithTimeout(context.Background(), loadDeadline)
+		c.flight = &flight{done: make(chan struct{}), cancel: cancel}
+		go c.fly(ctx, c.flight)
 	}
 	if failed.err != nil && h != nil && h.gen >= want {
+		c.flight.kept = true
 		return nil, h.value, failed.err
 	}
+	c.flight.readers++
 	return c.flight, nil, nil
 }
 
-// fly makes the value. It belongs to no request, so that one who hangs up takes
-// nothing from those who wait.
-func (c *cell[T]) fly(f *flight) {
-	ctx, cancel := context.WithTimeout(context.Background(), loadDeadline)
-	defer cancel()
+// fly makes the value. What a cancelled making fails with is nobody's concern.
+func (c *cell[T]) fly(ctx context.Context, f *flight) {
+	defer f.cancel()
 	gen := c.gen.Load() // before anything is read: a commit from here on makes it stale again
-	value, until, err := c.safely(ctx)
+	value, until, err := safely(ctx, c.make)
 
 	c.mu.Lock()
-	failedBefore := c.failure.err != nil
-	if err == nil {
+	failedBefore, abandoned := c.failure.err != nil, c.flight != f
+	switch h := c.held.Load(); {
+	case err == nil && (h == nil || h.gen <= gen):
 		c.held.Store(&held[T]{value, gen, until})
 		c.failure = failure{}
-	} else {
+	case err != nil && !abandoned:
 		c.failure = failure{err, gen, c.now()}
 	}
 	f.gen, f.err = gen, err
-	c.flight = nil
+	if !abandoned {
+		c.flight = nil
+	}
 	c.mu.Unlock()
-	if err != nil && !failedBefore && c.told != nil {
+	if err != nil && !failedBefore && !abandoned && c.told != nil {
 		c.told(err)
 	}
 	close(f.done)
 }
 
-// safely turns a panic into an error: it would end the process otherwise, which
-// has pings to record.
-func (c *cell[T]) safely(ctx context.Context) (value *T, until time.Time, err error) {
+// safely calls load and turns a panic into an error: it would end the process
+// otherwise, which has pings to record.
+func safely[T any](ctx context.Context, load loader[T]) (value *T, until time.Time, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return c.make(ctx)
+	return load(ctx)
 }

@@ -61,26 +61,28 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 	for _, days := range figureDays {
 		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(record.Of(days).Uptime())})
 	}
+	r := newRoom()
+	line, latest := extent{names: maxNamed, room: r, lines: r}, extent{updates: 1, names: maxNamed, room: r, lines: r}
 	var active []allswell.Incident
 	for _, inc := range contents.Incidents {
 		switch {
 		case !inc.Resolved:
 			active = append(active, inc)
 		case len(b.Incidents) < maxOfComponent:
-			b.Incidents = append(b.Incidents, viewIncident(at, inc, 0))
+			b.Incidents = append(b.Incidents, viewIncident(at, inc, line))
 		}
 	}
 	for _, inc := range allswell.LatestFirst(active) {
-		b.Active = append(b.Active, viewIncident(at, inc, 1))
+		b.Active = append(b.Active, viewIncident(at, inc, latest))
 	}
 	for _, m := range contents.Maintenances {
 		switch {
 		case m.Running():
-			b.Running = append(b.Running, viewMaintenance(at, m, 1))
+			b.Running = append(b.Running, viewMaintenance(at, m, latest))
 		case m.State == allswell.MaintenanceScheduled:
-			b.Upcoming = append([]plannedView{viewMaintenance(at, m, 1)}, b.Upcoming...) // soonest first
+			b.Upcoming = append([]plannedView{viewMaintenance(at, m, latest)}, b.Upcoming...) // soonest first
 		case len(b.Maintenances) < maxOfComponent:
-			b.Maintenances = append(b.Maintenances, viewMaintenance(at, m, 0))
+			b.Maintenances = append(b.Maintenances, viewMaintenance(at, m, line))
 		}
 	}
 	f := frameOf(at, sum.Page, sum.Status, sum.AsOf)
@@ -132,9 +134,10 @@ func (s *Site) loadComponent(ctx context.Context, e *entry, f facet, id string) 
 	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
+	clean(&contents)
 	sc := componentScreen(s.whereOf(snap.page, f), snap.page.URL(s.base), snap.sum, c, contents)
 	sc.Frame.follow(snap.tag)
-	sh, err := newSheet(sc)
+	sh, err := newSheet(ctx, sc)
 	return sh, snap.until, err
 }
 

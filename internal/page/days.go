@@ -6,12 +6,15 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // historyBody is one month of incidents.
 type historyBody struct {
 	Month          string
 	Days           []dayView
+	Since          moment // what began before is left out; zero: nothing is
 	Previous, Next *monthLink
 }
 
@@ -21,6 +24,7 @@ type monthLink struct{ URL, Text string }
 // incidentBody is one incident, for good.
 type incidentBody struct {
 	Incident incidentView
+	Part     partView
 	Home     string
 	Month    monthLink
 }
@@ -61,8 +65,9 @@ type incidentView struct {
 	SameDay  bool          // it ended on the day on which it began
 	Lasted   time.Duration // once it is resolved
 	Affected []affectedView
+	Others   int // more components that it concerns
 	Updates  []updateView
-	Earlier  int // updates that are left out
+	Earlier  int // older updates that are left out
 	Excerpt  string
 	Notes    int // updates of a timeline that is folded; 0: none is
 }
@@ -95,9 +100,27 @@ type changeView struct {
 	Old, New allswell.Status // Old "": it was not affected before
 }
 
-// viewIncident returns inc with its timeline, newest first, at most most entries
-// of it.
-func viewIncident(at where, inc allswell.Incident, most int) incidentView {
+// extent is how much is shown of an incident or a maintenance.
+type extent struct {
+	updates int // at most, the newest
+	names   int // of components, at most
+	room    *room
+	lines   *room // for names and excerpts, where that is another room
+}
+
+// full is the extent of an incident or a maintenance on its own page.
+func full() extent {
+	r := newRoom()
+	return extent{updates: store.TimelinePart, names: allswell.MaxAffected, room: r, lines: r}
+}
+
+// viewIncident returns inc with its timeline, newest first.
+func viewIncident(at where, inc allswell.Incident, e extent) incidentView {
+	return viewEntries(at, inc, inc.Timeline(), e)
+}
+
+// viewEntries is viewIncident with a part of the timeline, newest first.
+func viewEntries(at where, inc allswell.Incident, entries []allswell.Update, e extent) incidentView {
 	v := incidentView{
 		URL: at.incident(inc.ID), Title: titleOf(at.lang, inc), Impact: inc.Impact, State: inc.State,
 		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt),
@@ -114,20 +137,23 @@ func viewIncident(at where, inc allswell.Incident, most int) incidentView {
 		}
 		v.Affected = append(v.Affected, shown)
 	}
+	v.Affected, v.Others = e.lines.affected(v.Affected, e.names)
 	if written := newestUpdates(inc); len(written) > 0 {
-		v.Excerpt = said{written[0].Message, written[0].Auto}.excerpt(at.lang, at.zone)
+		v.Excerpt = e.lines.excerpt(at, said{written[0].Message, written[0].Auto})
 	}
-	updates := inc.Timeline()
-	if len(updates) > most {
-		v.Earlier = len(updates) - most
-		updates = updates[:most]
+	if len(entries) == 0 {
+		return v
 	}
-	for _, u := range updates {
-		shown := updateView{State: u.State, Message: said{u.Message, u.Auto}.html(at.lang, at.zone), At: at.moment(u.CreatedAt)}
-		if inc.Resolved || len(inc.Updates) > 1 { // otherwise they are as v.Affected says
-			shown.Changes = viewChanges(u)
+	v.Earlier = entries[0].Number
+	for _, u := range entries[:min(len(entries), e.updates)] {
+		if !inc.Resolved && entries[0].Number == 1 {
+			u.Affected = nil // they are as v.Affected says
 		}
-		v.Updates = append(v.Updates, shown)
+		shown, ok := e.room.update(at, u)
+		if !ok {
+			break
+		}
+		v.Updates, v.Earlier = append(v.Updates, shown), u.Number-1
 	}
 	return v
 }
@@ -146,23 +172,30 @@ func stateOf(inc allswell.Incident) allswell.State {
 func viewChanges(u allswell.Update) (changes []changeView) {
 	for _, a := range u.Affected {
 		if a.Old != a.New {
-			changes = append(changes, changeView{element("bdi", oneLine(a.Name)), a.Old, a.New})
+			changes = append(changes, changeView{element("bdi", markdown.Line(a.Name)), a.Old, a.New})
 		}
 	}
 	return changes
 }
 
 // viewDays returns the days with at most most incidents and maintenances each;
-// the others are in the month's history. room is how many bytes of timelines may
-// stand there, folded, the newest incidents first; nil: there are none.
-func viewDays(at where, days []allswell.Day, most int, room *int) []dayView {
+// the others are in the month's history. If e has updates, these are the days of
+// that history: they have timelines, folded, and what there is no room for is
+// only counted.
+func viewDays(at where, days []allswell.Day, most int, e extent) []dayView {
 	out := make([]dayView, 0, len(days))
 	for _, d := range days {
 		iso := d.Date.Format(time.DateOnly)
-		v := dayView{Date: at.lang.Date(d.Date), ISO: iso, MoreURL: at.month(d.Date) + "#" + iso}
+		v := dayView{Date: at.lang.Date(d.Date), ISO: iso}
+		if e.updates == 0 {
+			v.MoreURL = at.month(d.Date) + "#" + iso
+		}
 		past := pastOf(d)
 		for _, p := range past[:min(len(past), most)] {
-			v.Past = append(v.Past, p.view(at, room))
+			if !e.lines.take(p.weight()) {
+				break
+			}
+			v.Past = append(v.Past, p.view(at, e))
 		}
 		v.More = len(past) - len(v.Past)
 		out = append(out, v)
@@ -190,54 +223,36 @@ func pastOf(d allswell.Day) []past {
 	return all
 }
 
-// view returns it in a few lines, with its timeline as far as there is room.
-func (p past) view(at where, room *int) pastView {
-	most := 0
-	if room != nil && *room > 0 {
-		most = maxUpdates
-	}
+// pastWeight is about how many bytes a past incident takes beside what people
+// have typed.
+const pastWeight = 900
+
+// weight is about how many bytes it takes without components and timeline.
+func (p past) weight() int {
+	title := ""
 	if p.incident != nil {
-		v := viewIncident(at, *p.incident, most)
-		if room != nil {
+		title = p.incident.Title
+	} else {
+		title = p.planned.Title
+	}
+	return pastWeight + len(template.HTMLEscapeString(title))
+}
+
+// view returns it in a few lines, with its timeline as far as there is room.
+func (p past) view(at where, e extent) pastView {
+	if p.incident != nil {
+		v := viewIncident(at, *p.incident, e)
+		if e.updates > 0 {
 			v.Notes = len(v.Updates) + v.Earlier
-			v.Updates = fitting(v.Updates, room, updateView.weight)
-			v.Earlier = v.Notes - len(v.Updates)
 		}
 		return pastView{Incident: &v}
 	}
-	v := viewMaintenance(at, *p.planned, most)
-	if room != nil {
-		v.Notes = len(p.planned.Updates)
-		v.Updates = fitting(v.Updates, room, plannedUpdate.weight)
-		v.Earlier = v.Notes - len(v.Updates)
+	v := viewMaintenance(at, *p.planned, e)
+	if e.updates > 0 {
+		v.Notes = len(v.Updates) + v.Earlier
 	}
 	return pastView{Planned: &v}
 }
-
-// fitting returns the first updates, as many as there is room for, and takes the
-// room that they need.
-func fitting[T any](updates []T, room *int, weight func(T) int) []T {
-	for i, u := range updates {
-		if *room -= weight(u); *room < 0 {
-			return updates[:i]
-		}
-	}
-	return updates
-}
-
-// updateWeight is about how many bytes an update, or a change in it, takes beside
-// what people have typed.
-const updateWeight = 300
-
-func (u updateView) weight() int {
-	n := updateWeight + len(u.Message)
-	for _, c := range u.Changes {
-		n += updateWeight + len(c.Name)
-	}
-	return n
-}
-
-func (u plannedUpdate) weight() int { return updateWeight + len(u.Message) }
 
 // markLasting finds the days on which an incident of an earlier day was not
 // over yet, so that none of them is called free of incidents. active are those
@@ -270,10 +285,15 @@ func historyScreen(at where, page allswell.Page, status allswell.Status, m month
 	if today := allswell.Midnight(m.now, at.zone); today.Before(to) {
 		to = today
 	}
+	since := m.contents.Since
+	if !since.IsZero() && since.After(from) {
+		from = allswell.Midnight(since, at.zone)
+	}
 	text := at.lang.Month(m.start)
 	days := allswell.Days(m.contents.Incidents, m.contents.Maintenances, from, to)
-	room := monthRoom
-	b := historyBody{Month: text, Days: viewDays(at, days, len(m.contents.Incidents)+len(m.contents.Maintenances), &room)}
+	e := extent{updates: maxUpdates, names: maxNamed, room: &room{monthRoom, roomChars}, lines: newRoom()}
+	b := historyBody{Month: text, Days: viewDays(at, days, len(m.contents.Incidents)+len(m.contents.Maintenances), e)}
+	b.Since = at.moment(since)
 	markLasting(b.Days, days, nil)
 	if m.start.After(m.first) {
 		b.Previous = linkMonth(at, nextMonth(m.start, -1))
@@ -303,14 +323,27 @@ func nextMonth(t time.Time, n int) time.Time {
 	return allswell.Midnight(time.Date(y, m+time.Month(n), 1, 12, 0, 0, 0, t.Location()), t.Location())
 }
 
-// incidentScreen lays out one incident with its full timeline.
-func incidentScreen(at where, page allswell.Page, status allswell.Status, inc allswell.Incident, asOf time.Time) screen {
-	v := viewIncident(at, inc, len(inc.Updates)+1) // all of it
+// incidentPart is an incident with a part of its timeline: the newest updates, or,
+// unless before is 0, the newest of those whose number is less.
+type incidentPart struct {
+	allswell.Incident
+	before int
+}
+
+// incidentScreen lays out one incident with a part of its timeline.
+func incidentScreen(at where, page allswell.Page, status allswell.Status, part incidentPart, asOf time.Time) screen {
+	inc := part.Incident
+	entries := inc.Timeline()
+	if part.before > 0 {
+		entries = inc.Entries()
+	}
+	v := viewEntries(at, inc, entries, full())
 	began := inc.CreatedAt.In(at.zone)
 	l := at.lang
 	f := frameOf(at, page, status, asOf)
-	f.Path = "/incidents/" + inc.ID
-	f.titled(v.Title)
+	f.Path = timelinePath("/incidents/"+inc.ID, part.before)
 	f.Description = l.T("incident.description", "state", l.State(stateOf(inc)), "impact", l.Impact(inc.Impact), "text", v.Excerpt)
-	return screen{f, incidentBody{Incident: v, Home: at.home(), Month: *linkMonth(at, began)}}
+	b := incidentBody{Incident: v, Home: at.home(), Month: *linkMonth(at, began)}
+	b.Part = f.part(v.Title, v.URL, timelineSpan{part.before, len(v.Updates), v.Earlier})
+	return screen{f, b}
 }

@@ -24,7 +24,7 @@ func TestOneRunOfADay(t *testing.T) {
 			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), BegunAt: at, EndedAt: at.Add(time.Hour)})
 	}
 	page := func(p allswell.PageContents) tree {
-		html, err := render(statusScreen(english(), p.Summarize(day)))
+		html, err := render(t.Context(), statusScreen(english(), p.Summarize(day)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestOneRunOfADay(t *testing.T) {
 	if got := page(p).one(t, "#past"); got != "Past incidents" {
 		t.Errorf("without maintenance it reads %q", got)
 	}
-	views := viewDays(english(), []allswell.Day{{Date: day, Incidents: p.Incidents, Maintenances: p.Maintenances}}, 1, nil)
+	views := viewDays(english(), []allswell.Day{{Date: day, Incidents: p.Incidents, Maintenances: p.Maintenances}}, 1, extent{names: maxNamed, room: newRoom(), lines: newRoom()})
 	if len(views[0].Past) != 1 || views[0].More != 1 {
 		t.Errorf("of two, one may be shown: %+v", views[0])
 	}
@@ -65,7 +65,7 @@ func TestTimelinesOfAMonth(t *testing.T) {
 		Updates: []allswell.MaintenanceUpdate{{Number: 1, Message: "First."}, {Number: 2, Message: "Last."}}}, {
 		ID: "mnt_2", Title: "Silent", State: allswell.MaintenanceCompleted, BegunAt: day, EndedAt: day}}
 	sc := historyScreen(english(), contents.Page, allswell.Operational, month{monthOf(day, time.UTC), contents.Page.CreatedAt, day, contents})
-	html, err := render(sc)
+	html, err := render(t.Context(), sc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestNamesInChanges(t *testing.T) {
 	} {
 		at := english()
 		at.lang = languageOf(t, lang)
-		html, err := render(incidentScreen(at, allswell.Page{Slug: "acme", Name: "Acme"}, allswell.Operational, inc, day))
+		html, err := render(t.Context(), incidentScreen(at, allswell.Page{Slug: "acme", Name: "Acme"}, allswell.Operational, incidentPart{Incident: inc}, day))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -82,8 +81,8 @@ func (s *Site) loadDirectory(ctx context.Context) (*directory, time.Time, error)
 		}
 		d.entries = append(d.entries, e)
 		d.bySlug[p.Slug], d.byID[p.ID] = e, e
-		if p.Domain != "" {
-			d.byHost[p.Domain] = e
+		if p.Host != "" {
+			d.byHost[p.Host] = e
 		}
 	}
 	return d, time.Time{}, nil
@@ -124,6 +123,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
+	clean(&contents)
 	sum := contents.Summarize(contents.AsOf)
 	snap := &snapshot{number: s.snapshots.Add(1), sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badgeFactsOf(sum)}
 	for _, inc := range contents.Incidents {
@@ -139,11 +139,11 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 		sc.Frame.follow(snap.tag)
 		return sc
 	}
-	snap.usual, snap.lay = facet{lang: chooseLang("", "", sum.Page.Language), own: sum.Page.Domain != ""}, lay
+	snap.usual, snap.lay = facet{lang: chooseLang("", "", sum.Page.Language), own: sum.Page.Host != ""}, lay
 	if snap.tag, err = tagOf(lay(snap.usual)); err != nil {
 		return nil, time.Time{}, err
 	}
-	if snap.sheet, err = newSheet(lay(snap.usual)); err != nil {
+	if snap.sheet, err = newSheet(ctx, lay(snap.usual)); err != nil {
 		return nil, time.Time{}, err
 	}
 	snap.until = contents.AsOf.Add(ageOf(sum))
@@ -188,15 +188,6 @@ func (s *Site) lookUpHost(ctx context.Context, host string) (*entry, error) {
 		return e, nil
 	}
 	return nil, allswell.ErrNotFound
-}
-
-// hostName returns a host as it is named in a request, without its port, in
-// lower case and without the dot that may end it.
-func hostName(host string) string {
-	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
-		host = host[:colon]
-	}
-	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
 // snapshotOf returns the page under a slug. Like cell.get it returns an old

@@ -50,6 +50,12 @@ func TestDocument(t *testing.T) {
 	if other := newDocument(append(body, ' '), typeHTML, cachePage); other.plain.etag[0] == plain {
 		t.Fatal("another content has the same tag")
 	}
+	long := []byte(strings.Repeat("<p>All’s well.</p>", 100_000))
+	tag := newDocument(long, typeHTML, cachePage).plain.etag[0]
+	long[len(long)-5]++
+	if newDocument(long, typeHTML, cachePage).plain.etag[0] == tag {
+		t.Fatal("a long content has the tag of one that differs at its end")
+	}
 	for _, tc := range []struct {
 		name, method, accept string
 		match                []string

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -22,6 +23,7 @@ var faultNames = map[int]string{
 	http.StatusNotFound:              "not_found",
 	http.StatusMethodNotAllowed:      "method",
 	http.StatusRequestEntityTooLarge: "large_form",
+	http.StatusTooManyRequests:       "too_many",
 	http.StatusServiceUnavailable:    "unavailable",
 }
 
@@ -63,7 +65,7 @@ func faultScreen(f fault, around frame) screen {
 // mustRender renders what holds nothing that could fail; that it can be is
 // tested.
 func mustRender(s screen, cacheControl string) *document {
-	doc, err := renderDocument(s, cacheControl)
+	doc, err := renderDocument(context.Background(), s, cacheControl)
 	if err != nil {
 		panic(err)
 	}
@@ -102,6 +104,10 @@ func (s *Site) failForAt(w http.ResponseWriter, r *http.Request, v visit, err er
 func statusFor(w http.ResponseWriter, err error) int {
 	if errors.Is(err, allswell.ErrNotFound) {
 		return http.StatusNotFound
+	}
+	if errors.Is(err, errTooManyGuesses) {
+		w.Header()["Retry-After"] = []string{strconv.Itoa(int(guessWindow.Seconds()))}
+		return http.StatusTooManyRequests
 	}
 	w.Header()["Retry-After"] = retryAfter
 	return http.StatusServiceUnavailable

@@ -9,12 +9,16 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
 )
 
 const (
 	// feedRoom is how many bytes of timelines a feed has, the newest entries
 	// first. What has no room is a link away.
 	feedRoom = 512 << 10
+	// feedNames is how many components are named of one incident or maintenance.
+	feedNames = 20
+	feedName  = 120 // characters of each
 	// feedMinutes is how long readers are asked to wait before they look again.
 	feedMinutes = 5
 
@@ -51,6 +55,8 @@ type category struct{ term, label string }
 type note struct {
 	state string // in words
 	at    time.Time
+	left  int  // notes that are older
+	cut   bool // there is only the beginning of the message
 	said
 }
 
@@ -60,7 +66,7 @@ type note struct {
 func newFeed(p allswell.PageContents, component, base string) (f feed, ok bool) {
 	l := langOf(p.Page)
 	f = feed{
-		lang: l, zone: p.Page.Location(), id: tagURI(p.Page.ID), author: oneLine(p.Page.Name),
+		lang: l, zone: p.Page.Location(), id: tagURI(p.Page.ID), author: markdown.Line(p.Page.Name),
 		home: base, self: base + "/", updated: p.Page.CreatedAt,
 	}
 	name := f.author
@@ -72,7 +78,7 @@ func newFeed(p allswell.PageContents, component, base string) (f feed, ok bool) 
 		f.id, f.updated = tagURI(component), p.Components[i].CreatedAt
 		f.home = base + "/components/" + component
 		f.self = f.home + "/"
-		name = l.T("component.title", "name", oneLine(p.Components[i].Name), "page", f.author)
+		name = l.T("component.title", "name", markdown.Line(p.Components[i].Name), "page", f.author)
 	}
 	f.title = l.T("feeds.title", "name", name)
 	f.fill(p, base)
@@ -111,13 +117,13 @@ func tagURI(id string) string { return "tag:allswell,2026:" + id }
 func (f *feed) incident(inc allswell.Incident, base string, room *int) feedEntry {
 	l, state := f.lang, stateOf(inc)
 	e := feedEntry{
-		id: "urn:uuid:" + inc.ID, title: oneLine(titleOf(l, inc)), link: base + "/incidents/" + inc.ID,
+		id: "urn:uuid:" + inc.ID, title: markdown.Line(titleOf(l, inc)), link: base + "/incidents/" + inc.ID,
 		published: inc.CreatedAt, updated: inc.UpdatedAt,
 		categories: []category{{string(inc.Impact), l.Impact(inc.Impact)}, {string(state), l.State(state)}},
 	}
 	notes := make([]note, 0, len(inc.Updates)+1)
 	for _, u := range inc.Timeline() {
-		notes = append(notes, note{l.State(u.State), u.CreatedAt, said{u.Message, u.Auto}})
+		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Cut, said{u.Message, u.Auto}})
 	}
 	names := make([]string, 0, len(inc.Affected))
 	for _, a := range inc.Affected {
@@ -137,13 +143,13 @@ func (f *feed) about(inc allswell.Incident) string {
 		return f.paragraph(impact)
 	}
 	known := l.T("incident.description", "state", l.State(stateOf(inc)), "impact", impact, "text", l.T("incident.no_details"))
-	return `<p dir="auto">` + template.HTMLEscapeString(oneLine(titleOf(l, inc))) + "</p>" + f.paragraph(known)
+	return `<p dir="auto">` + template.HTMLEscapeString(markdown.Line(titleOf(l, inc))) + "</p>" + f.paragraph(known)
 }
 
 func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int) feedEntry {
 	l := f.lang
 	e := feedEntry{
-		id: tagURI(m.ID), title: oneLine(m.Title), link: base + "/maintenances/" + m.ID,
+		id: tagURI(m.ID), title: markdown.Line(m.Title), link: base + "/maintenances/" + m.ID,
 		published: m.CreatedAt, updated: m.UpdatedAt,
 		categories: []category{{"maintenance", l.T("impact.maintenance")}, {string(m.State), l.MaintenanceState(m.State)}},
 	}
@@ -165,7 +171,7 @@ func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int
 func maintenanceNotes(l *lang, m allswell.PlannedMaintenance) []note {
 	notes := make([]note, 0, len(m.Updates))
 	for _, u := range m.Updates {
-		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, said{u.Message, u.Auto}})
+		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Cut, said{u.Message, u.Auto}})
 	}
 	slices.Reverse(notes) // they come oldest first
 	return notes
@@ -209,32 +215,44 @@ func (f *feed) affected(heading string, names []string) string {
 	return f.paragraph(heading + ": " + f.lang.join(names))
 }
 
-// join writes the names that people have given as one list.
+// join writes the names that people have given as one list, the first feedNames
+// of them.
 func (l *lang) join(names []string) string {
-	clean := make([]string, len(names))
-	for i, name := range names {
-		clean[i] = l.isolate(oneLine(name))
+	shown := names[:min(len(names), feedNames)]
+	clean := make([]string, len(shown))
+	for i, name := range shown {
+		clean[i] = l.isolate(clip(markdown.Line(name), feedName))
 	}
-	return strings.Join(clean, l.Separator)
+	list := strings.Join(clean, l.Separator)
+	if more := len(names) - len(shown); more > 0 {
+		list += " " + l.T("components.others", "n", more)
+	}
+	return list
 }
 
 // timeline writes the notes for which there is room, and a link to the others.
 func (f *feed) timeline(notes []note, link string, room *int) string {
 	var out strings.Builder
+	earlier := func(n int) {
+		out.WriteString(f.open() + `<a href="` + template.HTMLEscapeString(link) + `">` +
+			template.HTMLEscapeString(f.lang.T("incident.earlier_updates", "n", n)) + "</a></p>")
+	}
 	for i, n := range notes {
 		entry := ""
-		if len(n.message) <= *room { // what is rendered is seldom shorter
+		if !n.cut && len(n.message) <= *room { // what is rendered is seldom shorter
 			entry = f.open() + "<strong>" + template.HTMLEscapeString(n.state) + `</strong> · <time datetime="` + allswell.FormatTime(n.at) + `">` +
 				template.HTMLEscapeString(f.lang.Moment(n.at.In(f.zone))) + `</time></p><div dir="auto">` + string(n.html(f.lang, f.zone)) + "</div>"
 		}
 		if entry == "" || len(entry) > *room {
 			*room = 0
-			out.WriteString(f.open() + `<a href="` + template.HTMLEscapeString(link) + `">` +
-				template.HTMLEscapeString(f.lang.T("incident.earlier_updates", "n", len(notes)-i)) + "</a></p>")
+			earlier(n.left + 1)
 			break
 		}
 		*room -= len(entry)
 		out.WriteString(entry)
+		if i == len(notes)-1 && n.left > 0 {
+			earlier(n.left)
+		}
 	}
 	return out.String()
 }

@@ -41,7 +41,7 @@ func newsPage(title, message, name string) allswell.PageContents {
 	}
 }
 
-// asLine is what oneLine says that it does, said again.
+// asLine is what markdown.Line says that it does, said again.
 func asLine(s string) string {
 	var words []string
 	word := ""

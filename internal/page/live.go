@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/limit"
 )
 
 // MaxStreams is how many event streams may be open over all pages, unless Config
@@ -328,7 +329,7 @@ func greeting(have, tag string) []byte {
 // the current one.
 func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, v visit) {
 	e := v.entry
-	st := &stream{address: networkOf(clientAddress(r)), ends: time.Now().Add(streamLife*3/4 + rand.N(streamLife/2))}
+	st := &stream{address: networkOf(limit.AddressOf(r.RemoteAddr)), ends: time.Now().Add(streamLife*3/4 + rand.N(streamLife/2))}
 	st.seen = s.hub.latest(e) // before the look: who is told later is told of something newer
 	told, _, err := s.look(r.Context(), e)
 	if told == "" {
@@ -428,7 +429,7 @@ func tagOf(sc screen) (string, error) {
 	if b, ok := sc.Body.(statusBody); ok {
 		sc.Body = b.still()
 	}
-	html, err := render(sc)
+	html, err := render(context.Background(), sc)
 	if err != nil {
 		return "", err
 	}

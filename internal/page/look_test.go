@@ -15,6 +15,7 @@ import (
 	"weak"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // checkAccent holds what is made of one colour to what can be read.
@@ -154,18 +155,6 @@ func TestLook(t *testing.T) {
 	})
 }
 
-// TestHosts holds what hosts are taken for one another.
-func TestHosts(t *testing.T) {
-	for host, want := range map[string]string{
-		"": "", "status.acme.example": "status.acme.example", "STATUS.Acme.example": "status.acme.example", "status.acme.example:8443": "status.acme.example",
-		"status.acme.example.": "status.acme.example", "Status.acme.example.:80": "status.acme.example", "[::1]:80": "[::1]", "[::1]": "[::1]", ":80": "",
-	} {
-		if got := hostName(host); got != want {
-			t.Errorf("%q is %q, want %q", host, got, want)
-		}
-	}
-}
-
 // at asks for a path at a host.
 func (w *world) at(host, method, path string, fields ...string) *httptest.ResponseRecorder {
 	w.t.Helper()
@@ -300,17 +289,43 @@ func TestKnownHostsAreCheap(t *testing.T) {
 	})
 }
 
-// TestBaseHostIsNobodys: a page cannot take the place of all pages.
-func TestBaseHostIsNobodys(t *testing.T) {
-	run(t, func(w *world) {
-		w.site.host = "status.example"
-		w.page("beta", "Beta")
-		w.domain("acme", "status.example")
-		if got := parse(w.t, w.at("status.example", "GET", "/").Body.String()).one(w.t, "h1"); got != "Status pages" {
-			w.t.Errorf("%q", got)
-		}
-		if rec := w.at("status.example", "GET", "/status/beta"); rec.Code != 200 {
-			w.t.Errorf("%d", rec.Code)
+// TestInstallationIsServedAtItsOwnNames: a page whose domain has become a name of
+// the installation, or that has one while no base URL is set, keeps it in the
+// database and is not served there.
+func TestInstallationIsServedAtItsOwnNames(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		const domain = "status.acme.example"
+		clock := &clock{}
+		for i, c := range []struct {
+			hosts allswell.Hosts
+			want  string
+		}{
+			{allswell.NewHosts("status.example"), "Acme"},
+			{allswell.NewHosts("Status.Acme.example:8443"), "Status pages"},
+			{allswell.NewHosts("status.example", "other.example", domain+"."), "Status pages"},
+			{allswell.NewHosts("", "other.example"), "Status pages"},
+			{allswell.NewHosts("status.example"), "Acme"},
+		} {
+			w := openAt(t, dsn, clock, c.hosts)
+			if i == 0 {
+				w.page("acme", "Acme")
+				w.page("beta", "Beta")
+				w.domain("acme", domain)
+			}
+			for _, host := range []string{domain, "STATUS.acme.EXAMPLE:8443", domain + "."} {
+				if got := parse(t, w.at(host, "GET", "/").Body.String()).one(t, "h1"); got != c.want {
+					t.Errorf("%d: at %s: %q, want %q", i, host, got, c.want)
+				}
+			}
+			served := c.want == "Acme"
+			if rec := w.at(domain, "GET", "/status/beta"); rec.Code == 200 == served {
+				t.Errorf("%d: another page: %d", i, rec.Code)
+			}
+			canonical := w.get("/status/acme", 200).all("link[rel=canonical]")[0].attr("href")
+			if atDomain := canonical == "https://"+domain+"/"; atDomain != served {
+				t.Errorf("%d: links lead to %s", i, canonical)
+			}
+			w.store.Close()
 		}
 	})
 }

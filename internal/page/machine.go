@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
@@ -180,26 +179,6 @@ func (s *Site) addPlanned(ctx context.Context, contents *allswell.PageContents) 
 // langOf returns the language in which programs are told of a page: they say
 // nothing of the people who read it.
 func langOf(p allswell.Page) *lang { return chooseLang("", "", p.Language) }
-
-// oneLine makes of what a person has typed a line that XML, a calendar and a
-// drawing can carry: white space, line ends included, is one space, and left
-// out at both ends; control characters are left out, and those that turn the
-// direction of what follows; what is not a character is U+FFFD. Messages are
-// cleaned likewise by package markdown.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff:
-			return -1
-		case unicode.Is(unicode.Noncharacter_Code_Point, r):
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
-}
 
 // clip returns at most most characters of a line.
 func clip(line string, most int) string {

@@ -232,7 +232,7 @@ func TestBadgePolicy(t *testing.T) {
 func TestPublicBase(t *testing.T) {
 	s := &Site{base: "https://status.example.org"}
 	for want, p := range map[string]allswell.Page{
-		"https://status.example.org/status/acme": {Slug: "acme"}, "https://acme.example": {Slug: "acme", Domain: "acme.example"},
+		"https://status.example.org/status/acme": {Slug: "acme"}, "https://acme.example": {Slug: "acme", Host: "acme.example"},
 	} {
 		if got := p.URL(s.base); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -372,7 +372,7 @@ func TestCalendarInJavaScript(t *testing.T) {
 		w := found{Name: "Planned maintenance of Acme", Events: []event{}}
 		for _, m := range p.Maintenances {
 			w.Events = append(w.Events, event{
-				m.ID + "@allswell", asLine(m.Title), describe(langOf(p.Page), p.Page.Location(), m), newsBase + "/maintenances/" + m.ID, "CONFIRMED",
+				m.ID + "@allswell", asLine(m.Title), describe(langOf(p.Page), p.Page.Location(), m, calendarText), newsBase + "/maintenances/" + m.ID, "CONFIRMED",
 				"2020-11-28T15:04:05.000Z", "2020-11-28T17:04:05.000Z", 1800,
 			})
 		}

@@ -96,7 +96,7 @@ func FuzzPages(f *testing.F) {
 		text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "?") // nothing else gets into the store
 		at := all[int(which)%len(all)]
 		for _, s := range screens(at, text) {
-			out, err := render(s)
+			out, err := render(t.Context(), s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestMarkupOfHostileLooks(t *testing.T) {
 		p := sample("x")
 		p.Page.Footer = []allswell.FooterLink{{Label: text, URL: text}}
 		p.Page.Accent = text
-		out, err := render(statusScreen(english(), p.Summarize(day)))
+		out, err := render(t.Context(), statusScreen(english(), p.Summarize(day)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package page
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -27,15 +28,17 @@ func (s *Site) serveHistory(w http.ResponseWriter, r *http.Request, v visit) {
 		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadHistory(ctx, e, f, start) })
 }
 
-// serveIncident answers with one incident and its full timeline.
+// serveIncident answers with one incident and a part of its timeline: the newest,
+// or the one that ?before= asks for.
 func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, v visit, id string) {
-	if !isUUID(id) {
+	before, ok := beforeOf(r)
+	if !ok || !isUUID(id) {
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
 	e, f := v.entry, v.facet
-	s.serveShelved(w, r, v, place{e, "incident", id, f},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadIncident(ctx, e, f, id) })
+	s.serveShelved(w, r, v, place{e, "incident", timelinePath(id, before), f},
+		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadIncident(ctx, e, f, id, before) })
 }
 
 // loadHistory loads the month that in begins, by whichever clock. It is good
@@ -52,20 +55,24 @@ func (s *Site) loadHistory(ctx context.Context, e *entry, f facet, in time.Time)
 	m := month{start: start, first: snap.first, now: now, contents: contents}
 	sc := historyScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, m)
 	sc.Frame.follow(snap.tag)
-	sh, err := newSheet(sc)
+	sh, err := newSheet(ctx, sc)
 	return sh, tomorrow(now, zone), err
 }
 
-func (s *Site) loadIncident(ctx context.Context, e *entry, f facet, id string) (*sheet, time.Time, error) {
+func (s *Site) loadIncident(ctx context.Context, e *entry, f facet, id string, before int) (*sheet, time.Time, error) {
 	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
-		return s.store.LoadIncident(ctx, slug, id)
+		return s.store.LoadIncident(ctx, slug, id, before)
 	})
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	sc := incidentScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, asActive(snap.sum, contents.Incidents[0]), s.now())
+	inc := contents.Incidents[0]
+	if n := len(inc.Updates); before > 0 && (n == 0 || inc.Updates[n-1].Number != before-1) {
+		return nil, time.Time{}, allswell.ErrNotFound
+	}
+	sc := incidentScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, incidentPart{asActive(snap.sum, inc), before}, s.now())
 	sc.Frame.follow(snap.tag)
-	sh, err := newSheet(sc)
+	sh, err := newSheet(ctx, sc)
 	return sh, time.Time{}, err
 }
 
@@ -91,12 +98,21 @@ func (e *entry) load(ctx context.Context, part func(slug string) (allswell.PageC
 	if err == nil && contents.Page.ID != e.id {
 		err = allswell.ErrNotFound
 	}
+	clean(&contents)
 	return snap, contents, err
 }
 
-// serveShelved answers from the shelf; see fromShelf.
+// serveShelved answers from the shelf; see fromShelf. A client that asks for too
+// much that does not exist gets only what is on the shelf.
 func (s *Site) serveShelved(w http.ResponseWriter, r *http.Request, v visit, p place, load loader[sheet]) {
-	sh, err := fromShelf(r.Context(), s, s.shelf, p, func(sh *sheet) int { return sh.doc.size() }, load)
+	if s.shelf.find(p) == nil && s.guesses.over(r) {
+		s.failForAt(w, r, v, errTooManyGuesses)
+		return
+	}
+	sh, err := fromShelf(r.Context(), s, s.shelf, p, (*sheet).size, load)
+	if errors.Is(err, allswell.ErrNotFound) {
+		err = s.guesses.missed(r)
+	}
 	if err != nil {
 		s.failForAt(w, r, v, err)
 		return

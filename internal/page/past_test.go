@@ -91,7 +91,7 @@ func TestIncidentPage(t *testing.T) {
 			}
 		}
 		p := w.get(path, 200)
-		if got := p.all("h1")[0].rawText(); got != hostile {
+		if got := p.all("h1")[0].rawText(); got != strings.ReplaceAll(hostile, "\u202e", "") {
 			t.Errorf("the title reads %q", got)
 		}
 		if got := p.all(".timeline .message")[40].rawText(); got != strings.NewReplacer("\n", "", "\u202e", "").Replace(first) {

@@ -14,6 +14,7 @@ import (
 // maintenanceBody is one planned maintenance, for good.
 type maintenanceBody struct {
 	Planned  plannedView
+	Part     partView
 	Home     string
 	Month    *monthLink // in whose history it is; nil while it is not over
 	Calendar string
@@ -29,8 +30,9 @@ type plannedView struct {
 	SameDay     bool   // both are on one day
 	Lasts       time.Duration
 	Affected    []affectedView
+	Others      int             // more components that it affects
 	Updates     []plannedUpdate // newest first
-	Earlier     int             // updates that are left out
+	Earlier     int             // older updates that are left out
 	Excerpt     string
 	Notes       int // updates of a timeline that is folded; 0: none is
 }
@@ -51,9 +53,8 @@ type plannedUpdate struct {
 	At      moment
 }
 
-// viewMaintenance returns m with its updates newest first, at most most of
-// them.
-func viewMaintenance(at where, m allswell.PlannedMaintenance, most int) plannedView {
+// viewMaintenance returns m with its updates, newest first.
+func viewMaintenance(at where, m allswell.PlannedMaintenance, e extent) plannedView {
 	from, until := maintenanceSpan(m)
 	v := plannedView{
 		URL: at.maintenance(m.ID), Title: m.Title, State: m.State, From: at.moment(from), Until: at.moment(until),
@@ -62,43 +63,52 @@ func viewMaintenance(at where, m allswell.PlannedMaintenance, most int) plannedV
 	for _, c := range m.Components {
 		v.Affected = append(v.Affected, affectedView{URL: at.component(c.ID), Name: c.Name})
 	}
+	v.Affected, v.Others = e.lines.affected(v.Affected, e.names)
 	updates := slices.SortedStableFunc(slices.Values(m.Updates), func(a, b allswell.MaintenanceUpdate) int {
 		return b.Number - a.Number
 	})
-	if len(updates) > 0 {
-		v.Excerpt = said{updates[0].Message, updates[0].Auto}.excerpt(at.lang, at.zone)
+	if len(updates) == 0 {
+		return v
 	}
-	if len(updates) > most {
-		v.Earlier = len(updates) - most
-		updates = updates[:most]
-	}
-	for _, u := range updates {
-		v.Updates = append(v.Updates, plannedUpdate{u.State, said{u.Message, u.Auto}.html(at.lang, at.zone), at.moment(u.CreatedAt)})
+	v.Excerpt = e.lines.excerpt(at, said{updates[0].Message, updates[0].Auto})
+	v.Earlier = updates[0].Number
+	for _, u := range updates[:min(len(updates), e.updates)] {
+		shown, ok := e.room.plannedUpdate(at, u)
+		if !ok {
+			break
+		}
+		v.Updates, v.Earlier = append(v.Updates, shown), u.Number-1
 	}
 	return v
 }
 
-// viewMaintenances returns maintenances in the order given, with at most most
-// updates each.
-func viewMaintenances(at where, maintenances []allswell.PlannedMaintenance, most int) []plannedView {
+// viewMaintenances returns maintenances in the order given.
+func viewMaintenances(at where, maintenances []allswell.PlannedMaintenance, e extent) []plannedView {
 	views := make([]plannedView, len(maintenances))
 	for i, m := range maintenances {
-		views[i] = viewMaintenance(at, m, most)
+		views[i] = viewMaintenance(at, m, e)
 	}
 	return views
 }
 
-// maintenanceScreen lays out one maintenance with its full timeline.
-func maintenanceScreen(at where, page allswell.Page, status allswell.Status, m allswell.PlannedMaintenance, asOf time.Time) screen {
-	v := viewMaintenance(at, m, len(m.Updates))
+// maintenancePart is incidentPart for a maintenance.
+type maintenancePart struct {
+	allswell.PlannedMaintenance
+	before int
+}
+
+// maintenanceScreen lays out one maintenance with a part of its timeline.
+func maintenanceScreen(at where, page allswell.Page, status allswell.Status, part maintenancePart, asOf time.Time) screen {
+	m := part.PlannedMaintenance
+	v := viewMaintenance(at, m, full())
 	b := maintenanceBody{Planned: v, Home: at.home(), Calendar: at.calendar()}
 	if v.Over() {
 		b.Month = linkMonth(at, m.BegunAt.In(at.zone))
 	}
 	l := at.lang
 	f := frameOf(at, page, status, asOf)
-	f.Path = "/maintenances/" + m.ID
-	f.titled(m.Title)
+	f.Path = timelinePath("/maintenances/"+m.ID, part.before)
+	b.Part = f.part(v.Title, v.URL, timelineSpan{part.before, len(v.Updates), v.Earlier})
 	f.Description = l.T("maintenance.description", "state", l.MaintenanceState(m.State),
 		"from", l.Moment(time.Time(v.From)), "to", l.Moment(time.Time(v.Until)))
 	return screen{f, b}
@@ -107,27 +117,33 @@ func maintenanceScreen(at where, page allswell.Page, status allswell.Status, m a
 // calendar returns the address of the page's calendar.
 func (at where) calendar() string { return at.link("/" + calendarName) }
 
-// serveMaintenance answers with one planned maintenance and its full timeline.
+// serveMaintenance answers with one planned maintenance and a part of its
+// timeline: the newest, or the one that ?before= asks for.
 func (s *Site) serveMaintenance(w http.ResponseWriter, r *http.Request, v visit, id string) {
-	if !isMaintenanceID(id) {
+	before, ok := beforeOf(r)
+	if !ok || !isMaintenanceID(id) {
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
 	e, f := v.entry, v.facet
-	s.serveShelved(w, r, v, place{e, "maintenance", id, f},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadMaintenance(ctx, e, f, id) })
+	s.serveShelved(w, r, v, place{e, "maintenance", timelinePath(id, before), f},
+		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadMaintenance(ctx, e, f, id, before) })
 }
 
-func (s *Site) loadMaintenance(ctx context.Context, e *entry, f facet, id string) (*sheet, time.Time, error) {
+func (s *Site) loadMaintenance(ctx context.Context, e *entry, f facet, id string, before int) (*sheet, time.Time, error) {
 	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
-		return s.store.LoadMaintenance(ctx, slug, id)
+		return s.store.LoadMaintenance(ctx, slug, id, before)
 	})
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	sc := maintenanceScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, contents.Maintenances[0], s.now())
+	m := contents.Maintenances[0]
+	if n := len(m.Updates); before > 0 && (n == 0 || m.Updates[n-1].Number != before-1) {
+		return nil, time.Time{}, allswell.ErrNotFound
+	}
+	sc := maintenanceScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, maintenancePart{m, before}, s.now())
 	sc.Frame.follow(snap.tag)
-	sh, err := newSheet(sc)
+	sh, err := newSheet(ctx, sc)
 	return sh, time.Time{}, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
 )
 
 func (w *world) maintenance(slug string, n allswell.NewMaintenance) allswell.PlannedMaintenance {
@@ -29,7 +30,7 @@ func TestMaintenancePage(t *testing.T) {
 		})
 		path := "/status/acme/maintenances/" + m.ID
 		p := w.get(path, 200)
-		if got := p.all("h1")[0].rawText(); got != hostile {
+		if got := p.all("h1")[0].rawText(); got != markdown.Line(hostile) {
 			t.Errorf("the title reads %q", got)
 		}
 		if got := p.one(t, ".meta"); got != "Scheduled 21 Nov 2026, 23:04 UTC to 22 Nov 2026, 01:34 UTC Planned duration: 2 hours 30 minutes" &&
@@ -105,7 +106,7 @@ func TestPlannedViews(t *testing.T) {
 	}
 	for _, l := range languages() {
 		at := where{base: "/status/acme", lang: l, zone: berlin}
-		v := viewMaintenance(at, m, 3)
+		v := viewMaintenance(at, m, extent{updates: 3, room: newRoom(), lines: newRoom()})
 		if len(v.Updates) != 3 || v.Earlier != 27 || v.Excerpt != "Update 30" || v.Updates[0].Message != "<p>Update 30</p>" {
 			t.Errorf("%s: %d updates, %d earlier, %q", l.Tag, len(v.Updates), v.Earlier, v.Excerpt)
 		}

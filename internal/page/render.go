@@ -2,7 +2,9 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"embed"
+	"errors"
 	"html/template"
 	"strings"
 	"sync"
@@ -114,7 +116,7 @@ func newRenditions(lay func(facet) screen) renditions {
 	all := make(renditions)
 	for _, l := range languages() {
 		for _, f := range []facet{{lang: l}, {lang: l, chosen: true}} {
-			all[f] = sync.OnceValues(func() (*sheet, error) { return newSheet(lay(f)) })
+			all[f] = sync.OnceValues(func() (*sheet, error) { return newSheet(context.Background(), lay(f)) })
 		}
 	}
 	return all
@@ -131,17 +133,22 @@ type sheet struct {
 	lateFor time.Time // since when
 }
 
-func newSheet(s screen) (*sheet, error) {
-	doc, err := renderDocument(s, cachePage)
+// newSheet renders a screen. It stops when ctx ends.
+func newSheet(ctx context.Context, s screen) (*sheet, error) {
+	doc, err := renderDocument(ctx, s, cachePage)
 	if err != nil {
 		return nil, err
 	}
 	return &sheet{screen: s, doc: doc}, nil
 }
 
-// renderDocument renders a screen ready to be served.
-func renderDocument(s screen, cacheControl string) (*document, error) {
-	html, err := render(s)
+// size returns how many bytes the sheet keeps in memory: the document, what it
+// was rendered of, and another document should it be delayed.
+func (sh *sheet) size() int { return 2*sh.doc.size() + len(sh.doc.plain.body) }
+
+// renderDocument renders a screen ready to be served. It stops when ctx ends.
+func renderDocument(ctx context.Context, s screen, cacheControl string) (*document, error) {
+	html, err := render(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -150,9 +157,9 @@ func renderDocument(s screen, cacheControl string) (*document, error) {
 	return doc, nil
 }
 
-func render(s screen) ([]byte, error) {
+func render(ctx context.Context, s screen) ([]byte, error) {
 	all := templates[s.Frame.At.lang]()
-	var page, out bytes.Buffer
+	page, out := renderBuffer{ctx: ctx}, renderBuffer{ctx: ctx}
 	if err := all.ExecuteTemplate(&page, "page "+s.Body.template(), s.Body); err != nil {
 		return nil, err
 	}
@@ -165,6 +172,28 @@ func render(s screen) ([]byte, error) {
 	return bytes.Clone(out.Bytes()), nil
 }
 
+// renderBuffer takes what templates write until ctx ends, and no more than
+// maxDocument bytes.
+type renderBuffer struct {
+	bytes.Buffer
+	ctx context.Context
+}
+
+// errDocumentTooLarge means that the limits of the parts do not keep a document
+// within maxDocument.
+var errDocumentTooLarge = errors.New("the document is larger than it may be")
+
+// Write is the only method that templates call.
+func (b *renderBuffer) Write(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if b.Len()+len(p) > maxDocument {
+		return 0, errDocumentTooLarge
+	}
+	return b.Buffer.Write(p)
+}
+
 // delayed returns the sheet with the line that it could not be refreshed since
 // an instant. It is rendered once for each instant.
 func (sh *sheet) delayed(since time.Time) (*document, error) {
@@ -174,7 +203,7 @@ func (sh *sheet) delayed(since time.Time) (*document, error) {
 		s := sh.screen
 		s.Frame.Late = s.Frame.At.moment(since)
 		s.Frame.Tag = lateTag(s.Frame.Tag)
-		late, err := renderDocument(s, cachePage)
+		late, err := renderDocument(context.Background(), s, cachePage)
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // day is long ago for the host, whose clock says when the database was last
@@ -27,7 +29,7 @@ func text(s string) *string { return &s }
 func sample(s string) allswell.PageContents {
 	p := allswell.PageContents{
 		Page: allswell.Page{
-			ID: "page_1", Slug: "acme", Name: s, Description: text(s), CreatedAt: day.AddDate(0, -3, 0), Domain: "status.acme.example",
+			ID: "page_1", Slug: "acme", Name: s, Description: text(s), CreatedAt: day.AddDate(0, -3, 0), Host: "status.acme.example",
 			Footer: []allswell.FooterLink{{Label: s, URL: "https://acme.example/"}}, Accent: "#ff8800", Icon: "0123456789abcdef.png",
 		},
 		Groups: []allswell.Group{{ID: "grp_1", Name: s, Order: 1}},
@@ -79,7 +81,7 @@ func sample(s string) allswell.PageContents {
 func places() (all []where) {
 	for _, l := range languages() {
 		for _, f := range []facet{{lang: l}, {lang: l, chosen: true, own: true}} {
-			all = append(all, whereOf(allswell.Page{Slug: "acme", Domain: "status.acme.example"}, f))
+			all = append(all, whereOf(allswell.Page{Slug: "acme", Host: "status.acme.example"}, f))
 		}
 	}
 	return all
@@ -100,12 +102,12 @@ func screens(at where, s string) []screen {
 	return append([]screen{
 		withSubscribe(statusScreen(at, sum), sum.Blocks),
 		historyScreen(at, p.Page, sum.Status, month),
-		incidentScreen(at, p.Page, sum.Status, p.Incidents[0], day),
-		incidentScreen(at, p.Page, sum.Status, p.Incidents[1], day),
-		maintenanceScreen(at, p.Page, sum.Status, p.Maintenances[0], day),
-		maintenanceScreen(at, p.Page, sum.Status, p.Maintenances[3], day),
+		incidentScreen(at, p.Page, sum.Status, incidentPart{Incident: p.Incidents[0]}, day),
+		incidentScreen(at, p.Page, sum.Status, incidentPart{Incident: p.Incidents[1]}, day),
+		maintenanceScreen(at, p.Page, sum.Status, maintenancePart{PlannedMaintenance: p.Maintenances[0]}, day),
+		maintenanceScreen(at, p.Page, sum.Status, maintenancePart{PlannedMaintenance: p.Maintenances[3]}, day),
 		componentScreen(at, "https://status.example", sum, p.Components[1], p),
-		listScreen(at, []allswell.Page{sum.Page}, 3, day), first, said,
+		listScreen(at, store.PageIndex{Pages: []store.ListedPage{{Slug: sum.Page.Slug, Name: sum.Page.Name, Status: sum.Status}}, Total: 4, AsOf: day}), first, said,
 	}, formScreens(at, s, sum)...)
 }
 
@@ -140,7 +142,7 @@ func TestEveryTemplate(t *testing.T) {
 		for _, s := range screens(at, "Hello") {
 			name := s.Body.template()
 			done[name] = true
-			out, err := render(s)
+			out, err := render(t.Context(), s)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
@@ -254,11 +256,11 @@ func TestNothingBreaksOut(t *testing.T) {
 		friendly := screens(at, "Hello")
 		for i, s := range screens(at, hostile) {
 			name := s.Body.template()
-			out, err := render(s)
+			out, err := render(t.Context(), s)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			same, err := render(friendly[i])
+			same, err := render(t.Context(), friendly[i])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -266,7 +268,7 @@ func TestNothingBreaksOut(t *testing.T) {
 			if got, want := skeleton(p), skeleton(parse(t, string(same))); got != want {
 				t.Errorf("%s: the elements are\n%s\nwant\n%s", name, got, want)
 			}
-			if name != "firststeps" && !strings.Contains(p.rawText(), hostile) {
+			if name != "firststeps" && !strings.Contains(p.rawText(), markdown.Line(hostile)) {
 				t.Errorf("%s does not show the text", name)
 			}
 		}
@@ -292,7 +294,7 @@ func TestMessagesAreMarkdown(t *testing.T) {
 	p := sample("x")
 	p.Incidents = p.Incidents[:1]
 	p.Incidents[0].Updates[1].Message = "one\n\n  two  https://status.example/x\nthree\n\n**four**"
-	out, err := render(statusScreen(english(), p.Summarize(day)))
+	out, err := render(t.Context(), statusScreen(english(), p.Summarize(day)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,7 +349,7 @@ func TestWeight(t *testing.T) {
 		p.Incidents = append(p.Incidents, inc)
 	}
 	sum := p.Summarize(day)
-	sh, err := newSheet(withSubscribe(statusScreen(english(), sum), sum.Blocks))
+	sh, err := newSheet(t.Context(), withSubscribe(statusScreen(english(), sum), sum.Blocks))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +379,7 @@ func TestTheWorstDay(t *testing.T) {
 		past.ID, past.Resolved, past.ResolvedAt = fmt.Sprint("past-", i), true, day
 		p.Incidents = append(p.Incidents, inc, past)
 	}
-	out, err := render(statusScreen(english(), p.Summarize(day)))
+	out, err := render(t.Context(), statusScreen(english(), p.Summarize(day)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +418,7 @@ func TestDays(t *testing.T) {
 		{ID: "b", Title: "Short", Impact: allswell.ImpactNone, State: allswell.Resolved, Resolved: true, CreatedAt: ago(6, 3), ResolvedAt: ago(6, 4)},
 		{ID: "c", Title: "Now", Impact: allswell.ImpactNone, State: allswell.Monitoring, CreatedAt: ago(1, 8)},
 	}
-	out, err := render(statusScreen(english(), p.Summarize(day)))
+	out, err := render(t.Context(), statusScreen(english(), p.Summarize(day)))
 	if err != nil {
 		t.Fatal(err)
 	}

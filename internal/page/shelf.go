@@ -13,8 +13,11 @@ import (
 // The most that one shelf keeps, over all status pages.
 const (
 	shelfPlaces    = 512
-	shelfBytes     = 8 << 20
+	shelfBytes     = 32 << 20
 	renditionBytes = 32 << 20 // of that with the pages themselves; see Site.rendition
+	// shelfShare is the part of a full shelf from which on what a page adds pushes
+	// out its own rather than that of others.
+	shelfShare = 4
 )
 
 // place names what is on a shelf: a month or an incident of a page, a feed. The
@@ -32,7 +35,8 @@ type shelf[T any] struct {
 	places map[place]*list.Element // of *shelved[T]
 	order  *list.List              // last used first
 	bytes  int
-	making map[place]*T // being made for the first time
+	shares map[*entry]int // bytes, by page
+	making map[place]*T   // being made for the first time
 }
 
 type shelved[T any] struct {
@@ -42,7 +46,7 @@ type shelved[T any] struct {
 }
 
 func newShelf[T any](most int) *shelf[T] {
-	return &shelf[T]{most: most, places: make(map[place]*list.Element), order: list.New(), making: make(map[place]*T)}
+	return &shelf[T]{most: most, places: make(map[place]*list.Element), order: list.New(), shares: make(map[*entry]int), making: make(map[place]*T)}
 }
 
 // loader makes what is to stand on a shelf. until is as in a cell.
@@ -57,7 +61,7 @@ type loader[T any] func(ctx context.Context) (value *T, until time.Time, err err
 func fromShelf[T any](ctx context.Context, s *Site, on *shelf[cell[T]], p place, size func(*T) int, load loader[T]) (*T, error) {
 	c := on.find(p)
 	if c == nil {
-		release, ok := s.admit(ctx)
+		release, ok := s.loads.acquire(ctx, patience)
 		if !ok {
 			return nil, allswell.ErrBusy
 		}
@@ -76,7 +80,7 @@ func fromShelf[T any](ctx context.Context, s *Site, on *shelf[cell[T]], p place,
 func newShelved[T any](s *Site, on *shelf[cell[T]], p place, size func(*T) int, load loader[T]) *cell[T] {
 	c := &cell[T]{gen: &p.entry.gen, now: s.now}
 	c.make = func(ctx context.Context) (*T, time.Time, error) {
-		value, until, err := load(ctx)
+		value, until, err := safely(ctx, load)
 		switch {
 		case err == nil:
 			on.put(p, c, size(value))
@@ -89,19 +93,6 @@ func newShelved[T any](s *Site, on *shelf[cell[T]], p place, size func(*T) int, 
 	return c
 }
 
-// admit waits for a place among the loads.
-func (s *Site) admit(ctx context.Context) (release func(), ok bool) {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case s.loads <- struct{}{}:
-		return func() { <-s.loads }, true
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return nil, false
-}
-
 // rendition is a part of a page as one facet shows it, rendered once, by
 // whoever asks for it first.
 type rendition struct {
@@ -112,7 +103,7 @@ type rendition struct {
 // rendition returns what is at a place, rendered of a snapshot. There are many
 // facets, and so only those that were asked for last are kept.
 func (s *Site) rendition(p place, of *snapshot, render func() (*sheet, error)) (*sheet, error) {
-	r := s.renditions.have(p, of.sheet.doc.size(), // they differ little
+	r := s.renditions.have(p, of.sheet.size(), // they differ little
 		func(r *rendition) bool { return r.of == of.number },
 		func() *rendition { return &rendition{of.number, sync.OnceValues(render)} })
 	return r.sheet()
@@ -156,8 +147,8 @@ func (s *shelf[T]) begin(p place, value *T) *T {
 	return value
 }
 
-// put keeps a value of a size at a place. What does not fit any more goes, the
-// least recently used first.
+// put keeps a value of a size at a place, whatever its size. What does not fit any
+// more goes; see oldest.
 func (s *shelf[T]) put(p place, value *T, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -192,13 +183,31 @@ func (s *shelf[T]) keep(p place, value *T, bytes int) {
 	}
 	s.places[p] = s.order.PushFront(&shelved[T]{p, value, bytes})
 	s.bytes += bytes
-	for s.bytes > s.most || s.order.Len() > shelfPlaces {
-		s.take(s.order.Back())
+	s.shares[p.entry] += bytes
+	for (s.bytes > s.most || s.order.Len() > shelfPlaces) && s.order.Len() > 1 {
+		s.take(s.oldest(p.entry))
 	}
+}
+
+// oldest returns what goes to make room for what a page has just added: the least
+// recently used of that page if it takes more than its share, or else of all. So
+// a page of large documents makes itself slow, and no other.
+func (s *shelf[T]) oldest(of *entry) *list.Element {
+	if s.shares[of] > s.most/shelfShare {
+		for e := s.order.Back(); e != s.order.Front(); e = e.Prev() {
+			if e.Value.(*shelved[T]).place.entry == of {
+				return e
+			}
+		}
+	}
+	return s.order.Back()
 }
 
 func (s *shelf[T]) take(e *list.Element) {
 	v := s.order.Remove(e).(*shelved[T])
 	delete(s.places, v.place)
 	s.bytes -= v.bytes
+	if s.shares[v.place.entry] -= v.bytes; s.shares[v.place.entry] == 0 {
+		delete(s.shares, v.place.entry)
+	}
 }

@@ -1,9 +1,10 @@
 // Package page serves the public status pages.
 //
 // A request is answered from a snapshot in memory: no database, no template. A
-// commit marks the snapshot stale before it is acknowledged, and the first
-// request after it renders once, from one allswell.Summary, while the others
-// wait. If that fails, the old snapshot is served with its own time.
+// commit marks the snapshot stale before it is acknowledged. If somebody waits for
+// the acknowledgement, it is rendered again before that, and otherwise by the first
+// request: once, from one allswell.Summary, while the others wait. If that fails, the
+// old snapshot is served with its own time.
 package page
 
 import (
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +32,7 @@ type Config struct {
 	Now     func() time.Time // the host's clock; nil: time.Now
 	BaseURL string           // where visitors find us; "": http://localhost:8080
 	Mail    bool             // mail can be sent, so that people may subscribe by it
+	SignUps int              // sign-ups by e-mail that are accepted in any hour, of all clients together; 0: any number
 	Streams int              // event streams that may be open at a time; 0: MaxStreams
 }
 
@@ -40,18 +43,20 @@ type Site struct {
 	now   func() time.Time
 	mail  bool
 	base  string // Config.BaseURL, without a slash at its end
-	host  string // its host name
 
 	changes   atomic.Uint64 // moves with each commit that changed any page
 	snapshots atomic.Uint64 // how many were begun
 	directory cell[directory]
-	list      cell[renditions]
+	list      cell[pageList]
 	shelf     *shelf[cell[sheet]]
 	machines  *shelf[cell[document]] // what programs ask for: feeds, calendars, badges
 	compat    *shelf[cell[statuspageSet]]
 
 	renditions *shelf[rendition]
-	loads      chan struct{} // a place for each history or incident page being made
+	loads      semaphore // for history, incident and other pages being made
+	refreshes  semaphore // see refresh
+	forms      formSemaphores
+	guesses    guesses
 	firstStep  *document
 	faults     faults
 	signUps    *signUps
@@ -59,16 +64,13 @@ type Site struct {
 	origins    *http.CrossOriginProtection
 }
 
-// maxLoads is how many history and incident pages may be made at the same time.
-const maxLoads = 4
-
 // New returns a site that follows the store's commits. It is to be called
 // before the store serves.
 func New(c Config) *Site {
 	s := &Site{
 		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail,
 		shelf: newShelf[cell[sheet]](shelfBytes), machines: newShelf[cell[document]](shelfBytes), compat: newShelf[cell[statuspageSet]](shelfBytes),
-		renditions: newShelf[rendition](renditionBytes), loads: make(chan struct{}, maxLoads), signUps: newSignUps(),
+		renditions: newShelf[rendition](renditionBytes), loads: make(semaphore, maxLoads), refreshes: make(semaphore, maxRefreshes), forms: newFormSemaphores(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -80,9 +82,8 @@ func New(c Config) *Site {
 		c.BaseURL = "http://localhost:8080"
 	}
 	s.base = strings.TrimRight(c.BaseURL, "/")
-	if u, err := url.Parse(s.base); err == nil {
-		s.host = hostName(u.Host)
-	}
+	s.guesses = newGuesses(s.now)
+	s.signUps = newSignUps(c.SignUps, s.log)
 	s.hub = newHub(s.now, c.Streams, s.look)
 	s.directory.gen, s.directory.now, s.directory.make = &s.changes, s.now, s.loadDirectory
 	s.directory.told = func(err error) { s.complain("the list of status pages could not be read", "", err) }
@@ -93,6 +94,7 @@ func New(c Config) *Site {
 	}, cacheNone)
 	s.origins = originsOf(c.BaseURL)
 	s.store.OnPageChange(s.markStale)
+	s.store.BeforeAnswer(s.refresh)
 	return s
 }
 
@@ -103,15 +105,23 @@ func (s *Site) Run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	var ahead sync.WaitGroup
+	ahead.Go(func() { s.makeAhead(ctx) })
+	s.store.FollowPages(ctx, s.markStale)
+	<-ctx.Done()
+	ahead.Wait()
+}
+
+// makeAhead makes the list of pages, and the pages on it, one after another.
+func (s *Site) makeAhead(ctx context.Context) {
+	s.list.get(ctx) // a failure is in the log, and tried again on request
 	if d, err := s.directory.get(ctx); err == nil {
 		for _, e := range d.entries[:min(len(d.entries), maxListed)] {
 			if ctx.Err() == nil {
-				e.cell.get(ctx) // a failure is in the log, and tried again on request
+				e.cell.get(ctx)
 			}
 		}
 	}
-	s.store.FollowPages(ctx, s.markStale)
-	<-ctx.Done()
 }
 
 // markStale is called after each commit that changed what a page shows: from
@@ -163,48 +173,23 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 // isRead reports whether a request asks to see something.
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// serveFront answers "/": the only page, or the list of them, or what to do
-// when there is none.
-func (s *Site) serveFront(w http.ResponseWriter, r *http.Request) {
-	d, err := s.directory.get(r.Context())
-	if d == nil {
-		s.failFor(w, r, err)
-		return
-	}
-	switch len(d.entries) {
-	case 0:
-		s.firstStep.serve(w, r)
-	case 1:
-		s.visitSlug(w, r, d.entries[0].slug, "")
-	default:
-		all, err := s.list.get(r.Context())
-		if all == nil {
-			s.failFor(w, r, err)
-			return
-		}
-		var f facet
-		f.lang, f.chosen = languageFor(r, "")
-		sh, err := (*all)[f]()
-		if err != nil {
-			s.complain("the list of status pages could not be rendered", "", err)
-			s.failFor(w, r, err)
-			return
-		}
-		s.serveSheet(w, r, sh)
-	}
-}
-
 // serveSheet writes a sheet, with a line that it is old if the database has
 // been silent for too long.
 func (s *Site) serveSheet(w http.ResponseWriter, r *http.Request, sh *sheet) {
-	doc := sh.doc
 	if contact, late := s.late(); late {
-		delayed, err := sh.delayed(contact)
-		if err == nil {
-			doc = delayed
-		} else {
-			s.complain("a page could not be rendered as delayed", r.URL.Path, err)
-		}
+		s.serveDelayed(w, r, sh, contact)
+		return
+	}
+	sh.doc.serve(w, r)
+}
+
+// serveDelayed writes a sheet with a line that it could not be refreshed since
+// an instant.
+func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, sh *sheet, since time.Time) {
+	doc, err := sh.delayed(since)
+	if err != nil {
+		s.complain("a page could not be rendered as delayed", r.URL.Path, err)
+		doc = sh.doc
 	}
 	doc.serve(w, r)
 }
@@ -216,51 +201,9 @@ func (s *Site) late() (since time.Time, late bool) {
 	return contact, s.now().Sub(contact) > delayedAfter
 }
 
-// loadList makes the list of all pages with the state of each.
-func (s *Site) loadList(ctx context.Context) (*renditions, time.Time, error) {
-	d, err := s.directory.get(ctx)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	var pages []allswell.Page
-	for i, e := range d.entries {
-		if i == maxListed {
-			break
-		}
-		snap, err := e.cell.get(ctx)
-		switch {
-		case errors.Is(err, allswell.ErrNotFound):
-			continue // deleted a moment ago
-		case err != nil:
-			return nil, time.Time{}, err
-		}
-		pages = append(pages, snap.page)
-	}
-	more, now := max(0, len(d.entries)-maxListed), s.now()
-	all := newRenditions(func(f facet) screen { return listScreen(s.anywhere(f), pages, more, now) })
-	return &all, time.Time{}, nil
-}
-
-// listScreen lays out the list of pages, with how many there are besides.
-func listScreen(at where, pages []allswell.Page, more int, asOf time.Time) screen {
-	worst := allswell.Operational
-	b := listBody{More: more}
-	for _, p := range pages {
-		if p.Status.Worse(worst) {
-			worst = p.Status
-		}
-		b.Pages = append(b.Pages, listedPage{at.link("/status/" + p.Slug), p.Name, p.Status})
-	}
-	f := frame{
-		At: at, Title: at.lang.T("list.heading"), Description: at.lang.T("list.description"),
-		Path: "/", Status: worst, AsOf: at.moment(asOf),
-	}
-	return screen{f, b}
-}
-
 func (s *Site) complain(what, page string, err error) {
 	if errors.Is(err, allswell.ErrNotFound) {
 		return // it is not there, which is an answer
 	}
-	s.log.Error(what, "page", page, "error", err)
+	s.log.Log(context.Background(), store.LogLevel(err, slog.LevelError), what, "page", page, "error", err)
 }

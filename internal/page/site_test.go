@@ -45,10 +45,15 @@ func run(t *testing.T, f func(w *world)) {
 
 // open opens a world by c, which stands at day.
 func open(t *testing.T, dsn string, c *clock) *world {
+	return openAt(t, dsn, c, allswell.NewHosts("localhost:8080"))
+}
+
+// openAt opens a world of an installation with these names.
+func openAt(t *testing.T, dsn string, c *clock, hosts allswell.Hosts) *world {
 	if c.ms.Load() == 0 {
 		c.set(day)
 	}
-	s := storetest.Open(t, dsn, store.Options{Clock: c.now})
+	s := storetest.Open(t, dsn, store.Options{Clock: c.now, Hosts: hosts})
 	ws, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
 	return &world{t, s, New(Config{Store: s, Now: c.now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}), c, ws}
 }

@@ -135,6 +135,7 @@ func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, er
 	if newest.Page.ID != e.id {
 		return nil, allswell.ErrNotFound // another page has the slug now
 	}
+	clean(&newest)
 	bodies, err := statuspageDocuments(snap.sum, newest, snap.sum.Page.URL(s.base))
 	if err != nil {
 		return nil, err

@@ -146,7 +146,7 @@ func checkCompatWorld(t *testing.T, summary []byte) {
 	want.Status.Indicator, want.Status.Description = "major", "Partial system outage"
 	north, south := named{"North", "partial_outage", "Up there"}, named{"South", "under_maintenance", ""}
 	want.Components = []named{{"Regions", "partial_outage", ""}, north, south}
-	slow := item{Name: "Slow <b>\u2028", Status: "monitoring", Impact: "minor", Components: []named{north}}
+	slow := item{Name: "Slow <b>", Status: "monitoring", Impact: "minor", Components: []named{north}}
 	slow.Updates = append(slow.Updates, struct {
 		Body, Status string
 		Affected     []affected `json:"affected_components"`

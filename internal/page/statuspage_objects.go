@@ -1,6 +1,7 @@
 package page
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,23 @@ import (
 const (
 	maxCompatItems   = store.MaxNewest // incidents, and maintenances
 	maxCompatUpdates = 100             // of one incident or maintenance, the newest
+	// compatBytes is what the updates and the components of one list may take, and
+	// the descriptions of all components. What comes first gets it.
+	compatBytes = 512 << 10
 )
+
+// compatRoom is how many bytes of JSON are left.
+type compatRoom int
+
+// take reports whether there is room for a value, and takes it.
+func (r *compatRoom) take(v any) bool {
+	body, err := json.Marshal(v)
+	if err != nil || len(body) > int(*r) {
+		return false
+	}
+	*r -= compatRoom(len(body))
+	return true
+}
 
 // compatPage is what every document opens with.
 type compatPage struct {
@@ -116,7 +133,7 @@ func newCompatView(sum allswell.Summary, newest allswell.PageContents, home stri
 		ID: sum.Page.ID, Name: sum.Page.Name, URL: home, TimeZone: sum.Zone.String(),
 		UpdatedAt: compatTime(lastChange(sum, newest)),
 	}
-	top := 0
+	top, room := 0, compatRoom(compatBytes)
 	for _, block := range sum.Blocks {
 		if block.Group.ID != "" {
 			top++
@@ -129,6 +146,9 @@ func newCompatView(sum allswell.Summary, newest allswell.PageContents, home stri
 				position = top
 			}
 			told := compatComponentOf(c, position, sum.Zone)
+			if told.Description != nil && !room.take(*told.Description) {
+				told.Description = nil
+			}
 			v.components = append(v.components, told)
 			v.byID[c.ID] = told
 		}
@@ -227,13 +247,14 @@ func compatIndicator(s allswell.Status) string {
 // incidents tells the first of a list. It is never nil.
 func (v *compatView) incidents(list []allswell.Incident) []compatIncident {
 	told := make([]compatIncident, 0, min(len(list), maxCompatItems))
+	room := compatRoom(compatBytes)
 	for _, inc := range list[:min(len(list), maxCompatItems)] {
-		told = append(told, v.incident(inc))
+		told = append(told, v.incident(inc, &room))
 	}
 	return told
 }
 
-func (v *compatView) incident(inc allswell.Incident) compatIncident {
+func (v *compatView) incident(inc allswell.Incident, room *compatRoom) compatIncident {
 	told := compatIncident{
 		ID: inc.ID, Name: inc.Title, Status: string(stateOf(inc)), Impact: string(inc.Impact),
 		CreatedAt: compatTime(inc.CreatedAt), UpdatedAt: compatTime(inc.UpdatedAt), StartedAt: compatTime(inc.CreatedAt),
@@ -243,23 +264,28 @@ func (v *compatView) incident(inc allswell.Incident) compatIncident {
 	if inc.Resolved {
 		told.ResolvedAt = compatTime(inc.ResolvedAt)
 	}
-	for _, a := range inc.Affected {
-		told.Components = v.appendComponent(told.Components, a.ComponentID)
-	}
+	fits := true
 	for i, u := range inc.Timeline() {
 		if u.State == allswell.Monitoring {
 			told.MonitoringAt = compatTime(u.CreatedAt) // in the end that of the earliest
 		}
-		if i >= maxCompatUpdates {
+		if fits = fits && i < maxCompatUpdates && !u.Cut; !fits {
 			continue
 		}
-		told.Updates = append(told.Updates, newCompatUpdate(u.ID, string(u.State), u.Message, inc.ID, u.CreatedAt, compatAffectedOf(u.Affected)))
+		entry := newCompatUpdate(u.ID, string(u.State), u.Message, inc.ID, u.CreatedAt, compatAffectedOf(u.Affected))
+		if fits = room.take(entry); fits {
+			told.Updates = append(told.Updates, entry)
+		}
+	}
+	for _, a := range inc.Affected {
+		told.Components = v.appendComponent(told.Components, a.ComponentID, room)
 	}
 	return told
 }
 
-func (v *compatView) appendComponent(list []compatComponent, id string) []compatComponent {
-	if c, ok := v.byID[id]; ok {
+// appendComponent adds a component that the page has, if there is room for it.
+func (v *compatView) appendComponent(list []compatComponent, id string, room *compatRoom) []compatComponent {
+	if c, ok := v.byID[id]; ok && room.take(c) {
 		list = append(list, c)
 	}
 	return list
@@ -285,32 +311,36 @@ func compatAffectedOf(changes []allswell.AffectedChange) (told []compatAffected)
 // maintenances tells the first of a list. It is never nil.
 func (v *compatView) maintenances(list []allswell.PlannedMaintenance) []compatMaintenance {
 	told := make([]compatMaintenance, 0, min(len(list), maxCompatItems))
+	room := compatRoom(compatBytes)
 	for _, m := range list[:min(len(list), maxCompatItems)] {
-		told = append(told, v.maintenance(m))
+		told = append(told, v.maintenance(m, &room))
 	}
 	return told
 }
 
 // maintenance tells a maintenance as Statuspage does: what it calls started is
 // the announcement.
-func (v *compatView) maintenance(m allswell.PlannedMaintenance) compatMaintenance {
+func (v *compatView) maintenance(m allswell.PlannedMaintenance, room *compatRoom) compatMaintenance {
 	told := compatMaintenance{compatIncident{
 		ID: m.ID, Name: m.Title, Status: string(m.State), Impact: "maintenance",
 		CreatedAt: compatTime(m.CreatedAt), UpdatedAt: compatTime(m.UpdatedAt), StartedAt: compatTime(m.CreatedAt),
 		ResolvedAt: compatTime(m.EndedAt), Shortlink: v.home + "/maintenances/" + m.ID, PageID: m.PageID,
 		Updates: []compatUpdate{}, Components: []compatComponent{},
 	}, compatTime(m.ScheduledFor), compatTime(m.ScheduledUntil)}
-	for _, c := range m.Components {
-		told.Components = v.appendComponent(told.Components, c.ID)
-	}
 	updates := slices.SortedStableFunc(slices.Values(m.Updates), func(a, b allswell.MaintenanceUpdate) int { return b.Number - a.Number })
 	for i, u := range updates[:min(len(updates), maxCompatUpdates)] {
 		before := allswell.MaintenanceScheduled
 		if i+1 < len(updates) {
 			before = updates[i+1].State
 		}
-		told.Updates = append(told.Updates, newCompatUpdate(u.ID, string(u.State), u.Message, m.ID, u.CreatedAt,
-			compatMaintained(m.Components, before, u.State)))
+		entry := newCompatUpdate(u.ID, string(u.State), u.Message, m.ID, u.CreatedAt, compatMaintained(m.Components, before, u.State))
+		if u.Cut || !room.take(entry) {
+			break
+		}
+		told.Updates = append(told.Updates, entry)
+	}
+	for _, c := range m.Components {
+		told.Components = v.appendComponent(told.Components, c.ID, room)
 	}
 	return told
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -15,16 +14,13 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/store"
 )
 
-// What a form may bring, and how often.
+// What a form may bring.
 const (
 	maxForm   = 16 << 10 // bytes
 	maxFields = 500
-
-	signUpsPerAddress = 10  // an hour; the limiter gives an IPv6 network of 64 bits ten times that
-	signUpsPerMailbox = 5   // an hour, over all pages and whoever asks; further ones are answered as usual
-	signUpsPerNetwork = 100 // an hour, of an IPv4 network of 24 bits or an IPv6 network of 48
 )
 
 // The fields of the forms.
@@ -35,45 +31,6 @@ const (
 	fieldScope     = "scope"
 )
 
-// signUps limits how often somebody may have mail sent to an address that may
-// not be theirs.
-type signUps struct {
-	addresses *limit.Addresses
-	networks  *limit.Log
-	mailboxes *limit.Log // so that nobody is buried in questions
-}
-
-func newSignUps() *signUps {
-	return &signUps{limit.NewAddresses(signUpsPerAddress, time.Hour), limit.New(signUpsPerNetwork, time.Hour), limit.New(signUpsPerMailbox, time.Hour)}
-}
-
-// take decides about a sign-up from addr at now. The address comes first, so
-// that what one of a network is refused takes nothing from the others.
-func (l *signUps) take(addr netip.Addr, now time.Time) limit.Verdict {
-	if v := l.addresses.Take(addr, now); !v.Allowed {
-		return v
-	}
-	addr = addr.Unmap()
-	bits := 48
-	if addr.Is4() {
-		bits = 24
-	}
-	network, err := addr.WithZone("").Prefix(bits)
-	if err != nil {
-		network = netip.Prefix{} // what is no address, as on a Unix socket, is one network
-	}
-	return l.networks.Take(network.String(), now)
-}
-
-// clientAddress returns the client's address, or the zero Addr.
-func clientAddress(r *http.Request) netip.Addr {
-	if withPort, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
-		return withPort.Addr()
-	}
-	addr, _ := netip.ParseAddr(r.RemoteAddr) // the zero Addr is the answer then
-	return addr
-}
-
 // originsOf returns the check that a form was sent from our own pages: from the
 // host that the request names, or from where visitors find us.
 func originsOf(baseURL string) *http.CrossOriginProtection {
@@ -82,24 +39,6 @@ func originsOf(baseURL string) *http.CrossOriginProtection {
 		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // an odd one is trusted no further
 	}
 	return p
-}
-
-// slugOfKey returns the slug of the page that the key in a form's address is
-// for: it may have another since the link was sent. Without an answer the one in
-// the link has to do.
-func (s *Site) slugOfKey(r *http.Request, slug, part string) string {
-	name, key, _ := strings.Cut(part, "/")
-	if name != "subscription" && name != "unsubscribe" || !allswell.ValidSubscriberKey(key) {
-		return slug
-	}
-	_ = s.admitted(r.Context(), func() error {
-		now, err := s.store.SlugOfSubscription(r.Context(), key)
-		if err == nil {
-			slug = now
-		}
-		return err
-	})
-	return slug
 }
 
 // routeForm serves the parts of a page that take forms, and reports whether it
@@ -122,13 +61,17 @@ func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, v visit) bool {
 		s.failAt(w, r, v, http.StatusMethodNotAllowed)
 		return true
 	}
+	if keyed && errors.Is(v.key.err, errTooManyGuesses) {
+		s.failForAt(w, r, v, v.key.err)
+		return true
+	}
 	serve(w, r, v, key)
 	return true
 }
 
 // serveSubscribe takes the form of a status page. What it answers depends on
 // what was typed and on who types too often, and never on whether the address
-// is known.
+// is known; nor does the time that the answer takes.
 func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _ string) {
 	switch {
 	case !s.mail:
@@ -152,13 +95,12 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _
 	checked, err := n.Check() // before it counts: a slip of the finger is free
 	if err == nil {
 		now := s.now()
-		if verdict := s.signUps.take(clientAddress(r), now); !verdict.Allowed {
+		if verdict := s.signUps.take(limit.AddressOf(r.RemoteAddr), now); !verdict.Allowed {
 			s.refuseSignUp(w, r, v, verdict.Reset.Sub(now))
 			return
 		}
-		if s.signUps.mailboxes.Take(checked.Target, now).Allowed {
-			err = s.admitted(r.Context(), func() error { return s.store.SignUp(r.Context(), v.entry.slug, checked) })
-		}
+		request := store.SignUp{Slug: v.entry.slug, Subscriber: checked, Discard: !s.signUps.mailboxes.Take(allswell.Mailbox(checked.Target), now).Allowed}
+		err = s.forms.signUps.run(r.Context(), func() error { return s.store.RequestSignUp(r.Context(), request) })
 	}
 	l := v.facet.lang
 	switch bad := (*allswell.Invalid)(nil); {
@@ -196,20 +138,10 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 	return fields, http.StatusOK
 }
 
-// admitted runs a verb of the store at a place among the loads.
-func (s *Site) admitted(ctx context.Context, verb func() error) error {
-	release, ok := s.admit(ctx)
-	if !ok {
-		return allswell.ErrBusy
-	}
-	defer release()
-	return verb()
-}
-
 // answer renders a page for one person.
 func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f frame, b titledBody) {
 	f.titled(b.title())
-	doc, err := renderDocument(screen{f, b}, cacheNone)
+	doc, err := renderDocument(context.Background(), screen{f, b}, cacheNone)
 	if err != nil {
 		s.complain("an answer could not be rendered", f.Site.Name, err)
 		s.fail(w, r, http.StatusServiceUnavailable)
@@ -229,7 +161,7 @@ func (v visit) frame() frame { return frameOf(v.where(), v.snap.page, v.snap.sta
 // failForm answers a form that the store did not take. Of the address, which
 // may hold a key, only the page is logged.
 func (s *Site) failForm(w http.ResponseWriter, r *http.Request, v visit, what string, err error) {
-	if !errors.Is(err, context.Canceled) && !errors.Is(err, allswell.ErrBusy) {
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, allswell.ErrBusy) && !errors.Is(err, allswell.ErrUnknownOutcome) {
 		s.complain(what, v.entry.slug, err)
 	}
 	s.failForAt(w, r, v, err)

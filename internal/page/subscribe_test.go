@@ -1,8 +1,10 @@
 package page
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -83,6 +85,11 @@ func (w *mailWorld) answer(rec *httptest.ResponseRecorder, status int) tree {
 // subscribers are Acme's, by their targets.
 func (w *mailWorld) subscribers() map[string]allswell.Subscriber {
 	w.t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = w.store.TakeSignUps(w.t.Context())
+		must(w.world, more, err)
+	}
 	list, _, err := w.store.Subscribers(w.t.Context(), w.ws, "acme", store.Range{Page: 1, PerPage: 100})
 	must(w.world, list, err)
 	all := make(map[string]allswell.Subscriber)
@@ -412,7 +419,7 @@ func TestNetworkLimits(t *testing.T) {
 		{"no address", func(int) netip.Addr { return netip.Addr{} }, "192.0.3.1", 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, allowed := newSignUps(), 0
+			l, allowed := newSignUps(0, slog.New(slog.DiscardHandler)), 0
 			for i := range 200 {
 				if l.take(c.one(i), day).Allowed {
 					allowed++
@@ -432,7 +439,7 @@ func TestNetworkLimits(t *testing.T) {
 			}
 		})
 	}
-	l := newSignUps()
+	l := newSignUps(0, slog.New(slog.DiscardHandler))
 	for range 200 { // one address is refused, and takes nothing from its neighbours
 		l.take(netip.MustParseAddr("192.0.2.1"), day)
 	}
@@ -470,13 +477,63 @@ func TestFormsWithoutDatabase(t *testing.T) {
 // TestFormsAreBounded: as with other loads, nobody waits long for the database.
 func TestFormsAreBounded(t *testing.T) {
 	runMail(t, func(w *mailWorld) {
-		for range maxLoads {
-			w.site.loads <- struct{}{}
+		at := w.site.forms.unsubscribes
+		for range cap(at) {
+			at <- struct{}{}
 		}
 		ctx, cancel := context.WithCancel(w.t.Context())
 		cancel()
-		if err := w.site.admitted(ctx, func() error { return nil }); err != allswell.ErrBusy {
+		if err := at.run(ctx, func() error { return nil }); err != allswell.ErrBusy {
 			w.t.Errorf("%v", err)
+		}
+	})
+}
+
+// TestOneMailbox: the tags of an address, and the dots of one at Gmail, do not
+// get more mail into a mailbox.
+func TestOneMailbox(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		t := w.t
+		for i := range 3 * signUpsPerMailbox {
+			address := []string{"a.nn+%d@gmail.com", "an.n+%d@googlemail.com", "a.n.n+%d@GMail.com"}[i%3]
+			rec := w.post("/status/acme/subscribe", url.Values{fieldEmail: {fmt.Sprintf(address, i)}}, "address", fmt.Sprintf("192.0.%d.1:1", i))
+			w.answer(rec, 200)
+		}
+		if got := len(w.subscribers()); got != signUpsPerMailbox {
+			t.Errorf("%d subscriptions of one mailbox", got)
+		}
+	})
+}
+
+// TestAllSignUpsTogether: beyond the limit of all clients together sign-ups are
+// refused, and one line of the log says so until an hour has passed.
+func TestAllSignUpsTogether(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		t := w.t
+		var logged bytes.Buffer
+		w.site.signUps = newSignUps(20, slog.New(slog.NewTextHandler(&logged, nil)))
+		signUp := func(i int) *httptest.ResponseRecorder {
+			return w.post("/status/acme/subscribe", url.Values{fieldEmail: {fmt.Sprintf("s%d@example.com", i)}}, "address", fmt.Sprintf("198.%d.%d.1:1", i/250, i%250))
+		}
+		for round := range 2 {
+			for i := range 20 {
+				w.answer(signUp(1000*round+i), 200)
+			}
+			w.clock.move(10 * time.Minute)
+			for i := range 20 {
+				rec := signUp(1000*round + 100 + i)
+				w.answer(rec, 429)
+				if rec.Header().Get("Retry-After") != "3000" {
+					t.Fatalf("Retry-After %q", rec.Header().Get("Retry-After"))
+				}
+			}
+			if got := strings.Count(logged.String(), "\n"); got != round+1 {
+				t.Errorf("%d lines: %s", got, logged.String())
+			}
+			w.clock.move(time.Hour)
+		}
+		if got := len(w.subscribers()); got != 40 {
+			t.Errorf("%d subscribers", got)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
 )
 
 // What the buttons of a subscription do.
@@ -66,16 +67,15 @@ func (v visit) secretFrame() frame {
 // serveSubscription shows the subscription of the key's holder, and does what
 // its buttons ask for.
 func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, v visit, key string) {
-	if !allswell.ValidSubscriberKey(key) {
-		s.noSubscription(w, r, v)
-		return
-	}
 	if isRead(r) {
 		var sub allswell.Subscriber
-		err := s.admitted(r.Context(), func() (err error) {
-			sub, err = s.store.Subscription(r.Context(), v.entry.slug, key)
-			return
-		})
+		err := v.key.err
+		if err == nil {
+			err = s.forms.subscriptions.run(r.Context(), func() (err error) {
+				sub, err = s.store.Subscription(r.Context(), v.entry.slug, key)
+				return
+			})
+		}
 		s.showSubscription(w, r, v, sub, "", err)
 		return
 	}
@@ -90,6 +90,10 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, v visit
 	fields, status := readForm(w, r)
 	if status != http.StatusOK {
 		s.failAt(w, r, v, status)
+		return
+	}
+	if v.key.err != nil {
+		s.showSubscription(w, r, v, allswell.Subscriber{}, "", v.key.err)
 		return
 	}
 	s.changeSubscription(w, r, v, key, change{
@@ -107,7 +111,11 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visi
 	ctx, l := r.Context(), v.facet.lang
 	var sub allswell.Subscriber
 	var done string
-	err := s.admitted(ctx, func() (err error) {
+	at := s.forms.subscriptions
+	if ch.action == actUnsubscribe {
+		at = s.forms.unsubscribes
+	}
+	err := at.run(ctx, func() (err error) {
 		switch ch.action {
 		case actConfirm:
 			done = l.T("subscription.done.confirmed")
@@ -133,7 +141,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visi
 		s.sayUnsubscribed(w, r, v)
 	case errors.As(err, &bad):
 		// The form comes back as it was sent, over what holds still.
-		again := s.admitted(ctx, func() (err error) {
+		again := s.forms.subscriptions.run(ctx, func() (err error) {
 			sub, err = s.store.Subscription(ctx, v.entry.slug, key)
 			return err
 		})
@@ -198,12 +206,13 @@ func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, v visit,
 	}
 	// Nothing in it matters, but a mail provider should not find the line cut.
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxForm))
-	if allswell.ValidSubscriberKey(key) {
-		err := s.admitted(r.Context(), func() error { return s.store.EndSubscription(r.Context(), v.entry.slug, key) })
-		if err != nil && !errors.Is(err, allswell.ErrNotFound) {
-			s.failForm(w, r, v, "a subscription could not be ended", err)
-			return
-		}
+	err := v.key.err
+	if err == nil {
+		err = s.forms.unsubscribes.run(r.Context(), func() error { return s.store.EndSubscription(r.Context(), v.entry.slug, key) })
+	}
+	if err != nil && !errors.Is(err, allswell.ErrNotFound) {
+		s.failForm(w, r, v, "a subscription could not be ended", err)
+		return
 	}
 	s.sayUnsubscribed(w, r, v)
 }
@@ -222,7 +231,7 @@ func subscriptionOf(v visit, sub allswell.Subscriber, done string) subscriptionB
 	b := subscriptionBody{
 		lang: at.lang, Page: v.snap.page.Name, Done: done, Webhook: sub.Channel == allswell.Webhook, Target: sub.Target,
 		Confirmed: !sub.ConfirmedAt.IsZero(), Since: at.moment(sub.ConfirmedAt),
-		Suspended: at.moment(sub.SuspendedAt), SuspendedFor: sub.SuspendedFor,
+		Suspended: at.moment(sub.SuspendedAt), SuspendedFor: markdown.Line(sub.SuspendedFor),
 		WholePage: sub.WholePage,
 		Choice:    choice{Blocks: v.snap.sum.Blocks, Chosen: sub.Components},
 		KeptDays:  int(allswell.UnconfirmedFor / (24 * time.Hour)),

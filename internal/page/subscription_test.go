@@ -178,7 +178,7 @@ func TestHeldSubscriptions(t *testing.T) {
 		}
 		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, facet: facet{lang: tongues.all[0]}}
 		sub := allswell.Subscriber{Channel: allswell.Email, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
-		out, err := render(screen{v.secretFrame(), subscriptionOf(v, sub, "")})
+		out, err := render(t.Context(), screen{v.secretFrame(), subscriptionOf(v, sub, "")})
 		must(w.world, out, err)
 		p = parse(t, string(out))
 		if got := actions(p); !slices.Equal(got, []string{actResume, actUnsubscribe}) {

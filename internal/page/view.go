@@ -14,9 +14,12 @@ import (
 const (
 	maxTimelines = 10      // active incidents with their timelines; further ones in a line each
 	maxUpdates   = 25      // updates of an active incident; the others on its own page
+	maxMore      = 50      // further active incidents in a line each
+	maxNamed     = 20      // components that an incident concerns, where it is shown with others
+	maxConcerns  = 5       // incidents and maintenances named at a component
 	maxPerDay    = 10      // past incidents of one day; the others in the month's history
 	maxExcerpt   = 280     // characters of a past incident's last update
-	maxListed    = 200     // pages listed at "/"
+	maxSource    = 1_000   // characters of the message that an excerpt is made of
 	monthRoom    = 1 << 20 // bytes of the timelines of a month, before compression
 )
 
@@ -27,12 +30,16 @@ type statusBody struct {
 	Facts       string // "" if the banner has said it all
 	Active      []incidentView
 	More        []incidentView // active as well, without their timelines
+	Further     int            // active incidents that are left out
 	Running     []plannedView  // maintenance
+	MoreRunning int            // maintenances that are left out
 	Spans       []spanView     // of all components together; nil: nothing is known
 	Blocks      []blockView
 	Legend      []legendItem
 	Explained   string // how the uptime is computed
 	Upcoming    []plannedView
+	MorePlanned int // upcoming maintenances that are left out
+	Calendar    string
 	Past        []dayView
 	PastPlanned bool // there is maintenance among it
 	History     string
@@ -76,6 +83,7 @@ type componentRow struct {
 	Status                 allswell.Status
 	Bars                   barsView
 	Concerns               []concern
+	MoreConcerns           int // that are left out
 }
 
 // concern is an active incident or a running maintenance, as a component names
@@ -87,10 +95,17 @@ type concern struct {
 
 // statusScreen lays out a summary.
 func statusScreen(at where, sum allswell.Summary) screen {
-	b := statusBody{
-		Status: sum.Status, Facts: facts(at.lang, sum), History: at.history(),
-		Past: viewDays(at, sum.Past, maxPerDay, nil),
+	r := &room{statusBytes, roomChars}
+	b := statusBody{Status: sum.Status, Facts: facts(at.lang, sum), History: at.history(), Calendar: at.calendar()}
+	if sum.Page.Description != nil {
+		b.Description = markdown.HTML(*sum.Page.Description)
 	}
+	b.layIncidents(at, sum, r)
+	concerns := concernsOf(at, sum)
+	for _, block := range sum.Blocks {
+		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, concerns, r))
+	}
+	b.Past = viewDays(at, sum.Past, maxPerDay, extent{names: maxNamed, room: r, lines: r})
 	for i, day := range sum.Past {
 		b.PastPlanned = b.PastPlanned || len(day.Maintenances) > 0
 		for _, inc := range sum.Active {
@@ -100,22 +115,6 @@ func statusScreen(at where, sum allswell.Summary) screen {
 		}
 	}
 	markLasting(b.Past, sum.Past, sum.Active)
-	if sum.Page.Description != nil {
-		b.Description = markdown.HTML(*sum.Page.Description)
-	}
-	for i, inc := range allswell.LatestFirst(sum.Active) {
-		if i < maxTimelines {
-			b.Active = append(b.Active, viewIncident(at, inc, maxUpdates))
-		} else {
-			b.More = append(b.More, viewIncident(at, inc, 0))
-		}
-	}
-	b.Running = viewMaintenances(at, sum.Running[:min(len(sum.Running), maxTimelines)], maxUpdates)
-	b.Upcoming = viewMaintenances(at, sum.Upcoming[:min(len(sum.Upcoming), maxTimelines)], 1)
-	concerns := concernsOf(at, sum)
-	for _, block := range sum.Blocks {
-		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, concerns))
-	}
 	l := at.lang
 	b.Spans, b.Legend, b.Explained = knownSpans(l, sum.Record), viewLegend(l), explainUptime(l)
 	f := frameOf(at, sum.Page, sum.Status, sum.AsOf)
@@ -126,23 +125,55 @@ func statusScreen(at where, sum allswell.Summary) screen {
 	return screen{f, b}
 }
 
-func viewBlock(at where, sum allswell.Summary, block allswell.Block, concerns map[string][]concern) blockView {
+// layIncidents lays out what goes on now and what is planned.
+func (b *statusBody) layIncidents(at where, sum allswell.Summary, r *room) {
+	timelines := extent{updates: maxUpdates, names: maxNamed, room: r, lines: r}
+	latest := allswell.LatestFirst(sum.Active)
+	for i, inc := range latest[:min(len(latest), maxTimelines+maxMore)] {
+		if i < maxTimelines {
+			b.Active = append(b.Active, viewIncident(at, inc, timelines))
+		} else {
+			inc.Affected, inc.Updates = nil, nil
+			b.More = append(b.More, viewIncident(at, inc, extent{room: r, lines: r}))
+		}
+	}
+	b.Further = len(latest) - len(b.Active) - len(b.More)
+	running, upcoming := sum.Running[:min(len(sum.Running), maxTimelines)], sum.Upcoming[:min(len(sum.Upcoming), maxTimelines)]
+	b.Running, b.MoreRunning = viewMaintenances(at, running, timelines), len(sum.Running)-len(running)
+	b.Upcoming = viewMaintenances(at, upcoming, extent{updates: 1, names: maxNamed, room: r, lines: r})
+	b.MorePlanned = len(sum.Upcoming) - len(upcoming)
+}
+
+func viewBlock(at where, sum allswell.Summary, block allswell.Block, concerns map[string][]concern, r *room) blockView {
 	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status}
 	if v.Key != "" {
 		v.Bars, v.Spans = drawBars(block.Record), knownSpans(at.lang, block.Record)
 	}
 	for _, c := range block.Components {
+		name := r.name(c.Name)
 		row := componentRow{
-			URL: at.component(c.ID), Name: c.Name, Status: c.Status(), Concerns: concerns[c.ID],
-			Bars: viewBars(at.lang, c.Name, sum.Records[c.ID]),
+			URL: at.component(c.ID), Name: name, Status: c.Status(),
+			Bars: viewBars(at.lang, name, sum.Records[c.ID]),
 		}
 		if c.Description != nil {
-			row.Description = strings.TrimSpace(*c.Description)
+			if text := strings.TrimSpace(*c.Description); r.take(len(template.HTMLEscapeString(text))) {
+				row.Description = text
+			}
 		}
+		for _, named := range concerns[c.ID][:min(len(concerns[c.ID]), maxConcerns)] {
+			if !r.take(concernWeight + len(template.HTMLEscapeString(named.Title))) {
+				break
+			}
+			row.Concerns = append(row.Concerns, named)
+		}
+		row.MoreConcerns = len(concerns[c.ID]) - len(row.Concerns)
 		v.Components = append(v.Components, row)
 	}
 	return v
 }
+
+// concernWeight is about how many bytes a concern takes beside its title.
+const concernWeight = 150
 
 // explainUptime says how the figures come about.
 func explainUptime(l *lang) string {
@@ -196,16 +227,33 @@ func facts(l *lang, sum allswell.Summary) string {
 // excerpt returns the beginning of a message as one line, cut between words
 // where there are any.
 func excerpt(message string) string {
-	line := markdown.Prose(message)
+	source := beginning(message)
+	line := markdown.Prose(source)
 	runes := []rune(line)
-	if len(runes) <= maxExcerpt {
+	switch {
+	case len(runes) <= maxExcerpt && len(source) == len(message):
 		return line
+	case len(runes) <= maxExcerpt:
+		return line + "…"
 	}
 	cut := string(runes[:maxExcerpt])
 	if space := strings.LastIndexByte(cut, ' '); space > len(cut)/2 {
 		cut = cut[:space]
 	}
 	return cut + "…"
+}
+
+// beginning returns what an excerpt is made of.
+func beginning(message string) string { return firstChars(message, maxSource) }
+
+// firstChars returns the first n characters of a text.
+func firstChars(text string, n int) string {
+	for i := range text {
+		if n--; n < 0 {
+			return text[:i]
+		}
+	}
+	return text
 }
 
 // newestUpdates returns the updates of an incident, newest first.

@@ -42,7 +42,7 @@ func TestFacts(t *testing.T) {
 func TestFiguresOfOneSpan(t *testing.T) {
 	p := troubled(10, barsNow)
 	for _, l := range languages() {
-		out, err := render(statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, p.Summarize(barsNow)))
+		out, err := render(t.Context(), statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, p.Summarize(barsNow)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +86,7 @@ func TestActiveIncidentsInOrder(t *testing.T) {
 		".concern":     statusScreen(english(), sum),
 		"article h3":   componentScreen(english(), "https://status.example", sum, p.Components[0], p),
 	} {
-		out, err := render(s)
+		out, err := render(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

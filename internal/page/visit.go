@@ -1,6 +1,8 @@
 package page
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -14,6 +16,7 @@ type visit struct {
 	snap  *snapshot // an old one if none can be made
 	facet facet
 	part  string // of the path, below the page: "", "history", "incidents/…"
+	key   keyLookup
 }
 
 // where returns how the page is shown to the visitor.
@@ -21,34 +24,38 @@ func (v visit) where() where { return whereOf(v.snap.page, v.facet) }
 
 // visitSlug serves a part of the page under a slug.
 func (s *Site) visitSlug(w http.ResponseWriter, r *http.Request, slug, part string) {
-	slug = s.slugOfKey(r, slug, part)
-	e, snap, err := s.snapshotOf(r.Context(), slug)
+	key := s.lookUpKey(r, part)
+	e, snap, err := s.snapshotOf(r.Context(), cmp.Or(key.slug, slug))
 	if snap == nil {
 		s.failVisit(w, r, part, err)
 		return
 	}
-	s.serveVisit(w, r, newVisit(r, e, snap, part, false))
+	v := newVisit(r, e, snap, part, false)
+	v.key = key
+	s.serveVisit(w, r, v)
 }
 
 // visitDomain serves a part of the page whose own domain the request names, and
-// reports whether there is one. Where visitors find all pages, it is never one
-// page's. A path that is below /status/ everywhere else needs no look for
+// reports whether there is one. The hosts of the installation itself never serve a
+// single page. A path that is below /status/ everywhere else needs no look for
 // domains that are new.
 func (s *Site) visitDomain(w http.ResponseWriter, r *http.Request, isStatus bool) bool {
-	host, part := hostName(r.Host), strings.TrimPrefix(r.URL.Path, "/")
-	if host == s.host || host == "" || isStatus && s.directory.last().at(host) == nil {
+	host, part := allswell.HostName(r.Host), strings.TrimPrefix(r.URL.Path, "/")
+	if host == "" || s.store.Hosts().Own(host) || isStatus && s.directory.last().at(host) == nil {
 		return false
 	}
 	e, snap, err := s.snapshotBy(r.Context(),
 		func() (*entry, error) { return s.lookUpHost(r.Context(), host) },
-		func(p allswell.Page) bool { return p.Domain == host })
+		func(p allswell.Page) bool { return p.Host == host })
 	switch {
 	case e == nil && errors.Is(err, allswell.ErrNotFound):
 		return false
 	case snap == nil:
 		s.failVisit(w, r, part, err)
 	default:
-		s.serveVisit(w, r, newVisit(r, e, snap, part, snap.page.Domain != ""))
+		v := newVisit(r, e, snap, part, snap.page.Host != "")
+		v.key = s.lookUpKey(r, part)
+		s.serveVisit(w, r, v)
 	}
 	return true
 }
@@ -105,7 +112,7 @@ func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, v visit) {
 		s.serveSheet(w, r, snap.sheet)
 		return
 	}
-	sh, err := s.rendition(place{v.entry, "status", "", v.facet}, snap, func() (*sheet, error) { return newSheet(snap.lay(v.facet)) })
+	sh, err := s.rendition(place{v.entry, "status", "", v.facet}, snap, func() (*sheet, error) { return newSheet(context.Background(), snap.lay(v.facet)) })
 	if err != nil {
 		s.complain("a status page could not be rendered", v.entry.slug, err)
 		s.failForAt(w, r, v, err)

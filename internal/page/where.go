@@ -33,8 +33,8 @@ type facet struct {
 func whereOf(page allswell.Page, f facet) where {
 	at := where{base: "/status/" + page.Slug, lang: f.lang, chosen: f.chosen, zone: page.Location()}
 	at.root = at.base
-	if page.Domain != "" {
-		at.root = "https://" + page.Domain
+	if page.Host != "" {
+		at.root = "https://" + page.Host
 	}
 	if f.own {
 		at.base = ""

@@ -20,11 +20,11 @@ func TestLinks(t *testing.T) {
 		{allswell.Page{Slug: "acme"}, facet{lang: de}, []string{"/status/acme", "/status/acme", "/status/acme/history?month=2020-11", "/status/acme/history?month=2020-11&lang=en"}},
 		{allswell.Page{Slug: "acme"}, facet{lang: de, chosen: true},
 			[]string{"/status/acme?lang=de", "/status/acme?lang=de", "/status/acme/history?month=2020-11&lang=de", "/status/acme/history?month=2020-11&lang=en"}},
-		{allswell.Page{Slug: "acme", Domain: "a.example"}, facet{lang: de},
+		{allswell.Page{Slug: "acme", Host: "a.example"}, facet{lang: de},
 			[]string{"/status/acme", "https://a.example/", "/status/acme/history?month=2020-11", "/status/acme/history?month=2020-11&lang=en"}},
-		{allswell.Page{Slug: "acme", Domain: "a.example"}, facet{lang: de, chosen: true, own: true},
+		{allswell.Page{Slug: "acme", Host: "a.example"}, facet{lang: de, chosen: true, own: true},
 			[]string{"/?lang=de", "https://a.example/?lang=de", "/history?month=2020-11&lang=de", "/history?month=2020-11&lang=en"}},
-		{allswell.Page{Slug: "acme", Domain: "a.example"}, facet{lang: de, own: true},
+		{allswell.Page{Slug: "acme", Host: "a.example"}, facet{lang: de, own: true},
 			[]string{"/", "https://a.example/", "/history?month=2020-11", "/history?month=2020-11&lang=en"}},
 	} {
 		at := whereOf(c.page, c.f)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/allswell/allswell/internal/failurelog"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -19,8 +20,9 @@ const (
 	maxWaiting = 8192
 
 	// patience is how long a batch's pings wait for its commit, from the first
-	// one on. They stay in it and may be recorded later.
-	patience = 10 * time.Second
+	// one on. They stay in it and may be recorded later. The line that we print
+	// ends an attempt after 10 s: it shall get the 503 and its Retry-After first.
+	patience = 8 * time.Second
 )
 
 // yields is how often the batcher lets others run before it takes a batch: those
@@ -58,11 +60,12 @@ type place struct {
 // batcher makes transactions of pings and beats, one after the other. All pings
 // that come while a transaction commits share the next one.
 type batcher struct {
-	store    *store.Store
+	store    *store.Store // nil before start
 	replica  string
 	log      *slog.Logger
 	known    known
 	refusals refusals
+	losses   losses
 
 	beatEvery, patience time.Duration // fields for tests
 	maxWaiting          int
@@ -78,18 +81,17 @@ type batcher struct {
 
 	// Of the goroutine that runs.
 	nextBeat time.Time
-	trouble  trouble
-	lastBeat error // what became of the last beat
+	failures failurelog.Log
+	gapSaved time.Time // when a gap was stored last
+	lastBeat error     // what became of the last beat
 }
 
-func newBatcher(s *store.Store, replica string, log *slog.Logger) *batcher {
-	b := &batcher{
-		store: s, replica: replica, log: log,
+func newBatcher(replica string, log *slog.Logger) *batcher {
+	return &batcher{
+		replica: replica, log: log,
 		beatEvery: store.BeatInterval, patience: patience, maxWaiting: maxWaiting,
-		wake: make(chan struct{}, 1), trouble: trouble{log: log},
+		wake: make(chan struct{}, 1), failures: failurelog.Log{Logger: log, Failing: "pings cannot be recorded", Working: "pings are recorded again"},
 	}
-	s.OnNewPingToken(func(token string) { b.known.add(store.ShortHash(token)) })
-	return b
 }
 
 // join gives a ping that came at now a place in the batch that gathers; false
@@ -186,7 +188,7 @@ func (b *batcher) run(ctx context.Context) {
 		}
 		oldest, open := b.take()
 		now := time.Now()
-		due := !now.Before(b.nextBeat)
+		due := !now.Before(b.nextBeat) || b.gapDue(now)
 		switch {
 		case oldest != nil:
 			b.record(ctx, oldest, due)

@@ -155,7 +155,7 @@ func TestBatchesAreBounded(t *testing.T) {
 
 // TestGivesUpWaiting: the outcome is unknown, so 503; the ping stays.
 func TestGivesUpWaiting(t *testing.T) {
-	if patience != 10*time.Second {
+	if patience != 8*time.Second {
 		t.Errorf("patience is %s", patience)
 	}
 	storetest.Each(t, func(t *testing.T, dsn string) {
@@ -332,7 +332,7 @@ func TestBeforeStart(t *testing.T) {
 		w.want(w.ping(w.monitor.Token), 503, string(notNow.body))
 		w.stop()
 		mend := w.breakIt()
-		if err := w.Start(w.Context()); err == nil || w.Ready() {
+		if err := w.Start(w.Context(), w.store); err == nil || w.Ready() {
 			w.Errorf("started without a beat: %v, ready %t", err, w.Ready())
 		}
 		w.want(w.ping(w.monitor.Token), 503, string(notNow.body))

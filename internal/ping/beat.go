@@ -2,6 +2,8 @@ package ping
 
 import (
 	"context"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell/internal/store"
@@ -20,7 +22,11 @@ const (
 
 // start commits the first beat and opens the door. The known tokens are loaded
 // beside: a million take longer than a start may.
-func (b *batcher) start(ctx context.Context) error {
+func (b *batcher) start(ctx context.Context, to *store.Store) error {
+	if b.store != to { // not a second try
+		b.store = to
+		to.OnNewPingToken(func(token string) { b.known.add(store.ShortHash(token)) })
+	}
 	if err := b.beat(ctx, store.Beat{First: true}); err != nil {
 		return err
 	}
@@ -68,6 +74,16 @@ func (b *batcher) close(ctx context.Context) error {
 	}
 }
 
+// giveUp answers the pings that wait with 503.
+func (b *batcher) giveUp() {
+	b.mu.Lock()
+	waiting := slices.Clone(b.queue)
+	b.mu.Unlock()
+	for _, batch := range waiting {
+		batch.settle(nil)
+	}
+}
+
 // load reads the tokens that are valid now. Until it is done, every token is
 // taken for valid.
 func (b *batcher) load(ctx context.Context) {
@@ -81,7 +97,7 @@ func (b *batcher) load(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		b.log.Warn("the ping tokens could not be loaded; trying again", "error", err)
+		b.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "the ping tokens could not be loaded; trying again", "error", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -121,7 +137,7 @@ func (b *batcher) refuse(token string, came time.Time) {
 		return
 	}
 	if !b.refusals.add(token, came) {
-		b.log.Error("too many refused pings to remember: their silence may count")
+		b.lose(came) // there is no room to remember whose it was
 	}
 }
 
@@ -142,27 +158,41 @@ func (b *batcher) lastBeats(ctx context.Context) error {
 
 // transact runs one transaction that has a beat in it, and keeps the books.
 // With save, refusals go along; if more of them are left than one transaction
-// takes, the next is due at once.
+// takes, the next is due at once. While pings are being lost no liveness is
+// recorded; with save, the gap is stored instead.
 func (b *batcher) transact(beat store.Beat, own *batch, save bool, record func(store.Beat) error) error {
 	began := time.Now()
 	beat.Replica = b.replica
+	beat.Shedding = b.shedding(began)
 	if save {
 		beat.Refused = b.refusals.take()
+		beat.Shedding = b.losses.recent(began)
+		if since := b.losses.unsaved(); !since.IsZero() {
+			beat.Lost = max(began.Sub(since), time.Millisecond)
+		}
 	}
 	beat.Backlog = b.backlog(began, own, false)
 	err := record(beat)
 	now := time.Now()
 	b.refusals.settle(err == nil)
-	b.trouble.note(err, now)
 	if err != nil {
+		b.failures.Failed(now, "error", err)
 		b.nextBeat = now.Add(beatRetry)
 		return err
 	}
+	b.failures.Worked(now)
 	b.mu.Lock()
 	b.committed = now
 	b.mu.Unlock()
+	if beat.Lost > 0 {
+		b.losses.saved(began)
+		b.gapSaved = now
+	}
 	if save {
 		b.nextBeat = began.Add(b.beatEvery)
+		if beat.Shedding {
+			b.nextBeat = began.Add(min(b.beatEvery, beatRetry))
+		}
 		if len(beat.Refused) == maxSaved {
 			b.nextBeat = now
 		}

@@ -42,7 +42,7 @@ func TestFirstBeat(t *testing.T) {
 
 // TestBeats come by themselves, with nobody pinging, and after a failure, too.
 func TestBeats(t *testing.T) {
-	if b := newBatcher(storetest.Open(t, "sqlite:"+t.TempDir()+"/a.db", store.Options{}), "a", nil); b.beatEvery != 5*time.Second {
+	if b := newBatcher("a", nil); b.beatEvery != 5*time.Second {
 		t.Errorf("a beat every %s", b.beatEvery)
 	}
 	storetest.Each(t, func(t *testing.T, dsn string) {
@@ -182,4 +182,44 @@ func TestReady(t *testing.T) {
 	if b.open = false; b.ready(now) {
 		t.Error("ready with the door closed")
 	}
+}
+
+// TestBacklogCountsWhatIsBeingSaved: a tick that runs while a beat saves
+// refusals must not take their jobs for silent. The exported method is the one
+// that ticks ask.
+func TestBacklogCountsWhatIsBeingSaved(t *testing.T) {
+	s := &Server{batcher: new(batcher)}
+	s.batcher.refusals.add("token", time.Now().Add(-time.Minute))
+	s.batcher.refusals.take()
+	if got := s.Backlog(); got < time.Minute {
+		t.Errorf("backlog %s while a refusal of a minute ago is being saved", got)
+	}
+}
+
+// TestNotReadyWhileCommitsFail: a batch that failed is no sign of life.
+func TestNotReadyWhileCommitsFail(t *testing.T) {
+	inWorlds(t, Config{}, func(w *world) {
+		w.want(w.ping(w.monitor.Token), 200, okBody)
+		if !w.batcher.ready(time.Now()) {
+			w.Fatal("not ready after a commit")
+		}
+		other := w.newMonitor()
+		mend := w.breakIt()
+		fail := func() {
+			if got := w.ping(other.Token); got.StatusCode != 503 {
+				w.Errorf("a ping that cannot be recorded: %d", got.StatusCode)
+			}
+		}
+		fail()
+		failing := time.Now() // the last commit returned before
+		fail()
+		if w.batcher.ready(failing.Add(readyFor)) {
+			w.Error("ready 15 s after the last commit, because of one that failed")
+		}
+		mend()
+		w.want(w.ping(other.Token), 200, okBody)
+		if !w.batcher.ready(failing.Add(readyFor)) {
+			w.Error("not ready after a commit")
+		}
+	})
 }

@@ -44,8 +44,8 @@ func benchmarkPings(b *testing.B, monitors int) {
 	dsn := "sqlite:" + filepath.Join(b.TempDir(), "bench.db")
 	s := storetest.Open(b, dsn, store.Options{})
 	tokens := must(storetest.Fill{Path: storetest.Path(dsn), Count: monitors, Interval: time.Hour, Now: time.Now()}.Monitors(b.Context()))(b)
-	server := New(Config{Store: s, Replica: "a"})
-	if err := server.Start(b.Context()); err != nil {
+	server := New(Config{Replica: "a"})
+	if err := server.Start(b.Context(), s); err != nil {
 		b.Fatal(err)
 	}
 	defer server.Close(b.Context())

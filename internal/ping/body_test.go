@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -18,13 +17,6 @@ func (w *world) serve(r *http.Request) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	w.ServeHTTP(rec, r)
 	return rec
-}
-
-func prefixes(networks ...string) (out []netip.Prefix) {
-	for _, n := range networks {
-		out = append(out, netip.MustParsePrefix(n))
-	}
-	return out
 }
 
 // endless is a body that never ends.

@@ -24,8 +24,8 @@ func FuzzPing(f *testing.F) {
 	ws, _ := storetest.Workspace(f, s, "default")
 	must(s.CreatePage(f.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(f)
 	m := must(s.CreateMonitor(f.Context(), ws, allswell.NewMonitor{Name: "nightly", Interval: time.Hour, Page: "acme"}))(f)
-	server := New(Config{Store: s, Replica: "a", RateLimit: 1_000_000})
-	if err := server.Start(context.Background()); err != nil {
+	server := New(Config{Replica: "a", RateLimit: 1_000_000})
+	if err := server.Start(context.Background(), s); err != nil {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { server.Close(context.Background()) })

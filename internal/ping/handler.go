@@ -10,8 +10,6 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
-	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,12 +36,11 @@ const (
 
 // Config is what a Server needs.
 type Config struct {
-	Store   *store.Store
 	Replica string       // names this process among those that share the database
 	Logger  *slog.Logger // nil: discard
 
-	RateLimit int            // pings per minute and address; 0: no limit
-	Exempt    []netip.Prefix // whose pings are not limited
+	RateLimit int                      // pings per minute and address; 0: no limit
+	Exempt    func(*http.Request) bool // whether a ping is not limited; nil: none
 }
 
 // Server answers pings. It expects the client's true address in
@@ -51,12 +48,14 @@ type Config struct {
 type Server struct {
 	limited bool
 	limits  *limit.Addresses
-	limit   []string // the value of X-RateLimit-Limit
-	exempt  []netip.Prefix
+	limit   []string                 // the value of X-RateLimit-Limit
+	exempt  func(*http.Request) bool // nil: none
 	batcher *batcher
 }
 
-// New returns a Server that answers 503 until Start.
+// New returns a Server that answers 503 until Start. It needs no store for that,
+// so it can answer while the database is away. The pings that it rejects
+// meanwhile are saved, as all rejected pings are, with the first beat.
 func New(c Config) *Server {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -66,7 +65,7 @@ func New(c Config) *Server {
 		limits:  limit.NewAddresses(c.RateLimit, rateWindow),
 		limit:   []string{strconv.Itoa(c.RateLimit)},
 		exempt:  c.Exempt,
-		batcher: newBatcher(c.Store, c.Replica, c.Logger),
+		batcher: newBatcher(c.Replica, c.Logger),
 	}
 }
 
@@ -135,7 +134,7 @@ func (s *Server) admit(h http.Header, r *http.Request, now time.Time) (*answer, 
 	token, ok := strings.CutPrefix(r.URL.Path, Path)
 	method := r.Method == http.MethodPost || r.Method == http.MethodGet || r.Method == http.MethodHead
 	ok = ok && method && allswell.IsPingToken(token)
-	if s.limited && !s.allowed(h, r.RemoteAddr, now) {
+	if s.limited && !s.allowed(h, r, now) {
 		if ok {
 			s.batcher.refuse(token, now)
 		}
@@ -150,7 +149,7 @@ func (s *Server) admit(h http.Header, r *http.Request, now time.Time) (*answer, 
 	}
 	p, ok := s.batcher.join(token, now)
 	if !ok {
-		s.batcher.refuse(token, now)
+		s.batcher.turnAway(token, now)
 		return notNow, p
 	}
 	return nil, p
@@ -158,12 +157,11 @@ func (s *Server) admit(h http.Header, r *http.Request, now time.Time) (*answer, 
 
 // allowed counts a request for its address and tells in the headers where that
 // stands.
-func (s *Server) allowed(h http.Header, remote string, now time.Time) bool {
-	addr := clientOf(remote)
-	if slices.ContainsFunc(s.exempt, func(p netip.Prefix) bool { return p.Contains(addr) }) {
+func (s *Server) allowed(h http.Header, r *http.Request, now time.Time) bool {
+	if s.exempt != nil && s.exempt(r) {
 		return true
 	}
-	v := s.limits.Take(addr, now)
+	v := s.limits.Take(limit.AddressOf(r.RemoteAddr), now)
 	h["X-Ratelimit-Limit"] = s.limit
 	if v.Remaining == 0 {
 		h["X-Ratelimit-Remaining"] = none
@@ -176,17 +174,6 @@ func (s *Server) allowed(h http.Header, remote string, now time.Time) bool {
 		h["X-Ratelimit-Reset"] = []string{strconv.FormatInt(v.Reset.Add(time.Second-1).Unix(), 10)}
 	}
 	return v.Allowed
-}
-
-// clientOf returns the address of a Request.RemoteAddr. All that are none share
-// the zero Addr, and so one limit.
-func clientOf(remote string) netip.Addr {
-	p, err := netip.ParseAddrPort(remote)
-	addr := p.Addr()
-	if err != nil {
-		addr, _ = netip.ParseAddr(remote)
-	}
-	return addr.WithZone("").Unmap()
 }
 
 // drain reads what there is of a body, within bounds. If more follows, or what
@@ -204,10 +191,10 @@ func drain(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Start commits the first beat and opens the door: from its return until Close,
-// or until ctx ends, pings are recorded. It returns an error if the first beat
-// could not be committed.
-func (s *Server) Start(ctx context.Context) error { return s.batcher.start(ctx) }
+// Start commits the first beat to the store and opens the door: from its return
+// until Close, or until ctx ends, pings are recorded. It returns an error if the
+// first beat could not be committed, and may be called again then.
+func (s *Server) Start(ctx context.Context, to *store.Store) error { return s.batcher.start(ctx, to) }
 
 // Ready reports whether pings can be recorded: the first beat is committed, and
 // the last commit is younger than 15 s.
@@ -216,6 +203,13 @@ func (s *Server) Ready() bool { return s.batcher.ready(time.Now()) }
 // Backlog returns the age of the oldest ping that was received here and is not
 // committed, a refused one that is not saved yet included; 0 if there is none.
 func (s *Server) Backlog() time.Duration { return s.batcher.backlog(time.Now(), nil, true) }
+
+// GiveUp refuses further pings and answers those that wait with 503, for a stop
+// that cannot wait for their commit. They may be recorded all the same.
+func (s *Server) GiveUp() {
+	s.batcher.shut()
+	s.batcher.giveUp()
+}
 
 // Close refuses further pings, commits and answers those that wait, and writes
 // a last beat with all refusals. It returns an error if that beat is not

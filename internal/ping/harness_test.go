@@ -66,7 +66,7 @@ func newWorld(t *testing.T, dsn string, c Config) *world {
 	w.ws, _ = storetest.Workspace(t, w.store, "default")
 	must(w.store.CreatePage(t.Context(), w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
 	w.monitor = w.newMonitor()
-	c.Store, c.Replica = w.store, "a"
+	c.Replica = "a"
 	c.Logger = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.Server = New(c)
 	w.http = httptest.NewServer(w.Server)
@@ -82,7 +82,7 @@ func newWorld(t *testing.T, dsn string, c Config) *world {
 
 func (w *world) start() {
 	w.Helper()
-	if err := w.Start(w.Context()); err != nil {
+	if err := w.Start(w.Context(), w.store); err != nil {
 		w.Fatal(err)
 	}
 }

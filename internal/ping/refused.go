@@ -26,11 +26,9 @@ type refusals struct {
 	since       time.Time // when the first of pending came
 	saving      []string  // go along with the beat that is under way
 	savingSince time.Time
-	overflowed  bool
 }
 
-// add remembers a token. It returns false for the first one that there is no
-// room for.
+// add remembers a token, and returns false if there is no room for it.
 func (r *refusals) add(token string, came time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,9 +36,7 @@ func (r *refusals) add(token string, came time.Time) bool {
 		return true
 	}
 	if len(r.pending) >= maxRefused {
-		first := !r.overflowed
-		r.overflowed = true
-		return !first
+		return false
 	}
 	if len(r.pending) == 0 || came.Before(r.since) {
 		r.since = came
@@ -65,7 +61,7 @@ func (r *refusals) take() []string {
 		r.saving = append(r.saving, token)
 		delete(r.pending, token)
 	}
-	r.pending, r.overflowed = nil, false // a map never shrinks
+	r.pending = nil // a map never shrinks
 	return r.saving
 }
 

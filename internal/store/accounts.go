@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -38,7 +39,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 				t.ID, millis(x.now))
 		})
 		if err != nil {
-			s.log.Warn("the use of a token could not be noted", "token", t.ID, "error", err)
+			s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a token could not be noted", "token", t.ID, "error", err)
 		}
 	}
 	return t, nil
@@ -115,46 +116,64 @@ func (s *Store) Revoke(ctx context.Context, id string) error {
 	return err
 }
 
-// Bootstrap sees to it that secret is an admin token of the first workspace.
-// One that exists is left as it is, also when it was revoked.
-func (s *Store) Bootstrap(ctx context.Context, secret string) error {
-	if err := allswell.CheckBootstrapToken(secret); err != nil {
-		return err
-	}
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		id, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
-		if err != nil {
-			return struct{}{}, err
-		}
-		n, err := one(&t.session, scanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashSecret(secret))
-		if err == nil && n == 0 {
-			_, err = t.issue(id, allswell.NewToken{Name: "bootstrap", Scope: allswell.ScopeAdmin}, secret)
-		}
-		return struct{}{}, err
-	})
-	return err
+// Bootstrapped is what Bootstrap did.
+type Bootstrapped struct {
+	Revoked []string // ids of the bootstrap tokens that this one replaces
+	InForce bool     // false if this one was revoked before
 }
 
-// FirstToken issues an admin token of the first workspace if there has never
-// been a token, and returns its secret; first is false otherwise.
-func (s *Store) FirstToken(ctx context.Context) (secret string, first bool, err error) {
-	fresh := allswell.NewSecret()
-	issued, err := write(ctx, s, func(t *tx) (bool, error) {
+// Bootstrap makes secret an admin token of the first workspace, unless it is a
+// token already, and revokes all earlier bootstrap tokens in the same
+// transaction. A secret that was revoked stays so, and nothing else changes:
+// replicas that start with the old and the new value in turn, as in a rolling
+// deployment, do not bring the old one back.
+func (s *Store) Bootstrap(ctx context.Context, secret string) (Bootstrapped, error) {
+	if err := allswell.CheckBootstrapToken(secret); err != nil {
+		return Bootstrapped{}, err
+	}
+	return write(ctx, s, func(t *tx) (Bootstrapped, error) {
+		workspaceID, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
+		if err != nil {
+			return Bootstrapped{}, err
+		}
+		token, err := one(&t.session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`, allswell.HashSecret(secret))
+		if errors.Is(err, allswell.ErrNotFound) {
+			var issued allswell.IssuedToken
+			issued, err = t.issue(workspaceID, allswell.NewToken{Name: "bootstrap", Scope: allswell.ScopeAdmin}, secret)
+			token = issued.Token
+		}
+		if err != nil || !token.RevokedAt.IsZero() {
+			return Bootstrapped{}, err
+		}
+		if _, err := t.exec(`UPDATE tokens SET bootstrap = TRUE WHERE id = $1 AND NOT bootstrap`, token.ID); err != nil {
+			return Bootstrapped{}, err
+		}
+		revoked, err := query(&t.session, scanString,
+			`UPDATE tokens SET revoked_at = $2 WHERE bootstrap AND id <> $1 AND revoked_at IS NULL RETURNING id`, token.ID, millis(t.now))
+		return Bootstrapped{Revoked: revoked, InForce: true}, err
+	})
+}
+
+// FirstToken makes secret an admin token of the first workspace if there has
+// never been a token. It returns true if secret is the first token: when it
+// already was, too, so that a call whose outcome is unknown can be repeated.
+func (s *Store) FirstToken(ctx context.Context, secret string) (first bool, err error) {
+	return write(ctx, s, func(t *tx) (bool, error) {
 		id, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
 		if err != nil {
 			return false, err
 		}
 		n, err := one(&t.session, scanInt, `SELECT count(*) FROM tokens`)
-		if err != nil || n > 0 {
+		if err != nil {
 			return false, err
 		}
-		_, err = t.issue(id, allswell.NewToken{Name: "first start", Scope: allswell.ScopeAdmin}, fresh)
+		if n > 0 {
+			n, err = one(&t.session, scanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashSecret(secret))
+			return n > 0, err
+		}
+		_, err = t.issue(id, allswell.NewToken{Name: "first start", Scope: allswell.ScopeAdmin}, secret)
 		return err == nil, err
 	})
-	if err != nil || !issued {
-		return "", false, err
-	}
-	return fresh, true, nil
 }
 
 // workspace returns the id of the workspace of that name, made if need be,

@@ -43,9 +43,9 @@ func WithAnswer(ctx context.Context, key AnswerKey, render func(result any) (Ans
 	return context.WithValue(ctx, answeringKey{}, answering{key, render})
 }
 
-// FindAnswer returns the answer that was given under the key within
-// AnswerAge. ok is false if there is none. Another request under the same key
-// is an *allswell.Invalid.
+// FindAnswer returns the answer that was given under the key within AnswerAge, once
+// it is replicated. ok is false if there is none. If the key was used for another
+// request, the error is an *allswell.Invalid.
 func (s *Store) FindAnswer(ctx context.Context, key AnswerKey) (answer Answer, ok bool, err error) {
 	type row struct {
 		Answer
@@ -72,6 +72,11 @@ func (s *Store) FindAnswer(ctx context.Context, key AnswerKey) (answer Answer, o
 		var bad allswell.Invalid
 		bad.Add("Idempotency-Key", "This idempotency key was used for another request.")
 		return Answer{}, false, bad.Err()
+	}
+	// To give an answer again is to acknowledge it again, and the transaction that
+	// saved it may be on the primary alone.
+	if err := s.awaitReplication(ctx); err != nil {
+		return Answer{}, false, err
 	}
 	return kept.Answer, true, nil
 }

@@ -15,7 +15,7 @@ func TestUpdatesRememberWhatTheServiceTells(t *testing.T) {
 		w.goDown(job)
 		u := must(w.PostUpdate(w.ctx, w.ws, w.incident().ID, "The maintenance has begun."))(w)
 		w.pinged(job)
-		page := must(w.LoadPage(w.ctx, "acme"))(w)
+		page := must(w.LoadIncident(w.ctx, "acme", u.IncidentID, 0))(w)
 		for _, updates := range [][]allswell.Update{w.incident().Updates, page.Incidents[0].Updates} {
 			if len(updates) != 3 || u.Auto != (allswell.Auto{}) || updates[1].Auto != u.Auto {
 				w.Fatalf("updates: %+v", updates)

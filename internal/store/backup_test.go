@@ -252,6 +252,33 @@ func TestBackupsThatAreNone(t *testing.T) {
 	}
 }
 
+// TestBackupWhoseIndexLies: every page of the file can be read, but an index
+// does not hold what its table does. Only the verdict of the integrity check
+// says so; the check itself does not fail.
+func TestBackupWhoseIndexLies(t *testing.T) {
+	w, dir := onSQLite(t)
+	lies := filepath.Join(dir, "lies.db")
+	w.ok(store.Backup(w.ctx, w.dsn, lies))
+	db := must(sql.Open("sqlite", lies))(t)
+	db.SetMaxOpenConns(1)
+	for _, text := range []string{
+		`CREATE TABLE notes (id INTEGER PRIMARY KEY, name TEXT)`,
+		`CREATE TABLE shelf (id INTEGER PRIMARY KEY, name TEXT)`,
+		`CREATE INDEX by_name ON shelf (name)`,
+		`INSERT INTO notes VALUES (1, 'a')`,
+		`PRAGMA writable_schema = ON`,
+		// The index becomes that of a table whose row it never saw.
+		`UPDATE sqlite_schema SET tbl_name = 'notes', sql = 'CREATE INDEX by_name ON notes (name)' WHERE name = 'by_name'`,
+	} {
+		must(db.Exec(text))(t)
+	}
+	w.ok(db.Close())
+	_, err := store.Restore(w.ctx, w.dsn, lies)
+	if err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a database whose index lies was restored: %v", err)
+	}
+}
+
 func TestBackupIsForSQLite(t *testing.T) {
 	dsn := storetest.PostgreSQL(t)
 	path := filepath.Join(t.TempDir(), "x.db")

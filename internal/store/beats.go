@@ -24,10 +24,18 @@ type Beat struct {
 	Backlog time.Duration // age of the oldest ping received and not yet committed, this transaction's own left out
 	First   bool          // the replica's first beat since it started
 	Refused []string      // tokens of valid pings that were refused since the last beat
+
+	// Lost is for how long pings may have been lost of which nobody read the token:
+	// a listening gap from then until now is stored. 0: none were.
+	Lost time.Duration
+
+	// Shedding means that pings may still be being lost: this is no liveness record.
+	Shedding bool
 }
 
-// RecordBeat writes a beat. When it returns without an error, the beat is
-// durable, and so is the hole in the ledger that it may have ended.
+// RecordBeat writes a beat, unless it says that pings are being lost. When it
+// returns without an error, the beat is durable, and so is the listening gap that
+// it may have ended, or that it reports.
 func (s *Store) RecordBeat(ctx context.Context, b Beat) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, t.beat(b) })
 	return err
@@ -36,6 +44,14 @@ func (s *Store) RecordBeat(ctx context.Context, b Beat) error {
 // beat keeps the ledger of listening (design section 7, points 2 and 6): it
 // notes this replica's beat and stores the hole before it, if there is one.
 func (t *tx) beat(b Beat) error {
+	if b.Lost > 0 {
+		if err := t.storeGap(t.now.Add(-b.Lost)); err != nil {
+			return err
+		}
+	}
+	if b.Shedding {
+		return t.refused(b.Refused)
+	}
 	last, err := one(&t.session, func(row scanner) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
@@ -68,10 +84,36 @@ func (t *tx) beat(b Beat) error {
 	return t.refused(b.Refused)
 }
 
+// storeGap stores a listening gap from an instant until now, as one with those
+// that it overlaps or that ended less than BeatInterval before it. It is stored
+// while it lasts, and not only when it is over, because other replicas may go on
+// judging.
+func (t *tx) storeGap(from time.Time) error {
+	since := millis(from.Add(-BeatInterval))
+	earliest, err := one(&t.session, func(row scanner) (at time.Time, err error) {
+		err = row.Scan(instant{&at})
+		return
+	}, `SELECT min(from_at) FROM holes WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.now))
+	if err != nil {
+		return err
+	}
+	if !earliest.IsZero() && earliest.Before(from) {
+		from = earliest
+	}
+	if _, err := t.exec(`DELETE FROM holes WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.now)); err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from), millis(t.now))
+	return err
+}
+
 // pingBeat is beat for a transaction of pings. Under load there are hundreds a
 // second; a beat younger than beatStep says what theirs would say.
 func (t *tx) pingBeat(b Beat) error {
-	if last, ok := t.s.beaten.Load(b.Replica); ok && !b.First && len(b.Refused) == 0 {
+	if b.Shedding && b.Lost == 0 && len(b.Refused) == 0 {
+		return nil
+	}
+	if last, ok := t.s.beaten.Load(b.Replica); ok && !b.First && len(b.Refused) == 0 && b.Lost == 0 {
 		if age := t.now.Sub(last.(time.Time)); age >= 0 && age < beatStep {
 			return nil
 		}

@@ -195,6 +195,8 @@ func TestClockBack(t *testing.T) {
 		w.clock.set(began.Add(2*time.Hour - time.Minute))
 		w.beat() // a hole
 		w.pinged(job, dead)
+		w.clock.move(time.Second)
+		w.pinged(job, dead) // the second is noted beside the monitor alone
 		w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a", Refused: []string{refused.Token}}))
 		w.pass(time.Minute) // the tick moves the refused one's deadline
 

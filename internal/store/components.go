@@ -98,6 +98,9 @@ func (s *Store) CreateComponent(ctx context.Context, workspaceID, slug string, n
 			err = t.touch(p.ID)
 		}
 		if err == nil {
+			err = t.checkRoom("name", "components", allswell.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, p.ID)
+		}
+		if err == nil {
 			err = t.checkGroup(p.ID, n.GroupID)
 		}
 		if err != nil {
@@ -130,6 +133,17 @@ func (t *tx) order(given *int, next string, pageID string) (int, error) {
 	}
 	n, err := one(&t.session, scanInt, next, pageID)
 	return min(int(n), allswell.MaxOrder), err
+}
+
+// checkRoom refuses one more of something that a touched page can have most of;
+// count is the statement that counts them. The page's lock lets nobody else add
+// one meanwhile.
+func (t *tx) checkRoom(field, what string, most int, count, pageID string) error {
+	n, err := one(&t.session, scanInt, count, pageID)
+	if err != nil {
+		return err
+	}
+	return allswell.CheckRoom(field, what, int(n), most)
 }
 
 // checkGroup refuses a group that the page does not have.
@@ -249,6 +263,9 @@ func (s *Store) CreateGroup(ctx context.Context, workspaceID, slug string, n all
 		p, err := t.pageBySlug(workspaceID, slug)
 		if err == nil {
 			err = t.touch(p.ID)
+		}
+		if err == nil {
+			err = t.checkRoom("name", "groups", allswell.MaxGroups, `SELECT count(*) FROM component_groups WHERE page_id = $1`, p.ID)
 		}
 		if err != nil {
 			return allswell.Group{}, err

@@ -25,6 +25,10 @@ const waitingState = openState + ` AND state <> 'sending'`
 const (
 	maxOpen = 5000 // deliveries of all lanes of one claim
 	maxTold = 2500 // events
+
+	// maxToldText is how many bytes of messages one notice has in memory; a mail
+	// shows far fewer. Older events come without theirs.
+	maxToldText = 1 << 20
 )
 
 // claimable is a delivery with the destination that it is for.
@@ -81,12 +85,10 @@ func (s *Store) Claim(ctx context.Context, c Claims) (claimed []Claimed, more bo
 	if err != nil {
 		return nil, false, err
 	}
-	n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM (
-			SELECT 1 FROM deliveries WHERE state = 'pending' AND channel = $1 AND next_attempt_at <= $2
-			UNION ALL SELECT 1 FROM deliveries WHERE state = 'sending' AND lease_until_at <= $2 LIMIT 1) AS due`,
-		string(c.Channel), millis(now))
-	if err != nil || n == 0 {
-		return nil, false, s.unavailable(err)
+	due, err := s.exists(ctx, `SELECT 1 FROM deliveries WHERE state = 'pending' AND channel = $1 AND next_attempt_at <= $2
+			UNION ALL SELECT 1 FROM deliveries WHERE state = 'sending' AND lease_until_at <= $2`, string(c.Channel), millis(now))
+	if err != nil || !due {
+		return nil, false, err
 	}
 	claimed, err = write(ctx, s, func(t *tx) (claimed []Claimed, err error) {
 		if err := t.takeTurn("claim"); err != nil {
@@ -268,15 +270,29 @@ func (s *Store) Notice(ctx context.Context, c Claimed) (allswell.Notice, error) 
 		if n.Subscriber, err = one(r, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); err != nil {
 			return n, err
 		}
-		n.Page, err = one(r, scanPage, `SELECT `+pageColumns+` FROM pages WHERE id = $1`, d.PageID)
+		n.Page, err = r.page(`WHERE id = $1`, d.PageID)
 		if err == nil && d.Purpose == allswell.TellEvent {
-			n.Events, err = query(r, scanEvent, `SELECT `+eventColumns+` FROM events
+			n.Events, err = query(r, abridged(maxToldText), `SELECT `+eventColumns+` FROM events
 				WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE carried_by = $2)
 				ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxTold)
 			slices.Reverse(n.Events)
 		}
 		return n, err
 	})
+}
+
+// abridged returns a scanEvent that leaves out the messages from the first one on
+// that exceeds room, in bytes. The first event of all keeps its message.
+func abridged(room int) func(scanner) (allswell.Event, error) {
+	first := true
+	return func(row scanner) (allswell.Event, error) {
+		e, err := scanEvent(row)
+		if room -= len(e.Data.Message); room < 0 && !first {
+			e.Data.Message, e.Data.Abridged = "", true
+		}
+		first = false
+		return e, err
+	}
 }
 
 // Settlement is what became of a claimed delivery.

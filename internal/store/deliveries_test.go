@@ -489,3 +489,33 @@ func TestLargeDeletions(t *testing.T) {
 		}
 	})
 }
+
+// TestNoticeIsBounded: a mail that carries many long updates has all of them,
+// and the messages of the newest alone.
+func TestNoticeIsBounded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		w.clock.move(time.Second)
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Long"}))(w)
+		const updates, most = 60, 1 << 20
+		for range updates {
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessage)))(w)
+		}
+		w.fanOut()
+		claimed := w.claim()
+		if len(claimed) != 1 {
+			t.Fatalf("%d mails, want one that carries all", len(claimed))
+		}
+		n := must(w.Notice(w.ctx, claimed[0]))(w)
+		size, abridged := 0, 0
+		for _, e := range n.Events {
+			size += len(e.Data.Message)
+			if e.Data.Abridged {
+				abridged++
+			}
+		}
+		if len(n.Events) != updates+1 || size > most || size < most-allswell.MaxMessage || abridged == 0 || n.Events[updates].Data.Abridged {
+			t.Errorf("%d events with %d bytes of messages, %d abridged", len(n.Events), size, abridged)
+		}
+	})
+}

@@ -30,6 +30,11 @@ type dialect struct {
 	// announce tells the other replicas, in the transaction, which pages it
 	// changed.
 	announce func(*tx) error
+	// address names the database in logs, without secrets.
+	address func(dsn string) string
+	// replicate makes the commit of a transaction that changed nothing wait for
+	// all that a commit waits for; nil where there is nothing to wait for.
+	replicate func(*session) error
 	// create makes a missing database file, readable by its owner alone.
 	create func(dsn string) error
 	// lock takes the serving lock and returns what gives it back.
@@ -38,6 +43,9 @@ type dialect struct {
 	// again; unavailable those that say the database cannot be used now;
 	// duplicate a broken unique index.
 	repeatable, unavailable, duplicate func(error) bool
+	// undone reports errors of a commit that say that it has not happened and
+	// will not; after any other its outcome is unknown.
+	undone func(error) bool
 }
 
 var eachList = regexp.MustCompile(`EACH\((\$\d+)\)`)

@@ -99,3 +99,10 @@ func MigrateTo(ctx context.Context, dsn string, version int64) error {
 	}
 	return err
 }
+
+// BreakListen makes s receive no announcements of other replicas: it listens on a
+// server that does not exist. Its pool is not affected.
+func BreakListen(s *Store) (err error) {
+	s.primary, err = newPrimary("postgres://127.0.0.1:1/nowhere?connect_timeout=1", s.log)
+	return err
+}

@@ -42,8 +42,8 @@ func (t *tx) takeTurn(name string) error {
 // do. Of one page, events are taken in commit order; of several, the page that
 // waited longest goes first.
 func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
-	if n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM (SELECT 1 FROM events WHERE fanned_at IS NULL LIMIT 1) AS any_open`); err != nil || n == 0 {
-		return false, s.unavailable(err)
+	if found, err := s.exists(ctx, `SELECT 1 FROM events WHERE fanned_at IS NULL`); err != nil || !found {
+		return false, err
 	}
 	large := false
 	more, err = write(ctx, s, func(t *tx) (bool, error) {

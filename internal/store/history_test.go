@@ -247,11 +247,11 @@ func TestNewestOfAComponent(t *testing.T) {
 			w.Errorf("a page that is not: %v", err)
 		}
 		m := w.value(`SELECT min(id) FROM maintenances`)
-		if p, err := w.LoadMaintenance(w.ctx, "acme", m); err != nil || len(p.Maintenances) != 1 || p.Maintenances[0].ID != m {
+		if p, err := w.LoadMaintenance(w.ctx, "acme", m, 0); err != nil || len(p.Maintenances) != 1 || p.Maintenances[0].ID != m {
 			w.Errorf("one maintenance: %+v, %v", p.Maintenances, err)
 		}
 		for _, at := range [][2]string{{"other", m}, {"acme", "mnt_nothing"}, {"nowhere", m}} {
-			if _, err := w.LoadMaintenance(w.ctx, at[0], at[1]); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.LoadMaintenance(w.ctx, at[0], at[1], 0); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("%v: %v", at, err)
 			}
 		}
@@ -296,23 +296,12 @@ func TestPictures(t *testing.T) {
 	})
 }
 
-// TestDomainIsOfOnePage, in whichever workspace, until it is given up.
-func TestDomainIsOfOnePage(t *testing.T) {
+// TestLookIsKept holds that a page looks as it was told to.
+func TestLookIsKept(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		at := func(domain string) allswell.PageLook { return allswell.PageLook{Domain: &domain} }
-		stranger, _ := storetest.Workspace(w.T, w.Store, "stranger")
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: at("status.example.com")}))(w)
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: at("status.example.com"), Name: ptr("Same")}))(w) // its own
-		_, err := w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "x", Slug: "x", PageLook: at("status.example.com")})
-		if refused(err, "domain") != allswell.ErrNotFound {
-			w.Errorf("a domain that is taken: %v", err)
-		}
-		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "x", Slug: "x", PageLook: at("")}))(w)
-		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "y", Slug: "y"}))(w) // none, as the one before
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: at("")}))(w)
-		p := must(w.ChangePage(w.ctx, stranger, "x", allswell.PageChange{PageLook: allswell.PageLook{Domain: ptr("status.example.com"), TimeZone: ptr("Europe/Berlin"),
+		p := must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: ptr("status.example.com"), TimeZone: ptr("Europe/Berlin"),
 			Language: ptr("de"), Accent: ptr("#112233"), Footer: &[]allswell.FooterLink{{Label: "Imprint", URL: "https://example.com"}}}}))(w)
-		if got := must(w.LoadPage(w.ctx, "x"))(w).Page; got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" || got.Language != "de" || got.Accent != "#112233" || !slices.Equal(got.Footer, p.Footer) {
+		if got := must(w.LoadPage(w.ctx, "acme"))(w).Page; got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" || got.Language != "de" || got.Accent != "#112233" || !slices.Equal(got.Footer, p.Footer) {
 			w.Errorf("page: %+v", got)
 		}
 	})

@@ -20,6 +20,9 @@ func scanIncident(row scanner) (i allswell.Incident, err error) {
 
 const updateColumns = `id, incident_id, number, message, state, affected, auto, created_at`
 
+// updateColumnsCut are updateColumns of an update that takes little memory.
+var updateColumnsCut = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, auto, created_at`, cutMessage)
+
 func scanUpdate(row scanner) (u allswell.Update, err error) {
 	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, auto{&u.Auto}, instant{&u.CreatedAt})
 	return
@@ -114,7 +117,7 @@ func (c *session) fillAffected(incidents []allswell.Incident) error {
 		err = sc.Scan(&r.incident, &r.ComponentID, &r.Name, &r.Status)
 		return
 	}, `SELECT a.incident_id, a.component_id, c.name, a.status FROM incident_components a JOIN components c ON c.id = a.component_id
-		WHERE a.incident_id IN EACH($1) ORDER BY c.position, c.created_at, c.id`, list(ids))
+		WHERE a.incident_id IN EACH($1) ORDER BY a.incident_id DESC, c.position, c.created_at, c.id LIMIT $2`, list(ids), maxNamedAffected)
 	for _, r := range rows {
 		inc := &incidents[index[r.incident]]
 		inc.Affected = append(inc.Affected, r.Affected)
@@ -187,6 +190,9 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	if err := t.touch(pageID); err != nil {
 		return i, err
 	}
+	if err := t.checkOpenIncidents("title", i); err != nil {
+		return i, err
+	}
 	if _, err := t.exec(`INSERT INTO incidents (id, page_id, outage_id, title, impact, state, resolved, resolved_at, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		i.ID, i.PageID, maybe(i.OutageID), i.Title, string(i.Impact), string(i.State), i.Resolved,
@@ -204,6 +210,16 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 		}
 	}
 	return i, t.tell(from.of(allswell.EventOf(allswell.IncidentCreated, i, first)))
+}
+
+// checkOpenIncidents refuses one more incident that is not resolved; those of
+// outages do not count. i is not yet stored as open, and its page is touched.
+func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
+	if i.Resolved || i.OutageID != "" {
+		return nil
+	}
+	return t.checkRoom(field, "open incidents", allswell.MaxOpenIncidents,
+		`SELECT count(*) FROM incidents WHERE page_id = $1 AND NOT resolved AND outage_id IS NULL`, i.PageID)
 }
 
 func (t *tx) saveUpdate(u allswell.Update) error {
@@ -275,6 +291,11 @@ func (s *Store) ChangeIncident(ctx context.Context, workspaceID, id string, ch a
 		}
 		wasResolved := i.Resolved
 		resolvedNow := i.Apply(ch, t.now)
+		if wasResolved {
+			if err := t.checkOpenIncidents("resolved", i); err != nil {
+				return i, err
+			}
+		}
 		if err := t.saveIncident(i); err != nil {
 			return i, err
 		}
@@ -323,6 +344,12 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Auto)
 	var before *allswell.Update
 	if len(last) > 0 {
 		before = &last[0]
+		if auto.Kind == "" {
+			err = allswell.CheckUpdates(before.Number)
+		}
+	}
+	if err != nil {
+		return allswell.Update{}, err
 	}
 	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, before, t.now)
 	u.Auto = auto

@@ -82,7 +82,7 @@ func newWorld(t *testing.T, dsn, parameters string) *world {
 // replica opens another store on the world's database and clock.
 func (w *world) replica() *store.Store {
 	w.Helper()
-	return storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now})
+	return storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Hosts: allswell.NewHosts("status.allswell.example", "alias.allswell.example")})
 }
 
 // must gives back a value, or ends the test if there was an error.

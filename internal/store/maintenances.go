@@ -19,6 +19,10 @@ func scanMaintenance(row scanner) (m allswell.PlannedMaintenance, err error) {
 
 const maintenanceUpdateColumns = `id, maintenance_id, number, message, state, auto, created_at`
 
+// maintenanceUpdateColumnsCut are maintenanceUpdateColumns of an update that takes
+// little memory.
+var maintenanceUpdateColumnsCut = fmt.Sprintf(`id, maintenance_id, number, substr(message, 1, %d), state, auto, created_at`, cutMessage)
+
 func scanMaintenanceUpdate(row scanner) (u allswell.MaintenanceUpdate, err error) {
 	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, auto{&u.Auto}, instant{&u.CreatedAt})
 	return
@@ -52,25 +56,11 @@ func (c *session) fillMaintained(maintenances []allswell.PlannedMaintenance) err
 		err = sc.Scan(&r.maintenance, &r.ID, &r.Name)
 		return
 	}, `SELECT m.maintenance_id, m.component_id, c.name FROM maintenance_components m JOIN components c ON c.id = m.component_id
-		WHERE m.maintenance_id IN EACH($1) ORDER BY c.position, c.created_at, c.id`, list(slices.Collect(maps.Keys(index))))
+		WHERE m.maintenance_id IN EACH($1) ORDER BY m.maintenance_id DESC, c.position, c.created_at, c.id LIMIT $2`,
+		list(slices.Collect(maps.Keys(index))), maxNamedAffected)
 	for _, r := range rows {
 		m := &maintenances[index[r.maintenance]]
 		m.Components = append(m.Components, r.NamedComponent)
-	}
-	return err
-}
-
-// fillMaintenanceUpdates loads the updates of the maintenances, oldest first.
-func (c *session) fillMaintenanceUpdates(maintenances []allswell.PlannedMaintenance) error {
-	index := make(map[string]int, len(maintenances))
-	for i, m := range maintenances {
-		index[m.ID] = i
-	}
-	updates, err := query(c, scanMaintenanceUpdate, `SELECT `+maintenanceUpdateColumns+` FROM maintenance_updates
-		WHERE maintenance_id IN EACH($1) ORDER BY maintenance_id, number`, list(slices.Collect(maps.Keys(index))))
-	for _, u := range updates {
-		m := &maintenances[index[u.MaintenanceID]]
-		m.Updates = append(m.Updates, u)
 	}
 	return err
 }
@@ -84,7 +74,8 @@ func (c *session) filled(m allswell.PlannedMaintenance, err error) (allswell.Pla
 	if err := c.fillMaintained(all); err != nil {
 		return m, err
 	}
-	err = c.fillMaintenanceUpdates(all)
+	all[0].Updates, err = query(c, scanMaintenanceUpdate, `SELECT `+maintenanceUpdateColumns+` FROM maintenance_updates
+		WHERE maintenance_id = $1 ORDER BY number`, m.ID)
 	return all[0], err
 }
 
@@ -121,6 +112,10 @@ func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string,
 			return m, err
 		}
 		if err := t.lockMaintained(n.Components, p.ID); err != nil {
+			return m, err
+		}
+		if err := t.checkRoom("title", "planned maintenances", allswell.MaxOpenMaintenances,
+			`SELECT count(*) FROM maintenances WHERE page_id = $1 AND state <> 'completed'`, p.ID); err != nil {
 			return m, err
 		}
 		m = n.Plan(p.ID, allswell.NewID(allswell.PrefixMaintenance, t.now), allswell.NewID(allswell.PrefixUpdate, t.now), t.now)
@@ -317,6 +312,11 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, workspaceID, id, mess
 		}
 		if err := ch.Validate(m, t.now); err != nil {
 			return u, err
+		}
+		if n := len(m.Updates); n > 0 {
+			if err := allswell.CheckUpdates(m.Updates[n-1].Number); err != nil {
+				return u, err
+			}
 		}
 		err = t.take(&m, m.Apply(ch, t.now), message, allswell.Auto{})
 		return m.Updates[len(m.Updates)-1], err

@@ -2,20 +2,15 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
-	"os"
-	"strings"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 )
 
 //go:embed migrations/*.sql
@@ -39,6 +34,21 @@ func Migrate(ctx context.Context, dsn string) (from, to int64, err error) {
 	return s.migrate(ctx)
 }
 
+// errMigrating means that another process kept the migration lock all the time.
+var errMigrating = errors.New("another allswell is bringing the database up to date")
+
+// migrationLock is goose's lock on PostgreSQL, with an error that can be told
+// from others when it was not free in time.
+type migrationLock struct{ lock.SessionLocker }
+
+func (l migrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	err := l.SessionLocker.SessionLock(ctx, conn)
+	if err != nil && ctx.Err() == nil && conn.PingContext(ctx) == nil { // the connection is well: only the lock was missing
+		return fmt.Errorf("%w (%w)", errMigrating, err)
+	}
+	return err
+}
+
 // provider returns goose for this engine. On PostgreSQL a session lock lets
 // one of several replicas that start at once migrate, and the others wait at
 // most a minute for it.
@@ -54,12 +64,14 @@ func (s *Store) provider() (*goose.Provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(database.DialectPostgres, s.writer, sub, goose.WithSessionLocker(locker))
+	return goose.NewProvider(database.DialectPostgres, s.writer, sub, goose.WithSessionLocker(migrationLock{locker}))
 }
 
 // versions returns the database's version, 0 for an empty one, and the newest
 // that this program knows. It changes nothing.
 func (s *Store) versions(ctx context.Context) (current, latest int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
 	p, err := s.provider()
 	if err != nil {
 		return 0, 0, err
@@ -136,58 +148,6 @@ func (s *Store) migrateBeside(ctx context.Context) error {
 	defer unlock()
 	_, _, err = s.migrate(ctx)
 	return err
-}
-
-// openError is a database that cannot be opened, in one sentence for whoever
-// gave its address. The error below has the details.
-type openError struct {
-	sentence string
-	err      error
-}
-
-func (e *openError) Error() string { return e.sentence }
-func (e *openError) Unwrap() error { return e.err }
-
-func (s *Store) unopened(err error) error {
-	name := "the database"
-	if s.d == &sqliteDialect { // the other's address holds secrets
-		name += " " + s.dsn
-	}
-	return &openError{name + " cannot be opened: " + s.whyNot(err), err}
-}
-
-// whyNot says without any SQL why the database cannot be opened.
-func (s *Store) whyNot(err error) string {
-	var (
-		refusal *pgconn.PgError
-		lookup  *net.DNSError
-		network *net.OpError
-		system  *os.SyscallError
-		connect *pgconn.ConnectError
-		file    *sqlite.Error
-	)
-	switch sqliteCode(err) & 0xff {
-	case sqlite3.SQLITE_NOTADB:
-		return "the file is not a SQLite database"
-	case sqlite3.SQLITE_CANTOPEN:
-		if info, err := os.Stat(s.dsn); err == nil && info.IsDir() {
-			return "it is a folder"
-		}
-		return "the file or its folder does not allow it"
-	}
-	switch {
-	case errors.As(err, &refusal):
-		return refusal.Message
-	case errors.As(err, &lookup):
-		return "the host " + lookup.Name + " is not found: " + lookup.Err
-	case errors.As(err, &network) && network.Addr != nil && errors.As(network.Err, &system):
-		return network.Addr.String() + ": " + system.Err.Error()
-	case errors.As(err, &connect):
-		return strings.Join(strings.Fields(connect.Error()), " ")
-	case errors.As(err, &file):
-		return file.Error()
-	}
-	return err.Error()
 }
 
 func newerVersion(current, latest int64) error {

@@ -182,7 +182,7 @@ func TestEverySettingIsInForce(t *testing.T) {
 			w.run(`ALTER DATABASE ` + w.value(`SELECT current_database()`) + ` SET synchronous_commit = off`)
 			writer.SetMaxIdleConns(0) // the next connection is a new one
 			ask("writer", map[string]string{`SHOW synchronous_commit`: "on", `SHOW application_name`: "allswell",
-				`SHOW lock_timeout`: "10s", `SHOW idle_in_transaction_session_timeout`: "30s"})
+				`SHOW lock_timeout`: "4s", `SHOW idle_in_transaction_session_timeout`: "5s", `SHOW client_min_messages`: "warning"})
 			return
 		}
 		for range 2 {

@@ -8,12 +8,40 @@ import (
 
 const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, version, created_at, updated_at,
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo'),
-	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon')`
+	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon'),
+	domain_claimed_at, domain_verified_at, domain_checked_at, domain_failed_at, domain_check_at, domain_result`
 
 func scanPage(row scanner) (p allswell.Page, err error) {
 	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.TimeZone, &p.Language, text{&p.Domain}, &p.Accent, listOf[allswell.FooterLink]{&p.Footer},
-		&p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.Icon})
+		&p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
+		instant{&p.Claim.CheckedAt}, instant{&p.Claim.FailedAt}, instant{&p.Claim.CheckAt}, &p.Claim.Result)
 	return
+}
+
+// pages loads pages; rest is the statement from WHERE on.
+func (c *session) pages(rest string, args ...any) ([]allswell.Page, error) {
+	pages, err := query(c, scanPage, `SELECT `+pageColumns+` FROM pages `+rest, args...)
+	c.fillHosts(pages)
+	return pages, err
+}
+
+// page is pages for a statement that gives one; none is ErrNotFound.
+func (c *session) page(rest string, args ...any) (allswell.Page, error) {
+	pages, err := c.pages(rest, args...)
+	if err == nil && len(pages) == 0 {
+		err = allswell.ErrNotFound
+	}
+	if err != nil {
+		return allswell.Page{}, err
+	}
+	return pages[0], nil
+}
+
+// fillHosts fills in what depends on the settings: where pages are served.
+func (c *session) fillHosts(pages []allswell.Page) {
+	for i := range pages {
+		c.s.hosts.Place(&pages[i])
+	}
 }
 
 // listed returns one page of a list and the length of the whole, of one
@@ -50,12 +78,16 @@ func limit(n int) string {
 
 // pageBySlug finds a workspace's page.
 func (c *session) pageBySlug(workspaceID, slug string) (allswell.Page, error) {
-	return one(c, scanPage, `SELECT `+pageColumns+` FROM pages WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
+	return c.page(`WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
 }
 
 // Pages lists a workspace's pages with their statuses, oldest first.
 func (s *Store) Pages(ctx context.Context, workspaceID string, r Range) ([]allswell.Page, int, error) {
-	return listedWith(ctx, s, (*session).fillStatus, scanPage, pageColumns, `FROM pages WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, workspaceID)
+	fill := func(c *session, pages []allswell.Page) error {
+		c.fillHosts(pages)
+		return c.fillStatus(pages)
+	}
+	return listedWith(ctx, s, fill, scanPage, pageColumns, `FROM pages WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, workspaceID)
 }
 
 // Page returns a workspace's page with its status.
@@ -102,18 +134,24 @@ func (s *Store) CreatePage(ctx context.Context, workspaceID string, n allswell.N
 		return allswell.Page{}, err
 	}
 	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
+		if err := t.takeDomainTurn(n.PageLook); err != nil {
+			return allswell.Page{}, err
+		}
 		p := allswell.Page{
 			ID: allswell.NewID(allswell.PrefixPage, t.now), WorkspaceID: workspaceID, Slug: n.Slug, Name: n.Name,
 			Description: n.Description, TimeZone: allswell.DefaultTimeZone, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.now, UpdatedAt: t.now,
 		}
 		p.Wear(n.PageLook)
-		if err := t.domainFree(p); err != nil {
+		if err := t.claimDomain(&p); err != nil {
 			return p, err
 		}
-		_, err := t.exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, version, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
-			p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, maybe(p.Domain), p.Accent, listText(p.Footer),
+		_, err := t.exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer, version, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+			p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer),
 			p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
+		if err == nil && p.Domain != "" {
+			err = t.saveClaim(p)
+		}
 		if err == nil {
 			err = t.touch(p.ID)
 		}
@@ -128,43 +166,36 @@ func (s *Store) ChangePage(ctx context.Context, workspaceID, slug string, ch all
 		return allswell.Page{}, err
 	}
 	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
-		p, err := one(&t.session, scanPage,
-			`SELECT `+pageColumns+` FROM pages WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
+		if err := t.takeDomainTurn(ch.PageLook); err != nil {
+			return allswell.Page{}, err
+		}
+		p, err := t.page(`WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
 		if err != nil {
 			return p, err
 		}
+		before := p.Domain
 		p.Apply(ch, t.now)
 		if p.UpdatedAt.Equal(t.now) {
 			if err := t.touch(p.ID); err != nil {
 				return p, err
 			}
-			if err := t.domainFree(p); err != nil {
-				return p, err
+			if p.Domain != before {
+				if err := t.claimDomain(&p); err != nil {
+					return p, err
+				}
+				if err := t.saveClaim(p); err != nil {
+					return p, err
+				}
 			}
-			if _, err := t.exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6, domain = $7,
-					accent = $8, footer = $9, updated_at = $10 WHERE id = $1`,
-				p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, maybe(p.Domain), p.Accent, listText(p.Footer), millis(p.UpdatedAt)); err != nil {
+			if _, err := t.exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
+					accent = $7, footer = $8, updated_at = $9 WHERE id = $1`,
+				p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt)); err != nil {
 				return p, err
 			}
 		}
 		return t.withStatus(p, nil)
 	})
 	return p, s.slugTaken(err)
-}
-
-// domainFree refuses a domain at which another page is, in whichever workspace.
-// Two at once meet the unique index, and one of them is told of its slug.
-func (t *tx) domainFree(p allswell.Page) error {
-	if p.Domain == "" {
-		return nil
-	}
-	n, err := one(&t.session, scanInt, `SELECT count(*) FROM pages WHERE domain = $1 AND id <> $2`, p.Domain, p.ID)
-	if err == nil && n > 0 {
-		var bad allswell.Invalid
-		bad.Add("domain", "The domain has already been taken.")
-		err = bad.Err()
-	}
-	return err
 }
 
 // SetPageImage gives a page a picture, instead of the one it had of that kind.
@@ -222,7 +253,7 @@ func (s *Store) slugTaken(err error) error {
 func (s *Store) DeletePage(ctx context.Context, workspaceID, slug string) error {
 	p, err := s.Page(ctx, workspaceID, slug)
 	if err != nil {
-		return err
+		return s.replicated(ctx, err)
 	}
 	for _, table := range []string{"subscribers", "deliveries"} {
 		n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE page_id = $1 LIMIT $2) AS few`, p.ID, stepRows)

@@ -27,6 +27,7 @@ const (
 // to be recorded.
 func (s *Store) RecordPings(ctx context.Context, tokens []string, b Beat) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
+		t.unattended = true
 		if err := t.pingBeat(b); err != nil {
 			return nil, err
 		}

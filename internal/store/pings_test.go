@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -244,5 +245,49 @@ func TestFailedBatchRecordsNothing(t *testing.T) {
 			w.Error("a failed batch left something behind")
 		}
 		w.SetFault(nil)
+	})
+}
+
+// TestDisabledMonitorTakesNoPing: after its first pings, a monitor is pinged
+// through the row beside it alone, which has to know of the change.
+func TestDisabledMonitorTakesNoPing(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.pinged()
+		w.clock.move(time.Second)
+		w.pinged()
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+		before := w.dump()
+		w.clock.move(500 * time.Millisecond) // no liveness record is due
+		if got := w.ping(w.monitor.Token); got[0] != store.PingUnknown {
+			w.Errorf("a ping of a disabled monitor: %v", got)
+		}
+		if w.dump() != before {
+			w.Error("a ping of a disabled monitor changed something")
+		}
+		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
+		w.pinged()
+	})
+}
+
+// TestCommitAfterItsContextEnded: the context ends between the last statement
+// and the commit. Nobody knows whether that is durable, so it is an error.
+func TestCommitAfterItsContextEnded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		before := w.dump()
+		ctx, cancel := context.WithCancel(w.ctx)
+		w.SetFault(func(when, query string) error {
+			if when == "before" && query == "COMMIT" {
+				cancel()
+			}
+			return nil
+		})
+		got, err := w.RecordPings(ctx, []string{w.monitor.Token}, store.Beat{Replica: "a"})
+		w.SetFault(nil)
+		if got != nil || !errors.Is(err, allswell.ErrUnknownOutcome) {
+			w.Errorf("a commit whose context has ended: %v, %v", got, err)
+		}
+		if after := w.dump(); after != before {
+			w.Error("it was committed all the same")
+		}
 	})
 }

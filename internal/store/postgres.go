@@ -8,11 +8,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/allswell/allswell"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 var postgresDialect = dialect{
@@ -25,17 +29,50 @@ var postgresDialect = dialect{
 	// Rows are locked in one order, as everywhere.
 	recordPings: `WITH given AS MATERIALIZED (SELECT token FROM heard WHERE token IN EACH($2) ORDER BY token FOR UPDATE)
 		UPDATE heard SET heard_at = $1 WHERE token IN (SELECT token FROM given) AND live AND (heard_at IS NULL OR heard_at <= $1)`,
+	// Asked in every transaction, so a connection that leads to a standby, through
+	// a proxy that keeps sessions, is noticed before anything stale is read.
 	now: func(c *session) (time.Time, error) {
-		n, err := one(c, scanInt, `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint`)
-		return time.UnixMilli(n).UTC(), err
+		type answer struct {
+			ms      int64
+			standby bool
+		}
+		a, err := one(c, func(row scanner) (a answer, err error) {
+			err = row.Scan(&a.ms, &a.standby)
+			return
+		}, `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_is_in_recovery()`)
+		if err == nil && a.standby {
+			c.s.primary.dropAll("the database server is a standby")
+			err = fmt.Errorf("%w: the database server is a standby", allswell.ErrBusy)
+		}
+		return time.UnixMilli(a.ms).UTC(), err
+	},
+	// A transactional message takes a transaction id and is a WAL record, so the
+	// commit waits for the disk and for synchronous standbys as any other. It
+	// touches no row.
+	replicate: func(c *session) error {
+		_, err := one(c, scanString, `SELECT pg_logical_emit_message(true, 'allswell', ''::text)::text`)
+		return err
 	},
 	announce: func(t *tx) error {
 		for pageID := range t.versions {
-			if _, err := t.exec(`SELECT pg_notify('`+pageChannel+`', $1)`, pageID); err != nil {
+			if _, err := one(&t.session, scanString, `SELECT pg_notify('`+pageChannel+`', $1)::text`, pageID); err != nil {
 				return err
 			}
 		}
 		return nil
+	},
+	address: func(dsn string) string {
+		config, err := pgx.ParseConfig(dsn)
+		if err != nil { // it was parsed before
+			return ""
+		}
+		var hosts []string
+		for _, c := range append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port}}, config.Fallbacks...) {
+			if host := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))); !slices.Contains(hosts, host) {
+				hosts = append(hosts, host)
+			}
+		}
+		return strings.Join(hosts, ",")
 	},
 	create: func(string) error { return nil },
 	lock:   func(string) (func(), error) { return func() {}, nil }, // replicas share it
@@ -45,8 +82,16 @@ var postgresDialect = dialect{
 			return true
 		case "23503": // what was just found has been deleted since: the next look misses it
 			return true
+		case "55P03": // the holder of a lock took too long; a frozen one is ended meanwhile
+			return true
 		}
 		return false
+	},
+	// Not what pgconn.SafeToRetry says: a connection that is lost while COMMIT waits
+	// for its answer is reported as closed before it was sent.
+	undone: func(err error) bool {
+		var refusal *pgconn.PgError
+		return errors.As(err, &refusal) && refusal.SeverityUnlocalized == "ERROR" || errors.Is(err, pgx.ErrTxCommitRollback)
 	},
 	unavailable: func(err error) bool {
 		var connect *pgconn.ConnectError
@@ -60,6 +105,8 @@ var postgresDialect = dialect{
 			return false
 		case code == "57014": // cancelled: by our deadline, or by the operator
 			return true
+		case code == "55P03": // a lock was not to be had in time
+			return true
 		default:
 			class := code[:2]
 			// connection, resources, operator intervention, system, read only, repetitions used up
@@ -71,6 +118,11 @@ var postgresDialect = dialect{
 
 // pageChannel carries the ids of pages that changed, between replicas.
 const pageChannel = "allswell_page"
+
+// timelineOf is the cluster that a server belongs to, and its timeline if it is
+// a primary.
+const timelineOf = `SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 0
+	ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END FROM pg_control_system()`
 
 // postgresConnections is the most connections of one replica.
 const postgresConnections = 12
@@ -85,38 +137,23 @@ func postgresCode(err error) string {
 
 // openPostgres opens one pool, for reading and writing. A commit is durable
 // when it returns, whatever the server's default is.
-func openPostgres(dsn string) (writer, reader *sql.DB, err error) {
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		// The parser's error may quote the address with its password.
-		return nil, nil, errors.New("the database address is not a valid postgres:// URL")
-	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = 5 * time.Second
-	}
-	config.RuntimeParams["application_name"] = "allswell"
-	config.RuntimeParams["synchronous_commit"] = "on"
-	config.RuntimeParams["lock_timeout"] = fmt.Sprint(verbTimeout.Milliseconds())
-	config.RuntimeParams["idle_in_transaction_session_timeout"] = "30000"
-	db := stdlib.OpenDB(*config)
+func openPostgres(p *primary) *sql.DB {
+	db := sql.OpenDB(p)
 	db.SetMaxOpenConns(postgresConnections)
 	db.SetMaxIdleConns(postgresConnections)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	return db, db, nil
+	return db
 }
 
 // listen waits for other replicas' announcements and calls changed for each,
 // until ctx ends or the connection is lost.
 func (s *Store) listen(ctx context.Context, changed func(pageID string)) error {
-	config, err := pgx.ParseConfig(s.dsn)
-	if err != nil {
-		return errors.New("the database address is not a valid postgres:// URL")
-	}
-	conn, err := pgx.ConnectConfig(ctx, config)
+	c, err := s.primary.Connect(ctx)
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx))
+	defer c.Close()
+	conn := c.(*connection).Conn.Conn()
 	if _, err := conn.Exec(ctx, "LISTEN "+pageChannel); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -19,7 +20,9 @@ const maxPlanned = 200
 // LoadPage loads all that a page shows, of one moment: groups, components with
 // their causes and the changes of their statuses, the incidents that are not
 // resolved and the maintenances that are not completed, and those of the last
-// allswell.PastDays days, with their updates.
+// allswell.PastDays days. Of those that are not over it loads the newest updates,
+// as many as a page shows and there is room for; of the others, the newest
+// update. An update of which there is only room for the beginning is Cut.
 func (s *Store) LoadPage(ctx context.Context, slug string) (allswell.PageContents, error) {
 	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
@@ -51,27 +54,40 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 	}
 	zone := p.Page.Location()
 	past := millis(allswell.NextDay(allswell.Midnight(c.now, zone), 1-allswell.PastDays))
+	shown, named := timelines{each: pageTimeline, bytes: timelineBytes}, timelines{each: 1, bytes: timelineBytes}
 	for _, which := range []struct {
+		timelines
 		where string
 		since any
-	}{{`NOT resolved AND created_at >= $2`, int64(0)}, {`resolved AND created_at >= $2`, past}} {
-		found, err := c.incidents(`WHERE page_id = $1 AND `+which.where+` ORDER BY created_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxIncidents)
+	}{{shown, `NOT resolved AND created_at >= $2`, int64(0)}, {named, `resolved AND created_at >= $2`, past}} {
+		found, err := c.incidents(which.timelines, `WHERE page_id = $1 AND `+which.where+` ORDER BY created_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxIncidents)
 		if err != nil {
 			return err
 		}
 		p.Incidents = append(p.Incidents, found...)
+		p.Since = sinceOf(found)
 	}
 	for _, which := range []struct {
+		timelines
 		where string
 		since any
-	}{{`state <> 'completed' AND created_at >= $2`, int64(0)}, {`state = 'completed' AND begun_at >= $2`, past}} {
-		found, err := c.maintenances(`WHERE page_id = $1 AND `+which.where+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxPlanned)
+	}{{shown, `state <> 'completed' AND created_at >= $2`, int64(0)}, {named, `state = 'completed' AND begun_at >= $2`, past}} {
+		found, err := c.maintenances(which.timelines, `WHERE page_id = $1 AND `+which.where+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxPlanned)
 		if err != nil {
 			return err
 		}
 		p.Maintenances = append(p.Maintenances, found...)
 	}
 	return c.fillHistory(p, allswell.HistoryStart(c.now, zone))
+}
+
+// sinceOf returns when the oldest of the incidents began if there may be older
+// ones, and else the zero Time.
+func sinceOf(newestFirst []allswell.Incident) time.Time {
+	if len(newestFirst) < maxIncidents {
+		return time.Time{}
+	}
+	return newestFirst[maxIncidents-1].CreatedAt
 }
 
 // fillParts loads a page's groups and components.
@@ -113,10 +129,10 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 
 // incidents loads incidents with all that belongs to them; where is the rest of
 // the statement.
-func (c *session) incidents(where string, args ...any) ([]allswell.Incident, error) {
+func (c *session) incidents(t timelines, where string, args ...any) ([]allswell.Incident, error) {
 	found, err := query(c, scanIncident, `SELECT `+incidentColumns+` FROM incidents `+where, args...)
 	if err == nil {
-		err = c.fillUpdates(found)
+		err = c.fillUpdates(found, t)
 	}
 	if err == nil {
 		err = c.fillAffected(found)
@@ -125,10 +141,10 @@ func (c *session) incidents(where string, args ...any) ([]allswell.Incident, err
 }
 
 // maintenances is incidents for maintenances.
-func (c *session) maintenances(where string, args ...any) ([]allswell.PlannedMaintenance, error) {
+func (c *session) maintenances(t timelines, where string, args ...any) ([]allswell.PlannedMaintenance, error) {
 	found, err := query(c, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances `+where, args...)
 	if err == nil {
-		err = c.fillMaintenanceUpdates(found)
+		err = c.fillMaintenanceUpdates(found, t)
 	}
 	if err == nil {
 		err = c.fillMaintained(found)
@@ -154,44 +170,30 @@ func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (allsw
 		concerns := func(table, column string) string {
 			return `WHERE page_id = $1 AND ($2 = '' OR id IN (SELECT ` + column + ` FROM ` + table + ` WHERE component_id = $2))`
 		}
-		if p.Incidents, err = c.incidents(concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`,
+		t := timelines{each: feedTimeline, bytes: timelineBytes}
+		if p.Incidents, err = c.incidents(t, concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`,
 			p.Page.ID, componentID, MaxNewest); err != nil {
 			return
 		}
-		p.Maintenances, err = c.maintenances(concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
+		p.Maintenances, err = c.maintenances(t, concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
 			p.Page.ID, componentID, MaxNewest)
 		return
 	})
 }
 
 func (c *session) publicPage(slug string) (allswell.Page, error) {
-	return one(c, scanPage, `SELECT `+pageColumns+` FROM pages WHERE slug = $1`, slug)
-}
-
-// fillUpdates loads the updates of all the incidents, oldest first.
-func (c *session) fillUpdates(incidents []allswell.Incident) error {
-	index := make(map[string]int, len(incidents))
-	ids := make([]string, len(incidents))
-	for i, inc := range incidents {
-		index[inc.ID], ids[i] = i, inc.ID
-	}
-	updates, err := query(c, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id IN EACH($1) ORDER BY incident_id, number`, list(ids))
-	for _, u := range updates {
-		inc := &incidents[index[u.IncidentID]]
-		inc.Updates = append(inc.Updates, u)
-	}
-	return err
+	return c.page(`WHERE slug = $1`, slug)
 }
 
 // PublicPages lists all pages, oldest first.
 func (s *Store) PublicPages(ctx context.Context) ([]allswell.Page, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
-	pages, err := query(s.bare(ctx), scanPage, `SELECT `+pageColumns+` FROM pages ORDER BY created_at, id`)
+	pages, err := s.bare(ctx).pages(`ORDER BY created_at, id`)
 	if err != nil {
 		return nil, s.unavailable(err)
 	}
-	s.contact.Store(time.Now().UnixMilli())
+	s.contacted()
 	return pages, nil
 }
 
@@ -205,25 +207,30 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 		p.AsOf = c.now
 		zone := p.Page.Location()
 		from, to := millis(time.Date(year, month, 1, 0, 0, 0, 0, zone)), millis(time.Date(year, month+1, 1, 0, 0, 0, 0, zone))
-		if p.Incidents, err = c.incidents(`WHERE page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
+		t := timelines{each: pageTimeline, bytes: timelineBytes}
+		if p.Incidents, err = c.incidents(t, `WHERE page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
 			p.Page.ID, from, to, maxIncidents); err != nil {
 			return
 		}
-		p.Maintenances, err = c.maintenances(`WHERE page_id = $1 AND state = 'completed' AND begun_at >= $2 AND begun_at < $3
+		p.Since = sinceOf(p.Incidents)
+		p.Maintenances, err = c.maintenances(t, `WHERE page_id = $1 AND state = 'completed' AND begun_at >= $2 AND begun_at < $3
 			ORDER BY begun_at DESC, id DESC LIMIT $4`, p.Page.ID, from, to, maxPlanned)
 		return
 	})
 }
 
-// LoadIncident loads one incident of a page with its updates, oldest first: the
-// only one of the contents.
-func (s *Store) LoadIncident(ctx context.Context, slug, id string) (allswell.PageContents, error) {
+// LoadIncident loads one incident of a page, the only one of the contents, with
+// the newest TimelinePart of its updates whose number is less than before, oldest
+// first. before 0 is all. It may load fewer if they are long, but at least one if
+// there is one.
+func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (allswell.PageContents, error) {
 	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
 			return
 		}
 		p.AsOf = c.now
-		if p.Incidents, err = c.incidents(`WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
+		t := timelines{each: TimelinePart, before: before, bytes: timelineBytes}
+		if p.Incidents, err = c.incidents(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
 			err = allswell.ErrNotFound
 		}
 		return
@@ -231,13 +238,14 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string) (allswell.Pag
 }
 
 // LoadMaintenance is LoadIncident for a maintenance.
-func (s *Store) LoadMaintenance(ctx context.Context, slug, id string) (allswell.PageContents, error) {
+func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int) (allswell.PageContents, error) {
 	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
 			return
 		}
 		p.AsOf = c.now
-		if p.Maintenances, err = c.maintenances(`WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
+		t := timelines{each: TimelinePart, before: before, bytes: timelineBytes}
+		if p.Maintenances, err = c.maintenances(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
 			err = allswell.ErrNotFound
 		}
 		return
@@ -268,7 +276,8 @@ func (s *Store) FollowPages(ctx context.Context, changed func(pageID string)) {
 	go func() {
 		for ctx.Err() == nil {
 			if err := s.listen(ctx, changed); err != nil && ctx.Err() == nil {
-				s.log.Warn("listening for other replicas' changes was interrupted", "error", err)
+				err = s.unavailable(err)
+				s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "listening for other replicas' changes was interrupted", "error", err)
 			}
 			select {
 			case <-ctx.Done():

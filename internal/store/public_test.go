@@ -85,7 +85,7 @@ func TestMonthAndIncident(t *testing.T) {
 		if got := titles(found); !slices.Equal(got, []string{"first", "last"}) || found[0].Title != "last" || len(found[0].Updates) != 1 {
 			w.Errorf("march: %v, newest first: %+v", got, found)
 		}
-		p, err := w.LoadIncident(w.ctx, "acme", first.ID)
+		p, err := w.LoadIncident(w.ctx, "acme", first.ID, 0)
 		if err != nil || len(p.Incidents) != 1 {
 			w.Fatalf("incident: %+v, %v", p, err)
 		}
@@ -94,7 +94,7 @@ func TestMonthAndIncident(t *testing.T) {
 		}
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		for _, at := range [][2]string{{"other", first.ID}, {"nowhere", first.ID}, {"acme", "nothing"}, {"acme", ""}} {
-			if _, err := w.LoadIncident(w.ctx, at[0], at[1]); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.LoadIncident(w.ctx, at[0], at[1], 0); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("%v: %v", at, err)
 			}
 		}
@@ -184,6 +184,43 @@ func TestFollowPagesHearsOtherReplicas(t *testing.T) {
 		w, _ := onSQLite(t)
 		w.FollowPages(w.ctx, func(string) { t.Error("there is no other") })
 	})
+}
+
+// TestFollowPagesWithoutAnnouncements: the poll alone tells of others' changes.
+func TestFollowPagesWithoutAnnouncements(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		other := w.replica()
+		w.ok(store.BreakListen(w.Store))
+		changed := make(chan string, 100)
+		ctx, cancel := context.WithCancel(w.ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			w.FollowPages(ctx, func(id string) { changed <- id })
+		}()
+		w.hears(changed, "the page that is there")
+		for range 2 {
+			must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x"}))(w)
+			w.hears(changed, "another replica's incident")
+		}
+		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
+		w.hears(changed, "the deletion")
+		cancel()
+		<-ended
+	})
+}
+
+// hears waits for the world's page to be announced.
+func (w *world) hears(changed <-chan string, of string) {
+	w.Helper()
+	select {
+	case id := <-changed:
+		if id != w.page.ID {
+			w.Fatalf("%s: announced %s", of, id)
+		}
+	case <-time.After(30 * time.Second):
+		w.Fatalf("not announced within 30 s: %s", of)
+	}
 }
 
 func TestLists(t *testing.T) {

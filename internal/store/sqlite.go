@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ var sqliteDialect = dialect{
 		return time.Now().UTC().Truncate(time.Millisecond), nil
 	},
 	announce: func(*tx) error { return nil }, // nobody else serves this file
+	address:  func(path string) string { return path },
 	create: func(path string) error {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if errors.Is(err, os.ErrExist) {
@@ -38,6 +40,9 @@ var sqliteDialect = dialect{
 	repeatable: func(error) bool {
 		return false // one writer: nothing to repeat
 	},
+	// After anything else, a failed fsync above all, what was written may be found
+	// by the next start.
+	undone: func(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY },
 	unavailable: func(err error) bool {
 		switch sqliteCode(err) & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
@@ -111,6 +116,16 @@ func openSQLite(path string) (writer, reader *sql.DB, err error) {
 // ends, on every platform. A second serve, migrate or restore is refused.
 func lockSQLite(path string) (func(), error) {
 	name := path + ".lock"
+	// Anyone who may read the file can lock it, and so keep the service from
+	// starting. An existing one is not opened here: to close it would end all locks
+	// that this process has on it.
+	if err := writeNew(name); errors.Is(err, fs.ErrExist) {
+		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return nil, fmt.Errorf("the lock file %s cannot be taken: %w", name, reason(err))
+		}
+	} else if err != nil {
+		return nil, fmt.Errorf("the lock file %s cannot be taken: %w", name, reason(err))
+	}
 	q := url.Values{"_busy_timeout": {"0"}, "_pragma": {"journal_mode(DELETE)"}}
 	abs, err := filepath.Abs(name)
 	if err != nil {

@@ -5,14 +5,13 @@
 // transaction with one frozen now: load, decide (a pure function of the root
 // package), save, tell (write the events). When it returns without an error,
 // all of it is durable; when it returns one, nothing was changed, except that
-// after allswell.ErrBusy the outcome of the commit may be unknown.
+// after allswell.ErrUnknownOutcome it may have been committed.
 package store
 
 import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/failurelog"
 )
 
 // verbTimeout bounds every verb, waiting for its turn included.
@@ -44,6 +44,10 @@ type Options struct {
 
 	// CheckInterval is the period of the ticks; 0 means a minute.
 	CheckInterval time.Duration
+
+	// Hosts are the host names of the installation itself. With the zero Hosts
+	// no page may have a domain.
+	Hosts allswell.Hosts
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -51,23 +55,29 @@ type Store struct {
 	d         *dialect
 	writer    *sql.DB // SQLite: one connection; PostgreSQL: the same as reader
 	reader    *sql.DB
+	primary   *primary // PostgreSQL only
 	dsn       string
 	lock      func() // gives the serving lock back
 	clock     func() time.Time
 	log       *slog.Logger
 	threshold int
 	period    time.Duration
+	hosts     allswell.Hosts
 
 	statements  sync.Map  // written text -> the engine's text
 	recordPings *sql.Stmt // the dialect's, prepared once
 	beaten      sync.Map  // replica -> the instant of its last beat that this store committed
 	contact     atomic.Int64
-	analyzed    atomic.Int64 // when the statistics of deliveries were last refreshed, in ms
+	failures    failurelog.Log // of the database
+	address     string         // of the database, for logs
+	analyzed    atomic.Int64   // when the statistics of deliveries were last refreshed, in ms
 
 	onPageChange []func(pageID string)
+	beforeAnswer []func(ctx context.Context, pageIDs []string)
 	onPingToken  []func(token string)
 	onTold       []func()
 	onPlanned    []func()
+	onClaimed    []func()
 
 	// fault, set by tests only, is asked before and after each statement of a
 	// writing transaction; an error it returns is the statement's.
@@ -76,7 +86,8 @@ type Store struct {
 
 // Open opens the database for serving and brings its schema up to date. dsn is
 // "sqlite:PATH" or "postgres://…". A SQLite file that another process serves
-// is refused, and so is a database of a newer version.
+// is refused, and so is a database of a newer version. Temporary tells whether
+// the same call may succeed later.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	s, err := connect(dsn, o)
 	if err != nil {
@@ -108,7 +119,11 @@ func OpenBeside(ctx context.Context, dsn string, o Options) (*Store, error) {
 // opened is the end of opening: err is what became of it so far.
 func (s *Store) opened(ctx context.Context, err error) (*Store, error) {
 	if err == nil {
-		s.recordPings, err = s.writer.PrepareContext(ctx, s.text(s.d.recordPings))
+		ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+		defer cancel()
+		if s.recordPings, err = s.writer.PrepareContext(ctx, s.text(s.d.recordPings)); err != nil {
+			err = s.unopened(err)
+		}
 	}
 	if err != nil {
 		s.Close()
@@ -117,9 +132,12 @@ func (s *Store) opened(ctx context.Context, err error) (*Store, error) {
 	return s, nil
 }
 
+// sqlitePrefix begins the address of a SQLite file.
+const sqlitePrefix = "sqlite:"
+
 // connect opens the pools; nothing is read or written yet.
 func connect(dsn string, o Options) (*Store, error) {
-	s := &Store{clock: o.Clock, log: o.Logger, threshold: o.FailureThreshold, period: o.CheckInterval}
+	s := &Store{clock: o.Clock, log: o.Logger, threshold: o.FailureThreshold, period: o.CheckInterval, hosts: o.Hosts}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -131,19 +149,41 @@ func connect(dsn string, o Options) (*Store, error) {
 	}
 	var err error
 	switch {
-	case strings.HasPrefix(dsn, "sqlite:"):
-		s.d, s.dsn = &sqliteDialect, strings.TrimPrefix(dsn, "sqlite:")
+	case strings.HasPrefix(dsn, sqlitePrefix):
+		s.d, s.dsn = &sqliteDialect, strings.TrimPrefix(dsn, sqlitePrefix)
 		s.writer, s.reader, err = openSQLite(s.dsn)
 	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
 		s.d, s.dsn = &postgresDialect, dsn
-		s.writer, s.reader, err = openPostgres(s.dsn)
+		if s.primary, err = newPrimary(s.dsn, s.log); err == nil {
+			s.writer = openPostgres(s.primary)
+			s.reader = s.writer
+		}
 	default:
 		err = errors.New("the database must be sqlite:PATH or postgres://…")
 	}
 	if err != nil {
 		return nil, err
 	}
+	s.address = s.d.address(s.dsn)
+	s.failures = failurelog.Log{Logger: s.log, Failing: "the database cannot be used", Working: "the database can be used again", Settle: verbTimeout}
 	return s, nil
+}
+
+// contacted notes that the database has just answered.
+func (s *Store) contacted() {
+	now := time.Now()
+	s.contact.Store(now.UnixMilli())
+	s.failures.Worked(now)
+}
+
+// LogLevel returns at which level to log that something of the store's failed
+// with err: at debug if the database cannot be used, which the store itself logs
+// once for all that fail meanwhile, and otherwise at level.
+func LogLevel(err error, level slog.Level) slog.Level {
+	if errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, context.DeadlineExceeded) {
+		return slog.LevelDebug
+	}
+	return level
 }
 
 // Close gives the connections and the serving lock back.
@@ -166,6 +206,15 @@ func (s *Store) OnPageChange(f func(pageID string)) {
 	s.onPageChange = append(s.onPageChange, f)
 }
 
+// BeforeAnswer registers f, which is called after each commit of this store that
+// changed what pages show, after the functions of OnPageChange and before the verb
+// returns. Verbs that nobody waits for (pings, periodic checks, planned maintenance,
+// checks of domains) do not call it. f delays the answer and cannot change it; ctx is
+// the verb's. Register before serving.
+func (s *Store) BeforeAnswer(f func(ctx context.Context, pageIDs []string)) {
+	s.beforeAnswer = append(s.beforeAnswer, f)
+}
+
 // OnNewPingToken registers f, which is called after each commit of this store
 // that made a ping token, or enabled its monitor. Register before serving.
 func (s *Store) OnNewPingToken(f func(token string)) {
@@ -180,6 +229,10 @@ func (s *Store) OnTold(f func()) { s.onTold = append(s.onTold, f) }
 // may have changed when AdvanceMaintenances has something to do. Register before
 // serving.
 func (s *Store) OnPlanned(f func()) { s.onPlanned = append(s.onPlanned, f) }
+
+// OnDomainClaimed registers f, which is called after each commit of this store
+// that left BeginDomainChecks something to do at once. Register before serving.
+func (s *Store) OnDomainClaimed(f func()) { s.onClaimed = append(s.onClaimed, f) }
 
 // LastContact returns the instant, by the host's clock, of the last successful
 // transaction with the database; the zero Time if there was none.
@@ -200,274 +253,3 @@ func (s *Store) FailureThreshold() int { return s.threshold }
 type Range struct{ Page, PerPage int }
 
 func (r Range) offset() int { return (r.Page - 1) * r.PerPage }
-
-// querier is what *sql.DB, *sql.Tx and *sql.Conn have in common.
-type querier interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// session runs statements of one transaction, or of none.
-type session struct {
-	s     *Store
-	ctx   context.Context
-	q     querier
-	hot   *sql.Stmt                      // the dialect's recordPings, prepared; nil outside a writing one
-	now   time.Time                      // frozen; zero outside a transaction
-	fault func(when, query string) error // nil but in tests
-}
-
-// exec runs a statement and returns how many rows it touched.
-func (c *session) exec(query string, args ...any) (int64, error) {
-	if c.fault != nil {
-		if err := c.fault("before", query); err != nil {
-			return 0, err
-		}
-	}
-	var res sql.Result
-	var err error
-	if c.hot != nil && query == c.s.d.recordPings {
-		res, err = c.hot.ExecContext(c.ctx, args...)
-	} else {
-		res, err = c.q.ExecContext(c.ctx, c.s.text(query), args...)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%w in: %s", err, firstLine(query))
-	}
-	if c.fault != nil {
-		if err := c.fault("after", query); err != nil {
-			return 0, err
-		}
-	}
-	return res.RowsAffected()
-}
-
-// query runs a statement and scans every row.
-func query[T any](c *session, scan func(scanner) (T, error), text string, args ...any) (out []T, err error) {
-	if c.fault != nil {
-		if err := c.fault("before", text); err != nil {
-			return nil, err
-		}
-		defer func() {
-			if err == nil {
-				err = c.fault("after", text)
-			}
-		}()
-	}
-	rows, err := c.q.QueryContext(c.ctx, c.s.text(text), args...)
-	if err != nil {
-		return nil, fmt.Errorf("%w in: %s", err, firstLine(text))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("%w in: %s", err, firstLine(text))
-		}
-		out = append(out, v)
-	}
-	return out, rows.Err()
-}
-
-// one is query for a statement that gives one row; none is ErrNotFound.
-func one[T any](c *session, scan func(scanner) (T, error), text string, args ...any) (T, error) {
-	rows, err := query(c, scan, text, args...)
-	if err != nil || len(rows) == 0 {
-		var none T
-		if err == nil {
-			err = allswell.ErrNotFound
-		}
-		return none, err
-	}
-	return rows[0], nil
-}
-
-// scanner is a row.
-type scanner interface{ Scan(dest ...any) error }
-
-func scanInt(row scanner) (n int64, err error)     { err = row.Scan(&n); return }
-func scanString(row scanner) (v string, err error) { err = row.Scan(&v); return }
-
-// text turns a statement as it is written in this package into the engine's.
-func (s *Store) text(query string) string {
-	if t, ok := s.statements.Load(query); ok {
-		return t.(string)
-	}
-	t := s.d.text(query)
-	s.statements.Store(query, t)
-	return t
-}
-
-// firstLine names a statement in an error without its whole text.
-func firstLine(query string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(query), "\n")
-	return line
-}
-
-// bare returns a session outside any transaction, for single statements that
-// only read.
-func (s *Store) bare(ctx context.Context) *session {
-	return &session{s: s, ctx: ctx, q: s.reader}
-}
-
-// read runs f in one read-only transaction, so that all it loads is of one
-// moment.
-func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (out T, err error) {
-	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
-	defer cancel()
-	t, err := s.reader.BeginTx(ctx, s.d.readOptions)
-	if err != nil {
-		return out, s.unavailable(err)
-	}
-	defer t.Rollback()
-	c := &session{s: s, ctx: ctx, q: t}
-	if c.now, err = s.now(c); err != nil {
-		return out, s.unavailable(err)
-	}
-	if out, err = f(c); err != nil {
-		return out, s.unavailable(err)
-	}
-	s.contact.Store(time.Now().UnixMilli())
-	return out, nil
-}
-
-// tx is a writing transaction.
-type tx struct {
-	session
-	versions map[string]int64 // touched pages and the versions this transaction makes
-	ordinals map[string]int   // events told per page
-	news     []news           // for the log
-	asked    bool             // somebody is sent a question or a link
-	planned  bool             // when a maintenance is due may have changed
-	tokens   []string         // ping tokens that are new to those who keep them in memory
-	beating  string           // the replica whose beat this transaction writes
-}
-
-// write runs f as one durable transaction, again if the database asks for it,
-// and then says what changed. An answer that ctx asks for (WithAnswer) is
-// saved in the same transaction.
-func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (out T, err error) {
-	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
-	defer cancel()
-	for attempt := 1; ; attempt++ {
-		out, err = writeOnce(ctx, s, f)
-		if err == nil || attempt == maxAttempts || !s.d.repeatable(err) {
-			break
-		}
-		s.log.Debug("transaction repeated", "attempt", attempt, "error", err)
-	}
-	if err != nil {
-		var none T
-		return none, s.unavailable(err)
-	}
-	return out, nil
-}
-
-func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (out T, err error) {
-	t, err := s.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return out, err
-	}
-	defer t.Rollback()
-	w := &tx{session: session{s: s, ctx: ctx, q: t, hot: t.StmtContext(ctx, s.recordPings), fault: s.fault}, versions: map[string]int64{}, ordinals: map[string]int{}}
-	if w.now, err = s.now(&w.session); err != nil {
-		return out, err
-	}
-	if out, err = f(w); err != nil {
-		return out, err
-	}
-	if err = w.saveAnswer(out); err != nil {
-		return out, err
-	}
-	if err = s.d.announce(w); err != nil {
-		return out, err
-	}
-	if s.fault != nil {
-		if err = s.fault("before", "COMMIT"); err != nil {
-			return out, err
-		}
-	}
-	if err = t.Commit(); err != nil {
-		return out, fmt.Errorf("%w: commit: %w", allswell.ErrBusy, err)
-	}
-	s.contact.Store(time.Now().UnixMilli())
-	if w.beating != "" {
-		s.beaten.Store(w.beating, w.now)
-	}
-	for pageID := range w.versions {
-		s.pageChanged(pageID)
-	}
-	s.logNews(w.news)
-	for _, token := range w.tokens {
-		for _, f := range s.onPingToken {
-			f(token)
-		}
-	}
-	if len(w.ordinals) > 0 || w.asked {
-		for _, f := range s.onTold {
-			f()
-		}
-	}
-	if w.planned {
-		for _, f := range s.onPlanned {
-			f()
-		}
-	}
-	if s.fault != nil {
-		err = s.fault("after", "COMMIT")
-	}
-	return out, err
-}
-
-// news is what became of a monitor or of a maintenance, for the log.
-type news struct{ what, kind, id, name string }
-
-// logNews writes one line for each of the first few, and one for all others.
-func (s *Store) logNews(all []news) {
-	const most = 20
-	for _, n := range all[:min(len(all), most)] {
-		s.log.Info(n.what, n.kind, n.id, "name", n.name)
-	}
-	if len(all) > most {
-		s.log.Info("and more in the same transaction", "count", len(all)-most)
-	}
-}
-
-func (s *Store) pageChanged(pageID string) {
-	for _, f := range s.onPageChange {
-		f(pageID)
-	}
-}
-
-// now returns the instant that a transaction freezes, cut to the millisecond.
-func (s *Store) now(c *session) (time.Time, error) {
-	if s.clock != nil {
-		return s.clock().UTC().Truncate(time.Millisecond), nil
-	}
-	return s.d.now(c)
-}
-
-// unavailable marks errors that say that the database cannot be used right now,
-// so that callers answer 503 and not 500.
-func (s *Store) unavailable(err error) error {
-	if errors.Is(err, allswell.ErrBusy) || !s.d.unavailable(err) && !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", allswell.ErrBusy, err)
-}
-
-// touch makes a new version of the page, once per transaction, and thereby
-// locks its row. By the lock order it comes after monitors and components and
-// before incidents.
-func (t *tx) touch(pageID string) error {
-	if _, done := t.versions[pageID]; done {
-		return nil
-	}
-	version, err := one(&t.session, scanInt,
-		`UPDATE pages SET version = version + 1 WHERE id = $1 RETURNING version`, pageID)
-	if err != nil {
-		return err
-	}
-	t.versions[pageID] = version
-	return nil
-}

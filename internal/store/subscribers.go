@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"net/url"
 
 	"github.com/allswell/allswell"
@@ -220,80 +219,13 @@ func (s *Store) RotateSubscriber(ctx context.Context, workspaceID, slug, id stri
 	})
 }
 
-// SignUp is what the public form does. What becomes of an address does not show
-// in what is returned: an unknown one is asked for its confirmation, a confirmed
-// one is sent the link to its subscription, at most once in allswell.MailAgain.
-func (s *Store) SignUp(ctx context.Context, slug string, n allswell.NewSubscriber) error {
-	n.Confirmed = false
-	n, err := n.Check()
-	if err == nil && n.Channel != allswell.Email {
-		var bad allswell.Invalid
-		bad.Add("channel", "Only e-mail addresses can be subscribed here.")
-		err = bad.Err()
-	}
-	if err != nil {
-		return err
-	}
-	signUp := func() error {
-		_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, t.signUp(slug, n) })
-		return err
-	}
-	if err = signUp(); err != nil && s.d.duplicate(err) {
-		err = signUp() // somebody else was faster: the address is known now
-	}
-	return err
-}
-
-func (t *tx) signUp(slug string, n allswell.NewSubscriber) error {
-	p, err := t.publicPage(slug)
-	if err != nil {
-		return err
-	}
-	known, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
-		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, p.ID, string(n.Channel), n.Target)
-	if errors.Is(err, allswell.ErrNotFound) {
-		_, err = t.subscribe(p.ID, n)
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	// The choice is checked as for an unknown address, so that the answers are alike.
-	if err := t.checkChoice(p.ID, n.Components); err != nil {
-		return err
-	}
-	recently := t.now.Before(known.MailedAt.Add(allswell.MailAgain))
-	if !recently {
-		known.MailedAt = t.now
-	}
-	// Written in any case, so that the answers take alike long.
-	if _, err := t.exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(known.MailedAt)); err != nil || recently {
-		return err
-	}
-	if known.ConfirmedAt.IsZero() {
-		return t.ask(known, allswell.AskConfirmation)
-	}
-	return t.ask(known, allswell.SendLink)
-}
-
-// checkChoice refuses components that are not on the page.
-func (t *tx) checkChoice(pageID string, components []string) error {
-	n, err := one(&t.session, scanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(components))
-	if err == nil && int(n) != len(components) {
-		var bad allswell.Invalid
-		bad.Add("components", "The components must be of this page.")
-		err = bad.Err()
-	}
-	return err
-}
-
 // SlugOfSubscription returns the slug that the page of a key's subscription has
 // now: a link outlives the one that it was made with.
 func (s *Store) SlugOfSubscription(ctx context.Context, key string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
 	slug, err := one(s.bare(ctx), scanString, `SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
-	return slug, s.unavailable(err)
+	return slug, s.unavailable(s.replicated(ctx, err)) // that it has ended acknowledges an unsubscription
 }
 
 // Subscription returns the subscription that the holder of key may see and

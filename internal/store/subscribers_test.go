@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +72,43 @@ func TestRefusalsSuspend(t *testing.T) {
 	})
 }
 
+// TestSuspensionCancelsWhatWaits: what was fanned out before the suspension, of
+// other incidents too, is not sent when the subscription goes on later.
+func TestSuspensionCancelsWhatWaits(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		a, b := w.subscribe("a@example.com"), w.subscribe("b@example.com")
+		w.run(`UPDATE subscribers SET refusals = 2 WHERE id = $1`, a.ID)
+		w.clock.move(time.Second)
+		for _, title := range []string{"one", "two", "three"} {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: ptr(title)}))(w)
+		}
+		w.fanOut()
+		refused := store.Settlement{Outcome: allswell.Outcome{Result: allswell.Refused, Reason: "There is no such mailbox."}}
+		for _, refused.Claimed = range w.claim() {
+			if w.value(`SELECT subscriber_id FROM deliveries WHERE id = $1`, refused.ID) == a.ID {
+				w.ok(w.Settle(w.ctx, []store.Settlement{refused}))
+				break
+			}
+		}
+		waits := func(id string) string {
+			return w.value(`SELECT count(*) FROM deliveries WHERE subscriber_id = $1 AND state IN ('pending', 'sending')`, id)
+		}
+		if of, others := waits(a.ID), waits(b.ID); of != "0" || others != "3" {
+			t.Errorf("after the suspension %s wait for its holder and %s for another, want 0 and 3", of, others)
+		}
+		if _, err := w.RetryDelivery(w.ctx, w.ws, refused.ID); !errors.As(err, new(*allswell.Invalid)) {
+			t.Errorf("a delivery of a suspended subscription is tried again: %v", err)
+		}
+		must(w.ChangeSubscription(w.ctx, "acme", a.Key, nil))(w)
+		w.clock.move(time.Hour)
+		for _, line := range w.deliver(taken) {
+			if strings.HasPrefix(line, a.Target) {
+				t.Errorf("sent after the suspension: %s", line)
+			}
+		}
+	})
+}
+
 // TestGoneEndsTheSubscription: what a webhook's 410 does.
 func TestGoneEndsTheSubscription(t *testing.T) {
 	inWorlds(t, func(w *world) {
@@ -90,16 +129,27 @@ func TestGoneEndsTheSubscription(t *testing.T) {
 	})
 }
 
+// signUp requests a sign-up, and lets it be done.
+func (w *world) signUp(slug string, n allswell.NewSubscriber) error {
+	w.Helper()
+	if err := w.RequestSignUp(w.ctx, store.SignUp{Slug: slug, Subscriber: n}); err != nil {
+		return err
+	}
+	for must(w.TakeSignUps(w.ctx))(w) {
+	}
+	return nil
+}
+
 // TestSignUp: unknown, known and confirmed addresses look alike, and nobody is
 // sent more than one mail an hour for it.
 func TestSignUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		n := allswell.NewSubscriber{Channel: allswell.Email, Target: " Ann@Example.com", Components: []string{w.component.ID}, Confirmed: true}
-		w.ok(w.SignUp(w.ctx, "acme", n))
-		w.ok(w.SignUp(w.ctx, "acme", n))
+		w.ok(w.signUp("acme", n))
+		w.ok(w.signUp("acme", n))
 		w.expect("signed up twice", w.deliver(taken), "ann@example.com: confirmation")
 		w.clock.move(allswell.MailAgain)
-		w.ok(w.SignUp(w.ctx, "acme", n))
+		w.ok(w.signUp("acme", n))
 		w.expect("an hour later", w.deliver(taken), "ann@example.com: confirmation")
 		key := w.value(`SELECT key FROM subscribers`)
 		w.clock.move(time.Minute)
@@ -110,25 +160,25 @@ func TestSignUp(t *testing.T) {
 			t.Errorf("confirmed: %+v, %+v", sub, again)
 		}
 		w.clock.move(allswell.MailAgain)
-		w.ok(w.SignUp(w.ctx, "acme", n))
+		w.ok(w.signUp("acme", n))
 		w.expect("confirmed already", w.deliver(taken), "ann@example.com: link")
 		for field, bad := range map[string]allswell.NewSubscriber{
 			"target":     {Channel: allswell.Email, Target: "no address"},
 			"components": {Channel: allswell.Email, Target: "ann@example.com", Components: []string{"comp_x"}},
 			"channel":    {Channel: allswell.Webhook, Target: "https://example.com/"},
 		} {
-			if err := refused(w.SignUp(w.ctx, "acme", bad), field); err != allswell.ErrNotFound {
+			if err := refused(w.signUp("acme", bad), field); err != allswell.ErrNotFound {
 				t.Errorf("bad %s: %v", field, err)
 			}
 		}
-		if err := w.SignUp(w.ctx, "nope", n); err != allswell.ErrNotFound {
+		if err := w.signUp("nope", n); err != allswell.ErrNotFound {
 			t.Errorf("no such page: %v", err)
 		}
 		if _, err := w.ConfirmSubscription(w.ctx, "beta", key); err != allswell.ErrNotFound {
 			t.Errorf("another page's: %v", err)
 		}
 		// A name of nobody's is forgotten in time.
-		w.ok(w.SignUp(w.ctx, "acme", allswell.NewSubscriber{Channel: allswell.Email, Target: "bob@example.com"}))
+		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.Email, Target: "bob@example.com"}))
 		w.clock.move(allswell.UnconfirmedFor)
 		w.ok(w.Prune(w.ctx))
 		if got := w.rows(`SELECT target FROM subscribers`); !slices.Equal(got, []string{"ann@example.com"}) {

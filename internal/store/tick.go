@@ -54,7 +54,10 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 		}
 		for start := 0; start < len(found); start += tickBatch {
 			batch := found[start:min(start+tickBatch, len(found))]
-			part, err := write(ctx, s, func(x *tx) (TickReport, error) { return x.judge(batch, t) })
+			part, err := write(ctx, s, func(x *tx) (TickReport, error) {
+				x.unattended = true
+				return x.judge(batch, t)
+			})
 			if err != nil {
 				return report, err
 			}

@@ -42,8 +42,11 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 	}
 	var failed []error
 	for _, d := range edges {
-		at, err := write(ctx, s, func(t *tx) (time.Time, error) { return t.advanceOne(d.id) })
-		if errors.Is(err, allswell.ErrBusy) {
+		at, err := write(ctx, s, func(t *tx) (time.Time, error) {
+			t.unattended = true
+			return t.advanceOne(d.id)
+		})
+		if errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
 			return time.Time{}, err // and so would be the others
 		}
 		if err != nil {

@@ -2,7 +2,10 @@ package watch
 
 import (
 	"context"
+	"log/slog"
 	"time"
+
+	"github.com/allswell/allswell/internal/store"
 )
 
 // lookAhead is how often planned maintenance is looked at, at least: another
@@ -34,7 +37,7 @@ func (w *Watch) advance(ctx context.Context) (wait time.Duration) {
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		w.Logger.Warn("planned maintenance could not be looked after", "error", err)
+		w.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "planned maintenance could not be looked after", "error", err)
 	}
 	return lookAhead
 }

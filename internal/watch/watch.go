@@ -32,6 +32,10 @@ type Config struct {
 	Backlog func() time.Duration // age of the oldest ping received here and not yet committed
 	Replica string
 	Logger  *slog.Logger
+
+	// Shedding reports whether pings are being lost here, which is why no liveness
+	// is recorded: nothing is judged, and that is no stall. nil: never.
+	Shedding func() bool
 }
 
 // Watch runs ticks at the nominal instants n·T of the store's clock. Ticks that
@@ -42,6 +46,9 @@ type Watch struct {
 	planned  chan struct{} // there may be another maintenance to wait for
 	patience time.Duration // no tick for longer is a stall
 	look     time.Duration // the guard's interval
+
+	skipped string // why the last tick was skipped; "": it was not. Of the goroutine that ticks.
+	skips   int    // ticks since that began
 }
 
 // New returns a Watch that does nothing before Run.
@@ -129,7 +136,7 @@ func (w *Watch) tickAll(ctx context.Context) {
 		now, err := w.Store.Clock(ctx)
 		wait := min(w.Period, guardInterval)
 		if err != nil {
-			w.Logger.Warn("the clock could not be read", "error", err)
+			w.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "the clock could not be read", "error", err)
 		} else {
 			var instant time.Time
 			if instant, wait = p.next(now); !instant.IsZero() {
@@ -165,28 +172,52 @@ func (p *pace) next(now time.Time) (instant time.Time, wait time.Duration) {
 // comes first: silence within it must not be counted.
 func (w *Watch) Tick(ctx context.Context, instant time.Time) {
 	w.advance(ctx)
+	if w.Shedding != nil && w.Shedding() {
+		w.skip(instant, "pings are being lost")
+		w.note(time.Now())
+		return
+	}
 	began := time.Now()
 	report, err := w.Store.Tick(ctx, instant, w.Replica, w.Backlog())
 	switch {
 	case err != nil:
 		if ctx.Err() == nil {
-			w.Logger.Error("a periodic check failed", "instant", instant, "error", err)
+			w.Logger.Log(ctx, store.LogLevel(err, slog.LevelError), "a periodic check failed", "instant", instant, "error", err)
 		}
 		return
 	case report.Skipped != "":
-		w.Logger.Warn("a periodic check was skipped", "instant", instant, "why", report.Skipped)
+		w.skip(instant, report.Skipped)
 		return
 	case report.Counted > 0:
 		w.Logger.Info("periodic check", "instant", instant, "overdue", report.Counted, "down", report.Down, "took", time.Since(began).Round(time.Millisecond))
 	}
+	w.resume(instant)
 	w.note(time.Now())
+}
+
+// skip notes that a tick was skipped. It is logged only if the one before was not, or
+// for another reason.
+func (w *Watch) skip(instant time.Time, why string) {
+	w.skips++
+	if why != w.skipped {
+		w.skipped = why
+		w.Logger.Warn("a periodic check was skipped", "instant", instant, "why", why)
+	}
+}
+
+// resume notes that a tick was not skipped, and logs it if the one before was.
+func (w *Watch) resume(instant time.Time) {
+	if w.skipped != "" {
+		w.Logger.Info("periodic checks run again", "instant", instant, "skipped", w.skips)
+		w.skipped, w.skips = "", 0
+	}
 }
 
 // prune deletes old rows, now and once an hour.
 func (w *Watch) prune(ctx context.Context) {
 	for {
 		if err := w.Store.Prune(ctx); err != nil && ctx.Err() == nil {
-			w.Logger.Warn("old rows could not be deleted", "error", err)
+			w.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "old rows could not be deleted", "error", err)
 		}
 		if !sleep(ctx, pruneInterval) {
 			return

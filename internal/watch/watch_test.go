@@ -143,7 +143,9 @@ func TestRunEndsWhenTicksStall(t *testing.T) {
 			t.Errorf("patience %v, stalled %t at the start", w.patience, w.Stalled())
 		}
 		w.patience, w.look = 100*time.Millisecond, 50*time.Millisecond
-		if err := w.Run(t.Context()); !errors.Is(err, ErrStalled) {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // Run ends without an error then
+		defer cancel()
+		if err := w.Run(ctx); !errors.Is(err, ErrStalled) {
 			t.Errorf("Run returned %v, want ErrStalled", err)
 		}
 		if !w.Stalled() {

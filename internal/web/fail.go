@@ -122,8 +122,13 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		// The client has gone: there is nobody to answer, and no fault.
 		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The request was cancelled."})
+	case errors.Is(err, allswell.ErrUnknownOutcome):
+		log.LogAttrs(r.Context(), slog.LevelDebug, "the outcome of a request is unknown",
+			slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))
+		h.Set("Retry-After", strconv.Itoa(busyRetry))
+		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "This may have been saved or not: the database did not confirm it. Please check, or try again with the same Idempotency-Key."})
 	case errors.Is(err, allswell.ErrBusy), errors.Is(err, context.DeadlineExceeded):
-		log.LogAttrs(r.Context(), slog.LevelWarn, "a request could not be served now",
+		log.LogAttrs(r.Context(), slog.LevelDebug, "a request could not be served now",
 			slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))
 		h.Set("Retry-After", strconv.Itoa(busyRetry))
 		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The service cannot do this right now. Please try again."})

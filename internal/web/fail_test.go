@@ -62,13 +62,16 @@ func TestFailures(t *testing.T) {
 			map[string]any{"message": "Method not allowed."}, false},
 		{"too many", &TooMany{now, now.Add(1500 * time.Millisecond)}, 429,
 			map[string]string{"Retry-After": "2", "X-RateLimit-Reset": fmt.Sprint(now.Unix() + 2)}, map[string]any{"message": "Too many requests."}, false},
+		{"too many until now", &TooMany{now, now}, 429, map[string]string{"Retry-After": "1"}, map[string]any{"message": "Too many requests."}, false},
 		{"too large", &TooLarge{MaxBody}, 413, nil, map[string]any{"message": "The request body may not be larger than 1048576 bytes."}, false},
 		{"in progress", allswell.ErrInProgress, 409, nil,
 			map[string]any{"message": "A request with this Idempotency-Key is still being answered."}, false},
 		{"busy", allswell.ErrBusy, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"message": "The service cannot do this right now. Please try again."}, true},
+			map[string]any{"message": "The service cannot do this right now. Please try again."}, false},
+		{"unknown outcome", allswell.ErrUnknownOutcome, 503, map[string]string{"Retry-After": "5"},
+			map[string]any{"message": "This may have been saved or not: the database did not confirm it. Please check, or try again with the same Idempotency-Key."}, false},
 		{"out of time", context.DeadlineExceeded, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"message": "The service cannot do this right now. Please try again."}, true},
+			map[string]any{"message": "The service cannot do this right now. Please try again."}, false},
 	}
 	for _, tt := range tests {
 		for _, err := range []error{tt.err, fmt.Errorf("password=hunter2: %w", tt.err), errors.Join(errors.New("hunter2"), tt.err)} {

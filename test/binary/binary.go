@@ -46,6 +46,7 @@ type Server struct {
 	command string
 	env     []string
 	logFile string
+	files   int // it may have open; 0: as many as the test
 	process *leash.Process
 	ready   http.Client
 }
@@ -89,6 +90,10 @@ func newServer(t testing.TB, exe, command string, env []string) *Server {
 	return s
 }
 
+// LimitFiles sets how many files, connections among them, the server may have
+// open from its next start on.
+func (s *Server) LimitFiles(n int) { s.files = n }
+
 // Start starts the server, waits until it is ready and returns how long that
 // took.
 func (s *Server) Start() time.Duration {
@@ -111,6 +116,9 @@ func (s *Server) Launch() {
 	}
 	defer log.Close()
 	cmd := exec.Command(s.exe, s.command)
+	if s.files > 0 {
+		cmd = exec.Command("sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, s.files), s.exe, s.command)
+	}
 	cmd.Dir = filepath.Dir(s.logFile)
 	cmd.Env = s.env
 	cmd.Stdout, cmd.Stderr = log, log
@@ -148,6 +156,17 @@ func (s *Server) AwaitReady() {
 	}
 }
 
+// Command runs another command of the binary beside the server, with the same
+// settings, and returns all that it wrote.
+func (s *Server) Command(args ...string) (output string, err error) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), readyTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.exe, args...)
+	cmd.Dir, cmd.Env = filepath.Dir(s.logFile), s.env
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
 // Kill ends the server as kill -9 does.
 func (s *Server) Kill() {
 	s.t.Helper()
@@ -178,6 +197,9 @@ func (s *Server) end(sig syscall.Signal) error {
 	return p.Wait()
 }
 
+// Pid returns the process id of the server that was started last.
+func (s *Server) Pid() int { return s.process.Pid() }
+
 // Gone is closed when the server that was started last has ended.
 func (s *Server) Gone() <-chan struct{} { return s.process.Gone() }
 
@@ -206,13 +228,13 @@ func (s *Server) Log() string {
 	return string(b)
 }
 
-// digest returns the first lines of a log that are errors, and its last lines.
+// digest returns the first lines of a log that are errors or warnings, and its last lines.
 func digest(log string) string {
 	const most = 20
 	lines := strings.Split(log, "\n")
 	var faults []string
 	for _, line := range lines {
-		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "panic") {
+		if strings.Contains(line, "level=ERROR") || strings.Contains(line, "level=WARN") || strings.Contains(line, "panic") {
 			faults = append(faults, line)
 		}
 	}

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"database/sql"
+	"errors"
 	"path/filepath"
 	"testing"
 	"time"
@@ -70,7 +71,8 @@ func (p *tab) press(button, heading string) {
 	}
 }
 
-// keyOf returns the key of the subscription of an address.
+// keyOf returns the key of the subscription of an address, which is made a moment
+// after it was asked for.
 func keyOf(t *testing.T, database, address string) (key string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+database+"?_query_only=1&_busy_timeout=5000")
@@ -78,8 +80,13 @@ func keyOf(t *testing.T, database, address string) (key string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.QueryRowContext(t.Context(), `SELECT key FROM subscribers WHERE target = ?`, address).Scan(&key); err != nil {
-		t.Fatal(err)
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		err := db.QueryRowContext(t.Context(), `SELECT key FROM subscribers WHERE target = ?`, address).Scan(&key)
+		if err == nil {
+			return key
+		}
+		if !errors.Is(err, sql.ErrNoRows) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
 	}
-	return key
 }

@@ -91,17 +91,20 @@ func NewCluster(t testing.TB, settings ...string) *Cluster {
 		t.Fatalf("making a PostgreSQL cluster: %v", err)
 	}
 	c.t = t
-	t.Cleanup(func() {
-		if c.server != nil {
-			c.Resume() // a paused process would not hear
-			c.Stop(Immediate)
-		}
-		if err := os.RemoveAll(c.dir); err != nil {
-			t.Errorf("removing the PostgreSQL cluster: %v", err)
-		}
-	})
+	t.Cleanup(c.remove)
 	c.Start()
 	return c
+}
+
+// remove stops the server, if it runs, and deletes its directory.
+func (c *Cluster) remove() {
+	if c.server != nil {
+		c.Resume() // a paused process would not hear
+		c.Stop(Immediate)
+	}
+	if err := os.RemoveAll(c.dir); err != nil {
+		c.t.Errorf("removing the PostgreSQL cluster: %v", err)
+	}
 }
 
 // Address returns the address of the named database, whether it exists or not.

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/ping"
+)
+
+// TestForgedHeadersThroughNginx runs nginx as the manual documents it, on this
+// machine, where it is exempt from the limit of pings. No header that a client
+// sends lets it send more, or makes it appear as somebody else in the log.
+func TestForgedHeadersThroughNginx(t *testing.T) {
+	const limited, job = 3, "127.0.9.9"
+	manual, err := os.ReadFile(manualPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log syncBuffer
+	t.Chdir(t.TempDir())
+	s, err := newService(t.Context(), config{
+		listen: "127.0.0.1:0", database: "sqlite:allswell.db", checkInterval: time.Minute, failureThreshold: 3,
+		pingRateLimit: limited, trustedProxies: mustNetworks(t, "127.0.0.1"), pingExempt: mustNetworks(t, "127.0.0.1, "+job),
+	}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if err := s.pings.Start(t.Context(), s.store); err != nil {
+		t.Fatal(err)
+	}
+	defer s.pings.Close(t.Context())
+	backend := httptest.NewServer(s.servers[0].Handler)
+	defer backend.Close()
+	front := startNginx(t, string(manual), strings.TrimPrefix(backend.URL, "http://"))
+
+	send := func(from string, h http.Header) int {
+		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		client := http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}, Timeout: 30 * time.Second}
+		req, err := http.NewRequestWithContext(t.Context(), "POST", front+ping.Path+allswell.NewPingToken(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = h
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		return res.StatusCode
+	}
+	for i := range 2 * limited {
+		if got := send(job, http.Header{}); got != http.StatusNotFound {
+			t.Errorf("ping %d of the exempt client: %d", i+1, got)
+		}
+	}
+	clients, all := []string{job}, make(http.Header)
+	for _, header := range clientHeaders {
+		all.Set(header.name, job)
+	}
+	for i, h := range []http.Header{
+		{}, all, {"Forwarded": {"for=" + job}}, {"Forwarded": {"for=127.0.0.1"}}, {"Forwarded": {"for=unknown"}}, {"Forwarded": {""}},
+		{"X-Forwarded-For": {job}}, {"X-Forwarded-For": {"127.0.0.1", job}}, {"X-Forwarded-For": {"nonsense"}}, {"x_forwarded_for": {job}},
+		{"X-Real-Ip": {job}}, {"Cf-Connecting-Ip": {job}}, {"Connection": {"X-Forwarded-For, close"}, "X-Forwarded-For": {job}},
+	} {
+		from := fmt.Sprintf("127.0.1.%d", i+1)
+		clients = append(clients, from)
+		for n := range 2 * limited {
+			want := http.StatusNotFound // the token is unknown, and counts
+			if n >= limited {
+				want = http.StatusTooManyRequests
+			}
+			if got := send(from, h); got != want {
+				t.Errorf("%v, ping %d: %d, want %d", h, n+1, got, want)
+			}
+		}
+	}
+	backend.Close() // after the last line of the log
+	text := log.String()
+	for _, client := range clients {
+		if got := strings.Count(text, " client="+client+" "); got != 2*limited {
+			t.Errorf("%d lines of the log are of the client %s, want %d", got, client, 2*limited)
+		}
+	}
+}
+
+// startNginx runs the server block of the manual in front of a backend, without
+// TLS, and returns its URL. Without nginx, or without more loopback addresses
+// than one, the test is skipped.
+func startNginx(t *testing.T, manual, backend string) string {
+	t.Helper()
+	program, err := exec.LookPath("nginx")
+	if err != nil {
+		if program = "/usr/sbin/nginx"; exec.Command(program, "-v").Run() != nil {
+			if os.Getenv("ALLSWELL_TEST_REQUIRE_NGINX") == "1" {
+				t.Fatal("nginx is not installed")
+			}
+			t.Skip("skipped: nginx is not installed")
+		}
+	}
+	if l, err := net.Listen("tcp", "127.0.1.1:0"); err != nil {
+		t.Skip("this system has one loopback address only: ", err)
+	} else {
+		l.Close()
+	}
+	block := regexp.MustCompile("(?s)```nginx\n(server \\{.*?)```").FindStringSubmatch(manual)
+	if block == nil {
+		t.Fatal("the manual has no block for nginx")
+	}
+	dir := t.TempDir()
+	address := freeAddress(t)
+	server := strings.ReplaceAll(strings.Replace(block[1], "listen 443 ssl;", "listen "+address+";", 1), "127.0.0.1:8080", backend)
+	server = regexp.MustCompile(`(?m)^ *(ssl_|http2 ).*\n`).ReplaceAllString(server, "")
+	if !strings.Contains(server, address) || !strings.Contains(server, backend) {
+		t.Fatalf("the block for nginx is another than this test knows:\n%s", block[1])
+	}
+	temporary := ""
+	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		temporary += kind + "_temp_path " + filepath.Join(dir, kind) + ";\n"
+	}
+	conf := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" + temporary + server + "}\n"
+	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, program, "-e", "stderr", "-p", dir, "-c", "nginx.conf")
+	var says syncBuffer
+	cmd.Stdout, cmd.Stderr = &says, &says
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+	})
+	deadline, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			return "http://" + address
+		}
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("nginx ended: %v\n%s", err, says.String())
+		case <-deadline:
+			t.Fatalf("nginx does not listen\n%s", says.String())
+		case <-tick.C:
+		}
+	}
+}
+
+// freeAddress returns an address of this machine that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// syncBuffer is a buffer that may be written to and read at the same time.
+type syncBuffer struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.String()
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestAcknowledgedUpdateShowsWithoutTheDatabase: once the API has acknowledged an
+// incident, the page shows it, with or without the database.
+func TestAcknowledgedUpdateShowsWithoutTheDatabase(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, database string) {
+		s, _ := domainService(t, database, Settings{})
+		t.Cleanup(s.close)
+		_, token := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
+		if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Acme","slug":"acme"}`); w.Code != 201 {
+			t.Fatal(w.Body)
+		}
+		if w := ask(s, "GET", "x", "/status/acme", "", ""); w.Code != 200 {
+			t.Fatal(w.Body)
+		}
+		if w := ask(s, "POST", "x", "/api/v1/pages/acme/incidents", token, `{"title":"The website is down"}`); w.Code != 201 {
+			t.Fatal(w.Body)
+		}
+		if err := s.store.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if w := ask(s, "GET", "x", "/status/acme", "", ""); w.Code != 200 || !strings.Contains(w.Body.String(), "The website is down") {
+			t.Errorf("the page: %d, without the incident", w.Code)
+		}
+	})
+}

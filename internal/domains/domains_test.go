@@ -1,0 +1,215 @@
+package domains
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/test/dnsserver"
+)
+
+const domain = "status.acme.example"
+
+// world is a checker of a store on virtual time, with a DNS server and a page
+// whose workspace has to prove a domain.
+type world struct {
+	*testing.T
+	*Checker
+	dns   *dnsserver.Server
+	clock *atomic.Int64 // milliseconds
+	ws    string
+	page  allswell.Page
+}
+
+func run(t *testing.T, f func(w *world)) {
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		w := &world{T: t, dns: dnsserver.New(t), clock: new(atomic.Int64)}
+		w.clock.Store(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC).UnixMilli())
+		s := storetest.Open(t, dsn, store.Options{Hosts: allswell.NewHosts("allswell.example"), Clock: func() time.Time { return time.UnixMilli(w.clock.Load()) }})
+		w.Checker = New(Config{Store: s, Server: w.dns.Address()})
+		w.ws, _ = storetest.Workspace(t, s, "acme")
+		name := domain
+		p, err := s.CreatePage(t.Context(), w.ws, allswell.NewPage{Name: "Acme", Slug: "acme", PageLook: allswell.PageLook{Domain: &name}})
+		if w.page = p; err != nil {
+			t.Fatal(err)
+		}
+		f(w)
+	})
+}
+
+func (w *world) pass(d time.Duration) { w.clock.Add(d.Milliseconds()) }
+
+// publish puts the page's record into the DNS.
+func (w *world) publish() {
+	r := allswell.DomainRecordOf(w.page.ID, domain)
+	w.dns.Set(r.Name, "v=spf1 -all", r.Value)
+}
+
+// expect holds a page to what a check made of it.
+func (w *world) expect(p allswell.Page, err error) func(allswell.DomainStatus, allswell.DomainResult) {
+	return func(status allswell.DomainStatus, result allswell.DomainResult) {
+		w.Helper()
+		if err != nil || p.DomainStatus != status || p.Claim.Result != result {
+			w.Fatalf("%v, %q, %q; want %q, %q", err, p.DomainStatus, p.Claim.Result, status, result)
+		}
+	}
+}
+
+func (w *world) verify() (allswell.Page, error) { return w.Verify(w.Context(), w.ws, "acme") }
+
+// TestVerify asks a real DNS server.
+func TestVerify(t *testing.T) {
+	run(t, func(w *world) {
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainRecordMissing) // the name does not exist
+		asked := w.dns.Queries()
+		w.publish()
+		w.pass(allswell.DomainCheckPause - time.Millisecond)
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainRecordMissing)
+		if n := w.dns.Queries(); n != asked {
+			w.Errorf("%d more queries within the pause", n-asked)
+		}
+		w.pass(time.Millisecond)
+		w.dns.Set("_allswell-challenge."+domain, "allswell-verification=of-another-page")
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainRecordMissing)
+
+		w.publish()
+		for _, code := range []dnsmessage.RCode{dnsmessage.RCodeServerFailure, dnsmessage.RCodeRefused, dnsmessage.RCodeFormatError, dnsmessage.RCodeNotImplemented} {
+			w.pass(time.Minute)
+			w.dns.Fail(code)
+			w.expect(w.verify())(allswell.DomainPending, allswell.DomainNoAnswer)
+		}
+		w.dns.Fail(dnsmessage.RCodeSuccess)
+		w.pass(time.Minute)
+		w.expect(w.verify())(allswell.DomainVerified, allswell.DomainRecordFound)
+
+		// The DNS of a domain fails for a month: nothing is lost.
+		w.dns.Fail(dnsmessage.RCodeServerFailure)
+		for range 31 {
+			w.pass(24 * time.Hour)
+			w.expect(w.verify())(allswell.DomainVerified, allswell.DomainNoAnswer)
+		}
+		w.dns.Fail(dnsmessage.RCodeSuccess)
+		w.dns.Set("_allswell-challenge." + domain)
+		w.pass(24 * time.Hour)
+		w.expect(w.verify())(allswell.DomainFailing, allswell.DomainRecordMissing)
+		w.pass(allswell.DomainGrace)
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainRecordMissing)
+	})
+}
+
+// TestCheckDue: what is due is checked without anybody asking, once.
+func TestCheckDue(t *testing.T) {
+	run(t, func(w *world) {
+		w.publish()
+		due := func(want int) {
+			w.Helper()
+			if n := w.CheckDue(w.Context()); n != want {
+				w.Fatalf("%d checks, want %d", n, want)
+			}
+		}
+		due(1)
+		due(0)
+		p, err := w.store.Page(w.Context(), w.ws, "acme")
+		w.expect(p, err)(allswell.DomainVerified, allswell.DomainRecordFound)
+		w.dns.Set("_allswell-challenge." + domain)
+		w.pass(allswell.DomainCheckInterval - time.Millisecond)
+		due(0)
+		w.pass(time.Millisecond)
+		due(1)
+		p, err = w.store.Page(w.Context(), w.ws, "acme")
+		w.expect(p, err)(allswell.DomainFailing, allswell.DomainRecordMissing)
+	})
+}
+
+// TestRun checks a claim when it is made.
+func TestRun(t *testing.T) {
+	run(t, func(w *world) {
+		w.publish()
+		verified := make(chan string, 10)
+		w.store.OnPageChange(func(id string) { verified <- id })
+		ctx, stop := context.WithCancel(w.Context())
+		ended := make(chan struct{})
+		go func() { w.Checker.Run(ctx); close(ended) }()
+		if id := <-verified; id != w.page.ID {
+			w.Errorf("%s was verified", id)
+		}
+		second, other := "www.acme.example", allswell.DomainRecordOf(w.page.ID, "www.acme.example")
+		w.dns.Set(other.Name, other.Value)
+		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: &second}}); err != nil {
+			w.Fatal(err)
+		}
+		<-verified // the change itself
+		<-verified
+		if p, err := w.store.Page(w.Context(), w.ws, "acme"); err != nil || p.Host != second {
+			w.Errorf("%+v, %v", p, err)
+		}
+		stop()
+		<-ended
+	})
+}
+
+// TestNoAnswerInTime: a server that is silent, and one that is not there, hold up
+// nothing and prove nothing.
+func TestNoAnswerInTime(t *testing.T) {
+	run(t, func(w *world) {
+		w.timeout = 50 * time.Millisecond
+		w.dns.Silence()
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainNoAnswer)
+
+		w.pass(time.Minute)
+		gone, err := net.ListenPacket("udp", "127.0.0.1:0")
+		if err != nil {
+			w.Fatal(err)
+		}
+		gone.Close()
+		w.Checker = New(Config{Store: w.store, Server: gone.LocalAddr().String()})
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainNoAnswer)
+
+		w.pass(time.Minute)
+		ctx, cancel := context.WithCancel(w.Context())
+		cancel()
+		before, err := w.store.Page(w.Context(), w.ws, "acme")
+		if err != nil {
+			w.Fatal(err)
+		}
+		if _, err := w.check(ctx, store.DomainCheck{PageID: w.page.ID, Domain: domain}); !errors.Is(err, context.Canceled) {
+			w.Errorf("interrupted: %v", err)
+		}
+		if after, err := w.store.Page(w.Context(), w.ws, "acme"); err != nil || after.Claim != before.Claim {
+			w.Errorf("an interrupted check was recorded: %+v, %v", after.Claim, err)
+		}
+	})
+}
+
+// TestVerifyWithoutAnythingToDo: no domain, no page, no proof needed.
+func TestVerifyWithoutAnythingToDo(t *testing.T) {
+	run(t, func(w *world) {
+		none, own := "", "own.example"
+		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: &none}}); err != nil {
+			w.Fatal(err)
+		}
+		var bad *allswell.Invalid
+		if _, err := w.verify(); !errors.As(err, &bad) {
+			w.Errorf("without a domain: %v", err)
+		}
+		if _, err := w.Verify(w.Context(), "ws_nobody", "acme"); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("of another workspace: %v", err)
+		}
+		first, _ := storetest.Workspace(w.T, w.store, allswell.DefaultWorkspace)
+		if _, err := w.store.CreatePage(w.Context(), first, allswell.NewPage{Name: "x", Slug: "x", PageLook: allswell.PageLook{Domain: &own}}); err != nil {
+			w.Fatal(err)
+		}
+		w.expect(w.Verify(w.Context(), first, "x"))(allswell.DomainVerified, allswell.DomainUnchecked)
+		if n := w.dns.Queries(); n != 0 {
+			w.Errorf("%d queries", n)
+		}
+	})
+}

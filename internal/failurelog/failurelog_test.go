@@ -1,0 +1,40 @@
+package failurelog
+
+import (
+	"bytes"
+	"log/slog"
+	"testing"
+	"time"
+)
+
+// TestLog: a line when it begins and one when it is over, with how long it
+// lasted and how often it failed.
+func TestLog(t *testing.T) {
+	var out bytes.Buffer
+	quiet := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	l := Log{
+		Logger:  slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: quiet})),
+		Failing: "broken", Working: "mended", Settle: 10 * time.Second,
+	}
+	at := func(seconds int) time.Time { return time.Unix(1e9, 0).Add(time.Duration(seconds) * time.Second) }
+	l.Worked(at(0))
+	for n := range 45 {
+		l.Failed(at(n), "error", "first or later")
+	}
+	l.Worked(at(45))
+	l.Failed(at(47), "error", "it began before")
+	l.Worked(at(48))
+	l.Worked(at(57))
+	l.Worked(at(58))
+	l.Worked(at(59))
+	l.Failed(at(60), "error", "another")
+	want := "level=ERROR msg=broken error=\"first or later\"\nlevel=INFO msg=mended after=48s failures=46\nlevel=ERROR msg=broken error=another\n"
+	if out.String() != want {
+		t.Errorf("the log is\n%swant\n%s", &out, want)
+	}
+}

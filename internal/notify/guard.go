@@ -1,0 +1,109 @@
+package notify
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"code.dny.dev/ssrf"
+)
+
+// ownAddressesAge is how old the list of this machine's addresses may be: an
+// address that it gets is refused from then on.
+const ownAddressesAge = 5 * time.Second
+
+// metadata are services that clouds offer to their machines at addresses which
+// look public. All others are at private or link-local ones.
+var metadata = []netip.Prefix{
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's agent, DNS and health probes
+}
+
+// errRefusedAddress is that the guard has refused an address. What wraps it says
+// which and why, for the operator alone.
+var errRefusedAddress = errors.New("webhooks may not go to this address")
+
+// guard decides which addresses webhooks may connect to.
+type guard struct {
+	denied       []netip.Prefix // by the operator
+	allowPrivate bool
+	public       *ssrf.Guardian
+	own          ownAddresses
+}
+
+func newGuard(c Config) *guard {
+	return &guard{
+		denied: c.Deny, allowPrivate: c.AllowPrivate,
+		public: ssrf.New(ssrf.WithAnyPort()), own: ownAddresses{list: net.InterfaceAddrs},
+	}
+}
+
+// control is a net.Dialer's Control. It is called for each address that is about
+// to be connected to, so that what a name resolved to earlier does not matter.
+func (g *guard) control(network, address string, _ syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", errRefusedAddress, address, err)
+	}
+	addr := target.Addr().WithZone("").Unmap()
+	if inAny(g.denied, addr) {
+		return fmt.Errorf("%w: %s is in ALLSWELL_WEBHOOK_DENY", errRefusedAddress, addr)
+	}
+	if g.allowPrivate {
+		return nil
+	}
+	if err := g.public.Safe(network, address, nil); err != nil {
+		return fmt.Errorf("%w: %w", errRefusedAddress, err)
+	}
+	if inAny(metadata, addr) {
+		return fmt.Errorf("%w: %s is a cloud's metadata service", errRefusedAddress, addr)
+	}
+	own, err := g.own.has(addr, time.Now())
+	if err != nil {
+		return fmt.Errorf("%w: this machine's own addresses cannot be read: %w", errRefusedAddress, err)
+	}
+	if own {
+		return fmt.Errorf("%w: %s is this machine's own", errRefusedAddress, addr)
+	}
+	return nil
+}
+
+func inAny(networks []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// ownAddresses are those of this machine's interfaces. It is safe for concurrent
+// use.
+type ownAddresses struct {
+	list func() ([]net.Addr, error)
+
+	mu    sync.Mutex
+	known map[netip.Addr]bool
+	read  time.Time
+}
+
+// has reports whether the machine has an address, as of at most ownAddressesAge
+// before now. An error is that its addresses cannot be read.
+func (o *ownAddresses) has(addr netip.Addr, now time.Time) (bool, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.known == nil || now.Sub(o.read) >= ownAddressesAge {
+		list, err := o.list()
+		if err != nil {
+			return false, err
+		}
+		o.known, o.read = make(map[netip.Addr]bool, len(list)), now
+		for _, a := range list {
+			if network, ok := a.(*net.IPNet); ok {
+				if own, ok := netip.AddrFromSlice(network.IP); ok {
+					o.known[own.Unmap()] = true
+				}
+			}
+		}
+	}
+	return o.known[addr], nil
+}

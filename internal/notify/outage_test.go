@@ -1,0 +1,41 @@
+package notify
+
+import (
+	"bytes"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestOutageOfTheMailServerIsLoggedOnce: a line when it begins, one when it is over,
+// and none at info for each mail. Webhooks, which go to many servers, have none.
+func TestOutageOfTheMailServerIsLoggedOnce(t *testing.T) {
+	var out bytes.Buffer
+	n := New(Config{
+		Store: storetest.Open(t, "sqlite:"+t.TempDir()+"/allswell.db", store.Options{}), SMTP: &url.URL{Scheme: "smtp", Host: "mail.example.com:587"},
+		Logger: slog.New(slog.NewTextHandler(&out, nil)),
+	})
+	outcome := func(o allswell.Outcome) {
+		for _, q := range n.queues {
+			q.noteOutage(o, time.Unix(1e9, 0))
+			q.report(store.Settlement{Outcome: o})
+		}
+	}
+	for range 50 {
+		outcome(allswell.Outcome{Result: allswell.Failed, Unreachable: true, Reason: "It cannot be used."})
+		outcome(allswell.Outcome{Result: allswell.Unsent})
+	}
+	outcome(allswell.Outcome{Result: allswell.Taken})
+	outcome(allswell.Outcome{Result: allswell.Taken})
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], `msg="the mail server cannot be used" server=mail.example.com:587 error=`) ||
+		!strings.Contains(lines[1], `msg="the mail server can be used again"`) || !strings.Contains(lines[1], "failures=50") {
+		t.Errorf("the log:\n%s", &out)
+	}
+}

@@ -1,0 +1,96 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestFrontWithoutPages: neither a page that hangs nor one that cannot be
+// rendered holds up the list, which shows the status of both.
+func TestFrontWithoutPages(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		for _, slug := range []string{"hangs", "fails"} {
+			w.clock.move(time.Second)
+			w.page(slug, slug)
+		}
+		hangs, fails := w.component("hangs", "x", ""), w.component("fails", "x", "")
+		w.get("/", 200)
+		d, err := w.site.directory.get(t.Context())
+		must(w, d, err)
+		ended := make(chan struct{})
+		defer close(ended)
+		d.find("hangs").cell.make = func(context.Context) (*snapshot, time.Time, error) {
+			<-ended
+			return nil, time.Time{}, errors.New("too late")
+		}
+		d.find("fails").cell.make = func(context.Context) (*snapshot, time.Time, error) { panic("broken") }
+		w.status("hangs", hangs.ID, allswell.MajorOutage)
+		w.status("fails", fails.ID, allswell.Degraded)
+		p := w.get("/", 200)
+		if got, want := p.texts(".pages .state"), []string{"All systems operational", "Major system outage", "Some systems are degraded"}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if late := p.all(".late"); len(late) != 0 {
+			t.Error("a list of this moment says that it is old")
+		}
+		w.get("/status/fails", 503)
+	})
+}
+
+// TestOldList: a list that cannot be loaded any more is served, and says since
+// when.
+func TestOldList(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		w.page("beta", "Beta")
+		w.get("/", 200)
+		loaded, loads := w.clock.now(), w.site.list.make
+		w.site.list.make = func(context.Context) (*pageList, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		for _, c := range []struct {
+			after time.Duration
+			late  bool
+		}{{time.Second, false}, {3 * time.Minute, false}, {3*time.Minute + time.Second, true}, {30 * time.Hour, true}} {
+			w.clock.set(loaded.Add(c.after))
+			w.page(fmt.Sprint("page-", c.after.Milliseconds()), "Other")
+			p := w.get("/", 200)
+			if got := len(p.all(".pages li")); got != 2 {
+				t.Errorf("after %v: %d pages", c.after, got)
+			}
+			late := strings.Join(p.texts(".late"), "")
+			if (late != "") != c.late || c.late && !strings.Contains(late, english().lang.Moment(loaded)) {
+				t.Errorf("after %v: %q", c.after, late)
+			}
+		}
+		w.site.list.make = loads
+		w.page("last", "Last")
+		if p := w.get("/", 200); len(p.all(".pages li")) != 7 || len(p.all(".late")) != 0 {
+			t.Errorf("%d pages once it can be loaded again", len(p.all(".pages li")))
+		}
+	})
+}
+
+// TestLongList: the list is bounded, and says how many pages it leaves out.
+func TestLongList(t *testing.T) {
+	w := open(t, "sqlite:"+filepath.Join(t.TempDir(), "list.db"), &clock{})
+	for i := range maxListed + 3 {
+		w.page(fmt.Sprint("page-", i), fmt.Sprint("Page ", i))
+		w.clock.move(time.Second)
+	}
+	p := w.get("/", 200)
+	names := p.texts(".pages .component")
+	if len(names) != maxListed || names[0] != "Page 0" || names[maxListed-1] != fmt.Sprint("Page ", maxListed-1) {
+		t.Errorf("%d pages: %.100q", len(names), names)
+	}
+	if got := p.one(t, "main .quiet"); !strings.Contains(got, "3") {
+		t.Errorf("what is left out: %q", got)
+	}
+}

@@ -1,0 +1,91 @@
+package page
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/allswell/allswell"
+)
+
+// turned is a name that changes the direction of what follows it, ends an
+// isolate that it did not begin, and holds other control characters.
+func turned(name string) string {
+	return "\u2069\u202c" + name + " \u202eeht\u2066\u2067\u2068 \x1b[31m\x07\u202a\u202b\u202d\ufeff"
+}
+
+// strays returns what of a document could reorder or hide other text: control
+// characters, and characters of direction but for balanced isolates of ours.
+func strays(text string) (found []string) {
+	open := 0
+	for i, r := range text {
+		switch {
+		case string(r) == firstStrongIsolate:
+			open++
+		case string(r) == popIsolate && open > 0:
+			open--
+		case unicode.IsControl(r) && r != '\n' && r != '\t', r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff:
+			found = append(found, fmt.Sprintf("%U in %q", r, text[max(0, i-40):min(len(text), i+20)]))
+		}
+	}
+	if open > 0 {
+		found = append(found, fmt.Sprint(open, " isolates are open"))
+	}
+	return found
+}
+
+// TestNamesTurnNothing gives everything that has a name one that turns the text
+// around it, in every language, and looks at every page that shows it.
+func TestNamesTurnNothing(t *testing.T) {
+	runMail(t, func(w *mailWorld) {
+		t, ctx := w.t, w.t.Context()
+		name, footer := turned("Acme"), []allswell.FooterLink{{Label: turned("Help"), URL: "https://example.com/"}}
+		p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{Name: &name, PageLook: allswell.PageLook{Footer: &footer}})
+		must(w.world, p, err)
+		w.clock.move(time.Second)
+		w.page("beta", turned("Beta"))
+		g, err := w.store.CreateGroup(ctx, w.ws, "acme", allswell.NewGroup{Name: turned("Group")})
+		must(w.world, g, err)
+		description := turned("Lines") + "\n" + turned("of it")
+		c, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: turned("Component"), GroupID: g.ID, Description: &description})
+		must(w.world, c, err)
+		bare, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "\u202e\x07"})
+		must(w.world, bare, err)
+		affected := []allswell.Affected{{ComponentID: c.ID, Status: allswell.Degraded}}
+		inc := w.incident("acme", allswell.NewIncident{Title: turned("Incident"), Affected: affected, Message: text(turned("Message"))})
+		old := w.incident("acme", allswell.NewIncident{Title: turned("Old"), Affected: affected, State: allswell.Resolved})
+		m := w.maintenance("acme", allswell.NewMaintenance{
+			Title: turned("Maintenance"), Components: []string{c.ID}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour),
+		})
+		sub := w.subscriber("ann@example.com")
+		sub, err = w.store.ChangeSubscription(ctx, "acme", sub.Key, []string{c.ID})
+		must(w.world, sub, err)
+		for _, l := range languages() {
+			for _, path := range []string{
+				"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/incidents/" + old.ID,
+				"/status/acme/maintenances/" + m.ID, "/status/acme/components/" + c.ID, "/status/acme/components/" + bare.ID,
+				"/status/acme/subscription/" + sub.Key, "/status/acme/unsubscribe/" + sub.Key, "/status/acme/nothing",
+				"/status/acme/" + atomName, "/status/acme/" + rssName,
+			} {
+				rec := w.do("GET", path+"?lang="+l.Tag)
+				body := rec.Body.String()
+				if found := strays(strings.ReplaceAll(body, "\r\n", "\n")); len(found) > 0 {
+					t.Errorf("%s in %s: %q", path, l.Tag, found)
+				}
+				if rec.Code == 200 && !strings.Contains(body, "eht") {
+					t.Errorf("%s in %s names nothing", path, l.Tag)
+				}
+			}
+			rec := w.post("/status/acme/subscribe?lang="+l.Tag, url.Values{fieldEmail: {"no address"}})
+			if found := strays(rec.Body.String()); len(found) > 0 || rec.Code != 422 {
+				t.Errorf("a refused form in %s: %d, %q", l.Tag, rec.Code, found)
+			}
+		}
+		if got := w.get("/status/acme", 200).one(t, "title"); strings.Count(got, "Acme eht [31m") != 1 {
+			t.Errorf("title %q", got)
+		}
+	})
+}

@@ -1,0 +1,167 @@
+package page
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestChangeShowsWithoutTheDatabase: the database goes as soon as a change is
+// acknowledged, and pages that are in memory show the change all the same.
+func TestChangeShowsWithoutTheDatabase(t *testing.T) {
+	check := func(t *testing.T, dsn string, leave func(w *world)) {
+		w := open(t, dsn, &clock{})
+		w.page("acme", "Acme")
+		w.page("globex", "Globex")
+		w.page("old", "Old")
+		website := w.component("acme", "Website", allswell.Operational)
+		for _, path := range []string{"/", "/status/acme", "/status/globex", "/status/old"} {
+			w.get(path, 200)
+		}
+
+		w.status("acme", website.ID, allswell.MajorOutage)
+		w.incident("acme", allswell.NewIncident{Title: "The website is down"})
+		slug := "new"
+		_, err := w.store.ChangePage(t.Context(), w.ws, "globex", allswell.PageChange{Slug: &slug})
+		must(w, 0, err)
+		must(w, 0, w.store.DeletePage(t.Context(), w.ws, "old"))
+		leave(w)
+
+		for path, want := range map[string]string{"/": "Major system outage", "/status/acme": "The website is down", "/status/new": "Globex"} {
+			if body := w.do("GET", path).Body.String(); !strings.Contains(body, want) {
+				t.Errorf("%s does not show %q", path, want)
+			}
+		}
+		for _, gone := range []string{"/status/globex", "/status/old"} {
+			if code := w.do("GET", gone).Code; code == 200 {
+				t.Errorf("%s is still there", gone)
+			}
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		check(t, "sqlite:"+t.TempDir()+"/allswell.db", func(w *world) { w.store.Close() })
+	})
+	t.Run("postgres", func(t *testing.T) {
+		cluster := storetest.NewCluster(t)
+		check(t, cluster.Database(t), func(*world) { cluster.Kill() })
+	})
+}
+
+// TestChangeOfWhatNobodyAskedFor: a page that is not in memory is not rendered.
+func TestChangeOfWhatNobodyAskedFor(t *testing.T) {
+	run(t, func(w *world) {
+		w.page("globex", "Globex")
+		w.get("/status/globex", 200)
+		before := w.site.snapshots.Load()
+		w.component("acme", "Website", allswell.Operational)
+		if made := w.site.snapshots.Load() - before; made != 0 {
+			w.t.Errorf("%d pages were rendered", made)
+		}
+		w.component("globex", "Website", allswell.Operational)
+		if made := w.site.snapshots.Load() - before; made != 1 {
+			w.t.Errorf("%d pages were rendered, want the one in memory", made)
+		}
+	})
+}
+
+// refreshing is a site with a page "p" in memory, which takes a while to load, and a
+// page "new" that is not.
+type refreshing struct {
+	*Site
+	p     *entry
+	takes time.Duration
+	loads atomic.Int64
+	fails error
+}
+
+func newRefreshing(takes time.Duration) *refreshing {
+	r := &refreshing{Site: &Site{now: time.Now, refreshes: make(semaphore, maxRefreshes)}, takes: takes}
+	r.p = r.newEntry(allswell.Page{ID: "p", Slug: "p"})
+	r.p.cell.told = nil
+	r.p.cell.make = func(ctx context.Context) (*snapshot, time.Time, error) {
+		r.loads.Add(1)
+		select {
+		case <-time.After(r.takes):
+			return &snapshot{}, time.Time{}, r.fails
+		case <-ctx.Done():
+			return nil, time.Time{}, ctx.Err()
+		}
+	}
+	r.p.cell.held.Store(&held[snapshot]{value: &snapshot{}})
+	r.directory.held.Store(&held[directory]{value: &directory{byID: map[string]*entry{"p": r.p, "new": r.newEntry(allswell.Page{ID: "new"})}}})
+	return r
+}
+
+// change refreshes a page as a commit does, and returns how long that took.
+func (r *refreshing) change(ctx context.Context, id string) time.Duration {
+	r.directory.last().byID[id].gen.Add(1)
+	began := time.Now()
+	r.refresh(ctx, []string{id})
+	return time.Since(began)
+}
+
+// TestRefreshIsShared: changes of one page at the same time wait for two loadings,
+// however many they are.
+func TestRefreshIsShared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRefreshing(300 * time.Millisecond)
+		var changes sync.WaitGroup
+		changes.Go(func() { r.change(t.Context(), "p") })
+		time.Sleep(time.Millisecond)
+		for range 500 {
+			changes.Go(func() {
+				if took := r.change(t.Context(), "p"); took > 600*time.Millisecond {
+					t.Errorf("a change waited for %s", took)
+				}
+			})
+		}
+		changes.Wait()
+		if n := r.loads.Load(); n != 2 {
+			t.Errorf("%d loadings, want 2", n)
+		}
+	})
+}
+
+// TestRefreshEnds: a change does not wait for longer than refreshWait, and what takes
+// longer is rendered all the same. It does not wait at all for a page that is not in
+// memory, nor for one that has just failed.
+func TestRefreshEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRefreshing(3 * time.Second)
+		var both sync.WaitGroup
+		both.Go(func() {
+			if took := r.change(t.Context(), "p"); took != patience {
+				t.Errorf("the first change waited for %s", took)
+			}
+		})
+		time.Sleep(time.Millisecond)
+		both.Go(func() {
+			if took := r.change(t.Context(), "p"); took > refreshWait {
+				t.Errorf("the second change waited for %s", took)
+			}
+		})
+		if took := r.change(t.Context(), "new"); took != 0 {
+			t.Errorf("a change of a page that nobody has asked for waited for %s", took)
+		}
+		both.Wait()
+		time.Sleep(r.takes)
+		if r.loads.Load() < 1 || r.p.cell.held.Load().gen == 0 {
+			t.Error("what took long was not rendered")
+		}
+
+		r.takes, r.fails = 0, allswell.ErrBusy
+		r.change(t.Context(), "p")
+		began := time.Now()
+		r.refresh(t.Context(), []string{"p"})
+		if took := time.Since(began); took != 0 || r.p.cell.last() == nil {
+			t.Errorf("what had just failed was waited for: %s", took)
+		}
+	})
+}

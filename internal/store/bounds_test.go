@@ -1,0 +1,195 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// fillTimeline gives a timeline updates up to a number, past what the verbs would
+// take the time for.
+func (w *world) fillTimeline(table, owner, id string, from, to int, message string) {
+	w.Helper()
+	writer, _ := w.Pools()
+	for n := from; n <= to; n++ {
+		if _, err := writer.ExecContext(w.ctx, fmt.Sprintf(`INSERT INTO %s (id, %s, number, message, state, created_at) VALUES ('upd_%s_%d', '%s', %d, '%s', 'monitoring', %d)`,
+			table, owner, id[len(id)-6:], n, id, n, message, w.clock.now().UnixMilli())); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// refused checks that an error names one field, and nothing else.
+func (w *world) refused(err error, field string) {
+	w.Helper()
+	var bad *allswell.Invalid
+	if !errors.As(err, &bad) || len(bad.Fields) != 1 || len(bad.Fields[field]) != 1 {
+		w.Errorf("got %v, want %s to be refused", err, field)
+	}
+}
+
+func TestTimelinesAreBounded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := w.about("Long", ptr("One."))
+		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, allswell.MaxUpdates-1, "more")
+		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, "The last."))(w); u.Number != allswell.MaxUpdates {
+			t.Errorf("number %d", u.Number)
+		}
+		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, "One too many.")
+		w.refused(err, "message")
+		if n := len(must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates); n != allswell.MaxUpdates {
+			t.Errorf("%d updates", n)
+		}
+		w.change(i, allswell.IncidentChange{Resolved: ptr(true)}) // it can still be resolved
+
+		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Disks", Message: ptr("Soon."),
+			ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))(w)
+		w.fillTimeline("maintenance_updates", "maintenance_id", m.ID, 2, allswell.MaxUpdates, "more")
+		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "One too many.", "")
+		w.refused(err, "message")
+		begun := must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)}))(w)
+		if n := len(begun.Updates); n != allswell.MaxUpdates+1 {
+			t.Errorf("the beginning of a maintenance is not in its timeline: %d updates", n)
+		}
+	})
+}
+
+// TestRecoveryOfALongIncident: what the service writes is never refused.
+func TestRecoveryOfALongIncident(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		m := w.quick("hourly", w.component, "")
+		w.goDown(m)
+		i := w.incident()
+		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, allswell.MaxUpdates, "more")
+		w.ping(m.Token)
+		recovered := must(w.Incident(w.ctx, w.ws, i.ID))(w)
+		if !recovered.Resolved || len(recovered.Updates) != allswell.MaxUpdates+1 {
+			t.Errorf("resolved: %v, %d updates", recovered.Resolved, len(recovered.Updates))
+		}
+	})
+}
+
+func TestWhatAPageLoadsIsBounded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		long := strings.Repeat("€", allswell.MaxMessage)
+		var ids []string
+		for n := range 3 {
+			w.clock.move(time.Second)
+			i := w.about(fmt.Sprint("Incident ", n), ptr("One."))
+			w.fillTimeline("incident_updates", "incident_id", i.ID, 2, 60, long)
+			ids = append(ids, i.ID)
+		}
+		bytes := func(found []allswell.Incident) (n int) {
+			for _, i := range found {
+				if len(i.Updates) == 0 || i.Updates[len(i.Updates)-1].Number != 60 {
+					t.Errorf("the newest update of %s is not loaded", i.Title)
+				}
+				for k, u := range i.Updates {
+					n += len(u.Message)
+					if k > 0 && u.Number != i.Updates[k-1].Number+1 {
+						t.Errorf("update %d after %d", u.Number, i.Updates[k-1].Number)
+					}
+				}
+			}
+			return n
+		}
+		const most = 4<<20 + 3*1000*4
+		for name, p := range map[string]allswell.PageContents{
+			"page":   must(w.LoadPage(w.ctx, "acme"))(w),
+			"newest": must(w.LoadNewest(w.ctx, "acme", ""))(w),
+			"month":  must(w.LoadMonth(w.ctx, "acme", w.clock.now().Year(), w.clock.now().Month()))(w),
+		} {
+			if n := bytes(p.Incidents); n > most || n < 3<<20 {
+				t.Errorf("%s: %d bytes", name, n)
+			}
+		}
+		p := must(w.LoadIncident(w.ctx, "acme", ids[0], 0))(w)
+		if n := len(p.Incidents[0].Updates); bytes(p.Incidents) > most || n < 40 || n > store.TimelinePart {
+			t.Errorf("%d updates of an incident", n)
+		}
+		p = must(w.LoadIncident(w.ctx, "acme", ids[0], 4))(w)
+		if u := p.Incidents[0].Updates; len(u) != 3 || u[0].Number != 1 || u[2].Number != 3 || u[2].Cut {
+			t.Errorf("before the fourth: %d updates", len(u))
+		}
+		// There is no room for the newest of all: each is cut.
+		for n := range 60 {
+			w.clock.move(time.Second)
+			w.about(fmt.Sprint("Another ", n), &long)
+		}
+		cut := 0
+		for _, i := range must(w.LoadPage(w.ctx, "acme"))(w).Incidents {
+			last := i.Updates[len(i.Updates)-1]
+			if last.Cut {
+				cut++
+			}
+			if last.Cut != (len(last.Message) < len(long)) {
+				t.Errorf("%s: cut %v, %d bytes", i.Title, last.Cut, len(last.Message))
+			}
+		}
+		if cut < 5 || cut > 60 {
+			t.Errorf("%d updates are cut", cut)
+		}
+	})
+}
+
+func TestPagesAreBounded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		fill := func(statement string, n int) {
+			writer, _ := w.Pools()
+			for k := range n {
+				if _, err := writer.ExecContext(w.ctx, fmt.Sprintf(statement, k)); err != nil {
+					w.Fatal(err)
+				}
+			}
+		}
+		page := w.component.PageID
+		component := func() error {
+			_, err := w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "One more"})
+			return err
+		}
+		group := func() error {
+			_, err := w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "One more"})
+			return err
+		}
+		incident := func() error {
+			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "One more"})
+			return err
+		}
+		maintenance := func() error {
+			_, err := w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "One more",
+				ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})
+			return err
+		}
+		for _, c := range []struct {
+			what, field, insert string
+			have, most          int
+			more                func() error
+		}{
+			{"component", "name", `INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) VALUES ('c%d', '` + page + `', 'c', 'operational', 0, 0, 0)`, 1, allswell.MaxComponents, component},
+			{"group", "name", `INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ('g%d', '` + page + `', 'g', 0, 0, 0)`, 0, allswell.MaxGroups, group},
+			{"incident", "title", `INSERT INTO incidents (id, page_id, title, impact, state, resolved, created_at, updated_at) VALUES ('i%d', '` + page + `', 'i', 'none', 'identified', FALSE, 0, 0)`, 0, allswell.MaxOpenIncidents, incident},
+			{"maintenance", "title", `INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, next_edge_at, created_at, updated_at) VALUES ('m%d', '` + page + `', 'm', 'scheduled', 9000000000000, 9000000000001, 0, 9000000000000, 0, 0)`, 0, allswell.MaxOpenMaintenances, maintenance},
+		} {
+			fill(c.insert, c.most-c.have-1)
+			if c.what == "component" { // each has a history
+				fill(`INSERT INTO status_changes (component_id, changed_at, status) VALUES ('c%d', 0, 'operational')`, c.most-c.have-1)
+			}
+			if err := c.more(); err != nil {
+				w.Errorf("the last %s: %v", c.what, err)
+			}
+			w.refused(c.more(), c.field)
+		}
+		// A resolved incident takes no room until it is opened again, and an outage
+		// is always told.
+		was := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was", State: allswell.Resolved}))(w)
+		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, allswell.IncidentChange{Resolved: ptr(false)})
+		w.refused(err, "resolved")
+		m := w.quick("hourly", w.component, "")
+		w.goDown(m)
+	})
+}

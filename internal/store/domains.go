@@ -1,0 +1,212 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Hosts returns the host names of the installation itself, as they were given
+// to Open.
+func (s *Store) Hosts() allswell.Hosts { return s.hosts }
+
+// takeDomainTurn takes the turn for domains where a look has one. It comes before
+// the page's lock.
+func (t *tx) takeDomainTurn(look allswell.PageLook) error {
+	if look.Domain == nil {
+		return nil
+	}
+	return t.takeTurn("domains")
+}
+
+// claimDomain gives a page that has another domain than before the claim to it:
+// at once in the first workspace, pending in others. The transaction has taken
+// the turn for domains. A domain that cannot be the page's is an
+// *allswell.Invalid.
+func (t *tx) claimDomain(p *allswell.Page) error {
+	defer t.s.hosts.Place(p)
+	p.Claim = allswell.DomainClaim{}
+	if p.Domain == "" {
+		return nil
+	}
+	var bad allswell.Invalid
+	if t.s.hosts.Allow(&bad, p.Domain); bad.Err() != nil {
+		return bad.Err()
+	}
+	workspace, err := one(&t.session, scanString, `SELECT name FROM workspaces WHERE id = $1`, p.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	// Who has claimed a domain without a proof keeps nobody else from it, except
+	// in the same workspace, where it is a mistake.
+	of, trusted := `workspace_id = $2`, workspace == allswell.DefaultWorkspace
+	if trusted {
+		of = `(workspace_id = $2 OR domain_verified_at IS NOT NULL)`
+	}
+	n, err := one(&t.session, scanInt, `SELECT count(*) FROM pages WHERE domain = $1 AND `+of+` AND id <> $3`, p.Domain, p.WorkspaceID, p.ID)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		bad.Add("domain", "The domain has already been taken.")
+		return bad.Err()
+	}
+	p.Claim = allswell.ClaimDomain(t.now)
+	if trusted {
+		p.Claim = allswell.TrustDomain(t.now)
+	} else {
+		t.claimed = true
+	}
+	return nil
+}
+
+// saveClaim saves a page's domain and its claim.
+func (t *tx) saveClaim(p allswell.Page) error {
+	_, err := t.exec(`UPDATE pages SET domain = $2, domain_claimed_at = $3, domain_verified_at = $4, domain_checked_at = $5,
+			domain_failed_at = $6, domain_check_at = $7, domain_result = $8 WHERE id = $1`,
+		p.ID, maybe(p.Domain), millis(p.Claim.ClaimedAt), millis(p.Claim.VerifiedAt), millis(p.Claim.CheckedAt),
+		millis(p.Claim.FailedAt), millis(p.Claim.CheckAt), string(p.Claim.Result))
+	return err
+}
+
+// DomainCheck is a check of a page's domain that is to be made.
+type DomainCheck struct {
+	PageID string
+	Domain string
+}
+
+// Record returns the record to look for.
+func (c DomainCheck) Record() allswell.DomainRecord {
+	return allswell.DomainRecordOf(c.PageID, c.Domain)
+}
+
+// domainLease is how long a replica has for the checks that it has begun before
+// another one makes them.
+const domainLease = 2 * time.Minute
+
+// BeginDomainChecks returns at most most checks of domains that are due, those that
+// have been due longest first. No other replica gets them for domainLease; call
+// RecordDomainCheck for each within that time.
+func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck, error) {
+	// A check further ahead than that was planned by a clock that went back since.
+	const due = `(domain_check_at <= $1 OR domain_check_at > $2)`
+	ahead := func(now time.Time) any { return millis(now.Add(allswell.DomainCheckInterval + domainLease)) }
+	now, err := s.Clock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if found, err := s.exists(ctx, `SELECT 1 FROM pages WHERE `+due, millis(now), ahead(now)); err != nil || !found {
+		return nil, err
+	}
+	return write(ctx, s, func(t *tx) ([]DomainCheck, error) {
+		if err := t.takeTurn("domains"); err != nil {
+			return nil, err
+		}
+		checks, err := query(&t.session, func(row scanner) (c DomainCheck, err error) {
+			err = row.Scan(&c.PageID, &c.Domain)
+			return
+		}, `SELECT id, domain FROM pages WHERE `+due+` ORDER BY domain_check_at, id LIMIT $3`, millis(t.now), ahead(t.now), most)
+		if err != nil || len(checks) == 0 {
+			return nil, err
+		}
+		ids := make([]string, len(checks))
+		for i, c := range checks {
+			ids[i] = c.PageID
+		}
+		_, err = t.exec(`UPDATE pages SET domain_check_at = $2 WHERE id IN EACH($1)`, list(ids), millis(t.now.Add(domainLease)))
+		return checks, err
+	})
+}
+
+// RecordDomainCheck saves the result of a check and returns the page with its
+// status. A page that needs no proof, or was not checked (DomainUnchecked), stays
+// as it is. If the page has been deleted or has another domain by now, it returns
+// allswell.ErrNotFound. If the record was found but another page is served at the
+// domain, that page is released from it if its own record was missing in its last
+// check; otherwise the recorded result is allswell.DomainTaken.
+func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result allswell.DomainResult) (allswell.Page, error) {
+	return write(ctx, s, func(t *tx) (p allswell.Page, err error) {
+		t.unattended = true
+		if err := t.takeTurn("domains"); err != nil {
+			return p, err
+		}
+		p, err = t.page(`WHERE id = $1 AND domain = $2 FOR UPDATE`, c.PageID, c.Domain)
+		if err != nil {
+			return p, err
+		}
+		if p.Claim.Trusted() || result == allswell.DomainUnchecked {
+			return t.withStatus(p, nil)
+		}
+		if result == allswell.DomainRecordFound && p.Claim.VerifiedAt.IsZero() {
+			if result, err = t.takeDomain(p); err != nil {
+				return p, err
+			}
+		}
+		change := p.Claim.Check(result, t.now)
+		s.hosts.Place(&p)
+		if err := t.saveClaim(p); err != nil {
+			return p, err
+		}
+		if err := t.domainChanged(p, change); err != nil {
+			return p, err
+		}
+		return t.withStatus(p, nil)
+	})
+}
+
+// takeDomain makes room at the domain of a page that has proved it, and returns
+// the result of its check.
+func (t *tx) takeDomain(p allswell.Page) (allswell.DomainResult, error) {
+	others, err := t.pages(`WHERE domain = $1 AND domain_verified_at IS NOT NULL AND id <> $2 FOR UPDATE`, p.Domain, p.ID)
+	if err != nil || len(others) == 0 {
+		return allswell.DomainRecordFound, err
+	}
+	for _, other := range others { // there is one at most
+		if other.Claim.FailedAt.IsZero() {
+			return allswell.DomainTaken, nil
+		}
+		other.Claim.Release()
+		if err := t.saveClaim(other); err != nil {
+			return "", err
+		}
+		if err := t.domainChanged(other, allswell.DomainReleased); err != nil {
+			return "", err
+		}
+	}
+	return allswell.DomainRecordFound, nil
+}
+
+// domainNews is what the log says of a change.
+var domainNews = map[allswell.DomainChange]string{
+	allswell.DomainProved: "domain verified", allswell.DomainReleased: "domain released: its TXT record is missing",
+	allswell.DomainFailed: "domain no longer verified: its TXT record is missing", allswell.DomainRecovered: "domain verified again",
+}
+
+// domainChanged does what follows from a change: where the page is served has
+// changed, or only what the log says.
+func (t *tx) domainChanged(p allswell.Page, change allswell.DomainChange) error {
+	if change == allswell.DomainUnchanged {
+		return nil
+	}
+	t.news = append(t.news, news{domainNews[change], "page", p.Slug, p.Domain})
+	if change != allswell.DomainProved && change != allswell.DomainReleased {
+		return nil
+	}
+	return t.touch(p.ID)
+}
+
+// DisabledDomains lists the pages with a domain that they are not served at
+// because of the settings, at most most of them, and how many there are in all.
+func (s *Store) DisabledDomains(ctx context.Context, most int) ([]allswell.Page, int, error) {
+	pages, err := read(ctx, s, func(c *session) ([]allswell.Page, error) {
+		return c.pages(`WHERE domain IS NOT NULL ORDER BY created_at, id`)
+	})
+	disabled := pages[:0]
+	for _, p := range pages {
+		if p.DomainStatus == allswell.DomainDisabled {
+			disabled = append(disabled, p)
+		}
+	}
+	return disabled[:min(len(disabled), most)], len(disabled), err
+}

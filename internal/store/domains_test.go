@@ -1,0 +1,328 @@
+package store_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// domainOf is a look with a domain.
+func domainOf(domain string) allswell.PageLook { return allswell.PageLook{Domain: &domain} }
+
+// claimDomain gives a page a domain.
+func (w *world) claimDomain(workspace, slug, domain string) allswell.Page {
+	w.Helper()
+	return must(w.ChangePage(w.ctx, workspace, slug, allswell.PageChange{PageLook: domainOf(domain)}))(w)
+}
+
+// checked records the result of a check of a page's domain.
+func (w *world) checked(p allswell.Page, result allswell.DomainResult) allswell.Page {
+	w.Helper()
+	return must(w.RecordDomainCheck(w.ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain}, result))(w)
+}
+
+// hosts lists which pages visitors find at domains, as "domain slug".
+func (w *world) hosts() (found []string) {
+	w.Helper()
+	for _, p := range must(w.PublicPages(w.ctx))(w) {
+		if p.Host != "" {
+			found = append(found, p.Host+" "+p.Slug)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// serves holds which pages are served where.
+func (w *world) serves(want ...string) {
+	w.Helper()
+	if got := w.hosts(); !slices.Equal(got, want) {
+		w.Fatalf("served: %q, want %q", got, want)
+	}
+}
+
+// twoMore makes pages "x" and "y", each of a workspace of its own.
+func (w *world) twoMore() (x, y string) {
+	w.Helper()
+	x, _ = storetest.Workspace(w.T, w.Store, "x")
+	y, _ = storetest.Workspace(w.T, w.Store, "y")
+	must(w.CreatePage(w.ctx, x, allswell.NewPage{Name: "x", Slug: "x"}))(w)
+	must(w.CreatePage(w.ctx, y, allswell.NewPage{Name: "y", Slug: "y"}))(w)
+	return x, y
+}
+
+const someDomain = "status.example.com"
+
+// TestDomainGoesToWhomProvesIt: claims of several workspaces do not keep each
+// other away, and one page is served.
+func TestDomainGoesToWhomProvesIt(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		wx, wy := w.twoMore()
+		x, y := w.claimDomain(wx, "x", someDomain), w.claimDomain(wy, "y", someDomain)
+		if x.DomainStatus != allswell.DomainPending || y.DomainStatus != allswell.DomainPending {
+			w.Errorf("statuses %q and %q", x.DomainStatus, y.DomainStatus)
+		}
+		w.serves()
+		if got := w.checked(y, allswell.DomainRecordMissing); got.DomainStatus != allswell.DomainPending {
+			w.Errorf("after a check: %+v", got)
+		}
+		w.checked(y, allswell.DomainRecordFound)
+		w.serves(someDomain + " y")
+		if got := w.checked(x, allswell.DomainRecordFound); got.DomainStatus != allswell.DomainPending || got.Claim.Result != allswell.DomainTaken {
+			w.Errorf("a proof of what another page has: %+v", got)
+		}
+		w.serves(someDomain + " y")
+
+		// It moves when the other one cannot prove it any more.
+		w.checked(y, allswell.DomainRecordMissing)
+		w.serves(someDomain + " y")
+		w.checked(x, allswell.DomainRecordFound)
+		w.serves(someDomain + " x")
+		if got := must(w.Page(w.ctx, wy, "y"))(w); got.DomainStatus != allswell.DomainPending || got.Domain != someDomain {
+			w.Errorf("the page that lost it: %+v", got)
+		}
+
+		// Or when that one gives it up, or is deleted.
+		w.claimDomain(wx, "x", "")
+		w.serves()
+		w.checked(y, allswell.DomainRecordFound)
+		w.serves(someDomain + " y")
+		w.claimDomain(wx, "x", someDomain)
+		w.ok(w.DeletePage(w.ctx, wy, "y"))
+		w.checked(x, allswell.DomainRecordFound)
+		w.serves(someDomain + " x")
+
+		// What was begun for another claim is not recorded.
+		w.claimDomain(wx, "x", "other.example.com")
+		if _, err := w.RecordDomainCheck(w.ctx, store.DomainCheck{PageID: x.ID, Domain: someDomain}, allswell.DomainRecordFound); err != allswell.ErrNotFound {
+			w.Errorf("a check of a claim that is gone: %v", err)
+		}
+		w.serves()
+	})
+}
+
+// TestDomainsInTheFirstWorkspace work at once, but not against a proof.
+func TestDomainsInTheFirstWorkspace(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		wx, _ := w.twoMore()
+		x := w.claimDomain(wx, "x", someDomain)
+		taken := func(what string, err error) {
+			w.Helper()
+			if refused(err, "domain") != allswell.ErrNotFound {
+				w.Errorf("%s: %v", what, err)
+			}
+		}
+		_, err := w.CreatePage(w.ctx, wx, allswell.NewPage{Name: "z", Slug: "z", PageLook: domainOf(someDomain)})
+		taken("a domain that is claimed in the same workspace", err)
+
+		w.claimDomain(w.ws, "acme", someDomain) // a claim alone keeps nobody away
+		w.claimDomain(w.ws, "acme", someDomain)
+		w.serves(someDomain + " acme")
+		_, err = w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "z", Slug: "z", PageLook: domainOf(someDomain)})
+		taken("a domain that is used in the first workspace", err)
+		if got := w.checked(x, allswell.DomainRecordFound); got.Claim.Result != allswell.DomainTaken {
+			w.Errorf("a proof against the first workspace: %+v", got)
+		}
+		p := must(w.Page(w.ctx, w.ws, "acme"))(w)
+		if got := w.checked(p, allswell.DomainRecordMissing); got.DomainStatus != allswell.DomainVerified || !got.Claim.Trusted() {
+			w.Errorf("a check of what needs no proof: %+v", got)
+		}
+		w.claimDomain(w.ws, "acme", "")
+		w.checked(x, allswell.DomainRecordFound)
+		w.serves(someDomain + " x")
+		_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: domainOf(someDomain)})
+		taken("a domain that another workspace has proved", err)
+		for _, own := range []string{"status.allswell.example", "alias.allswell.example"} {
+			_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: domainOf(own)})
+			taken(own, err)
+		}
+		w.serves(someDomain + " x")
+	})
+}
+
+// TestDomainIsReleased after its grace period, by a check that finds nothing.
+func TestDomainIsReleased(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		wx, _ := w.twoMore()
+		var stale []string
+		w.OnPageChange(func(id string) { stale = append(stale, id) })
+		x := w.claimDomain(wx, "x", someDomain)
+		w.checked(x, allswell.DomainRecordFound)
+		w.clock.move(24 * time.Hour)
+		w.checked(x, allswell.DomainRecordMissing)
+		w.clock.move(7*24*time.Hour - time.Millisecond)
+		w.checked(x, allswell.DomainRecordMissing)
+		w.clock.move(time.Hour)
+		w.checked(x, allswell.DomainNoAnswer)
+		w.serves(someDomain + " x")
+		stale = nil
+		got := w.checked(x, allswell.DomainRecordMissing)
+		w.serves()
+		if got.DomainStatus != allswell.DomainPending || got.Domain != someDomain || got.Host != "" || !slices.Equal(stale, []string{x.ID}) {
+			w.Errorf("released: %+v, changed: %q", got, stale)
+		}
+	})
+}
+
+// TestOneReplicaMakesEachCheck, and another one if that one does not.
+func TestOneReplicaMakesEachCheck(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		wx, wy := w.twoMore()
+		begin := func(want ...string) {
+			w.Helper()
+			var got []string
+			for _, c := range must(w.BeginDomainChecks(w.ctx, 8))(w) {
+				got = append(got, c.Domain)
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				w.Fatalf("due: %q, want %q", got, want)
+			}
+		}
+		begin()
+		claimed := 0
+		w.OnDomainClaimed(func() { claimed++ })
+		w.claimDomain(w.ws, "acme", "status.acme.example") // needs none
+		x := w.claimDomain(wx, "x", "x.example")
+		y := w.claimDomain(wy, "y", "y.example")
+		must(w.ChangePage(w.ctx, wy, "y", allswell.PageChange{Name: ptr("Y")}))(w)
+		if claimed != 2 {
+			w.Errorf("%d claims were announced", claimed)
+		}
+		begin("x.example", "y.example")
+		begin()
+		w.checked(x, allswell.DomainRecordFound)
+		w.clock.move(2*time.Minute + time.Second)
+		begin("y.example") // whoever began it has not ended it
+		w.checked(y, allswell.DomainRecordMissing)
+		begin()
+		w.clock.move(time.Hour)
+		begin("y.example")
+		w.checked(y, allswell.DomainRecordMissing)
+		w.clock.move(22 * time.Hour)
+		begin("y.example")
+		w.clock.move(time.Hour)
+		begin("x.example", "y.example")
+		w.checked(x, allswell.DomainRecordFound)
+		w.checked(y, allswell.DomainRecordFound)
+		w.clock.move(-72 * time.Hour) // what was planned by a clock that went back
+		begin("x.example", "y.example")
+		w.clock.move(72 * time.Hour)
+	})
+}
+
+// TestReplicasShareChecks lets several look for the same checks at once.
+func TestReplicasShareChecks(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		wx, wy := w.twoMore()
+		w.claimDomain(wx, "x", "x.example")
+		w.claimDomain(wy, "y", "y.example")
+		var begun [4]int
+		var each []func()
+		for i := range begun {
+			s := w.replica()
+			each = append(each, func() {
+				checks, err := s.BeginDomainChecks(context.Background(), 8)
+				if begun[i] = len(checks); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		together(each...)
+		if begun[0]+begun[1]+begun[2]+begun[3] != 2 {
+			t.Errorf("checks that were begun: %v", begun)
+		}
+	})
+}
+
+// TestTwoProofsAtOnce: one page gets the domain.
+func TestTwoProofsAtOnce(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		wx, wy := w.twoMore()
+		x, y := w.claimDomain(wx, "x", someDomain), w.claimDomain(wy, "y", someDomain)
+		together(func() { w.checked(x, allswell.DomainRecordFound) }, func() { w.checked(y, allswell.DomainRecordFound) },
+			func() { _, _ = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: domainOf(someDomain)}) })
+		if got := w.hosts(); len(got) != 1 {
+			w.Errorf("served: %q", got)
+		}
+	})
+}
+
+// TestDisabledDomains: what the settings forbid is kept, and not served.
+func TestDisabledDomains(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		w := newWorld(t, dsn, "")
+		w.claimDomain(w.ws, "acme", someDomain)
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "z", Slug: "z", PageLook: domainOf("other.example.com")}))(w)
+		for _, c := range []struct {
+			hosts    allswell.Hosts
+			disabled int
+			serves   []string
+		}{
+			{allswell.NewHosts("", "x.example"), 2, nil},
+			{allswell.NewHosts(strings.ToUpper(someDomain) + ".:443"), 1, []string{"other.example.com z"}},
+			{allswell.NewHosts("x.example"), 0, []string{"other.example.com z", someDomain + " acme"}},
+		} {
+			w.ok(w.Store.Close())
+			w.Store = storetest.Open(t, dsn, store.Options{Clock: w.clock.now, Hosts: c.hosts})
+			w.serves(c.serves...)
+			pages, all, err := w.DisabledDomains(w.ctx, 1)
+			w.ok(err)
+			if all != c.disabled || len(pages) != min(c.disabled, 1) {
+				t.Errorf("%+v: %d disabled, %d listed", c, all, len(pages))
+			}
+			p := must(w.Page(w.ctx, w.ws, "acme"))(t)
+			if p.Domain != someDomain || (p.DomainStatus == allswell.DomainDisabled) == (p.Host != "") {
+				t.Errorf("%+v", p)
+			}
+		}
+	})
+}
+
+// TestVersion3IsBroughtUpToDate: domains of the first workspace need no proof, and
+// the others are served until the grace period of a first check has passed.
+func TestVersion3IsBroughtUpToDate(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		if err := store.MigrateTo(t.Context(), dsn, 3); err != nil {
+			t.Fatal(err)
+		}
+		driver, address := "pgx", dsn
+		if path, isFile := strings.CutPrefix(dsn, "sqlite:"); isFile {
+			driver, address = "sqlite", path
+		}
+		db := must(sqlOpen(driver, address))(t)
+		for _, text := range []string{
+			`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'default', $1), ('ws_2', 'x', $1)`,
+			`INSERT INTO pages (id, workspace_id, slug, name, domain, created_at, updated_at)
+				VALUES ('page_1', 'ws_1', 'acme', 'Acme', 'status.acme.example', $1, $1), ('page_2', 'ws_2', 'x', 'x', 'status.example.com', $1, $1),
+					('page_3', 'ws_2', 'y', 'y', NULL, $1, $1)`,
+		} {
+			if _, err := db.Exec(text, began.UnixMilli()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn}
+		w.clock.move(time.Hour)
+		w.Store = w.replica()
+		w.serves("status.acme.example acme", someDomain+" x")
+		due := must(w.BeginDomainChecks(w.ctx, 8))(t)
+		if len(due) != 1 || due[0] != (store.DomainCheck{PageID: "page_2", Domain: someDomain}) {
+			t.Fatalf("due: %+v", due)
+		}
+		x := must(w.Page(w.ctx, "ws_2", "x"))(t)
+		if got := w.checked(x, allswell.DomainRecordMissing); got.DomainStatus != allswell.DomainFailing || !got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
+			t.Errorf("%+v", got)
+		}
+		w.clock.move(7 * 24 * time.Hour)
+		w.checked(x, allswell.DomainRecordMissing)
+		w.serves("status.acme.example acme")
+	})
+}

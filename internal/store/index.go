@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// PageIndex is the list of pages that visitors choose from, of one moment.
+type PageIndex struct {
+	Pages []ListedPage // the oldest pages, oldest first
+	Total int          // the number of all pages
+	AsOf  time.Time
+}
+
+// ListedPage is one page of a PageIndex.
+type ListedPage struct {
+	Slug, Name string
+	Status     allswell.Status // the rollup of its components
+}
+
+// PageIndex lists the oldest pages, at most most of them, in one query. Its
+// cost grows with the number of components, not with what else the pages hold.
+//
+// The query returns the distinct statuses of each page: the baselines of its
+// components, and the causes that are not acknowledged. Which of them the page
+// shows is decided by allswell.Rollup; TestPageIndex compares the result with
+// the rollup of the whole components.
+func (s *Store) PageIndex(ctx context.Context, most int) (PageIndex, error) {
+	return read(ctx, s, func(c *session) (PageIndex, error) {
+		index := PageIndex{AsOf: c.now}
+		type row struct {
+			slug, name, status string // status "": the page has no components
+			total              int
+		}
+		rows, err := query(c, func(sc scanner) (r row, err error) {
+			err = sc.Scan(&r.slug, &r.name, &r.total, text{&r.status})
+			return
+		}, `WITH few AS (SELECT id, slug, name, created_at FROM pages ORDER BY created_at, id LIMIT $1)
+			SELECT few.slug, few.name, (SELECT count(*) FROM pages), s.status
+			FROM few LEFT JOIN (
+				SELECT page_id, baseline AS status FROM components WHERE page_id IN (SELECT id FROM few)
+				UNION
+				SELECT c.page_id, k.status FROM causes k JOIN components c ON c.id = k.component_id WHERE NOT k.acknowledged
+			) AS s ON s.page_id = few.id
+			ORDER BY few.created_at, few.id`, most)
+		if err != nil {
+			return index, err
+		}
+		for i := 0; i < len(rows); {
+			page := rows[i]
+			var statuses []allswell.Component
+			for ; i < len(rows) && rows[i].slug == page.slug; i++ {
+				if rows[i].status != "" {
+					statuses = append(statuses, allswell.Component{Baseline: allswell.Status(rows[i].status)})
+				}
+			}
+			index.Pages = append(index.Pages, ListedPage{page.slug, page.name, allswell.Rollup(statuses)})
+			index.Total = page.total
+		}
+		return index, nil
+	})
+}

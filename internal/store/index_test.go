@@ -1,0 +1,99 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestPageIndex compares the statuses of the short query with the rollup of the
+// whole components, over random baselines and causes.
+func TestPageIndex(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
+		w := newWorld(t, dsn, "")
+		random := rand.New(rand.NewPCG(1, 2))
+		status := func() string { return string(allswell.Statuses[random.IntN(len(allswell.Statuses))]) }
+		var components []string
+		for i := range 12 {
+			w.clock.move(time.Second)
+			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: fmt.Sprint("Page ", i), Slug: fmt.Sprint("page-", i)}))(w)
+			for n := range i % 4 {
+				c := must(w.CreateComponent(w.ctx, w.ws, fmt.Sprint("page-", i), allswell.NewComponent{Name: fmt.Sprint(n)}))(w)
+				components = append(components, c.ID)
+				for k := range 3 {
+					w.run(fmt.Sprintf(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ('%s-%d', '%s', 'operational', TRUE, 0)`, c.ID, k, c.ID))
+				}
+			}
+		}
+		for round := range 40 {
+			for _, id := range components {
+				w.run(fmt.Sprintf(`UPDATE components SET baseline = '%s' WHERE id = '%s'`, status(), id))
+				for k := range 3 {
+					acknowledged := []string{"TRUE", "FALSE"}[random.IntN(2)]
+					w.run(fmt.Sprintf(`UPDATE causes SET status = '%s', acknowledged = %s WHERE source = '%s-%d'`, status(), acknowledged, id, k))
+				}
+			}
+			want, total, err := w.Pages(w.ctx, w.ws, store.Range{Page: 1, PerPage: 100})
+			w.ok(err)
+			got := must(w.PageIndex(w.ctx, 100))(w)
+			if got.Total != total || len(got.Pages) != len(want) || !got.AsOf.Equal(w.clock.now()) {
+				t.Fatalf("round %d: %d pages of %d at %s, want %d", round, len(got.Pages), got.Total, got.AsOf, total)
+			}
+			for i, p := range want {
+				if got.Pages[i] != (store.ListedPage{Slug: p.Slug, Name: p.Name, Status: p.Status}) {
+					t.Errorf("round %d: %+v, want %s %s", round, got.Pages[i], p.Slug, p.Status)
+				}
+			}
+		}
+		// One page with a status that nobody knows is unknown, and no other is.
+		w.run(`UPDATE causes SET acknowledged = TRUE`)
+		w.run(`UPDATE components SET baseline = CASE WHEN page_id IN (SELECT id FROM pages WHERE slug = 'page-1') THEN 'broken' ELSE 'operational' END`)
+		for _, p := range must(w.PageIndex(w.ctx, 100))(w).Pages {
+			if (p.Status == allswell.Unknown) != (p.Slug == "page-1") {
+				t.Errorf("%s is %s", p.Slug, p.Status)
+			}
+		}
+		if got := must(w.PageIndex(w.ctx, 5))(w); len(got.Pages) != 5 || got.Total != 13 || got.Pages[4].Slug != "page-3" {
+			t.Errorf("the first five: %+v", got)
+		}
+	})
+}
+
+// BenchmarkPageIndex lists 200 pages of 20 components each, of which eight have
+// 500, with 2,000 causes.
+func BenchmarkPageIndex(b *testing.B) {
+	for name, dsn := range map[string]string{"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), "postgres": storetest.PostgreSQL(b)} {
+		b.Run(name, func(b *testing.B) {
+			s := storetest.Open(b, dsn, store.Options{})
+			b.StopTimer()
+			ws, _ := storetest.Workspace(b, s, "default")
+			db, _ := s.Pools()
+			numbers := `WITH RECURSIVE numbers (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < $1) `
+			for _, fill := range []struct {
+				most int
+				text string
+			}{
+				{199, `INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at)
+					SELECT CAST(n AS TEXT), '` + ws + `', 'page-' || n, 'Page', n, n FROM numbers`},
+				{7_839, `INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
+					SELECT CAST(n AS TEXT), CAST(CASE WHEN n < 4000 THEN n % 200 ELSE n % 8 END AS TEXT), 'Component', 'operational', n, n, n FROM numbers`},
+				{2_000, `INSERT INTO causes (source, component_id, status, acknowledged, started_at) SELECT CAST(n AS TEXT), CAST(n AS TEXT), 'degraded', FALSE, n FROM numbers`},
+			} {
+				if _, err := db.ExecContext(b.Context(), numbers+fill.text, fill.most); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.StartTimer()
+			for b.Loop() {
+				must(s.PageIndex(b.Context(), 200))(b)
+			}
+		})
+	}
+}

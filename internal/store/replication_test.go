@@ -1,0 +1,145 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// replicated returns a world on a primary with a synchronous standby.
+func replicated(t *testing.T) (w *world, primary, standby *storetest.Cluster) {
+	t.Helper()
+	primary = storetest.NewCluster(t)
+	standby = storetest.NewStandby(t, primary)
+	primary.Exec(`CREATE DATABASE world`) // gone with its server, in whatever state that ends
+	return newWorld(t, primary.Address("world"), ""), primary, standby
+}
+
+// keepAnswer renders any result as the same answer.
+func keepAnswer(any) (store.Answer, error) {
+	return store.Answer{Status: 201, Body: []byte("{}")}, nil
+}
+
+// TestReplayWaitsForTheStandby: the commit of an update waits in vain for the
+// standby and is given up, which makes PostgreSQL commit it on the primary
+// alone. A repetition must not acknowledge that.
+func TestReplayWaitsForTheStandby(t *testing.T) {
+	t.Parallel()
+	w, _, standby := replicated(t)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	key := w.answerKey("k")
+	standby.Pause()
+	ctx, giveUp := context.WithCancel(w.ctx)
+	posted := make(chan error, 1)
+	go func() {
+		posted <- second(w.PostUpdate(store.WithAnswer(ctx, key, keepAnswer), w.ws, i.ID, "Found it."))
+	}()
+	for w.value(`SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`) == "0" {
+		time.Sleep(10 * time.Millisecond)
+	}
+	giveUp()
+	if err := <-posted; !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+		t.Errorf("without the standby: error %v, want ErrUnknownOutcome alone", err)
+	}
+	for w.value(`SELECT count(*) FROM answers`) == "0" { // until the driver has cancelled the commit
+		time.Sleep(10 * time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
+	defer cancel()
+	if answer, ok, err := w.FindAnswer(ctx, key); err == nil {
+		t.Errorf("an answer that is not replicated was given: %+v, %t", answer, ok)
+	}
+	standby.Resume()
+	if _, ok, err := w.FindAnswer(w.ctx, key); !ok || err != nil {
+		t.Errorf("with the standby: %t, %v", ok, err)
+	}
+}
+
+// TestUnchangedIsReplicatedToo calls verbs that find nothing to change while no
+// commit is replicated. What they find may be lost in a failover.
+func TestUnchangedIsReplicatedToo(t *testing.T) {
+	t.Parallel()
+	w, _, standby := replicated(t)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	token := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "old", Scope: allswell.ScopeRead}))(w)
+	w.ok(w.RevokeToken(w.ctx, w.ws, token.ID))
+	gone := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Gone"}))(w)
+	w.ok(w.DeleteIncident(w.ctx, w.ws, gone.ID))
+	secret := "bootstrap-token-of-more-than-32-characters"
+	must(w.Bootstrap(w.ctx, secret))(w)
+	w.ping(w.monitor.Token)
+	standby.Pause()
+	verbs := map[string]func(context.Context) error{
+		"an empty change of an incident": func(ctx context.Context) error {
+			_, err := w.ChangeIncident(ctx, w.ws, i.ID, allswell.IncidentChange{})
+			return err
+		},
+		"the status that a component has": func(ctx context.Context) error {
+			_, err := w.ChangeComponent(ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Operational})
+			return err
+		},
+		"an empty change of a monitor": func(ctx context.Context) error {
+			_, err := w.ChangeMonitor(ctx, w.ws, w.monitor.ID, allswell.MonitorChange{})
+			return err
+		},
+		"a ping of the same instant": func(ctx context.Context) error {
+			_, err := w.RecordPings(ctx, []string{w.monitor.Token}, store.Beat{Replica: "a"})
+			return err
+		},
+		"a token that is revoked":  func(ctx context.Context) error { return w.RevokeToken(ctx, w.ws, token.ID) },
+		"a bootstrap token again":  func(ctx context.Context) error { return second(w.Bootstrap(ctx, secret)) },
+		"deleting what is deleted": func(ctx context.Context) error { return w.DeleteIncident(ctx, w.ws, gone.ID) },
+		"deleting a page again":    func(ctx context.Context) error { return w.DeletePage(ctx, w.ws, "other") },
+		"a slug that is taken": func(ctx context.Context) error {
+			return second(w.CreatePage(ctx, w.ws, allswell.NewPage{Name: "A", Slug: "acme"}))
+		},
+		"the link of a subscription that ended": func(ctx context.Context) error { return second(w.SlugOfSubscription(ctx, "sub_none")) },
+		"a subscription that ended":             func(ctx context.Context) error { return w.EndSubscription(ctx, "acme", "sub_none") },
+	}
+	var all sync.WaitGroup
+	for name, verb := range verbs {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(w.ctx, 2*time.Second)
+			defer cancel()
+			if err := verb(ctx); !errors.Is(err, allswell.ErrBusy) && !errors.Is(err, allswell.ErrUnknownOutcome) {
+				t.Errorf("%s: answered (error %v) with what is not replicated", name, err)
+			}
+		})
+	}
+	all.Wait()
+	standby.Resume()
+	w.ok(verbs["a token that is revoked"](w.ctx))
+	if err := verbs["deleting what is deleted"](w.ctx); !errors.Is(err, allswell.ErrNotFound) {
+		t.Errorf("with the standby: error %v, want ErrNotFound", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// TestCancelledWaitIsAnUnknownOutcome: an operator, or statement_timeout, ends
+// the wait for the standby. PostgreSQL then answers that it has committed, with
+// a warning.
+func TestCancelledWaitIsAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	w, primary, standby := replicated(t)
+	primary.Exec(`ALTER ROLE allswell SET client_min_messages = error`) // would hide the warning
+	other := w.replica()
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	standby.Pause()
+	posted := make(chan error, 1)
+	go func() { posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, "Found it.")) }()
+	for w.value(`SELECT count(*) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep') AS waiting`) == "0" {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := <-posted; !errors.Is(err, allswell.ErrUnknownOutcome) {
+		t.Errorf("error %v, want ErrUnknownOutcome", err)
+	}
+	standby.Resume()
+	must(other.PostUpdate(w.ctx, w.ws, i.ID, "And mended it."))(w)
+}

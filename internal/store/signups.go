@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/allswell/allswell"
+)
+
+// SignUp is a request of the public form.
+type SignUp struct {
+	Slug       string
+	Subscriber allswell.NewSubscriber // by e-mail; never confirmed
+	Discard    bool                   // to be accepted like any other, and to have no effect
+}
+
+// RequestSignUp accepts a request to subscribe an e-mail address. The request is
+// durable when it returns; TakeSignUps acts on it.
+//
+// It runs the same statements for every address, and writes the same: whether
+// the address is subscribed shows neither in what it returns nor in how long it
+// takes. An unknown page is allswell.ErrNotFound, a bad address or component an
+// *allswell.Invalid.
+func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
+	n, err := r.Subscriber.Check()
+	if err == nil && n.Channel != allswell.Email {
+		var bad allswell.Invalid
+		bad.Add("channel", "Only e-mail addresses can be subscribed here.")
+		err = bad.Err()
+	}
+	if err != nil {
+		return err
+	}
+	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
+		p, err := t.publicPage(r.Slug)
+		if err == nil {
+			err = t.checkChoice(p.ID, n.Components)
+		}
+		if err != nil {
+			return struct{}{}, err
+		}
+		t.asked = true
+		_, err = t.exec(`INSERT INTO sign_ups (id, page_id, target, components, discarded, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			allswell.NewID(allswell.PrefixSignUp, t.now), p.ID, n.Target, list(n.Components), r.Discard, millis(t.now))
+		return struct{}{}, err
+	})
+	return err
+}
+
+// checkChoice refuses components that are not on the page.
+func (t *tx) checkChoice(pageID string, components []string) error {
+	n, err := one(&t.session, scanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(components))
+	if err == nil && int(n) != len(components) {
+		var bad allswell.Invalid
+		bad.Add("components", "The components must be of this page.")
+		err = bad.Err()
+	}
+	return err
+}
+
+// signUpRows is how many requests one transaction acts on at most.
+const signUpRows = 100
+
+// storedSignUp is a row of sign_ups.
+type storedSignUp struct {
+	id, pageID, target string
+	components         []string
+	discarded          bool
+}
+
+func scanSignUp(row scanner) (r storedSignUp, err error) {
+	err = row.Scan(&r.id, &r.pageID, &r.target, listOf[string]{&r.components}, &r.discarded)
+	return
+}
+
+// TakeSignUps acts on requests to subscribe, in their order, and reports whether
+// there may be more: an unknown address becomes a subscriber and is asked for
+// its confirmation, one that is not confirmed is asked again, a confirmed one is
+// sent the link to its subscription; each at most once in allswell.MailAgain.
+// Any number of replicas may run it.
+func (s *Store) TakeSignUps(ctx context.Context) (more bool, err error) {
+	if found, err := s.exists(ctx, `SELECT 1 FROM sign_ups`); err != nil || !found {
+		return false, err
+	}
+	more, err = s.takeSignUps(ctx)
+	if err != nil && s.d.duplicate(err) {
+		more, err = s.takeSignUps(ctx) // somebody else was faster: the address is known now
+	}
+	return more, err
+}
+
+func (s *Store) takeSignUps(ctx context.Context) (more bool, err error) {
+	return write(ctx, s, func(t *tx) (bool, error) {
+		// Another replica that takes the same rows waits here, and finds none.
+		rows, err := query(&t.session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
+			RETURNING id, page_id, target, components, discarded`, signUpRows)
+		slices.SortFunc(rows, func(a, b storedSignUp) int { return strings.Compare(a.id, b.id) })
+		for _, r := range rows {
+			if err == nil && !r.discarded {
+				err = t.signUp(r)
+			}
+		}
+		return len(rows) == signUpRows, err
+	})
+}
+
+func (t *tx) signUp(r storedSignUp) error {
+	known, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
+		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, r.pageID, string(allswell.Email), r.target)
+	if errors.Is(err, allswell.ErrNotFound) {
+		chosen, err := query(&t.session, scanString, `SELECT id FROM components WHERE page_id = $1 AND id IN EACH($2)`, r.pageID, list(r.components))
+		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
+			return err // all that was chosen has been deleted meanwhile
+		}
+		n := allswell.NewSubscriber{Channel: allswell.Email, Target: r.target, Components: chosen}
+		_, err = t.subscribe(r.pageID, n)
+		return err
+	}
+	if err != nil || t.now.Before(known.MailedAt.Add(allswell.MailAgain)) {
+		return err
+	}
+	if _, err := t.exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(t.now)); err != nil {
+		return err
+	}
+	if known.ConfirmedAt.IsZero() {
+		return t.ask(known, allswell.AskConfirmation)
+	}
+	return t.ask(known, allswell.SendLink)
+}

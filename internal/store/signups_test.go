@@ -1,0 +1,145 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// TestSignUpsCostTheSame: the request runs the same statements and writes the
+// same rows, whatever is known of the address, and for those that are discarded.
+func TestSignUpsCostTheSame(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		var statements []string
+		w.SetFault(func(when, query string) error {
+			if when == "before" {
+				statements = append(statements, query)
+			}
+			return nil
+		})
+		components := []string{w.component.ID}
+		request := func(target string, discard bool) (ran, written string) {
+			t.Helper()
+			before := w.dump()
+			statements = nil
+			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Discard: discard,
+				Subscriber: allswell.NewSubscriber{Channel: allswell.Email, Target: target, Components: components}}))
+			ran = strings.Join(statements, "\n")
+			for line := range strings.Lines(w.dump()) {
+				if !strings.Contains(before, line) {
+					written += fmt.Sprintln(strings.Count(line, "|"), len(line)-len(target))
+				}
+			}
+			return
+		}
+		confirmed, suspended := w.subscribe("confirmed@example.com"), w.subscribe("suspended@example.com")
+		w.run(`UPDATE subscribers SET suspended_at = 1, suspended_for = 'x' WHERE id = $1`, suspended.ID)
+		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.Email, Target: "pending@example.com"}))
+		ran, written := request("unknown@example.com", false)
+		if strings.Count(written, "\n") != 1 || strings.Count(ran, "INSERT")+strings.Count(ran, "UPDATE")+strings.Count(ran, "DELETE") != 1 {
+			t.Errorf("an unknown address writes %q by\n%s", written, ran)
+		}
+		for _, target := range []string{confirmed.Target, suspended.Target, "pending@example.com", "unknown@example.com"} {
+			for _, discard := range []bool{false, true} {
+				w.run(`DELETE FROM sign_ups`)
+				also, alsoWritten := request(target, discard)
+				if also != ran {
+					t.Errorf("%s (discard: %v) runs\n%s\nwant\n%s", target, discard, also, ran)
+				}
+				if rows := strings.Count(alsoWritten, "\n"); rows != 1 {
+					t.Errorf("%s (discard: %v) writes %d rows", target, discard, rows)
+				}
+			}
+		}
+		w.SetFault(nil)
+	})
+}
+
+// TestDiscardedSignUp: it is accepted, and nothing comes of it.
+func TestDiscardedSignUp(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Discard: true,
+			Subscriber: allswell.NewSubscriber{Channel: allswell.Email, Target: "ann@example.com"}}))
+		for must(w.TakeSignUps(w.ctx))(w) {
+		}
+		w.expect("discarded", w.deliver(taken))
+		if got := w.value(`SELECT (SELECT count(*) FROM subscribers) + (SELECT count(*) FROM sign_ups)`); got != "0" {
+			t.Errorf("%s rows are left", got)
+		}
+	})
+}
+
+// TestSignUpsAreKept: what was accepted is done after a failure, once, by
+// whichever replica, and in steps.
+func TestSignUpsAreKept(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		const count = 230 // three steps
+		for i := range count {
+			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme",
+				Subscriber: allswell.NewSubscriber{Channel: allswell.Email, Target: fmt.Sprintf("s%d@example.com", i%(count-1))}}))
+			w.clock.move(time.Millisecond)
+		}
+		broken := errors.New("broken")
+		w.SetFault(func(when, query string) error {
+			if when == "after" && strings.Contains(query, "INSERT INTO deliveries") {
+				return broken
+			}
+			return nil
+		})
+		if _, err := w.TakeSignUps(w.ctx); !errors.Is(err, broken) {
+			t.Fatalf("%v", err)
+		}
+		w.SetFault(nil)
+		stores := []*store.Store{w.Store}
+		if w.Shared() {
+			stores = append(stores, storetest.Open(t, w.dsn, store.Options{Clock: w.clock.now}))
+		}
+		var replicas sync.WaitGroup
+		for _, s := range stores {
+			replicas.Go(func() {
+				for more := true; more; {
+					var err error
+					if more, err = s.TakeSignUps(w.ctx); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		replicas.Wait()
+		for must(w.TakeSignUps(w.ctx))(w) {
+		}
+		if got, want := w.rows(`SELECT (SELECT count(*) FROM subscribers), (SELECT count(*) FROM deliveries), (SELECT count(*) FROM sign_ups)`),
+			[]string{fmt.Sprintf("%d|%d|0", count-1, count-1)}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
+}
+
+// TestSignUpAfterDeletion: components that were deleted in the meantime are left
+// out, and without any there is no subscription to more than was asked for.
+func TestSignUpAfterDeletion(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		for target, chosen := range map[string][]string{"one@example.com": {other.ID}, "both@example.com": {other.ID, w.component.ID}} {
+			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme",
+				Subscriber: allswell.NewSubscriber{Channel: allswell.Email, Target: target, Components: chosen}}))
+		}
+		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", other.ID))
+		for must(w.TakeSignUps(w.ctx))(w) {
+		}
+		if got := w.rows(`SELECT target, component_id FROM subscribers JOIN subscriber_components ON subscriber_id = id`); !slices.Equal(got, []string{"both@example.com|" + w.component.ID}) {
+			t.Errorf("%q", got)
+		}
+		if got := w.rows(`SELECT target FROM subscribers`); !slices.Equal(got, []string{"both@example.com"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}

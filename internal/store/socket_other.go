@@ -1,0 +1,9 @@
+//go:build !linux
+
+package store
+
+import "syscall"
+
+// limitUnacknowledged does nothing: only Linux has such a limit for each socket.
+// Deadlines of calls end what hangs elsewhere.
+func limitUnacknowledged(_, _ string, _ syscall.RawConn) error { return nil }

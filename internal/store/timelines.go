@@ -1,0 +1,133 @@
+package store
+
+import (
+	"github.com/allswell/allswell"
+)
+
+// timelines says how much of the timelines of incidents, or of maintenances, is
+// loaded. The newest update of each is always loaded, though it may be cut.
+type timelines struct {
+	each   int // the newest updates of each
+	before int // only updates with a lower number; 0: all
+	bytes  int // of the updates together
+}
+
+// Of every list of incidents or maintenances that a page is made of, this much
+// is loaded.
+const (
+	// pageTimeline is the most updates loaded of an incident that is shown with
+	// others, and feedTimeline the most for programs.
+	pageTimeline = 25
+	feedTimeline = 100
+	// timelineBytes bounds what the timelines of one list, or of one part of a
+	// long timeline, take in memory.
+	timelineBytes = 4 << 20
+	// cutMessage is how many characters of a message are loaded when there is no
+	// room for all of it: one more than an excerpt is made of.
+	cutMessage = 1_001
+	// maxNamedAffected is the most affected components loaded of one list, those
+	// of the newest incidents first.
+	maxNamedAffected = 20_000
+)
+
+// TimelinePart is the number of updates on one page of a long timeline.
+const TimelinePart = 50
+
+// timelineTable is a table of updates, and its column with the id of the incident
+// or maintenance.
+type timelineTable struct{ name, owner, size string }
+
+var (
+	incidentTimelines    = timelineTable{"incident_updates", "incident_id", "octet_length(message) + coalesce(octet_length(affected), 0)"}
+	maintenanceTimelines = timelineTable{"maintenance_updates", "maintenance_id", "octet_length(message)"}
+)
+
+// pickUpdates returns the ids of the updates that are loaded: whole, and those of
+// which there is only room for the beginning. No message is read for that.
+func (c *session) pickUpdates(table timelineTable, owners []string, t timelines) (whole, cut []string, err error) {
+	type row struct {
+		id, owner  string
+		rank, size int // rank 1 is the newest
+	}
+	rows, err := query(c, func(sc scanner) (r row, err error) {
+		err = sc.Scan(&r.id, &r.owner, &r.rank, &r.size)
+		return
+	}, `SELECT u.id, u.`+table.owner+`, n.past - u.number, `+table.size+` FROM `+table.name+` u JOIN (
+			SELECT `+table.owner+` AS owner, max(number) + 1 AS past FROM `+table.name+`
+			WHERE `+table.owner+` IN EACH($1) AND ($2 = 0 OR number < $2) GROUP BY `+table.owner+`
+		) n ON n.owner = u.`+table.owner+`
+		WHERE u.number < n.past AND u.number >= n.past - $3
+		ORDER BY n.past - u.number, u.created_at DESC, u.id DESC`, list(owners), t.before, t.each)
+	full := make(map[string]bool) // timelines that end before this update
+	for _, r := range rows {
+		switch {
+		case !full[r.owner] && r.size <= t.bytes:
+			t.bytes -= r.size
+			whole = append(whole, r.id)
+		case r.rank == 1:
+			cut = append(cut, r.id)
+			full[r.owner] = true
+		default:
+			full[r.owner] = true
+		}
+	}
+	return whole, cut, err
+}
+
+// fillUpdates loads updates of all the incidents, oldest first.
+func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error {
+	index := make(map[string]int, len(incidents))
+	ids := make([]string, len(incidents))
+	for i, inc := range incidents {
+		index[inc.ID], ids[i] = i, inc.ID
+	}
+	whole, cut, err := c.pickUpdates(incidentTimelines, ids, t)
+	if err != nil {
+		return err
+	}
+	add := func(columns string, picked []string, isCut bool) error {
+		if len(picked) == 0 {
+			return nil
+		}
+		updates, err := query(c, scanUpdate, `SELECT `+columns+` FROM incident_updates WHERE id IN EACH($1) ORDER BY incident_id, number`, list(picked))
+		for _, u := range updates {
+			u.Cut = isCut
+			inc := &incidents[index[u.IncidentID]]
+			inc.Updates = append(inc.Updates, u)
+		}
+		return err
+	}
+	if err := add(updateColumns, whole, false); err != nil {
+		return err
+	}
+	return add(updateColumnsCut, cut, true)
+}
+
+// fillMaintenanceUpdates loads updates of all the maintenances, oldest first.
+func (c *session) fillMaintenanceUpdates(maintenances []allswell.PlannedMaintenance, t timelines) error {
+	index := make(map[string]int, len(maintenances))
+	ids := make([]string, len(maintenances))
+	for i, m := range maintenances {
+		index[m.ID], ids[i] = i, m.ID
+	}
+	whole, cut, err := c.pickUpdates(maintenanceTimelines, ids, t)
+	if err != nil {
+		return err
+	}
+	add := func(columns string, picked []string, isCut bool) error {
+		if len(picked) == 0 {
+			return nil
+		}
+		updates, err := query(c, scanMaintenanceUpdate, `SELECT `+columns+` FROM maintenance_updates WHERE id IN EACH($1) ORDER BY maintenance_id, number`, list(picked))
+		for _, u := range updates {
+			u.Cut = isCut
+			m := &maintenances[index[u.MaintenanceID]]
+			m.Updates = append(m.Updates, u)
+		}
+		return err
+	}
+	if err := add(maintenanceUpdateColumns, whole, false); err != nil {
+		return err
+	}
+	return add(maintenanceUpdateColumnsCut, cut, true)
+}

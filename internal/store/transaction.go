@@ -1,0 +1,378 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// querier is what *sql.DB, *sql.Tx and *sql.Conn have in common.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// session runs statements of one transaction, or of none.
+type session struct {
+	s     *Store
+	ctx   context.Context
+	q     querier
+	hot   *sql.Stmt                      // the dialect's recordPings, prepared; nil outside a writing one
+	now   time.Time                      // frozen; zero outside a transaction
+	wrote bool                           // some row was changed, so that the commit has to be replicated
+	fault func(when, query string) error // nil but in tests
+}
+
+// exec runs a statement that changes rows and returns how many it changed. One
+// that reads goes through query.
+func (c *session) exec(query string, args ...any) (int64, error) {
+	if c.fault != nil {
+		if err := c.fault("before", query); err != nil {
+			return 0, err
+		}
+	}
+	var res sql.Result
+	var err error
+	if c.hot != nil && query == c.s.d.recordPings {
+		res, err = c.hot.ExecContext(c.ctx, args...)
+	} else {
+		res, err = c.q.ExecContext(c.ctx, c.s.text(query), args...)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%w in: %s", err, firstLine(query))
+	}
+	if c.fault != nil {
+		if err := c.fault("after", query); err != nil {
+			return 0, err
+		}
+	}
+	n, err := res.RowsAffected()
+	c.wrote = c.wrote || n > 0
+	return n, err
+}
+
+// query runs a statement and scans every row.
+func query[T any](c *session, scan func(scanner) (T, error), text string, args ...any) (out []T, err error) {
+	if c.fault != nil {
+		if err := c.fault("before", text); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err == nil {
+				err = c.fault("after", text)
+			}
+		}()
+	}
+	rows, err := c.q.QueryContext(c.ctx, c.s.text(text), args...)
+	if err != nil {
+		return nil, fmt.Errorf("%w in: %s", err, firstLine(text))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("%w in: %s", err, firstLine(text))
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// one is query for a statement that gives one row; none is ErrNotFound.
+func one[T any](c *session, scan func(scanner) (T, error), text string, args ...any) (T, error) {
+	rows, err := query(c, scan, text, args...)
+	if err != nil || len(rows) == 0 {
+		var none T
+		if err == nil {
+			err = allswell.ErrNotFound
+		}
+		return none, err
+	}
+	return rows[0], nil
+}
+
+// scanner is a row.
+type scanner interface{ Scan(dest ...any) error }
+
+func scanInt(row scanner) (n int64, err error)     { err = row.Scan(&n); return }
+func scanString(row scanner) (v string, err error) { err = row.Scan(&v); return }
+
+// text turns a statement as it is written in this package into the engine's.
+func (s *Store) text(query string) string {
+	if t, ok := s.statements.Load(query); ok {
+		return t.(string)
+	}
+	t := s.d.text(query)
+	s.statements.Store(query, t)
+	return t
+}
+
+// firstLine names a statement in an error without its whole text.
+func firstLine(query string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(query), "\n")
+	return line
+}
+
+// exists reports whether a query finds a row, outside any transaction.
+func (s *Store) exists(ctx context.Context, text string, args ...any) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
+	n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM (`+text+` LIMIT 1) AS found`, args...)
+	return n > 0, s.unavailable(err)
+}
+
+// bare returns a session outside any transaction, for single statements that
+// only read.
+func (s *Store) bare(ctx context.Context) *session {
+	return &session{s: s, ctx: ctx, q: s.reader}
+}
+
+// read runs f in one read-only transaction, so that all it loads is of one
+// moment.
+func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (out T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
+	t, err := s.reader.BeginTx(ctx, s.d.readOptions)
+	if err != nil {
+		return out, s.unavailable(err)
+	}
+	defer t.Rollback()
+	c := &session{s: s, ctx: ctx, q: t}
+	if c.now, err = s.now(c); err != nil {
+		return out, s.unavailable(err)
+	}
+	if out, err = f(c); err != nil {
+		return out, s.unavailable(err)
+	}
+	s.contacted()
+	return out, nil
+}
+
+// tx is a writing transaction.
+type tx struct {
+	session
+	versions map[string]int64 // touched pages and the versions this transaction makes
+	ordinals map[string]int   // events told per page
+	news     []news           // for the log
+	asked    bool             // somebody is sent a question or a link
+	planned  bool             // when a maintenance is due may have changed
+	claimed  bool             // a domain is due to be checked
+	tokens   []string         // ping tokens that are new to those who keep them in memory
+	beating  string           // the replica whose beat this transaction writes
+
+	unattended bool // nobody waits for the answer: BeforeAnswer does not apply
+}
+
+// write runs f as one durable transaction, again if the database asks for it,
+// and then says what changed. An answer that ctx asks for (WithAnswer) is
+// saved in the same transaction.
+func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (out T, err error) {
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		out, err = writeOnce(ctx, s, f)
+		if err == nil || attempt == maxAttempts || errors.Is(err, allswell.ErrUnknownOutcome) || !s.d.repeatable(err) {
+			break
+		}
+		s.log.Debug("transaction repeated", "attempt", attempt, "error", err)
+	}
+	if err != nil {
+		var none T
+		return none, s.unavailable(s.replicated(ctx, err))
+	}
+	return out, nil
+}
+
+// replicated is how a verb refuses: err, or why it cannot be said. A refusal,
+// such as that there is nothing to delete or that a name is taken, follows from
+// what others have committed. It is as much of an answer as a success, so it
+// waits until that is replicated, too.
+func (s *Store) replicated(ctx context.Context, err error) error {
+	var bad *allswell.Invalid
+	if !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &bad) && !s.d.duplicate(err) {
+		return err
+	}
+	if unable := s.awaitReplication(ctx); unable != nil {
+		return unable
+	}
+	return err
+}
+
+// awaitReplication returns when all that was committed before, and seen, is
+// durable and replicated as far as the server is told to.
+func (s *Store) awaitReplication(ctx context.Context) error {
+	if s.d.replicate == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
+	t, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return s.unavailable(err)
+	}
+	defer t.Rollback()
+	if err := s.d.replicate(&session{s: s, ctx: ctx, q: t}); err != nil {
+		return s.unavailable(err)
+	}
+	return s.unavailable(s.commit(t))
+}
+
+// commit commits, and tells what did not happen from what may have.
+func (s *Store) commit(t *sql.Tx) error {
+	err := t.Commit()
+	switch {
+	case err == nil:
+		return nil
+	case s.d.undone(err):
+		return fmt.Errorf("%w: commit: %w", allswell.ErrBusy, err)
+	}
+	return fmt.Errorf("%w: commit: %w", allswell.ErrUnknownOutcome, err)
+}
+
+func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (out T, err error) {
+	t, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return out, err
+	}
+	defer t.Rollback()
+	w := &tx{session: session{s: s, ctx: ctx, q: t, hot: t.StmtContext(ctx, s.recordPings), fault: s.fault}, versions: map[string]int64{}, ordinals: map[string]int{}}
+	if w.now, err = s.now(&w.session); err != nil {
+		return out, err
+	}
+	if out, err = f(w); err != nil {
+		return out, err
+	}
+	if err = w.saveAnswer(out); err != nil {
+		return out, err
+	}
+	if err = s.d.announce(w); err != nil {
+		return out, err
+	}
+	if !w.wrote && s.d.replicate != nil {
+		// What it answers with was found, and may be of a commit that is not
+		// replicated.
+		if err = s.d.replicate(&w.session); err != nil {
+			return out, err
+		}
+	}
+	if s.fault != nil {
+		if err = s.fault("before", "COMMIT"); err != nil {
+			return out, err
+		}
+	}
+	if err = s.commit(t); err != nil {
+		return out, err
+	}
+	s.contacted()
+	w.committed()
+	if s.fault != nil {
+		err = s.fault("after", "COMMIT")
+	}
+	if len(w.versions) > 0 && !w.unattended {
+		for _, f := range s.beforeAnswer {
+			f(ctx, slices.Sorted(maps.Keys(w.versions)))
+		}
+	}
+	return out, err
+}
+
+// committed calls the functions that are registered for what the transaction did.
+func (t *tx) committed() {
+	s := t.s
+	if t.beating != "" {
+		s.beaten.Store(t.beating, t.now)
+	}
+	for pageID := range t.versions {
+		s.pageChanged(pageID)
+	}
+	s.logNews(t.news)
+	for _, token := range t.tokens {
+		for _, f := range s.onPingToken {
+			f(token)
+		}
+	}
+	if len(t.ordinals) > 0 || t.asked {
+		callAll(s.onTold)
+	}
+	if t.planned {
+		callAll(s.onPlanned)
+	}
+	if t.claimed {
+		callAll(s.onClaimed)
+	}
+}
+
+func callAll(registered []func()) {
+	for _, f := range registered {
+		f()
+	}
+}
+
+// news is what became of a monitor or of a maintenance, for the log.
+type news struct{ what, kind, id, name string }
+
+// logNews writes one line for each of the first few, and one for all others.
+func (s *Store) logNews(all []news) {
+	const most = 20
+	for _, n := range all[:min(len(all), most)] {
+		s.log.Info(n.what, n.kind, n.id, "name", n.name)
+	}
+	if len(all) > most {
+		s.log.Info("and more in the same transaction", "count", len(all)-most)
+	}
+}
+
+func (s *Store) pageChanged(pageID string) {
+	for _, f := range s.onPageChange {
+		f(pageID)
+	}
+}
+
+// now returns the instant that a transaction freezes, cut to the millisecond.
+func (s *Store) now(c *session) (time.Time, error) {
+	if s.clock != nil {
+		return s.clock().UTC().Truncate(time.Millisecond), nil
+	}
+	return s.d.now(c)
+}
+
+// unavailable marks errors that say that the database cannot be used right now,
+// so that callers answer 503 and not 500. The first of them is logged here: see
+// LogLevel.
+func (s *Store) unavailable(err error) error {
+	busy := errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome)
+	if err == nil || !busy && !s.d.unavailable(err) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if !errors.Is(err, context.Canceled) { // by whoever asked: that says nothing about the database
+		s.failures.Failed(time.Now(), "database", s.address, "error", s.whyNot(err))
+	}
+	if busy {
+		return err
+	}
+	return fmt.Errorf("%w: %w", allswell.ErrBusy, err)
+}
+
+// touch makes a new version of the page, once per transaction, and thereby
+// locks its row. By the lock order it comes after monitors and components and
+// before incidents.
+func (t *tx) touch(pageID string) error {
+	if _, done := t.versions[pageID]; done {
+		return nil
+	}
+	version, err := one(&t.session, scanInt,
+		`UPDATE pages SET version = version + 1 WHERE id = $1 RETURNING version`, pageID)
+	if err != nil {
+		return err
+	}
+	t.versions[pageID] = version
+	t.wrote = true
+	return nil
+}

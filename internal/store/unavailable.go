@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/allswell/allswell"
+)
+
+// Temporary reports whether err, of Open or of a verb, says that the database at
+// dsn is a PostgreSQL database that cannot be used now but may be later:
+// it does not answer, is starting, is read-only, has no connection left, or is
+// being migrated by another process. Wrong credentials, an unknown database, a
+// wrong certificate and everything about a SQLite file are not temporary: only
+// a person can mend them.
+func Temporary(dsn string, err error) bool {
+	var certificate *tls.CertificateVerificationError
+	switch {
+	case strings.HasPrefix(dsn, sqlitePrefix), errors.As(err, &certificate):
+		return false
+	case errors.Is(err, errMigrating):
+		return true
+	}
+	switch code := postgresCode(err); {
+	case strings.HasPrefix(code, "28"), strings.HasPrefix(code, "3D"), strings.HasPrefix(code, "42"):
+		return false // credentials, unknown database, missing privileges
+	}
+	return errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, context.DeadlineExceeded) || postgresDialect.unavailable(err)
+}
+
+// openError is a database that cannot be opened, in one sentence for whoever
+// gave its address. The error below has the details.
+type openError struct {
+	sentence string
+	err      error
+}
+
+func (e *openError) Error() string { return e.sentence }
+func (e *openError) Unwrap() error { return e.err }
+
+func (s *Store) unopened(err error) error {
+	name := "the database"
+	if s.d == &sqliteDialect { // the other's address holds secrets
+		name += " " + s.dsn
+	}
+	return &openError{name + " cannot be opened: " + s.whyNot(err), err}
+}
+
+// whyNot says without any SQL why the database cannot be used. For PostgreSQL it
+// names the host, if the error is about one.
+func (s *Store) whyNot(err error) string {
+	switch sqliteCode(err) & 0xff {
+	case sqlite3.SQLITE_NOTADB:
+		return "the file is not a SQLite database"
+	case sqlite3.SQLITE_CANTOPEN:
+		if info, err := os.Stat(s.dsn); err == nil && info.IsDir() {
+			return "it is a folder"
+		}
+		return "the file or its folder does not allow it"
+	}
+	hosts := connectErrors(err)
+	if len(hosts) == 0 {
+		return whyLost(err)
+	}
+	var why []string // one for each attempt, and those that say the same once
+	for _, e := range hosts {
+		host := net.JoinHostPort(e.Config.Host, strconv.Itoa(int(e.Config.Port))) + ": "
+		attempts := []error{e.Unwrap()}
+		if several, ok := attempts[0].(interface{ Unwrap() []error }); ok {
+			attempts = several.Unwrap()
+		}
+		for _, attempt := range attempts {
+			if reason := whyNotConnected(attempt, host); !slices.Contains(why, reason) {
+				why = append(why, reason)
+			}
+		}
+	}
+	return strings.Join(why, "; ")
+}
+
+// connectErrors returns those of all hosts that were tried, in that order. Each
+// is about one host: primary.Connect tries them one by one.
+func connectErrors(err error) (all []*pgconn.ConnectError) {
+	if e, ok := err.(*pgconn.ConnectError); ok {
+		return []*pgconn.ConnectError{e}
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			all = append(all, connectErrors(part)...)
+		}
+	case interface{ Unwrap() error }:
+		all = connectErrors(e.Unwrap())
+	}
+	return all
+}
+
+// whyNotConnected says why one attempt to connect failed. host begins a reason
+// that does not name the host itself.
+func whyNotConnected(err error, host string) string {
+	var lookup *net.DNSError
+	switch reason := whyLost(err); {
+	case errors.As(err, new(*pgconn.PgError)), errors.As(err, &lookup):
+		return reason
+	case hungUp(err):
+		return host + "closed the connection during the handshake (a proxy without a healthy server does this)"
+	case timedOut(err):
+		return host + reason
+	case errors.As(err, new(*net.OpError)):
+		return reason
+	default:
+		return host + strings.Join(strings.Fields(reason), " ")
+	}
+}
+
+// whyLost says why a statement or an attempt to connect failed.
+func whyLost(err error) string {
+	var (
+		refusal *pgconn.PgError
+		lookup  *net.DNSError
+		network *net.OpError
+		system  *os.SyscallError
+		file    *sqlite.Error
+	)
+	switch {
+	case errors.As(err, &refusal):
+		return refusal.Message
+	case errors.As(err, &lookup):
+		return "the host " + lookup.Name + " is not found: " + lookup.Err
+	case timedOut(err):
+		return "no answer in time"
+	case errors.As(err, &network) && network.Addr != nil && errors.As(network.Err, &system):
+		return network.Addr.String() + ": " + system.Err.Error()
+	case hungUp(err):
+		return "the connection was lost"
+	case errors.As(err, &file):
+		return file.Error()
+	}
+	return err.Error()
+}
+
+// hungUp reports whether the other side closed the connection.
+func hungUp(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+func timedOut(err error) bool {
+	var network net.Error
+	return errors.Is(err, context.DeadlineExceeded) || pgconn.Timeout(err) || errors.As(err, &network) && network.Timeout()
+}
