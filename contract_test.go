@@ -2,7 +2,6 @@ package allswell_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,26 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row is one row of the contract's tables, or of the decisions where it is
-// silent, with the test that holds it. The name quotes the row.
+// row is one rule of the API contract (docs/api.md), or of what was decided
+// where the contract is silent. Its name quotes the rule, so the tests are the
+// list of rules:
+//
+//	go test -v -run '^Test(Contract|Decisions)' . ./internal/api
 type row struct {
 	name string
 	test func(*testing.T)
-}
-
-// contractTables are all rows that the domain alone can hold, by the test that
-// runs them; docs/contract-rows.md lists them.
-var contractTables = []struct {
-	test, title string
-	rows        []row
-}{
-	{"TestContractIncident", "Contract sections 2 and 3: incident", incidentRows},
-	{"TestContractComponent", "Contract sections 2 and 3: component", componentRows},
-	{"TestContractMonitor", "Contract sections 2 and 3: heartbeat monitor", monitorRows},
-	{"TestDecisionsIncident", "Where the contract is silent: incident", incidentDecisionRows},
-	{"TestDecisionsComponent", "Where the contract is silent: component", componentDecisionRows},
-	{"TestDecisionsMonitor", "Where the contract is silent: heartbeat monitor", monitorDecisionRows},
-	{"TestDecisionsCommon", "Where the contract is silent: texts, instants, tokens, ids", commonDecisionRows},
 }
 
 func TestContractIncident(t *testing.T)   { runRows(t, incidentRows) }
@@ -45,44 +32,6 @@ func TestDecisionsCommon(t *testing.T)    { runRows(t, commonDecisionRows) }
 func runRows(t *testing.T, rows []row) {
 	for _, r := range rows {
 		t.Run(r.name, r.test)
-	}
-}
-
-// TestContractRowsAreListed keeps the table that says which test holds which
-// row.
-func TestContractRowsAreListed(t *testing.T) {
-	raw, err := os.ReadFile("docs/contract-rows.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed := strings.Split(string(raw), "\n")
-	var missing strings.Builder
-	for _, table := range contractTables {
-		if !slices.Contains(listed, "### "+table.title) {
-			fmt.Fprintf(&missing, "\n### %s\n\n| Row | Test |\n|---|---|\n", table.title)
-		}
-		for _, r := range table.rows {
-			line := fmt.Sprintf("| %s | `%s/%s` |", r.name, table.test, strings.ReplaceAll(r.name, " ", "_"))
-			if !slices.Contains(listed, line) {
-				fmt.Fprintln(&missing, line)
-			}
-		}
-	}
-	known := make(map[string]bool)
-	for _, table := range contractTables {
-		for _, r := range table.rows {
-			known[table.test+"/"+strings.ReplaceAll(r.name, " ", "_")] = true
-		}
-	}
-	for _, line := range listed {
-		for _, table := range contractTables {
-			if _, rest, ok := strings.Cut(line, "| `"+table.test+"/"); ok && !known[table.test+"/"+strings.TrimSuffix(rest, "` |")] {
-				t.Errorf("docs/contract-rows.md names a test that does not exist: %s", line)
-			}
-		}
-	}
-	if missing.Len() > 0 {
-		t.Errorf("docs/contract-rows.md lacks:\n%s", missing.String())
 	}
 }
 
