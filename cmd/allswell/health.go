@@ -59,7 +59,7 @@ func (s *service) notReady() string {
 		return "the service is stopping"
 	case !s.pings.Ready():
 		return "pings cannot be recorded"
-	case s.watch.Stalled():
+	case s.scheduler.Stalled():
 		return "the periodic checks have stalled"
 	}
 	return ""
@@ -92,7 +92,7 @@ func (s *service) registerFigures() {
 func (s *service) registerStoreFigures() {
 	m := s.observed
 	m.gauge("allswell_last_tick_timestamp_seconds", "When the last periodic check of all monitors ended.", func() float64 {
-		return unixSeconds(s.watch.LastTick())
+		return unixSeconds(s.scheduler.LastTick())
 	})
 	m.gauge("allswell_page_streams", "Open pages that are told of changes.", func() float64 {
 		return float64(s.site.Streams())

@@ -20,8 +20,8 @@ import (
 	"github.com/allswell/allswell/internal/notify"
 	"github.com/allswell/allswell/internal/page"
 	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/scheduler"
 	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/watch"
 )
 
 // The limits of a connection.
@@ -46,17 +46,17 @@ const (
 // goes on by itself.
 type service struct {
 	config
-	log      *slog.Logger
-	replica  string
-	store    *store.Store
-	pings    *ping.Server
-	watch    *watch.Watch
-	site     *page.Site
-	notify   *notify.Notifier
-	domains  *domains.Checker
-	observed *metrics
-	faces    *front
-	conns    *connlimit.Limiter
+	log       *slog.Logger
+	replica   string
+	store     *store.Store
+	pings     *ping.Server
+	scheduler *scheduler.Scheduler
+	site      *page.Site
+	notify    *notify.Notifier
+	domains   *domains.Checker
+	observed  *metrics
+	faces     *front
+	conns     *connlimit.Limiter
 
 	listener, metricsListener net.Listener
 	limited, metricsLimited   *connlimit.Listener // of the two
@@ -171,7 +171,7 @@ func (s *service) prepare() {
 
 // wire makes everything that works on the store.
 func (s *service) wire() {
-	s.watch = watch.New(watch.Config{
+	s.scheduler = scheduler.New(scheduler.Config{
 		Store: s.store, Period: s.checkInterval, Backlog: s.pings.Backlog, Shedding: s.pings.Shedding, Replica: s.replica, Logger: s.log,
 	})
 	s.site = page.New(page.Config{
@@ -265,7 +265,7 @@ func (s *service) run(ctx context.Context) error {
 	s.openGates()
 	var going sync.WaitGroup
 	going.Go(func() {
-		if err := s.watch.Run(work); err != nil {
+		if err := s.scheduler.Run(work); err != nil {
 			s.failed <- err
 		}
 	})

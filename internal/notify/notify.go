@@ -7,7 +7,7 @@
 // a crash interrupts is done again: a delivery may reach its receiver twice,
 // with the same id, and is never forgotten (design section 7, point 8).
 //
-// queue.go runs one channel; mail.go, thread.go, words.go and smtp.go are the
+// queue.go runs one channel; the email_*.go files and words.go are the
 // channel of mail, webhook.go is that of webhooks.
 package notify
 

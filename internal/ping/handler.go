@@ -1,7 +1,7 @@
 // Package ping serves the ping endpoint. A ping joins the batch that gathers
 // (batch.go), which one transaction of the store makes durable, and is answered
 // after that. The same goroutine and the same transactions write the beat, by
-// which the service notes that it could hear (beat.go).
+// which the service notes that it could hear (liveness.go).
 package ping
 
 import (

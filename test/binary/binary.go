@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell/test/leash"
+	"github.com/allswell/allswell/test/subprocess"
 )
 
 // readyTimeout bounds how long a server may take until it says that it is
@@ -47,7 +47,7 @@ type Server struct {
 	env     []string
 	logFile string
 	files   int // it may have open; 0: as many as the test
-	process *leash.Process
+	process *subprocess.Process
 	ready   http.Client
 }
 
@@ -122,7 +122,7 @@ func (s *Server) Launch() {
 	cmd.Dir = filepath.Dir(s.logFile)
 	cmd.Env = s.env
 	cmd.Stdout, cmd.Stderr = log, log
-	if s.process, err = leash.Start(cmd, "KILL", ""); err != nil {
+	if s.process, err = subprocess.Start(cmd, "KILL", ""); err != nil {
 		s.t.Fatal(err)
 	}
 }

@@ -31,7 +31,7 @@ import (
 
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
-	"github.com/allswell/allswell/test/leash"
+	"github.com/allswell/allswell/test/subprocess"
 )
 
 // The times that a script waits at most, on a machine that is busy with other
@@ -72,7 +72,7 @@ func params(exe, dir string, files []string, database string) testscript.Params 
 			env.Setenv("PATH", filepath.Dir(exe)+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("ALLSWELL_DATABASE", database)
 			env.Setenv("TZ", "UTC")
-			env.Values["servers"] = make(map[string]*leash.Process)
+			env.Values["servers"] = make(map[string]*subprocess.Process)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -111,9 +111,9 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	cmd.Stdout, cmd.Stderr = out, log
-	process, err := leash.Start(cmd, "KILL", "")
+	process, err := subprocess.Start(cmd, "KILL", "")
 	ts.Check(err)
-	ts.Value("servers").(map[string]*leash.Process)[name] = process
+	ts.Value("servers").(map[string]*subprocess.Process)[name] = process
 	ts.Defer(func() {
 		process.Signal(syscall.SIGKILL)
 		process.Wait()
@@ -147,7 +147,7 @@ func until(ts *testscript.TestScript, most time.Duration, gone <-chan struct{}, 
 
 func terminate(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, !neg && len(args) == 1, "terminate NAME")
-	process := ts.Value("servers").(map[string]*leash.Process)[args[0]]
+	process := ts.Value("servers").(map[string]*subprocess.Process)[args[0]]
 	if process == nil {
 		ts.Fatalf("there is no server %s", args[0])
 	}

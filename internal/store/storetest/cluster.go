@@ -21,7 +21,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/allswell/allswell/test/leash"
+	"github.com/allswell/allswell/test/subprocess"
 )
 
 // RequirePostgreSQL is the environment variable that, set to 1, makes a test
@@ -77,7 +77,7 @@ type Cluster struct {
 	bin      string     // the directory of initdb and postgres
 	dir      string
 	settings []string
-	server   *leash.Process // nil while stopped
+	server   *subprocess.Process // nil while stopped
 }
 
 // NewCluster starts a cluster for this test alone, stopped when the test ends.
@@ -336,7 +336,7 @@ func (c *Cluster) start() error {
 	}
 }
 
-func (c *Cluster) launch() (*leash.Process, error) {
+func (c *Cluster) launch() (*subprocess.Process, error) {
 	attr, err := c.attributes()
 	if err != nil {
 		return nil, err
@@ -352,12 +352,12 @@ func (c *Cluster) launch() (*leash.Process, error) {
 	}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = attr
-	return leash.Start(cmd, "QUIT", c.dir)
+	return subprocess.Start(cmd, "QUIT", c.dir)
 }
 
 // awaitAnswer returns nil when s takes connections, and an error when s has
 // exited or the deadline is over.
-func (c *Cluster) awaitAnswer(s *leash.Process, deadline time.Time) error {
+func (c *Cluster) awaitAnswer(s *subprocess.Process, deadline time.Time) error {
 	pause := time.NewTicker(10 * time.Millisecond)
 	defer pause.Stop()
 	for {

@@ -1,6 +1,6 @@
-// Package leash runs programs that do not outlive the test process, however
+// Package subprocess runs programs that do not outlive the test process, however
 // that ends: returning, panicking, timing out, killed.
-package leash
+package subprocess
 
 import (
 	"errors"

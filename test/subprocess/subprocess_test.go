@@ -1,4 +1,4 @@
-package leash
+package subprocess
 
 import (
 	"errors"

@@ -1,7 +1,7 @@
-// Package watch does what time alone brings: the periodic check of all
+// Package scheduler does what time alone brings: the periodic check of all
 // monitors, the beginning and the end of planned maintenance, and the deletion of
 // what has passed its age.
-package watch
+package scheduler
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const (
 	guardInterval = 5 * time.Second
 )
 
-// Config is what a Watch needs.
+// Config is what a Scheduler needs.
 type Config struct {
 	Store   *store.Store
 	Period  time.Duration        // T, the same on all replicas and as the store's
@@ -38,9 +38,9 @@ type Config struct {
 	Shedding func() bool
 }
 
-// Watch runs ticks at the nominal instants n·T of the store's clock. Ticks that
+// Scheduler runs ticks at the nominal instants n·T of the store's clock. Ticks that
 // could not be run are not made up.
-type Watch struct {
+type Scheduler struct {
 	Config
 	ticked   atomic.Pointer[time.Time]
 	planned  chan struct{} // there may be another maintenance to wait for
@@ -51,52 +51,52 @@ type Watch struct {
 	skips   int    // ticks since that began
 }
 
-// New returns a Watch that does nothing before Run.
-func New(c Config) *Watch {
-	w := &Watch{Config: c, planned: make(chan struct{}, 1), patience: max(3*c.Period, minStall), look: guardInterval}
-	w.note(time.Now())
+// New returns a Scheduler that does nothing before Run.
+func New(c Config) *Scheduler {
+	s := &Scheduler{Config: c, planned: make(chan struct{}, 1), patience: max(3*c.Period, minStall), look: guardInterval}
+	s.note(time.Now())
 	c.Store.OnPlanned(func() {
 		select {
-		case w.planned <- struct{}{}:
+		case s.planned <- struct{}{}:
 		default: // it is going to look anyway
 		}
 	})
-	return w
+	return s
 }
 
-func (w *Watch) note(at time.Time) { w.ticked.Store(&at) }
+func (s *Scheduler) note(at time.Time) { s.ticked.Store(&at) }
 
-// LastTick returns when the last tick ended, by the host's clock; the Watch's
+// LastTick returns when the last tick ended, by the host's clock; the Scheduler's
 // own beginning before the first.
-func (w *Watch) LastTick() time.Time { return *w.ticked.Load() }
+func (s *Scheduler) LastTick() time.Time { return *s.ticked.Load() }
 
 // Stalled reports whether no tick has ended for max(3 T, 1 minute).
-func (w *Watch) Stalled() bool { return time.Since(w.LastTick()) > w.patience }
+func (s *Scheduler) Stalled() bool { return time.Since(s.LastTick()) > s.patience }
 
 // ErrStalled is returned by Run when ticks have stalled while the database
 // answers: something in this process is stuck, and a new start may mend it.
 var ErrStalled = errors.New("no periodic check has run for too long while the database answers")
 
 // Run runs until ctx ends, and returns nil then, or until ticks stall.
-func (w *Watch) Run(ctx context.Context) error {
+func (s *Scheduler) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go w.guard(ctx, cancel)
-	go w.prune(ctx)
-	go w.maintain(ctx)
-	w.tickAll(ctx)
+	go s.guard(ctx, cancel)
+	go s.prune(ctx)
+	go s.maintain(ctx)
+	s.tickAll(ctx)
 	if errors.Is(context.Cause(ctx), ErrStalled) {
-		return fmt.Errorf("%w (last: %s)", ErrStalled, w.LastTick().UTC().Format(time.RFC3339))
+		return fmt.Errorf("%w (last: %s)", ErrStalled, s.LastTick().UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
 // guard ends Run when ticks have stalled although the database answers.
-func (w *Watch) guard(ctx context.Context, stop context.CancelCauseFunc) {
-	v := vigil{patience: w.patience, interval: w.look}
-	for sleep(ctx, w.look) {
-		_, err := w.Store.Clock(ctx)
-		if v.stalled(time.Now(), w.LastTick(), err == nil) {
+func (s *Scheduler) guard(ctx context.Context, stop context.CancelCauseFunc) {
+	v := vigil{patience: s.patience, interval: s.look}
+	for sleep(ctx, s.look) {
+		_, err := s.Store.Clock(ctx)
+		if v.stalled(time.Now(), s.LastTick(), err == nil) {
 			stop(ErrStalled)
 			return
 		}
@@ -130,17 +130,17 @@ func (v *vigil) stalled(now, lastTick time.Time, answered bool) bool {
 
 // tickAll runs one tick per nominal instant, beginning with the first one that
 // lies ahead.
-func (w *Watch) tickAll(ctx context.Context) {
-	p := pace{period: w.Period}
+func (s *Scheduler) tickAll(ctx context.Context) {
+	p := pace{period: s.Period}
 	for {
-		now, err := w.Store.Clock(ctx)
-		wait := min(w.Period, guardInterval)
+		now, err := s.Store.Clock(ctx)
+		wait := min(s.Period, guardInterval)
 		if err != nil {
-			w.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "the clock could not be read", "error", err)
+			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "the clock could not be read", "error", err)
 		} else {
 			var instant time.Time
 			if instant, wait = p.next(now); !instant.IsZero() {
-				w.Tick(ctx, instant) // it takes its time: look at the clock again
+				s.Tick(ctx, instant) // it takes its time: look at the clock again
 			}
 		}
 		if !sleep(ctx, wait) {
@@ -170,54 +170,54 @@ func (p *pace) next(now time.Time) (instant time.Time, wait time.Duration) {
 
 // Tick runs the tick of one nominal instant. A maintenance that has just begun
 // comes first: silence within it must not be counted.
-func (w *Watch) Tick(ctx context.Context, instant time.Time) {
-	w.advance(ctx)
-	if w.Shedding != nil && w.Shedding() {
-		w.skip(instant, "pings are being lost")
-		w.note(time.Now())
+func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
+	s.advance(ctx)
+	if s.Shedding != nil && s.Shedding() {
+		s.skip(instant, "pings are being lost")
+		s.note(time.Now())
 		return
 	}
 	began := time.Now()
-	report, err := w.Store.Tick(ctx, instant, w.Replica, w.Backlog())
+	report, err := s.Store.Tick(ctx, instant, s.Replica, s.Backlog())
 	switch {
 	case err != nil:
 		if ctx.Err() == nil {
-			w.Logger.Log(ctx, store.LogLevel(err, slog.LevelError), "a periodic check failed", "instant", instant, "error", err)
+			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelError), "a periodic check failed", "instant", instant, "error", err)
 		}
 		return
 	case report.Skipped != "":
-		w.skip(instant, report.Skipped)
+		s.skip(instant, report.Skipped)
 		return
 	case report.Counted > 0:
-		w.Logger.Info("periodic check", "instant", instant, "overdue", report.Counted, "down", report.Down, "took", time.Since(began).Round(time.Millisecond))
+		s.Logger.Info("periodic check", "instant", instant, "overdue", report.Counted, "down", report.Down, "took", time.Since(began).Round(time.Millisecond))
 	}
-	w.resume(instant)
-	w.note(time.Now())
+	s.resume(instant)
+	s.note(time.Now())
 }
 
 // skip notes that a tick was skipped. It is logged only if the one before was not, or
 // for another reason.
-func (w *Watch) skip(instant time.Time, why string) {
-	w.skips++
-	if why != w.skipped {
-		w.skipped = why
-		w.Logger.Warn("a periodic check was skipped", "instant", instant, "why", why)
+func (s *Scheduler) skip(instant time.Time, why string) {
+	s.skips++
+	if why != s.skipped {
+		s.skipped = why
+		s.Logger.Warn("a periodic check was skipped", "instant", instant, "why", why)
 	}
 }
 
 // resume notes that a tick was not skipped, and logs it if the one before was.
-func (w *Watch) resume(instant time.Time) {
-	if w.skipped != "" {
-		w.Logger.Info("periodic checks run again", "instant", instant, "skipped", w.skips)
-		w.skipped, w.skips = "", 0
+func (s *Scheduler) resume(instant time.Time) {
+	if s.skipped != "" {
+		s.Logger.Info("periodic checks run again", "instant", instant, "skipped", s.skips)
+		s.skipped, s.skips = "", 0
 	}
 }
 
 // prune deletes old rows, now and once an hour.
-func (w *Watch) prune(ctx context.Context) {
+func (s *Scheduler) prune(ctx context.Context) {
 	for {
-		if err := w.Store.Prune(ctx); err != nil && ctx.Err() == nil {
-			w.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "old rows could not be deleted", "error", err)
+		if err := s.Store.Prune(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "old rows could not be deleted", "error", err)
 		}
 		if !sleep(ctx, pruneInterval) {
 			return

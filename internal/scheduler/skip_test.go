@@ -1,4 +1,4 @@
-package watch
+package scheduler
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 // TestSkipsAreLoggedOnce: not once for each tick.
 func TestSkipsAreLoggedOnce(t *testing.T) {
 	var out bytes.Buffer
-	w := &Watch{Config: Config{Logger: slog.New(slog.NewTextHandler(&out, nil))}}
+	w := &Scheduler{Config: Config{Logger: slog.New(slog.NewTextHandler(&out, nil))}}
 	for range 20 {
 		w.skip(noon, "pings are being lost")
 	}

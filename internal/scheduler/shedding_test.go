@@ -1,4 +1,4 @@
-package watch
+package scheduler
 
 import (
 	"log/slog"
