@@ -10,10 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 const (
@@ -28,70 +31,132 @@ const (
 	maxMissed = 5
 )
 
-// mutant is one fault.
+// mutant is one fault: a few lines of a file and what takes their place.
 type mutant struct {
-	name string   // of the file, without its suffix
-	what string   // what it breaks, in one sentence
-	test []string // arguments of go test
-	path string   // of the patch
+	name     string   // of the file that describes it, without its suffix
+	what     string   // what it breaks, in one sentence
+	file     string   // the file to change, from the root of the repository
+	test     []string // arguments of go test
+	old, new string   // whole lines
 }
 
-// load reads the header of a patch: "What: …" and "Test: …", each one line.
-func load(path string) (mutant, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return mutant{}, err
-	}
-	m := mutant{name: strings.TrimSuffix(filepath.Base(path), ".patch"), path: path}
-	header, diff, ok := strings.Cut(string(text), "\n\n")
-	if !ok || !strings.HasPrefix(diff, "--- a/") {
-		return m, errors.New("no header, blank line and unified diff")
-	}
-	for line := range strings.Lines(header) {
+// parse reads a fault: a header with the lines "What: …", "File: …" and
+// "Test: …", then the lines to replace and their replacement.
+func parse(name string, text []byte) (mutant, error) {
+	m := mutant{name: name}
+	archive := txtar.Parse(text)
+	for line := range strings.Lines(string(archive.Comment)) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch key {
 		case "What":
 			m.what = value
+		case "File":
+			m.file = value
 		case "Test":
 			m.test = strings.Fields(value)
 		default:
 			return m, fmt.Errorf("unknown header %q", key)
 		}
 	}
-	if m.what == "" || len(m.test) == 0 {
-		return m, errors.New("the header needs What and Test")
+	if m.what == "" || m.file == "" || len(m.test) == 0 {
+		return m, errors.New("the header needs What, File and Test")
+	}
+	if f := archive.Files; len(f) != 2 || f[0].Name != "old" || f[1].Name != "new" {
+		return m, errors.New("the header needs to be followed by -- old -- and -- new --")
+	}
+	m.old, m.new = string(archive.Files[0].Data), string(archive.Files[1].Data)
+	if strings.TrimSpace(m.old) == "" || m.old == m.new {
+		return m, errors.New("the old lines are empty or the same as the new ones")
 	}
 	return m, nil
 }
 
+// mutate returns the text of the file with the fault in it. The old lines have
+// to be there exactly once.
+func (m mutant) mutate(text string) (string, error) {
+	text = "\n" + text
+	if n := strings.Count(text, "\n"+m.old); n != 1 {
+		return "", fmt.Errorf("%s has the old lines %d times, not once", m.file, n)
+	}
+	return strings.Replace(text, "\n"+m.old, "\n"+m.new, 1)[1:], nil
+}
+
 func loadAll(t *testing.T) (all []mutant) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join("patches", "*.patch"))
+	paths, err := filepath.Glob(filepath.Join("faults", "*.txt"))
 	if err != nil || len(paths) == 0 {
-		t.Fatalf("no patches: %v", err)
+		t.Fatalf("no faults: %v", err)
 	}
 	for _, path := range paths {
-		m, err := load(path)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := parse(strings.TrimSuffix(filepath.Base(path), ".txt"), text)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
-		}
-		if m.path, err = filepath.Abs(path); err != nil {
-			t.Fatal(err)
 		}
 		all = append(all, m)
 	}
 	return all
 }
 
-// TestPatchesAreRead reads every header. Whether a patch still applies is a
-// question for TestMutants.
-func TestPatchesAreRead(t *testing.T) {
+// TestFaultsCanBePlanted checks that every fault finds its lines and that there
+// are tests to notice it. It runs nothing.
+func TestFaultsCanBePlanted(t *testing.T) {
+	if os.Getenv("ALLSWELL_MUTANTS") == "" {
+		t.Skip("ALLSWELL_MUTANTS is not set")
+	}
 	root := repository(t)
 	for _, m := range loadAll(t) {
-		if _, err := os.Stat(filepath.Join(root, m.test[0])); err != nil {
-			t.Errorf("%s: tests of %s: %v", m.name, m.test[0], err)
+		text, err := os.ReadFile(filepath.Join(root, m.file))
+		if err == nil {
+			_, err = m.mutate(string(text))
+		}
+		if err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+		if err := m.findTests(root); err != nil {
+			t.Errorf("%s: %v", m.name, err)
 		}
 	}
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w*)\(`)
+
+// findTests returns an error if the pattern of -run matches no test in a folder.
+func (m mutant) findTests(root string) error {
+	folders, pattern := m.test, ""
+	if i := slices.Index(m.test, "-run"); i >= 0 {
+		folders = m.test[:i]
+		if i+1 < len(m.test) {
+			pattern, _, _ = strings.Cut(m.test[i+1], "/") // without subtests
+		}
+	}
+	run, err := regexp.Compile(pattern)
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+		if err != nil {
+			return err
+		}
+		found := false
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			for _, f := range testFunction.FindAllSubmatch(source, -1) {
+				found = found || run.Match(f[1])
+			}
+		}
+		if !found {
+			return fmt.Errorf("no test in %s matches %q", folder, pattern)
+		}
+	}
+	return nil
 }
 
 // TestMutants plants the faults that ALLSWELL_MUTANTS names, each in a copy of
@@ -100,6 +165,9 @@ func TestMutants(t *testing.T) {
 	chosen := os.Getenv("ALLSWELL_MUTANTS")
 	if chosen == "" {
 		t.Skip("ALLSWELL_MUTANTS is not set: no fault is planted")
+	}
+	if chosen == "check" {
+		t.Skip("ALLSWELL_MUTANTS=check plants no fault")
 	}
 	if chosen == "all" {
 		chosen = "."
@@ -148,13 +216,22 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-// plant applies one fault to a copy, runs its tests and takes the fault back.
-// A fault is found if the tests fail; it has to compile.
+// plant writes one fault into a copy of the source, runs its tests and takes the
+// fault out again. A fault is found if the tests fail; it has to compile.
 func plant(ctx context.Context, dir string, m mutant) (result string, found bool) {
-	if out, err := run(ctx, dir, "git", "apply", m.path); err != nil {
-		return "stale: the patch does not apply: " + lastLine(out), false
+	path := filepath.Join(dir, m.file)
+	original, err := os.ReadFile(path)
+	if err != nil {
+		return "stale: " + err.Error(), false
 	}
-	defer run(context.WithoutCancel(ctx), dir, "git", "apply", "-R", m.path)
+	mutated, err := m.mutate(string(original))
+	if err != nil {
+		return "stale: " + err.Error(), false
+	}
+	if err := os.WriteFile(path, []byte(mutated), 0o644); err != nil {
+		return err.Error(), false
+	}
+	defer os.WriteFile(path, original, 0o644)
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	out, err := run(ctx, dir, "go", append([]string{"test", "-count=1"}, m.test...)...)
