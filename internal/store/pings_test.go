@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -266,28 +265,5 @@ func TestDisabledMonitorTakesNoPing(t *testing.T) {
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
 		w.pinged()
-	})
-}
-
-// TestCommitAfterItsContextEnded: the context ends between the last statement
-// and the commit. Nobody knows whether that is durable, so it is an error.
-func TestCommitAfterItsContextEnded(t *testing.T) {
-	inWorlds(t, func(w *world) {
-		before := w.dump()
-		ctx, cancel := context.WithCancel(w.ctx)
-		w.SetFault(func(when, query string) error {
-			if when == "before" && query == "COMMIT" {
-				cancel()
-			}
-			return nil
-		})
-		got, err := w.RecordPings(ctx, []string{w.monitor.Token}, store.Beat{Replica: "a"})
-		w.SetFault(nil)
-		if got != nil || !errors.Is(err, allswell.ErrUnknownOutcome) {
-			w.Errorf("a commit whose context has ended: %v, %v", got, err)
-		}
-		if after := w.dump(); after != before {
-			w.Error("it was committed all the same")
-		}
 	})
 }

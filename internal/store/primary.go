@@ -421,7 +421,7 @@ func (t *transaction) Commit() error {
 	notes := t.c.server().CustomData()
 	delete(notes, warningKey)
 	if err := t.Tx.Commit(); err != nil {
-		return err
+		return fmt.Errorf("the server did not confirm it: %w", err) // never bare: see neverSent
 	}
 	if message, ok := notes[warningKey]; ok {
 		return fmt.Errorf("%w: %v", errLocalOnly, message)

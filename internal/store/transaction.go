@@ -224,16 +224,25 @@ func (s *Store) awaitReplication(ctx context.Context) error {
 	return s.unavailable(s.commit(t))
 }
 
-// commit commits, and tells what did not happen from what may have.
+// commit commits t. The error is allswell.ErrBusy if nothing was committed, and
+// allswell.ErrUnknownOutcome if the transaction may have been committed.
 func (s *Store) commit(t *sql.Tx) error {
 	err := t.Commit()
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case s.d.undone(err):
-		return fmt.Errorf("%w: commit: %w", allswell.ErrBusy, err)
 	}
-	return fmt.Errorf("%w: commit: %w", allswell.ErrUnknownOutcome, err)
+	outcome := allswell.ErrUnknownOutcome
+	if neverSent(err) || s.d.undone(err) {
+		outcome = allswell.ErrBusy
+	}
+	return fmt.Errorf("%w: commit: %w", outcome, err)
+}
+
+// neverSent reports whether database/sql rolled back instead of sending COMMIT,
+// because the context had ended. It returns these errors bare; those of a driver
+// that was interrupted in the middle of a COMMIT are wrapped.
+func neverSent(err error) bool {
+	return err == sql.ErrTxDone || err == context.Canceled || err == context.DeadlineExceeded
 }
 
 func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (out T, err error) {
@@ -343,18 +352,19 @@ func (s *Store) now(c *session) (time.Time, error) {
 	return s.d.now(c)
 }
 
-// unavailable marks errors that say that the database cannot be used right now,
-// so that callers answer 503 and not 500. The first of them is logged here: see
-// LogLevel.
+// unavailable wraps errors that mean that the database cannot be used right now,
+// or that the context ended before the commit, in allswell.ErrBusy. What commit
+// returned stays as it is. It logs the first error of a series: see LogLevel.
 func (s *Store) unavailable(err error) error {
-	busy := errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome)
-	if err == nil || !busy && !s.d.unavailable(err) && !errors.Is(err, context.DeadlineExceeded) {
+	marked := errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome)
+	cancelled := errors.Is(err, context.Canceled) // by the caller: that says nothing about the database
+	if err == nil || !marked && !cancelled && !s.d.unavailable(err) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if !errors.Is(err, context.Canceled) { // by whoever asked: that says nothing about the database
+	if !cancelled {
 		s.failures.Failed(time.Now(), "database", s.address, "error", s.whyNot(err))
 	}
-	if busy {
+	if marked {
 		return err
 	}
 	return fmt.Errorf("%w: %w", allswell.ErrBusy, err)

@@ -1,0 +1,215 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// changedNothing runs a verb that has to fail with ErrBusy alone and leave every
+// table as it was.
+func (w *world) changedNothing(how string, verb func() error) {
+	w.Helper()
+	before := w.dump()
+	err := verb()
+	if !errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
+		w.Errorf("%s: error %v, want ErrBusy alone", how, err)
+	}
+	if w.dump() != before {
+		w.Errorf("%s: something was changed", how)
+	}
+}
+
+// endsAt returns a context that ends when a writing transaction reaches the
+// statement that begins with text: cancelled, or at its deadline.
+func (w *world) endsAt(text string, byDeadline bool) context.Context {
+	ctx, cancel := context.WithCancel(w.ctx)
+	if byDeadline {
+		ctx, cancel = context.WithTimeout(w.ctx, 100*time.Millisecond)
+	}
+	w.Cleanup(cancel)
+	w.SetFault(func(when, query string) error {
+		if when == "before" && strings.HasPrefix(query, text) {
+			if !byDeadline {
+				cancel()
+			}
+			<-ctx.Done()
+		}
+		return nil
+	})
+	w.Cleanup(func() { w.SetFault(nil) })
+	return ctx
+}
+
+// TestBusyChangedNothing fails verbs in all ways that are certain to change
+// nothing, on both engines.
+func TestBusyChangedNothing(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		post := func(ctx context.Context) func() error {
+			return func() error { return second(w.PostUpdate(ctx, w.ws, i.ID, "Found it.")) }
+		}
+		ended, cancel := context.WithCancel(w.ctx)
+		cancel()
+		w.changedNothing("begin: the context has ended", post(ended))
+
+		writer, _ := w.Pools()
+		var held []*sql.Conn
+		for range writer.Stats().MaxOpenConnections {
+			held = append(held, must(writer.Conn(w.ctx))(w))
+		}
+		soon, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+		defer cancel()
+		err := post(soon)()
+		for _, conn := range held {
+			w.ok(conn.Close())
+		}
+		w.changedNothing("begin: no connection is free in time", func() error { return err })
+
+		for _, at := range []string{"UPDATE pages", "INSERT INTO incident_updates", "COMMIT"} {
+			w.changedNothing("cancelled before "+at, post(w.endsAt(at, false)))
+			w.changedNothing("too late before "+at, post(w.endsAt(at, true)))
+		}
+		w.SetFault(nil)
+		ping := w.endsAt("COMMIT", false)
+		w.changedNothing("pings, cancelled before COMMIT", func() error {
+			results, err := w.RecordPings(ping, []string{w.monitor.Token}, store.Beat{Replica: "a"})
+			if results != nil {
+				w.Errorf("results %v beside the error", results)
+			}
+			return err
+		})
+		w.SetFault(nil)
+		w.ok(post(w.ctx)())
+	})
+}
+
+// TestBusyAfterARefusedCommit: PostgreSQL refuses the COMMIT itself.
+func TestBusyAfterARefusedCommit(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		w.run(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'`)
+		w.run(`CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION refuse()`)
+		w.changedNothing("refused", func() error { return second(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it.")) })
+		w.run(`DROP TRIGGER refuse ON incident_updates`)
+	})
+}
+
+// TestBusyBehindAWriter: another process holds SQLite's write lock.
+func TestBusyBehindAWriter(t *testing.T) {
+	w, dir := onSQLite(t)
+	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+	other := must(sqlOpen("sqlite", "file:"+filepath.Join(dir, "allswell.db")+"?_txlock=immediate"))(t)
+	defer other.Close()
+	tx := must(other.Begin())(t)
+	ctx, cancel := context.WithTimeout(w.ctx, 100*time.Millisecond)
+	defer cancel()
+	w.changedNothing("locked", func() error { return second(w.PostUpdate(ctx, w.ws, i.ID, "Found it.")) })
+	w.ok(tx.Rollback())
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
+}
+
+// TestUnknownOutcomeOfALostCommit: the server commits, and the connection is lost
+// before its answer arrives.
+func TestUnknownOutcomeOfALostCommit(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		p := newLossyProxy(t, w.dsn)
+		s := storetest.Open(t, p.dsn, store.Options{Clock: w.clock.now})
+		w.ok(second(s.Page(w.ctx, w.ws, "acme")))
+		p.lost = func() bool { return w.value(`SELECT count(*) FROM incident_updates`) == "1" }
+		p.losing.Store(true)
+		_, err := s.PostUpdate(w.ctx, w.ws, i.ID, "Found it.")
+		p.losing.Store(false)
+		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+			t.Errorf("error %v, want ErrUnknownOutcome alone", err)
+		}
+		if updates := w.incident().Updates; len(updates) != 1 {
+			t.Errorf("%d updates, want the one that was committed", len(updates))
+		}
+		must(s.PostUpdate(w.ctx, w.ws, i.ID, "It is mended."))(w)
+	})
+}
+
+// lossyProxy forwards connections to a PostgreSQL server on a Unix socket. While
+// losing is set, it forwards a COMMIT, waits until lost reports that it took
+// effect, and closes the connection without passing its answer on.
+type lossyProxy struct {
+	dsn    string // the address of the proxy
+	server string // the server's socket
+	losing atomic.Bool
+	lost   func() bool
+}
+
+func newLossyProxy(t *testing.T, dsn string) *lossyProxy {
+	t.Helper()
+	const name = ".s.PGSQL.5432"
+	u := must(url.Parse(dsn))(t)
+	query, dir := u.Query(), t.TempDir()
+	p := &lossyProxy{server: filepath.Join(query.Get("host"), name)}
+	query.Set("host", dir)
+	u.RawQuery = query.Encode()
+	p.dsn = u.String()
+	listener := must(net.Listen("unix", filepath.Join(dir, name)))(t)
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go p.forward(client)
+		}
+	}()
+	return p
+}
+
+func (p *lossyProxy) forward(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("unix", p.server)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		io.Copy(client, server)
+		client.Close()
+	}()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := client.Read(buffer)
+		if err != nil {
+			return
+		}
+		lose := p.losing.Load() && bytes.Contains(buffer[:n], []byte("commit\x00"))
+		if lose {
+			server.SetReadDeadline(time.Now()) // ends the copying of answers, and closes client
+			<-answered
+		}
+		if _, err := server.Write(buffer[:n]); err != nil {
+			return
+		}
+		for lose && !p.lost() {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if lose {
+			return
+		}
+	}
+}
