@@ -65,7 +65,7 @@ type api struct {
 	verify    func(ctx context.Context, workspaceID, slug string) (allswell.Page, error)
 	log       *slog.Logger
 	now       func() time.Time
-	calls     *limit.Log       // by token id
+	calls     *limit.Limiter   // by token id
 	failed    *limit.Addresses // authentications that failed
 	running   inFlight
 }

@@ -8,18 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ignoreNew makes the kernel ignore whoever begins a handshake with a listener,
-// so that its queue of established connections can be emptied. Closing a listener
-// resets what is in that queue, and without this somebody may always have joined
-// it since it was last found empty. A client that is ignored tries again after a
-// second, by when the listener is closed, and is refused.
-func ignoreNew(l net.Listener) error {
+// dropHandshakes makes the kernel drop the SYN packets of new clients, so that the
+// accept queue of the listener can be emptied. Closing a listener resets the
+// connections in that queue, and without the filter a new one could always join. A
+// dropped client retransmits after a second; by then the listener is closed and the
+// kernel refuses the connection.
+func dropHandshakes(l net.Listener) error {
 	conn, ok := l.(syscall.Conn)
 	if !ok {
 		return syscall.ENOTSUP
 	}
-	// A socket's filter sees segments from the TCP header on. SYN without ACK
-	// begins a handshake; the ACK that ends one has to pass.
+	// A socket filter sees segments from the TCP header on. SYN without ACK starts a
+	// handshake; the final ACK of a handshake must pass.
 	const flagsOffset, syn, ack = 13, 0x02, 0x10
 	program, err := bpf.Assemble([]bpf.Instruction{
 		bpf.LoadAbsolute{Off: flagsOffset, Size: 1},
@@ -50,8 +50,8 @@ func ignoreNew(l net.Listener) error {
 	return failed
 }
 
-// somebodyWaits reports whether a connection waits to be accepted.
-func somebodyWaits(l net.Listener) (waits bool) {
+// connectionPending reports whether a connection is waiting to be accepted.
+func connectionPending(l net.Listener) (pending bool) {
 	conn, ok := l.(syscall.Conn)
 	if !ok {
 		return false
@@ -60,9 +60,9 @@ func somebodyWaits(l net.Listener) (waits bool) {
 	if err != nil {
 		return false
 	}
-	raw.Control(func(fd uintptr) { // fails if the listener is closed: then nobody waits
+	raw.Control(func(fd uintptr) { // fails if the listener is closed; then nothing is pending
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-		waits = err == nil && n > 0
+		pending = err == nil && n > 0
 	})
-	return waits
+	return pending
 }

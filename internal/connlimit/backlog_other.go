@@ -7,9 +7,9 @@ import (
 	"net"
 )
 
-// ignoreNew is not possible here. A client whose handshake ends in the instant
-// in which the drained listener is closed may be reset.
-func ignoreNew(net.Listener) error { return errors.ErrUnsupported }
+// dropHandshakes is not supported on this platform. A connection that is established
+// at the moment when the drained listener is closed may be reset.
+func dropHandshakes(net.Listener) error { return errors.ErrUnsupported }
 
-// somebodyWaits is not known here.
-func somebodyWaits(net.Listener) bool { return false }
+// connectionPending always returns false on this platform.
+func connectionPending(net.Listener) bool { return false }

@@ -7,40 +7,40 @@ import (
 	"time"
 )
 
-// phase is what a connection is doing.
+// phase is what a connection is doing now.
 type phase int32
 
 const (
-	idle      phase = iota // no byte of a request has come
-	reading                // the header of a request is arriving
-	serving                // a request is being served
-	takenOver              // by its handler: an event stream
+	idle     phase = iota // waiting for the first byte of a request
+	reading               // receiving the header of a request
+	serving               // its handler runs
+	hijacked              // taken over by its handler: an event stream
 	phaseCount
 	closed phase = -1
 )
 
-// Phases are the states of open connections, for metrics: label and number.
+// Phases returns the number of open connections in each phase, by metric label.
 func (l *Limiter) Phases() map[string]int {
 	return map[string]int{
 		"idle": int(l.phases[idle].Load()), "reading": int(l.phases[reading].Load()),
-		"serving": int(l.phases[serving].Load()), "stream": int(l.phases[takenOver].Load()),
+		"serving": int(l.phases[serving].Load()), "stream": int(l.phases[hijacked].Load()),
 	}
 }
 
-// conn is a connection that the limiter knows the phase of. The hot path only
-// uses atomics: whoever closes connections looks for them.
+// conn is a connection whose phase the limiter tracks. Serving a request only needs
+// atomic operations; the search for connections to close does the work.
 type conn struct {
 	net.Conn
 	limiter *Limiter
 	address netip.Addr
-	peer    *peer // nil: a trusted proxy's
+	peer    *peer // nil if the client is a trusted proxy
 	phase   atomic.Int32
 	since   atomic.Int64 // when the phase began
-	counted atomic.Bool  // by Begin
-	used    atomic.Bool  // a request has come on it
+	counted atomic.Bool  // Begin has counted it as busy
+	used    atomic.Bool  // it has carried a request
 }
 
-// move changes the phase. It returns false if that was another one.
+// move changes the phase. It returns false if the phase was not from.
 func (c *conn) move(from, to phase) bool {
 	if !c.phase.CompareAndSwap(int32(from), int32(to)) {
 		return false
@@ -68,13 +68,13 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// evict closes the connection if it is still in a phase, and reports whether it was.
+// evict closes the connection and returns true, unless it has left the given phase.
 func (c *conn) evict(in phase) bool {
 	if !c.phase.CompareAndSwap(int32(in), int32(closed)) {
 		return false
 	}
 	if in == reading {
-		c.SetWriteDeadline(time.Now().Add(time.Millisecond)) // it fits into the socket's buffer
+		c.SetWriteDeadline(time.Now().Add(time.Millisecond)) // the answer fits into the socket's buffer
 		c.Write(unavailable)
 	}
 	c.limiter.phases[in].Add(-1)
@@ -83,7 +83,7 @@ func (c *conn) evict(in phase) bool {
 	return true
 }
 
-// release ends what Begin began, once.
+// release undoes the count of Begin, once.
 func (c *conn) release() {
 	if c.counted.Swap(false) {
 		c.limiter.busy.Add(-1)
@@ -93,8 +93,8 @@ func (c *conn) release() {
 	}
 }
 
-// CloseWrite ends the sending side, as net/http does before it closes a
-// connection whose client still sends.
+// CloseWrite closes the sending side. net/http calls it before it closes a
+// connection whose client is still sending.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -1,7 +1,7 @@
-// Package connlimit bounds the connections of an HTTP server: in all, for each
-// client address, and those that may be busy with anything but a ping. Waiting
-// connections are closed, the oldest first, before a new one is turned away, so
-// that a client that sends a request is always preferred to one that does not.
+// Package connlimit limits the connections of an HTTP server: in total, per client
+// address, and those that serve requests other than pings. Before it refuses a new
+// connection, it closes waiting connections, the oldest first. A client that sends
+// a request takes precedence over clients that hold connections open.
 // See docs/decisions/0031-connections.md.
 package connlimit
 
@@ -18,38 +18,38 @@ import (
 )
 
 const (
-	// slowAfter is how long a client may take to send the header of a request
-	// before its connection may be closed as if it were idle.
+	// slowAfter is how long a client may take to send the header of a request.
+	// After that, its connection may be closed like an idle one.
 	slowAfter = 5 * time.Second
 
-	// settleAfter is how long a new connection may take to begin a request that is
-	// still served when the server stops.
+	// settleAfter is how long Settle waits for the first request on a new
+	// connection.
 	settleAfter = time.Second
 
-	// logEvery is the least time between two log lines about refused connections.
+	// logEvery is the minimum time between two log lines about refused connections.
 	logEvery = 10 * time.Second
 
-	// The fewest connections that are reserved for pings, of all and of one address.
+	// The minimum number of connections reserved for pings: in total and per address.
 	minReserve, minAddressReserve = 8, 4
 )
 
 // Config is what a Limiter needs.
 type Config struct {
-	Max        int            // open connections
-	PerAddress int            // open connections of one address; an IPv6 network of 64 bits counts as one
-	Trusted    []netip.Prefix // reverse proxies, which PerAddress does not apply to
+	Max        int            // maximum number of open connections
+	PerAddress int            // maximum number of open connections per client address; an IPv6 /64 network counts as one address
+	Trusted    []netip.Prefix // reverse proxies, exempt from PerAddress
 
-	// Lost is called whenever a client may have sent a ping that nobody read:
-	// when a connection cannot be accepted, is refused because Max are open, or is
-	// closed while its request arrives. It must not block. nil: nobody asks.
+	// Lost is called whenever an unread ping may have been lost: when a connection
+	// cannot be accepted, when it is refused because Max are open, and when it is
+	// closed while its request arrives. It must not block. nil: not called.
 	Lost func()
 
 	Logger *slog.Logger // nil: discard
 }
 
-// DefaultLimits returns Max and PerAddress for a process that may have files
-// open files, 0 if that is not known. A quarter, but at most 128, is left for
-// the database, logs, and the connections that the process itself opens.
+// DefaultLimits returns the default Max and PerAddress of a process that may open
+// the given number of files; 0 means unknown. It leaves a quarter of them, at most
+// 128, for the database, the log and outgoing connections.
 func DefaultLimits(files uint64) (most, perAddress int) {
 	const ceiling = 1 << 16
 	most = ceiling
@@ -60,60 +60,60 @@ func DefaultLimits(files uint64) (most, perAddress int) {
 	return most, DefaultPerAddress(most)
 }
 
-// DefaultPerAddress returns PerAddress for a Max: a quarter of it, from 32 to 1,024.
+// DefaultPerAddress returns the default PerAddress: a quarter of Max, between 32 and 1,024.
 func DefaultPerAddress(most int) int { return min(max(most/4, 32), 1024, most) }
 
-// Reason is why a connection or a request was refused, or a connection closed.
+// Reason is why a connection was refused or closed, or a request refused.
 type Reason int
 
 const (
 	Admitted       Reason = iota
-	Full                  // connection refused: Max are open and none of them waits
-	AddressFull           // connection refused: as many of its address are
-	Reserved              // request refused: what is left is for pings
-	AddressBusy           // request refused: the address has its share of requests
+	Full                  // connection refused: Max are open and none can be closed
+	AddressFull           // connection refused: PerAddress are open and none can be closed
+	Reserved              // request refused: the remaining connections are reserved for pings
+	AddressBusy           // request refused: too many requests of the address are being served
 	IdleClosed            // connection closed: it was idle
 	SlowClosed            // connection closed: its request took too long to arrive
 	ArrivingClosed        // connection closed while its request arrived
-	reasons
+	reasonCount
 )
 
-// String returns the value of the metrics' label.
+// String returns the metric label.
 func (r Reason) String() string {
 	return [...]string{"admitted", "full", "address_full", "reserved", "address_busy", "idle", "slow", "arriving"}[r]
 }
 
-// Refusals and Closings are the reasons that are counted, for metrics.
+// Refusals and Closings are the reasons to refuse and to close, for metrics.
 var (
 	Refusals = []Reason{Full, AddressFull, Reserved, AddressBusy}
 	Closings = []Reason{IdleClosed, SlowClosed, ArrivingClosed}
 )
 
-// Limiter counts and bounds the connections of one server. It is safe for
+// Limiter counts and limits the connections of one server. It is safe for
 // concurrent use.
 type Limiter struct {
 	Config
-	began    time.Time // phases are timed from here, by the monotonic clock
+	began    time.Time // origin of conn.since, on the monotonic clock
 	phases   [phaseCount]atomic.Int64
-	busy     atomic.Int64 // connections that are counted by Begin
+	busy     atomic.Int64 // connections counted by Begin
 	closing  atomic.Bool
-	counts   [reasons]atomic.Uint64
+	counts   [reasonCount]atomic.Uint64
 	failures atomic.Uint64
-	refusing chan struct{} // holds one element for each connection that is being refused
+	refusing chan struct{} // one element per refusal in progress
 
 	mu     sync.Mutex
 	conns  map[*conn]struct{}
 	peers  map[netip.Addr]*peer
-	logged time.Time // the last line about refused connections
+	logged time.Time // when the last refusal was logged
 }
 
 // peer is one client address.
 type peer struct {
-	conns map[*conn]struct{} // under the limiter's mutex
+	conns map[*conn]struct{} // guarded by Limiter.mu
 	busy  atomic.Int64
 }
 
-// New returns a Limiter without connections.
+// New returns a Limiter with no open connections.
 func New(c Config) *Limiter {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -127,7 +127,7 @@ func New(c Config) *Limiter {
 	}
 }
 
-// Open returns how many connections are open.
+// Open returns the number of open connections.
 func (l *Limiter) Open() int {
 	sum := 0
 	for i := range l.phases {
@@ -136,31 +136,32 @@ func (l *Limiter) Open() int {
 	return sum
 }
 
-// Count returns how often something was refused or closed for a reason.
+// Count returns how often a connection or request was refused or closed for a reason.
 func (l *Limiter) Count(r Reason) uint64 { return l.counts[r].Load() }
 
 // AcceptFailures returns how often accepting a connection failed.
 func (l *Limiter) AcceptFailures() uint64 { return l.failures.Load() }
 
-// CloseAfterAnswer reports whether answers have to close their connections: when
-// more than three quarters of all are open, or the listener is being drained.
+// CloseAfterAnswer reports whether responses must close their connections: when
+// more than three quarters of Max are open, or the listener is being drained.
 func (l *Limiter) CloseAfterAnswer() bool {
 	return l.closing.Load() || l.Open() > l.Max-l.Max/4
 }
 
-// maxBusy is how many connections may be busy with anything but pings.
+// maxBusy returns how many connections may serve requests other than pings.
 func (l *Limiter) maxBusy() int64 { return int64(l.Max - max(l.Max/8, minReserve)) }
 
 func (l *Limiter) maxAddressBusy() int64 {
 	return int64(l.PerAddress - max(l.PerAddress/8, minAddressReserve))
 }
 
-// Begin is called before a request that is no ping is served. Unless it returns
-// Admitted, the request has to be refused; else End is called after it.
+// Begin must be called before a request other than a ping is served. If it returns
+// Admitted, End must be called after the request; otherwise, the request must be
+// refused.
 func (l *Limiter) Begin(ctx context.Context) Reason {
 	c, ok := ctx.Value(connKey{}).(*conn)
 	if !ok {
-		return Admitted // not a connection of ours
+		return Admitted // not accepted by this limiter
 	}
 	if l.busy.Add(1) > l.maxBusy() {
 		l.busy.Add(-1)
@@ -175,10 +176,10 @@ func (l *Limiter) Begin(ctx context.Context) Reason {
 	return Admitted
 }
 
-// End is called when a request that was admitted by Begin has been served. A
-// connection that the handler has taken over counts until it is closed.
+// End must be called after a request that Begin admitted. A hijacked connection
+// counts as busy until it is closed.
 func (l *Limiter) End(ctx context.Context) {
-	if c, ok := ctx.Value(connKey{}).(*conn); ok && phase(c.phase.Load()) != takenOver {
+	if c, ok := ctx.Value(connKey{}).(*conn); ok && phase(c.phase.Load()) != hijacked {
 		c.release()
 	}
 }
@@ -188,7 +189,7 @@ func (l *Limiter) note(r Reason) Reason {
 	return r
 }
 
-// ConnContext is http.Server's: it lets Begin and End find the connection.
+// ConnContext is the ConnContext of http.Server. Begin and End need it to find the connection.
 func (l *Limiter) ConnContext(ctx context.Context, nc net.Conn) context.Context {
 	if c, ok := nc.(*conn); ok {
 		return context.WithValue(ctx, connKey{}, c)
@@ -198,14 +199,14 @@ func (l *Limiter) ConnContext(ctx context.Context, nc net.Conn) context.Context 
 
 type connKey struct{}
 
-// ConnState is http.Server's.
+// ConnState is the ConnState of http.Server.
 func (l *Limiter) ConnState(nc net.Conn, state http.ConnState) {
 	c, ok := nc.(*conn)
 	if !ok {
 		return
 	}
 	switch state {
-	case http.StateActive: // the header of a request has been read
+	case http.StateActive: // net/http has read the header of a request
 		c.used.Store(true)
 		if !c.move(reading, serving) {
 			c.move(idle, serving)
@@ -213,13 +214,13 @@ func (l *Limiter) ConnState(nc net.Conn, state http.ConnState) {
 	case http.StateIdle:
 		c.move(serving, idle)
 	case http.StateHijacked:
-		c.move(serving, takenOver)
+		c.move(serving, hijacked)
 	}
 }
 
-// admit registers a new connection and returns it, or refuses it and returns nil if
-// the limits are reached. It closes waiting connections to make room. It is called by
-// one goroutine at a time.
+// admit registers a new connection and returns it. It closes waiting connections to
+// make room. If there is none, it refuses the connection and returns nil. Only one
+// goroutine at a time may call it.
 func (l *Limiter) admit(raw net.Conn) *conn {
 	open := l.Open()
 	if open >= l.Max-l.Max/8 {
@@ -250,8 +251,8 @@ func (l *Limiter) admit(raw net.Conn) *conn {
 	return c
 }
 
-// peerOf returns the peer of an address, or nil if it may have no further
-// connection. It closes waiting connections of the address to make room.
+// peerOf returns the peer of an address. It closes waiting connections of the
+// address to make room, and returns nil if there is none.
 func (l *Limiter) peerOf(address netip.Addr) *peer {
 	l.mu.Lock()
 	p := l.peers[address]
@@ -266,8 +267,8 @@ func (l *Limiter) peerOf(address netip.Addr) *peer {
 	return p
 }
 
-// closeIdle closes the connections that have been idle for longest, at most n,
-// and returns how many. A nil peer is all of them.
+// closeIdle closes up to n connections that have been idle the longest, and returns
+// how many it closed. If p is not nil, it only closes connections of that peer.
 func (l *Limiter) closeIdle(p *peer, n int) (closed int) {
 	if l.phases[idle].Load() == 0 {
 		return 0
@@ -281,9 +282,9 @@ func (l *Limiter) closeIdle(p *peer, n int) (closed int) {
 	return closed
 }
 
-// closeSlow closes connections whose requests take too long to arrive, or else
-// the one whose request has been arriving for longest. It returns false if there
-// is none.
+// closeSlow closes connections whose request has been arriving for more than
+// slowAfter. If there is none, it closes the one whose request has been arriving
+// the longest. It returns false if no request is arriving.
 func (l *Limiter) closeSlow(p *peer) (closed bool) {
 	if l.phases[reading].Load() == 0 {
 		return false
@@ -300,7 +301,7 @@ func (l *Limiter) closeSlow(p *peer) (closed bool) {
 	for _, c := range l.oldest(p, reading, 1, 0) {
 		if c.evict(reading) {
 			l.note(ArrivingClosed)
-			if p == nil { // else it is the address that has too many, not we that have too few
+			if p == nil { // otherwise only this address is over its limit
 				l.Lost()
 			}
 			return true
@@ -309,8 +310,8 @@ func (l *Limiter) closeSlow(p *peer) (closed bool) {
 	return false
 }
 
-// oldest returns up to n connections that have been in a phase for longest, and
-// for at least a time.
+// oldest returns up to n connections that have been in a phase the longest, and for
+// at least the given time.
 func (l *Limiter) oldest(p *peer, in phase, n int, least time.Duration) []*conn {
 	type aged struct {
 		*conn
@@ -337,10 +338,10 @@ func (l *Limiter) oldest(p *peer, in phase, n int, least time.Duration) []*conn 
 	return out
 }
 
-// Settle waits until no request arrives or is served, and until no connection is
-// new: without a request yet, and younger than settleAfter. It is for a server
-// that is drained: http.Server.Shutdown drops requests that it reads from then
-// on, without an answer. It returns ctx's error if that ends before.
+// Settle waits until no request is arriving or being served, and no connection
+// younger than settleAfter is still waiting for its first request. It is called
+// before http.Server.Shutdown, which drops requests that arrive afterwards without
+// an answer. If ctx ends first, Settle returns its error.
 func (l *Limiter) Settle(ctx context.Context) error {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -386,8 +387,8 @@ func (l *Limiter) trusts(a netip.Addr) bool {
 	return slices.ContainsFunc(l.Trusted, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// clientOf returns the address of a connection's peer; all that have none share
-// the zero Addr.
+// clientOf returns the remote address of a connection, or the zero Addr if it is
+// not a TCP connection.
 func clientOf(c net.Conn) netip.Addr {
 	if tcp, ok := c.RemoteAddr().(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap().WithZone("")
@@ -395,7 +396,7 @@ func clientOf(c net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-// network returns what an address counts for: itself, or its network of 64 bits.
+// network returns the /64 network of an IPv6 address, and an IPv4 address as it is.
 func network(a netip.Addr) netip.Addr {
 	if a.Is6() {
 		if p, err := a.Prefix(64); err == nil {

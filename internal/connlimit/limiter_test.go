@@ -16,22 +16,22 @@ import (
 	"time"
 )
 
-// world is a server with a limiter. A request for /hold is served until release.
-type world struct {
+// testServer is a server with a limiter. A request for /hold is served until release.
+type testServer struct {
 	*testing.T
 	*Limiter
 	listener *Listener
 	server   *http.Server
 	addr     string
 	lost     atomic.Int64
-	holding  chan struct{} // one for each request that is being held
+	holding  chan struct{} // one element per request being held
 	hold     chan struct{}
 	served   chan error
 }
 
-func newWorld(t *testing.T, c Config, wrap func(net.Listener) net.Listener) *world {
+func newTestServer(t *testing.T, c Config, wrap func(net.Listener) net.Listener) *testServer {
 	t.Helper()
-	w := &world{T: t, holding: make(chan struct{}, 1000), hold: make(chan struct{}), served: make(chan error, 1)}
+	w := &testServer{T: t, holding: make(chan struct{}, 1000), hold: make(chan struct{}), served: make(chan error, 1)}
 	c.Lost = func() { w.lost.Add(1) }
 	w.Limiter = New(c)
 	inner, err := Socket(t.Context(), "127.0.0.1:0")
@@ -49,7 +49,7 @@ func newWorld(t *testing.T, c Config, wrap func(net.Listener) net.Listener) *wor
 	return w
 }
 
-func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
+func (w *testServer) answer(rw http.ResponseWriter, r *http.Request) {
 	if w.CloseAfterAnswer() {
 		rw.Header().Set("Connection", "close")
 	}
@@ -80,8 +80,8 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request) {
 	io.WriteString(rw, "ok")
 }
 
-// dial connects from an address of this machine.
-func (w *world) dial(from string) net.Conn {
+// dial connects from a local address.
+func (w *testServer) dial(from string) net.Conn {
 	w.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: 10 * time.Second}
 	c, err := d.Dial("tcp", w.addr)
@@ -93,8 +93,8 @@ func (w *world) dial(from string) net.Conn {
 	return c
 }
 
-// ask sends a request on a connection and returns the status and the body.
-func (w *world) ask(c net.Conn, path string) (*http.Response, string) {
+// ask sends a request on a connection and returns the response and its body.
+func (w *testServer) ask(c net.Conn, path string) (*http.Response, string) {
 	w.Helper()
 	io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: x\r\n\r\n")
 	res, err := http.ReadResponse(bufio.NewReader(c), nil)
@@ -108,8 +108,8 @@ func (w *world) ask(c net.Conn, path string) (*http.Response, string) {
 	return res, string(body)
 }
 
-// until waits for something that a goroutine is about to do.
-func (w *world) until(what string, ok func() bool) {
+// until waits for a condition that another goroutine makes true.
+func (w *testServer) until(what string, ok func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -120,9 +120,10 @@ func (w *world) until(what string, ok func() bool) {
 
 func address(i int) string { return "127.0.1." + string(rune('1'+i%9)) }
 
-// TestIdleConnectionsGiveWay: whoever sends nothing never keeps out who does.
-func TestIdleConnectionsGiveWay(t *testing.T) {
-	w := newWorld(t, Config{Max: 32, PerAddress: 32}, nil)
+// TestIdleConnectionsAreClosedFirst checks that idle connections never keep a client
+// with a request out.
+func TestIdleConnectionsAreClosedFirst(t *testing.T) {
+	w := newTestServer(t, Config{Max: 32, PerAddress: 32}, nil)
 	for i := range 300 {
 		w.dial(address(i))
 	}
@@ -137,10 +138,10 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// TestSlowConnectionsGiveWay: half a header keeps nobody out either, but it may
-// have been a ping's, so its end is a loss.
-func TestSlowConnectionsGiveWay(t *testing.T) {
-	w := newWorld(t, Config{Max: 32, PerAddress: 32}, nil)
+// TestSlowConnectionsAreClosed checks that incomplete headers keep no client out
+// either, and that closing such a connection counts as a loss: it may have been a ping.
+func TestSlowConnectionsAreClosed(t *testing.T) {
+	w := newTestServer(t, Config{Max: 32, PerAddress: 32}, nil)
 	var first net.Conn
 	for i := range 32 {
 		c := w.dial(address(i))
@@ -161,10 +162,10 @@ func TestSlowConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// TestReserve: when requests keep the connections busy, the last eighth is for
-// pings; who asks for anything else is told at once.
+// TestReserve checks that the last eighth of the connections is reserved for pings;
+// other requests are refused at once.
 func TestReserve(t *testing.T) {
-	w := newWorld(t, Config{Max: 32, PerAddress: 32}, nil)
+	w := newTestServer(t, Config{Max: 32, PerAddress: 32}, nil)
 	var busy sync.WaitGroup
 	for i := range 24 {
 		c := w.dial(address(i))
@@ -191,10 +192,9 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// TestPerAddress: one address takes its share and no more, a trusted proxy as
-// much as there is.
+// TestPerAddress checks the limit per address, and that trusted proxies are exempt.
 func TestPerAddress(t *testing.T) {
-	w := newWorld(t, Config{Max: 64, PerAddress: 16, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}}, nil)
+	w := newTestServer(t, Config{Max: 64, PerAddress: 16, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}}, nil)
 	var busy sync.WaitGroup
 	defer func() { close(w.hold); busy.Wait() }()
 	hold := func(from string, n int) {
@@ -223,11 +223,11 @@ func TestPerAddress(t *testing.T) {
 	}
 }
 
-// TestFull: when all connections are busy, another is refused with an answer,
-// and that is a loss.
+// TestFull checks that with all connections busy another one gets a 503, and that it
+// counts as a loss.
 func TestFull(t *testing.T) {
 	gate := new(tunedListener)
-	w := newWorld(t, Config{Max: 32, PerAddress: 32}, func(l net.Listener) net.Listener {
+	w := newTestServer(t, Config{Max: 32, PerAddress: 32}, func(l net.Listener) net.Listener {
 		gate.Listener = l
 		return gate
 	})
@@ -238,7 +238,7 @@ func TestFull(t *testing.T) {
 		streams = append(streams, c)
 	}
 	w.until("they are streams", func() bool { return w.Phases()["stream"] == 24 })
-	// Nothing but the limit's own requests can take the rest: it is set lower.
+	// Other requests cannot use the reserved connections, so lower the limit instead.
 	lower := func() { w.Max = 24 }
 	gate.tune.Store(&lower)
 	if res, _ := w.ask(w.dial("127.0.0.1"), "/ping"); res.StatusCode != 503 || !res.Close || res.Header.Get("Retry-After") == "" {
@@ -254,11 +254,11 @@ func TestFull(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.conns)+len(w.peers) != 0 {
-		t.Errorf("%d connections and %d addresses are remembered", len(w.conns), len(w.peers))
+		t.Errorf("%d connections and %d addresses are still registered", len(w.conns), len(w.peers))
 	}
 }
 
-// tunedListener runs a function where connections are accepted.
+// tunedListener calls a function before it accepts a connection.
 type tunedListener struct {
 	net.Listener
 	tune atomic.Pointer[func()]
@@ -272,7 +272,7 @@ func (l *tunedListener) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-// failingListener fails to accept as long as it is told to.
+// failingListener fails to accept while its switch is on.
 type failingListener struct {
 	net.Listener
 	err atomic.Pointer[error]
@@ -289,13 +289,13 @@ func (l *failingListener) SetDeadline(at time.Time) error {
 	return l.Listener.(*net.TCPListener).SetDeadline(at)
 }
 
-// TestShortage: for want of descriptors or memory the server goes on trying, says
-// that it cannot hear, and closes who is idle.
+// TestShortage checks that the server survives a shortage of descriptors or memory,
+// reports lost pings, and closes idle connections.
 func TestShortage(t *testing.T) {
 	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		t.Run(errno.Error(), func(t *testing.T) {
 			var l *failingListener
-			w := newWorld(t, Config{Max: 32, PerAddress: 32}, func(inner net.Listener) net.Listener {
+			w := newTestServer(t, Config{Max: 32, PerAddress: 32}, func(inner net.Listener) net.Listener {
 				l = &failingListener{Listener: inner}
 				return l
 			})
@@ -319,30 +319,30 @@ func TestShortage(t *testing.T) {
 	}
 }
 
-// TestShortageEndsWithNobodyThere: it is over when a descriptor is free, not only
-// when the next client comes.
-func TestShortageEndsWithNobodyThere(t *testing.T) {
+// TestShortageEndsWithoutClients checks that a shortage ends when a descriptor is
+// free, and not only when the next client connects.
+func TestShortageEndsWithoutClients(t *testing.T) {
 	var l *failingListener
 	var log lines
-	newWorld := func() *world {
-		return newWorld(t, Config{Max: 32, PerAddress: 32, Logger: log.logger()}, func(inner net.Listener) net.Listener {
+	newTestServer := func() *testServer {
+		return newTestServer(t, Config{Max: 32, PerAddress: 32, Logger: log.logger()}, func(inner net.Listener) net.Listener {
 			l = &failingListener{Listener: inner}
 			return l
 		})
 	}
 	var errno error = syscall.EMFILE
-	w := newWorld()
+	w := newTestServer()
 	l.err.Store(&errno)
 	w.dial("127.0.0.1").Close()
 	w.until("it fails", func() bool { return w.lost.Load() > 0 })
 	l.err.Store(nil)
-	w.until("it is over", func() bool { return strings.Contains(log.String(), "connections are accepted again") })
+	w.until("it is over", func() bool { return strings.Contains(log.String(), "accepting connections again") })
 }
 
-// TestDrain: whoever has connected before the listener is drained is served, and
-// everybody else is refused by the kernel, not reset.
+// TestDrain checks that clients that connected before the drain are served, and that
+// later clients are refused by the kernel and not reset.
 func TestDrain(t *testing.T) {
-	w := newWorld(t, Config{Max: 1000, PerAddress: 1000}, nil)
+	w := newTestServer(t, Config{Max: 1000, PerAddress: 1000}, nil)
 	var clients sync.WaitGroup
 	var reset, answered atomic.Int64
 	stop := make(chan struct{})
@@ -365,7 +365,7 @@ func TestDrain(t *testing.T) {
 				io.WriteString(c, "GET /ping HTTP/1.1\r\nHost: x\r\n\r\n")
 				if _, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil {
 					reset.Add(1)
-					t.Errorf("a client that had connected: %v", err)
+					t.Errorf("a client that connected before the drain: %v", err)
 				}
 				c.Close()
 				answered.Add(1)
@@ -384,10 +384,10 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestSettle waits for whoever has connected and not asked yet, and for whoever
-// is being served, but for nobody who has been answered.
+// TestSettle checks that Settle waits for new connections without a request and for
+// requests being served, but not for connections whose request was answered.
 func TestSettle(t *testing.T) {
-	w := newWorld(t, Config{Max: 100, PerAddress: 100}, nil)
+	w := newTestServer(t, Config{Max: 100, PerAddress: 100}, nil)
 	w.ask(w.dial("127.0.0.1"), "/page")
 	w.until("it is idle", w.settled)
 	c := w.dial("127.0.0.1")

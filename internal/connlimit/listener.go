@@ -13,28 +13,29 @@ import (
 )
 
 const (
-	// The pauses between attempts to accept a connection while that fails. They
-	// double.
+	// The first and the longest pause between attempts to accept a connection while
+	// that fails. Each pause is twice the one before.
 	minPause, maxPause = 5 * time.Millisecond, time.Second
 
-	// drainQuiet is how long nobody may be waiting for a drained listener to be
-	// closed. Handshakes that had begun end within it.
+	// drainQuiet is how long a drained listener waits for one more connection before
+	// it is closed. It is long enough for a handshake in progress to finish.
 	drainQuiet = 100 * time.Millisecond
 
-	// Connections that are refused: how many at a time, and for how long each
-	// waits for its request, so that the answer is not lost with it.
+	// maxRefusing is how many refusals may be in progress. Each waits up to
+	// refusalTimeout for the request: closing a socket with unread data would
+	// discard the answer.
 	maxRefusing    = 16
 	refusalTimeout = 250 * time.Millisecond
 )
 
-// unavailable is the answer to whoever is refused unread. curl tries again after it.
+// unavailable is the answer to refused connections. curl --retry honours its Retry-After.
 var unavailable = func() []byte {
 	const body = `{"message":"The service cannot do this right now. Please try again."}`
 	return fmt.Appendf(nil, "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nCache-Control: no-store\r\n"+
 		"Retry-After: 7\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }()
 
-// Listener is a net.Listener whose connections are limited.
+// Listener is a net.Listener that accepts connections within the limits of a Limiter.
 type Listener struct {
 	net.Listener
 	limiter *Limiter
@@ -43,27 +44,26 @@ type Listener struct {
 	closed   chan struct{} // closed by Close
 	draining atomic.Bool
 	drainEnd time.Time     // set before draining
-	drained  chan struct{} // closed when the last connection was taken
+	drained  chan struct{} // closed after the last connection was accepted
 
-	failed int // attempts to accept in a row, of the goroutine that accepts
+	failed int // consecutive failures of Accept; used by the accepting goroutine only
 }
 
-// Socket opens a TCP address for Listen. It speaks no Multipath TCP, because the
-// kernel takes no filter for that, which Drain needs.
+// Socket listens on a TCP address. It disables Multipath TCP, because Drain needs a
+// socket filter and the kernel does not support filters on Multipath TCP sockets.
 func Socket(ctx context.Context, address string) (net.Listener, error) {
 	var c net.ListenConfig
 	c.SetMultipathTCP(false)
 	return c.Listen(ctx, "tcp", address)
 }
 
-// Listen returns a listener that limits the connections of another.
+// Listen returns a listener that limits the connections of inner.
 func (l *Limiter) Listen(inner net.Listener) *Listener {
 	return &Listener{Listener: inner, limiter: l, closed: make(chan struct{}), drained: make(chan struct{})}
 }
 
-// Accept returns the next connection that there is a place for. While the
-// process or the machine is short of descriptors or memory it closes idle
-// connections and tries again.
+// Accept returns the next connection that is within the limits. If file descriptors
+// or memory are exhausted, it closes idle connections and retries.
 func (ln *Listener) Accept() (net.Conn, error) {
 	for {
 		if ln.draining.Load() {
@@ -81,21 +81,21 @@ func (ln *Listener) Accept() (net.Conn, error) {
 				return nil, net.ErrClosed
 			}
 		case ln.draining.Load():
-			if errors.Is(err, os.ErrDeadlineExceeded) && somebodyWaits(ln.Listener) && time.Now().Before(ln.drainEnd) {
-				continue // the deadline had passed before Accept looked
+			if errors.Is(err, os.ErrDeadlineExceeded) && connectionPending(ln.Listener) && time.Now().Before(ln.drainEnd) {
+				continue // the deadline had passed before Accept was called
 			}
 			close(ln.drained)
 			return nil, net.ErrClosed
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			ln.recovered() // a descriptor was free, and nobody was waiting
+			ln.recovered() // a descriptor is free, and no connection is waiting
 		default:
 			return nil, err
 		}
 	}
 }
 
-// isShortage reports whether a connection could not be accepted for want of
-// something that may be there again later.
+// isShortage reports whether Accept failed because a resource is exhausted, which
+// may be temporary.
 func isShortage(err error) bool {
 	for _, errno := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
 		if errors.Is(err, errno) {
@@ -105,13 +105,14 @@ func isShortage(err error) bool {
 	return false
 }
 
-// waitForRoom closes idle connections and waits; false: the listener was closed.
+// waitForRoom closes idle connections and pauses. It returns false if the listener
+// was closed.
 func (ln *Listener) waitForRoom(err error) bool {
 	l := ln.limiter
 	l.failures.Add(1)
 	l.Lost()
 	if ln.failed == 0 {
-		l.Logger.Error("connections cannot be accepted", "error", err, "open", l.Open())
+		l.Logger.Error("accepting connections failed", "error", err, "open", l.Open())
 	}
 	pause := min(minPause<<min(ln.failed, 10), maxPause)
 	ln.failed++
@@ -125,44 +126,44 @@ func (ln *Listener) waitForRoom(err error) bool {
 		return false
 	case <-timer.C:
 	}
-	// Accept fails at once while there is no descriptor. If it waits instead,
-	// there is one, and the end of the shortage is noticed at the deadline.
+	// Without a free descriptor, Accept fails at once. With one it blocks, until this
+	// deadline reveals that the shortage is over.
 	ln.setDeadline(time.Now().Add(10 * minPause))
 	return true
 }
 
-// recovered ends a shortage.
+// recovered logs the end of a shortage.
 func (ln *Listener) recovered() {
 	if ln.failed == 0 {
 		return
 	}
-	ln.limiter.Logger.Info("connections are accepted again", "failed", ln.failed)
+	ln.limiter.Logger.Info("accepting connections again", "failed", ln.failed)
 	ln.failed = 0
 	ln.setDeadline(time.Time{})
 }
 
 func (ln *Listener) setDeadline(at time.Time) {
 	if d, ok := ln.Listener.(interface{ SetDeadline(time.Time) error }); ok {
-		d.SetDeadline(at) // it fails on a closed listener, and so does Accept
+		d.SetDeadline(at) // fails only if the listener is closed; then Accept fails too
 	}
 }
 
-// Close closes the listener. Connections that wait to be accepted are reset: see
-// Drain.
+// Close closes the listener. Connections that were not accepted yet are reset; to
+// avoid that, use Drain.
 func (ln *Listener) Close() error {
 	ln.closing.Do(func() { close(ln.closed) })
 	return ln.Listener.Close()
 }
 
-// Drain takes no new connections but those that the kernel has already
-// established, which Accept still returns, and then closes the listener. Clients
-// that come later are refused by the kernel. It takes at most the given time,
-// and a tenth of a second if nobody comes.
+// Drain stops the kernel from establishing new connections, lets Accept return those
+// that are established, and then closes the listener. Clients that connect later
+// are refused by the kernel. Drain takes at most the given time, and a tenth of a
+// second if no connection is pending.
 func (ln *Listener) Drain(most time.Duration) {
 	ln.limiter.closing.Store(true)
 	defer ln.Close()
-	if err := ignoreNew(ln.Listener); err != nil {
-		ln.limiter.Logger.Debug("new connections cannot be told to wait while the listener is drained", "error", err)
+	if err := dropHandshakes(ln.Listener); err != nil {
+		ln.limiter.Logger.Debug("dropping new handshakes failed; connections may be reset", "error", err)
 	}
 	ln.drainEnd = time.Now().Add(most)
 	ln.draining.Store(true)
@@ -183,7 +184,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// refuse answers a connection that there is no place for, and closes it.
+// refuse answers 503 to a connection and closes it.
 func (l *Limiter) refuse(c net.Conn, why Reason) {
 	l.note(why)
 	l.mu.Lock()
@@ -193,7 +194,7 @@ func (l *Limiter) refuse(c net.Conn, why Reason) {
 	}
 	l.mu.Unlock()
 	if due {
-		l.Logger.Warn("connections are refused", "reason", why.String(), "address", clientOf(c), "open", l.Open())
+		l.Logger.Warn("refusing connections", "reason", why.String(), "address", clientOf(c), "open", l.Open())
 	}
 	select {
 	case l.refusing <- struct{}{}:
@@ -208,7 +209,7 @@ func (l *Limiter) refuse(c net.Conn, why Reason) {
 		defer c.Close()
 		c.SetDeadline(time.Now().Add(refusalTimeout))
 		var request [4 << 10]byte
-		c.Read(request[:]) // what is unread when it is closed would take the answer with it
+		c.Read(request[:]) // closing a socket with unread data discards the answer
 		c.Write(unavailable)
 	}()
 }

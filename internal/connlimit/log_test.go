@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// lines is what was written in the log.
+// lines collects what was logged.
 type lines struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -29,7 +29,7 @@ func (l *lines) String() string {
 
 func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// TestRefusalInJSON: the reason is a word in every format of the log.
+// TestRefusalInJSON checks that the JSON log names the reason by its label.
 func TestRefusalInJSON(t *testing.T) {
 	log := new(lines)
 	l := New(Config{Max: 2 * minReserve, PerAddress: 2 * minAddressReserve, Logger: slog.New(slog.NewJSONHandler(log, nil))})

@@ -1,4 +1,4 @@
-// Package failurelog keeps the log short while something goes on failing.
+// Package failurelog logs the beginning and the end of an outage, and not each failure within it.
 package failurelog
 
 import (
@@ -8,26 +8,25 @@ import (
 	"time"
 )
 
-// Log writes one line when something begins to fail and one when it works again,
-// however often it fails in between. It is safe for concurrent use once its
-// fields are set.
+// Log writes one line when an operation starts to fail and one when it succeeds
+// again. It is safe for concurrent use once its fields are set.
 type Log struct {
 	Logger  *slog.Logger
 	Failing string // the message of the first line
-	Working string // the message of the second one
+	Working string // the message of the second line
 
-	// Settle is how long after its first success nothing may fail before it
-	// counts as working: what began before that success may still fail later.
+	// Settle is how long the operation has to succeed before the outage counts as
+	// over. Attempts that began before the first success may still fail after it.
 	Settle time.Duration
 
-	failing  atomic.Bool // since is not zero
+	failing  atomic.Bool // true while since is set
 	mu       sync.Mutex
-	since    time.Time // when it began to fail
-	worked   time.Time // the first success after the last failure; zero: none
+	since    time.Time // the first failure of the outage; zero: no outage
+	worked   time.Time // the first success after the last failure; zero: none yet
 	failures int
 }
 
-// Failed notes a failure at an instant. The first one is logged, with attrs.
+// Failed records a failure. The first failure of an outage is logged, with attrs.
 func (l *Log) Failed(at time.Time, attrs ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +39,7 @@ func (l *Log) Failed(at time.Time, attrs ...any) {
 	}
 }
 
-// Worked notes a success at an instant. It costs nothing while all is well.
+// Worked records a success. Outside of an outage it costs one atomic read.
 func (l *Log) Worked(at time.Time) {
 	if !l.failing.Load() {
 		return

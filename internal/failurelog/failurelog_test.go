@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestLog: a line when it begins and one when it is over, with how long it
-// lasted and how often it failed.
+// TestLog checks the two lines of an outage: the first failure, and the recovery with
+// the duration and the number of failures.
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
 	quiet := func(_ []string, a slog.Attr) slog.Attr {

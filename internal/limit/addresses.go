@@ -6,21 +6,20 @@ import (
 	"time"
 )
 
-// networkFactor is how much more than one address an IPv6 network of 64 bits
-// may send: it is what one customer gets, and may hold many machines.
+// networkFactor is the limit of an IPv6 /64 network as a multiple of the limit of
+// one address. Providers assign a /64 to one customer, who may have many machines.
 const networkFactor = 10
 
-// Addresses limits events by the address that they come from. An IPv6 address
-// also counts for its network of 64 bits, which has ten times the limit. An
-// IPv4 address is the same one when it is written as an IPv6 address. It is
-// safe for concurrent use.
+// Addresses limits events by client address. An IPv6 address also counts towards
+// its /64 network, which has ten times the limit. An IPv4-mapped IPv6 address
+// counts as the IPv4 address. It is safe for concurrent use.
 type Addresses struct {
 	addresses *table[[16]byte]
 	networks  *table[uint64]
 }
 
 // NewAddresses returns an Addresses that allows at most most events per address
-// in any window. With most 0 it allows everything and keeps nothing.
+// in any window. If most is 0, it allows every event and keeps no state.
 func NewAddresses(most int, window time.Duration) *Addresses {
 	return &Addresses{
 		addresses: newTable[[16]byte](most, window, MaxKeys),
@@ -28,8 +27,8 @@ func NewAddresses(most int, window time.Duration) *Addresses {
 	}
 }
 
-// Full reports whether Take would refuse an event from an address at now. It
-// counts nothing.
+// Full reports whether Take would refuse an event from addr at now. It does not
+// count the event.
 func (a *Addresses) Full(addr netip.Addr, now time.Time) bool {
 	if a.addresses.most <= 0 {
 		return false
@@ -46,10 +45,10 @@ func (a *Addresses) Full(addr netip.Addr, now time.Time) bool {
 	return network.full()
 }
 
-// Take decides about an event from an address at now, and counts it if both the
-// address and its network allow it. Zones are ignored. The verdict's Limit is
-// the address's, its Remaining the smaller of the two, its Reset that of the
-// one that decides.
+// Take decides whether an event from addr at now is allowed, and counts it if
+// both the address and its network allow it. Zones are ignored. Limit of the
+// verdict is the limit of the address. Remaining and Reset are those of the
+// address or of the network, whichever allows fewer further events.
 func (a *Addresses) Take(addr netip.Addr, now time.Time) Verdict {
 	if a.addresses.most <= 0 {
 		return Verdict{Allowed: true}
@@ -81,9 +80,9 @@ func (a *Addresses) Take(addr netip.Addr, now time.Time) Verdict {
 	return v
 }
 
-// AddressOf returns the address of an http.Request's RemoteAddr, with or without
-// a port, without a zone, and an IPv4 address as such. Everything that is not an
-// address shares the zero Addr, and so one limit.
+// AddressOf parses RemoteAddr of an http.Request, with or without a port. It
+// removes the zone and unmaps IPv4-mapped addresses. It returns the zero Addr for
+// anything that is not an address; all such clients share one limit.
 func AddressOf(remote string) netip.Addr {
 	p, err := netip.ParseAddrPort(remote)
 	addr := p.Addr()

@@ -1,43 +1,43 @@
-// Package limit refuses what comes too often from one address or with one
-// token. It is exact: it keeps the instant of every event that it allowed, so
-// no window of any position holds more of them than the limit, and nothing is
-// refused while fewer are in the window. What it refused does not count.
+// Package limit limits the rate of events by client address or by token. It
+// keeps a sliding log: the time of every allowed event in the window. No window,
+// wherever it starts, holds more events than the limit, and no event is refused
+// while the window has room. Refused events do not count.
 //
 // Memory is bounded. A key with one event in the window takes about 50 bytes,
-// one with n events 8 to 16 bytes more for each; keys without an event in the
-// window are forgotten. At MaxKeys keys, a new one takes the place of one whose
-// events have expired, or else of the least recently allowed of a few that are
-// picked at random: that one's count begins anew, so that a flood of addresses
-// may allow others too much but never makes them be refused.
+// and each further event 8 to 16 bytes. Keys without an event in the window are
+// removed. With MaxKeys keys in use, a new key evicts a key whose events have
+// expired, or else the least recently used of a small random sample. The count
+// of an evicted key restarts at zero: a flood of addresses can let other clients
+// exceed their limit, but cannot get them refused.
 package limit
 
 import "time"
 
-// MaxKeys is how many keys one limit remembers at most.
+// MaxKeys is the maximum number of keys of one limiter.
 const MaxKeys = 1 << 20
 
-// Verdict is what became of one event.
+// Verdict is the decision about one event.
 type Verdict struct {
 	Allowed   bool
-	Limit     int       // the most events in a window; 0: no limit
-	Remaining int       // how many more would be allowed at this instant
-	Reset     time.Time // when the oldest event leaves the window: a refused one would be allowed then
+	Limit     int       // maximum number of events in a window; 0: no limit
+	Remaining int       // how many more events would be allowed now
+	Reset     time.Time // when the oldest event leaves the window, which makes room for one more
 }
 
-// Log limits events by a string, such as a token's id. It is safe for
-// concurrent use.
-type Log struct {
+// Limiter limits events by a string key, such as the id of a token. It is safe
+// for concurrent use.
+type Limiter struct {
 	keys *table[string]
 }
 
-// New returns a Log that allows at most most events per key in any window. With
-// most 0 it allows everything and keeps nothing.
-func New(most int, window time.Duration) *Log {
-	return &Log{newTable[string](most, window, MaxKeys)}
+// New returns a Limiter that allows at most most events per key in any window.
+// If most is 0, it allows every event and keeps no state.
+func New(most int, window time.Duration) *Limiter {
+	return &Limiter{newTable[string](most, window, MaxKeys)}
 }
 
-// Take decides about an event at now, and counts it if it is allowed.
-func (l *Log) Take(key string, now time.Time) Verdict {
+// Take decides whether an event at now is allowed, and counts it if so.
+func (l *Limiter) Take(key string, now time.Time) Verdict {
 	if l.keys.most <= 0 {
 		return Verdict{Allowed: true}
 	}

@@ -15,7 +15,7 @@ import (
 
 var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// naive is the definition: all allowed events, counted each time.
+// naive is a reference implementation: it keeps all allowed events and counts them each time.
 type naive struct {
 	most   int
 	window time.Duration
@@ -31,9 +31,9 @@ func (n *naive) live(key string, now time.Time) (live []time.Time) {
 	return live
 }
 
-// TestLogIsExact compares a Log with the definition over random events, and
-// then looks for a window that holds too many.
-func TestLogIsExact(t *testing.T) {
+// TestLimiterIsExact compares a Limiter with the reference over random events, and
+// then checks every window.
+func TestLimiterIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := &naive{rapid.IntRange(1, 70).Draw(t, "most"), time.Minute, map[string][]time.Time{}}
 		l := New(n.most, n.window)
@@ -100,8 +100,7 @@ func TestNoLimit(t *testing.T) {
 	}
 }
 
-// TestConcurrentTakes lets many takers, some of them with an older now, compete
-// for one key.
+// TestConcurrentTakes takes from one key in many goroutines, some with an older now.
 func TestConcurrentTakes(t *testing.T) {
 	a := NewAddresses(60, time.Minute)
 	var allowed atomic.Int64
@@ -138,11 +137,11 @@ func TestAddressAndNetwork(t *testing.T) {
 			t.Errorf("%v: %d allowed, want %d", addresses, got, want)
 		}
 	}
-	take(60, "192.0.2.1", "::ffff:192.0.2.1") // one address, written in two ways
+	take(60, "192.0.2.1", "::ffff:192.0.2.1") // the same address
 	take(60, "192.0.2.2")                     // its neighbour has its own limit
 	take(60, "fe80::1%eth0", "fe80::1%eth1")
 
-	var one, other []string // of two networks that differ in the 64th bit
+	var one, other []string // addresses of two networks that differ in bit 64
 	for i := range 20 {
 		one = append(one, fmt.Sprintf("2001:db8:0:2::%x", i))
 		other = append(other, fmt.Sprintf("2001:db8:0:3::%x", i))
@@ -157,9 +156,9 @@ func TestAddressAndNetwork(t *testing.T) {
 	}
 }
 
-// TestRefusedCountsNowhere makes an address's refusals not eat up its network's
-// limit, nor the other way round.
-func TestRefusedCountsNowhere(t *testing.T) {
+// TestRefusedEventsDoNotCount checks that refusals for the address do not count for
+// the network, and vice versa.
+func TestRefusedEventsDoNotCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const most = 3
 		a := NewAddresses(most, time.Minute)
@@ -187,7 +186,7 @@ func TestRefusedCountsNowhere(t *testing.T) {
 	})
 }
 
-// len counts what a table remembers.
+// len returns the number of keys.
 func (t *table[K]) len() (n int) {
 	for i := range t.shards {
 		n += len(t.shards[i].logs)
@@ -207,15 +206,15 @@ func TestKeysAreBounded(t *testing.T) {
 		e.add()
 		return true
 	}
-	// A regular comes again and again while a flood of others passes, twenty
-	// times as many as there is room for.
+	// One key is used again and again during a flood of new keys, twenty times as
+	// many as there is room for.
 	for i := range uint64(20 * keys) {
 		now := began.Add(time.Duration(i) * 200 * time.Microsecond)
 		if !take(i+1, now) {
 			t.Fatalf("key %d was refused at its first event", i)
 		}
 		if i%50 == 0 && !take(0, now) {
-			t.Fatalf("the regular was refused at event %d", i)
+			t.Fatalf("the regular key was refused at event %d", i)
 		}
 		if n := tab.len(); i%997 == 0 && n > keys {
 			t.Fatalf("%d keys, want at most %d", n, keys)
@@ -224,11 +223,11 @@ func TestKeysAreBounded(t *testing.T) {
 	e := tab.enter(0, began.Add(17*time.Second))
 	defer e.leave()
 	if e.count < 200 {
-		t.Errorf("the regular was forgotten: %d of 1639 events are known", e.count)
+		t.Errorf("the regular key was evicted: %d of 1639 events are kept", e.count)
 	}
 }
 
-func TestExpiredKeysGoFirst(t *testing.T) {
+func TestExpiredKeysAreEvictedFirst(t *testing.T) {
 	tab := newTable[uint64](1, time.Minute, shardCount*8)
 	put := func(key uint64, now time.Time) {
 		e := tab.enter(key, now)
@@ -252,14 +251,14 @@ func TestExpiredKeysGoFirst(t *testing.T) {
 	for i := range uint64(shardCount) {
 		e := tab.enter(20_000+i, later)
 		if e.count == 0 {
-			t.Errorf("key %d was forgotten although expired ones were there", i)
+			t.Errorf("key %d was evicted before expired keys", i)
 		}
 		e.leave()
 	}
 }
 
-// TestMemoryOfAMillionAddresses: one event each, IPv4 and IPv6 in as many
-// networks, which need two entries each.
+// TestMemoryOfAMillionAddresses measures one event per address. IPv6 addresses in
+// different networks need two entries each.
 func TestMemoryOfAMillionAddresses(t *testing.T) {
 	for name, c := range map[string]struct {
 		address func(i uint32) netip.Addr
@@ -288,7 +287,7 @@ func TestMemoryOfAMillionAddresses(t *testing.T) {
 				t.Errorf("%d MB, want at most %d", used, c.most)
 			}
 			if n := a.addresses.len(); n < 980_000 {
-				t.Errorf("only %d addresses are remembered", n)
+				t.Errorf("only %d addresses are kept", n)
 			}
 			for i := range uint32(1000) {
 				a.Take(c.address(i), began.Add(time.Minute))
@@ -332,8 +331,8 @@ func TestAddressOf(t *testing.T) {
 	}
 }
 
-// TestFullCountsNothing: Full says what Take would, however often it is asked.
-func TestFullCountsNothing(t *testing.T) {
+// TestFullDoesNotCount checks that Full predicts Take and does not change it.
+func TestFullDoesNotCount(t *testing.T) {
 	a := NewAddresses(2, time.Minute)
 	for _, s := range []string{"192.0.2.1", "2001:db8::1"} {
 		addr := netip.MustParseAddr(s)
@@ -352,7 +351,7 @@ func TestFullCountsNothing(t *testing.T) {
 		a.Take(netip.MustParseAddr(fmt.Sprintf("2001:db8::1:%x", i)), began)
 	}
 	if !a.Full(netip.MustParseAddr("2001:db8::2"), began) {
-		t.Error("the network is full, and a new address of it is not")
+		t.Error("the network is full, but a new address in it is not")
 	}
 	if NewAddresses(0, time.Minute).Full(netip.MustParseAddr("192.0.2.1"), began) {
 		t.Error("full without a limit")

@@ -8,61 +8,61 @@ import (
 )
 
 const (
-	// shardCount is the number of locks per table. No power of two: a map's
-	// slots are, and with this number a shard's map is three quarters full
-	// at MaxKeys, where with 64 it had just doubled.
+	// shardCount is the number of shards per table, each with its own lock. A Go
+	// map's capacity is a power of two; with 42 shards, the map of a shard is three
+	// quarters full at MaxKeys. With 64 it would just have doubled.
 	shardCount = 42
 
-	// sampled is how many keys are looked at to find one to forget.
-	sampled = 8
+	// sampleSize is how many keys are compared to find one to evict.
+	sampleSize = 8
 
-	// minSweep is the least time between two searches through a full shard
-	// for expired keys.
+	// minSweep is the minimum time between two sweeps of a full shard for expired
+	// keys.
 	minSweep = time.Second
 )
 
-// table is the logs of many keys.
+// table maps keys to their events.
 type table[K comparable] struct {
 	most   int // events per key and window
 	window time.Duration
-	keys   int       // the most keys of one shard
-	base   time.Time // instants are kept as nanoseconds since
+	keys   int       // maximum number of keys of one shard
+	base   time.Time // times are kept as nanoseconds since base
 	seed   maphash.Seed
 	shards [shardCount]shard[K]
 }
 
-// shard is the part of a table that one lock guards.
+// shard is the part of a table under one lock.
 type shard[K comparable] struct {
 	mu    sync.Mutex
-	logs  map[K]log
-	peak  int   // the most keys since logs was made
-	swept int64 // when expired keys were last looked for
+	logs  map[K]history
+	peak  int   // maximum number of keys since the map was allocated
+	swept int64 // when expired keys were last removed
 	_     [24]byte
 }
 
-// log is the events of one key. Most keys have one in the window, so that one
-// is kept in place.
-type log struct {
+// history is the events of one key. Most keys have one event in the window, which
+// needs no allocation.
+type history struct {
 	last  int64 // the newest event
-	older *ring // those before it; nil: none
+	older *ring // earlier events; nil: none
 }
 
 func newTable[K comparable](most int, window time.Duration, keys int) *table[K] {
 	t := &table[K]{most: most, window: window, keys: max(1, keys/shardCount), base: time.Now(), seed: maphash.MakeSeed()}
 	for i := range t.shards {
-		t.shards[i].logs = make(map[K]log)
+		t.shards[i].logs = make(map[K]history)
 		t.shards[i].swept = math.MinInt64 / 2 // long ago
 	}
 	return t
 }
 
-// entry is the log of one key at one instant. Its shard is locked until leave.
+// entry is the history of one key at one time. Its shard is locked until leave.
 type entry[K comparable] struct {
 	t     *table[K]
 	s     *shard[K]
 	key   K
-	log   log
-	at    int64 // never before the key's newest event: callers may overtake each other
+	log   history
+	at    int64 // not before the key's newest event, as concurrent callers may arrive out of order
 	count int   // events in the window that ends at at
 }
 
@@ -89,10 +89,10 @@ func (t *table[K]) enter(key K, now time.Time) entry[K] {
 
 func (e *entry[K]) leave() { e.s.mu.Unlock() }
 
-// full reports whether one more event would be too many.
+// full reports whether the window has no room for another event.
 func (e *entry[K]) full() bool { return e.count >= e.t.most }
 
-// add records an event at e's instant.
+// add records an event at e.at.
 func (e *entry[K]) add() {
 	if e.count > 0 {
 		if e.log.older == nil {
@@ -108,7 +108,7 @@ func (e *entry[K]) add() {
 	e.s.peak = max(e.s.peak, len(e.s.logs))
 }
 
-// verdict tells how e stands now.
+// verdict returns the decision and the current state of e.
 func (e *entry[K]) verdict(allowed bool) Verdict {
 	oldest := e.at
 	if e.count > 0 {
@@ -125,8 +125,8 @@ func (e *entry[K]) verdict(allowed bool) Verdict {
 	}
 }
 
-// sweep forgets the keys without an event in the window, and gives memory back
-// when few remain.
+// sweep removes the keys without an event in the window, and reallocates the map
+// when few keys remain.
 func (s *shard[K]) sweep(now int64, window time.Duration) {
 	s.swept = now
 	for key, log := range s.logs {
@@ -136,7 +136,7 @@ func (s *shard[K]) sweep(now int64, window time.Duration) {
 	}
 	if s.peak > 16 && len(s.logs) < s.peak/4 {
 		// A map never shrinks.
-		rest := make(map[K]log, len(s.logs))
+		rest := make(map[K]history, len(s.logs))
 		for key, log := range s.logs {
 			rest[key] = log
 		}
@@ -144,12 +144,12 @@ func (s *shard[K]) sweep(now int64, window time.Duration) {
 	}
 }
 
-// makeRoom makes sure that the key may be put into the shard.
+// makeRoom makes sure that the shard has room for key, by evicting others if needed.
 func (s *shard[K]) makeRoom(now int64, t *table[K], key K) {
 	if len(s.logs) < t.keys {
 		return
 	}
-	if _, known := s.logs[key]; known {
+	if _, ok := s.logs[key]; ok {
 		return
 	}
 	if now-s.swept >= int64(min(minSweep, t.window)) {
@@ -159,11 +159,11 @@ func (s *shard[K]) makeRoom(now int64, t *table[K], key K) {
 		var victim K
 		var last int64
 		looked := 0
-		for key, log := range s.logs { // begins somewhere else each time
+		for key, log := range s.logs { // map iteration starts at a random key
 			if looked == 0 || log.last < last {
 				victim, last = key, log.last
 			}
-			if looked++; looked == sampled {
+			if looked++; looked == sampleSize {
 				break
 			}
 		}
@@ -171,7 +171,7 @@ func (s *shard[K]) makeRoom(now int64, t *table[K], key K) {
 	}
 }
 
-// ring is a queue of instants, oldest first, that grows as it is needed.
+// ring is a growing queue of times, oldest first.
 type ring struct {
 	at      []int64
 	head, n int
@@ -179,7 +179,7 @@ type ring struct {
 
 func (r *ring) oldest() int64 { return r.at[r.head] }
 
-// drop takes out the instants up to since, and returns how many are left.
+// drop removes the times up to since, and returns how many remain.
 func (r *ring) drop(since int64) int {
 	for r.n > 0 && r.at[r.head] <= since {
 		r.head = (r.head + 1) % len(r.at)
@@ -188,7 +188,7 @@ func (r *ring) drop(since int64) int {
 	return r.n
 }
 
-// push puts in an instant; there will be no more than most.
+// push appends a time. The ring never holds more than most.
 func (r *ring) push(at int64, most int) {
 	if r.n == len(r.at) {
 		grown := make([]int64, min(max(2, 2*r.n), max(most, r.n+1)))

@@ -8,37 +8,37 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Parsing takes time that grows with the square of a text where much that could
-// begin something ends nothing: each "`" or "[a](b" is looked for an end to the end
-// of its paragraph. So the work is counted, in about the time that it takes to look
-// at one byte, and once a text has used up maxWork, nothing in the rest of it has a
-// meaning. Work is a number and not a time, so that a text is always shown alike.
+// Parsing takes quadratic time for texts with many unclosed delimiters: for each "`"
+// or "[a](b" the parser searches the rest of the paragraph for its end. So the
+// parsers count their work, in units of about the time that it takes to look at one
+// byte. Once a text has used maxWork, the rest of it is shown as typed. Work is
+// counted and not timed, so that a text is always rendered the same way.
 const (
 	maxWork = 400_000
 
-	lineLook  = 100   // to look at a line, beside its bytes
-	linkMake  = 1_000 // to make a link, and to write it
-	linkLook  = 300   // to see that "]" ends nothing, or that "<" begins nothing
-	wordLook  = 20    // to look at a byte for the end of an address
-	emailLook = 320   // bytes of a word that may be a mail address
+	lineWork  = 100   // scanning a line, in addition to its bytes
+	linkMade  = 1_000 // making and writing a link
+	linkTried = 300   // finding that "]" or "<" does not belong to a link
+	urlByte   = 20    // scanning a byte of a bare URL
+	maxEmail  = 320   // bytes of a word that are searched for "@"
 )
 
-// counted calls a parser as long as there is work left. cost is the work that a
-// call has taken; n is what it returned.
+// counted calls a parser until the work of a text is used up. cost returns the work
+// of a call that returned n.
 type counted struct {
 	parser.InlineParser
 	cost func(a attempt, n ast.Node) int
 }
 
-// attempt is a call of a parser.
+// attempt describes one call of a parser.
 type attempt struct {
-	line  []byte // the rest of the line, from the mark on
-	bytes int    // to the end of the paragraph, from the mark on
-	lines int
-	marks int // in the paragraph up to here
+	line  []byte // from the delimiter to the end of the line
+	bytes int    // from the delimiter to the end of the paragraph
+	lines int    // from the delimiter to the end of the paragraph
+	marks int    // delimiters before this one in the paragraph
 }
 
-// work counts that of a text in a context.
+// work is the context key of the work done for the current text.
 var work = parser.NewContextKey()
 
 func (c counted) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -67,10 +67,10 @@ func (c counted) CloseBlock(parent ast.Node, block text.Reader, pc parser.Contex
 	}
 }
 
-// toTheEnd is the work of looking for an end that is not there.
-func (a attempt) toTheEnd() int { return a.bytes + lineLook*a.lines }
+// toTheEnd returns the work of scanning the rest of the paragraph.
+func (a attempt) toTheEnd() int { return a.bytes + lineWork*a.lines }
 
-// codeWork: a code that does not end is text.
+// codeWork counts the scan for the end of a code span that has none.
 func codeWork(a attempt, n ast.Node) int {
 	if _, ok := n.(*ast.CodeSpan); ok {
 		return 0
@@ -78,42 +78,42 @@ func codeWork(a attempt, n ast.Node) int {
 	return a.toTheEnd()
 }
 
-// linkWork: what stands in brackets is only looked at if it may be a link.
+// linkWork counts the scan after "](" and "]["; other brackets are cheap.
 func linkWork(a attempt, n ast.Node) int {
 	switch {
 	case a.line[0] != ']':
 		return a.marks
 	case n != nil:
-		return linkMake + a.marks
+		return linkMade + a.marks
 	case len(a.line) > 1 && (a.line[1] == '(' || a.line[1] == '['):
 		return a.toTheEnd()
 	default:
-		return linkLook + a.marks
+		return linkTried + a.marks
 	}
 }
 
 func autoLinkWork(_ attempt, n ast.Node) int {
 	if n != nil {
-		return linkMake
+		return linkMade
 	}
-	return linkLook
+	return linkTried
 }
 
-// markWork: each mark may be compared with all before it.
+// markWork counts the comparison of a delimiter with all earlier ones.
 func markWork(a attempt, _ ast.Node) int { return a.marks }
 
 func addressWork(a attempt, n ast.Node) int {
 	switch {
 	case n != nil:
-		return linkMake
+		return linkMade
 	case mayBeAddress(a.line):
-		return wordLook * len(a.line)
+		return urlByte * len(a.line)
 	default:
 		return 0
 	}
 }
 
-// addresses looks only at words that may be addresses: it is asked about each.
+// addresses skips words that cannot be a bare URL: the parser is called for every word.
 type addresses struct{ parser.InlineParser }
 
 func (w addresses) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -123,8 +123,8 @@ func (w addresses) Parse(parent ast.Node, block text.Reader, pc parser.Context) 
 	return w.InlineParser.Parse(parent, block, pc)
 }
 
-// mayBeAddress reports whether the word at the beginning of a line, behind the mark
-// or space that stands before it, may be an address.
+// mayBeAddress reports whether the first word of line, after one optional delimiter
+// or space, may be a URL or an e-mail address.
 func mayBeAddress(line []byte) bool {
 	if len(line) > 0 && bytes.IndexByte([]byte(" *_~("), line[0]) >= 0 {
 		line = line[1:]
@@ -132,6 +132,6 @@ func mayBeAddress(line []byte) bool {
 	if bytes.HasPrefix(line, []byte("http")) || bytes.HasPrefix(line, []byte("www.")) {
 		return true
 	}
-	at := bytes.IndexByte(line[:min(len(line), emailLook)], '@')
+	at := bytes.IndexByte(line[:min(len(line), maxEmail)], '@')
 	return at >= 0 && !bytes.ContainsAny(line[:at], " \t\n<>([")
 }

@@ -10,13 +10,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// marksOfAll are what hostile texts are made of.
-var marksOfAll = []string{
+// fragments are the parts of hostile texts.
+var fragments = []string{
 	"[", "]", "(", ")", "![", "](", "](b", "](<", "](b '", "*", "**", "_", "~~", "`", "``", "<", ">", "<a@b>", "\\", "\\```", "&", "\"",
 	"a", " ", "\n", "\n\n", "> ", "- ", "1. ", "#", "http://", "www.", "a@b.c", ":", "/", ".", "\t", "    ", "```\n", "~~~\n", "  \n", "é", "中",
 }
 
-// long repeats a text as often as a message can hold it.
+// long repeats a text up to maxChars.
 func long(unit string) string { return strings.Repeat(unit, maxChars/len([]rune(unit))) }
 
 // workOf returns the work of parsing a text.
@@ -27,13 +27,13 @@ func workOf(typed string) int {
 	return done
 }
 
-// mostWork is what a text can take: maxWork, and one attempt more.
-const mostWork = maxWork + 4*wordLook*maxChars
+// mostWork is the maximum work of a text: maxWork and one more attempt.
+const mostWork = maxWork + 4*urlByte*maxChars
 
 func TestWorkIsBounded(t *testing.T) {
 	reached := 0
-	for _, a := range marksOfAll {
-		for _, b := range append(marksOfAll, "") {
+	for _, a := range fragments {
+		for _, b := range append(fragments, "") {
 			done := workOf(long(a + b))
 			if done > mostWork {
 				t.Errorf("%q: %d", a+b, done)
@@ -44,13 +44,13 @@ func TestWorkIsBounded(t *testing.T) {
 		}
 	}
 	if reached < 50 {
-		t.Errorf("only %d texts reach the limit", reached)
+		t.Errorf("only %d texts reach maxWork", reached)
 	}
 }
 
 func TestWorkOfAnyTextIsBounded(t *testing.T) {
 	unit := rapid.Custom(func(t *rapid.T) string {
-		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(marksOfAll), 1, 5).Draw(t, "unit"), "")
+		return strings.Join(rapid.SliceOfN(rapid.SampledFrom(fragments), 1, 5).Draw(t, "unit"), "")
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		first, second := long(unit.Draw(t, "first")), long(unit.Draw(t, "second"))
@@ -60,7 +60,7 @@ func TestWorkOfAnyTextIsBounded(t *testing.T) {
 	})
 }
 
-// TestWorkOfOrdinaryTexts: what people write does not come near the limit.
+// TestWorkOfOrdinaryTexts checks that ordinary messages stay far below maxWork.
 func TestWorkOfOrdinaryTexts(t *testing.T) {
 	paragraph := "We **restarted** the `api` servers at 10:00 ([graph](https://example.com/graph?x=1)), see https://status.example/a_b " +
 		"or write to ops@example.com. It's *probably* the cache, <not> the database [1]; the error was `E_TIMEOUT` on 2 of 3 nodes.\n\n" +
@@ -83,7 +83,7 @@ func TestTextOfManyLines(t *testing.T) {
 	}
 }
 
-// BenchmarkWorst renders the texts that take the longest.
+// BenchmarkWorst renders the slowest known texts.
 func BenchmarkWorst(b *testing.B) {
 	for _, unit := range []string{"[a](b", "é``", "`)", "`[", "`a", "~~[", "*[", "([", "\\```\n", "_www.", "a\n\n", "<a@b>", "www.a.b ", "> ", "- "} {
 		text := long(unit)

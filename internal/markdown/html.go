@@ -9,13 +9,13 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// htmlWriter writes nodes as HTML. It writes no element inside one that already
-// does the same: a link in a link is not allowed, emphasis in emphasis looks
-// the same, and so the depth of what is written is bounded.
+// htmlWriter writes nodes as HTML. It never nests an inline element in another of
+// the same name, which bounds the depth of the output: links must not be nested,
+// and nested emphasis looks the same.
 type htmlWriter struct {
 	source []byte
 	out    strings.Builder
-	open   map[string]bool // the inline elements that are open
+	open   map[string]bool // open inline elements
 }
 
 func (w *htmlWriter) escape(s string) { template.HTMLEscape(&w.out, []byte(s)) }
@@ -26,15 +26,15 @@ func (w *htmlWriter) children(n ast.Node) {
 	}
 }
 
-// element writes the children of a node inside of an element.
+// element writes the children of a node in an element.
 func (w *htmlWriter) element(name string, n ast.Node) {
 	w.out.WriteString("<" + name + ">")
 	w.children(n)
 	w.out.WriteString("</" + name + ">")
 }
 
-// style is element for one that means nothing inside of itself.
-func (w *htmlWriter) style(name string, n ast.Node) {
+// inlineElement is element for inline elements, which are not nested in themselves.
+func (w *htmlWriter) inlineElement(name string, n ast.Node) {
 	if w.open[name] {
 		w.children(n)
 		return
@@ -67,9 +67,9 @@ func (w *htmlWriter) node(n ast.Node) {
 		w.escape(string(codeSpan(n, w.source)))
 		w.out.WriteString("</code>")
 	case *ast.Emphasis:
-		w.style([]string{"em", "strong"}[n.Level-1], n)
+		w.inlineElement([]string{"em", "strong"}[n.Level-1], n)
 	case *extast.Strikethrough:
-		w.style("del", n)
+		w.inlineElement("del", n)
 	case *ast.Text:
 		w.text(n)
 	case *ast.Link, *ast.Image, *ast.AutoLink:
@@ -79,11 +79,11 @@ func (w *htmlWriter) node(n ast.Node) {
 	}
 }
 
-// heading writes a strong paragraph: the page has an outline of its own.
+// heading writes a paragraph in strong, to keep the outline of the page unchanged.
 func (w *htmlWriter) heading(n *ast.Heading) {
 	w.out.WriteString("<p>")
 	if n.HasChildren() {
-		w.style("strong", n)
+		w.inlineElement("strong", n)
 	} else {
 		w.out.WriteString(strings.Repeat("#", n.Level))
 	}
@@ -114,7 +114,7 @@ func (w *htmlWriter) text(n *ast.Text) {
 func (w *htmlWriter) link(n ast.Node) {
 	l := linkOf(n, w.source)
 	switch {
-	case l.address == "": // as it was typed
+	case l.address == "": // not a link: as typed
 		w.escape(l.before)
 		w.label(l)
 		w.escape(l.after)
@@ -126,7 +126,7 @@ func (w *htmlWriter) link(n ast.Node) {
 		w.out.WriteString(`" rel="nofollow noopener noreferrer">`)
 		w.open["a"] = true
 		if l.label != nil && strings.TrimSpace(inline(l.label, w.source, true)) == "" {
-			w.escape(l.shown()) // an empty label: nobody could see the link
+			w.escape(l.shown()) // a link with an empty label would be invisible
 		} else {
 			w.label(l)
 		}
@@ -142,7 +142,7 @@ func (w *htmlWriter) label(l link) {
 	}
 }
 
-// plainHTML is a text as it was typed.
+// plainHTML renders a text as typed, without parsing it.
 func plainHTML(text string) string {
 	var b strings.Builder
 	for paragraph := range strings.SplitSeq(text, "\n\n") {

@@ -9,19 +9,19 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// mailto is the scheme of mail addresses.
+// mailto is the scheme of links to e-mail addresses.
 const mailto = "mailto:"
 
-// link is a link, an image or a bare address in a text.
+// link is a link, an image or a bare URL in a text.
 type link struct {
-	label   ast.Node // its children are the label; nil: the label is typed
-	typed   string   // of a bare address: what was typed
-	address string   // where it leads; "": nowhere that we link to
-	before  string   // what was typed before the label
-	after   string   // and after it
+	label   ast.Node // the children are the label; nil: the label is typed
+	typed   string   // label of a bare URL
+	address string   // the target; "": not a valid target
+	before  string   // source text before the label
+	after   string   // source text after the label
 }
 
-// linkOf reads a node that is a link.
+// linkOf returns the link of a link node.
 func linkOf(n ast.Node, source []byte) link {
 	switch n := n.(type) {
 	case *ast.Link:
@@ -43,7 +43,7 @@ func linkOf(n ast.Node, source []byte) link {
 	return link{label: n}
 }
 
-// written is a link in the form [label](destination "title").
+// written returns a link of the form [label](destination "title").
 func written(n ast.Node, open string, destination, title []byte) link {
 	l := link{label: n, before: open, address: address(string(literal(destination)))}
 	l.after = "](" + string(destination)
@@ -57,12 +57,11 @@ func written(n ast.Node, open string, destination, title []byte) link {
 	return l
 }
 
-// shown is the address as people read it.
+// shown returns the address without the mailto scheme.
 func (l link) shown() string { return strings.TrimPrefix(l.address, mailto) }
 
-// address makes of what somebody typed an address that can be linked to, or ""
-// if it is not a complete one of the schemes that are allowed. Relative ones would lead nowhere
-// from a mail or a feed.
+// address returns the URL of a typed target, or "" unless it is an absolute URL with
+// an allowed scheme. Relative URLs would not work in mails and feeds.
 func address(target string) string {
 	target = percent(target)
 	u, err := url.Parse(target)
@@ -84,7 +83,8 @@ func address(target string) string {
 	return target
 }
 
-// percent encodes what cannot be in an address. Letters of all scripts can.
+// percent encodes the characters that a URL must not contain. It keeps the letters
+// of all scripts.
 func percent(target string) string {
 	var b strings.Builder
 	for i := range len(target) {
@@ -104,8 +104,8 @@ func isHex(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
-// says reports whether a label already says where its link leads: the address
-// itself, or without the scheme or a slash at the end.
+// says reports whether a label equals the address of its link, apart from the scheme
+// and a slash at the end.
 func says(label, address string) bool {
 	bare := func(s string) string {
 		s = strings.ToLower(percent(strings.TrimSpace(s)))

@@ -1,18 +1,17 @@
 // Package markdown turns what people type into updates and descriptions into
 // safe HTML and into plain text.
 //
-// It understands the part of CommonMark that people use in a message: emphasis,
-// code, links, lists, quotations, rules and headings, and beside it ~~deleted~~
-// and bare addresses. Messages are often plain text, so a single newline is a
-// line break, and what would make words vanish from such a text or change
-// without being asked for has no meaning here: HTML and its character
-// references, underlined headings, link definitions ("[Update]: solved" is one),
-// tables, and the single tilde of "10:00~11:00".
+// It supports the parts of CommonMark that people use in messages: emphasis, code,
+// links, lists, block quotes, thematic breaks and headings. It also supports
+// ~~strikethrough~~ and bare URLs. Messages are often plain text, so a single
+// newline is a line break, and syntax that would hide or change words of a plain
+// text is disabled: HTML, character references, setext headings, link reference
+// definitions ("[Update]: solved" is one), tables, and single tildes ("10:00~11:00").
 //
-// The cost is bounded. Of a text of n characters, HTML and Text make at most 40n
-// bytes each. The work of parsing is counted, and what goes beyond maxWork,
-// maxChars, maxLines, maxMarks or maxDepth is shown as it was typed: see
-// docs/decisions/0032-bounded-pages.md for what the worst texts take.
+// The cost is bounded. For a text of n characters, HTML and Text return at most 40n
+// bytes each. Parsing is limited by maxWork, maxChars, maxLines, maxMarks and
+// maxDepth; text beyond a limit is shown as typed. The decision
+// docs/decisions/0032-bounded-pages.md has measurements of the worst texts.
 package markdown
 
 import (
@@ -31,26 +30,25 @@ import (
 )
 
 const (
-	// maxChars is the longest text that is taken for Markdown, in characters.
+	// maxChars is the length of the longest text that is parsed, in characters.
 	maxChars = 25_000
-	// maxLines is the most lines of a text that is taken for Markdown.
+	// maxLines is the maximum number of lines of a text that is parsed.
 	maxLines = 1_200
-	// maxDepth is how many quotations and lists can be inside each other.
+	// maxDepth is the maximum nesting of block quotes and lists.
 	maxDepth = 6
-	// maxMarks is how many marks of emphasis, deletion and links one paragraph
-	// can have. Each may be compared with all others, and what is between.
+	// maxMarks is the maximum number of emphasis, strikethrough and link delimiters
+	// of one paragraph. The parser may compare each with all others.
 	maxMarks = 500
 )
 
-// HTML renders a text as a sequence of block elements. Of elements there are
-// p, br, strong, em, del, a, code, pre, ul, ol, li, blockquote and hr; of
-// attributes, start of ol and href and rel of a. Links lead to http, https and
-// mailto; others are shown as they were typed. An image is a link to it, a
-// heading a strong paragraph. No white space is added, so that the surrounding
-// element may keep that of the text (white-space: pre-wrap). The direction of
-// the text is for the surrounding element to say.
+// HTML renders a text as a sequence of block elements. The elements are p, br,
+// strong, em, del, a, code, pre, ul, ol, li, blockquote and hr. The attributes are
+// start of ol, and href and rel of a. The schemes of links are http, https and
+// mailto; other links are shown as typed. An image becomes a link to it, a heading
+// a paragraph in strong. HTML adds no white space, so that the surrounding element
+// can use white-space: pre-wrap. The surrounding element sets the text direction.
 //
-// A blank text gives "". There are no errors: what means nothing is text.
+// HTML returns "" for a blank text. It cannot fail: invalid syntax is shown as typed.
 func HTML(text string) template.HTML {
 	source := clean(text)
 	doc := parse(source)
@@ -62,13 +60,12 @@ func HTML(text string) template.HTML {
 	return template.HTML(w.out.String())
 }
 
-// Text renders a text for where there is no HTML: without the marks of emphasis,
-// headings and code, a link as its label and the address in parentheses unless
-// they say the same, items after "- " or their number, quoted lines after "> ",
-// and a blank line between paragraphs. It ends without a newline.
+// Text renders a text as plain text. It removes the delimiters of emphasis, headings
+// and code. A link is its label, followed by the address in parentheses unless both
+// are the same. List items start with "- " or their number, quoted lines with "> ",
+// and a blank line separates paragraphs. There is no newline at the end.
 //
-// What a person typed as HTML is still in it: a caller who writes HTML or XML
-// escapes it as any text.
+// The result is not escaped: it may contain HTML that somebody typed.
 func Text(text string) string {
 	source := clean(text)
 	doc := parse(source)
@@ -102,18 +99,17 @@ var markdown = parser.NewParser(
 	),
 )
 
-// parse returns nil for a text that is shown as it was typed.
+// parse returns nil for a text that has to be shown as typed.
 func parse(source []byte) ast.Node {
 	if utf8.RuneCount(source) > maxChars || bytes.Count(source, []byte("\n")) >= maxLines {
 		return nil
 	}
-	return survive(func() ast.Node { return markdown.Parse(text.NewReader(source)) })
+	return recovered(func() ast.Node { return markdown.Parse(text.NewReader(source)) })
 }
 
-// survive returns nil if the parser panics. None of the texts tried makes it do
-// that; but one that did would be stored, and come again with every page and
-// every mail.
-func survive(parse func() ast.Node) (doc ast.Node) {
+// recovered returns nil if the parser panics. No text is known to cause a panic, but
+// one that did would be stored, and would panic for every page and every mail.
+func recovered(parse func() ast.Node) (doc ast.Node) {
 	defer func() {
 		if recover() != nil {
 			doc = nil
@@ -122,7 +118,7 @@ func survive(parse func() ast.Node) (doc ast.Node) {
 	return parse()
 }
 
-// shallow opens no block that would be deeper than maxDepth.
+// shallow limits the nesting of blocks to maxDepth.
 type shallow struct{ parser.BlockParser }
 
 func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
@@ -138,10 +134,10 @@ func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (a
 	return s.BlockParser.Open(parent, reader, pc)
 }
 
-// few takes the first maxMarks marks of a paragraph for marks.
+// few limits the number of delimiters of a paragraph to maxMarks.
 type few struct{ parser.InlineParser }
 
-// marks counts those of a paragraph in a context.
+// marks is the context key of the number of delimiters in the current paragraph.
 var marks = parser.NewContextKey()
 
 func (f few) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -161,7 +157,7 @@ func (f few) CloseBlock(parent ast.Node, block text.Reader, pc parser.Context) {
 	}
 }
 
-// deletion takes two tildes for a mark, and not one.
+// deletion accepts two tildes as a delimiter, but not one.
 type deletion struct{ parser.InlineParser }
 
 func (d deletion) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
@@ -171,16 +167,15 @@ func (d deletion) Parse(parent ast.Node, block text.Reader, pc parser.Context) a
 	return d.InlineParser.Parse(parent, block, pc)
 }
 
-// lineEnds are the ways to end a line besides "\n": of Windows, of old Macs, of
-// word processors, of Unicode.
+// lineEnds replaces the line ends of Windows, old Macs, word processors and Unicode
+// by "\n".
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n",
 	"\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// Clean returns plain text that HTML, XML and mail can carry, with "\n" between
-// its lines. It removes control characters, and the characters that change the
-// direction of the text that follows (U+202A to U+202E, U+2066 to U+2069), with
-// which a text could reorder what is around it. Invalid UTF-8 and noncharacters
-// become U+FFFD.
+// Clean returns text that HTML, XML and mail can contain, with "\n" as line end. It
+// removes control characters and the bidirectional formatting characters U+202A to
+// U+202E and U+2066 to U+2069, which could reorder the text around it. It replaces
+// invalid UTF-8 and noncharacters by U+FFFD.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -195,18 +190,17 @@ func Clean(text string) string {
 	}, lineEnds.Replace(text))
 }
 
-// Line is Clean for a name or a title: text of one line, with one space where
-// there is white space, and none at its ends.
+// Line returns a cleaned text as one line, such as a name or a title. It replaces
+// each run of white space by one space, and trims both ends.
 func Line(text string) string { return strings.Join(strings.Fields(Clean(text)), " ") }
 
-// clean is Clean for the parser.
+// clean returns Clean(text) as bytes.
 func clean(text string) []byte { return []byte(Clean(text)) }
 
-// literal is what a reader sees of a piece of text: a backslash before a
-// punctuation mark is not shown.
+// literal removes the backslashes that escape punctuation.
 func literal(source []byte) []byte { return util.UnescapePunctuations(source) }
 
-// codeSpan is what a reader sees of an inline code: its lines joined.
+// codeSpan returns the content of a code span as one line.
 func codeSpan(n ast.Node, source []byte) []byte {
 	var code []byte
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -217,7 +211,7 @@ func codeSpan(n ast.Node, source []byte) []byte {
 	return bytes.ReplaceAll(code, []byte("\n"), []byte(" "))
 }
 
-// codeLines is a block of code as it was typed.
+// codeLines returns the content of a code block as typed.
 func codeLines(n ast.Node, source []byte) []byte {
 	lines := n.Lines().Value(source)
 	if len(lines) > 0 && !bytes.HasSuffix(lines, []byte("\n")) {

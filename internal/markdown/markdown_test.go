@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// href is the beginning of a link to an address.
+// href returns the start tag of a link.
 func href(address string) string {
 	return `<a href="` + address + `" rel="nofollow noopener noreferrer">`
 }
@@ -118,8 +118,7 @@ func TestMarksAreBounded(t *testing.T) {
 	}
 }
 
-// hostile are texts that cost much in time or in size, for a parser that lets
-// them.
+// hostile are texts that take an unlimited parser much time, or render to much output.
 func hostile() []string {
 	var all []string
 	for _, unit := range []string{
@@ -156,22 +155,22 @@ func TestAnyMixOfMarks(t *testing.T) {
 	})
 }
 
-func TestAParserThatPanics(t *testing.T) {
-	if doc := survive(func() ast.Node { panic("index out of range") }); doc != nil {
+func TestPanicOfTheParser(t *testing.T) {
+	if doc := recovered(func() ast.Node { panic("index out of range") }); doc != nil {
 		t.Errorf("made %v", doc)
 	}
-	if doc := survive(func() ast.Node { return ast.NewDocument() }); doc == nil {
+	if doc := recovered(func() ast.Node { return ast.NewDocument() }); doc == nil {
 		t.Error("made nothing")
 	}
 }
 
-// A text in which nothing has a meaning is the text that a reader sees.
-func TestPlainTextStaysAsItIs(t *testing.T) {
+// A text without syntax is rendered unchanged.
+func TestPlainTextIsUnchanged(t *testing.T) {
 	chars := rapid.StringOfN(rapid.RuneFrom([]rune("abcXYZ019äßжعה中🙂<>&\"'/(){}|;:,.?!=+-%$#@^")), 1, 10, -1)
 	word := rapid.Custom(func(t *rapid.T) string {
-		return "w" + chars.Draw(t, "chars") // marks at the start of a line have a meaning
+		return "w" + chars.Draw(t, "chars") // so that no line starts with a list marker or a heading
 	}).Filter(func(s string) bool {
-		at := strings.Index(s, "@") // and so have mail addresses
+		at := strings.Index(s, "@") // an e-mail address would become a link
 		return at < 0 || !strings.ContainsAny(s[at:], ".>")
 	})
 	line := rapid.SliceOfN(word, 1, 8)
@@ -195,14 +194,14 @@ func TestPlainTextStaysAsItIs(t *testing.T) {
 	})
 }
 
-// tester is what testing.T and rapid.T have in common.
+// tester is implemented by testing.T and rapid.T.
 type tester interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
-// document parses what HTML made of a text.
+// document parses the HTML of a text.
 func document(t tester, typed string) *html.Node {
 	t.Helper()
 	body := &html.Node{Type: html.ElementNode, Data: "div", DataAtom: atom.Div}
@@ -216,7 +215,7 @@ func document(t tester, typed string) *html.Node {
 	return body
 }
 
-// visible is what a reader sees: <br> ends a line, <p> a paragraph.
+// visible returns the text of a node, with "\n" for <br> and a blank line between paragraphs.
 func visible(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
@@ -232,16 +231,16 @@ func visible(n *html.Node) string {
 	return b.String()
 }
 
-// allowed are the elements that HTML writes, and their attributes.
+// allowed maps the elements that HTML writes to their attributes.
 var allowed = map[string][]string{
 	"p": nil, "br": nil, "strong": nil, "em": nil, "del": nil, "a": {"href", "rel"}, "code": nil, "pre": nil,
 	"ul": nil, "ol": {"start"}, "li": nil, "blockquote": nil, "hr": nil,
 }
 
-// check holds what is made of a text against what is promised.
+// check checks the documented properties of HTML and Text.
 func check(t tester, typed string) {
 	t.Helper()
-	markdown.Parse(gmtext.NewReader(clean(typed))) // outside of what survives a panic
+	markdown.Parse(gmtext.NewReader(clean(typed))) // without recover
 	made, text := string(HTML(typed)), Text(typed)
 	chars := utf8.RuneCountInString(typed)
 	if len(made) > 40*chars || len(text) > 40*chars {
@@ -256,8 +255,8 @@ func check(t tester, typed string) {
 		}
 	}
 	doc := document(t, typed)
-	// Written again, what was understood is what was written: the tree is
-	// balanced, and nothing was moved or mended.
+	// Rendering the parsed document gives the same bytes: all elements are closed and
+	// correctly nested.
 	var again strings.Builder
 	for c := doc.FirstChild; c != nil; c = c.NextSibling {
 		if err := html.Render(&again, c); err != nil {
@@ -270,7 +269,7 @@ func check(t tester, typed string) {
 	for n := range doc.Descendants() {
 		checkNode(t, n)
 	}
-	// The text says all that the HTML shows, in the same order.
+	// The text contains everything that the HTML shows, in the same order.
 	if left := missing(visible(doc), text); left != "" {
 		t.Errorf("of %q the text %q lacks %q", visible(doc), text, left)
 	}
@@ -302,7 +301,7 @@ func checkNode(t tester, n *html.Node) {
 	}
 }
 
-// leads reports whether an address is complete and of an allowed scheme.
+// leads reports whether a URL is absolute and has an allowed scheme.
 func leads(address string) bool {
 	lower := strings.ToLower(address)
 	for _, start := range []string{"http://", "https://", "mailto:"} {
@@ -313,8 +312,8 @@ func leads(address string) bool {
 	return false
 }
 
-// missing is what of the letters and marks of want is not in text, in this
-// order; spaces do not count.
+// missing returns the rest of want from the first character on that text does not
+// contain in this order. It ignores white space.
 func missing(want, text string) string {
 	rest := []rune(text)
 	for i, r := range want {
@@ -346,8 +345,8 @@ func FuzzHTML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, typed string) { check(t, typed) })
 }
 
-// Text has no letters but those that were typed, in the same order: no markup.
-// Only in an address it may write some otherwise, as % and hexadecimal digits.
+// FuzzText checks that Text adds no letters and does not reorder any. Only in URLs it
+// may percent-encode characters.
 func FuzzText(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, typed string) {
@@ -386,7 +385,7 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// TestLine: names and titles are one line that changes nothing around it.
+// TestLine checks that names and titles become one line without formatting characters.
 func TestLine(t *testing.T) {
 	for text, want := range map[string]string{
 		" a\r\n b\tc\u2028d\u00a0e ": "a b c d e", "a\u202eb\u2066c\u2069d\ufeff": "abcd", "\u202e\x07": "",

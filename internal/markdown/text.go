@@ -7,9 +7,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// Prose renders a text as one line that reads without its marks: like Text, but
-// without those of lists and quotations, rules are left out, and items are
-// parted by a middle dot.
+// Prose renders a text as one line. It is like Text, but without list markers, quote
+// markers and thematic breaks. A middle dot separates list items.
 func Prose(text string) string {
 	source := clean(text)
 	doc := parse(source)
@@ -41,8 +40,8 @@ func prose(n ast.Node, source []byte) string {
 	return strings.Join(parts, separator)
 }
 
-// textBlocks are the lines of what is inside of a block; tight: without blank
-// lines between its parts.
+// textBlocks returns the lines of the children of a block, with blank lines between
+// the children unless tight is set.
 func textBlocks(parent ast.Node, source []byte, tight bool) []string {
 	var lines []string
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -72,8 +71,8 @@ func textBlock(n ast.Node, source []byte) []string {
 	return strings.Split(inline(n, source, false), "\n")
 }
 
-// textList indents items by two or three characters whatever their number, so
-// that deep lists of large numbers stay short.
+// textList indents items by two or three characters, whatever the width of their
+// number, so that the output of nested lists stays short.
 func textList(list *ast.List, source []byte) []string {
 	var lines []string
 	number := list.Start
@@ -91,8 +90,8 @@ func textList(list *ast.List, source []byte) []string {
 	return lines
 }
 
-// indent writes first before the first of the lines, and rest before the
-// others. No lines are an empty one.
+// indent prefixes the first line with first and the other lines with rest. It treats
+// an empty slice as one empty line.
 func indent(lines []string, first, rest string) []string {
 	if len(lines) == 0 {
 		lines = []string{""}
@@ -110,7 +109,8 @@ func indent(lines []string, first, rest string) []string {
 	return lines
 }
 
-// inline is the text inside of a node. In a link, links are their labels.
+// inline returns the text of a node's children. If inLink is set, links are rendered
+// as their labels.
 func inline(parent ast.Node, source []byte, inLink bool) string {
 	var b strings.Builder
 	writeInline(&b, parent, source, inLink)

@@ -22,9 +22,9 @@ const (
 // not be theirs.
 type signUps struct {
 	addresses *limit.Addresses
-	networks  *limit.Log
-	all       *limit.Log // of one key
-	mailboxes *limit.Log // by allswell.Mailbox, so that nobody is buried in questions
+	networks  *limit.Limiter
+	all       *limit.Limiter // of one key
+	mailboxes *limit.Limiter // by allswell.Mailbox, so that nobody is buried in questions
 
 	log    *slog.Logger
 	mu     sync.Mutex
