@@ -17,6 +17,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // face is a part of the HTTP surface, as far as logs and metrics tell them
@@ -72,7 +73,7 @@ var (
 	denyFrames = []string{"DENY"}
 
 	closeConnection = []string{"close"}
-	noContent       = []string{"default-src 'none'; frame-ancestors 'none'"}
+	noContent       = []string{string(web.PolicyAPI)}
 )
 
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
 )
 
 //go:embed assets
@@ -18,8 +19,8 @@ var assetFiles embed.FS
 // asset is a file that pages link to, under a name that holds its hash.
 type asset struct {
 	url    string
-	stable *document // under the name with its own hash
-	other  *document // under the name with another version's hash
+	stable *web.Document // under the name with its own hash
+	other  *web.Document // under the name with another version's hash
 }
 
 // assetTypes are not left to the host's table.
@@ -56,11 +57,16 @@ func loadAssets() map[string]asset {
 		hash := hex.EncodeToString(sum[:8])
 		all[e.Name()] = asset{
 			url:    "/assets/" + strings.TrimSuffix(e.Name(), ext) + "." + hash + ext,
-			stable: newDocument(body, contentType, cacheAsset),
-			other:  newDocument(body, contentType, "no-cache"),
+			stable: web.NewDocument(body, assetHeader(contentType, web.CacheForever)),
+			other:  web.NewDocument(body, assetHeader(contentType, "no-cache")),
 		}
 	}
 	return all
+}
+
+// assetHeader returns the header of a style sheet, a script or an icon.
+func assetHeader(contentType, cacheControl string) web.DocumentHeader {
+	return web.DocumentHeader{ContentType: contentType, CacheControl: cacheControl, Policy: web.PolicyPage(false, false)}
 }
 
 // iconURL returns the address of the favicon that shows a status.
@@ -71,7 +77,7 @@ func iconURL(s allswell.Status) string {
 // findAsset returns the document at /assets/{name}, or nil. The hash of another
 // version gets this version's file, not to be kept: while replicas are upgraded
 // one after the other, a page of one may ask another for its style.
-func findAsset(name string) *document {
+func findAsset(name string) *web.Document {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
 	hash := strings.TrimPrefix(path.Ext(stem), ".")
@@ -93,7 +99,7 @@ func isHash(s string) bool {
 
 func (s *Site) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	if d := findAsset(name); d != nil {
-		d.serve(w, r)
+		d.ServeHTTP(w, r)
 		return
 	}
 	s.fail(w, r, http.StatusNotFound)

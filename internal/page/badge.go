@@ -2,8 +2,6 @@ package page
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // maxBadgeLabel is the most characters of a badge's left side.
@@ -125,7 +124,7 @@ func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, v visit, compo
 	wish := badgeWishOf(r)
 	_, late := s.late()
 	e := v.entry
-	load := func(ctx context.Context) (*document, time.Time, error) {
+	load := func(ctx context.Context) (*web.Document, time.Time, error) {
 		snap, err := e.cell.get(ctx)
 		if snap == nil || errors.Is(err, allswell.ErrNotFound) {
 			return nil, time.Time{}, err
@@ -160,17 +159,16 @@ func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, v visit, compo
 	serveOpen(w, r, doc)
 }
 
-func (b badge) document(name, theme string) *document {
+func (b badge) document(name, theme string) *web.Document {
 	if name == badgeJSONName {
 		return newMachine(b.json(), typeJSON, cacheBadge)
 	}
 	svg, style := b.svg(theme)
-	doc := newMachine(svg, typeSVG, cacheBadge)
+	h := web.DocumentHeader{ContentType: typeSVG, CacheControl: cacheBadge, Policy: web.PolicyData}
 	if style != "" {
-		hash := sha256.Sum256([]byte(style))
-		doc.policy = []string{machinePolicy[0] + "; style-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'"}
+		h.Policy = h.Policy.WithStyle(style)
 	}
-	return doc
+	return web.NewDocument(svg, h)
 }
 
 // json writes the badge for https://shields.io/badges/endpoint-badge.

@@ -343,10 +343,10 @@ func TestBusyPageBudget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		page := len(sh.doc.packed.body)
+		page := len(sh.doc.Compressed())
 		all := page
 		for _, name := range []string{"style.css", "history.css", "page.js", "live.js", "icon-operational.svg"} {
-			all += len(assets[name].stable.packed.body)
+			all += len(assets[name].stable.Compressed())
 		}
 		t.Logf("%s: %d bytes, %d with all that it loads", l.Tag, page, all)
 		if page < 5_000 || all > 30_000 {
@@ -357,7 +357,7 @@ func TestBusyPageBudget(t *testing.T) {
 
 // TestScriptIsSmall: it is sent as people read it, but for the comments.
 func TestScriptIsSmall(t *testing.T) {
-	if n := len(assets["page.js"].stable.plain.body); n > 6_000 {
+	if n := len(assets["page.js"].stable.Body()); n > 6_000 {
 		t.Errorf("page.js has %d bytes", n)
 	}
 }

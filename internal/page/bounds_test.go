@@ -152,7 +152,7 @@ func TestWorstPage(t *testing.T) {
 				t.Errorf("%s in %s: %v", name, l.Tag, err)
 				continue
 			}
-			t.Logf("%s in %s: %d bytes", name, l.Tag, len(sh.doc.plain.body))
+			t.Logf("%s in %s: %d bytes", name, l.Tag, len(sh.doc.Body()))
 		}
 		newest := p // as store.LoadNewest loads it
 		newest.Page.Language, newest.Incidents, newest.Maintenances = l.Tag, p.Incidents[:store.MaxNewest], p.Maintenances[:store.MaxNewest]

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // fault is a reason to show nothing else, as one facet tells it.
@@ -31,18 +32,18 @@ var faultNames = map[int]string{
 // status page around it, made as they are asked for. There are few, because there are few facets and reasons.
 type faults struct {
 	mu   sync.Mutex
-	docs map[fault]*document
+	docs map[fault]*web.Document
 }
 
 // page returns the page of a fault, in a frame.
-func (all *faults) page(f fault, around func() frame) *document {
+func (all *faults) page(f fault, around func() frame) *web.Document {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	doc := all.docs[f]
 	if doc == nil {
-		doc = mustRender(faultScreen(f, around()), cacheNone)
+		doc = mustRender(faultScreen(f, around()), web.CacheNever)
 		if all.docs == nil {
-			all.docs = make(map[fault]*document)
+			all.docs = make(map[fault]*web.Document)
 		}
 		all.docs[f] = doc
 	}
@@ -64,7 +65,7 @@ func faultScreen(f fault, around frame) screen {
 
 // mustRender renders what holds nothing that could fail; that it can be is
 // tested.
-func mustRender(s screen, cacheControl string) *document {
+func mustRender(s screen, cacheControl string) *web.Document {
 	doc, err := renderDocument(context.Background(), s, cacheControl)
 	if err != nil {
 		panic(err)
@@ -77,7 +78,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
 	var f facet
 	f.lang, f.chosen = languageFor(r, "")
 	around := func() frame { return frame{At: anywhere(f), Status: allswell.Unknown} }
-	s.faults.page(fault{f, status}, around).serveAs(w, r, status)
+	s.faults.page(fault{f, status}, around).ServeStatus(w, r, status)
 }
 
 // failFor is fail with the page that fits an error.
@@ -90,9 +91,9 @@ func (s *Site) failAt(w http.ResponseWriter, r *http.Request, v visit, status in
 	snap := v.snap
 	sh, _ := s.rendition(place{v.entry, "fault", strconv.Itoa(status), v.facet}, snap, func() (*sheet, error) {
 		around := frameOf(s.whereOf(snap.page, v.facet), snap.page, snap.status, snap.sum.AsOf)
-		return &sheet{doc: mustRender(faultScreen(fault{v.facet, status}, around), cacheNone)}, nil
+		return &sheet{doc: mustRender(faultScreen(fault{v.facet, status}, around), web.CacheNever)}, nil
 	})
-	sh.doc.serveAs(w, r, status)
+	sh.doc.ServeStatus(w, r, status)
 }
 
 // failForAt is failAt with the page that fits an error.

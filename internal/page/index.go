@@ -46,7 +46,7 @@ func (s *Site) serveFront(w http.ResponseWriter, r *http.Request) {
 	case list == nil:
 		s.failFor(w, r, err)
 	case list.Total == 0:
-		s.firstStep.serve(w, r)
+		s.firstStep.ServeHTTP(w, r)
 	case list.Total == 1:
 		s.visitSlug(w, r, list.Pages[0].Slug, "")
 	default:

@@ -19,6 +19,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // MaxStreams is how many event streams may be open over all pages, unless Config
@@ -369,7 +370,7 @@ func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, v visit) {
 
 func describeStream(h http.Header) {
 	h["Content-Type"] = typeEvents
-	h["Cache-Control"] = []string{cacheNone}
+	h["Cache-Control"] = []string{web.CacheNever}
 	h["X-Accel-Buffering"] = []string{"no"} // nginx would wait for more
 }
 
@@ -386,7 +387,7 @@ func streamHead(h http.Header) []byte {
 
 func refuseStream(w http.ResponseWriter, status int) {
 	w.Header()["Retry-After"] = []string{streamRefusal}
-	w.Header()["Cache-Control"] = []string{cacheNone}
+	w.Header()["Cache-Control"] = []string{web.CacheNever}
 	http.Error(w, "Too many pages are open. This one will look for news every minute.", status)
 }
 

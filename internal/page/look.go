@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // colour is a colour in sRGB.
@@ -195,20 +196,16 @@ func (f *siteFrame) dress(at where, page allswell.Page) {
 	f.Logo, f.Icon, f.Accent = address(page.Logo), address(page.Icon), address(accentName(page.Accent))
 }
 
-// picturePolicy allows a picture what it draws itself with, and no script: an
-// SVG can be opened like a page.
-var picturePolicy = []string{"default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-
 // serveLook answers with the page's style sheet, its logo or its icon. Their
 // names change with their contents, so that they are kept for good.
 func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name string) {
-	var load loader[document]
+	var load loader[web.Document]
 	switch page := v.snap.page; name {
 	case "":
 	case accentName(page.Accent):
 		accent := page.Accent
-		load = func(context.Context) (*document, time.Time, error) {
-			return newDocument(accentStyle(accent), "text/css; charset=utf-8", cacheAsset), time.Time{}, nil
+		load = func(context.Context) (*web.Document, time.Time, error) {
+			return web.NewDocument(accentStyle(accent), assetHeader("text/css; charset=utf-8", web.CacheForever)), time.Time{}, nil
 		}
 	case page.Logo:
 		load = s.loadPicture(v.entry, allswell.LogoImage, name)
@@ -219,16 +216,16 @@ func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name s
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
-	doc, err := fromShelf(r.Context(), s, s.machines, place{entry: v.entry, kind: "look", name: name}, (*document).size, load)
+	doc, err := fromShelf(r.Context(), s, s.machines, place{entry: v.entry, kind: "look", name: name}, (*web.Document).Size, load)
 	if err != nil {
 		s.failForAt(w, r, v, err)
 		return
 	}
-	doc.serve(w, r)
+	doc.ServeHTTP(w, r)
 }
 
-func (s *Site) loadPicture(e *entry, kind allswell.ImageKind, name string) loader[document] {
-	return func(ctx context.Context) (*document, time.Time, error) {
+func (s *Site) loadPicture(e *entry, kind allswell.ImageKind, name string) loader[web.Document] {
+	return func(ctx context.Context) (*web.Document, time.Time, error) {
 		image, err := s.store.LoadPageImage(ctx, e.slug, kind)
 		if err != nil {
 			return nil, time.Time{}, err
@@ -236,8 +233,7 @@ func (s *Site) loadPicture(e *entry, kind allswell.ImageKind, name string) loade
 		if image.Name != name {
 			return nil, time.Time{}, allswell.ErrNotFound // it was changed a moment ago
 		}
-		doc := newDocument(image.Body, image.Type, cacheAsset)
-		doc.policy = picturePolicy
-		return doc, time.Time{}, nil
+		h := web.DocumentHeader{ContentType: image.Type, CacheControl: web.CacheForever, Policy: web.PolicyImage}
+		return web.NewDocument(image.Body, h), time.Time{}, nil
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // checkAccent holds what is made of one colour to what can be read.
@@ -127,8 +128,8 @@ func TestLook(t *testing.T) {
 			t.Error("the footer's link is missing")
 		}
 		rec := w.do("GET", logo[0].attr("src"))
-		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), svg) || h.Get("Content-Type") != "image/svg+xml" || h.Get("Cache-Control") != cacheAsset ||
-			h.Get("Content-Security-Policy") != picturePolicy[0] || h.Get("X-Content-Type-Options") != "nosniff" {
+		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), svg) || h.Get("Content-Type") != "image/svg+xml" || h.Get("Cache-Control") != web.CacheForever ||
+			h.Get("Content-Security-Policy") != string(web.PolicyImage) || h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("the logo: %d %v", rec.Code, h)
 		}
 		icon := p.all("link[rel=icon]")[0].attr("href")
@@ -138,7 +139,7 @@ func TestLook(t *testing.T) {
 		sheets := p.all("link[rel=stylesheet]")
 		style := sheets[len(sheets)-1].attr("href")
 		rec = w.do("GET", style)
-		if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" || rec.Body.String() != string(accentStyle(accent)) || rec.Header().Get("Cache-Control") != cacheAsset {
+		if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" || rec.Body.String() != string(accentStyle(accent)) || rec.Header().Get("Cache-Control") != web.CacheForever {
 			t.Errorf("the style %s: %d %v", style, rec.Code, rec.Header())
 		}
 		for _, path := range []string{"", "nope", "style.css", "style.0123456789abcdef.css", "0123456789abcdef.png", "../history", "fedcba9876543210.png/"} {
@@ -453,7 +454,7 @@ func TestRenditionsAreBounded(t *testing.T) {
 		t := w.t
 		w.get("/status/acme", 200)
 		const room = 3
-		w.site.renditions.most = room * w.site.directory.last().find("acme").cell.last().sheet.doc.size()
+		w.site.renditions.most = room * w.site.directory.last().find("acme").cell.last().sheet.doc.Size()
 		for _, l := range languages() {
 			for _, path := range []string{"/status/acme", "/status/acme/nothing", "/status/acme/history?month=1999-01"} {
 				for _, path := range []string{path, path + map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "lang=" + l.Tag} {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // What programs ask of a page, besides what the page itself is made of. Each is
@@ -33,12 +34,10 @@ const (
 	cacheBadge = "public, no-cache, max-age=0"
 )
 
-// The values of header fields of all that is for programs: every site may read
-// it and show it, and nothing in it may load or run anything.
+// Header values of documents for programs, which every site may read and embed.
 var (
-	anyOrigin     = []string{"*"}
-	crossOrigin   = []string{"cross-origin"}
-	machinePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
+	anyOrigin   = []string{"*"}
+	crossOrigin = []string{"cross-origin"}
 )
 
 // routeMachine answers what programs ask of a page. It returns false for all
@@ -57,7 +56,7 @@ func (s *Site) routeMachine(w http.ResponseWriter, r *http.Request, v visit) boo
 	case badgeName, badgeJSONName:
 		s.serveBadge(w, r, v, component, name)
 	default:
-		s.serveMachine(w, r, v, place{entry: e, kind: name, name: component}, func(ctx context.Context) (*document, time.Time, error) {
+		s.serveMachine(w, r, v, place{entry: e, kind: name, name: component}, func(ctx context.Context) (*web.Document, time.Time, error) {
 			doc, err := s.loadNews(ctx, e, component, name)
 			return doc, time.Time{}, err
 		})
@@ -99,8 +98,8 @@ func isComponentID(id string) bool {
 
 // serveMachine answers with what is at a place. If the database is gone that is
 // the last that was known: each feed says of when it is.
-func (s *Site) serveMachine(w http.ResponseWriter, r *http.Request, v visit, p place, load loader[document]) {
-	doc, err := fromShelf(r.Context(), s, s.machines, p, (*document).size, load)
+func (s *Site) serveMachine(w http.ResponseWriter, r *http.Request, v visit, p place, load loader[web.Document]) {
+	doc, err := fromShelf(r.Context(), s, s.machines, p, (*web.Document).Size, load)
 	if err != nil {
 		s.failForAt(w, r, v, err)
 		return
@@ -109,22 +108,20 @@ func (s *Site) serveMachine(w http.ResponseWriter, r *http.Request, v visit, p p
 }
 
 // serveOpen serves a document that every other site may read.
-func serveOpen(w http.ResponseWriter, r *http.Request, doc *document) {
+func serveOpen(w http.ResponseWriter, r *http.Request, doc *web.Document) {
 	h := w.Header()
 	h["Access-Control-Allow-Origin"] = anyOrigin
 	h["Cross-Origin-Resource-Policy"] = crossOrigin
-	doc.serve(w, r)
+	doc.ServeHTTP(w, r)
 }
 
 // newMachine returns a document for programs.
-func newMachine(body []byte, contentType, cacheControl string) *document {
-	doc := newDocument(body, contentType, cacheControl)
-	doc.policy = machinePolicy
-	return doc
+func newMachine(body []byte, contentType, cacheControl string) *web.Document {
+	return web.NewDocument(body, web.DocumentHeader{ContentType: contentType, CacheControl: cacheControl, Policy: web.PolicyData})
 }
 
 // loadNews makes a feed or the calendar.
-func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (*document, error) {
+func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (*web.Document, error) {
 	contents, err := s.store.LoadNewest(ctx, e.slug, component)
 	if err != nil {
 		return nil, err
@@ -137,7 +134,7 @@ func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (
 		if err := s.addPlanned(ctx, &contents); err != nil {
 			return nil, err
 		}
-		return newMachine(calendarDocument(contents, base), typeCalendar, cachePage), nil
+		return newMachine(calendarDocument(contents, base), typeCalendar, web.CacheRevalidate), nil
 	}
 	f, ok := newFeed(contents, component, base)
 	if !ok {
@@ -151,7 +148,7 @@ func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (
 	if err != nil {
 		return nil, err
 	}
-	return newMachine(written, contentType, cachePage), nil
+	return newMachine(written, contentType, web.CacheRevalidate), nil
 }
 
 // addPlanned adds the maintenances that are not over to the newest, which have

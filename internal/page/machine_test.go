@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"reflect"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // newsworthy puts a component, an incident that concerns it, one that does not,
@@ -58,9 +60,9 @@ func TestMachinesAreServed(t *testing.T) {
 		t := w.t
 		c, _, _ := newsworthy(w)
 		for path, want := range map[string][2]string{
-			"/history.atom": {typeAtom, cachePage}, "/history.rss": {typeRSS, cachePage}, "/history.ics": {typeCalendar, cachePage},
+			"/history.atom": {typeAtom, web.CacheRevalidate}, "/history.rss": {typeRSS, web.CacheRevalidate}, "/history.ics": {typeCalendar, web.CacheRevalidate},
 			"/badge.svg": {typeSVG, cacheBadge}, "/badge.json": {typeJSON, cacheBadge}, "/badge.svg?label=Lamps": {typeSVG, cacheBadge},
-			"/components/" + c.ID + "/history.atom": {typeAtom, cachePage}, "/components/" + c.ID + "/history.rss": {typeRSS, cachePage},
+			"/components/" + c.ID + "/history.atom": {typeAtom, web.CacheRevalidate}, "/components/" + c.ID + "/history.rss": {typeRSS, web.CacheRevalidate},
 			"/components/" + c.ID + "/badge.svg": {typeSVG, cacheBadge}, "/components/" + c.ID + "/badge.json": {typeJSON, cacheBadge},
 		} {
 			path = "/status/acme" + path
@@ -68,7 +70,7 @@ func TestMachinesAreServed(t *testing.T) {
 			h := get.Header()
 			if get.Code != 200 || h.Get("Content-Type") != want[0] || h.Get("Cache-Control") != want[1] || h.Get("Access-Control-Allow-Origin") != "*" ||
 				h.Get("Cross-Origin-Resource-Policy") != "cross-origin" || h.Get("X-Content-Type-Options") != "nosniff" ||
-				!strings.HasPrefix(h.Get("Content-Security-Policy"), machinePolicy[0]) || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
+				!strings.HasPrefix(h.Get("Content-Security-Policy"), string(web.PolicyData)) || strings.Contains(h.Get("Content-Security-Policy"), "unsafe") {
 				t.Errorf("GET %s: %d %v", path, get.Code, h)
 			}
 			if head.Code != 200 || head.Body.Len() != 0 || fmt.Sprint(head.Header()) != fmt.Sprint(h) {
@@ -223,9 +225,16 @@ func TestBadgesOverTime(t *testing.T) {
 // names it.
 func TestBadgePolicy(t *testing.T) {
 	b := badge{"Acme", "Operational", "ok"}
-	auto, dark := b.document(badgeName, ""), b.document(badgeName, themeDark)
-	if !strings.Contains(auto.policy[0], "; style-src 'sha256-") || strings.Contains(dark.policy[0], "style-src") {
-		t.Errorf("the policies are %q and %q", auto.policy, dark.policy)
+	policy := func(theme string) string {
+		rec := httptest.NewRecorder()
+		b.document(badgeName, theme).ServeHTTP(rec, httptest.NewRequest("GET", "/", nil))
+		return rec.Header().Get("Content-Security-Policy")
+	}
+	if auto := policy(""); !strings.HasPrefix(auto, string(web.PolicyData)+"; style-src 'sha256-") {
+		t.Errorf("without a theme: policy %q", auto)
+	}
+	if dark := policy(themeDark); dark != string(web.PolicyData) {
+		t.Errorf("dark: policy %q", dark)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
 )
 
 //go:embed templates
@@ -126,16 +127,16 @@ func newRenditions(lay func(facet) screen) renditions {
 // database is gone.
 type sheet struct {
 	screen screen
-	doc    *document
+	doc    *web.Document
 
 	mu      sync.Mutex
-	late    *document // with the line that updates are delayed
-	lateFor time.Time // since when
+	late    *web.Document // with the line that updates are delayed
+	lateFor time.Time     // since when
 }
 
 // newSheet renders a screen. It stops when ctx ends.
 func newSheet(ctx context.Context, s screen) (*sheet, error) {
-	doc, err := renderDocument(ctx, s, cachePage)
+	doc, err := renderDocument(ctx, s, web.CacheRevalidate)
 	if err != nil {
 		return nil, err
 	}
@@ -144,17 +145,19 @@ func newSheet(ctx context.Context, s screen) (*sheet, error) {
 
 // size returns how many bytes the sheet keeps in memory: the document, what it
 // was rendered of, and another document should it be delayed.
-func (sh *sheet) size() int { return 2*sh.doc.size() + len(sh.doc.plain.body) }
+func (sh *sheet) size() int { return 2*sh.doc.Size() + len(sh.doc.Body()) }
 
 // renderDocument renders a screen ready to be served. It stops when ctx ends.
-func renderDocument(ctx context.Context, s screen, cacheControl string) (*document, error) {
+func renderDocument(ctx context.Context, s screen, cacheControl string) (*web.Document, error) {
 	html, err := render(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	doc := newDocument(html, typeHTML, cacheControl)
-	doc.secret = s.Frame.Secret
-	return doc, nil
+	// What people type is escaped and cannot look like a form or a script.
+	form, script := bytes.Contains(html, []byte("<form ")), bytes.Contains(html, []byte("<script "))
+	return web.NewDocument(html, web.DocumentHeader{
+		ContentType: typeHTML, CacheControl: cacheControl, Policy: web.PolicyPage(form, script), ByLanguage: true, Secret: s.Frame.Secret,
+	}), nil
 }
 
 func render(ctx context.Context, s screen) ([]byte, error) {
@@ -196,14 +199,14 @@ func (b *renderBuffer) Write(p []byte) (int, error) {
 
 // delayed returns the sheet with the line that it could not be refreshed since
 // an instant. It is rendered once for each instant.
-func (sh *sheet) delayed(since time.Time) (*document, error) {
+func (sh *sheet) delayed(since time.Time) (*web.Document, error) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if sh.late == nil || !sh.lateFor.Equal(since) {
 		s := sh.screen
 		s.Frame.Late = s.Frame.At.moment(since)
 		s.Frame.Tag = lateTag(s.Frame.Tag)
-		late, err := renderDocument(context.Background(), s, cachePage)
+		late, err := renderDocument(context.Background(), s, web.CacheRevalidate)
 		if err != nil {
 			return nil, err
 		}

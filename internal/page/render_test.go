@@ -353,10 +353,10 @@ func TestWeight(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weights := map[string]int{"page": len(sh.doc.packed.body)}
+	weights := map[string]int{"page": len(sh.doc.Compressed())}
 	total := weights["page"]
 	for _, name := range []string{"style.css", "history.css", "page.js", "live.js", "icon-major_outage.svg"} {
-		weights[name] = len(assets[name].stable.packed.body)
+		weights[name] = len(assets[name].stable.Compressed())
 		total += weights[name]
 	}
 	t.Logf("%d bytes: %v", total, weights)

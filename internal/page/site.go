@@ -20,6 +20,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // delayedAfter is how long the database may be silent before pages say so.
@@ -49,7 +50,7 @@ type Site struct {
 	directory cell[directory]
 	list      cell[pageList]
 	shelf     *shelf[cell[sheet]]
-	machines  *shelf[cell[document]] // what programs ask for: feeds, calendars, badges
+	machines  *shelf[cell[web.Document]] // what programs ask for: feeds, calendars, badges
 	compat    *shelf[cell[statuspageSet]]
 
 	renditions *shelf[rendition]
@@ -57,7 +58,7 @@ type Site struct {
 	refreshes  semaphore // see refresh
 	forms      formSemaphores
 	guesses    guesses
-	firstStep  *document
+	firstStep  *web.Document
 	faults     faults
 	signUps    *signUps
 	hub        *hub
@@ -69,7 +70,7 @@ type Site struct {
 func New(c Config) *Site {
 	s := &Site{
 		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail,
-		shelf: newShelf[cell[sheet]](shelfBytes), machines: newShelf[cell[document]](shelfBytes), compat: newShelf[cell[statuspageSet]](shelfBytes),
+		shelf: newShelf[cell[sheet]](shelfBytes), machines: newShelf[cell[web.Document]](shelfBytes), compat: newShelf[cell[statuspageSet]](shelfBytes),
 		renditions: newShelf[rendition](renditionBytes), loads: make(semaphore, maxLoads), refreshes: make(semaphore, maxRefreshes), forms: newFormSemaphores(),
 	}
 	if s.log == nil {
@@ -91,7 +92,7 @@ func New(c Config) *Site {
 	s.list.told = func(err error) { s.complain("the list of status pages could not be rendered", "", err) }
 	s.firstStep = mustRender(screen{
 		frame{At: anywhere(facet{lang: tongues.all[0]}), Title: "Allswell is running", Status: allswell.Operational}, firstStepsBody{s.base},
-	}, cacheNone)
+	}, web.CacheNever)
 	s.origins = originsOf(c.BaseURL)
 	s.store.OnPageChange(s.markStale)
 	s.store.BeforeAnswer(s.refresh)
@@ -180,7 +181,7 @@ func (s *Site) serveSheet(w http.ResponseWriter, r *http.Request, sh *sheet) {
 		s.serveDelayed(w, r, sh, contact)
 		return
 	}
-	sh.doc.serve(w, r)
+	sh.doc.ServeHTTP(w, r)
 }
 
 // serveDelayed writes a sheet with a line that it could not be refreshed since
@@ -191,7 +192,7 @@ func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, sh *sheet, s
 		s.complain("a page could not be rendered as delayed", r.URL.Path, err)
 		doc = sh.doc
 	}
-	doc.serve(w, r)
+	doc.ServeHTTP(w, r)
 }
 
 // late reports whether pages have to say that they are old, and since when the
@@ -207,3 +208,13 @@ func (s *Site) complain(what, page string, err error) {
 	}
 	s.log.Log(context.Background(), store.LogLevel(err, slog.LevelError), what, "page", page, "error", err)
 }
+
+const typeHTML = "text/html; charset=utf-8"
+
+// Header values that many responses share. They are assigned to http.Header
+// without a copy and must not be modified.
+var (
+	allowGetHead = []string{"GET, HEAD"}
+	allowForm    = []string{"GET, HEAD, POST"}
+	retryAfter   = []string{"2"}
+)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // The documents of version 2 of the public API of Statuspage (statuspage.io),
@@ -19,7 +20,7 @@ import (
 
 // statuspageSet is the documents of one page by their paths under /api/v2/.
 type statuspageSet struct {
-	documents map[string]*document
+	documents map[string]*web.Document
 	bytes     int
 }
 
@@ -42,18 +43,18 @@ var (
 )
 
 // compatFaults are the answers to all that is not a document.
-var compatFaults = map[int]*document{
+var compatFaults = map[int]*web.Document{
 	http.StatusNotFound:           compatFault("Not found."),
 	http.StatusMethodNotAllowed:   compatFault("This method is not allowed here."),
 	http.StatusServiceUnavailable: compatFault("This could not be loaded. Please try again in a moment."),
 }
 
-func compatFault(message string) *document {
+func compatFault(message string) *web.Document {
 	body, err := json.Marshal(map[string]string{"message": message})
 	if err != nil {
 		panic(err) // they are above
 	}
-	return newMachine(body, typeJSON, cacheNone)
+	return newMachine(body, typeJSON, web.CacheNever)
 }
 
 // routeStatuspage answers all under api/v2/ of a page, whatever the method. It
@@ -61,7 +62,7 @@ func compatFault(message string) *document {
 func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, v visit) bool {
 	path, ok := strings.CutPrefix(v.part, statuspagePath)
 	if ok {
-		serveStatuspage(w, r, func() (*document, error) { return s.statuspageDocument(r.Context(), v.entry, path) })
+		serveStatuspage(w, r, func() (*web.Document, error) { return s.statuspageDocument(r.Context(), v.entry, path) })
 	}
 	return ok
 }
@@ -72,12 +73,12 @@ func failStatuspage(w http.ResponseWriter, r *http.Request, part string, err err
 	if !strings.HasPrefix(part, statuspagePath) {
 		return false
 	}
-	serveStatuspage(w, r, func() (*document, error) { return nil, err })
+	serveStatuspage(w, r, func() (*web.Document, error) { return nil, err })
 	return true
 }
 
 // serveStatuspage answers with a document, or with why there is none.
-func serveStatuspage(w http.ResponseWriter, r *http.Request, load func() (*document, error)) {
+func serveStatuspage(w http.ResponseWriter, r *http.Request, load func() (*web.Document, error)) {
 	h := w.Header()
 	switch {
 	case r.Method == http.MethodOptions:
@@ -102,13 +103,13 @@ func serveStatuspage(w http.ResponseWriter, r *http.Request, load func() (*docum
 
 func serveCompatFault(w http.ResponseWriter, r *http.Request, status int) {
 	w.Header()["Access-Control-Allow-Origin"] = anyOrigin
-	compatFaults[status].serveAs(w, r, status)
+	compatFaults[status].ServeStatus(w, r, status)
 }
 
 // statuspageDocument returns one document of a page, or allswell.ErrNotFound.
 // All of a page are made together, when the first is asked for after a change,
 // so that they tell of one moment.
-func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*document, error) {
+func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*web.Document, error) {
 	if !slices.Contains(statuspageNames, path) {
 		return nil, allswell.ErrNotFound
 	}
@@ -140,11 +141,11 @@ func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, er
 	if err != nil {
 		return nil, err
 	}
-	d := &statuspageSet{documents: make(map[string]*document, len(bodies))}
+	d := &statuspageSet{documents: make(map[string]*web.Document, len(bodies))}
 	for path, body := range bodies {
-		doc := newMachine(body, typeJSON, cachePage)
+		doc := newMachine(body, typeJSON, web.CacheRevalidate)
 		d.documents[path] = doc
-		d.bytes += doc.size()
+		d.bytes += doc.Size()
 	}
 	return d, nil
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // compatWorld fills the page acme: two components in a group, an incident over
@@ -135,7 +136,7 @@ func isCompatAnswer(t *testing.T, rec *httptest.ResponseRecorder, status int, bo
 		t.Errorf("%d with %q, want %d with %q", rec.Code, got, status, body)
 	}
 	for name, want := range map[string]string{
-		"Cache-Control": cachePage, "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin",
+		"Cache-Control": web.CacheRevalidate, "Vary": "Accept-Encoding", "Access-Control-Allow-Origin": "*", "Cross-Origin-Resource-Policy": "cross-origin",
 	} {
 		if h.Get(name) != want {
 			t.Errorf("%s is %q, want %q", name, h.Get(name), want)

@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // What a form may bring.
@@ -79,7 +80,7 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _
 		s.say(w, r, v, http.StatusNotFound, "subscribe.off.heading", v.facet.lang.T("subscribe.off.text"))
 		return
 	case isRead(r): // somebody asks for the address of the form
-		w.Header()["Cache-Control"] = []string{cacheNone}
+		w.Header()["Cache-Control"] = []string{web.CacheNever}
 		http.Redirect(w, r, v.where().home()+"#subscribe", http.StatusSeeOther)
 		return
 	case s.origins.Check(r) != nil:
@@ -141,13 +142,13 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 // answer renders a page for one person.
 func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f frame, b titledBody) {
 	f.titled(b.title())
-	doc, err := renderDocument(context.Background(), screen{f, b}, cacheNone)
+	doc, err := renderDocument(context.Background(), screen{f, b}, web.CacheNever)
 	if err != nil {
 		s.complain("an answer could not be rendered", f.Site.Name, err)
 		s.fail(w, r, http.StatusServiceUnavailable)
 		return
 	}
-	doc.serveAs(w, r, status)
+	doc.ServeStatus(w, r, status)
 }
 
 // say answers with a heading, given by its key, and paragraphs.

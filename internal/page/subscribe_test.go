@@ -17,6 +17,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // runMail is run in a world that can send mail, where Acme has two components
@@ -71,12 +72,12 @@ func (w *mailWorld) answer(rec *httptest.ResponseRecorder, status int) tree {
 	if rec.Code != status || h.Get("Content-Type") != typeHTML {
 		w.t.Fatalf("%d, want %d, %v", rec.Code, status, h)
 	}
-	if h.Get("Cache-Control") != cacheNone || h.Get("Etag") != "" || h.Get("Location") != "" || h["Set-Cookie"] != nil {
+	if h.Get("Cache-Control") != web.CacheNever || h.Get("Etag") != "" || h.Get("Location") != "" || h["Set-Cookie"] != nil {
 		w.t.Errorf("%d: %v", status, h)
 	}
 	p := parse(w.t, rec.Body.String())
 	checkPage(w.t, "the answer", p)
-	if want := policyOf(rec.Body.Bytes())[0]; h.Get("Content-Security-Policy") != want || len(p.all("form")) > 0 != (want == policyForm) {
+	if want := web.PolicyPage(len(p.all("form")) > 0, false); h.Get("Content-Security-Policy") != string(want) {
 		w.t.Errorf("%d forms, policy %q", len(p.all("form")), h.Get("Content-Security-Policy"))
 	}
 	return p
@@ -111,7 +112,7 @@ func TestSubscribeForm(t *testing.T) {
 	runMail(t, func(w *mailWorld) {
 		t := w.t
 		rec := w.do("GET", "/status/acme")
-		if got := rec.Header().Get("Content-Security-Policy"); got != policyLiveForm {
+		if got := rec.Header().Get("Content-Security-Policy"); got != string(web.PolicyPage(true, true)) {
 			t.Errorf("policy %q", got)
 		}
 		if again := w.do("GET", "/status/acme", "If-None-Match", rec.Header().Get("Etag")); again.Code != 304 {

@@ -99,7 +99,7 @@ func TestActiveIncidentsInOrder(t *testing.T) {
 // TestAssetsAreSentWithoutComments, and with all else.
 func TestAssetsAreSentWithoutComments(t *testing.T) {
 	for name, want := range map[string]string{"page.js": `const locale = root.dataset.locale`, "style.css": `:root {`} {
-		sent := string(assets[name].stable.plain.body)
+		sent := string(assets[name].stable.Body())
 		if strings.Contains(sent, "/*") || strings.Contains(sent, "\n//") || !strings.Contains(sent, want) {
 			t.Errorf("%s: %.400s", name, sent)
 		}

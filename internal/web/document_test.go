@@ -1,4 +1,4 @@
-package page
+package web
 
 import (
 	"bytes"
@@ -41,19 +41,20 @@ func TestAcceptsGzip(t *testing.T) {
 }
 
 func TestDocument(t *testing.T) {
+	page := DocumentHeader{ContentType: "text/html; charset=utf-8", CacheControl: CacheRevalidate, ByLanguage: true}
 	body := []byte(strings.Repeat("<p>All’s well.</p>", 100))
-	d := newDocument(body, typeHTML, cachePage)
-	plain, packed := d.plain.etag[0], d.packed.etag[0]
+	d := NewDocument(body, page)
+	plain, packed := d.identity.etag[0], d.gzip.etag[0]
 	if plain == packed {
 		t.Fatal("both encodings have one strong tag")
 	}
-	if other := newDocument(append(body, ' '), typeHTML, cachePage); other.plain.etag[0] == plain {
+	if other := NewDocument(append(body, ' '), page); other.identity.etag[0] == plain {
 		t.Fatal("another content has the same tag")
 	}
 	long := []byte(strings.Repeat("<p>All’s well.</p>", 100_000))
-	tag := newDocument(long, typeHTML, cachePage).plain.etag[0]
+	tag := NewDocument(long, page).identity.etag[0]
 	long[len(long)-5]++
-	if newDocument(long, typeHTML, cachePage).plain.etag[0] == tag {
+	if NewDocument(long, page).identity.etag[0] == tag {
 		t.Fatal("a long content has the tag of one that differs at its end")
 	}
 	for _, tc := range []struct {
@@ -85,7 +86,7 @@ func TestDocument(t *testing.T) {
 			}
 			r.Header["If-None-Match"] = tc.match
 			w := httptest.NewRecorder()
-			d.serve(w, r)
+			d.ServeHTTP(w, r)
 			checkAnswer(t, w, tc.status, body, r)
 			if got := w.Header().Get("Etag"); got != tc.tag {
 				t.Errorf("tag %s, want %s", got, tc.tag)
@@ -101,7 +102,7 @@ func checkAnswer(t *testing.T, w *httptest.ResponseRecorder, status int, body []
 		t.Fatalf("status %d, want %d", w.Code, status)
 	}
 	h := w.Header()
-	if h.Get("Cache-Control") != cachePage || !strings.HasPrefix(h.Get("Vary"), "Accept-Encoding") {
+	if h.Get("Cache-Control") != CacheRevalidate || !strings.HasPrefix(h.Get("Vary"), "Accept-Encoding") {
 		t.Errorf("header %v", h)
 	}
 	if status == http.StatusNotModified {
@@ -132,13 +133,13 @@ func checkAnswer(t *testing.T, w *httptest.ResponseRecorder, status int, body []
 }
 
 func FuzzIfNoneMatch(f *testing.F) {
-	d := newDocument([]byte("body"), typeHTML, cachePage)
-	for _, seed := range []string{"", "*", `"a"`, `W/"a", "b"`, `"`, `,,W/`, d.plain.etag[0]} {
+	d := NewDocument([]byte("body"), DocumentHeader{})
+	for _, seed := range []string{"", "*", `"a"`, `W/"a", "b"`, `"`, `,,W/`, d.identity.etag[0]} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, field string) {
-		known := d.known([]string{field})
-		tagged := strings.Contains(field, d.plain.etag[0]) || strings.Contains(field, d.packed.etag[0])
+		known := d.matches([]string{field})
+		tagged := strings.Contains(field, d.identity.etag[0]) || strings.Contains(field, d.gzip.etag[0])
 		if known && !tagged && strings.TrimSpace(field) != "*" {
 			t.Errorf("%q is taken for known", field)
 		}

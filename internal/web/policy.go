@@ -1,0 +1,41 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+)
+
+// Policy is the value of a Content-Security-Policy header. All policies of
+// the program are in this file.
+type Policy string
+
+const (
+	// PolicyAPI is for JSON and plain text of the API and the service itself.
+	PolicyAPI Policy = "default-src 'none'; frame-ancestors 'none'"
+	// PolicyData is for feeds, calendars, badges and JSON that other sites embed.
+	PolicyData Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	// PolicyImage is for uploaded images. An SVG can be opened like a page: it may
+	// contain its own style, and no script.
+	PolicyImage Policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+)
+
+// PolicyPage returns the policy of an HTML page. It allows our own style sheets
+// and images, forms that are sent to us if the page contains a form, and our own
+// scripts if it contains a script. Nobody may frame a page: visitors should see
+// its address.
+func PolicyPage(form, script bool) Policy {
+	p := Policy("default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; ")
+	if script {
+		p += "script-src 'self'; connect-src 'self'; "
+	}
+	if form {
+		return p + "form-action 'self'"
+	}
+	return p + "form-action 'none'"
+}
+
+// WithStyle returns p extended to allow one inline style sheet, by its hash.
+func (p Policy) WithStyle(css string) Policy {
+	hash := sha256.Sum256([]byte(css))
+	return p + "; style-src 'sha256-" + Policy(base64.StdEncoding.EncodeToString(hash[:])) + "'"
+}
