@@ -103,7 +103,7 @@ func TestGroupsAreFoundByName(t *testing.T) {
 
 // TestHelpNamesTheLanguages holds those that pages are to be had in.
 func TestHelpNamesTheLanguages(t *testing.T) {
-	files, err := os.ReadDir("../../internal/page/languages")
+	files, err := os.ReadDir("../../internal/i18n/languages")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/allswell/allswell/internal/api"
 	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/domains"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/notify"
 	"github.com/allswell/allswell/internal/page"
 	"github.com/allswell/allswell/internal/ping"
@@ -187,7 +188,7 @@ func (s *service) wire() {
 // openGates lets requests reach what works on the store.
 func (s *service) openGates() {
 	s.api.open(api.New(api.Config{
-		Store: s.store, BaseURL: s.baseURL, Languages: page.Languages(), RateLimit: s.apiRateLimit, Logger: s.log,
+		Store: s.store, BaseURL: s.baseURL, Languages: i18n.Tags(), RateLimit: s.apiRateLimit, Logger: s.log,
 		VerifyDomain: s.domains.Verify,
 	}))
 	s.pages.open(s.site.Handler())

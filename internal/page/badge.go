@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/width"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -29,7 +30,7 @@ const (
 
 // badgeFacts is what the badges of a page tell.
 type badgeFacts struct {
-	lang       *lang
+	lang       *i18n.Language
 	page       badgeFact
 	components map[string]badgeFact // by id
 }
@@ -42,7 +43,7 @@ type badgeFact struct {
 }
 
 func badgeFactsOf(sum allswell.Summary) badgeFacts {
-	f := badgeFacts{langOf(sum.Page), newBadgeFact(sum.Page.Name, sum.Status, sum.Record), make(map[string]badgeFact)}
+	f := badgeFacts{i18n.Or(sum.Page.Language), newBadgeFact(sum.Page.Name, sum.Status, sum.Record), make(map[string]badgeFact)}
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
 			f.components[c.ID] = newBadgeFact(c.Name, c.Status(), sum.Records[c.ID])
@@ -52,7 +53,7 @@ func badgeFactsOf(sum allswell.Summary) badgeFacts {
 }
 
 func newBadgeFact(name string, status allswell.Status, record allswell.Record) badgeFact {
-	f := badgeFact{name: clip(markdown.Line(name), maxBadgeLabel), status: status.Canonical()}
+	f := badgeFact{name: markdown.Clip(markdown.Line(name), maxBadgeLabel), status: status.Canonical()}
 	f.uptime, f.known = record.Of(allswell.HistoryDays).Uptime()
 	return f
 }
@@ -72,7 +73,7 @@ type badge struct {
 	tone           string
 }
 
-func (f badgeFact) badge(l *lang, uptime bool) badge {
+func (f badgeFact) badge(l *i18n.Language, uptime bool) badge {
 	if !uptime {
 		return badge{f.name, l.Status(f.status), tone(f.status)}
 	}
@@ -109,7 +110,7 @@ func badgeWishOf(r *http.Request) (w badgeWish) {
 		return w
 	}
 	query := r.URL.Query()
-	w.label = clip(markdown.Line(query.Get("label")), maxBadgeLabel)
+	w.label = markdown.Clip(markdown.Line(query.Get("label")), maxBadgeLabel)
 	if theme := query.Get("theme"); theme == themeLight || theme == themeDark {
 		w.theme = theme
 	}
@@ -260,8 +261,8 @@ func writeBadgeText(d *strings.Builder, class, text, fill string, from, width in
 	if strings.ContainsFunc(text, func(r rune) bool { return glyphWidth(r) == 0 || !isMeasured(r) }) {
 		extra = ` lengthAdjust="spacingAndGlyphs"`
 	}
-	if i := strings.IndexFunc(text, func(r rune) bool { return isRightToLeft(r) || isLeftToRight(r) }); i >= 0 {
-		if strings.IndexFunc(text[i:], isRightToLeft) == 0 {
+	if i := strings.IndexFunc(text, func(r rune) bool { return i18n.IsRightToLeft(r) || i18n.IsLeftToRight(r) }); i >= 0 {
+		if strings.IndexFunc(text[i:], i18n.IsRightToLeft) == 0 {
 			extra += ` direction="rtl"`
 		}
 	}
@@ -308,7 +309,7 @@ func glyphWidth(r rune) int {
 		return 140
 	case isWide(r):
 		return 110
-	case isRightToLeft(r):
+	case i18n.IsRightToLeft(r):
 		return 52
 	case unicode.IsUpper(r):
 		return 80

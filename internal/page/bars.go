@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // barSpans are how many days the bars show, depending on the room that there
@@ -42,7 +43,7 @@ type barRow struct {
 
 // viewBars returns the history of what is called name, with the quiet days of
 // the table put together: it is short to send and short to hear.
-func viewBars(l *lang, name string, r allswell.Record) barsView {
+func viewBars(l *i18n.Language, name string, r allswell.Record) barsView {
 	v := barsView{Spans: viewSpans(l, r), Bars: drawBars(r), Rows: mergedRows(l, r)}
 	v.Label = l.T("bars.label", "name", name)
 	if len(r) > 0 {
@@ -53,7 +54,7 @@ func viewBars(l *lang, name string, r allswell.Record) barsView {
 
 // viewSpans returns the uptime of each span, the longest first. All figures that
 // are seen together come from here, and so are of the same days on every screen.
-func viewSpans(l *lang, r allswell.Record) []spanView {
+func viewSpans(l *i18n.Language, r allswell.Record) []spanView {
 	spans := make([]spanView, len(barSpans))
 	for i, days := range barSpans {
 		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), speakUptime(l, r.Of(days)), l.T("bars.over", "n", days)}
@@ -62,7 +63,7 @@ func viewSpans(l *lang, r allswell.Record) []spanView {
 }
 
 // knownSpans returns nil if nothing is known of any span.
-func knownSpans(l *lang, r allswell.Record) []spanView {
+func knownSpans(l *i18n.Language, r allswell.Record) []spanView {
 	if _, known := r.Of(allswell.HistoryDays).Uptime(); !known {
 		return nil
 	}
@@ -70,7 +71,7 @@ func knownSpans(l *lang, r allswell.Record) []spanView {
 }
 
 // speakUptime writes the uptime of a tally: "99.98% uptime".
-func speakUptime(l *lang, t allswell.Tally) string {
+func speakUptime(l *i18n.Language, t allswell.Tally) string {
 	share, known := t.Uptime()
 	if !known {
 		return l.T("uptime.of_nothing")
@@ -82,7 +83,7 @@ func speakUptime(l *lang, t allswell.Tally) string {
 type legendItem struct{ Class, Label string }
 
 // viewLegend explains the bars, the worst last.
-func viewLegend(l *lang) []legendItem {
+func viewLegend(l *i18n.Language) []legendItem {
 	var items []legendItem
 	for _, s := range []allswell.Status{
 		allswell.Operational, allswell.Maintenance, allswell.Degraded, allswell.PartialOutage, allswell.MajorOutage, allswell.Unknown,
@@ -129,7 +130,7 @@ func drawBars(r allswell.Record) template.HTML {
 }
 
 // dailyRows returns a row for each day, newest first.
-func dailyRows(l *lang, r allswell.Record) []barRow {
+func dailyRows(l *i18n.Language, r allswell.Record) []barRow {
 	rows := make([]barRow, 0, len(r))
 	for _, d := range slices.Backward(r) {
 		rows = append(rows, barRow{
@@ -142,7 +143,7 @@ func dailyRows(l *lang, r allswell.Record) []barRow {
 // mergedRows returns a row for each day on which something was, and one for
 // each run of days of which there is the same to say. Together they are all
 // days, newest first.
-func mergedRows(l *lang, r allswell.Record) []barRow {
+func mergedRows(l *i18n.Language, r allswell.Record) []barRow {
 	var rows []barRow
 	for end := len(r); end > 0; {
 		last := r[end-1]
@@ -151,9 +152,9 @@ func mergedRows(l *lang, r allswell.Record) []barRow {
 		for begin > 0 && isPlain(class) && barClass(r[begin-1].Tally) == class {
 			begin--
 		}
-		date := l.shortDate(last.Date)
+		date := l.ShortDate(last.Date)
 		if n := end - begin; n > 1 {
-			date = l.T("bars.range", "from", l.shortDate(r[begin].Date), "to", date)
+			date = l.T("bars.range", "from", l.ShortDate(r[begin].Date), "to", date)
 		}
 		rows = append(rows, barRow{end - begin, date, class, dayText(l, last.Tally), dayUptime(l, last.Tally)})
 		end = begin
@@ -167,7 +168,7 @@ func isPlain(class string) bool { return class == "" || class == "u" || class ==
 // dayText says what a component's state was on a day: for how long it was
 // anything but operational, the worst first. Of incidents it says nothing: one
 // can be open while all that it concerns works.
-func dayText(l *lang, t allswell.Tally) string {
+func dayText(l *i18n.Language, t allswell.Tally) string {
 	switch class := barClass(t); class {
 	case "n":
 		return l.T("bars.no_data")
@@ -197,19 +198,16 @@ func dayText(l *lang, t allswell.Tally) string {
 
 // roughly writes how long something took of a day: to the minute, or to the
 // second if it was less, and never as nothing.
-func roughly(l *lang, d time.Duration) string {
+func roughly(l *i18n.Language, d time.Duration) string {
 	if d >= time.Minute {
 		d = d.Round(time.Minute)
 	}
 	return l.Duration(max(d, time.Second))
 }
 
-func dayUptime(l *lang, t allswell.Tally) string {
+func dayUptime(l *i18n.Language, t allswell.Tally) string {
 	if t.Empty() {
 		return ""
 	}
 	return l.Percent(t.Uptime())
 }
-
-// shortDate writes the day of t where the year is plain: "2 Jan".
-func (l *lang) shortDate(t time.Time) string { return l.write(l.formats["day"], l.months, t) }

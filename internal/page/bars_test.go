@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
 
 // barsNow is a moment whose 90 days have a change of the clocks in them.
@@ -66,7 +68,7 @@ func barsIn(p tree) (bars []tree) {
 }
 
 func TestBars(t *testing.T) {
-	en := languageOf(t, "en")
+	en := i18ntest.Language(t, "en")
 	but := map[int]allswell.Tally{}
 	for i, c := range tallies {
 		but[2*i] = c.tally // with a calm day between each two
@@ -102,7 +104,7 @@ func TestBars(t *testing.T) {
 }
 
 // executeBars renders the bars as the pages of a language do.
-func executeBars(t testing.TB, l *lang, v barsView) string {
+func executeBars(t testing.TB, l *i18n.Language, v barsView) string {
 	t.Helper()
 	var out strings.Builder
 	if err := templates[l]().ExecuteTemplate(&out, "bars", v); err != nil {
@@ -134,7 +136,7 @@ func TestBarsOfADay(t *testing.T) {
 			{At: begin.AddDate(0, -1, 0), Status: allswell.Operational}, {At: begin, Status: allswell.MajorOutage},
 			{At: allswell.NextDay(begin, 1), Status: allswell.Operational},
 		}, nil, now, zone)
-		v := viewBars(languageOf(t, "en"), "x", r)
+		v := viewBars(i18ntest.Language(t, "en"), "x", r)
 		i := slices.IndexFunc(v.Rows, func(row barRow) bool { return row.Class == "m" })
 		if i < 0 || v.Rows[i].Text != c.lasted || v.Rows[i].Date != begin.Format("2 Jan") || strings.Count(string(v.Bars), "class=m") != 1 {
 			t.Errorf("%s in %s: %+v", c.day, c.zone, v.Rows)
@@ -149,10 +151,10 @@ func TestBarsInEveryLanguage(t *testing.T) {
 		"ar": {"قبل 90 يومًا", "17 نوفمبر – 21 نوفمبر", "دقيقة", "99.27"},
 	}
 	day := allswell.Tally{Major: 14 * time.Minute, Operational: 32 * time.Hour, Unknown: 2 * time.Hour}
-	for _, l := range languages() {
+	for _, l := range i18n.All() {
 		r := recordOf(barsNow, zoneOf(t, "Europe/Berlin"), map[int]allswell.Tally{5: day})
 		html := executeBars(t, l, viewBars(l, hostile, r))
-		if found := leftovers(html); len(found) > 0 {
+		if found := i18ntest.Leftovers(html); len(found) > 0 {
 			t.Errorf("%s: %q", l.Tag, found)
 		}
 		p := parse(t, html)
@@ -165,7 +167,7 @@ func TestBarsInEveryLanguage(t *testing.T) {
 			}
 		}
 		for _, item := range viewLegend(l) {
-			if item.Label == "" || len(leftovers(item.Label)) > 0 {
+			if item.Label == "" || len(i18ntest.Leftovers(item.Label)) > 0 {
 				t.Errorf("%s: the legend has %q", l.Tag, item)
 			}
 		}
@@ -177,7 +179,7 @@ func TestBarsInEveryLanguage(t *testing.T) {
 func TestADayIsToldOfTheComponent(t *testing.T) {
 	whole := allswell.Tally{Operational: 24 * time.Hour}
 	partly := allswell.Tally{Operational: 20 * time.Hour, Unknown: 4 * time.Hour}
-	for _, l := range languages() {
+	for _, l := range i18n.All() {
 		if got := dayText(l, whole); got != l.Status(allswell.Operational) {
 			t.Errorf("%s: a day without trouble reads %q", l.Tag, got)
 		}
@@ -190,7 +192,7 @@ func TestADayIsToldOfTheComponent(t *testing.T) {
 // TestNothingYet: a component that was made a moment ago has no figures, and
 // one row for all of it.
 func TestNothingYet(t *testing.T) {
-	en := languageOf(t, "en")
+	en := i18ntest.Language(t, "en")
 	v := viewBars(en, "New", allswell.RecordOf(nil, nil, barsNow, time.UTC))
 	if len(v.Rows) != 1 || v.Rows[0] != (barRow{90, "24 Aug – 21 Nov", "n", "No data yet", ""}) {
 		t.Errorf("rows: %+v", v.Rows)
@@ -207,7 +209,7 @@ func TestNothingYet(t *testing.T) {
 
 // TestSpans: the figures are of the days that are shown beside them.
 func TestSpans(t *testing.T) {
-	en := languageOf(t, "en")
+	en := i18ntest.Language(t, "en")
 	full := allswell.Tally{Major: 24 * time.Hour}
 	r := recordOf(barsNow, time.UTC, map[int]allswell.Tally{30: full, 60: full})
 	r[len(r)-1].Operational = 24 * time.Hour // today is over as well
@@ -224,7 +226,7 @@ func TestSpans(t *testing.T) {
 // TestRowsCoverEveryDayOnce: the table says of every day what the bars show, and
 // what the day itself would say.
 func TestRowsCoverEveryDayOnce(t *testing.T) {
-	en := languageOf(t, "en")
+	en := i18ntest.Language(t, "en")
 	zone := zoneOf(t, "Europe/Berlin")
 	rapid.Check(t, func(rt *rapid.T) {
 		r := allswell.RecordOf(nil, nil, barsNow, zone)
@@ -249,7 +251,7 @@ func TestRowsCoverEveryDayOnce(t *testing.T) {
 					rt.Fatalf("%s has the bar %q and the row %q", d.Date, barClass(tally), row.Class)
 				}
 				first, last := n == row.Days-1, n == 0
-				date := en.shortDate(r[len(r)-1-day].Date)
+				date := en.ShortDate(r[len(r)-1-day].Date)
 				if first && !strings.HasPrefix(row.Date, date) || last && !strings.HasSuffix(row.Date, date) {
 					rt.Fatalf("%s is in the row of %s", date, row.Date)
 				}
@@ -306,7 +308,7 @@ func troubled(components int, now time.Time) allswell.PageContents {
 func TestBarsBudget(t *testing.T) {
 	p := troubled(50, barsNow)
 	sum := p.Summarize(barsNow)
-	for _, l := range languages() {
+	for _, l := range i18n.All() {
 		var out bytes.Buffer
 		z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 		if err != nil {
@@ -338,7 +340,7 @@ func TestBarsBudget(t *testing.T) {
 // the wire: 50 components, each of them with trouble in its 90 days.
 func TestBusyPageBudget(t *testing.T) {
 	sum := troubled(50, barsNow).Summarize(barsNow)
-	for _, l := range languages() {
+	for _, l := range i18n.All() {
 		sh, err := newSheet(t.Context(), statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, sum))
 		if err != nil {
 			t.Fatal(err)

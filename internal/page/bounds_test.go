@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/i18n/i18ntest"
 	"github.com/allswell/allswell/internal/markdown"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -57,7 +59,7 @@ func TestSixHundredLongUpdates(t *testing.T) {
 	}
 	// Many requests, one rendering.
 	e := w.site.directory.last().bySlug["acme"]
-	at := place{e, "incident", inc, facet{lang: languageOf(t, "en")}}
+	at := place{e, "incident", inc, facet{lang: i18ntest.Language(t, "en")}}
 	first := w.site.shelf.find(at)
 	if first == nil {
 		t.Fatal("the page of the incident is not kept")
@@ -137,7 +139,7 @@ func TestTimelineInParts(t *testing.T) {
 func TestWorstPage(t *testing.T) {
 	p, page := worstPage()
 	sum := p.Summarize(day)
-	for _, l := range []*lang{languageOf(t, "en"), languageOf(t, "ar")} {
+	for _, l := range []*i18n.Language{i18ntest.Language(t, "en"), i18ntest.Language(t, "ar")} {
 		at := where{base: "/status/acme", lang: l, zone: time.UTC, mail: true}
 		screens := map[string]screen{
 			"status":      withSubscribe(statusScreen(at, sum), sum.Blocks),
@@ -228,17 +230,17 @@ func worstPage() (allswell.PageContents, allswell.Page) {
 // TestWorkOfAPageIsBounded: no more Markdown is rendered for a page than roomChars,
 // however much there is.
 func TestWorkOfAPageIsBounded(t *testing.T) {
-	r, s := newRoom(), said{message: strings.Repeat("x", allswell.MaxMessage)}
+	r, s := newRoom(), i18n.UpdateText{Message: strings.Repeat("x", allswell.MaxMessage)}
 	rendered := 0
 	for range 1_000 {
 		if _, ok := r.message(english(), s, 0); ok {
-			rendered += len(s.message)
+			rendered += len(s.Message)
 		}
 	}
 	if rendered != roomChars {
 		t.Errorf("%d characters were rendered, want %d", rendered, roomChars)
 	}
-	if len(markdown.HTML(s.message)) < allswell.MaxMessage {
+	if len(markdown.HTML(s.Message)) < allswell.MaxMessage {
 		t.Error("it is not rendered")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
 
@@ -25,7 +26,7 @@ const (
 // 5545), in the order of their beginnings; base is the absolute address of the
 // page. It depends on nothing but them: DTSTAMP is when an event was changed.
 func calendarDocument(p allswell.PageContents, base string) []byte {
-	l := langOf(p.Page)
+	l := i18n.Or(p.Page.Language)
 	name := l.T("feeds.calendar_title", "name", markdown.Line(p.Page.Name))
 	var w calendarWriter
 	w.line("BEGIN", "VCALENDAR")
@@ -61,7 +62,7 @@ func calendarDocument(p allswell.PageContents, base string) []byte {
 type calendarWriter struct{ bytes.Buffer }
 
 // event writes one maintenance. It takes nobody's time: it is transparent.
-func (w *calendarWriter) event(l *lang, m allswell.PlannedMaintenance, base, description string) {
+func (w *calendarWriter) event(l *i18n.Language, m allswell.PlannedMaintenance, base, description string) {
 	begin, end := maintenanceSpan(m)
 	begin, end = begin.Truncate(time.Second), end.Truncate(time.Second)
 	if !end.After(begin) {
@@ -97,24 +98,24 @@ func (w *calendarWriter) nothing() {
 
 // describe returns how far a maintenance is, what it affects and what was said
 // of it, newest first, in about most characters.
-func describe(l *lang, zone *time.Location, m allswell.PlannedMaintenance, most int) string {
+func describe(l *i18n.Language, zone *time.Location, m allswell.PlannedMaintenance, most int) string {
 	parts := []string{l.MaintenanceState(m.State)}
 	if len(m.Components) > 0 {
 		names := make([]string, len(m.Components))
 		for i, c := range m.Components {
 			names[i] = c.Name
 		}
-		parts[0] += "\n" + l.T("maintenance.affected") + ": " + l.join(names)
+		parts[0] += "\n" + l.T("maintenance.affected") + ": " + joinNames(l, names)
 	}
 	room := most - utf8.RuneCountInString(parts[0])
 	for _, n := range maintenanceNotes(l, m) {
 		if room <= 0 {
 			break
 		}
-		whole := n.message
-		n.message = firstChars(whole, calendarText+1)
-		text := n.text(l, zone)
-		if len(n.message) < len(whole) || n.cut {
+		whole := n.Message
+		n.Message = markdown.Prefix(whole, calendarText+1)
+		text := n.Plain(l, zone)
+		if len(n.Message) < len(whole) || n.cut {
 			text += "…"
 		}
 		room -= utf8.RuneCountInString(text)

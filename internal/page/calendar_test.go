@@ -143,7 +143,7 @@ func FuzzCalendar(f *testing.F) {
 				if utf8.RuneCountInString(text) < calendarText-1000 && utf8.RuneCountInString(name) < 255 && !strings.HasSuffix(got, "\n\n"+text) {
 					t.Errorf("the description is %q, want %q at its end", got, text)
 				}
-				if shown := clip(asLine(name), feedName); !strings.Contains(got, shown) {
+				if shown := markdown.Clip(asLine(name), feedName); !strings.Contains(got, shown) {
 					t.Errorf("%q is not in %q", shown, got)
 				}
 			case "X-WR-CALNAME":

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
 
 func TestComponentPage(t *testing.T) {
@@ -95,7 +96,7 @@ func TestComponentPage(t *testing.T) {
 
 // TestUptimeIsExplained: what is said of the figure is how it is computed.
 func TestUptimeIsExplained(t *testing.T) {
-	if got := languageOf(t, "en").Percent(partialCounts(), true); got != "30%" {
+	if got := i18ntest.Language(t, "en").Percent(partialCounts(), true); got != "30%" {
 		t.Errorf("a partial outage is said to count %s", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -122,7 +123,7 @@ func viewIncident(at where, inc allswell.Incident, e extent) incidentView {
 // viewEntries is viewIncident with a part of the timeline, newest first.
 func viewEntries(at where, inc allswell.Incident, entries []allswell.Update, e extent) incidentView {
 	v := incidentView{
-		URL: at.incident(inc.ID), Title: titleOf(at.lang, inc), Impact: inc.Impact, State: inc.State,
+		URL: at.incident(inc.ID), Title: at.lang.IncidentTitle(inc), Impact: inc.Impact, State: inc.State,
 		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt),
 	}
 	if inc.Resolved {
@@ -139,7 +140,7 @@ func viewEntries(at where, inc allswell.Incident, entries []allswell.Update, e e
 	}
 	v.Affected, v.Others = e.lines.affected(v.Affected, e.names)
 	if written := newestUpdates(inc); len(written) > 0 {
-		v.Excerpt = e.lines.excerpt(at, said{written[0].Message, written[0].Auto})
+		v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: written[0].Message, Auto: written[0].Auto})
 	}
 	if len(entries) == 0 {
 		return v

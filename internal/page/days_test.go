@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
 
 // TestOneRunOfADay: incidents and maintenances of a day are in one order, and the
@@ -104,7 +105,7 @@ func TestNamesInChanges(t *testing.T) {
 		"de": {"ab <i>c: Schwerer Ausfall, vorher Beeinträchtigt", "بوابة: Beeinträchtigt"},
 	} {
 		at := english()
-		at.lang = languageOf(t, lang)
+		at.lang = i18ntest.Language(t, lang)
 		html, err := render(t.Context(), incidentScreen(at, allswell.Page{Slug: "acme", Name: "Acme"}, allswell.Operational, incidentPart{Incident: inc}, day))
 		if err != nil {
 			t.Fatal(err)

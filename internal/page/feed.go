@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
 
@@ -29,7 +30,7 @@ const (
 // feed is what is new on a page, or with one of its components, ready to be
 // written in either format.
 type feed struct {
-	lang       *lang
+	lang       *i18n.Language
 	zone       *time.Location
 	id         string // for good
 	title      string
@@ -57,14 +58,14 @@ type note struct {
 	at    time.Time
 	left  int  // notes that are older
 	cut   bool // there is only the beginning of the message
-	said
+	i18n.UpdateText
 }
 
 // newFeed makes the feed of a page, or of a component unless it is "", from the
 // newest of each kind; base is the absolute address of the page. ok is false if
 // there is no such component.
 func newFeed(p allswell.PageContents, component, base string) (f feed, ok bool) {
-	l := langOf(p.Page)
+	l := i18n.Or(p.Page.Language)
 	f = feed{
 		lang: l, zone: p.Page.Location(), id: tagURI(p.Page.ID), author: markdown.Line(p.Page.Name),
 		home: base, self: base + "/", updated: p.Page.CreatedAt,
@@ -117,13 +118,13 @@ func tagURI(id string) string { return "tag:allswell,2026:" + id }
 func (f *feed) incident(inc allswell.Incident, base string, room *int) feedEntry {
 	l, state := f.lang, stateOf(inc)
 	e := feedEntry{
-		id: "urn:uuid:" + inc.ID, title: markdown.Line(titleOf(l, inc)), link: base + "/incidents/" + inc.ID,
+		id: "urn:uuid:" + inc.ID, title: markdown.Line(l.IncidentTitle(inc)), link: base + "/incidents/" + inc.ID,
 		published: inc.CreatedAt, updated: inc.UpdatedAt,
 		categories: []category{{string(inc.Impact), l.Impact(inc.Impact)}, {string(state), l.State(state)}},
 	}
 	notes := make([]note, 0, len(inc.Updates)+1)
 	for _, u := range inc.Timeline() {
-		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Cut, said{u.Message, u.Auto}})
+		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Cut, i18n.UpdateText{Message: u.Message, Auto: u.Auto}})
 	}
 	names := make([]string, 0, len(inc.Affected))
 	for _, a := range inc.Affected {
@@ -143,7 +144,7 @@ func (f *feed) about(inc allswell.Incident) string {
 		return f.paragraph(impact)
 	}
 	known := l.T("incident.description", "state", l.State(stateOf(inc)), "impact", impact, "text", l.T("incident.no_details"))
-	return `<p dir="auto">` + template.HTMLEscapeString(markdown.Line(titleOf(l, inc))) + "</p>" + f.paragraph(known)
+	return `<p dir="auto">` + template.HTMLEscapeString(markdown.Line(l.IncidentTitle(inc))) + "</p>" + f.paragraph(known)
 }
 
 func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int) feedEntry {
@@ -168,10 +169,10 @@ func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int
 }
 
 // maintenanceNotes returns the timeline of a maintenance, newest first.
-func maintenanceNotes(l *lang, m allswell.PlannedMaintenance) []note {
+func maintenanceNotes(l *i18n.Language, m allswell.PlannedMaintenance) []note {
 	notes := make([]note, 0, len(m.Updates))
 	for _, u := range m.Updates {
-		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Cut, said{u.Message, u.Auto}})
+		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Cut, i18n.UpdateText{Message: u.Message, Auto: u.Auto}})
 	}
 	slices.Reverse(notes) // they come oldest first
 	return notes
@@ -192,8 +193,8 @@ func maintenanceSpan(m allswell.PlannedMaintenance) (begin, end time.Time) {
 // newestExcerpt is the beginning of the newest note that says more than the state.
 func (f *feed) newestExcerpt(notes []note) string {
 	for _, n := range notes {
-		if n.auto.Kind != allswell.AutoResolved {
-			return n.excerpt(f.lang, f.zone)
+		if n.Auto.Kind != allswell.AutoResolved {
+			return n.Excerpt(f.lang, f.zone)
 		}
 	}
 	return ""
@@ -212,16 +213,16 @@ func (f *feed) affected(heading string, names []string) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return f.paragraph(heading + ": " + f.lang.join(names))
+	return f.paragraph(heading + ": " + joinNames(f.lang, names))
 }
 
-// join writes the names that people have given as one list, the first feedNames
+// joinNames writes the names that people have given as one list, the first feedNames
 // of them.
-func (l *lang) join(names []string) string {
+func joinNames(l *i18n.Language, names []string) string {
 	shown := names[:min(len(names), feedNames)]
 	clean := make([]string, len(shown))
 	for i, name := range shown {
-		clean[i] = l.isolate(clip(markdown.Line(name), feedName))
+		clean[i] = l.Isolate(markdown.Clip(markdown.Line(name), feedName))
 	}
 	list := strings.Join(clean, l.Separator)
 	if more := len(names) - len(shown); more > 0 {
@@ -239,9 +240,9 @@ func (f *feed) timeline(notes []note, link string, room *int) string {
 	}
 	for i, n := range notes {
 		entry := ""
-		if !n.cut && len(n.message) <= *room { // what is rendered is seldom shorter
+		if !n.cut && len(n.Message) <= *room { // what is rendered is seldom shorter
 			entry = f.open() + "<strong>" + template.HTMLEscapeString(n.state) + `</strong> · <time datetime="` + allswell.FormatTime(n.at) + `">` +
-				template.HTMLEscapeString(f.lang.Moment(n.at.In(f.zone))) + `</time></p><div dir="auto">` + string(n.html(f.lang, f.zone)) + "</div>"
+				template.HTMLEscapeString(f.lang.Moment(n.at.In(f.zone))) + `</time></p><div dir="auto">` + string(n.HTML(f.lang, f.zone)) + "</div>"
 		}
 		if entry == "" || len(entry) > *room {
 			*room = 0

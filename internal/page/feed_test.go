@@ -329,7 +329,7 @@ func FuzzFeed(f *testing.F) {
 			if html.UnescapeString(item.Description) != e.Summary || strings.ContainsAny(item.Description, "<>") {
 				t.Errorf("the summary %q is %q", e.Summary, item.Description)
 			}
-			if want := excerpt(message); !strings.Contains(e.Summary, strings.TrimSpace(want)) {
+			if want := markdown.Excerpt(message); !strings.Contains(e.Summary, strings.TrimSpace(want)) {
 				t.Errorf("%q is not in %q", want, e.Summary)
 			}
 		}

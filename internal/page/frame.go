@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // screen is all that a template is given: the frame that all have, and what is
@@ -50,7 +51,7 @@ type tongue struct {
 }
 
 // Lang returns the language of the page.
-func (f frame) Lang() *lang { return f.At.lang }
+func (f frame) Lang() *i18n.Language { return f.At.lang }
 
 // Canonical returns the address for search engines; "": none.
 func (f frame) Canonical() string {
@@ -65,7 +66,7 @@ func (f frame) Tongues() (all []tongue) {
 	if f.Path == "" {
 		return nil
 	}
-	for _, l := range languages() {
+	for _, l := range i18n.All() {
 		all = append(all, tongue{l.Name, l.Tag, f.At.spoken(f.Path, l), f.At.alternate(f.Path, l), l == f.At.lang})
 	}
 	return all

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // directory is which pages there are. It is not changed once made.
@@ -139,7 +140,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 		sc.Frame.follow(snap.tag)
 		return sc
 	}
-	snap.usual, snap.lay = facet{lang: chooseLang("", "", sum.Page.Language), own: sum.Page.Host != ""}, lay
+	snap.usual, snap.lay = facet{lang: i18n.Or(sum.Page.Language), own: sum.Page.Host != ""}, lay
 	if snap.tag, err = tagOf(lay(snap.usual)); err != nil {
 		return nil, time.Time{}, err
 	}

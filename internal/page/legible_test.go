@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // turned is a name that changes the direction of what follows it, ends an
@@ -23,9 +24,9 @@ func strays(text string) (found []string) {
 	open := 0
 	for i, r := range text {
 		switch {
-		case string(r) == firstStrongIsolate:
+		case r == '\u2068':
 			open++
-		case string(r) == popIsolate && open > 0:
+		case r == '\u2069' && open > 0:
 			open--
 		case unicode.IsControl(r) && r != '\n' && r != '\t', r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff:
 			found = append(found, fmt.Sprintf("%U in %q", r, text[max(0, i-40):min(len(text), i+20)]))
@@ -63,7 +64,7 @@ func TestNamesTurnNothing(t *testing.T) {
 		sub := w.subscriber("ann@example.com")
 		sub, err = w.store.ChangeSubscription(ctx, "acme", sub.Key, []string{c.ID})
 		must(w.world, sub, err)
-		for _, l := range languages() {
+		for _, l := range i18n.All() {
 			for _, path := range []string{
 				"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/incidents/" + old.ID,
 				"/status/acme/maintenances/" + m.ID, "/status/acme/components/" + c.ID, "/status/acme/components/" + bare.ID,

@@ -15,6 +15,7 @@ import (
 	"weak"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -393,7 +394,7 @@ func TestLanguageOfAVisit(t *testing.T) {
 			t.Errorf("a link to %s", got)
 		}
 		var addresses, want []string
-		for _, l := range languages() {
+		for _, l := range i18n.All() {
 			want = append(want, "/status/acme/history?month=2020-11&lang="+l.Tag)
 		}
 		for _, a := range p.all("footer a[hreflang]") {
@@ -408,7 +409,7 @@ func TestLanguageOfAVisit(t *testing.T) {
 		if !slices.Equal(addresses, want) {
 			t.Errorf("the languages are at %q, want %q", addresses, want)
 		}
-		if got := len(p.all("link[rel=alternate][hreflang]")); got != len(languages())+1 {
+		if got := len(p.all("link[rel=alternate][hreflang]")); got != len(i18n.All())+1 {
 			t.Errorf("%d alternates", got)
 		}
 	})
@@ -424,7 +425,7 @@ func TestRenditionsAreOfOneLoad(t *testing.T) {
 		e := w.site.directory.last().find("acme")
 		w.store.Close()
 		for range 2 {
-			for _, l := range languages() {
+			for _, l := range i18n.All() {
 				for host, path := range map[string]string{"example.com": "/status/acme", "status.acme.example": "/"} {
 					for _, path := range []string{path, path + "?lang=" + l.Tag} {
 						rec := w.at(host, "GET", path, "Accept-Language", l.Tag)
@@ -435,10 +436,10 @@ func TestRenditionsAreOfOneLoad(t *testing.T) {
 				}
 			}
 		}
-		if got := w.site.renditions.order.Len(); got != 4*len(languages())-1 { // the usual one is the page's
+		if got := w.site.renditions.order.Len(); got != 4*len(i18n.All())-1 { // the usual one is the page's
 			t.Errorf("%d renditions", got)
 		}
-		p := place{e, "status", "", facet{lang: tongues.find("de")}}
+		p := place{e, "status", "", facet{lang: i18n.Find("de")}}
 		first := w.site.renditions.find(p)
 		w.do("GET", "/status/acme", "Accept-Language", "de")
 		if first == nil || w.site.renditions.find(p) != first {
@@ -455,7 +456,7 @@ func TestRenditionsAreBounded(t *testing.T) {
 		w.get("/status/acme", 200)
 		const room = 3
 		w.site.renditions.most = room * w.site.directory.last().find("acme").cell.last().sheet.doc.Size()
-		for _, l := range languages() {
+		for _, l := range i18n.All() {
 			for _, path := range []string{"/status/acme", "/status/acme/nothing", "/status/acme/history?month=1999-01"} {
 				for _, path := range []string{path, path + map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "lang=" + l.Tag} {
 					w.do("GET", path, "Accept-Language", l.Tag)
@@ -467,14 +468,14 @@ func TestRenditionsAreBounded(t *testing.T) {
 		}
 		c := w.component("acme", "Website", allswell.MajorOutage)
 		for range 2 {
-			for _, l := range languages() {
+			for _, l := range i18n.All() {
 				if got := w.do("GET", "/status/acme?lang="+l.Tag).Body.String(); !strings.Contains(got, l.Banner(allswell.MajorOutage)) {
 					t.Errorf("an old page in %s", l.Name)
 				}
 			}
 		}
 		w.status("acme", c.ID, allswell.Operational)
-		if got := w.do("GET", "/status/acme?lang=de").Body.String(); strings.Contains(got, tongues.find("de").Banner(allswell.MajorOutage)) {
+		if got := w.do("GET", "/status/acme?lang=de").Body.String(); strings.Contains(got, i18n.Find("de").Banner(allswell.MajorOutage)) {
 			t.Error("an old page after a change")
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -171,16 +170,4 @@ func (s *Site) addPlanned(ctx context.Context, contents *allswell.PageContents) 
 		}
 	}
 	return nil
-}
-
-// langOf returns the language in which programs are told of a page: they say
-// nothing of the people who read it.
-func langOf(p allswell.Page) *lang { return chooseLang("", "", p.Language) }
-
-// clip returns at most most characters of a line.
-func clip(line string, most int) string {
-	if utf8.RuneCountInString(line) <= most {
-		return line
-	}
-	return strings.TrimRight(string([]rune(line)[:most-1]), " ") + "…"
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -381,7 +382,7 @@ func TestCalendarInJavaScript(t *testing.T) {
 		w := found{Name: "Planned maintenance of Acme", Events: []event{}}
 		for _, m := range p.Maintenances {
 			w.Events = append(w.Events, event{
-				m.ID + "@allswell", asLine(m.Title), describe(langOf(p.Page), p.Page.Location(), m, calendarText), newsBase + "/maintenances/" + m.ID, "CONFIRMED",
+				m.ID + "@allswell", asLine(m.Title), describe(i18n.Or(p.Page.Language), p.Page.Location(), m, calendarText), newsBase + "/maintenances/" + m.ID, "CONFIRMED",
 				"2020-11-28T15:04:05.000Z", "2020-11-28T17:04:05.000Z", 1800,
 			})
 		}

@@ -113,7 +113,7 @@ func FuzzPages(f *testing.F) {
 
 // plainText is a text without what a parser folds or a message sets around it.
 func plainText(s string) string {
-	s = strings.NewReplacer(firstStrongIsolate, "", popIsolate, "", "\r\n", "\n", "\r", "\n").Replace(s)
+	s = strings.NewReplacer("\u2068", "", "\u2069", "", "\r\n", "\n", "\r", "\n").Replace(s)
 	return strings.Join(strings.Fields(s), " ")
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // maintenanceBody is one planned maintenance, for good.
@@ -70,7 +71,7 @@ func viewMaintenance(at where, m allswell.PlannedMaintenance, e extent) plannedV
 	if len(updates) == 0 {
 		return v
 	}
-	v.Excerpt = e.lines.excerpt(at, said{updates[0].Message, updates[0].Auto})
+	v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, Auto: updates[0].Auto})
 	v.Earlier = updates[0].Number
 	for _, u := range updates[:min(len(updates), e.updates)] {
 		shown, ok := e.room.plannedUpdate(at, u)

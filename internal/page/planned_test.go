@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/i18n/i18ntest"
 	"github.com/allswell/allswell/internal/markdown"
 )
 
@@ -104,7 +106,7 @@ func TestPlannedViews(t *testing.T) {
 		"de": "Geplant 25. Okt. 2026, 02:30 MESZ bis 03:30 MEZ Geplante Dauer: 2 Stunden",
 		"ar": "",
 	}
-	for _, l := range languages() {
+	for _, l := range i18n.All() {
 		at := where{base: "/status/acme", lang: l, zone: berlin}
 		v := viewMaintenance(at, m, extent{updates: 3, room: newRoom(), lines: newRoom()})
 		if len(v.Updates) != 3 || v.Earlier != 27 || v.Excerpt != "Update 30" || v.Updates[0].Message != "<p>Update 30</p>" {
@@ -114,7 +116,7 @@ func TestPlannedViews(t *testing.T) {
 		if err := templates[l]().ExecuteTemplate(&out, "planned", []plannedView{v}); err != nil {
 			t.Fatal(err)
 		}
-		if found := leftovers(out.String()); len(found) > 0 {
+		if found := i18ntest.Leftovers(out.String()); len(found) > 0 {
 			t.Errorf("%s: %q", l.Tag, found)
 		}
 		p := parse(t, out.String())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -23,9 +24,9 @@ var templateFiles embed.FS
 // megabyte.
 var templates = everyLanguage()
 
-func everyLanguage() map[*lang]func() *template.Template {
-	all := make(map[*lang]func() *template.Template)
-	for _, l := range languages() {
+func everyLanguage() map[*i18n.Language]func() *template.Template {
+	all := make(map[*i18n.Language]func() *template.Template)
+	for _, l := range i18n.All() {
 		all[l] = sync.OnceValue(func() *template.Template {
 			return template.Must(template.New("layout.html").Funcs(vocabulary(l)).ParseFS(templateFiles, "templates/*.html"))
 		})
@@ -35,7 +36,7 @@ func everyLanguage() map[*lang]func() *template.Template {
 
 // vocabulary is what templates can say in a language. t and HTML are its T and
 // HTML. Moments are given by the page's clock.
-func vocabulary(l *lang) template.FuncMap {
+func vocabulary(l *i18n.Language) template.FuncMap {
 	return template.FuncMap{
 		"t": l.T, "HTML": l.HTML, "tone": tone,
 		"status": l.Status, "banner": l.Banner, "state": l.State, "impact": l.Impact,
@@ -64,14 +65,8 @@ func element(tag, text string) template.HTML {
 	return template.HTML("<" + tag + ">" + template.HTMLEscapeString(text) + "</" + name + ">")
 }
 
-// timeElement returns an instant for people and for programs. form tells page.js
-// how it is written, so that it can do so by the visitor's clock; "" is to the
-// minute with its day.
-func timeElement(m moment, form string, write func(time.Time) string) template.HTML {
-	if form != "" {
-		form = `" data-form="` + form
-	}
-	return template.HTML(`<time datetime="` + m.ISO() + form + `">` + template.HTMLEscapeString(write(time.Time(m))) + `</time>`)
+func timeElement(m moment, form string, format func(time.Time) string) template.HTML {
+	return i18n.TimeElement(time.Time(m), form, format)
 }
 
 // tone returns the name under which style sheet and drawings know a status or
@@ -115,7 +110,7 @@ type renditions map[facet]func() (*sheet, error)
 // newRenditions returns the renditions that lay lays out.
 func newRenditions(lay func(facet) screen) renditions {
 	all := make(renditions)
-	for _, l := range languages() {
+	for _, l := range i18n.All() {
 		for _, f := range []facet{{lang: l}, {lang: l, chosen: true}} {
 			all[f] = sync.OnceValues(func() (*sheet, error) { return newSheet(context.Background(), lay(f)) })
 		}

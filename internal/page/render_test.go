@@ -12,6 +12,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/i18n/i18ntest"
 	"github.com/allswell/allswell/internal/markdown"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -79,7 +81,7 @@ func sample(s string) allswell.PageContents {
 
 // places are all the ways of showing the page called acme.
 func places() (all []where) {
-	for _, l := range languages() {
+	for _, l := range i18n.All() {
 		for _, f := range []facet{{lang: l}, {lang: l, chosen: true, own: true}} {
 			all = append(all, whereOf(allswell.Page{Slug: "acme", Host: "status.acme.example"}, f))
 		}
@@ -88,7 +90,7 @@ func places() (all []where) {
 }
 
 // english is how most tests look at the page called acme.
-func english() where { return whereOf(allswell.Page{Slug: "acme"}, facet{lang: tongues.all[0]}) }
+func english() where { return whereOf(allswell.Page{Slug: "acme"}, facet{lang: i18n.English()}) }
 
 // screens returns every kind of page, with the given text wherever one fits.
 func screens(at where, s string) []screen {
@@ -153,7 +155,7 @@ func TestEveryTemplate(t *testing.T) {
 			if html := p.all("html")[0]; html.attr("lang") != at.lang.Tag || html.attr("dir") != at.lang.Dir {
 				t.Errorf("%s: language %s, direction %s", name, html.attr("lang"), html.attr("dir"))
 			}
-			if found := leftovers(strings.ReplaceAll(p.text(), "https://status.example", "")); len(found) > 0 {
+			if found := i18ntest.Leftovers(strings.ReplaceAll(p.text(), "https://status.example", "")); len(found) > 0 {
 				t.Errorf("%s: %q is no text", name, found)
 			}
 			if s.Frame.Site != nil {
@@ -167,7 +169,7 @@ func TestEveryTemplate(t *testing.T) {
 }
 
 // pageTemplates returns the names of all pages that there are templates of.
-func pageTemplates(l *lang) (names []string) {
+func pageTemplates(l *i18n.Language) (names []string) {
 	for _, t := range templates[l]().Templates() {
 		if name, ok := strings.CutPrefix(t.Name(), "page "); ok {
 			names = append(names, name)
@@ -444,7 +446,7 @@ func TestExcerpt(t *testing.T) {
 		strings.Repeat("é", 281):     strings.Repeat("é", 280) + "…",
 		strings.Repeat("word ", 100): strings.Repeat("word ", 55) + "word…",
 	} {
-		if got := excerpt(message); got != want {
+		if got := markdown.Excerpt(message); got != want {
 			t.Errorf("excerpt(%.20q) = %q", message, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
 
@@ -39,13 +40,13 @@ func (r *room) take(n int) bool {
 
 // message renders a message, which takes the room that it needs and that of
 // beside bytes around it. It reports false if there is not enough.
-func (r *room) message(at where, s said, beside int) (template.HTML, bool) {
-	chars := utf8.RuneCountInString(s.message)
-	if chars > r.chars || len(s.message)+beside > r.bytes {
+func (r *room) message(at where, s i18n.UpdateText, beside int) (template.HTML, bool) {
+	chars := utf8.RuneCountInString(s.Message)
+	if chars > r.chars || len(s.Message)+beside > r.bytes {
 		return "", false
 	}
 	r.chars -= chars
-	html := s.html(at.lang, at.zone)
+	html := s.HTML(at.lang, at.zone)
 	return html, r.take(len(html) + beside)
 }
 
@@ -55,7 +56,7 @@ func (r *room) name(name string) string {
 	if r.take(namedTimes * len(template.HTMLEscapeString(name))) {
 		return name
 	}
-	return clip(markdown.Line(name), maxShortName)
+	return markdown.Clip(markdown.Line(name), maxShortName)
 }
 
 // update lays out an update of an incident.
@@ -69,7 +70,7 @@ func (r *room) update(at where, u allswell.Update) (updateView, bool) {
 		beside += updateWeight + len(c.Name)
 	}
 	var ok bool
-	shown.Message, ok = r.message(at, said{u.Message, u.Auto}, beside)
+	shown.Message, ok = r.message(at, i18n.UpdateText{Message: u.Message, Auto: u.Auto}, beside)
 	return shown, ok
 }
 
@@ -78,19 +79,19 @@ func (r *room) plannedUpdate(at where, u allswell.MaintenanceUpdate) (plannedUpd
 	if u.Cut {
 		return plannedUpdate{}, false
 	}
-	html, ok := r.message(at, said{u.Message, u.Auto}, updateWeight)
+	html, ok := r.message(at, i18n.UpdateText{Message: u.Message, Auto: u.Auto}, updateWeight)
 	return plannedUpdate{u.State, html, at.moment(u.CreatedAt)}, ok
 }
 
 // excerpt returns the beginning of a message as one line, or "" if there is no
 // room for it.
-func (r *room) excerpt(at where, s said) string {
-	chars := utf8.RuneCountInString(beginning(s.message))
+func (r *room) excerpt(at where, s i18n.UpdateText) string {
+	chars := utf8.RuneCountInString(markdown.Prefix(s.Message, markdown.ExcerptSource))
 	if chars > r.chars {
 		return ""
 	}
 	r.chars -= chars
-	line := s.excerpt(at.lang, at.zone)
+	line := s.Excerpt(at.lang, at.zone)
 	if !r.take(len(template.HTMLEscapeString(line))) {
 		return ""
 	}

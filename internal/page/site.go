@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -91,7 +92,7 @@ func New(c Config) *Site {
 	s.list.gen, s.list.now, s.list.make = &s.changes, s.now, s.loadList
 	s.list.told = func(err error) { s.complain("the list of status pages could not be rendered", "", err) }
 	s.firstStep = mustRender(screen{
-		frame{At: anywhere(facet{lang: tongues.all[0]}), Title: "Allswell is running", Status: allswell.Operational}, firstStepsBody{s.base},
+		frame{At: anywhere(facet{lang: i18n.English()}), Title: "Allswell is running", Status: allswell.Operational}, firstStepsBody{s.base},
 	}, web.CacheNever)
 	s.origins = originsOf(c.BaseURL)
 	s.store.OnPageChange(s.markStale)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -204,7 +205,7 @@ func (c choice) Offered() bool {
 
 // subscribeBody is the form alone, after it was refused.
 type subscribeBody struct {
-	lang *lang
+	lang *i18n.Language
 	Form *subscribeForm
 }
 

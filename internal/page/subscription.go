@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
 
@@ -25,7 +26,7 @@ const (
 // subscriptionBody is one's own subscription. Its forms name no address, so
 // that they are sent to the page's own and the key is not in the page.
 type subscriptionBody struct {
-	lang         *lang
+	lang         *i18n.Language
 	Page         string
 	Done         string // what was done just now
 	Webhook      bool
@@ -42,7 +43,7 @@ type subscriptionBody struct {
 
 // unsubscribeBody asks once more.
 type unsubscribeBody struct {
-	lang *lang
+	lang *i18n.Language
 	Page string
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // subscriber subscribes a confirmed address to all of Acme.
@@ -176,7 +177,7 @@ func TestHeldSubscriptions(t *testing.T) {
 		if got := p.texts(".facts div"); len(got) != 3 || got[0] != "Webhook tohttps://hooks.example/a?b=c" || strings.Contains(p.rawText(), "whsec_") {
 			t.Errorf("%q", got)
 		}
-		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, facet: facet{lang: tongues.all[0]}}
+		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, facet: facet{lang: i18n.English()}}
 		sub := allswell.Subscriber{Channel: allswell.Email, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
 		out, err := render(t.Context(), screen{v.secretFrame(), subscriptionOf(v, sub, "")})
 		must(w.world, out, err)

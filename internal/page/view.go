@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
 
@@ -18,8 +19,6 @@ const (
 	maxNamed     = 20      // components that an incident concerns, where it is shown with others
 	maxConcerns  = 5       // incidents and maintenances named at a component
 	maxPerDay    = 10      // past incidents of one day; the others in the month's history
-	maxExcerpt   = 280     // characters of a past incident's last update
-	maxSource    = 1_000   // characters of the message that an excerpt is made of
 	monthRoom    = 1 << 20 // bytes of the timelines of a month, before compression
 )
 
@@ -176,7 +175,7 @@ func viewBlock(at where, sum allswell.Summary, block allswell.Block, concerns ma
 const concernWeight = 150
 
 // explainUptime says how the figures come about.
-func explainUptime(l *lang) string {
+func explainUptime(l *i18n.Language) string {
 	return l.T("uptime.explained", "percent", l.Percent(partialCounts(), true))
 }
 
@@ -185,7 +184,7 @@ func concernsOf(at where, sum allswell.Summary) map[string][]concern {
 	concerns := make(map[string][]concern)
 	for _, inc := range allswell.LatestFirst(sum.Active) {
 		for _, a := range inc.Affected {
-			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), titleOf(at.lang, inc), tone(inc.Impact)})
+			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), at.lang.IncidentTitle(inc), tone(inc.Impact)})
 		}
 	}
 	for _, m := range sum.Running {
@@ -198,7 +197,7 @@ func concernsOf(at where, sum allswell.Summary) map[string][]concern {
 
 // facts returns what the banner leaves open: how many components are well, of how
 // many that is not known, and whether there are incidents.
-func facts(l *lang, sum allswell.Summary) string {
+func facts(l *i18n.Language, sum allswell.Summary) string {
 	total, well, unknown := 0, 0, 0
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
@@ -222,38 +221,6 @@ func facts(l *lang, sum allswell.Summary) string {
 		parts = append(parts, l.T("incidents.active_count", "n", n))
 	}
 	return strings.Join(parts, " · ")
-}
-
-// excerpt returns the beginning of a message as one line, cut between words
-// where there are any.
-func excerpt(message string) string {
-	source := beginning(message)
-	line := markdown.Prose(source)
-	runes := []rune(line)
-	switch {
-	case len(runes) <= maxExcerpt && len(source) == len(message):
-		return line
-	case len(runes) <= maxExcerpt:
-		return line + "…"
-	}
-	cut := string(runes[:maxExcerpt])
-	if space := strings.LastIndexByte(cut, ' '); space > len(cut)/2 {
-		cut = cut[:space]
-	}
-	return cut + "…"
-}
-
-// beginning returns what an excerpt is made of.
-func beginning(message string) string { return firstChars(message, maxSource) }
-
-// firstChars returns the first n characters of a text.
-func firstChars(text string, n int) string {
-	for i := range text {
-		if n--; n < 0 {
-			return text[:i]
-		}
-	}
-	return text
 }
 
 // newestUpdates returns the updates of an incident, newest first.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
 
 // TestFacts: a component of which nothing is known is not one that fails.
@@ -31,7 +33,7 @@ func TestFacts(t *testing.T) {
 		for i, status := range c.statuses {
 			p.Components = append(p.Components, allswell.Component{ID: fmt.Sprint(i), Baseline: status})
 		}
-		if got := facts(languageOf(t, "en"), p.Summarize(day)); got != c.want {
+		if got := facts(i18ntest.Language(t, "en"), p.Summarize(day)); got != c.want {
 			t.Errorf("%v: %q, want %q", c.statuses, got, c.want)
 		}
 	}
@@ -41,7 +43,7 @@ func TestFacts(t *testing.T) {
 // the same days, whichever are shown, and say so.
 func TestFiguresOfOneSpan(t *testing.T) {
 	p := troubled(10, barsNow)
-	for _, l := range languages() {
+	for _, l := range i18n.All() {
 		out, err := render(t.Context(), statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, p.Summarize(barsNow)))
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // where is how a part of a page is shown: at which addresses, in which language
@@ -15,7 +16,7 @@ type where struct {
 	base   string // before every path of the page: "/status/acme", or "" at its own domain
 	root   string // base for all who are elsewhere; "https://status.example" for a page with a domain
 	public string // absolute, for search engines that look for languages; "": root
-	lang   *lang
+	lang   *i18n.Language
 	chosen bool           // the language is from the address, and so all links name it
 	zone   *time.Location // the page's
 	mail   bool           // people can subscribe by mail
@@ -24,7 +25,7 @@ type where struct {
 // facet is what tells the renditions of one page apart. There are few, because
 // there are few languages.
 type facet struct {
-	lang   *lang
+	lang   *i18n.Language
 	chosen bool // see where
 	own    bool // at the page's own domain
 }
@@ -61,9 +62,9 @@ func (s *Site) anywhere(f facet) where {
 
 // languageFor returns the language of an answer, and whether the address asks
 // for it.
-func languageFor(r *http.Request, fallback string) (l *lang, chosen bool) {
+func languageFor(r *http.Request, fallback string) (l *i18n.Language, chosen bool) {
 	if r.URL.RawQuery != "" {
-		if l := tongues.find(r.URL.Query().Get(langParam)); l != nil {
+		if l := i18n.Find(r.URL.Query().Get(langParam)); l != nil {
 			return l, true
 		}
 	}
@@ -71,7 +72,7 @@ func languageFor(r *http.Request, fallback string) (l *lang, chosen bool) {
 	if fields := r.Header["Accept-Language"]; len(fields) > 0 {
 		accept = fields[0]
 	}
-	return chooseLang("", accept, fallback), false
+	return i18n.Choose("", accept, fallback), false
 }
 
 // langParam is the parameter of an address that names a language.
@@ -84,14 +85,14 @@ func (at where) link(path string) string { return at.carry(at.plain(at.base, pat
 func (at where) canonical(path string) string { return at.carry(at.plain(at.root, path)) }
 
 // spoken returns the address of a path in a language.
-func (at where) spoken(path string, l *lang) string {
+func (at where) spoken(path string, l *i18n.Language) string {
 	at.lang, at.chosen = l, true
 	return at.link(path)
 }
 
 // alternate returns the absolute address of a path in a language; nil: in that
 // which the visitor's browser chooses.
-func (at where) alternate(path string, l *lang) string {
+func (at where) alternate(path string, l *i18n.Language) string {
 	at.lang, at.chosen = l, l != nil
 	return at.carry(at.plain(cmp.Or(at.public, at.root), path))
 }

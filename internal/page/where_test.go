@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 func TestLinks(t *testing.T) {
-	de := tongues.find("de")
+	de := i18n.Find("de")
 	month := time.Date(2020, 11, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		page allswell.Page
@@ -28,7 +29,7 @@ func TestLinks(t *testing.T) {
 			[]string{"/", "https://a.example/", "/history?month=2020-11", "/history?month=2020-11&lang=en"}},
 	} {
 		at := whereOf(c.page, c.f)
-		got := []string{at.home(), at.canonical("/"), at.month(month), at.spoken(monthPath(month), tongues.find("en"))}
+		got := []string{at.home(), at.canonical("/"), at.month(month), at.spoken(monthPath(month), i18n.Find("en"))}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.f, got, c.want)
 		}

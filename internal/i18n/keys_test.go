@@ -1,4 +1,4 @@
-package page
+package i18n
 
 import (
 	"fmt"
@@ -8,33 +8,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	templateparse "text/template/parse"
 )
-
-// leftovers returns what looks like a key without a message, or like a place
-// that was not filled. Rendered pages are to be free of both.
-func leftovers(text string) []string {
-	areas := map[string]bool{}
-	for key := range tongues.all[0].messages {
-		area, _, _ := strings.Cut(key, ".")
-		areas[regexp.QuoteMeta(area)] = true
-	}
-	form := regexp.MustCompile(`\b(` + strings.Join(slices.Sorted(maps.Keys(areas)), "|") + `)\.[a-z_]+(\.[a-z_]+)*\b|\{[a-z_]+\}`)
-	return form.FindAllString(text, -1)
-}
-
-func TestLeftovers(t *testing.T) {
-	en := languageOf(t, "en")
-	text := en.T("status.no_such") + " and " + en.T("bars.lasted", "status", "Monday") + ", " + en.T("page.skip") + ". Status. error.not_found.heading"
-	if got, want := leftovers(text), []string{"status.no_such", "{duration}", "error.not_found.heading"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
 
 // use is a call of T or HTML with a key that is written out.
 type use struct {
@@ -181,7 +160,7 @@ func goUses(t *testing.T, name string, source any) (uses []use) {
 
 // flaw returns what is wrong with a use, or "".
 func (u use) flaw() string {
-	m := tongues.all[0].messages[u.key]
+	m := builtin.all[0].messages[u.key]
 	if m == nil {
 		return fmt.Sprintf("%s: en.json has no message %q", u.where, u.key)
 	}
@@ -192,21 +171,44 @@ func (u use) flaw() string {
 	return ""
 }
 
-func TestEveryKeyInTemplates(t *testing.T) {
+// sources returns the templates and the Go files, without tests, of the packages
+// that use messages: those beside this one.
+func sources(t *testing.T) (templates, goFiles []string) {
+	t.Helper()
+	for _, pattern := range []string{"../*/templates/*.html", "../*/templates/*.txt"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		templates = append(templates, found...)
+	}
+	found, err := filepath.Glob("../*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range found {
+		if !strings.HasSuffix(file, "_test.go") {
+			goFiles = append(goFiles, file)
+		}
+	}
+	if len(templates) == 0 || len(goFiles) == 0 {
+		t.Fatal("no sources found")
+	}
+	return templates, goFiles
+}
+
+func TestEveryKeyHasAMessage(t *testing.T) {
 	var uses []use
-	files, _ := filepath.Glob("templates/*.html")
-	for _, file := range files {
+	templates, goFiles := sources(t)
+	for _, file := range templates {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		uses = append(uses, templateUses(t, file, string(text))...)
 	}
-	sources, _ := filepath.Glob("*.go")
-	for _, file := range sources {
-		if !strings.HasSuffix(file, "_test.go") {
-			uses = append(uses, goUses(t, file, nil)...)
-		}
+	for _, file := range goFiles {
+		uses = append(uses, goUses(t, file, nil)...)
 	}
 	for _, u := range uses {
 		if flaw := u.flaw(); flaw != "" {
@@ -214,7 +216,7 @@ func TestEveryKeyInTemplates(t *testing.T) {
 		}
 	}
 	if len(uses) == 0 {
-		t.Error("no message is used, which cannot be")
+		t.Error("no message is used")
 	}
 }
 

@@ -7,43 +7,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
-
-// TestEveryAutoInEveryLanguage: no kind is left to the English that is stored.
-func TestEveryAutoInEveryLanguage(t *testing.T) {
-	zone := zoneOf(t, "Europe/Berlin")
-	seen := map[string]string{}
-	for _, l := range languages() {
-		for _, kind := range allswell.AutoKinds {
-			a := allswell.Auto{Kind: kind, Since: time.Date(2026, 11, 21, 20, 15, 40, 0, time.UTC), Interval: 5 * time.Minute, Lasted: 6 * time.Minute}
-			s := said{a.Message(), a}
-			for _, text := range []string{s.text(l, zone), string(s.html(l, zone)), s.excerpt(l, zone)} {
-				if found := leftovers(text); len(found) > 0 || strings.Contains(text, "{") {
-					t.Errorf("%s: %s: %q", l.Tag, kind, text)
-				}
-				if other, is := seen[text]; is && other != l.Tag+string(kind) {
-					t.Errorf("%s: %s is like %s: %q", l.Tag, kind, other, text)
-				}
-				seen[text] = l.Tag + string(kind)
-			}
-			silent := kind == allswell.AutoSilent
-			if got := strings.Contains(string(s.html(l, zone)), `<time datetime="2026-11-21T20:15:40.000Z">`); got != silent {
-				t.Errorf("%s: %s: %s", l.Tag, kind, s.html(l, zone))
-			}
-			if got := strings.Contains(s.text(l, zone), "21:15"); got != silent {
-				t.Errorf("%s: %s: %s", l.Tag, kind, s.text(l, zone))
-			}
-		}
-	}
-	de := languageOf(t, "de")
-	written := said{message: "The maintenance has *begun*."}
-	later := said{"Something *new*.", allswell.Auto{Kind: "of_a_later_version"}}
-	for s, want := range map[said]string{written: "<p>The maintenance has <em>begun</em>.</p>", later: "<p>Something <em>new</em>.</p>"} {
-		if got := string(s.html(de, zone)); got != want {
-			t.Errorf("%+v: %s, want %s", s, got, want)
-		}
-	}
-}
 
 // TestAutoOnThePage: what the service tells by itself is in the language and the
 // zone of the page, wherever it stands there; what people tell stays as it is.
@@ -93,12 +58,12 @@ func TestDownInEveryLanguage(t *testing.T) {
 	renamed := allswell.Incident{Title: "No backups", OutageID: "out"}
 	human := allswell.Incident{Title: "Everything is down"}
 	for tag, want := range map[string]string{"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069"} {
-		l := languageOf(t, tag)
-		if got := titleOf(l, outage); got != want {
+		l := i18ntest.Language(t, tag)
+		if got := l.IncidentTitle(outage); got != want {
 			t.Errorf("%s: %q, want %q", tag, got, want)
 		}
 		for _, inc := range []allswell.Incident{renamed, human} {
-			if got := titleOf(l, inc); got != inc.Title {
+			if got := l.IncidentTitle(inc); got != inc.Title {
 				t.Errorf("%s: %q, want %q", tag, got, inc.Title)
 			}
 		}

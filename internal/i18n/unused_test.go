@@ -1,11 +1,10 @@
-package page
+package i18n
 
 import (
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,8 +33,8 @@ func literalsOf(t *testing.T) map[string]bool {
 	t.Helper()
 	all := make(map[string]bool)
 	quoted := regexp.MustCompile(`"[^"]*"`)
-	files, _ := filepath.Glob("templates/*.html")
-	for _, file := range files {
+	templates, goFiles := sources(t)
+	for _, file := range templates {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -47,11 +46,7 @@ func literalsOf(t *testing.T) map[string]bool {
 			}
 		}
 	}
-	sources, _ := filepath.Glob("*.go")
-	for _, file := range sources {
-		if strings.HasSuffix(file, "_test.go") {
-			continue
-		}
+	for _, file := range goFiles {
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 		if err != nil {
 			t.Fatal(err)
@@ -70,11 +65,7 @@ func literalsOf(t *testing.T) map[string]bool {
 
 // TestEveryMessageIsUsed: what nothing says need not be translated.
 func TestEveryMessageIsUsed(t *testing.T) {
-	var keys []string
-	for key := range tongues.all[0].messages {
-		keys = append(keys, key)
-	}
-	for _, key := range unused(keys, literalsOf(t)) {
+	for _, key := range unused(English().Keys(), literalsOf(t)) {
 		t.Errorf("nothing says %q", key)
 	}
 	if got := unused([]string{"a.b", "a.c", "d.e.f", "g.h"}, map[string]bool{"a.b": true, "d.e.": true, "g": true}); len(got) != 2 || got[0] != "a.c" || got[1] != "g.h" {

@@ -1,4 +1,4 @@
-package page
+package i18n
 
 import (
 	"bytes"
@@ -29,17 +29,17 @@ func (m *message) places() []string {
 
 // meanings returns, for each plural form that whole numbers of the language
 // have, how many of the first thousand have it.
-func (l *lang) meanings() map[plural.Form]int {
+func (l *Language) meanings() map[plural.Form]int {
 	found := map[plural.Form]int{plural.Other: 1000}
 	for n := range 1000 {
-		found[l.formOf(n)]++
+		found[l.pluralFormOf(n)]++
 	}
-	found[l.formOf(1_000_000)] += 1000
+	found[l.pluralFormOf(1_000_000)] += 1000
 	return found
 }
 
 // flaws returns what is wrong with the messages of l, measured by English.
-func flaws(en, l *lang) (found []string) {
+func flaws(en, l *Language) (found []string) {
 	wrong := func(key, format string, args ...any) {
 		found = append(found, l.Tag+": "+key+": "+fmt.Sprintf(format, args...))
 	}
@@ -98,9 +98,9 @@ func textFlaws(where string, p pattern) (found []string) {
 
 func TestLanguagesAreComplete(t *testing.T) {
 	var tags []string
-	for _, l := range languages() {
+	for _, l := range All() {
 		tags = append(tags, l.Tag)
-		for _, flaw := range flaws(languages()[0], l) {
+		for _, flaw := range flaws(All()[0], l) {
 			t.Error(flaw)
 		}
 	}
@@ -160,7 +160,7 @@ func twice(t *testing.T, data []byte) (found []string) {
 }
 
 // mutant returns German with some messages in the place of its own.
-func mutant(t *testing.T, messages map[string]string) *lang {
+func mutant(t *testing.T, messages map[string]string) *Language {
 	t.Helper()
 	l := *languageOf(t, "de")
 	l.messages = maps.Clone(l.messages)
@@ -190,16 +190,16 @@ func TestFlawsAreFound(t *testing.T) {
 		`{"one": "{n} Teil", "other": "{n} <b>Teile</b>"}`:              "markup",
 		`{"one": "{n} Teil", "other": "{n} Teile "}`:                    "spaces",
 	} {
-		found := strings.Join(flaws(languages()[0], mutant(t, map[string]string{key: raw})), "\n")
+		found := strings.Join(flaws(All()[0], mutant(t, map[string]string{key: raw})), "\n")
 		if !strings.Contains(found, want) {
 			t.Errorf("%s: found %q, want %q", raw, found, want)
 		}
 	}
 	ok := mutant(t, map[string]string{key: `{"one": "ein Teil", "other": "{n} Teile"}`})
-	if found := flaws(languages()[0], ok); found != nil {
+	if found := flaws(All()[0], ok); found != nil {
 		t.Errorf("a form for one number need not name it, but: %v", found)
 	}
-	if found := flaws(languages()[0], mutant(t, map[string]string{"page.new": `"Neu"`})); len(found) != 1 {
+	if found := flaws(All()[0], mutant(t, map[string]string{"page.new": `"Neu"`})); len(found) != 1 {
 		t.Errorf("a message that English lacks: %v", found)
 	}
 	if got := twice(t, []byte(`{"a": {"b": "b", "c": ["b", "b"], "b": 1}, "b": 2}`)); !slices.Equal(got, []string{"b"}) {
@@ -207,9 +207,9 @@ func TestFlawsAreFound(t *testing.T) {
 	}
 }
 
-// TestChooseLang asks in vain for qaa, which is kept free of languages for good, so
+// TestChoose asks in vain for qaa, which is kept free of languages for good, so
 // that no language that is added spoils it.
-func TestChooseLang(t *testing.T) {
+func TestChoose(t *testing.T) {
 	for _, c := range []struct{ query, accept, fallback, want string }{
 		{"", "", "", "en"},
 		{"de", "ar", "en", "de"},
@@ -231,11 +231,11 @@ func TestChooseLang(t *testing.T) {
 		{"", "", "qaa", "en"},
 		{"", strings.Repeat("qaa,", 63) + "de", "", "en"},  // beyond what is read
 		{"", strings.Repeat("f", 300) + ",de", "ar", "ar"}, // and so is all of this
-		{"", strings.Repeat(",", maxWishes-1) + "de", "", "de"},
-		{"", strings.Repeat(",", maxWishes) + "de", "", "en"},
+		{"", strings.Repeat(",", maxPreferences-1) + "de", "", "de"},
+		{"", strings.Repeat(",", maxPreferences) + "de", "", "en"},
 	} {
 		for range 2 { // read, and remembered
-			if got := chooseLang(c.query, c.accept, c.fallback); got.Tag != c.want {
+			if got := Choose(c.query, c.accept, c.fallback); got.Tag != c.want {
 				t.Errorf("%.60q, %.60q, %q: %s, want %s", c.query, c.accept, c.fallback, got.Tag, c.want)
 			}
 		}
@@ -258,19 +258,19 @@ func TestFewFieldsAreRemembered(t *testing.T) {
 	}
 }
 
-func FuzzChooseLang(f *testing.F) {
+func FuzzChoose(f *testing.F) {
 	f.Add("de", "de-AT,de;q=0.9,en;q=0.8", "ar")
 	f.Add("x-private", "*;q=0.5, en-a-bbb-x-a-ccc;q=1.0", "i-klingon")
 	f.Add("zh-min-nan", ";;q=,,-;q=NaN,de;q=1e9", "de-1996-u-co-phonebk-t-en")
 	f.Fuzz(func(t *testing.T, query, accept, fallback string) {
-		got := chooseLang(query, accept, fallback)
-		if !slices.Contains(languages(), got) {
+		got := Choose(query, accept, fallback)
+		if !slices.Contains(All(), got) {
 			t.Fatalf("%v is none of ours", got)
 		}
-		if again := chooseLang(query, accept, fallback); again != got {
+		if again := Choose(query, accept, fallback); again != got {
 			t.Fatalf("%s, and then %s", got.Tag, again.Tag)
 		}
-		if n := len(wishes(accept)); n > maxWishes {
+		if n := len(preferences(accept)); n > maxPreferences {
 			t.Fatalf("%d languages are looked at", n)
 		}
 	})
@@ -335,22 +335,22 @@ func TestBadLanguageFiles(t *testing.T) {
 		return map[string]any{"messages": map[string]any{"page.skip": v}}
 	}
 	for want, members := range map[string]map[string]any{
-		"must be given":              {"name": nil},
-		"dir must be":                {"dir": "up"},
-		"7 weekdays":                 {"weekdays": []string{"Monday"}},
-		"unknown field":              {"colour": "red"},
-		"there are 0 formats":        {"formats": nil},
-		"no such format":             formats("dusk", "{day}"),
-		"its places are [day]":       formats("date", "{day}"),
-		"neither a text nor":         message(5),
-		"no plural form \"lots\"":    message(map[string]string{"lots": "x"}),
-		"form other is missing":      message(map[string]string{"one": "x"}),
-		"it is empty":                message(""),
-		"\"{n\" name no place":       message("{n"),
-		"\"n}\" name no place":       message("n}"),
-		"\"{ n}\" name no place":     message("{ n}"),
-		"\"a {n} b }\" name no pla":  message("a {n} b }"),
-		"\"{other} }\" name no plac": message(map[string]string{"other": "{other} }"}),
+		"must be given":                {"name": nil},
+		"dir must be":                  {"dir": "up"},
+		"7 weekdays":                   {"weekdays": []string{"Monday"}},
+		"unknown field":                {"colour": "red"},
+		"0 formats, want":              {"formats": nil},
+		"unknown format":               formats("dusk", "{day}"),
+		"placeholders [day]":           formats("date", "{day}"),
+		"neither a text nor":           message(5),
+		"unknown plural form \"lots\"": message(map[string]string{"lots": "x"}),
+		"form other is missing":        message(map[string]string{"one": "x"}),
+		"empty text":                   message(""),
+		"in \"{n\"":                    message("{n"),
+		"in \"n}\"":                    message("n}"),
+		"in \"{ n}\"":                  message("{ n}"),
+		"in \"a {n} b }\"":             message("a {n} b }"),
+		"in \"{other} }\"":             message(map[string]string{"other": "{other} }"}),
 	} {
 		_, err := parseLanguage("en", file(t, members))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,0 +1,148 @@
+package i18n
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/text/language"
+)
+
+// The limits on what is read of a visitor's preferences.
+const (
+	maxAccept      = 256  // bytes of an Accept-Language field
+	maxPreferences = 16   // languages in it
+	maxTag         = 64   // bytes of one
+	maxRemembered  = 1024 // fields whose result is cached
+)
+
+// languageSet is a set of languages to choose from, English first.
+type languageSet struct {
+	all     []*Language
+	matcher language.Matcher
+
+	mu         sync.RWMutex
+	remembered map[string]*Language // by Accept-Language; nil: it names none of them
+}
+
+// All returns all languages: English, then the others by name.
+func All() []*Language { return builtin.all }
+
+// English returns the language that is used when no other fits.
+func English() *Language { return builtin.all[0] }
+
+// Tags returns the tags of all languages, English first: "en", "de".
+func Tags() []string {
+	var tags []string
+	for _, l := range All() {
+		tags = append(tags, l.Tag)
+	}
+	return tags
+}
+
+// Find returns the language that fits a tag such as "de" or "de-AT", or nil.
+func Find(tag string) *Language { return builtin.find(tag) }
+
+// Or returns the language that fits a tag, or English.
+func Or(tag string) *Language { return builtin.choose("", "", tag) }
+
+// Choose returns the language for a visitor: the one that the address asks for
+// (query), else the best of the Accept-Language field, else fallback, else
+// English. Tags of languages that do not exist here are ignored.
+func Choose(query, accept, fallback string) *Language {
+	return builtin.choose(query, accept, fallback)
+}
+
+func (s *languageSet) choose(query, accept, fallback string) *Language {
+	if l := s.find(query); l != nil {
+		return l
+	}
+	if l := s.accepted(accept); l != nil {
+		return l
+	}
+	if l := s.find(fallback); l != nil {
+		return l
+	}
+	return s.all[0]
+}
+
+func (s *languageSet) find(tag string) *Language {
+	for _, l := range s.all {
+		if l.Tag == tag {
+			return l
+		}
+	}
+	if tag == "" || len(tag) > maxTag {
+		return nil
+	}
+	parsed, err := language.Parse(tag)
+	if err != nil {
+		return nil
+	}
+	return s.match(parsed)
+}
+
+// accepted returns the best language of an Accept-Language field, or nil. Results
+// are cached: browsers send few different fields, and parsing one takes about as
+// long as serving a page from memory.
+func (s *languageSet) accepted(field string) *Language {
+	if field == "" {
+		return nil
+	}
+	if len(field) > maxAccept {
+		field = field[:strings.LastIndexByte(field[:maxAccept], ',')+1]
+	}
+	s.mu.RLock()
+	l, known := s.remembered[field]
+	s.mu.RUnlock()
+	if known {
+		return l
+	}
+	l = s.match(preferences(field)...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.remembered) >= maxRemembered {
+		clear(s.remembered)
+	}
+	s.remembered[strings.Clone(field)] = l // a clone does not keep the whole header in memory
+	return l
+}
+
+// preferences returns the languages of an Accept-Language field (RFC 9110,
+// 12.5.4), the most preferred first. Each item is parsed by itself, because
+// language.ParseAcceptLanguage rejects the whole field for one bad item.
+func preferences(field string) []language.Tag {
+	type preference struct {
+		tag    language.Tag
+		weight float32
+	}
+	var all []preference
+	for range maxPreferences {
+		var item string
+		item, field, _ = strings.Cut(field, ",")
+		if tags, weights, err := language.ParseAcceptLanguage(item); err == nil && len(tags) == 1 {
+			all = append(all, preference{tags[0], weights[0]})
+		}
+		if field == "" {
+			break
+		}
+	}
+	slices.SortStableFunc(all, func(a, b preference) int { return cmp.Compare(b.weight, a.weight) })
+	tags := make([]language.Tag, len(all))
+	for i, p := range all {
+		tags[i] = p.tag
+	}
+	return tags
+}
+
+func (s *languageSet) match(tags ...language.Tag) *Language {
+	if len(tags) == 0 {
+		return nil
+	}
+	_, i, confidence := s.matcher.Match(tags...)
+	if confidence == language.No {
+		return nil
+	}
+	return s.all[i]
+}

@@ -1,0 +1,154 @@
+package i18n
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Duration formats d in at most two adjacent units, as allswell.SpeakDuration
+// does: "5 minutes", "1 hour 30 minutes". Durations below half a second, and
+// negative ones, are "0 seconds".
+func (l *Language) Duration(d time.Duration) string {
+	d = max(d, 0).Round(time.Second)
+	units := []struct {
+		key  string
+		size time.Duration
+	}{{"duration.days", 24 * time.Hour}, {"duration.hours", time.Hour}, {"duration.minutes", time.Minute}, {"duration.seconds", time.Second}}
+	for i, u := range units {
+		n := d / u.size
+		if n == 0 {
+			continue
+		}
+		large := l.T(u.key, "n", int(n))
+		if i+1 == len(units) {
+			return large
+		}
+		next := units[i+1]
+		rest := (d - n*u.size) / next.size
+		if rest == 0 {
+			return large
+		}
+		small := l.T(next.key, "n", int(rest))
+		return l.formats["two_units"].fill(func(name string) string {
+			if name == "large" {
+				return large
+			}
+			return small
+		})
+	}
+	return l.T("duration.seconds", "n", 0)
+}
+
+// Date formats the day of t in its own zone, as all the following do: "Monday, 2
+// January".
+func (l *Language) Date(t time.Time) string { return l.formatTime("date", l.months, t) }
+
+// DateYear formats the day of t: "2 January 2026".
+func (l *Language) DateYear(t time.Time) string { return l.formatTime("date_year", l.months, t) }
+
+// Month formats the month of t: "January 2026".
+func (l *Language) Month(t time.Time) string { return l.formatTime("month", l.monthsAlone, t) }
+
+// Moment formats t to the minute, with the zone: "2 Jan 2026, 15:04 CET".
+func (l *Language) Moment(t time.Time) string { return l.formatTime("moment", l.months, t) }
+
+// ShortDate formats the day of t without the year: "2 Jan".
+func (l *Language) ShortDate(t time.Time) string { return l.formatTime("day", l.months, t) }
+
+// DayClock formats t to the minute, without the year: "2 Jan, 15:04".
+func (l *Language) DayClock(t time.Time) string { return l.formatTime("day_clock", l.months, t) }
+
+// Clock formats the time of day: "15:04".
+func (l *Language) Clock(t time.Time) string { return l.formatTime("clock", l.months, t) }
+
+// ClockZone formats the time of day with the zone: "15:04 CET".
+func (l *Language) ClockZone(t time.Time) string { return l.formatTime("clock_zone", l.months, t) }
+
+func (l *Language) formatTime(format string, months []string, t time.Time) string {
+	return l.formats[format].fill(func(name string) string {
+		switch name {
+		case "weekday":
+			return l.weekdays[t.Weekday()]
+		case "day":
+			return strconv.Itoa(t.Day())
+		case "month":
+			return months[t.Month()-1]
+		case "mon":
+			return l.monthsShort[t.Month()-1]
+		case "year":
+			return strconv.Itoa(t.Year())
+		case "clock":
+			return l.Clock(t)
+		case "hour":
+			return t.Format("15")
+		case "minute":
+			return t.Format("04")
+		default:
+			return l.zoneName(t)
+		}
+	})
+}
+
+// zoneName returns the abbreviation of the zone of t, or the offset from UTC for
+// zones without one: "CET", "UTC+05:45".
+func (l *Language) zoneName(t time.Time) string {
+	abbreviation, _ := t.Zone()
+	if own := l.zones[abbreviation]; own != "" {
+		return own
+	}
+	if strings.HasPrefix(abbreviation, "+") || strings.HasPrefix(abbreviation, "-") || abbreviation == "" {
+		return "UTC" + t.Format("-07:00")
+	}
+	return abbreviation
+}
+
+// Percent formats a share of 1, rounded down so that only 1 itself is "100%": to
+// at most two decimals, or three above 99.99. If known is false it returns the
+// words for "not known".
+func (l *Language) Percent(v float64, known bool) string {
+	if !known || math.IsNaN(v) {
+		return l.T("uptime.not_known")
+	}
+	v = min(max(v, 0), 1)
+	parts := int(math.Floor(v*100_000 + 1e-6)) // 0.9998 is a little less in binary
+	if v < 1 {
+		parts = min(parts, 99_999)
+	}
+	if parts < 99_990 {
+		parts -= parts % 10
+	}
+	text := strconv.Itoa(parts / 1000)
+	if fraction := strings.TrimRight(fmt.Sprintf("%03d", parts%1000), "0"); fraction != "" {
+		text += l.decimal + fraction
+	}
+	return l.formats["percent"].fill(func(string) string { return text })
+}
+
+// Number formats a whole number with thousands separators.
+func (l *Language) Number(n int) string {
+	digits := strconv.Itoa(n)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + l.groupMark + digits[i:]
+	}
+	return sign + digits
+}
+
+// fill returns the pattern with each placeholder replaced by its value.
+func (p pattern) fill(value func(name string) string) string {
+	var out strings.Builder
+	for _, piece := range p {
+		if piece.name == "" {
+			out.WriteString(piece.text)
+		} else {
+			out.WriteString(value(piece.name))
+		}
+	}
+	return out.String()
+}

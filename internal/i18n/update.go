@@ -1,0 +1,73 @@
+package i18n
+
+import (
+	"html/template"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown"
+)
+
+// IncidentTitle returns the title of an incident as people wrote it; for an
+// incident that the service opened itself, the title in the language.
+func (l *Language) IncidentTitle(inc allswell.Incident) string {
+	if monitor, ok := inc.Down(); ok {
+		return l.T("auto.down", "name", monitor)
+	}
+	return inc.Title
+}
+
+// UpdateText is the text of an update: Markdown that a person wrote, or a system
+// message, which the service wrote itself and which is translated.
+type UpdateText struct {
+	Message string
+	Auto    allswell.Auto // zero: a person wrote it
+}
+
+// key returns the key of a system message; "" if a person wrote the text, or a
+// later version of the service did.
+func (u UpdateText) key(l *Language) string {
+	if key := "auto." + string(u.Auto.Kind); u.Auto.Kind != "" && l.Has(key) {
+		return key
+	}
+	return ""
+}
+
+// HTML returns the text as HTML. System messages have times in the given zone.
+func (u UpdateText) HTML(l *Language, zone *time.Location) template.HTML {
+	key := u.key(l)
+	if key == "" {
+		return markdown.HTML(u.Message)
+	}
+	since := TimeElement(u.Auto.Since.In(zone), "", l.Moment)
+	return "<p>" + l.HTML(key, "time", since, "interval", l.Duration(u.Auto.Interval), "duration", l.Duration(u.Auto.Lasted)) + "</p>"
+}
+
+// Plain returns the text without markup. System messages have times in the given
+// zone.
+func (u UpdateText) Plain(l *Language, zone *time.Location) string {
+	key := u.key(l)
+	if key == "" {
+		return markdown.Text(u.Message)
+	}
+	since := l.Moment(u.Auto.Since.In(zone))
+	return l.T(key, "time", since, "interval", l.Duration(u.Auto.Interval), "duration", l.Duration(u.Auto.Lasted))
+}
+
+// Excerpt returns the beginning of the text as one line.
+func (u UpdateText) Excerpt(l *Language, zone *time.Location) string {
+	if u.key(l) != "" {
+		return u.Plain(l, zone)
+	}
+	return markdown.Excerpt(u.Message)
+}
+
+// TimeElement returns an instant as an HTML <time> element with the text that
+// format returns. form is the value of data-form, which tells page.js how to
+// format the time in the visitor's zone; "" is the date and time to the minute.
+func TimeElement(t time.Time, form string, format func(time.Time) string) template.HTML {
+	if form != "" {
+		form = `" data-form="` + form
+	}
+	return template.HTML(`<time datetime="` + allswell.FormatTime(t) + form + `">` + template.HTMLEscapeString(format(t)) + `</time>`)
+}

@@ -1,0 +1,51 @@
+package markdown
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// MaxExcerpt is the most characters of an Excerpt, without the ellipsis.
+	MaxExcerpt = 280
+	// ExcerptSource is how many characters of a text an Excerpt is made of.
+	ExcerptSource = 1_000
+)
+
+// Excerpt returns the beginning of a text as one line, cut between words where
+// there are any.
+func Excerpt(text string) string {
+	source := Prefix(text, ExcerptSource)
+	line := Prose(source)
+	runes := []rune(line)
+	switch {
+	case len(runes) <= MaxExcerpt && len(source) == len(text):
+		return line
+	case len(runes) <= MaxExcerpt:
+		return line + "…"
+	}
+	cut := string(runes[:MaxExcerpt])
+	if space := strings.LastIndexByte(cut, ' '); space > len(cut)/2 {
+		cut = cut[:space]
+	}
+	return cut + "…"
+}
+
+// Prefix returns the first n characters of a text.
+func Prefix(text string, n int) string {
+	for i := range text {
+		if n--; n < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
+
+// Clip shortens a line to at most most characters; a shortened line ends with an
+// ellipsis.
+func Clip(line string, most int) string {
+	if utf8.RuneCountInString(line) <= most {
+		return line
+	}
+	return strings.TrimRight(string([]rune(line)[:most-1]), " ") + "…"
+}
