@@ -70,8 +70,8 @@ type NewToken struct {
 
 // Validate names every bad field of n.
 func (n NewToken) Validate() error {
-	var bad Invalid
-	CheckText(&bad, "name", n.Name, MaxName)
+	var bad ValidationError
+	CheckText(&bad, "name", n.Name, MaxNameLength)
 	if !n.Scope.Valid() {
 		bad.Add("scope", "The scope must be one of: read, write, admin.")
 	}
@@ -82,10 +82,10 @@ func (n NewToken) Validate() error {
 // clicks.
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// NewSecret returns the secret of a new API token: "aw_", 32 random bytes in
+// NewTokenSecret returns the secret of a new API token: "aw_", 32 random bytes in
 // base62 (43 characters) and six characters of checksum. The checksum only
 // lets secret scanners recognise a leaked token; it is never checked here.
-func NewSecret() string {
+func NewTokenSecret() string {
 	var raw [32]byte
 	rand.Read(raw[:])
 	body := encode62(new(big.Int).SetBytes(raw[:]), 43)
@@ -104,21 +104,21 @@ func encode62(n *big.Int, width int) string {
 	return string(out)
 }
 
-// HashSecret returns the SHA-256 under which a token is stored and looked up.
-func HashSecret(secret string) []byte {
+// HashTokenSecret returns the SHA-256 under which a token is stored and looked up.
+func HashTokenSecret(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]
 }
 
-// MinBootstrapToken is the least number of characters of a token that the
+// MinBootstrapTokenLength is the least number of characters of a token that the
 // operator chooses (ALLSWELL_BOOTSTRAP_TOKEN).
-const MinBootstrapToken = 32
+const MinBootstrapTokenLength = 32
 
 // CheckBootstrapToken refuses a token that is too short or that could not be
 // sent in a header.
 func CheckBootstrapToken(secret string) error {
-	if utf8.RuneCountInString(secret) < MinBootstrapToken {
-		return invalid("bootstrap_token", "The bootstrap token must have at least %d characters.", MinBootstrapToken)
+	if utf8.RuneCountInString(secret) < MinBootstrapTokenLength {
+		return invalid("bootstrap_token", "The bootstrap token must have at least %d characters.", MinBootstrapTokenLength)
 	}
 	if strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return invalid("bootstrap_token", "The bootstrap token must be printable ASCII without spaces.")

@@ -6,34 +6,34 @@ import "time"
 // values").
 type Status string
 
-// The seven statuses. DegradedPerformance is an alias of Degraded: it is
+// The seven statuses. StatusDegradedPerformance is an alias of Degraded: it is
 // stored and returned as given, and ranks and reads as Degraded in the rollup.
 const (
-	Operational         Status = "operational"
-	Degraded            Status = "degraded"
-	DegradedPerformance Status = "degraded_performance"
-	PartialOutage       Status = "partial_outage"
-	MajorOutage         Status = "major_outage"
-	Maintenance         Status = "maintenance"
-	Unknown             Status = "unknown"
+	StatusOperational         Status = "operational"
+	StatusDegraded            Status = "degraded"
+	StatusDegradedPerformance Status = "degraded_performance"
+	StatusPartialOutage       Status = "partial_outage"
+	StatusMajorOutage         Status = "major_outage"
+	StatusMaintenance         Status = "maintenance"
+	StatusUnknown             Status = "unknown"
 )
 
 // Statuses lists all valid statuses in the order of the contract's table.
 var Statuses = []Status{
-	Operational, Degraded, DegradedPerformance, PartialOutage, MajorOutage, Maintenance, Unknown,
+	StatusOperational, StatusDegraded, StatusDegradedPerformance, StatusPartialOutage, StatusMajorOutage, StatusMaintenance, StatusUnknown,
 }
 
 // severity is the rollup order of contract section 3. Unknown is not in that
 // order and loses to everything (design section 4).
 var severity = map[Status]int{
-	Unknown: 1, Operational: 2, Maintenance: 3, Degraded: 4, DegradedPerformance: 4,
-	PartialOutage: 5, MajorOutage: 6,
+	StatusUnknown: 1, StatusOperational: 2, StatusMaintenance: 3, StatusDegraded: 4, StatusDegradedPerformance: 4,
+	StatusPartialOutage: 5, StatusMajorOutage: 6,
 }
 
 var statusLabels = map[Status]string{
-	Operational: "Operational", Degraded: "Degraded", DegradedPerformance: "Degraded Performance",
-	PartialOutage: "Partial Outage", MajorOutage: "Major Outage", Maintenance: "Under Maintenance",
-	Unknown: "Unknown",
+	StatusOperational: "Operational", StatusDegraded: "Degraded", StatusDegradedPerformance: "Degraded Performance",
+	StatusPartialOutage: "Partial Outage", StatusMajorOutage: "Major Outage", StatusMaintenance: "Under Maintenance",
+	StatusUnknown: "Unknown",
 }
 
 // Valid reports whether s is one of the seven statuses.
@@ -47,8 +47,8 @@ func (s Status) Worse(other Status) bool { return severity[s] > severity[other] 
 
 // Canonical returns the status that s is an alias of, or s itself.
 func (s Status) Canonical() Status {
-	if s == DegradedPerformance {
-		return Degraded
+	if s == StatusDegradedPerformance {
+		return StatusDegraded
 	}
 	return s
 }
@@ -99,12 +99,12 @@ type ComponentChange struct {
 
 // Validate names every bad field of ch.
 func (ch ComponentChange) Validate() error {
-	var bad Invalid
+	var bad ValidationError
 	if !ch.Status.Valid() {
 		bad.Add("status", "The status must be one of: %s.", list(Statuses))
 	}
 	if ch.Description != nil {
-		CheckLength(&bad, "description", *ch.Description, MaxDescription)
+		CheckLength(&bad, "description", *ch.Description, MaxDescriptionLength)
 	}
 	return bad.Err()
 }
@@ -173,9 +173,9 @@ func (c *Component) ChangeCause(source string, status Status, now time.Time) {
 // components is operational.
 func Rollup(components []Component) Status {
 	if len(components) == 0 {
-		return Operational
+		return StatusOperational
 	}
-	worst := Unknown
+	worst := StatusUnknown
 	for _, c := range components {
 		if s := c.Status(); s.Worse(worst) {
 			worst = s
@@ -187,15 +187,15 @@ func Rollup(components []Component) Status {
 // Banner returns the one sentence that a page opens with (design section 9).
 func Banner(status Status) string {
 	switch status.Canonical() {
-	case Operational:
+	case StatusOperational:
 		return "All systems operational"
-	case Maintenance:
+	case StatusMaintenance:
 		return "Under maintenance"
-	case Degraded:
+	case StatusDegraded:
 		return "Some systems are degraded"
-	case PartialOutage:
+	case StatusPartialOutage:
 		return "Partial system outage"
-	case MajorOutage:
+	case StatusMajorOutage:
 		return "Major system outage"
 	default:
 		return "Status unknown"

@@ -17,10 +17,10 @@ const MaxOrder = 1_000_000
 // Validate names every bad field of n. That the group exists is for the store
 // to say.
 func (n NewComponent) Validate() error {
-	var bad Invalid
-	CheckText(&bad, "name", n.Name, MaxName)
+	var bad ValidationError
+	CheckText(&bad, "name", n.Name, MaxNameLength)
 	if n.Description != nil {
-		CheckLength(&bad, "description", *n.Description, MaxDescription)
+		CheckLength(&bad, "description", *n.Description, MaxDescriptionLength)
 	}
 	if n.Status != "" && !n.Status.Valid() {
 		bad.Add("status", "The status must be one of: %s.", list(Statuses))
@@ -40,12 +40,12 @@ type ComponentEdit struct {
 
 // Validate names every bad field of e.
 func (e ComponentEdit) Validate() error {
-	var bad Invalid
+	var bad ValidationError
 	if e.Name != nil {
-		CheckText(&bad, "name", *e.Name, MaxName)
+		CheckText(&bad, "name", *e.Name, MaxNameLength)
 	}
 	if e.Description != nil {
-		CheckLength(&bad, "description", *e.Description, MaxDescription)
+		CheckLength(&bad, "description", *e.Description, MaxDescriptionLength)
 	}
 	checkOrder(&bad, e.Order)
 	return bad.Err()
@@ -79,8 +79,8 @@ type NewGroup struct {
 
 // Validate names every bad field of n.
 func (n NewGroup) Validate() error {
-	var bad Invalid
-	CheckText(&bad, "name", n.Name, MaxName)
+	var bad ValidationError
+	CheckText(&bad, "name", n.Name, MaxNameLength)
 	checkOrder(&bad, n.Order)
 	return bad.Err()
 }
@@ -93,9 +93,9 @@ type GroupChange struct {
 
 // Validate names every bad field of ch.
 func (ch GroupChange) Validate() error {
-	var bad Invalid
+	var bad ValidationError
 	if ch.Name != nil {
-		CheckText(&bad, "name", *ch.Name, MaxName)
+		CheckText(&bad, "name", *ch.Name, MaxNameLength)
 	}
 	checkOrder(&bad, ch.Order)
 	return bad.Err()
@@ -115,7 +115,7 @@ func (g *Group) Apply(ch GroupChange, now time.Time) {
 	}
 }
 
-func checkOrder(bad *Invalid, order *int) {
+func checkOrder(bad *ValidationError, order *int) {
 	if order != nil && (*order < -MaxOrder || *order > MaxOrder) {
 		bad.Add("order", "The order must be from %d to %d.", -MaxOrder, MaxOrder)
 	}

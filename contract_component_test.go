@@ -35,7 +35,7 @@ func statusRow(value allswell.Status, display string) row {
 		}
 		equal(t, "label", value.Label(), display)
 		complains(t, allswell.ComponentChange{Status: value}.Validate())
-		c := with(allswell.Operational)
+		c := with(allswell.StatusOperational)
 		c.Apply(allswell.ComponentChange{Status: value}, t1)
 		equal(t, "status", c.Status(), value)
 	}}
@@ -68,16 +68,16 @@ var componentRows = []row{
 		}
 	}},
 	{"4.4, description sets the text, null clears it, omitted it stays", func(t *testing.T) {
-		c := with(allswell.Operational)
-		c.Apply(allswell.ComponentChange{Status: allswell.Operational, Description: ptr("Cards and invoices"), HasDescription: true}, t1)
+		c := with(allswell.StatusOperational)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational, Description: ptr("Cards and invoices"), HasDescription: true}, t1)
 		equal(t, "set", c.Description, ptr("Cards and invoices"))
 		equal(t, "updated_at", c.UpdatedAt, t1)
-		c.Apply(allswell.ComponentChange{Status: allswell.Operational, Description: ptr("Cards and invoices"), HasDescription: true}, t2)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational, Description: ptr("Cards and invoices"), HasDescription: true}, t2)
 		equal(t, "updated_at, set to what it is", c.UpdatedAt, t1)
-		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t2)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t2)
 		equal(t, "omitted", c.Description, ptr("Cards and invoices"))
 		equal(t, "updated_at", c.UpdatedAt, t1)
-		c.Apply(allswell.ComponentChange{Status: allswell.Operational, HasDescription: true}, t2)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational, HasDescription: true}, t2)
 		equal(t, "cleared", c.Description, nil)
 		equal(t, "updated_at", c.UpdatedAt, t2)
 	}},
@@ -103,7 +103,7 @@ var componentRows = []row{
 	}},
 	{"The value unknown is not placed in this order", func(t *testing.T) {
 		for _, s := range allswell.Statuses {
-			if allswell.Unknown.Worse(s) {
+			if allswell.StatusUnknown.Worse(s) {
 				t.Errorf("unknown is worse than %s", s)
 			}
 		}
@@ -112,85 +112,85 @@ var componentRows = []row{
 
 var componentDecisionRows = []row{
 	{"degraded_performance: stored and returned as given", func(t *testing.T) {
-		c := with(allswell.Operational)
-		c.Apply(allswell.ComponentChange{Status: allswell.DegradedPerformance}, t1)
-		equal(t, "baseline", c.Baseline, allswell.DegradedPerformance)
-		equal(t, "status", c.Status(), allswell.DegradedPerformance)
+		c := with(allswell.StatusOperational)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusDegradedPerformance}, t1)
+		equal(t, "baseline", c.Baseline, allswell.StatusDegradedPerformance)
+		equal(t, "status", c.Status(), allswell.StatusDegradedPerformance)
 	}},
 	{"degraded_performance: ranks and reads as degraded in the rollup", func(t *testing.T) {
-		equal(t, "alone", allswell.Rollup(page("degraded_performance")), allswell.Degraded)
-		equal(t, "beside degraded", allswell.Rollup(page("degraded", "degraded_performance")), allswell.Degraded)
-		equal(t, "beside worse", allswell.Rollup(page("degraded_performance", "partial_outage")), allswell.PartialOutage)
-		equal(t, "beside better", allswell.Rollup(page("maintenance", "degraded_performance")), allswell.Degraded)
-		equal(t, "banner", allswell.Banner(allswell.DegradedPerformance), "Some systems are degraded")
+		equal(t, "alone", allswell.Rollup(page("degraded_performance")), allswell.StatusDegraded)
+		equal(t, "beside degraded", allswell.Rollup(page("degraded", "degraded_performance")), allswell.StatusDegraded)
+		equal(t, "beside worse", allswell.Rollup(page("degraded_performance", "partial_outage")), allswell.StatusPartialOutage)
+		equal(t, "beside better", allswell.Rollup(page("maintenance", "degraded_performance")), allswell.StatusDegraded)
+		equal(t, "banner", allswell.Banner(allswell.StatusDegradedPerformance), "Some systems are degraded")
 	}},
 	{"unknown in the rollup: ignored while any component is something else", func(t *testing.T) {
-		equal(t, "rollup", allswell.Rollup(page("unknown", "operational", "unknown")), allswell.Operational)
-		equal(t, "rollup", allswell.Rollup(page("unknown", "maintenance")), allswell.Maintenance)
+		equal(t, "rollup", allswell.Rollup(page("unknown", "operational", "unknown")), allswell.StatusOperational)
+		equal(t, "rollup", allswell.Rollup(page("unknown", "maintenance")), allswell.StatusMaintenance)
 	}},
 	{"unknown in the rollup: a page of only unknowns is unknown", func(t *testing.T) {
-		equal(t, "rollup", allswell.Rollup(page("unknown", "unknown")), allswell.Unknown)
-		equal(t, "banner", allswell.Banner(allswell.Unknown), "Status unknown")
+		equal(t, "rollup", allswell.Rollup(page("unknown", "unknown")), allswell.StatusUnknown)
+		equal(t, "banner", allswell.Banner(allswell.StatusUnknown), "Status unknown")
 	}},
 	{"unknown in the rollup: no components is operational", func(t *testing.T) {
-		equal(t, "rollup", allswell.Rollup(nil), allswell.Operational)
-		equal(t, "banner", allswell.Banner(allswell.Operational), "All systems operational")
+		equal(t, "rollup", allswell.Rollup(nil), allswell.StatusOperational)
+		equal(t, "banner", allswell.Banner(allswell.StatusOperational), "All systems operational")
 	}},
 	{"Restoring the status: the effective status is the most severe of the baseline and the causes not acknowledged", func(t *testing.T) {
-		equal(t, "no cause", with("degraded").Status(), allswell.Degraded)
-		equal(t, "a worse cause", with("degraded", "major_outage").Status(), allswell.MajorOutage)
-		equal(t, "a lesser cause", with("partial_outage", "degraded").Status(), allswell.PartialOutage)
-		equal(t, "two causes", with("operational", "degraded", "partial_outage").Status(), allswell.PartialOutage)
-		equal(t, "unknown loses to anything", with("unknown", "degraded").Status(), allswell.Degraded)
-		equal(t, "a tie keeps the baseline as given", with("degraded_performance", "degraded").Status(), allswell.DegradedPerformance)
+		equal(t, "no cause", with("degraded").Status(), allswell.StatusDegraded)
+		equal(t, "a worse cause", with("degraded", "major_outage").Status(), allswell.StatusMajorOutage)
+		equal(t, "a lesser cause", with("partial_outage", "degraded").Status(), allswell.StatusPartialOutage)
+		equal(t, "two causes", with("operational", "degraded", "partial_outage").Status(), allswell.StatusPartialOutage)
+		equal(t, "unknown loses to anything", with("unknown", "degraded").Status(), allswell.StatusDegraded)
+		equal(t, "a tie keeps the baseline as given", with("degraded_performance", "degraded").Status(), allswell.StatusDegradedPerformance)
 	}},
 	{"Restoring the status: a down monitor adds its cause and a ping removes only its own", func(t *testing.T) {
 		c := with("operational")
-		c.AddCause(allswell.Cause{Source: "out_a", Status: allswell.PartialOutage, StartedAt: t1}, t1)
-		equal(t, "first down", c.Status(), allswell.PartialOutage)
+		c.AddCause(allswell.Cause{Source: "out_a", Status: allswell.StatusPartialOutage, StartedAt: t1}, t1)
+		equal(t, "first down", c.Status(), allswell.StatusPartialOutage)
 		equal(t, "updated_at", c.UpdatedAt, t1)
-		c.AddCause(allswell.Cause{Source: "out_b", Status: allswell.Degraded, StartedAt: t2}, t2)
+		c.AddCause(allswell.Cause{Source: "out_b", Status: allswell.StatusDegraded, StartedAt: t2}, t2)
 		equal(t, "updated_at, nothing shown changed", c.UpdatedAt, t1)
 		c.RemoveCause("out_a", t2)
-		equal(t, "first up again", c.Status(), allswell.Degraded)
+		equal(t, "first up again", c.Status(), allswell.StatusDegraded)
 		equal(t, "updated_at", c.UpdatedAt, t2)
 		c.RemoveCause("out_other", t2)
 		c.RemoveCause("out_b", t2)
-		equal(t, "both up again", c.Status(), allswell.Operational)
+		equal(t, "both up again", c.Status(), allswell.StatusOperational)
 		equal(t, "causes", len(c.Causes), 0)
 	}},
 	{"Restoring the status: never remember-and-restore, so a baseline set meanwhile stays", func(t *testing.T) {
 		c := with("operational", "major_outage")
-		c.Apply(allswell.ComponentChange{Status: allswell.Degraded}, t1)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusDegraded}, t1)
 		c.RemoveCause("out_a", t2)
-		equal(t, "status", c.Status(), allswell.Degraded)
+		equal(t, "status", c.Status(), allswell.StatusDegraded)
 	}},
 	{"Restoring the status: a human's PATCH acknowledges the causes of that moment and shows at once", func(t *testing.T) {
 		c := with("operational", "major_outage", "partial_outage")
-		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t1)
-		equal(t, "status", c.Status(), allswell.Operational)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t1)
+		equal(t, "status", c.Status(), allswell.StatusOperational)
 		equal(t, "updated_at", c.UpdatedAt, t1)
 		equal(t, "causes kept", len(c.Causes), 2)
 	}},
 	{"Restoring the status: it stands until a new cause appears", func(t *testing.T) {
 		c := with("operational", "major_outage")
-		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t1)
-		c.AddCause(allswell.Cause{Source: "out_new", Status: allswell.Degraded, StartedAt: t2}, t2)
-		equal(t, "a new cause", c.Status(), allswell.Degraded)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t1)
+		c.AddCause(allswell.Cause{Source: "out_new", Status: allswell.StatusDegraded, StartedAt: t2}, t2)
+		equal(t, "a new cause", c.Status(), allswell.StatusDegraded)
 		c.RemoveCause("out_new", t2)
-		equal(t, "gone again, the acknowledged one silent", c.Status(), allswell.Operational)
+		equal(t, "gone again, the acknowledged one silent", c.Status(), allswell.StatusOperational)
 	}},
 	{"Restoring the status: it stands until a human speaks again", func(t *testing.T) {
 		c := with("operational", "major_outage")
-		c.Apply(allswell.ComponentChange{Status: allswell.Operational}, t1)
-		c.Apply(allswell.ComponentChange{Status: allswell.PartialOutage}, t2)
-		equal(t, "status", c.Status(), allswell.PartialOutage)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t1)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusPartialOutage}, t2)
+		equal(t, "status", c.Status(), allswell.StatusPartialOutage)
 	}},
 	{"Restoring the status: a hand-set maintenance is a plain baseline", func(t *testing.T) {
 		c := with("operational")
-		c.Apply(allswell.ComponentChange{Status: allswell.Maintenance}, t1)
-		c.AddCause(allswell.Cause{Source: "out_a", Status: allswell.MajorOutage, StartedAt: t2}, t2)
-		equal(t, "status", c.Status(), allswell.MajorOutage)
+		c.Apply(allswell.ComponentChange{Status: allswell.StatusMaintenance}, t1)
+		c.AddCause(allswell.Cause{Source: "out_a", Status: allswell.StatusMajorOutage, StartedAt: t2}, t2)
+		equal(t, "status", c.Status(), allswell.StatusMajorOutage)
 	}},
 	{"Lengths: description 1,000 characters; null clears, blank is a text", func(t *testing.T) {
 		for _, c := range []struct {

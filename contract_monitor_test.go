@@ -15,16 +15,16 @@ import (
 func beating() allswell.Monitor {
 	m := allswell.Monitor{
 		ID: "mon_1", Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true,
-		State: allswell.Up, DownStatus: allswell.MajorOutage,
+		State: allswell.MonitorUp, DownStatus: allswell.StatusMajorOutage,
 	}
-	m.Heard(t0)
+	m.RecordPing(t0)
 	return m
 }
 
 // check is the periodic check, each minute and with a threshold of 3, at an
 // instant after the epoch.
-func check(after time.Duration, holes ...allswell.Window) allswell.Tick {
-	return allswell.Tick{Instant: at(after), Judged: at(after), Period: time.Minute, Threshold: 3, Holes: holes}
+func check(after time.Duration, holes ...allswell.ListeningGap) allswell.Tick {
+	return allswell.Tick{Instant: at(after), AsOf: at(after), Period: time.Minute, Threshold: 3, Gaps: holes}
 }
 
 // dead is the monitor after nine minutes, down.
@@ -32,9 +32,9 @@ func dead(t *testing.T) allswell.Monitor {
 	t.Helper()
 	m := beating()
 	for after := time.Minute; after <= 8*time.Minute; after += time.Minute {
-		m.Missed(check(after))
+		m.Check(check(after))
 	}
-	if m.State != allswell.Down {
+	if m.State != allswell.MonitorDown {
 		t.Fatal("not down after 8 minutes")
 	}
 	return m
@@ -56,11 +56,11 @@ var monitorRows = []row{
 		equal(t, "silent", dead(t).State, allswell.MonitorState("down"))
 	}},
 	{"any, Valid ping → up; next_check_at = now + interval; consecutive_failures = 0", func(t *testing.T) {
-		for _, state := range []allswell.MonitorState{allswell.Up, allswell.Down} {
+		for _, state := range []allswell.MonitorState{allswell.MonitorUp, allswell.MonitorDown} {
 			m := beating()
 			m.State, m.ConsecutiveFailures = state, 7
-			m.Heard(t2)
-			equal(t, "state", m.State, allswell.Up)
+			m.RecordPing(t2)
+			equal(t, "state", m.State, allswell.MonitorUp)
 			equal(t, "next_check_at", m.DueAt(nil), t2.Add(5*time.Minute))
 			equal(t, "consecutive_failures", m.ConsecutiveFailures, 0)
 			equal(t, "last_ping_at", m.LastPingAt, t2)
@@ -68,40 +68,40 @@ var monitorRows = []row{
 	}},
 	{"any, Valid ping, if the monitor was down → it recovers", func(t *testing.T) {
 		m := beating()
-		equal(t, "up before", m.Heard(t1), false)
+		equal(t, "up before", m.RecordPing(t1), false)
 		m = dead(t)
-		equal(t, "down before", m.Heard(at(10*time.Minute)), true)
-		equal(t, "heard again", m.Heard(at(11*time.Minute)), false)
+		equal(t, "down before", m.RecordPing(at(10*time.Minute)), true)
+		equal(t, "heard again", m.RecordPing(at(11*time.Minute)), false)
 	}},
 	{"any, Valid ping, if the monitor was down → the auto-created incident is resolved and the component status is restored", func(t *testing.T) {
 		c := with("operational")
 		m := dead(t)
 		c.AddCause(allswell.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
 		inc := m.DownIncident(m.LastPingAt).Open("page_1", "id", "upd_1", t1)
-		equal(t, "component while down", c.Status(), allswell.MajorOutage)
+		equal(t, "component while down", c.Status(), allswell.StatusMajorOutage)
 		equal(t, "incident while down", inc.Resolved, false)
-		if m.Heard(t2) {
+		if m.RecordPing(t2) {
 			c.RemoveCause("out_a", t2)
-			inc.Apply(allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}, t2)
+			inc.Apply(allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)}, t2)
 		}
-		equal(t, "component", c.Status(), allswell.Operational)
-		equal(t, "incident state", inc.State, allswell.Resolved)
+		equal(t, "component", c.Status(), allswell.StatusOperational)
+		equal(t, "incident state", inc.State, allswell.IncidentResolved)
 		equal(t, "incident resolved_at", inc.ResolvedAt, t2)
 	}},
 	{"up, Periodic check, next_check_at has passed with no ping → up; consecutive_failures increases by 1", func(t *testing.T) {
 		m := beating()
 		for i, want := range []struct {
-			verdict  allswell.Verdict
+			verdict  allswell.CheckResult
 			failures int
 			state    allswell.MonitorState
 		}{
-			{allswell.NotDue, 0, allswell.Up}, {allswell.NotDue, 0, allswell.Up}, {allswell.NotDue, 0, allswell.Up}, {allswell.NotDue, 0, allswell.Up},
-			{allswell.NotDue, 0, allswell.Up}, // the deadline itself has not passed
-			{allswell.Counted, 1, allswell.Up}, {allswell.Counted, 2, allswell.Up},
-			{allswell.WentDown, 3, allswell.Down}, {allswell.Passed, 3, allswell.Down},
+			{allswell.CheckOnTime, 0, allswell.MonitorUp}, {allswell.CheckOnTime, 0, allswell.MonitorUp}, {allswell.CheckOnTime, 0, allswell.MonitorUp}, {allswell.CheckOnTime, 0, allswell.MonitorUp},
+			{allswell.CheckOnTime, 0, allswell.MonitorUp}, // the deadline itself has not passed
+			{allswell.CheckOverdue, 1, allswell.MonitorUp}, {allswell.CheckOverdue, 2, allswell.MonitorUp},
+			{allswell.CheckWentDown, 3, allswell.MonitorDown}, {allswell.CheckSkipped, 3, allswell.MonitorDown},
 		} {
 			minute := time.Duration(i+1) * time.Minute
-			equal(t, "verdict after "+minute.String(), m.Missed(check(minute)), want.verdict)
+			equal(t, "verdict after "+minute.String(), m.Check(check(minute)), want.verdict)
 			equal(t, "failures after "+minute.String(), m.ConsecutiveFailures, want.failures)
 			equal(t, "state after "+minute.String(), m.State, want.state)
 		}
@@ -110,20 +110,20 @@ var monitorRows = []row{
 		for _, threshold := range []int{1, 2, 3, 10} {
 			m := beating()
 			for i := 1; i <= threshold; i++ {
-				equal(t, "state before", m.State, allswell.Up)
+				equal(t, "state before", m.State, allswell.MonitorUp)
 				tick := check(5*time.Minute + time.Duration(i)*time.Minute)
 				tick.Threshold = threshold
-				m.Missed(tick)
+				m.Check(tick)
 				equal(t, "failures", m.ConsecutiveFailures, i)
 			}
-			equal(t, "state", m.State, allswell.Down)
+			equal(t, "state", m.State, allswell.MonitorDown)
 		}
 	}},
 	{"up, Periodic check, threshold reached → the component's status reflects the outage and an incident is created", func(t *testing.T) {
 		m := dead(t)
 		c := with("operational")
 		c.AddCause(allswell.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
-		equal(t, "component", c.Status(), allswell.MajorOutage)
+		equal(t, "component", c.Status(), allswell.StatusMajorOutage)
 		n := m.DownIncident(m.LastPingAt)
 		complains(t, n.Validate())
 		equal(t, "title", n.Title, "Nightly backup is down")
@@ -150,12 +150,12 @@ var monitorDecisionRows = []row{
 			m := beating()
 			m.DownStatus = status
 			equal(t, "incident", m.DownIncident(time.Date(2026, 3, 7, 14, 5, 9, 0, time.FixedZone("", 3600))), allswell.NewIncident{
-				Title: "Nightly backup is down", Impact: impact, State: allswell.Investigating,
+				Title: "Nightly backup is down", Impact: impact, State: allswell.IncidentInvestigating,
 				Message: ptr("No ping has arrived since 7 March 2026, 13:05:09 UTC. One is expected every 5 minutes."),
-				Auto:    allswell.Auto{Kind: allswell.AutoSilent, Since: time.Date(2026, 3, 7, 13, 5, 9, 0, time.UTC), Interval: 5 * time.Minute},
+				System:  allswell.SystemMessage{Kind: allswell.SystemMessageSilent, Since: time.Date(2026, 3, 7, 13, 5, 9, 0, time.UTC), Interval: 5 * time.Minute},
 			})
 			opened := m.DownIncident(t0).Open("page_1", "id", "upd_1", t1)
-			equal(t, "auto", opened.Updates[0].Auto.Kind, allswell.AutoSilent)
+			equal(t, "auto", opened.Updates[0].System.Kind, allswell.SystemMessageSilent)
 		}
 	}},
 	{"The auto-incident: the longest name still gives a title of at most 255 characters", func(t *testing.T) {
@@ -171,70 +171,70 @@ var monitorDecisionRows = []row{
 		}
 	}},
 	{"The auto-incident: recovery adds an update that says how long it was silent", func(t *testing.T) {
-		equal(t, "message", allswell.PingArrived.Auto(18*time.Minute+4*time.Second).Message(), "Pings are arriving again, after 18 minutes 4 seconds of silence.")
+		equal(t, "message", allswell.OutageEndedByPing.SystemMessage(18*time.Minute+4*time.Second).Text(), "Pings are arriving again, after 18 minutes 4 seconds of silence.")
 	}},
 	{"Monitor never pinged: waiting, next_check_at null, state up, nothing is raised before the first ping", func(t *testing.T) {
-		m := allswell.Monitor{Interval: time.Second, Enabled: true, State: allswell.Up}
+		m := allswell.Monitor{Interval: time.Second, Enabled: true, State: allswell.MonitorUp}
 		for hour := range 100 {
-			equal(t, "verdict", m.Missed(check(time.Duration(hour)*time.Hour)), allswell.Passed)
+			equal(t, "verdict", m.Check(check(time.Duration(hour)*time.Hour)), allswell.CheckSkipped)
 		}
 		equal(t, "next_check_at", m.DueAt(nil), time.Time{})
-		equal(t, "state", m.State, allswell.Up)
+		equal(t, "state", m.State, allswell.MonitorUp)
 		equal(t, "consecutive_failures", m.ConsecutiveFailures, 0)
 	}},
 	{"next_check_at: always the current deadline, grants included", func(t *testing.T) {
 		m := beating()
 		equal(t, "calm", m.DueAt(nil), at(5*time.Minute))
-		equal(t, "after deafness", m.DueAt([]allswell.Window{secs(200, 260)}), at(260*time.Second+5*time.Minute))
-		m.RefusedAt = at(time.Hour)
+		equal(t, "after deafness", m.DueAt([]allswell.ListeningGap{secs(200, 260)}), at(260*time.Second+5*time.Minute))
+		m.RejectedAt = at(time.Hour)
 		equal(t, "after a refusal", m.DueAt(nil), at(time.Hour+5*time.Minute))
 	}},
 	{"Disable a monitor that is down: ends the outage", func(t *testing.T) {
 		m := dead(t)
 		equal(t, "ends", m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1), true)
-		equal(t, "state", m.State, allswell.Up)
+		equal(t, "state", m.State, allswell.MonitorUp)
 		equal(t, "again", m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1), false)
 	}},
 	{"Disable or delete a monitor that is down: an update that says so", func(t *testing.T) {
-		equal(t, "disabled", allswell.MonitorDisabled.Auto(time.Hour).Message(), "The monitor was disabled; this outage is no longer watched.")
-		equal(t, "deleted", allswell.MonitorDeleted.Auto(time.Hour).Message(), "The monitor was deleted; this outage is no longer watched.")
+		equal(t, "disabled", allswell.OutageEndedByDisable.SystemMessage(time.Hour).Text(), "The monitor was disabled; this outage is no longer watched.")
+		equal(t, "deleted", allswell.OutageEndedByDelete.SystemMessage(time.Hour).Text(), "The monitor was deleted; this outage is no longer watched.")
 	}},
 	{"A disabled monitor is not checked", func(t *testing.T) {
 		m := beating()
 		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1)
-		equal(t, "verdict", m.Missed(check(time.Hour)), allswell.Passed)
-		equal(t, "state", m.State, allswell.Up)
+		equal(t, "verdict", m.Check(check(time.Hour)), allswell.CheckSkipped)
+		equal(t, "state", m.State, allswell.MonitorUp)
 	}},
 	{"Enable: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
 		m := beating()
-		m.Missed(check(6 * time.Minute))
+		m.Check(check(6 * time.Minute))
 		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, at(10*time.Minute))
 		m.Apply(allswell.MonitorChange{Enabled: ptr(true)}, at(20*time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 0)
 		equal(t, "deadline", m.DueAt(nil), at(25*time.Minute))
-		fresh := allswell.Monitor{Interval: time.Minute, State: allswell.Up}
+		fresh := allswell.Monitor{Interval: time.Minute, State: allswell.MonitorUp}
 		fresh.Apply(allswell.MonitorChange{Enabled: ptr(true)}, t1)
 		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},
 	{"A new interval: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
 		m := beating()
-		m.Missed(check(6 * time.Minute))
+		m.Check(check(6 * time.Minute))
 		equal(t, "count before", m.ConsecutiveFailures, 1)
 		m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(7*time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 0)
 		equal(t, "deadline", m.DueAt(nil), at(67*time.Minute))
-		fresh := allswell.Monitor{Interval: time.Minute, Enabled: true, State: allswell.Up}
+		fresh := allswell.Monitor{Interval: time.Minute, Enabled: true, State: allswell.MonitorUp}
 		fresh.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, t1)
 		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},
 	{"A new interval: an outage lasts, because only a ping proves that the job lives", func(t *testing.T) {
 		m := dead(t)
 		equal(t, "ends", m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(10*time.Minute)), false)
-		equal(t, "state", m.State, allswell.Down)
+		equal(t, "state", m.State, allswell.MonitorDown)
 	}},
 	{"The same interval or enabled again: nothing begins anew", func(t *testing.T) {
 		m := beating()
-		m.Missed(check(6 * time.Minute))
+		m.Check(check(6 * time.Minute))
 		want := m
 		m.Apply(allswell.MonitorChange{Interval: ptr(5 * time.Minute), Enabled: ptr(true)}, at(7*time.Minute))
 		equal(t, "monitor", m, want)
@@ -254,18 +254,18 @@ var monitorDecisionRows = []row{
 	}},
 	{"Failure threshold: consecutive; a tick that finds it not overdue sets the count to 0", func(t *testing.T) {
 		m := beating()
-		m.Missed(check(6 * time.Minute))
-		m.Missed(check(7 * time.Minute))
+		m.Check(check(6 * time.Minute))
+		m.Check(check(7 * time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 2)
-		m.RefusedAt = at(7*time.Minute + time.Second)
-		equal(t, "verdict", m.Missed(check(8*time.Minute)), allswell.NotDue)
+		m.RejectedAt = at(7*time.Minute + time.Second)
+		equal(t, "verdict", m.Check(check(8*time.Minute)), allswell.CheckOnTime)
 		equal(t, "count", m.ConsecutiveFailures, 0)
-		equal(t, "state", m.State, allswell.Up)
+		equal(t, "state", m.State, allswell.MonitorUp)
 	}},
 	{"Failure threshold: ticks not run are not made up", func(t *testing.T) {
 		m := beating()
-		m.Missed(check(6 * time.Minute))
-		equal(t, "verdict a day later", m.Missed(check(24*time.Hour)), allswell.Counted)
+		m.Check(check(6 * time.Minute))
+		equal(t, "verdict a day later", m.Check(check(24*time.Hour)), allswell.CheckOverdue)
 		equal(t, "count", m.ConsecutiveFailures, 2)
 	}},
 	{"Failure threshold: default 3, overridable per monitor", func(t *testing.T) {
@@ -274,8 +274,8 @@ var monitorDecisionRows = []row{
 		equal(t, "the setting", m.Threshold(7), 7)
 		m.FailureThreshold = 2
 		equal(t, "its own", m.Threshold(7), 2)
-		m.Missed(check(6 * time.Minute))
-		equal(t, "verdict", m.Missed(check(7*time.Minute)), allswell.WentDown)
+		m.Check(check(6 * time.Minute))
+		equal(t, "verdict", m.Check(check(7*time.Minute)), allswell.CheckWentDown)
 		for _, c := range []struct {
 			threshold int
 			bad       []string
@@ -286,40 +286,40 @@ var monitorDecisionRows = []row{
 	}},
 	{"Ping rate limit: a refusal of ours to a valid token is not the job's silence, and recovers nothing", func(t *testing.T) {
 		m := beating()
-		m.RefusedAt = at(4 * time.Minute)
-		equal(t, "within an interval of it", m.Missed(check(9*time.Minute)), allswell.NotDue)
-		equal(t, "after that", m.Missed(check(10*time.Minute)), allswell.Counted)
+		m.RejectedAt = at(4 * time.Minute)
+		equal(t, "within an interval of it", m.Check(check(9*time.Minute)), allswell.CheckOnTime)
+		equal(t, "after that", m.Check(check(10*time.Minute)), allswell.CheckOverdue)
 		m = dead(t)
-		m.RefusedAt = at(9 * time.Minute)
-		equal(t, "down", m.Missed(check(10*time.Minute)), allswell.Passed)
-		equal(t, "state", m.State, allswell.Down)
+		m.RejectedAt = at(9 * time.Minute)
+		equal(t, "down", m.Check(check(10*time.Minute)), allswell.CheckSkipped)
+		equal(t, "state", m.State, allswell.MonitorDown)
 	}},
 	{"Ticks: at most one increment per monitor and instant", func(t *testing.T) {
 		m := beating()
-		equal(t, "first", m.Missed(check(6*time.Minute)), allswell.Counted)
-		equal(t, "the same again", m.Missed(check(6*time.Minute)), allswell.Passed)
-		equal(t, "an earlier one", m.Missed(check(5*time.Minute+30*time.Second)), allswell.Passed)
+		equal(t, "first", m.Check(check(6*time.Minute)), allswell.CheckOverdue)
+		equal(t, "the same again", m.Check(check(6*time.Minute)), allswell.CheckSkipped)
+		equal(t, "an earlier one", m.Check(check(5*time.Minute+30*time.Second)), allswell.CheckSkipped)
 		equal(t, "count", m.ConsecutiveFailures, 1)
 	}},
 	{"Ticks: a clock that went back strands nobody", func(t *testing.T) {
 		m := beating()
 		m.TickedAt = at(1000 * time.Hour)
-		equal(t, "verdict", m.Missed(check(6*time.Minute)), allswell.Counted)
+		equal(t, "verdict", m.Check(check(6*time.Minute)), allswell.CheckOverdue)
 		equal(t, "ticked at", m.TickedAt, at(6*time.Minute))
 	}},
 	{"Ticks: what is judged is the instant less the age of what was heard and is not committed", func(t *testing.T) {
 		m := beating()
 		tick := check(6 * time.Minute)
-		tick.Judged = at(5 * time.Minute)
-		equal(t, "verdict", m.Missed(tick), allswell.NotDue)
-		tick.Judged = at(5*time.Minute + time.Millisecond)
-		equal(t, "verdict", m.Missed(tick), allswell.Counted)
+		tick.AsOf = at(5 * time.Minute)
+		equal(t, "verdict", m.Check(tick), allswell.CheckOnTime)
+		tick.AsOf = at(5*time.Minute + time.Millisecond)
+		equal(t, "verdict", m.Check(tick), allswell.CheckOverdue)
 	}},
 	{"Ticks: a ping resets the count, and the last ping only moves forward", func(t *testing.T) {
 		m := beating()
-		m.Missed(check(6 * time.Minute))
-		m.Heard(at(7 * time.Minute))
-		m.Heard(at(6*time.Minute + 59*time.Second))
+		m.Check(check(6 * time.Minute))
+		m.RecordPing(at(7 * time.Minute))
+		m.RecordPing(at(6*time.Minute + 59*time.Second))
 		equal(t, "count", m.ConsecutiveFailures, 0)
 		equal(t, "last_ping_at", m.LastPingAt, at(7*time.Minute))
 		equal(t, "deadline", m.DueAt(nil), at(12*time.Minute))
@@ -369,7 +369,7 @@ var commonDecisionRows = []row{
 		form := regexp.MustCompile(`^aw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$`)
 		seen := make(map[string]bool)
 		for range 1000 {
-			secret := allswell.NewSecret()
+			secret := allswell.NewTokenSecret()
 			if !form.MatchString(secret) || seen[secret] {
 				t.Fatalf("%q is a repetition or not of the form", secret)
 			}
@@ -378,7 +378,7 @@ var commonDecisionRows = []row{
 	}},
 	{"Tokens: looked up by SHA-256 alone", func(t *testing.T) {
 		want := sha256.Sum256([]byte("aw_secret"))
-		equal(t, "hash", allswell.HashSecret("aw_secret"), want[:])
+		equal(t, "hash", allswell.HashTokenSecret("aw_secret"), want[:])
 	}},
 	{"Tokens: scopes read, write, admin", func(t *testing.T) {
 		for i, has := range allswell.Scopes {

@@ -54,8 +54,8 @@ func opened(n allswell.NewIncident) allswell.Incident {
 
 // resolvedIncident is an incident that was resolved, state and flag, at t1.
 func resolvedIncident() allswell.Incident {
-	inc := opened(allswell.NewIncident{State: allswell.Monitoring})
-	inc.Apply(allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}, t1)
+	inc := opened(allswell.NewIncident{State: allswell.IncidentMonitoring})
+	inc.Apply(allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)}, t1)
 	return inc
 }
 
@@ -64,7 +64,7 @@ func complains(t *testing.T, err error, fields ...string) {
 	t.Helper()
 	var got []string
 	if err != nil {
-		invalid, ok := err.(*allswell.Invalid)
+		invalid, ok := err.(*allswell.ValidationError)
 		if !ok {
 			t.Fatalf("error %v is no *Invalid", err)
 		}
@@ -116,15 +116,15 @@ var incidentRows = []row{
 		complains(t, allswell.IncidentChange{Impact: ptr(allswell.Impact(""))}.Validate(), "impact")
 	}},
 	{"state: one of investigating, identified, monitoring, resolved", func(t *testing.T) {
-		equal(t, "states", allswell.States, []allswell.State{"investigating", "identified", "monitoring", "resolved"})
-		for _, state := range []allswell.State{"Resolved", "open", "down"} {
+		equal(t, "states", allswell.IncidentStates, []allswell.IncidentState{"investigating", "identified", "monitoring", "resolved"})
+		for _, state := range []allswell.IncidentState{"Resolved", "open", "down"} {
 			complains(t, allswell.NewIncident{Title: "x", State: state}.Validate(), "state")
 			complains(t, allswell.IncidentChange{State: &state}.Validate(), "state")
 		}
-		complains(t, allswell.IncidentChange{State: ptr(allswell.State(""))}.Validate(), "state")
+		complains(t, allswell.IncidentChange{State: ptr(allswell.IncidentState(""))}.Validate(), "state")
 	}},
 	{"resolved_at: null until resolved", func(t *testing.T) {
-		inc := opened(allswell.NewIncident{State: allswell.Monitoring})
+		inc := opened(allswell.NewIncident{State: allswell.IncidentMonitoring})
 		equal(t, "resolved", inc.Resolved, false)
 		equal(t, "resolved_at", inc.ResolvedAt, time.Time{})
 	}},
@@ -135,24 +135,24 @@ var incidentRows = []row{
 	}},
 	{"(new), Create incident, state omitted → investigating; impact defaults to none", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{})
-		equal(t, "state", inc.State, allswell.Investigating)
+		equal(t, "state", inc.State, allswell.IncidentInvestigating)
 		equal(t, "impact", inc.Impact, allswell.ImpactNone)
 		equal(t, "updates", len(inc.Updates), 0)
 	}},
 	{"(new), Create incident, state given → the given state", func(t *testing.T) {
-		for _, state := range allswell.States {
+		for _, state := range allswell.IncidentStates {
 			equal(t, "state", opened(allswell.NewIncident{State: state}).State, state)
 		}
 	}},
 	{"(new), Create incident, message given → the first timeline entry", func(t *testing.T) {
-		inc := opened(allswell.NewIncident{Message: ptr("We are looking."), State: allswell.Identified})
-		equal(t, "updates", inc.Updates, []allswell.Update{
-			{ID: "upd_1", IncidentID: "id", Number: 1, Message: "We are looking.", State: allswell.Identified, CreatedAt: t0}})
+		inc := opened(allswell.NewIncident{Message: ptr("We are looking."), State: allswell.IncidentIdentified})
+		equal(t, "updates", inc.Updates, []allswell.IncidentUpdate{
+			{ID: "upd_1", IncidentID: "id", Number: 1, Message: "We are looking.", State: allswell.IncidentIdentified, CreatedAt: t0}})
 	}},
 	{"any, Update incident, body has a valid state → the given state; only the fields in the body change; updated_at changes", func(t *testing.T) {
-		for _, from := range allswell.States {
-			for _, to := range allswell.States {
-				if from == to || from == allswell.Resolved || to == allswell.Resolved {
+		for _, from := range allswell.IncidentStates {
+			for _, to := range allswell.IncidentStates {
+				if from == to || from == allswell.IncidentResolved || to == allswell.IncidentResolved {
 					continue
 				}
 				inc := opened(allswell.NewIncident{State: from, Impact: allswell.ImpactMajor, Message: ptr("m")})
@@ -164,15 +164,15 @@ var incidentRows = []row{
 		}
 	}},
 	{"any, Update incident, body has state resolved and resolved true → resolved; resolved_at is set to the current time", func(t *testing.T) {
-		for _, from := range allswell.States {
+		for _, from := range allswell.IncidentStates {
 			inc := opened(allswell.NewIncident{State: from})
 			want := inc
-			want.State, want.Resolved, want.ResolvedAt, want.UpdatedAt = allswell.Resolved, true, t1, t1
-			change := allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}
+			want.State, want.Resolved, want.ResolvedAt, want.UpdatedAt = allswell.IncidentResolved, true, t1, t1
+			change := allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)}
 			complains(t, change.Validate())
 			first := inc.Apply(change, t1)
 			equal(t, "from "+string(from), inc, want)
-			equal(t, "resolved by this call", first, from != allswell.Resolved)
+			equal(t, "resolved by this call", first, from != allswell.IncidentResolved)
 		}
 	}},
 	{"any, Update incident, body has state resolved and resolved true → the incident moves to history on the public page", func(t *testing.T) {
@@ -180,13 +180,13 @@ var incidentRows = []row{
 		summary := allswell.PageContents{Incidents: []allswell.Incident{inc}}.Summarize(t2)
 		equal(t, "active before", len(summary.Active), 1)
 		equal(t, "history before", len(summary.Past[0].Incidents), 0)
-		inc.Apply(allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}, t1)
+		inc.Apply(allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)}, t1)
 		summary = allswell.PageContents{Incidents: []allswell.Incident{inc}}.Summarize(t2)
 		equal(t, "active after", len(summary.Active), 0)
 		equal(t, "history after", len(summary.Past[0].Incidents), 1)
 	}},
 	{"any, Update incident, body has resolved true → resolved flag true; resolved_at is set to the current time", func(t *testing.T) {
-		for _, from := range allswell.States {
+		for _, from := range allswell.IncidentStates {
 			inc := opened(allswell.NewIncident{State: from})
 			inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1)
 			equal(t, "resolved", inc.Resolved, true)
@@ -195,10 +195,10 @@ var incidentRows = []row{
 		}
 	}},
 	{"4.2, Update incident, omitted fields stay unchanged", func(t *testing.T) {
-		inc := opened(allswell.NewIncident{State: allswell.Identified, Impact: allswell.ImpactMinor})
+		inc := opened(allswell.NewIncident{State: allswell.IncidentIdentified, Impact: allswell.ImpactMinor})
 		inc.Apply(allswell.IncidentChange{Title: ptr("Checkout is down")}, t1)
 		equal(t, "title", inc.Title, "Checkout is down")
-		equal(t, "state", inc.State, allswell.Identified)
+		equal(t, "state", inc.State, allswell.IncidentIdentified)
 		equal(t, "impact", inc.Impact, allswell.ImpactMinor)
 		equal(t, "resolved", inc.Resolved, false)
 		inc.Apply(allswell.IncidentChange{Impact: ptr(allswell.ImpactNone)}, t2)
@@ -214,22 +214,22 @@ var incidentRows = []row{
 var incidentDecisionRows = []row{
 	{"state resolved without resolved: flag and resolved_at are set", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{})
-		equal(t, "resolved by this call", inc.Apply(allswell.IncidentChange{State: ptr(allswell.Resolved)}, t1), true)
+		equal(t, "resolved by this call", inc.Apply(allswell.IncidentChange{State: ptr(allswell.IncidentResolved)}, t1), true)
 		equal(t, "resolved", inc.Resolved, true)
 		equal(t, "resolved_at", inc.ResolvedAt, t1)
 	}},
 	{"state resolved without resolved: at creation too", func(t *testing.T) {
-		inc := opened(allswell.NewIncident{State: allswell.Resolved})
+		inc := opened(allswell.NewIncident{State: allswell.IncidentResolved})
 		equal(t, "resolved", inc.Resolved, true)
 		equal(t, "resolved_at", inc.ResolvedAt, t0)
 	}},
 	{"resolved true without state: the state stays", func(t *testing.T) {
-		inc := opened(allswell.NewIncident{State: allswell.Monitoring})
+		inc := opened(allswell.NewIncident{State: allswell.IncidentMonitoring})
 		equal(t, "resolved by this call", inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1), true)
-		equal(t, "state", inc.State, allswell.Monitoring)
+		equal(t, "state", inc.State, allswell.IncidentMonitoring)
 	}},
 	{"resolved true without state: the flag, not the state, moves it to history", func(t *testing.T) {
-		inc := opened(allswell.NewIncident{State: allswell.Monitoring})
+		inc := opened(allswell.NewIncident{State: allswell.IncidentMonitoring})
 		inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1)
 		summary := allswell.PageContents{Incidents: []allswell.Incident{inc}}.Summarize(t2)
 		equal(t, "active", len(summary.Active), 0)
@@ -246,23 +246,23 @@ var incidentDecisionRows = []row{
 		inc.Apply(allswell.IncidentChange{Resolved: ptr(false)}, t2)
 		equal(t, "resolved", inc.Resolved, false)
 		equal(t, "resolved_at", inc.ResolvedAt, time.Time{})
-		equal(t, "state", inc.State, allswell.Investigating)
+		equal(t, "state", inc.State, allswell.IncidentInvestigating)
 		equal(t, "updated_at", inc.UpdatedAt, t2)
 	}},
 	{"resolved false: another state stays", func(t *testing.T) {
-		inc := opened(allswell.NewIncident{State: allswell.Monitoring})
+		inc := opened(allswell.NewIncident{State: allswell.IncidentMonitoring})
 		inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1)
 		inc.Apply(allswell.IncidentChange{Resolved: ptr(false)}, t2)
-		equal(t, "state", inc.State, allswell.Monitoring)
+		equal(t, "state", inc.State, allswell.IncidentMonitoring)
 	}},
 	{"resolved false: the body's state wins over the fall-back", func(t *testing.T) {
 		inc := resolvedIncident()
-		inc.Apply(allswell.IncidentChange{Resolved: ptr(false), State: ptr(allswell.Identified)}, t2)
+		inc.Apply(allswell.IncidentChange{Resolved: ptr(false), State: ptr(allswell.IncidentIdentified)}, t2)
 		equal(t, "resolved", inc.Resolved, false)
-		equal(t, "state", inc.State, allswell.Identified)
+		equal(t, "state", inc.State, allswell.IncidentIdentified)
 	}},
 	{"resolved false: with state resolved in the same body 422", func(t *testing.T) {
-		complains(t, allswell.IncidentChange{Resolved: ptr(false), State: ptr(allswell.Resolved)}.Validate(), "resolved")
+		complains(t, allswell.IncidentChange{Resolved: ptr(false), State: ptr(allswell.IncidentResolved)}.Validate(), "resolved")
 	}},
 	{"resolved false on an incident that is not resolved: nothing", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{})
@@ -271,7 +271,7 @@ var incidentDecisionRows = []row{
 		equal(t, "incident", inc, want)
 	}},
 	{"another state on a resolved incident: only the state changes; flag and time stay", func(t *testing.T) {
-		for _, state := range allswell.States[:3] {
+		for _, state := range allswell.IncidentStates[:3] {
 			inc := resolvedIncident()
 			want := inc
 			want.State, want.UpdatedAt = state, t2
@@ -280,14 +280,14 @@ var incidentDecisionRows = []row{
 		}
 	}},
 	{"another state on a resolved incident: no move is refused", func(t *testing.T) {
-		for _, state := range allswell.States {
+		for _, state := range allswell.IncidentStates {
 			complains(t, allswell.IncidentChange{State: &state}.Validate())
 		}
 	}},
 	{"updated_at moves when an update is added", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{Message: ptr("one")})
 		u := inc.AddUpdate("upd_2", "two", &inc.Updates[0], t1)
-		equal(t, "update", u, allswell.Update{ID: "upd_2", IncidentID: "id", Number: 2, Message: "two", State: allswell.Investigating, CreatedAt: t1})
+		equal(t, "update", u, allswell.IncidentUpdate{ID: "upd_2", IncidentID: "id", Number: 2, Message: "two", State: allswell.IncidentInvestigating, CreatedAt: t1})
 		equal(t, "timeline", inc.Updates[1], u)
 		equal(t, "updated_at", inc.UpdatedAt, t1)
 	}},
@@ -300,6 +300,6 @@ var incidentDecisionRows = []row{
 	}},
 	{"every bad field is named at once", func(t *testing.T) {
 		complains(t, allswell.NewIncident{Impact: "?", State: "?", Message: ptr(" ")}.Validate(), "title", "impact", "state", "message")
-		complains(t, allswell.IncidentChange{Title: ptr(" "), Impact: ptr(allswell.Impact("?")), State: ptr(allswell.State("?"))}.Validate(), "title", "impact", "state")
+		complains(t, allswell.IncidentChange{Title: ptr(" "), Impact: ptr(allswell.Impact("?")), State: ptr(allswell.IncidentState("?"))}.Validate(), "title", "impact", "state")
 	}},
 }

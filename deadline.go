@@ -2,9 +2,9 @@ package allswell
 
 import "time"
 
-// DeafAfter is the least length of a hole in the ledger of listening that may
+// LongGap is the least length of a hole in the ledger of listening that may
 // grant a fresh interval (design section 7, point 2).
-const DeafAfter = 30 * time.Second
+const LongGap = 30 * time.Second
 
 const (
 	// retryPause is the longest pause between two retries of a well-behaved
@@ -18,21 +18,21 @@ const (
 )
 
 // Window is a hole in the ledger of listening: from From until To nothing
-// could be heard. One of DeafAfter or more is a deaf window; a shorter one is
+// could be heard. One of LongGap or more is a deaf window; a shorter one is
 // the trace of a quick restart.
-type Window struct {
+type ListeningGap struct {
 	From, To time.Time
 }
 
 // Len returns how long the window lasted.
-func (w Window) Len() time.Duration { return w.To.Sub(w.From) }
+func (w ListeningGap) Len() time.Duration { return w.To.Sub(w.From) }
 
 // Wait is one monitor waiting for one ping.
-type Wait struct {
-	Since    time.Time     // the last recorded ping, or when a human started the wait anew
-	Interval time.Duration // a ping is due within this
-	Refused  time.Time     // when a valid ping was last refused by us; zero: never
-	Quiet    time.Time     // when the planned maintenance of its component ends, or ended; zero: there was none
+type PingWait struct {
+	Since           time.Time     // the last recorded ping, or when a human started the wait anew
+	Interval        time.Duration // a ping is due within this
+	RejectedAt      time.Time     // when a valid ping was last refused by us; zero: never
+	SuppressedUntil time.Time     // when the planned maintenance of its component ends, or ended; zero: there was none
 }
 
 // Deadline returns the instant after which silence counts. holes are all holes
@@ -54,23 +54,23 @@ type Wait struct {
 // the same rule, whatever the cap of the wait. So it does from the end of a
 // planned maintenance: until then nothing is expected, and after it there is one
 // fresh interval.
-func (w Wait) Deadline(holes []Window) time.Time {
+func (w PingWait) Deadline(holes []ListeningGap) time.Time {
 	due := deadline(w.Since, w.Interval, holes)
-	if w.Refused.After(w.Since) {
-		due = later(due, deadline(w.Refused, w.Interval, holes))
+	if w.RejectedAt.After(w.Since) {
+		due = later(due, deadline(w.RejectedAt, w.Interval, holes))
 	}
-	if w.Quiet.After(w.Since) {
-		due = later(due, deadline(w.Quiet, w.Interval, holes))
+	if w.SuppressedUntil.After(w.Since) {
+		due = later(due, deadline(w.SuppressedUntil, w.Interval, holes))
 	}
 	return due
 }
 
-// deadline is Wait.Deadline from one sign of life.
-func deadline(since time.Time, interval time.Duration, holes []Window) time.Time {
+// deadline is PingWait.Deadline from one sign of life.
+func deadline(since time.Time, interval time.Duration, holes []ListeningGap) time.Time {
 	due := since.Add(interval)
 	middle := since.Add(interval / 2) // whatever follows a grant is behind it
 	deaf := time.Duration(0)
-	var span Window // the hole, and those that count as one with it
+	var span ListeningGap // the hole, and those that count as one with it
 	for _, hole := range holes {
 		if !hole.To.After(since) {
 			continue
@@ -84,9 +84,9 @@ func deadline(since time.Time, interval time.Duration, holes []Window) time.Time
 		span.To = hole.To
 		deaf += hole.To.Sub(later(hole.From, since))
 		limit := since.Add(2*interval + deaf)
-		retried := span.To.Add(min(span.Len(), DeafAfter) + time.Second)
+		retried := span.To.Add(min(span.Len(), LongGap) + time.Second)
 		due = later(due, earlier(retried, limit))
-		if span.Len() >= DeafAfter && span.To.After(middle) {
+		if span.Len() >= LongGap && span.To.After(middle) {
 			due = later(due, earlier(span.To.Add(interval), limit))
 		}
 	}

@@ -15,8 +15,8 @@ var epoch = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 func at(d time.Duration) time.Time { return epoch.Add(d) }
 
 // secs is a hole from one second to another after the epoch.
-func secs(from, to float64) allswell.Window {
-	return allswell.Window{From: at(seconds(from)), To: at(seconds(to))}
+func secs(from, to float64) allswell.ListeningGap {
+	return allswell.ListeningGap{From: at(seconds(from)), To: at(seconds(to))}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -24,7 +24,7 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // TestDeadline holds the rule of design section 7, point 3, for a monitor of
 // 1000 s that was last heard at the epoch.
 func TestDeadline(t *testing.T) {
-	type holes = []allswell.Window
+	type holes = []allswell.ListeningGap
 	for _, c := range []struct {
 		name    string
 		refused float64 // 0: never
@@ -72,9 +72,9 @@ func TestDeadline(t *testing.T) {
 		{"deafness before a refused ping is over", 5000, holes{secs(600, 700)}, 6000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			wait := allswell.Wait{Since: epoch, Interval: 1000 * time.Second}
+			wait := allswell.PingWait{Since: epoch, Interval: 1000 * time.Second}
 			if c.refused != 0 {
-				wait.Refused = at(seconds(c.refused))
+				wait.RejectedAt = at(seconds(c.refused))
 			}
 			if got := wait.Deadline(c.holes).Sub(epoch); got != seconds(c.want) {
 				t.Errorf("the deadline is %v after the last ping, want %v", got, seconds(c.want))
@@ -85,32 +85,32 @@ func TestDeadline(t *testing.T) {
 
 // drawHoles draws holes of every kind, in order and without overlap, from a
 // little before the epoch on.
-func drawHoles(t *rapid.T) []allswell.Window {
-	var holes []allswell.Window
+func drawHoles(t *rapid.T) []allswell.ListeningGap {
+	var holes []allswell.ListeningGap
 	end := at(-100 * time.Second)
 	for range rapid.IntRange(0, 8).Draw(t, "holes") {
 		gap := rapid.OneOf(rapid.Int64Range(1, 40_000), rapid.Int64Range(1, 2_000_000)).Draw(t, "gap ms")
 		length := rapid.OneOf(rapid.Int64Range(1, 40_000), rapid.Int64Range(1, 4_000_000)).Draw(t, "length ms")
 		from := end.Add(time.Duration(gap) * time.Millisecond)
 		end = from.Add(time.Duration(length) * time.Millisecond)
-		holes = append(holes, allswell.Window{From: from, To: end})
+		holes = append(holes, allswell.ListeningGap{From: from, To: end})
 	}
 	return holes
 }
 
-func drawWait(t *rapid.T) allswell.Wait {
-	wait := allswell.Wait{
+func drawWait(t *rapid.T) allswell.PingWait {
+	wait := allswell.PingWait{
 		Since:    epoch,
 		Interval: time.Duration(rapid.Int64Range(1, 2000).Draw(t, "interval s")) * time.Second,
 	}
 	if rapid.Bool().Draw(t, "refused") {
-		wait.Refused = at(time.Duration(rapid.Int64Range(-10_000, 5_000_000).Draw(t, "refused ms")) * time.Millisecond)
+		wait.RejectedAt = at(time.Duration(rapid.Int64Range(-10_000, 5_000_000).Draw(t, "refused ms")) * time.Millisecond)
 	}
 	return wait
 }
 
 // deafness is the time of holes after an instant.
-func deafness(holes []allswell.Window, since time.Time) (sum time.Duration) {
+func deafness(holes []allswell.ListeningGap, since time.Time) (sum time.Duration) {
 	for _, h := range holes {
 		if h.To.After(since) {
 			if h.From.Before(since) {
@@ -129,8 +129,8 @@ func TestDeadlineIsNeverBeforeTheInterval(t *testing.T) {
 		if due.Before(wait.Since.Add(wait.Interval)) {
 			t.Fatalf("due %v after the last ping, before the interval of %v", due.Sub(wait.Since), wait.Interval)
 		}
-		if !wait.Refused.IsZero() && due.Before(wait.Refused.Add(wait.Interval)) {
-			t.Fatalf("due %v after a refused ping, before the interval of %v", due.Sub(wait.Refused), wait.Interval)
+		if !wait.RejectedAt.IsZero() && due.Before(wait.RejectedAt.Add(wait.Interval)) {
+			t.Fatalf("due %v after a refused ping, before the interval of %v", due.Sub(wait.RejectedAt), wait.Interval)
 		}
 	})
 }
@@ -138,7 +138,7 @@ func TestDeadlineIsNeverBeforeTheInterval(t *testing.T) {
 func TestDeadlineIsNeverAfterTheCapUnlessRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait, holes := drawWait(t), drawHoles(t)
-		wait.Refused = time.Time{}
+		wait.RejectedAt = time.Time{}
 		limit := 2*wait.Interval + deafness(holes, wait.Since)
 		if got := wait.Deadline(holes).Sub(wait.Since); got > limit {
 			t.Fatalf("due after %v, beyond the cap of %v", got, limit)
@@ -155,7 +155,7 @@ func TestDeadlineIsNeverEarlierForOneMoreHole(t *testing.T) {
 			return
 		}
 		drop := rapid.IntRange(0, len(holes)-1).Draw(t, "drop")
-		fewer := append(append([]allswell.Window{}, holes[:drop]...), holes[drop+1:]...)
+		fewer := append(append([]allswell.ListeningGap{}, holes[:drop]...), holes[drop+1:]...)
 		if with, without := wait.Deadline(holes), wait.Deadline(fewer); with.Before(without) {
 			t.Fatalf("due after %v with a hole from %v to %v, after %v without", with.Sub(epoch), holes[drop].From.Sub(epoch), holes[drop].To.Sub(epoch), without.Sub(epoch))
 		}

@@ -11,33 +11,33 @@ type DeliveryState string
 // The states of a delivery. The last five are final, except that dead and
 // expired ones may be tried again by hand.
 const (
-	Pending    DeliveryState = "pending"    // to be sent, or sent again
-	Sending    DeliveryState = "sending"    // claimed by a replica, until its lease ends
-	Sent       DeliveryState = "sent"       // taken by the other side
-	Superseded DeliveryState = "superseded" // a later message of the same thread carries what it tells
-	Cancelled  DeliveryState = "cancelled"  // its subscription ended or was suspended
-	Expired    DeliveryState = "expired"    // not taken within DeliveryLife
-	Dead       DeliveryState = "dead"       // refused for good
+	DeliveryPending    DeliveryState = "pending"    // to be sent, or sent again
+	DeliverySending    DeliveryState = "sending"    // claimed by a replica, until its lease ends
+	DeliverySent       DeliveryState = "sent"       // taken by the other side
+	DeliverySuperseded DeliveryState = "superseded" // a later message of the same thread carries what it tells
+	DeliveryCancelled  DeliveryState = "cancelled"  // its subscription ended or was suspended
+	DeliveryExpired    DeliveryState = "expired"    // not taken within DeliveryLifetime
+	DeliveryDead       DeliveryState = "dead"       // refused for good
 )
 
 // DeliveryStates are all of them.
-var DeliveryStates = []DeliveryState{Pending, Sending, Sent, Superseded, Cancelled, Expired, Dead}
+var DeliveryStates = []DeliveryState{DeliveryPending, DeliverySending, DeliverySent, DeliverySuperseded, DeliveryCancelled, DeliveryExpired, DeliveryDead}
 
 // Purpose is why something is delivered.
-type Purpose string
+type DeliveryPurpose string
 
 // The purposes.
 const (
-	TellEvent       Purpose = "event"        // what happened on the page
-	AskConfirmation Purpose = "confirmation" // whether the address wants to be subscribed
-	SendLink        Purpose = "link"         // to the subscription, because its holder asked for it
+	PurposeEvent        DeliveryPurpose = "event"        // what happened on the page
+	PurposeConfirmation DeliveryPurpose = "confirmation" // whether the address wants to be subscribed
+	PurposeLink         DeliveryPurpose = "link"         // to the subscription, because its holder asked for it
 )
 
 // The times of deliveries (design section 7, point 8).
 const (
-	DeliveryLife = 24 * time.Hour   // from the event to giving up; nothing older is sent
-	SendTimeout  = 20 * time.Second // one attempt, from connecting to the last answer
-	LeaseTime    = 30 * time.Second // how long a claim holds; a replica that died loses its claims by then
+	DeliveryLifetime = 24 * time.Hour   // from the event to giving up; nothing older is sent
+	SendTimeout      = 20 * time.Second // one attempt, from connecting to the last answer
+	LeaseDuration    = 30 * time.Second // how long a claim holds; a replica that died loses its claims by then
 )
 
 // Delivery is one event, or one question, for one subscriber. Its ID is stable
@@ -46,26 +46,26 @@ type Delivery struct {
 	ID           string
 	PageID       string
 	SubscriberID string
-	EventID      string // "" unless Purpose is TellEvent
-	Purpose      Purpose
+	EventID      string // "" unless Purpose is PurposeEvent
+	Purpose      DeliveryPurpose
 	Channel      Channel
 
 	// Of one lane, one delivery is sent at a time, in the order of Position. A
 	// mail subscriber is one lane; of a webhook each incident is.
-	Lane     string
-	Position int64
+	OrderingKey string
+	Position    int64
 	// For mail, a later delivery of the same thread supersedes an earlier one,
 	// and those of the same bundle are told together. "": no bundle.
-	Thread, Bundle string
+	CollapseKey, DigestKey string
 
 	State         DeliveryState
-	HappenedAt    time.Time // of the event; what is older than DeliveryLife is not sent
+	HappenedAt    time.Time // of the event; what is older than DeliveryLifetime is not sent
 	HeldUntil     time.Time // notices of a flapping monitor wait
 	NextAttemptAt time.Time
 	Attempts      int
-	Fence         int64     // moves with each claim
+	FencingToken  int64     // moves with each claim
 	LeaseUntil    time.Time // while Sending
-	CarriedBy     string    // while Superseded: the delivery that tells it
+	MergedInto    string    // while Superseded: the delivery that tells it
 	Reason        string    // why the last attempt failed, or why it ended, in words
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
@@ -76,25 +76,25 @@ type SendResult int
 
 // The results.
 const (
-	Failed  SendResult = iota // trying again may help
-	Taken                     // the other side has it
-	Refused                   // for good, by the receiver: counts against the subscription
-	Broken                    // for good, and not the receiver's doing
-	Gone                      // the receiver says that the subscription is over
-	Unsent                    // nothing was tried: the claim is given back
+	SendFailed        SendResult = iota // trying again may help
+	SendAccepted                        // the other side has it
+	SendRejected                        // for good, by the receiver: counts against the subscription
+	SendUndeliverable                   // for good, and not the receiver's doing
+	SendGone                            // the receiver says that the subscription is over
+	SendNotAttempted                    // nothing was tried: the claim is given back
 )
 
 // String returns the result in one word.
 func (r SendResult) String() string {
-	return [...]string{Failed: "failed", Taken: "taken", Refused: "refused", Broken: "broken", Gone: "gone", Unsent: "unsent"}[r]
+	return [...]string{SendFailed: "failed", SendAccepted: "taken", SendRejected: "refused", SendUndeliverable: "broken", SendGone: "gone", SendNotAttempted: "unsent"}[r]
 }
 
 // Outcome is a result with what goes with it.
-type Outcome struct {
-	Result SendResult
-	After  time.Duration // Failed: not to be tried again before; 0: the receiver did not say
-	Reason string        // in words, for the workspace; "" if taken
-	Detail string        // for the operator's log alone, and not saved: what the workspace must not learn
+type SendOutcome struct {
+	Result     SendResult
+	RetryAfter time.Duration // Failed: not to be tried again before; 0: the receiver did not say
+	Reason     string        // in words, for the workspace; "" if taken
+	Detail     string        // for the operator's log alone, and not saved: what the workspace must not learn
 
 	Unreachable bool // the destination as a whole is in trouble, not this message
 }
@@ -106,50 +106,50 @@ var backOff = []time.Duration{
 
 // Settle is what an attempt's outcome makes of a claimed delivery. jitter, from
 // 0 to 1, spreads the next attempt over a fifth of the wait to either side.
-func (d *Delivery) Settle(o Outcome, now time.Time, jitter float64) {
+func (d *Delivery) ApplyOutcome(o SendOutcome, now time.Time, jitter float64) {
 	d.Reason, d.LeaseUntil, d.UpdatedAt = o.Reason, time.Time{}, now
 	switch o.Result {
-	case Taken:
-		d.State = Sent
-	case Refused, Broken:
-		d.State = Dead
-	case Gone:
-		d.State = Cancelled
-	case Unsent:
-		d.State, d.NextAttemptAt, d.Attempts = Pending, now, d.Attempts-1
-	case Failed:
+	case SendAccepted:
+		d.State = DeliverySent
+	case SendRejected, SendUndeliverable:
+		d.State = DeliveryDead
+	case SendGone:
+		d.State = DeliveryCancelled
+	case SendNotAttempted:
+		d.State, d.NextAttemptAt, d.Attempts = DeliveryPending, now, d.Attempts-1
+	case SendFailed:
 		wait := backOff[max(0, min(d.Attempts, len(backOff))-1)]
 		wait = time.Duration(float64(wait) * (0.8 + 0.4*jitter))
-		d.State, d.NextAttemptAt = Pending, now.Add(max(wait, min(o.After, DeliveryLife)))
-		if end := d.HappenedAt.Add(DeliveryLife); d.NextAttemptAt.After(end) {
+		d.State, d.NextAttemptAt = DeliveryPending, now.Add(max(wait, min(o.RetryAfter, DeliveryLifetime)))
+		if end := d.HappenedAt.Add(DeliveryLifetime); d.NextAttemptAt.After(end) {
 			d.NextAttemptAt = end // when it expires
 		}
 	}
 }
 
-// LanePlan is what to do with the deliveries of one lane.
-type LanePlan struct {
-	Claim   int   // index of the delivery to send now; -1: none
-	Carried []int // superseded by it
-	Expire  []int // too old
+// DeliveryPlan is what to do with the deliveries of one lane.
+type DeliveryPlan struct {
+	Claim  int   // index of the delivery to send now; -1: none
+	Merge  []int // superseded by it
+	Expire []int // too old
 	// Defer is when to look at the lane again if nothing is claimed; zero: only
 	// when something changes.
 	Defer time.Time
 }
 
-// PlanLane decides what to do with the open deliveries of one lane, in the
+// PlanDeliveries decides what to do with the open deliveries of one lane, in the
 // order of their positions, at now. At most one of a lane is on its way. The
 // oldest goes first, and while it waits to be tried again the others wait
 // behind it, except that fresh news for a mailbox tries it again at once: the
 // newest of the thread then carries what the older ones would have told.
-func PlanLane(open []Delivery, now time.Time) LanePlan {
-	plan := LanePlan{Claim: -1}
+func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
+	plan := DeliveryPlan{Claim: -1}
 	var live []int
 	for i, d := range open {
 		switch {
-		case d.State == Sending && d.LeaseUntil.After(now):
-			return LanePlan{Claim: -1, Defer: d.LeaseUntil}
-		case !now.Before(d.HappenedAt.Add(DeliveryLife)):
+		case d.State == DeliverySending && d.LeaseUntil.After(now):
+			return DeliveryPlan{Claim: -1, Defer: d.LeaseUntil}
+		case !now.Before(d.HappenedAt.Add(DeliveryLifetime)):
 			plan.Expire = append(plan.Expire, i)
 		default:
 			live = append(live, i)
@@ -170,18 +170,18 @@ func PlanLane(open []Delivery, now time.Time) LanePlan {
 	switch {
 	case head < 0:
 		return plan
-	case open[head].NextAttemptAt.After(now) && (!due || open[head].Channel != Email):
+	case open[head].NextAttemptAt.After(now) && (!due || open[head].Channel != ChannelEmail):
 		plan.wait(open[head].NextAttemptAt)
 		return plan
 	}
 	plan.Claim, plan.Defer = head, time.Time{}
-	if open[head].Channel == Email {
+	if open[head].Channel == ChannelEmail {
 		plan.gather(open, live, now)
 	}
 	return plan
 }
 
-func (p *LanePlan) wait(until time.Time) {
+func (p *DeliveryPlan) wait(until time.Time) {
 	if p.Defer.IsZero() || until.Before(p.Defer) {
 		p.Defer = until
 	}
@@ -190,21 +190,21 @@ func (p *LanePlan) wait(until time.Time) {
 // gather lets the newest delivery that goes with the claimed one carry it and
 // the others that do. One that is held goes along if a later one of its thread
 // is not: nobody is told the end before the beginning.
-func (p *LanePlan) gather(open []Delivery, live []int, now time.Time) {
+func (p *DeliveryPlan) gather(open []Delivery, live []int, now time.Time) {
 	head := open[p.Claim]
 	with := func(d Delivery) bool {
-		return d.Thread == head.Thread || head.Bundle != "" && d.Bundle == head.Bundle
+		return d.CollapseKey == head.CollapseKey || head.DigestKey != "" && d.DigestKey == head.DigestKey
 	}
 	last := make(map[string]int64) // thread -> position of its newest that may go
 	for _, i := range live {
 		if d := open[i]; with(d) && !d.HeldUntil.After(now) {
-			last[d.Thread] = max(last[d.Thread], d.Position)
+			last[d.CollapseKey] = max(last[d.CollapseKey], d.Position)
 			p.Claim = i
 		}
 	}
 	for _, i := range live {
-		if newest, ok := last[open[i].Thread]; i != p.Claim && ok && open[i].Position <= newest {
-			p.Carried = append(p.Carried, i)
+		if newest, ok := last[open[i].CollapseKey]; i != p.Claim && ok && open[i].Position <= newest {
+			p.Merge = append(p.Merge, i)
 		}
 	}
 }
@@ -216,11 +216,11 @@ const (
 	foldSpan = time.Hour
 )
 
-// NoticeTime returns when a notice of what happened to a monitor is sent, given
+// NotificationTime returns when a notice of what happened to a monitor is sent, given
 // when its earlier ones were, oldest first, each instant once. A quiet hour
 // starts over. No notice is ever held for longer than that, so a later instant is
 // the work of a clock that was ahead, and counts for nothing.
-func NoticeTime(earlier []time.Time, happened time.Time) time.Time {
+func NotificationTime(earlier []time.Time, happened time.Time) time.Time {
 	for len(earlier) > 0 && earlier[len(earlier)-1].After(happened.Add(foldSpan)) {
 		earlier = earlier[:len(earlier)-1]
 	}
@@ -244,36 +244,36 @@ func NoticeTime(earlier []time.Time, happened time.Time) time.Time {
 	return latest.Add(foldSpan)
 }
 
-// BundleWait is how long mail of what belongs to a bundle waits for the rest of
+// DigestWait is how long mail of what belongs to a bundle waits for the rest of
 // it, and that of a resolved incident for its last update.
-const BundleWait = 3 * time.Second
+const DigestWait = 3 * time.Second
 
-// MonitorThread names the thread of a monitor's notices.
-func MonitorThread(monitorID string) string { return "monitor:" + monitorID }
+// MonitorCollapseKey names the thread of a monitor's notices.
+func MonitorCollapseKey(monitorID string) string { return "monitor:" + monitorID }
 
-// DownBundle names what went down in one tick, UpBundle what came back in one
+// DownDigestKey names what went down in one tick, RecoveryDigestKey what came back in one
 // minute: to be told together.
-func DownBundle(tick time.Time) string { return "down:" + strconv.FormatInt(tick.UnixMilli(), 10) }
+func DownDigestKey(tick time.Time) string { return "down:" + strconv.FormatInt(tick.UnixMilli(), 10) }
 
-// UpBundle: see DownBundle.
-func UpBundle(now time.Time) string {
+// RecoveryDigestKey: see DownDigestKey.
+func RecoveryDigestKey(now time.Time) string {
 	return "up:" + strconv.FormatInt(now.Truncate(time.Minute).UnixMilli(), 10)
 }
 
 // Notice is all that a message is made of: the claimed delivery, whom it is
 // for, and what it tells.
-type Notice struct {
+type Notification struct {
 	Delivery   Delivery
 	Subscriber Subscriber
 	Page       Page    // as it is now
 	Events     []Event // oldest first; the last is the delivery's own; none for a question
 }
 
-// LoggedDelivery is a delivery as the log shows it.
-type LoggedDelivery struct {
+// DeliveryLogEntry is a delivery as the log shows it.
+type DeliveryLogEntry struct {
 	Delivery
 	Target     string    // "": the subscription has ended, and its address is forgotten
-	Kind       EventKind // "" unless Purpose is TellEvent
+	Kind       EventKind // "" unless Purpose is PurposeEvent
 	IncidentID string    // "": not about an incident
 
 	MaintenanceID string // "": not about a maintenance

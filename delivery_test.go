@@ -34,7 +34,7 @@ func TestNoticeTime(t *testing.T) {
 		{"a clock that was a day ahead", []int{0, 1440}, 10, 10},
 		{"an hour that ends as the run does", []int{0, 60}, 61, 120},
 	} {
-		if got := allswell.NoticeTime(minutes(c.earlier...), at(time.Duration(c.happened)*time.Minute)); !got.Equal(at(time.Duration(c.want) * time.Minute)) {
+		if got := allswell.NotificationTime(minutes(c.earlier...), at(time.Duration(c.happened)*time.Minute)); !got.Equal(at(time.Duration(c.want) * time.Minute)) {
 			t.Errorf("%s: at %v, want %d min", c.name, got.Sub(epoch), c.want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestFlappingIsBounded(t *testing.T) {
 		now := epoch
 		for range rapid.IntRange(1, 200).Draw(t, "events") {
 			now = now.Add(time.Duration(rapid.OneOf(rapid.Int64Range(0, 120), rapid.Int64Range(0, 9000)).Draw(t, "s later")) * time.Second)
-			notice := allswell.NoticeTime(notices, now)
+			notice := allswell.NotificationTime(notices, now)
 			if notice.Before(now) || notice.Sub(now) > time.Hour {
 				t.Fatalf("what happened at %v is told at %v", now.Sub(epoch), notice.Sub(epoch))
 			}
@@ -77,7 +77,7 @@ func TestFlappingIsBounded(t *testing.T) {
 func lane(channel allswell.Channel, changes ...func(*allswell.Delivery)) (open []allswell.Delivery) {
 	for i, change := range changes {
 		d := allswell.Delivery{
-			ID: fmt.Sprint("dlv_", i), Channel: channel, Position: int64(i), Thread: "t", State: allswell.Pending,
+			ID: fmt.Sprint("dlv_", i), Channel: channel, Position: int64(i), CollapseKey: "t", State: allswell.DeliveryPending,
 			HappenedAt: epoch, NextAttemptAt: epoch,
 		}
 		change(&d)
@@ -91,13 +91,13 @@ func TestPlanLane(t *testing.T) {
 	due := func(*allswell.Delivery) {}
 	of := func(thread string, more ...change) change {
 		return func(d *allswell.Delivery) {
-			d.Thread = thread
+			d.CollapseKey = thread
 			for _, f := range more {
 				f(d)
 			}
 		}
 	}
-	in := func(bundle string) change { return func(d *allswell.Delivery) { d.Bundle = bundle } }
+	in := func(bundle string) change { return func(d *allswell.Delivery) { d.DigestKey = bundle } }
 	later := func(s int) change {
 		return func(d *allswell.Delivery) { d.NextAttemptAt = at(time.Duration(s) * time.Second) }
 	}
@@ -107,9 +107,11 @@ func TestPlanLane(t *testing.T) {
 		}
 	}
 	sending := func(s int) change {
-		return func(d *allswell.Delivery) { d.State, d.LeaseUntil = allswell.Sending, at(time.Duration(s)*time.Second) }
+		return func(d *allswell.Delivery) {
+			d.State, d.LeaseUntil = allswell.DeliverySending, at(time.Duration(s)*time.Second)
+		}
 	}
-	old := func(d *allswell.Delivery) { d.HappenedAt = epoch.Add(-allswell.DeliveryLife) }
+	old := func(d *allswell.Delivery) { d.HappenedAt = epoch.Add(-allswell.DeliveryLifetime) }
 	const none = -1
 	for _, c := range []struct {
 		name    string
@@ -120,36 +122,36 @@ func TestPlanLane(t *testing.T) {
 		expire  []int
 		wait    int // seconds; 0: only when something changes
 	}{
-		{"nothing", allswell.Email, nil, none, nil, nil, 0},
-		{"one", allswell.Email, []change{due}, 0, nil, nil, 0},
-		{"the newest of a thread tells all", allswell.Email, []change{due, due, due}, 2, []int{0, 1}, nil, 0},
-		{"another thread waits for its turn", allswell.Email, []change{due, of("u"), due}, 2, []int{0}, nil, 0},
-		{"a webhook gets each", allswell.Webhook, []change{due, due, due}, 0, nil, nil, 0},
-		{"one on the way", allswell.Email, []change{sending(5), due}, none, nil, nil, 5},
-		{"one on the way, behind", allswell.Webhook, []change{due, sending(5)}, none, nil, nil, 5},
-		{"its lease has ended", allswell.Webhook, []change{sending(0), due}, 0, nil, nil, 0},
-		{"one waits to be tried again", allswell.Email, []change{later(20)}, none, nil, nil, 20},
-		{"news for a mailbox tries again", allswell.Email, []change{later(20), due}, 1, []int{0}, nil, 0},
-		{"news of another thread does too", allswell.Email, []change{later(20), of("u")}, 0, nil, nil, 0},
-		{"news for a webhook waits behind", allswell.Webhook, []change{later(20), due}, none, nil, nil, 20},
-		{"held", allswell.Email, []change{held(60)}, none, nil, nil, 60},
-		{"held does not stop others", allswell.Email, []change{held(60), of("u")}, 1, nil, nil, 0},
-		{"held goes along with a later one of its thread", allswell.Email, []change{held(60), due}, 1, []int{0}, nil, 0},
-		{"held after it stays", allswell.Email, []change{due, held(60)}, 0, nil, nil, 0},
-		{"the first of what waits", allswell.Email, []change{held(60), held(40), later(50)}, none, nil, nil, 40},
-		{"too old", allswell.Webhook, []change{old, due}, 1, nil, []int{0}, 0},
-		{"all too old", allswell.Email, []change{old, old}, none, nil, []int{0, 1}, 0},
-		{"too old is not carried", allswell.Email, []change{old, due, due}, 2, []int{1}, []int{0}, 0},
-		{"a bundle is told together", allswell.Email, []change{of("a", in("b")), of("c"), of("d", in("b")), of("e", in("f"))}, 2, []int{0}, nil, 0},
-		{"a bundle takes what is older of each thread", allswell.Email,
+		{"nothing", allswell.ChannelEmail, nil, none, nil, nil, 0},
+		{"one", allswell.ChannelEmail, []change{due}, 0, nil, nil, 0},
+		{"the newest of a thread tells all", allswell.ChannelEmail, []change{due, due, due}, 2, []int{0, 1}, nil, 0},
+		{"another thread waits for its turn", allswell.ChannelEmail, []change{due, of("u"), due}, 2, []int{0}, nil, 0},
+		{"a webhook gets each", allswell.ChannelWebhook, []change{due, due, due}, 0, nil, nil, 0},
+		{"one on the way", allswell.ChannelEmail, []change{sending(5), due}, none, nil, nil, 5},
+		{"one on the way, behind", allswell.ChannelWebhook, []change{due, sending(5)}, none, nil, nil, 5},
+		{"its lease has ended", allswell.ChannelWebhook, []change{sending(0), due}, 0, nil, nil, 0},
+		{"one waits to be tried again", allswell.ChannelEmail, []change{later(20)}, none, nil, nil, 20},
+		{"news for a mailbox tries again", allswell.ChannelEmail, []change{later(20), due}, 1, []int{0}, nil, 0},
+		{"news of another thread does too", allswell.ChannelEmail, []change{later(20), of("u")}, 0, nil, nil, 0},
+		{"news for a webhook waits behind", allswell.ChannelWebhook, []change{later(20), due}, none, nil, nil, 20},
+		{"held", allswell.ChannelEmail, []change{held(60)}, none, nil, nil, 60},
+		{"held does not stop others", allswell.ChannelEmail, []change{held(60), of("u")}, 1, nil, nil, 0},
+		{"held goes along with a later one of its thread", allswell.ChannelEmail, []change{held(60), due}, 1, []int{0}, nil, 0},
+		{"held after it stays", allswell.ChannelEmail, []change{due, held(60)}, 0, nil, nil, 0},
+		{"the first of what waits", allswell.ChannelEmail, []change{held(60), held(40), later(50)}, none, nil, nil, 40},
+		{"too old", allswell.ChannelWebhook, []change{old, due}, 1, nil, []int{0}, 0},
+		{"all too old", allswell.ChannelEmail, []change{old, old}, none, nil, []int{0, 1}, 0},
+		{"too old is not carried", allswell.ChannelEmail, []change{old, due, due}, 2, []int{1}, []int{0}, 0},
+		{"a bundle is told together", allswell.ChannelEmail, []change{of("a", in("b")), of("c"), of("d", in("b")), of("e", in("f"))}, 2, []int{0}, nil, 0},
+		{"a bundle takes what is older of each thread", allswell.ChannelEmail,
 			[]change{of("a", in("b")), of("c"), of("d"), of("c", in("b"))}, 3, []int{0, 1}, nil, 0},
 	} {
-		plan := allswell.PlanLane(lane(c.channel, c.open...), epoch)
+		plan := allswell.PlanDeliveries(lane(c.channel, c.open...), epoch)
 		wait := time.Time{}
 		if c.wait > 0 {
 			wait = at(time.Duration(c.wait) * time.Second)
 		}
-		if plan.Claim != c.claim || !slices.Equal(plan.Carried, c.carried) || !slices.Equal(plan.Expire, c.expire) || !plan.Defer.Equal(wait) {
+		if plan.Claim != c.claim || !slices.Equal(plan.Merge, c.carried) || !slices.Equal(plan.Expire, c.expire) || !plan.Defer.Equal(wait) {
 			t.Errorf("%s: %+v, want claim %d, carried %v, expired %v, again after %d s", c.name, plan, c.claim, c.carried, c.expire, c.wait)
 		}
 	}
@@ -168,13 +170,13 @@ func drawLane(t *rapid.T) []allswell.Delivery {
 				d.HappenedAt = moment("happened", -86_401, -86_399)
 			}
 			if rapid.IntRange(0, 15).Draw(t, "state") == 0 {
-				d.State, d.LeaseUntil = allswell.Sending, moment("lease", -1, 1)
+				d.State, d.LeaseUntil = allswell.DeliverySending, moment("lease", -1, 1)
 			}
-			if channel == allswell.Webhook {
+			if channel == allswell.ChannelWebhook {
 				return
 			}
-			d.Thread = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "thread")
-			d.Bundle = rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "bundle")
+			d.CollapseKey = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "thread")
+			d.DigestKey = rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "bundle")
 			if rapid.IntRange(0, 3).Draw(t, "hold") == 0 {
 				d.HeldUntil = moment("held", -1, 30)
 			}
@@ -186,22 +188,22 @@ func drawLane(t *rapid.T) []allswell.Delivery {
 func TestPlanLaneInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		open := drawLane(t)
-		plan := allswell.PlanLane(open, epoch)
+		plan := allswell.PlanDeliveries(open, epoch)
 		busy := slices.ContainsFunc(open, func(d allswell.Delivery) bool {
-			return d.State == allswell.Sending && d.LeaseUntil.After(epoch)
+			return d.State == allswell.DeliverySending && d.LeaseUntil.After(epoch)
 		})
-		expired := func(i int) bool { return !epoch.Before(open[i].HappenedAt.Add(allswell.DeliveryLife)) }
+		expired := func(i int) bool { return !epoch.Before(open[i].HappenedAt.Add(allswell.DeliveryLifetime)) }
 		held := func(i int) bool { return open[i].HeldUntil.After(epoch) }
 		waits := func(i int) bool { return open[i].NextAttemptAt.After(epoch) }
 		if busy && (plan.Claim >= 0 || len(plan.Expire) > 0 || plan.Defer.IsZero()) {
 			t.Fatalf("one is on its way, and the plan is %+v", plan)
 		}
 		if plan.Claim < 0 {
-			if len(plan.Carried) > 0 {
+			if len(plan.Merge) > 0 {
 				t.Fatalf("carried by nothing: %+v", plan)
 			}
 			for i := range open {
-				if !busy && !expired(i) && !held(i) && (i == 0 || open[i].Channel == allswell.Email) && !waits(i) {
+				if !busy && !expired(i) && !held(i) && (i == 0 || open[i].Channel == allswell.ChannelEmail) && !waits(i) {
 					t.Fatalf("%d is due and not sent: %+v", i, plan)
 				}
 				if !busy && !expired(i) && plan.Defer.IsZero() {
@@ -213,24 +215,24 @@ func TestPlanLaneInvariants(t *testing.T) {
 		if !plan.Defer.IsZero() || expired(plan.Claim) || held(plan.Claim) {
 			t.Fatalf("claimed %d: %+v", plan.Claim, plan)
 		}
-		goes := append([]int{plan.Claim}, plan.Carried...)
+		goes := append([]int{plan.Claim}, plan.Merge...)
 		newest := make(map[string]int)
 		for _, i := range goes {
 			if slices.Contains(plan.Expire, i) || expired(i) {
 				t.Fatalf("%d is too old and goes: %+v", i, plan)
 			}
-			newest[open[i].Thread] = max(newest[open[i].Thread], i)
+			newest[open[i].CollapseKey] = max(newest[open[i].CollapseKey], i)
 		}
 		if len(slices.Compact(slices.Sorted(slices.Values(goes)))) != len(goes) {
 			t.Fatalf("one goes twice: %+v", plan)
 		}
 		for i := range open {
-			end, told := newest[open[i].Thread]
+			end, told := newest[open[i].CollapseKey]
 			switch {
 			case expired(i) || slices.Contains(goes, i):
-			case open[i].Channel == allswell.Webhook && i < plan.Claim:
+			case open[i].Channel == allswell.ChannelWebhook && i < plan.Claim:
 				t.Fatalf("%d is passed over: %+v", i, plan)
-			case open[i].Channel == allswell.Email && told && i < end:
+			case open[i].Channel == allswell.ChannelEmail && told && i < end:
 				t.Fatalf("the end of a thread is told before %d: %+v", i, plan)
 			}
 		}
@@ -248,14 +250,14 @@ func TestPlanLaneInvariants(t *testing.T) {
 func TestSettle(t *testing.T) {
 	now := at(time.Minute)
 	claimed := func(attempts int) allswell.Delivery {
-		return allswell.Delivery{State: allswell.Sending, HappenedAt: epoch, Attempts: attempts, LeaseUntil: now.Add(time.Second)}
+		return allswell.Delivery{State: allswell.DeliverySending, HappenedAt: epoch, Attempts: attempts, LeaseUntil: now.Add(time.Second)}
 	}
 	for result, want := range map[allswell.SendResult]allswell.DeliveryState{
-		allswell.Taken: allswell.Sent, allswell.Refused: allswell.Dead, allswell.Broken: allswell.Dead,
-		allswell.Gone: allswell.Cancelled, allswell.Failed: allswell.Pending,
+		allswell.SendAccepted: allswell.DeliverySent, allswell.SendRejected: allswell.DeliveryDead, allswell.SendUndeliverable: allswell.DeliveryDead,
+		allswell.SendGone: allswell.DeliveryCancelled, allswell.SendFailed: allswell.DeliveryPending,
 	} {
 		d := claimed(1)
-		d.Settle(allswell.Outcome{Result: result, Reason: "why"}, now, 0.5)
+		d.ApplyOutcome(allswell.SendOutcome{Result: result, Reason: "why"}, now, 0.5)
 		if d.State != want || d.Reason != "why" || !d.LeaseUntil.IsZero() || !d.UpdatedAt.Equal(now) {
 			t.Errorf("%v: %+v", result, d)
 		}
@@ -269,7 +271,7 @@ func TestSettle(t *testing.T) {
 	} {
 		for jitter, share := range map[float64]float64{0: 0.8, 0.5: 1, 1: 1.2} {
 			d := claimed(c.attempts)
-			d.Settle(allswell.Outcome{}, now, jitter)
+			d.ApplyOutcome(allswell.SendOutcome{}, now, jitter)
 			got, want := d.NextAttemptAt.Sub(now), time.Duration(float64(c.wait)*share)
 			if got.Round(time.Millisecond) != want.Round(time.Millisecond) {
 				t.Errorf("after attempt %d with jitter %v: %v, want %v", c.attempts, jitter, got, want)
@@ -284,12 +286,12 @@ func TestSettle(t *testing.T) {
 		{"sooner than we would", time.Second, 0, 5 * time.Second},
 		{"later than we would", time.Minute, 0, time.Minute},
 		{"after its life", 48 * time.Hour, time.Hour, 23 * time.Hour},
-		{"at its end", 0, allswell.DeliveryLife - time.Second, time.Second},
+		{"at its end", 0, allswell.DeliveryLifetime - time.Second, time.Second},
 		{"before anything", -time.Hour, 0, 5 * time.Second},
 	} {
 		d := claimed(1)
 		d.HappenedAt = now.Add(-c.late)
-		d.Settle(allswell.Outcome{After: c.after}, now, 0.5)
+		d.ApplyOutcome(allswell.SendOutcome{RetryAfter: c.after}, now, 0.5)
 		if got := d.NextAttemptAt.Sub(now); got != c.want {
 			t.Errorf("%s: again after %v, want %v", c.name, got, c.want)
 		}
@@ -302,22 +304,22 @@ func TestSettleInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := allswell.Delivery{HappenedAt: epoch}
 		now := epoch
-		for now.Before(epoch.Add(allswell.DeliveryLife)) {
+		for now.Before(epoch.Add(allswell.DeliveryLifetime)) {
 			d.Attempts++
 			if d.Attempts > 100 {
 				t.Fatal("it is tried for ever")
 			}
-			d.Settle(allswell.Outcome{}, now, rapid.Float64Range(0, 1).Draw(t, "jitter"))
+			d.ApplyOutcome(allswell.SendOutcome{}, now, rapid.Float64Range(0, 1).Draw(t, "jitter"))
 			wait := d.NextAttemptAt.Sub(now)
-			if d.State != allswell.Pending || wait <= 0 || d.Attempts == 1 && wait > 10*time.Second || wait > 72*time.Minute {
+			if d.State != allswell.DeliveryPending || wait <= 0 || d.Attempts == 1 && wait > 10*time.Second || wait > 72*time.Minute {
 				t.Fatalf("attempt %d: %s, again after %v", d.Attempts, d.State, wait)
 			}
 			now = d.NextAttemptAt
 		}
-		if !now.Equal(epoch.Add(allswell.DeliveryLife)) {
+		if !now.Equal(epoch.Add(allswell.DeliveryLifetime)) {
 			t.Fatalf("the last attempt is %v after the event", now.Sub(epoch))
 		}
-		if plan := allswell.PlanLane([]allswell.Delivery{d}, now); plan.Claim >= 0 || len(plan.Expire) != 1 {
+		if plan := allswell.PlanDeliveries([]allswell.Delivery{d}, now); plan.Claim >= 0 || len(plan.Expire) != 1 {
 			t.Fatalf("at the end: %+v", plan)
 		}
 	})

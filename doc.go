@@ -12,10 +12,10 @@
 // of them ([Component.Status]). [Rollup] and [Banner] make of all components
 // what a visitor reads first.
 //
-// A [Monitor] expects a ping within every interval. [Monitor.Heard] is what a
-// ping does to it and [Monitor.Missed] what a periodic check does. Whether
+// A [Monitor] expects a ping within every interval. [Monitor.RecordPing] is what a
+// ping does to it and [Monitor.Check] what a periodic check does. Whether
 // silence counts at all, because perhaps it was us who could not listen, is
-// decided in one place: [Wait.Deadline]. When a monitor goes down, an [Outage]
+// decided in one place: [PingWait.Deadline]. When a monitor goes down, an [Outage]
 // begins: it adds a [Cause] to the component and opens an [Incident]. The next
 // ping reverses all of it.
 //

@@ -54,15 +54,15 @@ type DomainResult string
 
 // The results of checks.
 const (
-	DomainUnchecked     DomainResult = ""              // no check yet
-	DomainRecordFound   DomainResult = "found"         // the record is there
-	DomainRecordMissing DomainResult = "missing"       // the DNS answered that the record is not there
-	DomainNoAnswer      DomainResult = "no_answer"     // the DNS did not answer, or with a failure; proves nothing
-	DomainTaken         DomainResult = "used_by_other" // the record is there, but another page is served at the domain
+	DomainUnchecked   DomainResult = ""              // no check yet
+	DomainFound       DomainResult = "found"         // the record is there
+	DomainMissing     DomainResult = "missing"       // the DNS answered that the record is not there
+	DomainNoAnswer    DomainResult = "no_answer"     // the DNS did not answer, or with a failure; proves nothing
+	DomainUsedByOther DomainResult = "used_by_other" // the record is there, but another page is served at the domain
 )
 
 // DomainResults lists the results of checks that were made.
-var DomainResults = []DomainResult{DomainRecordFound, DomainRecordMissing, DomainNoAnswer, DomainTaken}
+var DomainResults = []DomainResult{DomainFound, DomainMissing, DomainNoAnswer, DomainUsedByOther}
 
 // DomainClaim is how far a page has proved that its Domain is its own. The zero
 // DomainClaim is that of a page without a domain.
@@ -75,12 +75,14 @@ type DomainClaim struct {
 	Result     DomainResult
 }
 
-// ClaimDomain returns the claim of a page that has to prove a domain. It is due
+// NewDomainClaim returns the claim of a page that has to prove a domain. It is due
 // to be checked at once.
-func ClaimDomain(now time.Time) DomainClaim { return DomainClaim{ClaimedAt: now, CheckAt: now} }
+func NewDomainClaim(now time.Time) DomainClaim { return DomainClaim{ClaimedAt: now, CheckAt: now} }
 
-// TrustDomain returns the claim of a page whose domain is taken on trust.
-func TrustDomain(now time.Time) DomainClaim { return DomainClaim{ClaimedAt: now, VerifiedAt: now} }
+// NewTrustedDomainClaim returns the claim of a page whose domain is taken on trust.
+func NewTrustedDomainClaim(now time.Time) DomainClaim {
+	return DomainClaim{ClaimedAt: now, VerifiedAt: now}
+}
 
 // Trusted reports whether the claim needs no proof.
 func (c DomainClaim) Trusted() bool { return !c.VerifiedAt.IsZero() && c.CheckAt.IsZero() }
@@ -100,11 +102,11 @@ type DomainChange int
 
 // The changes.
 const (
-	DomainUnchanged DomainChange = iota
-	DomainProved                 // the page is served at the domain from now on
-	DomainFailed                 // the grace period begins
-	DomainRecovered              // the grace period ended because the record is there again
-	DomainReleased               // the page is no longer served at the domain
+	DomainChangeNone      DomainChange = iota
+	DomainChangeVerified               // the page is served at the domain from now on
+	DomainChangeFailing                // the grace period begins
+	DomainChangeRecovered              // the grace period ended because the record is there again
+	DomainChangeReleased               // the page is no longer served at the domain
 )
 
 // Check records the result of a check made at now and returns what it changed.
@@ -115,17 +117,17 @@ func (c *DomainClaim) Check(result DomainResult, now time.Time) DomainChange {
 	if c.FailedAt.After(now) { // the clock went back
 		c.FailedAt = now
 	}
-	change := DomainUnchanged
+	change := DomainChangeNone
 	switch {
-	case result == DomainRecordFound && c.VerifiedAt.IsZero():
-		c.VerifiedAt, change = now, DomainProved
-	case result == DomainRecordFound && !c.FailedAt.IsZero():
-		c.FailedAt, change = time.Time{}, DomainRecovered
-	case result == DomainRecordMissing && !c.VerifiedAt.IsZero() && c.FailedAt.IsZero():
-		c.FailedAt, change = now, DomainFailed
-	case result == DomainRecordMissing && !c.VerifiedAt.IsZero() && !now.Before(c.ReleaseAt()):
+	case result == DomainFound && c.VerifiedAt.IsZero():
+		c.VerifiedAt, change = now, DomainChangeVerified
+	case result == DomainFound && !c.FailedAt.IsZero():
+		c.FailedAt, change = time.Time{}, DomainChangeRecovered
+	case result == DomainMissing && !c.VerifiedAt.IsZero() && c.FailedAt.IsZero():
+		c.FailedAt, change = now, DomainChangeFailing
+	case result == DomainMissing && !c.VerifiedAt.IsZero() && !now.Before(c.ReleaseAt()):
 		c.Release()
-		change = DomainReleased
+		change = DomainChangeReleased
 	}
 	c.CheckAt = c.nextCheck(now)
 	return change
@@ -151,11 +153,11 @@ type DomainRecord struct {
 	Value string
 }
 
-// DomainRecordOf returns the record that proves that domain belongs to the page
+// NewDomainRecord returns the record that proves that domain belongs to the page
 // with this id. It is the same whenever the page claims the domain, and another
 // one for every other page. It is no secret: only who controls the DNS zone of
 // the domain can publish it.
-func DomainRecordOf(pageID, domain string) DomainRecord {
+func NewDomainRecord(pageID, domain string) DomainRecord {
 	sum := sha256.Sum256([]byte("allswell domain\n" + pageID + "\n" + domain))
 	token := strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
 	return DomainRecord{Name: domainChallenge + domain, Value: domainProof + token}
@@ -193,27 +195,27 @@ func NewHosts(base string, others ...string) Hosts {
 
 // Own reports whether a host, as it stands in a Host header, is one of the
 // installation itself.
-func (h Hosts) Own(host string) bool { return h.own[HostName(host)] }
+func (h Hosts) Contains(host string) bool { return h.own[HostName(host)] }
 
 // Allow names what is wrong with domain as a page's own, if anything is.
-func (h Hosts) Allow(bad *Invalid, domain string) {
+func (h Hosts) CheckDomain(bad *ValidationError, domain string) {
 	switch {
 	case domain == "":
 	case h.base == "":
 		bad.Add("domain", "The domain needs an installation with ALLSWELL_BASE_URL set.")
-	case h.Own(domain):
+	case h.Contains(domain):
 		bad.Add("domain", "The domain must not be a name of the installation itself (ALLSWELL_BASE_URL, ALLSWELL_OWN_HOSTS).")
 	}
 }
 
 // Place sets DomainStatus and Host of a page: the state of its claim to its
 // domain, and the domain if the page is served there.
-func (h Hosts) Place(p *Page) {
+func (h Hosts) SetHost(p *Page) {
 	p.Host = ""
 	switch {
 	case p.Domain == "":
 		p.DomainStatus = ""
-	case h.base == "" || h.Own(p.Domain):
+	case h.base == "" || h.Contains(p.Domain):
 		p.DomainStatus = DomainDisabled
 	case p.Claim.VerifiedAt.IsZero():
 		p.DomainStatus = DomainPending

@@ -22,10 +22,10 @@ func TestHostName(t *testing.T) {
 
 // TestHosts holds which domains a page may have, and where it is served.
 func TestHosts(t *testing.T) {
-	verified := allswell.TrustDomain(t1)
+	verified := allswell.NewTrustedDomainClaim(t1)
 	failing := verified
 	failing.CheckAt = t1
-	failing.Check(allswell.DomainRecordMissing, t1)
+	failing.Check(allswell.DomainMissing, t1)
 	hosts := allswell.NewHosts("Status.Example:8443", "alias.example.", "", "LOCALHOST:8080")
 	for _, c := range []struct {
 		hosts  allswell.Hosts
@@ -38,7 +38,7 @@ func TestHosts(t *testing.T) {
 		{hosts, "", allswell.DomainClaim{}, true, "", false},
 		{hosts, "a.example", verified, true, allswell.DomainVerified, true},
 		{hosts, "a.example", failing, true, allswell.DomainFailing, true},
-		{hosts, "a.example", allswell.ClaimDomain(t1), true, allswell.DomainPending, false},
+		{hosts, "a.example", allswell.NewDomainClaim(t1), true, allswell.DomainPending, false},
 		{hosts, "www.status.example", verified, true, allswell.DomainVerified, true},
 		{hosts, "status.example", verified, false, allswell.DomainDisabled, false},
 		{hosts, "alias.example", verified, false, allswell.DomainDisabled, false},
@@ -47,10 +47,10 @@ func TestHosts(t *testing.T) {
 		{allswell.NewHosts("", "alias.example"), "a.example", verified, false, allswell.DomainDisabled, false},
 		{allswell.NewHosts("", "alias.example"), "", verified, true, "", false},
 	} {
-		var bad allswell.Invalid
-		c.hosts.Allow(&bad, c.domain)
+		var bad allswell.ValidationError
+		c.hosts.CheckDomain(&bad, c.domain)
 		p := allswell.Page{Slug: "acme", Domain: c.domain, Claim: c.claim, Host: "old.example", DomainStatus: "old"}
-		c.hosts.Place(&p)
+		c.hosts.SetHost(&p)
 		want := "https://base.example/status/acme"
 		if c.served {
 			want = "https://" + c.domain
@@ -62,15 +62,15 @@ func TestHosts(t *testing.T) {
 }
 
 func TestDomainRecord(t *testing.T) {
-	r := allswell.DomainRecordOf("page_1", "status.acme.example")
-	if r.Name != "_allswell-challenge.status.acme.example" || r != allswell.DomainRecordOf("page_1", "status.acme.example") {
+	r := allswell.NewDomainRecord("page_1", "status.acme.example")
+	if r.Name != "_allswell-challenge.status.acme.example" || r != allswell.NewDomainRecord("page_1", "status.acme.example") {
 		t.Errorf("%+v", r)
 	}
 	token, ok := strings.CutPrefix(r.Value, "allswell-verification=")
 	if !ok || len(token) != 32 || strings.Trim(token, "abcdefghijklmnopqrstuvwxyz234567") != "" {
 		t.Errorf("value %q", r.Value)
 	}
-	if r.Value == allswell.DomainRecordOf("page_2", "status.acme.example").Value || r.Value == allswell.DomainRecordOf("page_1", "acme.example").Value {
+	if r.Value == allswell.NewDomainRecord("page_2", "status.acme.example").Value || r.Value == allswell.NewDomainRecord("page_1", "acme.example").Value {
 		t.Error("two pages, or two domains, have the same record")
 	}
 	for value, want := range map[string]bool{r.Value: true, " " + r.Value + "\t": true, "": false, token: false, r.Value + "x": false, strings.ToUpper(r.Value): false} {
@@ -79,7 +79,7 @@ func TestDomainRecord(t *testing.T) {
 		}
 	}
 	longest := strings.Repeat("abc.", 56) + "a.example"
-	if name := allswell.DomainRecordOf("page_1", longest).Name; !allswell.ValidDomain(longest) || len(name) != 253 {
+	if name := allswell.NewDomainRecord("page_1", longest).Name; !allswell.ValidDomain(longest) || len(name) != 253 {
 		t.Errorf("the longest domain's record has a name of %d characters", len(name))
 	}
 }
@@ -96,28 +96,28 @@ func TestDomainClaim(t *testing.T) {
 	}
 	const (
 		hour, day = time.Hour, 24 * time.Hour
-		found     = allswell.DomainRecordFound
-		missing   = allswell.DomainRecordMissing
+		found     = allswell.DomainFound
+		missing   = allswell.DomainMissing
 		noAnswer  = allswell.DomainNoAnswer
-		taken     = allswell.DomainTaken
-		same      = allswell.DomainUnchanged
+		taken     = allswell.DomainUsedByOther
+		same      = allswell.DomainChangeNone
 	)
 	for name, steps := range map[string][]step{
 		"a record that is set at last": {{0, missing, same, false, 0, hour}, {23 * hour, noAnswer, same, false, 0, hour},
-			{day, missing, same, false, 0, day}, {2 * day, taken, same, false, 0, day}, {3 * day, found, allswell.DomainProved, true, 0, day}, {4 * day, found, same, true, 0, day}},
-		"a record that goes away": {{0, found, allswell.DomainProved, true, 0, day}, {day, missing, allswell.DomainFailed, true, 8 * day, day},
-			{7*day + hour, missing, same, true, 8 * day, 23 * hour}, {8*day - 1, missing, same, true, 8 * day, 1}, {8 * day, missing, allswell.DomainReleased, false, 0, day},
-			{9 * day, found, allswell.DomainProved, true, 0, day}},
-		"a record that comes back": {{0, found, allswell.DomainProved, true, 0, day}, {day, missing, allswell.DomainFailed, true, 8 * day, day},
-			{2 * day, found, allswell.DomainRecovered, true, 0, day}, {8 * day, missing, allswell.DomainFailed, true, 15 * day, day}},
-		"no answer counts for nothing": {{0, found, allswell.DomainProved, true, 0, day}, {day, noAnswer, same, true, 0, hour}, {30 * day, noAnswer, same, true, 0, hour},
-			{31 * day, missing, allswell.DomainFailed, true, 38 * day, day}, {38 * day, noAnswer, same, true, 38 * day, hour}, {60 * day, noAnswer, same, true, 38 * day, hour},
-			{61 * day, missing, allswell.DomainReleased, false, 0, day}},
-		"the clock goes back": {{10 * day, found, allswell.DomainProved, true, 0, day}, {11 * day, missing, allswell.DomainFailed, true, 18 * day, day},
+			{day, missing, same, false, 0, day}, {2 * day, taken, same, false, 0, day}, {3 * day, found, allswell.DomainChangeVerified, true, 0, day}, {4 * day, found, same, true, 0, day}},
+		"a record that goes away": {{0, found, allswell.DomainChangeVerified, true, 0, day}, {day, missing, allswell.DomainChangeFailing, true, 8 * day, day},
+			{7*day + hour, missing, same, true, 8 * day, 23 * hour}, {8*day - 1, missing, same, true, 8 * day, 1}, {8 * day, missing, allswell.DomainChangeReleased, false, 0, day},
+			{9 * day, found, allswell.DomainChangeVerified, true, 0, day}},
+		"a record that comes back": {{0, found, allswell.DomainChangeVerified, true, 0, day}, {day, missing, allswell.DomainChangeFailing, true, 8 * day, day},
+			{2 * day, found, allswell.DomainChangeRecovered, true, 0, day}, {8 * day, missing, allswell.DomainChangeFailing, true, 15 * day, day}},
+		"no answer counts for nothing": {{0, found, allswell.DomainChangeVerified, true, 0, day}, {day, noAnswer, same, true, 0, hour}, {30 * day, noAnswer, same, true, 0, hour},
+			{31 * day, missing, allswell.DomainChangeFailing, true, 38 * day, day}, {38 * day, noAnswer, same, true, 38 * day, hour}, {60 * day, noAnswer, same, true, 38 * day, hour},
+			{61 * day, missing, allswell.DomainChangeReleased, false, 0, day}},
+		"the clock goes back": {{10 * day, found, allswell.DomainChangeVerified, true, 0, day}, {11 * day, missing, allswell.DomainChangeFailing, true, 18 * day, day},
 			{hour, missing, same, true, 7*day + hour, day}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := allswell.ClaimDomain(t1)
+			c := allswell.NewDomainClaim(t1)
 			for i, s := range steps {
 				now := t1.Add(s.at)
 				change := c.Check(s.result, now)
@@ -132,7 +132,7 @@ func TestDomainClaim(t *testing.T) {
 			}
 		})
 	}
-	if c := allswell.TrustDomain(t1); !c.Trusted() || !c.CheckAt.IsZero() {
+	if c := allswell.NewTrustedDomainClaim(t1); !c.Trusted() || !c.CheckAt.IsZero() {
 		t.Errorf("%+v", c)
 	}
 }

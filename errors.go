@@ -31,13 +31,13 @@ var (
 
 // Invalid is a refused request: every bad field with what is wrong with it.
 // The zero value is ready to collect; a refused request has changed nothing.
-type Invalid struct {
+type ValidationError struct {
 	Fields map[string][]string
 }
 
 // Add notes one thing that is wrong with a field. The text is a sentence for
 // people and never repeats what the client sent.
-func (e *Invalid) Add(field, format string, args ...any) {
+func (e *ValidationError) Add(field, format string, args ...any) {
 	if e.Fields == nil {
 		e.Fields = make(map[string][]string)
 	}
@@ -45,7 +45,7 @@ func (e *Invalid) Add(field, format string, args ...any) {
 }
 
 // Err returns e if anything was added, and nil otherwise.
-func (e *Invalid) Err() error {
+func (e *ValidationError) Err() error {
 	if len(e.Fields) == 0 {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (e *Invalid) Err() error {
 }
 
 // Error lists what is wrong, fields in alphabetical order.
-func (e *Invalid) Error() string {
+func (e *ValidationError) Error() string {
 	names := make([]string, 0, len(e.Fields))
 	for name := range e.Fields {
 		names = append(names, name)
@@ -71,7 +71,7 @@ func (e *Invalid) Error() string {
 
 // invalid makes an Invalid with a single complaint.
 func invalid(field, format string, args ...any) error {
-	e := new(Invalid)
+	e := new(ValidationError)
 	e.Add(field, format, args...)
 	return e
 }

@@ -8,17 +8,17 @@ type EventKind string
 // The kinds of events. Everybody who subscribed is told of incidents and of
 // maintenance; only webhooks are told of component statuses.
 const (
-	IncidentCreated        EventKind = "incident.created"
-	IncidentUpdated        EventKind = "incident.updated" // an update was added
-	IncidentResolved       EventKind = "incident.resolved"
-	ComponentStatusChanged EventKind = "component.status_changed"
+	EventIncidentCreated        EventKind = "incident.created"
+	EventIncidentUpdated        EventKind = "incident.updated" // an update was added
+	EventIncidentResolved       EventKind = "incident.resolved"
+	EventComponentStatusChanged EventKind = "component.status_changed"
 
-	MaintenancePlanned   EventKind = "maintenance.scheduled"
-	MaintenanceReminded  EventKind = "maintenance.reminder"
-	MaintenanceBegun     EventKind = "maintenance.begun"
-	MaintenanceUpdated   EventKind = "maintenance.updated" // an update was added, or the time was changed
-	MaintenanceEnded     EventKind = "maintenance.ended"
-	MaintenanceCancelled EventKind = "maintenance.cancelled" // deleted before its end
+	EventMaintenanceScheduled EventKind = "maintenance.scheduled"
+	EventMaintenanceReminder  EventKind = "maintenance.reminder"
+	EventMaintenanceBegun     EventKind = "maintenance.begun"
+	EventMaintenanceUpdated   EventKind = "maintenance.updated" // an update was added, or the time was changed
+	EventMaintenanceEnded     EventKind = "maintenance.ended"
+	EventMaintenanceCancelled EventKind = "maintenance.cancelled" // deleted before its end
 )
 
 // Event is something that subscribers may be told. It is written in the
@@ -39,34 +39,34 @@ type Event struct {
 
 	OutageID  string // "": not about an outage
 	MonitorID string // "": a human did it, not the service by itself
-	Bundle    string // "": told alone; see DownBundle
+	DigestKey string // "": told alone; see DownDigestKey
 	Data      EventData
 	CreatedAt time.Time
 }
 
 // AwaitsText reports whether the event says that an incident is resolved without
-// a word on why. Mail of it waits for BundleWait, because that may follow at once,
+// a word on why. Mail of it waits for DigestWait, because that may follow at once,
 // in an update.
-func (e Event) AwaitsText() bool { return e.Kind == IncidentResolved && e.UpdateID == "" }
+func (e Event) AwaitsUpdate() bool { return e.Kind == EventIncidentResolved && e.UpdateID == "" }
 
 // EventData is what was true when the event happened; it is kept with the
 // event, so that a late message still tells it as it was.
 type EventData struct {
-	Title     string `json:"title,omitempty"`
-	Impact    Impact `json:"impact,omitempty"`
-	State     State  `json:"state,omitempty"`
-	Resolved  bool   `json:"resolved,omitempty"`
-	Message   string `json:"message,omitempty"`
-	Component string `json:"component,omitempty"`
-	OldStatus Status `json:"old_status,omitempty"`
-	NewStatus Status `json:"new_status,omitempty"`
+	Title     string        `json:"title,omitempty"`
+	Impact    Impact        `json:"impact,omitempty"`
+	State     IncidentState `json:"state,omitempty"`
+	Resolved  bool          `json:"resolved,omitempty"`
+	Message   string        `json:"message,omitempty"`
+	Component string        `json:"component,omitempty"`
+	OldStatus Status        `json:"old_status,omitempty"`
+	NewStatus Status        `json:"new_status,omitempty"`
 
 	Affected    []AffectedChange `json:"affected,omitempty"` // of an incident
 	Maintenance *MaintenanceData `json:"maintenance,omitempty"`
 
 	// Abridged says that Message was left out when the event was loaded, because
 	// too many others came with it. It is not stored.
-	Abridged bool `json:"-"`
+	MessageOmitted bool `json:"-"`
 }
 
 // MaintenanceData is what an event keeps of a planned maintenance, beside its
@@ -75,12 +75,12 @@ type MaintenanceData struct {
 	State          MaintenanceState `json:"state"`
 	ScheduledFor   time.Time        `json:"scheduled_for"`
 	ScheduledUntil time.Time        `json:"scheduled_until"`
-	Components     []NamedComponent `json:"components,omitempty"`
+	Components     []ComponentName  `json:"components,omitempty"`
 }
 
-// MaintenanceEventOf tells what happened to a planned maintenance; u is the
+// NewMaintenanceEvent tells what happened to a planned maintenance; u is the
 // timeline entry that goes with it, or nil.
-func MaintenanceEventOf(kind EventKind, m PlannedMaintenance, u *MaintenanceUpdate) Event {
+func NewMaintenanceEvent(kind EventKind, m Maintenance, u *MaintenanceUpdate) Event {
 	e := Event{
 		Kind: kind, PageID: m.PageID, MaintenanceID: m.ID,
 		Data: EventData{Title: m.Title, Maintenance: &MaintenanceData{m.State, m.ScheduledFor, m.ScheduledUntil, m.Components}},
@@ -94,9 +94,9 @@ func MaintenanceEventOf(kind EventKind, m PlannedMaintenance, u *MaintenanceUpda
 	return e
 }
 
-// EventOf tells what happened to an incident; u is the timeline entry that
+// NewIncidentEvent tells what happened to an incident; u is the timeline entry that
 // goes with it, or nil.
-func EventOf(kind EventKind, inc Incident, u *Update) Event {
+func NewIncidentEvent(kind EventKind, inc Incident, u *IncidentUpdate) Event {
 	e := Event{
 		Kind: kind, PageID: inc.PageID, IncidentID: inc.ID, OutageID: inc.OutageID,
 		Data: EventData{Title: inc.Title, Impact: inc.Impact, State: inc.State, Resolved: inc.Resolved},
@@ -112,10 +112,10 @@ func EventOf(kind EventKind, inc Incident, u *Update) Event {
 	return e
 }
 
-// StatusEventOf tells that a component's effective status changed from old.
-func StatusEventOf(c Component, old Status) Event {
+// NewStatusEvent tells that a component's effective status changed from old.
+func NewStatusEvent(c Component, old Status) Event {
 	return Event{
-		Kind: ComponentStatusChanged, PageID: c.PageID, ComponentID: c.ID, Components: []string{c.ID},
+		Kind: EventComponentStatusChanged, PageID: c.PageID, ComponentID: c.ID, Components: []string{c.ID},
 		Data: EventData{Component: c.Name, OldStatus: old, NewStatus: c.Status()},
 	}
 }

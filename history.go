@@ -20,12 +20,12 @@ type StatusChange struct {
 
 // Tally is how long something was in each status. Time of which nothing is
 // known is in Unknown; time before it was there is in none.
-type Tally struct {
+type StatusDurations struct {
 	Operational, Maintenance, Degraded, Partial, Major, Unknown time.Duration
 }
 
 // Add adds another tally to t.
-func (t *Tally) Add(o Tally) {
+func (t *StatusDurations) Add(o StatusDurations) {
 	t.Operational += o.Operational
 	t.Maintenance += o.Maintenance
 	t.Degraded += o.Degraded
@@ -35,20 +35,20 @@ func (t *Tally) Add(o Tally) {
 }
 
 // count adds a time to the part of a status; less than nothing adds nothing.
-func (t *Tally) count(s Status, d time.Duration) {
+func (t *StatusDurations) count(s Status, d time.Duration) {
 	if d <= 0 {
 		return
 	}
 	switch s.Canonical() {
-	case Operational:
+	case StatusOperational:
 		t.Operational += d
-	case Maintenance:
+	case StatusMaintenance:
 		t.Maintenance += d
-	case Degraded:
+	case StatusDegraded:
 		t.Degraded += d
-	case PartialOutage:
+	case StatusPartialOutage:
 		t.Partial += d
-	case MajorOutage:
+	case StatusMajorOutage:
 		t.Major += d
 	default:
 		t.Unknown += d
@@ -56,12 +56,12 @@ func (t *Tally) count(s Status, d time.Duration) {
 }
 
 // Known returns the time of which a status is known.
-func (t Tally) Known() time.Duration {
+func (t StatusDurations) Known() time.Duration {
 	return t.Operational + t.Maintenance + t.Degraded + t.Partial + t.Major
 }
 
 // Empty reports whether the tally is of no time at all.
-func (t Tally) Empty() bool { return t.Known() == 0 && t.Unknown == 0 }
+func (t StatusDurations) Empty() bool { return t.Known() == 0 && t.Unknown == 0 }
 
 // partialWeight is how much a partial outage counts against the uptime (design
 // section 9).
@@ -71,7 +71,7 @@ const partialWeight = 0.3
 // outage counts fully, a partial one by 0.3, degraded and maintenance not at
 // all, and what is unknown is left out (design section 9). ok is false if
 // nothing is known.
-func (t Tally) Uptime() (share float64, ok bool) {
+func (t StatusDurations) Uptime() (share float64, ok bool) {
 	known := t.Known()
 	if known <= 0 {
 		return 0, false
@@ -82,7 +82,7 @@ func (t Tally) Uptime() (share float64, ok bool) {
 
 // Percent returns an uptime in percent, rounded down to decimals places, so
 // that only a flawless record is 100.
-func Percent(share float64, decimals int) float64 {
+func UptimePercent(share float64, decimals int) float64 {
 	scale := math.Pow(10, float64(decimals))
 	// The least fraction makes good what the division has lost: 0.9995 is
 	// 99.95 and not 99.94.
@@ -95,66 +95,66 @@ func Percent(share float64, decimals int) float64 {
 
 // Worst returns the most severe status of the tally. Unknown is it only if
 // nothing else is there; an empty tally has "".
-func (t Tally) Worst() Status {
+func (t StatusDurations) Worst() Status {
 	switch {
 	case t.Major > 0:
-		return MajorOutage
+		return StatusMajorOutage
 	case t.Partial > 0:
-		return PartialOutage
+		return StatusPartialOutage
 	case t.Degraded > 0:
-		return Degraded
+		return StatusDegraded
 	case t.Maintenance > 0:
-		return Maintenance
+		return StatusMaintenance
 	case t.Operational > 0:
-		return Operational
+		return StatusOperational
 	case t.Unknown > 0:
-		return Unknown
+		return StatusUnknown
 	default:
 		return ""
 	}
 }
 
-// DayTally is one calendar day, in the page's zone.
-type DayTally struct {
+// DayStatus is one calendar day, in the page's zone.
+type DayStatus struct {
 	Date time.Time // its midnight
-	Tally
+	StatusDurations
 }
 
 // Record is the days of a component, of a group or of a page: HistoryDays of
 // them, oldest first, the last one today. It is what all figures and bars are
 // of.
-type Record []DayTally
+type History []DayStatus
 
 // Of returns the tally of the last n days together.
-func (r Record) Of(n int) Tally {
-	var t Tally
+func (r History) Last(n int) StatusDurations {
+	var t StatusDurations
 	for _, d := range r[max(0, len(r)-n):] {
-		t.Add(d.Tally)
+		t.Add(d.StatusDurations)
 	}
 	return t
 }
 
 // newRecord returns the empty record of the HistoryDays days up to now.
-func newRecord(now time.Time, zone *time.Location) Record {
+func newRecord(now time.Time, zone *time.Location) History {
 	today := Midnight(now, zone)
-	r := make(Record, HistoryDays)
+	r := make(History, HistoryDays)
 	for i := range r {
-		r[i].Date = NextDay(today, i-HistoryDays+1)
+		r[i].Date = AddDays(today, i-HistoryDays+1)
 	}
 	return r
 }
 
 // HistoryStart returns the instant with which the record of now begins.
 func HistoryStart(now time.Time, zone *time.Location) time.Time {
-	return NextDay(Midnight(now, zone), 1-HistoryDays)
+	return AddDays(Midnight(now, zone), 1-HistoryDays)
 }
 
-// RecordOf makes the record of one component from its changes, oldest first:
+// NewHistory makes the record of one component from its changes, oldest first:
 // those since HistoryStart, and the one in force then. Deaf windows, in order
 // and without overlap, are unknown whatever was noted meanwhile: nobody could
-// have heard (design section 7, point 3). A window shorter than DeafAfter is a
+// have heard (design section 7, point 3). A window shorter than LongGap is a
 // quick restart and counts for nothing.
-func RecordOf(changes []StatusChange, deaf []Window, now time.Time, zone *time.Location) Record {
+func NewHistory(changes []StatusChange, deaf []ListeningGap, now time.Time, zone *time.Location) History {
 	r := newRecord(now, zone)
 	for i, ch := range changes {
 		end := now
@@ -168,18 +168,18 @@ func RecordOf(changes []StatusChange, deaf []Window, now time.Time, zone *time.L
 
 // fill counts a status from an instant to another, day by day, and the deaf
 // time within as unknown.
-func (r Record) fill(s Status, from, to, now time.Time, deaf []Window) {
+func (r History) fill(s Status, from, to, now time.Time, deaf []ListeningGap) {
 	first := sort.Search(len(r), func(i int) bool { return r.end(i, now).After(from) })
 	for i := first; i < len(r) && r[i].Date.Before(to); i++ {
 		begin, end := later(from, r[i].Date), earlier(to, r.end(i, now))
 		unheard := deafTime(deaf, begin, end)
 		r[i].count(s, end.Sub(begin)-unheard)
-		r[i].count(Unknown, unheard)
+		r[i].count(StatusUnknown, unheard)
 	}
 }
 
 // end returns when the i-th day of r is over; the last one is over now.
-func (r Record) end(i int, now time.Time) time.Time {
+func (r History) end(i int, now time.Time) time.Time {
 	if i == len(r)-1 {
 		return now
 	}
@@ -187,13 +187,13 @@ func (r Record) end(i int, now time.Time) time.Time {
 }
 
 // deafTime returns how much of a span fell into deaf windows.
-func deafTime(deaf []Window, from, to time.Time) (sum time.Duration) {
+func deafTime(deaf []ListeningGap, from, to time.Time) (sum time.Duration) {
 	first := sort.Search(len(deaf), func(i int) bool { return deaf[i].To.After(from) })
 	for _, w := range deaf[first:] {
 		if !w.From.Before(to) {
 			break
 		}
-		if w.Len() >= DeafAfter {
+		if w.Len() >= LongGap {
 			sum += max(0, earlier(w.To, to).Sub(later(w.From, from)))
 		}
 	}
@@ -202,11 +202,11 @@ func deafTime(deaf []Window, from, to time.Time) (sum time.Duration) {
 
 // Together makes one record of several, day by day: of a group's components, or
 // a page's. Each counts for as long as it was there.
-func Together(records []Record, now time.Time, zone *time.Location) Record {
+func MergeHistories(records []History, now time.Time, zone *time.Location) History {
 	sum := newRecord(now, zone)
 	for _, r := range records {
 		for i := range r {
-			sum[i].Add(r[i].Tally)
+			sum[i].Add(r[i].StatusDurations)
 		}
 	}
 	return sum

@@ -58,11 +58,11 @@ func TestDaysAreWhole(t *testing.T) {
 		zone, near := rapid.SampledFrom(oddDays).Draw(t, "zone").load(t)
 		now := near.Add(time.Duration(rapid.Int64Range(-72*3600*1000, 72*3600*1000).Draw(t, "ms")) * time.Millisecond)
 		start := allswell.Midnight(now, zone)
-		next := allswell.NextDay(start, 1)
+		next := allswell.AddDays(start, 1)
 		if start.After(now) || !next.After(now) {
 			t.Fatalf("%v is not between %v and %v", now.In(zone), start, next)
 		}
-		for _, day := range []time.Time{start, next, allswell.NextDay(start, -1), allswell.NextDay(start, -45)} {
+		for _, day := range []time.Time{start, next, allswell.AddDays(start, -1), allswell.AddDays(start, -45)} {
 			if date(day, zone) == date(day.Add(-time.Nanosecond), zone) {
 				t.Fatalf("%v is not the first instant of its day", day)
 			}
@@ -73,7 +73,7 @@ func TestDaysAreWhole(t *testing.T) {
 		for n := -95; n < 3; n++ {
 			y, m, d := now.In(zone).Date()
 			want := time.Date(y, m, d+n, 12, 0, 0, 0, time.UTC).Format(time.DateOnly)
-			if got := allswell.NextDay(start, n); date(got, zone) != want {
+			if got := allswell.AddDays(start, n); date(got, zone) != want {
 				t.Fatalf("%d days from %v is %v, want one of %s", n, start, got, want)
 			}
 		}
@@ -85,7 +85,7 @@ func TestDaysHaveTheirLengths(t *testing.T) {
 	for i, want := range []float64{24, 23, 25, 23, 25, 24.5, 23.5, 23, 23, 25, 25, 25, 24, 25, 24} {
 		zone, near := oddDays[i].load(t)
 		start := allswell.Midnight(near, zone)
-		if got := allswell.NextDay(start, 1).Sub(start).Hours(); got != want {
+		if got := allswell.AddDays(start, 1).Sub(start).Hours(); got != want {
 			t.Errorf("%v has %v hours, want %v", start, got, want)
 		}
 	}
@@ -96,7 +96,7 @@ type past struct {
 	zone    *time.Location
 	now     time.Time
 	changes []allswell.StatusChange
-	deaf    []allswell.Window
+	deaf    []allswell.ListeningGap
 }
 
 // drawPast draws the past of a component that was made some time within or
@@ -114,7 +114,7 @@ func drawPast(t *rapid.T) past {
 	for range rapid.IntRange(0, 8).Draw(t, "windows") {
 		from := at.Add(time.Duration(rapid.Int64Range(1, 20*86400*1000).Draw(t, "gap ms")) * time.Millisecond)
 		at = from.Add(time.Duration(rapid.OneOf(rapid.Int64Range(1, 60_000), rapid.Int64Range(1, 5*86400*1000)).Draw(t, "length ms")) * time.Millisecond)
-		p.deaf = append(p.deaf, allswell.Window{From: from, To: at})
+		p.deaf = append(p.deaf, allswell.ListeningGap{From: from, To: at})
 	}
 	return p
 }
@@ -131,9 +131,9 @@ func overlap(aFrom, aTo, bFrom, bTo time.Time) time.Duration {
 }
 
 // tallied is what a tally has of a status.
-func tallied(t allswell.Tally, s allswell.Status) time.Duration {
-	return map[allswell.Status]time.Duration{allswell.Operational: t.Operational, allswell.Maintenance: t.Maintenance, allswell.Degraded: t.Degraded,
-		allswell.PartialOutage: t.Partial, allswell.MajorOutage: t.Major, allswell.Unknown: t.Unknown}[s.Canonical()]
+func tallied(t allswell.StatusDurations, s allswell.Status) time.Duration {
+	return map[allswell.Status]time.Duration{allswell.StatusOperational: t.Operational, allswell.StatusMaintenance: t.Maintenance, allswell.StatusDegraded: t.Degraded,
+		allswell.StatusPartialOutage: t.Partial, allswell.StatusMajorOutage: t.Major, allswell.StatusUnknown: t.Unknown}[s.Canonical()]
 }
 
 // TestRecordIsContiguous: each day has, of each status, as much time as the
@@ -142,7 +142,7 @@ func tallied(t allswell.Tally, s allswell.Status) time.Duration {
 func TestRecordIsContiguous(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPast(t)
-		r := allswell.RecordOf(p.changes, p.deaf, p.now, p.zone)
+		r := allswell.NewHistory(p.changes, p.deaf, p.now, p.zone)
 		if len(r) != allswell.HistoryDays || !r[len(r)-1].Date.Equal(allswell.Midnight(p.now, p.zone)) || !r[0].Date.Equal(allswell.HistoryStart(p.now, p.zone)) {
 			t.Fatalf("%d days from %v to %v", len(r), r[0].Date, r[len(r)-1].Date)
 		}
@@ -153,9 +153,9 @@ func TestRecordIsContiguous(t *testing.T) {
 					t.Fatalf("day %d from %v to %v", i, day.Date, end)
 				}
 			}
-			var want allswell.Tally
-			of := map[allswell.Status]*time.Duration{allswell.Operational: &want.Operational, allswell.Maintenance: &want.Maintenance, allswell.Degraded: &want.Degraded,
-				allswell.PartialOutage: &want.Partial, allswell.MajorOutage: &want.Major, allswell.Unknown: &want.Unknown}
+			var want allswell.StatusDurations
+			of := map[allswell.Status]*time.Duration{allswell.StatusOperational: &want.Operational, allswell.StatusMaintenance: &want.Maintenance, allswell.StatusDegraded: &want.Degraded,
+				allswell.StatusPartialOutage: &want.Partial, allswell.StatusMajorOutage: &want.Major, allswell.StatusUnknown: &want.Unknown}
 			there := time.Duration(0)
 			for j, ch := range p.changes {
 				until := p.now
@@ -180,8 +180,8 @@ func TestRecordIsContiguous(t *testing.T) {
 				}
 				*of[ch.Status.Canonical()] += span
 			}
-			if day.Tally != want {
-				t.Fatalf("day %d (%v): %+v, want %+v", i, day.Date, day.Tally, want)
+			if day.StatusDurations != want {
+				t.Fatalf("day %d (%v): %+v, want %+v", i, day.Date, day.StatusDurations, want)
 			}
 			if got := day.Known() + day.Unknown; got != there || got > end.Sub(day.Date) || day.Empty() != (there == 0) {
 				t.Fatalf("day %d (%v): %v of %v that the component was there", i, day.Date, got, there)
@@ -197,44 +197,44 @@ func TestRecordOf(t *testing.T) {
 	change := func(hours float64, s allswell.Status) allswell.StatusChange {
 		return allswell.StatusChange{At: midnight.Add(time.Duration(hours * float64(time.Hour))), Status: s}
 	}
-	window := func(from, to float64) allswell.Window {
-		return allswell.Window{From: change(from, "").At, To: change(to, "").At}
+	window := func(from, to float64) allswell.ListeningGap {
+		return allswell.ListeningGap{From: change(from, "").At, To: change(to, "").At}
 	}
 	type changes = []allswell.StatusChange
 	for _, c := range []struct {
 		name             string
 		changes          changes
-		deaf             []allswell.Window
-		yesterday, today allswell.Tally
+		deaf             []allswell.ListeningGap
+		yesterday, today allswell.StatusDurations
 	}{
-		{"no changes", nil, nil, allswell.Tally{}, allswell.Tally{}},
-		{"no changes, deaf", nil, []allswell.Window{window(-5, 5)}, allswell.Tally{}, allswell.Tally{}},
-		{"made today", changes{change(3, "operational")}, nil, allswell.Tally{}, allswell.Tally{Operational: 9 * time.Hour}},
-		{"made long ago", changes{change(-24*200, "degraded")}, nil, allswell.Tally{Degraded: 24 * time.Hour}, allswell.Tally{Degraded: 12 * time.Hour}},
+		{"no changes", nil, nil, allswell.StatusDurations{}, allswell.StatusDurations{}},
+		{"no changes, deaf", nil, []allswell.ListeningGap{window(-5, 5)}, allswell.StatusDurations{}, allswell.StatusDurations{}},
+		{"made today", changes{change(3, "operational")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 9 * time.Hour}},
+		{"made long ago", changes{change(-24*200, "degraded")}, nil, allswell.StatusDurations{Degraded: 24 * time.Hour}, allswell.StatusDurations{Degraded: 12 * time.Hour}},
 		{"a change over midnight", changes{change(-30, "operational"), change(-1, "major_outage"), change(1, "partial_outage")}, nil,
-			allswell.Tally{Operational: 23 * time.Hour, Major: time.Hour}, allswell.Tally{Major: time.Hour, Partial: 11 * time.Hour}},
-		{"an alias", changes{change(0, "degraded_performance")}, nil, allswell.Tally{}, allswell.Tally{Degraded: 12 * time.Hour}},
-		{"set to unknown", changes{change(0, "maintenance"), change(6, "unknown")}, nil, allswell.Tally{}, allswell.Tally{Maintenance: 6 * time.Hour, Unknown: 6 * time.Hour}},
-		{"a change at this very instant", changes{change(0, "operational"), change(12, "major_outage")}, nil, allswell.Tally{}, allswell.Tally{Operational: 12 * time.Hour}},
-		{"a change that lies ahead, since a clock went back", changes{change(0, "operational"), change(13, "major_outage")}, nil, allswell.Tally{}, allswell.Tally{Operational: 12 * time.Hour}},
-		{"only what lies ahead", changes{change(13, "major_outage")}, nil, allswell.Tally{}, allswell.Tally{}},
-		{"deaf over midnight", changes{change(-48, "operational")}, []allswell.Window{window(-2, 3)},
-			allswell.Tally{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, allswell.Tally{Operational: 9 * time.Hour, Unknown: 3 * time.Hour}},
-		{"deaf over a change", changes{change(0, "operational"), change(2, "major_outage"), change(6, "operational")}, []allswell.Window{window(1, 5)},
-			allswell.Tally{}, allswell.Tally{Operational: 7 * time.Hour, Major: time.Hour, Unknown: 4 * time.Hour}},
-		{"deaf before it was made", changes{change(5, "operational")}, []allswell.Window{window(1, 6)}, allswell.Tally{}, allswell.Tally{Operational: 6 * time.Hour, Unknown: time.Hour}},
-		{"deaf until now", changes{change(0, "operational")}, []allswell.Window{window(11, 20)}, allswell.Tally{}, allswell.Tally{Operational: 11 * time.Hour, Unknown: time.Hour}},
-		{"quick restarts", changes{change(0, "operational")}, []allswell.Window{window(1, 1+29.999/3600), window(2, 2+1.0/3600)}, allswell.Tally{}, allswell.Tally{Operational: 12 * time.Hour}},
-		{"30 s are deaf", changes{change(0, "operational")}, []allswell.Window{{From: midnight, To: midnight.Add(30 * time.Second)}},
-			allswell.Tally{}, allswell.Tally{Operational: 12*time.Hour - 30*time.Second, Unknown: 30 * time.Second}},
+			allswell.StatusDurations{Operational: 23 * time.Hour, Major: time.Hour}, allswell.StatusDurations{Major: time.Hour, Partial: 11 * time.Hour}},
+		{"an alias", changes{change(0, "degraded_performance")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Degraded: 12 * time.Hour}},
+		{"set to unknown", changes{change(0, "maintenance"), change(6, "unknown")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Maintenance: 6 * time.Hour, Unknown: 6 * time.Hour}},
+		{"a change at this very instant", changes{change(0, "operational"), change(12, "major_outage")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 12 * time.Hour}},
+		{"a change that lies ahead, since a clock went back", changes{change(0, "operational"), change(13, "major_outage")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 12 * time.Hour}},
+		{"only what lies ahead", changes{change(13, "major_outage")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{}},
+		{"deaf over midnight", changes{change(-48, "operational")}, []allswell.ListeningGap{window(-2, 3)},
+			allswell.StatusDurations{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, allswell.StatusDurations{Operational: 9 * time.Hour, Unknown: 3 * time.Hour}},
+		{"deaf over a change", changes{change(0, "operational"), change(2, "major_outage"), change(6, "operational")}, []allswell.ListeningGap{window(1, 5)},
+			allswell.StatusDurations{}, allswell.StatusDurations{Operational: 7 * time.Hour, Major: time.Hour, Unknown: 4 * time.Hour}},
+		{"deaf before it was made", changes{change(5, "operational")}, []allswell.ListeningGap{window(1, 6)}, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 6 * time.Hour, Unknown: time.Hour}},
+		{"deaf until now", changes{change(0, "operational")}, []allswell.ListeningGap{window(11, 20)}, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 11 * time.Hour, Unknown: time.Hour}},
+		{"quick restarts", changes{change(0, "operational")}, []allswell.ListeningGap{window(1, 1+29.999/3600), window(2, 2+1.0/3600)}, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 12 * time.Hour}},
+		{"30 s are deaf", changes{change(0, "operational")}, []allswell.ListeningGap{{From: midnight, To: midnight.Add(30 * time.Second)}},
+			allswell.StatusDurations{}, allswell.StatusDurations{Operational: 12*time.Hour - 30*time.Second, Unknown: 30 * time.Second}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := allswell.RecordOf(c.changes, c.deaf, epoch, time.UTC)
-			equal(t, "today", r[89].Tally, c.today)
-			equal(t, "yesterday", r[88].Tally, c.yesterday)
+			r := allswell.NewHistory(c.changes, c.deaf, epoch, time.UTC)
+			equal(t, "today", r[89].StatusDurations, c.today)
+			equal(t, "yesterday", r[88].StatusDurations, c.yesterday)
 			both := c.today
 			both.Add(c.yesterday)
-			equal(t, "both days", r.Of(2), both)
+			equal(t, "both days", r.Last(2), both)
 		})
 	}
 }
@@ -243,23 +243,23 @@ func TestUptime(t *testing.T) {
 	const h = time.Hour
 	for _, c := range []struct {
 		name   string
-		of     allswell.Tally
+		of     allswell.StatusDurations
 		share  float64
 		ok     bool
 		worst  allswell.Status
 		spoken float64 // with two decimals
 	}{
-		{"nothing", allswell.Tally{}, 0, false, "", 0},
-		{"all unknown", allswell.Tally{Unknown: h}, 0, false, "unknown", 0},
-		{"all well", allswell.Tally{Operational: h}, 1, true, "operational", 100},
-		{"unknown is left out", allswell.Tally{Operational: h, Unknown: 99 * h}, 1, true, "operational", 100},
-		{"a major outage counts fully", allswell.Tally{Operational: 3 * h, Major: h}, 0.75, true, "major_outage", 75},
-		{"a partial one by 0.3", allswell.Tally{Operational: 9 * h, Partial: h}, 0.97, true, "partial_outage", 97},
-		{"degraded does not", allswell.Tally{Operational: 9 * h, Degraded: h}, 1, true, "degraded", 100},
-		{"maintenance does not", allswell.Tally{Operational: 9 * h, Maintenance: h}, 1, true, "maintenance", 100},
-		{"all of it", allswell.Tally{Operational: h, Maintenance: h, Degraded: h, Partial: h, Major: h, Unknown: h}, 0.74, true, "major_outage", 74},
-		{"down all the time", allswell.Tally{Major: h}, 0, true, "major_outage", 0},
-		{"a second of ninety days", allswell.Tally{Operational: 90*24*h - time.Second, Major: time.Second}, 1 - 1.0/(90*86400), true, "major_outage", 99.99},
+		{"nothing", allswell.StatusDurations{}, 0, false, "", 0},
+		{"all unknown", allswell.StatusDurations{Unknown: h}, 0, false, "unknown", 0},
+		{"all well", allswell.StatusDurations{Operational: h}, 1, true, "operational", 100},
+		{"unknown is left out", allswell.StatusDurations{Operational: h, Unknown: 99 * h}, 1, true, "operational", 100},
+		{"a major outage counts fully", allswell.StatusDurations{Operational: 3 * h, Major: h}, 0.75, true, "major_outage", 75},
+		{"a partial one by 0.3", allswell.StatusDurations{Operational: 9 * h, Partial: h}, 0.97, true, "partial_outage", 97},
+		{"degraded does not", allswell.StatusDurations{Operational: 9 * h, Degraded: h}, 1, true, "degraded", 100},
+		{"maintenance does not", allswell.StatusDurations{Operational: 9 * h, Maintenance: h}, 1, true, "maintenance", 100},
+		{"all of it", allswell.StatusDurations{Operational: h, Maintenance: h, Degraded: h, Partial: h, Major: h, Unknown: h}, 0.74, true, "major_outage", 74},
+		{"down all the time", allswell.StatusDurations{Major: h}, 0, true, "major_outage", 0},
+		{"a second of ninety days", allswell.StatusDurations{Operational: 90*24*h - time.Second, Major: time.Second}, 1 - 1.0/(90*86400), true, "major_outage", 99.99},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			share, ok := c.of.Uptime()
@@ -268,7 +268,7 @@ func TestUptime(t *testing.T) {
 			}
 			equal(t, "worst", c.of.Worst(), c.worst)
 			if c.ok {
-				equal(t, "percent", allswell.Percent(share, 2), c.spoken)
+				equal(t, "percent", allswell.UptimePercent(share, 2), c.spoken)
 			}
 		})
 	}
@@ -278,10 +278,10 @@ func TestUptime(t *testing.T) {
 // loses, within one of its last digit, and 100 only if nothing was down.
 func TestPercentNeverFlatters(t *testing.T) {
 	for share, want := range map[float64]float64{0.9995: 99.95, 0.99949999: 99.94, 0.999999: 99.99, 0.12345: 12.34, 0.29: 29, 0.57: 57, 0: 0, 1: 100, math.Nextafter(1, 0): 99.99} {
-		equal(t, "two decimals", allswell.Percent(share, 2), want)
+		equal(t, "two decimals", allswell.UptimePercent(share, 2), want)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		var tally allswell.Tally
+		var tally allswell.StatusDurations
 		for _, d := range []*time.Duration{&tally.Operational, &tally.Partial, &tally.Major, &tally.Degraded} {
 			*d = time.Duration(rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, 90*86400*1000)).Draw(t, "ms")) * time.Millisecond
 		}
@@ -293,7 +293,7 @@ func TestPercentNeverFlatters(t *testing.T) {
 			t.Fatalf("share %v of %+v", share, tally)
 		}
 		decimals := rapid.IntRange(0, 4).Draw(t, "decimals")
-		got, digit := allswell.Percent(share, decimals), math.Pow(10, -float64(decimals))
+		got, digit := allswell.UptimePercent(share, decimals), math.Pow(10, -float64(decimals))
 		if got > share*100+1e-5 || got <= share*100-digit-1e-9 || got < 0 {
 			t.Fatalf("%v with %d decimals is %v", share, decimals, got)
 		}
@@ -307,29 +307,29 @@ func TestPercentNeverFlatters(t *testing.T) {
 func TestTogetherSums(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPast(t)
-		var records []allswell.Record
+		var records []allswell.History
 		for range rapid.IntRange(0, 4).Draw(t, "components") {
 			cut := rapid.IntRange(0, len(p.changes)).Draw(t, "made")
-			records = append(records, allswell.RecordOf(p.changes[cut:], p.deaf, p.now, p.zone))
+			records = append(records, allswell.NewHistory(p.changes[cut:], p.deaf, p.now, p.zone))
 		}
-		sum := allswell.Together(records, p.now, p.zone)
+		sum := allswell.MergeHistories(records, p.now, p.zone)
 		days := rapid.SampledFrom([]int{0, 1, 30, 60, 90, 200}).Draw(t, "days")
-		var want, all allswell.Tally
+		var want, all allswell.StatusDurations
 		for _, r := range records {
-			want.Add(r.Of(days))
+			want.Add(r.Last(days))
 		}
-		if got := sum.Of(days); got != want {
+		if got := sum.Last(days); got != want {
 			t.Fatalf("%d days: %+v, want %+v", days, got, want)
 		}
 		for i, day := range sum {
-			all.Add(day.Tally)
+			all.Add(day.StatusDurations)
 			for _, r := range records {
 				if !r[i].Date.Equal(day.Date) {
 					t.Fatalf("day %d is %v and %v", i, r[i].Date, day.Date)
 				}
 			}
 		}
-		if got := sum.Of(allswell.HistoryDays); got != all || len(sum) != allswell.HistoryDays {
+		if got := sum.Last(allswell.HistoryDays); got != all || len(sum) != allswell.HistoryDays {
 			t.Fatalf("all days: %+v, want %+v", got, all)
 		}
 		for _, s := range allswell.Statuses {

@@ -41,33 +41,33 @@ func (i Impact) Valid() bool {
 }
 
 // State is how far people have come with an incident.
-type State string
+type IncidentState string
 
 // The states. No move from one to another is refused.
 const (
-	Investigating State = "investigating"
-	Identified    State = "identified"
-	Monitoring    State = "monitoring"
-	Resolved      State = "resolved"
+	IncidentInvestigating IncidentState = "investigating"
+	IncidentIdentified    IncidentState = "identified"
+	IncidentMonitoring    IncidentState = "monitoring"
+	IncidentResolved      IncidentState = "resolved"
 )
 
 // States lists all valid states.
-var States = []State{Investigating, Identified, Monitoring, Resolved}
+var IncidentStates = []IncidentState{IncidentInvestigating, IncidentIdentified, IncidentMonitoring, IncidentResolved}
 
 // Valid reports whether s is one of the four states.
-func (s State) Valid() bool {
-	return s == Investigating || s == Identified || s == Monitoring || s == Resolved
+func (s IncidentState) Valid() bool {
+	return s == IncidentInvestigating || s == IncidentIdentified || s == IncidentMonitoring || s == IncidentResolved
 }
 
 // ImpactOf is the impact of an incident that gives a component a status, where
 // nobody has named one: that of a monitor's outage, for instance.
 func ImpactOf(s Status) Impact {
 	switch s.Canonical() {
-	case MajorOutage:
+	case StatusMajorOutage:
 		return ImpactCritical
-	case PartialOutage:
+	case StatusPartialOutage:
 		return ImpactMajor
-	case Degraded:
+	case StatusDegraded:
 		return ImpactMinor
 	default:
 		return ImpactNone
@@ -75,13 +75,13 @@ func ImpactOf(s Status) Impact {
 }
 
 // Label returns the word shown to people.
-func (s State) Label() string {
+func (s IncidentState) Label() string {
 	switch s {
-	case Investigating:
+	case IncidentInvestigating:
 		return "Investigating"
-	case Identified:
+	case IncidentIdentified:
 		return "Identified"
-	case Monitoring:
+	case IncidentMonitoring:
 		return "Monitoring"
 	default:
 		return "Resolved"
@@ -96,22 +96,22 @@ type Incident struct {
 	OutageID   string // the outage that opened it; "": opened by a human
 	Title      string
 	Impact     Impact
-	State      State
+	State      IncidentState
 	Resolved   bool
 	ResolvedAt time.Time // zero while not resolved
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	Updates    []Update // oldest first, where they were asked for
-	Affected   []Affected
+	Updates    []IncidentUpdate // oldest first, where they were asked for
+	Affected   []AffectedComponent
 }
 
 // Affected is a component that an incident concerns, and the status that the
 // incident gives it for as long as it is not resolved.
-type Affected struct {
-	ComponentID string
-	Name        string // the component's
-	Status      Status
-	Outage      Status // what the outage that opened the incident makes of it while it lasts; known where the incident is changed
+type AffectedComponent struct {
+	ComponentID  string
+	Name         string // the component's
+	Status       Status
+	OutageStatus Status // what the outage that opened the incident makes of it while it lasts; known where the incident is changed
 }
 
 // AffectedChange is what a component had come to when an update was written,
@@ -125,15 +125,15 @@ type AffectedChange struct {
 }
 
 // Update is one entry of an incident's timeline.
-type Update struct {
+type IncidentUpdate struct {
 	ID         string
 	IncidentID string
 	Number     int // 1 for the first of its incident
 	Message    string
-	State      State // the incident's state when it was written
+	State      IncidentState // the incident's state when it was written
 	Affected   []AffectedChange
-	Auto       Auto // zero: somebody has written it
-	Cut        bool // Message is only the beginning, and Affected is not loaded: see store.LoadPage
+	System     SystemMessage // zero: somebody has written it
+	Truncated  bool          // Message is only the beginning, and Affected is not loaded: see store.LoadPage
 	CreatedAt  time.Time
 }
 
@@ -142,22 +142,22 @@ type Update struct {
 type NewIncident struct {
 	Title   string
 	Impact  Impact
-	State   State
+	State   IncidentState
 	Message *string
-	Auto    Auto // what Message tells, if nobody has written it
+	System  SystemMessage // what Message tells, if nobody has written it
 
-	Affected []Affected // the components it concerns, without their names
+	Affected []AffectedComponent // the components it concerns, without their names
 }
 
 // Validate names every bad field of n (contract section 4.1). That the
 // components exist is for the store to say.
 func (n NewIncident) Validate() error {
-	var bad Invalid
-	CheckText(&bad, "title", n.Title, MaxTitle)
+	var bad ValidationError
+	CheckText(&bad, "title", n.Title, MaxTitleLength)
 	checkImpact(&bad, n.Impact)
 	checkState(&bad, n.State)
 	if n.Message != nil {
-		CheckText(&bad, "message", *n.Message, MaxMessage)
+		CheckText(&bad, "message", *n.Message, MaxMessageLength)
 	}
 	checkAffectedAt(&bad, n.Affected)
 	return bad.Err()
@@ -165,13 +165,13 @@ func (n NewIncident) Validate() error {
 
 // CheckAffected refuses what cannot be the affected components of an incident.
 // That they exist is for the store to say.
-func CheckAffected(affected []Affected) error {
-	var bad Invalid
+func CheckAffected(affected []AffectedComponent) error {
+	var bad ValidationError
 	checkAffectedAt(&bad, affected)
 	return bad.Err()
 }
 
-func checkAffectedAt(bad *Invalid, affected []Affected) {
+func checkAffectedAt(bad *ValidationError, affected []AffectedComponent) {
 	ids := make([]string, len(affected))
 	for i, a := range affected {
 		ids[i] = a.ComponentID
@@ -184,7 +184,7 @@ func checkAffectedAt(bad *Invalid, affected []Affected) {
 
 // AffectedStatuses are what an incident can mean for a component. Operational
 // only says that it is concerned.
-var AffectedStatuses = []Status{Operational, Degraded, DegradedPerformance, PartialOutage, MajorOutage}
+var AffectedStatuses = []Status{StatusOperational, StatusDegraded, StatusDegradedPerformance, StatusPartialOutage, StatusMajorOutage}
 
 // Open makes the incident and its first update, if there is a message
 // (contract section 3, rows "(new)"). id and updateID are the caller's.
@@ -197,14 +197,14 @@ func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 		inc.Impact = ImpactNone
 	}
 	if inc.State == "" {
-		inc.State = Investigating
+		inc.State = IncidentInvestigating
 	}
-	if inc.State == Resolved {
+	if inc.State == IncidentResolved {
 		inc.Resolved, inc.ResolvedAt = true, now
 	}
 	if n.Message != nil {
 		inc.AddUpdate(updateID, *n.Message, nil, now)
-		inc.Updates[0].Auto = n.Auto
+		inc.Updates[0].System = n.System
 	}
 	return inc
 }
@@ -213,15 +213,15 @@ func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 type IncidentChange struct {
 	Title    *string
 	Impact   *Impact
-	State    *State
+	State    *IncidentState
 	Resolved *bool
 }
 
 // Validate names every bad field of ch.
 func (ch IncidentChange) Validate() error {
-	var bad Invalid
+	var bad ValidationError
 	if ch.Title != nil {
-		CheckText(&bad, "title", *ch.Title, MaxTitle)
+		CheckText(&bad, "title", *ch.Title, MaxTitleLength)
 	}
 	if ch.Impact != nil {
 		checkImpact(&bad, orBad(*ch.Impact))
@@ -229,7 +229,7 @@ func (ch IncidentChange) Validate() error {
 	if ch.State != nil {
 		checkState(&bad, orBad(*ch.State))
 	}
-	if ch.Resolved != nil && !*ch.Resolved && ch.State != nil && *ch.State == Resolved {
+	if ch.Resolved != nil && !*ch.Resolved && ch.State != nil && *ch.State == IncidentResolved {
 		bad.Add("resolved", "The resolved field cannot be false while the state is resolved.")
 	}
 	return bad.Err()
@@ -254,10 +254,10 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 		i.Resolved, i.ResolvedAt = true, now // again, each time
 	case ch.Resolved != nil && i.Resolved:
 		i.Resolved, i.ResolvedAt = false, time.Time{}
-		if i.State == Resolved {
-			i.State = Investigating
+		if i.State == IncidentResolved {
+			i.State = IncidentInvestigating
 		}
-	case i.State == Resolved && !i.Resolved:
+	case i.State == IncidentResolved && !i.Resolved:
 		i.Resolved, i.ResolvedAt = true, now
 	}
 	if i.Title != before.Title || i.Impact != before.Impact || i.State != before.State ||
@@ -269,8 +269,8 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 
 // AddUpdate appends an entry to the timeline and moves UpdatedAt. last is the
 // entry before it, or nil.
-func (i *Incident) AddUpdate(id, message string, last *Update, now time.Time) Update {
-	u := Update{ID: id, IncidentID: i.ID, Number: 1, Message: message, State: i.State, CreatedAt: now}
+func (i *Incident) AddUpdate(id, message string, last *IncidentUpdate, now time.Time) IncidentUpdate {
+	u := IncidentUpdate{ID: id, IncidentID: i.ID, Number: 1, Message: message, State: i.State, CreatedAt: now}
 	if last != nil {
 		u.Number = last.Number + 1
 	}
@@ -283,7 +283,7 @@ func (i *Incident) AddUpdate(id, message string, last *Update, now time.Time) Up
 // affectedSince returns what the incident's components have come to, and what
 // they were at the update before. One that is concerned no longer, and all of a
 // resolved incident whose outage is over, are operational as far as it goes.
-func (i *Incident) affectedSince(last *Update) []AffectedChange {
+func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 	before := make(map[string]Status)
 	var out []AffectedChange
 	if last != nil {
@@ -298,8 +298,8 @@ func (i *Incident) affectedSince(last *Update) []AffectedChange {
 	}
 	if last != nil {
 		for _, a := range last.Affected {
-			if !now[a.ComponentID] && a.New != Operational {
-				out = append(out, AffectedChange{a.ComponentID, a.Name, a.New, Operational})
+			if !now[a.ComponentID] && a.New != StatusOperational {
+				out = append(out, AffectedChange{a.ComponentID, a.Name, a.New, StatusOperational})
 			}
 		}
 	}
@@ -308,9 +308,9 @@ func (i *Incident) affectedSince(last *Update) []AffectedChange {
 
 // means returns what the incident means for one of its components now. Who
 // resolves the incident of an outage that lasts makes nothing well by that.
-func (i Incident) means(a Affected) Status {
+func (i Incident) means(a AffectedComponent) Status {
 	if i.Resolved {
-		return cmp.Or(a.Outage, Operational)
+		return cmp.Or(a.OutageStatus, StatusOperational)
 	}
 	return a.Status
 }
@@ -318,22 +318,22 @@ func (i Incident) means(a Affected) Status {
 // CheckMessage refuses an update's message that is blank or too long (contract
 // section 4.3).
 func CheckMessage(message string) error {
-	var bad Invalid
-	CheckText(&bad, "message", message, MaxMessage)
+	var bad ValidationError
+	CheckText(&bad, "message", message, MaxMessageLength)
 	return bad.Err()
 }
 
 // checkImpact accepts a known impact, or "" for the default.
-func checkImpact(bad *Invalid, impact Impact) {
+func checkImpact(bad *ValidationError, impact Impact) {
 	if impact != "" && !impact.Valid() {
 		bad.Add("impact", "The impact must be one of: %s.", list(Impacts))
 	}
 }
 
 // checkState accepts a known state, or "" for the default.
-func checkState(bad *Invalid, state State) {
+func checkState(bad *ValidationError, state IncidentState) {
 	if state != "" && !state.Valid() {
-		bad.Add("state", "The state must be one of: %s.", list(States))
+		bad.Add("state", "The state must be one of: %s.", list(IncidentStates))
 	}
 }
 

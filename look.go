@@ -11,17 +11,17 @@ import (
 
 // The limits of how a page looks.
 const (
-	MaxFooterLinks = 10
-	MaxFooterLabel = 60                         // characters
-	MaxDomain      = 253 - len(domainChallenge) // so that the name of its TXT record is not too long
-	MaxImage       = 256 << 10                  // bytes of a logo or an icon
+	MaxFooterLinks       = 10
+	MaxFooterLabelLength = 60                         // characters
+	MaxDomainLength      = 253 - len(domainChallenge) // so that the name of its TXT record is not too long
+	MaxImageSize         = 256 << 10                  // bytes of a logo or an icon
 )
 
 // DefaultTimeZone is a page's time zone until it is given another.
 const DefaultTimeZone = "UTC"
 
 // Wear puts on what is given of a look.
-func (p *Page) Wear(look PageLook) {
+func (p *Page) ApplySettings(look PageSettings) {
 	if look.TimeZone != nil {
 		p.TimeZone = *look.TimeZone
 	}
@@ -48,7 +48,7 @@ var (
 
 // check names every bad field of the look. That the domain is free is for the
 // store to say.
-func (look PageLook) check(bad *Invalid) {
+func (look PageSettings) check(bad *ValidationError) {
 	if look.TimeZone != nil && !validZone(*look.TimeZone) {
 		bad.Add("time_zone", "The time_zone must be the name of a time zone, such as Europe/Berlin or UTC.")
 	}
@@ -56,7 +56,7 @@ func (look PageLook) check(bad *Invalid) {
 		bad.Add("language", "The language must be a language tag, such as en or de.")
 	}
 	if look.Domain != nil && *look.Domain != "" && !ValidDomain(*look.Domain) {
-		bad.Add("domain", "The domain must be a public host name in lower case, such as status.example.com, without a port, of at most %d characters.", MaxDomain)
+		bad.Add("domain", "The domain must be a public host name in lower case, such as status.example.com, without a port, of at most %d characters.", MaxDomainLength)
 	}
 	if look.Accent != nil && *look.Accent != "" && !accentForm.MatchString(*look.Accent) {
 		bad.Add("accent", "The accent must be a colour, such as #1b4f9c.")
@@ -84,19 +84,19 @@ func validZone(name string) bool {
 func ValidDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	last := labels[len(labels)-1]
-	if len(s) > MaxDomain || len(labels) < 2 || last == "localhost" || numberForm.MatchString(last) {
+	if len(s) > MaxDomainLength || len(labels) < 2 || last == "localhost" || numberForm.MatchString(last) {
 		return false
 	}
 	return !slices.ContainsFunc(labels, func(l string) bool { return !labelForm.MatchString(l) })
 }
 
-func checkFooter(bad *Invalid, links []FooterLink) {
+func checkFooter(bad *ValidationError, links []FooterLink) {
 	if len(links) > MaxFooterLinks {
 		bad.Add("footer_links", "There may be at most %d footer links.", MaxFooterLinks)
 		return
 	}
 	for i, l := range links {
-		CheckText(bad, fmt.Sprintf("footer_links.%d.label", i), l.Label, MaxFooterLabel)
+		CheckText(bad, fmt.Sprintf("footer_links.%d.label", i), l.Label, MaxFooterLabelLength)
 		if !validLink(l.URL) {
 			bad.Add(fmt.Sprintf("footer_links.%d.url", i), "The url must be an http, https or mailto address.")
 		}
@@ -105,7 +105,7 @@ func checkFooter(bad *Invalid, links []FooterLink) {
 
 func validLink(s string) bool {
 	u, err := url.Parse(s)
-	if err != nil || len(s) > MaxURL {
+	if err != nil || len(s) > MaxURLLength {
 		return false
 	}
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" || u.Scheme == "mailto" && u.Opaque != ""
@@ -116,8 +116,8 @@ type ImageKind string
 
 // The kinds.
 const (
-	LogoImage ImageKind = "logo"
-	IconImage ImageKind = "icon"
+	ImageLogo ImageKind = "logo"
+	ImageIcon ImageKind = "icon"
 )
 
 // PageImage is a picture that a page shows: its logo, or its favicon.
@@ -125,7 +125,7 @@ type PageImage struct {
 	Kind ImageKind
 	Type string // its media type, one of ImageTypes
 	Name string // moves with the contents
-	Body []byte // at most MaxImage
+	Body []byte // at most MaxImageSize
 }
 
 // ImageTypes are the media types of pictures that are taken.

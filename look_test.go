@@ -28,15 +28,15 @@ func TestLookIsChecked(t *testing.T) {
 		"accent": {"": true, "#1b4f9c": true, "#ABCDEF": true, "#fff": false, "1b4f9c": false, "#1b4f9": false, "#1b4f9cff": false, "#1b4f9g": false, "red": false, "#1b4f9c\n": false},
 	} {
 		for value, fine := range values {
-			var look allswell.PageLook
+			var look allswell.PageSettings
 			*map[string]**string{"time_zone": &look.TimeZone, "language": &look.Language, "domain": &look.Domain, "accent": &look.Accent}[field] = &value
 			var bad []string
 			if !fine {
 				bad = []string{field}
 			}
 			t.Run(fmt.Sprintf("%s %q", field, value), func(t *testing.T) {
-				complains(t, allswell.NewPage{Name: "n", Slug: "s", PageLook: look}.Validate(), bad...)
-				complains(t, allswell.PageChange{PageLook: look}.Validate(), bad...)
+				complains(t, allswell.NewPage{Name: "n", Slug: "s", PageSettings: look}.Validate(), bad...)
+				complains(t, allswell.PageChange{PageSettings: look}.Validate(), bad...)
 			})
 		}
 	}
@@ -57,18 +57,18 @@ func TestFooterIsChecked(t *testing.T) {
 		"ten":               {many[1:], nil},
 		"eleven":            {many, []string{"footer_links"}},
 		"no label":          {[]link{fine, {" ", "https://example.com"}}, []string{"footer_links.1.label"}},
-		"a long label":      {[]link{{strings.Repeat("ü", allswell.MaxFooterLabel+1), "https://example.com"}}, []string{"footer_links.0.label"}},
+		"a long label":      {[]link{{strings.Repeat("ü", allswell.MaxFooterLabelLength+1), "https://example.com"}}, []string{"footer_links.0.label"}},
 		"a script":          {[]link{{"x", "javascript:alert(1)"}}, []string{"footer_links.0.url"}},
 		"a script in data":  {[]link{{"x", "data:text/html,<script>"}}, []string{"footer_links.0.url"}},
 		"a path":            {[]link{{"x", "/imprint"}}, []string{"footer_links.0.url"}},
 		"no host":           {[]link{{"x", "https:///imprint"}}, []string{"footer_links.0.url"}},
 		"another scheme":    {[]link{{"x", "ftp://example.com"}}, []string{"footer_links.0.url"}},
 		"nobody to mail to": {[]link{{"x", "mailto:"}}, []string{"footer_links.0.url"}},
-		"a long address":    {[]link{{"x", "https://example.com/" + strings.Repeat("a", allswell.MaxURL)}}, []string{"footer_links.0.url"}},
+		"a long address":    {[]link{{"x", "https://example.com/" + strings.Repeat("a", allswell.MaxURLLength)}}, []string{"footer_links.0.url"}},
 		"all of it":         {[]link{{"", ""}, fine, {"", "x:y"}}, []string{"footer_links.0.label", "footer_links.0.url", "footer_links.2.label", "footer_links.2.url"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			complains(t, allswell.PageChange{PageLook: allswell.PageLook{Footer: &c.links}}.Validate(), c.bad...)
+			complains(t, allswell.PageChange{PageSettings: allswell.PageSettings{Footer: &c.links}}.Validate(), c.bad...)
 		})
 	}
 }
@@ -77,20 +77,20 @@ func TestFooterIsChecked(t *testing.T) {
 // anything changed.
 func TestWear(t *testing.T) {
 	footer := []link{{Label: "Imprint", URL: "https://example.com"}}
-	all := allswell.PageLook{TimeZone: ptr("Europe/Berlin"), Language: ptr("de"), Domain: ptr("status.example.com"), Accent: ptr("#ABCDEF"), Footer: &footer}
+	all := allswell.PageSettings{TimeZone: ptr("Europe/Berlin"), Language: ptr("de"), Domain: ptr("status.example.com"), Accent: ptr("#ABCDEF"), Footer: &footer}
 	worn := allswell.Page{Name: "Acme", TimeZone: "Europe/Berlin", Language: "de", Domain: "status.example.com", Accent: "#abcdef", Footer: []link{{Label: "Imprint", URL: "https://example.com"}}, UpdatedAt: t1}
 	p := allswell.Page{Name: "Acme", TimeZone: "UTC", UpdatedAt: t0}
-	p.Apply(allswell.PageChange{PageLook: all}, t1)
+	p.Apply(allswell.PageChange{PageSettings: all}, t1)
 	equal(t, "all of it", p, worn)
 	footer[0].Label = "changed behind its back"
 	equal(t, "the footer is its own", p.Footer[0].Label, "Imprint")
 	footer[0].Label = "Imprint"
 	p.Apply(allswell.PageChange{}, t2)
-	p.Apply(allswell.PageChange{PageLook: all}, t2)
+	p.Apply(allswell.PageChange{PageSettings: all}, t2)
 	equal(t, "nothing, and the same again", p, worn)
-	for i, look := range []allswell.PageLook{{TimeZone: ptr("UTC")}, {Language: ptr("")}, {Domain: ptr("")}, {Accent: ptr("")}, {Footer: &[]link{}}} {
+	for i, look := range []allswell.PageSettings{{TimeZone: ptr("UTC")}, {Language: ptr("")}, {Domain: ptr("")}, {Accent: ptr("")}, {Footer: &[]link{}}} {
 		now := at(time.Duration(i+3) * time.Minute)
-		p.Apply(allswell.PageChange{PageLook: look}, now)
+		p.Apply(allswell.PageChange{PageSettings: look}, now)
 		equal(t, fmt.Sprint("taken off: ", i), p.UpdatedAt, now)
 	}
 	equal(t, "plain again", p, allswell.Page{Name: "Acme", TimeZone: "UTC", Footer: []link{}, UpdatedAt: at(7 * time.Minute)})

@@ -29,7 +29,7 @@ var mailProviders = map[string]mailProvider{
 // of a local part, and without what the mail provider ignores. It is not an
 // address to send to and must not be stored as one. It returns text that is no
 // address in lower case.
-func Mailbox(address string) string {
+func MailboxKey(address string) string {
 	address = strings.ToLower(address)
 	at := strings.LastIndexByte(address, '@')
 	if at < 0 {

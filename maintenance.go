@@ -41,20 +41,20 @@ func (s MaintenanceState) Label() string {
 
 // The limits of a planned maintenance.
 const (
-	MinMaintenance = time.Minute              // from beginning to end
-	MaxMaintenance = 31 * 24 * time.Hour      // from beginning to end
-	MaxAhead       = 2 * 366 * 24 * time.Hour // how far ahead it may be scheduled
+	MinMaintenanceLength = time.Minute              // from beginning to end
+	MaxMaintenanceLength = 31 * 24 * time.Hour      // from beginning to end
+	MaxMaintenanceLead   = 2 * 366 * 24 * time.Hour // how far ahead it may be scheduled
 
 	DefaultRemindBefore = 24 * time.Hour
 	MaxRemindBefore     = 14 * 24 * time.Hour
 
-	MaxAffected = 500 // components of one maintenance, or of one incident
+	MaxAffectedComponents = 500 // components of one maintenance, or of one incident
 )
 
-// PlannedMaintenance is work that is announced. While it runs, its components
+// Maintenance is work that is announced. While it runs, its components
 // have a cause with the status maintenance, and silence of their monitors does
-// not count; each monitor gets one fresh interval at its end (Wait.Quiet).
-type PlannedMaintenance struct {
+// not count; each monitor gets one fresh interval at its end (PingWait.SuppressedUntil).
+type Maintenance struct {
 	ID             string
 	PageID         string
 	Title          string
@@ -65,14 +65,14 @@ type PlannedMaintenance struct {
 	EndedAt        time.Time     // zero: not yet
 	RemindBefore   time.Duration // subscribers are reminded so long before; 0: they are not
 	RemindedAt     time.Time     // zero: not yet, or never to be
-	Components     []NamedComponent
+	Components     []ComponentName
 	Updates        []MaintenanceUpdate // oldest first, where they were asked for
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
 
-// NamedComponent is a component by its id and name.
-type NamedComponent struct{ ID, Name string }
+// ComponentName is a component by its id and name.
+type ComponentName struct{ ID, Name string }
 
 // MaintenanceUpdate is one entry of a maintenance's timeline.
 type MaintenanceUpdate struct {
@@ -81,19 +81,19 @@ type MaintenanceUpdate struct {
 	Number        int // 1 for the first of its maintenance
 	Message       string
 	State         MaintenanceState // the maintenance's state when it was written
-	Auto          Auto             // zero: somebody has written it
-	Cut           bool             // Message is only the beginning: see store.LoadPage
+	System        SystemMessage    // zero: somebody has written it
+	Truncated     bool             // Message is only the beginning: see store.LoadPage
 	CreatedAt     time.Time
 }
 
 // Running reports whether the maintenance has begun and not ended.
-func (m PlannedMaintenance) Running() bool {
+func (m Maintenance) Running() bool {
 	return m.State == MaintenanceInProgress || m.State == MaintenanceVerifying
 }
 
 // NextEdge returns when time alone changes the maintenance next: the reminder,
 // the beginning or the end; the zero Time if it never does.
-func (m PlannedMaintenance) NextEdge() time.Time {
+func (m Maintenance) NextTransitionAt() time.Time {
 	switch {
 	case m.State == MaintenanceCompleted:
 		return time.Time{}
@@ -107,51 +107,51 @@ func (m PlannedMaintenance) NextEdge() time.Time {
 }
 
 // Turn is what time does to a planned maintenance.
-type Turn int
+type MaintenanceTransition int
 
 // The turns.
 const (
-	NoTurn     Turn = iota
-	TurnRemind      // subscribers are reminded
-	TurnBegin       // it begins
-	TurnEnd         // it ends
-	TurnMissed      // it has ended before anybody saw it begin: the service was not there
+	TransitionNone   MaintenanceTransition = iota
+	TransitionRemind                       // subscribers are reminded
+	TransitionBegin                        // it begins
+	TransitionEnd                          // it ends
+	TransitionMissed                       // it has ended before anybody saw it begin: the service was not there
 )
 
 // Advance does to m what is due at now, one turn at a time: call it again until
-// NoTurn. A reminder that is late is left out once the maintenance begins.
-func (m *PlannedMaintenance) Advance(now time.Time) Turn {
-	switch edge := m.NextEdge(); {
+// TransitionNone. A reminder that is late is left out once the maintenance begins.
+func (m *Maintenance) Advance(now time.Time) MaintenanceTransition {
+	switch edge := m.NextTransitionAt(); {
 	case edge.IsZero() || now.Before(edge):
-		return NoTurn
+		return TransitionNone
 	case m.Running():
 		m.end(now)
-		return TurnEnd
+		return TransitionEnd
 	case !now.Before(m.ScheduledUntil):
 		m.BegunAt = m.ScheduledFor
 		m.end(m.ScheduledUntil)
 		m.UpdatedAt = now
-		return TurnMissed
+		return TransitionMissed
 	case !now.Before(m.ScheduledFor):
 		m.begin(now)
-		return TurnBegin
+		return TransitionBegin
 	default:
 		m.RemindedAt = now
-		return TurnRemind
+		return TransitionRemind
 	}
 }
 
-func (m *PlannedMaintenance) begin(now time.Time) {
+func (m *Maintenance) begin(now time.Time) {
 	m.State, m.BegunAt, m.UpdatedAt = MaintenanceInProgress, now, now
 }
 
-func (m *PlannedMaintenance) end(now time.Time) {
+func (m *Maintenance) end(now time.Time) {
 	m.State, m.EndedAt, m.UpdatedAt = MaintenanceCompleted, now, now
 }
 
 // Message returns the update with which the timeline tells of a turn that
 // nobody has written about; "" for one that has none.
-func (t Turn) Message() string { return t.Auto().Message() }
+func (t MaintenanceTransition) Message() string { return t.SystemMessage().Text() }
 
 // NewMaintenance is what a caller gives to plan a maintenance.
 type NewMaintenance struct {
@@ -166,10 +166,10 @@ type NewMaintenance struct {
 // Validate names every bad field of n, at now. That the components exist is for
 // the store to say.
 func (n NewMaintenance) Validate(now time.Time) error {
-	var bad Invalid
-	CheckText(&bad, "title", n.Title, MaxTitle)
+	var bad ValidationError
+	CheckText(&bad, "title", n.Title, MaxTitleLength)
 	if n.Message != nil {
-		CheckText(&bad, "message", *n.Message, MaxMessage)
+		CheckText(&bad, "message", *n.Message, MaxMessageLength)
 	}
 	checkSpan(&bad, n.ScheduledFor, n.ScheduledUntil, now)
 	if n.RemindBefore != nil {
@@ -182,8 +182,8 @@ func (n NewMaintenance) Validate(now time.Time) error {
 // Plan makes the maintenance and its first update, if there is a message. A
 // reminder whose time has passed is not sent: this is its announcement. The
 // store fills in the components' names.
-func (n NewMaintenance) Plan(pageID, id, updateID string, now time.Time) PlannedMaintenance {
-	m := PlannedMaintenance{
+func (n NewMaintenance) Plan(pageID, id, updateID string, now time.Time) Maintenance {
+	m := Maintenance{
 		ID: id, PageID: pageID, Title: n.Title, State: MaintenanceScheduled,
 		ScheduledFor: n.ScheduledFor, ScheduledUntil: n.ScheduledUntil, RemindBefore: DefaultRemindBefore,
 		CreatedAt: now, UpdatedAt: now,
@@ -198,7 +198,7 @@ func (n NewMaintenance) Plan(pageID, id, updateID string, now time.Time) Planned
 	return m
 }
 
-func (m *PlannedMaintenance) skipLateReminder(now time.Time) {
+func (m *Maintenance) skipLateReminder(now time.Time) {
 	m.RemindedAt = time.Time{}
 	if m.RemindBefore > 0 && !now.Before(m.ScheduledFor.Add(-m.RemindBefore)) {
 		m.RemindedAt = now
@@ -216,10 +216,10 @@ type MaintenanceChange struct {
 }
 
 // Validate names every bad field of ch for m, at now.
-func (ch MaintenanceChange) Validate(m PlannedMaintenance, now time.Time) error {
-	var bad Invalid
+func (ch MaintenanceChange) Validate(m Maintenance, now time.Time) error {
+	var bad ValidationError
 	if ch.Title != nil {
-		CheckText(&bad, "title", *ch.Title, MaxTitle)
+		CheckText(&bad, "title", *ch.Title, MaxTitleLength)
 	}
 	if ch.Components != nil {
 		checkAffected(&bad, *ch.Components)
@@ -257,13 +257,13 @@ func (ch MaintenanceChange) Validate(m PlannedMaintenance, now time.Time) error 
 }
 
 // begins reports whether ch has a maintenance begin that has not.
-func (ch MaintenanceChange) begins(m PlannedMaintenance) bool {
+func (ch MaintenanceChange) begins(m Maintenance) bool {
 	return ch.State != nil && *ch.State == MaintenanceInProgress && m.State == MaintenanceScheduled
 }
 
 // checkState refuses what cannot be: nothing goes back to scheduled, and what is
 // completed stays so.
-func (ch MaintenanceChange) checkState(bad *Invalid, m PlannedMaintenance) {
+func (ch MaintenanceChange) checkState(bad *ValidationError, m Maintenance) {
 	switch to := *ch.State; {
 	case !to.Valid():
 		bad.Add("state", "The state must be one of: %s.", list(MaintenanceStates))
@@ -281,7 +281,7 @@ func (ch MaintenanceChange) checkState(bad *Invalid, m PlannedMaintenance) {
 // and says what turn that is. UpdatedAt moves if a field changed. One that begins
 // before its time is moved to now, and takes as long as was planned unless ch says
 // when it ends.
-func (m *PlannedMaintenance) Apply(ch MaintenanceChange, now time.Time) Turn {
+func (m *Maintenance) Apply(ch MaintenanceChange, now time.Time) MaintenanceTransition {
 	before := *m
 	if ch.Title != nil {
 		m.Title = *ch.Title
@@ -298,12 +298,12 @@ func (m *PlannedMaintenance) Apply(ch MaintenanceChange, now time.Time) Turn {
 	if m.RemindBefore != before.RemindBefore || !m.ScheduledFor.Equal(before.ScheduledFor) {
 		m.skipLateReminder(now)
 	}
-	turn := NoTurn
+	turn := TransitionNone
 	if ch.State != nil && *ch.State != m.State {
 		switch *ch.State {
 		case MaintenanceCompleted:
 			m.end(now)
-			turn = TurnEnd
+			turn = TransitionEnd
 		case MaintenanceInProgress:
 			if ch.begins(*m) {
 				if now.Before(m.ScheduledFor) {
@@ -313,7 +313,7 @@ func (m *PlannedMaintenance) Apply(ch MaintenanceChange, now time.Time) Turn {
 					m.ScheduledFor = now
 				}
 				m.begin(now)
-				turn = TurnBegin
+				turn = TransitionBegin
 			}
 			m.State = MaintenanceInProgress
 		case MaintenanceVerifying:
@@ -330,7 +330,7 @@ func (m *PlannedMaintenance) Apply(ch MaintenanceChange, now time.Time) Turn {
 
 // AddUpdate appends an entry to the timeline and moves UpdatedAt. number is one
 // more than the last update has.
-func (m *PlannedMaintenance) AddUpdate(id, message string, number int, now time.Time) MaintenanceUpdate {
+func (m *Maintenance) AddUpdate(id, message string, number int, now time.Time) MaintenanceUpdate {
 	u := MaintenanceUpdate{ID: id, MaintenanceID: m.ID, Number: number, Message: message, State: m.State, CreatedAt: now}
 	m.Updates = append(m.Updates, u)
 	m.UpdatedAt = now
@@ -339,36 +339,36 @@ func (m *PlannedMaintenance) AddUpdate(id, message string, number int, now time.
 
 // checkSpan refuses a span that ends before it begins, that is over, too long or
 // too far ahead.
-func checkSpan(bad *Invalid, from, until, now time.Time) {
+func checkSpan(bad *ValidationError, from, until, now time.Time) {
 	switch {
 	case from.IsZero():
 		bad.Add("scheduled_for", "The scheduled_for field is required.")
-	case from.After(now.Add(MaxAhead)):
+	case from.After(now.Add(MaxMaintenanceLead)):
 		bad.Add("scheduled_for", "The scheduled_for must be within two years.")
 	}
 	switch length := until.Sub(from); {
 	case until.IsZero():
 		bad.Add("scheduled_until", "The scheduled_until field is required.")
 	case from.IsZero():
-	case length < MinMaintenance:
+	case length < MinMaintenanceLength:
 		bad.Add("scheduled_until", "The scheduled_until must be at least a minute after scheduled_for.")
-	case length > MaxMaintenance:
+	case length > MaxMaintenanceLength:
 		bad.Add("scheduled_until", "The scheduled_until must be at most 31 days after scheduled_for.")
 	case !until.After(now):
 		bad.Add("scheduled_until", "The scheduled_until must be in the future.")
 	}
 }
 
-func checkReminder(bad *Invalid, d time.Duration) {
+func checkReminder(bad *ValidationError, d time.Duration) {
 	if d < 0 || d > MaxRemindBefore || d%time.Second != 0 {
 		bad.Add("remind_before", "The remind_before must be a whole number of seconds from 0 to %d.", MaxRemindBefore/time.Second)
 	}
 }
 
 // checkAffected refuses too many components, and one named twice.
-func checkAffected(bad *Invalid, ids []string) {
-	if len(ids) > MaxAffected {
-		bad.Add("components", "There may be at most %d components.", MaxAffected)
+func checkAffected(bad *ValidationError, ids []string) {
+	if len(ids) > MaxAffectedComponents {
+		bad.Add("components", "There may be at most %d components.", MaxAffectedComponents)
 	}
 	seen := make(map[string]bool, len(ids))
 	for _, id := range ids {

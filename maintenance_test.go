@@ -20,7 +20,7 @@ const (
 
 // planned is a maintenance from 2 h to 3 h after the epoch, planned at the epoch,
 // of which nobody is reminded.
-func planned(change ...func(*allswell.NewMaintenance)) allswell.PlannedMaintenance {
+func planned(change ...func(*allswell.NewMaintenance)) allswell.Maintenance {
 	n := newMaintenance()
 	for _, ch := range change {
 		ch(&n)
@@ -33,7 +33,7 @@ func newMaintenance() allswell.NewMaintenance {
 }
 
 // inState is planned, brought to a state at one instant.
-func inState(s allswell.MaintenanceState, now time.Time) allswell.PlannedMaintenance {
+func inState(s allswell.MaintenanceState, now time.Time) allswell.Maintenance {
 	m := planned()
 	for _, step := range map[allswell.MaintenanceState][]allswell.MaintenanceState{
 		inProgress: {inProgress}, verifying: {inProgress, verifying}, completed: {inProgress, completed}}[s] {
@@ -44,12 +44,12 @@ func inState(s allswell.MaintenanceState, now time.Time) allswell.PlannedMainten
 
 // TestMaintenanceTransitions tries every state from every state.
 func TestMaintenanceTransitions(t *testing.T) {
-	const refused = allswell.Turn(-1)
-	for from, to := range map[allswell.MaintenanceState]map[allswell.MaintenanceState]allswell.Turn{
-		scheduled:  {scheduled: allswell.NoTurn, inProgress: allswell.TurnBegin, verifying: refused, completed: refused, "over": refused, "": refused},
-		inProgress: {scheduled: refused, inProgress: allswell.NoTurn, verifying: allswell.NoTurn, completed: allswell.TurnEnd, "over": refused, "": refused},
-		verifying:  {scheduled: refused, inProgress: allswell.NoTurn, verifying: allswell.NoTurn, completed: allswell.TurnEnd, "over": refused, "": refused},
-		completed:  {scheduled: refused, inProgress: refused, verifying: refused, completed: allswell.NoTurn, "over": refused, "": refused},
+	const refused = allswell.MaintenanceTransition(-1)
+	for from, to := range map[allswell.MaintenanceState]map[allswell.MaintenanceState]allswell.MaintenanceTransition{
+		scheduled:  {scheduled: allswell.TransitionNone, inProgress: allswell.TransitionBegin, verifying: refused, completed: refused, "over": refused, "": refused},
+		inProgress: {scheduled: refused, inProgress: allswell.TransitionNone, verifying: allswell.TransitionNone, completed: allswell.TransitionEnd, "over": refused, "": refused},
+		verifying:  {scheduled: refused, inProgress: allswell.TransitionNone, verifying: allswell.TransitionNone, completed: allswell.TransitionEnd, "over": refused, "": refused},
+		completed:  {scheduled: refused, inProgress: refused, verifying: refused, completed: allswell.TransitionNone, "over": refused, "": refused},
 	} {
 		for to, want := range to {
 			t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
@@ -69,12 +69,12 @@ func TestMaintenanceTransitions(t *testing.T) {
 					return
 				}
 				equal(t, "updated at", m.UpdatedAt, t2)
-				if want == allswell.TurnBegin {
+				if want == allswell.TransitionBegin {
 					equal(t, "begun at", m.BegunAt, t2)
 				} else {
 					equal(t, "begun at", m.BegunAt, before.BegunAt)
 				}
-				if want == allswell.TurnEnd {
+				if want == allswell.TransitionEnd {
 					equal(t, "ended at", m.EndedAt, t2)
 				} else {
 					equal(t, "ended at", m.EndedAt, before.EndedAt)
@@ -90,34 +90,34 @@ func TestAdvance(t *testing.T) {
 	hour := func(h float64) time.Time { return at(time.Duration(h * float64(time.Hour))) }
 	type turn struct {
 		at   float64
-		want []allswell.Turn
+		want []allswell.MaintenanceTransition
 		edge float64 // the next; 0: none
 	}
 	const (
-		remind, begin = allswell.TurnRemind, allswell.TurnBegin
-		end, missed   = allswell.TurnEnd, allswell.TurnMissed
+		remind, begin = allswell.TransitionRemind, allswell.TransitionBegin
+		end, missed   = allswell.TransitionEnd, allswell.TransitionMissed
 	)
 	for name, c := range map[string]struct {
 		remind *time.Duration
 		turns  []turn
 	}{
-		"all in time":            {nil, []turn{{0, nil, 24}, {23.999, nil, 24}, {24, []allswell.Turn{remind}, 48}, {30, nil, 48}, {48, []allswell.Turn{begin}, 50}, {49, nil, 50}, {50, []allswell.Turn{end}, 0}, {51, nil, 0}}},
-		"no reminder":            {ptr(time.Duration(0)), []turn{{0, nil, 48}, {30, nil, 48}, {48.001, []allswell.Turn{begin}, 50}, {50.5, []allswell.Turn{end}, 0}}},
-		"a late reminder":        {nil, []turn{{47.999, []allswell.Turn{remind}, 48}, {48, []allswell.Turn{begin}, 50}}},
-		"too late to remind":     {nil, []turn{{48, []allswell.Turn{begin}, 50}, {50, []allswell.Turn{end}, 0}}},
-		"away for the begin":     {nil, []turn{{49.999, []allswell.Turn{begin}, 50}, {50, []allswell.Turn{end}, 0}}},
-		"away for all of it":     {nil, []turn{{50, []allswell.Turn{missed}, 0}, {60, nil, 0}}},
-		"away for long":          {nil, []turn{{24, []allswell.Turn{remind}, 48}, {500, []allswell.Turn{missed}, 0}}},
-		"away for the end":       {nil, []turn{{48, []allswell.Turn{begin}, 50}, {77, []allswell.Turn{end}, 0}}},
-		"a clock that goes back": {nil, []turn{{48, []allswell.Turn{begin}, 50}, {40, nil, 50}, {50, []allswell.Turn{end}, 0}, {49, nil, 0}}},
+		"all in time":            {nil, []turn{{0, nil, 24}, {23.999, nil, 24}, {24, []allswell.MaintenanceTransition{remind}, 48}, {30, nil, 48}, {48, []allswell.MaintenanceTransition{begin}, 50}, {49, nil, 50}, {50, []allswell.MaintenanceTransition{end}, 0}, {51, nil, 0}}},
+		"no reminder":            {ptr(time.Duration(0)), []turn{{0, nil, 48}, {30, nil, 48}, {48.001, []allswell.MaintenanceTransition{begin}, 50}, {50.5, []allswell.MaintenanceTransition{end}, 0}}},
+		"a late reminder":        {nil, []turn{{47.999, []allswell.MaintenanceTransition{remind}, 48}, {48, []allswell.MaintenanceTransition{begin}, 50}}},
+		"too late to remind":     {nil, []turn{{48, []allswell.MaintenanceTransition{begin}, 50}, {50, []allswell.MaintenanceTransition{end}, 0}}},
+		"away for the begin":     {nil, []turn{{49.999, []allswell.MaintenanceTransition{begin}, 50}, {50, []allswell.MaintenanceTransition{end}, 0}}},
+		"away for all of it":     {nil, []turn{{50, []allswell.MaintenanceTransition{missed}, 0}, {60, nil, 0}}},
+		"away for long":          {nil, []turn{{24, []allswell.MaintenanceTransition{remind}, 48}, {500, []allswell.MaintenanceTransition{missed}, 0}}},
+		"away for the end":       {nil, []turn{{48, []allswell.MaintenanceTransition{begin}, 50}, {77, []allswell.MaintenanceTransition{end}, 0}}},
+		"a clock that goes back": {nil, []turn{{48, []allswell.MaintenanceTransition{begin}, 50}, {40, nil, 50}, {50, []allswell.MaintenanceTransition{end}, 0}, {49, nil, 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := planned(func(n *allswell.NewMaintenance) {
 				n.ScheduledFor, n.ScheduledUntil, n.RemindBefore = hour(48), hour(50), c.remind
 			})
 			for _, step := range c.turns {
-				var got []allswell.Turn
-				for turn := m.Advance(hour(step.at)); turn != allswell.NoTurn; turn = m.Advance(hour(step.at)) {
+				var got []allswell.MaintenanceTransition
+				for turn := m.Advance(hour(step.at)); turn != allswell.TransitionNone; turn = m.Advance(hour(step.at)) {
 					got = append(got, turn)
 					switch turn {
 					case begin:
@@ -139,7 +139,7 @@ func TestAdvance(t *testing.T) {
 				if step.edge > 0 {
 					want = hour(step.edge)
 				}
-				equal(t, fmt.Sprint("the edge after ", step.at), m.NextEdge(), want)
+				equal(t, fmt.Sprint("the edge after ", step.at), m.NextTransitionAt(), want)
 			}
 		})
 	}
@@ -148,7 +148,7 @@ func TestAdvance(t *testing.T) {
 // TestMaintenanceInvariants: whatever people and the clock do, in any order, a
 // maintenance goes forward only, its edge lies ahead, and each turn comes once.
 func TestMaintenanceInvariants(t *testing.T) {
-	order := func(m allswell.PlannedMaintenance) int {
+	order := func(m allswell.Maintenance) int {
 		return map[allswell.MaintenanceState]int{scheduled: 0, inProgress: 1, verifying: 1, completed: 2}[m.State]
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -166,13 +166,13 @@ func TestMaintenanceInvariants(t *testing.T) {
 		}
 		m := n.Plan("page_1", "mnt_1", "upd_1", now)
 		begun, ended := 0, 0
-		seen := func(turn allswell.Turn, before allswell.PlannedMaintenance) {
+		seen := func(turn allswell.MaintenanceTransition, before allswell.Maintenance) {
 			switch turn {
-			case allswell.TurnBegin:
+			case allswell.TransitionBegin:
 				begun++
-			case allswell.TurnEnd:
+			case allswell.TransitionEnd:
 				ended++
-			case allswell.TurnMissed:
+			case allswell.TransitionMissed:
 				begun++
 				ended++
 			}
@@ -204,20 +204,20 @@ func TestMaintenanceInvariants(t *testing.T) {
 				before := m
 				turn := m.Advance(now)
 				seen(turn, before)
-				if turn == allswell.NoTurn {
-					if edge := m.NextEdge(); !edge.IsZero() && !edge.After(now) {
+				if turn == allswell.TransitionNone {
+					if edge := m.NextTransitionAt(); !edge.IsZero() && !edge.After(now) {
 						t.Fatalf("nothing is done at %v, and the edge is %v: %+v", now, edge, m)
 					}
 					break
 				}
-				if turn == allswell.TurnRemind && (m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled || !m.RemindedAt.Equal(now)) {
+				if turn == allswell.TransitionRemind && (m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled || !m.RemindedAt.Equal(now)) {
 					t.Fatalf("reminded at %v: %+v", now, m)
 				}
 				if turns > 3 {
 					t.Fatalf("it never comes to rest: %+v", m)
 				}
 			}
-			if edge := m.NextEdge(); edge.IsZero() != (m.State == completed) {
+			if edge := m.NextTransitionAt(); edge.IsZero() != (m.State == completed) {
 				t.Fatalf("edge %v of %+v", edge, m)
 			}
 		}
@@ -227,39 +227,39 @@ func TestMaintenanceInvariants(t *testing.T) {
 // TestReminders: who has been reminded is reminded again only of another time.
 func TestReminders(t *testing.T) {
 	day := func(n float64) time.Time { return at(time.Duration(n * 24 * float64(time.Hour))) }
-	plan := func(now time.Time) allswell.PlannedMaintenance {
+	plan := func(now time.Time) allswell.Maintenance {
 		n := newMaintenance()
 		n.ScheduledFor, n.ScheduledUntil, n.RemindBefore = day(10), day(10.5), nil
 		return n.Plan("page_1", "mnt_1", "upd_1", now)
 	}
-	change := func(m *allswell.PlannedMaintenance, now time.Time, ch allswell.MaintenanceChange) {
+	change := func(m *allswell.Maintenance, now time.Time, ch allswell.MaintenanceChange) {
 		t.Helper()
 		complains(t, ch.Validate(*m, now))
 		m.Apply(ch, now)
 	}
 	m := plan(day(0))
-	equal(t, "a day before", m.NextEdge(), day(9))
+	equal(t, "a day before", m.NextTransitionAt(), day(9))
 	m = plan(day(9))
-	equal(t, "planned at the last moment: no reminder", m.NextEdge(), day(10))
+	equal(t, "planned at the last moment: no reminder", m.NextTransitionAt(), day(10))
 	equal(t, "and it never will", m.RemindedAt, day(9))
 	m = plan(day(9.5))
 	change(&m, day(9.6), allswell.MaintenanceChange{ScheduledFor: ptr(day(12)), ScheduledUntil: ptr(day(12.5))})
-	equal(t, "moved away: a reminder after all", m.NextEdge(), day(11))
-	equal(t, "reminded", m.Advance(day(11)), allswell.TurnRemind)
+	equal(t, "moved away: a reminder after all", m.NextTransitionAt(), day(11))
+	equal(t, "reminded", m.Advance(day(11)), allswell.TransitionRemind)
 	change(&m, day(11.1), allswell.MaintenanceChange{Title: ptr("Other"), ScheduledUntil: ptr(day(12.6)), RemindBefore: ptr(24 * time.Hour)})
-	equal(t, "another end, and the same reminder: not again", m.NextEdge(), day(12))
+	equal(t, "another end, and the same reminder: not again", m.NextTransitionAt(), day(12))
 	change(&m, day(11.2), allswell.MaintenanceChange{ScheduledFor: ptr(day(12.1))})
-	equal(t, "moved within the time: not again", m.NextEdge(), day(12.1))
+	equal(t, "moved within the time: not again", m.NextTransitionAt(), day(12.1))
 	change(&m, day(11.3), allswell.MaintenanceChange{RemindBefore: ptr(time.Hour)})
-	equal(t, "another reminder", m.NextEdge(), day(12.1).Add(-time.Hour))
+	equal(t, "another reminder", m.NextTransitionAt(), day(12.1).Add(-time.Hour))
 	change(&m, day(11.4), allswell.MaintenanceChange{RemindBefore: new(time.Duration)})
-	equal(t, "none", m.NextEdge(), day(12.1))
+	equal(t, "none", m.NextTransitionAt(), day(12.1))
 	change(&m, day(11.5), allswell.MaintenanceChange{ScheduledFor: ptr(day(12.2))})
-	equal(t, "none, wherever it moves", m.NextEdge(), day(12.2))
+	equal(t, "none, wherever it moves", m.NextTransitionAt(), day(12.2))
 }
 
 func TestNewMaintenanceIsChecked(t *testing.T) {
-	many := make([]string, allswell.MaxAffected+1)
+	many := make([]string, allswell.MaxAffectedComponents+1)
 	for i := range many {
 		many[i] = fmt.Sprint("comp_", i)
 	}
@@ -269,7 +269,7 @@ func TestNewMaintenanceIsChecked(t *testing.T) {
 	}{
 		"as it is":           {func(*allswell.NewMaintenance) {}, nil},
 		"no title":           {func(n *allswell.NewMaintenance) { n.Title = " " }, []string{"title"}},
-		"a long title":       {func(n *allswell.NewMaintenance) { n.Title = strings.Repeat("ü", allswell.MaxTitle+1) }, []string{"title"}},
+		"a long title":       {func(n *allswell.NewMaintenance) { n.Title = strings.Repeat("ü", allswell.MaxTitleLength+1) }, []string{"title"}},
 		"a blank message":    {func(n *allswell.NewMaintenance) { n.Message = ptr("\n") }, []string{"message"}},
 		"no times":           {func(n *allswell.NewMaintenance) { n.ScheduledFor, n.ScheduledUntil = time.Time{}, time.Time{} }, []string{"scheduled_for", "scheduled_until"}},
 		"no beginning":       {func(n *allswell.NewMaintenance) { n.ScheduledFor = time.Time{} }, []string{"scheduled_for"}},
@@ -277,15 +277,17 @@ func TestNewMaintenanceIsChecked(t *testing.T) {
 		"an end before":      {func(n *allswell.NewMaintenance) { n.ScheduledUntil = at(time.Hour) }, []string{"scheduled_until"}},
 		"a minute":           {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute) }, nil},
 		"less than a minute": {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute - 1) }, []string{"scheduled_until"}},
-		"31 days":            {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenance) }, nil},
-		"longer":             {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenance + 1) }, []string{"scheduled_until"}},
-		"begun already":      {func(n *allswell.NewMaintenance) { n.ScheduledFor = at(-time.Hour) }, nil},
-		"over already":       {func(n *allswell.NewMaintenance) { n.ScheduledFor, n.ScheduledUntil = at(-time.Hour), at(0) }, []string{"scheduled_until"}},
+		"31 days":            {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenanceLength) }, nil},
+		"longer": {func(n *allswell.NewMaintenance) {
+			n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenanceLength + 1)
+		}, []string{"scheduled_until"}},
+		"begun already": {func(n *allswell.NewMaintenance) { n.ScheduledFor = at(-time.Hour) }, nil},
+		"over already":  {func(n *allswell.NewMaintenance) { n.ScheduledFor, n.ScheduledUntil = at(-time.Hour), at(0) }, []string{"scheduled_until"}},
 		"two years ahead": {func(n *allswell.NewMaintenance) {
-			n.ScheduledFor, n.ScheduledUntil = at(allswell.MaxAhead), at(allswell.MaxAhead+time.Hour)
+			n.ScheduledFor, n.ScheduledUntil = at(allswell.MaxMaintenanceLead), at(allswell.MaxMaintenanceLead+time.Hour)
 		}, nil},
 		"further ahead": {func(n *allswell.NewMaintenance) {
-			n.ScheduledFor, n.ScheduledUntil = at(allswell.MaxAhead+1), at(allswell.MaxAhead+time.Hour)
+			n.ScheduledFor, n.ScheduledUntil = at(allswell.MaxMaintenanceLead+1), at(allswell.MaxMaintenanceLead+time.Hour)
 		}, []string{"scheduled_for"}},
 		"a reminder before that": {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(allswell.MaxRemindBefore) }, nil},
 		"a longer reminder":      {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(allswell.MaxRemindBefore + time.Second) }, []string{"remind_before"}},
@@ -322,7 +324,7 @@ func TestMaintenanceChangeIsChecked(t *testing.T) {
 		"a later end":      {change{ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
 		"an end in a bit":  {change{ScheduledUntil: ptr(now.Add(1))}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
 		"an end now":       {change{ScheduledUntil: ptr(now)}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
-		"an end too late":  {change{ScheduledUntil: ptr(at(2*time.Hour + allswell.MaxMaintenance + 1))}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
+		"an end too late":  {change{ScheduledUntil: ptr(at(2*time.Hour + allswell.MaxMaintenanceLength + 1))}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
 		"behind its end":   {change{ScheduledFor: ptr(at(4 * time.Hour))}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_for"}, completed: {"scheduled_for"}}},
 		"a bad reminder":   {change{RemindBefore: ptr(time.Duration(1))}, map[allswell.MaintenanceState][]string{scheduled: {"remind_before"}, inProgress: {"remind_before"}, completed: {"remind_before"}}},
 		"two bad at once":  {change{Title: ptr(" "), State: ptr(allswell.MaintenanceState("x"))}, map[allswell.MaintenanceState][]string{scheduled: {"state", "title"}, inProgress: {"state", "title"}, completed: {"state", "title"}}},
@@ -365,11 +367,11 @@ func TestBeginningEarlyMoves(t *testing.T) {
 				return
 			}
 			complains(t, err)
-			equal(t, "turn", m.Apply(c.ch, at(c.now)), allswell.TurnBegin)
+			equal(t, "turn", m.Apply(c.ch, at(c.now)), allswell.TransitionBegin)
 			equal(t, "from", m.ScheduledFor, at(c.from))
 			equal(t, "until", m.ScheduledUntil, at(c.until))
 			equal(t, "begun", m.BegunAt, at(c.now))
-			equal(t, "next", m.NextEdge(), at(c.until))
+			equal(t, "next", m.NextTransitionAt(), at(c.until))
 		})
 	}
 }
@@ -383,7 +385,7 @@ func TestMaintenanceUpdates(t *testing.T) {
 	equal(t, "the second", u, allswell.MaintenanceUpdate{ID: "upd_2", MaintenanceID: "mnt_1", Number: 2, Message: "Begun.", State: inProgress, CreatedAt: t2})
 	equal(t, "updated at", m.UpdatedAt, t2)
 	equal(t, "updates", len(m.Updates), 2)
-	for turn, told := range map[allswell.Turn]bool{allswell.NoTurn: false, allswell.TurnRemind: false, allswell.TurnBegin: true, allswell.TurnEnd: true, allswell.TurnMissed: true} {
+	for turn, told := range map[allswell.MaintenanceTransition]bool{allswell.TransitionNone: false, allswell.TransitionRemind: false, allswell.TransitionBegin: true, allswell.TransitionEnd: true, allswell.TransitionMissed: true} {
 		if got := turn.Message() != ""; got != told {
 			t.Errorf("turn %d says %q", turn, turn.Message())
 		}
@@ -398,14 +400,14 @@ func TestMaintenanceUpdates(t *testing.T) {
 // TestMaintenanceEvents: an event keeps what was true, and whom it concerns.
 func TestMaintenanceEvents(t *testing.T) {
 	m := planned()
-	m.Components = []allswell.NamedComponent{{ID: "comp_1", Name: "API"}, {ID: "comp_2", Name: "Web"}}
-	equal(t, "event", allswell.MaintenanceEventOf(allswell.MaintenancePlanned, m, &allswell.MaintenanceUpdate{ID: "upd_1", Message: "m"}), allswell.Event{
+	m.Components = []allswell.ComponentName{{ID: "comp_1", Name: "API"}, {ID: "comp_2", Name: "Web"}}
+	equal(t, "event", allswell.NewMaintenanceEvent(allswell.EventMaintenanceScheduled, m, &allswell.MaintenanceUpdate{ID: "upd_1", Message: "m"}), allswell.Event{
 		Kind: "maintenance.scheduled", PageID: "page_1", MaintenanceID: "mnt_1", UpdateID: "upd_1", Components: []string{"comp_1", "comp_2"},
 		Data: allswell.EventData{Title: "Disks", Message: "m", Maintenance: &allswell.MaintenanceData{
 			State: scheduled, ScheduledFor: at(2 * time.Hour), ScheduledUntil: at(3 * time.Hour), Components: m.Components}},
 	})
 	m.Components = nil
-	if e := allswell.MaintenanceEventOf(allswell.MaintenanceBegun, m, nil); len(e.Components) > 0 || e.UpdateID != "" {
+	if e := allswell.NewMaintenanceEvent(allswell.EventMaintenanceBegun, m, nil); len(e.Components) > 0 || e.UpdateID != "" {
 		t.Errorf("of the whole page: %+v", e)
 	}
 }
@@ -436,20 +438,20 @@ func TestHush(t *testing.T) {
 		{"one that is overdue, after another", -2, -5, -2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := allswell.Monitor{State: allswell.Up, ConsecutiveFailures: 2, QuietUntil: instant(c.quiet)}
+			m := allswell.Monitor{State: allswell.MonitorUp, ConsecutiveFailures: 2, SuppressedUntil: instant(c.quiet)}
 			want := instant(c.want)
 			if c.want == 0.0001 {
 				want = epoch
 			}
-			changed := m.Hush(instant(c.until), epoch)
-			equal(t, "quiet until", m.QuietUntil, want)
+			changed := m.Suppress(instant(c.until), epoch)
+			equal(t, "quiet until", m.SuppressedUntil, want)
 			equal(t, "changed", changed, !want.Equal(instant(c.quiet)))
 			equal(t, "count", m.ConsecutiveFailures == 0, changed)
 		})
 	}
-	down := allswell.Monitor{State: allswell.Down, ConsecutiveFailures: 3}
-	down.Hush(at(time.Minute), epoch)
-	equal(t, "one that is down stays as it is", down, allswell.Monitor{State: allswell.Down, ConsecutiveFailures: 3, QuietUntil: at(time.Minute)})
+	down := allswell.Monitor{State: allswell.MonitorDown, ConsecutiveFailures: 3}
+	down.Suppress(at(time.Minute), epoch)
+	equal(t, "one that is down stays as it is", down, allswell.Monitor{State: allswell.MonitorDown, ConsecutiveFailures: 3, SuppressedUntil: at(time.Minute)})
 }
 
 // TestQuiet: the end of a planned maintenance counts as a sign of life.
@@ -457,16 +459,16 @@ func TestQuiet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait, holes := drawWait(t), drawHoles(t)
 		loud := wait.Deadline(holes)
-		wait.Quiet = at(time.Duration(rapid.Int64Range(-100_000, 5_000_000).Draw(t, "quiet ms")) * time.Millisecond)
+		wait.SuppressedUntil = at(time.Duration(rapid.Int64Range(-100_000, 5_000_000).Draw(t, "quiet ms")) * time.Millisecond)
 		due := wait.Deadline(holes)
 		if due.Before(loud) {
-			t.Fatalf("quiet until %v makes the deadline %v, which was %v", wait.Quiet, due, loud)
+			t.Fatalf("quiet until %v makes the deadline %v, which was %v", wait.SuppressedUntil, due, loud)
 		}
-		if due.Before(wait.Quiet.Add(wait.Interval)) && wait.Quiet.After(wait.Since) {
-			t.Fatalf("due %v, before a fresh interval from %v", due, wait.Quiet)
+		if due.Before(wait.SuppressedUntil.Add(wait.Interval)) && wait.SuppressedUntil.After(wait.Since) {
+			t.Fatalf("due %v, before a fresh interval from %v", due, wait.SuppressedUntil)
 		}
-		fresh := allswell.Wait{Since: wait.Quiet, Interval: wait.Interval}.Deadline(holes)
-		if want := loud; wait.Quiet.After(wait.Since) {
+		fresh := allswell.PingWait{Since: wait.SuppressedUntil, Interval: wait.Interval}.Deadline(holes)
+		if want := loud; wait.SuppressedUntil.After(wait.Since) {
 			if fresh.After(want) {
 				want = fresh
 			}
@@ -477,11 +479,11 @@ func TestQuiet(t *testing.T) {
 			t.Fatalf("a maintenance that was over before the wait: due %v, want %v", due, loud)
 		}
 		later := wait
-		later.Quiet = wait.Quiet.Add(time.Duration(rapid.Int64Range(0, 100_000).Draw(t, "extended ms")) * time.Millisecond)
+		later.SuppressedUntil = wait.SuppressedUntil.Add(time.Duration(rapid.Int64Range(0, 100_000).Draw(t, "extended ms")) * time.Millisecond)
 		if got := later.Deadline(nil); got.Before(wait.Deadline(nil)) {
 			t.Fatalf("a longer maintenance makes the deadline earlier: %v after %v", got, wait.Deadline(nil))
 		}
 	})
-	undisturbed := allswell.Wait{Since: epoch, Interval: time.Hour, Quiet: at(10 * time.Hour)}
+	undisturbed := allswell.PingWait{Since: epoch, Interval: time.Hour, SuppressedUntil: at(10 * time.Hour)}
 	equal(t, "without faults, one interval after its end", undisturbed.Deadline(nil), at(11*time.Hour))
 }

@@ -10,8 +10,8 @@ type MonitorState string
 
 // The states of a monitor. One that was never pinged is up, and waits.
 const (
-	Up   MonitorState = "up"
-	Down MonitorState = "down"
+	MonitorUp   MonitorState = "up"
+	MonitorDown MonitorState = "down"
 )
 
 // The limits of an interval and of a failure threshold.
@@ -40,8 +40,8 @@ type Monitor struct {
 	ConsecutiveFailures int
 	LastPingAt          time.Time // zero: never pinged
 	WaitingSince        time.Time // what the deadline counts from; zero: waiting for the first ping
-	RefusedAt           time.Time // when a valid ping was last refused by us; zero: never
-	QuietUntil          time.Time // when the planned maintenance of its component ends, or ended; zero: there was none
+	RejectedAt          time.Time // when a valid ping was last refused by us; zero: never
+	SuppressedUntil     time.Time // when the planned maintenance of its component ends, or ended; zero: there was none
 	NextCheckAt         time.Time // DueAt, where it was asked for
 	TickedAt            time.Time // the nominal instant of the last tick that counted
 	CreatedAt           time.Time
@@ -60,13 +60,13 @@ type Outage struct {
 
 // Wait returns what the monitor is waiting for; ok is false for one that is
 // disabled or waits for its first ping, which has no deadline.
-func (m Monitor) Wait() (wait Wait, ok bool) {
-	return Wait{Since: m.WaitingSince, Interval: m.Interval, Refused: m.RefusedAt, Quiet: m.QuietUntil}, m.Enabled && !m.WaitingSince.IsZero()
+func (m Monitor) Wait() (wait PingWait, ok bool) {
+	return PingWait{Since: m.WaitingSince, Interval: m.Interval, RejectedAt: m.RejectedAt, SuppressedUntil: m.SuppressedUntil}, m.Enabled && !m.WaitingSince.IsZero()
 }
 
 // DueAt returns the instant by which the next ping is due, or the zero
-// Time for a monitor that is disabled or was never pinged. holes as in Wait.Deadline.
-func (m Monitor) DueAt(holes []Window) time.Time {
+// Time for a monitor that is disabled or was never pinged. holes as in PingWait.Deadline.
+func (m Monitor) DueAt(holes []ListeningGap) time.Time {
 	wait, ok := m.Wait()
 	if !ok {
 		return time.Time{}
@@ -79,9 +79,9 @@ func (m Monitor) DueAt(holes []Window) time.Time {
 // whether the monitor was down, in which case its outage has to be ended. The
 // last ping and the wait only move forward, because replicas may commit out of
 // order.
-func (m *Monitor) Heard(now time.Time) (recovered bool) {
-	recovered = m.State == Down
-	m.State = Up
+func (m *Monitor) RecordPing(now time.Time) (recovered bool) {
+	recovered = m.State == MonitorDown
+	m.State = MonitorUp
 	m.ConsecutiveFailures = 0
 	m.LastPingAt = later(m.LastPingAt, now)
 	m.WaitingSince = later(m.WaitingSince, m.LastPingAt)
@@ -91,22 +91,22 @@ func (m *Monitor) Heard(now time.Time) (recovered bool) {
 // Tick is one run of the periodic check.
 type Tick struct {
 	Instant   time.Time // the nominal instant n·T
-	Judged    time.Time // the instant judged: Instant less what was heard but is not committed
+	AsOf      time.Time // the instant judged: Instant less what was heard but is not committed
 	Period    time.Duration
 	Threshold int // for monitors that have none of their own
-	Holes     []Window
+	Gaps      []ListeningGap
 }
 
 // Verdict is what a tick found.
-type Verdict int
+type CheckResult int
 
-// The verdicts. Passed changes nothing; NotDue sets the count to 0; Counted
-// adds one to it; WentDown adds one and marks the monitor down.
+// The verdicts. Passed changes nothing; CheckOnTime sets the count to 0; Counted
+// adds one to it; CheckWentDown adds one and marks the monitor down.
 const (
-	Passed Verdict = iota
-	NotDue
-	Counted
-	WentDown
+	CheckSkipped CheckResult = iota
+	CheckOnTime
+	CheckOverdue
+	CheckWentDown
 )
 
 // Missed is what a tick does to the monitor (contract section 3, "Periodic
@@ -114,25 +114,25 @@ const (
 // is passed over, and so is one that this or a later instant has counted
 // already: one increment at most per instant. A clock that went back does not
 // strand it: an instant more than a period ahead is taken as never counted.
-func (m *Monitor) Missed(t Tick) Verdict {
+func (m *Monitor) Check(t Tick) CheckResult {
 	wait, ok := m.Wait()
-	if !ok || m.State == Down {
-		return Passed
+	if !ok || m.State == MonitorDown {
+		return CheckSkipped
 	}
 	if !m.TickedAt.Before(t.Instant) && !m.TickedAt.After(t.Instant.Add(t.Period)) {
-		return Passed
+		return CheckSkipped
 	}
-	if !wait.Deadline(t.Holes).Before(t.Judged) {
+	if !wait.Deadline(t.Gaps).Before(t.AsOf) {
 		m.ConsecutiveFailures = 0
-		return NotDue
+		return CheckOnTime
 	}
 	m.TickedAt = t.Instant
 	m.ConsecutiveFailures++
 	if m.ConsecutiveFailures < m.Threshold(t.Threshold) {
-		return Counted
+		return CheckOverdue
 	}
-	m.State = Down
-	return WentDown
+	m.State = MonitorDown
+	return CheckWentDown
 }
 
 // Threshold returns the monitor's own threshold, or else the given one.
@@ -147,7 +147,7 @@ func (m Monitor) Threshold(setting int) int {
 // 0, deadline now + interval if the monitor was ever pinged.
 func (m *Monitor) restart(now time.Time) {
 	m.ConsecutiveFailures = 0
-	m.RefusedAt = time.Time{}
+	m.RejectedAt = time.Time{}
 	if !m.LastPingAt.IsZero() {
 		m.WaitingSince = now
 	}
@@ -158,13 +158,13 @@ func (m *Monitor) restart(now time.Time) {
 // now, it is over, and the monitor gets a fresh interval. What was counted before
 // counts no more, as after a tick that finds the monitor not overdue. It reports
 // whether anything changed.
-func (m *Monitor) Hush(until, now time.Time) bool {
-	quiet := later(until, earlier(m.QuietUntil, now))
-	if quiet.Equal(m.QuietUntil) {
+func (m *Monitor) Suppress(until, now time.Time) bool {
+	quiet := later(until, earlier(m.SuppressedUntil, now))
+	if quiet.Equal(m.SuppressedUntil) {
 		return false
 	}
-	m.QuietUntil = quiet
-	if m.State == Up {
+	m.SuppressedUntil = quiet
+	if m.State == MonitorUp {
 		m.ConsecutiveFailures = 0
 	}
 	return true
@@ -174,41 +174,41 @@ func (m *Monitor) Hush(until, now time.Time) bool {
 // 4, "The auto-incident").
 func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 	name := []rune(m.Name)
-	if len(name) > MaxTitle-len(downSuffix) {
-		name = append(name[:MaxTitle-len(downSuffix)-1], '…')
+	if len(name) > MaxTitleLength-len(downSuffix) {
+		name = append(name[:MaxTitleLength-len(downSuffix)-1], '…')
 	}
-	auto := Auto{Kind: AutoSilent, Since: silentSince.UTC(), Interval: m.Interval}
-	message := auto.Message()
-	return NewIncident{Title: string(name) + downSuffix, Impact: ImpactOf(m.DownStatus), State: Investigating, Message: &message, Auto: auto}
+	auto := SystemMessage{Kind: SystemMessageSilent, Since: silentSince.UTC(), Interval: m.Interval}
+	message := auto.Text()
+	return NewIncident{Title: string(name) + downSuffix, Impact: ImpactOf(m.DownStatus), State: IncidentInvestigating, Message: &message, System: auto}
 }
 
-// EndReason is why an outage ended.
-type EndReason int
+// OutageEndReason is why an outage ended.
+type OutageEndReason int
 
 // The reasons.
 const (
-	PingArrived EndReason = iota
-	MonitorDisabled
-	MonitorDeleted
+	OutageEndedByPing OutageEndReason = iota
+	OutageEndedByDisable
+	OutageEndedByDelete
 )
 
 // Auto returns what the update tells that closes the outage's incident. lasted
 // is counted from the last ping before the silence.
-func (r EndReason) Auto(lasted time.Duration) Auto {
+func (r OutageEndReason) SystemMessage(lasted time.Duration) SystemMessage {
 	switch r {
-	case MonitorDisabled:
-		return Auto{Kind: AutoMonitorDisabled}
-	case MonitorDeleted:
-		return Auto{Kind: AutoMonitorDeleted}
+	case OutageEndedByDisable:
+		return SystemMessage{Kind: SystemMessageMonitorDisabled}
+	case OutageEndedByDelete:
+		return SystemMessage{Kind: SystemMessageMonitorDeleted}
 	default:
-		return Auto{Kind: AutoPingsAgain, Lasted: lasted}
+		return SystemMessage{Kind: SystemMessagePingsResumed, Lasted: lasted}
 	}
 }
 
-// SpeakDuration writes d for people, in at most two units: "5 minutes",
+// FormatDuration writes d for people, in at most two units: "5 minutes",
 // "1 hour 30 minutes". Less than half a second, or less than nothing, is "0
 // seconds".
-func SpeakDuration(d time.Duration) string {
+func FormatDuration(d time.Duration) string {
 	d = max(d, 0).Round(time.Second)
 	units := []struct {
 		name string

@@ -16,8 +16,8 @@ type NewMonitor struct {
 // Validate names every bad field of n. That page and component exist is for
 // the store to say.
 func (n NewMonitor) Validate() error {
-	var bad Invalid
-	CheckText(&bad, "name", n.Name, MaxName)
+	var bad ValidationError
+	CheckText(&bad, "name", n.Name, MaxNameLength)
 	checkInterval(&bad, n.Interval)
 	if n.Page == "" {
 		bad.Add("page", "The page field is required.")
@@ -44,9 +44,9 @@ type MonitorChange struct {
 
 // Validate names every bad field of ch.
 func (ch MonitorChange) Validate() error {
-	var bad Invalid
+	var bad ValidationError
 	if ch.Name != nil {
-		CheckText(&bad, "name", *ch.Name, MaxName)
+		CheckText(&bad, "name", *ch.Name, MaxNameLength)
 	}
 	if ch.Interval != nil {
 		checkInterval(&bad, *ch.Interval)
@@ -86,27 +86,27 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 		m.restart(now)
 	}
 	if !m.Enabled {
-		m.State = Up
+		m.State = MonitorUp
 	}
-	return before.State == Down && m.State == Up
+	return before.State == MonitorDown && m.State == MonitorUp
 }
 
-func checkInterval(bad *Invalid, d time.Duration) {
+func checkInterval(bad *ValidationError, d time.Duration) {
 	if d < MinInterval || d > MaxInterval || d%time.Second != 0 {
 		bad.Add("interval", "The interval must be a whole number of seconds from %d to %d.",
 			MinInterval/time.Second, MaxInterval/time.Second)
 	}
 }
 
-func checkThreshold(bad *Invalid, n int) {
+func checkThreshold(bad *ValidationError, n int) {
 	if n < 1 || n > MaxFailureThreshold {
 		bad.Add("failure_threshold", "The failure_threshold must be from 1 to %d.", MaxFailureThreshold)
 	}
 }
 
 // checkDownStatus takes what an outage can mean for a component.
-func checkDownStatus(bad *Invalid, s Status) {
-	if c := s.Canonical(); c != MajorOutage && c != PartialOutage && c != Degraded {
+func checkDownStatus(bad *ValidationError, s Status) {
+	if c := s.Canonical(); c != StatusMajorOutage && c != StatusPartialOutage && c != StatusDegraded {
 		bad.Add("down_status", "The down_status must be one of: major_outage, partial_outage, degraded, degraded_performance.")
 	}
 }

@@ -18,8 +18,8 @@ type Page struct {
 	Language     string // BCP 47 tag, where a visitor's own is not to be had; "": English
 	Domain       string // the host name that the page claims as its own; "": none
 	Claim        DomainClaim
-	DomainStatus DomainStatus // "" without a domain; see Hosts.Place
-	Host         string       // the host name at which the page is served at "/", which is Domain or ""; see Hosts.Place
+	DomainStatus DomainStatus // "" without a domain; see Hosts.SetHost
+	Host         string       // the host name at which the page is served at "/", which is Domain or ""; see Hosts.SetHost
 	Accent       string       // "#rrggbb"; "": ours
 	Footer       []FooterLink
 	Logo, Icon   string // names of the stored pictures (PageImage); "": none
@@ -54,12 +54,12 @@ func (p Page) Location() *time.Location {
 	return zone
 }
 
-// MaxSlug is the most characters of a page slug.
-const MaxSlug = 63
+// MaxSlugLength is the most characters of a page slug.
+const MaxSlugLength = 63
 
 // ValidSlug reports whether s matches [a-z0-9-]{1,63}.
 func ValidSlug(s string) bool {
-	if len(s) < 1 || len(s) > MaxSlug {
+	if len(s) < 1 || len(s) > MaxSlugLength {
 		return false
 	}
 	for i := range len(s) {
@@ -75,12 +75,12 @@ type NewPage struct {
 	Name        string
 	Slug        string
 	Description *string
-	PageLook
+	PageSettings
 }
 
-// PageLook is how a page looks and where it is; nil fields are the default, or
+// PageSettings is how a page looks and where it is; nil fields are the default, or
 // stay.
-type PageLook struct {
+type PageSettings struct {
 	TimeZone *string
 	Language *string // "": English
 	Domain   *string // "": none
@@ -91,13 +91,13 @@ type PageLook struct {
 // Validate names every bad field of n. That the slug is free is for the store
 // to say.
 func (n NewPage) Validate() error {
-	var bad Invalid
-	CheckText(&bad, "name", n.Name, MaxName)
+	var bad ValidationError
+	CheckText(&bad, "name", n.Name, MaxNameLength)
 	checkSlug(&bad, n.Slug)
 	if n.Description != nil {
-		CheckLength(&bad, "description", *n.Description, MaxDescription)
+		CheckLength(&bad, "description", *n.Description, MaxDescriptionLength)
 	}
-	n.PageLook.check(&bad)
+	n.PageSettings.check(&bad)
 	return bad.Err()
 }
 
@@ -116,22 +116,22 @@ type PageChange struct {
 	Slug           *string
 	Description    *string // nil with HasDescription clears
 	HasDescription bool
-	PageLook
+	PageSettings
 }
 
 // Validate names every bad field of ch.
 func (ch PageChange) Validate() error {
-	var bad Invalid
+	var bad ValidationError
 	if ch.Name != nil {
-		CheckText(&bad, "name", *ch.Name, MaxName)
+		CheckText(&bad, "name", *ch.Name, MaxNameLength)
 	}
 	if ch.Slug != nil {
 		checkSlug(&bad, *ch.Slug)
 	}
 	if ch.Description != nil {
-		CheckLength(&bad, "description", *ch.Description, MaxDescription)
+		CheckLength(&bad, "description", *ch.Description, MaxDescriptionLength)
 	}
-	ch.PageLook.check(&bad)
+	ch.PageSettings.check(&bad)
 	return bad.Err()
 }
 
@@ -147,7 +147,7 @@ func (p *Page) Apply(ch PageChange, now time.Time) {
 	if ch.HasDescription {
 		p.Description = ch.Description
 	}
-	p.Wear(ch.PageLook)
+	p.ApplySettings(ch.PageSettings)
 	if p.Name != before.Name || p.Slug != before.Slug || !sameText(p.Description, before.Description) ||
 		p.TimeZone != before.TimeZone || p.Language != before.Language || p.Domain != before.Domain ||
 		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer) {
@@ -155,11 +155,11 @@ func (p *Page) Apply(ch PageChange, now time.Time) {
 	}
 }
 
-func checkSlug(bad *Invalid, slug string) {
+func checkSlug(bad *ValidationError, slug string) {
 	if slug == "" {
 		bad.Add("slug", "The slug field is required.")
 	} else if !ValidSlug(slug) {
-		bad.Add("slug", "The slug may only have lower-case letters, digits and hyphens, at most %d.", MaxSlug)
+		bad.Add("slug", "The slug may only have lower-case letters, digits and hyphens, at most %d.", MaxSlugLength)
 	}
 }
 
@@ -170,10 +170,10 @@ type PageContents struct {
 	Groups       []Group
 	Components   []Component
 	Incidents    []Incident                // with their updates
-	Maintenances []PlannedMaintenance      // with their updates
+	Maintenances []Maintenance             // with their updates
 	Since        time.Time                 // of the incidents that are over, those that began before are left out; zero: none
-	Changes      map[string][]StatusChange // by component: see RecordOf
-	Deaf         []Window                  // when the service could not listen: see RecordOf
+	Changes      map[string][]StatusChange // by component: see NewHistory
+	Gaps         []ListeningGap            // when the service could not listen: see NewHistory
 	AsOf         time.Time                 // the transaction's instant
 }
 
@@ -183,25 +183,25 @@ type Summary struct {
 	Page   Page
 	Status Status
 	Banner string
-	Active []Incident // not resolved, newest first (a page shows them LatestFirst); updates newest first; with the statuses that components have
+	Active []Incident // not resolved, newest first (a page shows them ByLatestUpdate); updates newest first; with the statuses that components have
 	Blocks []Block    // components, with and without a heading
 	Past   []Day      // the last PastDays days since there is anything to know of, newest first, empty ones included
 
-	Running  []PlannedMaintenance // begun and not ended, the longest first; updates newest first
-	Upcoming []PlannedMaintenance // scheduled, soonest first; updates newest first
+	Running  []Maintenance // begun and not ended, the longest first; updates newest first
+	Upcoming []Maintenance // scheduled, soonest first; updates newest first
 
-	Records map[string]Record // by component
-	Record  Record            // of all components together
-	AsOf    time.Time
-	Zone    *time.Location // the page's; days begin by it
+	Histories map[string]History // by component
+	History   History            // of all components together
+	AsOf      time.Time
+	Zone      *time.Location // the page's; days begin by it
 }
 
 // Block is a run of components under one heading; Group is the zero Group for
 // those in no group.
 type Block struct {
 	Group      Group
-	Status     Status // the rollup of the block
-	Record     Record // of the block's components together
+	Status     Status  // the rollup of the block
+	History    History // of the block's components together
 	Components []Component
 }
 
@@ -210,7 +210,7 @@ type Block struct {
 type Day struct {
 	Date         time.Time // its midnight
 	Incidents    []Incident
-	Maintenances []PlannedMaintenance
+	Maintenances []Maintenance
 }
 
 // PastDays is how many days of past incidents a page shows, today included.
@@ -223,20 +223,20 @@ func (p PageContents) Summarize(now time.Time) Summary {
 	s := Summary{Page: p.Page, Status: Rollup(p.Components), AsOf: p.AsOf, Zone: zone}
 	s.Page.Status = s.Status
 	s.Banner = Banner(s.Status)
-	s.Records = make(map[string]Record, len(p.Components))
-	all := make([]Record, 0, len(p.Components))
+	s.Histories = make(map[string]History, len(p.Components))
+	all := make([]History, 0, len(p.Components))
 	for _, c := range p.Components {
-		r := RecordOf(p.Changes[c.ID], p.Deaf, now, zone)
-		s.Records[c.ID], all = r, append(all, r)
+		r := NewHistory(p.Changes[c.ID], p.Gaps, now, zone)
+		s.Histories[c.ID], all = r, append(all, r)
 	}
-	s.Record = Together(all, now, zone)
+	s.History = MergeHistories(all, now, zone)
 	s.Blocks = p.blocks()
 	for i := range s.Blocks {
-		records := make([]Record, len(s.Blocks[i].Components))
+		records := make([]History, len(s.Blocks[i].Components))
 		for j, c := range s.Blocks[i].Components {
-			records[j] = s.Records[c.ID]
+			records[j] = s.Histories[c.ID]
 		}
-		s.Blocks[i].Record = Together(records, now, zone)
+		s.Blocks[i].History = MergeHistories(records, now, zone)
 	}
 	past := s.sortIncidents(p.Incidents)
 	statuses := make(map[string]Status, len(p.Components))
@@ -248,7 +248,7 @@ func (p PageContents) Summarize(now time.Time) Summary {
 	}
 	done := s.sortMaintenances(p.Maintenances)
 	today := Midnight(now, zone)
-	first := NextDay(today, 1-PastDays)
+	first := AddDays(today, 1-PastDays)
 	if begin := p.begin(now, zone); begin.After(first) {
 		first = begin
 	}
@@ -261,7 +261,7 @@ func (p PageContents) Summarize(now time.Time) Summary {
 
 // asTheyAre returns what an incident concerns with the status that each component
 // has now, whatever the incident says: a human may have set another one since.
-func asTheyAre(affected []Affected, now map[string]Status) []Affected {
+func asTheyAre(affected []AffectedComponent, now map[string]Status) []AffectedComponent {
 	affected = slices.Clone(affected)
 	for i, a := range affected {
 		if status, ok := now[a.ComponentID]; ok {
@@ -308,7 +308,7 @@ func (s *Summary) sortIncidents(incidents []Incident) (past []Incident) {
 
 // sortMaintenances puts what runs and what is to come into s, and returns the
 // others.
-func (s *Summary) sortMaintenances(maintenances []PlannedMaintenance) (past []PlannedMaintenance) {
+func (s *Summary) sortMaintenances(maintenances []Maintenance) (past []Maintenance) {
 	for _, m := range maintenances {
 		m.Updates = slices.Clone(m.Updates)
 		slices.SortStableFunc(m.Updates, func(a, b MaintenanceUpdate) int { return b.Number - a.Number })
@@ -326,8 +326,8 @@ func (s *Summary) sortMaintenances(maintenances []PlannedMaintenance) (past []Pl
 	return past
 }
 
-func sortMaintenances(maintenances []PlannedMaintenance) {
-	slices.SortStableFunc(maintenances, func(a, b PlannedMaintenance) int {
+func sortMaintenances(maintenances []Maintenance) {
+	slices.SortStableFunc(maintenances, func(a, b Maintenance) int {
 		return cmp.Or(a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID))
 	})
 }
@@ -376,8 +376,8 @@ func Midnight(t time.Time, zone *time.Location) time.Time {
 	return dayStart(y, m, d, zone)
 }
 
-// NextDay returns the beginning of the day n days after that of midnight.
-func NextDay(midnight time.Time, n int) time.Time {
+// AddDays returns the beginning of the day n days after that of midnight.
+func AddDays(midnight time.Time, n int) time.Time {
 	y, m, d := midnight.Date()
 	return dayStart(y, m, d+n, midnight.Location())
 }
@@ -406,15 +406,15 @@ func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
 // Days sorts incidents and maintenances by the day on which they began, and
 // returns every day from first to last, which are midnights of one zone, newest
 // first. Those of other days are left out.
-func Days(incidents []Incident, maintenances []PlannedMaintenance, first, last time.Time) []Day {
+func Days(incidents []Incident, maintenances []Maintenance, first, last time.Time) []Day {
 	incidents = slices.Clone(incidents)
 	sortIncidents(incidents)
 	maintenances = slices.Clone(maintenances)
-	slices.SortStableFunc(maintenances, func(a, b PlannedMaintenance) int {
+	slices.SortStableFunc(maintenances, func(a, b Maintenance) int {
 		return cmp.Or(b.BegunAt.Compare(a.BegunAt), cmp.Compare(b.ID, a.ID))
 	})
 	var days []Day
-	for date := last; !date.Before(first); date = NextDay(date, -1) {
+	for date := last; !date.Before(first); date = AddDays(date, -1) {
 		day := Day{Date: date}
 		on := func(t time.Time) bool { return Midnight(t, date.Location()).Equal(date) }
 		for _, inc := range incidents {
@@ -442,12 +442,12 @@ func sortIncidents(incidents []Incident) {
 	})
 }
 
-// LatestFirst returns incidents with that of the newest update first, which is
+// ByLatestUpdate returns incidents with that of the newest update first, which is
 // the order in which a page shows those that are active (design section 9): on a
 // bad day the one that people wait for may not be the one that began last. One
 // that has no updates is as new as it is itself, and of two that are as new, the
 // one that began later is first.
-func LatestFirst(incidents []Incident) []Incident {
+func ByLatestUpdate(incidents []Incident) []Incident {
 	incidents = slices.Clone(incidents)
 	sortIncidents(incidents)
 	slices.SortStableFunc(incidents, func(a, b Incident) int { return b.lastWritten().Compare(a.lastWritten()) })
@@ -463,8 +463,8 @@ func (i Incident) lastWritten() time.Time {
 	return last
 }
 
-func newestFirst(updates []Update) []Update {
-	out := append([]Update(nil), updates...)
+func newestFirst(updates []IncidentUpdate) []IncidentUpdate {
+	out := append([]IncidentUpdate(nil), updates...)
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Number > out[j].Number })
 	return out
 }

@@ -18,7 +18,7 @@ import (
 func TestIncidentInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := epoch
-		state := rapid.SampledFrom(append([]allswell.State{""}, allswell.States...))
+		state := rapid.SampledFrom(append([]allswell.IncidentState{""}, allswell.IncidentStates...))
 		impact := rapid.SampledFrom(append([]allswell.Impact{""}, allswell.Impacts...))
 		inc := allswell.NewIncident{Title: "x", State: state.Draw(t, "state"), Impact: impact.Draw(t, "impact")}.Open("page_1", "id", "upd_1", now)
 		invariants(t, inc)
@@ -36,7 +36,7 @@ func TestIncidentInvariants(t *testing.T) {
 			change := allswell.IncidentChange{
 				Title:    rapid.Ptr(rapid.SampledFrom([]string{"x", "y"}), true).Draw(t, "title"),
 				Impact:   rapid.Ptr(rapid.SampledFrom(allswell.Impacts), true).Draw(t, "impact"),
-				State:    rapid.Ptr(rapid.SampledFrom(allswell.States), true).Draw(t, "state"),
+				State:    rapid.Ptr(rapid.SampledFrom(allswell.IncidentStates), true).Draw(t, "state"),
 				Resolved: rapid.Ptr(rapid.Bool(), true).Draw(t, "resolved"),
 			}
 			if change.Validate() != nil {
@@ -66,7 +66,7 @@ func invariants(t *rapid.T, inc allswell.Incident) {
 	if !inc.State.Valid() || !inc.Impact.Valid() {
 		t.Fatalf("state %q, impact %q", inc.State, inc.Impact)
 	}
-	if inc.State == allswell.Resolved && !inc.Resolved {
+	if inc.State == allswell.IncidentResolved && !inc.Resolved {
 		t.Fatal("state resolved without the flag")
 	}
 	if inc.Resolved == inc.ResolvedAt.IsZero() {
@@ -182,7 +182,7 @@ func TestIDsAreUniqueWithinAMillisecond(t *testing.T) {
 func TestSecretEndsInItsChecksum(t *testing.T) {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	for range 1000 {
-		secret := allswell.NewSecret()
+		secret := allswell.NewTokenSecret()
 		body, sum := secret[3:46], uint64(0)
 		for _, digit := range secret[46:] {
 			sum = sum*62 + uint64(strings.IndexRune(digits, digit))
@@ -238,12 +238,12 @@ func TestSpeakDuration(t *testing.T) {
 		2*day + 5*time.Hour:                       "2 days 5 hours",
 		365 * day:                                 "365 days",
 	} {
-		equal(t, d.String(), allswell.SpeakDuration(d), want)
+		equal(t, d.String(), allswell.FormatDuration(d), want)
 	}
 }
 
 func TestInvalid(t *testing.T) {
-	var bad allswell.Invalid
+	var bad allswell.ValidationError
 	if err := bad.Err(); err != nil {
 		t.Fatalf("nothing is wrong, and Err returns %v", err)
 	}
@@ -251,7 +251,7 @@ func TestInvalid(t *testing.T) {
 	bad.Add("impact", "One.")
 	bad.Add("impact", "Two.")
 	err := fmt.Errorf("wrapped: %w", bad.Err())
-	var got *allswell.Invalid
+	var got *allswell.ValidationError
 	if !errors.As(err, &got) {
 		t.Fatal("not found behind a wrapper")
 	}
@@ -278,14 +278,14 @@ func TestComplaintsDoNotEcho(t *testing.T) {
 
 func TestEventsTellWhatWasTrue(t *testing.T) {
 	inc := allswell.Incident{ID: "id", PageID: "page_1", OutageID: "out_1", Title: "t", Impact: "major", State: "resolved", Resolved: true}
-	equal(t, "of an incident", allswell.EventOf(allswell.IncidentResolved, inc, &allswell.Update{ID: "upd_1", Message: "m"}), allswell.Event{
+	equal(t, "of an incident", allswell.NewIncidentEvent(allswell.EventIncidentResolved, inc, &allswell.IncidentUpdate{ID: "upd_1", Message: "m"}), allswell.Event{
 		Kind: "incident.resolved", PageID: "page_1", IncidentID: "id", OutageID: "out_1", UpdateID: "upd_1",
 		Data: allswell.EventData{Title: "t", Impact: "major", State: "resolved", Resolved: true, Message: "m"},
 	})
-	equal(t, "without an update", allswell.EventOf(allswell.IncidentCreated, inc, nil).UpdateID, "")
+	equal(t, "without an update", allswell.NewIncidentEvent(allswell.EventIncidentCreated, inc, nil).UpdateID, "")
 	c := with("operational", "degraded")
 	c.PageID, c.Name = "page_1", "API"
-	equal(t, "of a component", allswell.StatusEventOf(c, "operational"), allswell.Event{
+	equal(t, "of a component", allswell.NewStatusEvent(c, "operational"), allswell.Event{
 		Kind: "component.status_changed", PageID: "page_1", ComponentID: "comp_1", Components: []string{"comp_1"},
 		Data: allswell.EventData{Component: "API", OldStatus: "operational", NewStatus: "degraded"},
 	})
@@ -295,7 +295,7 @@ func TestSummarize(t *testing.T) {
 	now := time.Date(2026, 11, 20, 0, 30, 0, 0, time.FixedZone("", 2*3600)) // 19 November, 22:30 UTC
 	today := time.Date(2026, 11, 19, 0, 0, 0, 0, time.UTC)
 	incident := func(id string, began time.Time, resolved bool) allswell.Incident {
-		inc := allswell.Incident{ID: id, CreatedAt: began, Resolved: resolved, Updates: []allswell.Update{{Number: 1}, {Number: 2}, {Number: 3}}}
+		inc := allswell.Incident{ID: id, CreatedAt: began, Resolved: resolved, Updates: []allswell.IncidentUpdate{{Number: 1}, {Number: 2}, {Number: 3}}}
 		if resolved {
 			inc.ResolvedAt = began.Add(time.Minute)
 		}
@@ -325,8 +325,8 @@ func TestSummarize(t *testing.T) {
 	if fmt.Sprint(contents) != before {
 		t.Error("Summarize changed what it was given")
 	}
-	equal(t, "status", s.Status, allswell.Degraded)
-	equal(t, "status of the page", s.Page.Status, allswell.Degraded)
+	equal(t, "status", s.Status, allswell.StatusDegraded)
+	equal(t, "status of the page", s.Page.Status, allswell.StatusDegraded)
 	equal(t, "banner", s.Banner, "Some systems are degraded")
 	equal(t, "as of", s.AsOf.Equal(now), true)
 
@@ -367,7 +367,7 @@ func TestLatestFirst(t *testing.T) {
 	incident := func(id string, began int, updates ...int) allswell.Incident {
 		inc := allswell.Incident{ID: id, CreatedAt: at(began)}
 		for i, minute := range updates {
-			inc.Updates = append(inc.Updates, allswell.Update{Number: i + 1, CreatedAt: at(minute)})
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: i + 1, CreatedAt: at(minute)})
 		}
 		return inc
 	}
@@ -377,7 +377,7 @@ func TestLatestFirst(t *testing.T) {
 	}
 	before := fmt.Sprint(given)
 	var got []string
-	for _, inc := range allswell.LatestFirst(given) {
+	for _, inc := range allswell.ByLatestUpdate(given) {
 		got = append(got, inc.ID)
 	}
 	equal(t, "order", got, []string{
@@ -395,7 +395,7 @@ func TestSummarizeShowsEverythingOnce(t *testing.T) {
 				ID: fmt.Sprint(i), GroupID: rapid.SampledFrom([]string{"", "grp_1", "grp_2"}).Draw(t, "group"), Order: rapid.IntRange(-2, 2).Draw(t, "order"),
 				Baseline: rapid.SampledFrom(allswell.Statuses).Draw(t, "status")})
 		}
-		oldest := allswell.NextDay(allswell.Midnight(now, time.UTC), 1-allswell.PastDays)
+		oldest := allswell.AddDays(allswell.Midnight(now, time.UTC), 1-allswell.PastDays)
 		for i := range rapid.IntRange(0, 10).Draw(t, "incidents") {
 			contents.Incidents = append(contents.Incidents, allswell.Incident{
 				ID: fmt.Sprint(i), Resolved: rapid.Bool().Draw(t, "resolved"),
@@ -442,7 +442,7 @@ func TestSummarizeShowsEverythingOnce(t *testing.T) {
 }
 
 // lastOf returns the newest update, or nil.
-func lastOf(updates []allswell.Update) *allswell.Update {
+func lastOf(updates []allswell.IncidentUpdate) *allswell.IncidentUpdate {
 	if len(updates) == 0 {
 		return nil
 	}
@@ -464,7 +464,7 @@ func TestNoDaysBeforeThePage(t *testing.T) {
 		{"made two days ago", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(2)}}, 3},
 		{"made long ago", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(300)}}, allswell.PastDays},
 		{"an incident of before", allswell.PageContents{Page: allswell.Page{CreatedAt: now}, Incidents: []allswell.Incident{{CreatedAt: ago(3), Resolved: true}}}, 4},
-		{"a maintenance of before", allswell.PageContents{Page: allswell.Page{CreatedAt: now}, Maintenances: []allswell.PlannedMaintenance{{BegunAt: ago(1)}, {}}}, 2},
+		{"a maintenance of before", allswell.PageContents{Page: allswell.Page{CreatedAt: now}, Maintenances: []allswell.Maintenance{{BegunAt: ago(1)}, {}}}, 2},
 	} {
 		equal(t, c.name, len(c.contents.Summarize(now).Past), c.days)
 	}

@@ -51,7 +51,7 @@ func (w world) heed(m *allswell.Monitor, last, now time.Time) {
 				until = end
 			}
 		}
-		m.Hush(until, step)
+		m.Suppress(until, step)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestRestartsDuringMaintenanceRaiseNothing(t *testing.T) {
 		// Restarts while it runs, one of them perhaps over its end.
 		for now := p.from.Add(time.Second); now.Before(p.end) && len(w.deaf) < 10; {
 			length := time.Duration(rapid.Int64Range(1, 29_000).Draw(t, "restart ms")) * time.Millisecond
-			w.deaf = append(w.deaf, allswell.Window{From: now, To: now.Add(length)})
+			w.deaf = append(w.deaf, allswell.ListeningGap{From: now, To: now.Add(length)})
 			now = now.Add(length + w.interval/3 + time.Second)
 		}
 		w.ledger = w.deaf
@@ -153,7 +153,7 @@ func TestSilenceAfterMaintenanceIsAnOutage(t *testing.T) {
 		w.until = quiet.Add(20 * w.interval).Add(20 * time.Minute)
 		var down time.Time
 		w.run(func(s step) bool {
-			if s.verdict == allswell.WentDown {
+			if s.verdict == allswell.CheckWentDown {
 				down = s.tick.Instant
 			}
 			return down.IsZero()
@@ -215,7 +215,7 @@ func TestMaintenanceModel(t *testing.T) {
 			w := world{interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, planned: c.planned, until: at(seconds(20_000))}
 			down := 0.0
 			w.run(func(s step) bool {
-				if s.verdict == allswell.WentDown {
+				if s.verdict == allswell.CheckWentDown {
 					down = s.tick.Instant.Sub(epoch).Seconds()
 				}
 				return down == 0

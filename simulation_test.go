@@ -18,16 +18,16 @@ var retries = []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Seco
 type world struct {
 	interval, period time.Duration
 	threshold        int
-	pings            []time.Time       // when the job first tries each ping
-	deaf             []allswell.Window // nothing is heard from From until before To
-	ledger           []allswell.Window // deaf as we know of it: from the last beat before
-	refusing         []allswell.Window // pings are refused, and known by their token
-	planned          []maintained      // maintenance of the monitor's component
+	pings            []time.Time             // when the job first tries each ping
+	deaf             []allswell.ListeningGap // nothing is heard from From until before To
+	ledger           []allswell.ListeningGap // deaf as we know of it: from the last beat before
+	refusing         []allswell.ListeningGap // pings are refused, and known by their token
+	planned          []maintained            // maintenance of the monitor's component
 	until            time.Time
 }
 
-func inside(windows []allswell.Window, t time.Time) bool {
-	return slices.ContainsFunc(windows, func(w allswell.Window) bool { return !t.Before(w.From) && t.Before(w.To) })
+func inside(windows []allswell.ListeningGap, t time.Time) bool {
+	return slices.ContainsFunc(windows, func(w allswell.ListeningGap) bool { return !t.Before(w.From) && t.Before(w.To) })
 }
 
 // arrivals are the instants at which pings reach us, refused or not, in order.
@@ -49,7 +49,7 @@ func (w world) arrivals() (out []time.Time) {
 }
 
 // holes is the ledger as a tick finds it: a hole is stored when it ends.
-func (w world) holes(now, lastHeard time.Time) (out []allswell.Window) {
+func (w world) holes(now, lastHeard time.Time) (out []allswell.ListeningGap) {
 	for i, h := range w.ledger {
 		if w.deaf[i].To.After(now) {
 			break
@@ -65,23 +65,23 @@ func (w world) holes(now, lastHeard time.Time) (out []allswell.Window) {
 // step is a tick that was run, and what it found.
 type step struct {
 	tick    allswell.Tick
-	verdict allswell.Verdict
+	verdict allswell.CheckResult
 	monitor allswell.Monitor
 }
 
 // run lives through the world with a monitor that was last heard at the epoch,
 // and calls after behind every tick until that returns false.
 func (w world) run(after func(step) bool) {
-	m := allswell.Monitor{Enabled: true, State: allswell.Up, Interval: w.interval}
-	m.Heard(epoch)
+	m := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: w.interval}
+	m.RecordPing(epoch)
 	arrivals := w.arrivals()
 	var heeded time.Time
 	for instant := epoch.Truncate(w.period).Add(w.period); !instant.After(w.until); instant = instant.Add(w.period) {
 		for len(arrivals) > 0 && !arrivals[0].After(instant) {
 			if inside(w.refusing, arrivals[0]) {
-				m.RefusedAt = arrivals[0]
+				m.RejectedAt = arrivals[0]
 			} else {
-				m.Heard(arrivals[0])
+				m.RecordPing(arrivals[0])
 			}
 			arrivals = arrivals[1:]
 		}
@@ -90,8 +90,8 @@ func (w world) run(after func(step) bool) {
 		}
 		w.heed(&m, heeded, instant)
 		heeded = instant
-		tick := allswell.Tick{Instant: instant, Judged: instant, Period: w.period, Threshold: w.threshold, Holes: w.holes(instant, m.LastPingAt)}
-		if !after(step{tick, m.Missed(tick), m}) {
+		tick := allswell.Tick{Instant: instant, AsOf: instant, Period: w.period, Threshold: w.threshold, Gaps: w.holes(instant, m.LastPingAt)}
+		if !after(step{tick, m.Check(tick), m}) {
 			return
 		}
 	}
@@ -117,17 +117,17 @@ func (w *world) drawDeafness(t *rapid.T) {
 	}
 	now := epoch
 	for now.Before(w.until) && len(w.deaf) < 40 {
-		var stretch []allswell.Window
+		var stretch []allswell.ListeningGap
 		now = now.Add(ms(0, 2*w.interval, "calm"))
 		switch rapid.SampledFrom([]string{"restart", "absence", "flapping"}).Draw(t, "kind") {
 		case "restart":
-			stretch = []allswell.Window{{From: now, To: now.Add(ms(time.Millisecond, 29*time.Second, "restart"))}}
+			stretch = []allswell.ListeningGap{{From: now, To: now.Add(ms(time.Millisecond, 29*time.Second, "restart"))}}
 		case "absence":
-			stretch = []allswell.Window{{From: now, To: now.Add(ms(allswell.DeafAfter, 3*w.interval+5*time.Minute, "absence"))}}
+			stretch = []allswell.ListeningGap{{From: now, To: now.Add(ms(allswell.LongGap, 3*w.interval+5*time.Minute, "absence"))}}
 		case "flapping":
 			for range rapid.IntRange(2, 4).Draw(t, "restarts") {
 				end := now.Add(ms(time.Millisecond, 29*time.Second, "restart"))
-				stretch = append(stretch, allswell.Window{From: now, To: end})
+				stretch = append(stretch, allswell.ListeningGap{From: now, To: end})
 				now = end.Add(ms(time.Millisecond, 25*time.Second, "gap"))
 			}
 		}
@@ -137,7 +137,7 @@ func (w *world) drawDeafness(t *rapid.T) {
 			if n := len(w.ledger); n > 0 && known.Before(w.ledger[n-1].To) {
 				known = w.ledger[n-1].To
 			}
-			w.ledger = append(w.ledger, allswell.Window{From: known, To: hole.To})
+			w.ledger = append(w.ledger, allswell.ListeningGap{From: known, To: hole.To})
 			now = hole.To
 		}
 		now = now.Add(w.interval + 66*time.Second)
@@ -172,9 +172,9 @@ func (w *world) drawPings(t *rapid.T, late time.Duration) {
 // mustStayUp fails if the monitor goes down.
 func (w world) mustStayUp(t rapid.TB) {
 	w.run(func(s step) bool {
-		if s.verdict == allswell.WentDown {
+		if s.verdict == allswell.CheckWentDown {
 			t.Fatalf("a living job was marked down at %v; last heard at %v, refused at %v\n%v",
-				s.tick.Instant.Sub(epoch), s.monitor.LastPingAt.Sub(epoch), s.monitor.RefusedAt.Sub(epoch), w)
+				s.tick.Instant.Sub(epoch), s.monitor.LastPingAt.Sub(epoch), s.monitor.RejectedAt.Sub(epoch), w)
 		}
 		return true
 	})
@@ -231,7 +231,7 @@ func TestRefusedJobIsNeverMarkedDown(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "refusals") {
 			from := at(time.Duration(rapid.Int64Range(0, int64(w.until.Sub(epoch))).Draw(t, "refusing from")))
 			length := time.Duration(rapid.Int64Range(int64(time.Second), int64(10*w.interval)).Draw(t, "refusing for"))
-			w.refusing = append(w.refusing, allswell.Window{From: from, To: from.Add(length)})
+			w.refusing = append(w.refusing, allswell.ListeningGap{From: from, To: from.Add(length)})
 		}
 		w.mustStayUp(t)
 	})
@@ -248,11 +248,11 @@ func TestDeadJobIsMarkedDownByTheCap(t *testing.T) {
 		w.until = at(3*w.interval + deafness(w.deaf, epoch) + time.Duration(w.threshold+2)*w.period)
 		late, down := 0, false
 		w.run(func(s step) bool {
-			silent := s.tick.Judged.Sub(epoch)
-			if silent > 2*w.interval+deafness(s.tick.Holes, epoch) {
+			silent := s.tick.AsOf.Sub(epoch)
+			if silent > 2*w.interval+deafness(s.tick.Gaps, epoch) {
 				late++
 			}
-			down = s.verdict == allswell.WentDown
+			down = s.verdict == allswell.CheckWentDown
 			if down && silent <= w.interval+time.Duration(w.threshold-1)*w.period {
 				t.Fatalf("down after only %v of silence: %v", silent, w)
 			}
@@ -278,7 +278,7 @@ func TestDeadJobIsMarkedDownInTimeWithoutFaults(t *testing.T) {
 		var down time.Duration
 		w.run(func(s step) bool {
 			down = s.tick.Instant.Sub(epoch)
-			return s.verdict != allswell.WentDown
+			return s.verdict != allswell.CheckWentDown
 		})
 		if down > bound {
 			t.Fatalf("down at %v, promised by %v: %v", down, bound, w)
@@ -298,35 +298,35 @@ func TestFaultModel(t *testing.T) {
 		}
 		return pings
 	}
-	hour := allswell.Window{From: at(seconds(500)), To: at(seconds(4100))}
+	hour := allswell.ListeningGap{From: at(seconds(500)), To: at(seconds(4100))}
 	for _, c := range []struct {
 		name       string
 		pings      []time.Time
-		deaf       []allswell.Window
+		deaf       []allswell.ListeningGap
 		unrecorded bool // the ledger knows nothing of it
 		alarm      bool
 	}{
-		{"our absence of an hour", every(1000), []allswell.Window{hour}, false, false},
-		{"our absence of an hour, if no ledger were kept", every(1000), []allswell.Window{hour}, true, true},
-		{"a ping swallowed early, by a job of a steady rhythm", every(450), []allswell.Window{secs(440, 490)}, false, false},
-		{"two pings in a row swallowed by one absence", every(900), []allswell.Window{secs(890, 1850)}, false, false},
+		{"our absence of an hour", every(1000), []allswell.ListeningGap{hour}, false, false},
+		{"our absence of an hour, if no ledger were kept", every(1000), []allswell.ListeningGap{hour}, true, true},
+		{"a ping swallowed early, by a job of a steady rhythm", every(450), []allswell.ListeningGap{secs(440, 490)}, false, false},
+		{"two pings in a row swallowed by one absence", every(900), []allswell.ListeningGap{secs(890, 1850)}, false, false},
 
 		// The limits, each the price of a promise in the other direction.
 		{"limit: a ping swallowed early, by a job that then pauses a whole interval",
-			[]time.Time{at(seconds(200)), at(seconds(1200)), at(seconds(2200))}, []allswell.Window{secs(190, 240)}, false, true},
+			[]time.Time{at(seconds(200)), at(seconds(1200)), at(seconds(2200))}, []allswell.ListeningGap{secs(190, 240)}, false, true},
 		{"limit: two pings in a row swallowed by two absences, which the cap does not forgive",
-			every(1000), []allswell.Window{secs(990, 1040), secs(1990, 2040)}, false, true},
+			every(1000), []allswell.ListeningGap{secs(990, 1040), secs(1990, 2040)}, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := world{interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, deaf: c.deaf, until: at(seconds(9000))}
 			if !c.unrecorded {
 				w.ledger = c.deaf
 			} else {
-				w.ledger = make([]allswell.Window, len(c.deaf)) // holes of no length, long ago
+				w.ledger = make([]allswell.ListeningGap, len(c.deaf)) // holes of no length, long ago
 			}
 			alarm := false
 			w.run(func(s step) bool {
-				alarm = alarm || s.verdict == allswell.WentDown
+				alarm = alarm || s.verdict == allswell.CheckWentDown
 				return true
 			})
 			if alarm != c.alarm {

@@ -16,53 +16,53 @@ type Channel string
 
 // The channels.
 const (
-	Email   Channel = "email"
-	Webhook Channel = "webhook"
+	ChannelEmail   Channel = "email"
+	ChannelWebhook Channel = "webhook"
 )
 
 // Channels are all of them.
-var Channels = []Channel{Email, Webhook}
+var Channels = []Channel{ChannelEmail, ChannelWebhook}
 
 // Limits of subscriptions.
 const (
-	MaxEmail  = 254   // characters (RFC 5321)
-	MaxURL    = 2_000 // characters
-	MaxChosen = 200   // components that one subscriber may choose
+	MaxEmailLength      = 254   // characters (RFC 5321)
+	MaxURLLength        = 2_000 // characters
+	MaxChosenComponents = 200   // components that one subscriber may choose
 
-	// MaxRefusals is how many messages in a row a subscriber's side may refuse
+	// MaxRejections is how many messages in a row a subscriber's side may refuse
 	// for good before the subscription is suspended.
-	MaxRefusals = 3
+	MaxRejections = 3
 
 	// SecretOverlap is how long a webhook's old secret signs beside the new one.
 	SecretOverlap = 24 * time.Hour
 
-	// MailAgain is how long a subscriber is not sent another confirmation, or
+	// RepeatMailInterval is how long a subscriber is not sent another confirmation, or
 	// another link, because somebody typed the address into a form again.
-	MailAgain = time.Hour
+	RepeatMailInterval = time.Hour
 
-	// UnconfirmedFor is how long an address that nobody confirms is kept.
-	UnconfirmedFor = 7 * 24 * time.Hour
+	// UnconfirmedLifetime is how long an address that nobody confirms is kept.
+	UnconfirmedLifetime = 7 * 24 * time.Hour
 )
 
 // Subscriber is somebody who is told what happens on a page.
 type Subscriber struct {
-	ID           string
-	PageID       string
-	Channel      Channel
-	Target       string   // normalised e-mail address or URL
-	Key          string   // what the links to see, change and end the subscription carry; its holder may do all three
-	WholePage    bool     // told of all of it
-	Components   []string // the chosen ones' ids, if not the whole page; those that still exist
-	Secret       string   // webhook: signs what is sent; "" for e-mail
-	OldSecret    string   // signs as well until OldSecretUntil
-	OldSecretEnd time.Time
-	ConfirmedAt  time.Time // zero: not yet, so told nothing
-	SuspendedAt  time.Time // zero: not suspended
-	SuspendedFor string    // why, in words
-	Refusals     int       // messages in a row that were refused for good
-	MailedAt     time.Time // when a confirmation or a link was last sent on request
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+	ID             string
+	PageID         string
+	Channel        Channel
+	Target         string   // normalised e-mail address or URL
+	Key            string   // what the links to see, change and end the subscription carry; its holder may do all three
+	WholePage      bool     // told of all of it
+	Components     []string // the chosen ones' ids, if not the whole page; those that still exist
+	Secret         string   // webhook: signs what is sent; "" for e-mail
+	OldSecret      string   // signs as well until OldSecretUntil
+	OldSecretUntil time.Time
+	ConfirmedAt    time.Time // zero: not yet, so told nothing
+	SuspendedAt    time.Time // zero: not suspended
+	SuspendedFor   string    // why, in words
+	Rejections     int       // messages in a row that were refused for good
+	MailedAt       time.Time // when a confirmation or a link was last sent on request
+	CreatedAt      time.Time
+	UpdatedAt      time.Time
 }
 
 // Active reports whether the subscriber is told anything.
@@ -71,23 +71,23 @@ func (s Subscriber) Active() bool { return !s.ConfirmedAt.IsZero() && s.Suspende
 // Secrets are what a webhook is signed with at now: the new secret first, and
 // the old one while it still counts.
 func (s Subscriber) Secrets(now time.Time) []string {
-	if s.OldSecret != "" && now.Before(s.OldSecretEnd) {
+	if s.OldSecret != "" && now.Before(s.OldSecretUntil) {
 		return []string{s.Secret, s.OldSecret}
 	}
 	return []string{s.Secret}
 }
 
 // Refuse notes that a message was refused for good, with the reason; after
-// MaxRefusals in a row the subscription is suspended.
-func (s *Subscriber) Refuse(reason string, now time.Time) {
-	s.Refusals++
-	if s.Refusals >= MaxRefusals && s.SuspendedAt.IsZero() {
+// MaxRejections in a row the subscription is suspended.
+func (s *Subscriber) RecordRejection(reason string, now time.Time) {
+	s.Rejections++
+	if s.Rejections >= MaxRejections && s.SuspendedAt.IsZero() {
 		s.SuspendedAt, s.SuspendedFor = now, reason
 	}
 }
 
 // Resume ends a suspension.
-func (s *Subscriber) Resume() { s.SuspendedAt, s.SuspendedFor, s.Refusals = time.Time{}, "", 0 }
+func (s *Subscriber) Resume() { s.SuspendedAt, s.SuspendedFor, s.Rejections = time.Time{}, "", 0 }
 
 // NewSubscriber is what a subscription is made of.
 type NewSubscriber struct {
@@ -100,18 +100,18 @@ type NewSubscriber struct {
 // Check refuses what cannot be subscribed, with every bad field at once, and
 // returns n with its target normalised.
 func (n NewSubscriber) Check() (NewSubscriber, error) {
-	bad := new(Invalid)
+	bad := new(ValidationError)
 	switch n.Channel {
-	case Email:
+	case ChannelEmail:
 		n.Target = checkEmail(bad, "target", n.Target)
-	case Webhook:
+	case ChannelWebhook:
 		n.Target = checkURL(bad, "target", n.Target)
 	default:
 		bad.Add("channel", "The channel must be one of: %s.", list(Channels))
 	}
 	n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
-	if len(n.Components) > MaxChosen {
-		bad.Add("components", "At most %d components may be chosen.", MaxChosen)
+	if len(n.Components) > MaxChosenComponents {
+		bad.Add("components", "At most %d components may be chosen.", MaxChosenComponents)
 	}
 	return n, bad.Err()
 }
@@ -120,7 +120,7 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 // Only a bare address of printable ASCII at a domain name is accepted, so that
 // none can carry a header or a second recipient, or name a machine by its IP
 // address.
-func checkEmail(bad *Invalid, field, address string) string {
+func checkEmail(bad *ValidationError, field, address string) string {
 	address = strings.ToLower(strings.TrimSpace(address))
 	if address == "" {
 		bad.Add(field, "The %s field is required.", field)
@@ -129,7 +129,7 @@ func checkEmail(bad *Invalid, field, address string) string {
 	parsed, err := mail.ParseAddress(address)
 	local, domain, _ := strings.Cut(address, "@")
 	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>[\]`, r) }
-	if err != nil || parsed.Address != address || len(address) > MaxEmail || len(local) > 64 ||
+	if err != nil || parsed.Address != address || len(address) > MaxEmailLength || len(local) > 64 ||
 		strings.ContainsFunc(address, odd) || !isHostname(domain) ||
 		!strings.Contains(domain, ".") || endsInNumber(domain) {
 		bad.Add(field, "The %s must be an e-mail address.", field)
@@ -140,14 +140,14 @@ func checkEmail(bad *Invalid, field, address string) string {
 
 // checkURL normalises an address of http or https: scheme and host in lower
 // case, without the scheme's own port and without a fragment.
-func checkURL(bad *Invalid, field, address string) string {
+func checkURL(bad *ValidationError, field, address string) string {
 	address = strings.TrimSpace(address)
 	if address == "" {
 		bad.Add(field, "The %s field is required.", field)
 		return ""
 	}
 	u, err := url.Parse(address)
-	if err != nil || len(address) > MaxURL || u.Opaque != "" || u.Host == "" ||
+	if err != nil || len(address) > MaxURLLength || u.Opaque != "" || u.Host == "" ||
 		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		bad.Add(field, "The %s must be a URL of http or https, without spaces.", field)
 		return ""
@@ -213,7 +213,7 @@ func ValidSubscriberKey(key string) bool { return IsPingToken(key) }
 // Wants reports whether s is told of an event that concerns these components;
 // none means the whole page.
 func (s Subscriber) Wants(kind EventKind, components []string) bool {
-	if kind == ComponentStatusChanged && s.Channel != Webhook {
+	if kind == EventComponentStatusChanged && s.Channel != ChannelWebhook {
 		return false
 	}
 	if s.WholePage || len(components) == 0 {

@@ -13,65 +13,65 @@ import (
 )
 
 func TestTargetsAreNormalised(t *testing.T) {
-	long := strings.Repeat("x", allswell.MaxURL)
+	long := strings.Repeat("x", allswell.MaxURLLength)
 	for _, c := range []struct {
 		channel   allswell.Channel
 		from, to  string // to "": refused
 		otherwise string // what the refusal says
 	}{
-		{allswell.Email, " Ann.B+C@Example.COM\t", "ann.b+c@example.com", ""},
-		{allswell.Email, "a@b.c", "a@b.c", ""},
-		{allswell.Email, "o'hara@example.com", "o'hara@example.com", ""},
-		{allswell.Email, strings.Repeat("a", 64) + "@example.com", strings.Repeat("a", 64) + "@example.com", ""},
-		{allswell.Email, strings.Repeat("a", 65) + "@example.com", "", "must be an e-mail address"},
-		{allswell.Email, "a@" + strings.Repeat(strings.Repeat("b", 60)+".", 4) + "example.com", "", "must be an e-mail address"},
-		{allswell.Email, "", "", "is required"},
-		{allswell.Email, " \n", "", "is required"},
-		{allswell.Email, "ann", "", "must be an e-mail address"},
-		{allswell.Email, "ann@localhost", "", "must be an e-mail address"},
-		{allswell.Email, "@example.com", "", "must be an e-mail address"},
-		{allswell.Email, "ann@example.com.", "", "must be an e-mail address"},
-		{allswell.Email, "ann@-example.com", "", "must be an e-mail address"},
-		{allswell.Email, "ann@[192.0.2.1]", "", "must be an e-mail address"},
-		{allswell.Email, "ann@[IPv6:2001:db8::1]", "", "must be an e-mail address"},
-		{allswell.Email, "ann@127.0.0.1", "", "must be an e-mail address"},
-		{allswell.Email, "ann@127.1", "", "must be an e-mail address"},
-		{allswell.Email, "ann@127.0.0.0x1", "", "must be an e-mail address"},
-		{allswell.Email, "ann@mail.0X7F", "", "must be an e-mail address"},
-		{allswell.Email, "ann@1.2.3.example4", "ann@1.2.3.example4", ""},
-		{allswell.Email, "ann@127.0.0.0xyz", "ann@127.0.0.0xyz", ""},
-		{allswell.Email, "ann@bücher.example", "", "must be an e-mail address"},
-		{allswell.Email, "ann@b@example.com", "", "must be an e-mail address"},
-		{allswell.Email, "ann@example.com, bob@example.com", "", "must be an e-mail address"},
-		{allswell.Email, "Ann <ann@example.com>", "", "must be an e-mail address"},
-		{allswell.Email, "<ann@example.com>", "", "must be an e-mail address"},
-		{allswell.Email, `"a b"@example.com`, "", "must be an e-mail address"},
-		{allswell.Email, "ann@example.com\r\nBcc: bob@example.com", "", "must be an e-mail address"},
-		{allswell.Email, "ann@example.com\x00", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, " Ann.B+C@Example.COM\t", "ann.b+c@example.com", ""},
+		{allswell.ChannelEmail, "a@b.c", "a@b.c", ""},
+		{allswell.ChannelEmail, "o'hara@example.com", "o'hara@example.com", ""},
+		{allswell.ChannelEmail, strings.Repeat("a", 64) + "@example.com", strings.Repeat("a", 64) + "@example.com", ""},
+		{allswell.ChannelEmail, strings.Repeat("a", 65) + "@example.com", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "a@" + strings.Repeat(strings.Repeat("b", 60)+".", 4) + "example.com", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "", "", "is required"},
+		{allswell.ChannelEmail, " \n", "", "is required"},
+		{allswell.ChannelEmail, "ann", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@localhost", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "@example.com", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@example.com.", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@-example.com", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@[192.0.2.1]", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@[IPv6:2001:db8::1]", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@127.0.0.1", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@127.1", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@127.0.0.0x1", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@mail.0X7F", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@1.2.3.example4", "ann@1.2.3.example4", ""},
+		{allswell.ChannelEmail, "ann@127.0.0.0xyz", "ann@127.0.0.0xyz", ""},
+		{allswell.ChannelEmail, "ann@bücher.example", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@b@example.com", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@example.com, bob@example.com", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "Ann <ann@example.com>", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "<ann@example.com>", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, `"a b"@example.com`, "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@example.com\r\nBcc: bob@example.com", "", "must be an e-mail address"},
+		{allswell.ChannelEmail, "ann@example.com\x00", "", "must be an e-mail address"},
 
-		{allswell.Webhook, " HTTPS://Example.COM/Hook?Key=Value ", "https://example.com/Hook?Key=Value", ""},
-		{allswell.Webhook, "https://example.com", "https://example.com/", ""},
-		{allswell.Webhook, "https://example.com:443/x", "https://example.com/x", ""},
-		{allswell.Webhook, "http://example.com:80/x", "http://example.com/x", ""},
-		{allswell.Webhook, "http://example.com:443/x", "http://example.com:443/x", ""},
-		{allswell.Webhook, "https://example.com/x#part", "https://example.com/x", ""},
-		{allswell.Webhook, "http://192.0.2.1:9000/x", "http://192.0.2.1:9000/x", ""},
-		{allswell.Webhook, "http://[2001:DB8::1]:80/x", "http://[2001:db8::1]/x", ""},
-		{allswell.Webhook, "http://localhost/", "http://localhost/", ""},
-		{allswell.Webhook, "", "", "is required"},
-		{allswell.Webhook, "example.com/x", "", "must be a URL"},
-		{allswell.Webhook, "ftp://example.com/x", "", "must be a URL"},
-		{allswell.Webhook, "mailto:ann@example.com", "", "must be a URL"},
-		{allswell.Webhook, "https:///x", "", "must be a URL"},
-		{allswell.Webhook, "https://:443/", "", "must be a URL"},
-		{allswell.Webhook, "https://example.com:/x", "", "must be a URL"},
-		{allswell.Webhook, "https://example.com:http/x", "", "must be a URL"},
-		{allswell.Webhook, "https://ann:secret@example.com/x", "", "without a user name"},
-		{allswell.Webhook, "https://exam ple.com/x", "", "must be a URL"},
-		{allswell.Webhook, "https://example.com/a b", "", "must be a URL"},
-		{allswell.Webhook, "https://example.com/x\r\nHost: other", "", "must be a URL"},
-		{allswell.Webhook, "https://bücher.example/x", "", "must be a URL"},
-		{allswell.Webhook, "https://example.com/" + long, "", "must be a URL"},
+		{allswell.ChannelWebhook, " HTTPS://Example.COM/Hook?Key=Value ", "https://example.com/Hook?Key=Value", ""},
+		{allswell.ChannelWebhook, "https://example.com", "https://example.com/", ""},
+		{allswell.ChannelWebhook, "https://example.com:443/x", "https://example.com/x", ""},
+		{allswell.ChannelWebhook, "http://example.com:80/x", "http://example.com/x", ""},
+		{allswell.ChannelWebhook, "http://example.com:443/x", "http://example.com:443/x", ""},
+		{allswell.ChannelWebhook, "https://example.com/x#part", "https://example.com/x", ""},
+		{allswell.ChannelWebhook, "http://192.0.2.1:9000/x", "http://192.0.2.1:9000/x", ""},
+		{allswell.ChannelWebhook, "http://[2001:DB8::1]:80/x", "http://[2001:db8::1]/x", ""},
+		{allswell.ChannelWebhook, "http://localhost/", "http://localhost/", ""},
+		{allswell.ChannelWebhook, "", "", "is required"},
+		{allswell.ChannelWebhook, "example.com/x", "", "must be a URL"},
+		{allswell.ChannelWebhook, "ftp://example.com/x", "", "must be a URL"},
+		{allswell.ChannelWebhook, "mailto:ann@example.com", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https:///x", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://:443/", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://example.com:/x", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://example.com:http/x", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://ann:secret@example.com/x", "", "without a user name"},
+		{allswell.ChannelWebhook, "https://exam ple.com/x", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://example.com/a b", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://example.com/x\r\nHost: other", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://bücher.example/x", "", "must be a URL"},
+		{allswell.ChannelWebhook, "https://example.com/" + long, "", "must be a URL"},
 
 		{"pigeon", "ann@example.com", "", "must be one of: email, webhook"},
 	} {
@@ -87,17 +87,17 @@ func TestTargetsAreNormalised(t *testing.T) {
 }
 
 func TestChosenComponents(t *testing.T) {
-	n := allswell.NewSubscriber{Channel: allswell.Email, Target: "a@example.com", Components: []string{"c", "a", "c", "b", "a"}}
+	n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com", Components: []string{"c", "a", "c", "b", "a"}}
 	got, err := n.Check()
 	if err != nil || !slices.Equal(got.Components, []string{"a", "b", "c"}) || n.Components[0] != "c" {
 		t.Errorf("%v, %v; given %v", got.Components, err, n.Components)
 	}
 	n.Components = nil
-	for i := range allswell.MaxChosen {
+	for i := range allswell.MaxChosenComponents {
 		n.Components = append(n.Components, fmt.Sprint(i), fmt.Sprint(i))
 	}
 	if _, err := n.Check(); err != nil {
-		t.Errorf("%d components, each twice: %v", allswell.MaxChosen, err)
+		t.Errorf("%d components, each twice: %v", allswell.MaxChosenComponents, err)
 	}
 	n.Components, n.Target = append(n.Components, "one more"), "nobody"
 	if _, err := n.Check(); err == nil || !strings.Contains(err.Error(), "e-mail address") || !strings.Contains(err.Error(), "At most 200") {
@@ -127,9 +127,9 @@ func FuzzTarget(f *testing.F) {
 			if strings.ContainsFunc(n.Target, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 				t.Errorf("%q holds what is not printable ASCII", n.Target)
 			}
-			if channel == allswell.Email {
+			if channel == allswell.ChannelEmail {
 				parsed, err := mail.ParseAddressList(n.Target)
-				if err != nil || len(parsed) != 1 || parsed[0].Address != n.Target || len(n.Target) > allswell.MaxEmail {
+				if err != nil || len(parsed) != 1 || parsed[0].Address != n.Target || len(n.Target) > allswell.MaxEmailLength {
 					t.Errorf("%q is not one address: %v, %v", n.Target, parsed, err)
 				}
 				continue
@@ -150,43 +150,43 @@ func TestWants(t *testing.T) {
 		about        []string
 		mailbox, web bool
 	}{
-		{"all of everything", nil, allswell.IncidentCreated, []string{"a"}, true, true},
-		{"all of the whole page", nil, allswell.IncidentResolved, nil, true, true},
-		{"some of the whole page", []string{"a"}, allswell.IncidentUpdated, nil, true, true},
-		{"some of theirs and others", []string{"a", "c"}, allswell.IncidentCreated, []string{"b", "c"}, true, true},
-		{"some of others", []string{"a"}, allswell.IncidentCreated, []string{"b"}, false, false},
-		{"a status", nil, allswell.ComponentStatusChanged, []string{"a"}, false, true},
-		{"the status of theirs", []string{"a"}, allswell.ComponentStatusChanged, []string{"a"}, false, true},
-		{"the status of others", []string{"a"}, allswell.ComponentStatusChanged, []string{"b"}, false, false},
+		{"all of everything", nil, allswell.EventIncidentCreated, []string{"a"}, true, true},
+		{"all of the whole page", nil, allswell.EventIncidentResolved, nil, true, true},
+		{"some of the whole page", []string{"a"}, allswell.EventIncidentUpdated, nil, true, true},
+		{"some of theirs and others", []string{"a", "c"}, allswell.EventIncidentCreated, []string{"b", "c"}, true, true},
+		{"some of others", []string{"a"}, allswell.EventIncidentCreated, []string{"b"}, false, false},
+		{"a status", nil, allswell.EventComponentStatusChanged, []string{"a"}, false, true},
+		{"the status of theirs", []string{"a"}, allswell.EventComponentStatusChanged, []string{"a"}, false, true},
+		{"the status of others", []string{"a"}, allswell.EventComponentStatusChanged, []string{"b"}, false, false},
 	} {
-		s := allswell.Subscriber{Channel: allswell.Email, Components: c.chosen, WholePage: len(c.chosen) == 0}
+		s := allswell.Subscriber{Channel: allswell.ChannelEmail, Components: c.chosen, WholePage: len(c.chosen) == 0}
 		if got := s.Wants(c.kind, c.about); got != c.mailbox {
 			t.Errorf("%s: a mailbox wants it: %v", c.name, got)
 		}
-		s.Channel = allswell.Webhook
+		s.Channel = allswell.ChannelWebhook
 		if got := s.Wants(c.kind, c.about); got != c.web {
 			t.Errorf("%s: a webhook wants it: %v", c.name, got)
 		}
 	}
-	left := allswell.Subscriber{Channel: allswell.Email} // what it chose is gone
-	if left.Wants(allswell.IncidentCreated, []string{"a"}) || !left.Wants(allswell.IncidentCreated, nil) {
+	left := allswell.Subscriber{Channel: allswell.ChannelEmail} // what it chose is gone
+	if left.Wants(allswell.EventIncidentCreated, []string{"a"}) || !left.Wants(allswell.EventIncidentCreated, nil) {
 		t.Error("who chose components that are gone is told of the whole page, and of nothing else")
 	}
 }
 
 func TestRefusalsInARowSuspend(t *testing.T) {
 	s := allswell.Subscriber{ConfirmedAt: epoch}
-	for n := range allswell.MaxRefusals {
+	for n := range allswell.MaxRejections {
 		if !s.Active() {
 			t.Fatalf("suspended after %d refusals", n)
 		}
-		s.Refuse(fmt.Sprint("reason ", n), at(time.Duration(n)))
+		s.RecordRejection(fmt.Sprint("reason ", n), at(time.Duration(n)))
 	}
-	last := allswell.MaxRefusals - 1
+	last := allswell.MaxRejections - 1
 	if s.Active() || !s.SuspendedAt.Equal(at(time.Duration(last))) || s.SuspendedFor != fmt.Sprint("reason ", last) {
-		t.Errorf("after %d refusals: %+v", allswell.MaxRefusals, s)
+		t.Errorf("after %d refusals: %+v", allswell.MaxRejections, s)
 	}
-	s.Refuse("later", at(time.Hour))
+	s.RecordRejection("later", at(time.Hour))
 	if s.SuspendedFor == "later" {
 		t.Error("the reason of a suspension changed")
 	}
@@ -196,7 +196,7 @@ func TestRefusalsInARowSuspend(t *testing.T) {
 }
 
 func TestSecretsOverlap(t *testing.T) {
-	s := allswell.Subscriber{Secret: "new", OldSecret: "old", OldSecretEnd: at(time.Hour)}
+	s := allswell.Subscriber{Secret: "new", OldSecret: "old", OldSecretUntil: at(time.Hour)}
 	if got := s.Secrets(at(time.Hour - 1)); !slices.Equal(got, []string{"new", "old"}) {
 		t.Errorf("before the end of the old one: %q", got)
 	}
@@ -235,13 +235,13 @@ func TestMailboxes(t *testing.T) {
 		"an-n@yahoo.attacker.example": "an-n@yahoo.attacker.example",
 		"no address":                  "no address",
 	} {
-		if got := allswell.Mailbox(address); got != want {
+		if got := allswell.MailboxKey(address); got != want {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
 	}
 	for _, host := range []string{"example.com", "gmail.com", "yahoo.com", "proton.me"} {
-		once := allswell.Mailbox("a.n_n-x+y@" + host)
-		if twice := allswell.Mailbox(once); twice != once {
+		once := allswell.MailboxKey("a.n_n-x+y@" + host)
+		if twice := allswell.MailboxKey(once); twice != once {
 			t.Errorf("%s becomes %s", once, twice)
 		}
 	}

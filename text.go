@@ -8,10 +8,10 @@ import (
 // The longest texts taken, in characters. Title: contract section 8; the
 // others: design section 4.
 const (
-	MaxTitle       = 255
-	MaxName        = 255
-	MaxDescription = 1_000
-	MaxMessage     = 25_000
+	MaxTitleLength       = 255
+	MaxNameLength        = 255
+	MaxDescriptionLength = 1_000
+	MaxMessageLength     = 25_000
 )
 
 // MaxUpdates is the most updates that people can add to one incident or one
@@ -29,13 +29,13 @@ const (
 	MaxOpenMaintenances = 200 // not completed
 )
 
-// CheckRoom refuses one more of something of which a page already has count, and
+// CheckLimit refuses one more of something of which a page already has count, and
 // can have most. field is the one whose error says so; what is in the plural.
-func CheckRoom(field, what string, count, most int) error {
+func CheckLimit(field, what string, count, most int) error {
 	if count < most {
 		return nil
 	}
-	var bad Invalid
+	var bad ValidationError
 	bad.Add(field, "A page can have no more than %d %s.", most, what)
 	return bad.Err()
 }
@@ -46,14 +46,14 @@ func CheckUpdates(written int) error {
 	if written < MaxUpdates {
 		return nil
 	}
-	var bad Invalid
+	var bad ValidationError
 	bad.Add("message", "No more than %d updates can be added to one timeline.", MaxUpdates)
 	return bad.Err()
 }
 
 // CheckText complains in bad if text is blank, longer than most characters, or
 // holds what no database of ours can store.
-func CheckText(bad *Invalid, field, text string, most int) {
+func CheckText(bad *ValidationError, field, text string, most int) {
 	if strings.TrimSpace(text) == "" {
 		bad.Add(field, "The %s field is required.", field)
 		return
@@ -62,7 +62,7 @@ func CheckText(bad *Invalid, field, text string, most int) {
 }
 
 // CheckLength is CheckText for a text that may be blank.
-func CheckLength(bad *Invalid, field, text string, most int) {
+func CheckLength(bad *ValidationError, field, text string, most int) {
 	if utf8.RuneCountInString(text) > most {
 		bad.Add(field, "The %s may not be longer than %d characters.", field, most)
 	}

@@ -12,31 +12,31 @@ import (
 //
 // Whoever resolves an incident without a word leaves a timeline that ends in
 // another state. It then has one entry more, of the moment in which that was
-// done; its Auto is AutoResolved. It is not stored, and its id is the same each
+// done; its Auto is SystemMessageResolved. It is not stored, and its id is the same each
 // time until there are further updates.
 //
 // It is of the updates that are loaded, which have to be the newest; Entries is
 // for a part of the timeline that ends before them.
-func (i Incident) Timeline() []Update {
+func (i Incident) Timeline() []IncidentUpdate {
 	entries := i.Entries()
-	if !i.Resolved || len(entries) > 0 && entries[0].State == Resolved {
+	if !i.Resolved || len(entries) > 0 && entries[0].State == IncidentResolved {
 		return entries
 	}
-	end := Update{IncidentID: i.ID, Number: 1, State: Resolved, Auto: Auto{Kind: AutoResolved}, CreatedAt: i.ResolvedAt}
+	end := IncidentUpdate{IncidentID: i.ID, Number: 1, State: IncidentResolved, System: SystemMessage{Kind: SystemMessageResolved}, CreatedAt: i.ResolvedAt}
 	if len(entries) > 0 {
 		end.Number += entries[0].Number
 	}
-	end.ID, end.Message = resolvedID(i.ID, end.Number), end.Auto.Message()
+	end.ID, end.Message = resolvedID(i.ID, end.Number), end.System.Text()
 	return slices.Insert(entries, 0, end)
 }
 
 // Entries returns the updates that are loaded as Timeline does, without the entry
 // that is not stored.
-func (i Incident) Entries() []Update {
+func (i Incident) Entries() []IncidentUpdate {
 	entries := newestFirst(i.Updates)
 	for n := range entries {
 		if i.Resolved && !entries[n].CreatedAt.Before(i.ResolvedAt) {
-			entries[n].State = Resolved
+			entries[n].State = IncidentResolved
 		}
 	}
 	return entries

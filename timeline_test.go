@@ -42,7 +42,7 @@ func TestTimeline(t *testing.T) {
 			var got []string
 			for _, u := range inc.Timeline() {
 				made := ""
-				if u.Auto.Kind == allswell.AutoResolved {
+				if u.System.Kind == allswell.SystemMessageResolved {
 					made = "*"
 					if !regexp.MustCompile(`^upd_[0-9a-v]{20}$`).MatchString(u.ID) || u.Message != "This incident has been resolved." ||
 						!u.CreatedAt.Equal(inc.ResolvedAt) || u.IncidentID != inc.ID || u.Number != len(stored)+1 || u.Affected != nil {
@@ -63,10 +63,10 @@ func TestTimeline(t *testing.T) {
 
 // play does one step with an incident.
 func play(inc *allswell.Incident, step string, i int, now time.Time) {
-	yes, no, state := true, false, allswell.State(step)
+	yes, no, state := true, false, allswell.IncidentState(step)
 	switch step {
 	case "say":
-		var last *allswell.Update
+		var last *allswell.IncidentUpdate
 		if n := len(inc.Updates); n > 0 {
 			last = &inc.Updates[n-1]
 		}
@@ -74,7 +74,7 @@ func play(inc *allswell.Incident, step string, i int, now time.Time) {
 	case "flag":
 		inc.Apply(allswell.IncidentChange{Resolved: &yes}, now)
 	case "both":
-		state = allswell.Resolved
+		state = allswell.IncidentResolved
 		inc.Apply(allswell.IncidentChange{State: &state, Resolved: &yes}, now)
 	case "open":
 		inc.Apply(allswell.IncidentChange{Resolved: &no}, now)

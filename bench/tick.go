@@ -41,13 +41,13 @@ func (b *bench) tickOnce(monitors, counted int) (time.Duration, error) {
 		return 0, err
 	}
 	defer s.Close()
-	if err := s.RecordBeat(b.ctx, store.Beat{Replica: "bench", First: true}); err != nil {
+	if err := s.RecordLiveness(b.ctx, store.LivenessRecord{Replica: "bench", First: true}); err != nil {
 		return 0, err
 	}
 	began := time.Now()
 	report, err := s.Tick(b.ctx, time.Now().UTC().Truncate(time.Minute), "bench", 0)
 	took := time.Since(began)
-	if err == nil && report.Counted != monitors/100 {
+	if err == nil && report.Overdue != monitors/100 {
 		err = fmt.Errorf("%+v", report)
 	}
 	return took, err

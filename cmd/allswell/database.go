@@ -200,7 +200,7 @@ func (cmd *tokenCreate) Run(d *tokenDesk) error {
 
 // refused makes a usage error of input that the domain does not take.
 func refused(err error) error {
-	if bad := (*allswell.Invalid)(nil); errors.As(err, &bad) {
+	if bad := (*allswell.ValidationError)(nil); errors.As(err, &bad) {
 		return &usageError{err}
 	}
 	return err
@@ -247,7 +247,7 @@ type tokenRevoke struct {
 
 func (cmd *tokenRevoke) Run(d *tokenDesk) error {
 	return d.on(func(s *store.Store) error {
-		err := s.Revoke(d.ctx, cmd.ID)
+		err := s.RevokeAnyToken(d.ctx, cmd.ID)
 		if errors.Is(err, allswell.ErrNotFound) {
 			which := "with this id" // what was typed may be a secret
 			if strings.HasPrefix(cmd.ID, allswell.PrefixToken) {

@@ -22,7 +22,7 @@ const demoAge = 100 * 24 * time.Hour
 type ago struct{ days, hour, minute int }
 
 func (a ago) before(now time.Time) time.Time {
-	return allswell.NextDay(allswell.Midnight(now, time.UTC), -a.days).Add(time.Duration(a.hour)*time.Hour + time.Duration(a.minute)*time.Minute)
+	return allswell.AddDays(allswell.Midnight(now, time.UTC), -a.days).Add(time.Duration(a.hour)*time.Hour + time.Duration(a.minute)*time.Minute)
 }
 
 var demoIncidents = []struct {
@@ -34,29 +34,29 @@ var demoIncidents = []struct {
 	affected []string
 	messages []string // spread over the time it lasted; the last one resolves it
 }{
-	{ago{84, 9, 12}, 47 * time.Minute, "Cards are refused", allswell.ImpactCritical, allswell.MajorOutage, []string{"Checkout"}, []string{
+	{ago{84, 9, 12}, 47 * time.Minute, "Cards are refused", allswell.ImpactCritical, allswell.StatusMajorOutage, []string{"Checkout"}, []string{
 		"Payments by card fail. **Orders are kept**, and nothing is charged twice.",
 		"The payment provider has revoked a certificate. We are installing the new one.",
 		"The new certificate is in place. Payments go through again."}},
-	{ago{71, 21, 30}, 190 * time.Minute, "Search results are out of date", allswell.ImpactMinor, allswell.Degraded, []string{"Search"}, []string{
+	{ago{71, 21, 30}, 190 * time.Minute, "Search results are out of date", allswell.ImpactMinor, allswell.StatusDegraded, []string{"Search"}, []string{
 		"New articles are not found yet. Everything else is.",
 		"The indexer has caught up."}},
-	{ago{63, 13, 5}, 25 * time.Minute, "E-mail is delayed", allswell.ImpactMajor, allswell.PartialOutage, []string{"E-mail"}, []string{
+	{ago{63, 13, 5}, 25 * time.Minute, "E-mail is delayed", allswell.ImpactMajor, allswell.StatusPartialOutage, []string{"E-mail"}, []string{
 		"One of our two mail servers does not answer.", "Both answer again, and what was waiting has been sent."}},
-	{ago{52, 17, 41}, 12 * time.Minute, "The shop cannot be reached", allswell.ImpactCritical, allswell.MajorOutage, []string{"Website", "Checkout", "Search"}, []string{
+	{ago{52, 17, 41}, 12 * time.Minute, "The shop cannot be reached", allswell.ImpactCritical, allswell.StatusMajorOutage, []string{"Website", "Checkout", "Search"}, []string{
 		"We are looking into it.",
 		"A change to the load balancer was wrong:\n\n- it was made at 17:40\n- and taken back at 17:52\n\nWe now try such changes on one machine first."}},
-	{ago{41, 4, 0}, 5 * time.Hour, "Backups take longer than usual", allswell.ImpactNone, allswell.Degraded, []string{"Backups"}, []string{
+	{ago{41, 4, 0}, 5 * time.Hour, "Backups take longer than usual", allswell.ImpactNone, allswell.StatusDegraded, []string{"Backups"}, []string{
 		"They are complete, but late.", "They are on time again."}},
-	{ago{33, 10, 20}, 18 * time.Minute, "E-mail is delayed", allswell.ImpactMinor, allswell.Degraded, []string{"E-mail"}, []string{
+	{ago{33, 10, 20}, 18 * time.Minute, "E-mail is delayed", allswell.ImpactMinor, allswell.StatusDegraded, []string{"E-mail"}, []string{
 		"Messages leave a few minutes late.", "They leave at once again."}},
-	{ago{23, 15, 2}, 65 * time.Minute, "Some payments fail", allswell.ImpactMajor, allswell.PartialOutage, []string{"Checkout"}, []string{
+	{ago{23, 15, 2}, 65 * time.Minute, "Some payments fail", allswell.ImpactMajor, allswell.StatusPartialOutage, []string{"Checkout"}, []string{
 		"Payments with one of the banks fail. Please choose another way to pay for now.",
 		"The bank knows of it: `503` is all that it answers.",
 		"The bank answers as it should."}},
-	{ago{12, 8, 30}, 95 * time.Minute, "Pictures load slowly", allswell.ImpactMinor, allswell.Degraded, []string{"Website"}, []string{
+	{ago{12, 8, 30}, 95 * time.Minute, "Pictures load slowly", allswell.ImpactMinor, allswell.StatusDegraded, []string{"Website"}, []string{
 		"We are looking into it.", "A disk was full. It no longer is."}},
-	{ago{4, 19, 15}, 35 * time.Minute, "Search is slow", allswell.ImpactMinor, allswell.Degraded, []string{"Search"}, []string{
+	{ago{4, 19, 15}, 35 * time.Minute, "Search is slow", allswell.ImpactMinor, allswell.StatusDegraded, []string{"Search"}, []string{
 		"Some searches take several seconds.", "Searches are quick again."}},
 }
 
@@ -96,8 +96,8 @@ func makePast(ctx context.Context, database string, now time.Time) (secret strin
 		return "", err
 	}
 	defer func() { err = errors.Join(err, p.store.Close()) }()
-	secret = allswell.NewSecret()
-	if _, err = p.store.FirstToken(ctx, secret); err != nil {
+	secret = allswell.NewTokenSecret()
+	if _, err = p.store.CreateFirstToken(ctx, secret); err != nil {
 		return "", err
 	}
 	token, err := p.store.Authenticate(ctx, secret)
@@ -178,9 +178,9 @@ func (p *past) ids(names []string) (ids []string) {
 	return ids
 }
 
-func (p *past) affected(names []string, status allswell.Status) (all []allswell.Affected) {
+func (p *past) affected(names []string, status allswell.Status) (all []allswell.AffectedComponent) {
 	for _, id := range p.ids(names) {
-		all = append(all, allswell.Affected{ComponentID: id, Status: status})
+		all = append(all, allswell.AffectedComponent{ComponentID: id, Status: status})
 	}
 	return all
 }
@@ -194,12 +194,12 @@ func (p *past) planIncident(begins time.Time, lasted time.Duration, n allswell.N
 		id = i.ID
 		return err
 	})
-	states := []allswell.State{allswell.Identified, allswell.Monitoring}
+	states := []allswell.IncidentState{allswell.IncidentIdentified, allswell.IncidentMonitoring}
 	for k, message := range messages {
 		last := k == len(messages)-1
 		ch := allswell.IncidentChange{State: &states[min(k, 1)]}
 		if last {
-			resolved, yes := allswell.Resolved, true
+			resolved, yes := allswell.IncidentResolved, true
 			ch = allswell.IncidentChange{State: &resolved, Resolved: &yes}
 		}
 		p.at(begins.Add(lasted*time.Duration(k+1)/time.Duration(len(messages))), func(ctx context.Context) error {

@@ -32,7 +32,7 @@ func (d *demo) story(turn int) error {
 // outage is the story of a job whose process has ended: Allswell notices, a
 // human says something, the process is started again, and all is reversed.
 func (d *demo) outage(j *job) error {
-	if err := d.await(j, allswell.Down); err != nil {
+	if err := d.await(j, allswell.MonitorDown); err != nil {
 		return err
 	}
 	incident, err := d.openIncident(j)
@@ -53,7 +53,7 @@ func (d *demo) outage(j *job) error {
 		return err
 	}
 	d.say("The %s runs again, as process %d, and pings.", j.name, j.pid())
-	if err := d.await(j, allswell.Up); err != nil {
+	if err := d.await(j, allswell.MonitorUp); err != nil {
 		return err
 	}
 	d.say("Its first ping reversed all of it: %s is operational, and the incident is resolved.", j.component)
@@ -102,7 +102,7 @@ func (d *demo) slowWebsite() error {
 	}
 	incident, err := d.make(pathOf("pages", demoPage, "incidents"), body{
 		"title": "Pages load slowly", "impact": "minor", "message": "Some pages take several seconds. We are looking into it.",
-		"components": []body{{"id": website, "status": allswell.Degraded}},
+		"components": []body{{"id": website, "status": allswell.StatusDegraded}},
 	})
 	if err != nil {
 		return err

@@ -53,10 +53,10 @@ var domainWords = map[string]string{
 
 // resultWords explain the results of checks.
 var resultWords = map[string]string{
-	string(allswell.DomainRecordFound):   "the TXT record was found",
-	string(allswell.DomainRecordMissing): "the TXT record was not found",
-	string(allswell.DomainNoAnswer):      "the DNS did not answer; nothing changes because of it",
-	string(allswell.DomainTaken):         "the TXT record was found, but another page is served at the domain",
+	string(allswell.DomainFound):       "the TXT record was found",
+	string(allswell.DomainMissing):     "the TXT record was not found",
+	string(allswell.DomainNoAnswer):    "the DNS did not answer; nothing changes because of it",
+	string(allswell.DomainUsedByOther): "the TXT record was found, but another page is served at the domain",
 }
 
 // words returns the explanation of a word of the API; one that is not known

@@ -147,14 +147,14 @@ func TestServeChecksDomains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record := allswell.DomainRecordOf(p.ID, name)
+	record := allswell.NewDomainRecord(p.ID, name)
 	dns.Set(record.Name, record.Value)
 	changed := make(chan struct{}, 10)
 	s.store.OnPageChange(func(string) { changed <- struct{}{} })
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- s.run(ctx) }()
-	if _, err := s.store.ChangePage(t.Context(), ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: &name}}); err != nil {
+	if _, err := s.store.ChangePage(t.Context(), ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &name}}); err != nil {
 		t.Fatal(err)
 	}
 	<-changed // the claim

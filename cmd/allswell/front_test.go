@@ -166,7 +166,7 @@ func TestLoggedPath(t *testing.T) {
 		"/API/v1/Heartbeat/" + token[:20]: "/API/v1/Heartbeat/…",
 		"//x/" + token:                    "//x/…",
 		"/x-" + token + "-y":              "/x-…-y",
-		"/" + allswell.NewSecret():        "/aw_…",
+		"/" + allswell.NewTokenSecret():   "/aw_…",
 		"/api/v1/incidents/0190d5a4-7c1e-7b1a-8a52-0c1e5a9d2f11": "/api/v1/incidents/0190d5a4-7c1e-7b1a-8a52-0c1e5a9d2f11",
 		"/api/v1/monitors/mon_06gvooci5j3bb2of0n77":              "/api/v1/monitors/mon_06gvooci5j3bb2of0n77",
 		"/" + strings.Repeat("ä", 150):                           "/" + strings.Repeat("ä", 99) + "…",
@@ -238,8 +238,8 @@ func TestReadiness(t *testing.T) {
 // valid one is never the victim of it.
 func TestMetricsTries(t *testing.T) {
 	s := newTestService(t)
-	secret := allswell.NewSecret()
-	first, err := s.store.FirstToken(t.Context(), secret)
+	secret := allswell.NewTokenSecret()
+	first, err := s.store.CreateFirstToken(t.Context(), secret)
 	if err != nil || !first {
 		t.Fatal(first, err)
 	}

@@ -66,7 +66,7 @@ func (cmd *incidentOpen) Run(t *talk) error {
 // impactOf is the impact of an incident that nobody has named one for: that of
 // the worst status among its components. The API's own default is none.
 func impactOf(components []affected) allswell.Impact {
-	worst := allswell.Operational
+	worst := allswell.StatusOperational
 	for _, c := range components {
 		if status := allswell.Status(c.status); status.Worse(worst) {
 			worst = status
@@ -81,15 +81,15 @@ func (t *talk) message(given *string) (*string, error) {
 		return given, nil
 	}
 	// A character has at most four bytes.
-	raw, err := io.ReadAll(io.LimitReader(t.in, allswell.MaxMessage*utf8.UTFMax+1))
+	raw, err := io.ReadAll(io.LimitReader(t.in, allswell.MaxMessageLength*utf8.UTFMax+1))
 	if err != nil {
 		return nil, fmt.Errorf("the message could not be read from standard input: %w", err)
 	}
-	if !utf8.Valid(raw) && len(raw) <= allswell.MaxMessage*utf8.UTFMax {
+	if !utf8.Valid(raw) && len(raw) <= allswell.MaxMessageLength*utf8.UTFMax {
 		return nil, &usageError{errors.New("the message on standard input must be UTF-8")}
 	}
-	if len(raw) > allswell.MaxMessage*utf8.UTFMax {
-		return nil, &usageError{fmt.Errorf("the message on standard input must have at most %d characters", allswell.MaxMessage)}
+	if len(raw) > allswell.MaxMessageLength*utf8.UTFMax {
+		return nil, &usageError{fmt.Errorf("the message on standard input must have at most %d characters", allswell.MaxMessageLength)}
 	}
 	text := string(raw)
 	return &text, nil
@@ -110,7 +110,7 @@ func incidentRow(i apiIncident) []string {
 
 // state tells a resolved incident from one whose flag says otherwise.
 func (i apiIncident) state() string {
-	if i.Resolved && i.State != string(allswell.Resolved) {
+	if i.Resolved && i.State != string(allswell.IncidentResolved) {
 		return i.State + " (resolved)"
 	}
 	return i.State
@@ -143,7 +143,7 @@ func (cmd *incidentShow) Run(t *talk) error {
 	if t.json {
 		return t.raw(raw)
 	}
-	components, _, err := t.api.list(t.ctx, pathOf("incidents", cmd.Incident, "components"), allswell.MaxAffected)
+	components, _, err := t.api.list(t.ctx, pathOf("incidents", cmd.Incident, "components"), allswell.MaxAffectedComponents)
 	if err != nil {
 		return err
 	}
@@ -229,7 +229,7 @@ func (t *talk) changeAndSay(incident string, fields body, given *string) error {
 		return err
 	}
 	t.printf("The incident %q is %s.\n", i.Title, visible(i.state()))
-	if !i.Resolved || fields["resolved"] != true && fields["state"] != string(allswell.Resolved) {
+	if !i.Resolved || fields["resolved"] != true && fields["state"] != string(allswell.IncidentResolved) {
 		return nil
 	}
 	if err := t.sayStillDown(incident, i.Title); err != nil {
@@ -242,7 +242,7 @@ func (t *talk) changeAndSay(incident string, fields body, given *string) error {
 // resolved: those of its components, and the one that it is named after. The API
 // does not say which monitor has opened it.
 func (t *talk) sayStillDown(incident, title string) error {
-	listed, _, err := t.api.list(t.ctx, pathOf("incidents", incident, "components"), allswell.MaxAffected)
+	listed, _, err := t.api.list(t.ctx, pathOf("incidents", incident, "components"), allswell.MaxAffectedComponents)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (t *talk) sayStillDown(incident, title string) error {
 		}
 		name := names[orEmpty(m.ComponentID)]
 		switch {
-		case m.State != string(allswell.Down) || !m.Enabled:
+		case m.State != string(allswell.MonitorDown) || !m.Enabled:
 		case name != "":
 			t.printf("The monitor %s is still down: the component %s keeps its status until a ping arrives.\n", visible(m.Name), visible(name))
 		case title == allswell.Monitor{Name: m.Name}.DownIncident(time.Time{}).Title:

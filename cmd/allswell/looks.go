@@ -66,7 +66,7 @@ type pageSet struct {
 // rest.
 func (cmd *pageSet) Run(t *talk) error {
 	images := []pageImage{
-		{kind: allswell.LogoImage, file: cmd.Logo, none: cmd.NoLogo}, {kind: allswell.IconImage, file: cmd.Icon, none: cmd.NoIcon},
+		{kind: allswell.ImageLogo, file: cmd.Logo, none: cmd.NoLogo}, {kind: allswell.ImageIcon, file: cmd.Icon, none: cmd.NoIcon},
 	}
 	pictures := false
 	for i := range images {
@@ -135,11 +135,11 @@ func (i *pageImage) read() error {
 		return fmt.Errorf("the %s cannot be read: %w", i.kind, err)
 	}
 	defer f.Close()
-	if i.body, err = io.ReadAll(io.LimitReader(f, allswell.MaxImage+1)); err != nil {
+	if i.body, err = io.ReadAll(io.LimitReader(f, allswell.MaxImageSize+1)); err != nil {
 		return fmt.Errorf("the %s cannot be read: %w", i.kind, err)
 	}
-	if len(i.body) > allswell.MaxImage {
-		return fmt.Errorf("the %s %s is larger than %d bytes", i.kind, i.file, allswell.MaxImage)
+	if len(i.body) > allswell.MaxImageSize {
+		return fmt.Errorf("the %s %s is larger than %d bytes", i.kind, i.file, allswell.MaxImageSize)
 	}
 	if _, err := api.ReadImage(i.kind, i.body); err != nil {
 		return fmt.Errorf("the file %s cannot be the %s: it must be a picture, PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or ICO for an icon", i.file, i.kind)

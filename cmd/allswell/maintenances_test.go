@@ -152,7 +152,7 @@ func TestRelativeTimes(t *testing.T) {
 // TestMaintenanceIsRefused holds what is refused before anything is sent.
 func TestMaintenanceIsRefused(t *testing.T) {
 	large := filepath.Join(t.TempDir(), "large.png")
-	if err := os.WriteFile(large, make([]byte, allswell.MaxImage+1), 0o600); err != nil {
+	if err := os.WriteFile(large, make([]byte, allswell.MaxImageSize+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	text := filepath.Join(t.TempDir(), "logo.png")

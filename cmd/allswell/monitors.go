@@ -67,7 +67,7 @@ func (t *talk) sayPing(m apiMonitor) {
 
 // every says how often: "every minute", "every 5 minutes".
 func every(interval time.Duration) string {
-	spoken := allswell.SpeakDuration(interval)
+	spoken := allswell.FormatDuration(interval)
 	if unit, single := strings.CutPrefix(spoken, "1 "); single && !strings.Contains(unit, " ") {
 		spoken = unit
 	}

@@ -39,9 +39,9 @@ func (cmd *serveCommand) Run(c *console) error {
 		log.Warn("ALLSWELL_BASE_URL is not set: the links in mails only work on this machine", "url", s.publicURL())
 	}
 	if cfg.bootstrapToken == "" {
-		secret, first := allswell.NewSecret(), false
+		secret, first := allswell.NewTokenSecret(), false
 		err := s.await(c.ctx, func(ctx context.Context) (err error) {
-			first, err = s.store.FirstToken(ctx, secret)
+			first, err = s.store.CreateFirstToken(ctx, secret)
 			return err
 		})
 		if err != nil {

@@ -119,7 +119,7 @@ func (s *service) open(ctx context.Context) error {
 	if err != nil || s.bootstrapToken == "" {
 		return err
 	}
-	var done store.Bootstrapped
+	var done store.BootstrapResult
 	err = s.await(ctx, func(ctx context.Context) (err error) {
 		done, err = s.store.Bootstrap(ctx, s.bootstrapToken)
 		return err
@@ -130,7 +130,7 @@ func (s *service) open(ctx context.Context) error {
 	if len(done.Revoked) > 0 {
 		s.log.Info("ALLSWELL_BOOTSTRAP_TOKEN has a new value: the earlier bootstrap token is revoked", "revoked", done.Revoked)
 	}
-	if !done.InForce {
+	if !done.Active {
 		s.log.Warn("ALLSWELL_BOOTSTRAP_TOKEN is a token that was revoked: it is refused")
 	}
 	return nil

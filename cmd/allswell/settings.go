@@ -257,7 +257,7 @@ func (p *settingsParser) server(env string) string {
 func (p *settingsParser) bootstrapToken(env string) string {
 	value := p.values[env].value
 	if value != "" && allswell.CheckBootstrapToken(value) != nil {
-		p.wrong(env, fmt.Sprintf("at least %d printable ASCII characters without spaces", allswell.MinBootstrapToken))
+		p.wrong(env, fmt.Sprintf("at least %d printable ASCII characters without spaces", allswell.MinBootstrapTokenLength))
 	}
 	return value
 }

@@ -51,7 +51,7 @@ func (s *service) await(ctx context.Context, f func(context.Context) error) erro
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !store.Temporary(s.database, err):
+		case !store.IsTemporary(s.database, err):
 			return err
 		}
 		s.serve()

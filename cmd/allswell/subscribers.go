@@ -27,10 +27,10 @@ type subscriberAdd struct {
 }
 
 func (cmd *subscriberAdd) Run(t *talk) error {
-	fields := body{"channel": allswell.Email}.text("target", cmd.Email).flag("confirmed", cmd.Confirmed)
+	fields := body{"channel": allswell.ChannelEmail}.text("target", cmd.Email).flag("confirmed", cmd.Confirmed)
 	flag := "--email"
 	if cmd.Webhook != nil {
-		flag, fields["channel"], fields["target"] = "--webhook", allswell.Webhook, *cmd.Webhook
+		flag, fields["channel"], fields["target"] = "--webhook", allswell.ChannelWebhook, *cmd.Webhook
 	}
 	if len(cmd.Components) > 0 {
 		ids, err := t.componentIDs(cmd.Components, cmd.Page)

@@ -160,11 +160,11 @@ type call struct {
 	secret string         // the token itself
 	base   string         // what addresses of ours begin with
 	body   []byte         // of a POST, PUT or PATCH
-	key    *store.AnswerKey
+	key    *store.IdempotencyKey
 }
 
 // action answers a call. An error of it is answered by web.Fail.
-type action func(*call) (store.Answer, error)
+type action func(*call) (store.StoredResponse, error)
 
 func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	c := &call{Request: r, base: a.base(r)}

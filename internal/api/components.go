@@ -9,16 +9,16 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-func (a *api) listComponents(c *call) (store.Answer, error) {
-	return list(c, presentComponent, func(r store.Range) ([]allswell.Component, int, error) {
+func (a *api) listComponents(c *call) (store.StoredResponse, error) {
+	return list(c, presentComponent, func(r store.Pagination) ([]allswell.Component, int, error) {
 		return a.store.Components(c.Context(), c.workspace(), c.PathValue("pageSlug"), r)
 	})
 }
 
-func (a *api) createComponent(c *call) (store.Answer, error) {
+func (a *api) createComponent(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	n := allswell.NewComponent{
 		Name:        orZero(o.Text("name")),
@@ -28,49 +28,49 @@ func (a *api) createComponent(c *call) (store.Answer, error) {
 		GroupID:     orZero(o.Text("group")),
 	}
 	if err := o.Check(n.Validate()); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentComponent, func(ctx context.Context) (allswell.Component, error) {
 		return a.store.CreateComponent(ctx, c.workspace(), c.PathValue("pageSlug"), n)
 	})
 }
 
-func (a *api) getComponent(c *call) (store.Answer, error) {
+func (a *api) getComponent(c *call) (store.StoredResponse, error) {
 	component, err := a.store.Component(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("componentId"))
 	return show(component, err, presentComponent)
 }
 
 // changeComponent is contract section 4.4: what humans say of a component.
-func (a *api) changeComponent(c *call) (store.Answer, error) {
+func (a *api) changeComponent(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	o.Require("status")
 	ch := allswell.ComponentChange{Status: orZero(web.Enum(o, "status", allswell.Statuses))}
 	ch.Description, ch.HasDescription = o.NullableText("description")
 	if err := o.Check(ch.Validate()); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	component, err := a.store.ChangeComponent(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("componentId"), ch)
 	return show(component, err, presentComponent)
 }
 
 // editComponent changes what is not a component's status.
-func (a *api) editComponent(c *call) (store.Answer, error) {
+func (a *api) editComponent(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	e := allswell.ComponentEdit{Name: o.Text("name"), Order: o.Integer("order"), GroupID: o.Text("group")}
 	e.Description, e.HasDescription = o.NullableText("description")
 	if err := o.Check(e.Validate()); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	component, err := a.store.EditComponent(c.Context(), c.workspace(), c.PathValue("componentId"), e)
 	return show(component, err, presentComponent)
 }
 
-func (a *api) deleteComponent(c *call) (store.Answer, error) {
+func (a *api) deleteComponent(c *call) (store.StoredResponse, error) {
 	return gone(a.store.DeleteComponent(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("componentId")))
 }

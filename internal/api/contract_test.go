@@ -63,11 +63,11 @@ func TestContract41CreateIncident(t *testing.T) {
 				c.in(t).post(target, map[string]any{"title": "x", "impact": impact}).is(201).has(map[string]any{"impact": string(impact)})
 			})
 		}
-		for _, state := range allswell.States {
+		for _, state := range allswell.IncidentStates {
 			t.Run("state "+string(state), func(t *testing.T) {
 				c := c.in(t)
 				resolved, at := false, any(nil)
-				if state == allswell.Resolved {
+				if state == allswell.IncidentResolved {
 					resolved, at = true, stamp(c.clock.Now())
 				}
 				c.post(target, map[string]any{"title": "x", "state": state}).is(201).

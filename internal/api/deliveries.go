@@ -10,22 +10,22 @@ import (
 )
 
 // listDeliveries takes ?state=, one or several, beside the range.
-func (a *api) listDeliveries(c *call) (store.Answer, error) {
+func (a *api) listDeliveries(c *call) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	r, states := readRange(q), web.Choices(q, "state", allswell.DeliveryStates)
 	if err := q.Check(); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	deliveries, total, err := a.store.Deliveries(c.Context(), c.workspace(), c.PathValue("pageSlug"), states, r)
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return many(deliveries, total, r, presentDelivery)
 }
 
 // retryDelivery has a delivery tried again at once. It needs no body.
-func (a *api) retryDelivery(c *call) (store.Answer, error) {
-	return act(c, http.StatusOK, presentDelivery, func(ctx context.Context) (allswell.LoggedDelivery, error) {
+func (a *api) retryDelivery(c *call) (store.StoredResponse, error) {
+	return act(c, http.StatusOK, presentDelivery, func(ctx context.Context) (allswell.DeliveryLogEntry, error) {
 		return a.store.RetryDelivery(ctx, c.workspace(), c.PathValue("deliveryId"))
 	})
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-func (a *api) getDomain(c *call) (store.Answer, error) {
+func (a *api) getDomain(c *call) (store.StoredResponse, error) {
 	page, err := a.store.Page(c.Context(), c.workspace(), c.PathValue("pageSlug"))
 	return show(page, err, presentDomain)
 }
 
 // verifyDomain checks the domain now, which takes as long as the DNS does.
-func (a *api) verifyDomain(c *call) (store.Answer, error) {
+func (a *api) verifyDomain(c *call) (store.StoredResponse, error) {
 	return act(c, http.StatusOK, presentDomain, func(ctx context.Context) (allswell.Page, error) {
 		return a.verify(ctx, c.workspace(), c.PathValue("pageSlug"))
 	})
@@ -46,7 +46,7 @@ func presentDomain(p allswell.Page) domainJSON {
 		VerifiedAt: whenever(p.Claim.VerifiedAt), ReleaseAt: whenever(p.Claim.ReleaseAt()),
 	}
 	if p.Domain != "" && !p.Claim.Trusted() {
-		r := allswell.DomainRecordOf(p.ID, p.Domain)
+		r := allswell.NewDomainRecord(p.ID, p.Domain)
 		out.Record = &recordJSON{"TXT", r.Name, r.Value}
 	}
 	return out

@@ -8,39 +8,39 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-func (a *api) listGroups(c *call) (store.Answer, error) {
-	return list(c, presentGroup, func(r store.Range) ([]allswell.Group, int, error) {
+func (a *api) listGroups(c *call) (store.StoredResponse, error) {
+	return list(c, presentGroup, func(r store.Pagination) ([]allswell.Group, int, error) {
 		return a.store.Groups(c.Context(), c.workspace(), c.PathValue("pageSlug"), r)
 	})
 }
 
-func (a *api) createGroup(c *call) (store.Answer, error) {
+func (a *api) createGroup(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	n := allswell.NewGroup{Name: orZero(o.Text("name")), Order: o.Integer("order")}
 	if err := o.Check(n.Validate()); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentGroup, func(ctx context.Context) (allswell.Group, error) {
 		return a.store.CreateGroup(ctx, c.workspace(), c.PathValue("pageSlug"), n)
 	})
 }
 
-func (a *api) changeGroup(c *call) (store.Answer, error) {
+func (a *api) changeGroup(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	ch := allswell.GroupChange{Name: o.Text("name"), Order: o.Integer("order")}
 	if err := o.Check(ch.Validate()); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	group, err := a.store.ChangeGroup(c.Context(), c.workspace(), c.PathValue("groupId"), ch)
 	return show(group, err, presentGroup)
 }
 
-func (a *api) deleteGroup(c *call) (store.Answer, error) {
+func (a *api) deleteGroup(c *call) (store.StoredResponse, error) {
 	return gone(a.store.DeleteGroup(c.Context(), c.workspace(), c.PathValue("groupId")))
 }

@@ -349,7 +349,7 @@ func (c *client) state() map[string]any {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	all := store.Range{Page: 1, PerPage: 1_000_000}
+	all := store.Pagination{Page: 1, PerPage: 1_000_000}
 	out := make(map[string]any)
 	keep := func(name string, value any, total int, err error) {
 		c.t.Helper()

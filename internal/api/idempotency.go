@@ -26,20 +26,20 @@ const (
 
 // once runs the route's action, or gives the answer that the same request had
 // before. A request that was refused changed nothing and is not remembered.
-func (a *api) once(rt route, c *call, h http.Header) (store.Answer, error) {
+func (a *api) once(rt route, c *call, h http.Header) (store.StoredResponse, error) {
 	keys := c.Header.Values(keyHeader)
 	if rt.method != http.MethodPost || len(keys) == 0 {
 		return rt.do(c)
 	}
 	if len(keys) > 1 || !validKey(keys[0]) {
-		var bad allswell.Invalid
+		var bad allswell.ValidationError
 		bad.Add(keyHeader, "The Idempotency-Key must be one header of 1 to %d printable ASCII characters.", maxKey)
-		return store.Answer{}, bad.Err()
+		return store.StoredResponse{}, bad.Err()
 	}
-	c.key = &store.AnswerKey{TokenID: c.by.ID, Key: keys[0], RequestHash: hashRequest(c)}
+	c.key = &store.IdempotencyKey{TokenID: c.by.ID, Key: keys[0], RequestHash: hashRequest(c)}
 	end, ok := a.running.begin(c.by.ID + " " + keys[0])
 	if !ok {
-		return store.Answer{}, allswell.ErrInProgress
+		return store.StoredResponse{}, allswell.ErrInProgress
 	}
 	defer end()
 	if answer, found, err := a.kept(c, h); found || err != nil {
@@ -57,13 +57,13 @@ func (a *api) once(rt route, c *call, h http.Header) (store.Answer, error) {
 }
 
 // kept finds the answer that the same request had before, if it had one.
-func (a *api) kept(c *call, h http.Header) (answer store.Answer, found bool, err error) {
-	answer, found, err = a.store.FindAnswer(c.Context(), *c.key)
+func (a *api) kept(c *call, h http.Header) (answer store.StoredResponse, found bool, err error) {
+	answer, found, err = a.store.FindResponse(c.Context(), *c.key)
 	if err != nil || !found {
-		return store.Answer{}, false, err
+		return store.StoredResponse{}, false, err
 	}
 	if answer.Body, err = c.unseal(answer.Body); err != nil {
-		return store.Answer{}, false, err
+		return store.StoredResponse{}, false, err
 	}
 	h.Set(replayedHeader, "true")
 	return answer, true, nil
@@ -85,13 +85,13 @@ func hashRequest(c *call) []byte {
 
 // act answers with what a verb returns. Under an Idempotency-Key the verb saves
 // the answer in its own transaction.
-func act[T, J any](c *call, status int, present func(T) J, verb func(context.Context) (T, error)) (store.Answer, error) {
+func act[T, J any](c *call, status int, present func(T) J, verb func(context.Context) (T, error)) (store.StoredResponse, error) {
 	ctx := c.Context()
 	if c.key != nil {
-		ctx = store.WithAnswer(ctx, *c.key, func(result any) (store.Answer, error) {
+		ctx = store.WithIdempotency(ctx, *c.key, func(result any) (store.StoredResponse, error) {
 			v, ok := result.(T)
 			if !ok {
-				return store.Answer{}, fmt.Errorf("a verb gave its answer a %T", result)
+				return store.StoredResponse{}, fmt.Errorf("a verb gave its answer a %T", result)
 			}
 			answer, err := one(status, present(v))
 			if err == nil {
@@ -102,7 +102,7 @@ func act[T, J any](c *call, status int, present func(T) J, verb func(context.Con
 	}
 	v, err := verb(ctx)
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return one(status, present(v))
 }

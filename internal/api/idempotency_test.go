@@ -136,8 +136,8 @@ func TestSecretsAreNotKeptInAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key := store.AnswerKey{TokenID: by.ID, Key: "k", RequestHash: hashRequest(&call{Request: r, body: []byte(body)})}
-		kept, found, err := c.store.FindAnswer(t.Context(), key)
+		key := store.IdempotencyKey{TokenID: by.ID, Key: "k", RequestHash: hashRequest(&call{Request: r, body: []byte(body)})}
+		kept, found, err := c.store.FindResponse(t.Context(), key)
 		if err != nil || !found {
 			t.Fatalf("FindAnswer = %v, %v", found, err)
 		}
@@ -193,10 +193,10 @@ func TestKeyInFlight(t *testing.T) {
 		_, secret := storetest.Workspace(t, s, "ours")
 		a := &api{store: s, now: time.Now}
 		entered, leave := make(chan struct{}), make(chan struct{})
-		slow := route{"POST", "/x", open, func(*call) (store.Answer, error) {
+		slow := route{"POST", "/x", open, func(*call) (store.StoredResponse, error) {
 			close(entered)
 			<-leave
-			return store.Answer{}, allswell.ErrNotFound
+			return store.StoredResponse{}, allswell.ErrNotFound
 		}}
 		by, err := s.Authenticate(t.Context(), secret)
 		if err != nil {
@@ -222,7 +222,7 @@ func TestKeyInFlight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		quick := route{"POST", "/x", open, func(*call) (store.Answer, error) { return store.Answer{Status: 200}, nil }}
+		quick := route{"POST", "/x", open, func(*call) (store.StoredResponse, error) { return store.StoredResponse{Status: 200}, nil }}
 		ours := by
 		by, secret = theirs, others
 		if err := ask(quick); err != nil {
@@ -258,7 +258,7 @@ func TestAnotherReplicaWasFaster(t *testing.T) {
 		r.Header.Set(keyHeader, "k")
 		a := &api{store: c.store, now: c.clock.Now}
 		var theirs answer
-		late := route{"POST", "/api/v1/pages", write, func(ours *call) (store.Answer, error) {
+		late := route{"POST", "/api/v1/pages", write, func(ours *call) (store.StoredResponse, error) {
 			theirs = c.do("POST", "/api/v1/pages", body, keyHeader, "k").is(201)
 			return a.createPage(ours) // the slug is taken by now
 		}}

@@ -23,10 +23,10 @@ var extensions = map[string]string{
 
 // putImage gives a page a picture, which is the body itself.
 func (a *api) putImage(kind allswell.ImageKind) action {
-	return func(c *call) (store.Answer, error) {
+	return func(c *call) (store.StoredResponse, error) {
 		image, err := ReadImage(kind, c.body)
 		if err != nil {
-			return store.Answer{}, err
+			return store.StoredResponse{}, err
 		}
 		page, err := a.store.SetPageImage(c.Context(), c.workspace(), c.PathValue("pageSlug"), image)
 		return show(page, err, c.presentPage)
@@ -35,24 +35,24 @@ func (a *api) putImage(kind allswell.ImageKind) action {
 
 // deleteImage takes a page's picture away, if it has one.
 func (a *api) deleteImage(kind allswell.ImageKind) action {
-	return func(c *call) (store.Answer, error) {
+	return func(c *call) (store.StoredResponse, error) {
 		_, err := a.store.DeletePageImage(c.Context(), c.workspace(), c.PathValue("pageSlug"), kind)
 		return gone(err)
 	}
 }
 
-// ReadImage makes a page's picture of a body, of at most allswell.MaxImage bytes.
+// ReadImage makes a page's picture of a body, of at most allswell.MaxImageSize bytes.
 // Its name is 16 hexadecimal digits of what it holds, so that it can be kept for
 // ever under it, and its extension. One that is no picture is an
-// *allswell.Invalid.
+// *allswell.ValidationError.
 func ReadImage(kind allswell.ImageKind, body []byte) (allswell.PageImage, error) {
 	mediaType := imageType(body)
 	ext := extensions[mediaType]
-	var bad allswell.Invalid
+	var bad allswell.ValidationError
 	switch {
 	case ext == "":
 		bad.Add(web.BodyField, "The body must be a picture: PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or ICO for an icon.")
-	case mediaType == "image/x-icon" && kind != allswell.IconImage:
+	case mediaType == "image/x-icon" && kind != allswell.ImageIcon:
 		bad.Add(web.BodyField, "An ICO can be the icon of a page, but not its logo.")
 	}
 	if err := bad.Err(); err != nil {

@@ -11,80 +11,80 @@ import (
 )
 
 // listIncidents takes ?resolved=true or false beside the range.
-func (a *api) listIncidents(c *call) (store.Answer, error) {
+func (a *api) listIncidents(c *call) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	r, resolved := readRange(q), q.Flag("resolved")
 	if err := q.Check(); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	incidents, total, err := a.store.Incidents(c.Context(), c.workspace(), c.PathValue("pageSlug"), resolved, r)
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return many(incidents, total, r, presentIncident)
 }
 
 // createIncident is contract section 4.1.
-func (a *api) createIncident(c *call) (store.Answer, error) {
+func (a *api) createIncident(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	n := allswell.NewIncident{
 		Title:   orZero(o.Text("title")),
 		Impact:  orZero(web.Enum(o, "impact", allswell.Impacts)),
-		State:   orZero(web.Enum(o, "state", allswell.States)),
+		State:   orZero(web.Enum(o, "state", allswell.IncidentStates)),
 		Message: o.Text("message"),
 
 		Affected: readAffected(o),
 	}
 	if err := o.Check(n.Validate()); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentTimeline, func(ctx context.Context) (allswell.Incident, error) {
 		return a.store.CreateIncident(ctx, c.workspace(), c.PathValue("pageSlug"), n)
 	})
 }
 
-func (a *api) getIncident(c *call) (store.Answer, error) {
+func (a *api) getIncident(c *call) (store.StoredResponse, error) {
 	incident, err := a.store.Incident(c.Context(), c.workspace(), c.PathValue("incidentId"))
 	return show(incident, err, presentTimeline)
 }
 
 // changeIncident is contract section 4.2; its answer has no updates.
-func (a *api) changeIncident(c *call) (store.Answer, error) {
+func (a *api) changeIncident(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	ch := allswell.IncidentChange{
 		Title:    o.Text("title"),
 		Impact:   web.Enum(o, "impact", allswell.Impacts),
-		State:    web.Enum(o, "state", allswell.States),
+		State:    web.Enum(o, "state", allswell.IncidentStates),
 		Resolved: o.Flag("resolved"),
 	}
 	if err := o.Check(ch.Validate()); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	incident, err := a.store.ChangeIncident(c.Context(), c.workspace(), c.PathValue("incidentId"), ch)
 	return show(incident, err, presentIncident)
 }
 
-func (a *api) deleteIncident(c *call) (store.Answer, error) {
+func (a *api) deleteIncident(c *call) (store.StoredResponse, error) {
 	return gone(a.store.DeleteIncident(c.Context(), c.workspace(), c.PathValue("incidentId")))
 }
 
 // readAffected reads which components an incident concerns, and their statuses;
 // nil if they are not given.
-func readAffected(o *web.Object) []allswell.Affected {
-	items := o.Objects("components", allswell.MaxAffected)
+func readAffected(o *web.Object) []allswell.AffectedComponent {
+	items := o.Objects("components", allswell.MaxAffectedComponents)
 	if items == nil {
 		return nil
 	}
-	affected := make([]allswell.Affected, len(items))
+	affected := make([]allswell.AffectedComponent, len(items))
 	for i, item := range items {
 		item.Require("id", "status")
-		affected[i] = allswell.Affected{
+		affected[i] = allswell.AffectedComponent{
 			ComponentID: strconv.Itoa(i), // one that cannot be read is not the same as another
 			Status:      orZero(web.Enum(item, "status", allswell.AffectedStatuses)),
 		}
@@ -95,22 +95,22 @@ func readAffected(o *web.Object) []allswell.Affected {
 	return affected
 }
 
-func (a *api) getAffected(c *call) (store.Answer, error) {
+func (a *api) getAffected(c *call) (store.StoredResponse, error) {
 	affected, err := a.store.IncidentComponents(c.Context(), c.workspace(), c.PathValue("incidentId"))
 	return show(affected, err, presentAffected)
 }
 
 // putAffected says which components an incident concerns, instead of those
 // before.
-func (a *api) putAffected(c *call) (store.Answer, error) {
+func (a *api) putAffected(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	o.Require("components")
 	affected := readAffected(o)
 	if err := o.Check(allswell.CheckAffected(affected)); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	affected, err = a.store.SetIncidentComponents(c.Context(), c.workspace(), c.PathValue("incidentId"), affected)
 	return show(affected, err, presentAffected)

@@ -45,10 +45,10 @@ func fieldsOf(t testing.TB, rt route) []field {
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
 		return []field{{"name", text, true, 255}, {"slug", text, true, 63}, {"description", freeText, false, 1000},
-			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomain}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
+			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
 	case "PATCH /api/v1/pages/{pageSlug}":
 		return []field{{"name", text, false, 255}, {"slug", text, false, 63}, {"description", freeText, false, 1000},
-			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomain}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
+			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
 	case "POST /api/v1/pages/{pageSlug}/groups":
 		return []field{{"name", text, true, 255}, {"order", integer, false, 0}}
 	case "PATCH /api/v1/groups/{groupId}":
@@ -110,7 +110,7 @@ func reads(rt route) bool {
 // badValues are JSON values that a field does not take.
 func badValues(f field) []string {
 	out := []string{`{}`, `{"a":1}`, `1.5`}
-	if f.kind != objects && f.most != allswell.MaxAffected {
+	if f.kind != objects && f.most != allswell.MaxAffectedComponents {
 		out = append(out, `["x"]`)
 	}
 	if f.kind != references && f.kind != objects {
@@ -138,7 +138,7 @@ func badValues(f field) []string {
 		out = append(out, `"nowhere"`, `"\u0000"`, `"\ud800"`, `" "`)
 	case references:
 		out = append(out, `"x"`, `""`, `[null]`, `[1]`, `[[]]`, `[{}]`, `["\u0000"]`, `["\ud800"]`, `["x", "x"]`)
-		if f.most < allswell.MaxAffected { // a subscriber's are complained of as a whole
+		if f.most < allswell.MaxAffectedComponents { // a subscriber's are complained of as a whole
 			out = append(out, `["", "x"]`, `[" "]`, `["comp_00000000000000000000"]`)
 		}
 	case instant:

@@ -97,20 +97,20 @@ func TestDomainIsProved(t *testing.T) {
 
 		now := stamp(c.clock.Now())
 		c.patch(page, `{"domain":"status.acme.example"}`).is(200).has(map[string]any{"domain": "status.acme.example", "domain_status": "pending", "url": "https://allswell.example/status/acme"})
-		record := map[string]any{"type": "TXT", "name": "_allswell-challenge.status.acme.example", "value": allswell.DomainRecordOf(id, "status.acme.example").Value}
+		record := map[string]any{"type": "TXT", "name": "_allswell-challenge.status.acme.example", "value": allswell.NewDomainRecord(id, "status.acme.example").Value}
 		pending := map[string]any{"domain": "status.acme.example", "status": "pending", "record": record, "last_result": nil, "last_check_at": nil, "next_check_at": now, "verified_at": nil, "release_at": nil}
 		c.get(domain).is(200).has(pending)
-		c.found = allswell.DomainRecordMissing
+		c.found = allswell.DomainMissing
 		c.post(domain+"/verify", `{"ignored":`).is(200).has(map[string]any{"status": "pending", "last_result": "missing", "last_check_at": now, "next_check_at": stamp(c.clock.Now().Add(time.Hour))})
 
 		c.clock.Advance(time.Hour)
-		c.found, now = allswell.DomainRecordFound, stamp(c.clock.Now())
+		c.found, now = allswell.DomainFound, stamp(c.clock.Now())
 		verified := map[string]any{"status": "verified", "record": record, "last_result": "found", "last_check_at": now, "verified_at": now, "release_at": nil}
 		c.post(domain+"/verify", nil).is(200).has(verified)
 		c.get(page).is(200).has(map[string]any{"domain_status": "verified", "url": "https://status.acme.example"})
 
 		c.clock.Advance(time.Hour)
-		c.found = allswell.DomainRecordMissing
+		c.found = allswell.DomainMissing
 		release := stamp(c.clock.Now().Add(7 * 24 * time.Hour))
 		c.post(domain+"/verify", nil).is(200).has(map[string]any{"status": "failing", "last_result": "missing", "verified_at": now, "release_at": release})
 		c.get(page).is(200).has(map[string]any{"domain_status": "failing", "url": "https://status.acme.example"})
@@ -129,7 +129,7 @@ func TestFirstWorkspaceNeedsNoProof(t *testing.T) {
 		c = c.with(secret)
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme","domain":"status.acme.example"}`).is(201).has(map[string]any{"domain_status": "verified", "url": "https://status.acme.example"})
 		now := stamp(c.clock.Now())
-		c.found = allswell.DomainRecordMissing
+		c.found = allswell.DomainMissing
 		c.clock.Advance(time.Hour)
 		c.unchanged(func() {
 			c.post("/api/v1/pages/acme/domain/verify", nil).is(200).
@@ -164,8 +164,8 @@ func TestPageImages(t *testing.T) {
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201)
 		const page = "/api/v1/pages/acme"
 		for ext, body := range pictures(t) {
-			for _, kind := range []allswell.ImageKind{allswell.LogoImage, allswell.IconImage} {
-				if ext == ".ico" && kind == allswell.LogoImage {
+			for _, kind := range []allswell.ImageKind{allswell.ImageLogo, allswell.ImageIcon} {
+				if ext == ".ico" && kind == allswell.ImageLogo {
 					c.unchanged(func() { c.put(page+"/logo", body).complains("body") })
 					continue
 				}
@@ -195,7 +195,7 @@ func TestPageImages(t *testing.T) {
 		c.get(page).has(none)
 		c.put("/api/v1/pages/nowhere/logo", svg).is(404)
 
-		largest := svg + strings.Repeat(" ", allswell.MaxImage-len(svg))
+		largest := svg + strings.Repeat(" ", allswell.MaxImageSize-len(svg))
 		c.put(page+"/icon", largest).is(200)
 		c.unchanged(func() {
 			c.put(page+"/icon", largest+" ").is(413).says("The request body may not be larger than 262144 bytes.")

@@ -11,23 +11,23 @@ import (
 )
 
 // listMaintenances takes ?state= beside the range.
-func (a *api) listMaintenances(c *call) (store.Answer, error) {
+func (a *api) listMaintenances(c *call) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	r, state := readRange(q), web.Choice(q, "state", allswell.MaintenanceStates)
 	if err := q.Check(); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	maintenances, total, err := a.store.Maintenances(c.Context(), c.workspace(), c.PathValue("pageSlug"), state, r)
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return many(maintenances, total, r, presentMaintenance)
 }
 
-func (a *api) createMaintenance(c *call) (store.Answer, error) {
+func (a *api) createMaintenance(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	n := allswell.NewMaintenance{
 		Title:          orZero(o.Text("title")),
@@ -38,25 +38,25 @@ func (a *api) createMaintenance(c *call) (store.Answer, error) {
 		RemindBefore:   reminder(o.Integer("remind_before")),
 	}
 	if o.Check(nil) != nil {
-		return store.Answer{}, o.Check(n.Validate(a.now()))
+		return store.StoredResponse{}, o.Check(n.Validate(a.now()))
 	}
 	// What time it is is for the store to say.
-	return act(c, http.StatusCreated, presentSchedule, func(ctx context.Context) (allswell.PlannedMaintenance, error) {
+	return act(c, http.StatusCreated, presentSchedule, func(ctx context.Context) (allswell.Maintenance, error) {
 		return a.store.CreateMaintenance(ctx, c.workspace(), c.PathValue("pageSlug"), n)
 	})
 }
 
-func (a *api) getMaintenance(c *call) (store.Answer, error) {
+func (a *api) getMaintenance(c *call) (store.StoredResponse, error) {
 	m, err := a.store.Maintenance(c.Context(), c.workspace(), c.PathValue("maintenanceId"))
 	return show(m, err, presentSchedule)
 }
 
 // changeMaintenance moves, begins and ends a maintenance, among others; its
 // answer has no updates.
-func (a *api) changeMaintenance(c *call) (store.Answer, error) {
+func (a *api) changeMaintenance(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	ch := allswell.MaintenanceChange{
 		Title:          o.Text("title"),
@@ -71,33 +71,33 @@ func (a *api) changeMaintenance(c *call) (store.Answer, error) {
 	if o.Check(nil) != nil {
 		// What the fields alone tell; the rest depends on what there is.
 		alone := allswell.MaintenanceChange{Title: ch.Title, Components: ch.Components, RemindBefore: ch.RemindBefore}
-		return store.Answer{}, o.Check(alone.Validate(allswell.PlannedMaintenance{}, a.now()))
+		return store.StoredResponse{}, o.Check(alone.Validate(allswell.Maintenance{}, a.now()))
 	}
 	m, err := a.store.ChangeMaintenance(c.Context(), c.workspace(), c.PathValue("maintenanceId"), ch)
 	return show(m, err, presentMaintenance)
 }
 
-func (a *api) deleteMaintenance(c *call) (store.Answer, error) {
+func (a *api) deleteMaintenance(c *call) (store.StoredResponse, error) {
 	return gone(a.store.DeleteMaintenance(c.Context(), c.workspace(), c.PathValue("maintenanceId")))
 }
 
-func (a *api) listMaintenanceUpdates(c *call) (store.Answer, error) {
-	return list(c, presentNotice, func(r store.Range) ([]allswell.MaintenanceUpdate, int, error) {
+func (a *api) listMaintenanceUpdates(c *call) (store.StoredResponse, error) {
+	return list(c, presentNotice, func(r store.Pagination) ([]allswell.MaintenanceUpdate, int, error) {
 		return a.store.MaintenanceUpdates(c.Context(), c.workspace(), c.PathValue("maintenanceId"), r)
 	})
 }
 
 // postMaintenanceUpdate adds to the timeline; with a state it also begins or
 // ends the maintenance.
-func (a *api) postMaintenanceUpdate(c *call) (store.Answer, error) {
+func (a *api) postMaintenanceUpdate(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	message := orZero(o.Text("message"))
 	state := orZero(web.Enum(o, "state", allswell.MaintenanceStates))
 	if err := o.Check(allswell.CheckMessage(message)); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentNotice, func(ctx context.Context) (allswell.MaintenanceUpdate, error) {
 		return a.store.PostMaintenanceUpdate(ctx, c.workspace(), c.PathValue("maintenanceId"), message, state)

@@ -229,7 +229,7 @@ func TestUptime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		midnight := allswell.NextDay(allswell.Midnight(c.clock.Now(), tokyo), 1)
+		midnight := allswell.AddDays(allswell.Midnight(c.clock.Now(), tokyo), 1)
 		until := func(at time.Time) { c.clock.Advance(at.Sub(c.clock.Now())) }
 		until(midnight)
 		group := c.post(page+"/groups", `{"name":"Europe"}`).is(201).id()
@@ -276,10 +276,10 @@ func TestUptime(t *testing.T) {
 func TestDeafTimeIsUnknown(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
-		c.clock.Advance(allswell.NextDay(allswell.Midnight(c.clock.Now(), time.UTC), 1).Sub(c.clock.Now()))
+		c.clock.Advance(allswell.AddDays(allswell.Midnight(c.clock.Now(), time.UTC), 1).Sub(c.clock.Now()))
 		c.post("/api/v1/pages/acme/components", `{"name":"API"}`).is(201)
 		for range 2 {
-			if _, err := c.store.RecordPings(t.Context(), nil, store.Beat{Replica: "test", First: true}); err != nil {
+			if _, err := c.store.RecordPings(t.Context(), nil, store.LivenessRecord{Replica: "test", First: true}); err != nil {
 				t.Fatal(err)
 			}
 			c.clock.Advance(time.Hour)

@@ -10,16 +10,16 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-func (a *api) listMonitors(c *call) (store.Answer, error) {
-	return list(c, c.presentMonitor, func(r store.Range) ([]allswell.Monitor, int, error) {
+func (a *api) listMonitors(c *call) (store.StoredResponse, error) {
+	return list(c, c.presentMonitor, func(r store.Pagination) ([]allswell.Monitor, int, error) {
 		return a.store.Monitors(c.Context(), c.workspace(), r)
 	})
 }
 
-func (a *api) createMonitor(c *call) (store.Answer, error) {
+func (a *api) createMonitor(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	o.Require("interval")
 	enabled := o.Flag("enabled")
@@ -33,22 +33,22 @@ func (a *api) createMonitor(c *call) (store.Answer, error) {
 		DownStatus:       orZero(web.Enum(o, "down_status", downStatuses)),
 	}
 	if err := o.Check(n.Validate()); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, c.presentMonitor, func(ctx context.Context) (allswell.Monitor, error) {
 		return a.store.CreateMonitor(ctx, c.workspace(), n)
 	})
 }
 
-func (a *api) getMonitor(c *call) (store.Answer, error) {
+func (a *api) getMonitor(c *call) (store.StoredResponse, error) {
 	monitor, err := a.store.Monitor(c.Context(), c.workspace(), c.PathValue("monitorId"))
 	return show(monitor, err, c.presentMonitor)
 }
 
-func (a *api) changeMonitor(c *call) (store.Answer, error) {
+func (a *api) changeMonitor(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	ch := allswell.MonitorChange{
 		Name:             o.Text("name"),
@@ -60,18 +60,18 @@ func (a *api) changeMonitor(c *call) (store.Answer, error) {
 		DownStatus:       web.Enum(o, "down_status", downStatuses),
 	}
 	if err := o.Check(ch.Validate()); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	monitor, err := a.store.ChangeMonitor(c.Context(), c.workspace(), c.PathValue("monitorId"), ch)
 	return show(monitor, err, c.presentMonitor)
 }
 
-func (a *api) deleteMonitor(c *call) (store.Answer, error) {
+func (a *api) deleteMonitor(c *call) (store.StoredResponse, error) {
 	return gone(a.store.DeleteMonitor(c.Context(), c.workspace(), c.PathValue("monitorId")))
 }
 
 // rotateMonitor gives the monitor another ping token. It needs no body.
-func (a *api) rotateMonitor(c *call) (store.Answer, error) {
+func (a *api) rotateMonitor(c *call) (store.StoredResponse, error) {
 	return act(c, http.StatusOK, c.presentMonitor, func(ctx context.Context) (allswell.Monitor, error) {
 		return a.store.RotateMonitor(ctx, c.workspace(), c.PathValue("monitorId"))
 	})
@@ -79,7 +79,7 @@ func (a *api) rotateMonitor(c *call) (store.Answer, error) {
 
 // downStatuses are what an outage can mean for a component, worst first.
 var downStatuses = []allswell.Status{
-	allswell.MajorOutage, allswell.PartialOutage, allswell.Degraded, allswell.DegradedPerformance,
+	allswell.StatusMajorOutage, allswell.StatusPartialOutage, allswell.StatusDegraded, allswell.StatusDegradedPerformance,
 }
 
 // seconds makes a duration of an interval as clients give it. What is beyond

@@ -15,6 +15,6 @@ import (
 var document []byte
 
 // describe answers with the OpenAPI document. It is for everybody.
-func (a *api) describe(*call) (store.Answer, error) {
-	return store.Answer{Status: http.StatusOK, Body: document}, nil
+func (a *api) describe(*call) (store.StoredResponse, error) {
+	return store.StoredResponse{Status: http.StatusOK, Body: document}, nil
 }

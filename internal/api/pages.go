@@ -11,26 +11,26 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-func (a *api) listPages(c *call) (store.Answer, error) {
-	return list(c, c.presentPage, func(r store.Range) ([]allswell.Page, int, error) {
+func (a *api) listPages(c *call) (store.StoredResponse, error) {
+	return list(c, c.presentPage, func(r store.Pagination) ([]allswell.Page, int, error) {
 		return a.store.Pages(c.Context(), c.workspace(), r)
 	})
 }
 
-func (a *api) createPage(c *call) (store.Answer, error) {
+func (a *api) createPage(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	n := allswell.NewPage{
-		Name:        orZero(o.Text("name")),
-		Slug:        orZero(o.Text("slug")),
-		Description: o.Text("description"),
-		PageLook:    readLook(o),
+		Name:         orZero(o.Text("name")),
+		Slug:         orZero(o.Text("slug")),
+		Description:  o.Text("description"),
+		PageSettings: readLook(o),
 	}
 	o.Check(n.Validate()) // the next one returns this, too
-	if err := o.Check(a.suits(n.PageLook)); err != nil {
-		return store.Answer{}, err
+	if err := o.Check(a.suits(n.PageSettings)); err != nil {
+		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, c.presentPage, func(ctx context.Context) (allswell.Page, error) {
 		return a.store.CreatePage(ctx, c.workspace(), n)
@@ -38,8 +38,8 @@ func (a *api) createPage(c *call) (store.Answer, error) {
 }
 
 // readLook reads how a page looks. Null clears what a page need not have.
-func readLook(o *web.Object) allswell.PageLook {
-	look := allswell.PageLook{
+func readLook(o *web.Object) allswell.PageSettings {
+	look := allswell.PageSettings{
 		TimeZone: o.Text("time_zone"),
 		Language: clearable(o, "language"),
 		Domain:   clearable(o, "domain"),
@@ -62,8 +62,8 @@ func readLook(o *web.Object) allswell.PageLook {
 // suits refuses what is well-formed but means nothing in this installation: a
 // language that it does not speak, and as a page's own domain a name of the
 // installation itself.
-func (a *api) suits(look allswell.PageLook) error {
-	var bad allswell.Invalid
+func (a *api) suits(look allswell.PageSettings) error {
+	var bad allswell.ValidationError
 	if look.Language != nil && *look.Language != "" && len(a.languages) > 0 {
 		primary, _, _ := strings.Cut(*look.Language, "-") // of "de-AT"
 		if !slices.Contains(a.languages, strings.ToLower(primary)) {
@@ -71,7 +71,7 @@ func (a *api) suits(look allswell.PageLook) error {
 		}
 	}
 	if look.Domain != nil {
-		a.store.Hosts().Allow(&bad, *look.Domain)
+		a.store.Hosts().CheckDomain(&bad, *look.Domain)
 	}
 	return bad.Err()
 }
@@ -84,26 +84,26 @@ func clearable(o *web.Object, field string) *string {
 	return o.Text(field)
 }
 
-func (a *api) getPage(c *call) (store.Answer, error) {
+func (a *api) getPage(c *call) (store.StoredResponse, error) {
 	page, err := a.store.Page(c.Context(), c.workspace(), c.PathValue("pageSlug"))
 	return show(page, err, c.presentPage)
 }
 
-func (a *api) changePage(c *call) (store.Answer, error) {
+func (a *api) changePage(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
-	ch := allswell.PageChange{Name: o.Text("name"), Slug: o.Text("slug"), PageLook: readLook(o)}
+	ch := allswell.PageChange{Name: o.Text("name"), Slug: o.Text("slug"), PageSettings: readLook(o)}
 	ch.Description, ch.HasDescription = o.NullableText("description")
 	o.Check(ch.Validate()) // the next one returns this, too
-	if err := o.Check(a.suits(ch.PageLook)); err != nil {
-		return store.Answer{}, err
+	if err := o.Check(a.suits(ch.PageSettings)); err != nil {
+		return store.StoredResponse{}, err
 	}
 	page, err := a.store.ChangePage(c.Context(), c.workspace(), c.PathValue("pageSlug"), ch)
 	return show(page, err, c.presentPage)
 }
 
-func (a *api) deletePage(c *call) (store.Answer, error) {
+func (a *api) deletePage(c *call) (store.StoredResponse, error) {
 	return gone(a.store.DeletePage(c.Context(), c.workspace(), c.PathValue("pageSlug")))
 }

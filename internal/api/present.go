@@ -82,14 +82,14 @@ func presentComponent(c allswell.Component) componentJSON {
 
 // incidentJSON is contract section 2, "Incident", without updates.
 type incidentJSON struct {
-	ID         string          `json:"id"`
-	Title      string          `json:"title"`
-	Impact     allswell.Impact `json:"impact"`
-	State      allswell.State  `json:"state"`
-	Resolved   bool            `json:"resolved"`
-	ResolvedAt *string         `json:"resolved_at"`
-	CreatedAt  string          `json:"created_at"`
-	UpdatedAt  string          `json:"updated_at"`
+	ID         string                 `json:"id"`
+	Title      string                 `json:"title"`
+	Impact     allswell.Impact        `json:"impact"`
+	State      allswell.IncidentState `json:"state"`
+	Resolved   bool                   `json:"resolved"`
+	ResolvedAt *string                `json:"resolved_at"`
+	CreatedAt  string                 `json:"created_at"`
+	UpdatedAt  string                 `json:"updated_at"`
 }
 
 func presentIncident(i allswell.Incident) incidentJSON {
@@ -121,7 +121,7 @@ type entryJSON struct {
 	CreatedAt string `json:"created_at"`
 }
 
-func presentEntry(u allswell.Update) entryJSON {
+func presentEntry(u allswell.IncidentUpdate) entryJSON {
 	return entryJSON{ID: u.ID, Message: u.Message, CreatedAt: allswell.FormatTime(u.CreatedAt)}
 }
 
@@ -133,7 +133,7 @@ type updateJSON struct {
 	CreatedAt  string `json:"created_at"`
 }
 
-func presentUpdate(u allswell.Update) updateJSON {
+func presentUpdate(u allswell.IncidentUpdate) updateJSON {
 	return updateJSON{
 		ID: u.ID, IncidentID: u.IncidentID, Message: u.Message,
 		CreatedAt: allswell.FormatTime(u.CreatedAt),
@@ -147,7 +147,7 @@ type affectedJSON struct {
 	Status allswell.Status `json:"status"`
 }
 
-func presentAffected(affected []allswell.Affected) []affectedJSON {
+func presentAffected(affected []allswell.AffectedComponent) []affectedJSON {
 	out := make([]affectedJSON, len(affected))
 	for i, a := range affected {
 		out[i] = affectedJSON{a.ComponentID, a.Name, a.Status}
@@ -174,7 +174,7 @@ type namedJSON struct {
 	Name string `json:"name"`
 }
 
-func presentMaintenance(m allswell.PlannedMaintenance) maintenanceJSON {
+func presentMaintenance(m allswell.Maintenance) maintenanceJSON {
 	out := maintenanceJSON{
 		ID: m.ID, Title: m.Title, State: m.State,
 		ScheduledFor: allswell.FormatTime(m.ScheduledFor), ScheduledUntil: allswell.FormatTime(m.ScheduledUntil),
@@ -194,7 +194,7 @@ type scheduleJSON struct {
 	Updates []noticeJSON `json:"updates"`
 }
 
-func presentSchedule(m allswell.PlannedMaintenance) scheduleJSON {
+func presentSchedule(m allswell.Maintenance) scheduleJSON {
 	out := scheduleJSON{maintenanceJSON: presentMaintenance(m), Updates: make([]noticeJSON, len(m.Updates))}
 	for i, u := range m.Updates {
 		out.Updates[i] = presentNotice(u)
@@ -264,7 +264,7 @@ func presentSubscriber(s allswell.Subscriber) subscriberJSON {
 	return subscriberJSON{
 		ID: s.ID, Channel: s.Channel, Target: s.Target, Confirmed: !s.ConfirmedAt.IsZero(),
 		WholePage: s.WholePage, Components: append([]string{}, s.Components...), // [], never null
-		SuspendedAt: whenever(s.SuspendedAt), SuspendedFor: unlessZero(s.SuspendedFor), Refusals: s.Refusals,
+		SuspendedAt: whenever(s.SuspendedAt), SuspendedFor: unlessZero(s.SuspendedFor), Refusals: s.Rejections,
 		CreatedAt: allswell.FormatTime(s.CreatedAt), UpdatedAt: allswell.FormatTime(s.UpdatedAt), ConfirmedAt: whenever(s.ConfirmedAt),
 	}
 }
@@ -281,24 +281,24 @@ func presentSecret(s allswell.Subscriber) secretJSON {
 }
 
 type deliveryJSON struct {
-	ID            string                 `json:"id"`
-	Purpose       allswell.Purpose       `json:"purpose"`
-	Channel       allswell.Channel       `json:"channel"`
-	Target        *string                `json:"target"` // null: the subscription has ended
-	Event         *allswell.EventKind    `json:"event"`
-	IncidentID    *string                `json:"incident_id"`
-	MaintenanceID *string                `json:"maintenance_id"`
-	State         allswell.DeliveryState `json:"state"`
-	Attempts      int                    `json:"attempts"`
-	Reason        *string                `json:"reason"`
-	NextAttemptAt *string                `json:"next_attempt_at"` // null unless pending
-	CreatedAt     string                 `json:"created_at"`
-	UpdatedAt     string                 `json:"updated_at"`
-	SubscriberID  string                 `json:"subscriber_id"`
-	CarriedBy     *string                `json:"carried_by"` // null unless superseded
+	ID            string                   `json:"id"`
+	Purpose       allswell.DeliveryPurpose `json:"purpose"`
+	Channel       allswell.Channel         `json:"channel"`
+	Target        *string                  `json:"target"` // null: the subscription has ended
+	Event         *allswell.EventKind      `json:"event"`
+	IncidentID    *string                  `json:"incident_id"`
+	MaintenanceID *string                  `json:"maintenance_id"`
+	State         allswell.DeliveryState   `json:"state"`
+	Attempts      int                      `json:"attempts"`
+	Reason        *string                  `json:"reason"`
+	NextAttemptAt *string                  `json:"next_attempt_at"` // null unless pending
+	CreatedAt     string                   `json:"created_at"`
+	UpdatedAt     string                   `json:"updated_at"`
+	SubscriberID  string                   `json:"subscriber_id"`
+	CarriedBy     *string                  `json:"carried_by"` // null unless superseded
 }
 
-func presentDelivery(d allswell.LoggedDelivery) deliveryJSON {
+func presentDelivery(d allswell.DeliveryLogEntry) deliveryJSON {
 	out := deliveryJSON{
 		ID: d.ID, Purpose: d.Purpose, Channel: d.Channel, Target: unlessZero(d.Target),
 		Event: unlessZero(d.Kind), IncidentID: unlessZero(d.IncidentID), MaintenanceID: unlessZero(d.MaintenanceID),
@@ -307,14 +307,14 @@ func presentDelivery(d allswell.LoggedDelivery) deliveryJSON {
 		SubscriberID: d.SubscriberID,
 	}
 	switch d.State {
-	case allswell.Pending:
+	case allswell.DeliveryPending:
 		next := d.NextAttemptAt
 		if d.HeldUntil.After(next) {
 			next = d.HeldUntil
 		}
 		out.NextAttemptAt = whenever(next)
-	case allswell.Superseded:
-		out.CarriedBy = unlessZero(d.CarriedBy)
+	case allswell.DeliverySuperseded:
+		out.CarriedBy = unlessZero(d.MergedInto)
 	}
 	return out
 }

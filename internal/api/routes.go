@@ -29,7 +29,7 @@ const (
 func (rt route) mostBody() int64 {
 	switch {
 	case rt.method == http.MethodPut && (strings.HasSuffix(rt.path, "/logo") || strings.HasSuffix(rt.path, "/icon")):
-		return allswell.MaxImage
+		return allswell.MaxImageSize
 	case rt.method == http.MethodPost, rt.method == http.MethodPut, rt.method == http.MethodPatch:
 		return web.MaxBody
 	}
@@ -45,10 +45,10 @@ func (a *api) routes() []route {
 		{"GET", "/api/v1/pages/{pageSlug}", read, a.getPage},
 		{"PATCH", "/api/v1/pages/{pageSlug}", write, a.changePage},
 		{"DELETE", "/api/v1/pages/{pageSlug}", write, a.deletePage},
-		{"PUT", "/api/v1/pages/{pageSlug}/logo", write, a.putImage(allswell.LogoImage)},
-		{"DELETE", "/api/v1/pages/{pageSlug}/logo", write, a.deleteImage(allswell.LogoImage)},
-		{"PUT", "/api/v1/pages/{pageSlug}/icon", write, a.putImage(allswell.IconImage)},
-		{"DELETE", "/api/v1/pages/{pageSlug}/icon", write, a.deleteImage(allswell.IconImage)},
+		{"PUT", "/api/v1/pages/{pageSlug}/logo", write, a.putImage(allswell.ImageLogo)},
+		{"DELETE", "/api/v1/pages/{pageSlug}/logo", write, a.deleteImage(allswell.ImageLogo)},
+		{"PUT", "/api/v1/pages/{pageSlug}/icon", write, a.putImage(allswell.ImageIcon)},
+		{"DELETE", "/api/v1/pages/{pageSlug}/icon", write, a.deleteImage(allswell.ImageIcon)},
 		{"GET", "/api/v1/pages/{pageSlug}/domain", read, a.getDomain},
 		{"POST", "/api/v1/pages/{pageSlug}/domain/verify", write, a.verifyDomain},
 		{"GET", "/api/v1/pages/{pageSlug}/uptime", read, a.getUptime},

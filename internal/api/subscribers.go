@@ -10,16 +10,16 @@ import (
 )
 
 // listSubscribers shows none with its secret.
-func (a *api) listSubscribers(c *call) (store.Answer, error) {
-	return list(c, presentSubscriber, func(r store.Range) ([]allswell.Subscriber, int, error) {
+func (a *api) listSubscribers(c *call) (store.StoredResponse, error) {
+	return list(c, presentSubscriber, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
 		return a.store.Subscribers(c.Context(), c.workspace(), c.PathValue("pageSlug"), r)
 	})
 }
 
-func (a *api) createSubscriber(c *call) (store.Answer, error) {
+func (a *api) createSubscriber(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	o.Require("channel", "target")
 	n, refused := allswell.NewSubscriber{
@@ -29,24 +29,24 @@ func (a *api) createSubscriber(c *call) (store.Answer, error) {
 		Confirmed:  orZero(o.Flag("confirmed")),
 	}.Check()
 	if err := o.Check(refused); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentSecret, func(ctx context.Context) (allswell.Subscriber, error) {
 		return a.store.CreateSubscriber(ctx, c.workspace(), c.PathValue("pageSlug"), n)
 	})
 }
 
-func (a *api) getSubscriber(c *call) (store.Answer, error) {
+func (a *api) getSubscriber(c *call) (store.StoredResponse, error) {
 	subscriber, err := a.store.Subscriber(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
 	return show(subscriber, err, presentSubscriber)
 }
 
-func (a *api) deleteSubscriber(c *call) (store.Answer, error) {
+func (a *api) deleteSubscriber(c *call) (store.StoredResponse, error) {
 	return gone(a.store.DeleteSubscriber(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("subscriberId")))
 }
 
 // rotateSubscriber gives a webhook another secret. It needs no body.
-func (a *api) rotateSubscriber(c *call) (store.Answer, error) {
+func (a *api) rotateSubscriber(c *call) (store.StoredResponse, error) {
 	return act(c, http.StatusOK, presentSecret, func(ctx context.Context) (allswell.Subscriber, error) {
 		return a.store.RotateSubscriber(ctx, c.workspace(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
 	})

@@ -168,7 +168,7 @@ func TestSubscribersThatAreRefused(t *testing.T) {
 		elsewhere := c.post("/api/v1/pages/other/components", `{"name":"x"}`).is(201).id()
 		gone := c.subscribe("email", "gone@example.com")
 		c.delete(subscribersPath + "/" + gone).is(204)
-		many := make([]string, allswell.MaxChosen+1)
+		many := make([]string, allswell.MaxChosenComponents+1)
 		for i := range many {
 			many[i] = fmt.Sprintf("comp_%020d", i)
 		}
@@ -180,7 +180,7 @@ func TestSubscribersThatAreRefused(t *testing.T) {
 			for _, target := range []string{
 				"example.com", "ftp://example.com/", "mailto:ada@example.com", "javascript:alert(1)", "https://", "https:///x", "https://user:pw@example.com/",
 				"https://exa mple.com/", "https://example.com/\r\nX: y", "//example.com/", "https://example.com:/", "ada@example.com",
-				"https://example.com/" + strings.Repeat("a", allswell.MaxURL),
+				"https://example.com/" + strings.Repeat("a", allswell.MaxURLLength),
 			} {
 				c.post(subscribersPath, map[string]any{"channel": "webhook", "target": target}).complains("target")
 			}
@@ -257,8 +257,8 @@ func TestSubscriberSecretsAreNotKeptInAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key := store.AnswerKey{TokenID: by.ID, Key: target, RequestHash: hashRequest(&call{Request: r, body: []byte(body)})}
-			kept, found, err := c.store.FindAnswer(t.Context(), key)
+			key := store.IdempotencyKey{TokenID: by.ID, Key: target, RequestHash: hashRequest(&call{Request: r, body: []byte(body)})}
+			kept, found, err := c.store.FindResponse(t.Context(), key)
 			if err != nil || !found {
 				t.Fatalf("FindAnswer = %v, %v", found, err)
 			}
@@ -293,13 +293,13 @@ func (c *client) fanOut() {
 }
 
 // claim takes what is due, and returns it by its id.
-func (c *client) claim(channel allswell.Channel) map[string]store.Claimed {
+func (c *client) claim(channel allswell.Channel) map[string]store.ClaimedDelivery {
 	c.t.Helper()
-	claimed, _, err := c.store.Claim(context.Background(), store.Claims{Channel: channel, Most: 100})
+	claimed, _, err := c.store.ClaimDeliveries(context.Background(), store.ClaimOptions{Channel: channel, Limit: 100})
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	out := make(map[string]store.Claimed)
+	out := make(map[string]store.ClaimedDelivery)
 	for _, v := range claimed {
 		out[v.ID] = v
 	}
@@ -307,10 +307,10 @@ func (c *client) claim(channel allswell.Channel) map[string]store.Claimed {
 }
 
 // settle ends an attempt.
-func (c *client) settle(v store.Claimed, result allswell.SendResult, reason string) {
+func (c *client) settle(v store.ClaimedDelivery, result allswell.SendResult, reason string) {
 	c.t.Helper()
-	settled := store.Settlement{Claimed: v, Outcome: allswell.Outcome{Result: result, Reason: reason}, Jitter: 0.5}
-	if err := c.store.Settle(context.Background(), []store.Settlement{settled}); err != nil {
+	settled := store.DeliveryResult{ClaimedDelivery: v, Outcome: allswell.SendOutcome{Result: result, Reason: reason}, Jitter: 0.5}
+	if err := c.store.SaveDeliveryResults(context.Background(), []store.DeliveryResult{settled}); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -378,10 +378,10 @@ func TestDeliveries(t *testing.T) {
 		c.only(mail, want)
 		c.only(unknown, map[string]any{"purpose": "confirmation", "channel": "email", "event": nil, "incident_id": nil, "state": "pending"})
 
-		v := c.claim(allswell.Webhook)[id]
+		v := c.claim(allswell.ChannelWebhook)[id]
 		c.only(hook, map[string]any{"state": "sending", "attempts": 1.0, "next_attempt_at": nil})
 		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
-		c.settle(v, allswell.Failed, "The other side answered 500.")
+		c.settle(v, allswell.SendFailed, "The other side answered 500.")
 		next := stamp(c.clock.Now().Add(5 * time.Second))
 		c.only(hook, map[string]any{"state": "pending", "reason": "The other side answered 500.", "next_attempt_at": next})
 
@@ -391,16 +391,16 @@ func TestDeliveries(t *testing.T) {
 		a := c.post(retryPath(id), "no JSON at all").is(200)
 		keys(t, a.data(), deliveryKeys...)
 		a.has(map[string]any{"id": id, "state": "pending", "next_attempt_at": now, "subscriber_id": hook, "target": "https://example.com/"})
-		v, ok := c.claim(allswell.Webhook)[id]
+		v, ok := c.claim(allswell.ChannelWebhook)[id]
 		if !ok {
 			t.Fatal("it is not tried at once")
 		}
-		c.settle(v, allswell.Refused, "The other side answered 404.")
+		c.settle(v, allswell.SendRejected, "The other side answered 404.")
 		c.only(hook, map[string]any{"state": "dead", "reason": "The other side answered 404.", "next_attempt_at": nil, "updated_at": now})
 		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{"refusals": 1.0, "suspended_at": nil})
 
 		c.post(retryPath(id), nil).is(200).has(map[string]any{"state": "pending", "next_attempt_at": now})
-		c.settle(c.claim(allswell.Webhook)[id], allswell.Taken, "")
+		c.settle(c.claim(allswell.ChannelWebhook)[id], allswell.SendAccepted, "")
 		c.only(hook, map[string]any{"state": "sent", "reason": nil, "next_attempt_at": nil})
 		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
 		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{"refusals": 0.0})
@@ -408,7 +408,7 @@ func TestDeliveries(t *testing.T) {
 		// An older message to a mailbox gives way to a newer one.
 		c.post("/api/v1/incidents/"+incident+"/updates", `{"message":"We know why."}`).is(201)
 		c.fanOut()
-		c.claim(allswell.Email)
+		c.claim(allswell.ChannelEmail)
 		rows := c.deliveriesOf(mail)
 		if len(rows) != 2 || rows[0]["event"] != "incident.updated" || rows[0]["state"] != "sending" || rows[0]["carried_by"] != nil ||
 			rows[1]["state"] != "superseded" || rows[1]["carried_by"] != rows[0]["id"] || rows[1]["next_attempt_at"] != nil {
@@ -441,8 +441,8 @@ func TestDeliveryLists(t *testing.T) {
 		gone := c.subscribe("email", "0@example.com")
 		c.clock.Advance(time.Second)
 		c.subscribe("email", "1@example.com") // expires
-		c.clock.Advance(allswell.DeliveryLife)
-		c.claim(allswell.Email)
+		c.clock.Advance(allswell.DeliveryLifetime)
+		c.claim(allswell.ChannelEmail)
 		for i := 2; i < 6; i++ {
 			c.subscribe("email", fmt.Sprintf("%d@example.com", i))
 			c.clock.Advance(time.Second)
@@ -452,8 +452,8 @@ func TestDeliveryLists(t *testing.T) {
 			subscribers[row["target"].(string)] = row["id"].(string)
 		}
 		c.delete(subscribersPath + "/" + subscribers["2@example.com"]).is(204)
-		claimed := c.claim(allswell.Email)
-		for at, result := range map[string]allswell.SendResult{"3@example.com": allswell.Taken, "4@example.com": allswell.Broken} {
+		claimed := c.claim(allswell.ChannelEmail)
+		for at, result := range map[string]allswell.SendResult{"3@example.com": allswell.SendAccepted, "4@example.com": allswell.SendUndeliverable} {
 			id := c.deliveriesOf(subscribers[at])[0]["id"].(string)
 			c.settle(claimed[id], result, "")
 		}
@@ -490,7 +490,7 @@ func TestDeliveryLists(t *testing.T) {
 		// What expired may be tried again, for another day.
 		id := c.only(gone, map[string]any{"attempts": 0.0})
 		c.post(retryPath(id), nil).is(200).has(map[string]any{"state": "pending", "next_attempt_at": stamp(c.clock.Now())})
-		if _, ok := c.claim(allswell.Email)[id]; !ok {
+		if _, ok := c.claim(allswell.ChannelEmail)[id]; !ok {
 			t.Error("it is not tried again")
 		}
 	})
@@ -502,17 +502,17 @@ func TestSuspendedSubscribers(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.acme()
 		hook := c.subscribe("webhook", "https://example.com/")
-		for n := range allswell.MaxRefusals {
+		for n := range allswell.MaxRejections {
 			c.get(subscribersPath + "/" + hook).is(200).
 				has(map[string]any{"refusals": float64(n), "suspended_at": nil, "suspended_for": nil})
 			c.post("/api/v1/pages/acme/incidents", `{"title":"x"}`).is(201)
 			c.fanOut()
-			for _, v := range c.claim(allswell.Webhook) {
-				c.settle(v, allswell.Refused, "The other side answered 404.")
+			for _, v := range c.claim(allswell.ChannelWebhook) {
+				c.settle(v, allswell.SendRejected, "The other side answered 404.")
 			}
 		}
 		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{
-			"refusals": float64(allswell.MaxRefusals), "suspended_at": stamp(c.clock.Now()), "suspended_for": "The other side answered 404.",
+			"refusals": float64(allswell.MaxRejections), "suspended_at": stamp(c.clock.Now()), "suspended_for": "The other side answered 404.",
 		})
 	})
 }
@@ -525,12 +525,12 @@ func TestHeldDeliverySaysWhenItGoes(t *testing.T) {
 		held  time.Time
 		next  *string
 	}{
-		{state: allswell.Pending, next: whenever(due)},
-		{state: allswell.Pending, held: due.Add(-time.Minute), next: whenever(due)},
-		{state: allswell.Pending, held: due.Add(time.Minute), next: whenever(due.Add(time.Minute))},
-		{state: allswell.Expired, held: due.Add(time.Minute)},
+		{state: allswell.DeliveryPending, next: whenever(due)},
+		{state: allswell.DeliveryPending, held: due.Add(-time.Minute), next: whenever(due)},
+		{state: allswell.DeliveryPending, held: due.Add(time.Minute), next: whenever(due.Add(time.Minute))},
+		{state: allswell.DeliveryExpired, held: due.Add(time.Minute)},
 	} {
-		got := presentDelivery(allswell.LoggedDelivery{Delivery: allswell.Delivery{State: tt.state, NextAttemptAt: due, HeldUntil: tt.held}})
+		got := presentDelivery(allswell.DeliveryLogEntry{Delivery: allswell.Delivery{State: tt.state, NextAttemptAt: due, HeldUntil: tt.held}})
 		if diff := cmp.Diff(tt.next, got.NextAttemptAt); diff != "" {
 			t.Errorf("%s, held until %v (-want +got):\n%s", tt.state, tt.held, diff)
 		}

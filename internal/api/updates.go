@@ -8,23 +8,23 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-func (a *api) listUpdates(c *call) (store.Answer, error) {
-	return list(c, presentUpdate, func(r store.Range) ([]allswell.Update, int, error) {
+func (a *api) listUpdates(c *call) (store.StoredResponse, error) {
+	return list(c, presentUpdate, func(r store.Pagination) ([]allswell.IncidentUpdate, int, error) {
 		return a.store.Updates(c.Context(), c.workspace(), c.PathValue("incidentId"), r)
 	})
 }
 
 // postUpdate is contract section 4.3.
-func (a *api) postUpdate(c *call) (store.Answer, error) {
+func (a *api) postUpdate(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	message := orZero(o.Text("message"))
 	if err := o.Check(allswell.CheckMessage(message)); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, presentUpdate, func(ctx context.Context) (allswell.Update, error) {
+	return act(c, http.StatusCreated, presentUpdate, func(ctx context.Context) (allswell.IncidentUpdate, error) {
 		return a.store.PostUpdate(ctx, c.workspace(), c.PathValue("incidentId"), message)
 	})
 }

@@ -12,11 +12,11 @@ import (
 const uptimeDecimals = 3
 
 // getUptime takes ?days=, from 1 to allswell.HistoryDays.
-func (a *api) getUptime(c *call) (store.Answer, error) {
+func (a *api) getUptime(c *call) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	days := q.Integer("days", allswell.HistoryDays, 1, allswell.HistoryDays)
 	if err := q.Check(); err != nil {
-		return store.Answer{}, err
+		return store.StoredResponse{}, err
 	}
 	summary, err := a.store.Summary(c.Context(), c.workspace(), c.PathValue("pageSlug"))
 	return show(summary, err, func(s allswell.Summary) uptimeJSON { return presentUptime(s, days) })
@@ -64,29 +64,29 @@ type secondsJSON struct {
 
 func presentUptime(s allswell.Summary, days int) uptimeJSON {
 	out := uptimeJSON{
-		Days: days, TimeZone: s.Page.TimeZone, Uptime: percent(s.Record.Of(days)),
+		Days: days, TimeZone: s.Page.TimeZone, Uptime: percent(s.History.Last(days)),
 		Components: []componentUptimeJSON{}, Groups: []groupUptimeJSON{},
 	}
 	for _, b := range s.Blocks {
 		if b.Group.ID != "" {
-			out.Groups = append(out.Groups, groupUptimeJSON{b.Group.ID, b.Group.Name, percent(b.Record.Of(days))})
+			out.Groups = append(out.Groups, groupUptimeJSON{b.Group.ID, b.Group.Name, percent(b.History.Last(days))})
 		}
 		for _, c := range b.Components {
-			record := s.Records[c.ID]
+			record := s.Histories[c.ID]
 			out.Components = append(out.Components, componentUptimeJSON{
 				ID: c.ID, Name: c.Name, Group: unlessZero(c.GroupID), Status: c.Status(),
-				Uptime: percent(record.Of(days)), History: presentDays(record[max(0, len(record)-days):]),
+				Uptime: percent(record.Last(days)), History: presentDays(record[max(0, len(record)-days):]),
 			})
 		}
 	}
 	return out
 }
 
-func presentDays(record allswell.Record) []dayJSON {
+func presentDays(record allswell.History) []dayJSON {
 	out := make([]dayJSON, len(record))
 	for i, d := range record {
 		out[i] = dayJSON{
-			Date: d.Date.Format(time.DateOnly), Status: unlessZero(d.Worst()), Uptime: percent(d.Tally),
+			Date: d.Date.Format(time.DateOnly), Status: unlessZero(d.Worst()), Uptime: percent(d.StatusDurations),
 			Seconds: secondsJSON{
 				d.Operational.Seconds(), d.Maintenance.Seconds(), d.Degraded.Seconds(),
 				d.Partial.Seconds(), d.Major.Seconds(), d.Unknown.Seconds(),
@@ -97,11 +97,11 @@ func presentDays(record allswell.Record) []dayJSON {
 }
 
 // percent returns an uptime, or nil if nothing is known.
-func percent(t allswell.Tally) *float64 {
+func percent(t allswell.StatusDurations) *float64 {
 	share, ok := t.Uptime()
 	if !ok {
 		return nil
 	}
-	p := allswell.Percent(share, uptimeDecimals)
+	p := allswell.UptimePercent(share, uptimeDecimals)
 	return &p
 }

@@ -1,5 +1,5 @@
 // Package domains proves that pages' own domains belong to their workspaces: a
-// TXT record that allswell.DomainRecordOf names has to be in the DNS zone of the
+// TXT record that allswell.NewDomainRecord names has to be in the DNS zone of the
 // domain. Claims are checked when they are made, when users ask for it, and
 // daily. No transaction is open while the DNS is asked.
 package domains
@@ -60,7 +60,7 @@ func New(c Config) *Checker {
 			return new(net.Dialer).DialContext(ctx, network, c.Server)
 		}
 	}
-	c.Store.OnDomainClaimed(func() {
+	c.Store.OnDomainCheckDue(func() {
 		select {
 		case d.claimed <- struct{}{}:
 		default: // it is going to look anyway
@@ -111,14 +111,14 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 // Verify checks the domain of a workspace's page now and returns the page with
 // its status. Nothing is looked up if the domain needs no proof or was checked
 // less than allswell.DomainCheckPause ago. A page without a domain is an
-// *allswell.Invalid.
+// *allswell.ValidationError.
 func (d *Checker) Verify(ctx context.Context, workspaceID, slug string) (allswell.Page, error) {
 	p, err := d.store.Page(ctx, workspaceID, slug)
 	if err != nil {
 		return p, err
 	}
 	if p.Domain == "" {
-		var bad allswell.Invalid
+		var bad allswell.ValidationError
 		bad.Add("domain", "The page has no domain.")
 		return p, bad.Err()
 	}
@@ -156,9 +156,9 @@ func (d *Checker) lookUp(ctx context.Context, record allswell.DomainRecord) alls
 	var none *net.DNSError
 	switch {
 	case err == nil && record.Matches(values):
-		return allswell.DomainRecordFound
+		return allswell.DomainFound
 	case err == nil, errors.As(err, &none) && none.IsNotFound:
-		return allswell.DomainRecordMissing
+		return allswell.DomainMissing
 	}
 	d.log.Debug("looking up a TXT record failed", "name", record.Name, "error", err)
 	return allswell.DomainNoAnswer

@@ -37,7 +37,7 @@ func run(t *testing.T, f func(w *world)) {
 		w.Checker = New(Config{Store: s, Server: w.dns.Address()})
 		w.ws, _ = storetest.Workspace(t, s, "acme")
 		name := domain
-		p, err := s.CreatePage(t.Context(), w.ws, allswell.NewPage{Name: "Acme", Slug: "acme", PageLook: allswell.PageLook{Domain: &name}})
+		p, err := s.CreatePage(t.Context(), w.ws, allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: allswell.PageSettings{Domain: &name}})
 		if w.page = p; err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func (w *world) pass(d time.Duration) { w.clock.Add(d.Milliseconds()) }
 
 // publish puts the page's record into the DNS.
 func (w *world) publish() {
-	r := allswell.DomainRecordOf(w.page.ID, domain)
+	r := allswell.NewDomainRecord(w.page.ID, domain)
 	w.dns.Set(r.Name, "v=spf1 -all", r.Value)
 }
 
@@ -68,17 +68,17 @@ func (w *world) verify() (allswell.Page, error) { return w.Verify(w.Context(), w
 // TestVerify asks a real DNS server.
 func TestVerify(t *testing.T) {
 	run(t, func(w *world) {
-		w.expect(w.verify())(allswell.DomainPending, allswell.DomainRecordMissing) // the name does not exist
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainMissing) // the name does not exist
 		asked := w.dns.Queries()
 		w.publish()
 		w.pass(allswell.DomainCheckPause - time.Millisecond)
-		w.expect(w.verify())(allswell.DomainPending, allswell.DomainRecordMissing)
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainMissing)
 		if n := w.dns.Queries(); n != asked {
 			w.Errorf("%d more queries within the pause", n-asked)
 		}
 		w.pass(time.Millisecond)
 		w.dns.Set("_allswell-challenge."+domain, "allswell-verification=of-another-page")
-		w.expect(w.verify())(allswell.DomainPending, allswell.DomainRecordMissing)
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainMissing)
 
 		w.publish()
 		for _, code := range []dnsmessage.RCode{dnsmessage.RCodeServerFailure, dnsmessage.RCodeRefused, dnsmessage.RCodeFormatError, dnsmessage.RCodeNotImplemented} {
@@ -88,7 +88,7 @@ func TestVerify(t *testing.T) {
 		}
 		w.dns.Fail(dnsmessage.RCodeSuccess)
 		w.pass(time.Minute)
-		w.expect(w.verify())(allswell.DomainVerified, allswell.DomainRecordFound)
+		w.expect(w.verify())(allswell.DomainVerified, allswell.DomainFound)
 
 		// The DNS of a domain fails for a month: nothing is lost.
 		w.dns.Fail(dnsmessage.RCodeServerFailure)
@@ -99,9 +99,9 @@ func TestVerify(t *testing.T) {
 		w.dns.Fail(dnsmessage.RCodeSuccess)
 		w.dns.Set("_allswell-challenge." + domain)
 		w.pass(24 * time.Hour)
-		w.expect(w.verify())(allswell.DomainFailing, allswell.DomainRecordMissing)
+		w.expect(w.verify())(allswell.DomainFailing, allswell.DomainMissing)
 		w.pass(allswell.DomainGrace)
-		w.expect(w.verify())(allswell.DomainPending, allswell.DomainRecordMissing)
+		w.expect(w.verify())(allswell.DomainPending, allswell.DomainMissing)
 	})
 }
 
@@ -118,14 +118,14 @@ func TestCheckDue(t *testing.T) {
 		due(1)
 		due(0)
 		p, err := w.store.Page(w.Context(), w.ws, "acme")
-		w.expect(p, err)(allswell.DomainVerified, allswell.DomainRecordFound)
+		w.expect(p, err)(allswell.DomainVerified, allswell.DomainFound)
 		w.dns.Set("_allswell-challenge." + domain)
 		w.pass(allswell.DomainCheckInterval - time.Millisecond)
 		due(0)
 		w.pass(time.Millisecond)
 		due(1)
 		p, err = w.store.Page(w.Context(), w.ws, "acme")
-		w.expect(p, err)(allswell.DomainFailing, allswell.DomainRecordMissing)
+		w.expect(p, err)(allswell.DomainFailing, allswell.DomainMissing)
 	})
 }
 
@@ -141,9 +141,9 @@ func TestRun(t *testing.T) {
 		if id := <-verified; id != w.page.ID {
 			w.Errorf("%s was verified", id)
 		}
-		second, other := "www.acme.example", allswell.DomainRecordOf(w.page.ID, "www.acme.example")
+		second, other := "www.acme.example", allswell.NewDomainRecord(w.page.ID, "www.acme.example")
 		w.dns.Set(other.Name, other.Value)
-		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: &second}}); err != nil {
+		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &second}}); err != nil {
 			w.Fatal(err)
 		}
 		<-verified // the change itself
@@ -193,10 +193,10 @@ func TestNoAnswerInTime(t *testing.T) {
 func TestVerifyWithoutAnythingToDo(t *testing.T) {
 	run(t, func(w *world) {
 		none, own := "", "own.example"
-		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: &none}}); err != nil {
+		if _, err := w.store.ChangePage(w.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &none}}); err != nil {
 			w.Fatal(err)
 		}
-		var bad *allswell.Invalid
+		var bad *allswell.ValidationError
 		if _, err := w.verify(); !errors.As(err, &bad) {
 			w.Errorf("without a domain: %v", err)
 		}
@@ -204,7 +204,7 @@ func TestVerifyWithoutAnythingToDo(t *testing.T) {
 			w.Errorf("of another workspace: %v", err)
 		}
 		first, _ := storetest.Workspace(w.T, w.store, allswell.DefaultWorkspace)
-		if _, err := w.store.CreatePage(w.Context(), first, allswell.NewPage{Name: "x", Slug: "x", PageLook: allswell.PageLook{Domain: &own}}); err != nil {
+		if _, err := w.store.CreatePage(w.Context(), first, allswell.NewPage{Name: "x", Slug: "x", PageSettings: allswell.PageSettings{Domain: &own}}); err != nil {
 			w.Fatal(err)
 		}
 		w.expect(w.Verify(w.Context(), first, "x"))(allswell.DomainVerified, allswell.DomainUnchecked)

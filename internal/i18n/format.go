@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Duration formats d in at most two adjacent units, as allswell.SpeakDuration
+// Duration formats d in at most two adjacent units, as allswell.FormatDuration
 // does: "5 minutes", "1 hour 30 minutes". Durations below half a second, and
 // negative ones, are "0 seconds".
 func (l *Language) Duration(d time.Duration) string {

@@ -178,7 +178,7 @@ func (l *Language) Status(s allswell.Status) string { return l.T("status." + str
 func (l *Language) Banner(s allswell.Status) string { return l.T("banner." + string(s.Canonical())) }
 
 // State returns the label of an incident's state.
-func (l *Language) State(s allswell.State) string { return l.T("state." + string(s)) }
+func (l *Language) State(s allswell.IncidentState) string { return l.T("state." + string(s)) }
 
 // Impact returns the label of an incident's impact.
 func (l *Language) Impact(i allswell.Impact) string { return l.T("impact." + string(i)) }

@@ -33,7 +33,7 @@ func TestWordsOfTheDomain(t *testing.T) {
 		for _, s := range allswell.Statuses {
 			words = append(words, [2]string{l.Status(s), s.Label()}, [2]string{l.Banner(s), allswell.Banner(s)})
 		}
-		for _, s := range allswell.States {
+		for _, s := range allswell.IncidentStates {
 			words = append(words, [2]string{l.State(s), s.Label()})
 		}
 		for _, i := range allswell.Impacts {
@@ -143,7 +143,7 @@ func TestDurations(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := time.Duration(rapid.Int64Range(-int64(time.Minute), int64(999*day)).Draw(t, "d"))
 		d = d.Truncate(rapid.SampledFrom([]time.Duration{time.Nanosecond, time.Second, time.Minute, time.Hour, day}).Draw(t, "to"))
-		if got, want := en.Duration(d), allswell.SpeakDuration(d); got != want {
+		if got, want := en.Duration(d), allswell.FormatDuration(d); got != want {
 			t.Fatalf("%v is %q, want %q", d, got, want)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 // IncidentTitle returns the title of an incident as people wrote it; for an
 // incident that the service opened itself, the title in the language.
 func (l *Language) IncidentTitle(inc allswell.Incident) string {
-	if monitor, ok := inc.Down(); ok {
+	if monitor, ok := inc.DownMonitorName(); ok {
 		return l.T("auto.down", "name", monitor)
 	}
 	return inc.Title
@@ -21,7 +21,7 @@ func (l *Language) IncidentTitle(inc allswell.Incident) string {
 // message, which the service wrote itself and which is translated.
 type UpdateText struct {
 	Message string
-	Auto    allswell.Auto // zero: a person wrote it
+	Auto    allswell.SystemMessage // zero: a person wrote it
 }
 
 // key returns the key of a system message; "" if a person wrote the text, or a

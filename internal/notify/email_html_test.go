@@ -82,7 +82,7 @@ func TestMailMessages(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := mailDatabase()[0]
 			e.Data.Message = c.typed
-			p := composed(t, mailNotice(allswell.TellEvent, e))
+			p := composed(t, mailNotice(allswell.PurposeEvent, e))
 			if want := "07:48 UTC\n" + c.text + "\n\nhttps://"; !strings.Contains(p.text, want) {
 				t.Errorf("the text lacks %q:\n%s", want, p.text)
 			}
@@ -102,9 +102,9 @@ func TestMailOfMarkup(t *testing.T) {
 	for _, unit := range []string{"`a`b", ">\n\n", "-\n*\n", "- ", "> ", "[a](http://b)", "***a***", "```\na\n```\n", "a@b.cd ", "---\n"} {
 		events := mailDatabase()
 		for i := range events {
-			events[i].Data.Message = strings.Repeat(unit, allswell.MaxMessage/len(unit))
+			events[i].Data.Message = strings.Repeat(unit, allswell.MaxMessageLength/len(unit))
 		}
-		e, err := compose(mailNotice(allswell.TellEvent, events...), mailBase, mailFrom)
+		e, err := compose(mailNotice(allswell.PurposeEvent, events...), mailBase, mailFrom)
 		if err != nil || len(e.content) > 5<<20 {
 			t.Errorf("%q: %d bytes, %v", unit, len(e.content), err)
 		}
@@ -120,14 +120,14 @@ func FuzzMail(f *testing.F) {
 	f.Add("# *a*", "[b](http://c)", "<li>", "- `a`\n\n  > **b** [c](http://d 'e') <f@g.hi>\n1. ![j](k:l)\n\n---\n```\n</code></pre>\n```\n~~m~~", "a@b.cd")
 	f.Fuzz(func(t *testing.T, title, page, component, message, address string) {
 		data := allswell.EventData{
-			Title: title, Component: component, Message: message, State: allswell.Identified, Impact: allswell.ImpactMinor,
-			Affected: []allswell.AffectedChange{{ComponentID: "comp_1", Name: component, New: allswell.MajorOutage}},
+			Title: title, Component: component, Message: message, State: allswell.IncidentIdentified, Impact: allswell.ImpactMinor,
+			Affected: []allswell.AffectedChange{{ComponentID: "comp_1", Name: component, New: allswell.StatusMajorOutage}},
 		}
-		incident := mailEvent(0, allswell.IncidentCreated, "inc-1", "", data)
-		maintenance := mailMaintenance(0, allswell.MaintenanceBegun, allswell.MaintenanceInProgress, "upd_1", message)
+		incident := mailEvent(0, allswell.EventIncidentCreated, "inc-1", "", data)
+		maintenance := mailMaintenance(0, allswell.EventMaintenanceBegun, allswell.MaintenanceInProgress, "upd_1", message)
 		maintenance.Data.Title, maintenance.Data.Maintenance.Components[0].Name = title, component
 		for _, e := range []allswell.Event{incident, maintenance} {
-			n := mailNotice(allswell.TellEvent, e, allswell.Event{Kind: allswell.ComponentStatusChanged, ComponentID: "comp_1", Data: data})
+			n := mailNotice(allswell.PurposeEvent, e, allswell.Event{Kind: allswell.EventComponentStatusChanged, ComponentID: "comp_1", Data: data})
 			n.Page.Name, n.Subscriber.Target = page, address
 			fuzzMail(t, n)
 		}
@@ -135,7 +135,7 @@ func FuzzMail(f *testing.F) {
 }
 
 // fuzzMail checks the mail of a notice, whose first event is all that it tells.
-func fuzzMail(t *testing.T, n allswell.Notice) {
+func fuzzMail(t *testing.T, n allswell.Notification) {
 	typed := n.Events[0].Data
 	from := mail.Address{Address: "status@example.com"}
 	e, err := compose(n, mailBase, from)

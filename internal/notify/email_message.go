@@ -70,15 +70,15 @@ type letter struct {
 // compose makes the mail of a notice. base is the address of this service,
 // without a slash at its end. The Message-ID is the same each time; an error
 // means that no attempt can ever succeed.
-func compose(n allswell.Notice, base string, from mail.Address) (envelope, error) {
-	to, err := allswell.NewSubscriber{Channel: allswell.Email, Target: n.Subscriber.Target}.Check()
+func compose(n allswell.Notification, base string, from mail.Address) (envelope, error) {
+	to, err := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: n.Subscriber.Target}.Check()
 	if err != nil || to.Target != n.Subscriber.Target {
 		return envelope{}, errors.New("the subscriber's address is no e-mail address")
 	}
 	l := letter{
-		Page:     oneLine(n.Page.Name, allswell.MaxName),
+		Page:     oneLine(n.Page.Name, allswell.MaxNameLength),
 		PageURL:  pageURL(n.Page, base),
-		KeptDays: int(allswell.UnconfirmedFor / (24 * time.Hour)),
+		KeptDays: int(allswell.UnconfirmedLifetime / (24 * time.Hour)),
 	}
 	if l.Page == "" {
 		l.Page = n.Page.Slug
@@ -88,11 +88,11 @@ func compose(n allswell.Notice, base string, from mail.Address) (envelope, error
 	name := oneLine(l.Page, mailNameInLine)
 	var about []string // the threads that the mail belongs to
 	switch n.Delivery.Purpose {
-	case allswell.AskConfirmation:
+	case allswell.PurposeConfirmation:
 		l.Subject = "[" + name + "] Please confirm your subscription"
-	case allswell.SendLink:
+	case allswell.PurposeLink:
 		l.Subject = "[" + name + "] The link to your subscription"
-	case allswell.TellEvent:
+	case allswell.PurposeEvent:
 		threads := threadsOf(n.Events, place{l.PageURL, n.Page.Location()})
 		if len(threads) == 0 {
 			return envelope{}, errors.New("there is no event that mail tells")
@@ -117,7 +117,7 @@ func compose(n allswell.Notice, base string, from mail.Address) (envelope, error
 }
 
 // writeHeader writes all of the header but the fields of the body's form.
-func writeHeader(w *bytes.Buffer, n allswell.Notice, l letter, from mail.Address, about []string) {
+func writeHeader(w *bytes.Buffer, n allswell.Notification, l letter, from mail.Address, about []string) {
 	domain := domainOf(from.Address)
 	field := func(name, value string) {
 		// Encoded words, and the ids of messages, go on lines of their own.
@@ -205,7 +205,7 @@ func rootsOf(events []allswell.Event) (roots []string) {
 			continue
 		}
 		if e.MonitorID != "" {
-			add(allswell.MonitorThread(e.MonitorID))
+			add(allswell.MonitorCollapseKey(e.MonitorID))
 		}
 		add(id)
 	}

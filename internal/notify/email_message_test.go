@@ -33,17 +33,17 @@ var (
 )
 
 // mailNotice tells events; without any it is of another purpose.
-func mailNotice(purpose allswell.Purpose, events ...allswell.Event) allswell.Notice {
-	return allswell.Notice{
-		Delivery:   allswell.Delivery{ID: "dlv_0123456789abcdefghij", Purpose: purpose, Channel: allswell.Email},
-		Subscriber: allswell.Subscriber{ID: "sub_1", Channel: allswell.Email, Target: "ann@example.org", Key: mailKey},
+func mailNotice(purpose allswell.DeliveryPurpose, events ...allswell.Event) allswell.Notification {
+	return allswell.Notification{
+		Delivery:   allswell.Delivery{ID: "dlv_0123456789abcdefghij", Purpose: purpose, Channel: allswell.ChannelEmail},
+		Subscriber: allswell.Subscriber{ID: "sub_1", Channel: allswell.ChannelEmail, Target: "ann@example.org", Key: mailKey},
 		Page:       allswell.Page{Slug: "acme", Name: "Acme", TimeZone: allswell.DefaultTimeZone}, Events: events,
 	}
 }
 
 // mailEvent is what happened to an incident so many minutes after mailStart.
 func mailEvent(minutes int, kind allswell.EventKind, incident, monitor string, data allswell.EventData) allswell.Event {
-	data.Resolved = data.Resolved || data.State == allswell.Resolved
+	data.Resolved = data.Resolved || data.State == allswell.IncidentResolved
 	return allswell.Event{
 		ID: "evt_1", Kind: kind, IncidentID: incident, MonitorID: monitor, Data: data,
 		CreatedAt: mailStart.Add(time.Duration(minutes) * time.Minute),
@@ -53,23 +53,23 @@ func mailEvent(minutes int, kind allswell.EventKind, incident, monitor string, d
 // mailOutage is a monitor that went down at a minute, and came back if it is
 // not 0 at another one.
 func mailOutage(incident, monitor string, down, up int) []allswell.Event {
-	data := allswell.EventData{Title: monitor + " is down", Impact: allswell.ImpactMajor, State: allswell.Investigating, Message: "No ping."}
-	events := []allswell.Event{mailEvent(down, allswell.IncidentCreated, incident, monitor, data)}
+	data := allswell.EventData{Title: monitor + " is down", Impact: allswell.ImpactMajor, State: allswell.IncidentInvestigating, Message: "No ping."}
+	events := []allswell.Event{mailEvent(down, allswell.EventIncidentCreated, incident, monitor, data)}
 	if up != 0 {
-		data.State, data.Message = allswell.Resolved, "A ping arrived."
-		events = append(events, mailEvent(up, allswell.IncidentResolved, incident, monitor, data))
+		data.State, data.Message = allswell.IncidentResolved, "A ping arrived."
+		events = append(events, mailEvent(up, allswell.EventIncidentResolved, incident, monitor, data))
 	}
 	return events
 }
 
 // mailDatabase is the life of an incident that people wrote about.
 func mailDatabase() []allswell.Event {
-	data := allswell.EventData{Title: "Database <down>", Impact: allswell.ImpactCritical, State: allswell.Investigating, Message: "Writes fail.\r\nReads & lists work."}
-	created := mailEvent(0, allswell.IncidentCreated, "inc-1", "", data)
-	data.Impact, data.State, data.Message = allswell.ImpactMajor, allswell.Identified, "A full disk."
-	updated := mailEvent(12, allswell.IncidentUpdated, "inc-1", "", data)
-	data.State, data.Message = allswell.Resolved, ""
-	return []allswell.Event{created, updated, mailEvent(40, allswell.IncidentResolved, "inc-1", "", data)}
+	data := allswell.EventData{Title: "Database <down>", Impact: allswell.ImpactCritical, State: allswell.IncidentInvestigating, Message: "Writes fail.\r\nReads & lists work."}
+	created := mailEvent(0, allswell.EventIncidentCreated, "inc-1", "", data)
+	data.Impact, data.State, data.Message = allswell.ImpactMajor, allswell.IncidentIdentified, "A full disk."
+	updated := mailEvent(12, allswell.EventIncidentUpdated, "inc-1", "", data)
+	data.State, data.Message = allswell.IncidentResolved, ""
+	return []allswell.Event{created, updated, mailEvent(40, allswell.EventIncidentResolved, "inc-1", "", data)}
 }
 
 // mailMaintenance is what happened to a planned maintenance so many minutes after
@@ -79,7 +79,7 @@ func mailMaintenance(minutes int, kind allswell.EventKind, state allswell.Mainte
 		ID: "evt_1", Kind: kind, MaintenanceID: "mnt_1", UpdateID: update,
 		Data: allswell.EventData{Title: "Database upgrade", Message: message, Maintenance: &allswell.MaintenanceData{
 			State: state, ScheduledFor: mailStart.Add(19 * time.Hour), ScheduledUntil: mailStart.Add(21 * time.Hour),
-			Components: []allswell.NamedComponent{{ID: "comp_1", Name: "API"}, {ID: "comp_2", Name: "Website"}},
+			Components: []allswell.ComponentName{{ID: "comp_1", Name: "API"}, {ID: "comp_2", Name: "Website"}},
 		}},
 		CreatedAt: mailStart.Add(time.Duration(minutes) * time.Minute),
 	}
@@ -88,11 +88,11 @@ func mailMaintenance(minutes int, kind allswell.EventKind, state allswell.Mainte
 // mailUpgrade is the life of a planned maintenance.
 func mailUpgrade() []allswell.Event {
 	return []allswell.Event{
-		mailMaintenance(0, allswell.MaintenancePlanned, allswell.MaintenanceScheduled, "upd_1", "Writes wait for up to *a minute*."),
-		mailMaintenance(60, allswell.MaintenanceReminded, allswell.MaintenanceScheduled, "", ""),
-		mailMaintenance(1140, allswell.MaintenanceBegun, allswell.MaintenanceInProgress, "upd_2", "The maintenance has begun."),
-		mailMaintenance(1200, allswell.MaintenanceUpdated, allswell.MaintenanceVerifying, "upd_3", "We look whether all is well."),
-		mailMaintenance(1260, allswell.MaintenanceEnded, allswell.MaintenanceCompleted, "upd_4", "The maintenance is complete."),
+		mailMaintenance(0, allswell.EventMaintenanceScheduled, allswell.MaintenanceScheduled, "upd_1", "Writes wait for up to *a minute*."),
+		mailMaintenance(60, allswell.EventMaintenanceReminder, allswell.MaintenanceScheduled, "", ""),
+		mailMaintenance(1140, allswell.EventMaintenanceBegun, allswell.MaintenanceInProgress, "upd_2", "The maintenance has begun."),
+		mailMaintenance(1200, allswell.EventMaintenanceUpdated, allswell.MaintenanceVerifying, "upd_3", "We look whether all is well."),
+		mailMaintenance(1260, allswell.EventMaintenanceEnded, allswell.MaintenanceCompleted, "upd_4", "The maintenance is complete."),
 	}
 }
 
@@ -153,7 +153,7 @@ func parseMail(t *testing.T, content []byte) parsedMail {
 }
 
 // composed composes a mail and reads it back.
-func composed(t *testing.T, n allswell.Notice) parsedMail {
+func composed(t *testing.T, n allswell.Notification) parsedMail {
 	t.Helper()
 	e, err := compose(n, mailBase, mailFrom)
 	if err != nil {
@@ -208,12 +208,12 @@ func TestMailHeader(t *testing.T) {
 		"Content-Type":          `multipart/alternative; boundary="=_dlv_0123456789abcdefghij"`,
 	}
 	for _, c := range []struct {
-		n    allswell.Notice
+		n    allswell.Notification
 		more map[string]string
 	}{
-		{mailNotice(allswell.AskConfirmation), map[string]string{"Subject": "[Acme] Please confirm your subscription"}},
-		{mailNotice(allswell.SendLink), map[string]string{"Subject": "[Acme] The link to your subscription"}},
-		{mailNotice(allswell.TellEvent, mailDatabase()[:1]...), map[string]string{
+		{mailNotice(allswell.PurposeConfirmation), map[string]string{"Subject": "[Acme] Please confirm your subscription"}},
+		{mailNotice(allswell.PurposeLink), map[string]string{"Subject": "[Acme] The link to your subscription"}},
+		{mailNotice(allswell.PurposeEvent, mailDatabase()[:1]...), map[string]string{
 			"Subject":     "[Acme] Investigating: Database <down>",
 			"In-Reply-To": "<c8dc1a447374d7908cd5399ca8eb8e05@example.com>",
 			"References":  "<c8dc1a447374d7908cd5399ca8eb8e05@example.com>",
@@ -242,7 +242,7 @@ func TestMailHeader(t *testing.T) {
 // and those of a monitor's incidents do; what two subscribers got does not.
 func TestMailThreads(t *testing.T) {
 	references := func(subscriber string, events ...allswell.Event) []string {
-		n := mailNotice(allswell.TellEvent, events...)
+		n := mailNotice(allswell.PurposeEvent, events...)
 		n.Subscriber.ID = subscriber
 		p := composed(t, n)
 		ids := strings.Fields(p.header.Get("References"))
@@ -254,7 +254,7 @@ func TestMailThreads(t *testing.T) {
 	database := mailDatabase()
 	down := mailOutage("inc-2", "Backup", 3, 9)
 	again := mailOutage("inc-3", "Backup", 20, 0)
-	human := mailEvent(5, allswell.IncidentUpdated, "inc-2", "", allswell.EventData{Title: "Backup is down", State: allswell.Identified})
+	human := mailEvent(5, allswell.EventIncidentUpdated, "inc-2", "", allswell.EventData{Title: "Backup is down", State: allswell.IncidentIdentified})
 
 	first := references("sub_1", database[0])
 	if later := references("sub_1", database[1:]...); !slices.Equal(first, later) {
@@ -307,7 +307,7 @@ func TestMailSubjects(t *testing.T) {
 		{"odd", "[Acme] Investigating: a Bcc: eve@example.net b = ?utf-8?q?=0A?=", odd},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if p := composed(t, mailNotice(allswell.TellEvent, c.events...)); p.subject != c.want {
+			if p := composed(t, mailNotice(allswell.PurposeEvent, c.events...)); p.subject != c.want {
 				t.Errorf("subject %q, want %q", p.subject, c.want)
 			}
 		})
@@ -316,7 +316,7 @@ func TestMailSubjects(t *testing.T) {
 
 // The display name is the page's if the operator set none.
 func TestMailFrom(t *testing.T) {
-	n := mailNotice(allswell.SendLink)
+	n := mailNotice(allswell.PurposeLink)
 	n.Page.Name = "Ö\nBcc: eve@example.net"
 	e, err := compose(n, mailBase, mail.Address{Address: "status@bücher.example"})
 	if err != nil {
@@ -398,7 +398,7 @@ https://status.example.com/status/acme/incidents/a
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := composed(t, mailNotice(allswell.TellEvent, c.events...))
+			p := composed(t, mailNotice(allswell.PurposeEvent, c.events...))
 			if diff := cmp.Diff(c.want+mailFoot, p.text); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}
@@ -408,7 +408,7 @@ https://status.example.com/status/acme/incidents/a
 
 func TestMailHTML(t *testing.T) {
 	flapping := slices.Concat(mailOutage("a", "Backup", 0, 2), mailOutage("b", "Backup", 4, 0))
-	p := composed(t, mailNotice(allswell.TellEvent, slices.Concat(flapping, mailDatabase())...))
+	p := composed(t, mailNotice(allswell.PurposeEvent, slices.Concat(flapping, mailDatabase())...))
 	for _, want := range []string{
 		"Database &lt;down&gt;", "Writes fail.<br>Reads &amp; lists work.", "Resolved &middot; Major impact",
 		"Went down 2 times since 21 Nov 2026, 07:48 UTC.",
@@ -429,7 +429,7 @@ func TestMailHTML(t *testing.T) {
 
 // A question says nothing that whoever typed the address could choose.
 func TestMailQuestions(t *testing.T) {
-	for _, purpose := range []allswell.Purpose{allswell.AskConfirmation, allswell.SendLink} {
+	for _, purpose := range []allswell.DeliveryPurpose{allswell.PurposeConfirmation, allswell.PurposeLink} {
 		n := mailNotice(purpose)
 		n.Subscriber.Target = "buy-now.evil@eve.example"
 		n.Subscriber.Components = []string{"comp_evil"}
@@ -455,7 +455,7 @@ func TestMailLimits(t *testing.T) {
 	for i := range 210 {
 		down = append(down, mailOutage(fmt.Sprint("inc-", i), fmt.Sprint("Job ", i), i, 0)...)
 	}
-	p := composed(t, mailNotice(allswell.TellEvent, down...))
+	p := composed(t, mailNotice(allswell.PurposeEvent, down...))
 	if p.subject != "[Acme] 210 monitors are down" || strings.Count(p.text, "No ping.") != mailThreads || !strings.Contains(p.text, "And 160 more on the page.") {
 		t.Errorf("many threads: %q, %d told", p.subject, strings.Count(p.text, "No ping."))
 	}
@@ -466,16 +466,16 @@ func TestMailLimits(t *testing.T) {
 	for i := range 40 {
 		flapping = append(flapping, mailOutage(fmt.Sprint("inc-", i), "Backup", 2*i, 2*i+1)...)
 	}
-	p = composed(t, mailNotice(allswell.TellEvent, flapping...))
+	p = composed(t, mailNotice(allswell.PurposeEvent, flapping...))
 	if !strings.Contains(p.text, "Went down 40 times") || !strings.Contains(p.text, "30 earlier on the page.") || !strings.Contains(p.html, "30 earlier on the page.") {
 		t.Errorf("many entries:\n%s", p.text)
 	}
 	updates := mailDatabase()
 	for i := range updates {
-		updates[i].Data.Message = strings.Repeat(string(rune('ä'+i)), allswell.MaxMessage)
+		updates[i].Data.Message = strings.Repeat(string(rune('ä'+i)), allswell.MaxMessageLength)
 	}
-	p = composed(t, mailNotice(allswell.TellEvent, updates...))
-	if n := strings.Count(p.text, "æ"); n != allswell.MaxMessage {
+	p = composed(t, mailNotice(allswell.PurposeEvent, updates...))
+	if n := strings.Count(p.text, "æ"); n != allswell.MaxMessageLength {
 		t.Errorf("the newest message has %d of its characters", n)
 	}
 	if strings.Contains(p.text, "ä") || strings.Count(p.text, "(The rest is on the page.)") != 1 {
@@ -490,16 +490,16 @@ func TestMailBroken(t *testing.T) {
 		"Ann@Example.org", "ann@example.org ", "ann\x00@example.org", `"a b"@example.org`, "änn@example.org",
 		strings.Repeat("a", 65) + "@example.org",
 	} {
-		n := mailNotice(allswell.SendLink)
+		n := mailNotice(allswell.PurposeLink)
 		n.Subscriber.Target = target
 		if e, err := compose(n, mailBase, mailFrom); err == nil {
 			t.Errorf("%q got a mail to %q", target, e.to)
 		}
 	}
-	component := allswell.Event{Kind: allswell.ComponentStatusChanged, ComponentID: "comp_1", Data: allswell.EventData{Component: "API"}}
-	for name, n := range map[string]allswell.Notice{
-		"no event":       mailNotice(allswell.TellEvent),
-		"no mail's":      mailNotice(allswell.TellEvent, component),
+	component := allswell.Event{Kind: allswell.EventComponentStatusChanged, ComponentID: "comp_1", Data: allswell.EventData{Component: "API"}}
+	for name, n := range map[string]allswell.Notification{
+		"no event":       mailNotice(allswell.PurposeEvent),
+		"no mail's":      mailNotice(allswell.PurposeEvent, component),
 		"unknown reason": mailNotice("advertisement"),
 	} {
 		if _, err := compose(n, mailBase, mailFrom); err == nil {
@@ -511,7 +511,7 @@ func TestMailBroken(t *testing.T) {
 // A retry sends the same content, but for the date.
 func TestMailStable(t *testing.T) {
 	content := func() string {
-		e, err := compose(mailNotice(allswell.TellEvent, mailDatabase()...), mailBase, mailFrom)
+		e, err := compose(mailNotice(allswell.PurposeEvent, mailDatabase()...), mailBase, mailFrom)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -537,9 +537,9 @@ func TestMailTemplates(t *testing.T) {
 		}
 		sources.Write(raw)
 		name, _, _ := strings.Cut(f.Name(), ".")
-		switch purpose := allswell.Purpose(name); purpose {
+		switch purpose := allswell.DeliveryPurpose(name); purpose {
 		case "layout":
-		case allswell.TellEvent:
+		case allswell.PurposeEvent:
 			composed(t, mailNotice(purpose, mailDatabase()...))
 		default:
 			composed(t, mailNotice(purpose))

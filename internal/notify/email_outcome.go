@@ -62,15 +62,15 @@ func isStale(err error) bool {
 }
 
 // outcome is what the end of a conversation about a mail to an address means.
-func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.Outcome {
+func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.SendOutcome {
 	var f *failure
 	if !errors.As(err, &f) {
-		return allswell.Outcome{Result: allswell.Taken}
+		return allswell.SendOutcome{Result: allswell.SendAccepted}
 	}
 	var answer *textproto.Error
 	if errors.As(err, &answer) {
 		detail := fmt.Sprintf("The mail server answered %d at %s: %s", answer.Code, f.step, answer.Msg)
-		o := allswell.Outcome{
+		o := allswell.SendOutcome{
 			Reason: f.reason(detail), Detail: detail,
 			// An answer to MAIL FROM shows that the server works.
 			Unreachable: answer.Code == 421 || !f.late() && f.step != "MAIL FROM",
@@ -79,14 +79,14 @@ func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.Out
 		switch {
 		case answer.Code/100 != 5 || !f.late() || ours:
 		case f.step != "RCPT TO" && strings.HasPrefix(answer.Msg, "5.7."):
-			o.Result = allswell.Broken // a policy about such mails (RFC 3463), not about the recipient
+			o.Result = allswell.SendUndeliverable // a policy about such mails (RFC 3463), not about the recipient
 		default:
-			o.Result = allswell.Refused
+			o.Result = allswell.SendRejected
 		}
 		return o
 	}
 	detail := m.trouble(ctx, f)
-	return allswell.Outcome{Reason: f.reason(detail), Detail: detail, Unreachable: !f.late()}
+	return allswell.SendOutcome{Reason: f.reason(detail), Detail: detail, Unreachable: !f.late()}
 }
 
 // blamesSender matches what servers without enhanced codes say of who sends.

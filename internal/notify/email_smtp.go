@@ -93,7 +93,7 @@ func newMailer(u *url.URL, base string, from mail.Address) *mailer {
 // send makes one attempt to hand the mail of a notice to the server. All of it,
 // from the first packet to the last answer, ends with ctx or after
 // allswell.SendTimeout.
-func (m *mailer) send(ctx context.Context, n allswell.Notice) allswell.Outcome {
+func (m *mailer) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	o := m.attempt(ctx, n)
 	o.Detail = m.reason(o.Detail, n.Subscriber.Target)
 	o.Reason = m.withoutNames(m.reason(o.Reason, n.Subscriber.Target))
@@ -101,13 +101,13 @@ func (m *mailer) send(ctx context.Context, n allswell.Notice) allswell.Outcome {
 }
 
 // attempt is send, with a reason that is not yet fit to be kept.
-func (m *mailer) attempt(ctx context.Context, n allswell.Notice) allswell.Outcome {
+func (m *mailer) attempt(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	if m.base == "" {
-		return allswell.Outcome{Reason: "The links of a mail need the setting ALLSWELL_BASE_URL.", Unreachable: true}
+		return allswell.SendOutcome{Reason: "The links of a mail need the setting ALLSWELL_BASE_URL.", Unreachable: true}
 	}
 	e, err := compose(n, m.base, m.from)
 	if err != nil {
-		return allswell.Outcome{Result: allswell.Broken, Reason: fmt.Sprintf("The mail cannot be made: %v.", err)}
+		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: fmt.Sprintf("The mail cannot be made: %v.", err)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, allswell.SendTimeout)
 	defer cancel()

@@ -28,12 +28,12 @@ func newTestMailer(t *testing.T, setting, address string) *mailer {
 }
 
 // within makes one attempt with a deadline.
-func within(t *testing.T, m *mailer, d time.Duration, n allswell.Notice) allswell.Outcome {
+func within(t *testing.T, m *mailer, d time.Duration, n allswell.Notification) allswell.SendOutcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
 	o := m.send(ctx, n)
-	if len([]rune(o.Reason)) > smtpReasonMax || strings.ContainsAny(o.Reason, "\r\n\x00\x1b") || (o.Reason == "") != (o.Result == allswell.Taken) {
+	if len([]rune(o.Reason)) > smtpReasonMax || strings.ContainsAny(o.Reason, "\r\n\x00\x1b") || (o.Reason == "") != (o.Result == allswell.SendAccepted) {
 		t.Errorf("%d with the reason %q", o.Result, o.Reason)
 	}
 	return o
@@ -65,8 +65,8 @@ func TestSMTPTaken(t *testing.T) {
 			peer := newSMTPPeer(t, c.way, c.ways...)
 			m := newTestMailer(t, c.setting, peer.address)
 			m.tls.RootCAs = c.roots
-			n := mailNotice(allswell.TellEvent, mailDatabase()...)
-			if o := within(t, m, smtpSoon, n); o.Result != allswell.Taken {
+			n := mailNotice(allswell.PurposeEvent, mailDatabase()...)
+			if o := within(t, m, smtpSoon, n); o.Result != allswell.SendAccepted {
 				t.Fatalf("%+v", o)
 			}
 			mails := peer.took()
@@ -112,8 +112,8 @@ func TestSMTPMisconfigured(t *testing.T) {
 			peer := newSMTPPeer(t, c.way, c.ways...)
 			m := newTestMailer(t, c.setting, peer.address)
 			m.tls.RootCAs = c.roots
-			o := within(t, m, smtpSoon, mailNotice(allswell.SendLink))
-			if o.Result != allswell.Failed || !strings.Contains(o.Detail, c.reason) || strings.Contains(o.Detail+o.Reason, "hunter22") || o.Reason != smtpUnusable {
+			o := within(t, m, smtpSoon, mailNotice(allswell.PurposeLink))
+			if o.Result != allswell.SendFailed || !strings.Contains(o.Detail, c.reason) || strings.Contains(o.Detail+o.Reason, "hunter22") || o.Reason != smtpUnusable {
 				t.Errorf("%+v, want %q", o, c.reason)
 			}
 			if mails := peer.took(); len(mails) != 0 {
@@ -140,13 +140,13 @@ func TestSMTPPorts(t *testing.T) {
 
 func TestSMTPBroken(t *testing.T) {
 	m := newTestMailer(t, "smtp://127.0.0.1", "127.0.0.1:1")
-	n := mailNotice(allswell.SendLink)
+	n := mailNotice(allswell.PurposeLink)
 	n.Subscriber.Target = "ann@example.org\r\nRCPT TO:<eve@example.net>"
-	if o := within(t, m, smtpSoon, n); o.Result != allswell.Broken || !strings.Contains(o.Reason, "no e-mail address") {
+	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendUndeliverable || !strings.Contains(o.Reason, "no e-mail address") {
 		t.Errorf("%+v", o)
 	}
 	m.base = ""
-	if o := within(t, m, smtpSoon, n); o.Result != allswell.Failed || !strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
+	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendFailed || !strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
 		t.Errorf("without a base address: %+v", o)
 	}
 }
@@ -159,7 +159,7 @@ func TestSMTPUnreachable(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
-	if o := within(t, m, smtpSoon, mailNotice(allswell.SendLink)); o.Result != allswell.Failed || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, "connection refused") {
+	if o := within(t, m, smtpSoon, mailNotice(allswell.PurposeLink)); o.Result != allswell.SendFailed || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, "connection refused") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -171,10 +171,10 @@ func TestSMTPSteps(t *testing.T) {
 		name, reason string
 		refusal      allswell.SendResult // what a 5xx there means
 	}{
-		{"greeting", "the greeting", allswell.Failed}, {"EHLO", "EHLO", allswell.Failed},
-		{"STARTTLS", "STARTTLS", allswell.Failed}, {"AUTH", "AUTH", allswell.Failed},
-		{"MAIL", "MAIL FROM", allswell.Failed}, {"RCPT", "RCPT TO", allswell.Refused},
-		{"DATA", "DATA", allswell.Refused}, {"message", "the message", allswell.Refused},
+		{"greeting", "the greeting", allswell.SendFailed}, {"EHLO", "EHLO", allswell.SendFailed},
+		{"STARTTLS", "STARTTLS", allswell.SendFailed}, {"AUTH", "AUTH", allswell.SendFailed},
+		{"MAIL", "MAIL FROM", allswell.SendFailed}, {"RCPT", "RCPT TO", allswell.SendRejected},
+		{"DATA", "DATA", allswell.SendRejected}, {"message", "the message", allswell.SendRejected},
 	}
 	acts := []struct {
 		name, reason string
@@ -205,29 +205,29 @@ func TestSMTPSteps(t *testing.T) {
 						script.offer, setting = "AUTH PLAIN", "smtp://ann:s3cr%3At@127.0.0.1"
 					}
 					address, conns := script.serve(t)
-					want := allswell.Failed
+					want := allswell.SendFailed
 					if act.name == "5xx" {
 						want = step.refusal
 					}
 					m := newTestMailer(t, setting, address)
-					o := within(t, m, act.limit, mailNotice(allswell.TellEvent, mailDatabase()...))
+					o := within(t, m, act.limit, mailNotice(allswell.PurposeEvent, mailDatabase()...))
 					if o.Result != want || !strings.Contains(o.Detail, act.reason) || !strings.Contains(o.Detail, step.reason) {
 						t.Errorf("%+v, want %d for %q at %q", o, want, act.reason, step.reason)
 					}
-					if early := step.refusal == allswell.Failed && step.name != "MAIL"; early && o.Reason != smtpUnusable {
+					if early := step.refusal == allswell.SendFailed && step.name != "MAIL"; early && o.Reason != smtpUnusable {
 						t.Errorf("the reason %q tells more than that the server cannot be used", o.Reason)
 					} else if !early && !strings.Contains(o.Reason, act.reason) {
 						t.Errorf("the reason %q does not say %q", o.Reason, act.reason)
 					}
 					answered := act.name == "4xx" || act.name == "5xx"
-					trouble := act.name == "421" || step.refusal == allswell.Failed && (step.name != "MAIL" || !answered)
+					trouble := act.name == "421" || step.refusal == allswell.SendFailed && (step.name != "MAIL" || !answered)
 					if o.Unreachable != trouble {
 						t.Errorf("unreachable: %t, want %t", o.Unreachable, trouble)
 					}
 					if conns.Load() != 1 {
 						t.Errorf("%d connections for one attempt", conns.Load())
 					}
-					if len(m.idle) > 0 && (act.name == "421" || act.limit < smtpSoon || step.refusal == allswell.Failed) {
+					if len(m.idle) > 0 && (act.name == "421" || act.limit < smtpSoon || step.refusal == allswell.SendFailed) {
 						t.Error("the connection is kept")
 					}
 				})
@@ -242,8 +242,8 @@ func TestSMTPWithoutReset(t *testing.T) {
 		return smtpSays([]string{"550 no\r\n", "250 fine\r\n"}[nth-1])(conn, nth)
 	}}.serve(t)
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
-	for i, want := range []allswell.SendResult{allswell.Refused, allswell.Taken, allswell.Taken} {
-		if o := within(t, m, smtpSoon, mailNotice(allswell.SendLink)); o.Result != want {
+	for i, want := range []allswell.SendResult{allswell.SendRejected, allswell.SendAccepted, allswell.SendAccepted} {
+		if o := within(t, m, smtpSoon, mailNotice(allswell.PurposeLink)); o.Result != want {
 			t.Errorf("mail %d: %+v", i, o)
 		}
 	}
@@ -256,41 +256,41 @@ func TestSMTPWithoutReset(t *testing.T) {
 // recipient.
 func TestSMTPRelay(t *testing.T) {
 	for answer, want := range map[string]allswell.SendResult{
-		"554 5.7.1 looks like spam":  allswell.Broken,
-		"550 5.1.1 nobody after all": allswell.Refused,
+		"554 5.7.1 looks like spam":  allswell.SendUndeliverable,
+		"550 5.1.1 nobody after all": allswell.SendRejected,
 	} {
 		address, _ := smtpScript{step: "message", act: smtpSays(answer + "\r\n")}.serve(t)
-		if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.SendLink)); o.Result != want {
+		if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.PurposeLink)); o.Result != want {
 			t.Errorf("%s after the message: %+v", answer, o)
 		}
 	}
 	for answer, want := range map[string]allswell.SendResult{
-		"554 5.7.1 <ann@example.org>: Relay access denied": allswell.Failed,
-		"550 relay not permitted":                          allswell.Failed,
-		"530 5.7.0 Authentication required":                allswell.Failed,
-		"550 5.1.1 No such user":                           allswell.Refused,
-		"552 5.2.2 Mailbox full":                           allswell.Refused,
+		"554 5.7.1 <ann@example.org>: Relay access denied": allswell.SendFailed,
+		"550 relay not permitted":                          allswell.SendFailed,
+		"530 5.7.0 Authentication required":                allswell.SendFailed,
+		"550 5.1.1 No such user":                           allswell.SendRejected,
+		"552 5.2.2 Mailbox full":                           allswell.SendRejected,
 
-		"550 5.7.1 Our policy":                         allswell.Failed,
-		"554-5.7.23 SPF\r\n554 5.7.23 says no":         allswell.Failed,
-		"553 5.1.7 A bad address":                      allswell.Failed,
-		"550 5.1.8 An unknown domain":                  allswell.Failed,
-		"550 #5.7.1 Our policy":                        allswell.Failed,
-		"550 5.1.10 Null MX":                           allswell.Refused,
-		"550 5.1.1 Sender blocked by nobody":           allswell.Refused,
-		"550 Sender verify failed":                     allswell.Failed,
-		"553 you are blocked":                          allswell.Failed,
-		"554 on a blacklist":                           allswell.Failed,
-		"554 on a Blocklist":                           allswell.Failed,
-		"550 see spamhaus.org":                         allswell.Failed,
-		"554 5.9.12.3 is listed at Spamhaus":           allswell.Failed,
-		"554 Client host rejected":                     allswell.Failed,
-		"551 the sender is told: User not local":       allswell.Refused,
-		"550 No such user":                             allswell.Refused,
-		"550 <relay.sender@example.org>: No such user": allswell.Refused,
+		"550 5.7.1 Our policy":                         allswell.SendFailed,
+		"554-5.7.23 SPF\r\n554 5.7.23 says no":         allswell.SendFailed,
+		"553 5.1.7 A bad address":                      allswell.SendFailed,
+		"550 5.1.8 An unknown domain":                  allswell.SendFailed,
+		"550 #5.7.1 Our policy":                        allswell.SendFailed,
+		"550 5.1.10 Null MX":                           allswell.SendRejected,
+		"550 5.1.1 Sender blocked by nobody":           allswell.SendRejected,
+		"550 Sender verify failed":                     allswell.SendFailed,
+		"553 you are blocked":                          allswell.SendFailed,
+		"554 on a blacklist":                           allswell.SendFailed,
+		"554 on a Blocklist":                           allswell.SendFailed,
+		"550 see spamhaus.org":                         allswell.SendFailed,
+		"554 5.9.12.3 is listed at Spamhaus":           allswell.SendFailed,
+		"554 Client host rejected":                     allswell.SendFailed,
+		"551 the sender is told: User not local":       allswell.SendRejected,
+		"550 No such user":                             allswell.SendRejected,
+		"550 <relay.sender@example.org>: No such user": allswell.SendRejected,
 	} {
 		address, _ := smtpScript{step: "RCPT", act: smtpSays(answer + "\r\n")}.serve(t)
-		n := mailNotice(allswell.SendLink)
+		n := mailNotice(allswell.PurposeLink)
 		if strings.Contains(answer, "relay.sender@") {
 			n.Subscriber.Target = "relay.sender@example.org"
 		}
@@ -311,7 +311,7 @@ func TestSMTPReasonWithoutAddress(t *testing.T) {
 			"550 " + strings.Repeat("x", smtpReasonMax-60) + strings.Repeat(" ann@example.org", 9): "…",
 		} {
 			address, _ := smtpScript{step: step, act: smtpSays(answer + "\r\n")}.serve(t)
-			o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.SendLink))
+			o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.PurposeLink))
 			if !strings.HasSuffix(o.Reason, want) || strings.Contains(strings.ToLower(o.Reason+o.Detail), "ann") {
 				t.Errorf("%q at %s, want %q", o.Reason, step, want)
 			}
@@ -329,7 +329,7 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 		"550 5.1.1 see https://support.example.net/a?p=NoSuchUser":      "5.1.1 see https://support.example.net/a?p=NoSuchUser",
 	} {
 		address, _ := smtpScript{step: "RCPT", act: smtpSays(answer + "\r\n")}.serve(t)
-		o := within(t, newTestMailer(t, "smtp://smtp.corp.example.com", address), smtpSoon, mailNotice(allswell.SendLink))
+		o := within(t, newTestMailer(t, "smtp://smtp.corp.example.com", address), smtpSoon, mailNotice(allswell.PurposeLink))
 		if o.Reason != "The mail server answered 550 at RCPT TO: "+want {
 			t.Errorf("%q, want %q", o.Reason, want)
 		}
@@ -342,7 +342,7 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 // Any 2xx after the message says that the server has it.
 func TestSMTPOddlyTaken(t *testing.T) {
 	address, _ := smtpScript{step: "message", act: smtpSays("252 I have it\r\n")}.serve(t)
-	if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.SendLink)); o.Result != allswell.Taken {
+	if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.PurposeLink)); o.Result != allswell.SendAccepted {
 		t.Errorf("%+v", o)
 	}
 }
@@ -357,13 +357,13 @@ func TestSMTPInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
-	done := make(chan allswell.Outcome, 1)
-	go func() { done <- m.send(ctx, mailNotice(allswell.SendLink)) }()
+	done := make(chan allswell.SendOutcome, 1)
+	go func() { done <- m.send(ctx, mailNotice(allswell.PurposeLink)) }()
 	<-at
 	cancel()
 	select {
 	case o := <-done:
-		if o.Result != allswell.Failed || o.Reason != "The attempt was broken off at RCPT TO." {
+		if o.Result != allswell.SendFailed || o.Reason != "The attempt was broken off at RCPT TO." {
 			t.Errorf("%+v", o)
 		}
 	case <-time.After(smtpSoon):
@@ -374,13 +374,13 @@ func TestSMTPInterrupted(t *testing.T) {
 func TestSMTPReuse(t *testing.T) {
 	peer := newSMTPPeer(t, "plain")
 	m := newTestMailer(t, "smtp://127.0.0.1", peer.address)
-	n := mailNotice(allswell.SendLink)
+	n := mailNotice(allswell.PurposeLink)
 	nobody := n
 	nobody.Subscriber.Target = "nobody@example.org"
 	for i, c := range []struct {
-		n    allswell.Notice
+		n    allswell.Notification
 		want allswell.SendResult
-	}{{n, allswell.Taken}, {nobody, allswell.Refused}, {n, allswell.Taken}} {
+	}{{n, allswell.SendAccepted}, {nobody, allswell.SendRejected}, {n, allswell.SendAccepted}} {
 		if o := within(t, m, smtpSoon, c.n); o.Result != c.want {
 			t.Errorf("mail %d: %+v", i, o)
 		}
@@ -389,7 +389,7 @@ func TestSMTPReuse(t *testing.T) {
 		t.Errorf("%d connections, %d mails", conns, len(peer.took()))
 	}
 	for range smtpMails - 1 {
-		if o := within(t, m, smtpSoon, n); o.Result != allswell.Taken {
+		if o := within(t, m, smtpSoon, n); o.Result != allswell.SendAccepted {
 			t.Fatalf("%+v", o)
 		}
 	}
@@ -397,11 +397,11 @@ func TestSMTPReuse(t *testing.T) {
 		t.Errorf("%d connections for %d mails, %d kept", conns, len(peer.took()), len(m.idle))
 	}
 	m.drop(m.idle[0]) // as after smtpIdleTime
-	if o := within(t, m, smtpSoon, n); o.Result != allswell.Taken || peer.conns.Load() != 3 {
+	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendAccepted || peer.conns.Load() != 3 {
 		t.Errorf("%+v, %d connections", o, peer.conns.Load())
 	}
 	m.close()
-	if o := within(t, m, smtpSoon, n); o.Result != allswell.Taken || len(m.idle) != 0 {
+	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendAccepted || len(m.idle) != 0 {
 		t.Errorf("after the end: %+v, %d kept", o, len(m.idle))
 	}
 }
@@ -414,9 +414,9 @@ func TestSMTPConcurrent(t *testing.T) {
 	for worker := range 8 {
 		running.Go(func() {
 			for i := range 20 {
-				n := mailNotice(allswell.SendLink)
+				n := mailNotice(allswell.PurposeLink)
 				n.Subscriber.Target = fmt.Sprintf("ann%d-%d@example.org", worker, i)
-				if o := m.send(t.Context(), n); o.Result != allswell.Taken {
+				if o := m.send(t.Context(), n); o.Result != allswell.SendAccepted {
 					t.Errorf("%+v", o)
 				}
 			}
@@ -443,12 +443,12 @@ func TestSMTPStale(t *testing.T) {
 		act  func(net.Conn, int) error // at the second mail of the first connection
 		want allswell.SendResult
 	}{
-		{"MAIL", smtpDrop, allswell.Taken},
-		{"MAIL", smtpSays("421 bye\r\n"), allswell.Taken},
-		{"RCPT", smtpDrop, allswell.Taken},
-		{"DATA", smtpDrop, allswell.Taken},
-		{"MAIL", smtpSays("451 later\r\n"), allswell.Failed},
-		{"message", smtpDrop, allswell.Failed},
+		{"MAIL", smtpDrop, allswell.SendAccepted},
+		{"MAIL", smtpSays("421 bye\r\n"), allswell.SendAccepted},
+		{"RCPT", smtpDrop, allswell.SendAccepted},
+		{"DATA", smtpDrop, allswell.SendAccepted},
+		{"MAIL", smtpSays("451 later\r\n"), allswell.SendFailed},
+		{"message", smtpDrop, allswell.SendFailed},
 	} {
 		mails := 0 // of the first connection, which one goroutine serves
 		address, conns := smtpScript{step: c.step, act: func(conn net.Conn, nth int) error {
@@ -464,12 +464,12 @@ func TestSMTPStale(t *testing.T) {
 			return smtpSays(usual)(conn, nth)
 		}}.serve(t)
 		m := newTestMailer(t, "smtp://127.0.0.1", address)
-		first, second := within(t, m, smtpSoon, mailNotice(allswell.SendLink)), within(t, m, smtpSoon, mailNotice(allswell.SendLink))
+		first, second := within(t, m, smtpSoon, mailNotice(allswell.PurposeLink)), within(t, m, smtpSoon, mailNotice(allswell.PurposeLink))
 		want := int32(1)
-		if c.want == allswell.Taken {
+		if c.want == allswell.SendAccepted {
 			want = 2
 		}
-		if first.Result != allswell.Taken || second.Result != c.want || conns.Load() != want {
+		if first.Result != allswell.SendAccepted || second.Result != c.want || conns.Load() != want {
 			t.Errorf("%s: %+v, %+v, %d connections", c.step, first, second, conns.Load())
 		}
 	}

@@ -56,7 +56,7 @@ func threadsOf(events []allswell.Event, page place) []thread {
 	monitors := make(map[string]string) // by incident
 	for _, e := range events {
 		if e.MonitorID != "" {
-			monitors[e.IncidentID] = allswell.MonitorThread(e.MonitorID)
+			monitors[e.IncidentID] = allswell.MonitorCollapseKey(e.MonitorID)
 		}
 	}
 	groups := make(map[string][]allswell.Event) // newest first
@@ -94,8 +94,8 @@ func threadsOf(events []allswell.Event, page place) []thread {
 // explains reports whether an update follows at once on its incident's being
 // resolved without a word.
 func explains(update, resolved allswell.Event) bool {
-	return resolved.AwaitsText() && update.Kind == allswell.IncidentUpdated && update.IncidentID == resolved.IncidentID &&
-		update.Data.Resolved && update.CreatedAt.Sub(resolved.CreatedAt) <= allswell.BundleWait
+	return resolved.AwaitsUpdate() && update.Kind == allswell.EventIncidentUpdated && update.IncidentID == resolved.IncidentID &&
+		update.Data.Resolved && update.CreatedAt.Sub(resolved.CreatedAt) <= allswell.DigestWait
 }
 
 // newThread makes a thread of its events, newest first; their messages take no
@@ -103,7 +103,7 @@ func explains(update, resolved allswell.Event) bool {
 func newThread(events []allswell.Event, page place, left *int) thread {
 	newest, oldest := events[0], events[len(events)-1]
 	t := thread{
-		Title:    oneLine(newest.Data.Title, allswell.MaxTitle),
+		Title:    oneLine(newest.Data.Title, allswell.MaxTitleLength),
 		State:    stateWord(newest),
 		Tone:     toneOf(newest),
 		Affected: affectedWords(newest),
@@ -115,7 +115,7 @@ func newThread(events []allswell.Event, page place, left *int) thread {
 		t.planned, t.Impact, t.When = true, "Planned maintenance", spanIn(page.zone, m.ScheduledFor, m.ScheduledUntil)
 		t.Title = cmp.Or(t.Title, "A maintenance")
 		t.URL, t.Link = page.url+"/maintenances/"+newest.MaintenanceID, "See this maintenance on the page"
-		if newest.Kind == allswell.MaintenanceCancelled {
+		if newest.Kind == allswell.EventMaintenanceCancelled {
 			t.URL, t.Link = page.url, "See the page" // which has it no more
 		}
 	} else {
@@ -133,7 +133,7 @@ func newThread(events []allswell.Event, page place, left *int) thread {
 		*left = max(0, *left-len([]rune(message)))
 		t.Entries = append(t.Entries, entry{
 			State: stateWord(e), Tone: toneOf(e), At: timeIn(page.zone, e.CreatedAt),
-			Text: markdown.Text(message), HTML: styled(markdown.HTML(message)), Short: short || e.Data.Abridged,
+			Text: markdown.Text(message), HTML: styled(markdown.HTML(message)), Short: short || e.Data.MessageOmitted,
 		})
 	}
 	t.Outages = len(down)

@@ -19,7 +19,7 @@ import (
 
 // Every kind of event of a maintenance has its words, in the page's zone.
 func TestMailOfMaintenance(t *testing.T) {
-	moved := mailMaintenance(30, allswell.MaintenanceUpdated, allswell.MaintenanceScheduled, "", "")
+	moved := mailMaintenance(30, allswell.EventMaintenanceUpdated, allswell.MaintenanceScheduled, "", "")
 	life := mailUpgrade()
 	for _, c := range []struct {
 		subject, text string
@@ -27,18 +27,18 @@ func TestMailOfMaintenance(t *testing.T) {
 	}{
 		{"Scheduled", "Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n", life[0]},
 		{"New time", "New time · 21 Nov 2026, 09:18 CET\n", moved},
-		{"Update", "Update · 21 Nov 2026, 09:18 CET\nStill on.\n", mailMaintenance(30, allswell.MaintenanceUpdated, allswell.MaintenanceScheduled, "upd_5", "Still on.")},
+		{"Update", "Update · 21 Nov 2026, 09:18 CET\nStill on.\n", mailMaintenance(30, allswell.EventMaintenanceUpdated, allswell.MaintenanceScheduled, "upd_5", "Still on.")},
 		{"Reminder", "Reminder · 21 Nov 2026, 09:48 CET\n", life[1]},
 		{"Begun", "Begun · 22 Nov 2026, 03:48 CET\nThe maintenance has begun.\n", life[2]},
-		{"In progress", "In progress · 22 Nov 2026, 04:28 CET\nHalf of it.\n", mailMaintenance(1180, allswell.MaintenanceUpdated, allswell.MaintenanceInProgress, "upd_5", "Half of it.")},
-		{"New end", "New end · 22 Nov 2026, 04:28 CET\n", mailMaintenance(1180, allswell.MaintenanceUpdated, allswell.MaintenanceInProgress, "", "")},
+		{"In progress", "In progress · 22 Nov 2026, 04:28 CET\nHalf of it.\n", mailMaintenance(1180, allswell.EventMaintenanceUpdated, allswell.MaintenanceInProgress, "upd_5", "Half of it.")},
+		{"New end", "New end · 22 Nov 2026, 04:28 CET\n", mailMaintenance(1180, allswell.EventMaintenanceUpdated, allswell.MaintenanceInProgress, "", "")},
 		{"Verifying", "Verifying · 22 Nov 2026, 04:48 CET\nWe look whether all is well.\n", life[3]},
 		{"Complete", "Complete · 22 Nov 2026, 05:48 CET\nThe maintenance is complete.\n", life[4]},
-		{"Update", "Update · 22 Nov 2026, 06:28 CET\nThank you.\n", mailMaintenance(1300, allswell.MaintenanceUpdated, allswell.MaintenanceCompleted, "upd_5", "Thank you.")},
-		{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\n", mailMaintenance(10, allswell.MaintenanceCancelled, allswell.MaintenanceScheduled, "", "")},
+		{"Update", "Update · 22 Nov 2026, 06:28 CET\nThank you.\n", mailMaintenance(1300, allswell.EventMaintenanceUpdated, allswell.MaintenanceCompleted, "upd_5", "Thank you.")},
+		{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\n", mailMaintenance(10, allswell.EventMaintenanceCancelled, allswell.MaintenanceScheduled, "", "")},
 	} {
 		t.Run(string(c.event.Kind)+" "+c.subject, func(t *testing.T) {
-			n := mailNotice(allswell.TellEvent, c.event)
+			n := mailNotice(allswell.PurposeEvent, c.event)
 			n.Page.TimeZone = "Europe/Berlin"
 			p := composed(t, n)
 			if p.subject != "[Acme] "+c.subject+": Database upgrade" {
@@ -73,14 +73,14 @@ func TestMailOfMaintenance(t *testing.T) {
 // What an older mail would have told is in the newer one, and the inbox shows
 // the time if there is no message.
 func TestMailCarriesMaintenance(t *testing.T) {
-	p := composed(t, mailNotice(allswell.TellEvent, mailUpgrade()[:2]...))
+	p := composed(t, mailNotice(allswell.PurposeEvent, mailUpgrade()[:2]...))
 	if p.subject != "[Acme] Reminder: Database upgrade" || !strings.Contains(p.text, "\nReminder · 21 Nov 2026, 08:48 UTC\n\nScheduled · 21 Nov 2026, 07:48 UTC\nWrites wait") {
 		t.Errorf("%s\n%s", p.subject, p.text)
 	}
 	if !strings.Contains(p.html, `opacity:0;">22 Nov 2026, 02:48–04:48 UTC</div>`) {
 		t.Errorf("the inbox shows no time:\n%s", p.html)
 	}
-	p = composed(t, mailNotice(allswell.TellEvent, append(mailUpgrade(), mailDatabase()...)...))
+	p = composed(t, mailNotice(allswell.PurposeEvent, append(mailUpgrade(), mailDatabase()...)...))
 	if p.subject != "[Acme] 2 notices: Database <down>, Database upgrade" {
 		t.Errorf("with an incident: %s", p.subject)
 	}
@@ -91,17 +91,17 @@ func TestMailCarriesMaintenance(t *testing.T) {
 func TestMailOfResolutionAndWhy(t *testing.T) {
 	events := mailDatabase()[1:]
 	resolved := &events[1]
-	resolved.Data.Resolved, resolved.Data.State = true, allswell.Monitoring
+	resolved.Data.Resolved, resolved.Data.State = true, allswell.IncidentMonitoring
 	why := *resolved
-	why.Kind, why.UpdateID, why.Data.Message = allswell.IncidentUpdated, "upd_9", "The disk has room again."
+	why.Kind, why.UpdateID, why.Data.Message = allswell.EventIncidentUpdated, "upd_9", "The disk has room again."
 	why.CreatedAt = resolved.CreatedAt.Add(time.Second)
-	p := composed(t, mailNotice(allswell.TellEvent, append(events, why)...))
+	p := composed(t, mailNotice(allswell.PurposeEvent, append(events, why)...))
 	if p.subject != "[Acme] Resolved: Database <down>" || strings.Count(p.text, "room again") != 1 ||
 		strings.Count(p.text, "\nResolved · ") != 1 || strings.Contains(p.text, "Monitoring") {
 		t.Errorf("at once: %s\n%s", p.subject, p.text)
 	}
 	why.CreatedAt = resolved.CreatedAt.Add(time.Hour)
-	p = composed(t, mailNotice(allswell.TellEvent, append(events, why)...))
+	p = composed(t, mailNotice(allswell.PurposeEvent, append(events, why)...))
 	if strings.Count(p.text, "\nResolved · ") != 1 || !strings.Contains(p.text, "\nMonitoring · ") {
 		t.Errorf("an hour later:\n%s", p.text)
 	}
@@ -134,8 +134,8 @@ func TestMailAffected(t *testing.T) {
 	events := mailDatabase()
 	for i := range events {
 		events[i].Data.Affected = []allswell.AffectedChange{
-			{ComponentID: "comp_1", Name: "API\r\nBcc: eve@example.net", New: allswell.MajorOutage},
-			{ComponentID: "comp_2", Name: "<Web>", Old: allswell.MajorOutage, New: allswell.DegradedPerformance},
+			{ComponentID: "comp_1", Name: "API\r\nBcc: eve@example.net", New: allswell.StatusMajorOutage},
+			{ComponentID: "comp_2", Name: "<Web>", Old: allswell.StatusMajorOutage, New: allswell.StatusDegradedPerformance},
 		}
 	}
 	for i, want := range []string{
@@ -143,17 +143,17 @@ func TestMailAffected(t *testing.T) {
 		"Affected: API Bcc: eve@example.net (major outage), <Web> (degraded performance)",
 		"Affected: API Bcc: eve@example.net, <Web>",
 	} {
-		p := composed(t, mailNotice(allswell.TellEvent, events[:i+1]...))
+		p := composed(t, mailNotice(allswell.PurposeEvent, events[:i+1]...))
 		words, _ := htmlWords(t, p.html)
 		if !strings.Contains(p.text, "impact.\n"+want+"\n\n") || !strings.Contains(words, want+"\n") {
 			t.Errorf("%d lacks %q:\n%s", i, want, p.text)
 		}
 	}
 	many := mailUpgrade()[0]
-	for i := range allswell.MaxAffected {
-		many.Data.Maintenance.Components = append(many.Data.Maintenance.Components, allswell.NamedComponent{Name: fmt.Sprint("part ", i)})
+	for i := range allswell.MaxAffectedComponents {
+		many.Data.Maintenance.Components = append(many.Data.Maintenance.Components, allswell.ComponentName{Name: fmt.Sprint("part ", i)})
 	}
-	if p := composed(t, mailNotice(allswell.TellEvent, many)); !strings.Contains(p.text, ", part 17, and 482 more\n") {
+	if p := composed(t, mailNotice(allswell.PurposeEvent, many)); !strings.Contains(p.text, ", part 17, and 482 more\n") {
 		t.Errorf("many:\n%s", p.text)
 	}
 }
@@ -165,7 +165,7 @@ func TestMailOfDomain(t *testing.T) {
 		event allswell.Event
 		path  string
 	}{{mailDatabase()[0], "/incidents/inc-1"}, {mailUpgrade()[0], "/maintenances/mnt_1"}} {
-		n := mailNotice(allswell.TellEvent, c.event)
+		n := mailNotice(allswell.PurposeEvent, c.event)
 		n.Page.Host = mailDomain
 		p := composed(t, n)
 		at := mailBase + "/status/acme"
@@ -183,7 +183,7 @@ func TestMailOfDomain(t *testing.T) {
 			t.Errorf("List-Unsubscribe: %s", got)
 		}
 	}
-	for _, purpose := range []allswell.Purpose{allswell.AskConfirmation, allswell.SendLink} {
+	for _, purpose := range []allswell.DeliveryPurpose{allswell.PurposeConfirmation, allswell.PurposeLink} {
 		n := mailNotice(purpose)
 		n.Page.Host = mailDomain
 		p := composed(t, n)
@@ -219,18 +219,18 @@ func onPlannedSites(t *testing.T, f func(s *plannedSite)) {
 		s.api, err = st.CreateComponent(t.Context(), s.ws, "acme", allswell.NewComponent{Name: "API"})
 		s.ok(err)
 		zone, domain := "Europe/Berlin", mailDomain
-		_, err = st.ChangePage(t.Context(), s.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: &zone, Domain: &domain}})
+		_, err = st.ChangePage(t.Context(), s.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone, Domain: &domain}})
 		s.ok(err)
 		address, seen := webhookSink(t)
 		s.seen = seen
-		s.subscribe(allswell.Email, "ann@example.com")
-		s.sub = s.subscribe(allswell.Webhook, address)
+		s.subscribe(allswell.ChannelEmail, "ann@example.com")
+		s.sub = s.subscribe(allswell.ChannelWebhook, address)
 		f(s)
 	})
 }
 
 // plan plans a maintenance of two hours' time, with a reminder an hour before.
-func (s *plannedSite) plan() allswell.PlannedMaintenance {
+func (s *plannedSite) plan() allswell.Maintenance {
 	s.Helper()
 	message, hour := "Writes wait for up to *a minute*.", time.Hour
 	from := mailStart.Add(2 * time.Hour)
@@ -265,7 +265,7 @@ func (s *plannedSite) told(n int) (kinds []string) {
 				Data struct{ Maintenance struct{ State, URL string } }
 			}
 			s.ok(json.Unmarshal(got.Body, &message))
-			if message.Type != string(allswell.ComponentStatusChanged) {
+			if message.Type != string(allswell.EventComponentStatusChanged) {
 				kinds = append(kinds, strings.TrimSpace(message.Type+" "+message.Data.Maintenance.State))
 			}
 		case <-timeout:
@@ -281,7 +281,7 @@ func TestMaintenanceIsTold(t *testing.T) {
 	onPlannedSites(t, func(s *plannedSite) {
 		peer := newSMTPPeer(t, "plain")
 		s.start(peer.address)
-		var m allswell.PlannedMaintenance
+		var m allswell.Maintenance
 		var kinds []string
 		for i, step := range []func(){
 			func() { m = s.plan() },

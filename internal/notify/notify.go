@@ -86,23 +86,23 @@ func New(c Config) *Notifier {
 		m := newMailer(c.SMTP, c.BaseURL, c.From)
 		send, end = m.send, m.close
 	}
-	mails := newQueue(n, allswell.Email, mailWorkers, newBreakers(mailPerHost, mailBreakFirst, mailBreakMost), send, end)
+	mails := newQueue(n, allswell.ChannelEmail, mailWorkers, newBreakers(mailPerHost, mailBreakFirst, mailBreakMost), send, end)
 	if c.SMTP != nil {
 		mails.server = c.SMTP.Host
 		mails.outages = &failurelog.Log{Logger: c.Logger, Failing: "the mail server cannot be used", Working: "the mail server can be used again"}
 	}
 	n.queues = append(n.queues, mails)
 	hooks := newWebhooks(c)
-	n.queues = append(n.queues, newQueue(n, allswell.Webhook, webhookWorkers,
+	n.queues = append(n.queues, newQueue(n, allswell.ChannelWebhook, webhookWorkers,
 		newBreakers(webhookPerHost, webhookBreakFirst, webhookBreakMost), hooks.send, hooks.close))
-	c.Store.OnTold(func() { rouse(n.told) })
+	c.Store.OnDeliveriesPending(func() { rouse(n.told) })
 	return n
 }
 
 // mailIsOff is what becomes of mail without a server: it waits for one, and
 // says so.
-func mailIsOff(context.Context, allswell.Notice) allswell.Outcome {
-	return allswell.Outcome{Result: allswell.Failed, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true}
+func mailIsOff(context.Context, allswell.Notification) allswell.SendOutcome {
+	return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true}
 }
 
 // pageURL is where people see a page: at its own domain, or else under base, the
@@ -176,7 +176,7 @@ func (n *Notifier) fanOut(ctx context.Context) {
 func (n *Notifier) takeSignUps(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
-		if more, err = n.Store.TakeSignUps(ctx); err != nil && ctx.Err() == nil {
+		if more, err = n.Store.ProcessSignUps(ctx); err != nil && ctx.Err() == nil {
 			n.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "sign-ups could not be completed; retrying", "error", err)
 		}
 	}

@@ -94,9 +94,9 @@ func (s *site) states() string {
 	return fmt.Sprint(count)
 }
 
-func (s *site) deliveries() []allswell.LoggedDelivery {
+func (s *site) deliveries() []allswell.DeliveryLogEntry {
 	s.Helper()
-	list, _, err := s.Deliveries(s.Context(), s.ws, "acme", nil, store.Range{Page: 1, PerPage: 100})
+	list, _, err := s.Deliveries(s.Context(), s.ws, "acme", nil, store.Pagination{Page: 1, PerPage: 100})
 	s.ok(err)
 	return list
 }
@@ -145,8 +145,8 @@ func TestNotifierDelivers(t *testing.T) {
 		peer := newSMTPPeer(t, "plain")
 		address, seen := webhookSink(t)
 		s.start(peer.address)
-		s.subscribe(allswell.Email, "ann@example.com")
-		s.subscribe(allswell.Webhook, address)
+		s.subscribe(allswell.ChannelEmail, "ann@example.com")
+		s.subscribe(allswell.ChannelWebhook, address)
 		s.happens("Payments take up to a minute.")
 		select {
 		case got := <-seen:
@@ -173,10 +173,10 @@ func TestBadHostsDelayNobody(t *testing.T) {
 		address, seen := webhookSink(t)
 		const many = 3 * webhookPerHost
 		for n := range many {
-			s.subscribe(allswell.Webhook, fmt.Sprint(hanging.URL, "/", n))
-			s.subscribe(allswell.Webhook, fmt.Sprint(dead.URL, "/", n))
+			s.subscribe(allswell.ChannelWebhook, fmt.Sprint(hanging.URL, "/", n))
+			s.subscribe(allswell.ChannelWebhook, fmt.Sprint(dead.URL, "/", n))
 		}
-		s.subscribe(allswell.Webhook, address)
+		s.subscribe(allswell.ChannelWebhook, address)
 		s.happens("It is slow.")
 		s.start("")
 		select {
@@ -204,7 +204,7 @@ func TestStopLetsSendsEnd(t *testing.T) {
 	onSites(t, func(s *site) {
 		slow := newGate(t)
 		for n := range webhookPerHost + 2 {
-			s.subscribe(allswell.Webhook, fmt.Sprint(slow.URL, "/", n))
+			s.subscribe(allswell.ChannelWebhook, fmt.Sprint(slow.URL, "/", n))
 		}
 		stop := s.start("")
 		s.happens("It is slow.")
@@ -231,12 +231,12 @@ func TestStopLetsSendsEnd(t *testing.T) {
 
 func TestMailIsOff(t *testing.T) {
 	onSites(t, func(s *site) {
-		s.subscribe(allswell.Email, "ann@example.com")
+		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		s.start("")
 		s.happens("It is slow.")
 		s.await("the log says why", func() bool {
 			list := s.deliveries()
-			return len(list) == 1 && list[0].State == allswell.Pending && strings.HasPrefix(list[0].Reason, "Mail is off")
+			return len(list) == 1 && list[0].State == allswell.DeliveryPending && strings.HasPrefix(list[0].Reason, "Mail is off")
 		})
 	})
 }
@@ -251,13 +251,13 @@ func (s *site) claimed(sent *int) (*queue, job) {
 		s.ok(err)
 	}
 	n := &Notifier{Config: Config{Store: s.Store, Logger: slog.New(slog.DiscardHandler)}}
-	q := newQueue(n, allswell.Email, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(context.Context, allswell.Notice) allswell.Outcome {
+	q := newQueue(n, allswell.ChannelEmail, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(context.Context, allswell.Notification) allswell.SendOutcome {
 		*sent++
-		return allswell.Outcome{Result: allswell.Taken}
+		return allswell.SendOutcome{Result: allswell.SendAccepted}
 	}, func() {})
 	since := time.Now()
 	claims, _ := q.room(since)
-	got, _, err := s.Claim(s.Context(), claims)
+	got, _, err := s.ClaimDeliveries(s.Context(), claims)
 	s.ok(err)
 	if len(got) != 1 {
 		s.Fatalf("claimed %v", got)
@@ -269,12 +269,12 @@ func (s *site) claimed(sent *int) (*queue, job) {
 // Who leaves after a message was claimed does not get it.
 func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	onSites(t, func(s *site) {
-		ann := s.subscribe(allswell.Email, "ann@example.com")
+		ann := s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
-		s.ok(s.EndSubscription(s.Context(), "acme", ann.Key))
+		s.ok(s.Unsubscribe(s.Context(), "acme", ann.Key))
 		q.work(s.Context(), s.Context(), j)
-		if o := (<-q.settled).Outcome; sent != 0 || o.Result != allswell.Gone || o.Reason == "" {
+		if o := (<-q.settled).Outcome; sent != 0 || o.Result != allswell.SendGone || o.Reason == "" {
 			t.Errorf("%d mails were sent: %+v", sent, o)
 		}
 	})
@@ -284,7 +284,7 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 // is given back unsent.
 func TestLateJobsAreGivenBack(t *testing.T) {
 	onSites(t, func(s *site) {
-		s.subscribe(allswell.Email, "ann@example.com")
+		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
 		stopped, stop := context.WithCancel(s.Context())
@@ -294,12 +294,12 @@ func TestLateJobsAreGivenBack(t *testing.T) {
 		late.since = late.since.Add(-maxWait)
 		q.work(s.Context(), s.Context(), late)
 		for range 2 {
-			if o := (<-q.settled).Outcome; sent != 0 || o.Result != allswell.Unsent {
+			if o := (<-q.settled).Outcome; sent != 0 || o.Result != allswell.SendNotAttempted {
 				t.Errorf("%d were sent, %+v", sent, o)
 			}
 		}
 		q.work(s.Context(), s.Context(), j)
-		if o := (<-q.settled).Outcome; sent != 1 || o.Result != allswell.Taken {
+		if o := (<-q.settled).Outcome; sent != 1 || o.Result != allswell.SendAccepted {
 			t.Errorf("in time: %d were sent, %+v", sent, o)
 		}
 	})
@@ -309,14 +309,14 @@ func TestLateJobsAreGivenBack(t *testing.T) {
 // until its lease ends, and takes no place of this queue meanwhile.
 func TestFailedNoticeGivesItsPlaceBack(t *testing.T) {
 	onSites(t, func(s *site) {
-		s.subscribe(allswell.Email, "ann@example.com")
+		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
 		gone, cancel := context.WithCancel(s.Context())
 		cancel() // loading fails
 		q.work(s.Context(), gone, j)
 		claims, ok := q.room(time.Now())
-		if sent != 0 || len(q.settled) != 0 || !ok || claims.Most != cap(q.jobs) || len(claims.Busy) != 0 {
+		if sent != 0 || len(q.settled) != 0 || !ok || claims.Limit != cap(q.jobs) || len(claims.InFlight) != 0 {
 			t.Errorf("sent %d, settled %d; room for %+v (%t), want for all", sent, len(q.settled), claims, ok)
 		}
 	})
@@ -326,26 +326,26 @@ func TestFailedNoticeGivesItsPlaceBack(t *testing.T) {
 // destination does, for mail too.
 func TestTroubleClosesADestination(t *testing.T) {
 	onSites(t, func(s *site) {
-		s.subscribe(allswell.Email, "ann@example.com")
+		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
 		q.over(j.Host)
-		save := func(o allswell.Outcome) (full bool) {
-			o.Result = allswell.Failed
+		save := func(o allswell.SendOutcome) (full bool) {
+			o.Result = allswell.SendFailed
 			for range breakAfter {
-				q.took([]store.Claimed{j.Claimed})
-				q.save([]store.Settlement{{Claimed: j.Claimed, Outcome: o}})
+				q.took([]store.ClaimedDelivery{j.ClaimedDelivery})
+				q.save([]store.DeliveryResult{{ClaimedDelivery: j.ClaimedDelivery, Outcome: o}})
 			}
 			claims, _ := q.room(time.Now())
-			return claims.Busy[j.Host] >= claims.PerHost
+			return claims.InFlight[j.Host] >= claims.LimitPerHost
 		}
-		if save(allswell.Outcome{Reason: "No."}) {
+		if save(allswell.SendOutcome{Reason: "No."}) {
 			t.Error("messages that failed closed their destination")
 		}
-		if !save(mailIsOff(t.Context(), allswell.Notice{})) {
+		if !save(mailIsOff(t.Context(), allswell.Notification{})) {
 			t.Error("without a mail server mail goes on")
 		}
-		if save(allswell.Outcome{Reason: "No."}) {
+		if save(allswell.SendOutcome{Reason: "No."}) {
 			t.Error("an answer does not open the destination")
 		}
 	})
@@ -355,31 +355,31 @@ func TestTroubleClosesADestination(t *testing.T) {
 // claim.
 func TestSendsEndBeforeTheLease(t *testing.T) {
 	var end time.Time
-	q := newQueue(&Notifier{}, allswell.Email, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(ctx context.Context, _ allswell.Notice) allswell.Outcome {
+	q := newQueue(&Notifier{}, allswell.ChannelEmail, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(ctx context.Context, _ allswell.Notification) allswell.SendOutcome {
 		end, _ = ctx.Deadline()
-		return allswell.Outcome{Result: allswell.Taken}
+		return allswell.SendOutcome{Result: allswell.SendAccepted}
 	}, func() {})
 	for waited, left := range map[time.Duration]time.Duration{
 		0: allswell.SendTimeout, 4 * time.Second: allswell.SendTimeout, 18 * time.Second: 7 * time.Second,
 	} {
 		before := time.Now()
-		q.attempt(t.Context(), before.Add(-waited), allswell.Notice{})
+		q.attempt(t.Context(), before.Add(-waited), allswell.Notification{})
 		if end.Before(before.Add(left)) || end.After(time.Now().Add(left)) {
 			t.Errorf("%v after the claim a send has %v, want %v", waited, end.Sub(before), left)
 		}
 	}
-	if maxWait != 5*time.Second || settleFor < allswell.LeaseTime {
+	if maxWait != 5*time.Second || settleFor < allswell.LeaseDuration {
 		t.Errorf("a job waits for %v, an outcome is tried to be saved for %v", maxWait, settleFor)
 	}
 }
 
 func TestPanicIsAnOutcome(t *testing.T) {
 	n := &Notifier{Config: Config{Logger: slog.New(slog.DiscardHandler)}}
-	q := newQueue(n, allswell.Email, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(context.Context, allswell.Notice) allswell.Outcome { panic("no") }, func() {})
-	o := q.attempt(t.Context(), time.Now(), allswell.Notice{})
-	d := allswell.Delivery{State: allswell.Sending}
-	d.Settle(o, time.Now(), 0)
-	if d.State != allswell.Dead || !strings.Contains(d.Reason, "fault in Allswell") {
+	q := newQueue(n, allswell.ChannelEmail, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(context.Context, allswell.Notification) allswell.SendOutcome { panic("no") }, func() {})
+	o := q.attempt(t.Context(), time.Now(), allswell.Notification{})
+	d := allswell.Delivery{State: allswell.DeliverySending}
+	d.ApplyOutcome(o, time.Now(), 0)
+	if d.State != allswell.DeliveryDead || !strings.Contains(d.Reason, "fault in Allswell") {
 		t.Errorf("%+v", d)
 	}
 }

@@ -21,18 +21,18 @@ func TestOutageOfTheMailServerIsLoggedOnce(t *testing.T) {
 		Store: storetest.Open(t, "sqlite:"+t.TempDir()+"/allswell.db", store.Options{}), SMTP: &url.URL{Scheme: "smtp", Host: "mail.example.com:587"},
 		Logger: slog.New(slog.NewTextHandler(&out, nil)),
 	})
-	outcome := func(o allswell.Outcome) {
+	outcome := func(o allswell.SendOutcome) {
 		for _, q := range n.queues {
 			q.noteOutage(o, time.Unix(1e9, 0))
-			q.report(store.Settlement{Outcome: o})
+			q.report(store.DeliveryResult{Outcome: o})
 		}
 	}
 	for range 50 {
-		outcome(allswell.Outcome{Result: allswell.Failed, Unreachable: true, Reason: "It cannot be used."})
-		outcome(allswell.Outcome{Result: allswell.Unsent})
+		outcome(allswell.SendOutcome{Result: allswell.SendFailed, Unreachable: true, Reason: "It cannot be used."})
+		outcome(allswell.SendOutcome{Result: allswell.SendNotAttempted})
 	}
-	outcome(allswell.Outcome{Result: allswell.Taken})
-	outcome(allswell.Outcome{Result: allswell.Taken})
+	outcome(allswell.SendOutcome{Result: allswell.SendAccepted})
+	outcome(allswell.SendOutcome{Result: allswell.SendAccepted})
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `msg="the mail server cannot be used" server=mail.example.com:587 error=`) ||
 		!strings.Contains(lines[1], `msg="the mail server can be used again"`) || !strings.Contains(lines[1], "failures=50") {

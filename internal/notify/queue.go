@@ -23,18 +23,18 @@ const (
 	// settleFor is how long outcomes are tried to be saved. By then their leases
 	// have ended. To save one late does no harm, because its fence guards it: if
 	// nobody has claimed it again it need not be sent again.
-	settleFor   = allswell.LeaseTime
+	settleFor   = allswell.LeaseDuration
 	settleAgain = time.Second
 
 	// leaseMargin is how long before its lease ends a send is over, and maxWait
 	// is how long after its claim one begins that has all of its time.
 	leaseMargin = 5 * time.Second
-	maxWait     = allswell.LeaseTime - allswell.SendTimeout - leaseMargin
+	maxWait     = allswell.LeaseDuration - allswell.SendTimeout - leaseMargin
 )
 
 // job is a claimed delivery.
 type job struct {
-	store.Claimed
+	store.ClaimedDelivery
 	since time.Time // the claim was made after this, by the host's clock
 }
 
@@ -43,12 +43,12 @@ type queue struct {
 	*Notifier
 	channel allswell.Channel
 	workers int
-	send    func(context.Context, allswell.Notice) allswell.Outcome
+	send    func(context.Context, allswell.Notification) allswell.SendOutcome
 	end     func() // after the last send
 
 	wake    chan struct{} // holds a value if there may be something due
 	jobs    chan job
-	settled chan store.Settlement
+	settled chan store.DeliveryResult
 
 	mu       sync.Mutex
 	flying   int            // claimed and not settled
@@ -59,10 +59,10 @@ type queue struct {
 	server  string          // its address, for the log
 }
 
-func newQueue(n *Notifier, channel allswell.Channel, workers int, breakers breakers, send func(context.Context, allswell.Notice) allswell.Outcome, end func()) *queue {
+func newQueue(n *Notifier, channel allswell.Channel, workers int, breakers breakers, send func(context.Context, allswell.Notification) allswell.SendOutcome, end func()) *queue {
 	return &queue{
 		Notifier: n, channel: channel, workers: workers, send: send, end: end,
-		wake: make(chan struct{}, 1), jobs: make(chan job, 2*workers), settled: make(chan store.Settlement, 2*workers),
+		wake: make(chan struct{}, 1), jobs: make(chan job, 2*workers), settled: make(chan store.DeliveryResult, 2*workers),
 		busy: make(map[string]int), breakers: breakers,
 	}
 }
@@ -99,7 +99,7 @@ func (q *queue) claim(ctx context.Context) {
 		claims, ok := q.room(time.Now())
 		if ok {
 			since := time.Now()
-			claimed, more, err := q.Store.Claim(ctx, claims)
+			claimed, more, err := q.Store.ClaimDeliveries(ctx, claims)
 			if err != nil && ctx.Err() == nil {
 				q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "deliveries could not be claimed; it is tried again", "channel", q.channel, "error", err)
 			}
@@ -120,19 +120,19 @@ func (q *queue) claim(ctx context.Context) {
 }
 
 // room returns what may be claimed now; false if nothing.
-func (q *queue) room(now time.Time) (store.Claims, bool) {
+func (q *queue) room(now time.Time) (store.ClaimOptions, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	free := cap(q.jobs) - q.flying
 	if free < q.workers/2 {
-		return store.Claims{}, false
+		return store.ClaimOptions{}, false
 	}
-	c := store.Claims{Channel: q.channel, Most: free, PerHost: q.breakers.perHost, Busy: maps.Clone(q.busy)}
-	q.breakers.fill(c.Busy, now)
+	c := store.ClaimOptions{Channel: q.channel, Limit: free, LimitPerHost: q.breakers.perHost, InFlight: maps.Clone(q.busy)}
+	q.breakers.fill(c.InFlight, now)
 	return c, true
 }
 
-func (q *queue) took(claimed []store.Claimed) {
+func (q *queue) took(claimed []store.ClaimedDelivery) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, c := range claimed {
@@ -159,14 +159,14 @@ func (q *queue) over(hosts ...string) {
 // that waits when ctx ends.
 func (q *queue) work(ctx, sending context.Context, j job) {
 	if ctx.Err() != nil || time.Since(j.since) > maxWait {
-		q.settled <- store.Settlement{Claimed: j.Claimed, Outcome: allswell.Outcome{Result: allswell.Unsent}}
+		q.settled <- store.DeliveryResult{ClaimedDelivery: j.ClaimedDelivery, Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted}}
 		return
 	}
-	notice, err := q.Store.Notice(sending, j.Claimed)
-	var o allswell.Outcome
+	notice, err := q.Store.Notification(sending, j.ClaimedDelivery)
+	var o allswell.SendOutcome
 	switch {
 	case errors.Is(err, allswell.ErrNotFound):
-		o = allswell.Outcome{Result: allswell.Gone, Reason: "The subscription has ended."}
+		o = allswell.SendOutcome{Result: allswell.SendGone, Reason: "The subscription has ended."}
 	case err != nil:
 		q.Logger.Log(sending, store.LogLevel(err, slog.LevelWarn), "a message could not be made; it is tried again", "delivery", j.ID, "error", err)
 		q.over(j.Host)
@@ -174,20 +174,20 @@ func (q *queue) work(ctx, sending context.Context, j job) {
 	default:
 		o = q.attempt(sending, j.since, notice)
 	}
-	q.settled <- store.Settlement{Claimed: j.Claimed, Outcome: o, Jitter: rand.Float64()}
+	q.settled <- store.DeliveryResult{ClaimedDelivery: j.ClaimedDelivery, Outcome: o, Jitter: rand.Float64()}
 }
 
 // attempt sends what was claimed after since: within SendTimeout, and leaseMargin
 // before the lease ends, if making the message took so long.
-func (q *queue) attempt(ctx context.Context, since time.Time, n allswell.Notice) (o allswell.Outcome) {
-	ctx, over := context.WithDeadline(ctx, since.Add(allswell.LeaseTime-leaseMargin))
+func (q *queue) attempt(ctx context.Context, since time.Time, n allswell.Notification) (o allswell.SendOutcome) {
+	ctx, over := context.WithDeadline(ctx, since.Add(allswell.LeaseDuration-leaseMargin))
 	defer over()
 	ctx, cancel := context.WithTimeout(ctx, allswell.SendTimeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
 			q.Logger.Error("sending failed in a way that nobody thought of", "delivery", n.Delivery.ID, "panic", fmt.Sprint(p))
-			o = allswell.Outcome{Result: allswell.Broken, Reason: "It could not be sent, because of a fault in Allswell."}
+			o = allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "It could not be sent, because of a fault in Allswell."}
 		}
 	}()
 	return q.send(ctx, n)
@@ -197,7 +197,7 @@ func (q *queue) attempt(ctx context.Context, since time.Time, n allswell.Notice)
 // until there are no more.
 func (q *queue) settle() {
 	for first := range q.settled {
-		batch := []store.Settlement{first}
+		batch := []store.DeliveryResult{first}
 	gather:
 		for len(batch) < maxSettled {
 			select {
@@ -214,11 +214,11 @@ func (q *queue) settle() {
 	}
 }
 
-func (q *queue) save(batch []store.Settlement) {
-	err := q.Store.Settle(context.Background(), batch)
+func (q *queue) save(batch []store.DeliveryResult) {
+	err := q.Store.SaveDeliveryResults(context.Background(), batch)
 	for deadline := time.Now().Add(settleFor); err != nil && time.Now().Before(deadline); {
 		time.Sleep(settleAgain)
-		err = q.Store.Settle(context.Background(), batch)
+		err = q.Store.SaveDeliveryResults(context.Background(), batch)
 	}
 	if err != nil {
 		q.Logger.Error("what became of deliveries could not be saved; they will be sent again", "channel", q.channel, "deliveries", len(batch), "error", err)
@@ -228,7 +228,7 @@ func (q *queue) save(batch []store.Settlement) {
 	q.mu.Lock()
 	for i, s := range batch {
 		hosts[i] = s.Host
-		if s.Outcome.Result != allswell.Unsent {
+		if s.Outcome.Result != allswell.SendNotAttempted {
 			q.breakers.note(s.Host, s.Outcome.Unreachable, now)
 		}
 	}
@@ -242,9 +242,9 @@ func (q *queue) save(batch []store.Settlement) {
 
 // noteOutage logs, where there is one server, when it begins to be unreachable and when
 // that is over.
-func (q *queue) noteOutage(o allswell.Outcome, now time.Time) {
+func (q *queue) noteOutage(o allswell.SendOutcome, now time.Time) {
 	switch {
-	case q.outages == nil || o.Result == allswell.Unsent || o.Result == allswell.Gone:
+	case q.outages == nil || o.Result == allswell.SendNotAttempted || o.Result == allswell.SendGone:
 	case o.Unreachable:
 		q.outages.Failed(now, "server", q.server, "error", cmp.Or(o.Detail, o.Reason))
 	default:
@@ -255,12 +255,12 @@ func (q *queue) noteOutage(o allswell.Outcome, now time.Time) {
 // report counts an outcome, and logs one that is not taken: at info where the
 // log is the only place that says why. An unreachable mail server is in the log by
 // noteOutage.
-func (q *queue) report(s store.Settlement) {
-	if q.Settled != nil && s.Outcome.Result != allswell.Unsent {
+func (q *queue) report(s store.DeliveryResult) {
+	if q.Settled != nil && s.Outcome.Result != allswell.SendNotAttempted {
 		q.Settled(q.channel, s.Outcome.Result)
 	}
 	switch {
-	case s.Outcome.Result == allswell.Taken || s.Outcome.Result == allswell.Unsent:
+	case s.Outcome.Result == allswell.SendAccepted || s.Outcome.Result == allswell.SendNotAttempted:
 	case s.Outcome.Detail != "" && (q.outages == nil || !s.Outcome.Unreachable):
 		q.Logger.Info("delivery failed", "delivery", s.ID, "channel", q.channel, "error", s.Outcome.Detail)
 	default:

@@ -55,13 +55,13 @@ type webhookPage struct {
 }
 
 type webhookIncident struct {
-	ID         string            `json:"id"`
-	Title      string            `json:"title"`
-	Impact     allswell.Impact   `json:"impact"`
-	State      allswell.State    `json:"state"`
-	Resolved   bool              `json:"resolved"`
-	URL        *string           `json:"url"`
-	Components []webhookAffected `json:"components"`
+	ID         string                 `json:"id"`
+	Title      string                 `json:"title"`
+	Impact     allswell.Impact        `json:"impact"`
+	State      allswell.IncidentState `json:"state"`
+	Resolved   bool                   `json:"resolved"`
+	URL        *string                `json:"url"`
+	Components []webhookAffected      `json:"components"`
 }
 
 type webhookAffected struct {
@@ -100,7 +100,7 @@ type webhookComponent struct {
 // webhookBody returns the JSON that tells the last event of n. base is the
 // address of this service without a slash at its end; if it is "" the URLs of a
 // page without a domain are null. The error is for an event that has no documented form.
-func webhookBody(n allswell.Notice, base string) ([]byte, error) {
+func webhookBody(n allswell.Notification, base string) ([]byte, error) {
 	if len(n.Events) == 0 {
 		return nil, errors.New("there is no event to tell")
 	}
@@ -111,12 +111,12 @@ func webhookBody(n allswell.Notice, base string) ([]byte, error) {
 		MonitorID: webhookOptional(e.MonitorID),
 	}
 	switch e.Kind {
-	case allswell.IncidentCreated, allswell.IncidentUpdated, allswell.IncidentResolved:
+	case allswell.EventIncidentCreated, allswell.EventIncidentUpdated, allswell.EventIncidentResolved:
 		data.Incident = webhookIncidentOf(e, page)
-	case allswell.MaintenancePlanned, allswell.MaintenanceReminded, allswell.MaintenanceBegun,
-		allswell.MaintenanceUpdated, allswell.MaintenanceEnded, allswell.MaintenanceCancelled:
+	case allswell.EventMaintenanceScheduled, allswell.EventMaintenanceReminder, allswell.EventMaintenanceBegun,
+		allswell.EventMaintenanceUpdated, allswell.EventMaintenanceEnded, allswell.EventMaintenanceCancelled:
 		data.Maintenance = webhookMaintenanceOf(e, page)
-	case allswell.ComponentStatusChanged:
+	case allswell.EventComponentStatusChanged:
 		data.Component = &webhookComponent{
 			ID: e.ComponentID, Name: e.Data.Component, OldStatus: e.Data.OldStatus, Status: e.Data.NewStatus,
 		}
@@ -140,7 +140,7 @@ func webhookIncidentOf(e allswell.Event, page string) *webhookIncident {
 	for n, a := range e.Data.Affected {
 		i.Components[n] = webhookAffected{a.ComponentID, a.Name, a.New}
 		if isResolved(e) {
-			i.Components[n].Status = allswell.Operational
+			i.Components[n].Status = allswell.StatusOperational
 		}
 	}
 	return i
@@ -155,7 +155,7 @@ func webhookMaintenanceOf(e allswell.Event, page string) *webhookMaintenance {
 		ScheduledFor: allswell.FormatTime(d.ScheduledFor), ScheduledUntil: allswell.FormatTime(d.ScheduledUntil),
 		Components: make([]webhookNamed, len(d.Components)),
 	}
-	if e.Kind != allswell.MaintenanceCancelled {
+	if e.Kind != allswell.EventMaintenanceCancelled {
 		m.URL = webhookLink(page, "/maintenances/"+e.MaintenanceID)
 	}
 	for n, c := range d.Components {
@@ -220,18 +220,18 @@ func (w *webhooks) close() { w.transport.CloseIdleConnections() }
 
 // send makes one attempt to hand the notice to its subscriber. It takes at most
 // webhookTimeout, and less if ctx ends before.
-func (w *webhooks) send(ctx context.Context, n allswell.Notice) allswell.Outcome {
+func (w *webhooks) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
 	req, err := w.request(ctx, n)
 	if err != nil {
-		return allswell.Outcome{Result: allswell.Broken, Reason: webhookReason("The message cannot be made: %v.", err)}
+		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be made: %v.", err)}
 	}
 	// The transport alone follows no redirect: each would be an address that
 	// nobody subscribed.
 	resp, err := w.transport.RoundTrip(req)
 	if err != nil {
-		return allswell.Outcome{Result: allswell.Failed, Reason: w.failure(ctx), Detail: webhookReason("%v", err), Unreachable: true}
+		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: w.failure(ctx), Detail: webhookReason("%v", err), Unreachable: true}
 	}
 	// Read to its end, the connection can be used again. What is too long or too
 	// slow is dropped with it, and does not change what the status said. What
@@ -244,7 +244,7 @@ func (w *webhooks) send(ctx context.Context, n allswell.Notice) allswell.Outcome
 }
 
 // request makes the signed request. Its errors never hold the secret or the URL.
-func (w *webhooks) request(ctx context.Context, n allswell.Notice) (*http.Request, error) {
+func (w *webhooks) request(ctx context.Context, n allswell.Notification) (*http.Request, error) {
 	body, err := webhookBody(n, w.base)
 	if err != nil {
 		return nil, err
@@ -288,13 +288,13 @@ func webhookSignature(id string, now time.Time, body []byte, secrets []string) (
 }
 
 // outcome is what an answer means.
-func (w *webhooks) outcome(resp *http.Response) allswell.Outcome {
+func (w *webhooks) outcome(resp *http.Response) allswell.SendOutcome {
 	code := resp.StatusCode
 	if code >= 200 && code <= 299 {
-		return allswell.Outcome{Result: allswell.Taken}
+		return allswell.SendOutcome{Result: allswell.SendAccepted}
 	}
 	if code == http.StatusGone {
-		return allswell.Outcome{Result: allswell.Gone, Reason: "The webhook answered 410: it is gone."}
+		return allswell.SendOutcome{Result: allswell.SendGone, Reason: "The webhook answered 410: it is gone."}
 	}
 	reason := webhookReason("The webhook answered %d.", code)
 	if code >= 300 && code <= 399 {
@@ -303,7 +303,7 @@ func (w *webhooks) outcome(resp *http.Response) allswell.Outcome {
 	after := webhookAfter(resp.Header.Get("Retry-After"), w.now())
 	// Any other answer may be about the one URL of many that a host has.
 	unreachable := code >= 500 && code <= 599 || code == http.StatusTooManyRequests
-	return allswell.Outcome{Result: allswell.Failed, After: after, Reason: reason, Unreachable: unreachable}
+	return allswell.SendOutcome{Result: allswell.SendFailed, RetryAfter: after, Reason: reason, Unreachable: unreachable}
 }
 
 // webhookAfter is the wait that a Retry-After asks for, in seconds or until a

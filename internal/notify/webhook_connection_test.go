@@ -135,7 +135,7 @@ func TestWebhookWire(t *testing.T) {
 					t.Error("the operator learns nothing")
 				}
 			}
-			if o.Reason != want || o.Result != allswell.Taken && o.Result != allswell.Failed {
+			if o.Reason != want || o.Result != allswell.SendAccepted && o.Result != allswell.SendFailed {
 				t.Errorf("%+v, want %q", o, c.reason)
 			}
 			if want := c.reason != "" && !strings.HasSuffix(c.reason, "answered 101."); o.Unreachable != want {
@@ -159,7 +159,7 @@ func TestWebhookUnreachable(t *testing.T) {
 	failed := func(w *webhooks, target, detail string) {
 		t.Helper()
 		o := webhookSend(t, w, target)
-		if o.Result != allswell.Failed || !o.Unreachable || o.Reason != webhookNone || !strings.Contains(o.Detail, detail) {
+		if o.Result != allswell.SendFailed || !o.Unreachable || o.Reason != webhookNone || !strings.Contains(o.Detail, detail) {
 			t.Errorf("%s: %+v, want the detail %q", target, o, detail)
 		}
 	}
@@ -173,13 +173,13 @@ func TestWebhookUnreachable(t *testing.T) {
 	failed(w, "http://none.example", "no such host")
 	failed(w, "http://broken.example", "broken.example")
 	long := strings.Repeat(strings.Repeat("a", 60)+".", 4) + "example"
-	if got := webhookSend(t, w, "http://"+long); got.Result != allswell.Failed || !got.Unreachable {
+	if got := webhookSend(t, w, "http://"+long); got.Result != allswell.SendFailed || !got.Unreachable {
 		t.Error(got)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	o := w.send(ctx, webhookNotices()[allswell.IncidentCreated])
-	if o.Result != allswell.Failed || o.Reason != "The attempt was interrupted before the webhook answered." {
+	o := w.send(ctx, webhookNotices()[allswell.EventIncidentCreated])
+	if o.Result != allswell.SendFailed || o.Reason != "The attempt was interrupted before the webhook answered." {
 		t.Error(o)
 	}
 	if got := webhookReason("%s", strings.Repeat("é", 400)); got != strings.Repeat("é", 300) {
@@ -205,7 +205,7 @@ func TestWebhookTLS(t *testing.T) {
 	trusted.AddCert(server.Certificate())
 	w = webhookSender(t)
 	w.transport.TLSClientConfig = &tls.Config{RootCAs: trusted}
-	if o := webhookSend(t, w, server.URL); o.Result != allswell.Taken {
+	if o := webhookSend(t, w, server.URL); o.Result != allswell.SendAccepted {
 		t.Error(o)
 	}
 	w.dialer.Resolver = webhookResolver(t, func(string) []string { return []string{"127.0.0.1"} })
@@ -251,7 +251,7 @@ func TestWebhookPackedAnswer(t *testing.T) {
 	defer server.Close()
 	w := webhookSender(t)
 	for range 3 {
-		if o := webhookSend(t, w, server.URL); o.Result != allswell.Taken {
+		if o := webhookSend(t, w, server.URL); o.Result != allswell.SendAccepted {
 			t.Error(o)
 		}
 	}
@@ -275,7 +275,7 @@ func TestWebhookKeptConnectionCloses(t *testing.T) {
 	})
 	w := webhookSender(t)
 	for range 2 {
-		if o := webhookSend(t, w, "http://"+address); o.Result != allswell.Taken {
+		if o := webhookSend(t, w, "http://"+address); o.Result != allswell.SendAccepted {
 			t.Error(o)
 		}
 	}

@@ -77,7 +77,7 @@ func TestWebhookGuard(t *testing.T) {
 	_, port, _ := net.SplitHostPort(address)
 
 	// With the guard off the same target is reached.
-	if o := webhookSend(t, webhookSender(t), "http://"+address); o.Result != allswell.Taken || accepted.Load() != 1 {
+	if o := webhookSend(t, webhookSender(t), "http://"+address); o.Result != allswell.SendAccepted || accepted.Load() != 1 {
 		t.Fatalf("%+v, %d connections", o, accepted.Load())
 	}
 	w := newWebhooks(Config{BaseURL: webhookTestBase})
@@ -99,7 +99,7 @@ func TestWebhookGuard(t *testing.T) {
 			o := webhookSend(t, w, scheme+host+":"+port)
 			digits := strings.Trim(host, "0123456789.") == "" && net.ParseIP(host) == nil
 			guarded := strings.Contains(o.Detail, errRefusedAddress.Error())
-			if o.Result != allswell.Failed || o.Reason != webhookNone || !guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
+			if o.Result != allswell.SendFailed || o.Reason != webhookNone || !guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
 				t.Errorf("%s%s: %+v", scheme, host, o)
 			}
 		}
@@ -141,7 +141,7 @@ func TestWebhookGuardRebinding(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	o := webhookSend(t, w, "http://rebind.test:"+port)
-	if o.Result != allswell.Failed || o.Reason != webhookNone || !strings.Contains(o.Detail, errRefusedAddress.Error()) {
+	if o.Result != allswell.SendFailed || o.Reason != webhookNone || !strings.Contains(o.Detail, errRefusedAddress.Error()) {
 		t.Errorf("%+v", o)
 	}
 	if asked.Load() < 2 || accepted.Load() != 0 {

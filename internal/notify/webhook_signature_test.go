@@ -46,12 +46,12 @@ func webhookSignedRequests(t *testing.T) (signed []webhookSigned) {
 			n.Subscriber.Target, n.Subscriber.Secret = address, fresh
 			s := webhookSigned{Good: []string{fresh}, Wrong: []string{other, old}}
 			if !rotated.IsZero() {
-				n.Subscriber.OldSecret, n.Subscriber.OldSecretEnd = old, rotated
+				n.Subscriber.OldSecret, n.Subscriber.OldSecretUntil = old, rotated
 			}
 			if rotated.After(now) {
 				s.Good, s.Wrong = []string{fresh, old}, []string{other}
 			}
-			if o := webhookSender(t).send(t.Context(), n); o.Result != allswell.Taken {
+			if o := webhookSender(t).send(t.Context(), n); o.Result != allswell.SendAccepted {
 				t.Fatal(o)
 			}
 			s.Seen = <-seen

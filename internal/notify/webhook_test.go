@@ -33,8 +33,8 @@ const webhookPatience = 30 * time.Second
 var webhookTestTime = time.Date(2026, 3, 1, 2, 4, 5, 678_900_000, time.UTC)
 
 // webhookNotices are one of each type, as docs/webhooks.md shows them.
-func webhookNotices() map[allswell.EventKind]allswell.Notice {
-	notices := make(map[allswell.EventKind]allswell.Notice)
+func webhookNotices() map[allswell.EventKind]allswell.Notification {
+	notices := make(map[allswell.EventKind]allswell.Notification)
 	for _, e := range append(webhookIncidents(), webhookMaintenances()...) {
 		notices[e.Kind] = webhookNotice("https://hooks.example.com/", e)
 	}
@@ -44,30 +44,30 @@ func webhookNotices() map[allswell.EventKind]allswell.Notice {
 // webhookIncidents are the life of an incident, and what a monitor did.
 func webhookIncidents() []allswell.Event {
 	incident := allswell.Event{
-		Kind: allswell.IncidentCreated,
+		Kind: allswell.EventIncidentCreated,
 		ID:   "evt_06jb3e8o00abcdefghij", IncidentID: "019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e",
 		Data: allswell.EventData{
-			Title: "Checkout is slow", Impact: allswell.ImpactMajor, State: allswell.Investigating,
+			Title: "Checkout is slow", Impact: allswell.ImpactMajor, State: allswell.IncidentInvestigating,
 			Message: "Payments take up to **a minute**. We are looking into it.",
 			Affected: []allswell.AffectedChange{
-				{ComponentID: "comp_06jb2d7n00checkout00", Name: "Checkout", New: allswell.PartialOutage},
-				{ComponentID: "comp_06jb2d7n00website000", Name: "Website", New: allswell.Degraded},
+				{ComponentID: "comp_06jb2d7n00checkout00", Name: "Checkout", New: allswell.StatusPartialOutage},
+				{ComponentID: "comp_06jb2d7n00website000", Name: "Website", New: allswell.StatusDegraded},
 			},
 		},
 		UpdateID: "upd_06jb3e8o00k1m2n3o4p5",
 	}
 	updated, resolved := incident, incident
-	updated.Kind, updated.UpdateID, updated.Data.State = allswell.IncidentUpdated, "upd_06jb3f9p00k1m2n3o4p5", allswell.Identified
+	updated.Kind, updated.UpdateID, updated.Data.State = allswell.EventIncidentUpdated, "upd_06jb3f9p00k1m2n3o4p5", allswell.IncidentIdentified
 	updated.Data.Message = "A database index is missing. It is being built."
 	updated.Data.Affected = slices.Clone(incident.Data.Affected)
-	updated.Data.Affected[1].Old, updated.Data.Affected[1].New = allswell.Degraded, allswell.Operational
-	resolved.Kind, resolved.UpdateID, resolved.Data.Message = allswell.IncidentResolved, "", ""
-	resolved.Data.State, resolved.Data.Resolved = allswell.Resolved, true
+	updated.Data.Affected[1].Old, updated.Data.Affected[1].New = allswell.StatusDegraded, allswell.StatusOperational
+	resolved.Kind, resolved.UpdateID, resolved.Data.Message = allswell.EventIncidentResolved, "", ""
+	resolved.Data.State, resolved.Data.Resolved = allswell.IncidentResolved, true
 	changed := allswell.Event{
-		Kind:        allswell.ComponentStatusChanged,
+		Kind:        allswell.EventComponentStatusChanged,
 		ComponentID: "comp_06jb2d7n00abcdefghij", MonitorID: "mon_06jb2d7n00qrstuvabcd",
 		Data: allswell.EventData{
-			Component: "Nightly backup", OldStatus: allswell.Operational, NewStatus: allswell.MajorOutage,
+			Component: "Nightly backup", OldStatus: allswell.StatusOperational, NewStatus: allswell.StatusMajorOutage,
 		},
 	}
 	events := []allswell.Event{incident, updated, resolved, changed}
@@ -86,29 +86,29 @@ func webhookMaintenances() (events []allswell.Event) {
 		state           allswell.MaintenanceState
 		update, message string
 	}{
-		{allswell.MaintenancePlanned, webhookTestTime, allswell.MaintenanceScheduled, "upd_06jb3e8o00q1r2s3t4u5", "Writes wait for up to *a minute*; nothing is lost."},
-		{allswell.MaintenanceReminded, begin.AddDate(0, 0, -1), allswell.MaintenanceScheduled, "", ""},
-		{allswell.MaintenanceBegun, begin, allswell.MaintenanceInProgress, "upd_06jdf3k000q1r2s3t4u5", "The maintenance has begun."},
-		{allswell.MaintenanceUpdated, begin.Add(40 * time.Minute), allswell.MaintenanceVerifying, "upd_06jdf7s000q1r2s3t4u5", "The new version runs. We look whether all is well."},
-		{allswell.MaintenanceEnded, begin.Add(2 * time.Hour), allswell.MaintenanceCompleted, "upd_06jdfe0000q1r2s3t4u5", "The maintenance is complete."},
-		{allswell.MaintenanceCancelled, begin.Add(-time.Hour), allswell.MaintenanceScheduled, "", ""},
+		{allswell.EventMaintenanceScheduled, webhookTestTime, allswell.MaintenanceScheduled, "upd_06jb3e8o00q1r2s3t4u5", "Writes wait for up to *a minute*; nothing is lost."},
+		{allswell.EventMaintenanceReminder, begin.AddDate(0, 0, -1), allswell.MaintenanceScheduled, "", ""},
+		{allswell.EventMaintenanceBegun, begin, allswell.MaintenanceInProgress, "upd_06jdf3k000q1r2s3t4u5", "The maintenance has begun."},
+		{allswell.EventMaintenanceUpdated, begin.Add(40 * time.Minute), allswell.MaintenanceVerifying, "upd_06jdf7s000q1r2s3t4u5", "The new version runs. We look whether all is well."},
+		{allswell.EventMaintenanceEnded, begin.Add(2 * time.Hour), allswell.MaintenanceCompleted, "upd_06jdfe0000q1r2s3t4u5", "The maintenance is complete."},
+		{allswell.EventMaintenanceCancelled, begin.Add(-time.Hour), allswell.MaintenanceScheduled, "", ""},
 	} {
 		events = append(events, allswell.Event{
 			Kind: c.kind, MaintenanceID: "mnt_06jb3e8o00f1g2h3i4j5", UpdateID: c.update, CreatedAt: c.at,
 			Data: allswell.EventData{Title: "Database upgrade", Message: c.message, Maintenance: &allswell.MaintenanceData{
 				State: c.state, ScheduledFor: begin, ScheduledUntil: begin.Add(2 * time.Hour),
-				Components: []allswell.NamedComponent{{ID: "comp_06jb2d7n00checkout00", Name: "Checkout"}},
+				Components: []allswell.ComponentName{{ID: "comp_06jb2d7n00checkout00", Name: "Checkout"}},
 			}},
 		})
 	}
 	return events
 }
 
-func webhookNotice(target string, e allswell.Event) allswell.Notice {
-	return allswell.Notice{
-		Delivery: allswell.Delivery{ID: "dlv_06jb3e8o00zyxwvutsrq", Channel: allswell.Webhook},
+func webhookNotice(target string, e allswell.Event) allswell.Notification {
+	return allswell.Notification{
+		Delivery: allswell.Delivery{ID: "dlv_06jb3e8o00zyxwvutsrq", Channel: allswell.ChannelWebhook},
 		Subscriber: allswell.Subscriber{
-			Channel: allswell.Webhook, Target: target, Secret: webhookTestSecret, ConfirmedAt: webhookTestTime,
+			Channel: allswell.ChannelWebhook, Target: target, Secret: webhookTestSecret, ConfirmedAt: webhookTestTime,
 		},
 		Page: allswell.Page{Slug: "acme", Name: "Acme"}, Events: []allswell.Event{e},
 	}
@@ -146,7 +146,7 @@ func TestWebhookExamples(t *testing.T) {
 }
 
 func TestWebhookBodyNulls(t *testing.T) {
-	n := webhookNotices()[allswell.IncidentCreated]
+	n := webhookNotices()[allswell.EventIncidentCreated]
 	e := &n.Events[0]
 	e.UpdateID, e.MonitorID, e.Data.Message, e.Data.Title, e.Data.Affected = "", "mon_1", "", "<\u2028\"&", nil
 	e.CreatedAt = e.CreatedAt.In(time.FixedZone("", 3600))
@@ -171,14 +171,14 @@ func TestWebhookLinks(t *testing.T) {
 		domain, base       string
 		page, about, other any
 	}{
-		{allswell.IncidentCreated, "", webhookTestBase, webhookTestBase + "/status/acme",
+		{allswell.EventIncidentCreated, "", webhookTestBase, webhookTestBase + "/status/acme",
 			webhookTestBase + "/status/acme/incidents/019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e", nil},
-		{allswell.IncidentCreated, "status.acme.example", webhookTestBase, "https://status.acme.example",
+		{allswell.EventIncidentCreated, "status.acme.example", webhookTestBase, "https://status.acme.example",
 			"https://status.acme.example/incidents/019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e", nil},
-		{allswell.MaintenanceBegun, "status.acme.example", "", "https://status.acme.example",
+		{allswell.EventMaintenanceBegun, "status.acme.example", "", "https://status.acme.example",
 			nil, "https://status.acme.example/maintenances/mnt_06jb3e8o00f1g2h3i4j5"},
-		{allswell.MaintenanceBegun, "", "", nil, nil, nil},
-		{allswell.MaintenanceCancelled, "status.acme.example", "", "https://status.acme.example", nil, nil},
+		{allswell.EventMaintenanceBegun, "", "", nil, nil, nil},
+		{allswell.EventMaintenanceCancelled, "status.acme.example", "", "https://status.acme.example", nil, nil},
 	} {
 		n := notices[c.kind]
 		n.Page.Host = c.domain
@@ -201,7 +201,7 @@ func TestWebhookLinks(t *testing.T) {
 // Once an incident is resolved, what it concerned is operational as far as it
 // goes, whoever resolved it.
 func TestWebhookAffected(t *testing.T) {
-	statuses := func(n allswell.Notice) string {
+	statuses := func(n allswell.Notification) string {
 		body, err := webhookBody(n, webhookTestBase)
 		if err != nil {
 			t.Fatal(err)
@@ -216,15 +216,15 @@ func TestWebhookAffected(t *testing.T) {
 		}
 		return fmt.Sprint(got.Data.Incident.Components)
 	}
-	n := webhookNotices()[allswell.IncidentCreated]
+	n := webhookNotices()[allswell.EventIncidentCreated]
 	if got := statuses(n); got != "[{partial_outage} {degraded}]" {
 		t.Errorf("created: %s", got)
 	}
-	n.Events[0].Kind = allswell.IncidentResolved
+	n.Events[0].Kind = allswell.EventIncidentResolved
 	if got := statuses(n); got != "[{operational} {operational}]" {
 		t.Errorf("resolved: %s", got)
 	}
-	n.Events[0].Kind, n.Events[0].Data.Resolved = allswell.IncidentUpdated, true
+	n.Events[0].Kind, n.Events[0].Data.Resolved = allswell.EventIncidentUpdated, true
 	if got := statuses(n); got != "[{operational} {operational}]" {
 		t.Errorf("a last word: %s", got)
 	}
@@ -232,17 +232,17 @@ func TestWebhookAffected(t *testing.T) {
 
 // webhookSend sends to target, within webhookPatience, and checks what holds of
 // every outcome.
-func webhookSend(t *testing.T, w *webhooks, target string) allswell.Outcome {
+func webhookSend(t *testing.T, w *webhooks, target string) allswell.SendOutcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), webhookPatience)
 	defer cancel()
-	n := webhookNotices()[allswell.IncidentCreated]
+	n := webhookNotices()[allswell.EventIncidentCreated]
 	n.Subscriber.Target = target + "/" + webhookTestToken + "?key=" + webhookTestToken
 	o := w.send(ctx, n)
 	if ctx.Err() != nil {
 		t.Errorf("it took %s", webhookPatience)
 	}
-	if (o.Reason == "") != (o.Result == allswell.Taken) || utf8.RuneCountInString(o.Reason) > 300 ||
+	if (o.Reason == "") != (o.Result == allswell.SendAccepted) || utf8.RuneCountInString(o.Reason) > 300 ||
 		strings.Contains(o.Reason+o.Detail, webhookTestToken) || strings.Contains(o.Reason+o.Detail, "whsec_") {
 		t.Errorf("result %d with reason %q", o.Result, o.Reason)
 	}
@@ -270,26 +270,26 @@ func TestWebhookStatuses(t *testing.T) {
 
 		unreachable bool
 	}{
-		{200, "60", allswell.Taken, 0, "", false},
-		{201, "", allswell.Taken, 0, "", false},
-		{204, "", allswell.Taken, 0, "", false},
-		{299, "", allswell.Taken, 0, "", false},
-		{301, "", allswell.Failed, 0, "The webhook answered 301, and redirects are not followed.", false},
-		{307, "5", allswell.Failed, 5 * time.Second, "The webhook answered 307, and redirects are not followed.", false},
-		{400, "", allswell.Failed, 0, "The webhook answered 400.", false},
-		{401, "", allswell.Failed, 0, "The webhook answered 401.", false},
-		{404, "7", allswell.Failed, 7 * time.Second, "The webhook answered 404.", false},
-		{410, "", allswell.Gone, 0, "The webhook answered 410: it is gone.", false},
-		{429, "120", allswell.Failed, 2 * time.Minute, "The webhook answered 429.", true},
-		{429, at(90 * time.Second), allswell.Failed, 90 * time.Second, "The webhook answered 429.", true},
-		{429, at(-time.Hour), allswell.Failed, 0, "The webhook answered 429.", true},
-		{429, at(48 * time.Hour), allswell.Failed, 24 * time.Hour, "The webhook answered 429.", true},
-		{503, "86401", allswell.Failed, 24 * time.Hour, "The webhook answered 503.", true},
-		{503, "99999999999999999999", allswell.Failed, 24 * time.Hour, "The webhook answered 503.", true},
-		{503, "-5", allswell.Failed, 0, "The webhook answered 503.", true},
-		{503, "soon", allswell.Failed, 0, "The webhook answered 503.", true},
-		{500, "", allswell.Failed, 0, "The webhook answered 500.", true},
-		{999, "", allswell.Failed, 0, "The webhook answered 999.", false},
+		{200, "60", allswell.SendAccepted, 0, "", false},
+		{201, "", allswell.SendAccepted, 0, "", false},
+		{204, "", allswell.SendAccepted, 0, "", false},
+		{299, "", allswell.SendAccepted, 0, "", false},
+		{301, "", allswell.SendFailed, 0, "The webhook answered 301, and redirects are not followed.", false},
+		{307, "5", allswell.SendFailed, 5 * time.Second, "The webhook answered 307, and redirects are not followed.", false},
+		{400, "", allswell.SendFailed, 0, "The webhook answered 400.", false},
+		{401, "", allswell.SendFailed, 0, "The webhook answered 401.", false},
+		{404, "7", allswell.SendFailed, 7 * time.Second, "The webhook answered 404.", false},
+		{410, "", allswell.SendGone, 0, "The webhook answered 410: it is gone.", false},
+		{429, "120", allswell.SendFailed, 2 * time.Minute, "The webhook answered 429.", true},
+		{429, at(90 * time.Second), allswell.SendFailed, 90 * time.Second, "The webhook answered 429.", true},
+		{429, at(-time.Hour), allswell.SendFailed, 0, "The webhook answered 429.", true},
+		{429, at(48 * time.Hour), allswell.SendFailed, 24 * time.Hour, "The webhook answered 429.", true},
+		{503, "86401", allswell.SendFailed, 24 * time.Hour, "The webhook answered 503.", true},
+		{503, "99999999999999999999", allswell.SendFailed, 24 * time.Hour, "The webhook answered 503.", true},
+		{503, "-5", allswell.SendFailed, 0, "The webhook answered 503.", true},
+		{503, "soon", allswell.SendFailed, 0, "The webhook answered 503.", true},
+		{500, "", allswell.SendFailed, 0, "The webhook answered 500.", true},
+		{999, "", allswell.SendFailed, 0, "The webhook answered 999.", false},
 	} {
 		t.Run(strings.TrimSpace(fmt.Sprint(c.code, " ", c.after)), func(t *testing.T) {
 			var requests atomic.Int32
@@ -304,7 +304,7 @@ func TestWebhookStatuses(t *testing.T) {
 			defer server.Close()
 			w := webhookSender(t)
 			w.now = func() time.Time { return now }
-			want := allswell.Outcome{Result: c.result, After: c.wait, Reason: c.reason, Unreachable: c.unreachable}
+			want := allswell.SendOutcome{Result: c.result, RetryAfter: c.wait, Reason: c.reason, Unreachable: c.unreachable}
 			if got := webhookSend(t, w, server.URL); got != want {
 				t.Errorf("%+v\nwant %+v", got, want)
 			}
@@ -338,9 +338,9 @@ func webhookSink(t *testing.T) (address string, seen <-chan webhookSeen) {
 
 func TestWebhookRequest(t *testing.T) {
 	address, seen := webhookSink(t)
-	n := webhookNotices()[allswell.IncidentCreated]
+	n := webhookNotices()[allswell.EventIncidentCreated]
 	n.Subscriber.Target = address + "/a%2Fb?c=d&e"
-	if o := webhookSender(t).send(t.Context(), n); o.Result != allswell.Taken {
+	if o := webhookSender(t).send(t.Context(), n); o.Result != allswell.SendAccepted {
 		t.Fatal(o)
 	}
 	r := <-seen
@@ -367,24 +367,24 @@ func TestWebhookRequest(t *testing.T) {
 func TestWebhookBroken(t *testing.T) {
 	address, seen := webhookSink(t)
 	for name, c := range map[string]struct {
-		breakIt func(*allswell.Notice)
+		breakIt func(*allswell.Notification)
 		reason  string
 	}{
-		"no event":     {func(n *allswell.Notice) { n.Events = nil }, "no event"},
-		"kind":         {func(n *allswell.Notice) { n.Events[0].Kind = "page.opened" }, "page.opened"},
-		"no secret":    {func(n *allswell.Notice) { n.Subscriber.Secret = "" }, "rotate"},
-		"empty secret": {func(n *allswell.Notice) { n.Subscriber.Secret = "whsec_" }, "rotate"},
-		"secret":       {func(n *allswell.Notice) { n.Subscriber.Secret = "whsec_S3CRET!" }, "rotate"},
-		"scheme":       {func(n *allswell.Notice) { n.Subscriber.Target = "ftp://S3CRET.example/" }, "URL"},
-		"host":         {func(n *allswell.Notice) { n.Subscriber.Target = "http:///S3CRET" }, "URL"},
-		"target":       {func(n *allswell.Notice) { n.Subscriber.Target = "http://a/%zzS3CRET" }, "URL"},
+		"no event":     {func(n *allswell.Notification) { n.Events = nil }, "no event"},
+		"kind":         {func(n *allswell.Notification) { n.Events[0].Kind = "page.opened" }, "page.opened"},
+		"no secret":    {func(n *allswell.Notification) { n.Subscriber.Secret = "" }, "rotate"},
+		"empty secret": {func(n *allswell.Notification) { n.Subscriber.Secret = "whsec_" }, "rotate"},
+		"secret":       {func(n *allswell.Notification) { n.Subscriber.Secret = "whsec_S3CRET!" }, "rotate"},
+		"scheme":       {func(n *allswell.Notification) { n.Subscriber.Target = "ftp://S3CRET.example/" }, "URL"},
+		"host":         {func(n *allswell.Notification) { n.Subscriber.Target = "http:///S3CRET" }, "URL"},
+		"target":       {func(n *allswell.Notification) { n.Subscriber.Target = "http://a/%zzS3CRET" }, "URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := webhookNotices()[allswell.IncidentCreated]
+			n := webhookNotices()[allswell.EventIncidentCreated]
 			n.Subscriber.Target = address
 			c.breakIt(&n)
 			o := webhookSender(t).send(t.Context(), n)
-			if o.Result != allswell.Broken || !strings.Contains(o.Reason, c.reason) || strings.Contains(o.Reason, "S3CRET") {
+			if o.Result != allswell.SendUndeliverable || !strings.Contains(o.Reason, c.reason) || strings.Contains(o.Reason, "S3CRET") {
 				t.Errorf("%+v", o)
 			}
 		})

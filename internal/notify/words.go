@@ -12,19 +12,19 @@ import (
 // stateWord says in a word or two what an event told.
 func stateWord(e allswell.Event) string {
 	switch e.Kind {
-	case allswell.IncidentResolved:
-		return allswell.Resolved.Label()
-	case allswell.MaintenancePlanned:
+	case allswell.EventIncidentResolved:
+		return allswell.IncidentResolved.Label()
+	case allswell.EventMaintenanceScheduled:
 		return "Scheduled"
-	case allswell.MaintenanceReminded:
+	case allswell.EventMaintenanceReminder:
 		return "Reminder"
-	case allswell.MaintenanceBegun:
+	case allswell.EventMaintenanceBegun:
 		return "Begun"
-	case allswell.MaintenanceUpdated:
+	case allswell.EventMaintenanceUpdated:
 		return updateWord(*e.Data.Maintenance, e.UpdateID != "")
-	case allswell.MaintenanceEnded:
+	case allswell.EventMaintenanceEnded:
 		return "Complete"
-	case allswell.MaintenanceCancelled:
+	case allswell.EventMaintenanceCancelled:
 		return "Cancelled"
 	default:
 		return e.Data.State.Label()
@@ -57,15 +57,15 @@ func impactWord(i allswell.Impact) string {
 
 // isResolved reports whether an event left its incident resolved.
 func isResolved(e allswell.Event) bool {
-	return e.Data.Resolved || e.Kind == allswell.IncidentResolved
+	return e.Data.Resolved || e.Kind == allswell.EventIncidentResolved
 }
 
 // toneOf names the colour of what an event told.
 func toneOf(e allswell.Event) string {
 	switch {
-	case e.Kind == allswell.MaintenanceEnded, e.Kind == allswell.IncidentResolved, e.Data.State == allswell.Resolved:
+	case e.Kind == allswell.EventMaintenanceEnded, e.Kind == allswell.EventIncidentResolved, e.Data.State == allswell.IncidentResolved:
 		return "ok"
-	case e.Kind == allswell.MaintenanceCancelled:
+	case e.Kind == allswell.EventMaintenanceCancelled:
 		return "none"
 	case e.Data.Maintenance != nil:
 		return "planned"
@@ -88,7 +88,7 @@ func toneOf(e allswell.Event) string {
 func affectedWords(e allswell.Event) string {
 	var words []string
 	for _, a := range e.Data.Affected {
-		word := oneLine(a.Name, allswell.MaxName)
+		word := oneLine(a.Name, allswell.MaxNameLength)
 		if !isResolved(e) {
 			word += " (" + strings.ToLower(a.New.Label()) + ")"
 		}
@@ -96,7 +96,7 @@ func affectedWords(e allswell.Event) string {
 	}
 	if m := e.Data.Maintenance; m != nil {
 		for _, c := range m.Components {
-			words = append(words, oneLine(c.Name, allswell.MaxName))
+			words = append(words, oneLine(c.Name, allswell.MaxNameLength))
 		}
 	}
 	if more := len(words) - mailComponents; more > 0 {

@@ -43,18 +43,18 @@ type badgeFact struct {
 }
 
 func badgeFactsOf(sum allswell.Summary) badgeFacts {
-	f := badgeFacts{i18n.Or(sum.Page.Language), newBadgeFact(sum.Page.Name, sum.Status, sum.Record), make(map[string]badgeFact)}
+	f := badgeFacts{i18n.Or(sum.Page.Language), newBadgeFact(sum.Page.Name, sum.Status, sum.History), make(map[string]badgeFact)}
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
-			f.components[c.ID] = newBadgeFact(c.Name, c.Status(), sum.Records[c.ID])
+			f.components[c.ID] = newBadgeFact(c.Name, c.Status(), sum.Histories[c.ID])
 		}
 	}
 	return f
 }
 
-func newBadgeFact(name string, status allswell.Status, record allswell.Record) badgeFact {
+func newBadgeFact(name string, status allswell.Status, record allswell.History) badgeFact {
 	f := badgeFact{name: markdown.Clip(markdown.Line(name), maxBadgeLabel), status: status.Canonical()}
-	f.uptime, f.known = record.Of(allswell.HistoryDays).Uptime()
+	f.uptime, f.known = record.Last(allswell.HistoryDays).Uptime()
 	return f
 }
 
@@ -139,7 +139,7 @@ func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, v visit, compo
 			return nil, time.Time{}, allswell.ErrNotFound
 		}
 		if late {
-			fact.status = allswell.Unknown // nothing of its colour tells that it is old
+			fact.status = allswell.StatusUnknown // nothing of its colour tells that it is old
 		}
 		b := fact.badge(snap.badges.lang, wish.uptime)
 		if wish.label != "" {

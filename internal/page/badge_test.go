@@ -86,8 +86,8 @@ func readBadge(t testing.TB, svg []byte) (d drawing) {
 func TestBadge(t *testing.T) {
 	sum := allswell.PageContents{
 		Page:       allswell.Page{Name: "Acme", TimeZone: "UTC"},
-		Components: []allswell.Component{{ID: "comp_1", Name: "Website", Baseline: allswell.DegradedPerformance}, {ID: "comp_2", Name: "API", Baseline: allswell.Operational}},
-		Changes:    map[string][]allswell.StatusChange{"comp_1": {{At: day.AddDate(0, 0, -10), Status: allswell.Operational}, {At: day.Add(-3 * time.Hour), Status: allswell.MajorOutage}, {At: day.Add(-2 * time.Hour), Status: allswell.DegradedPerformance}}},
+		Components: []allswell.Component{{ID: "comp_1", Name: "Website", Baseline: allswell.StatusDegradedPerformance}, {ID: "comp_2", Name: "API", Baseline: allswell.StatusOperational}},
+		Changes:    map[string][]allswell.StatusChange{"comp_1": {{At: day.AddDate(0, 0, -10), Status: allswell.StatusOperational}, {At: day.Add(-3 * time.Hour), Status: allswell.StatusMajorOutage}, {At: day.Add(-2 * time.Hour), Status: allswell.StatusDegradedPerformance}}},
 		AsOf:       day,
 	}.Summarize(day)
 	for _, c := range []struct {
@@ -210,7 +210,7 @@ func FuzzBadge(f *testing.F) {
 		if arabic {
 			p.Language = "ar"
 		}
-		facts := badgeFactsOf(allswell.Summary{Page: p, Status: allswell.PartialOutage})
+		facts := badgeFactsOf(allswell.Summary{Page: p, Status: allswell.StatusPartialOutage})
 		b := facts.page.badge(facts.lang, false)
 		r := httptest.NewRequest("GET", "/badge.svg?"+url.Values{"label": {label}}.Encode(), nil)
 		for _, c := range []struct{ typed, drawn string }{{name, b.label}, {label, badgeWishOf(r).label}} {
@@ -245,7 +245,7 @@ func TestBadgeOfSilence(t *testing.T) {
 		t := w.t
 		c := w.component("acme", "Website", "")
 		w.clock.set(time.Now()) // which the store's contact is counted by
-		w.status("acme", c.ID, allswell.Degraded)
+		w.status("acme", c.ID, allswell.StatusDegraded)
 		w.get("/status/acme", 200)
 		seen := []string{"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.svg?label=Status", "/status/acme/components/" + c.ID + "/badge.svg"}
 		says := func(status string) {
@@ -278,7 +278,7 @@ func TestOldBadgeIsBrief(t *testing.T) {
 		e := w.site.directory.last().find("acme")
 		loads := e.cell.make
 		e.cell.make = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
-		w.status("acme", c.ID, allswell.MajorOutage)
+		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Operational") {
 			t.Errorf("while the page cannot be made: %s", got)
 		}

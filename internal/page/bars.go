@@ -43,7 +43,7 @@ type barRow struct {
 
 // viewBars returns the history of what is called name, with the quiet days of
 // the table put together: it is short to send and short to hear.
-func viewBars(l *i18n.Language, name string, r allswell.Record) barsView {
+func viewBars(l *i18n.Language, name string, r allswell.History) barsView {
 	v := barsView{Spans: viewSpans(l, r), Bars: drawBars(r), Rows: mergedRows(l, r)}
 	v.Label = l.T("bars.label", "name", name)
 	if len(r) > 0 {
@@ -54,24 +54,24 @@ func viewBars(l *i18n.Language, name string, r allswell.Record) barsView {
 
 // viewSpans returns the uptime of each span, the longest first. All figures that
 // are seen together come from here, and so are of the same days on every screen.
-func viewSpans(l *i18n.Language, r allswell.Record) []spanView {
+func viewSpans(l *i18n.Language, r allswell.History) []spanView {
 	spans := make([]spanView, len(barSpans))
 	for i, days := range barSpans {
-		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), speakUptime(l, r.Of(days)), l.T("bars.over", "n", days)}
+		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), speakUptime(l, r.Last(days)), l.T("bars.over", "n", days)}
 	}
 	return spans
 }
 
 // knownSpans returns nil if nothing is known of any span.
-func knownSpans(l *i18n.Language, r allswell.Record) []spanView {
-	if _, known := r.Of(allswell.HistoryDays).Uptime(); !known {
+func knownSpans(l *i18n.Language, r allswell.History) []spanView {
+	if _, known := r.Last(allswell.HistoryDays).Uptime(); !known {
 		return nil
 	}
 	return viewSpans(l, r)
 }
 
 // speakUptime writes the uptime of a tally: "99.98% uptime".
-func speakUptime(l *i18n.Language, t allswell.Tally) string {
+func speakUptime(l *i18n.Language, t allswell.StatusDurations) string {
 	share, known := t.Uptime()
 	if !known {
 		return l.T("uptime.of_nothing")
@@ -86,7 +86,7 @@ type legendItem struct{ Class, Label string }
 func viewLegend(l *i18n.Language) []legendItem {
 	var items []legendItem
 	for _, s := range []allswell.Status{
-		allswell.Operational, allswell.Maintenance, allswell.Degraded, allswell.PartialOutage, allswell.MajorOutage, allswell.Unknown,
+		allswell.StatusOperational, allswell.StatusMaintenance, allswell.StatusDegraded, allswell.StatusPartialOutage, allswell.StatusMajorOutage, allswell.StatusUnknown,
 	} {
 		items = append(items, legendItem{barClasses[s], l.Status(s)})
 	}
@@ -96,13 +96,13 @@ func viewLegend(l *i18n.Language) []legendItem {
 // barClasses are the classes of a bar by the worst of its day; an operational
 // one has none, as almost all are.
 var barClasses = map[allswell.Status]string{
-	allswell.Operational: "", allswell.Maintenance: "w", allswell.Degraded: "d", allswell.PartialOutage: "p",
-	allswell.MajorOutage: "m", allswell.Unknown: "u", "": "n",
+	allswell.StatusOperational: "", allswell.StatusMaintenance: "w", allswell.StatusDegraded: "d", allswell.StatusPartialOutage: "p",
+	allswell.StatusMajorOutage: "m", allswell.StatusUnknown: "u", "": "n",
 }
 
 // barClass returns the class of a day: that of the worst that is known of it,
 // and a mark if that is not all of the day.
-func barClass(t allswell.Tally) string {
+func barClass(t allswell.StatusDurations) string {
 	class := barClasses[t.Worst()]
 	if t.Unknown > 0 && t.Known() > 0 {
 		class = strings.TrimSpace(class + " x")
@@ -112,10 +112,10 @@ func barClass(t allswell.Tally) string {
 
 // drawBars returns one element for each day. The two kinds that there are most
 // of, calm days and days before the first, have no class: they are most of a page.
-func drawBars(r allswell.Record) template.HTML {
+func drawBars(r allswell.History) template.HTML {
 	var out strings.Builder
 	for _, d := range r {
-		switch class := barClass(d.Tally); {
+		switch class := barClass(d.StatusDurations); {
 		case class == "":
 			out.WriteString("<i></i>")
 		case class == barClasses[""]:
@@ -130,11 +130,11 @@ func drawBars(r allswell.Record) template.HTML {
 }
 
 // dailyRows returns a row for each day, newest first.
-func dailyRows(l *i18n.Language, r allswell.Record) []barRow {
+func dailyRows(l *i18n.Language, r allswell.History) []barRow {
 	rows := make([]barRow, 0, len(r))
 	for _, d := range slices.Backward(r) {
 		rows = append(rows, barRow{
-			Days: 1, Date: l.Date(d.Date), Class: barClass(d.Tally), Text: dayText(l, d.Tally), Uptime: dayUptime(l, d.Tally),
+			Days: 1, Date: l.Date(d.Date), Class: barClass(d.StatusDurations), Text: dayText(l, d.StatusDurations), Uptime: dayUptime(l, d.StatusDurations),
 		})
 	}
 	return rows
@@ -143,20 +143,20 @@ func dailyRows(l *i18n.Language, r allswell.Record) []barRow {
 // mergedRows returns a row for each day on which something was, and one for
 // each run of days of which there is the same to say. Together they are all
 // days, newest first.
-func mergedRows(l *i18n.Language, r allswell.Record) []barRow {
+func mergedRows(l *i18n.Language, r allswell.History) []barRow {
 	var rows []barRow
 	for end := len(r); end > 0; {
 		last := r[end-1]
-		class := barClass(last.Tally)
+		class := barClass(last.StatusDurations)
 		begin := end - 1
-		for begin > 0 && isPlain(class) && barClass(r[begin-1].Tally) == class {
+		for begin > 0 && isPlain(class) && barClass(r[begin-1].StatusDurations) == class {
 			begin--
 		}
 		date := l.ShortDate(last.Date)
 		if n := end - begin; n > 1 {
 			date = l.T("bars.range", "from", l.ShortDate(r[begin].Date), "to", date)
 		}
-		rows = append(rows, barRow{end - begin, date, class, dayText(l, last.Tally), dayUptime(l, last.Tally)})
+		rows = append(rows, barRow{end - begin, date, class, dayText(l, last.StatusDurations), dayUptime(l, last.StatusDurations)})
 		end = begin
 	}
 	return rows
@@ -168,14 +168,14 @@ func isPlain(class string) bool { return class == "" || class == "u" || class ==
 // dayText says what a component's state was on a day: for how long it was
 // anything but operational, the worst first. Of incidents it says nothing: one
 // can be open while all that it concerns works.
-func dayText(l *i18n.Language, t allswell.Tally) string {
+func dayText(l *i18n.Language, t allswell.StatusDurations) string {
 	switch class := barClass(t); class {
 	case "n":
 		return l.T("bars.no_data")
 	case "u":
 		return l.T("bars.not_known_all_day")
 	case "":
-		return l.Status(allswell.Operational)
+		return l.Status(allswell.StatusOperational)
 	}
 	var parts []string
 	tell := func(s allswell.Status, lasted time.Duration) {
@@ -183,12 +183,12 @@ func dayText(l *i18n.Language, t allswell.Tally) string {
 			parts = append(parts, l.T("bars.lasted", "status", l.Status(s), "duration", roughly(l, lasted)))
 		}
 	}
-	tell(allswell.MajorOutage, t.Major)
-	tell(allswell.PartialOutage, t.Partial)
-	tell(allswell.Degraded, t.Degraded)
-	tell(allswell.Maintenance, t.Maintenance)
+	tell(allswell.StatusMajorOutage, t.Major)
+	tell(allswell.StatusPartialOutage, t.Partial)
+	tell(allswell.StatusDegraded, t.Degraded)
+	tell(allswell.StatusMaintenance, t.Maintenance)
 	if len(parts) == 0 {
-		parts = append(parts, l.Status(allswell.Operational))
+		parts = append(parts, l.Status(allswell.StatusOperational))
 	}
 	if t.Unknown > 0 {
 		parts = append(parts, l.T("bars.not_known", "duration", roughly(l, t.Unknown)))
@@ -205,7 +205,7 @@ func roughly(l *i18n.Language, d time.Duration) string {
 	return l.Duration(max(d, time.Second))
 }
 
-func dayUptime(l *i18n.Language, t allswell.Tally) string {
+func dayUptime(l *i18n.Language, t allswell.StatusDurations) string {
 	if t.Empty() {
 		return ""
 	}

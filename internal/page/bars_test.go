@@ -31,32 +31,32 @@ func zoneOf(t testing.TB, name string) *time.Location {
 
 // recordOf returns 90 days that were operational, but for the given tallies by
 // how many days ago they were.
-func recordOf(now time.Time, zone *time.Location, but map[int]allswell.Tally) allswell.Record {
-	begin := []allswell.StatusChange{{At: allswell.HistoryStart(now, zone), Status: allswell.Operational}}
-	r := allswell.RecordOf(begin, nil, now, zone)
+func recordOf(now time.Time, zone *time.Location, but map[int]allswell.StatusDurations) allswell.History {
+	begin := []allswell.StatusChange{{At: allswell.HistoryStart(now, zone), Status: allswell.StatusOperational}}
+	r := allswell.NewHistory(begin, nil, now, zone)
 	for ago, t := range but {
-		r[len(r)-1-ago].Tally = t
+		r[len(r)-1-ago].StatusDurations = t
 	}
 	return r
 }
 
 // tallies are days of every kind, with what is to be said of them in English.
 var tallies = []struct {
-	tally               allswell.Tally
+	tally               allswell.StatusDurations
 	class, text, uptime string
 }{
-	{allswell.Tally{Operational: 24 * time.Hour}, "", "Operational", "100%"},
-	{allswell.Tally{Maintenance: 2 * time.Hour, Operational: 22 * time.Hour}, "w", "Under Maintenance, 2 hours", "100%"},
-	{allswell.Tally{Degraded: 90 * time.Minute, Operational: 20 * time.Hour}, "d", "Degraded, 1 hour 30 minutes", "100%"},
-	{allswell.Tally{Partial: 24 * time.Hour}, "p", "Partial Outage, 1 day", "70%"},
-	{allswell.Tally{Major: 14*time.Minute + 24*time.Second, Operational: 24*time.Hour - 14*time.Minute - 24*time.Second}, "m", "Major Outage, 14 minutes", "99%"},
-	{allswell.Tally{Major: time.Millisecond, Operational: 24 * time.Hour}, "m", "Major Outage, 1 second", "99.999%"},
-	{allswell.Tally{Major: 6 * time.Hour, Partial: time.Hour, Degraded: time.Hour, Maintenance: time.Hour, Operational: 15 * time.Hour}, "m",
+	{allswell.StatusDurations{Operational: 24 * time.Hour}, "", "Operational", "100%"},
+	{allswell.StatusDurations{Maintenance: 2 * time.Hour, Operational: 22 * time.Hour}, "w", "Under Maintenance, 2 hours", "100%"},
+	{allswell.StatusDurations{Degraded: 90 * time.Minute, Operational: 20 * time.Hour}, "d", "Degraded, 1 hour 30 minutes", "100%"},
+	{allswell.StatusDurations{Partial: 24 * time.Hour}, "p", "Partial Outage, 1 day", "70%"},
+	{allswell.StatusDurations{Major: 14*time.Minute + 24*time.Second, Operational: 24*time.Hour - 14*time.Minute - 24*time.Second}, "m", "Major Outage, 14 minutes", "99%"},
+	{allswell.StatusDurations{Major: time.Millisecond, Operational: 24 * time.Hour}, "m", "Major Outage, 1 second", "99.999%"},
+	{allswell.StatusDurations{Major: 6 * time.Hour, Partial: time.Hour, Degraded: time.Hour, Maintenance: time.Hour, Operational: 15 * time.Hour}, "m",
 		"Major Outage, 6 hours · Partial Outage, 1 hour · Degraded, 1 hour · Under Maintenance, 1 hour", "73.75%"},
-	{allswell.Tally{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, "x", "Operational · Not known for 2 hours", "100%"},
-	{allswell.Tally{Major: 12 * time.Hour, Operational: 10 * time.Hour, Unknown: 2 * time.Hour}, "m x", "Major Outage, 12 hours · Not known for 2 hours", "45.45%"},
-	{allswell.Tally{Unknown: 24 * time.Hour}, "u", "Not known", "not known"},
-	{allswell.Tally{}, "n", "No data yet", ""},
+	{allswell.StatusDurations{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, "x", "Operational · Not known for 2 hours", "100%"},
+	{allswell.StatusDurations{Major: 12 * time.Hour, Operational: 10 * time.Hour, Unknown: 2 * time.Hour}, "m x", "Major Outage, 12 hours · Not known for 2 hours", "45.45%"},
+	{allswell.StatusDurations{Unknown: 24 * time.Hour}, "u", "Not known", "not known"},
+	{allswell.StatusDurations{}, "n", "No data yet", ""},
 }
 
 // barsIn returns the bars of the first strip of a page.
@@ -69,7 +69,7 @@ func barsIn(p tree) (bars []tree) {
 
 func TestBars(t *testing.T) {
 	en := i18ntest.Language(t, "en")
-	but := map[int]allswell.Tally{}
+	but := map[int]allswell.StatusDurations{}
 	for i, c := range tallies {
 		but[2*i] = c.tally // with a calm day between each two
 	}
@@ -132,9 +132,9 @@ func TestBarsOfADay(t *testing.T) {
 		}
 		begin := allswell.Midnight(date.Add(12*time.Hour), zone)
 		now := begin.AddDate(0, 0, 10).Add(5 * time.Hour)
-		r := allswell.RecordOf([]allswell.StatusChange{
-			{At: begin.AddDate(0, -1, 0), Status: allswell.Operational}, {At: begin, Status: allswell.MajorOutage},
-			{At: allswell.NextDay(begin, 1), Status: allswell.Operational},
+		r := allswell.NewHistory([]allswell.StatusChange{
+			{At: begin.AddDate(0, -1, 0), Status: allswell.StatusOperational}, {At: begin, Status: allswell.StatusMajorOutage},
+			{At: allswell.AddDays(begin, 1), Status: allswell.StatusOperational},
 		}, nil, now, zone)
 		v := viewBars(i18ntest.Language(t, "en"), "x", r)
 		i := slices.IndexFunc(v.Rows, func(row barRow) bool { return row.Class == "m" })
@@ -150,9 +150,9 @@ func TestBarsInEveryLanguage(t *testing.T) {
 		"de": {"vor 90 Tagen", "17. Nov. – 21. Nov.", "Schwerer Ausfall, 14 Minuten · Nicht bekannt: 2 Stunden", "99,27\u00a0%"},
 		"ar": {"قبل 90 يومًا", "17 نوفمبر – 21 نوفمبر", "دقيقة", "99.27"},
 	}
-	day := allswell.Tally{Major: 14 * time.Minute, Operational: 32 * time.Hour, Unknown: 2 * time.Hour}
+	day := allswell.StatusDurations{Major: 14 * time.Minute, Operational: 32 * time.Hour, Unknown: 2 * time.Hour}
 	for _, l := range i18n.All() {
-		r := recordOf(barsNow, zoneOf(t, "Europe/Berlin"), map[int]allswell.Tally{5: day})
+		r := recordOf(barsNow, zoneOf(t, "Europe/Berlin"), map[int]allswell.StatusDurations{5: day})
 		html := executeBars(t, l, viewBars(l, hostile, r))
 		if found := i18ntest.Leftovers(html); len(found) > 0 {
 			t.Errorf("%s: %q", l.Tag, found)
@@ -177,13 +177,13 @@ func TestBarsInEveryLanguage(t *testing.T) {
 // TestADayIsToldOfTheComponent: its row says what the component's state was, and
 // nothing of incidents, of which the record knows nothing.
 func TestADayIsToldOfTheComponent(t *testing.T) {
-	whole := allswell.Tally{Operational: 24 * time.Hour}
-	partly := allswell.Tally{Operational: 20 * time.Hour, Unknown: 4 * time.Hour}
+	whole := allswell.StatusDurations{Operational: 24 * time.Hour}
+	partly := allswell.StatusDurations{Operational: 20 * time.Hour, Unknown: 4 * time.Hour}
 	for _, l := range i18n.All() {
-		if got := dayText(l, whole); got != l.Status(allswell.Operational) {
+		if got := dayText(l, whole); got != l.Status(allswell.StatusOperational) {
 			t.Errorf("%s: a day without trouble reads %q", l.Tag, got)
 		}
-		if got := dayText(l, partly); !strings.HasPrefix(got, l.Status(allswell.Operational)) || strings.Contains(got, l.T("incidents.none")) {
+		if got := dayText(l, partly); !strings.HasPrefix(got, l.Status(allswell.StatusOperational)) || strings.Contains(got, l.T("incidents.none")) {
 			t.Errorf("%s: a day that is partly unknown reads %q", l.Tag, got)
 		}
 	}
@@ -193,7 +193,7 @@ func TestADayIsToldOfTheComponent(t *testing.T) {
 // one row for all of it.
 func TestNothingYet(t *testing.T) {
 	en := i18ntest.Language(t, "en")
-	v := viewBars(en, "New", allswell.RecordOf(nil, nil, barsNow, time.UTC))
+	v := viewBars(en, "New", allswell.NewHistory(nil, nil, barsNow, time.UTC))
 	if len(v.Rows) != 1 || v.Rows[0] != (barRow{90, "24 Aug – 21 Nov", "n", "No data yet", ""}) {
 		t.Errorf("rows: %+v", v.Rows)
 	}
@@ -210,8 +210,8 @@ func TestNothingYet(t *testing.T) {
 // TestSpans: the figures are of the days that are shown beside them.
 func TestSpans(t *testing.T) {
 	en := i18ntest.Language(t, "en")
-	full := allswell.Tally{Major: 24 * time.Hour}
-	r := recordOf(barsNow, time.UTC, map[int]allswell.Tally{30: full, 60: full})
+	full := allswell.StatusDurations{Major: 24 * time.Hour}
+	r := recordOf(barsNow, time.UTC, map[int]allswell.StatusDurations{30: full, 60: full})
 	r[len(r)-1].Operational = 24 * time.Hour // today is over as well
 	var got []string
 	for _, s := range viewSpans(en, r) {
@@ -229,11 +229,11 @@ func TestRowsCoverEveryDayOnce(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	zone := zoneOf(t, "Europe/Berlin")
 	rapid.Check(t, func(rt *rapid.T) {
-		r := allswell.RecordOf(nil, nil, barsNow, zone)
+		r := allswell.NewHistory(nil, nil, barsNow, zone)
 		for i := range r {
-			r[i].Tally = rapid.SampledFrom(tallies).Draw(rt, "tally").tally
+			r[i].StatusDurations = rapid.SampledFrom(tallies).Draw(rt, "tally").tally
 			if i > 0 && rapid.Bool().Draw(rt, "same") {
-				r[i].Tally = r[i-1].Tally
+				r[i].StatusDurations = r[i-1].StatusDurations
 			}
 		}
 		rows, each := mergedRows(en, r), dailyRows(en, r)
@@ -247,7 +247,7 @@ func TestRowsCoverEveryDayOnce(t *testing.T) {
 				if d.Class != row.Class || d.Text != row.Text || d.Uptime != row.Uptime {
 					rt.Fatalf("%s reads %+v, and the row %+v", d.Date, d, row)
 				}
-				if tally := r[len(r)-1-day].Tally; barClass(tally) != row.Class {
+				if tally := r[len(r)-1-day].StatusDurations; barClass(tally) != row.Class {
 					rt.Fatalf("%s has the bar %q and the row %q", d.Date, barClass(tally), row.Class)
 				}
 				first, last := n == row.Days-1, n == 0
@@ -275,30 +275,30 @@ func troubled(components int, now time.Time) allswell.PageContents {
 		Page: allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", CreatedAt: now.AddDate(-1, 0, 0)},
 		AsOf: now, Changes: map[string][]allswell.StatusChange{},
 	}
-	bad := []allswell.Status{allswell.Degraded, allswell.PartialOutage, allswell.MajorOutage, allswell.Maintenance}
+	bad := []allswell.Status{allswell.StatusDegraded, allswell.StatusPartialOutage, allswell.StatusMajorOutage, allswell.StatusMaintenance}
 	for i := range 5 {
 		p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint("grp_", i), Name: fmt.Sprintf("Region %d", i), Order: i})
 	}
 	for i := range components {
 		c := allswell.Component{
-			ID: fmt.Sprintf("comp_%020x", rnd.Uint64()), GroupID: fmt.Sprint("grp_", i%5), Baseline: allswell.Operational, Order: i,
+			ID: fmt.Sprintf("comp_%020x", rnd.Uint64()), GroupID: fmt.Sprint("grp_", i%5), Baseline: allswell.StatusOperational, Order: i,
 			Name:        fmt.Sprintf("%s %d", []string{"Checkout", "Search", "Mail delivery", "Reports", "Webhooks"}[i/5%5], i),
 			Description: text(fmt.Sprintf("What number %d is there for, in a few words", i)),
 		}
 		p.Components = append(p.Components, c)
-		changes := []allswell.StatusChange{{At: now.AddDate(0, 0, -100), Status: allswell.Operational}}
+		changes := []allswell.StatusChange{{At: now.AddDate(0, 0, -100), Status: allswell.StatusOperational}}
 		for at := now.AddDate(0, 0, -95); at.Before(now.AddDate(0, 0, -2)); at = at.AddDate(0, 0, 1) {
 			if rnd.IntN(20) == 0 { // 4 or 5 days of each component's 90
 				begin := at.Add(time.Duration(rnd.IntN(20*3600)) * time.Second)
 				changes = append(changes, allswell.StatusChange{At: begin, Status: bad[rnd.IntN(len(bad))]},
-					allswell.StatusChange{At: begin.Add(time.Duration(30+rnd.IntN(10_000)) * time.Second), Status: allswell.Operational})
+					allswell.StatusChange{At: begin.Add(time.Duration(30+rnd.IntN(10_000)) * time.Second), Status: allswell.StatusOperational})
 			}
 		}
 		p.Changes[c.ID] = changes
 	}
 	for _, ago := range []int{3, 17, 40} { // upgrades, and a night without power
 		from := now.AddDate(0, 0, -ago)
-		p.Deaf = append([]allswell.Window{{From: from, To: from.Add(time.Duration(ago) * time.Minute)}}, p.Deaf...)
+		p.Gaps = append([]allswell.ListeningGap{{From: from, To: from.Add(time.Duration(ago) * time.Minute)}}, p.Gaps...)
 	}
 	return p
 }
@@ -316,7 +316,7 @@ func TestBarsBudget(t *testing.T) {
 		}
 		plain, marked := 0, 0
 		for _, c := range p.Components {
-			html := executeBars(t, l, viewBars(l, c.Name, sum.Records[c.ID]))
+			html := executeBars(t, l, viewBars(l, c.Name, sum.Histories[c.ID]))
 			plain += len(html)
 			marked += strings.Count(html, "<tr class=")
 			if _, err := z.Write([]byte(html)); err != nil {

@@ -41,7 +41,7 @@ func longWorld(t *testing.T, updates int, message string) (w *world, incident, m
 // rendered once, and leads to every update.
 func TestSixHundredLongUpdates(t *testing.T) {
 	const updates = 600
-	w, inc, m := longWorld(t, updates, strings.Repeat("long words *of* <one> ", allswell.MaxMessage/22))
+	w, inc, m := longWorld(t, updates, strings.Repeat("long words *of* <one> ", allswell.MaxMessageLength/22))
 	paths := []string{"", "/history", "/incidents/" + inc, "/maintenances/" + m, "/history.atom", "/history.rss", "/history.ics"}
 	for _, name := range statuspageNames {
 		paths = append(paths, "/"+statuspagePath+name)
@@ -112,7 +112,7 @@ func TestTimelineInParts(t *testing.T) {
 	for _, base := range []string{"/status/acme/incidents/" + inc, "/status/acme/maintenances/" + m} {
 		walkTimeline(t, w, base, 120)
 		body := w.do("GET", base).Body.String()
-		if n := strings.Count(body, `<p class="when">`); n != store.TimelinePart {
+		if n := strings.Count(body, `<p class="when">`); n != store.TimelinePageSize {
 			t.Errorf("%d updates on the newest part", n)
 		}
 		for _, wrong := range []string{"", "0", "1", "-5", "+9", "07", "x", "9.5", "122", "9999", "10000", "99999999999999999999"} {
@@ -145,7 +145,7 @@ func TestWorstPage(t *testing.T) {
 			"status":      withSubscribe(statusScreen(at, sum), sum.Blocks),
 			"history":     historyScreen(at, page, sum.Status, month{monthOf(day, time.UTC), page.CreatedAt, day, p}),
 			"incident":    incidentScreen(at, page, sum.Status, incidentPart{Incident: sum.Active[0]}, day),
-			"maintenance": maintenanceScreen(at, page, sum.Status, maintenancePart{PlannedMaintenance: p.Maintenances[0]}, day),
+			"maintenance": maintenanceScreen(at, page, sum.Status, maintenancePart{Maintenance: p.Maintenances[0]}, day),
 			"component":   componentScreen(at, "https://status.example", sum, p.Components[0], p),
 		}
 		for name, s := range screens {
@@ -182,39 +182,39 @@ func TestWorstPage(t *testing.T) {
 // bytes as HTML and as JSON. Further incidents add nothing: there is no room for these.
 func worstPage() (allswell.PageContents, allswell.Page) {
 	text := func(n int) string { return strings.Repeat("\"", n) }
-	description := text(allswell.MaxDescription)
-	page := allswell.Page{ID: "page_1", Slug: "acme", Name: text(allswell.MaxName), Description: &description, CreatedAt: day.Add(-80 * 24 * time.Hour)}
+	description := text(allswell.MaxDescriptionLength)
+	page := allswell.Page{ID: "page_1", Slug: "acme", Name: text(allswell.MaxNameLength), Description: &description, CreatedAt: day.Add(-80 * 24 * time.Hour)}
 	p := allswell.PageContents{Page: page, AsOf: day}
-	var affected []allswell.Affected
+	var affected []allswell.AffectedComponent
 	var changes []allswell.AffectedChange
-	var named []allswell.NamedComponent
+	var named []allswell.ComponentName
 	for n := range allswell.MaxGroups {
-		p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint("grp_", n), Name: text(allswell.MaxName)})
+		p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint("grp_", n), Name: text(allswell.MaxNameLength)})
 	}
 	for n := range allswell.MaxComponents {
 		id := fmt.Sprintf("comp_%020d", n)
-		p.Components = append(p.Components, allswell.Component{ID: id, Name: text(allswell.MaxName), Description: &description,
-			GroupID: fmt.Sprint("grp_", n%allswell.MaxGroups), Baseline: allswell.Degraded})
-		affected = append(affected, allswell.Affected{ComponentID: id, Name: text(allswell.MaxName), Status: allswell.MajorOutage})
-		changes = append(changes, allswell.AffectedChange{ComponentID: id, Name: text(allswell.MaxName), New: allswell.MajorOutage})
-		named = append(named, allswell.NamedComponent{ID: id, Name: text(allswell.MaxName)})
+		p.Components = append(p.Components, allswell.Component{ID: id, Name: text(allswell.MaxNameLength), Description: &description,
+			GroupID: fmt.Sprint("grp_", n%allswell.MaxGroups), Baseline: allswell.StatusDegraded})
+		affected = append(affected, allswell.AffectedComponent{ComponentID: id, Name: text(allswell.MaxNameLength), Status: allswell.StatusMajorOutage})
+		changes = append(changes, allswell.AffectedChange{ComponentID: id, Name: text(allswell.MaxNameLength), New: allswell.StatusMajorOutage})
+		named = append(named, allswell.ComponentName{ID: id, Name: text(allswell.MaxNameLength)})
 	}
-	message := text(allswell.MaxMessage)
+	message := text(allswell.MaxMessageLength)
 	for n := range 300 {
 		at := day.Add(-time.Duration(n) * time.Minute)
-		inc := allswell.Incident{ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Title: text(allswell.MaxTitle), Impact: allswell.ImpactCritical,
-			State: allswell.Investigating, CreatedAt: at, UpdatedAt: at, Affected: affected}
+		inc := allswell.Incident{ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Title: text(allswell.MaxTitleLength), Impact: allswell.ImpactCritical,
+			State: allswell.IncidentInvestigating, CreatedAt: at, UpdatedAt: at, Affected: affected}
 		if n >= 100 {
 			inc.Resolved, inc.ResolvedAt = true, at
 		}
 		for k := range 50 {
-			inc.Updates = append(inc.Updates, allswell.Update{ID: "upd_1", Number: k + 1, Message: message, Affected: changes, CreatedAt: at})
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{ID: "upd_1", Number: k + 1, Message: message, Affected: changes, CreatedAt: at})
 		}
 		p.Incidents = append(p.Incidents, inc)
 	}
 	for n := range 200 {
 		at := day.Add(time.Duration(n) * time.Minute)
-		m := allswell.PlannedMaintenance{ID: fmt.Sprintf("mnt_%020d", n), Title: text(allswell.MaxTitle), State: allswell.MaintenanceScheduled,
+		m := allswell.Maintenance{ID: fmt.Sprintf("mnt_%020d", n), Title: text(allswell.MaxTitleLength), State: allswell.MaintenanceScheduled,
 			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), Components: named}
 		if n >= 100 {
 			m.State, m.BegunAt = allswell.MaintenanceInProgress, day.Add(-time.Hour)
@@ -230,7 +230,7 @@ func worstPage() (allswell.PageContents, allswell.Page) {
 // TestWorkOfAPageIsBounded: no more Markdown is rendered for a page than roomChars,
 // however much there is.
 func TestWorkOfAPageIsBounded(t *testing.T) {
-	r, s := newRoom(), i18n.UpdateText{Message: strings.Repeat("x", allswell.MaxMessage)}
+	r, s := newRoom(), i18n.UpdateText{Message: strings.Repeat("x", allswell.MaxMessageLength)}
 	rendered := 0
 	for range 1_000 {
 		if _, ok := r.message(english(), s, 0); ok {
@@ -240,7 +240,7 @@ func TestWorkOfAPageIsBounded(t *testing.T) {
 	if rendered != roomChars {
 		t.Errorf("%d characters were rendered, want %d", rendered, roomChars)
 	}
-	if len(markdown.HTML(s.Message)) < allswell.MaxMessage {
+	if len(markdown.HTML(s.Message)) < allswell.MaxMessageLength {
 		t.Error("it is not rendered")
 	}
 }
@@ -306,7 +306,7 @@ func TestMonthsSayWhatIsLeftOut(t *testing.T) {
 	p, page := worstPage()
 	p.Incidents = p.Incidents[:250]
 	p.Since = day.Add(-5 * 24 * time.Hour)
-	s := historyScreen(english(), page, allswell.Operational, month{monthOf(day, time.UTC), page.CreatedAt, day, p})
+	s := historyScreen(english(), page, allswell.StatusOperational, month{monthOf(day, time.UTC), page.CreatedAt, day, p})
 	out, err := render(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func calendarDocument(p allswell.PageContents, base string) []byte {
 	w.line("URL", base)
 	w.line("REFRESH-INTERVAL;VALUE=DURATION", calendarWait)
 	w.line("X-PUBLISHED-TTL", calendarWait)
-	maintenances := slices.SortedFunc(slices.Values(p.Maintenances), func(a, b allswell.PlannedMaintenance) int {
+	maintenances := slices.SortedFunc(slices.Values(p.Maintenances), func(a, b allswell.Maintenance) int {
 		return cmp.Or(a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID))
 	})
 	room := calendarRoom
@@ -62,7 +62,7 @@ func calendarDocument(p allswell.PageContents, base string) []byte {
 type calendarWriter struct{ bytes.Buffer }
 
 // event writes one maintenance. It takes nobody's time: it is transparent.
-func (w *calendarWriter) event(l *i18n.Language, m allswell.PlannedMaintenance, base, description string) {
+func (w *calendarWriter) event(l *i18n.Language, m allswell.Maintenance, base, description string) {
 	begin, end := maintenanceSpan(m)
 	begin, end = begin.Truncate(time.Second), end.Truncate(time.Second)
 	if !end.After(begin) {
@@ -98,7 +98,7 @@ func (w *calendarWriter) nothing() {
 
 // describe returns how far a maintenance is, what it affects and what was said
 // of it, newest first, in about most characters.
-func describe(l *i18n.Language, zone *time.Location, m allswell.PlannedMaintenance, most int) string {
+func describe(l *i18n.Language, zone *time.Location, m allswell.Maintenance, most int) string {
 	parts := []string{l.MaintenanceState(m.State)}
 	if len(m.Components) > 0 {
 		names := make([]string, len(m.Components))

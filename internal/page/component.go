@@ -46,7 +46,7 @@ type badgeView struct{ URL, Code string }
 // componentScreen lays out a component of sum. contents has what is known of
 // it alone; base is the absolute address of the page.
 func componentScreen(at where, base string, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) screen {
-	l, record := at.lang, sum.Records[c.ID]
+	l, record := at.lang, sum.Histories[c.ID]
 	b := componentBody{
 		Name: c.Name, Status: c.Status(), Home: at.home(), History: at.history(),
 		Bars: viewBars(l, c.Name, record), Legend: viewLegend(l),
@@ -59,7 +59,7 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 		b.Description = strings.TrimSpace(*c.Description)
 	}
 	for _, days := range figureDays {
-		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(record.Of(days).Uptime())})
+		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(record.Last(days).Uptime())})
 	}
 	r := newRoom()
 	line, latest := extent{names: maxNamed, room: r, lines: r}, extent{updates: 1, names: maxNamed, room: r, lines: r}
@@ -72,7 +72,7 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 			b.Incidents = append(b.Incidents, viewIncident(at, inc, line))
 		}
 	}
-	for _, inc := range allswell.LatestFirst(active) {
+	for _, inc := range allswell.ByLatestUpdate(active) {
 		b.Active = append(b.Active, viewIncident(at, inc, latest))
 	}
 	for _, m := range contents.Maintenances {
@@ -94,7 +94,7 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 
 // partialCounts returns how much of a partial outage counts as an outage.
 func partialCounts() float64 {
-	up, _ := allswell.Tally{Partial: time.Hour}.Uptime()
+	up, _ := allswell.StatusDurations{Partial: time.Hour}.Uptime()
 	return 1 - up
 }
 

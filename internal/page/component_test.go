@@ -31,9 +31,9 @@ func TestComponentPage(t *testing.T) {
 		message := "Cards are refused."
 		inc := w.incident("acme", allswell.NewIncident{
 			Title: "No payments", Impact: allswell.ImpactCritical, Message: &message,
-			Affected: []allswell.Affected{{ComponentID: c.ID, Status: allswell.MajorOutage}},
+			Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusMajorOutage}},
 		})
-		w.incident("acme", allswell.NewIncident{Title: "Elsewhere", Affected: []allswell.Affected{{ComponentID: other.ID, Status: allswell.Degraded}}})
+		w.incident("acme", allswell.NewIncident{Title: "Elsewhere", Affected: []allswell.AffectedComponent{{ComponentID: other.ID, Status: allswell.StatusDegraded}}})
 		w.maintenance("acme", allswell.NewMaintenance{
 			Title: "New tills", Components: []string{c.ID}, ScheduledFor: day.Add(48 * time.Hour), ScheduledUntil: day.Add(50 * time.Hour),
 		})
@@ -45,7 +45,7 @@ func TestComponentPage(t *testing.T) {
 		if text := p.text(); !strings.Contains(text, "Incidents of this component No past incidents") {
 			t.Errorf("under the active one it says %q", text)
 		}
-		state := allswell.Resolved
+		state := allswell.IncidentResolved
 		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
 		must(w, inc, err)
 		w.clock.move(36 * time.Minute)
@@ -105,8 +105,8 @@ func TestUptimeIsExplained(t *testing.T) {
 // has, whoever set it since.
 func TestIncidentsShowWhatIs(t *testing.T) {
 	run(t, func(w *world) {
-		c := w.component("acme", "Website", allswell.Operational)
-		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Affected: []allswell.Affected{{ComponentID: c.ID, Status: allswell.Degraded}}})
+		c := w.component("acme", "Website", allswell.StatusOperational)
+		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
 		for _, want := range []string{"WebsiteDegraded", "WebsiteOperational"} {
 			for _, path := range []string{"/status/acme", "/status/acme/incidents/" + inc.ID} {
 				got := w.get(path, 200).all("ul.affected")
@@ -114,7 +114,7 @@ func TestIncidentsShowWhatIs(t *testing.T) {
 					w.t.Errorf("%s: %v, want %s", path, w.get(path, 200).texts("ul.affected"), want)
 				}
 			}
-			w.status("acme", c.ID, allswell.Operational)
+			w.status("acme", c.ID, allswell.StatusOperational)
 		}
 	})
 }

@@ -59,7 +59,7 @@ type incidentView struct {
 	URL      string
 	Title    string
 	Impact   allswell.Impact
-	State    allswell.State
+	State    allswell.IncidentState
 	Resolved bool
 	Began    moment
 	Ended    moment
@@ -89,7 +89,7 @@ type affectedView struct {
 }
 
 type updateView struct {
-	State   allswell.State
+	State   allswell.IncidentState
 	Message template.HTML
 	At      moment
 	Changes []changeView
@@ -112,7 +112,7 @@ type extent struct {
 // full is the extent of an incident or a maintenance on its own page.
 func full() extent {
 	r := newRoom()
-	return extent{updates: store.TimelinePart, names: allswell.MaxAffected, room: r, lines: r}
+	return extent{updates: store.TimelinePageSize, names: allswell.MaxAffectedComponents, room: r, lines: r}
 }
 
 // viewIncident returns inc with its timeline, newest first.
@@ -121,7 +121,7 @@ func viewIncident(at where, inc allswell.Incident, e extent) incidentView {
 }
 
 // viewEntries is viewIncident with a part of the timeline, newest first.
-func viewEntries(at where, inc allswell.Incident, entries []allswell.Update, e extent) incidentView {
+func viewEntries(at where, inc allswell.Incident, entries []allswell.IncidentUpdate, e extent) incidentView {
 	v := incidentView{
 		URL: at.incident(inc.ID), Title: at.lang.IncidentTitle(inc), Impact: inc.Impact, State: inc.State,
 		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt),
@@ -140,7 +140,7 @@ func viewEntries(at where, inc allswell.Incident, entries []allswell.Update, e e
 	}
 	v.Affected, v.Others = e.lines.affected(v.Affected, e.names)
 	if written := newestUpdates(inc); len(written) > 0 {
-		v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: written[0].Message, Auto: written[0].Auto})
+		v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: written[0].Message, Auto: written[0].System})
 	}
 	if len(entries) == 0 {
 		return v
@@ -161,16 +161,16 @@ func viewEntries(at where, inc allswell.Incident, entries []allswell.Update, e e
 
 // stateOf returns how far people have come with an incident: the flag decides,
 // whatever the state says.
-func stateOf(inc allswell.Incident) allswell.State {
+func stateOf(inc allswell.Incident) allswell.IncidentState {
 	if inc.Resolved {
-		return allswell.Resolved
+		return allswell.IncidentResolved
 	}
 	return inc.State
 }
 
 // viewChanges returns the components that an update changed. Their names stand in
 // the middle of a sentence, and must not turn what follows them.
-func viewChanges(u allswell.Update) (changes []changeView) {
+func viewChanges(u allswell.IncidentUpdate) (changes []changeView) {
 	for _, a := range u.Affected {
 		if a.Old != a.New {
 			changes = append(changes, changeView{element("bdi", markdown.Line(a.Name)), a.Old, a.New})
@@ -208,7 +208,7 @@ func viewDays(at where, days []allswell.Day, most int, e extent) []dayView {
 type past struct {
 	began    time.Time
 	incident *allswell.Incident
-	planned  *allswell.PlannedMaintenance
+	planned  *allswell.Maintenance
 }
 
 // pastOf returns what began on a day, newest first.
@@ -279,7 +279,7 @@ type month struct {
 // historyScreen lays out the incidents of one month: every day of it from the
 // first on, the future left out.
 func historyScreen(at where, page allswell.Page, status allswell.Status, m month) screen {
-	from, to := m.start, allswell.NextDay(nextMonth(m.start, 1), -1)
+	from, to := m.start, allswell.AddDays(nextMonth(m.start, 1), -1)
 	if day := allswell.Midnight(m.first, at.zone); day.After(from) {
 		from = day
 	}

@@ -21,7 +21,7 @@ func TestOneRunOfADay(t *testing.T) {
 			p.Incidents = append(p.Incidents, allswell.Incident{ID: title, Title: title, Resolved: true, CreatedAt: at, ResolvedAt: at.Add(time.Minute)})
 			continue
 		}
-		p.Maintenances = append(p.Maintenances, allswell.PlannedMaintenance{ID: title, Title: title, State: allswell.MaintenanceCompleted,
+		p.Maintenances = append(p.Maintenances, allswell.Maintenance{ID: title, Title: title, State: allswell.MaintenanceCompleted,
 			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), BegunAt: at, EndedAt: at.Add(time.Hour)})
 	}
 	page := func(p allswell.PageContents) tree {
@@ -57,15 +57,15 @@ func TestTimelinesOfAMonth(t *testing.T) {
 	for i := range 300 {
 		inc := allswell.Incident{ID: fmt.Sprint("inc_", i), Title: "Down", Resolved: true, CreatedAt: day.Add(-time.Duration(i) * time.Hour), ResolvedAt: day}
 		for n := range 1 + i%30 {
-			inc.Updates = append(inc.Updates, allswell.Update{Number: n + 1, Message: fmt.Sprint(n+1, ": ", text), State: allswell.Resolved, CreatedAt: day})
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: n + 1, Message: fmt.Sprint(n+1, ": ", text), State: allswell.IncidentResolved, CreatedAt: day})
 		}
 		contents.Incidents = append(contents.Incidents, inc)
 	}
-	contents.Maintenances = []allswell.PlannedMaintenance{{ID: "mnt_1", Title: "Upgrade", State: allswell.MaintenanceCompleted,
+	contents.Maintenances = []allswell.Maintenance{{ID: "mnt_1", Title: "Upgrade", State: allswell.MaintenanceCompleted,
 		ScheduledFor: day, ScheduledUntil: day.Add(time.Hour), BegunAt: day.Add(time.Minute), EndedAt: day.Add(time.Hour),
 		Updates: []allswell.MaintenanceUpdate{{Number: 1, Message: "First."}, {Number: 2, Message: "Last."}}}, {
 		ID: "mnt_2", Title: "Silent", State: allswell.MaintenanceCompleted, BegunAt: day, EndedAt: day}}
-	sc := historyScreen(english(), contents.Page, allswell.Operational, month{monthOf(day, time.UTC), contents.Page.CreatedAt, day, contents})
+	sc := historyScreen(english(), contents.Page, allswell.StatusOperational, month{monthOf(day, time.UTC), contents.Page.CreatedAt, day, contents})
 	html, err := render(t.Context(), sc)
 	if err != nil {
 		t.Fatal(err)
@@ -96,17 +96,17 @@ func TestTimelinesOfAMonth(t *testing.T) {
 // TestNamesInChanges: a component's name stands on its own in the middle of a line
 // of ours, whichever way it runs, and turns nothing that follows.
 func TestNamesInChanges(t *testing.T) {
-	turning := allswell.AffectedChange{Name: "a\u202eb\u2066 <i>c", Old: allswell.Degraded, New: allswell.MajorOutage}
-	arabic := allswell.AffectedChange{Name: "بوابة", New: allswell.Degraded}
+	turning := allswell.AffectedChange{Name: "a\u202eb\u2066 <i>c", Old: allswell.StatusDegraded, New: allswell.StatusMajorOutage}
+	arabic := allswell.AffectedChange{Name: "بوابة", New: allswell.StatusDegraded}
 	inc := allswell.Incident{ID: "1", Title: "Dark", Resolved: true, CreatedAt: day, ResolvedAt: day,
-		Updates: []allswell.Update{{Number: 1, Message: "x", State: allswell.Resolved, CreatedAt: day, Affected: []allswell.AffectedChange{turning, arabic}}}}
+		Updates: []allswell.IncidentUpdate{{Number: 1, Message: "x", State: allswell.IncidentResolved, CreatedAt: day, Affected: []allswell.AffectedChange{turning, arabic}}}}
 	for lang, want := range map[string][]string{
 		"en": {"ab <i>c: Major Outage, before that Degraded", "بوابة: Degraded"},
 		"de": {"ab <i>c: Schwerer Ausfall, vorher Beeinträchtigt", "بوابة: Beeinträchtigt"},
 	} {
 		at := english()
 		at.lang = i18ntest.Language(t, lang)
-		html, err := render(t.Context(), incidentScreen(at, allswell.Page{Slug: "acme", Name: "Acme"}, allswell.Operational, incidentPart{Incident: inc}, day))
+		html, err := render(t.Context(), incidentScreen(at, allswell.Page{Slug: "acme", Name: "Acme"}, allswell.StatusOperational, incidentPart{Incident: inc}, day))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -110,9 +110,9 @@ func TestEvents(t *testing.T) {
 			t.Errorf("HEAD: %d %v", head.Code, head.Header())
 		}
 
-		w.status("acme", c.ID, allswell.MajorOutage)
+		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		o.is(o.next(), w.tag("/status/acme"), true)
-		w.status("acme", c.ID, allswell.Operational)
+		w.status("acme", c.ID, allswell.StatusOperational)
 		tag = w.tag("/status/acme")
 		o.is(o.next(), tag, true)
 
@@ -253,7 +253,7 @@ func TestHerdAfterNews(t *testing.T) {
 			viewers = append(viewers, o)
 		}
 		for round := int64(1); round <= 3; round++ {
-			status := []allswell.Status{allswell.Operational, allswell.PartialOutage}[round%2]
+			status := []allswell.Status{allswell.StatusOperational, allswell.StatusPartialOutage}[round%2]
 			w.status("acme", c.ID, status)
 			var herd sync.WaitGroup
 			for _, o := range viewers {

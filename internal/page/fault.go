@@ -77,7 +77,7 @@ func mustRender(s screen, cacheControl string) *web.Document {
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
 	var f facet
 	f.lang, f.chosen = languageFor(r, "")
-	around := func() frame { return frame{At: anywhere(f), Status: allswell.Unknown} }
+	around := func() frame { return frame{At: anywhere(f), Status: allswell.StatusUnknown} }
 	s.faults.page(fault{f, status}, around).ServeStatus(w, r, status)
 }
 

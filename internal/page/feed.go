@@ -124,7 +124,7 @@ func (f *feed) incident(inc allswell.Incident, base string, room *int) feedEntry
 	}
 	notes := make([]note, 0, len(inc.Updates)+1)
 	for _, u := range inc.Timeline() {
-		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Cut, i18n.UpdateText{Message: u.Message, Auto: u.Auto}})
+		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, Auto: u.System}})
 	}
 	names := make([]string, 0, len(inc.Affected))
 	for _, a := range inc.Affected {
@@ -147,7 +147,7 @@ func (f *feed) about(inc allswell.Incident) string {
 	return `<p dir="auto">` + template.HTMLEscapeString(markdown.Line(l.IncidentTitle(inc))) + "</p>" + f.paragraph(known)
 }
 
-func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int) feedEntry {
+func (f *feed) maintenance(m allswell.Maintenance, base string, room *int) feedEntry {
 	l := f.lang
 	e := feedEntry{
 		id: tagURI(m.ID), title: markdown.Line(m.Title), link: base + "/maintenances/" + m.ID,
@@ -169,17 +169,17 @@ func (f *feed) maintenance(m allswell.PlannedMaintenance, base string, room *int
 }
 
 // maintenanceNotes returns the timeline of a maintenance, newest first.
-func maintenanceNotes(l *i18n.Language, m allswell.PlannedMaintenance) []note {
+func maintenanceNotes(l *i18n.Language, m allswell.Maintenance) []note {
 	notes := make([]note, 0, len(m.Updates))
 	for _, u := range m.Updates {
-		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Cut, i18n.UpdateText{Message: u.Message, Auto: u.Auto}})
+		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, Auto: u.System}})
 	}
 	slices.Reverse(notes) // they come oldest first
 	return notes
 }
 
 // maintenanceSpan returns when a maintenance begins and ends, or has.
-func maintenanceSpan(m allswell.PlannedMaintenance) (begin, end time.Time) {
+func maintenanceSpan(m allswell.Maintenance) (begin, end time.Time) {
 	begin, end = m.ScheduledFor, m.ScheduledUntil
 	if !m.BegunAt.IsZero() {
 		begin = m.BegunAt
@@ -193,7 +193,7 @@ func maintenanceSpan(m allswell.PlannedMaintenance) (begin, end time.Time) {
 // newestExcerpt is the beginning of the newest note that says more than the state.
 func (f *feed) newestExcerpt(notes []note) string {
 	for _, n := range notes {
-		if n.Auto.Kind != allswell.AutoResolved {
+		if n.Auto.Kind != allswell.SystemMessageResolved {
 			return n.Excerpt(f.lang, f.zone)
 		}
 	}

@@ -26,16 +26,16 @@ func newsPage(title, message, name string) allswell.PageContents {
 		Page:       allswell.Page{ID: "page_1", Slug: "acme", Name: name, TimeZone: "Europe/Berlin", CreatedAt: day.AddDate(0, -3, 0)},
 		Components: []allswell.Component{{ID: "comp_1", Name: name, CreatedAt: day.AddDate(0, -2, 0)}},
 		Incidents: []allswell.Incident{{
-			ID: "6f1e2c2a-0000-4000-8000-000000000001", Title: title, Impact: allswell.ImpactMajor, State: allswell.Monitoring,
-			CreatedAt: day, UpdatedAt: day.Add(20 * time.Minute), Affected: []allswell.Affected{{ComponentID: "comp_1", Name: name, Status: allswell.MajorOutage}},
-			Updates: []allswell.Update{
-				{ID: "upd_1", Number: 1, State: allswell.Investigating, Message: "We *look* into it.", CreatedAt: day},
-				{ID: "upd_2", Number: 2, State: allswell.Monitoring, Message: message, CreatedAt: day.Add(20 * time.Minute)},
+			ID: "6f1e2c2a-0000-4000-8000-000000000001", Title: title, Impact: allswell.ImpactMajor, State: allswell.IncidentMonitoring,
+			CreatedAt: day, UpdatedAt: day.Add(20 * time.Minute), Affected: []allswell.AffectedComponent{{ComponentID: "comp_1", Name: name, Status: allswell.StatusMajorOutage}},
+			Updates: []allswell.IncidentUpdate{
+				{ID: "upd_1", Number: 1, State: allswell.IncidentInvestigating, Message: "We *look* into it.", CreatedAt: day},
+				{ID: "upd_2", Number: 2, State: allswell.IncidentMonitoring, Message: message, CreatedAt: day.Add(20 * time.Minute)},
 			},
 		}},
-		Maintenances: []allswell.PlannedMaintenance{{
+		Maintenances: []allswell.Maintenance{{
 			ID: "mnt_1", Title: title, State: allswell.MaintenanceScheduled, ScheduledFor: day.AddDate(0, 0, 7), ScheduledUntil: day.AddDate(0, 0, 7).Add(2 * time.Hour),
-			CreatedAt: day.Add(time.Hour), UpdatedAt: day.Add(90 * time.Minute), Components: []allswell.NamedComponent{{ID: "comp_1", Name: name}},
+			CreatedAt: day.Add(time.Hour), UpdatedAt: day.Add(90 * time.Minute), Components: []allswell.ComponentName{{ID: "comp_1", Name: name}},
 			Updates: []allswell.MaintenanceUpdate{{ID: "upd_3", Number: 1, State: allswell.MaintenanceScheduled, Message: message, CreatedAt: day.Add(time.Hour)}},
 		}},
 	}
@@ -240,7 +240,7 @@ func TestFeedIsBounded(t *testing.T) {
 		inc.CreatedAt = day.Add(-time.Duration(i) * time.Hour)
 		inc.Updates = nil
 		for n := range 20 {
-			inc.Updates = append(inc.Updates, allswell.Update{Number: n + 1, Message: strings.Repeat("<", 20_000), State: allswell.Identified, CreatedAt: day})
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: n + 1, Message: strings.Repeat("<", 20_000), State: allswell.IncidentIdentified, CreatedAt: day})
 		}
 		p.Incidents = append(p.Incidents, inc)
 	}

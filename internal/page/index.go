@@ -57,7 +57,7 @@ func ageOf(sum allswell.Summary) time.Duration {
 	troubled := len(sum.Active) > 0
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
-			troubled = troubled || c.Status() != allswell.Operational
+			troubled = troubled || c.Status() != allswell.StatusOperational
 		}
 	}
 	if troubled {
@@ -156,7 +156,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 
 // tomorrow returns when the day of now is over.
 func tomorrow(now time.Time, zone *time.Location) time.Time {
-	return allswell.NextDay(allswell.Midnight(now, zone), 1)
+	return allswell.AddDays(allswell.Midnight(now, zone), 1)
 }
 
 // lookUp returns the entry of a slug, or allswell.ErrNotFound. A slug that is

@@ -44,7 +44,7 @@ func TestNamesTurnNothing(t *testing.T) {
 	runMail(t, func(w *mailWorld) {
 		t, ctx := w.t, w.t.Context()
 		name, footer := turned("Acme"), []allswell.FooterLink{{Label: turned("Help"), URL: "https://example.com/"}}
-		p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{Name: &name, PageLook: allswell.PageLook{Footer: &footer}})
+		p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{Name: &name, PageSettings: allswell.PageSettings{Footer: &footer}})
 		must(w.world, p, err)
 		w.clock.move(time.Second)
 		w.page("beta", turned("Beta"))
@@ -55,9 +55,9 @@ func TestNamesTurnNothing(t *testing.T) {
 		must(w.world, c, err)
 		bare, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "\u202e\x07"})
 		must(w.world, bare, err)
-		affected := []allswell.Affected{{ComponentID: c.ID, Status: allswell.Degraded}}
+		affected := []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}
 		inc := w.incident("acme", allswell.NewIncident{Title: turned("Incident"), Affected: affected, Message: text(turned("Message"))})
-		old := w.incident("acme", allswell.NewIncident{Title: turned("Old"), Affected: affected, State: allswell.Resolved})
+		old := w.incident("acme", allswell.NewIncident{Title: turned("Old"), Affected: affected, State: allswell.IncidentResolved})
 		m := w.maintenance("acme", allswell.NewMaintenance{
 			Title: turned("Maintenance"), Components: []string{c.ID}, ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour),
 		})

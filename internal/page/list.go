@@ -71,7 +71,7 @@ func (s *Site) serveList(w http.ResponseWriter, r *http.Request, list *pageList)
 
 // listScreen lays out the list of pages, and says how many it leaves out.
 func listScreen(at where, index store.PageIndex) screen {
-	worst := allswell.Operational
+	worst := allswell.StatusOperational
 	b := listBody{More: index.Total - len(index.Pages)}
 	for _, p := range index.Pages {
 		if p.Status.Worse(worst) {

@@ -33,8 +33,8 @@ func TestFrontWithoutPages(t *testing.T) {
 			return nil, time.Time{}, errors.New("too late")
 		}
 		d.find("fails").cell.make = func(context.Context) (*snapshot, time.Time, error) { panic("broken") }
-		w.status("hangs", hangs.ID, allswell.MajorOutage)
-		w.status("fails", fails.ID, allswell.Degraded)
+		w.status("hangs", hangs.ID, allswell.StatusMajorOutage)
+		w.status("fails", fails.ID, allswell.StatusDegraded)
 		p := w.get("/", 200)
 		if got, want := p.texts(".pages .state"), []string{"All systems operational", "Major system outage", "Some systems are degraded"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)

@@ -208,9 +208,9 @@ func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name s
 			return web.NewDocument(accentStyle(accent), assetHeader("text/css; charset=utf-8", web.CacheForever)), time.Time{}, nil
 		}
 	case page.Logo:
-		load = s.loadPicture(v.entry, allswell.LogoImage, name)
+		load = s.loadPicture(v.entry, allswell.ImageLogo, name)
 	case page.Icon:
-		load = s.loadPicture(v.entry, allswell.IconImage, name)
+		load = s.loadPicture(v.entry, allswell.ImageIcon, name)
 	}
 	if load == nil {
 		s.failAt(w, r, v, http.StatusNotFound)

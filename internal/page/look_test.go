@@ -108,14 +108,14 @@ func TestLook(t *testing.T) {
 			t.Error("a plain page wears something")
 		}
 		accent := "#ffee00"
-		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{
+		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{
 			Accent: &accent, Footer: &[]allswell.FooterLink{{Label: "Imprint", URL: "https://acme.example/imprint"}},
 		}})
 		must(w, page, err)
 		svg := []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)
 		for _, image := range []allswell.PageImage{
-			{Kind: allswell.LogoImage, Type: "image/svg+xml", Name: "0123456789abcdef.svg", Body: svg},
-			{Kind: allswell.IconImage, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("\x89PNG picture")},
+			{Kind: allswell.ImageLogo, Type: "image/svg+xml", Name: "0123456789abcdef.svg", Body: svg},
+			{Kind: allswell.ImageIcon, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("\x89PNG picture")},
 		} {
 			page, err = w.store.SetPageImage(t.Context(), w.ws, "acme", image)
 			must(w, page, err)
@@ -148,7 +148,7 @@ func TestLook(t *testing.T) {
 		}
 		w.page("beta", "Beta")
 		w.get("/status/beta/look/0123456789abcdef.svg", 404)
-		page, err = w.store.DeletePageImage(t.Context(), w.ws, "acme", allswell.LogoImage)
+		page, err = w.store.DeletePageImage(t.Context(), w.ws, "acme", allswell.ImageLogo)
 		must(w, page, err)
 		w.get("/status/acme/look/0123456789abcdef.svg", 404)
 		if got := w.get("/status/acme", 200).one(t, "h1"); got != "Acme" {
@@ -172,7 +172,7 @@ func (w *world) at(host, method, path string, fields ...string) *httptest.Respon
 
 func (w *world) domain(slug, domain string) {
 	w.t.Helper()
-	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, allswell.PageChange{PageLook: allswell.PageLook{Domain: &domain}})
+	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &domain}})
 	must(w, p, err)
 }
 
@@ -182,7 +182,7 @@ func TestOwnDomain(t *testing.T) {
 		const own = "status.acme.example"
 		w.page("beta", "Beta")
 		c := w.component("acme", "Website", "")
-		inc := w.incident("acme", allswell.NewIncident{Title: "One", Affected: []allswell.Affected{{ComponentID: c.ID, Status: allswell.Degraded}}})
+		inc := w.incident("acme", allswell.NewIncident{Title: "One", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
 		if got := parse(t, w.at(own, "GET", "/").Body.String()).one(t, "h1"); got != "Status pages" {
 			t.Errorf("before it has a domain: %q", got)
 		}
@@ -270,7 +270,7 @@ func TestKnownHostsAreCheap(t *testing.T) {
 		loads, made := w.site.directory.make, 0
 		w.site.directory.make = func(ctx context.Context) (*directory, time.Time, error) { made++; return loads(ctx) }
 		for range 5 {
-			w.component("beta", "Website", allswell.Degraded)
+			w.component("beta", "Website", allswell.StatusDegraded)
 			for host, path := range map[string]string{own: "/history", "192.0.2.1:8080": "/status/acme", "localhost": "/status/beta/history"} {
 				if rec := w.at(host, "GET", path); rec.Code != 200 {
 					t.Errorf("%s%s: %d", host, path, rec.Code)
@@ -376,7 +376,7 @@ func TestLanguageOfAVisit(t *testing.T) {
 			{"", "", "", "en"}, {"", "", "de-AT, en;q=0.5", "de"}, {"", "?lang=ar", "de", "ar"}, {"", "?lang=" + nobodys, "ar", "ar"}, {"", "?lang=", "", "en"},
 			{german, "", "", "de"}, {german, "", nobodys, "de"}, {german, "", "en", "en"}, {german, "?lang=en", "de", "en"}, {german, "?other=1", "ar", "ar"},
 		} {
-			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Language: &c.page}})
+			page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Language: &c.page}})
 			must(w, page, err)
 			for _, path := range []string{"/status/acme", "/status/acme/history", "/status/acme/nope"} {
 				rec := w.do("GET", path+c.query, "Accept-Language", c.accept)
@@ -466,16 +466,16 @@ func TestRenditionsAreBounded(t *testing.T) {
 				t.Fatalf("%d renditions are kept, and there is room for %d", got, room)
 			}
 		}
-		c := w.component("acme", "Website", allswell.MajorOutage)
+		c := w.component("acme", "Website", allswell.StatusMajorOutage)
 		for range 2 {
 			for _, l := range i18n.All() {
-				if got := w.do("GET", "/status/acme?lang="+l.Tag).Body.String(); !strings.Contains(got, l.Banner(allswell.MajorOutage)) {
+				if got := w.do("GET", "/status/acme?lang="+l.Tag).Body.String(); !strings.Contains(got, l.Banner(allswell.StatusMajorOutage)) {
 					t.Errorf("an old page in %s", l.Name)
 				}
 			}
 		}
-		w.status("acme", c.ID, allswell.Operational)
-		if got := w.do("GET", "/status/acme?lang=de").Body.String(); strings.Contains(got, i18n.Find("de").Banner(allswell.MajorOutage)) {
+		w.status("acme", c.ID, allswell.StatusOperational)
+		if got := w.do("GET", "/status/acme?lang=de").Body.String(); strings.Contains(got, i18n.Find("de").Banner(allswell.StatusMajorOutage)) {
 			t.Error("an old page after a change")
 		}
 	})
@@ -492,7 +492,7 @@ func TestOldSnapshotsGo(t *testing.T) {
 			w.do("GET", "/status/acme"+path)
 		}
 		old := weak.Make(w.site.directory.last().find("acme").cell.last())
-		w.status("acme", c.ID, allswell.MajorOutage)
+		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		w.get("/status/acme", 200)
 		runtime.GC()
 		runtime.GC()

@@ -22,14 +22,14 @@ import (
 
 // newsworthy puts a component, an incident that concerns it, one that does not,
 // and a planned maintenance onto the page.
-func newsworthy(w *world) (c allswell.Component, inc allswell.Incident, m allswell.PlannedMaintenance) {
+func newsworthy(w *world) (c allswell.Component, inc allswell.Incident, m allswell.Maintenance) {
 	w.t.Helper()
 	c = w.component("acme", "Website", "")
 	message := "We look into it."
 	w.incident("acme", allswell.NewIncident{Title: "Elsewhere", Message: &message})
 	w.clock.move(time.Minute)
 	inc = w.incident("acme", allswell.NewIncident{
-		Title: "It is dark", Message: &message, Affected: []allswell.Affected{{ComponentID: c.ID, Status: allswell.PartialOutage}},
+		Title: "It is dark", Message: &message, Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusPartialOutage}},
 	})
 	w.clock.move(time.Minute)
 	m, err := w.store.CreateMaintenance(w.t.Context(), w.ws, "acme", allswell.NewMaintenance{
@@ -126,7 +126,7 @@ func TestFeedsOverTime(t *testing.T) {
 			t.Errorf("the update is not in %s", body)
 		}
 		slug, domain := "other", "status.acme.example"
-		p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{Slug: &slug, PageLook: allswell.PageLook{Domain: &domain}})
+		p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{Slug: &slug, PageSettings: allswell.PageSettings{Domain: &domain}})
 		must(w, p, err)
 		w.get("/status/acme/history.atom", 404)
 		if got := w.ids("/status/other/history.atom"); !slices.Equal(got, before) {
@@ -190,9 +190,9 @@ func TestBadgesOverTime(t *testing.T) {
 			}
 		}
 		w.clock.move(9 * time.Hour)
-		w.status("acme", c.ID, allswell.MajorOutage)
+		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		w.clock.move(time.Hour)
-		w.status("acme", c.ID, allswell.Degraded)
+		w.status("acme", c.ID, allswell.StatusDegraded)
 		for path, want := range map[string]string{
 			"/badge.svg": "Acme: Degraded", of: "Website: Degraded", of + "?label=Lamps&theme=dark": "Lamps: Degraded",
 			of + "?style=uptime": "Website: 90% uptime", "/badge.svg?style=uptime&theme=light": "Acme: 90% uptime",

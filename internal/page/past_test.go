@@ -13,9 +13,9 @@ import (
 func TestHistory(t *testing.T) {
 	run(t, func(w *world) {
 		ctx, t := w.t.Context(), w.t
-		w.component("acme", "Website", allswell.Degraded)
+		w.component("acme", "Website", allswell.StatusDegraded)
 		message := "It broke."
-		w.incident("acme", allswell.NewIncident{Title: "November", Impact: allswell.ImpactMinor, State: allswell.Resolved, Message: &message})
+		w.incident("acme", allswell.NewIncident{Title: "November", Impact: allswell.ImpactMinor, State: allswell.IncidentResolved, Message: &message})
 		w.clock.set(time.Date(2020, 12, 31, 23, 59, 59, 0, time.UTC))
 		late := w.incident("acme", allswell.NewIncident{Title: "December"})
 		w.clock.set(time.Date(2021, 1, 2, 8, 0, 0, 0, time.UTC))
@@ -100,7 +100,7 @@ func TestIncidentPage(t *testing.T) {
 		if got := p.one(t, ".meta"); got != "Major impact Investigating since 21 Nov 2020, 15:04 UTC" {
 			t.Errorf("it says %q", got)
 		}
-		state := allswell.Resolved
+		state := allswell.IncidentResolved
 		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
 		must(w, inc, err)
 		if got := w.get(path, 200).one(t, ".meta"); got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 UTC to 15:44 UTC" {
@@ -131,7 +131,7 @@ func TestZoneMoves(t *testing.T) {
 			t.Fatalf("%d days in UTC", got)
 		}
 		for _, zone := range []string{"Pacific/Kiritimati", "Pacific/Pago_Pago"} {
-			page, err := w.store.ChangePage(t.Context(), w.ws, "old", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: &zone}})
+			page, err := w.store.ChangePage(t.Context(), w.ws, "old", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone}})
 			must(w, page, err)
 			today := w.clock.now().In(page.Location()).Day()
 			if got := days(); got != today {
@@ -146,7 +146,7 @@ func TestZoneMoves(t *testing.T) {
 func TestDurationsGoOn(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
-		c := w.component("acme", "Website", allswell.MajorOutage)
+		c := w.component("acme", "Website", allswell.StatusMajorOutage)
 		w.clock.move(time.Second)
 		first := func(path string) string { return w.get(path, 200).all(".days tbody tr")[0].text() }
 		tag := w.tag("/status/acme")
@@ -174,14 +174,14 @@ func TestDurationsGoOn(t *testing.T) {
 // TestAgeOfSnapshots: where all is well, a page is rendered less often.
 func TestAgeOfSnapshots(t *testing.T) {
 	of := func(status allswell.Status) allswell.Summary {
-		return allswell.Summary{Blocks: []allswell.Block{{Components: []allswell.Component{{Baseline: allswell.Operational}, {Baseline: status}}}}}
+		return allswell.Summary{Blocks: []allswell.Block{{Components: []allswell.Component{{Baseline: allswell.StatusOperational}, {Baseline: status}}}}}
 	}
-	active := of(allswell.Operational)
+	active := of(allswell.StatusOperational)
 	active.Active = []allswell.Incident{{}}
 	for _, c := range []struct {
 		sum  allswell.Summary
 		want time.Duration
-	}{{of(allswell.Operational), maxAge}, {of(allswell.Degraded), time.Minute}, {of(allswell.Maintenance), time.Minute}, {active, time.Minute}, {allswell.Summary{}, maxAge}} {
+	}{{of(allswell.StatusOperational), maxAge}, {of(allswell.StatusDegraded), time.Minute}, {of(allswell.StatusMaintenance), time.Minute}, {active, time.Minute}, {allswell.Summary{}, maxAge}} {
 		if got := ageOf(c.sum); got != c.want {
 			t.Errorf("%+v lasts %v, want %v", c.sum, got, c.want)
 		}

@@ -55,7 +55,7 @@ type plannedUpdate struct {
 }
 
 // viewMaintenance returns m with its updates, newest first.
-func viewMaintenance(at where, m allswell.PlannedMaintenance, e extent) plannedView {
+func viewMaintenance(at where, m allswell.Maintenance, e extent) plannedView {
 	from, until := maintenanceSpan(m)
 	v := plannedView{
 		URL: at.maintenance(m.ID), Title: m.Title, State: m.State, From: at.moment(from), Until: at.moment(until),
@@ -71,7 +71,7 @@ func viewMaintenance(at where, m allswell.PlannedMaintenance, e extent) plannedV
 	if len(updates) == 0 {
 		return v
 	}
-	v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, Auto: updates[0].Auto})
+	v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, Auto: updates[0].System})
 	v.Earlier = updates[0].Number
 	for _, u := range updates[:min(len(updates), e.updates)] {
 		shown, ok := e.room.plannedUpdate(at, u)
@@ -84,7 +84,7 @@ func viewMaintenance(at where, m allswell.PlannedMaintenance, e extent) plannedV
 }
 
 // viewMaintenances returns maintenances in the order given.
-func viewMaintenances(at where, maintenances []allswell.PlannedMaintenance, e extent) []plannedView {
+func viewMaintenances(at where, maintenances []allswell.Maintenance, e extent) []plannedView {
 	views := make([]plannedView, len(maintenances))
 	for i, m := range maintenances {
 		views[i] = viewMaintenance(at, m, e)
@@ -94,13 +94,13 @@ func viewMaintenances(at where, maintenances []allswell.PlannedMaintenance, e ex
 
 // maintenancePart is incidentPart for a maintenance.
 type maintenancePart struct {
-	allswell.PlannedMaintenance
+	allswell.Maintenance
 	before int
 }
 
 // maintenanceScreen lays out one maintenance with a part of its timeline.
 func maintenanceScreen(at where, page allswell.Page, status allswell.Status, part maintenancePart, asOf time.Time) screen {
-	m := part.PlannedMaintenance
+	m := part.Maintenance
 	v := viewMaintenance(at, m, full())
 	b := maintenanceBody{Planned: v, Home: at.home(), Calendar: at.calendar()}
 	if v.Over() {

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-func (w *world) maintenance(slug string, n allswell.NewMaintenance) allswell.PlannedMaintenance {
+func (w *world) maintenance(slug string, n allswell.NewMaintenance) allswell.Maintenance {
 	w.t.Helper()
 	m, err := w.store.CreateMaintenance(w.t.Context(), w.ws, slug, n)
 	return must(w, m, err)
@@ -95,7 +95,7 @@ func advance(w *world) {
 func TestPlannedViews(t *testing.T) {
 	berlin := zoneOf(t, "Europe/Berlin")
 	begin := time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC) // 2:30, and an hour later 2:30 again
-	m := allswell.PlannedMaintenance{
+	m := allswell.Maintenance{
 		ID: "mnt_1", Title: "Upgrade", State: allswell.MaintenanceScheduled, ScheduledFor: begin, ScheduledUntil: begin.Add(2 * time.Hour),
 	}
 	for i := range 30 {

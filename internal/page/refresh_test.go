@@ -21,12 +21,12 @@ func TestChangeShowsWithoutTheDatabase(t *testing.T) {
 		w.page("acme", "Acme")
 		w.page("globex", "Globex")
 		w.page("old", "Old")
-		website := w.component("acme", "Website", allswell.Operational)
+		website := w.component("acme", "Website", allswell.StatusOperational)
 		for _, path := range []string{"/", "/status/acme", "/status/globex", "/status/old"} {
 			w.get(path, 200)
 		}
 
-		w.status("acme", website.ID, allswell.MajorOutage)
+		w.status("acme", website.ID, allswell.StatusMajorOutage)
 		w.incident("acme", allswell.NewIncident{Title: "The website is down"})
 		slug := "new"
 		_, err := w.store.ChangePage(t.Context(), w.ws, "globex", allswell.PageChange{Slug: &slug})
@@ -60,11 +60,11 @@ func TestChangeOfWhatNobodyAskedFor(t *testing.T) {
 		w.page("globex", "Globex")
 		w.get("/status/globex", 200)
 		before := w.site.snapshots.Load()
-		w.component("acme", "Website", allswell.Operational)
+		w.component("acme", "Website", allswell.StatusOperational)
 		if made := w.site.snapshots.Load() - before; made != 0 {
 			w.t.Errorf("%d pages were rendered", made)
 		}
-		w.component("globex", "Website", allswell.Operational)
+		w.component("globex", "Website", allswell.StatusOperational)
 		if made := w.site.snapshots.Load() - before; made != 1 {
 			w.t.Errorf("%d pages were rendered, want the one in memory", made)
 		}

@@ -75,15 +75,15 @@ func tone(v any) string {
 	switch v := v.(type) {
 	case allswell.Status:
 		switch v.Canonical() {
-		case allswell.Operational:
+		case allswell.StatusOperational:
 			return "ok"
-		case allswell.Degraded:
+		case allswell.StatusDegraded:
 			return "degraded"
-		case allswell.PartialOutage:
+		case allswell.StatusPartialOutage:
 			return "partial"
-		case allswell.MajorOutage:
+		case allswell.StatusMajorOutage:
 			return "major"
-		case allswell.Maintenance:
+		case allswell.StatusMaintenance:
 			return "maintenance"
 		}
 	case allswell.MaintenanceState:

@@ -46,26 +46,26 @@ func sample(s string) allswell.PageContents {
 		for _, resolved := range []bool{false, true} {
 			inc := allswell.Incident{
 				ID: fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%d%v", i, resolved)[:36], Title: s, Impact: impact,
-				State: allswell.Identified, CreatedAt: day.Add(-time.Duration(26*i+3) * time.Hour),
+				State: allswell.IncidentIdentified, CreatedAt: day.Add(-time.Duration(26*i+3) * time.Hour),
 			}
 			if resolved {
-				inc.Resolved, inc.State, inc.ResolvedAt = true, allswell.Resolved, inc.CreatedAt.Add(42*time.Minute)
+				inc.Resolved, inc.State, inc.ResolvedAt = true, allswell.IncidentResolved, inc.CreatedAt.Add(42*time.Minute)
 			}
-			inc.Updates = []allswell.Update{
-				{Number: 1, Message: s + " first", State: allswell.Investigating, CreatedAt: inc.CreatedAt},
+			inc.Updates = []allswell.IncidentUpdate{
+				{Number: 1, Message: s + " first", State: allswell.IncidentInvestigating, CreatedAt: inc.CreatedAt},
 				{Number: 2, Message: s + " second", State: inc.State, CreatedAt: inc.CreatedAt.Add(time.Minute)},
 			}
-			inc.Affected = []allswell.Affected{{ComponentID: "comp_1", Name: s, Status: allswell.Degraded}, {ComponentID: "comp_2", Name: s, Status: allswell.Operational}}
+			inc.Affected = []allswell.AffectedComponent{{ComponentID: "comp_1", Name: s, Status: allswell.StatusDegraded}, {ComponentID: "comp_2", Name: s, Status: allswell.StatusOperational}}
 			inc.Updates[1].Affected = []allswell.AffectedChange{
-				{ComponentID: "comp_1", Name: s, New: allswell.Degraded}, {ComponentID: "comp_2", Name: s, Old: allswell.MajorOutage, New: allswell.Operational},
+				{ComponentID: "comp_1", Name: s, New: allswell.StatusDegraded}, {ComponentID: "comp_2", Name: s, Old: allswell.StatusMajorOutage, New: allswell.StatusOperational},
 			}
 			p.Incidents = append(p.Incidents, inc)
 		}
 	}
 	for i, state := range allswell.MaintenanceStates {
-		m := allswell.PlannedMaintenance{
+		m := allswell.Maintenance{
 			ID: fmt.Sprint("mnt_", i), Title: s, State: state, ScheduledFor: day.Add(time.Duration(2-i) * time.Hour), ScheduledUntil: day.Add(time.Duration(3-i) * time.Hour),
-			Components: []allswell.NamedComponent{{ID: "comp_3", Name: s}, {ID: "comp_4", Name: s}},
+			Components: []allswell.ComponentName{{ID: "comp_3", Name: s}, {ID: "comp_4", Name: s}},
 			Updates:    []allswell.MaintenanceUpdate{{Number: 1, Message: s, State: state, CreatedAt: day}},
 		}
 		if state != allswell.MaintenanceScheduled {
@@ -96,7 +96,7 @@ func english() where { return whereOf(allswell.Page{Slug: "acme"}, facet{lang: i
 func screens(at where, s string) []screen {
 	p := sample(s)
 	sum := p.Summarize(day)
-	other := screen{Frame: frame{At: at, Title: s, Description: s, Status: allswell.Unknown, Late: at.moment(day)}}
+	other := screen{Frame: frame{At: at, Title: s, Description: s, Status: allswell.StatusUnknown, Late: at.moment(day)}}
 	first, said := other, other
 	first.Body = firstStepsBody{"https://status.example"}
 	said.Body = plainBody{Heading: s, Text: []string{s, s}, Home: "/"}
@@ -106,10 +106,10 @@ func screens(at where, s string) []screen {
 		historyScreen(at, p.Page, sum.Status, month),
 		incidentScreen(at, p.Page, sum.Status, incidentPart{Incident: p.Incidents[0]}, day),
 		incidentScreen(at, p.Page, sum.Status, incidentPart{Incident: p.Incidents[1]}, day),
-		maintenanceScreen(at, p.Page, sum.Status, maintenancePart{PlannedMaintenance: p.Maintenances[0]}, day),
-		maintenanceScreen(at, p.Page, sum.Status, maintenancePart{PlannedMaintenance: p.Maintenances[3]}, day),
+		maintenanceScreen(at, p.Page, sum.Status, maintenancePart{Maintenance: p.Maintenances[0]}, day),
+		maintenanceScreen(at, p.Page, sum.Status, maintenancePart{Maintenance: p.Maintenances[3]}, day),
 		componentScreen(at, "https://status.example", sum, p.Components[1], p),
-		listScreen(at, store.PageIndex{Pages: []store.ListedPage{{Slug: sum.Page.Slug, Name: sum.Page.Name, Status: sum.Status}}, Total: 4, AsOf: day}), first, said,
+		listScreen(at, store.PageIndex{Pages: []store.PageIndexEntry{{Slug: sum.Page.Slug, Name: sum.Page.Name, Status: sum.Status}}, Total: 4, AsOf: day}), first, said,
 	}, formScreens(at, s, sum)...)
 }
 
@@ -117,10 +117,10 @@ func screens(at where, s string) []screen {
 // one fits.
 func formScreens(at where, s string, sum allswell.Summary) []screen {
 	v := visit{snap: &snapshot{sum: sum, page: sum.Page, status: sum.Status}, facet: facet{lang: at.lang, chosen: at.chosen, own: at.base == ""}}
-	bad := new(allswell.Invalid)
+	bad := new(allswell.ValidationError)
 	bad.Add("target", "%s", s)
 	bad.Add("components", "%s", s)
-	sub := allswell.Subscriber{Channel: allswell.Email, Target: s, Components: []string{"comp_1", s}}
+	sub := allswell.Subscriber{Channel: allswell.ChannelEmail, Target: s, Components: []string{"comp_1", s}}
 	held := sub
 	held.ConfirmedAt, held.SuspendedAt, held.SuspendedFor = day, day, s
 	active := subscriptionOf(v, held, s)
@@ -331,22 +331,22 @@ func TestWeight(t *testing.T) {
 	}
 	p.Changes = make(map[string][]allswell.StatusChange)
 	for _, c := range p.Components { // well, but for some bad hours in the last 90 days
-		changes := []allswell.StatusChange{{At: day.AddDate(-1, 0, 0), Status: allswell.Operational}}
+		changes := []allswell.StatusChange{{At: day.AddDate(-1, 0, 0), Status: allswell.StatusOperational}}
 		for at := day.AddDate(0, 0, -random.IntN(40)-50); at.Before(day.AddDate(0, 0, -1)); at = at.Add(time.Duration(200+random.IntN(1400)) * time.Hour) {
 			changes = append(changes, allswell.StatusChange{At: at, Status: allswell.Statuses[1+random.IntN(6)]},
-				allswell.StatusChange{At: at.Add(time.Duration(random.IntN(20_000)) * time.Second), Status: allswell.Operational})
+				allswell.StatusChange{At: at.Add(time.Duration(random.IntN(20_000)) * time.Second), Status: allswell.StatusOperational})
 		}
 		p.Changes[c.ID] = changes
 	}
 	for i := range 3 {
 		at := day.AddDate(0, 0, -30*i-10)
-		p.Deaf = append([]allswell.Window{{From: at, To: at.Add(20 * time.Minute)}}, p.Deaf...)
+		p.Gaps = append([]allswell.ListeningGap{{From: at, To: at.Add(20 * time.Minute)}}, p.Gaps...)
 	}
 	for i := range 8 {
-		inc := allswell.Incident{ID: fmt.Sprint(i), Title: words(6), Impact: allswell.ImpactMajor, State: allswell.Identified, CreatedAt: day.AddDate(0, 0, -i)}
+		inc := allswell.Incident{ID: fmt.Sprint(i), Title: words(6), Impact: allswell.ImpactMajor, State: allswell.IncidentIdentified, CreatedAt: day.AddDate(0, 0, -i)}
 		inc.Resolved, inc.ResolvedAt = i > 1, day
 		for n := range 5 {
-			inc.Updates = append(inc.Updates, allswell.Update{Number: n + 1, Message: words(20), State: allswell.Identified, CreatedAt: day})
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: n + 1, Message: words(20), State: allswell.IncidentIdentified, CreatedAt: day})
 		}
 		p.Incidents = append(p.Incidents, inc)
 	}
@@ -373,9 +373,9 @@ func TestTheWorstDay(t *testing.T) {
 	p := sample("x")
 	p.Incidents, p.Maintenances = nil, nil
 	for i := range 40 {
-		inc := allswell.Incident{ID: fmt.Sprint("active-", i), Title: fmt.Sprint("Active ", i), State: allswell.Investigating, CreatedAt: day.Add(-time.Duration(i) * time.Minute)}
+		inc := allswell.Incident{ID: fmt.Sprint("active-", i), Title: fmt.Sprint("Active ", i), State: allswell.IncidentInvestigating, CreatedAt: day.Add(-time.Duration(i) * time.Minute)}
 		for n := range 30 {
-			inc.Updates = append(inc.Updates, allswell.Update{Number: n + 1, Message: fmt.Sprint("Update ", n+1), CreatedAt: day})
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: n + 1, Message: fmt.Sprint("Update ", n+1), CreatedAt: day})
 		}
 		past := inc
 		past.ID, past.Resolved, past.ResolvedAt = fmt.Sprint("past-", i), true, day
@@ -416,9 +416,9 @@ func TestDays(t *testing.T) {
 		return allswell.Midnight(day, time.UTC).AddDate(0, 0, -days).Add(time.Duration(hours) * time.Hour)
 	}
 	p.Incidents = []allswell.Incident{
-		{ID: "a", Title: "Long", Impact: allswell.ImpactNone, State: allswell.Resolved, Resolved: true, CreatedAt: ago(5, 22), ResolvedAt: ago(3, 1)},
-		{ID: "b", Title: "Short", Impact: allswell.ImpactNone, State: allswell.Resolved, Resolved: true, CreatedAt: ago(6, 3), ResolvedAt: ago(6, 4)},
-		{ID: "c", Title: "Now", Impact: allswell.ImpactNone, State: allswell.Monitoring, CreatedAt: ago(1, 8)},
+		{ID: "a", Title: "Long", Impact: allswell.ImpactNone, State: allswell.IncidentResolved, Resolved: true, CreatedAt: ago(5, 22), ResolvedAt: ago(3, 1)},
+		{ID: "b", Title: "Short", Impact: allswell.ImpactNone, State: allswell.IncidentResolved, Resolved: true, CreatedAt: ago(6, 3), ResolvedAt: ago(6, 4)},
+		{ID: "c", Title: "Now", Impact: allswell.ImpactNone, State: allswell.IncidentMonitoring, CreatedAt: ago(1, 8)},
 	}
 	out, err := render(t.Context(), statusScreen(english(), p.Summarize(day)))
 	if err != nil {

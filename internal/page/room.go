@@ -60,8 +60,8 @@ func (r *room) name(name string) string {
 }
 
 // update lays out an update of an incident.
-func (r *room) update(at where, u allswell.Update) (updateView, bool) {
-	if u.Cut {
+func (r *room) update(at where, u allswell.IncidentUpdate) (updateView, bool) {
+	if u.Truncated {
 		return updateView{}, false
 	}
 	shown := updateView{State: u.State, At: at.moment(u.CreatedAt), Changes: viewChanges(u)}
@@ -70,16 +70,16 @@ func (r *room) update(at where, u allswell.Update) (updateView, bool) {
 		beside += updateWeight + len(c.Name)
 	}
 	var ok bool
-	shown.Message, ok = r.message(at, i18n.UpdateText{Message: u.Message, Auto: u.Auto}, beside)
+	shown.Message, ok = r.message(at, i18n.UpdateText{Message: u.Message, Auto: u.System}, beside)
 	return shown, ok
 }
 
 // plannedUpdate lays out an update of a maintenance.
 func (r *room) plannedUpdate(at where, u allswell.MaintenanceUpdate) (plannedUpdate, bool) {
-	if u.Cut {
+	if u.Truncated {
 		return plannedUpdate{}, false
 	}
-	html, ok := r.message(at, i18n.UpdateText{Message: u.Message, Auto: u.Auto}, updateWeight)
+	html, ok := r.message(at, i18n.UpdateText{Message: u.Message, Auto: u.System}, updateWeight)
 	return plannedUpdate{u.State, html, at.moment(u.CreatedAt)}, ok
 }
 

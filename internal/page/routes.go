@@ -41,7 +41,7 @@ func (s *Site) visitSlug(w http.ResponseWriter, r *http.Request, slug, part stri
 // domains that are new.
 func (s *Site) visitDomain(w http.ResponseWriter, r *http.Request, isStatus bool) bool {
 	host, part := allswell.HostName(r.Host), strings.TrimPrefix(r.URL.Path, "/")
-	if host == "" || s.store.Hosts().Own(host) || isStatus && s.directory.last().at(host) == nil {
+	if host == "" || s.store.Hosts().Contains(host) || isStatus && s.directory.last().at(host) == nil {
 		return false
 	}
 	e, snap, err := s.snapshotBy(r.Context(),

@@ -24,7 +24,7 @@ type signUps struct {
 	addresses *limit.Addresses
 	networks  *limit.Limiter
 	all       *limit.Limiter // of one key
-	mailboxes *limit.Limiter // by allswell.Mailbox, so that nobody is buried in questions
+	mailboxes *limit.Limiter // by allswell.MailboxKey, so that nobody is buried in questions
 
 	log    *slog.Logger
 	mu     sync.Mutex

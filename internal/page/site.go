@@ -92,11 +92,11 @@ func New(c Config) *Site {
 	s.list.gen, s.list.now, s.list.make = &s.changes, s.now, s.loadList
 	s.list.told = func(err error) { s.complain("the list of status pages could not be rendered", "", err) }
 	s.firstStep = mustRender(screen{
-		frame{At: anywhere(facet{lang: i18n.English()}), Title: "Allswell is running", Status: allswell.Operational}, firstStepsBody{s.base},
+		frame{At: anywhere(facet{lang: i18n.English()}), Title: "Allswell is running", Status: allswell.StatusOperational}, firstStepsBody{s.base},
 	}, web.CacheNever)
 	s.origins = originsOf(c.BaseURL)
 	s.store.OnPageChange(s.markStale)
-	s.store.BeforeAnswer(s.refresh)
+	s.store.BeforeReturn(s.refresh)
 	return s
 }
 
@@ -109,7 +109,7 @@ func (s *Site) Run(ctx context.Context) {
 	}
 	var ahead sync.WaitGroup
 	ahead.Go(func() { s.makeAhead(ctx) })
-	s.store.FollowPages(ctx, s.markStale)
+	s.store.WatchPages(ctx, s.markStale)
 	<-ctx.Done()
 	ahead.Wait()
 }

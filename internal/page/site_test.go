@@ -126,7 +126,7 @@ func TestStatusPage(t *testing.T) {
 		w.component("acme", "Website", "")
 		group, err := w.store.CreateGroup(ctx, w.ws, "acme", allswell.NewGroup{Name: "Regions"})
 		must(w, group, err)
-		for name, status := range map[string]allswell.Status{"North": allswell.MajorOutage, "South": allswell.DegradedPerformance} {
+		for name, status := range map[string]allswell.Status{"North": allswell.StatusMajorOutage, "South": allswell.StatusDegradedPerformance} {
 			c, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{
 				Name: name, Status: status, GroupID: group.ID, Description: text("In the " + name), Order: new(len(status)),
 			})
@@ -192,7 +192,7 @@ func TestChangeShowsAtOnce(t *testing.T) {
 			})
 		}
 		for i := range 300 {
-			status := []allswell.Status{allswell.MajorOutage, allswell.Operational, allswell.Maintenance}[i%3]
+			status := []allswell.Status{allswell.StatusMajorOutage, allswell.StatusOperational, allswell.StatusMaintenance}[i%3]
 			w.status("acme", c.ID, status)
 			began := time.Now()
 			got := parse(t, w.do("GET", "/status/acme").Body.String()).one(t, "#banner")
@@ -220,7 +220,7 @@ func TestRenderedOnce(t *testing.T) {
 			return loads(ctx)
 		}
 		for round := int64(1); round <= 20; round++ {
-			status := []allswell.Status{allswell.Operational, allswell.PartialOutage}[round%2]
+			status := []allswell.Status{allswell.StatusOperational, allswell.StatusPartialOutage}[round%2]
 			w.status("acme", c.ID, status)
 			var herd sync.WaitGroup
 			for range 100 {
@@ -254,8 +254,8 @@ func TestFront(t *testing.T) {
 		}
 		w.clock.move(time.Second)
 		w.page("beta", "Beta "+hostile)
-		c := w.component("beta", "x", allswell.MajorOutage)
-		for _, status := range []allswell.Status{allswell.MajorOutage, allswell.Unknown} {
+		c := w.component("beta", "x", allswell.StatusMajorOutage)
+		for _, status := range []allswell.Status{allswell.StatusMajorOutage, allswell.StatusUnknown} {
 			w.status("beta", c.ID, status)
 			p = w.get("/", 200)
 			got := p.texts(".pages li .state")
@@ -357,7 +357,7 @@ func TestDatabaseGone(t *testing.T) {
 		w.page("beta", "Beta")
 		seen := []string{"/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/"}
 		w.clock.set(time.Now()) // which the store's contact is counted by
-		w.status("acme", c.ID, allswell.PartialOutage)
+		w.status("acme", c.ID, allswell.StatusPartialOutage)
 		for _, path := range seen {
 			w.get(path, 200)
 		}
@@ -443,7 +443,7 @@ func TestReplica(t *testing.T) {
 			}
 		}
 	}
-	for _, status := range []allswell.Status{allswell.MajorOutage, allswell.Operational, allswell.Degraded} {
+	for _, status := range []allswell.Status{allswell.StatusMajorOutage, allswell.StatusOperational, allswell.StatusDegraded} {
 		a.status("acme", website.ID, status)
 		eventually(string(status), func() bool {
 			rec := b.do("GET", "/status/acme")
@@ -489,12 +489,12 @@ func TestRenderingFails(t *testing.T) {
 		e := w.site.directory.last().find("acme")
 		loads := e.cell.make
 		e.cell.make = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
-		w.status("acme", c.ID, allswell.MajorOutage)
+		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		if got := w.get("/status/acme", 200).one(t, "#banner"); got != "All systems operational" {
 			t.Errorf("while rendering fails: %q", got)
 		}
 		e.cell.make = loads
-		w.status("acme", c.ID, allswell.PartialOutage)
+		w.status("acme", c.ID, allswell.StatusPartialOutage)
 		if got := w.get("/status/acme", 200).one(t, "#banner"); got != "Partial system outage" {
 			t.Errorf("after it: %q", got)
 		}

@@ -162,7 +162,7 @@ func statuspageDocuments(sum allswell.Summary, newest allswell.PageContents, hom
 	incidents := slices.SortedFunc(slices.Values(newest.Incidents), func(a, b allswell.Incident) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
-	latest := slices.SortedFunc(slices.Values(newest.Maintenances), func(a, b allswell.PlannedMaintenance) int {
+	latest := slices.SortedFunc(slices.Values(newest.Maintenances), func(a, b allswell.Maintenance) int {
 		return cmp.Or(b.ScheduledFor.Compare(a.ScheduledFor), cmp.Compare(b.ID, a.ID))
 	})
 	bodies := make(map[string][]byte)

@@ -29,14 +29,14 @@ func compatWorld(w *world) {
 	south, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "South", GroupID: group.ID})
 	must(w, south, err)
 	over := w.incident("acme", allswell.NewIncident{Title: "Dark", Impact: allswell.ImpactMajor, Message: text("We look."),
-		Affected: []allswell.Affected{{ComponentID: south.ID, Status: allswell.MajorOutage}}})
+		Affected: []allswell.AffectedComponent{{ComponentID: south.ID, Status: allswell.StatusMajorOutage}}})
 	w.clock.move(time.Minute)
 	resolved := true
 	over, err = w.store.ChangeIncident(ctx, w.ws, over.ID, allswell.IncidentChange{Resolved: &resolved})
 	must(w, over, err)
 	w.clock.move(time.Minute)
-	w.incident("acme", allswell.NewIncident{Title: "Slow <b>\u2028", Impact: allswell.ImpactMinor, State: allswell.Monitoring, Message: text("It is *slow*.\nStill."),
-		Affected: []allswell.Affected{{ComponentID: north.ID, Status: allswell.PartialOutage}}})
+	w.incident("acme", allswell.NewIncident{Title: "Slow <b>\u2028", Impact: allswell.ImpactMinor, State: allswell.IncidentMonitoring, Message: text("It is *slow*.\nStill."),
+		Affected: []allswell.AffectedComponent{{ComponentID: north.ID, Status: allswell.StatusPartialOutage}}})
 	for title, from := range map[string]time.Duration{"Later": time.Hour, "Now": 0, "Short": 0} {
 		until := w.clock.now().Add(2 * time.Hour)
 		m, err := w.store.CreateMaintenance(ctx, w.ws, "acme", allswell.NewMaintenance{
@@ -194,7 +194,7 @@ func TestStatuspageChanges(t *testing.T) {
 		}
 		before := s.Page.UpdatedAt
 		w.clock.move(time.Minute)
-		w.status("acme", s.Components[1].ID, allswell.MajorOutage)
+		w.status("acme", s.Components[1].ID, allswell.StatusMajorOutage)
 		if s = summary("acme"); s.Components[1].Status != "major_outage" || s.Status.Indicator != "critical" || s.Page.UpdatedAt <= before {
 			t.Errorf("after a change: %+v", s)
 		}
@@ -214,7 +214,7 @@ func TestStatuspageChanges(t *testing.T) {
 			t.Errorf("renamed: %+v", s.Page)
 		}
 		domain := "status.acme.example"
-		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: &domain}})
+		p, err = w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &domain}})
 		must(w, p, err)
 		if s := summary("acme"); s.Page.URL != "https://status.acme.example" {
 			t.Errorf("with a domain: %+v", s.Page)

@@ -60,7 +60,7 @@ func TestStatuspageInJavaScript(t *testing.T) {
 		defer server.Close()
 		askStatuspage(w, base+"/status/acme", "")
 		domain := "status.acme.example"
-		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: &domain}})
+		p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &domain}})
 		must(w, p, err)
 		askStatuspage(w, base, domain)
 	})

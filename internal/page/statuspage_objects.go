@@ -215,13 +215,13 @@ func compatGroup(block allswell.Block, position int) compatComponent {
 // unknown, and "operational" is the one that alarms nobody.
 func compatStatusOf(s allswell.Status) string {
 	switch s.Canonical() {
-	case allswell.Degraded:
+	case allswell.StatusDegraded:
 		return "degraded_performance"
-	case allswell.PartialOutage:
+	case allswell.StatusPartialOutage:
 		return "partial_outage"
-	case allswell.MajorOutage:
+	case allswell.StatusMajorOutage:
 		return "major_outage"
-	case allswell.Maintenance:
+	case allswell.StatusMaintenance:
 		return "under_maintenance"
 	default:
 		return "operational"
@@ -231,13 +231,13 @@ func compatStatusOf(s allswell.Status) string {
 // compatIndicator returns the word of Statuspage for the status of a page.
 func compatIndicator(s allswell.Status) string {
 	switch s.Canonical() {
-	case allswell.Degraded:
+	case allswell.StatusDegraded:
 		return "minor"
-	case allswell.PartialOutage:
+	case allswell.StatusPartialOutage:
 		return "major"
-	case allswell.MajorOutage:
+	case allswell.StatusMajorOutage:
 		return "critical"
-	case allswell.Maintenance:
+	case allswell.StatusMaintenance:
 		return "maintenance"
 	default:
 		return "none"
@@ -266,10 +266,10 @@ func (v *compatView) incident(inc allswell.Incident, room *compatRoom) compatInc
 	}
 	fits := true
 	for i, u := range inc.Timeline() {
-		if u.State == allswell.Monitoring {
+		if u.State == allswell.IncidentMonitoring {
 			told.MonitoringAt = compatTime(u.CreatedAt) // in the end that of the earliest
 		}
-		if fits = fits && i < maxCompatUpdates && !u.Cut; !fits {
+		if fits = fits && i < maxCompatUpdates && !u.Truncated; !fits {
 			continue
 		}
 		entry := newCompatUpdate(u.ID, string(u.State), u.Message, inc.ID, u.CreatedAt, compatAffectedOf(u.Affected))
@@ -309,7 +309,7 @@ func compatAffectedOf(changes []allswell.AffectedChange) (told []compatAffected)
 }
 
 // maintenances tells the first of a list. It is never nil.
-func (v *compatView) maintenances(list []allswell.PlannedMaintenance) []compatMaintenance {
+func (v *compatView) maintenances(list []allswell.Maintenance) []compatMaintenance {
 	told := make([]compatMaintenance, 0, min(len(list), maxCompatItems))
 	room := compatRoom(compatBytes)
 	for _, m := range list[:min(len(list), maxCompatItems)] {
@@ -320,7 +320,7 @@ func (v *compatView) maintenances(list []allswell.PlannedMaintenance) []compatMa
 
 // maintenance tells a maintenance as Statuspage does: what it calls started is
 // the announcement.
-func (v *compatView) maintenance(m allswell.PlannedMaintenance, room *compatRoom) compatMaintenance {
+func (v *compatView) maintenance(m allswell.Maintenance, room *compatRoom) compatMaintenance {
 	told := compatMaintenance{compatIncident{
 		ID: m.ID, Name: m.Title, Status: string(m.State), Impact: "maintenance",
 		CreatedAt: compatTime(m.CreatedAt), UpdatedAt: compatTime(m.UpdatedAt), StartedAt: compatTime(m.CreatedAt),
@@ -334,7 +334,7 @@ func (v *compatView) maintenance(m allswell.PlannedMaintenance, room *compatRoom
 			before = updates[i+1].State
 		}
 		entry := newCompatUpdate(u.ID, string(u.State), u.Message, m.ID, u.CreatedAt, compatMaintained(m.Components, before, u.State))
-		if u.Cut || !room.take(entry) {
+		if u.Truncated || !room.take(entry) {
 			break
 		}
 		told.Updates = append(told.Updates, entry)
@@ -347,12 +347,12 @@ func (v *compatView) maintenance(m allswell.PlannedMaintenance, room *compatRoom
 
 // compatMaintained tells what a maintenance does to its components as it comes
 // from one state to another.
-func compatMaintained(components []allswell.NamedComponent, from, to allswell.MaintenanceState) (told []compatAffected) {
+func compatMaintained(components []allswell.ComponentName, from, to allswell.MaintenanceState) (told []compatAffected) {
 	during := func(s allswell.MaintenanceState) string {
-		if (allswell.PlannedMaintenance{State: s}).Running() {
-			return compatStatusOf(allswell.Maintenance)
+		if (allswell.Maintenance{State: s}).Running() {
+			return compatStatusOf(allswell.StatusMaintenance)
 		}
-		return compatStatusOf(allswell.Operational)
+		return compatStatusOf(allswell.StatusOperational)
 	}
 	for _, c := range components {
 		told = append(told, compatAffected{c.ID, c.Name, during(from), during(to)})

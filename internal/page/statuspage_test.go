@@ -41,7 +41,7 @@ func compatSample(r *rand.Rand, s string) allswell.PageContents {
 		p.Incidents = append(p.Incidents, compatSampleIncident(r, fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%02d", i), s, p.Components, at()))
 	}
 	for i := range r.IntN(5) {
-		m := allswell.PlannedMaintenance{
+		m := allswell.Maintenance{
 			ID: fmt.Sprint("mnt_", i), PageID: "page_1", Title: s, State: pick(r, allswell.MaintenanceStates), CreatedAt: at(), UpdatedAt: at(),
 		}
 		m.ScheduledFor = at()
@@ -53,7 +53,7 @@ func compatSample(r *rand.Rand, s string) allswell.PageContents {
 			m.EndedAt = m.ScheduledUntil
 		}
 		for _, c := range p.Components[:r.IntN(len(p.Components)+1)] {
-			m.Components = append(m.Components, allswell.NamedComponent{ID: c.ID, Name: c.Name})
+			m.Components = append(m.Components, allswell.ComponentName{ID: c.ID, Name: c.Name})
 		}
 		for n := range r.IntN(4) {
 			m.Updates = append(m.Updates, allswell.MaintenanceUpdate{
@@ -67,22 +67,22 @@ func compatSample(r *rand.Rand, s string) allswell.PageContents {
 }
 
 func compatSampleIncident(r *rand.Rand, id, s string, components []allswell.Component, at time.Time) allswell.Incident {
-	n := allswell.NewIncident{Title: s, Impact: pick(r, allswell.Impacts), State: pick(r, allswell.States)}
+	n := allswell.NewIncident{Title: s, Impact: pick(r, allswell.Impacts), State: pick(r, allswell.IncidentStates)}
 	for _, c := range components[:r.IntN(len(components)+1)] {
-		n.Affected = append(n.Affected, allswell.Affected{ComponentID: c.ID, Name: c.Name, Status: pick(r, allswell.AffectedStatuses)})
+		n.Affected = append(n.Affected, allswell.AffectedComponent{ComponentID: c.ID, Name: c.Name, Status: pick(r, allswell.AffectedStatuses)})
 	}
 	inc := n.Open("page_1", id, "", at)
 	for i := range r.IntN(6) {
 		at = at.Add(time.Minute)
 		switch r.IntN(4) {
 		case 0:
-			state := pick(r, allswell.States)
+			state := pick(r, allswell.IncidentStates)
 			inc.Apply(allswell.IncidentChange{State: &state}, at)
 		case 1:
 			resolved := r.IntN(2) == 0
 			inc.Apply(allswell.IncidentChange{Resolved: &resolved}, at)
 		default:
-			var last *allswell.Update
+			var last *allswell.IncidentUpdate
 			if len(inc.Updates) > 0 {
 				last = &inc.Updates[len(inc.Updates)-1]
 			}
@@ -148,7 +148,7 @@ func typed(t *testing.T, path string, v any, want, raw string) {
 	case map[string]any:
 		for name, member := range v {
 			s, isText := member.(string)
-			if name == "body" && s == (allswell.Auto{Kind: allswell.AutoResolved}).Message() {
+			if name == "body" && s == (allswell.SystemMessage{Kind: allswell.SystemMessageResolved}).Text() {
 				continue // nobody has written it
 			}
 			if isText && (name == "name" || name == "body" || name == "description" && v["indicator"] == nil) && s != want && utf8.ValidString(raw) {
@@ -161,13 +161,13 @@ func typed(t *testing.T, path string, v any, want, raw string) {
 
 func TestStatuspageStatuses(t *testing.T) {
 	for status, want := range map[allswell.Status][3]string{
-		allswell.Operational:         {"operational", "none", "All systems operational"},
-		allswell.Degraded:            {"degraded_performance", "minor", "Some systems are degraded"},
-		allswell.DegradedPerformance: {"degraded_performance", "minor", "Some systems are degraded"},
-		allswell.PartialOutage:       {"partial_outage", "major", "Partial system outage"},
-		allswell.MajorOutage:         {"major_outage", "critical", "Major system outage"},
-		allswell.Maintenance:         {"under_maintenance", "maintenance", "Under maintenance"},
-		allswell.Unknown:             {"operational", "none", "Status unknown"},
+		allswell.StatusOperational:         {"operational", "none", "All systems operational"},
+		allswell.StatusDegraded:            {"degraded_performance", "minor", "Some systems are degraded"},
+		allswell.StatusDegradedPerformance: {"degraded_performance", "minor", "Some systems are degraded"},
+		allswell.StatusPartialOutage:       {"partial_outage", "major", "Partial system outage"},
+		allswell.StatusMajorOutage:         {"major_outage", "critical", "Major system outage"},
+		allswell.StatusMaintenance:         {"under_maintenance", "maintenance", "Under maintenance"},
+		allswell.StatusUnknown:             {"operational", "none", "Status unknown"},
 	} {
 		p := allswell.PageContents{Page: allswell.Page{Name: "Acme"}, Components: []allswell.Component{{ID: "comp_1", Name: "C", Baseline: status}}}
 		var summary struct {
@@ -187,11 +187,11 @@ func TestStatuspageStatuses(t *testing.T) {
 // compatExample is a page with one of each; instants are minutes after day.
 func compatExample() allswell.PageContents {
 	at := func(minutes int) time.Time { return day.Add(time.Duration(minutes) * time.Minute) }
-	inc := allswell.NewIncident{Title: "North is dark", Impact: allswell.ImpactMajor, Affected: []allswell.Affected{
-		{ComponentID: "comp_n", Name: "North", Status: allswell.MajorOutage}, {ComponentID: "comp_gone", Name: "Gone", Status: allswell.Degraded},
+	inc := allswell.NewIncident{Title: "North is dark", Impact: allswell.ImpactMajor, Affected: []allswell.AffectedComponent{
+		{ComponentID: "comp_n", Name: "North", Status: allswell.StatusMajorOutage}, {ComponentID: "comp_gone", Name: "Gone", Status: allswell.StatusDegraded},
 	}}.Open("page_1", "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", "", at(10))
 	u := inc.AddUpdate("upd_1", "We look.", nil, at(11))
-	monitoring, resolved := allswell.Monitoring, true
+	monitoring, resolved := allswell.IncidentMonitoring, true
 	inc.Apply(allswell.IncidentChange{State: &monitoring}, at(12))
 	u = inc.AddUpdate("upd_2", "It is *back*.", &u, at(13))
 	inc.Affected = inc.Affected[:1]
@@ -203,13 +203,13 @@ func compatExample() allswell.PageContents {
 		Page:   allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", TimeZone: "Pacific/Auckland", CreatedAt: at(0), UpdatedAt: at(0)},
 		Groups: []allswell.Group{{ID: "grp_1", PageID: "page_1", Name: "Regions", CreatedAt: at(1), UpdatedAt: at(1)}},
 		Components: []allswell.Component{
-			{ID: "comp_w", PageID: "page_1", Name: "Website", Description: text("All of it"), Baseline: allswell.Unknown, CreatedAt: at(2), UpdatedAt: at(2)},
-			{ID: "comp_n", PageID: "page_1", GroupID: "grp_1", Name: "North", Baseline: allswell.Degraded, CreatedAt: at(3), UpdatedAt: at(16)},
+			{ID: "comp_w", PageID: "page_1", Name: "Website", Description: text("All of it"), Baseline: allswell.StatusUnknown, CreatedAt: at(2), UpdatedAt: at(2)},
+			{ID: "comp_n", PageID: "page_1", GroupID: "grp_1", Name: "North", Baseline: allswell.StatusDegraded, CreatedAt: at(3), UpdatedAt: at(16)},
 		},
 		Incidents: []allswell.Incident{inc, open},
-		Maintenances: []allswell.PlannedMaintenance{{
+		Maintenances: []allswell.Maintenance{{
 			ID: "mnt_1", PageID: "page_1", Title: "New wires", State: allswell.MaintenanceCompleted, ScheduledFor: at(30), ScheduledUntil: at(50),
-			BegunAt: at(30), EndedAt: at(40), CreatedAt: at(21), UpdatedAt: at(40), Components: []allswell.NamedComponent{{ID: "comp_n", Name: "North"}},
+			BegunAt: at(30), EndedAt: at(40), CreatedAt: at(21), UpdatedAt: at(40), Components: []allswell.ComponentName{{ID: "comp_n", Name: "North"}},
 			Updates: []allswell.MaintenanceUpdate{
 				{ID: "upd_4", MaintenanceID: "mnt_1", Number: 1, Message: "Soon.", State: allswell.MaintenanceScheduled, CreatedAt: at(21)},
 				{ID: "upd_5", MaintenanceID: "mnt_1", Number: 2, Message: "Now.", State: allswell.MaintenanceInProgress, CreatedAt: at(30)},
@@ -344,12 +344,12 @@ func TestStatuspageLimits(t *testing.T) {
 	p := allswell.PageContents{Page: allswell.Page{Name: "Acme"}}
 	for i := range 60 {
 		at := day.Add(time.Duration(i) * time.Minute)
-		inc := allswell.Incident{ID: fmt.Sprint(i), State: allswell.Monitoring, CreatedAt: at}
+		inc := allswell.Incident{ID: fmt.Sprint(i), State: allswell.IncidentMonitoring, CreatedAt: at}
 		for n := range 150 {
-			inc.Updates = append(inc.Updates, allswell.Update{Number: n + 1, State: allswell.Monitoring, Message: "x", CreatedAt: at.Add(time.Duration(n))})
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: n + 1, State: allswell.IncidentMonitoring, Message: "x", CreatedAt: at.Add(time.Duration(n))})
 		}
 		p.Incidents = append(p.Incidents, inc)
-		p.Maintenances = append(p.Maintenances, allswell.PlannedMaintenance{ID: fmt.Sprint(i), State: allswell.MaintenanceScheduled, ScheduledFor: at})
+		p.Maintenances = append(p.Maintenances, allswell.Maintenance{ID: fmt.Sprint(i), State: allswell.MaintenanceScheduled, ScheduledFor: at})
 	}
 	for path, body := range compatDocuments(t, p) {
 		var doc struct {

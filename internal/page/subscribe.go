@@ -93,7 +93,7 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _
 		s.failAt(w, r, v, status)
 		return
 	}
-	n := allswell.NewSubscriber{Channel: allswell.Email, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
+	n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
 	checked, err := n.Check() // before it counts: a slip of the finger is free
 	if err == nil {
 		now := s.now()
@@ -101,11 +101,11 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _
 			s.refuseSignUp(w, r, v, verdict.Reset.Sub(now))
 			return
 		}
-		request := store.SignUp{Slug: v.entry.slug, Subscriber: checked, Discard: !s.signUps.mailboxes.Take(allswell.Mailbox(checked.Target), now).Allowed}
+		request := store.SignUp{Slug: v.entry.slug, Subscriber: checked, Discard: !s.signUps.mailboxes.Take(allswell.MailboxKey(checked.Target), now).Allowed}
 		err = s.forms.signUps.run(r.Context(), func() error { return s.store.RequestSignUp(r.Context(), request) })
 	}
 	l := v.facet.lang
-	switch bad := (*allswell.Invalid)(nil); {
+	switch bad := (*allswell.ValidationError)(nil); {
 	case err == nil:
 		s.say(w, r, v, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
 	case errors.As(err, &bad):
@@ -224,7 +224,7 @@ func withSubscribe(sc screen, blocks []allswell.Block) screen {
 }
 
 // refusedForm is the form as it was sent, with what is wrong with it.
-func refusedForm(v visit, n allswell.NewSubscriber, bad *allswell.Invalid) *subscribeForm {
+func refusedForm(v visit, n allswell.NewSubscriber, bad *allswell.ValidationError) *subscribeForm {
 	l := v.facet.lang
 	form := &subscribeForm{
 		Action: v.where().subscribe(), Email: strings.ToValidUTF8(n.Target, "\ufffd"),

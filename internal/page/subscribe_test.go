@@ -88,10 +88,10 @@ func (w *mailWorld) subscribers() map[string]allswell.Subscriber {
 	w.t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = w.store.TakeSignUps(w.t.Context())
+		more, err = w.store.ProcessSignUps(w.t.Context())
 		must(w.world, more, err)
 	}
-	list, _, err := w.store.Subscribers(w.t.Context(), w.ws, "acme", store.Range{Page: 1, PerPage: 100})
+	list, _, err := w.store.Subscribers(w.t.Context(), w.ws, "acme", store.Pagination{Page: 1, PerPage: 100})
 	must(w.world, list, err)
 	all := make(map[string]allswell.Subscriber)
 	for _, s := range list {
@@ -201,7 +201,7 @@ func TestAnswersAreAlike(t *testing.T) {
 		}
 		signUp(ann)
 		sub := w.subscribers()["ann@example.com"]
-		if sub.Channel != allswell.Email || !sub.ConfirmedAt.IsZero() || !slices.Equal(sub.Components, w.ids("North", "South")) {
+		if sub.Channel != allswell.ChannelEmail || !sub.ConfirmedAt.IsZero() || !slices.Equal(sub.Components, w.ids("North", "South")) {
 			t.Errorf("%+v", sub)
 		}
 		signUp(ann)
@@ -209,7 +209,7 @@ func TestAnswersAreAlike(t *testing.T) {
 		confirmed, err := w.store.ConfirmSubscription(t.Context(), "acme", sub.Key)
 		must(w.world, confirmed, err)
 		signUp(ann)
-		w.clock.move(2 * allswell.MailAgain)
+		w.clock.move(2 * allswell.RepeatMailInterval)
 		signUp(ann)
 		for i, a := range answers {
 			if a != answers[0] {
@@ -396,7 +396,7 @@ func TestNobodyIsBuried(t *testing.T) {
 			answers[rec.Body.String()] = true
 			for _, sub := range w.subscribers() {
 				asked++
-				if err := w.store.EndSubscription(t.Context(), "acme", sub.Key); err != nil {
+				if err := w.store.Unsubscribe(t.Context(), "acme", sub.Key); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -128,13 +128,13 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visi
 			done = l.T("subscription.done.resumed")
 			sub, err = s.store.ResumeSubscription(ctx, v.entry.slug, key)
 		case actUnsubscribe:
-			err = s.store.EndSubscription(ctx, v.entry.slug, key)
+			err = s.store.Unsubscribe(ctx, v.entry.slug, key)
 		default:
 			err = errNoSuchAction
 		}
 		return err
 	})
-	bad := (*allswell.Invalid)(nil)
+	bad := (*allswell.ValidationError)(nil)
 	switch {
 	case errors.Is(err, errNoSuchAction):
 		s.failAt(w, r, v, http.StatusBadRequest)
@@ -170,7 +170,7 @@ func (s *Site) saveSubscription(r *http.Request, slug, key string, ch change) (a
 	case ch.scope == scopePage:
 		ch.components = nil
 	case ch.scope == scopeChosen && len(ch.components) == 0:
-		bad := new(allswell.Invalid)
+		bad := new(allswell.ValidationError)
 		bad.Add("components", "There is none.")
 		return allswell.Subscriber{}, bad
 	}
@@ -209,7 +209,7 @@ func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, v visit,
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxForm))
 	err := v.key.err
 	if err == nil {
-		err = s.forms.unsubscribes.run(r.Context(), func() error { return s.store.EndSubscription(r.Context(), v.entry.slug, key) })
+		err = s.forms.unsubscribes.run(r.Context(), func() error { return s.store.Unsubscribe(r.Context(), v.entry.slug, key) })
 	}
 	if err != nil && !errors.Is(err, allswell.ErrNotFound) {
 		s.failForm(w, r, v, "a subscription could not be ended", err)
@@ -230,12 +230,12 @@ func (s *Site) sayUnsubscribed(w http.ResponseWriter, r *http.Request, v visit) 
 func subscriptionOf(v visit, sub allswell.Subscriber, done string) subscriptionBody {
 	at := v.where()
 	b := subscriptionBody{
-		lang: at.lang, Page: v.snap.page.Name, Done: done, Webhook: sub.Channel == allswell.Webhook, Target: sub.Target,
+		lang: at.lang, Page: v.snap.page.Name, Done: done, Webhook: sub.Channel == allswell.ChannelWebhook, Target: sub.Target,
 		Confirmed: !sub.ConfirmedAt.IsZero(), Since: at.moment(sub.ConfirmedAt),
 		Suspended: at.moment(sub.SuspendedAt), SuspendedFor: markdown.Line(sub.SuspendedFor),
 		WholePage: sub.WholePage,
 		Choice:    choice{Blocks: v.snap.sum.Blocks, Chosen: sub.Components},
-		KeptDays:  int(allswell.UnconfirmedFor / (24 * time.Hour)),
+		KeptDays:  int(allswell.UnconfirmedLifetime / (24 * time.Hour)),
 	}
 	for _, block := range v.snap.sum.Blocks {
 		for _, c := range block.Components {

@@ -16,7 +16,7 @@ import (
 // subscriber subscribes a confirmed address to all of Acme.
 func (w *mailWorld) subscriber(address string) allswell.Subscriber {
 	w.t.Helper()
-	s, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Email, Target: address, Confirmed: true})
+	s, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: address, Confirmed: true})
 	return must(w.world, s, err)
 }
 
@@ -171,14 +171,14 @@ func TestRefusedChanges(t *testing.T) {
 func TestHeldSubscriptions(t *testing.T) {
 	runMail(t, func(w *mailWorld) {
 		t := w.t
-		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Webhook, Target: "https://hooks.example/a?b=c"})
+		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example/a?b=c"})
 		hook := must(w.world, s, err)
 		p := w.secret(w.do("GET", "/status/acme/subscription/"+hook.Key), 200, hook.Key)
 		if got := p.texts(".facts div"); len(got) != 3 || got[0] != "Webhook tohttps://hooks.example/a?b=c" || strings.Contains(p.rawText(), "whsec_") {
 			t.Errorf("%q", got)
 		}
 		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, facet: facet{lang: i18n.English()}}
-		sub := allswell.Subscriber{Channel: allswell.Email, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
+		sub := allswell.Subscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
 		out, err := render(t.Context(), screen{v.secretFrame(), subscriptionOf(v, sub, "")})
 		must(w.world, out, err)
 		p = parse(t, string(out))
@@ -286,10 +286,10 @@ func TestKeysAreNotLogged(t *testing.T) {
 func TestSubscriptionLinksOutliveTheDomain(t *testing.T) {
 	runMail(t, func(w *mailWorld) {
 		domain, none, slug := "status.acme.example", "", "acme-2"
-		changes := []allswell.PageChange{{}, {PageLook: allswell.PageLook{Domain: &domain}}, {PageLook: allswell.PageLook{Domain: &none}}, {Slug: &slug}}
+		changes := []allswell.PageChange{{}, {PageSettings: allswell.PageSettings{Domain: &domain}}, {PageSettings: allswell.PageSettings{Domain: &none}}, {Slug: &slug}}
 		var subs []allswell.Subscriber
 		for i := range changes {
-			sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Email, Target: fmt.Sprint(i, "@example.com")})
+			sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprint(i, "@example.com")})
 			subs = append(subs, must(w.world, sub, err))
 		}
 		for i, ch := range changes {

@@ -15,9 +15,9 @@ import (
 func TestAutoOnThePage(t *testing.T) {
 	run(t, func(w *world) {
 		t, now := w.t, w.clock.now()
-		c := w.component("acme", "Disk", allswell.Operational)
+		c := w.component("acme", "Disk", allswell.StatusOperational)
 		zone, language := "Europe/Berlin", "de"
-		_, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: &zone, Language: &language}})
+		_, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone, Language: &language}})
 		must(w, c, err)
 		m := w.maintenance("acme", allswell.NewMaintenance{Title: "Upgrade",
 			ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(3 * time.Hour), Components: []string{c.ID}})

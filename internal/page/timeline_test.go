@@ -25,13 +25,13 @@ type compatEntry struct {
 func TestResolvedWithoutAWord(t *testing.T) {
 	run(t, func(w *world) {
 		t, ctx := w.t, w.t.Context()
-		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", State: allswell.Monitoring, Message: text("We look.")})
+		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", State: allswell.IncidentMonitoring, Message: text("We look.")})
 		w.clock.move(time.Minute)
-		resolved, yes := allswell.Resolved, true
+		resolved, yes := allswell.IncidentResolved, true
 		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &resolved, Resolved: &yes})
 		must(w, inc, err)
 		at := allswell.FormatTime(inc.ResolvedAt)
-		said := allswell.Auto{Kind: allswell.AutoResolved}.Message()
+		said := allswell.SystemMessage{Kind: allswell.SystemMessageResolved}.Text()
 
 		told := w.timelines(inc.ID)
 		first := told.compat[0]
@@ -60,7 +60,7 @@ func TestResolvedWithoutAWord(t *testing.T) {
 
 		// Another state changes nothing about it, and neither do words.
 		w.clock.move(time.Minute)
-		monitoring := allswell.Monitoring
+		monitoring := allswell.IncidentMonitoring
 		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &monitoring})
 		must(w, inc, err)
 		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, "A fuse.")
@@ -79,7 +79,7 @@ func TestResolvedWithoutAWord(t *testing.T) {
 // TestResolvedWithoutAnyWord: not even at the beginning.
 func TestResolvedWithoutAnyWord(t *testing.T) {
 	run(t, func(w *world) {
-		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", State: allswell.Resolved})
+		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", State: allswell.IncidentResolved})
 		w.timelines(inc.ID).are(w.t, []string{"Resolved This incident has been resolved."})
 		if got := w.get("/status/acme", 200).all(".past .excerpt"); len(got) != 0 {
 			w.t.Errorf("the excerpt is %q", got[0].text())

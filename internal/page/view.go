@@ -74,7 +74,7 @@ type blockView struct {
 }
 
 // Open reports whether the group is shown with its components from the first.
-func (b blockView) Open() bool { return b.Status != allswell.Operational }
+func (b blockView) Open() bool { return b.Status != allswell.StatusOperational }
 
 // componentRow is a component in the list of all.
 type componentRow struct {
@@ -115,7 +115,7 @@ func statusScreen(at where, sum allswell.Summary) screen {
 	}
 	markLasting(b.Past, sum.Past, sum.Active)
 	l := at.lang
-	b.Spans, b.Legend, b.Explained = knownSpans(l, sum.Record), viewLegend(l), explainUptime(l)
+	b.Spans, b.Legend, b.Explained = knownSpans(l, sum.History), viewLegend(l), explainUptime(l)
 	f := frameOf(at, sum.Page, sum.Status, sum.AsOf)
 	f.Site.AtHome = true
 	f.Path = "/"
@@ -127,7 +127,7 @@ func statusScreen(at where, sum allswell.Summary) screen {
 // layIncidents lays out what goes on now and what is planned.
 func (b *statusBody) layIncidents(at where, sum allswell.Summary, r *room) {
 	timelines := extent{updates: maxUpdates, names: maxNamed, room: r, lines: r}
-	latest := allswell.LatestFirst(sum.Active)
+	latest := allswell.ByLatestUpdate(sum.Active)
 	for i, inc := range latest[:min(len(latest), maxTimelines+maxMore)] {
 		if i < maxTimelines {
 			b.Active = append(b.Active, viewIncident(at, inc, timelines))
@@ -146,13 +146,13 @@ func (b *statusBody) layIncidents(at where, sum allswell.Summary, r *room) {
 func viewBlock(at where, sum allswell.Summary, block allswell.Block, concerns map[string][]concern, r *room) blockView {
 	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status}
 	if v.Key != "" {
-		v.Bars, v.Spans = drawBars(block.Record), knownSpans(at.lang, block.Record)
+		v.Bars, v.Spans = drawBars(block.History), knownSpans(at.lang, block.History)
 	}
 	for _, c := range block.Components {
 		name := r.name(c.Name)
 		row := componentRow{
 			URL: at.component(c.ID), Name: name, Status: c.Status(),
-			Bars: viewBars(at.lang, name, sum.Records[c.ID]),
+			Bars: viewBars(at.lang, name, sum.Histories[c.ID]),
 		}
 		if c.Description != nil {
 			if text := strings.TrimSpace(*c.Description); r.take(len(template.HTMLEscapeString(text))) {
@@ -182,14 +182,14 @@ func explainUptime(l *i18n.Language) string {
 // concernsOf returns what each component has to do with right now.
 func concernsOf(at where, sum allswell.Summary) map[string][]concern {
 	concerns := make(map[string][]concern)
-	for _, inc := range allswell.LatestFirst(sum.Active) {
+	for _, inc := range allswell.ByLatestUpdate(sum.Active) {
 		for _, a := range inc.Affected {
 			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), at.lang.IncidentTitle(inc), tone(inc.Impact)})
 		}
 	}
 	for _, m := range sum.Running {
 		for _, c := range m.Components {
-			concerns[c.ID] = append(concerns[c.ID], concern{at.maintenance(m.ID), m.Title, tone(allswell.Maintenance)})
+			concerns[c.ID] = append(concerns[c.ID], concern{at.maintenance(m.ID), m.Title, tone(allswell.StatusMaintenance)})
 		}
 	}
 	return concerns
@@ -203,9 +203,9 @@ func facts(l *i18n.Language, sum allswell.Summary) string {
 		for _, c := range block.Components {
 			total++
 			switch c.Status() {
-			case allswell.Operational:
+			case allswell.StatusOperational:
 				well++
-			case allswell.Unknown:
+			case allswell.StatusUnknown:
 				unknown++
 			}
 		}
@@ -224,8 +224,8 @@ func facts(l *i18n.Language, sum allswell.Summary) string {
 }
 
 // newestUpdates returns the updates of an incident, newest first.
-func newestUpdates(inc allswell.Incident) []allswell.Update {
-	return slices.SortedStableFunc(slices.Values(inc.Updates), func(a, b allswell.Update) int {
+func newestUpdates(inc allswell.Incident) []allswell.IncidentUpdate {
+	return slices.SortedStableFunc(slices.Values(inc.Updates), func(a, b allswell.IncidentUpdate) int {
 		return b.Number - a.Number
 	})
 }

@@ -15,7 +15,7 @@ import (
 // TestFacts: a component of which nothing is known is not one that fails.
 func TestFacts(t *testing.T) {
 	const (
-		ok, bad, unknown = allswell.Operational, allswell.MajorOutage, allswell.Unknown
+		ok, bad, unknown = allswell.StatusOperational, allswell.StatusMajorOutage, allswell.StatusUnknown
 	)
 	for _, c := range []struct {
 		statuses []allswell.Status
@@ -70,15 +70,15 @@ func TestFiguresOfOneSpan(t *testing.T) {
 func TestActiveIncidentsInOrder(t *testing.T) {
 	p := allswell.PageContents{
 		Page:       allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", CreatedAt: day.AddDate(0, -1, 0)},
-		Components: []allswell.Component{{ID: "comp_1", Name: "Checkout", Baseline: allswell.Operational}},
+		Components: []allswell.Component{{ID: "comp_1", Name: "Checkout", Baseline: allswell.StatusOperational}},
 		AsOf:       day,
 	}
 	for i, written := range []int{5, 1, 9} { // minutes ago; the first is the newest
 		began := day.Add(-time.Duration(10+i) * time.Minute)
 		p.Incidents = append(p.Incidents, allswell.Incident{
-			ID: fmt.Sprint(i), Title: fmt.Sprintf("Written %d minutes ago", written), State: allswell.Identified, CreatedAt: began,
-			Updates:  []allswell.Update{{Number: 1, CreatedAt: began}, {Number: 2, CreatedAt: day.Add(-time.Duration(written) * time.Minute)}},
-			Affected: []allswell.Affected{{ComponentID: "comp_1", Status: allswell.Degraded}},
+			ID: fmt.Sprint(i), Title: fmt.Sprintf("Written %d minutes ago", written), State: allswell.IncidentIdentified, CreatedAt: began,
+			Updates:  []allswell.IncidentUpdate{{Number: 1, CreatedAt: began}, {Number: 2, CreatedAt: day.Add(-time.Duration(written) * time.Minute)}},
+			Affected: []allswell.AffectedComponent{{ComponentID: "comp_1", Status: allswell.StatusDegraded}},
 		})
 	}
 	want := []string{"Written 1 minutes ago", "Written 5 minutes ago", "Written 9 minutes ago"}

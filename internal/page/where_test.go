@@ -69,10 +69,10 @@ func TestZone(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
 		zone := "America/New_York"
-		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: &zone}})
+		page, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: &zone}})
 		must(w, page, err)
 		w.clock.set(time.Date(2020, 12, 1, 4, 30, 0, 0, time.UTC)) // 23:30 on the last of November
-		w.incident("acme", allswell.NewIncident{Title: "Late", State: allswell.Resolved})
+		w.incident("acme", allswell.NewIncident{Title: "Late", State: allswell.IncidentResolved})
 		p := w.get("/status/acme", 200)
 		if got := p.texts(".day")[0]; got != "Monday, 30 November Late No impact Resolved 23:30" {
 			t.Errorf("the day reads %q", got)

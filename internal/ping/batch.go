@@ -89,7 +89,7 @@ type batcher struct {
 func newBatcher(replica string, log *slog.Logger) *batcher {
 	return &batcher{
 		replica: replica, log: log,
-		beatEvery: store.BeatInterval, patience: patience, maxWaiting: maxWaiting,
+		beatEvery: store.LivenessInterval, patience: patience, maxWaiting: maxWaiting,
 		wake: make(chan struct{}, 1), failures: failurelog.Log{Logger: log, Failing: "pings cannot be recorded", Working: "pings are recorded again"},
 	}
 }
@@ -197,7 +197,7 @@ func (b *batcher) run(ctx context.Context) {
 			b.lastBeat = b.lastBeats(ctx)
 			return
 		case due:
-			b.beat(ctx, store.Beat{})
+			b.beat(ctx, store.LivenessRecord{})
 			continue
 		}
 		timer.Reset(b.nextBeat.Sub(now))
@@ -212,7 +212,7 @@ func (b *batcher) run(ctx context.Context) {
 // along when they are due.
 func (b *batcher) record(ctx context.Context, oldest *batch, due bool) {
 	var results []store.PingResult
-	err := b.transact(store.Beat{}, oldest, due, func(beat store.Beat) (err error) {
+	err := b.transact(store.LivenessRecord{}, oldest, due, func(beat store.LivenessRecord) (err error) {
 		results, err = b.store.RecordPings(ctx, oldest.tokens, beat)
 		return err
 	})
@@ -233,8 +233,8 @@ func (b *batcher) record(ctx context.Context, oldest *batch, due bool) {
 // learn notes tokens that another replica made.
 func (b *batcher) learn(tokens []string, results []store.PingResult) {
 	for i, result := range results {
-		if result == store.PingHeard {
-			b.known.add(store.ShortHash(tokens[i]))
+		if result == store.PingRecorded {
+			b.known.add(store.ShortTokenHash(tokens[i]))
 		}
 	}
 }

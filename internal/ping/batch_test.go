@@ -251,7 +251,7 @@ func TestFailedBatch(t *testing.T) {
 			w.Errorf("a refused ping was recorded: %+v", m)
 		}
 		w.stop()
-		if m := w.now(other.ID); m.RefusedAt.IsZero() {
+		if m := w.now(other.ID); m.RejectedAt.IsZero() {
 			w.Error("the refusal was not saved")
 		}
 		if w.refused() != 0 || w.Backlog() != 0 {
@@ -296,8 +296,8 @@ func TestClose(t *testing.T) {
 		if got := append(waiting(), gathering()...); !slices.Equal(got, []int{200, 200, 404}) {
 			w.Errorf("those that waited: %v", got)
 		}
-		if m := w.now(w.monitor.ID); m.LastPingAt.IsZero() || m.RefusedAt.IsZero() {
-			w.Errorf("recorded %s, refusal saved %s", m.LastPingAt, m.RefusedAt)
+		if m := w.now(w.monitor.ID); m.LastPingAt.IsZero() || m.RejectedAt.IsZero() {
+			w.Errorf("recorded %s, refusal saved %s", m.LastPingAt, m.RejectedAt)
 		}
 		w.want(w.ping(w.monitor.Token), 503, string(notNow.body))
 		if err := w.Close(w.Context()); err != nil {

@@ -27,7 +27,7 @@ func TestContract(t *testing.T) {
 			in, before := w.in(t), time.Now().Add(-time.Second)
 			in.want(in.ping(w.monitor.Token), 200, okBody)
 			m := in.now(w.monitor.ID)
-			if m.State != allswell.Up || m.ConsecutiveFailures != 0 || m.LastPingAt.Before(before) || !m.NextCheckAt.Equal(m.LastPingAt.Add(m.Interval)) {
+			if m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 || m.LastPingAt.Before(before) || !m.NextCheckAt.Equal(m.LastPingAt.Add(m.Interval)) {
 				t.Errorf("%+v", m)
 			}
 		})
@@ -145,13 +145,13 @@ func TestPingEndsOutage(t *testing.T) {
 		must(w.beside().Exec(`UPDATE monitors SET last_ping_at = last_ping_at - 600000, waiting_since_at = waiting_since_at - 600000,
 			next_check_at = next_check_at - 600000`))(w)
 		must(w.store.Tick(w.Context(), time.Now().Truncate(time.Minute), "a", 0))(w)
-		if now := w.now(m.ID); now.State != allswell.Down {
+		if now := w.now(m.ID); now.State != allswell.MonitorDown {
 			w.Fatalf("not down: %+v", now)
 		}
 		w.start()
 		w.want(w.ping(m.Token), 200, okBody)
 		got := must(w.store.Component(w.Context(), w.ws, "acme", component.ID))(w)
-		if now := w.now(m.ID); now.State != allswell.Up || got.Status() != allswell.Operational {
+		if now := w.now(m.ID); now.State != allswell.MonitorUp || got.Status() != allswell.StatusOperational {
 			w.Errorf("after the ping: %+v, component %s", now, got.Status())
 		}
 	})

@@ -87,7 +87,7 @@ var (
 	badMethod  = newAnswer(http.StatusMethodNotAllowed, `{"message":"Method not allowed."}`)
 	tooMany    = newAnswer(http.StatusTooManyRequests, `{"message":"Too many requests."}`)
 	notNow     = newAnswer(http.StatusServiceUnavailable, `{"message":"The service cannot do this right now. Please try again."}`)
-	ofOutcomes = [...]*answer{store.PingFailed: notNow, store.PingHeard: heard, store.PingUnknown: notFound}
+	ofOutcomes = [...]*answer{store.PingFailed: notNow, store.PingRecorded: heard, store.PingUnknown: notFound}
 )
 
 // The values of header fields, put into http.Header as they are and never

@@ -25,9 +25,9 @@ const (
 func (b *batcher) start(ctx context.Context, to *store.Store) error {
 	if b.store != to { // not a second try
 		b.store = to
-		to.OnNewPingToken(func(token string) { b.known.add(store.ShortHash(token)) })
+		to.OnNewPingToken(func(token string) { b.known.add(store.ShortTokenHash(token)) })
 	}
-	if err := b.beat(ctx, store.Beat{First: true}); err != nil {
+	if err := b.beat(ctx, store.LivenessRecord{First: true}); err != nil {
 		return err
 	}
 	loading, stopLoading := context.WithCancel(ctx)
@@ -133,7 +133,7 @@ func (b *batcher) backlog(now time.Time, own *batch, saving bool) time.Duration 
 // refuse remembers that a ping that came at a moment was refused, if its token
 // is a valid one: its job lives.
 func (b *batcher) refuse(token string, came time.Time) {
-	if !b.known.has(store.ShortHash(token)) {
+	if !b.known.has(store.ShortTokenHash(token)) {
 		return
 	}
 	if !b.refusals.add(token, came) {
@@ -142,14 +142,14 @@ func (b *batcher) refuse(token string, came time.Time) {
 }
 
 // beat writes a beat of its own, and saves refusals with it.
-func (b *batcher) beat(ctx context.Context, beat store.Beat) error {
-	return b.transact(beat, nil, true, func(beat store.Beat) error { return b.store.RecordBeat(ctx, beat) })
+func (b *batcher) beat(ctx context.Context, beat store.LivenessRecord) error {
+	return b.transact(beat, nil, true, func(beat store.LivenessRecord) error { return b.store.RecordLiveness(ctx, beat) })
 }
 
 // lastBeats writes beats until no refusal is left to be saved.
 func (b *batcher) lastBeats(ctx context.Context) error {
 	for {
-		err := b.beat(ctx, store.Beat{})
+		err := b.beat(ctx, store.LivenessRecord{})
 		if _, any := b.refusals.oldest(true); err != nil || !any {
 			return err
 		}
@@ -160,12 +160,12 @@ func (b *batcher) lastBeats(ctx context.Context) error {
 // With save, refusals go along; if more of them are left than one transaction
 // takes, the next is due at once. While pings are being lost no liveness is
 // recorded; with save, the gap is stored instead.
-func (b *batcher) transact(beat store.Beat, own *batch, save bool, record func(store.Beat) error) error {
+func (b *batcher) transact(beat store.LivenessRecord, own *batch, save bool, record func(store.LivenessRecord) error) error {
 	began := time.Now()
 	beat.Replica = b.replica
 	beat.Shedding = b.shedding(began)
 	if save {
-		beat.Refused = b.refusals.take()
+		beat.Rejected = b.refusals.take()
 		beat.Shedding = b.losses.recent(began)
 		if since := b.losses.unsaved(); !since.IsZero() {
 			beat.Lost = max(began.Sub(since), time.Millisecond)
@@ -193,7 +193,7 @@ func (b *batcher) transact(beat store.Beat, own *batch, save bool, record func(s
 		if beat.Shedding {
 			b.nextBeat = began.Add(min(b.beatEvery, beatRetry))
 		}
-		if len(beat.Refused) == maxSaved {
+		if len(beat.Rejected) == maxSaved {
 			b.nextBeat = now
 		}
 	}

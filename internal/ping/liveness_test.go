@@ -93,7 +93,7 @@ func TestRefusalIsSaved(t *testing.T) {
 		}
 		w.stop() // the last beat
 		for _, m := range []allswell.Monitor{w.monitor, old, made} {
-			if now := w.now(m.ID); now.RefusedAt.IsZero() {
+			if now := w.now(m.ID); now.RejectedAt.IsZero() {
 				w.Errorf("the refusal was not saved: %+v", now)
 			}
 		}
@@ -113,7 +113,7 @@ func TestRefusalIsSavedWithTheNextBeat(t *testing.T) {
 		if got := w.ping(w.monitor.Token); got.StatusCode != 429 {
 			w.Errorf("%d, want 429", got.StatusCode)
 		}
-		w.until("the refusal is saved", func() bool { return !w.now(w.monitor.ID).RefusedAt.IsZero() })
+		w.until("the refusal is saved", func() bool { return !w.now(w.monitor.ID).RejectedAt.IsZero() })
 	})
 }
 
@@ -133,8 +133,8 @@ func TestLearnsFromRecordedPings(t *testing.T) {
 		}
 		w.want(w.ping(foreign), 200, okBody)
 		w.want(w.ping(allswell.NewPingToken()), 404, notFoundBody)
-		w.until("learned", func() bool { return w.batcher.known.has(store.ShortHash(foreign)) })
-		if w.batcher.known.has(store.ShortHash(allswell.NewPingToken())) {
+		w.until("learned", func() bool { return w.batcher.known.has(store.ShortTokenHash(foreign)) })
+		if w.batcher.known.has(store.ShortTokenHash(allswell.NewPingToken())) {
 			w.Error("any token is known")
 		}
 	})

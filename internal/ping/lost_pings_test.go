@@ -39,8 +39,8 @@ func TestLostPingsStopLiveness(t *testing.T) {
 // all judge by, though another has heard well all the time.
 func TestLostPingsCountForAllReplicas(t *testing.T) {
 	inWorlds(t, Config{}, func(w *world) {
-		shedding := store.Beat{Replica: "shedding", Lost: time.Minute, Shedding: true}
-		if err := w.store.RecordBeat(t.Context(), shedding); err != nil {
+		shedding := store.LivenessRecord{Replica: "shedding", Lost: time.Minute, Shedding: true}
+		if err := w.store.RecordLiveness(t.Context(), shedding); err != nil {
 			t.Fatal(err)
 		}
 		w.want(w.ping(w.monitor.Token), 200, okBody)

@@ -106,7 +106,7 @@ func TestManyRefusalsAreSavedAtOnce(t *testing.T) {
 		}
 		w.batcher.refusals.add(w.monitor.Token, now)
 		w.stop()
-		if w.refused() != 0 || w.now(w.monitor.ID).RefusedAt.IsZero() {
+		if w.refused() != 0 || w.now(w.monitor.ID).RejectedAt.IsZero() {
 			w.Errorf("%d are not saved", w.refused())
 		}
 	})

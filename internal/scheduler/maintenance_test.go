@@ -103,7 +103,7 @@ func beside(t *testing.T, dsn string) *store.Store {
 	return s
 }
 
-func maintenanceNow(t *testing.T, w *Scheduler, ws, id string) allswell.PlannedMaintenance {
+func maintenanceNow(t *testing.T, w *Scheduler, ws, id string) allswell.Maintenance {
 	t.Helper()
 	m, err := w.Store.Maintenance(t.Context(), ws, id)
 	if err != nil {
@@ -142,7 +142,7 @@ func TestMaintenanceComesBeforeTheTick(t *testing.T) {
 		c, errComponent := s.CreateComponent(ctx, ws, "acme", allswell.NewComponent{Name: "API"})
 		job := allswell.NewMonitor{Name: "job", Interval: time.Minute, Page: "acme", ComponentID: c.ID}
 		m, errMonitor := s.CreateMonitor(ctx, ws, job)
-		_, errPing := s.RecordPings(ctx, []string{m.Token}, store.Beat{Replica: "a"})
+		_, errPing := s.RecordPings(ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"})
 		n := maintenanceOf(noon.Add(time.Minute), time.Hour)
 		n.Components = []string{c.ID}
 		_, errPlan := s.CreateMaintenance(ctx, ws, "acme", n)
@@ -151,13 +151,13 @@ func TestMaintenanceComesBeforeTheTick(t *testing.T) {
 		}
 		for second := 5.0; second <= 120; second += 5 {
 			now.Store(at(second).UnixMilli())
-			if err := s.RecordBeat(ctx, store.Beat{Replica: "a"}); err != nil {
+			if err := s.RecordLiveness(ctx, store.LivenessRecord{Replica: "a"}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		w := New(Config{Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.DiscardHandler), Backlog: func() time.Duration { return 0 }})
 		w.Tick(ctx, at(120))
-		if m, err := s.Monitor(ctx, ws, m.ID); err != nil || m.State != allswell.Up || m.ConsecutiveFailures != 0 {
+		if m, err := s.Monitor(ctx, ws, m.ID); err != nil || m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 {
 			t.Errorf("after the tick: %+v, %v", m, err)
 		}
 	})

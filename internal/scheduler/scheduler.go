@@ -55,7 +55,7 @@ type Scheduler struct {
 func New(c Config) *Scheduler {
 	s := &Scheduler{Config: c, planned: make(chan struct{}, 1), patience: max(3*c.Period, minStall), look: guardInterval}
 	s.note(time.Now())
-	c.Store.OnPlanned(func() {
+	c.Store.OnMaintenanceChange(func() {
 		select {
 		case s.planned <- struct{}{}:
 		default: // it is going to look anyway
@@ -188,8 +188,8 @@ func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
 	case report.Skipped != "":
 		s.skip(instant, report.Skipped)
 		return
-	case report.Counted > 0:
-		s.Logger.Info("periodic check", "instant", instant, "overdue", report.Counted, "down", report.Down, "took", time.Since(began).Round(time.Millisecond))
+	case report.Overdue > 0:
+		s.Logger.Info("periodic check", "instant", instant, "overdue", report.Overdue, "down", report.Down, "took", time.Since(began).Round(time.Millisecond))
 	}
 	s.resume(instant)
 	s.note(time.Now())

@@ -26,7 +26,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
 	t, err := one(s.bare(ctx), scanToken,
-		`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`, allswell.HashSecret(secret))
+		`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`, allswell.HashTokenSecret(secret))
 	if errors.Is(err, allswell.ErrNotFound) {
 		return t, allswell.ErrUnauthenticated
 	}
@@ -46,7 +46,7 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 }
 
 // Tokens lists a workspace's tokens, revoked ones included, oldest first.
-func (s *Store) Tokens(ctx context.Context, workspaceID string, r Range) ([]allswell.Token, int, error) {
+func (s *Store) Tokens(ctx context.Context, workspaceID string, r Pagination) ([]allswell.Token, int, error) {
 	return listed(ctx, s, scanToken, tokenColumns, `FROM tokens WHERE workspace_id = $1`,
 		`ORDER BY created_at, id`, r, workspaceID)
 }
@@ -57,15 +57,15 @@ func (s *Store) IssueToken(ctx context.Context, workspaceID string, n allswell.N
 		return allswell.IssuedToken{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.IssuedToken, error) {
-		return t.issue(workspaceID, n, allswell.NewSecret())
+		return t.issue(workspaceID, n, allswell.NewTokenSecret())
 	})
 }
 
 // IssueTokenFor is IssueToken for a workspace given by name, which is made if
 // there is none.
 func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.NewToken) (allswell.IssuedToken, error) {
-	var bad allswell.Invalid
-	allswell.CheckText(&bad, "workspace", workspace, allswell.MaxName)
+	var bad allswell.ValidationError
+	allswell.CheckText(&bad, "workspace", workspace, allswell.MaxNameLength)
 	if err := errors.Join(bad.Err(), n.Validate()); err != nil {
 		return allswell.IssuedToken{}, err
 	}
@@ -74,7 +74,7 @@ func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.
 		if err != nil {
 			return allswell.IssuedToken{}, err
 		}
-		return t.issue(id, n, allswell.NewSecret())
+		return t.issue(id, n, allswell.NewTokenSecret())
 	})
 }
 
@@ -108,7 +108,7 @@ func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 }
 
 // Revoke is RevokeToken for the operator, who is above workspaces.
-func (s *Store) Revoke(ctx context.Context, id string) error {
+func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		n, err := t.exec(`UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1`, id, millis(t.now))
 		return struct{}{}, found(n, err)
@@ -117,9 +117,9 @@ func (s *Store) Revoke(ctx context.Context, id string) error {
 }
 
 // Bootstrapped is what Bootstrap did.
-type Bootstrapped struct {
+type BootstrapResult struct {
 	Revoked []string // ids of the bootstrap tokens that this one replaces
-	InForce bool     // false if this one was revoked before
+	Active  bool     // false if this one was revoked before
 }
 
 // Bootstrap makes secret an admin token of the first workspace, unless it is a
@@ -127,37 +127,37 @@ type Bootstrapped struct {
 // transaction. A secret that was revoked stays so, and nothing else changes:
 // replicas that start with the old and the new value in turn, as in a rolling
 // deployment, do not bring the old one back.
-func (s *Store) Bootstrap(ctx context.Context, secret string) (Bootstrapped, error) {
+func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, error) {
 	if err := allswell.CheckBootstrapToken(secret); err != nil {
-		return Bootstrapped{}, err
+		return BootstrapResult{}, err
 	}
-	return write(ctx, s, func(t *tx) (Bootstrapped, error) {
+	return write(ctx, s, func(t *tx) (BootstrapResult, error) {
 		workspaceID, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
 		if err != nil {
-			return Bootstrapped{}, err
+			return BootstrapResult{}, err
 		}
-		token, err := one(&t.session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`, allswell.HashSecret(secret))
+		token, err := one(&t.session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
 		if errors.Is(err, allswell.ErrNotFound) {
 			var issued allswell.IssuedToken
 			issued, err = t.issue(workspaceID, allswell.NewToken{Name: "bootstrap", Scope: allswell.ScopeAdmin}, secret)
 			token = issued.Token
 		}
 		if err != nil || !token.RevokedAt.IsZero() {
-			return Bootstrapped{}, err
+			return BootstrapResult{}, err
 		}
 		if _, err := t.exec(`UPDATE tokens SET bootstrap = TRUE WHERE id = $1 AND NOT bootstrap`, token.ID); err != nil {
-			return Bootstrapped{}, err
+			return BootstrapResult{}, err
 		}
 		revoked, err := query(&t.session, scanString,
 			`UPDATE tokens SET revoked_at = $2 WHERE bootstrap AND id <> $1 AND revoked_at IS NULL RETURNING id`, token.ID, millis(t.now))
-		return Bootstrapped{Revoked: revoked, InForce: true}, err
+		return BootstrapResult{Revoked: revoked, Active: true}, err
 	})
 }
 
 // FirstToken makes secret an admin token of the first workspace if there has
 // never been a token. It returns true if secret is the first token: when it
 // already was, too, so that a call whose outcome is unknown can be repeated.
-func (s *Store) FirstToken(ctx context.Context, secret string) (first bool, err error) {
+func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
 		id, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
 		if err != nil {
@@ -168,7 +168,7 @@ func (s *Store) FirstToken(ctx context.Context, secret string) (first bool, err 
 			return false, err
 		}
 		if n > 0 {
-			n, err = one(&t.session, scanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashSecret(secret))
+			n, err = one(&t.session, scanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
 			return n > 0, err
 		}
 		_, err = t.issue(id, allswell.NewToken{Name: "first start", Scope: allswell.ScopeAdmin}, secret)
@@ -191,7 +191,7 @@ func (t *tx) issue(workspaceID string, n allswell.NewToken, secret string) (alls
 		Name: n.Name, Scope: n.Scope, CreatedAt: t.now,
 	}
 	_, err := t.exec(`INSERT INTO tokens (id, workspace_id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		token.ID, workspaceID, token.Name, string(token.Scope), allswell.HashSecret(secret), millis(t.now))
+		token.ID, workspaceID, token.Name, string(token.Scope), allswell.HashTokenSecret(secret), millis(t.now))
 	return allswell.IssuedToken{Token: token, Secret: secret}, err
 }
 

@@ -53,14 +53,14 @@ func TestTokens(t *testing.T) {
 		at := w.clock.now()
 		w.clock.move(time.Hour)
 		w.ok(w.RevokeToken(w.ctx, w.ws, issued.ID))
-		w.ok(w.Revoke(w.ctx, issued.ID))
+		w.ok(w.RevokeAnyToken(w.ctx, issued.ID))
 		for _, token := range tokensIn(w, w.ws) {
 			if token.ID == issued.ID && !token.RevokedAt.Equal(at) {
 				w.Errorf("revoked again: %+v, want the first time kept", token)
 			}
 		}
 		_, err := w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: " ", Scope: "root"})
-		if invalid := new(allswell.Invalid); !errors.As(err, &invalid) || len(invalid.Fields) != 2 {
+		if invalid := new(allswell.ValidationError); !errors.As(err, &invalid) || len(invalid.Fields) != 2 {
 			w.Errorf("a token without a name, of no scope: %v", err)
 		}
 	})
@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 
 func tokensIn(w *world, workspace string) []allswell.Token {
 	w.Helper()
-	tokens, total, err := w.Tokens(w.ctx, workspace, store.Range{Page: 1, PerPage: 100})
+	tokens, total, err := w.Tokens(w.ctx, workspace, store.Pagination{Page: 1, PerPage: 100})
 	w.ok(err)
 	if total != len(tokens) {
 		w.Errorf("total %d of %d tokens", total, len(tokens))
@@ -92,23 +92,23 @@ func TestFirstTokenAndBootstrap(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		t.Parallel()
 		s := storetest.Open(t, dsn, store.Options{})
-		secret := allswell.NewSecret()
-		first, err := s.FirstToken(t.Context(), secret)
+		secret := allswell.NewTokenSecret()
+		first, err := s.CreateFirstToken(t.Context(), secret)
 		if err != nil || !first {
 			t.Fatalf("first start: %t, %v", first, err)
 		}
 		if token := must(s.Authenticate(t.Context(), secret))(t); token.Scope != allswell.ScopeAdmin {
 			t.Errorf("the first token: %+v", token)
 		}
-		if first, err := s.FirstToken(t.Context(), secret); err != nil || !first {
+		if first, err := s.CreateFirstToken(t.Context(), secret); err != nil || !first {
 			t.Errorf("the same start, after an unknown outcome: %t, %v", first, err)
 		}
-		if first, err := s.FirstToken(t.Context(), allswell.NewSecret()); err != nil || first {
+		if first, err := s.CreateFirstToken(t.Context(), allswell.NewTokenSecret()); err != nil || first {
 			t.Errorf("second start: %t, %v", first, err)
 		}
 		const chosen = "correct-horse-battery-staple-0123456789"
 		for range 2 {
-			if done, err := s.Bootstrap(t.Context(), chosen); err != nil || !done.InForce || len(done.Revoked) > 0 {
+			if done, err := s.Bootstrap(t.Context(), chosen); err != nil || !done.Active || len(done.Revoked) > 0 {
 				t.Fatal(done, err)
 			}
 		}
@@ -116,10 +116,10 @@ func TestFirstTokenAndBootstrap(t *testing.T) {
 		if all := must(s.AllTokens(t.Context()))(t); len(all) != 2 || all[1].Workspace != allswell.DefaultWorkspace || all[0].WorkspaceID != token.WorkspaceID {
 			t.Errorf("tokens: %+v, want two of the first workspace", all)
 		}
-		if err := s.Revoke(t.Context(), token.ID); err != nil {
+		if err := s.RevokeAnyToken(t.Context(), token.ID); err != nil {
 			t.Fatal(err)
 		}
-		if done, err := s.Bootstrap(t.Context(), chosen); err != nil || done.InForce {
+		if done, err := s.Bootstrap(t.Context(), chosen); err != nil || done.Active {
 			t.Fatal(done, err)
 		}
 		if _, err := s.Authenticate(t.Context(), chosen); !errors.Is(err, allswell.ErrUnauthenticated) {
@@ -155,19 +155,19 @@ func TestBootstrapTokenReplaced(t *testing.T) {
 		works(true, by("a"), hand.Secret)
 
 		done := must(s.Bootstrap(ctx, by("b")))(t)
-		if !done.InForce || !slices.Equal(done.Revoked, []string{first.ID}) {
+		if !done.Active || !slices.Equal(done.Revoked, []string{first.ID}) {
 			t.Errorf("the new value: %+v, want %s revoked", done, first.ID)
 		}
 		works(true, by("b"), hand.Secret)
 		works(false, by("a"))
 		// A replica that still has the old value starts again.
-		if done := must(s.Bootstrap(ctx, by("a")))(t); done.InForce || len(done.Revoked) > 0 {
+		if done := must(s.Bootstrap(ctx, by("a")))(t); done.Active || len(done.Revoked) > 0 {
 			t.Errorf("the old value again: %+v", done)
 		}
 		works(true, by("b"), hand.Secret)
 		works(false, by("a"))
 		// A token that was issued by hand becomes the bootstrap token.
-		if done := must(s.Bootstrap(ctx, hand.Secret))(t); !done.InForce || len(done.Revoked) != 1 {
+		if done := must(s.Bootstrap(ctx, hand.Secret))(t); !done.Active || len(done.Revoked) != 1 {
 			t.Errorf("a token that exists: %+v", done)
 		}
 		works(true, hand.Secret)
@@ -179,13 +179,13 @@ func TestBootstrapTokenReplaced(t *testing.T) {
 // admin token from a restart.
 func TestRevokedTokensAreNoFirstStart(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
-		secret := allswell.NewSecret()
-		must(s.FirstToken(t.Context(), secret))(t)
+		secret := allswell.NewTokenSecret()
+		must(s.CreateFirstToken(t.Context(), secret))(t)
 		token := must(s.Authenticate(t.Context(), secret))(t)
-		if err := s.Revoke(t.Context(), token.ID); err != nil {
+		if err := s.RevokeAnyToken(t.Context(), token.ID); err != nil {
 			t.Fatal(err)
 		}
-		if first, err := s.FirstToken(t.Context(), allswell.NewSecret()); err != nil || first {
+		if first, err := s.CreateFirstToken(t.Context(), allswell.NewTokenSecret()); err != nil || first {
 			t.Errorf("a start after the revocation: %t, %v", first, err)
 		}
 	})
@@ -199,7 +199,7 @@ func TestFirstTokenIsIssuedByOneReplica(t *testing.T) {
 	for range 4 {
 		s := storetest.Open(t, dsn, store.Options{})
 		starts = append(starts, func() {
-			first, err := s.FirstToken(t.Context(), allswell.NewSecret())
+			first, err := s.CreateFirstToken(t.Context(), allswell.NewTokenSecret())
 			firsts <- first
 			tokens <- err
 		}, func() {
@@ -305,7 +305,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x th
 		return err
 	},
 	"ChangeComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
-		_, err := s.ChangeComponent(ctx, ws, x.slug, x.component, allswell.ComponentChange{Status: allswell.Degraded})
+		_, err := s.ChangeComponent(ctx, ws, x.slug, x.component, allswell.ComponentChange{Status: allswell.StatusDegraded})
 		return err
 	},
 	"EditComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
@@ -347,7 +347,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x th
 		return err
 	},
 	"SetIncidentComponents": func(s *store.Store, ctx context.Context, ws string, x things) error {
-		_, err := s.SetIncidentComponents(ctx, ws, x.incident, []allswell.Affected{{ComponentID: x.component, Status: allswell.MajorOutage}})
+		_, err := s.SetIncidentComponents(ctx, ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusMajorOutage}})
 		return err
 	},
 	"Maintenances": func(s *store.Store, ctx context.Context, ws string, x things) error {
@@ -379,11 +379,11 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x th
 		return s.DeleteMaintenance(ctx, ws, x.maintenance)
 	},
 	"SetPageImage": func(s *store.Store, ctx context.Context, ws string, x things) error {
-		_, err := s.SetPageImage(ctx, ws, x.slug, allswell.PageImage{Kind: allswell.LogoImage, Type: "image/png", Name: "x", Body: []byte("x")})
+		_, err := s.SetPageImage(ctx, ws, x.slug, allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "x", Body: []byte("x")})
 		return err
 	},
 	"DeletePageImage": func(s *store.Store, ctx context.Context, ws string, x things) error {
-		_, err := s.DeletePageImage(ctx, ws, x.slug, allswell.LogoImage)
+		_, err := s.DeletePageImage(ctx, ws, x.slug, allswell.ImageLogo)
 		return err
 	},
 	"Summary": func(s *store.Store, ctx context.Context, ws string, x things) error {
@@ -419,7 +419,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x th
 		return err
 	},
 	"CreateSubscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
-		_, err := s.CreateSubscriber(ctx, ws, x.slug, allswell.NewSubscriber{Channel: allswell.Email, Target: "new@example.com"})
+		_, err := s.CreateSubscriber(ctx, ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "new@example.com"})
 		return err
 	},
 	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
@@ -442,7 +442,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x th
 	},
 }
 
-var firstHundred = store.Range{Page: 1, PerPage: 100}
+var firstHundred = store.Pagination{Page: 1, PerPage: 100}
 
 // none turns an empty list into what a stranger has to get.
 func none(found int, err error, leaked bool) error {
@@ -455,7 +455,7 @@ func none(found int, err error, leaked bool) error {
 // refused turns a complaint about this field alone into what a stranger has to
 // get.
 func refused(err error, field string) error {
-	if invalid := new(allswell.Invalid); errors.As(err, &invalid) && len(invalid.Fields) == 1 && invalid.Fields[field] != nil {
+	if invalid := new(allswell.ValidationError); errors.As(err, &invalid) && len(invalid.Fields) == 1 && invalid.Fields[field] != nil {
 		return allswell.ErrNotFound
 	}
 	return err
@@ -466,14 +466,14 @@ func refused(err error, field string) error {
 func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: ptr("status.example.com")}}))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com")}}))(w)
 		x.group = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w).ID
 		x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
 		x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", Message: ptr("m"), // it runs
 			ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: []string{x.component}}))(w).ID
-		must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.Affected{{ComponentID: x.component, Status: allswell.Degraded}}))(w)
-		must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.LogoImage, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
-		x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Webhook, Target: "https://example.com/hook"}))(w).ID
+		must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
+		must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
+		x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
 		must(w.PostUpdate(w.ctx, w.ws, x.incident, "more"))(w)
 		w.fanOut()
 		x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
@@ -497,7 +497,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "i"}))(w)
 		planned := allswell.NewMaintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: []string{mine.ID}}
 		maintenance := must(w.CreateMaintenance(w.ctx, stranger, "mine", planned))(w)
-		affected := []allswell.Affected{{ComponentID: mine.ID, Status: allswell.Degraded}, {ComponentID: x.component, Status: allswell.Degraded}}
+		affected := []allswell.AffectedComponent{{ComponentID: mine.ID, Status: allswell.StatusDegraded}, {ComponentID: x.component, Status: allswell.StatusDegraded}}
 		before = w.dump()
 		for name, c := range map[string]struct {
 			try   func() error

@@ -10,17 +10,17 @@ import (
 )
 
 // about is an incident of components, each at its status.
-func (w *world) about(title string, message *string, affected ...allswell.Affected) allswell.Incident {
+func (w *world) about(title string, message *string, affected ...allswell.AffectedComponent) allswell.Incident {
 	w.Helper()
 	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: message, Affected: affected}))(w)
 }
 
-func (w *world) at(status allswell.Status, of ...allswell.Component) allswell.Affected {
-	return allswell.Affected{ComponentID: append(of, w.component)[0].ID, Status: status}
+func (w *world) at(status allswell.Status, of ...allswell.Component) allswell.AffectedComponent {
+	return allswell.AffectedComponent{ComponentID: append(of, w.component)[0].ID, Status: status}
 }
 
 // concerns sets what an incident concerns.
-func (w *world) concerns(i allswell.Incident, affected ...allswell.Affected) []allswell.Affected {
+func (w *world) concerns(i allswell.Incident, affected ...allswell.AffectedComponent) []allswell.AffectedComponent {
 	w.Helper()
 	return must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, affected))(w)
 }
@@ -41,15 +41,15 @@ func (w *world) affectedBy(id string) (lines []string) {
 var affectedTests = map[string]func(w *world){
 	"from creation to the end": func(w *world) {
 		w.clock.move(time.Second)
-		i := w.about("Slow", ptr("We look."), w.at(allswell.DegradedPerformance))
-		w.shows(allswell.DegradedPerformance)
+		i := w.about("Slow", ptr("We look."), w.at(allswell.StatusDegradedPerformance))
+		w.shows(allswell.StatusDegradedPerformance)
 		if len(i.Affected) != 1 || i.Affected[0].Name != "Backups" {
 			w.Errorf("affected: %+v", i.Affected)
 		}
 		w.clock.move(time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
-		w.change(i, allswell.IncidentChange{State: ptr(allswell.Resolved)})
-		w.shows(allswell.Operational)
+		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
+		w.shows(allswell.StatusOperational)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "All is well."))(w)
 		w.expect("what the updates say", w.affectedBy(i.ID), "We look.: Backups >degraded_performance",
 			"Found it.: Backups degraded_performance>degraded_performance", "All is well.: Backups degraded_performance>operational")
@@ -61,61 +61,61 @@ var affectedTests = map[string]func(w *world){
 			if e.IncidentID != "" && !slices.Equal(e.Components, []string{w.component.ID}) {
 				w.Errorf("%s concerns %v", e.Kind, e.Components)
 			}
-			if e.Kind == allswell.IncidentResolved && e.Data.Affected[0].New != allswell.Operational {
+			if e.Kind == allswell.EventIncidentResolved && e.Data.Affected[0].New != allswell.StatusOperational {
 				w.Errorf("the end says %+v", e.Data.Affected)
 			}
 		}
 	},
 	"created resolved": func(w *world) {
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was slow", State: allswell.Resolved, Affected: []allswell.Affected{w.at(allswell.MajorOutage)}}))(w)
-		w.shows(allswell.Operational)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was slow", State: allswell.IncidentResolved, Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}))(w)
+		w.shows(allswell.StatusOperational)
 		w.tells("created: Was slow, none, resolved")
 	},
 	"reopened, and deleted": func(w *world) {
-		i := w.about("Slow", nil, w.at(allswell.PartialOutage))
+		i := w.about("Slow", nil, w.at(allswell.StatusPartialOutage))
 		w.clock.move(time.Second)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.clock.move(time.Second)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)}) // again
 		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
-		w.shows(allswell.PartialOutage)
+		w.shows(allswell.StatusPartialOutage)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(false), Title: ptr("Still slow")})
-		w.shows(allswell.PartialOutage)
+		w.shows(allswell.StatusPartialOutage)
 		w.clock.move(time.Second)
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.history("partial_outage", "operational", "partial_outage", "operational")
 	},
 	"a human's word stands over it": func(w *world) {
-		i := w.about("Slow", nil, w.at(allswell.PartialOutage))
-		w.say(allswell.Operational)
-		w.concerns(i, w.at(allswell.PartialOutage))
-		w.shows(allswell.Operational) // the same, and acknowledged
-		w.concerns(i, w.at(allswell.MajorOutage))
-		w.shows(allswell.MajorOutage) // another, which nobody has seen
-		w.say(allswell.Degraded)
+		i := w.about("Slow", nil, w.at(allswell.StatusPartialOutage))
+		w.say(allswell.StatusOperational)
+		w.concerns(i, w.at(allswell.StatusPartialOutage))
+		w.shows(allswell.StatusOperational) // the same, and acknowledged
+		w.concerns(i, w.at(allswell.StatusMajorOutage))
+		w.shows(allswell.StatusMajorOutage) // another, which nobody has seen
+		w.say(allswell.StatusDegraded)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
-		w.shows(allswell.Degraded)
+		w.shows(allswell.StatusDegraded)
 	},
 	"other components, and none": func(w *world) {
 		b := w.anotherComponent("b")
-		i := w.about("Slow", ptr("One."), w.at(allswell.MajorOutage))
-		got := w.concerns(i, w.at(allswell.Degraded, b), w.at(allswell.PartialOutage))
+		i := w.about("Slow", ptr("One."), w.at(allswell.StatusMajorOutage))
+		got := w.concerns(i, w.at(allswell.StatusDegraded, b), w.at(allswell.StatusPartialOutage))
 		if len(got) != 2 || got[0].ComponentID != w.component.ID || got[1].Name != "b" { // in the page's order
 			w.Errorf("affected: %+v", got)
 		}
-		w.shows(allswell.PartialOutage)
-		w.shows(allswell.Degraded, b)
+		w.shows(allswell.StatusPartialOutage)
+		w.shows(allswell.StatusDegraded, b)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Two."))(w)
 		w.clock.move(time.Second)
-		w.concerns(i, w.at(allswell.Operational, b))
-		w.shows(allswell.Operational)
-		w.shows(allswell.Operational, b)
+		w.concerns(i, w.at(allswell.StatusOperational, b))
+		w.shows(allswell.StatusOperational)
+		w.shows(allswell.StatusOperational, b)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Three."))(w)
 		before := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt
 		w.clock.move(time.Second)
-		w.concerns(i, w.at(allswell.Operational, b))
+		w.concerns(i, w.at(allswell.StatusOperational, b))
 		if got := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt; !got.Equal(before) {
 			w.Errorf("the same again moved updated_at from %v to %v", before, got)
 		}
@@ -132,33 +132,33 @@ var affectedTests = map[string]func(w *world){
 	"set while it is resolved": func(w *world) {
 		i := w.about("Slow", nil)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
-		w.concerns(i, w.at(allswell.MajorOutage))
-		w.shows(allswell.Operational)
+		w.concerns(i, w.at(allswell.StatusMajorOutage))
+		w.shows(allswell.StatusOperational)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 	},
 	"two on one component": func(w *world) {
-		a, b := w.about("A", nil, w.at(allswell.Degraded)), w.about("B", nil, w.at(allswell.MajorOutage))
-		w.shows(allswell.MajorOutage)
+		a, b := w.about("A", nil, w.at(allswell.StatusDegraded)), w.about("B", nil, w.at(allswell.StatusMajorOutage))
+		w.shows(allswell.StatusMajorOutage)
 		w.change(b, allswell.IncidentChange{Resolved: ptr(true)})
-		w.shows(allswell.Degraded)
+		w.shows(allswell.StatusDegraded)
 		w.change(a, allswell.IncidentChange{Resolved: ptr(true)})
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 	},
 	"a component that is deleted": func(w *world) {
 		b := w.anotherComponent("b")
-		i := w.about("Slow", ptr("One."), w.at(allswell.MajorOutage), w.at(allswell.Degraded, b))
+		i := w.about("Slow", ptr("One."), w.at(allswell.StatusMajorOutage), w.at(allswell.StatusDegraded, b))
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", b.ID))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Two."))(w)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.expect("what the updates say", w.affectedBy(i.ID), "One.: Backups >major_outage b >degraded", "Two.: Backups major_outage>major_outage b degraded>operational")
 	},
 	"an outage's": func(w *world) {
-		job := w.quick("job", w.component, allswell.PartialOutage)
+		job := w.quick("job", w.component, allswell.StatusPartialOutage)
 		w.goDown(job)
 		i := w.incident()
-		if got := must(w.IncidentComponents(w.ctx, w.ws, i.ID))(w); len(got) != 1 || got[0] != (allswell.Affected{ComponentID: w.component.ID, Name: "Backups", Status: allswell.PartialOutage}) {
+		if got := must(w.IncidentComponents(w.ctx, w.ws, i.ID))(w); len(got) != 1 || got[0] != (allswell.AffectedComponent{ComponentID: w.component.ID, Name: "Backups", Status: allswell.StatusPartialOutage}) {
 			w.Errorf("affected: %+v", got)
 		}
 		if got := w.value(`SELECT count(*) FROM causes`); got != "1" {
@@ -167,7 +167,7 @@ var affectedTests = map[string]func(w *world){
 		w.clock.move(time.Second)
 		w.beat()
 		w.pinged(job)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		said := w.affectedBy(i.ID)
 		if len(said) != 2 || said[0][len(said[0])-len("Backups >partial_outage"):] != "Backups >partial_outage" ||
 			said[1][len(said[1])-len("Backups partial_outage>operational"):] != "Backups partial_outage>operational" {
@@ -176,33 +176,33 @@ var affectedTests = map[string]func(w *world){
 	},
 	"an outage's, extended by a human": func(w *world) {
 		b := w.anotherComponent("b")
-		job := w.quick("job", w.component, allswell.PartialOutage)
+		job := w.quick("job", w.component, allswell.StatusPartialOutage)
 		w.goDown(job)
 		i := w.incident()
-		w.concerns(i, w.at(allswell.MajorOutage), w.at(allswell.Degraded, b))
-		w.shows(allswell.MajorOutage)
-		w.shows(allswell.Degraded, b)
+		w.concerns(i, w.at(allswell.StatusMajorOutage), w.at(allswell.StatusDegraded, b))
+		w.shows(allswell.StatusMajorOutage)
+		w.shows(allswell.StatusDegraded, b)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)}) // the outage lasts
-		w.shows(allswell.PartialOutage)
-		w.shows(allswell.Operational, b)
+		w.shows(allswell.StatusPartialOutage)
+		w.shows(allswell.StatusOperational, b)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.clock.move(time.Second)
 		w.beat()
 		w.pinged(job)
-		w.shows(allswell.Operational)
-		w.shows(allswell.Operational, b)
+		w.shows(allswell.StatusOperational)
+		w.shows(allswell.StatusOperational, b)
 		if got := w.incident(); !got.Resolved {
 			w.Errorf("after the recovery: %+v", got)
 		}
 	},
 	"refused": func(w *world) {
-		i := w.about("Slow", nil, w.at(allswell.Degraded))
+		i := w.about("Slow", nil, w.at(allswell.StatusDegraded))
 		before := w.dump()
-		for field, affected := range map[string][]allswell.Affected{
-			"components.0.status": {w.at(allswell.Maintenance)},
-			"components.1.id":     {w.at(allswell.Degraded), {ComponentID: "comp_nothing", Status: allswell.Degraded}},
-			"components":          {w.at(allswell.Degraded), w.at(allswell.MajorOutage)},
+		for field, affected := range map[string][]allswell.AffectedComponent{
+			"components.0.status": {w.at(allswell.StatusMaintenance)},
+			"components.1.id":     {w.at(allswell.StatusDegraded), {ComponentID: "comp_nothing", Status: allswell.StatusDegraded}},
+			"components":          {w.at(allswell.StatusDegraded), w.at(allswell.StatusMajorOutage)},
 		} {
 			_, errSet := w.SetIncidentComponents(w.ctx, w.ws, i.ID, affected)
 			_, errCreate := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x", Message: ptr("x"), Affected: affected})
@@ -248,9 +248,9 @@ func TestWhoIsToldOfComponents(t *testing.T) {
 				w.Errorf("%s is told to %v, want %v", what, who, want)
 			}
 		}
-		i := w.about("Slow", ptr("We look."), w.at(allswell.Degraded))
+		i := w.about("Slow", ptr("We look."), w.at(allswell.StatusDegraded))
 		told("an incident of a", "all", "a")
-		w.concerns(i, w.at(allswell.Degraded, b))
+		w.concerns(i, w.at(allswell.StatusDegraded, b))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "It is b."))(w)
 		told("its update, of b", "all", "a", "b")
 		w.concerns(i)
@@ -258,7 +258,7 @@ func TestWhoIsToldOfComponents(t *testing.T) {
 		told("its end, of none", "all", "a", "b")
 		i = w.about("Everything", nil)
 		told("an incident of the page", "all", "a", "b")
-		w.concerns(i, w.at(allswell.Degraded))
+		w.concerns(i, w.at(allswell.StatusDegraded))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Only a."))(w)
 		told("its update, of a", "all", "a", "b")
 

@@ -9,46 +9,46 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// AnswerAge is how long the answer to a request with an idempotency key is
+// IdempotencyLifetime is how long the answer to a request with an idempotency key is
 // kept.
-const AnswerAge = 24 * time.Hour
+const IdempotencyLifetime = 24 * time.Hour
 
 // Answer is what a request was answered.
-type Answer struct {
+type StoredResponse struct {
 	Status int
 	Body   []byte
 }
 
-// AnswerKey names a request that may be repeated: the token that sent it, the
+// IdempotencyKey names a request that may be repeated: the token that sent it, the
 // key that the client chose, and a hash over all that was asked.
-type AnswerKey struct {
+type IdempotencyKey struct {
 	TokenID     string
 	Key         string
 	RequestHash []byte
 }
 
 type answering struct {
-	key    AnswerKey
-	render func(result any) (Answer, error)
+	key    IdempotencyKey
+	render func(result any) (StoredResponse, error)
 }
 
 type answeringKey struct{}
 
-// WithAnswer returns a context under which a verb that changes something saves
+// WithIdempotency returns a context under which a verb that changes something saves
 // its answer in its own transaction, so that act and answer are durable
 // together. render turns what the verb returns into the answer. If another
 // request with the same key was faster, the verb changes nothing and fails
 // with allswell.ErrInProgress.
-func WithAnswer(ctx context.Context, key AnswerKey, render func(result any) (Answer, error)) context.Context {
+func WithIdempotency(ctx context.Context, key IdempotencyKey, render func(result any) (StoredResponse, error)) context.Context {
 	return context.WithValue(ctx, answeringKey{}, answering{key, render})
 }
 
-// FindAnswer returns the answer that was given under the key within AnswerAge, once
+// FindAnswer returns the answer that was given under the key within IdempotencyLifetime, once
 // it is replicated. ok is false if there is none. If the key was used for another
-// request, the error is an *allswell.Invalid.
-func (s *Store) FindAnswer(ctx context.Context, key AnswerKey) (answer Answer, ok bool, err error) {
+// request, the error is an *allswell.ValidationError.
+func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (answer StoredResponse, ok bool, err error) {
 	type row struct {
-		Answer
+		StoredResponse
 		hash    []byte
 		created time.Time
 	}
@@ -57,28 +57,28 @@ func (s *Store) FindAnswer(ctx context.Context, key AnswerKey) (answer Answer, o
 			err = sc.Scan(&r.Status, &r.Body, &r.hash, instant{&r.created})
 			return
 		}, `SELECT status, body, request_hash, created_at FROM answers WHERE token_id = $1 AND key = $2`, key.TokenID, key.Key)
-		if err == nil && c.now.Sub(r.created) >= AnswerAge {
+		if err == nil && c.now.Sub(r.created) >= IdempotencyLifetime {
 			err = allswell.ErrNotFound
 		}
 		return r, err
 	})
 	if errors.Is(err, allswell.ErrNotFound) {
-		return Answer{}, false, nil
+		return StoredResponse{}, false, nil
 	}
 	if err != nil {
-		return Answer{}, false, err
+		return StoredResponse{}, false, err
 	}
 	if !bytes.Equal(kept.hash, key.RequestHash) {
-		var bad allswell.Invalid
+		var bad allswell.ValidationError
 		bad.Add("Idempotency-Key", "This idempotency key was used for another request.")
-		return Answer{}, false, bad.Err()
+		return StoredResponse{}, false, bad.Err()
 	}
 	// To give an answer again is to acknowledge it again, and the transaction that
 	// saved it may be on the primary alone.
 	if err := s.awaitReplication(ctx); err != nil {
-		return Answer{}, false, err
+		return StoredResponse{}, false, err
 	}
-	return kept.Answer, true, nil
+	return kept.StoredResponse, true, nil
 }
 
 // saveAnswer saves the answer that the context asks for, if it does.
@@ -97,7 +97,7 @@ func (t *tx) saveAnswer(result any) error {
 		ON CONFLICT (token_id, key) DO UPDATE SET request_hash = excluded.request_hash, status = excluded.status,
 			body = excluded.body, created_at = excluded.created_at
 		WHERE answers.created_at <= $7`,
-		a.key.TokenID, a.key.Key, a.key.RequestHash, answer.Status, answer.Body, millis(t.now), millis(t.now.Add(-AnswerAge)))
+		a.key.TokenID, a.key.Key, a.key.RequestHash, answer.Status, answer.Body, millis(t.now), millis(t.now.Add(-IdempotencyLifetime)))
 	if err == nil && n == 0 {
 		err = allswell.ErrInProgress
 	}

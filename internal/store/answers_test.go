@@ -12,9 +12,9 @@ import (
 )
 
 // posting is a context under which an update is posted with its answer.
-func (w *world) posting(key store.AnswerKey) context.Context {
-	return store.WithAnswer(w.ctx, key, func(result any) (store.Answer, error) {
-		return store.Answer{Status: 201, Body: []byte(result.(allswell.Update).ID)}, nil
+func (w *world) posting(key store.IdempotencyKey) context.Context {
+	return store.WithIdempotency(w.ctx, key, func(result any) (store.StoredResponse, error) {
+		return store.StoredResponse{Status: 201, Body: []byte(result.(allswell.IncidentUpdate).ID)}, nil
 	})
 }
 
@@ -22,19 +22,19 @@ func TestAnswerIsKeptForADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		key := w.answerKey("k")
-		if _, ok, err := w.FindAnswer(w.ctx, key); ok || err != nil {
+		if _, ok, err := w.FindResponse(w.ctx, key); ok || err != nil {
 			w.Errorf("before: %t, %v", ok, err)
 		}
 		u := must(w.PostUpdate(w.posting(key), w.ws, i.ID, "one"))(w)
 		answers := func(want bool) {
 			w.Helper()
-			a, ok, err := w.FindAnswer(w.ctx, key)
+			a, ok, err := w.FindResponse(w.ctx, key)
 			if ok != want || err != nil || want && (a.Status != 201 || string(a.Body) != u.ID) {
 				w.Errorf("after %v: %+v, %t, %v", w.clock.now().Sub(began), a, ok, err)
 			}
 		}
 		answers(true)
-		w.clock.move(store.AnswerAge - time.Millisecond)
+		w.clock.move(store.IdempotencyLifetime - time.Millisecond)
 		answers(true)
 		if _, err := w.PostUpdate(w.posting(key), w.ws, i.ID, "two"); !errors.Is(err, allswell.ErrInProgress) {
 			w.Errorf("the same key within the day: %v", err)
@@ -45,7 +45,7 @@ func TestAnswerIsKeptForADay(t *testing.T) {
 		answers(false)
 		u = must(w.PostUpdate(w.posting(key), w.ws, i.ID, "three"))(w)
 		answers(true)
-		w.clock.move(store.AnswerAge)
+		w.clock.move(store.IdempotencyLifetime)
 		w.ok(w.Prune(w.ctx))
 		if n := w.value(`SELECT count(*) FROM answers`); n != "0" {
 			w.Errorf("%s answers are left after their age", n)
@@ -63,19 +63,19 @@ func TestAnswerIsForItsTokenKeyAndRequest(t *testing.T) {
 		must(w.PostUpdate(w.posting(key), w.ws, i.ID, "one"))(w)
 		other := key
 		other.RequestHash = []byte("another")
-		_, ok, err := w.FindAnswer(w.ctx, other)
-		if invalid := new(allswell.Invalid); ok || !errors.As(err, &invalid) || invalid.Fields["Idempotency-Key"] == nil {
+		_, ok, err := w.FindResponse(w.ctx, other)
+		if invalid := new(allswell.ValidationError); ok || !errors.As(err, &invalid) || invalid.Fields["Idempotency-Key"] == nil {
 			w.Errorf("another request: %t, %v", ok, err)
 		}
 		other = key
 		other.Key = "K"
-		if _, ok, err := w.FindAnswer(w.ctx, other); ok || err != nil {
+		if _, ok, err := w.FindResponse(w.ctx, other); ok || err != nil {
 			w.Errorf("another key: %t, %v", ok, err)
 		}
 		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite}))(w)
 		other = key
 		other.TokenID = issued.ID
-		if _, ok, err := w.FindAnswer(w.ctx, other); ok || err != nil {
+		if _, ok, err := w.FindResponse(w.ctx, other); ok || err != nil {
 			w.Errorf("another token: %t, %v", ok, err)
 		}
 		must(w.PostUpdate(w.posting(other), w.ws, i.ID, "two"))(w)
@@ -92,7 +92,7 @@ func TestRefusedOrUnansweredVerbKeepsNothing(t *testing.T) {
 		if _, err := w.PostUpdate(w.posting(w.answerKey("k")), w.ws, i.ID, " "); err == nil {
 			w.Error("a blank message was taken")
 		}
-		ctx := store.WithAnswer(w.ctx, w.answerKey("k"), func(any) (store.Answer, error) { return store.Answer{}, errFault })
+		ctx := store.WithIdempotency(w.ctx, w.answerKey("k"), func(any) (store.StoredResponse, error) { return store.StoredResponse{}, errFault })
 		if _, err := w.PostUpdate(ctx, w.ws, i.ID, "x"); !errors.Is(err, errFault) {
 			w.Errorf("an answer that cannot be rendered: %v", err)
 		}

@@ -11,20 +11,20 @@ import (
 // kept beside the message in English, and what people write has nothing.
 func TestUpdatesRememberWhatTheServiceTells(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		job := w.quick("job", w.component, allswell.MajorOutage)
+		job := w.quick("job", w.component, allswell.StatusMajorOutage)
 		w.goDown(job)
 		u := must(w.PostUpdate(w.ctx, w.ws, w.incident().ID, "The maintenance has begun."))(w)
 		w.pinged(job)
 		page := must(w.LoadIncident(w.ctx, "acme", u.IncidentID, 0))(w)
-		for _, updates := range [][]allswell.Update{w.incident().Updates, page.Incidents[0].Updates} {
-			if len(updates) != 3 || u.Auto != (allswell.Auto{}) || updates[1].Auto != u.Auto {
+		for _, updates := range [][]allswell.IncidentUpdate{w.incident().Updates, page.Incidents[0].Updates} {
+			if len(updates) != 3 || u.System != (allswell.SystemMessage{}) || updates[1].System != u.System {
 				w.Fatalf("updates: %+v", updates)
 			}
-			down, up := updates[0].Auto, updates[2].Auto
-			if down.Kind != allswell.AutoSilent || down.Interval != time.Minute || !down.Since.Before(updates[0].CreatedAt) || down.Message() != updates[0].Message {
+			down, up := updates[0].System, updates[2].System
+			if down.Kind != allswell.SystemMessageSilent || down.Interval != time.Minute || !down.Since.Before(updates[0].CreatedAt) || down.Text() != updates[0].Message {
 				w.Errorf("down: %+v", updates[0])
 			}
-			if up.Kind != allswell.AutoPingsAgain || up.Lasted != updates[2].CreatedAt.Sub(down.Since) || up.Message() != updates[2].Message {
+			if up.Kind != allswell.SystemMessagePingsResumed || up.Lasted != updates[2].CreatedAt.Sub(down.Since) || up.Text() != updates[2].Message {
 				w.Errorf("up: %+v", updates[2])
 			}
 		}
@@ -34,8 +34,8 @@ func TestUpdatesRememberWhatTheServiceTells(t *testing.T) {
 		w.clock.move(time.Hour)
 		w.advance()
 		updates := must(w.Maintenance(w.ctx, w.ws, m.ID))(w).Updates
-		if len(updates) != 3 || updates[0].Auto != (allswell.Auto{}) || updates[1].Auto != (allswell.Auto{Kind: allswell.AutoMaintenanceBegun}) ||
-			updates[2].Auto != (allswell.Auto{Kind: allswell.AutoMaintenanceEnded}) {
+		if len(updates) != 3 || updates[0].System != (allswell.SystemMessage{}) || updates[1].System != (allswell.SystemMessage{Kind: allswell.SystemMessageMaintenanceBegun}) ||
+			updates[2].System != (allswell.SystemMessage{Kind: allswell.SystemMessageMaintenanceEnded}) {
 			w.Errorf("maintenance: %+v", updates)
 		}
 	})

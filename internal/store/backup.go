@@ -224,13 +224,13 @@ func (s *Store) Prune(ctx context.Context) error {
 			text string
 			age  time.Duration
 		}{
-			{`DELETE FROM answers WHERE created_at <= $1`, AnswerAge},
+			{`DELETE FROM answers WHERE created_at <= $1`, IdempotencyLifetime},
 			{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at) FROM status_changes o
 				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, changeAge},
 			{`DELETE FROM holes WHERE to_at <= $1`, holeAge},
 			{`DELETE FROM holes WHERE to_at <= $1 AND to_at - from_at < 30000`, shortAge},
 			{`DELETE FROM beats WHERE beat_at <= $1 AND beat_at < (SELECT max(beat_at) FROM beats)`, beatAge},
-			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, allswell.UnconfirmedFor},
+			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, allswell.UnconfirmedLifetime},
 			{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token IS NOT NULL AND old_token_until_at <= $1`, 0},
 		} {
 			if _, err := t.exec(p.text, millis(t.now.Add(-p.age))); err != nil {

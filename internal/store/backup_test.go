@@ -158,7 +158,7 @@ func TestRestoredBackupRaisesNoAlarm(t *testing.T) {
 		t.Errorf("counted for pings that the backup does not know: %+v", m)
 	}
 	w.pass(4 * time.Minute)
-	if m := w.now(); m.State != allswell.Down {
+	if m := w.now(); m.State != allswell.MonitorDown {
 		t.Errorf("a job that is silent since: %+v", m)
 	}
 }
@@ -184,7 +184,7 @@ func TestBackupUnderWrites(t *testing.T) {
 				return
 			default:
 			}
-			_, errPing := w.RecordPings(w.ctx, tokens, store.Beat{Replica: "a"})
+			_, errPing := w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"})
 			_, errPost := w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("more ", 1000))
 			if err := errors.Join(errPing, errPost); err != nil {
 				t.Error(err)

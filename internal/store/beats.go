@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// BeatInterval is how often each replica notes that it can hear pings.
-const BeatInterval = 5 * time.Second
+// LivenessInterval is how often each replica notes that it can hear pings.
+const LivenessInterval = 5 * time.Second
 
 // beatStep is how exactly a recorded ping counts as a beat.
 const beatStep = time.Second
@@ -19,11 +19,11 @@ const beatStep = time.Second
 const clockSlack = time.Second
 
 // Beat is a replica noting that it can hear pings.
-type Beat struct {
-	Replica string
-	Backlog time.Duration // age of the oldest ping received and not yet committed, this transaction's own left out
-	First   bool          // the replica's first beat since it started
-	Refused []string      // tokens of valid pings that were refused since the last beat
+type LivenessRecord struct {
+	Replica  string
+	Backlog  time.Duration // age of the oldest ping received and not yet committed, this transaction's own left out
+	First    bool          // the replica's first beat since it started
+	Rejected []string      // tokens of valid pings that were refused since the last beat
 
 	// Lost is for how long pings may have been lost of which nobody read the token:
 	// a listening gap from then until now is stored. 0: none were.
@@ -36,21 +36,21 @@ type Beat struct {
 // RecordBeat writes a beat, unless it says that pings are being lost. When it
 // returns without an error, the beat is durable, and so is the listening gap that
 // it may have ended, or that it reports.
-func (s *Store) RecordBeat(ctx context.Context, b Beat) error {
+func (s *Store) RecordLiveness(ctx context.Context, b LivenessRecord) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, t.beat(b) })
 	return err
 }
 
 // beat keeps the ledger of listening (design section 7, points 2 and 6): it
 // notes this replica's beat and stores the hole before it, if there is one.
-func (t *tx) beat(b Beat) error {
+func (t *tx) beat(b LivenessRecord) error {
 	if b.Lost > 0 {
 		if err := t.storeGap(t.now.Add(-b.Lost)); err != nil {
 			return err
 		}
 	}
 	if b.Shedding {
-		return t.refused(b.Refused)
+		return t.refused(b.Rejected)
 	}
 	last, err := one(&t.session, func(row scanner) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
@@ -81,15 +81,15 @@ func (t *tx) beat(b Beat) error {
 		b.Replica, millis(t.now), b.Backlog.Milliseconds()); err != nil {
 		return err
 	}
-	return t.refused(b.Refused)
+	return t.refused(b.Rejected)
 }
 
 // storeGap stores a listening gap from an instant until now, as one with those
-// that it overlaps or that ended less than BeatInterval before it. It is stored
+// that it overlaps or that ended less than LivenessInterval before it. It is stored
 // while it lasts, and not only when it is over, because other replicas may go on
 // judging.
 func (t *tx) storeGap(from time.Time) error {
-	since := millis(from.Add(-BeatInterval))
+	since := millis(from.Add(-LivenessInterval))
 	earliest, err := one(&t.session, func(row scanner) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
@@ -109,11 +109,11 @@ func (t *tx) storeGap(from time.Time) error {
 
 // pingBeat is beat for a transaction of pings. Under load there are hundreds a
 // second; a beat younger than beatStep says what theirs would say.
-func (t *tx) pingBeat(b Beat) error {
-	if b.Shedding && b.Lost == 0 && len(b.Refused) == 0 {
+func (t *tx) pingBeat(b LivenessRecord) error {
+	if b.Shedding && b.Lost == 0 && len(b.Rejected) == 0 {
 		return nil
 	}
-	if last, ok := t.s.beaten.Load(b.Replica); ok && !b.First && len(b.Refused) == 0 && b.Lost == 0 {
+	if last, ok := t.s.beaten.Load(b.Replica); ok && !b.First && len(b.Rejected) == 0 && b.Lost == 0 {
 		if age := t.now.Sub(last.(time.Time)); age >= 0 && age < beatStep {
 			return nil
 		}
@@ -135,17 +135,17 @@ func (t *tx) wentBack(last time.Time) (bool, error) {
 // wasDeaf reports whether the time since the last beat was a hole: a beat was
 // missed, or this replica just started and no other was there to hear. After a
 // start any gap counts, because nobody knows when in it the last process ended;
-// Wait.Deadline weighs the length.
-func (t *tx) wasDeaf(b Beat, last time.Time) (bool, error) {
+// PingWait.Deadline weighs the length.
+func (t *tx) wasDeaf(b LivenessRecord, last time.Time) (bool, error) {
 	gap := t.now.Sub(last)
 	if last.IsZero() || gap <= 0 {
 		return false, nil
 	}
-	if gap >= 2*BeatInterval || !b.First || !t.s.d.shared {
-		return gap >= 2*BeatInterval || b.First, nil
+	if gap >= 2*LivenessInterval || !b.First || !t.s.d.shared {
+		return gap >= 2*LivenessInterval || b.First, nil
 	}
 	others, err := one(&t.session, scanInt, `SELECT count(*) FROM beats WHERE replica <> $1 AND beat_at > $2`,
-		b.Replica, millis(t.now.Add(-BeatInterval-clockSlack)))
+		b.Replica, millis(t.now.Add(-LivenessInterval-clockSlack)))
 	return others == 0, err
 }
 
@@ -193,8 +193,8 @@ func (t *tx) turnBack() error {
 
 // holes loads the holes that end after an instant, in order. Those that
 // replicas stored while they resumed together are made one.
-func (c *session) holes(since time.Time) ([]allswell.Window, error) {
-	rows, err := query(c, func(row scanner) (w allswell.Window, err error) {
+func (c *session) holes(since time.Time) ([]allswell.ListeningGap, error) {
+	rows, err := query(c, func(row scanner) (w allswell.ListeningGap, err error) {
 		err = row.Scan(instant{&w.From}, instant{&w.To})
 		return
 	}, `SELECT from_at, to_at FROM holes WHERE to_at > $1 ORDER BY from_at`, millis(since))

@@ -27,16 +27,16 @@ func (w *world) holds(want ...[2]int) {
 	}
 }
 
-func (w *world) beatAt(seconds int, b store.Beat) {
+func (w *world) beatAt(seconds int, b store.LivenessRecord) {
 	w.Helper()
 	w.clock.set(began.Add(time.Duration(seconds) * time.Second))
-	w.ok(w.RecordBeat(w.ctx, b))
+	w.ok(w.RecordLiveness(w.ctx, b))
 }
 
 func TestHoles(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		a, b := store.Beat{Replica: "a"}, store.Beat{Replica: "b"}
-		start := func(b store.Beat) store.Beat { b.First = true; return b }
+		a, b := store.LivenessRecord{Replica: "a"}, store.LivenessRecord{Replica: "b"}
+		start := func(b store.LivenessRecord) store.LivenessRecord { b.First = true; return b }
 		w.beatAt(0, start(a))
 		w.holds() // there was nothing to miss before the very first beat
 		w.beatAt(9, a)
@@ -74,7 +74,7 @@ func TestHoles(t *testing.T) {
 func TestHoleIsStoredOnceByTwoReplicas(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		stores := []*store.Store{w.Store, w.replica(), w.replica()}
-		w.beatAt(0, store.Beat{Replica: "0"})
+		w.beatAt(0, store.LivenessRecord{Replica: "0"})
 		var want [][2]int
 		for round := 1; round <= 10; round++ {
 			want = append(want, [2]int{(round - 1) * 100, round * 100})
@@ -82,7 +82,7 @@ func TestHoleIsStoredOnceByTwoReplicas(t *testing.T) {
 			errs := make(chan error)
 			for i, s := range stores {
 				go func() {
-					_, err := s.RecordPings(w.ctx, []string{w.monitor.Token}, store.Beat{Replica: string(rune('0' + i)), First: round%2 == 0})
+					_, err := s.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: string(rune('0' + i)), First: round%2 == 0})
 					errs <- err
 				}()
 			}
@@ -113,7 +113,7 @@ func TestGrantShowsAtOnce(t *testing.T) {
 		if m := w.now(); !m.NextCheckAt.Equal(want) {
 			w.Errorf("next_check_at is %v, want an interval from %v", m.NextCheckAt, back)
 		}
-		list, _, err := w.Monitors(w.ctx, w.ws, store.Range{Page: 1, PerPage: 10})
+		list, _, err := w.Monitors(w.ctx, w.ws, store.Pagination{Page: 1, PerPage: 10})
 		w.ok(err)
 		if !list[0].NextCheckAt.Equal(want) {
 			w.Errorf("in the list it is %v, want %v", list[0].NextCheckAt, want)
@@ -140,7 +140,7 @@ func TestGrantSetsTheCountToZero(t *testing.T) {
 		}
 		w.run(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2)`, began.Add(4*time.Minute).UnixMilli(), began.Add(6*time.Minute).UnixMilli())
 		w.pass(time.Minute)
-		if m := w.now(); m.ConsecutiveFailures != 0 || m.State != allswell.Up {
+		if m := w.now(); m.ConsecutiveFailures != 0 || m.State != allswell.MonitorUp {
 			w.Errorf("after the hole became known: %+v", m)
 		}
 	})
@@ -154,7 +154,7 @@ func TestRefusedPingProvesLife(t *testing.T) {
 		off := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "off", Interval: time.Minute, Page: "acme", Disabled: true}))(w)
 		refuse := func(tokens ...string) {
 			w.Helper()
-			w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a", Refused: tokens}))
+			w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Rejected: tokens}))
 		}
 		refuse(job.Token)
 		if m := w.monitorNow(job); !m.LastPingAt.IsZero() || !m.NextCheckAt.IsZero() {
@@ -166,21 +166,21 @@ func TestRefusedPingProvesLife(t *testing.T) {
 			refuse([]string{job.Token, old}[i%2], off.Token, allswell.NewPingToken())
 			w.pass(40 * time.Second)
 		}
-		if m := w.monitorNow(job); m.State != allswell.Up || m.ConsecutiveFailures != 0 || !m.LastPingAt.Equal(began) {
+		if m := w.monitorNow(job); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 || !m.LastPingAt.Equal(began) {
 			w.Errorf("a job whose pings are refused: %+v", m)
 		}
-		if m := w.monitorNow(off); !m.RefusedAt.IsZero() {
+		if m := w.monitorNow(off); !m.RejectedAt.IsZero() {
 			w.Errorf("a disabled monitor's ping counts as refused: %+v", m)
 		}
 		w.pass(2 * time.Minute)
-		if m := w.monitorNow(job); m.State != allswell.Down {
+		if m := w.monitorNow(job); m.State != allswell.MonitorDown {
 			w.Fatalf("after refusals have ended: %+v", m)
 		}
 		refuse(job.Token)
-		if m := w.monitorNow(job); m.State != allswell.Down {
+		if m := w.monitorNow(job); m.State != allswell.MonitorDown {
 			w.Errorf("a refused ping recovered: %+v", m)
 		}
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 	})
 }
 
@@ -190,20 +190,20 @@ func TestClockBack(t *testing.T) {
 		job, dead, refused := w.quick("job", w.component, ""), w.quick("dead", w.component, ""), w.quick("refused", w.component, "")
 		old := w.quick("old", allswell.Component{}, "")
 		w.pinged(old, refused)
-		w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "b"}))
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
 		must(w.ChangeMonitor(w.ctx, w.ws, old.ID, allswell.MonitorChange{Interval: ptr(4 * time.Hour)}))(w)
 		w.clock.set(began.Add(2*time.Hour - time.Minute))
 		w.beat() // a hole
 		w.pinged(job, dead)
 		w.clock.move(time.Second)
 		w.pinged(job, dead) // the second is noted beside the monitor alone
-		w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a", Refused: []string{refused.Token}}))
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Rejected: []string{refused.Token}}))
 		w.pass(time.Minute) // the tick moves the refused one's deadline
 
 		w.clock.set(began.Add(30 * time.Second))
 		w.beat()
 		for _, m := range w.stored() {
-			if m.ID != w.monitor.ID && (m.LastPingAt.After(w.clock.now()) || m.WaitingSince.After(w.clock.now()) || m.RefusedAt.After(w.clock.now())) {
+			if m.ID != w.monitor.ID && (m.LastPingAt.After(w.clock.now()) || m.WaitingSince.After(w.clock.now()) || m.RejectedAt.After(w.clock.now())) {
 				w.Errorf("still ahead: %+v", m)
 			}
 		}
@@ -221,11 +221,11 @@ func TestClockBack(t *testing.T) {
 		}
 		w.pass(40 * time.Second)
 		for _, m := range []allswell.Monitor{dead, refused} {
-			if m = w.monitorNow(m); m.State != allswell.Down {
+			if m = w.monitorNow(m); m.State != allswell.MonitorDown {
 				w.Errorf("two ticks after the step back: %+v", m)
 			}
 		}
-		if m := w.monitorNow(job); m.State != allswell.Up {
+		if m := w.monitorNow(job); m.State != allswell.MonitorUp {
 			w.Errorf("the job that pings: %+v", m)
 		}
 		for _, h := range must(w.Holes(w.ctx))(w) {
@@ -266,7 +266,7 @@ func TestHeldUpTransactionIsNoStepBack(t *testing.T) {
 			}
 			return w.clock.now()
 		})
-		w.ok(s.RecordBeat(w.ctx, store.Beat{Replica: "b"}))
+		w.ok(s.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
 		if diff := cmp.Diff(before, w.now()); diff != "" || late != nil {
 			w.Errorf("it turned the clock back (-before +after):\n%s", diff)
 		}
@@ -291,7 +291,7 @@ func TestClockForwardIsDeafness(t *testing.T) {
 		w.beat()
 		w.clock.set(w.clock.now().Truncate(time.Minute))
 		w.tick()
-		if m := w.now(); m.State != allswell.Up || m.ConsecutiveFailures != 0 || m.NextCheckAt.Before(w.clock.now()) {
+		if m := w.now(); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 || m.NextCheckAt.Before(w.clock.now()) {
 			w.Errorf("after a step of three hours: %+v", m)
 		}
 	})
@@ -336,7 +336,7 @@ func TestOurAbsenceRaisesNoAlarm(t *testing.T) {
 			w.run(`UPDATE monitors SET interval_ms = $2 WHERE id = $1`, m.ID, j.interval.Milliseconds())
 			jobs = append(jobs, j)
 		}
-		w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a", First: true}))
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
 		var deaf time.Duration
 		for w.clock.now().Before(end) {
 			first := false
@@ -349,15 +349,15 @@ func TestOurAbsenceRaisesNoAlarm(t *testing.T) {
 					j.tried(w.clock.now())
 				}
 			}
-			w.clock.move(store.BeatInterval)
+			w.clock.move(store.LivenessInterval)
 			var pings []string
 			for _, j := range jobs {
 				if j.heardBy(w.clock.now()) {
 					pings = append(pings, j.token)
 				}
 			}
-			must(w.RecordPings(w.ctx, pings, store.Beat{Replica: "a", First: first}))(w)
-			if instant := w.clock.now().Truncate(time.Minute); w.clock.now().Sub(instant) < store.BeatInterval {
+			must(w.RecordPings(w.ctx, pings, store.LivenessRecord{Replica: "a", First: first}))(w)
+			if instant := w.clock.now().Truncate(time.Minute); w.clock.now().Sub(instant) < store.LivenessInterval {
 				must(w.Tick(w.ctx, instant, "a", 0))(w)
 			}
 		}
@@ -428,13 +428,13 @@ func TestPrune(t *testing.T) {
 			to := w.clock.now().Add(-age)
 			w.run(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2)`, to.Add(-length).UnixMilli(), to.UnixMilli())
 		}
-		hole(31*day, allswell.DeafAfter-time.Millisecond)
+		hole(31*day, allswell.LongGap-time.Millisecond)
 		hole(31*day-time.Second, 20*time.Second)
-		hole(31*day+time.Hour, allswell.DeafAfter)
+		hole(31*day+time.Hour, allswell.LongGap)
 		hole(2*allswell.MaxInterval, time.Hour)
 		hole(2*allswell.MaxInterval-time.Second, time.Hour)
 		w.clock.move(-2 * day)
-		w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "gone"}))
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "gone"}))
 		w.ok(w.Prune(w.ctx)) // the last one stays, however old
 		w.clock.move(2 * day)
 		w.ok(w.Prune(w.ctx))

@@ -18,12 +18,12 @@ func TestBeforeAnswer(t *testing.T) {
 		var calls [][]string
 		changes := 0
 		w.OnPageChange(func(string) { changes++ })
-		w.BeforeAnswer(func(_ context.Context, pageIDs []string) {
+		w.BeforeReturn(func(_ context.Context, pageIDs []string) {
 			calls = append(calls, pageIDs)
 			must(w.LoadPage(w.ctx, "acme"))(w) // the writer is free: nothing hangs
-			must(w.RecordPings(w.ctx, []string{w.monitor.Token}, store.Beat{Replica: "a"}))(w)
+			must(w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}))(w)
 		})
-		job := w.quick("Job", w.component, allswell.MajorOutage)
+		job := w.quick("Job", w.component, allswell.StatusMajorOutage)
 		before := changes
 		calls = nil
 
@@ -44,7 +44,7 @@ func TestBeforeAnswer(t *testing.T) {
 		if len(calls) != 1 {
 			w.Errorf("maintenance that begins is waited for: %v", calls[1:])
 		}
-		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Degraded}))(w)
+		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
 		if len(calls) != 2 {
 			w.Errorf("a change of a status: %v", calls)
 		}

@@ -29,7 +29,7 @@ func BenchmarkRecordPings(b *testing.B) {
 				for i := range batch {
 					batch[i] = tokens[(start+i*7919)%len(tokens)]
 				}
-				must(s.RecordPings(b.Context(), batch, store.Beat{Replica: "a"}))(b)
+				must(s.RecordPings(b.Context(), batch, store.LivenessRecord{Replica: "a"}))(b)
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*size), "µs/ping")
 			b.ReportMetric(float64((cpu()-before).Microseconds())/float64(b.N*size), "cpu-µs/ping")

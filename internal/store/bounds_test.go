@@ -27,7 +27,7 @@ func (w *world) fillTimeline(table, owner, id string, from, to int, message stri
 // refused checks that an error names one field, and nothing else.
 func (w *world) refused(err error, field string) {
 	w.Helper()
-	var bad *allswell.Invalid
+	var bad *allswell.ValidationError
 	if !errors.As(err, &bad) || len(bad.Fields) != 1 || len(bad.Fields[field]) != 1 {
 		w.Errorf("got %v, want %s to be refused", err, field)
 	}
@@ -76,7 +76,7 @@ func TestRecoveryOfALongIncident(t *testing.T) {
 
 func TestWhatAPageLoadsIsBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		long := strings.Repeat("€", allswell.MaxMessage)
+		long := strings.Repeat("€", allswell.MaxMessageLength)
 		var ids []string
 		for n := range 3 {
 			w.clock.move(time.Second)
@@ -109,11 +109,11 @@ func TestWhatAPageLoadsIsBounded(t *testing.T) {
 			}
 		}
 		p := must(w.LoadIncident(w.ctx, "acme", ids[0], 0))(w)
-		if n := len(p.Incidents[0].Updates); bytes(p.Incidents) > most || n < 40 || n > store.TimelinePart {
+		if n := len(p.Incidents[0].Updates); bytes(p.Incidents) > most || n < 40 || n > store.TimelinePageSize {
 			t.Errorf("%d updates of an incident", n)
 		}
 		p = must(w.LoadIncident(w.ctx, "acme", ids[0], 4))(w)
-		if u := p.Incidents[0].Updates; len(u) != 3 || u[0].Number != 1 || u[2].Number != 3 || u[2].Cut {
+		if u := p.Incidents[0].Updates; len(u) != 3 || u[0].Number != 1 || u[2].Number != 3 || u[2].Truncated {
 			t.Errorf("before the fourth: %d updates", len(u))
 		}
 		// There is no room for the newest of all: each is cut.
@@ -124,11 +124,11 @@ func TestWhatAPageLoadsIsBounded(t *testing.T) {
 		cut := 0
 		for _, i := range must(w.LoadPage(w.ctx, "acme"))(w).Incidents {
 			last := i.Updates[len(i.Updates)-1]
-			if last.Cut {
+			if last.Truncated {
 				cut++
 			}
-			if last.Cut != (len(last.Message) < len(long)) {
-				t.Errorf("%s: cut %v, %d bytes", i.Title, last.Cut, len(last.Message))
+			if last.Truncated != (len(last.Message) < len(long)) {
+				t.Errorf("%s: cut %v, %d bytes", i.Title, last.Truncated, len(last.Message))
 			}
 		}
 		if cut < 5 || cut > 60 {
@@ -186,7 +186,7 @@ func TestPagesAreBounded(t *testing.T) {
 		}
 		// A resolved incident takes no room until it is opened again, and an outage
 		// is always told.
-		was := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was", State: allswell.Resolved}))(w)
+		was := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was", State: allswell.IncidentResolved}))(w)
 		_, err := w.ChangeIncident(w.ctx, w.ws, was.ID, allswell.IncidentChange{Resolved: ptr(false)})
 		w.refused(err, "resolved")
 		m := w.quick("hourly", w.component, "")

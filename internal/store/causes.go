@@ -82,7 +82,7 @@ func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from or
 	if err := t.keepStatus(c); err != nil {
 		return err
 	}
-	e := allswell.StatusEventOf(c, old)
+	e := allswell.NewStatusEvent(c, old)
 	e.OutageID, e.MonitorID = from.outageID, from.monitorID
 	return t.tell(e)
 }
@@ -123,7 +123,7 @@ func (c *session) componentNames(pageID string, ids []string, field func(i int) 
 	for _, r := range rows {
 		names[r.id] = r.name
 	}
-	var bad allswell.Invalid
+	var bad allswell.ValidationError
 	for i, id := range ids {
 		if _, ok := names[id]; !ok {
 			bad.Add(field(i), "The component does not exist on this page.")

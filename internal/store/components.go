@@ -61,7 +61,7 @@ func (c *session) component(where string, args ...any) (allswell.Component, erro
 }
 
 // Components lists a page's components in their order.
-func (s *Store) Components(ctx context.Context, workspaceID, slug string, r Range) ([]allswell.Component, int, error) {
+func (s *Store) Components(ctx context.Context, workspaceID, slug string, r Pagination) ([]allswell.Component, int, error) {
 	p, err := s.pageOf(ctx, workspaceID, slug)
 	if err != nil {
 		return nil, 0, err
@@ -111,7 +111,7 @@ func (s *Store) CreateComponent(ctx context.Context, workspaceID, slug string, n
 			Description: n.Description, Baseline: n.Status, CreatedAt: t.now, UpdatedAt: t.now,
 		}
 		if c.Baseline == "" {
-			c.Baseline = allswell.Operational
+			c.Baseline = allswell.StatusOperational
 		}
 		if c.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM components WHERE page_id = $1`, p.ID); err != nil {
 			return c, err
@@ -143,7 +143,7 @@ func (t *tx) checkRoom(field, what string, most int, count, pageID string) error
 	if err != nil {
 		return err
 	}
-	return allswell.CheckRoom(field, what, int(n), most)
+	return allswell.CheckLimit(field, what, int(n), most)
 }
 
 // checkGroup refuses a group that the page does not have.
@@ -153,7 +153,7 @@ func (t *tx) checkGroup(pageID, groupID string) error {
 	}
 	n, err := one(&t.session, scanInt, `SELECT count(*) FROM component_groups WHERE id = $1 AND page_id = $2`, groupID, pageID)
 	if err == nil && n == 0 {
-		var bad allswell.Invalid
+		var bad allswell.ValidationError
 		bad.Add("group", "The group does not exist on this page.")
 		err = bad.Err()
 	}
@@ -246,7 +246,7 @@ func scanGroup(row scanner) (g allswell.Group, err error) {
 }
 
 // Groups lists a page's groups in their order.
-func (s *Store) Groups(ctx context.Context, workspaceID, slug string, r Range) ([]allswell.Group, int, error) {
+func (s *Store) Groups(ctx context.Context, workspaceID, slug string, r Pagination) ([]allswell.Group, int, error) {
 	p, err := s.pageOf(ctx, workspaceID, slug)
 	if err != nil {
 		return nil, 0, err

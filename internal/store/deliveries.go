@@ -38,26 +38,26 @@ type claimable struct {
 }
 
 func scanDelivery(row scanner) (d claimable, err error) {
-	err = row.Scan(&d.ID, &d.PageID, &d.SubscriberID, text{&d.EventID}, &d.Purpose, &d.Channel, &d.Lane, &d.Position, &d.Thread,
-		text{&d.Bundle}, &d.State, instant{&d.HappenedAt}, instant{&d.HeldUntil}, instant{&d.NextAttemptAt}, &d.Attempts, &d.Fence,
-		instant{&d.LeaseUntil}, text{&d.CarriedBy}, text{&d.Reason}, instant{&d.CreatedAt}, instant{&d.UpdatedAt}, &d.host)
+	err = row.Scan(&d.ID, &d.PageID, &d.SubscriberID, text{&d.EventID}, &d.Purpose, &d.Channel, &d.OrderingKey, &d.Position, &d.CollapseKey,
+		text{&d.DigestKey}, &d.State, instant{&d.HappenedAt}, instant{&d.HeldUntil}, instant{&d.NextAttemptAt}, &d.Attempts, &d.FencingToken,
+		instant{&d.LeaseUntil}, text{&d.MergedInto}, text{&d.Reason}, instant{&d.CreatedAt}, instant{&d.UpdatedAt}, &d.host)
 	return
 }
 
 // Claims is what a replica can send now.
-type Claims struct {
-	Channel allswell.Channel
-	Most    int            // deliveries
-	PerHost int            // on their way to one destination at a time; 0: no limit
-	Busy    map[string]int // destinations that some are on their way to, and how many
+type ClaimOptions struct {
+	Channel      allswell.Channel
+	Limit        int            // deliveries
+	LimitPerHost int            // on their way to one destination at a time; 0: no limit
+	InFlight     map[string]int // destinations that some are on their way to, and how many
 }
 
 // Claimed is a delivery that is the replica's to send until its lease ends.
-type Claimed struct {
-	ID    string
-	Fence int64
-	Host  string // the destination
-	Until time.Time
+type ClaimedDelivery struct {
+	ID           string
+	FencingToken int64
+	Host         string // the destination
+	LeaseUntil   time.Time
 }
 
 // lookAhead is how many lanes are looked at for each delivery that is claimed,
@@ -69,18 +69,18 @@ const (
 )
 
 // lanes is how many lanes are looked at.
-func (c Claims) lanes() int {
-	if c.PerHost == 0 {
-		return c.Most
+func (c ClaimOptions) lanes() int {
+	if c.LimitPerHost == 0 {
+		return c.Limit
 	}
-	return c.Most * lookAhead
+	return c.Limit * lookAhead
 }
 
 // Claim takes due deliveries for this replica, and reports whether looking again
 // at once may find more. Half of what it looks at is what has been due longest, the
 // other half what is newest: a long queue does not hold up what has just
 // happened. Claims whose lease has ended are open to all again.
-func (s *Store) Claim(ctx context.Context, c Claims) (claimed []Claimed, more bool, err error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []ClaimedDelivery, more bool, err error) {
 	now, err := s.Clock(ctx)
 	if err != nil {
 		return nil, false, err
@@ -90,7 +90,7 @@ func (s *Store) Claim(ctx context.Context, c Claims) (claimed []Claimed, more bo
 	if err != nil || !due {
 		return nil, false, err
 	}
-	claimed, err = write(ctx, s, func(t *tx) (claimed []Claimed, err error) {
+	claimed, err = write(ctx, s, func(t *tx) (claimed []ClaimedDelivery, err error) {
 		if err := t.takeTurn("claim"); err != nil {
 			return nil, err
 		}
@@ -110,10 +110,10 @@ func (s *Store) Claim(ctx context.Context, c Claims) (claimed []Claimed, more bo
 }
 
 // dueLanes loads all open deliveries of the lanes in which some are due.
-func (t *tx) dueLanes(c Claims) (lanes [][]claimable, err error) {
+func (t *tx) dueLanes(c ClaimOptions) (lanes [][]claimable, err error) {
 	var full []string
-	for host, n := range c.Busy {
-		if c.PerHost > 0 && n >= c.PerHost {
+	for host, n := range c.InFlight {
+		if c.LimitPerHost > 0 && n >= c.LimitPerHost {
 			full = append(full, host)
 		}
 	}
@@ -147,7 +147,7 @@ func (t *tx) dueLanes(c Claims) (lanes [][]claimable, err error) {
 	}
 	byLane := make(map[string][]claimable)
 	for _, d := range open {
-		byLane[d.Lane] = append(byLane[d.Lane], d)
+		byLane[d.OrderingKey] = append(byLane[d.OrderingKey], d)
 	}
 	for _, name := range mixed {
 		if lane := byLane[name]; lane != nil { // not cancelled meanwhile
@@ -159,40 +159,40 @@ func (t *tx) dueLanes(c Claims) (lanes [][]claimable, err error) {
 
 // claimFrom plans each lane, saves what the plans say, and returns what is
 // claimed, and whether anything changed.
-func (t *tx) claimFrom(lanes [][]claimable, c Claims) (claimed []Claimed, changed bool, err error) {
-	busy := make(map[string]int, len(c.Busy))
-	for host, n := range c.Busy {
+func (t *tx) claimFrom(lanes [][]claimable, c ClaimOptions) (claimed []ClaimedDelivery, changed bool, err error) {
+	busy := make(map[string]int, len(c.InFlight))
+	for host, n := range c.InFlight {
 		busy[host] = n
 	}
 	var expired, taken, behind []string
-	until := t.now.Add(allswell.LeaseTime)
+	until := t.now.Add(allswell.LeaseDuration)
 	for _, lane := range lanes {
-		if len(claimed) == c.Most {
+		if len(claimed) == c.Limit {
 			break
 		}
-		if host := lane[0].host; c.PerHost > 0 && busy[host] >= c.PerHost {
+		if host := lane[0].host; c.LimitPerHost > 0 && busy[host] >= c.LimitPerHost {
 			continue
 		}
 		open := make([]allswell.Delivery, len(lane))
 		for i, d := range lane {
 			open[i] = d.Delivery
 		}
-		plan := allswell.PlanLane(open, t.now)
+		plan := allswell.PlanDeliveries(open, t.now)
 		changed = true
 		for _, i := range plan.Expire {
 			expired = append(expired, open[i].ID)
 		}
 		if plan.Claim < 0 {
 			if !plan.Defer.IsZero() {
-				err = t.deferLanes([]string{open[0].Lane}, plan.Defer, plan.Defer)
+				err = t.deferLanes([]string{open[0].OrderingKey}, plan.Defer, plan.Defer)
 			}
 		} else {
 			d := lane[plan.Claim]
 			busy[d.host]++
 			taken = append(taken, d.ID)
-			claimed = append(claimed, Claimed{d.ID, d.Fence + 1, d.host, until})
-			if len(open) > 1+len(plan.Carried)+len(plan.Expire) {
-				behind = append(behind, d.Lane)
+			claimed = append(claimed, ClaimedDelivery{d.ID, d.FencingToken + 1, d.host, until})
+			if len(open) > 1+len(plan.Merge)+len(plan.Expire) {
+				behind = append(behind, d.OrderingKey)
 			}
 			err = t.supersede(open, plan)
 		}
@@ -200,7 +200,7 @@ func (t *tx) claimFrom(lanes [][]claimable, c Claims) (claimed []Claimed, change
 			return nil, false, err
 		}
 	}
-	if err := t.endAll(expired, allswell.Expired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
+	if err := t.endAll(expired, allswell.DeliveryExpired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
 		return nil, changed, err
 	}
 	if _, err := t.exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fence = fence + 1, lease_until_at = $2, updated_at = $3
@@ -223,15 +223,15 @@ func (t *tx) deferLanes(lanes []string, by, until time.Time) error {
 
 // supersede lets the claimed delivery carry what the plan says, and what those
 // carry already.
-func (t *tx) supersede(open []allswell.Delivery, plan allswell.LanePlan) error {
-	if len(plan.Carried) == 0 {
+func (t *tx) supersede(open []allswell.Delivery, plan allswell.DeliveryPlan) error {
+	if len(plan.Merge) == 0 {
 		return nil
 	}
-	ids := make([]string, len(plan.Carried))
+	ids := make([]string, len(plan.Merge))
 	var carriers []string // only what was claimed before may carry others
-	for n, i := range plan.Carried {
+	for n, i := range plan.Merge {
 		ids[n] = open[i].ID
-		if open[i].Fence > 0 {
+		if open[i].FencingToken > 0 {
 			carriers = append(carriers, ids[n])
 		}
 	}
@@ -260,9 +260,9 @@ func (t *tx) endAll(ids []string, state allswell.DeliveryState, reason string) e
 // Notice loads what a claimed delivery tells, as it is now. If the claim no
 // longer holds, or the subscription has ended, it is allswell.ErrNotFound and
 // nothing may be sent.
-func (s *Store) Notice(ctx context.Context, c Claimed) (allswell.Notice, error) {
-	return read(ctx, s, func(r *session) (n allswell.Notice, err error) {
-		d, err := one(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = $1 AND state = 'sending' AND fence = $2`, c.ID, c.Fence)
+func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.Notification, error) {
+	return read(ctx, s, func(r *session) (n allswell.Notification, err error) {
+		d, err := one(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = $1 AND state = 'sending' AND fence = $2`, c.ID, c.FencingToken)
 		if err != nil {
 			return n, err
 		}
@@ -271,7 +271,7 @@ func (s *Store) Notice(ctx context.Context, c Claimed) (allswell.Notice, error) 
 			return n, err
 		}
 		n.Page, err = r.page(`WHERE id = $1`, d.PageID)
-		if err == nil && d.Purpose == allswell.TellEvent {
+		if err == nil && d.Purpose == allswell.PurposeEvent {
 			n.Events, err = query(r, abridged(maxToldText), `SELECT `+eventColumns+` FROM events
 				WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE carried_by = $2)
 				ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxTold)
@@ -288,7 +288,7 @@ func abridged(room int) func(scanner) (allswell.Event, error) {
 	return func(row scanner) (allswell.Event, error) {
 		e, err := scanEvent(row)
 		if room -= len(e.Data.Message); room < 0 && !first {
-			e.Data.Message, e.Data.Abridged = "", true
+			e.Data.Message, e.Data.MessageOmitted = "", true
 		}
 		first = false
 		return e, err
@@ -296,18 +296,18 @@ func abridged(room int) func(scanner) (allswell.Event, error) {
 }
 
 // Settlement is what became of a claimed delivery.
-type Settlement struct {
-	Claimed
-	Outcome allswell.Outcome
+type DeliveryResult struct {
+	ClaimedDelivery
+	Outcome allswell.SendOutcome
 	Jitter  float64 // 0 to 1, spreads the next attempt
 }
 
 // Settle saves what became of claimed deliveries, in one transaction. One whose
 // claim no longer holds is left as it is: it has been cancelled, or claimed
 // again after its lease ended.
-func (s *Store) Settle(ctx context.Context, settled []Settlement) error {
+func (s *Store) SaveDeliveryResults(ctx context.Context, settled []DeliveryResult) error {
 	ids := make([]string, len(settled))
-	outcomes := make(map[string]Settlement, len(settled))
+	outcomes := make(map[string]DeliveryResult, len(settled))
 	for i, v := range settled {
 		ids[i], outcomes[v.ID] = v.ID, v
 	}
@@ -330,17 +330,17 @@ func (s *Store) Settle(ctx context.Context, settled []Settlement) error {
 		var sent, told, lanes []string
 		for _, d := range rows {
 			v := outcomes[d.ID]
-			if v.Fence != d.Fence {
+			if v.FencingToken != d.FencingToken {
 				continue
 			}
-			d.Settle(v.Outcome, t.now, v.Jitter)
-			if d.State == allswell.Sent {
+			d.ApplyOutcome(v.Outcome, t.now, v.Jitter)
+			if d.State == allswell.DeliverySent {
 				sent, told = append(sent, d.ID), append(told, d.SubscriberID)
 			} else if err := t.settleOne(d.Delivery, v.Outcome); err != nil {
 				return struct{}{}, err
 			}
-			if d.State != allswell.Pending || v.Outcome.Result == allswell.Unsent {
-				lanes = append(lanes, d.Lane)
+			if d.State != allswell.DeliveryPending || v.Outcome.Result == allswell.SendNotAttempted {
+				lanes = append(lanes, d.OrderingKey)
 			}
 		}
 		if _, err := t.exec(`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2 WHERE id IN EACH($1)`,
@@ -386,17 +386,17 @@ func (t *tx) wake(lanes []string) error {
 
 // settleOne saves a delivery that was not taken, and what follows for its
 // subscription.
-func (t *tx) settleOne(d allswell.Delivery, o allswell.Outcome) error {
+func (t *tx) settleOne(d allswell.Delivery, o allswell.SendOutcome) error {
 	if _, err := t.exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5, attempts = $6 WHERE id = $1`,
 		d.ID, string(d.State), maybe(d.Reason), millis(d.NextAttemptAt), millis(t.now), d.Attempts); err != nil {
 		return err
 	}
 	switch o.Result {
-	case allswell.Failed:
-		return t.deferLanes([]string{d.Lane}, d.NextAttemptAt, d.NextAttemptAt)
-	case allswell.Gone:
+	case allswell.SendFailed:
+		return t.deferLanes([]string{d.OrderingKey}, d.NextAttemptAt, d.NextAttemptAt)
+	case allswell.SendGone:
 		return t.endSubscription(d.SubscriberID, o.Reason)
-	case allswell.Refused:
+	case allswell.SendRejected:
 		sub, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)
 		if errors.Is(err, allswell.ErrNotFound) {
 			return nil
@@ -404,7 +404,7 @@ func (t *tx) settleOne(d allswell.Delivery, o allswell.Outcome) error {
 		if err != nil {
 			return err
 		}
-		if sub.Refuse(o.Reason, t.now); !sub.SuspendedAt.IsZero() {
+		if sub.RecordRejection(o.Reason, t.now); !sub.SuspendedAt.IsZero() {
 			if err := t.cancel(sub.ID, "The subscription is suspended: "+o.Reason); err != nil {
 				return err
 			}
@@ -415,7 +415,7 @@ func (t *tx) settleOne(d allswell.Delivery, o allswell.Outcome) error {
 	return nil
 }
 
-func scanLogged(row scanner) (l allswell.LoggedDelivery, err error) {
+func scanLogged(row scanner) (l allswell.DeliveryLogEntry, err error) {
 	d, err := scanDelivery(wider{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}}})
 	l.Delivery = d.Delivery
 	return
@@ -434,7 +434,7 @@ const (
 
 // Deliveries lists a page's deliveries, newest first; states limits them to
 // these, none to all.
-func (s *Store) Deliveries(ctx context.Context, workspaceID, slug string, states []allswell.DeliveryState, r Range) ([]allswell.LoggedDelivery, int, error) {
+func (s *Store) Deliveries(ctx context.Context, workspaceID, slug string, states []allswell.DeliveryState, r Pagination) ([]allswell.DeliveryLogEntry, int, error) {
 	p, err := s.Page(ctx, workspaceID, slug)
 	if err != nil {
 		return nil, 0, err
@@ -451,32 +451,32 @@ func (s *Store) Deliveries(ctx context.Context, workspaceID, slug string, states
 }
 
 // RetryDelivery lets a dead, expired or waiting delivery be tried again at once,
-// for another allswell.DeliveryLife; any other, and one whose subscription has
+// for another allswell.DeliveryLifetime; any other, and one whose subscription has
 // ended or is suspended, is refused.
-func (s *Store) RetryDelivery(ctx context.Context, workspaceID, id string) (allswell.LoggedDelivery, error) {
-	return write(ctx, s, func(t *tx) (allswell.LoggedDelivery, error) {
+func (s *Store) RetryDelivery(ctx context.Context, workspaceID, id string) (allswell.DeliveryLogEntry, error) {
+	return write(ctx, s, func(t *tx) (allswell.DeliveryLogEntry, error) {
 		d, err := one(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, workspaceID)
 		if err != nil {
-			return allswell.LoggedDelivery{}, err
+			return allswell.DeliveryLogEntry{}, err
 		}
 		switch d.State {
-		case allswell.Dead, allswell.Expired, allswell.Pending:
+		case allswell.DeliveryDead, allswell.DeliveryExpired, allswell.DeliveryPending:
 		default:
-			var bad allswell.Invalid
+			var bad allswell.ValidationError
 			bad.Add("state", "A delivery that is %s cannot be tried again.", d.State)
-			return allswell.LoggedDelivery{}, bad.Err()
+			return allswell.DeliveryLogEntry{}, bad.Err()
 		}
 		if sub, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, allswell.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
-			var bad allswell.Invalid
+			var bad allswell.ValidationError
 			bad.Add("state", "The subscription has ended, or is suspended.")
-			return allswell.LoggedDelivery{}, bad.Err()
+			return allswell.DeliveryLogEntry{}, bad.Err()
 		} else if err != nil {
-			return allswell.LoggedDelivery{}, err
+			return allswell.DeliveryLogEntry{}, err
 		}
 		if _, err := t.exec(`UPDATE deliveries SET state = 'pending', happened_at = $2, held_until_at = NULL, next_attempt_at = $2,
 			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.now)); err != nil {
-			return allswell.LoggedDelivery{}, err
+			return allswell.DeliveryLogEntry{}, err
 		}
 		t.asked = true
 		return one(&t.session, scanLogged, `SELECT `+loggedColumns+` `+loggedFrom+` AND d.id = $2`, d.PageID, d.ID)

@@ -29,18 +29,18 @@ func (w *world) fanOut() {
 // subscribe makes a confirmed subscriber; a target with a slash is a webhook.
 func (w *world) subscribe(target string, components ...string) allswell.Subscriber {
 	w.Helper()
-	n := allswell.NewSubscriber{Channel: allswell.Email, Target: target, Components: components, Confirmed: true}
+	n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Components: components, Confirmed: true}
 	if strings.Contains(target, "/") {
-		n.Channel = allswell.Webhook
+		n.Channel = allswell.ChannelWebhook
 	}
 	return must(w.CreateSubscriber(w.ctx, w.ws, "acme", n))(w)
 }
 
 // claim claims all that is due, mail first.
-func (w *world) claim() (claimed []store.Claimed) {
+func (w *world) claim() (claimed []store.ClaimedDelivery) {
 	w.Helper()
 	for _, channel := range allswell.Channels {
-		got, _, err := w.Claim(w.ctx, store.Claims{Channel: channel, Most: 100})
+		got, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: channel, Limit: 100})
 		w.ok(err)
 		claimed = append(claimed, got...)
 	}
@@ -49,7 +49,7 @@ func (w *world) claim() (claimed []store.Claimed) {
 
 // deliver sends all that is due until nothing is, with the same outcome, and
 // returns what was said to whom: "target: what, what".
-func (w *world) deliver(o allswell.Outcome) (lines []string) {
+func (w *world) deliver(o allswell.SendOutcome) (lines []string) {
 	w.Helper()
 	for range 100 {
 		w.fanOut()
@@ -57,26 +57,26 @@ func (w *world) deliver(o allswell.Outcome) (lines []string) {
 		if len(claimed) == 0 {
 			return lines
 		}
-		var settled []store.Settlement
+		var settled []store.DeliveryResult
 		for _, c := range claimed {
-			n := must(w.Notice(w.ctx, c))(w)
+			n := must(w.Notification(w.ctx, c))(w)
 			var what []string
 			for _, e := range n.Events {
 				word := e.Data.Message
-				if e.Kind == allswell.ComponentStatusChanged {
+				if e.Kind == allswell.EventComponentStatusChanged {
 					word = string(e.Data.NewStatus)
 				} else if e.MonitorID != "" {
 					word = string(e.Kind)
 				}
 				what = append(what, word)
 			}
-			if n.Delivery.Purpose != allswell.TellEvent {
+			if n.Delivery.Purpose != allswell.PurposeEvent {
 				what = append(what, string(n.Delivery.Purpose))
 			}
 			lines = append(lines, n.Subscriber.Target+": "+strings.Join(what, ", "))
-			settled = append(settled, store.Settlement{Claimed: c, Outcome: o, Jitter: 0.5})
+			settled = append(settled, store.DeliveryResult{ClaimedDelivery: c, Outcome: o, Jitter: 0.5})
 		}
-		w.ok(w.Settle(w.ctx, settled))
+		w.ok(w.SaveDeliveryResults(w.ctx, settled))
 	}
 	w.Fatal("there is no end of deliveries")
 	return nil
@@ -108,8 +108,8 @@ func (w *world) states() map[string]int {
 }
 
 var (
-	taken  = allswell.Outcome{Result: allswell.Taken}
-	failed = allswell.Outcome{Result: allswell.Failed, Reason: "It was not there."}
+	taken  = allswell.SendOutcome{Result: allswell.SendAccepted}
+	failed = allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It was not there."}
 )
 
 // TestWhoIsTold: everybody who subscribed to the page or to an affected
@@ -123,15 +123,15 @@ func TestWhoIsTold(t *testing.T) {
 		w.subscribe("mine@example.com", w.component.ID)
 		w.subscribe("other@example.com", other.ID)
 		w.subscribe("https://example.com/hook")
-		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.Email, Target: "waits@example.com"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "waits@example.com"}))(w)
 		w.expect("before anything happens", w.deliver(taken), "waits@example.com: confirmation")
 		w.clock.move(time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, early.ID, "second"))(w)
 		w.expect("an update", w.deliver(taken),
 			"all@example.com: second", "mine@example.com: second", "other@example.com: second", "https://example.com/hook: second")
-		job := w.quick("job", w.component, allswell.MajorOutage)
+		job := w.quick("job", w.component, allswell.StatusMajorOutage)
 		w.goDown(job)
-		w.clock.move(allswell.BundleWait)
+		w.clock.move(allswell.DigestWait)
 		w.expect("a monitor goes down", w.deliver(taken),
 			"all@example.com: incident.created", "mine@example.com: incident.created",
 			"https://example.com/hook: major_outage", "https://example.com/hook: incident.created")
@@ -141,7 +141,7 @@ func TestWhoIsTold(t *testing.T) {
 			"all@example.com: looking", "mine@example.com: looking", "https://example.com/hook: looking")
 		w.clock.move(time.Second)
 		w.pinged(job)
-		w.clock.move(allswell.BundleWait)
+		w.clock.move(allswell.DigestWait)
 		w.expect("it comes back", w.deliver(taken),
 			"all@example.com: incident.resolved", "mine@example.com: incident.resolved",
 			"https://example.com/hook: operational", "https://example.com/hook: incident.resolved")
@@ -203,7 +203,7 @@ func TestBackOffAndExpiry(t *testing.T) {
 			w.clock.set(next.Add(-time.Millisecond))
 			w.expect("too early", w.deliver(failed))
 			w.clock.set(next)
-			if !next.Before(happened.Add(allswell.DeliveryLife)) {
+			if !next.Before(happened.Add(allswell.DeliveryLifetime)) {
 				break
 			}
 		}
@@ -215,9 +215,9 @@ func TestBackOffAndExpiry(t *testing.T) {
 		if got := w.states(); got["expired"] != 1 {
 			t.Errorf("states: %v", got)
 		}
-		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", []allswell.DeliveryState{allswell.Expired}, firstHundred)
+		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", []allswell.DeliveryState{allswell.DeliveryExpired}, firstHundred)
 		w.ok(err)
-		if len(rows) != 1 || rows[0].Reason == "" || rows[0].Target != "https://example.com/hook" || rows[0].Kind != allswell.IncidentCreated {
+		if len(rows) != 1 || rows[0].Reason == "" || rows[0].Target != "https://example.com/hook" || rows[0].Kind != allswell.EventIncidentCreated {
 			t.Fatalf("the log: %+v", rows)
 		}
 		must(w.RetryDelivery(w.ctx, w.ws, rows[0].ID))(w)
@@ -234,7 +234,7 @@ func TestOldEventsAreNotTold(t *testing.T) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
-		w.clock.move(allswell.DeliveryLife)
+		w.clock.move(allswell.DeliveryLifetime)
 		w.expect("a day late", w.deliver(taken))
 		if got := w.value(`SELECT count(*) FROM events WHERE fanned_at IS NULL`); got != "0" {
 			t.Errorf("%s events are open", got)
@@ -248,12 +248,12 @@ func TestFlappingIsFolded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
-		job := w.quick("job", w.component, allswell.MajorOutage)
+		job := w.quick("job", w.component, allswell.StatusMajorOutage)
 		mails, hooks, events := 0, 0, 0
 		began := w.clock.now()
 		var at []time.Duration
 		count := func() {
-			w.clock.move(allswell.BundleWait)
+			w.clock.move(allswell.DigestWait)
 			for _, line := range w.deliver(taken) {
 				told := strings.Count(line, "incident.")
 				if strings.HasPrefix(line, "a@") {
@@ -293,16 +293,16 @@ func TestManyDownAreToldTogether(t *testing.T) {
 		var jobs []allswell.Monitor
 		var tokens []string
 		for i := range 10 {
-			jobs = append(jobs, w.quick(fmt.Sprint("job ", i), w.component, allswell.MajorOutage))
+			jobs = append(jobs, w.quick(fmt.Sprint("job ", i), w.component, allswell.StatusMajorOutage))
 			tokens = append(tokens, jobs[i].Token)
 		}
 		w.goDown(jobs...)
 		w.expect("not before all of them can be there", w.deliver(taken))
-		w.clock.move(allswell.BundleWait)
+		w.clock.move(allswell.DigestWait)
 		w.expect("ten at once", w.deliver(taken), "a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.created, ", 10), ", "))
 		w.clock.move(time.Second)
 		w.ping(tokens...)
-		w.clock.move(allswell.BundleWait)
+		w.clock.move(allswell.DigestWait)
 		w.expect("ten back at once", w.deliver(taken), "a@example.com: "+strings.TrimSuffix(strings.Repeat("incident.resolved, ", 10), ", "))
 	})
 }
@@ -316,7 +316,7 @@ func TestResolvedAndWhyAreOneMail(t *testing.T) {
 		open := func() string {
 			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 			w.deliver(taken)
-			must(w.ChangeIncident(w.ctx, w.ws, i.ID, allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)}))(w)
+			must(w.ChangeIncident(w.ctx, w.ws, i.ID, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)}))(w)
 			w.expect("resolved", w.deliver(taken), "https://example.com/hook: ")
 			return i.ID
 		}
@@ -324,11 +324,11 @@ func TestResolvedAndWhyAreOneMail(t *testing.T) {
 		w.clock.move(time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, explained, "Fixed."))(w)
 		w.expect("and why", w.deliver(taken), "a@example.com: , Fixed.", "https://example.com/hook: Fixed.")
-		w.clock.move(allswell.BundleWait)
+		w.clock.move(allswell.DigestWait)
 		w.expect("nothing is left", w.deliver(taken))
 
 		open()
-		w.clock.move(allswell.BundleWait)
+		w.clock.move(allswell.DigestWait)
 		w.expect("without a word", w.deliver(taken), "a@example.com: ")
 	})
 }
@@ -344,21 +344,21 @@ func TestFences(t *testing.T) {
 		if len(first) != 1 || len(w.claim()) != 0 {
 			t.Fatalf("claimed %v, and again", first)
 		}
-		w.clock.move(allswell.LeaseTime - time.Millisecond)
+		w.clock.move(allswell.LeaseDuration - time.Millisecond)
 		if got := w.claim(); len(got) != 0 {
 			t.Fatalf("claimed under a lease: %v", got)
 		}
 		w.clock.move(time.Millisecond)
 		second := w.claim()
-		if len(second) != 1 || second[0].ID != first[0].ID || second[0].Fence == first[0].Fence {
+		if len(second) != 1 || second[0].ID != first[0].ID || second[0].FencingToken == first[0].FencingToken {
 			t.Fatalf("after the lease: %v, before %v", second, first)
 		}
-		if _, err := w.Notice(w.ctx, first[0]); err != allswell.ErrNotFound {
+		if _, err := w.Notification(w.ctx, first[0]); err != allswell.ErrNotFound {
 			t.Errorf("the old claim: %v", err)
 		}
-		w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: first[0], Outcome: allswell.Outcome{Result: allswell.Refused, Reason: "no"}}}))
-		w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: second[0], Outcome: taken}}))
-		w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: second[0], Outcome: failed}}))
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: first[0], Outcome: allswell.SendOutcome{Result: allswell.SendRejected, Reason: "no"}}}))
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: second[0], Outcome: taken}}))
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: second[0], Outcome: failed}}))
 		if got := w.states(); got["sent"] != 1 {
 			t.Errorf("states: %v", got)
 		}
@@ -377,12 +377,12 @@ func TestFairness(t *testing.T) {
 		w.fanOut()
 		w.clock.move(time.Second)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
-		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.Webhook, Target: "https://fast.example.com/"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://fast.example.com/"}))(w)
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.NewIncident{Title: "b", Message: ptr("short")}))(w)
 		w.fanOut()
-		claims := store.Claims{Channel: allswell.Webhook, Most: 8, PerHost: 4}
-		got, more, err := w.Claim(w.ctx, claims)
+		claims := store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 8, LimitPerHost: 4}
+		got, more, err := w.ClaimDeliveries(w.ctx, claims)
 		w.ok(err)
 		hosts := make(map[string]int)
 		for _, c := range got {
@@ -391,8 +391,8 @@ func TestFairness(t *testing.T) {
 		if !more || hosts["slow.example.com"] != 4 || hosts["fast.example.com"] != 1 || len(hosts) != 2 {
 			t.Errorf("claimed %v, more: %v", hosts, more)
 		}
-		claims.Busy = hosts
-		if got, more, err = w.Claim(w.ctx, claims); err != nil || len(got) != 0 || more {
+		claims.InFlight = hosts
+		if got, more, err = w.ClaimDeliveries(w.ctx, claims); err != nil || len(got) != 0 || more {
 			t.Errorf("claimed %v of a busy host, more: %v, %v", got, more, err)
 		}
 	})
@@ -405,7 +405,7 @@ func TestFanOutInSteps(t *testing.T) {
 		const many = 1200
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
-		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.Webhook, Target: "https://example.com/"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/"}))(w)
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("a")}))(w)
 		must(w.FanOut(w.ctx))(w)
@@ -433,7 +433,7 @@ func TestRetryOfNobody(t *testing.T) {
 		a := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
-		w.deliver(allswell.Outcome{Result: allswell.Broken, Reason: "no"})
+		w.deliver(allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "no"})
 		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", a.ID))
 		_, err := w.RetryDelivery(w.ctx, w.ws, w.value(`SELECT id FROM deliveries`))
 		if refused(err, "state") != allswell.ErrNotFound {
@@ -455,7 +455,7 @@ func TestGivenBack(t *testing.T) {
 			if len(claimed) != 1 {
 				t.Fatalf("claimed %v", claimed)
 			}
-			w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: claimed[0], Outcome: allswell.Outcome{Result: allswell.Unsent}}}))
+			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted}}}))
 		}
 		if got := w.value(`SELECT attempts FROM deliveries`); got != "0" {
 			t.Errorf("%s attempts", got)
@@ -499,22 +499,22 @@ func TestNoticeIsBounded(t *testing.T) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Long"}))(w)
 		const updates, most = 60, 1 << 20
 		for range updates {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessage)))(w)
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessageLength)))(w)
 		}
 		w.fanOut()
 		claimed := w.claim()
 		if len(claimed) != 1 {
 			t.Fatalf("%d mails, want one that carries all", len(claimed))
 		}
-		n := must(w.Notice(w.ctx, claimed[0]))(w)
+		n := must(w.Notification(w.ctx, claimed[0]))(w)
 		size, abridged := 0, 0
 		for _, e := range n.Events {
 			size += len(e.Data.Message)
-			if e.Data.Abridged {
+			if e.Data.MessageOmitted {
 				abridged++
 			}
 		}
-		if len(n.Events) != updates+1 || size > most || size < most-allswell.MaxMessage || abridged == 0 || n.Events[updates].Data.Abridged {
+		if len(n.Events) != updates+1 || size > most || size < most-allswell.MaxMessageLength || abridged == 0 || n.Events[updates].Data.MessageOmitted {
 			t.Errorf("%d events with %d bytes of messages, %d abridged", len(n.Events), size, abridged)
 		}
 	})

@@ -13,7 +13,7 @@ func (s *Store) Hosts() allswell.Hosts { return s.hosts }
 
 // takeDomainTurn takes the turn for domains where a look has one. It comes before
 // the page's lock.
-func (t *tx) takeDomainTurn(look allswell.PageLook) error {
+func (t *tx) takeDomainTurn(look allswell.PageSettings) error {
 	if look.Domain == nil {
 		return nil
 	}
@@ -23,15 +23,15 @@ func (t *tx) takeDomainTurn(look allswell.PageLook) error {
 // claimDomain gives a page that has another domain than before the claim to it:
 // at once in the first workspace, pending in others. The transaction has taken
 // the turn for domains. A domain that cannot be the page's is an
-// *allswell.Invalid.
+// *allswell.ValidationError.
 func (t *tx) claimDomain(p *allswell.Page) error {
-	defer t.s.hosts.Place(p)
+	defer t.s.hosts.SetHost(p)
 	p.Claim = allswell.DomainClaim{}
 	if p.Domain == "" {
 		return nil
 	}
-	var bad allswell.Invalid
-	if t.s.hosts.Allow(&bad, p.Domain); bad.Err() != nil {
+	var bad allswell.ValidationError
+	if t.s.hosts.CheckDomain(&bad, p.Domain); bad.Err() != nil {
 		return bad.Err()
 	}
 	workspace, err := one(&t.session, scanString, `SELECT name FROM workspaces WHERE id = $1`, p.WorkspaceID)
@@ -52,9 +52,9 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 		bad.Add("domain", "The domain has already been taken.")
 		return bad.Err()
 	}
-	p.Claim = allswell.ClaimDomain(t.now)
+	p.Claim = allswell.NewDomainClaim(t.now)
 	if trusted {
-		p.Claim = allswell.TrustDomain(t.now)
+		p.Claim = allswell.NewTrustedDomainClaim(t.now)
 	} else {
 		t.claimed = true
 	}
@@ -78,7 +78,7 @@ type DomainCheck struct {
 
 // Record returns the record to look for.
 func (c DomainCheck) Record() allswell.DomainRecord {
-	return allswell.DomainRecordOf(c.PageID, c.Domain)
+	return allswell.NewDomainRecord(c.PageID, c.Domain)
 }
 
 // domainLease is how long a replica has for the checks that it has begun before
@@ -124,7 +124,7 @@ func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck,
 // as it is. If the page has been deleted or has another domain by now, it returns
 // allswell.ErrNotFound. If the record was found but another page is served at the
 // domain, that page is released from it if its own record was missing in its last
-// check; otherwise the recorded result is allswell.DomainTaken.
+// check; otherwise the recorded result is allswell.DomainUsedByOther.
 func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result allswell.DomainResult) (allswell.Page, error) {
 	return write(ctx, s, func(t *tx) (p allswell.Page, err error) {
 		t.unattended = true
@@ -138,13 +138,13 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 		if p.Claim.Trusted() || result == allswell.DomainUnchecked {
 			return t.withStatus(p, nil)
 		}
-		if result == allswell.DomainRecordFound && p.Claim.VerifiedAt.IsZero() {
+		if result == allswell.DomainFound && p.Claim.VerifiedAt.IsZero() {
 			if result, err = t.takeDomain(p); err != nil {
 				return p, err
 			}
 		}
 		change := p.Claim.Check(result, t.now)
-		s.hosts.Place(&p)
+		s.hosts.SetHost(&p)
 		if err := t.saveClaim(p); err != nil {
 			return p, err
 		}
@@ -160,37 +160,37 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 func (t *tx) takeDomain(p allswell.Page) (allswell.DomainResult, error) {
 	others, err := t.pages(`WHERE domain = $1 AND domain_verified_at IS NOT NULL AND id <> $2 FOR UPDATE`, p.Domain, p.ID)
 	if err != nil || len(others) == 0 {
-		return allswell.DomainRecordFound, err
+		return allswell.DomainFound, err
 	}
 	for _, other := range others { // there is one at most
 		if other.Claim.FailedAt.IsZero() {
-			return allswell.DomainTaken, nil
+			return allswell.DomainUsedByOther, nil
 		}
 		other.Claim.Release()
 		if err := t.saveClaim(other); err != nil {
 			return "", err
 		}
-		if err := t.domainChanged(other, allswell.DomainReleased); err != nil {
+		if err := t.domainChanged(other, allswell.DomainChangeReleased); err != nil {
 			return "", err
 		}
 	}
-	return allswell.DomainRecordFound, nil
+	return allswell.DomainFound, nil
 }
 
 // domainNews is what the log says of a change.
 var domainNews = map[allswell.DomainChange]string{
-	allswell.DomainProved: "domain verified", allswell.DomainReleased: "domain released: its TXT record is missing",
-	allswell.DomainFailed: "domain no longer verified: its TXT record is missing", allswell.DomainRecovered: "domain verified again",
+	allswell.DomainChangeVerified: "domain verified", allswell.DomainChangeReleased: "domain released: its TXT record is missing",
+	allswell.DomainChangeFailing: "domain no longer verified: its TXT record is missing", allswell.DomainChangeRecovered: "domain verified again",
 }
 
 // domainChanged does what follows from a change: where the page is served has
 // changed, or only what the log says.
 func (t *tx) domainChanged(p allswell.Page, change allswell.DomainChange) error {
-	if change == allswell.DomainUnchanged {
+	if change == allswell.DomainChangeNone {
 		return nil
 	}
 	t.news = append(t.news, news{domainNews[change], "page", p.Slug, p.Domain})
-	if change != allswell.DomainProved && change != allswell.DomainReleased {
+	if change != allswell.DomainChangeVerified && change != allswell.DomainChangeReleased {
 		return nil
 	}
 	return t.touch(p.ID)

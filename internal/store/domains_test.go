@@ -13,12 +13,12 @@ import (
 )
 
 // domainOf is a look with a domain.
-func domainOf(domain string) allswell.PageLook { return allswell.PageLook{Domain: &domain} }
+func domainOf(domain string) allswell.PageSettings { return allswell.PageSettings{Domain: &domain} }
 
 // claimDomain gives a page a domain.
 func (w *world) claimDomain(workspace, slug, domain string) allswell.Page {
 	w.Helper()
-	return must(w.ChangePage(w.ctx, workspace, slug, allswell.PageChange{PageLook: domainOf(domain)}))(w)
+	return must(w.ChangePage(w.ctx, workspace, slug, allswell.PageChange{PageSettings: domainOf(domain)}))(w)
 }
 
 // checked records the result of a check of a page's domain.
@@ -69,20 +69,20 @@ func TestDomainGoesToWhomProvesIt(t *testing.T) {
 			w.Errorf("statuses %q and %q", x.DomainStatus, y.DomainStatus)
 		}
 		w.serves()
-		if got := w.checked(y, allswell.DomainRecordMissing); got.DomainStatus != allswell.DomainPending {
+		if got := w.checked(y, allswell.DomainMissing); got.DomainStatus != allswell.DomainPending {
 			w.Errorf("after a check: %+v", got)
 		}
-		w.checked(y, allswell.DomainRecordFound)
+		w.checked(y, allswell.DomainFound)
 		w.serves(someDomain + " y")
-		if got := w.checked(x, allswell.DomainRecordFound); got.DomainStatus != allswell.DomainPending || got.Claim.Result != allswell.DomainTaken {
+		if got := w.checked(x, allswell.DomainFound); got.DomainStatus != allswell.DomainPending || got.Claim.Result != allswell.DomainUsedByOther {
 			w.Errorf("a proof of what another page has: %+v", got)
 		}
 		w.serves(someDomain + " y")
 
 		// It moves when the other one cannot prove it any more.
-		w.checked(y, allswell.DomainRecordMissing)
+		w.checked(y, allswell.DomainMissing)
 		w.serves(someDomain + " y")
-		w.checked(x, allswell.DomainRecordFound)
+		w.checked(x, allswell.DomainFound)
 		w.serves(someDomain + " x")
 		if got := must(w.Page(w.ctx, wy, "y"))(w); got.DomainStatus != allswell.DomainPending || got.Domain != someDomain {
 			w.Errorf("the page that lost it: %+v", got)
@@ -91,16 +91,16 @@ func TestDomainGoesToWhomProvesIt(t *testing.T) {
 		// Or when that one gives it up, or is deleted.
 		w.claimDomain(wx, "x", "")
 		w.serves()
-		w.checked(y, allswell.DomainRecordFound)
+		w.checked(y, allswell.DomainFound)
 		w.serves(someDomain + " y")
 		w.claimDomain(wx, "x", someDomain)
 		w.ok(w.DeletePage(w.ctx, wy, "y"))
-		w.checked(x, allswell.DomainRecordFound)
+		w.checked(x, allswell.DomainFound)
 		w.serves(someDomain + " x")
 
 		// What was begun for another claim is not recorded.
 		w.claimDomain(wx, "x", "other.example.com")
-		if _, err := w.RecordDomainCheck(w.ctx, store.DomainCheck{PageID: x.ID, Domain: someDomain}, allswell.DomainRecordFound); err != allswell.ErrNotFound {
+		if _, err := w.RecordDomainCheck(w.ctx, store.DomainCheck{PageID: x.ID, Domain: someDomain}, allswell.DomainFound); err != allswell.ErrNotFound {
 			w.Errorf("a check of a claim that is gone: %v", err)
 		}
 		w.serves()
@@ -118,28 +118,28 @@ func TestDomainsInTheFirstWorkspace(t *testing.T) {
 				w.Errorf("%s: %v", what, err)
 			}
 		}
-		_, err := w.CreatePage(w.ctx, wx, allswell.NewPage{Name: "z", Slug: "z", PageLook: domainOf(someDomain)})
+		_, err := w.CreatePage(w.ctx, wx, allswell.NewPage{Name: "z", Slug: "z", PageSettings: domainOf(someDomain)})
 		taken("a domain that is claimed in the same workspace", err)
 
 		w.claimDomain(w.ws, "acme", someDomain) // a claim alone keeps nobody away
 		w.claimDomain(w.ws, "acme", someDomain)
 		w.serves(someDomain + " acme")
-		_, err = w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "z", Slug: "z", PageLook: domainOf(someDomain)})
+		_, err = w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "z", Slug: "z", PageSettings: domainOf(someDomain)})
 		taken("a domain that is used in the first workspace", err)
-		if got := w.checked(x, allswell.DomainRecordFound); got.Claim.Result != allswell.DomainTaken {
+		if got := w.checked(x, allswell.DomainFound); got.Claim.Result != allswell.DomainUsedByOther {
 			w.Errorf("a proof against the first workspace: %+v", got)
 		}
 		p := must(w.Page(w.ctx, w.ws, "acme"))(w)
-		if got := w.checked(p, allswell.DomainRecordMissing); got.DomainStatus != allswell.DomainVerified || !got.Claim.Trusted() {
+		if got := w.checked(p, allswell.DomainMissing); got.DomainStatus != allswell.DomainVerified || !got.Claim.Trusted() {
 			w.Errorf("a check of what needs no proof: %+v", got)
 		}
 		w.claimDomain(w.ws, "acme", "")
-		w.checked(x, allswell.DomainRecordFound)
+		w.checked(x, allswell.DomainFound)
 		w.serves(someDomain + " x")
-		_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: domainOf(someDomain)})
+		_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: domainOf(someDomain)})
 		taken("a domain that another workspace has proved", err)
 		for _, own := range []string{"status.allswell.example", "alias.allswell.example"} {
-			_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: domainOf(own)})
+			_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: domainOf(own)})
 			taken(own, err)
 		}
 		w.serves(someDomain + " x")
@@ -153,16 +153,16 @@ func TestDomainIsReleased(t *testing.T) {
 		var stale []string
 		w.OnPageChange(func(id string) { stale = append(stale, id) })
 		x := w.claimDomain(wx, "x", someDomain)
-		w.checked(x, allswell.DomainRecordFound)
+		w.checked(x, allswell.DomainFound)
 		w.clock.move(24 * time.Hour)
-		w.checked(x, allswell.DomainRecordMissing)
+		w.checked(x, allswell.DomainMissing)
 		w.clock.move(7*24*time.Hour - time.Millisecond)
-		w.checked(x, allswell.DomainRecordMissing)
+		w.checked(x, allswell.DomainMissing)
 		w.clock.move(time.Hour)
 		w.checked(x, allswell.DomainNoAnswer)
 		w.serves(someDomain + " x")
 		stale = nil
-		got := w.checked(x, allswell.DomainRecordMissing)
+		got := w.checked(x, allswell.DomainMissing)
 		w.serves()
 		if got.DomainStatus != allswell.DomainPending || got.Domain != someDomain || got.Host != "" || !slices.Equal(stale, []string{x.ID}) {
 			w.Errorf("released: %+v, changed: %q", got, stale)
@@ -186,7 +186,7 @@ func TestOneReplicaMakesEachCheck(t *testing.T) {
 		}
 		begin()
 		claimed := 0
-		w.OnDomainClaimed(func() { claimed++ })
+		w.OnDomainCheckDue(func() { claimed++ })
 		w.claimDomain(w.ws, "acme", "status.acme.example") // needs none
 		x := w.claimDomain(wx, "x", "x.example")
 		y := w.claimDomain(wy, "y", "y.example")
@@ -196,20 +196,20 @@ func TestOneReplicaMakesEachCheck(t *testing.T) {
 		}
 		begin("x.example", "y.example")
 		begin()
-		w.checked(x, allswell.DomainRecordFound)
+		w.checked(x, allswell.DomainFound)
 		w.clock.move(2*time.Minute + time.Second)
 		begin("y.example") // whoever began it has not ended it
-		w.checked(y, allswell.DomainRecordMissing)
+		w.checked(y, allswell.DomainMissing)
 		begin()
 		w.clock.move(time.Hour)
 		begin("y.example")
-		w.checked(y, allswell.DomainRecordMissing)
+		w.checked(y, allswell.DomainMissing)
 		w.clock.move(22 * time.Hour)
 		begin("y.example")
 		w.clock.move(time.Hour)
 		begin("x.example", "y.example")
-		w.checked(x, allswell.DomainRecordFound)
-		w.checked(y, allswell.DomainRecordFound)
+		w.checked(x, allswell.DomainFound)
+		w.checked(y, allswell.DomainFound)
 		w.clock.move(-72 * time.Hour) // what was planned by a clock that went back
 		begin("x.example", "y.example")
 		w.clock.move(72 * time.Hour)
@@ -245,8 +245,10 @@ func TestTwoProofsAtOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		wx, wy := w.twoMore()
 		x, y := w.claimDomain(wx, "x", someDomain), w.claimDomain(wy, "y", someDomain)
-		together(func() { w.checked(x, allswell.DomainRecordFound) }, func() { w.checked(y, allswell.DomainRecordFound) },
-			func() { _, _ = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: domainOf(someDomain)}) })
+		together(func() { w.checked(x, allswell.DomainFound) }, func() { w.checked(y, allswell.DomainFound) },
+			func() {
+				_, _ = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: domainOf(someDomain)})
+			})
 		if got := w.hosts(); len(got) != 1 {
 			w.Errorf("served: %q", got)
 		}
@@ -258,7 +260,7 @@ func TestDisabledDomains(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newWorld(t, dsn, "")
 		w.claimDomain(w.ws, "acme", someDomain)
-		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "z", Slug: "z", PageLook: domainOf("other.example.com")}))(w)
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "z", Slug: "z", PageSettings: domainOf("other.example.com")}))(w)
 		for _, c := range []struct {
 			hosts    allswell.Hosts
 			disabled int
@@ -318,11 +320,11 @@ func TestVersion3IsBroughtUpToDate(t *testing.T) {
 			t.Fatalf("due: %+v", due)
 		}
 		x := must(w.Page(w.ctx, "ws_2", "x"))(t)
-		if got := w.checked(x, allswell.DomainRecordMissing); got.DomainStatus != allswell.DomainFailing || !got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
+		if got := w.checked(x, allswell.DomainMissing); got.DomainStatus != allswell.DomainFailing || !got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
 			t.Errorf("%+v", got)
 		}
 		w.clock.move(7 * 24 * time.Hour)
-		w.checked(x, allswell.DomainRecordMissing)
+		w.checked(x, allswell.DomainMissing)
 		w.serves("status.acme.example acme")
 	})
 }

@@ -25,7 +25,7 @@ func (t *tx) tell(e allswell.Event) error {
 	_, err = t.exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, maintenance_id, components, data, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		allswell.NewID(allswell.PrefixEvent, t.now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
-		maybe(e.IncidentID), maybe(e.UpdateID), maybe(e.ComponentID), maybe(e.OutageID), maybe(e.MonitorID), maybe(e.Bundle),
+		maybe(e.IncidentID), maybe(e.UpdateID), maybe(e.ComponentID), maybe(e.OutageID), maybe(e.MonitorID), maybe(e.DigestKey),
 		maybe(e.MaintenanceID), components, string(data), millis(t.now))
 	return err
 }
@@ -35,7 +35,7 @@ const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, upd
 func scanEvent(row scanner) (e allswell.Event, err error) {
 	var data string
 	if err = row.Scan(&e.ID, &e.PageID, &e.PageVersion, &e.Ordinal, &e.Kind, text{&e.IncidentID}, text{&e.UpdateID},
-		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.Bundle}, text{&e.MaintenanceID}, listOf[string]{&e.Components}, &data, instant{&e.CreatedAt}); err != nil {
+		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.DigestKey}, text{&e.MaintenanceID}, listOf[string]{&e.Components}, &data, instant{&e.CreatedAt}); err != nil {
 		return
 	}
 	err = json.Unmarshal([]byte(data), &e.Data)

@@ -74,7 +74,7 @@ func (s *Store) Events(ctx context.Context) ([]allswell.Event, error) {
 }
 
 // Holes returns the ledger's holes as the deadline sees them.
-func (s *Store) Holes(ctx context.Context) ([]allswell.Window, error) {
+func (s *Store) Holes(ctx context.Context) ([]allswell.ListeningGap, error) {
 	return s.bare(ctx).holes(time.UnixMilli(0))
 }
 

@@ -115,7 +115,7 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 		return 0, false, err
 	}
 	done = int(next.count) < most
-	if next.count > 0 && t.now.Before(e.CreatedAt.Add(allswell.DeliveryLife)) {
+	if next.count > 0 && t.now.Before(e.CreatedAt.Add(allswell.DeliveryLifetime)) {
 		if err := t.deliver(e, next.end); err != nil {
 			return 0, false, err
 		}
@@ -135,7 +135,7 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 // noticeTime is when mail tells of an event: at once, but for what a flapping
 // monitor does.
 func (t *tx) noticeTime(e allswell.Event) (time.Time, error) {
-	if e.MonitorID == "" || e.Kind == allswell.ComponentStatusChanged {
+	if e.MonitorID == "" || e.Kind == allswell.EventComponentStatusChanged {
 		return e.CreatedAt, nil
 	}
 	const enough = 100
@@ -143,9 +143,9 @@ func (t *tx) noticeTime(e allswell.Event) (time.Time, error) {
 		err = row.Scan(instant{&at})
 		return
 	}, `SELECT DISTINCT told_at FROM events WHERE monitor_id = $1 AND told_at IS NOT NULL AND told_at > $2 AND kind <> $4 ORDER BY told_at DESC LIMIT $3`,
-		e.MonitorID, millis(e.CreatedAt.Add(-2*allswell.DeliveryLife)), enough, string(allswell.ComponentStatusChanged))
+		e.MonitorID, millis(e.CreatedAt.Add(-2*allswell.DeliveryLifetime)), enough, string(allswell.EventComponentStatusChanged))
 	slices.Reverse(earlier)
-	return allswell.NoticeTime(earlier, e.CreatedAt), err
+	return allswell.NotificationTime(earlier, e.CreatedAt), err
 }
 
 // deliver makes the deliveries of an event for the subscribers after the last
@@ -155,12 +155,12 @@ func (t *tx) deliver(e openEvent, end string) error {
 	if err != nil {
 		return err
 	}
-	webhooksOnly := e.Kind == allswell.ComponentStatusChanged
+	webhooksOnly := e.Kind == allswell.EventComponentStatusChanged
 	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
 	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID)
 	held, next := time.Time{}, t.now // of mail
 	tell := e.told
-	if together := e.CreatedAt.Add(allswell.BundleWait); (e.Bundle != "" || e.AwaitsText()) && together.After(tell) {
+	if together := e.CreatedAt.Add(allswell.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) && together.After(tell) {
 		tell = together
 	}
 	if tell.After(t.now) {
@@ -177,7 +177,7 @@ func (t *tx) deliver(e openEvent, end string) error {
 		WHERE s.page_id = $10 AND s.id > $11 AND s.id <= $12 AND s.confirmed_at <= $7 AND s.suspended_at IS NULL
 			AND (s.channel <> 'email' OR NOT $13)
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
-		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, thread, maybe(e.Bundle),
+		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, thread, maybe(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
 		e.PageID, e.reached, end, webhooksOnly, len(components) == 0, list(components), millis(t.now))
 	return err
@@ -208,7 +208,7 @@ func (t *tx) threadOf(e allswell.Event) (thread string, components []string, err
 	whole := false
 	for _, p := range parts {
 		if p.monitor != "" {
-			thread = allswell.MonitorThread(p.monitor)
+			thread = allswell.MonitorCollapseKey(p.monitor)
 		}
 		whole = whole || len(p.components) == 0
 		components = append(components, p.components...)

@@ -24,8 +24,8 @@ var faultTests = map[string]struct {
 	"going down": {
 		prepare: func(w *world, job allswell.Monitor) {
 			w.pinged(job)
-			w.pass(2*time.Minute - store.BeatInterval)
-			w.clock.move(store.BeatInterval)
+			w.pass(2*time.Minute - store.LivenessInterval)
+			w.clock.move(store.LivenessInterval)
 			w.beat()
 		},
 		act: func(w *world, _ allswell.Monitor) error {
@@ -63,15 +63,15 @@ var faultTests = map[string]struct {
 			_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: ptr("")})
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.Operational) },
+		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusOperational) },
 	},
 	"a human's word during an outage": {
 		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Degraded})
+			_, err := w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.Degraded) },
+		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },
 	},
 	"creating an incident": {
 		prepare: func(*world, allswell.Monitor) {},
@@ -90,13 +90,13 @@ var faultTests = map[string]struct {
 			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.PostUpdate(store.WithAnswer(w.ctx, w.answerKey("k"), func(any) (store.Answer, error) {
-				return store.Answer{Status: 201, Body: []byte("{}")}, nil
+			_, err := w.PostUpdate(store.WithIdempotency(w.ctx, w.answerKey("k"), func(any) (store.StoredResponse, error) {
+				return store.StoredResponse{Status: 201, Body: []byte("{}")}, nil
 			}), w.ws, w.incident().ID, "Found it.")
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
-			if _, ok, err := w.FindAnswer(w.ctx, w.answerKey("k")); !ok || err != nil {
+			if _, ok, err := w.FindResponse(w.ctx, w.answerKey("k")); !ok || err != nil {
 				w.Errorf("the answer: %t, %v", ok, err)
 			}
 			if i := w.incident(); len(i.Updates) != 1 || len(w.told()) != 2 {
@@ -109,7 +109,7 @@ var faultTests = map[string]struct {
 			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.ChangeIncident(w.ctx, w.ws, w.incident().ID, allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)})
+			_, err := w.ChangeIncident(w.ctx, w.ws, w.incident().ID, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)})
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
@@ -132,7 +132,7 @@ var faultTests = map[string]struct {
 			w.fanOut()
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, _, err := w.Claim(w.ctx, store.Claims{Channel: allswell.Email, Most: 10})
+			_, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 10})
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) { w.deliveriesAre("pending 2", "sending 1", "superseded 1") },
@@ -144,12 +144,12 @@ var faultTests = map[string]struct {
 			w.claim()
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			var all []store.Settlement
+			var all []store.DeliveryResult
 			for _, id := range w.rows(`SELECT id FROM deliveries WHERE state = 'sending' ORDER BY channel`) {
-				all = append(all, store.Settlement{Claimed: store.Claimed{ID: id, Fence: 1}, Outcome: taken})
+				all = append(all, store.DeliveryResult{ClaimedDelivery: store.ClaimedDelivery{ID: id, FencingToken: 1}, Outcome: taken})
 			}
-			all[0].Outcome = allswell.Outcome{Result: allswell.Refused, Reason: "No."}
-			return w.Settle(w.ctx, all)
+			all[0].Outcome = allswell.SendOutcome{Result: allswell.SendRejected, Reason: "No."}
+			return w.SaveDeliveryResults(w.ctx, all)
 		},
 		complete: func(w *world, _ allswell.Monitor) {
 			w.deliveriesAre("dead 1", "pending 1", "sent 1", "superseded 1")
@@ -166,7 +166,7 @@ var faultTests = map[string]struct {
 		},
 		act: (*world).tryAdvance,
 		complete: func(w *world, job allswell.Monitor) {
-			w.shows(allswell.Maintenance)
+			w.shows(allswell.StatusMaintenance)
 			w.quietFor(job, 59*time.Minute)
 			w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
 		},
@@ -181,7 +181,7 @@ var faultTests = map[string]struct {
 		},
 		act: (*world).tryAdvance,
 		complete: func(w *world, job allswell.Monitor) {
-			w.shows(allswell.Operational)
+			w.shows(allswell.StatusOperational)
 			w.quietFor(job, 0)
 			if told := w.toldOfMaintenance(); len(told) != 4 || told[3] != "ended Disks completed: The maintenance is complete." {
 				w.Errorf("told: %q", told)
@@ -199,7 +199,7 @@ var faultTests = map[string]struct {
 			return err
 		},
 		complete: func(w *world, job allswell.Monitor) {
-			w.shows(allswell.Operational)
+			w.shows(allswell.StatusOperational)
 			w.quietFor(job, 0)
 		},
 	},
@@ -207,10 +207,10 @@ var faultTests = map[string]struct {
 		prepare: func(*world, allswell.Monitor) {},
 		act: func(w *world, _ allswell.Monitor) error {
 			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We look."),
-				Affected: []allswell.Affected{{ComponentID: w.component.ID, Status: allswell.Degraded}}})
+				Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusDegraded}}})
 			return err
 		},
-		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.Degraded) },
+		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusDegraded) },
 	},
 	"deleting the page": {
 		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
@@ -244,8 +244,8 @@ func (w *world) deliveriesAre(want ...string) {
 }
 
 func (w *world) tryPing(m allswell.Monitor) error {
-	got, err := w.RecordPings(w.ctx, []string{m.Token}, store.Beat{Replica: "a"})
-	if err == nil && got[0] != store.PingHeard {
+	got, err := w.RecordPings(w.ctx, []string{m.Token}, store.LivenessRecord{Replica: "a"})
+	if err == nil && got[0] != store.PingRecorded {
 		err = fmt.Errorf("result %v", got[0])
 	}
 	return err
@@ -259,10 +259,10 @@ func (w *world) tryAdvance(allswell.Monitor) error {
 
 func (w *world) isDown(job allswell.Monitor) {
 	w.Helper()
-	if m := w.monitorNow(job); m.State != allswell.Down || m.ConsecutiveFailures != 1 {
+	if m := w.monitorNow(job); m.State != allswell.MonitorDown || m.ConsecutiveFailures != 1 {
 		w.Errorf("not quite down: %+v", m)
 	}
-	w.shows(allswell.MajorOutage)
+	w.shows(allswell.StatusMajorOutage)
 	if i := w.incident(); i.Resolved || len(i.Updates) != 1 || i.OutageID == "" {
 		w.Errorf("incident: %+v", i)
 	}
@@ -274,11 +274,11 @@ func (w *world) isDown(job allswell.Monitor) {
 func (w *world) isBack(job allswell.Monitor, because string) {
 	w.Helper()
 	if job.ID != "" {
-		if m := w.monitorNow(job); m.State != allswell.Up || m.ConsecutiveFailures != 0 {
+		if m := w.monitorNow(job); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 {
 			w.Errorf("not quite back: %+v", m)
 		}
 	}
-	w.shows(allswell.Operational)
+	w.shows(allswell.StatusOperational)
 	if i := w.incident(); !i.Resolved || len(i.Updates) != 2 || !strings.HasPrefix(i.Updates[1].Message, because) {
 		w.Errorf("incident: %+v", i)
 	}
@@ -288,9 +288,9 @@ func (w *world) isBack(job allswell.Monitor, because string) {
 }
 
 // answerKey is an idempotency key of the first token.
-func (w *world) answerKey(key string) store.AnswerKey {
+func (w *world) answerKey(key string) store.IdempotencyKey {
 	w.Helper()
-	return store.AnswerKey{TokenID: w.value(`SELECT min(id) FROM tokens`), Key: key, RequestHash: []byte("hash")}
+	return store.IdempotencyKey{TokenID: w.value(`SELECT min(id) FROM tokens`), Key: key, RequestHash: []byte("hash")}
 }
 
 // failAt runs act with its n-th question to the fault failing, and returns
@@ -409,7 +409,7 @@ func TestFailedRecoveryTakesItsVersionBack(t *testing.T) {
 			}
 			return nil
 		})
-		if got := w.ping(bad.Token, good.Token); got[0] != store.PingFailed || got[1] != store.PingHeard {
+		if got := w.ping(bad.Token, good.Token); got[0] != store.PingFailed || got[1] != store.PingRecorded {
 			w.Errorf("results %v", got)
 		}
 		w.SetFault(nil)
@@ -426,12 +426,12 @@ func TestFullDiskIsBusy(t *testing.T) {
 	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 	w.run(`PRAGMA max_page_count = 1`) // that is, as many as there are
 	before := w.dump()
-	_, err := w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessage))
+	_, err := w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessageLength))
 	if !errors.Is(err, allswell.ErrBusy) || w.dump() != before {
 		t.Errorf("error %v, want ErrBusy and nothing changed", err)
 	}
 	w.run(`PRAGMA max_page_count = 100000`)
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessage)))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessageLength)))(w)
 	w.consistent()
 }
 
@@ -540,7 +540,7 @@ func TestDeadlineIsBusy(t *testing.T) {
 		before := w.dump()
 		ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
 		defer cancel()
-		_, err := w.ChangeComponent(ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Degraded})
+		_, err := w.ChangeComponent(ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
 		if !errors.Is(err, allswell.ErrBusy) || w.dump() != before {
 			w.Errorf("error %v, want ErrBusy and nothing changed", err)
 		}

@@ -48,7 +48,7 @@ func TestVersion2IsBroughtUpToDate(t *testing.T) {
 			run(`INSERT INTO causes (outage_id, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, $4, $5)`, "out_"+id, c.ID, string(status), acknowledged, ms+int64(outages))
 			c.Causes = append(c.Causes, allswell.Cause{Source: "out_" + id, Status: status, Acknowledged: acknowledged, StartedAt: began.Add(time.Duration(outages) * time.Millisecond)})
 		}
-		down := []allswell.Status{"", allswell.MajorOutage, allswell.PartialOutage, allswell.Degraded, allswell.DegradedPerformance}
+		down := []allswell.Status{"", allswell.StatusMajorOutage, allswell.StatusPartialOutage, allswell.StatusDegraded, allswell.StatusDegradedPerformance}
 		for _, baseline := range allswell.Statuses {
 			for _, first := range down {
 				for _, second := range down {
@@ -102,7 +102,7 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const day = 24 * time.Hour
 		quiet := w.anotherComponent("never changes")
-		for _, s := range []allswell.Status{allswell.Degraded, allswell.MajorOutage, allswell.Operational, allswell.PartialOutage} {
+		for _, s := range []allswell.Status{allswell.StatusDegraded, allswell.StatusMajorOutage, allswell.StatusOperational, allswell.StatusPartialOutage} {
 			w.clock.move(day)
 			w.say(s)
 		}
@@ -117,7 +117,7 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 		w.history("partial_outage")
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
 		for _, c := range []allswell.Component{w.component, quiet} {
-			if of := allswell.RecordOf(p.Changes[c.ID], p.Deaf, w.clock.now(), time.UTC).Of(allswell.HistoryDays); of.Empty() || of.Unknown > 0 {
+			if of := allswell.NewHistory(p.Changes[c.ID], p.Gaps, w.clock.now(), time.UTC).Last(allswell.HistoryDays); of.Empty() || of.Unknown > 0 {
 				w.Errorf("%s: %+v", c.Name, of)
 			}
 		}
@@ -130,7 +130,7 @@ func TestPageHasItsHistory(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		must(w.CreateComponent(w.ctx, w.ws, "other", allswell.NewComponent{Name: "of another page"}))(w)
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: ptr("Pacific/Auckland")}}))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: ptr("Pacific/Auckland")}}))(w)
 		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
 		end := began.AddDate(0, 0, 100)
 		start := allswell.HistoryStart(end, auckland)
@@ -138,8 +138,8 @@ func TestPageHasItsHistory(t *testing.T) {
 			at     time.Time
 			status allswell.Status
 		}{
-			{start.Add(-time.Hour), allswell.Degraded}, {start.Add(-time.Millisecond), allswell.PartialOutage},
-			{start.Add(time.Hour), allswell.DegradedPerformance}, {end.Add(-time.Hour), allswell.Operational},
+			{start.Add(-time.Hour), allswell.StatusDegraded}, {start.Add(-time.Millisecond), allswell.StatusPartialOutage},
+			{start.Add(time.Hour), allswell.StatusDegradedPerformance}, {end.Add(-time.Hour), allswell.StatusOperational},
 		} {
 			w.clock.set(step.at)
 			w.say(step.status)
@@ -161,11 +161,11 @@ func TestPageHasItsHistory(t *testing.T) {
 		if got := of(made.ID); len(got) != 1 || len(p.Changes) != 2 {
 			w.Errorf("changes of another %v, of %d components", got, len(p.Changes))
 		}
-		if len(p.Deaf) != 1 || !p.Deaf[0].To.Equal(start.Add(time.Minute)) {
-			w.Errorf("deaf windows: %+v", p.Deaf)
+		if len(p.Gaps) != 1 || !p.Gaps[0].To.Equal(start.Add(time.Minute)) {
+			w.Errorf("deaf windows: %+v", p.Gaps)
 		}
 		sum := must(w.Summary(w.ctx, w.ws, "acme"))(w)
-		first := sum.Records[w.component.ID][0]
+		first := sum.Histories[w.component.ID][0]
 		if !first.Date.Equal(start) || first.Partial != time.Hour-time.Minute || first.Unknown != time.Minute || sum.Zone.String() != "Pacific/Auckland" {
 			w.Errorf("the first day: %+v", first)
 		}
@@ -175,7 +175,7 @@ func TestPageHasItsHistory(t *testing.T) {
 // TestMonthIsOfThePagesZone: what began in the month, where the page is.
 func TestMonthIsOfThePagesZone(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{TimeZone: ptr("Pacific/Auckland")}}))(w)
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: ptr("Pacific/Auckland")}}))(w)
 		auckland := must(time.LoadLocation("Pacific/Auckland"))(w)
 		april, may := time.Date(2026, 4, 1, 0, 0, 0, 0, auckland), time.Date(2026, 5, 1, 0, 0, 0, 0, auckland) // 30 days and an hour
 		completed := func(title string, at time.Time) {
@@ -212,7 +212,7 @@ func TestMonthIsOfThePagesZone(t *testing.T) {
 func TestNewestOfAComponent(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		b := w.anotherComponent("b")
-		for i, of := range [][]allswell.Affected{{w.at(allswell.Degraded)}, {w.at(allswell.Degraded, b)}, nil, {w.at(allswell.Degraded), w.at(allswell.Operational, b)}} {
+		for i, of := range [][]allswell.AffectedComponent{{w.at(allswell.StatusDegraded)}, {w.at(allswell.StatusDegraded, b)}, nil, {w.at(allswell.StatusDegraded), w.at(allswell.StatusOperational, b)}} {
 			w.clock.move(time.Second)
 			w.about(fmt.Sprint("incident ", i), ptr("x"), of...)
 			w.plan(fmt.Sprint("maintenance ", i), time.Duration(1+i)*time.Hour, 10*time.Hour, []string{w.component.ID, b.ID}[i%2])
@@ -268,24 +268,24 @@ func TestPictures(t *testing.T) {
 		}
 		version := func() int64 { return must(w.LoadPage(w.ctx, "acme"))(w).Page.Version }
 		before := version()
-		set(allswell.LogoImage, "l1", "one\x00\xff")
-		set(allswell.IconImage, "i1", "icon")
-		p := set(allswell.LogoImage, "l2", "two\x00\xff")
+		set(allswell.ImageLogo, "l1", "one\x00\xff")
+		set(allswell.ImageIcon, "i1", "icon")
+		p := set(allswell.ImageLogo, "l2", "two\x00\xff")
 		if p.Logo != "l2" || p.Icon != "i1" || !p.UpdatedAt.Equal(w.clock.now()) || version() != before+3 {
 			w.Errorf("page: %+v", p)
 		}
-		got := must(w.LoadPageImage(w.ctx, "acme", allswell.LogoImage))(w)
-		if string(got.Body) != "two\x00\xff" || got.Type != "image/png" || got.Name != "l2" || got.Kind != allswell.LogoImage {
+		got := must(w.LoadPageImage(w.ctx, "acme", allswell.ImageLogo))(w)
+		if string(got.Body) != "two\x00\xff" || got.Type != "image/png" || got.Name != "l2" || got.Kind != allswell.ImageLogo {
 			w.Errorf("picture: %+v", got)
 		}
 		w.clock.move(time.Second)
 		for range 2 {
-			if p = must(w.DeletePageImage(w.ctx, w.ws, "acme", allswell.LogoImage))(w); p.Logo != "" || p.Icon != "i1" {
+			if p = must(w.DeletePageImage(w.ctx, w.ws, "acme", allswell.ImageLogo))(w); p.Logo != "" || p.Icon != "i1" {
 				w.Errorf("page: %+v", p)
 			}
 		}
 		for _, at := range []string{"acme", "nowhere"} {
-			if _, err := w.LoadPageImage(w.ctx, at, allswell.LogoImage); !errors.Is(err, allswell.ErrNotFound) {
+			if _, err := w.LoadPageImage(w.ctx, at, allswell.ImageLogo); !errors.Is(err, allswell.ErrNotFound) {
 				w.Errorf("a picture that is not there: %v", err)
 			}
 		}
@@ -299,7 +299,7 @@ func TestPictures(t *testing.T) {
 // TestLookIsKept holds that a page looks as it was told to.
 func TestLookIsKept(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		p := must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageLook: allswell.PageLook{Domain: ptr("status.example.com"), TimeZone: ptr("Europe/Berlin"),
+		p := must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com"), TimeZone: ptr("Europe/Berlin"),
 			Language: ptr("de"), Accent: ptr("#112233"), Footer: &[]allswell.FooterLink{{Label: "Imprint", URL: "https://example.com"}}}}))(w)
 		if got := must(w.LoadPage(w.ctx, "acme"))(w).Page; got.Domain != p.Domain || got.TimeZone != "Europe/Berlin" || got.Language != "de" || got.Accent != "#112233" || !slices.Equal(got.Footer, p.Footer) {
 			w.Errorf("page: %+v", got)

@@ -23,14 +23,14 @@ const updateColumns = `id, incident_id, number, message, state, affected, auto, 
 // updateColumnsCut are updateColumns of an update that takes little memory.
 var updateColumnsCut = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, auto, created_at`, cutMessage)
 
-func scanUpdate(row scanner) (u allswell.Update, err error) {
-	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, auto{&u.Auto}, instant{&u.CreatedAt})
+func scanUpdate(row scanner) (u allswell.IncidentUpdate, err error) {
+	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, auto{&u.System}, instant{&u.CreatedAt})
 	return
 }
 
 // Incidents lists a page's incidents, newest first, without their updates.
 // resolved picks by the flag; nil is all.
-func (s *Store) Incidents(ctx context.Context, workspaceID, slug string, resolved *bool, r Range) ([]allswell.Incident, int, error) {
+func (s *Store) Incidents(ctx context.Context, workspaceID, slug string, resolved *bool, r Pagination) ([]allswell.Incident, int, error) {
 	p, err := s.pageOf(ctx, workspaceID, slug)
 	if err != nil {
 		return nil, 0, err
@@ -50,7 +50,7 @@ func (c *session) incidentOf(workspaceID, id string) (allswell.Incident, error) 
 
 // lockIncident loads a workspace's incident with its page and itself locked, and
 // before them the components that it concerns and others that it is to concern.
-func (t *tx) lockIncident(workspaceID, id string, others ...allswell.Affected) (allswell.Incident, error) {
+func (t *tx) lockIncident(workspaceID, id string, others ...allswell.AffectedComponent) (allswell.Incident, error) {
 	i, err := t.incidentOf(workspaceID, id)
 	if err != nil {
 		return i, err
@@ -88,14 +88,14 @@ func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
 // components that it concerns: nothing once it is over, or if a human has set
 // the component's status since.
 func (t *tx) fillOutage(i allswell.Incident) error {
-	caused, err := query(&t.session, func(row scanner) (a allswell.Affected, err error) {
+	caused, err := query(&t.session, func(row scanner) (a allswell.AffectedComponent, err error) {
 		err = row.Scan(&a.ComponentID, &a.Status)
 		return
 	}, `SELECT component_id, status FROM causes WHERE source = $1 AND NOT acknowledged`, i.OutageID)
 	for _, a := range caused {
 		for k := range i.Affected {
 			if i.Affected[k].ComponentID == a.ComponentID {
-				i.Affected[k].Outage = a.Status
+				i.Affected[k].OutageStatus = a.Status
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func (c *session) fillAffected(incidents []allswell.Incident) error {
 		index[inc.ID], ids[i] = i, inc.ID
 	}
 	type row struct {
-		allswell.Affected
+		allswell.AffectedComponent
 		incident string
 	}
 	rows, err := query(c, func(sc scanner) (r row, err error) {
@@ -120,7 +120,7 @@ func (c *session) fillAffected(incidents []allswell.Incident) error {
 		WHERE a.incident_id IN EACH($1) ORDER BY a.incident_id DESC, c.position, c.created_at, c.id LIMIT $2`, list(ids), maxNamedAffected)
 	for _, r := range rows {
 		inc := &incidents[index[r.incident]]
-		inc.Affected = append(inc.Affected, r.Affected)
+		inc.Affected = append(inc.Affected, r.AffectedComponent)
 	}
 	return err
 }
@@ -138,7 +138,7 @@ func (s *Store) Incident(ctx context.Context, workspaceID, id string) (allswell.
 }
 
 // Updates lists an incident's updates, oldest first.
-func (s *Store) Updates(ctx context.Context, workspaceID, incidentID string, r Range) ([]allswell.Update, int, error) {
+func (s *Store) Updates(ctx context.Context, workspaceID, incidentID string, r Pagination) ([]allswell.IncidentUpdate, int, error) {
 	if _, err := read(ctx, s, func(c *session) (allswell.Incident, error) { return c.incidentOf(workspaceID, incidentID) }); err != nil {
 		return nil, 0, err
 	}
@@ -172,7 +172,7 @@ func originOf(m allswell.Monitor, outageID, bundle string) origin {
 }
 
 func (o origin) of(e allswell.Event) allswell.Event {
-	e.OutageID, e.MonitorID, e.ComponentID, e.Bundle = o.outageID, o.monitorID, o.componentID, o.bundle
+	e.OutageID, e.MonitorID, e.ComponentID, e.DigestKey = o.outageID, o.monitorID, o.componentID, o.bundle
 	return e
 }
 
@@ -202,14 +202,14 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	if err := t.saveAffected(i); err != nil {
 		return i, err
 	}
-	var first *allswell.Update
+	var first *allswell.IncidentUpdate
 	if len(i.Updates) > 0 {
 		first = &i.Updates[0]
 		if err := t.saveUpdate(*first); err != nil {
 			return i, err
 		}
 	}
-	return i, t.tell(from.of(allswell.EventOf(allswell.IncidentCreated, i, first)))
+	return i, t.tell(from.of(allswell.NewIncidentEvent(allswell.EventIncidentCreated, i, first)))
 }
 
 // checkOpenIncidents refuses one more incident that is not resolved; those of
@@ -222,15 +222,15 @@ func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
 		`SELECT count(*) FROM incidents WHERE page_id = $1 AND NOT resolved AND outage_id IS NULL`, i.PageID)
 }
 
-func (t *tx) saveUpdate(u allswell.Update) error {
+func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
 	_, err := t.exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, auto, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), autoText(u.Auto), millis(u.CreatedAt))
+		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), autoText(u.System), millis(u.CreatedAt))
 	return err
 }
 
 // nameAffected locks the components that an incident is to concern, and fills in
 // their names.
-func (t *tx) nameAffected(pageID string, affected []allswell.Affected) ([]allswell.Affected, error) {
+func (t *tx) nameAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
 	if len(affected) == 0 {
 		return nil, nil
 	}
@@ -309,7 +309,7 @@ func (s *Store) ChangeIncident(ctx context.Context, workspaceID, id string, ch a
 			return i, err
 		}
 		if resolvedNow {
-			err = t.tell(allswell.EventOf(allswell.IncidentResolved, i, nil))
+			err = t.tell(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, nil))
 		}
 		return i, err
 	})
@@ -317,31 +317,31 @@ func (s *Store) ChangeIncident(ctx context.Context, workspaceID, id string, ch a
 
 // PostUpdate adds an entry to an incident's timeline (contract section 4.3)
 // and tells of it.
-func (s *Store) PostUpdate(ctx context.Context, workspaceID, incidentID, message string) (allswell.Update, error) {
+func (s *Store) PostUpdate(ctx context.Context, workspaceID, incidentID, message string) (allswell.IncidentUpdate, error) {
 	if err := allswell.CheckMessage(message); err != nil {
-		return allswell.Update{}, err
+		return allswell.IncidentUpdate{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.Update, error) {
+	return write(ctx, s, func(t *tx) (allswell.IncidentUpdate, error) {
 		i, err := t.lockIncident(workspaceID, incidentID)
 		if err != nil {
-			return allswell.Update{}, err
+			return allswell.IncidentUpdate{}, err
 		}
-		u, err := t.addUpdate(&i, message, allswell.Auto{})
+		u, err := t.addUpdate(&i, message, allswell.SystemMessage{})
 		if err != nil {
 			return u, err
 		}
-		return u, t.tell(allswell.EventOf(allswell.IncidentUpdated, i, &u))
+		return u, t.tell(allswell.NewIncidentEvent(allswell.EventIncidentUpdated, i, &u))
 	})
 }
 
 // addUpdate appends to the timeline of a locked incident and saves both. auto is
 // what the message tells, if nobody has written it.
-func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Auto) (allswell.Update, error) {
+func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage) (allswell.IncidentUpdate, error) {
 	last, err := query(&t.session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, i.ID)
 	if err != nil {
-		return allswell.Update{}, err
+		return allswell.IncidentUpdate{}, err
 	}
-	var before *allswell.Update
+	var before *allswell.IncidentUpdate
 	if len(last) > 0 {
 		before = &last[0]
 		if auto.Kind == "" {
@@ -349,10 +349,10 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Auto)
 		}
 	}
 	if err != nil {
-		return allswell.Update{}, err
+		return allswell.IncidentUpdate{}, err
 	}
 	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, before, t.now)
-	u.Auto = auto
+	u.System = auto
 	i.Updates[len(i.Updates)-1] = u
 	if err := t.saveUpdate(u); err != nil {
 		return u, err
@@ -362,8 +362,8 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Auto)
 
 // IncidentComponents returns the components that a workspace's incident
 // concerns, in their order.
-func (s *Store) IncidentComponents(ctx context.Context, workspaceID, id string) ([]allswell.Affected, error) {
-	return read(ctx, s, func(c *session) ([]allswell.Affected, error) {
+func (s *Store) IncidentComponents(ctx context.Context, workspaceID, id string) ([]allswell.AffectedComponent, error) {
+	return read(ctx, s, func(c *session) ([]allswell.AffectedComponent, error) {
 		i, err := c.incidentOf(workspaceID, id)
 		if err != nil {
 			return nil, err
@@ -378,11 +378,11 @@ func (s *Store) IncidentComponents(ctx context.Context, workspaceID, id string) 
 // status, instead of what was said before. While the incident is not resolved,
 // they have that status at once; one that was acknowledged by hand stays so if
 // its status is the same.
-func (s *Store) SetIncidentComponents(ctx context.Context, workspaceID, id string, affected []allswell.Affected) ([]allswell.Affected, error) {
+func (s *Store) SetIncidentComponents(ctx context.Context, workspaceID, id string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
 	if err := allswell.CheckAffected(affected); err != nil {
 		return nil, err
 	}
-	return write(ctx, s, func(t *tx) ([]allswell.Affected, error) {
+	return write(ctx, s, func(t *tx) ([]allswell.AffectedComponent, error) {
 		i, err := t.lockIncident(workspaceID, id, affected...)
 		if err != nil {
 			return nil, err
@@ -417,7 +417,7 @@ func (s *Store) SetIncidentComponents(ctx context.Context, workspaceID, id strin
 
 // moveCauses makes an incident's causes those of its components now. Each
 // component goes from the old status to the new one in one step.
-func (t *tx) moveCauses(source string, before, after []allswell.Affected) error {
+func (t *tx) moveCauses(source string, before, after []allswell.AffectedComponent) error {
 	old, now := statusesOf(before), statusesOf(after)
 	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now))))))
 	for _, id := range ids {
@@ -436,7 +436,7 @@ func (t *tx) moveCauses(source string, before, after []allswell.Affected) error 
 	return nil
 }
 
-func statusesOf(affected []allswell.Affected) map[string]allswell.Status {
+func statusesOf(affected []allswell.AffectedComponent) map[string]allswell.Status {
 	out := make(map[string]allswell.Status, len(affected))
 	for _, a := range affected {
 		out[a.ComponentID] = a.Status

@@ -9,13 +9,13 @@ import (
 
 // PageIndex is the list of pages that visitors choose from, of one moment.
 type PageIndex struct {
-	Pages []ListedPage // the oldest pages, oldest first
-	Total int          // the number of all pages
+	Pages []PageIndexEntry // the oldest pages, oldest first
+	Total int              // the number of all pages
 	AsOf  time.Time
 }
 
-// ListedPage is one page of a PageIndex.
-type ListedPage struct {
+// PageIndexEntry is one page of a PageIndex.
+type PageIndexEntry struct {
 	Slug, Name string
 	Status     allswell.Status // the rollup of its components
 }
@@ -56,7 +56,7 @@ func (s *Store) PageIndex(ctx context.Context, most int) (PageIndex, error) {
 					statuses = append(statuses, allswell.Component{Baseline: allswell.Status(rows[i].status)})
 				}
 			}
-			index.Pages = append(index.Pages, ListedPage{page.slug, page.name, allswell.Rollup(statuses)})
+			index.Pages = append(index.Pages, PageIndexEntry{page.slug, page.name, allswell.Rollup(statuses)})
 			index.Total = page.total
 		}
 		return index, nil

@@ -40,14 +40,14 @@ func TestPageIndex(t *testing.T) {
 					w.run(fmt.Sprintf(`UPDATE causes SET status = '%s', acknowledged = %s WHERE source = '%s-%d'`, status(), acknowledged, id, k))
 				}
 			}
-			want, total, err := w.Pages(w.ctx, w.ws, store.Range{Page: 1, PerPage: 100})
+			want, total, err := w.Pages(w.ctx, w.ws, store.Pagination{Page: 1, PerPage: 100})
 			w.ok(err)
 			got := must(w.PageIndex(w.ctx, 100))(w)
 			if got.Total != total || len(got.Pages) != len(want) || !got.AsOf.Equal(w.clock.now()) {
 				t.Fatalf("round %d: %d pages of %d at %s, want %d", round, len(got.Pages), got.Total, got.AsOf, total)
 			}
 			for i, p := range want {
-				if got.Pages[i] != (store.ListedPage{Slug: p.Slug, Name: p.Name, Status: p.Status}) {
+				if got.Pages[i] != (store.PageIndexEntry{Slug: p.Slug, Name: p.Name, Status: p.Status}) {
 					t.Errorf("round %d: %+v, want %s %s", round, got.Pages[i], p.Slug, p.Status)
 				}
 			}
@@ -56,7 +56,7 @@ func TestPageIndex(t *testing.T) {
 		w.run(`UPDATE causes SET acknowledged = TRUE`)
 		w.run(`UPDATE components SET baseline = CASE WHEN page_id IN (SELECT id FROM pages WHERE slug = 'page-1') THEN 'broken' ELSE 'operational' END`)
 		for _, p := range must(w.PageIndex(w.ctx, 100))(w).Pages {
-			if (p.Status == allswell.Unknown) != (p.Slug == "page-1") {
+			if (p.Status == allswell.StatusUnknown) != (p.Slug == "page-1") {
 				t.Errorf("%s is %s", p.Slug, p.Status)
 			}
 		}

@@ -26,16 +26,16 @@ func TestClaimFillsItsRoom(t *testing.T) {
 		}
 		w.fanOut()
 		for n := range 6 {
-			claimed, _, err := w.Claim(w.ctx, store.Claims{Channel: allswell.Email, Most: most})
+			claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: most})
 			w.ok(err)
 			if len(claimed) != most {
 				t.Errorf("claim %d found %d of %d mailboxes, for each of which much waits", n, len(claimed), most)
 			}
-			var settled []store.Settlement
+			var settled []store.DeliveryResult
 			for _, c := range claimed {
-				settled = append(settled, store.Settlement{Claimed: c, Outcome: taken})
+				settled = append(settled, store.DeliveryResult{ClaimedDelivery: c, Outcome: taken})
 			}
-			w.ok(w.Settle(w.ctx, settled))
+			w.ok(w.SaveDeliveryResults(w.ctx, settled))
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestClaimBesideASettlement(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					settled <- other.Settle(w.ctx, []store.Settlement{{Claimed: first[0], Outcome: taken}})
+					settled <- other.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: first[0], Outcome: taken}})
 				}()
 				select {
 				case <-done:

@@ -108,7 +108,7 @@ func (w *world) ok(err error) {
 func (w *world) pass(d time.Duration) {
 	w.Helper()
 	for end := w.clock.now().Add(d); w.clock.now().Before(end); {
-		w.clock.set(w.clock.now().Truncate(store.BeatInterval).Add(store.BeatInterval))
+		w.clock.set(w.clock.now().Truncate(store.LivenessInterval).Add(store.LivenessInterval))
 		w.beat()
 		if now := w.clock.now(); now.Truncate(time.Minute).Equal(now) {
 			w.tick()
@@ -120,12 +120,12 @@ func (w *world) pass(d time.Duration) {
 func (w *world) absent(d time.Duration) {
 	w.Helper()
 	w.clock.move(d)
-	w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a", First: true}))
+	w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
 }
 
 func (w *world) beat() {
 	w.Helper()
-	w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a"}))
+	w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
 }
 
 func (w *world) tick() store.TickReport {
@@ -135,7 +135,7 @@ func (w *world) tick() store.TickReport {
 
 func (w *world) ping(tokens ...string) []store.PingResult {
 	w.Helper()
-	return must(w.RecordPings(w.ctx, tokens, store.Beat{Replica: "a"}))(w)
+	return must(w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"}))(w)
 }
 
 // pinged pings monitors, which have to be heard; none means the world's own.
@@ -145,7 +145,7 @@ func (w *world) pinged(monitors ...allswell.Monitor) {
 		monitors = []allswell.Monitor{w.monitor}
 	}
 	for _, m := range monitors {
-		if got := w.ping(m.Token); got[0] != store.PingHeard {
+		if got := w.ping(m.Token); got[0] != store.PingRecorded {
 			w.Fatalf("ping of %s: %v, want heard", m.Name, got)
 		}
 	}
@@ -165,7 +165,7 @@ func (w *world) goDown(monitors ...allswell.Monitor) {
 	w.pinged(monitors...)
 	w.pass(2 * time.Minute)
 	for _, m := range monitors {
-		if got := w.monitorNow(m); got.State != allswell.Down {
+		if got := w.monitorNow(m); got.State != allswell.MonitorDown {
 			w.Fatalf("%s is not down: %+v", m.Name, got)
 		}
 	}
@@ -206,7 +206,7 @@ func (w *world) say(status allswell.Status) {
 // incidents returns the page's incidents, newest first, with their updates.
 func (w *world) incidents() []allswell.Incident {
 	w.Helper()
-	found, _, err := w.Incidents(w.ctx, w.ws, "acme", nil, store.Range{Page: 1, PerPage: 100})
+	found, _, err := w.Incidents(w.ctx, w.ws, "acme", nil, store.Pagination{Page: 1, PerPage: 100})
 	w.ok(err)
 	for i := range found {
 		found[i] = must(w.Incident(w.ctx, w.ws, found[i].ID))(w)
@@ -232,7 +232,7 @@ func (w *world) change(i allswell.Incident, ch allswell.IncidentChange) allswell
 func TestOutageAndRecovery(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pass(10 * time.Minute)
-		if m := w.now(); m.State != allswell.Up || !m.NextCheckAt.IsZero() || len(w.incidents()) != 0 {
+		if m := w.now(); m.State != allswell.MonitorUp || !m.NextCheckAt.IsZero() || len(w.incidents()) != 0 {
 			w.Fatalf("a monitor that was never pinged raised something: %+v", m)
 		}
 		w.pinged()
@@ -245,27 +245,27 @@ func TestOutageAndRecovery(t *testing.T) {
 			w.Fatalf("counted at the deadline itself: %+v", m)
 		}
 		w.pass(2 * time.Minute)
-		if m := w.now(); m.State != allswell.Up || m.ConsecutiveFailures != 2 {
+		if m := w.now(); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 2 {
 			w.Fatalf("after two overdue checks: %+v", m)
 		}
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.pass(time.Minute)
-		if m := w.now(); m.State != allswell.Down || m.ConsecutiveFailures != 3 {
+		if m := w.now(); m.State != allswell.MonitorDown || m.ConsecutiveFailures != 3 {
 			w.Fatalf("after three overdue checks: %+v", m)
 		}
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		i := w.incident()
-		if i.Title != "nightly is down" || i.Impact != allswell.ImpactCritical || i.State != allswell.Investigating || len(i.Updates) != 1 || i.Resolved {
+		if i.Title != "nightly is down" || i.Impact != allswell.ImpactCritical || i.State != allswell.IncidentInvestigating || len(i.Updates) != 1 || i.Resolved {
 			w.Fatalf("incident: %+v", i)
 		}
 		w.pass(10 * time.Minute)
 		w.incident() // and no other
 		w.pinged()
-		if m := w.now(); m.State != allswell.Up || m.ConsecutiveFailures != 0 {
+		if m := w.now(); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 {
 			w.Fatalf("after the recovery: %+v", m)
 		}
-		w.shows(allswell.Operational)
-		if i = w.incident(); !i.Resolved || i.State != allswell.Resolved || !i.ResolvedAt.Equal(w.clock.now()) || len(i.Updates) != 2 {
+		w.shows(allswell.StatusOperational)
+		if i = w.incident(); !i.Resolved || i.State != allswell.IncidentResolved || !i.ResolvedAt.Equal(w.clock.now()) || len(i.Updates) != 2 {
 			w.Fatalf("incident: %+v", i)
 		}
 		w.tells(

@@ -11,7 +11,7 @@ import (
 
 const maintenanceColumns = `id, page_id, title, state, scheduled_for_at, scheduled_until_at, begun_at, ended_at, remind_before_ms, reminded_at, created_at, updated_at`
 
-func scanMaintenance(row scanner) (m allswell.PlannedMaintenance, err error) {
+func scanMaintenance(row scanner) (m allswell.Maintenance, err error) {
 	err = row.Scan(&m.ID, &m.PageID, &m.Title, &m.State, instant{&m.ScheduledFor}, instant{&m.ScheduledUntil}, instant{&m.BegunAt},
 		instant{&m.EndedAt}, duration{&m.RemindBefore}, instant{&m.RemindedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt})
 	return
@@ -24,13 +24,13 @@ const maintenanceUpdateColumns = `id, maintenance_id, number, message, state, au
 var maintenanceUpdateColumnsCut = fmt.Sprintf(`id, maintenance_id, number, substr(message, 1, %d), state, auto, created_at`, cutMessage)
 
 func scanMaintenanceUpdate(row scanner) (u allswell.MaintenanceUpdate, err error) {
-	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, auto{&u.Auto}, instant{&u.CreatedAt})
+	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, auto{&u.System}, instant{&u.CreatedAt})
 	return
 }
 
 // Maintenances lists a page's planned maintenances, the latest first, without
 // their updates. state picks by it; "" is all.
-func (s *Store) Maintenances(ctx context.Context, workspaceID, slug string, state allswell.MaintenanceState, r Range) ([]allswell.PlannedMaintenance, int, error) {
+func (s *Store) Maintenances(ctx context.Context, workspaceID, slug string, state allswell.MaintenanceState, r Pagination) ([]allswell.Maintenance, int, error) {
 	p, err := s.pageOf(ctx, workspaceID, slug)
 	if err != nil {
 		return nil, 0, err
@@ -43,13 +43,13 @@ func (s *Store) Maintenances(ctx context.Context, workspaceID, slug string, stat
 }
 
 // fillMaintained loads the components of the maintenances, in their order.
-func (c *session) fillMaintained(maintenances []allswell.PlannedMaintenance) error {
+func (c *session) fillMaintained(maintenances []allswell.Maintenance) error {
 	index := make(map[string]int, len(maintenances))
 	for i, m := range maintenances {
 		index[m.ID] = i
 	}
 	type row struct {
-		allswell.NamedComponent
+		allswell.ComponentName
 		maintenance string
 	}
 	rows, err := query(c, func(sc scanner) (r row, err error) {
@@ -60,17 +60,17 @@ func (c *session) fillMaintained(maintenances []allswell.PlannedMaintenance) err
 		list(slices.Collect(maps.Keys(index))), maxNamedAffected)
 	for _, r := range rows {
 		m := &maintenances[index[r.maintenance]]
-		m.Components = append(m.Components, r.NamedComponent)
+		m.Components = append(m.Components, r.ComponentName)
 	}
 	return err
 }
 
 // filled loads what belongs to one maintenance.
-func (c *session) filled(m allswell.PlannedMaintenance, err error) (allswell.PlannedMaintenance, error) {
+func (c *session) filled(m allswell.Maintenance, err error) (allswell.Maintenance, error) {
 	if err != nil {
 		return m, err
 	}
-	all := []allswell.PlannedMaintenance{m}
+	all := []allswell.Maintenance{m}
 	if err := c.fillMaintained(all); err != nil {
 		return m, err
 	}
@@ -80,21 +80,21 @@ func (c *session) filled(m allswell.PlannedMaintenance, err error) (allswell.Pla
 }
 
 // maintenanceOf loads a workspace's maintenance alone.
-func (c *session) maintenanceOf(workspaceID, id string) (allswell.PlannedMaintenance, error) {
+func (c *session) maintenanceOf(workspaceID, id string) (allswell.Maintenance, error) {
 	return one(c, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances
 		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, workspaceID)
 }
 
 // Maintenance returns a workspace's maintenance with its updates, oldest first.
-func (s *Store) Maintenance(ctx context.Context, workspaceID, id string) (allswell.PlannedMaintenance, error) {
-	return read(ctx, s, func(c *session) (allswell.PlannedMaintenance, error) {
+func (s *Store) Maintenance(ctx context.Context, workspaceID, id string) (allswell.Maintenance, error) {
+	return read(ctx, s, func(c *session) (allswell.Maintenance, error) {
 		return c.filled(c.maintenanceOf(workspaceID, id))
 	})
 }
 
 // MaintenanceUpdates lists a maintenance's updates, oldest first.
-func (s *Store) MaintenanceUpdates(ctx context.Context, workspaceID, id string, r Range) ([]allswell.MaintenanceUpdate, int, error) {
-	if _, err := read(ctx, s, func(c *session) (allswell.PlannedMaintenance, error) { return c.maintenanceOf(workspaceID, id) }); err != nil {
+func (s *Store) MaintenanceUpdates(ctx context.Context, workspaceID, id string, r Pagination) ([]allswell.MaintenanceUpdate, int, error) {
+	if _, err := read(ctx, s, func(c *session) (allswell.Maintenance, error) { return c.maintenanceOf(workspaceID, id) }); err != nil {
 		return nil, 0, err
 	}
 	return listed(ctx, s, scanMaintenanceUpdate, maintenanceUpdateColumns, `FROM maintenance_updates WHERE maintenance_id = $1`, `ORDER BY number`, r, id)
@@ -102,8 +102,8 @@ func (s *Store) MaintenanceUpdates(ctx context.Context, workspaceID, id string, 
 
 // CreateMaintenance plans a maintenance and tells of it. One whose time has come
 // begins at once, in the same transaction.
-func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string, n allswell.NewMaintenance) (allswell.PlannedMaintenance, error) {
-	return write(ctx, s, func(t *tx) (m allswell.PlannedMaintenance, err error) {
+func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string, n allswell.NewMaintenance) (allswell.Maintenance, error) {
+	return write(ctx, s, func(t *tx) (m allswell.Maintenance, err error) {
 		if err := n.Validate(t.now); err != nil {
 			return m, err
 		}
@@ -125,7 +125,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string,
 		if _, err := t.exec(`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, reminded_at, next_edge_at, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
 			m.ID, m.PageID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil),
-			m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextEdge()), millis(t.now)); err != nil {
+			m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(t.now)); err != nil {
 			return m, err
 		}
 		t.planned = true
@@ -139,7 +139,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string,
 				return m, err
 			}
 		}
-		if err := t.tell(allswell.MaintenanceEventOf(allswell.MaintenancePlanned, m, first)); err != nil {
+		if err := t.tell(allswell.NewMaintenanceEvent(allswell.EventMaintenanceScheduled, m, first)); err != nil {
 			return m, err
 		}
 		return m, t.advance(&m)
@@ -148,19 +148,19 @@ func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string,
 
 // namedComponents returns the components by their ids, and refuses ids that the
 // page does not have.
-func (t *tx) namedComponents(pageID string, ids []string) ([]allswell.NamedComponent, error) {
+func (t *tx) namedComponents(pageID string, ids []string) ([]allswell.ComponentName, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	names, err := t.componentNames(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d", i) })
-	out := make([]allswell.NamedComponent, len(ids))
+	out := make([]allswell.ComponentName, len(ids))
 	for i, id := range ids {
-		out[i] = allswell.NamedComponent{ID: id, Name: names[id]}
+		out[i] = allswell.ComponentName{ID: id, Name: names[id]}
 	}
 	return out, err
 }
 
-func (t *tx) saveMaintained(m allswell.PlannedMaintenance) error {
+func (t *tx) saveMaintained(m allswell.Maintenance) error {
 	for _, c := range m.Components {
 		if _, err := t.exec(`INSERT INTO maintenance_components (maintenance_id, component_id) VALUES ($1, $2)`, m.ID, c.ID); err != nil {
 			return err
@@ -171,17 +171,17 @@ func (t *tx) saveMaintained(m allswell.PlannedMaintenance) error {
 
 func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
 	_, err := t.exec(`INSERT INTO maintenance_updates (id, maintenance_id, number, message, state, auto, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		u.ID, u.MaintenanceID, u.Number, u.Message, string(u.State), autoText(u.Auto), millis(u.CreatedAt))
+		u.ID, u.MaintenanceID, u.Number, u.Message, string(u.State), autoText(u.System), millis(u.CreatedAt))
 	return err
 }
 
 // saveMaintenance saves all that a change may have changed but the components.
-func (t *tx) saveMaintenance(m allswell.PlannedMaintenance) error {
+func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 	t.planned = true
 	_, err := t.exec(`UPDATE maintenances SET title = $2, state = $3, scheduled_for_at = $4, scheduled_until_at = $5, begun_at = $6,
 			ended_at = $7, remind_before_ms = $8, reminded_at = $9, next_edge_at = $10, updated_at = $11 WHERE id = $1`,
 		m.ID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil), millis(m.BegunAt),
-		millis(m.EndedAt), m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextEdge()), millis(m.UpdatedAt))
+		millis(m.EndedAt), m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(m.UpdatedAt))
 	return err
 }
 
@@ -199,7 +199,7 @@ func (t *tx) lockMaintained(components []string, pageID string) error {
 
 // lockMaintenance loads a maintenance with all locked that a change of it, or
 // its having other components, may change.
-func (t *tx) lockMaintenance(m allswell.PlannedMaintenance, others []string) (allswell.PlannedMaintenance, error) {
+func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.Maintenance, error) {
 	components, err := query(&t.session, scanString, `SELECT component_id FROM maintenance_components WHERE maintenance_id = $1`, m.ID)
 	if err != nil {
 		return m, err
@@ -221,8 +221,8 @@ func (t *tx) lockMaintenance(m allswell.PlannedMaintenance, others []string) (al
 // ChangeMaintenance changes a planned maintenance: a human may move it, begin it
 // and end it. Subscribers are told of another time, of the beginning and of the
 // end.
-func (s *Store) ChangeMaintenance(ctx context.Context, workspaceID, id string, ch allswell.MaintenanceChange) (allswell.PlannedMaintenance, error) {
-	return write(ctx, s, func(t *tx) (allswell.PlannedMaintenance, error) {
+func (s *Store) ChangeMaintenance(ctx context.Context, workspaceID, id string, ch allswell.MaintenanceChange) (allswell.Maintenance, error) {
+	return write(ctx, s, func(t *tx) (allswell.Maintenance, error) {
 		var others []string
 		if ch.Components != nil {
 			others = *ch.Components
@@ -244,15 +244,15 @@ func (s *Store) ChangeMaintenance(ctx context.Context, workspaceID, id string, c
 				return m, err
 			}
 		}
-		if err := t.take(&m, turn, turn.Message(), turn.Auto()); err != nil {
+		if err := t.take(&m, turn, turn.Message(), turn.SystemMessage()); err != nil {
 			return m, err
 		}
 		moved := !m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil)
-		if moved && turn == allswell.NoTurn {
+		if moved && turn == allswell.TransitionNone {
 			if err := t.hush(m.Components); err != nil {
 				return m, err
 			}
-			if err := t.tell(allswell.MaintenanceEventOf(allswell.MaintenanceUpdated, m, nil)); err != nil {
+			if err := t.tell(allswell.NewMaintenanceEvent(allswell.EventMaintenanceUpdated, m, nil)); err != nil {
 				return m, err
 			}
 		}
@@ -262,7 +262,7 @@ func (s *Store) ChangeMaintenance(ctx context.Context, workspaceID, id string, c
 
 // changeMaintained gives a maintenance other components. While it runs, those
 // that it leaves return, and those that it takes change.
-func (t *tx) changeMaintained(m *allswell.PlannedMaintenance, before allswell.PlannedMaintenance, ids []string) (err error) {
+func (t *tx) changeMaintained(m *allswell.Maintenance, before allswell.Maintenance, ids []string) (err error) {
 	if m.Components, err = t.namedComponents(m.PageID, ids); err != nil {
 		return err
 	}
@@ -278,9 +278,9 @@ func (t *tx) changeMaintained(m *allswell.PlannedMaintenance, before allswell.Pl
 	if !before.Running() {
 		return nil
 	}
-	statuses := func(all []allswell.NamedComponent) (out []allswell.Affected) {
+	statuses := func(all []allswell.ComponentName) (out []allswell.AffectedComponent) {
 		for _, c := range all {
-			out = append(out, allswell.Affected{ComponentID: c.ID, Status: allswell.Maintenance})
+			out = append(out, allswell.AffectedComponent{ComponentID: c.ID, Status: allswell.StatusMaintenance})
 		}
 		return out
 	}
@@ -318,7 +318,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, workspaceID, id, mess
 				return u, err
 			}
 		}
-		err = t.take(&m, m.Apply(ch, t.now), message, allswell.Auto{})
+		err = t.take(&m, m.Apply(ch, t.now), message, allswell.SystemMessage{})
 		return m.Updates[len(m.Updates)-1], err
 	})
 }
@@ -338,7 +338,7 @@ func (s *Store) DeleteMaintenance(ctx context.Context, workspaceID, id string) e
 			return struct{}{}, err
 		}
 		if m.State != allswell.MaintenanceCompleted {
-			if err := t.tell(allswell.MaintenanceEventOf(allswell.MaintenanceCancelled, m, nil)); err != nil {
+			if err := t.tell(allswell.NewMaintenanceEvent(allswell.EventMaintenanceCancelled, m, nil)); err != nil {
 				return struct{}{}, err
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 // plan plans a maintenance of the world's component, or of others, without a
 // reminder. Both times are from now.
-func (w *world) plan(title string, from, until time.Duration, components ...string) allswell.PlannedMaintenance {
+func (w *world) plan(title string, from, until time.Duration, components ...string) allswell.Maintenance {
 	w.Helper()
 	if len(components) == 0 {
 		components = []string{w.component.ID}
@@ -36,7 +36,7 @@ func (w *world) advance() time.Duration {
 }
 
 // alter changes a maintenance.
-func (w *world) alter(m allswell.PlannedMaintenance, ch allswell.MaintenanceChange) allswell.PlannedMaintenance {
+func (w *world) alter(m allswell.Maintenance, ch allswell.MaintenanceChange) allswell.Maintenance {
 	w.Helper()
 	return must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, ch))(w)
 }
@@ -45,7 +45,7 @@ func (w *world) alter(m allswell.PlannedMaintenance, ch allswell.MaintenanceChan
 // one has been over for that long.
 func (w *world) quietFor(m allswell.Monitor, want time.Duration) {
 	w.Helper()
-	if got := w.monitorNow(m).QuietUntil; !got.Equal(w.clock.now().Add(want)) {
+	if got := w.monitorNow(m).SuppressedUntil; !got.Equal(w.clock.now().Add(want)) {
 		w.Errorf("%s is quiet until %v from now, want %v", m.Name, got.Sub(w.clock.now()), want)
 	}
 }
@@ -85,20 +85,20 @@ var maintenanceTests = map[string]func(w *world){
 		if got := w.advance(); got != 24*time.Hour {
 			w.Errorf("after the reminder the next edge is in %v, want a day", got)
 		}
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.clock.move(24*time.Hour + 3*time.Second)
 		if got := w.advance(); got != 2*time.Hour-3*time.Second {
 			w.Errorf("after the beginning the next edge is in %v", got)
 		}
-		w.shows(allswell.Maintenance)
+		w.shows(allswell.StatusMaintenance)
 		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Half of them.", ""))(w)
 		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "All of them.", allswell.MaintenanceVerifying))(w)
-		w.shows(allswell.Maintenance)
+		w.shows(allswell.StatusMaintenance)
 		w.clock.move(2 * time.Hour)
 		if got := w.advance(); got != 0 {
 			w.Errorf("after the end the next edge is in %v", got)
 		}
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w)
 		var timeline []string
 		for _, u := range got.Updates {
@@ -109,7 +109,7 @@ var maintenanceTests = map[string]func(w *world){
 		if !got.BegunAt.Equal(now.Add(48*time.Hour+3*time.Second)) || !got.EndedAt.Equal(w.clock.now()) || !got.UpdatedAt.Equal(w.clock.now()) {
 			w.Errorf("maintenance: %+v", got)
 		}
-		updates, total, err := w.MaintenanceUpdates(w.ctx, w.ws, m.ID, store.Range{Page: 2, PerPage: 2})
+		updates, total, err := w.MaintenanceUpdates(w.ctx, w.ws, m.ID, store.Pagination{Page: 2, PerPage: 2})
 		if err != nil || total != 5 || len(updates) != 2 || updates[0].Number != 3 {
 			w.Errorf("the second page of updates: %+v of %d, %v", updates, total, err)
 		}
@@ -120,7 +120,7 @@ var maintenanceTests = map[string]func(w *world){
 	},
 	"planned for now": func(w *world) {
 		m := w.plan("Disks", 0, time.Hour)
-		w.shows(allswell.Maintenance)
+		w.shows(allswell.StatusMaintenance)
 		if m.State != allswell.MaintenanceInProgress || len(m.Components) != 1 || m.Components[0].Name != "Backups" {
 			w.Errorf("maintenance: %+v", m)
 		}
@@ -131,7 +131,7 @@ var maintenanceTests = map[string]func(w *world){
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
 		w.absent(5 * time.Hour)
 		w.advance()
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w)
 		if got.State != allswell.MaintenanceCompleted || !got.BegunAt.Equal(m.ScheduledFor) || !got.EndedAt.Equal(m.ScheduledUntil) {
 			w.Errorf("maintenance: %+v", got)
@@ -160,7 +160,7 @@ var maintenanceTests = map[string]func(w *world){
 		w.clock.move(10 * time.Minute)
 		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
 		w.quietFor(w.monitor, 0)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "updated Disks scheduled", "begun Two disks in_progress: The maintenance has begun.",
 			"updated Two disks in_progress", "updated Two disks verifying", "ended Two disks completed: The maintenance is complete.")
 		before := w.dump()
@@ -176,14 +176,14 @@ var maintenanceTests = map[string]func(w *world){
 	"begun early, by hand": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
 		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)})
-		w.shows(allswell.Maintenance)
+		w.shows(allswell.StatusMaintenance)
 		w.quietFor(w.monitor, time.Hour) // as long as was planned, from now on
 		w.clock.move(time.Hour - time.Second)
 		w.advance()
 		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
 		w.clock.move(time.Second)
 		w.advance()
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 	},
 	"begun and ended with a message": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
@@ -191,9 +191,9 @@ var maintenanceTests = map[string]func(w *world){
 		if u.State != allswell.MaintenanceInProgress || u.Number != 1 || u.Message != "Off we go." {
 			w.Errorf("update: %+v", u)
 		}
-		w.shows(allswell.Maintenance)
+		w.shows(allswell.StatusMaintenance)
 		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Done.", allswell.MaintenanceCompleted))(w)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: Off we go.", "ended Disks completed: Done.")
 	},
 	"two that overlap": func(w *world) {
@@ -208,10 +208,10 @@ var maintenanceTests = map[string]func(w *world){
 		w.quietFor(w.monitor, time.Hour) // of the first
 		w.clock.move(30 * time.Minute)
 		w.advance()
-		w.shows(allswell.Maintenance)
+		w.shows(allswell.StatusMaintenance)
 		w.quietFor(w.monitor, 30*time.Minute)
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, first.ID))
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.quietFor(w.monitor, 0)
 		w.history("operational", "maintenance", "operational")
 	},
@@ -223,16 +223,16 @@ var maintenanceTests = map[string]func(w *world){
 		if len(m.Components) != 2 || m.Components[0].Name != "b" {
 			w.Errorf("components: %+v", m.Components)
 		}
-		w.shows(allswell.Operational)
-		w.shows(allswell.Maintenance, b)
-		w.shows(allswell.Maintenance, c)
+		w.shows(allswell.StatusOperational)
+		w.shows(allswell.StatusMaintenance, b)
+		w.shows(allswell.StatusMaintenance, c)
 		w.quietFor(w.monitor, 0)
 		w.quietFor(job, time.Hour)
 		w.clock.move(time.Minute)
 		w.alter(m, allswell.MaintenanceChange{Components: &[]string{c.ID}, State: ptr(allswell.MaintenanceCompleted)})
 		w.quietFor(job, 0) // though it is of it no longer when it ends
-		w.shows(allswell.Operational, b)
-		w.shows(allswell.Operational, c)
+		w.shows(allswell.StatusOperational, b)
+		w.shows(allswell.StatusOperational, c)
 	},
 	"other components before it runs": func(w *world) {
 		b := w.anotherComponent("b")
@@ -240,8 +240,8 @@ var maintenanceTests = map[string]func(w *world){
 		w.alter(m, allswell.MaintenanceChange{Components: &[]string{b.ID}})
 		w.clock.move(time.Hour)
 		w.advance()
-		w.shows(allswell.Operational)
-		w.shows(allswell.Maintenance, b)
+		w.shows(allswell.StatusOperational)
+		w.shows(allswell.StatusMaintenance, b)
 	},
 	"cancelled before it begins, and while it runs": func(w *world) {
 		m := w.plan("Soon", time.Hour, 2*time.Hour)
@@ -249,7 +249,7 @@ var maintenanceTests = map[string]func(w *world){
 		m = w.plan("Now", 0, time.Hour)
 		w.clock.move(time.Minute)
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.quietFor(w.monitor, 0)
 		if err := w.DeleteMaintenance(w.ctx, w.ws, m.ID); !errors.Is(err, allswell.ErrNotFound) {
 			w.Errorf("cancelled twice: %v", err)
@@ -265,29 +265,29 @@ var maintenanceTests = map[string]func(w *world){
 		w.clock.move(time.Second)
 		m := w.plan("Disks", 0, time.Hour)
 		w.clock.move(time.Minute)
-		w.say(allswell.Operational)
+		w.say(allswell.StatusOperational)
 		w.quietFor(w.monitor, 59*time.Minute) // it is quiet all the same
 		w.alter(m, allswell.MaintenanceChange{Title: ptr("x"), Components: &[]string{w.component.ID}})
-		w.shows(allswell.Operational) // acknowledged, and the same
+		w.shows(allswell.StatusOperational) // acknowledged, and the same
 		w.clock.move(time.Minute)
-		w.say(allswell.PartialOutage)
+		w.say(allswell.StatusPartialOutage)
 		w.clock.move(58 * time.Minute)
 		w.advance()
-		w.shows(allswell.PartialOutage)
+		w.shows(allswell.StatusPartialOutage)
 		w.history("operational", "maintenance", "operational", "partial_outage")
 	},
 	"worse than maintenance": func(w *world) {
 		job := w.quick("job", w.component, "")
 		w.goDown(job)
 		w.plan("Disks", 0, time.Hour)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.clock.move(time.Minute)
 		w.beat()
 		w.pinged(job)
-		w.shows(allswell.Maintenance)
+		w.shows(allswell.StatusMaintenance)
 		w.clock.move(time.Hour)
 		w.advance()
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.history("operational", "major_outage", "maintenance", "operational")
 	},
 	"a component deleted while it runs": func(w *world) {
@@ -334,15 +334,15 @@ var maintenanceTests = map[string]func(w *world){
 		w.pass(30 * time.Minute)
 		w.advance()
 		w.pass(5 * time.Minute)
-		if got := w.now(); got.ConsecutiveFailures != 0 || got.State != allswell.Up || !got.NextCheckAt.Equal(end.Add(5*time.Minute)) {
+		if got := w.now(); got.ConsecutiveFailures != 0 || got.State != allswell.MonitorUp || !got.NextCheckAt.Equal(end.Add(5*time.Minute)) {
 			w.Errorf("within the fresh interval: %+v", got)
 		}
 		w.pass(2 * time.Minute)
-		if got := w.now(); got.ConsecutiveFailures != 2 || got.State != allswell.Up {
+		if got := w.now(); got.ConsecutiveFailures != 2 || got.State != allswell.MonitorUp {
 			w.Errorf("behind it: %+v", got)
 		}
 		w.pass(time.Minute)
-		if got := w.now(); got.State != allswell.Down {
+		if got := w.now(); got.State != allswell.MonitorDown {
 			w.Errorf("silent for interval and threshold: %+v", got)
 		}
 		w.history("operational", "maintenance", "operational", "major_outage")
@@ -371,7 +371,7 @@ var maintenanceTests = map[string]func(w *world){
 		w.pass(10 * time.Minute)
 		w.advance()
 		w.pinged()
-		w.say(allswell.Degraded)
+		w.say(allswell.StatusDegraded)
 		w.clock.move(-time.Hour)
 		w.beat()
 		w.quietFor(w.monitor, 0)

@@ -8,9 +8,9 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// RotationOverlap is how long the old ping token of a rotated monitor is still
+// PingTokenOverlap is how long the old ping token of a rotated monitor is still
 // taken.
-const RotationOverlap = 24 * time.Hour
+const PingTokenOverlap = 24 * time.Hour
 
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
 	component_id, name, token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures,
@@ -23,10 +23,10 @@ func scanMonitor(row scanner) (m allswell.Monitor, err error) {
 	var heard time.Time
 	err = row.Scan(&m.ID, &m.WorkspaceID, &m.PageID, &m.PageSlug, text{&m.ComponentID}, &m.Name, &m.Token, duration{&m.Interval},
 		&m.Enabled, &m.FailureThreshold, &m.DownStatus, &m.State, &m.ConsecutiveFailures,
-		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RefusedAt}, instant{&m.QuietUntil}, instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&heard})
+		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil}, instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&heard})
 	switch {
-	case heard.After(m.WaitingSince) && m.State == allswell.Up:
-		m.Heard(heard)
+	case heard.After(m.WaitingSince) && m.State == allswell.MonitorUp:
+		m.RecordPing(heard)
 	case heard.After(m.LastPingAt):
 		m.LastPingAt = heard
 	}
@@ -34,7 +34,7 @@ func scanMonitor(row scanner) (m allswell.Monitor, err error) {
 }
 
 // Monitors lists a workspace's monitors, oldest first.
-func (s *Store) Monitors(ctx context.Context, workspaceID string, r Range) ([]allswell.Monitor, int, error) {
+func (s *Store) Monitors(ctx context.Context, workspaceID string, r Pagination) ([]allswell.Monitor, int, error) {
 	return listedWith(ctx, s, (*session).fillDue, scanMonitor, monitorColumns, `FROM monitors WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, workspaceID)
 }
 
@@ -81,10 +81,10 @@ func (s *Store) CreateMonitor(ctx context.Context, workspaceID string, n allswel
 		m := allswell.Monitor{
 			ID: allswell.NewID(allswell.PrefixMonitor, t.now), WorkspaceID: workspaceID, Name: n.Name, ComponentID: n.ComponentID,
 			Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
-			DownStatus: n.DownStatus, State: allswell.Up, PageSlug: n.Page, CreatedAt: t.now, UpdatedAt: t.now,
+			DownStatus: n.DownStatus, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.now, UpdatedAt: t.now,
 		}
 		if m.DownStatus == "" {
-			m.DownStatus = allswell.MajorOutage
+			m.DownStatus = allswell.StatusMajorOutage
 		}
 		if err := t.link(&m); err != nil {
 			return m, err
@@ -96,7 +96,7 @@ func (s *Store) CreateMonitor(ctx context.Context, workspaceID string, n allswel
 				failure_threshold, down_status, state, consecutive_failures, quiet_until_at, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $13)`,
 			m.ID, m.WorkspaceID, m.PageID, maybe(m.ComponentID), m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
-			m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.QuietUntil), millis(t.now))
+			m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.SuppressedUntil), millis(t.now))
 		if err == nil {
 			_, err = t.exec(`INSERT INTO heard (token, live) VALUES ($1, FALSE)`, m.Token)
 		}
@@ -108,7 +108,7 @@ func (s *Store) CreateMonitor(ctx context.Context, workspaceID string, n allswel
 // link resolves the page that m names by its slug, and checks that its
 // component is on that page.
 func (t *tx) link(m *allswell.Monitor) error {
-	var bad allswell.Invalid
+	var bad allswell.ValidationError
 	p, err := t.pageBySlug(m.WorkspaceID, m.PageSlug)
 	if errors.Is(err, allswell.ErrNotFound) {
 		bad.Add("page", "There is no page with this slug.")
@@ -137,7 +137,7 @@ func (t *tx) heed(m *allswell.Monitor, components ...string) error {
 		return err
 	}
 	quiet, err := t.quietUntil([]string{m.ComponentID})
-	m.Hush(quiet[m.ComponentID], t.now)
+	m.Suppress(quiet[m.ComponentID], t.now)
 	return err
 }
 
@@ -196,14 +196,14 @@ func (s *Store) ChangeMonitor(ctx context.Context, workspaceID, id string, ch al
 // a change of the monitor.
 func (t *tx) adjustOutage(before, m allswell.Monitor, ends bool) error {
 	moves := m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus
-	if before.State != allswell.Down || !ends && !moves {
+	if before.State != allswell.MonitorDown || !ends && !moves {
 		return nil
 	}
 	if err := t.lockLinked(before, m); err != nil {
 		return err
 	}
 	if ends {
-		return t.endOutage(m, allswell.MonitorDisabled)
+		return t.endOutage(m, allswell.OutageEndedByDisable)
 	}
 	return t.moveCause(m)
 }
@@ -225,7 +225,7 @@ func (t *tx) saveWait(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
 			next_check_at = $6, refused_at = $7, ticked_at = $8, updated_at = $9, quiet_until_at = $10 WHERE id = $1`,
 		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
-		millis(m.NextCheckAt), millis(m.RefusedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.QuietUntil))
+		millis(m.NextCheckAt), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil))
 	return err
 }
 
@@ -233,12 +233,12 @@ func (t *tx) saveWait(m allswell.Monitor) error {
 // that row.
 func (t *tx) setLive(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE heard SET live = $2 WHERE token = $1`,
-		m.Token, m.Enabled && m.State == allswell.Up && !m.WaitingSince.IsZero())
+		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero())
 	return err
 }
 
 // RotateMonitor gives a monitor a new ping token. The old one is taken for
-// RotationOverlap more; the one before it no longer.
+// PingTokenOverlap more; the one before it no longer.
 func (s *Store) RotateMonitor(ctx context.Context, workspaceID, id string) (allswell.Monitor, error) {
 	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
 		m, err := t.lockMonitor(workspaceID, id)
@@ -248,7 +248,7 @@ func (s *Store) RotateMonitor(ctx context.Context, workspaceID, id string) (alls
 		old := m.Token
 		m.Token, m.UpdatedAt = allswell.NewPingToken(), t.now
 		if _, err := t.exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5 WHERE id = $1`,
-			m.ID, m.Token, old, millis(t.now.Add(RotationOverlap)), millis(m.UpdatedAt)); err != nil {
+			m.ID, m.Token, old, millis(t.now.Add(PingTokenOverlap)), millis(m.UpdatedAt)); err != nil {
 			return m, err
 		}
 		t.tokens = append(t.tokens, m.Token)
@@ -260,9 +260,9 @@ func (s *Store) RotateMonitor(ctx context.Context, workspaceID, id string) (alls
 func (s *Store) DeleteMonitor(ctx context.Context, workspaceID, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		m, err := t.lockMonitor(workspaceID, id)
-		if err == nil && m.State == allswell.Down {
+		if err == nil && m.State == allswell.MonitorDown {
 			if err = t.lockLinked(m); err == nil {
-				err = t.endOutage(m, allswell.MonitorDeleted)
+				err = t.endOutage(m, allswell.OutageEndedByDelete)
 			}
 		}
 		if err != nil {

@@ -62,15 +62,15 @@ func (t *tx) beginOutage(m allswell.Monitor) error {
 	}
 	n := m.DownIncident(o.SilentSince)
 	if m.ComponentID != "" {
-		n.Affected = []allswell.Affected{{ComponentID: m.ComponentID, Status: m.DownStatus}}
+		n.Affected = []allswell.AffectedComponent{{ComponentID: m.ComponentID, Status: m.DownStatus}}
 	}
-	_, err := t.openIncident(m.PageID, originOf(m, o.ID, allswell.DownBundle(m.TickedAt)), n)
+	_, err := t.openIncident(m.PageID, originOf(m, o.ID, allswell.DownDigestKey(m.TickedAt)), n)
 	return err
 }
 
 // endOutage reverses beginOutage, and only that: the outage ends, its cause
 // goes, its incident is resolved unless a human has closed or deleted it.
-func (t *tx) endOutage(m allswell.Monitor, why allswell.EndReason) error {
+func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	o, err := t.openOutage(m.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
 		return nil
@@ -102,17 +102,17 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.EndReason) error {
 	if err != nil {
 		return err
 	}
-	state, resolved := allswell.Resolved, true
+	state, resolved := allswell.IncidentResolved, true
 	i.Apply(allswell.IncidentChange{State: &state, Resolved: &resolved}, t.now)
 	if err := t.dropCauses(i.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
-	auto := why.Auto(t.now.Sub(o.SilentSince))
-	u, err := t.addUpdate(&i, auto.Message(), auto)
+	auto := why.SystemMessage(t.now.Sub(o.SilentSince))
+	u, err := t.addUpdate(&i, auto.Text(), auto)
 	if err != nil {
 		return err
 	}
-	return t.tell(originOf(m, o.ID, allswell.UpBundle(t.now)).of(allswell.EventOf(allswell.IncidentResolved, i, &u)))
+	return t.tell(originOf(m, o.ID, allswell.RecoveryDigestKey(t.now)).of(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, &u)))
 }
 
 // openOutage loads the outage of a monitor that is down.

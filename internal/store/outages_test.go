@@ -15,21 +15,21 @@ import (
 // monitor "job", quick and up, linked to the component Backups.
 var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"several monitors on one component each add and remove their own cause": func(w *world, job allswell.Monitor) {
-		slow := w.quick("slow", w.component, allswell.Degraded)
-		part := w.quick("part", w.component, allswell.PartialOutage)
+		slow := w.quick("slow", w.component, allswell.StatusDegraded)
+		part := w.quick("part", w.component, allswell.StatusPartialOutage)
 		w.goDown(slow)
-		w.shows(allswell.Degraded)
+		w.shows(allswell.StatusDegraded)
 		w.goDown(job)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.goDown(part)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.told()
 		w.pinged(job)
-		w.shows(allswell.PartialOutage)
+		w.shows(allswell.StatusPartialOutage)
 		w.pinged(slow)
-		w.shows(allswell.PartialOutage)
+		w.shows(allswell.StatusPartialOutage)
 		w.pinged(part)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.tells(
 			"Backups: major_outage > partial_outage (outage)",
 			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.",
@@ -41,23 +41,23 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		}
 	},
 	"a human's word stands until a new cause appears, and is the baseline afterwards": func(w *world, job allswell.Monitor) {
-		second := w.quick("second", w.component, allswell.PartialOutage)
+		second := w.quick("second", w.component, allswell.StatusPartialOutage)
 		w.goDown(job)
 		w.told()
-		w.say(allswell.Operational)
+		w.say(allswell.StatusOperational)
 		w.tells("Backups: major_outage > operational")
 		w.pass(5 * time.Minute)
-		w.shows(allswell.Operational)
-		w.say(allswell.Degraded)
+		w.shows(allswell.StatusOperational)
+		w.say(allswell.StatusDegraded)
 		w.pass(5 * time.Minute)
-		w.shows(allswell.Degraded)
+		w.shows(allswell.StatusDegraded)
 		w.told()
 		w.goDown(second)
-		w.shows(allswell.PartialOutage)
+		w.shows(allswell.StatusPartialOutage)
 		w.pinged(second)
-		w.shows(allswell.Degraded)
+		w.shows(allswell.StatusDegraded)
 		w.pinged(job)
-		w.shows(allswell.Degraded)
+		w.shows(allswell.StatusDegraded)
 		w.tells(
 			"Backups: degraded > partial_outage (outage)",
 			"created: second is down, major, investigating (outage): No ping has arrived since 1 March 2026, 12:12:00 UTC. One is expected every 1 minute.",
@@ -70,43 +70,43 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	},
 	"an outage after a human's word is a new cause": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.say(allswell.Operational)
+		w.say(allswell.StatusOperational)
 		w.pinged(job)
 		w.goDown(job)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 	},
 	"maintenance set by hand is a plain baseline": func(w *world, job allswell.Monitor) {
-		w.say(allswell.Maintenance)
+		w.say(allswell.StatusMaintenance)
 		w.goDown(job)
-		w.shows(allswell.MajorOutage) // it suppresses nothing
-		w.say(allswell.Maintenance)
+		w.shows(allswell.StatusMajorOutage) // it suppresses nothing
+		w.say(allswell.StatusMaintenance)
 		w.pinged(job)
-		w.shows(allswell.Maintenance)
+		w.shows(allswell.StatusMaintenance)
 	},
 	"any cause beats a baseline of unknown, which comes back": func(w *world, job allswell.Monitor) {
-		w.say(allswell.Unknown)
+		w.say(allswell.StatusUnknown)
 		w.goDown(job)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.pinged(job)
-		w.shows(allswell.Unknown)
+		w.shows(allswell.StatusUnknown)
 	},
 	"a worse baseline hides the cause": func(w *world, _ allswell.Monitor) {
-		slow := w.quick("slow", w.component, allswell.Degraded)
-		w.say(allswell.MajorOutage)
+		slow := w.quick("slow", w.component, allswell.StatusDegraded)
+		w.say(allswell.StatusMajorOutage)
 		w.told()
 		w.goDown(slow)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.tells("created: slow is down, minor, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. One is expected every 1 minute.")
 	},
 	"an alias is kept as it was given, as baseline and as cause": func(w *world, _ allswell.Monitor) {
-		slow := w.quick("slow", w.component, allswell.DegradedPerformance)
+		slow := w.quick("slow", w.component, allswell.StatusDegradedPerformance)
 		w.goDown(slow)
-		w.shows(allswell.DegradedPerformance)
+		w.shows(allswell.StatusDegradedPerformance)
 		w.pinged(slow)
-		w.say(allswell.DegradedPerformance)
-		degraded := w.quick("degraded", w.component, allswell.Degraded)
+		w.say(allswell.StatusDegradedPerformance)
+		degraded := w.quick("degraded", w.component, allswell.StatusDegraded)
 		w.goDown(degraded)
-		w.shows(allswell.DegradedPerformance) // a tie keeps the baseline
+		w.shows(allswell.StatusDegradedPerformance) // a tie keeps the baseline
 	},
 	"an incident closed by hand stays closed, and no other is raised": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
@@ -114,9 +114,9 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		closed := w.change(w.incident(), allswell.IncidentChange{Resolved: ptr(true)})
 		w.tells("resolved: job is down, critical, investigating (outage)")
 		w.pass(5 * time.Minute)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.pinged(job)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.tells("Backups: major_outage > operational (outage)")
 		if i := w.incident(); i.State != closed.State || !i.ResolvedAt.Equal(closed.ResolvedAt) || !i.UpdatedAt.Equal(closed.UpdatedAt) || len(i.Updates) != 1 {
 			w.Errorf("the recovery touched what a human had closed: %+v", i)
@@ -126,7 +126,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		other := w.anotherComponent("Archive")
 		w.goDown(job)
 		i := w.incident()
-		must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, []allswell.Affected{w.at(allswell.Degraded), {ComponentID: other.ID, Status: allswell.Degraded}}))(w)
+		must(w.SetIncidentComponents(w.ctx, w.ws, i.ID, []allswell.AffectedComponent{w.at(allswell.StatusDegraded), {ComponentID: other.ID, Status: allswell.StatusDegraded}}))(w)
 		means := func(want ...allswell.Status) {
 			w.Helper()
 			var got []allswell.Status
@@ -139,23 +139,23 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 			}
 		}
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
-		w.shows(allswell.MajorOutage)
-		means(allswell.MajorOutage, allswell.Operational)
+		w.shows(allswell.StatusMajorOutage)
+		means(allswell.StatusMajorOutage, allswell.StatusOperational)
 		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, "We look at it tomorrow."))(w)
-		means(allswell.MajorOutage, allswell.Operational)
-		if u.Affected[0].New != allswell.MajorOutage {
+		means(allswell.StatusMajorOutage, allswell.StatusOperational)
+		if u.Affected[0].New != allswell.StatusMajorOutage {
 			w.Errorf("the timeline says %+v", u.Affected)
 		}
-		w.say(allswell.Operational) // the human's word counts
+		w.say(allswell.StatusOperational) // the human's word counts
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Nobody needs it."))(w)
-		means(allswell.Operational, allswell.Operational)
+		means(allswell.StatusOperational, allswell.StatusOperational)
 		w.pinged(job)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Over."))(w)
-		means(allswell.Operational, allswell.Operational)
+		means(allswell.StatusOperational, allswell.StatusOperational)
 	},
 	"an incident closed by its state alone counts as closed": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.change(w.incident(), allswell.IncidentChange{State: ptr(allswell.Resolved)})
+		w.change(w.incident(), allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
 		w.pinged(job)
 		if i := w.incident(); len(i.Updates) != 1 {
 			w.Errorf("the recovery wrote into it: %+v", i)
@@ -163,22 +163,22 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	},
 	"an incident edited by hand is resolved and keeps the edits": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		i := w.change(w.incident(), allswell.IncidentChange{Title: ptr("Tape robot"), Impact: ptr(allswell.ImpactMinor), State: ptr(allswell.Identified)})
+		i := w.change(w.incident(), allswell.IncidentChange{Title: ptr("Tape robot"), Impact: ptr(allswell.ImpactMinor), State: ptr(allswell.IncidentIdentified)})
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "It needs oil."))(w)
 		w.told()
 		w.pinged(job)
 		w.tells(
 			"Backups: major_outage > operational (outage)",
 			"resolved: Tape robot, minor, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
-		if i = w.incident(); !i.Resolved || len(i.Updates) != 3 || i.Updates[2].State != allswell.Resolved || i.Updates[1].State != allswell.Identified {
+		if i = w.incident(); !i.Resolved || len(i.Updates) != 3 || i.Updates[2].State != allswell.IncidentResolved || i.Updates[1].State != allswell.IncidentIdentified {
 			w.Errorf("after the recovery: %+v", i)
 		}
 	},
 	"an incident closed and reopened by hand is resolved": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		i := w.incident()
-		w.change(i, allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)})
-		if i = w.change(i, allswell.IncidentChange{Resolved: ptr(false)}); i.State != allswell.Investigating || i.Resolved {
+		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)})
+		if i = w.change(i, allswell.IncidentChange{Resolved: ptr(false)}); i.State != allswell.IncidentInvestigating || i.Resolved {
 			w.Fatalf("reopened: %+v", i)
 		}
 		w.told()
@@ -192,9 +192,9 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.told()
 		w.ok(w.DeleteIncident(w.ctx, w.ws, w.incident().ID))
 		w.pass(5 * time.Minute)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.pinged(job)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.tells("Backups: major_outage > operational (outage)")
 		if n := len(w.incidents()); n != 0 {
 			w.Errorf("%d incidents after one was deleted", n)
@@ -206,10 +206,10 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.goDown(job)
 		w.told()
 		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
-		if m.State != allswell.Up || m.ConsecutiveFailures != 0 || m.Enabled {
+		if m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 || m.Enabled {
 			w.Errorf("disabled: %+v", m)
 		}
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.tells(
 			"Backups: major_outage > operational (outage)",
 			"resolved: job is down, critical, resolved (outage): The monitor was disabled; this outage is no longer watched.")
@@ -231,7 +231,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.goDown(job)
 		w.told()
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, job.ID))
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.tells(
 			"Backups: major_outage > operational (outage)",
 			"resolved: job is down, critical, resolved (outage): The monitor was deleted; this outage is no longer watched.")
@@ -244,14 +244,14 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.goDown(job)
 		w.told()
 		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Interval: ptr(time.Hour)}))(w)
-		if m.State != allswell.Down || m.ConsecutiveFailures != 0 || !m.NextCheckAt.Equal(w.clock.now().Add(time.Hour)) {
+		if m.State != allswell.MonitorDown || m.ConsecutiveFailures != 0 || !m.NextCheckAt.Equal(w.clock.now().Add(time.Hour)) {
 			w.Errorf("with a new interval: %+v", m)
 		}
 		w.pass(2 * time.Minute)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.tells()
 		w.pinged(job)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.tells(
 			"Backups: major_outage > operational (outage)",
 			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.")
@@ -259,37 +259,37 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a new component takes the cause over, and no human has seen it there": func(w *world, job allswell.Monitor) {
 		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Archive"}))(w)
 		w.goDown(job)
-		w.say(allswell.Degraded)
+		w.say(allswell.StatusDegraded)
 		w.told()
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: &other.ID}))(w)
-		w.shows(allswell.Degraded)
-		w.shows(allswell.MajorOutage, other)
+		w.shows(allswell.StatusDegraded)
+		w.shows(allswell.StatusMajorOutage, other)
 		w.tells("Archive: operational > major_outage (outage)")
 		w.pinged(job)
-		w.shows(allswell.Operational, other)
-		w.shows(allswell.Degraded)
+		w.shows(allswell.StatusOperational, other)
+		w.shows(allswell.StatusDegraded)
 	},
 	"without a component the cause is gone, with one it is back": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.told()
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: ptr("")}))(w)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: &w.component.ID}))(w)
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.tells("Backups: major_outage > operational (outage)", "Backups: operational > major_outage (outage)")
 		w.pinged(job)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 	},
 	"a new down_status changes the cause, once, and a human's word on it stands": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.told()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.Degraded)}))(w)
-		w.shows(allswell.Degraded)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.StatusDegraded)}))(w)
+		w.shows(allswell.StatusDegraded)
 		w.tells("Backups: major_outage > degraded (outage)")
-		w.say(allswell.Operational)
+		w.say(allswell.StatusOperational)
 		w.told()
-		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.MajorOutage)}))(w)
-		w.shows(allswell.Operational)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.StatusMajorOutage)}))(w)
+		w.shows(allswell.StatusOperational)
 		w.tells()
 		if i := w.incident(); i.Impact != allswell.ImpactCritical {
 			w.Errorf("the incident's impact became %s", i.Impact)
@@ -311,11 +311,11 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		w.goDown(job)
 		_, err := w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("other")})
-		if invalid := new(allswell.Invalid); !errors.As(err, &invalid) || invalid.Fields["component_id"] == nil {
+		if invalid := new(allswell.ValidationError); !errors.As(err, &invalid) || invalid.Fields["component_id"] == nil {
 			w.Errorf("moved to a page that does not have its component: %v", err)
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("other"), ComponentID: ptr("")}))(w)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.pinged(job)
 		if i := w.incident(); !i.Resolved {
 			w.Errorf("after the recovery: %+v", i)
@@ -325,7 +325,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.goDown(job)
 		w.told()
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
-		if m := w.monitorNow(job); m.State != allswell.Down || m.ComponentID != "" {
+		if m := w.monitorNow(job); m.State != allswell.MonitorDown || m.ComponentID != "" {
 			w.Errorf("after its component was deleted: %+v", m)
 		}
 		w.pinged(job)
@@ -346,9 +346,9 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a flapping monitor has an incident for each outage": func(w *world, job allswell.Monitor) {
 		for range 3 {
 			w.goDown(job)
-			w.shows(allswell.MajorOutage)
+			w.shows(allswell.StatusMajorOutage)
 			w.pinged(job)
-			w.shows(allswell.Operational)
+			w.shows(allswell.StatusOperational)
 		}
 		seen := map[string]bool{}
 		for _, i := range w.incidents() {
@@ -364,16 +364,16 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a monitor without a component only has incidents": func(w *world, _ allswell.Monitor) {
 		alone := w.quick("alone", allswell.Component{}, "")
 		w.goDown(alone)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 		w.pinged(alone)
 		w.tells(
 			"created: alone is down, critical, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. One is expected every 1 minute.",
 			"resolved: alone is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
 	},
 	"a name of the greatest length still makes a title": func(w *world, _ allswell.Monitor) {
-		long := w.quick(strings.Repeat("ü", allswell.MaxName), w.component, "")
+		long := w.quick(strings.Repeat("ü", allswell.MaxNameLength), w.component, "")
 		w.goDown(long)
-		if n := len([]rune(w.incident().Title)); n > allswell.MaxTitle {
+		if n := len([]rune(w.incident().Title)); n > allswell.MaxTitleLength {
 			w.Errorf("the title has %d characters", n)
 		}
 	},
@@ -384,7 +384,7 @@ func ptr[T any](v T) *T { return &v }
 func TestOutages(t *testing.T) {
 	for name, f := range outageTests {
 		t.Run(name, func(t *testing.T) {
-			inWorlds(t, func(w *world) { f(w, w.quick("job", w.component, allswell.MajorOutage)) })
+			inWorlds(t, func(w *world) { f(w, w.quick("job", w.component, allswell.StatusMajorOutage)) })
 		})
 	}
 }
@@ -394,24 +394,24 @@ func TestOnlyWhatSubscribersAreToldIsAnEvent(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We look.")}))(w)
 		w.tells("created: Slow, none, investigating: We look.")
-		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Quiet", State: allswell.Resolved, Impact: allswell.ImpactMajor}))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Quiet", State: allswell.IncidentResolved, Impact: allswell.ImpactMajor}))(w)
 		w.tells("created: Quiet, major, resolved")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
 		w.tells("updated: Slow, none, investigating: Found it.")
-		w.change(i, allswell.IncidentChange{Title: ptr("Slower"), State: ptr(allswell.Monitoring)})
+		w.change(i, allswell.IncidentChange{Title: ptr("Slower"), State: ptr(allswell.IncidentMonitoring)})
 		w.tells()
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
 		w.tells("resolved: Slower, none, monitoring")
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
 		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
 		w.tells()
-		w.change(i, allswell.IncidentChange{State: ptr(allswell.Resolved), Resolved: ptr(true)})
+		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)})
 		w.tells("resolved: Slower, none, resolved")
-		w.say(allswell.PartialOutage)
-		w.say(allswell.PartialOutage)
+		w.say(allswell.StatusPartialOutage)
+		w.say(allswell.StatusPartialOutage)
 		w.tells("Backups: operational > partial_outage")
 		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{
-			Status: allswell.PartialOutage, Description: ptr("Nightly"), HasDescription: true}))(w)
+			Status: allswell.StatusPartialOutage, Description: ptr("Nightly"), HasDescription: true}))(w)
 		must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{Name: ptr("Dumps")}))(w)
 		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "Storage"}))(w)
 		must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)

@@ -40,19 +40,19 @@ func (c *session) page(rest string, args ...any) (allswell.Page, error) {
 // fillHosts fills in what depends on the settings: where pages are served.
 func (c *session) fillHosts(pages []allswell.Page) {
 	for i := range pages {
-		c.s.hosts.Place(&pages[i])
+		c.s.hosts.SetHost(&pages[i])
 	}
 }
 
 // listed returns one page of a list and the length of the whole, of one
 // moment. from is everything from FROM on, which takes args.
-func listed[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), columns, from, order string, r Range, args ...any) ([]T, int, error) {
+func listed[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
 	return listedWith(ctx, s, func(*session, []T) error { return nil }, scan, columns, from, order, r, args...)
 }
 
 // listedWith is listed with fill, which adds to the rows what their own columns
 // do not hold, of the same moment.
-func listedWith[T any](ctx context.Context, s *Store, fill func(*session, []T) error, scan func(scanner) (T, error), columns, from, order string, r Range, args ...any) ([]T, int, error) {
+func listedWith[T any](ctx context.Context, s *Store, fill func(*session, []T) error, scan func(scanner) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
 	type result struct {
 		rows  []T
 		total int64
@@ -82,7 +82,7 @@ func (c *session) pageBySlug(workspaceID, slug string) (allswell.Page, error) {
 }
 
 // Pages lists a workspace's pages with their statuses, oldest first.
-func (s *Store) Pages(ctx context.Context, workspaceID string, r Range) ([]allswell.Page, int, error) {
+func (s *Store) Pages(ctx context.Context, workspaceID string, r Pagination) ([]allswell.Page, int, error) {
 	fill := func(c *session, pages []allswell.Page) error {
 		c.fillHosts(pages)
 		return c.fillStatus(pages)
@@ -128,20 +128,20 @@ func (c *session) fillStatus(pages []allswell.Page) error {
 }
 
 // CreatePage makes a page. A slug that is taken, in whichever workspace, is an
-// *allswell.Invalid.
+// *allswell.ValidationError.
 func (s *Store) CreatePage(ctx context.Context, workspaceID string, n allswell.NewPage) (allswell.Page, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
 	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
-		if err := t.takeDomainTurn(n.PageLook); err != nil {
+		if err := t.takeDomainTurn(n.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
 		p := allswell.Page{
 			ID: allswell.NewID(allswell.PrefixPage, t.now), WorkspaceID: workspaceID, Slug: n.Slug, Name: n.Name,
 			Description: n.Description, TimeZone: allswell.DefaultTimeZone, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.now, UpdatedAt: t.now,
 		}
-		p.Wear(n.PageLook)
+		p.ApplySettings(n.PageSettings)
 		if err := t.claimDomain(&p); err != nil {
 			return p, err
 		}
@@ -166,7 +166,7 @@ func (s *Store) ChangePage(ctx context.Context, workspaceID, slug string, ch all
 		return allswell.Page{}, err
 	}
 	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
-		if err := t.takeDomainTurn(ch.PageLook); err != nil {
+		if err := t.takeDomainTurn(ch.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
 		p, err := t.page(`WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
@@ -240,7 +240,7 @@ func (s *Store) changeImage(ctx context.Context, workspaceID, slug string, chang
 // slugTaken turns a broken unique index into what the caller can mend.
 func (s *Store) slugTaken(err error) error {
 	if err != nil && s.d.duplicate(err) {
-		var bad allswell.Invalid
+		var bad allswell.ValidationError
 		bad.Add("slug", "The slug has already been taken.")
 		return bad.Err()
 	}

@@ -16,16 +16,16 @@ type PingResult int
 
 // The results.
 const (
-	PingFailed  PingResult = iota // not recorded; the same ping may succeed later
-	PingHeard                     // durable
-	PingUnknown                   // no such token, or its monitor is disabled
+	PingFailed   PingResult = iota // not recorded; the same ping may succeed later
+	PingRecorded                   // durable
+	PingUnknown                    // no such token, or its monitor is disabled
 )
 
 // RecordPings records pings, at most one per token, in one durable transaction
 // together with the replica's beat. The i-th result is the i-th token's. What
 // has not even the form of a token is unknown. After an error nothing is known
 // to be recorded.
-func (s *Store) RecordPings(ctx context.Context, tokens []string, b Beat) ([]PingResult, error) {
+func (s *Store) RecordPings(ctx context.Context, tokens []string, b LivenessRecord) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.unattended = true
 		if err := t.pingBeat(b); err != nil {
@@ -36,7 +36,7 @@ func (s *Store) RecordPings(ctx context.Context, tokens []string, b Beat) ([]Pin
 }
 
 // recordPings notes with one statement that all monitors were heard to which a
-// ping means no more than that; scanMonitor does with it what Monitor.Heard
+// ping means no more than that; scanMonitor does with it what Monitor.RecordPing
 // says. With the others it does what has to be done, one by one.
 func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	results := make([]PingResult, len(tokens))
@@ -55,7 +55,7 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	}
 	if n == int64(len(possible)) {
 		for _, token := range possible {
-			results[index[token]] = PingHeard
+			results[index[token]] = PingRecorded
 		}
 		return results, nil
 	}
@@ -66,9 +66,9 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 		return nil, err
 	}
 	for _, token := range heard {
-		results[index[token]] = PingHeard
+		results[index[token]] = PingRecorded
 	}
-	rest := slices.DeleteFunc(possible, func(token string) bool { return results[index[token]] == PingHeard })
+	rest := slices.DeleteFunc(possible, func(token string) bool { return results[index[token]] == PingRecorded })
 	if err := t.recordOneByOne(`token`, `token IN EACH($1)`, []any{list(rest)}, index, results); err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func (t *tx) recordOneByOne(column, where string, args []any, index map[string]i
 	}
 	var down []allswell.Monitor
 	for _, r := range rows {
-		if r.State == allswell.Down {
+		if r.State == allswell.MonitorDown {
 			down = append(down, r.Monitor)
 		}
 	}
@@ -134,7 +134,7 @@ func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
 	err := t.heard(m)
 	if err == nil {
 		_, err = t.exec(`RELEASE SAVEPOINT ping`)
-		return PingHeard, err
+		return PingRecorded, err
 	}
 	if t.s.d.repeatable(err) || t.s.d.unavailable(err) || t.ctx.Err() != nil {
 		return PingFailed, err
@@ -149,7 +149,7 @@ func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
 
 // heard is what a ping does to one locked monitor.
 func (t *tx) heard(m allswell.Monitor) error {
-	recovered := m.Heard(t.now)
+	recovered := m.RecordPing(t.now)
 	m.NextCheckAt = m.DueAt(nil)
 	if recovered {
 		m.UpdatedAt = t.now
@@ -157,13 +157,13 @@ func (t *tx) heard(m allswell.Monitor) error {
 	if err := errors.Join(t.saveWait(m), t.setLive(m)); err != nil || !recovered {
 		return err
 	}
-	return t.endOutage(m, allswell.PingArrived)
+	return t.endOutage(m, allswell.OutageEndedByPing)
 }
 
-// ShortHash is what a token is known by in memory, where a million of them are
+// ShortTokenHash is what a token is known by in memory, where a million of them are
 // kept.
-func ShortHash(token string) uint64 {
-	return binary.BigEndian.Uint64(allswell.HashSecret(token))
+func ShortTokenHash(token string) uint64 {
+	return binary.BigEndian.Uint64(allswell.HashTokenSecret(token))
 }
 
 // EachPingToken calls f for the short hash of every ping token that is taken
@@ -179,9 +179,9 @@ func (s *Store) EachPingToken(ctx context.Context, f func(short uint64)) error {
 		if err := rows.Scan(&token, text{&old}); err != nil {
 			return err
 		}
-		f(ShortHash(token))
+		f(ShortTokenHash(token))
 		if old != "" {
-			f(ShortHash(old))
+			f(ShortTokenHash(old))
 		}
 	}
 	return rows.Err()

@@ -110,8 +110,8 @@ func TestRecordPingsIsHeard(t *testing.T) {
 					results = append(results, store.PingUnknown)
 					continue
 				}
-				results = append(results, store.PingHeard)
-				if m.Heard(w.clock.now()) {
+				results = append(results, store.PingRecorded)
+				if m.RecordPing(w.clock.now()) {
 					m.UpdatedAt = w.clock.now()
 				}
 			}
@@ -137,14 +137,14 @@ func TestTokensThatAreNone(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		odd := []string{"", " ", "a\x00b", "\xff", `"]`, "' OR '1'='1", "%", strings.Repeat("A", 1<<16), strings.ToLower(w.monitor.Token) + "x", w.monitor.ID}
 		for i, r := range w.ping(append(odd, w.monitor.Token)...) {
-			if want := map[bool]store.PingResult{true: store.PingHeard, false: store.PingUnknown}[i == len(odd)]; r != want {
+			if want := map[bool]store.PingResult{true: store.PingRecorded, false: store.PingUnknown}[i == len(odd)]; r != want {
 				w.Errorf("token %d: %v, want %v", i, r, want)
 			}
 		}
 		if got := w.ping(); len(got) != 0 {
 			w.Errorf("no pings: %v", got)
 		}
-		w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a", Refused: odd}))
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Rejected: odd}))
 	})
 }
 
@@ -152,21 +152,21 @@ func TestOldTokenIsTakenForADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		first := w.monitor.Token
 		second := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
-		if got := w.ping(first, second); got[0] != store.PingHeard || got[1] != store.PingHeard {
+		if got := w.ping(first, second); got[0] != store.PingRecorded || got[1] != store.PingRecorded {
 			w.Errorf("both tokens in one batch: %v", got)
 		}
-		w.clock.move(store.RotationOverlap - time.Millisecond)
-		if got := w.ping(first); got[0] != store.PingHeard {
+		w.clock.move(store.PingTokenOverlap - time.Millisecond)
+		if got := w.ping(first); got[0] != store.PingRecorded {
 			w.Errorf("the old token within the day: %v", got)
 		}
 		w.clock.move(time.Millisecond)
-		if got := w.ping(first, second); got[0] != store.PingUnknown || got[1] != store.PingHeard {
+		if got := w.ping(first, second); got[0] != store.PingUnknown || got[1] != store.PingRecorded {
 			w.Errorf("after the day: %v", got)
 		}
 		w.ok(w.Prune(w.ctx))
 		third := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
 		fourth := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
-		if got := w.ping(second, third, fourth); got[0] != store.PingUnknown || got[1] != store.PingHeard || got[2] != store.PingHeard {
+		if got := w.ping(second, third, fourth); got[0] != store.PingUnknown || got[1] != store.PingRecorded || got[2] != store.PingRecorded {
 			w.Errorf("rotated twice: %v", got)
 		}
 	})
@@ -181,7 +181,7 @@ func TestShortHashesOfAllTokensTaken(t *testing.T) {
 		off := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "off", Interval: time.Minute, Page: "acme", Disabled: true}))(w)
 		hashes := map[uint64]bool{}
 		w.ok(w.EachPingToken(w.ctx, func(short uint64) { hashes[short] = true }))
-		if len(hashes) != 2 || !hashes[store.ShortHash(first)] || !hashes[store.ShortHash(second)] {
+		if len(hashes) != 2 || !hashes[store.ShortTokenHash(first)] || !hashes[store.ShortTokenHash(second)] {
 			w.Errorf("%d hashes, want those of the old and the new token", len(hashes))
 		}
 		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
@@ -211,20 +211,20 @@ func TestPoisonedPingHarmsNoOther(t *testing.T) {
 		}
 		before := w.monitorNow(bad)
 		got := w.ping(up[0].Token, bad.Token, good.Token, up[1].Token)
-		if want := []store.PingResult{store.PingHeard, store.PingFailed, store.PingHeard, store.PingHeard}; !slices.Equal(got, want) {
+		if want := []store.PingResult{store.PingRecorded, store.PingFailed, store.PingRecorded, store.PingRecorded}; !slices.Equal(got, want) {
 			w.Fatalf("results %v, want %v", got, want)
 		}
 		if diff := cmp.Diff(before, w.monitorNow(bad)); diff != "" {
 			w.Errorf("the failed ping changed its monitor (-before +after):\n%s", diff)
 		}
-		if m := w.monitorNow(good); m.State != allswell.Up {
+		if m := w.monitorNow(good); m.State != allswell.MonitorUp {
 			w.Errorf("the good one: %+v", m)
 		}
-		w.shows(allswell.MajorOutage)
+		w.shows(allswell.StatusMajorOutage)
 		w.consistent()
 		w.run(map[bool]string{true: `DROP TRIGGER poison`, false: `DROP TRIGGER poison ON causes`}[isSQLite(w.Store)])
 		w.pinged(bad)
-		w.shows(allswell.Operational)
+		w.shows(allswell.StatusOperational)
 	})
 }
 
@@ -237,7 +237,7 @@ func TestFailedBatchRecordsNothing(t *testing.T) {
 			}
 			return nil
 		})
-		if got, err := w.RecordPings(w.ctx, []string{w.monitor.Token}, store.Beat{Replica: "a"}); err == nil {
+		if got, err := w.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"}); err == nil {
 			w.Errorf("the batch: %v without an error", got)
 		}
 		if w.dump() != before {

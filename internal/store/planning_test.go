@@ -16,7 +16,7 @@ import (
 func TestPlanningWakes(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		woken := 0
-		w.OnPlanned(func() { woken++ })
+		w.OnMaintenanceChange(func() { woken++ })
 		step := func(what string, want bool) {
 			w.Helper()
 			if (woken > 0) != want {
@@ -28,7 +28,7 @@ func TestPlanningWakes(t *testing.T) {
 		step("planned", true)
 		w.alter(m, allswell.MaintenanceChange{RemindBefore: ptr(30 * time.Minute)})
 		step("another reminder", true)
-		w.say(allswell.Degraded)
+		w.say(allswell.StatusDegraded)
 		w.pinged()
 		w.pass(time.Minute)
 		step("anything else", false)
@@ -46,7 +46,7 @@ func TestListsOfMaintenances(t *testing.T) {
 		w.plan("Third", 3*time.Hour, 4*time.Hour)
 		w.plan("Now", 0, time.Hour)
 		w.plan("Second", 2*time.Hour, 4*time.Hour)
-		list := func(state allswell.MaintenanceState, r store.Range) (titles []string, total int) {
+		list := func(state allswell.MaintenanceState, r store.Pagination) (titles []string, total int) {
 			w.Helper()
 			all, total, err := w.Maintenances(w.ctx, w.ws, "acme", state, r)
 			w.ok(err)
@@ -58,10 +58,10 @@ func TestListsOfMaintenances(t *testing.T) {
 			}
 			return titles, total
 		}
-		all := store.Range{Page: 1, PerPage: 100}
+		all := store.Pagination{Page: 1, PerPage: 100}
 		for _, c := range []struct {
 			state allswell.MaintenanceState
-			r     store.Range
+			r     store.Pagination
 			want  []string
 			total int
 		}{
@@ -69,7 +69,7 @@ func TestListsOfMaintenances(t *testing.T) {
 			{"scheduled", all, []string{"Third", "Second"}, 2},
 			{"in_progress", all, []string{"Now"}, 1},
 			{"completed", all, nil, 0},
-			{"", store.Range{Page: 2, PerPage: 2}, []string{"Now"}, 3},
+			{"", store.Pagination{Page: 2, PerPage: 2}, []string{"Now"}, 3},
 		} {
 			if got, total := list(c.state, c.r); !slices.Equal(got, c.want) || total != c.total {
 				w.Errorf("%q, page %d: %v of %d, want %v of %d", c.state, c.r.Page, got, total, c.want, c.total)
@@ -130,7 +130,7 @@ func TestPlannedWorkAgainstEverything(t *testing.T) {
 			planned = append(planned, w.plan("m", time.Minute, 5*time.Minute, pick(components)).ID)
 		}
 		fine := func(what string, err error) {
-			var invalid *allswell.Invalid
+			var invalid *allswell.ValidationError
 			if err != nil && !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &invalid) {
 				w.Errorf("%s: %v", what, err)
 			}
@@ -145,7 +145,7 @@ func TestPlannedWorkAgainstEverything(t *testing.T) {
 				work = append(work, func() { _, err := s.AdvanceMaintenances(w.ctx); fine("advance", err) },
 					func() { _, err := s.Tick(w.ctx, w.clock.now(), name, 0); fine("tick", err) },
 					func() {
-						_, err := s.RecordPings(w.ctx, shuffled(tokensOf(monitors))[:3], store.Beat{Replica: name})
+						_, err := s.RecordPings(w.ctx, shuffled(tokensOf(monitors))[:3], store.LivenessRecord{Replica: name})
 						fine("ping", err)
 					},
 					func() {

@@ -220,10 +220,10 @@ func TestFrozenTransactionLosesItsLocks(t *testing.T) {
 			must(tx.Exec(lock))(w)
 		}
 		w.clock.move(time.Second)
-		if got := w.ping(w.monitor.Token); got[0] != store.PingHeard {
+		if got := w.ping(w.monitor.Token); got[0] != store.PingRecorded {
 			t.Errorf("the ping's result is %v", got)
 		}
-		w.ok(w.Settle(w.ctx, nil))
+		w.ok(w.SaveDeliveryResults(w.ctx, nil))
 	})
 }
 
@@ -235,7 +235,7 @@ func TestLockTimeoutIsBusy(t *testing.T) {
 		defer tx.Rollback()
 		must(tx.Exec(`SET LOCAL idle_in_transaction_session_timeout = 0`))(w)
 		must(tx.Exec(`SELECT id FROM components FOR UPDATE`))(w)
-		_, err := w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Degraded})
+		_, err := w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
 		if !errors.Is(err, allswell.ErrBusy) {
 			t.Errorf("error %v, want ErrBusy", err)
 		}

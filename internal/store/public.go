@@ -53,7 +53,7 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		return
 	}
 	zone := p.Page.Location()
-	past := millis(allswell.NextDay(allswell.Midnight(c.now, zone), 1-allswell.PastDays))
+	past := millis(allswell.AddDays(allswell.Midnight(c.now, zone), 1-allswell.PastDays))
 	shown, named := timelines{each: pageTimeline, bytes: timelineBytes}, timelines{each: 1, bytes: timelineBytes}
 	for _, which := range []struct {
 		timelines
@@ -123,7 +123,7 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	for _, of := range p.Changes {
 		slices.SortFunc(of, func(a, b allswell.StatusChange) int { return a.At.Compare(b.At) })
 	}
-	p.Deaf, err = c.holes(since)
+	p.Gaps, err = c.holes(since)
 	return err
 }
 
@@ -141,7 +141,7 @@ func (c *session) incidents(t timelines, where string, args ...any) ([]allswell.
 }
 
 // maintenances is incidents for maintenances.
-func (c *session) maintenances(t timelines, where string, args ...any) ([]allswell.PlannedMaintenance, error) {
+func (c *session) maintenances(t timelines, where string, args ...any) ([]allswell.Maintenance, error) {
 	found, err := query(c, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances `+where, args...)
 	if err == nil {
 		err = c.fillMaintenanceUpdates(found, t)
@@ -220,7 +220,7 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 }
 
 // LoadIncident loads one incident of a page, the only one of the contents, with
-// the newest TimelinePart of its updates whose number is less than before, oldest
+// the newest TimelinePageSize of its updates whose number is less than before, oldest
 // first. before 0 is all. It may load fewer if they are long, but at least one if
 // there is one.
 func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (allswell.PageContents, error) {
@@ -229,7 +229,7 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 			return
 		}
 		p.AsOf = c.now
-		t := timelines{each: TimelinePart, before: before, bytes: timelineBytes}
+		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
 		if p.Incidents, err = c.incidents(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
 			err = allswell.ErrNotFound
 		}
@@ -244,7 +244,7 @@ func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int
 			return
 		}
 		p.AsOf = c.now
-		t := timelines{each: TimelinePart, before: before, bytes: timelineBytes}
+		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
 		if p.Maintenances, err = c.maintenances(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
 			err = allswell.ErrNotFound
 		}
@@ -269,7 +269,7 @@ const pollInterval = 500 * time.Millisecond
 // FollowPages calls changed for each page that another replica changed, made
 // or deleted, until ctx ends. On SQLite there is no other, and it returns at
 // once.
-func (s *Store) FollowPages(ctx context.Context, changed func(pageID string)) {
+func (s *Store) WatchPages(ctx context.Context, changed func(pageID string)) {
 	if s.d == &sqliteDialect {
 		return
 	}

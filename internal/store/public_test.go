@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-func (w *world) opened(title string, state allswell.State, at time.Time) allswell.Incident {
+func (w *world) opened(title string, state allswell.IncidentState, at time.Time) allswell.Incident {
 	w.Helper()
 	w.clock.set(at)
 	return must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, State: state, Message: ptr("First.")}))(w)
@@ -34,9 +34,9 @@ func TestPageShowsWhatItShould(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		today := allswell.Midnight(began, time.UTC)
 		edge := today.AddDate(0, 0, 1-allswell.PastDays)
-		w.opened("old and open", allswell.Monitoring, today.AddDate(-1, 0, 0))
-		w.opened("just too old", allswell.Resolved, edge.Add(-time.Millisecond))
-		w.opened("oldest shown", allswell.Resolved, edge)
+		w.opened("old and open", allswell.IncidentMonitoring, today.AddDate(-1, 0, 0))
+		w.opened("just too old", allswell.IncidentResolved, edge.Add(-time.Millisecond))
+		w.opened("oldest shown", allswell.IncidentResolved, edge)
 		i := w.opened("open", "", began)
 		w.clock.set(began.Add(time.Hour))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Second."))(w)
@@ -77,10 +77,10 @@ func TestPageShowsWhatItShould(t *testing.T) {
 func TestMonthAndIncident(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		march := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-		w.opened("february", allswell.Resolved, march.Add(-time.Millisecond))
+		w.opened("february", allswell.IncidentResolved, march.Add(-time.Millisecond))
 		first := w.opened("first", "", march)
-		w.opened("last", allswell.Resolved, march.AddDate(0, 1, 0).Add(-time.Millisecond))
-		w.opened("april", allswell.Resolved, march.AddDate(0, 1, 0))
+		w.opened("last", allswell.IncidentResolved, march.AddDate(0, 1, 0).Add(-time.Millisecond))
+		w.opened("april", allswell.IncidentResolved, march.AddDate(0, 1, 0))
 		found := must(w.LoadMonth(w.ctx, "acme", 2026, time.March))(w).Incidents
 		if got := titles(found); !slices.Equal(got, []string{"first", "last"}) || found[0].Title != "last" || len(found[0].Updates) != 1 {
 			w.Errorf("march: %v, newest first: %+v", got, found)
@@ -139,7 +139,7 @@ func TestPageChangeIsToldBeforeTheVerbReturns(t *testing.T) {
 		}
 		w.pinged(job)
 		tells("a recovery", w.page.ID)
-		w.say(allswell.Degraded)
+		w.say(allswell.StatusDegraded)
 		tells("a human's word", w.page.ID)
 		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		tells("a page made", p.ID)
@@ -165,7 +165,7 @@ func TestFollowPagesHearsOtherReplicas(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			w.FollowPages(ctx, func(id string) { heard <- id })
+			w.WatchPages(ctx, func(id string) { heard <- id })
 		}()
 		for range 3 { // the first is heard by the poll at the latest, the others by the announcement
 			must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x"}))(w)
@@ -182,7 +182,7 @@ func TestFollowPagesHearsOtherReplicas(t *testing.T) {
 	})
 	t.Run("not on SQLite", func(t *testing.T) {
 		w, _ := onSQLite(t)
-		w.FollowPages(w.ctx, func(string) { t.Error("there is no other") })
+		w.WatchPages(w.ctx, func(string) { t.Error("there is no other") })
 	})
 }
 
@@ -196,7 +196,7 @@ func TestFollowPagesWithoutAnnouncements(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			w.FollowPages(ctx, func(id string) { changed <- id })
+			w.WatchPages(ctx, func(id string) { changed <- id })
 		}()
 		w.hears(changed, "the page that is there")
 		for range 2 {
@@ -229,7 +229,7 @@ func TestLists(t *testing.T) {
 			w.clock.move(time.Millisecond)
 			must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprint(i), Order: ptr(-i)}))(w)
 			w.quick(fmt.Sprint(i), allswell.Component{}, "")
-			w.opened(fmt.Sprint(i), map[bool]allswell.State{true: allswell.Resolved}[i%2 == 0], w.clock.now())
+			w.opened(fmt.Sprint(i), map[bool]allswell.IncidentState{true: allswell.IncidentResolved}[i%2 == 0], w.clock.now())
 			must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: fmt.Sprint(i), Order: ptr(7)}))(w)
 			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: fmt.Sprint(i), Slug: fmt.Sprint("p", i)}))(w)
 		}
@@ -237,11 +237,11 @@ func TestLists(t *testing.T) {
 		if last.Order != 1 {
 			w.Errorf("a component without an order has %d, want it behind all", last.Order)
 		}
-		names := func(list func(r store.Range) ([]string, int, error), want ...string) {
+		names := func(list func(r store.Pagination) ([]string, int, error), want ...string) {
 			w.Helper()
 			var got []string
 			for page := 1; ; page++ {
-				part, total, err := list(store.Range{Page: page, PerPage: 2})
+				part, total, err := list(store.Pagination{Page: page, PerPage: 2})
 				w.ok(err)
 				if total != len(want) || len(part) > 2 {
 					w.Errorf("page %d: %v of %d, want %d in all", page, part, total, len(want))
@@ -255,27 +255,27 @@ func TestLists(t *testing.T) {
 				w.Errorf("listed %v, want %v", got, want)
 			}
 		}
-		names(func(r store.Range) ([]string, int, error) {
+		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Components(w.ctx, w.ws, "acme", r)
 			return each(list, func(c allswell.Component) string { return c.Name }), total, err
 		}, "4", "3", "2", "1", "Backups", "0", "last")
-		names(func(r store.Range) ([]string, int, error) {
+		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Monitors(w.ctx, w.ws, r)
 			return each(list, func(m allswell.Monitor) string { return m.Name }), total, err
 		}, "nightly", "0", "1", "2", "3", "4")
-		names(func(r store.Range) ([]string, int, error) {
+		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Incidents(w.ctx, w.ws, "acme", nil, r)
 			return each(list, func(i allswell.Incident) string { return i.Title }), total, err
 		}, "4", "3", "2", "1", "0")
-		names(func(r store.Range) ([]string, int, error) {
+		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Incidents(w.ctx, w.ws, "acme", ptr(true), r)
 			return each(list, func(i allswell.Incident) string { return i.Title }), total, err
 		}, "4", "2", "0")
-		names(func(r store.Range) ([]string, int, error) {
+		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Groups(w.ctx, w.ws, "acme", r)
 			return each(list, func(g allswell.Group) string { return g.Name }), total, err
 		}, "0", "1", "2", "3", "4")
-		names(func(r store.Range) ([]string, int, error) {
+		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Pages(w.ctx, w.ws, r)
 			return each(list, func(p allswell.Page) string { return p.Slug }), total, err
 		}, "acme", "p0", "p1", "p2", "p3", "p4")
@@ -283,9 +283,9 @@ func TestLists(t *testing.T) {
 		for range 4 {
 			must(w.PostUpdate(w.ctx, w.ws, i.ID, "more"))(w)
 		}
-		names(func(r store.Range) ([]string, int, error) {
+		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Updates(w.ctx, w.ws, i.ID, r)
-			return each(list, func(u allswell.Update) string { return fmt.Sprint(u.Number) }), total, err
+			return each(list, func(u allswell.IncidentUpdate) string { return fmt.Sprint(u.Number) }), total, err
 		}, "1", "2", "3", "4", "5")
 	})
 }
@@ -300,15 +300,15 @@ func each[T any](list []T, f func(T) string) []string {
 
 func TestPageStatusIsTheRollup(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		job := w.quick("job", w.component, allswell.PartialOutage)
-		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "c", Status: allswell.Unknown}))(w)
-		for _, want := range []allswell.Status{allswell.Operational, allswell.PartialOutage} {
+		job := w.quick("job", w.component, allswell.StatusPartialOutage)
+		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "c", Status: allswell.StatusUnknown}))(w)
+		for _, want := range []allswell.Status{allswell.StatusOperational, allswell.StatusPartialOutage} {
 			list, _, err := w.Pages(w.ctx, w.ws, firstHundred)
 			w.ok(err)
 			if one := must(w.Page(w.ctx, w.ws, "acme"))(w); one.Status != want || list[0].Status != want {
 				w.Errorf("status %s, in the list %s, want %s", one.Status, list[0].Status, want)
 			}
-			if want == allswell.Operational {
+			if want == allswell.StatusOperational {
 				w.goDown(job)
 			}
 		}
@@ -322,8 +322,8 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
 		w.clock.move(time.Hour)
 		same := map[string][2]time.Time{
-			"incident":          {i.UpdatedAt, w.change(i, allswell.IncidentChange{Title: ptr("x"), Impact: ptr(allswell.ImpactNone), State: ptr(allswell.Investigating), Resolved: ptr(false)}).UpdatedAt},
-			"component":         {w.component.UpdatedAt, must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Operational}))(w).UpdatedAt},
+			"incident":          {i.UpdatedAt, w.change(i, allswell.IncidentChange{Title: ptr("x"), Impact: ptr(allswell.ImpactNone), State: ptr(allswell.IncidentInvestigating), Resolved: ptr(false)}).UpdatedAt},
+			"component":         {w.component.UpdatedAt, must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusOperational}))(w).UpdatedAt},
 			"component, edited": {w.component.UpdatedAt, must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{Name: ptr("Backups")}))(w).UpdatedAt},
 			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme")}))(w).UpdatedAt},
 			"group":             {g.UpdatedAt, must(w.ChangeGroup(w.ctx, w.ws, g.ID, allswell.GroupChange{Name: ptr("g")}))(w).UpdatedAt},
@@ -348,10 +348,10 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		odd := "größe 🚦 \u200f <b>&\"'\\ " + string(rune(0x10ffff)) + "\n\ttab"
 		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: odd, Slug: "odd", Description: &odd}))(w)
 		g := must(w.CreateGroup(w.ctx, w.ws, "odd", allswell.NewGroup{Name: odd}))(w)
-		c := must(w.CreateComponent(w.ctx, w.ws, "odd", allswell.NewComponent{Name: odd, Description: &odd, GroupID: g.ID, Status: allswell.DegradedPerformance}))(w)
-		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.NewIncident{Title: odd, Message: &odd, Impact: allswell.ImpactMajor, State: allswell.Resolved}))(w)
+		c := must(w.CreateComponent(w.ctx, w.ws, "odd", allswell.NewComponent{Name: odd, Description: &odd, GroupID: g.ID, Status: allswell.StatusDegradedPerformance}))(w)
+		i := must(w.CreateIncident(w.ctx, w.ws, "odd", allswell.NewIncident{Title: odd, Message: &odd, Impact: allswell.ImpactMajor, State: allswell.IncidentResolved}))(w)
 		m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: odd, Page: "odd", ComponentID: c.ID, Interval: allswell.MaxInterval,
-			FailureThreshold: allswell.MaxFailureThreshold, DownStatus: allswell.Degraded}))(w)
+			FailureThreshold: allswell.MaxFailureThreshold, DownStatus: allswell.StatusDegraded}))(w)
 		read := must(w.Page(w.ctx, w.ws, "odd"))(w)
 		p.Version, p.Status = read.Version, read.Status
 		for what, diff := range map[string]string{

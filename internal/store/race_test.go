@@ -32,7 +32,7 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 		alive, dead := tokensOf(monitors[:250]), tokensOf(monitors[250:])
 		ping := func(name string, tokens []string) {
 			for chunk := range slices.Chunk(tokens, 40) {
-				got, err := replicas[name].RecordPings(w.ctx, chunk, store.Beat{Replica: name})
+				got, err := replicas[name].RecordPings(w.ctx, chunk, store.LivenessRecord{Replica: name})
 				if err != nil || slices.Contains(got, store.PingFailed) || slices.Contains(got, store.PingUnknown) {
 					w.Errorf("ping at %s: %v, %v", name, got, err)
 				}
@@ -42,7 +42,7 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 		var sum sync.Map
 		total := func() (counted, down int) {
 			sum.Range(func(_, v any) bool {
-				counted += v.(store.TickReport).Counted
+				counted += v.(store.TickReport).Overdue
 				down += v.(store.TickReport).Down
 				return true
 			})
@@ -51,7 +51,7 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 		for minute := 1; minute <= 5; minute++ {
 			w.clock.move(time.Minute)
 			for name, s := range replicas {
-				w.ok(s.RecordBeat(w.ctx, store.Beat{Replica: name}))
+				w.ok(s.RecordLiveness(w.ctx, store.LivenessRecord{Replica: name}))
 			}
 			w.run(`DELETE FROM holes`)
 			tick := func(name string) func() {
@@ -110,7 +110,7 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Side", Slug: "side"}))(w)
 		r.components = append(r.components, must(w.CreateComponent(w.ctx, w.ws, "side", allswell.NewComponent{Name: "side"}))(w).ID)
 		for i := range 8 {
-			r.monitors = append(r.monitors, w.quick(fmt.Sprintf("m%d", i), allswell.Component{ID: r.components[i%3]}, []allswell.Status{allswell.MajorOutage, allswell.Degraded}[i%2]))
+			r.monitors = append(r.monitors, w.quick(fmt.Sprintf("m%d", i), allswell.Component{ID: r.components[i%3]}, []allswell.Status{allswell.StatusMajorOutage, allswell.StatusDegraded}[i%2]))
 		}
 		w.pinged(r.monitors...)
 		for range 2 {
@@ -196,9 +196,9 @@ func (r *rivals) act(s *store.Store, name string) {
 			}
 		}
 		var got []store.PingResult
-		beat := store.Beat{Replica: name}
+		beat := store.LivenessRecord{Replica: name}
 		if rand.IntN(12) == 0 {
-			beat.Refused = tokensOf(r.monitors[:2])
+			beat.Rejected = tokensOf(r.monitors[:2])
 		}
 		got, err = s.RecordPings(r.ctx, tokens, beat)
 		if slices.Contains(got, store.PingFailed) {
@@ -210,7 +210,7 @@ func (r *rivals) act(s *store.Store, name string) {
 	case 5:
 		verb = "update"
 		id := pick(r.incidents)
-		var u allswell.Update
+		var u allswell.IncidentUpdate
 		if u, err = s.PostUpdate(r.ctx, r.ws, id, "more"); err == nil {
 			r.mu.Lock()
 			if key := fmt.Sprint(id, u.Number); r.seen[key] {
@@ -230,14 +230,14 @@ func (r *rivals) act(s *store.Store, name string) {
 			_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Enabled: ptr(true)})
 		}
 		if err == nil { // a ping of another may be refused meanwhile
-			_, err = s.RecordPings(r.ctx, []string{m.Token}, store.Beat{Replica: name})
+			_, err = s.RecordPings(r.ctx, []string{m.Token}, store.LivenessRecord{Replica: name})
 		}
 	case 8:
 		verb = "new component"
 		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Page: ptr("acme"), ComponentID: &component})
 	case 9:
 		verb = "another page"
-		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Page: ptr("side"), ComponentID: &r.components[3], DownStatus: ptr(allswell.PartialOutage)})
+		_, err = s.ChangeMonitor(r.ctx, r.ws, m.ID, allswell.MonitorChange{Page: ptr("side"), ComponentID: &r.components[3], DownStatus: ptr(allswell.StatusPartialOutage)})
 	case 10:
 		verb = "group"
 		var g allswell.Group
@@ -256,7 +256,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		other := w.replica()
 		gone := func(verb string, err error) {
-			var invalid *allswell.Invalid
+			var invalid *allswell.ValidationError
 			if err != nil && !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &invalid) {
 				w.Errorf("%s: %v", verb, err)
 			}
@@ -282,13 +282,13 @@ func TestDeletingAgainstEverything(t *testing.T) {
 			}[round%4]
 			together(deletion,
 				func() {
-					_, err := other.RecordPings(w.ctx, tokensOf(monitors), store.Beat{Replica: "b"})
+					_, err := other.RecordPings(w.ctx, tokensOf(monitors), store.LivenessRecord{Replica: "b"})
 					gone("ping", err)
 				},
 				func() { _, err := other.Tick(w.ctx, w.clock.now(), "b", 0); gone("tick", err) },
 				func() { _, err := other.PostUpdate(w.ctx, w.ws, i.ID, "more"); gone("update", err) },
 				func() {
-					_, err := other.ChangeComponent(w.ctx, w.ws, slug, c.ID, allswell.ComponentChange{Status: allswell.Degraded})
+					_, err := other.ChangeComponent(w.ctx, w.ws, slug, c.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
 					gone("a human's word", err)
 				},
 				func() {

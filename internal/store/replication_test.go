@@ -22,8 +22,8 @@ func replicated(t *testing.T) (w *world, primary, standby *storetest.Cluster) {
 }
 
 // keepAnswer renders any result as the same answer.
-func keepAnswer(any) (store.Answer, error) {
-	return store.Answer{Status: 201, Body: []byte("{}")}, nil
+func keepAnswer(any) (store.StoredResponse, error) {
+	return store.StoredResponse{Status: 201, Body: []byte("{}")}, nil
 }
 
 // TestReplayWaitsForTheStandby: the commit of an update waits in vain for the
@@ -38,7 +38,7 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 	ctx, giveUp := context.WithCancel(w.ctx)
 	posted := make(chan error, 1)
 	go func() {
-		posted <- second(w.PostUpdate(store.WithAnswer(ctx, key, keepAnswer), w.ws, i.ID, "Found it."))
+		posted <- second(w.PostUpdate(store.WithIdempotency(ctx, key, keepAnswer), w.ws, i.ID, "Found it."))
 	}()
 	for w.value(`SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`) == "0" {
 		time.Sleep(10 * time.Millisecond)
@@ -52,11 +52,11 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
 	defer cancel()
-	if answer, ok, err := w.FindAnswer(ctx, key); err == nil {
+	if answer, ok, err := w.FindResponse(ctx, key); err == nil {
 		t.Errorf("an answer that is not replicated was given: %+v, %t", answer, ok)
 	}
 	standby.Resume()
-	if _, ok, err := w.FindAnswer(w.ctx, key); !ok || err != nil {
+	if _, ok, err := w.FindResponse(w.ctx, key); !ok || err != nil {
 		t.Errorf("with the standby: %t, %v", ok, err)
 	}
 }
@@ -81,7 +81,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 			return err
 		},
 		"the status that a component has": func(ctx context.Context) error {
-			_, err := w.ChangeComponent(ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.Operational})
+			_, err := w.ChangeComponent(ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusOperational})
 			return err
 		},
 		"an empty change of a monitor": func(ctx context.Context) error {
@@ -89,7 +89,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 			return err
 		},
 		"a ping of the same instant": func(ctx context.Context) error {
-			_, err := w.RecordPings(ctx, []string{w.monitor.Token}, store.Beat{Replica: "a"})
+			_, err := w.RecordPings(ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "a"})
 			return err
 		},
 		"a token that is revoked":  func(ctx context.Context) error { return w.RevokeToken(ctx, w.ws, token.ID) },
@@ -99,8 +99,8 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 		"a slug that is taken": func(ctx context.Context) error {
 			return second(w.CreatePage(ctx, w.ws, allswell.NewPage{Name: "A", Slug: "acme"}))
 		},
-		"the link of a subscription that ended": func(ctx context.Context) error { return second(w.SlugOfSubscription(ctx, "sub_none")) },
-		"a subscription that ended":             func(ctx context.Context) error { return w.EndSubscription(ctx, "acme", "sub_none") },
+		"the link of a subscription that ended": func(ctx context.Context) error { return second(w.SubscriptionPage(ctx, "sub_none")) },
+		"a subscription that ended":             func(ctx context.Context) error { return w.Unsubscribe(ctx, "acme", "sub_none") },
 	}
 	var all sync.WaitGroup
 	for name, verb := range verbs {

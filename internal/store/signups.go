@@ -22,11 +22,11 @@ type SignUp struct {
 // It runs the same statements for every address, and writes the same: whether
 // the address is subscribed shows neither in what it returns nor in how long it
 // takes. An unknown page is allswell.ErrNotFound, a bad address or component an
-// *allswell.Invalid.
+// *allswell.ValidationError.
 func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	n, err := r.Subscriber.Check()
-	if err == nil && n.Channel != allswell.Email {
-		var bad allswell.Invalid
+	if err == nil && n.Channel != allswell.ChannelEmail {
+		var bad allswell.ValidationError
 		bad.Add("channel", "Only e-mail addresses can be subscribed here.")
 		err = bad.Err()
 	}
@@ -53,7 +53,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 func (t *tx) checkChoice(pageID string, components []string) error {
 	n, err := one(&t.session, scanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(components))
 	if err == nil && int(n) != len(components) {
-		var bad allswell.Invalid
+		var bad allswell.ValidationError
 		bad.Add("components", "The components must be of this page.")
 		err = bad.Err()
 	}
@@ -78,9 +78,9 @@ func scanSignUp(row scanner) (r storedSignUp, err error) {
 // TakeSignUps acts on requests to subscribe, in their order, and reports whether
 // there may be more: an unknown address becomes a subscriber and is asked for
 // its confirmation, one that is not confirmed is asked again, a confirmed one is
-// sent the link to its subscription; each at most once in allswell.MailAgain.
+// sent the link to its subscription; each at most once in allswell.RepeatMailInterval.
 // Any number of replicas may run it.
-func (s *Store) TakeSignUps(ctx context.Context) (more bool, err error) {
+func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM sign_ups`); err != nil || !found {
 		return false, err
 	}
@@ -108,24 +108,24 @@ func (s *Store) takeSignUps(ctx context.Context) (more bool, err error) {
 
 func (t *tx) signUp(r storedSignUp) error {
 	known, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
-		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, r.pageID, string(allswell.Email), r.target)
+		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, r.pageID, string(allswell.ChannelEmail), r.target)
 	if errors.Is(err, allswell.ErrNotFound) {
 		chosen, err := query(&t.session, scanString, `SELECT id FROM components WHERE page_id = $1 AND id IN EACH($2)`, r.pageID, list(r.components))
 		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
 			return err // all that was chosen has been deleted meanwhile
 		}
-		n := allswell.NewSubscriber{Channel: allswell.Email, Target: r.target, Components: chosen}
+		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: r.target, Components: chosen}
 		_, err = t.subscribe(r.pageID, n)
 		return err
 	}
-	if err != nil || t.now.Before(known.MailedAt.Add(allswell.MailAgain)) {
+	if err != nil || t.now.Before(known.MailedAt.Add(allswell.RepeatMailInterval)) {
 		return err
 	}
 	if _, err := t.exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(t.now)); err != nil {
 		return err
 	}
 	if known.ConfirmedAt.IsZero() {
-		return t.ask(known, allswell.AskConfirmation)
+		return t.ask(known, allswell.PurposeConfirmation)
 	}
-	return t.ask(known, allswell.SendLink)
+	return t.ask(known, allswell.PurposeLink)
 }

@@ -31,7 +31,7 @@ func TestSignUpsCostTheSame(t *testing.T) {
 			before := w.dump()
 			statements = nil
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Discard: discard,
-				Subscriber: allswell.NewSubscriber{Channel: allswell.Email, Target: target, Components: components}}))
+				Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Components: components}}))
 			ran = strings.Join(statements, "\n")
 			for line := range strings.Lines(w.dump()) {
 				if !strings.Contains(before, line) {
@@ -42,7 +42,7 @@ func TestSignUpsCostTheSame(t *testing.T) {
 		}
 		confirmed, suspended := w.subscribe("confirmed@example.com"), w.subscribe("suspended@example.com")
 		w.run(`UPDATE subscribers SET suspended_at = 1, suspended_for = 'x' WHERE id = $1`, suspended.ID)
-		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.Email, Target: "pending@example.com"}))
+		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "pending@example.com"}))
 		ran, written := request("unknown@example.com", false)
 		if strings.Count(written, "\n") != 1 || strings.Count(ran, "INSERT")+strings.Count(ran, "UPDATE")+strings.Count(ran, "DELETE") != 1 {
 			t.Errorf("an unknown address writes %q by\n%s", written, ran)
@@ -67,8 +67,8 @@ func TestSignUpsCostTheSame(t *testing.T) {
 func TestDiscardedSignUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Discard: true,
-			Subscriber: allswell.NewSubscriber{Channel: allswell.Email, Target: "ann@example.com"}}))
-		for must(w.TakeSignUps(w.ctx))(w) {
+			Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com"}}))
+		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
 		w.expect("discarded", w.deliver(taken))
 		if got := w.value(`SELECT (SELECT count(*) FROM subscribers) + (SELECT count(*) FROM sign_ups)`); got != "0" {
@@ -84,7 +84,7 @@ func TestSignUpsAreKept(t *testing.T) {
 		const count = 230 // three steps
 		for i := range count {
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme",
-				Subscriber: allswell.NewSubscriber{Channel: allswell.Email, Target: fmt.Sprintf("s%d@example.com", i%(count-1))}}))
+				Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprintf("s%d@example.com", i%(count-1))}}))
 			w.clock.move(time.Millisecond)
 		}
 		broken := errors.New("broken")
@@ -94,7 +94,7 @@ func TestSignUpsAreKept(t *testing.T) {
 			}
 			return nil
 		})
-		if _, err := w.TakeSignUps(w.ctx); !errors.Is(err, broken) {
+		if _, err := w.ProcessSignUps(w.ctx); !errors.Is(err, broken) {
 			t.Fatalf("%v", err)
 		}
 		w.SetFault(nil)
@@ -107,14 +107,14 @@ func TestSignUpsAreKept(t *testing.T) {
 			replicas.Go(func() {
 				for more := true; more; {
 					var err error
-					if more, err = s.TakeSignUps(w.ctx); err != nil {
+					if more, err = s.ProcessSignUps(w.ctx); err != nil {
 						t.Error(err)
 					}
 				}
 			})
 		}
 		replicas.Wait()
-		for must(w.TakeSignUps(w.ctx))(w) {
+		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
 		if got, want := w.rows(`SELECT (SELECT count(*) FROM subscribers), (SELECT count(*) FROM deliveries), (SELECT count(*) FROM sign_ups)`),
 			[]string{fmt.Sprintf("%d|%d|0", count-1, count-1)}; !slices.Equal(got, want) {
@@ -130,10 +130,10 @@ func TestSignUpAfterDeletion(t *testing.T) {
 		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
 		for target, chosen := range map[string][]string{"one@example.com": {other.ID}, "both@example.com": {other.ID, w.component.ID}} {
 			w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme",
-				Subscriber: allswell.NewSubscriber{Channel: allswell.Email, Target: target, Components: chosen}}))
+				Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: target, Components: chosen}}))
 		}
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", other.ID))
-		for must(w.TakeSignUps(w.ctx))(w) {
+		for must(w.ProcessSignUps(w.ctx))(w) {
 		}
 		if got := w.rows(`SELECT target, component_id FROM subscribers JOIN subscriber_components ON subscriber_id = id`); !slices.Equal(got, []string{"both@example.com|" + w.component.ID}) {
 			t.Errorf("%q", got)

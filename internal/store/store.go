@@ -211,7 +211,7 @@ func (s *Store) OnPageChange(f func(pageID string)) {
 // returns. Verbs that nobody waits for (pings, periodic checks, planned maintenance,
 // checks of domains) do not call it. f delays the answer and cannot change it; ctx is
 // the verb's. Register before serving.
-func (s *Store) BeforeAnswer(f func(ctx context.Context, pageIDs []string)) {
+func (s *Store) BeforeReturn(f func(ctx context.Context, pageIDs []string)) {
 	s.beforeAnswer = append(s.beforeAnswer, f)
 }
 
@@ -223,16 +223,16 @@ func (s *Store) OnNewPingToken(f func(token string)) {
 
 // OnTold registers f, which is called after each commit of this store that left
 // something to be delivered. Register before serving.
-func (s *Store) OnTold(f func()) { s.onTold = append(s.onTold, f) }
+func (s *Store) OnDeliveriesPending(f func()) { s.onTold = append(s.onTold, f) }
 
 // OnPlanned registers f, which is called after each commit of this store that
 // may have changed when AdvanceMaintenances has something to do. Register before
 // serving.
-func (s *Store) OnPlanned(f func()) { s.onPlanned = append(s.onPlanned, f) }
+func (s *Store) OnMaintenanceChange(f func()) { s.onPlanned = append(s.onPlanned, f) }
 
 // OnDomainClaimed registers f, which is called after each commit of this store
 // that left BeginDomainChecks something to do at once. Register before serving.
-func (s *Store) OnDomainClaimed(f func()) { s.onClaimed = append(s.onClaimed, f) }
+func (s *Store) OnDomainCheckDue(f func()) { s.onClaimed = append(s.onClaimed, f) }
 
 // LastContact returns the instant, by the host's clock, of the last successful
 // transaction with the database; the zero Time if there was none.
@@ -250,6 +250,6 @@ func (s *Store) Shared() bool { return s.d.shared }
 func (s *Store) FailureThreshold() int { return s.threshold }
 
 // Range is one page of a list: Page from 1, PerPage rows each.
-type Range struct{ Page, PerPage int }
+type Pagination struct{ Page, PerPage int }
 
-func (r Range) offset() int { return (r.Page - 1) * r.PerPage }
+func (r Pagination) offset() int { return (r.Page - 1) * r.PerPage }

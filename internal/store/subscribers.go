@@ -14,8 +14,8 @@ const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret
 	suspended_at, suspended_for, refusals, mailed_at, created_at, updated_at`
 
 func scanSubscriber(row scanner) (s allswell.Subscriber, err error) {
-	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretEnd},
-		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Refusals, instant{&s.MailedAt},
+	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil},
+		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Rejections, instant{&s.MailedAt},
 		instant{&s.CreatedAt}, instant{&s.UpdatedAt})
 	return
 }
@@ -59,7 +59,7 @@ const (
 
 // Subscribers lists a page's subscribers, newest first, and returns how many
 // there are.
-func (s *Store) Subscribers(ctx context.Context, workspaceID, slug string, r Range) ([]allswell.Subscriber, int, error) {
+func (s *Store) Subscribers(ctx context.Context, workspaceID, slug string, r Pagination) ([]allswell.Subscriber, int, error) {
 	p, err := s.Page(ctx, workspaceID, slug)
 	if err != nil {
 		return nil, 0, err
@@ -91,7 +91,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, workspaceID, slug string, 
 		return t.subscribe(p.ID, n)
 	})
 	if err != nil && s.d.duplicate(err) {
-		var bad allswell.Invalid
+		var bad allswell.ValidationError
 		bad.Add("target", "The target is already subscribed to this page.")
 		return sub, bad.Err()
 	}
@@ -105,7 +105,7 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscr
 		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.now, UpdatedAt: t.now,
 	}
 	host := mailHost
-	if n.Channel == allswell.Webhook {
+	if n.Channel == allswell.ChannelWebhook {
 		sub.Secret = allswell.NewWebhookSecret()
 		u, err := url.Parse(n.Target)
 		if err != nil {
@@ -113,7 +113,7 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscr
 		}
 		host = u.Host
 	}
-	if n.Confirmed || n.Channel == allswell.Webhook {
+	if n.Confirmed || n.Channel == allswell.ChannelWebhook {
 		sub.ConfirmedAt = t.now
 	} else {
 		sub.MailedAt = t.now
@@ -128,7 +128,7 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscr
 		return sub, err
 	}
 	if sub.ConfirmedAt.IsZero() {
-		return sub, t.ask(sub, allswell.AskConfirmation)
+		return sub, t.ask(sub, allswell.PurposeConfirmation)
 	}
 	return sub, nil
 }
@@ -142,7 +142,7 @@ func (t *tx) choose(sub allswell.Subscriber) error {
 	n, err := t.exec(`INSERT INTO subscriber_components (subscriber_id, component_id)
 		SELECT $1, id FROM components WHERE page_id = $2 AND id IN EACH($3)`, sub.ID, sub.PageID, list(sub.Components))
 	if err == nil && int(n) != len(sub.Components) {
-		var bad allswell.Invalid
+		var bad allswell.ValidationError
 		bad.Add("components", "The components must be of this page.")
 		err = bad.Err()
 	}
@@ -150,7 +150,7 @@ func (t *tx) choose(sub allswell.Subscriber) error {
 }
 
 // ask lets a subscriber be sent a question or a link.
-func (t *tx) ask(sub allswell.Subscriber, purpose allswell.Purpose) error {
+func (t *tx) ask(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
 	id := allswell.NewID(allswell.PrefixDelivery, t.now)
 	_, err := t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, lane, position, thread, state,
 			happened_at, next_attempt_at, attempts, fence, created_at, updated_at)
@@ -167,7 +167,7 @@ func (s *Store) DeleteSubscriber(ctx context.Context, workspaceID, slug, id stri
 }
 
 // EndSubscription is DeleteSubscriber for the holder of key.
-func (s *Store) EndSubscription(ctx context.Context, slug, key string) error {
+func (s *Store) Unsubscribe(ctx context.Context, slug, key string) error {
 	return s.end(ctx, subscriberOfKey, key, slug)
 }
 
@@ -206,22 +206,22 @@ func (s *Store) RotateSubscriber(ctx context.Context, workspaceID, slug, id stri
 		if err != nil {
 			return sub, err
 		}
-		if sub.Channel != allswell.Webhook {
-			var bad allswell.Invalid
+		if sub.Channel != allswell.ChannelWebhook {
+			var bad allswell.ValidationError
 			bad.Add("channel", "Only webhooks have a secret.")
 			return sub, bad.Err()
 		}
-		sub.OldSecret, sub.OldSecretEnd = sub.Secret, t.now.Add(allswell.SecretOverlap)
+		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.now.Add(allswell.SecretOverlap)
 		sub.Secret, sub.UpdatedAt = allswell.NewWebhookSecret(), t.now
 		_, err = t.exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5 WHERE id = $1`,
-			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretEnd), millis(sub.UpdatedAt))
+			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretUntil), millis(sub.UpdatedAt))
 		return sub, err
 	})
 }
 
 // SlugOfSubscription returns the slug that the page of a key's subscription has
 // now: a link outlives the one that it was made with.
-func (s *Store) SlugOfSubscription(ctx context.Context, key string) (string, error) {
+func (s *Store) SubscriptionPage(ctx context.Context, key string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
 	slug, err := one(s.bare(ctx), scanString, `SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
@@ -259,7 +259,7 @@ func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (allsw
 // ChangeSubscription chooses components, none for the whole page, and ends a
 // suspension.
 func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, components []string) (allswell.Subscriber, error) {
-	n, err := allswell.NewSubscriber{Channel: allswell.Email, Target: "x@example.com", Components: components}.Check()
+	n, err := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "x@example.com", Components: components}.Check()
 	if err != nil {
 		return allswell.Subscriber{}, err
 	}
@@ -290,6 +290,6 @@ func (s *Store) changeSubscription(ctx context.Context, slug, key string, change
 // saveSubscriber saves what consent, choice and refusals change.
 func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
 	_, err := t.exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspended_for = $4, refusals = $5, updated_at = $6, whole_page = $7 WHERE id = $1`,
-		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), maybe(sub.SuspendedFor), sub.Refusals, millis(sub.UpdatedAt), sub.WholePage)
+		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), maybe(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage)
 	return err
 }

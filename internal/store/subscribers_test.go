@@ -21,12 +21,12 @@ func TestNothingAfterTheEnd(t *testing.T) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
 		w.fanOut()
 		claimed := w.claim()
-		w.ok(w.EndSubscription(w.ctx, "acme", a.Key))
+		w.ok(w.Unsubscribe(w.ctx, "acme", a.Key))
 		for _, c := range claimed {
-			if n, err := w.Notice(w.ctx, c); err == nil && n.Subscriber.ID == a.ID {
+			if n, err := w.Notification(w.ctx, c); err == nil && n.Subscriber.ID == a.ID {
 				t.Error("the claim holds after the end")
 			}
-			w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: c, Outcome: failed}}))
+			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: c, Outcome: failed}}))
 		}
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
 		w.fanOut()
@@ -48,9 +48,9 @@ func TestRefusalsSuspend(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("a@example.com")
 		w.clock.move(time.Second)
-		no := allswell.Outcome{Result: allswell.Refused, Reason: "There is no such mailbox."}
+		no := allswell.SendOutcome{Result: allswell.SendRejected, Reason: "There is no such mailbox."}
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("0")}))(w)
-		for n, o := range []allswell.Outcome{no, no, taken, no, no, no} {
+		for n, o := range []allswell.SendOutcome{no, no, taken, no, no, no} {
 			must(w.PostUpdate(w.ctx, w.ws, i.ID, fmt.Sprint(n)))(w)
 			if got := w.deliver(o); len(got) != 1 {
 				t.Fatalf("update %d: %q", n, got)
@@ -83,10 +83,10 @@ func TestSuspensionCancelsWhatWaits(t *testing.T) {
 			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: ptr(title)}))(w)
 		}
 		w.fanOut()
-		refused := store.Settlement{Outcome: allswell.Outcome{Result: allswell.Refused, Reason: "There is no such mailbox."}}
-		for _, refused.Claimed = range w.claim() {
+		refused := store.DeliveryResult{Outcome: allswell.SendOutcome{Result: allswell.SendRejected, Reason: "There is no such mailbox."}}
+		for _, refused.ClaimedDelivery = range w.claim() {
 			if w.value(`SELECT subscriber_id FROM deliveries WHERE id = $1`, refused.ID) == a.ID {
-				w.ok(w.Settle(w.ctx, []store.Settlement{refused}))
+				w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{refused}))
 				break
 			}
 		}
@@ -96,7 +96,7 @@ func TestSuspensionCancelsWhatWaits(t *testing.T) {
 		if of, others := waits(a.ID), waits(b.ID); of != "0" || others != "3" {
 			t.Errorf("after the suspension %s wait for its holder and %s for another, want 0 and 3", of, others)
 		}
-		if _, err := w.RetryDelivery(w.ctx, w.ws, refused.ID); !errors.As(err, new(*allswell.Invalid)) {
+		if _, err := w.RetryDelivery(w.ctx, w.ws, refused.ID); !errors.As(err, new(*allswell.ValidationError)) {
 			t.Errorf("a delivery of a suspended subscription is tried again: %v", err)
 		}
 		must(w.ChangeSubscription(w.ctx, "acme", a.Key, nil))(w)
@@ -119,7 +119,7 @@ func TestGoneEndsTheSubscription(t *testing.T) {
 		}
 		w.fanOut()
 		claimed := w.claim()
-		w.ok(w.Settle(w.ctx, []store.Settlement{{Claimed: claimed[0], Outcome: allswell.Outcome{Result: allswell.Gone, Reason: "gone"}}}))
+		w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: allswell.SendOutcome{Result: allswell.SendGone, Reason: "gone"}}}))
 		if _, err := w.Subscriber(w.ctx, w.ws, "acme", a.ID); err != allswell.ErrNotFound {
 			t.Errorf("the subscriber: %v", err)
 		}
@@ -135,7 +135,7 @@ func (w *world) signUp(slug string, n allswell.NewSubscriber) error {
 	if err := w.RequestSignUp(w.ctx, store.SignUp{Slug: slug, Subscriber: n}); err != nil {
 		return err
 	}
-	for must(w.TakeSignUps(w.ctx))(w) {
+	for must(w.ProcessSignUps(w.ctx))(w) {
 	}
 	return nil
 }
@@ -144,11 +144,11 @@ func (w *world) signUp(slug string, n allswell.NewSubscriber) error {
 // sent more than one mail an hour for it.
 func TestSignUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		n := allswell.NewSubscriber{Channel: allswell.Email, Target: " Ann@Example.com", Components: []string{w.component.ID}, Confirmed: true}
+		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: " Ann@Example.com", Components: []string{w.component.ID}, Confirmed: true}
 		w.ok(w.signUp("acme", n))
 		w.ok(w.signUp("acme", n))
 		w.expect("signed up twice", w.deliver(taken), "ann@example.com: confirmation")
-		w.clock.move(allswell.MailAgain)
+		w.clock.move(allswell.RepeatMailInterval)
 		w.ok(w.signUp("acme", n))
 		w.expect("an hour later", w.deliver(taken), "ann@example.com: confirmation")
 		key := w.value(`SELECT key FROM subscribers`)
@@ -159,13 +159,13 @@ func TestSignUp(t *testing.T) {
 		if !sub.Active() || !again.ConfirmedAt.Equal(sub.ConfirmedAt) || !slices.Equal(sub.Components, n.Components) {
 			t.Errorf("confirmed: %+v, %+v", sub, again)
 		}
-		w.clock.move(allswell.MailAgain)
+		w.clock.move(allswell.RepeatMailInterval)
 		w.ok(w.signUp("acme", n))
 		w.expect("confirmed already", w.deliver(taken), "ann@example.com: link")
 		for field, bad := range map[string]allswell.NewSubscriber{
-			"target":     {Channel: allswell.Email, Target: "no address"},
-			"components": {Channel: allswell.Email, Target: "ann@example.com", Components: []string{"comp_x"}},
-			"channel":    {Channel: allswell.Webhook, Target: "https://example.com/"},
+			"target":     {Channel: allswell.ChannelEmail, Target: "no address"},
+			"components": {Channel: allswell.ChannelEmail, Target: "ann@example.com", Components: []string{"comp_x"}},
+			"channel":    {Channel: allswell.ChannelWebhook, Target: "https://example.com/"},
 		} {
 			if err := refused(w.signUp("acme", bad), field); err != allswell.ErrNotFound {
 				t.Errorf("bad %s: %v", field, err)
@@ -178,8 +178,8 @@ func TestSignUp(t *testing.T) {
 			t.Errorf("another page's: %v", err)
 		}
 		// A name of nobody's is forgotten in time.
-		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.Email, Target: "bob@example.com"}))
-		w.clock.move(allswell.UnconfirmedFor)
+		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "bob@example.com"}))
+		w.clock.move(allswell.UnconfirmedLifetime)
 		w.ok(w.Prune(w.ctx))
 		if got := w.rows(`SELECT target FROM subscribers`); !slices.Equal(got, []string{"ann@example.com"}) {
 			t.Errorf("after a week: %q", got)
@@ -228,8 +228,8 @@ func TestWhoIsToldIsTheRule(t *testing.T) {
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", components[2]))
 		w.clock.move(time.Second)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "page", Message: ptr("page")}))(w)
-		must(w.ChangeComponent(w.ctx, w.ws, "acme", components[0], allswell.ComponentChange{Status: allswell.Degraded}))(w)
-		w.goDown(w.quick("job", allswell.Component{ID: components[1]}, allswell.MajorOutage))
+		must(w.ChangeComponent(w.ctx, w.ws, "acme", components[0], allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
+		w.goDown(w.quick("job", allswell.Component{ID: components[1]}, allswell.StatusMajorOutage))
 		w.fanOut()
 		about := map[allswell.EventKind]int{}
 		for _, e := range must(w.Events(w.ctx))(w) {
@@ -248,7 +248,7 @@ func TestWhoIsToldIsTheRule(t *testing.T) {
 			w.expect(fmt.Sprintf("%s about %q", e.Kind, concerns), w.rows(`SELECT subscriber_id FROM deliveries WHERE event_id = $1`, e.ID), want...)
 			about[e.Kind]++
 		}
-		if about[allswell.IncidentCreated] != 2 || about[allswell.ComponentStatusChanged] != 2 {
+		if about[allswell.EventIncidentCreated] != 2 || about[allswell.EventComponentStatusChanged] != 2 {
 			t.Errorf("events: %v", about)
 		}
 	})

@@ -107,7 +107,7 @@ func (w *world) told() []string {
 		if e.OutageID != "" {
 			by = " (outage)"
 		}
-		if e.Kind == allswell.ComponentStatusChanged {
+		if e.Kind == allswell.EventComponentStatusChanged {
 			lines = append(lines, fmt.Sprintf("%s: %s > %s%s", e.Data.Component, e.Data.OldStatus, e.Data.NewStatus, by))
 			continue
 		}
@@ -207,7 +207,7 @@ func (w *world) consistent() {
 	}
 	last := map[string]allswell.Status{}
 	for _, e := range must(w.Events(w.ctx))(w) {
-		if e.Kind != allswell.ComponentStatusChanged {
+		if e.Kind != allswell.EventComponentStatusChanged {
 			continue
 		}
 		if before, known := last[e.ComponentID]; e.Data.OldStatus == e.Data.NewStatus || known && before != e.Data.OldStatus {
@@ -258,7 +258,7 @@ func (w *world) edgesAgree() {
 	for _, line := range w.rows(`SELECT m.id, p.workspace_id, m.next_edge_at FROM maintenances m JOIN pages p ON p.id = m.page_id`) {
 		part := strings.Split(line, "|")
 		want := "NULL"
-		if edge := must(w.Maintenance(w.ctx, part[1], part[0]))(w).NextEdge(); !edge.IsZero() {
+		if edge := must(w.Maintenance(w.ctx, part[1], part[0]))(w).NextTransitionAt(); !edge.IsZero() {
 			want = fmt.Sprint(edge.UnixMilli())
 		}
 		if part[2] != want {

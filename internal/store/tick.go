@@ -16,13 +16,13 @@ const (
 
 // deafTick is how old the newest beat may be for a tick to judge anybody:
 // three beats. With none newer we cannot tell silence from our own deafness.
-const deafTick = 3 * BeatInterval
+const deafTick = 3 * LivenessInterval
 
 // TickReport is what a tick did.
 type TickReport struct {
 	Skipped string // why nothing was judged; "": it was
-	Judged  int    // monitors whose deadline had to be looked at
-	Counted int    // of these, overdue
+	Checked int    // monitors whose deadline had to be looked at
+	Overdue int    // of these, overdue
 	Down    int    // of these, marked down
 }
 
@@ -61,8 +61,8 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 			if err != nil {
 				return report, err
 			}
-			report.Judged += part.Judged
-			report.Counted += part.Counted
+			report.Checked += part.Checked
+			report.Overdue += part.Overdue
 			report.Down += part.Down
 		}
 		if len(found) < tickLookup {
@@ -91,7 +91,7 @@ func (c *session) prepareTick(t *allswell.Tick, replica string, backlog time.Dur
 	if c.now.Sub(beats.last) > deafTick {
 		return "no beat was recorded lately", nil
 	}
-	t.Judged = t.Instant.Add(-max(backlog, beats.backlog))
+	t.AsOf = t.Instant.Add(-max(backlog, beats.backlog))
 	return "", nil
 }
 
@@ -103,7 +103,7 @@ type candidate struct {
 
 // candidates looks up monitors whose stored deadline has passed at the nominal
 // instant, after from. The stored deadline is never later than the true one,
-// which Monitor.Missed computes: grants are added when the monitor is looked
+// which Monitor.Check computes: grants are added when the monitor is looked
 // at. The judged instant may lie before the one of the last tick, so it is not
 // what is looked up by: who was counted then has to be found, to count 0 again.
 func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidate) ([]candidate, error) {
@@ -150,10 +150,10 @@ type verdicts struct {
 // add judges one candidate; due is the deadline that it was looked up by.
 func (v *verdicts) add(c candidateRow, due int64, tick allswell.Tick) {
 	m := &c.Monitor
-	verdict := m.Missed(tick)
-	m.NextCheckAt = m.DueAt(tick.Holes)
+	verdict := m.Check(tick)
+	m.NextCheckAt = m.DueAt(tick.Gaps)
 	switch verdict {
-	case allswell.NotDue:
+	case allswell.CheckOnTime:
 		switch {
 		case c.pinged() && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval)):
 			v.passedOn = append(v.passedOn, m.ID)
@@ -162,17 +162,17 @@ func (v *verdicts) add(c candidateRow, due int64, tick allswell.Tick) {
 		default:
 			// Only not judged yet, because of the backlog.
 		}
-	case allswell.Counted:
+	case allswell.CheckOverdue:
 		v.overdue++
 		if c.pinged() {
 			v.save = append(v.save, *m)
 		} else {
 			v.counted = append(v.counted, m.ID)
 		}
-	case allswell.WentDown:
+	case allswell.CheckWentDown:
 		v.overdue++
 		v.down = append(v.down, *m)
-	case allswell.Passed:
+	case allswell.CheckSkipped:
 	}
 }
 
@@ -189,7 +189,7 @@ func (t *tx) judge(batch []candidate, tick allswell.Tick) (report TickReport, er
 	if err != nil {
 		return report, err
 	}
-	if tick.Holes, err = t.holesFor(rows); err != nil {
+	if tick.Gaps, err = t.holesFor(rows); err != nil {
 		return report, err
 	}
 	var v verdicts
@@ -208,7 +208,7 @@ func (t *tx) judge(batch []candidate, tick allswell.Tick) (report TickReport, er
 		}
 	}
 	if len(v.passedOn) > 0 {
-		// What Monitor.Heard and Monitor.Missed made of most of a fleet.
+		// What Monitor.RecordPing and Monitor.Check made of most of a fleet.
 		if _, err := t.exec(`UPDATE monitors SET last_ping_at = heard_at, waiting_since_at = heard_at,
 				next_check_at = heard_at + interval_ms, consecutive_failures = 0
 			FROM heard WHERE heard.token = monitors.token AND monitors.id IN EACH($1)`, list(v.passedOn)); err != nil {
@@ -217,10 +217,10 @@ func (t *tx) judge(batch []candidate, tick allswell.Tick) (report TickReport, er
 	}
 	fell, err := t.goDown(v.down)
 	spared := len(v.down) - fell
-	return TickReport{Judged: len(rows), Counted: v.overdue - spared, Down: fell}, err
+	return TickReport{Checked: len(rows), Overdue: v.overdue - spared, Down: fell}, err
 }
 
-func (t *tx) holesFor(rows []candidateRow) ([]allswell.Window, error) {
+func (t *tx) holesFor(rows []candidateRow) ([]allswell.ListeningGap, error) {
 	since := t.now
 	for _, m := range rows {
 		if !m.WaitingSince.IsZero() && m.WaitingSince.Before(since) {

@@ -27,25 +27,25 @@ func TestTickIsMissed(t *testing.T) {
 		for from := now - 1_500_000; from < now-100_000; from += 100_000 + random.Int64N(300_000) {
 			w.run(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2)`, from, from+random.Int64N(60_000)+1)
 		}
-		verdicts := map[allswell.Verdict]int{}
+		verdicts := map[allswell.CheckResult]int{}
 		for round := range 6 {
 			w.clock.move(time.Minute)
 			w.beat()
 			backlog := []time.Duration{0, 0, 700 * time.Millisecond, 90 * time.Second}[random.IntN(4)]
-			tick := allswell.Tick{Instant: w.clock.now(), Judged: w.clock.now().Add(-backlog), Period: time.Minute,
-				Threshold: allswell.DefaultFailureThreshold, Holes: must(w.Holes(w.ctx))(w)}
+			tick := allswell.Tick{Instant: w.clock.now(), AsOf: w.clock.now().Add(-backlog), Period: time.Minute,
+				Threshold: allswell.DefaultFailureThreshold, Gaps: must(w.Holes(w.ctx))(w)}
 			want := w.stored()
 			var report store.TickReport
 			for i := range want {
-				v := want[i].Missed(tick)
+				v := want[i].Check(tick)
 				verdicts[v]++
 				switch v {
-				case allswell.WentDown:
+				case allswell.CheckWentDown:
 					report.Down++
 					want[i].UpdatedAt = w.clock.now()
 					fallthrough
-				case allswell.Counted:
-					report.Counted++
+				case allswell.CheckOverdue:
+					report.Overdue++
 				}
 			}
 			got := must(w.Tick(w.ctx, tick.Instant, "a", backlog))(w)
@@ -57,7 +57,7 @@ func TestTickIsMissed(t *testing.T) {
 			}
 			w.consistent()
 		}
-		for v := allswell.Passed; v <= allswell.WentDown; v++ {
+		for v := allswell.CheckSkipped; v <= allswell.CheckWentDown; v++ {
 			if verdicts[v] == 0 {
 				w.Errorf("no monitor had verdict %d: the rows are not random enough", v)
 			}
@@ -73,7 +73,7 @@ func TestInstantCountsOnce(t *testing.T) {
 			w.Fatalf("after one overdue tick: %+v", m)
 		}
 		for range 3 {
-			if r := w.tick(); r.Counted != 0 || r.Skipped != "" {
+			if r := w.tick(); r.Overdue != 0 || r.Skipped != "" {
 				w.Errorf("the same instant again: %+v", r)
 			}
 		}
@@ -87,7 +87,7 @@ func TestTicksNotRunAreNotMadeUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
 		for w.clock.now().Before(began.Add(20 * time.Minute)) { // beats, no ticks
-			w.clock.move(store.BeatInterval)
+			w.clock.move(store.LivenessInterval)
 			w.beat()
 		}
 		w.tick()
@@ -103,12 +103,12 @@ func TestTickIsSkipped(t *testing.T) {
 		w.clock.set(began.Add(6 * time.Minute))
 		skipped := func(instant time.Time, want bool) {
 			w.Helper()
-			if r := must(w.Tick(w.ctx, instant, "a", 0))(w); (r.Skipped != "") != want || want && r.Judged > 0 {
+			if r := must(w.Tick(w.ctx, instant, "a", 0))(w); (r.Skipped != "") != want || want && r.Checked > 0 {
 				w.Errorf("tick of %v at %v: %+v, want it skipped: %t", instant, w.clock.now(), r, want)
 			}
 		}
 		skipped(w.clock.now(), true) // the last beat is six minutes old
-		w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "b"}))
+		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
 		skipped(w.clock.now(), false) // another replica's is as good
 		w.clock.move(15 * time.Second)
 		skipped(began.Add(6*time.Minute), false)
@@ -150,11 +150,11 @@ func TestBacklogShiftsTheJudgedInstant(t *testing.T) {
 				w.pinged() // due one second before the instant
 				instant := began.Add(5 * time.Minute)
 				w.clock.set(instant.Add(-tt.age))
-				w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "b", Backlog: tt.other}))
+				w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b", Backlog: tt.other}))
 				w.clock.set(instant)
-				w.ok(w.RecordBeat(w.ctx, store.Beat{Replica: "a", Backlog: time.Hour})) // its own is given to Tick
+				w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Backlog: time.Hour})) // its own is given to Tick
 				w.run(`DELETE FROM holes`)
-				if r := must(w.Tick(w.ctx, instant, "a", tt.own))(w); r.Counted != tt.counted {
+				if r := must(w.Tick(w.ctx, instant, "a", tt.own))(w); r.Overdue != tt.counted {
 					w.Errorf("%+v, want %d counted", r, tt.counted)
 				}
 			})
@@ -176,10 +176,10 @@ func TestTickOverManyMonitors(t *testing.T) {
 		w.clock.set(began.Add(3 * time.Minute))
 		w.beat()
 		w.run(`DELETE FROM holes`)
-		if r := w.tick(); r != (store.TickReport{Judged: 2300, Counted: 2300, Down: 450}) {
+		if r := w.tick(); r != (store.TickReport{Checked: 2300, Overdue: 2300, Down: 450}) {
 			w.Errorf("first tick: %+v", r)
 		}
-		if r := w.tick(); r.Counted != 0 {
+		if r := w.tick(); r.Overdue != 0 {
 			w.Errorf("the same again: %+v", r)
 		}
 		for _, want := range [][2]string{
@@ -201,7 +201,7 @@ func TestTickOverManyMonitors(t *testing.T) {
 func TestMonitorChangedBetweenLookupAndJudgement(t *testing.T) {
 	changes := map[string]func(w *world, other *store.Store){
 		"a ping": func(w *world, other *store.Store) {
-			must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.Beat{Replica: "b"}))(w)
+			must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}))(w)
 		},
 		"disabled": func(w *world, other *store.Store) {
 			must(other.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
@@ -231,7 +231,7 @@ func TestMonitorChangedBetweenLookupAndJudgement(t *testing.T) {
 					}
 					return nil
 				})
-				if r := w.tick(); !done || r.Counted != 0 {
+				if r := w.tick(); !done || r.Overdue != 0 {
 					w.Errorf("%+v", r)
 				}
 				for _, m := range w.stored() {
@@ -261,7 +261,7 @@ func TestPingBetweenJudgementAndFall(t *testing.T) {
 				w.run(`DELETE FROM holes`)
 				answered := make(chan store.PingResult, 1)
 				ping := func() {
-					answered <- must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.Beat{Replica: "b"}))(w)[0]
+					answered <- must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}))(w)[0]
 				}
 				done := false
 				w.SetFault(func(at, query string) error {
@@ -278,10 +278,10 @@ func TestPingBetweenJudgementAndFall(t *testing.T) {
 				if r := w.tick(); !done || r.Down != want {
 					w.Errorf("%+v, want %d down", r, want)
 				}
-				if r := <-answered; r != store.PingHeard {
+				if r := <-answered; r != store.PingRecorded {
 					w.Errorf("the ping: %v", r)
 				}
-				if m := w.now(); m.State != allswell.Up || !m.LastPingAt.Equal(w.clock.now()) || m.ConsecutiveFailures != 0 {
+				if m := w.now(); m.State != allswell.MonitorUp || !m.LastPingAt.Equal(w.clock.now()) || m.ConsecutiveFailures != 0 {
 					w.Errorf("answered, but %+v", m)
 				}
 				for _, i := range w.incidents() {
@@ -311,7 +311,7 @@ func TestCheckIntervalMayBeChanged(t *testing.T) {
 		ws, _ := storetest.Workspace(t, s, "default")
 		must(s.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
 		m := must(s.CreateMonitor(t.Context(), ws, allswell.NewMonitor{Name: "job", Interval: time.Second, Page: "acme"}))(t)
-		must(s.RecordPings(t.Context(), []string{m.Token}, store.Beat{Replica: "a"}))(t)
+		must(s.RecordPings(t.Context(), []string{m.Token}, store.LivenessRecord{Replica: "a"}))(t)
 		count, want := 0, 0
 		for _, part := range []struct {
 			period time.Duration
@@ -322,8 +322,8 @@ func TestCheckIntervalMayBeChanged(t *testing.T) {
 			for range part.ticks {
 				next := c.now().Truncate(part.period).Add(part.period)
 				for c.now().Before(next) {
-					c.set(c.now().Add(min(store.BeatInterval, next.Sub(c.now()))))
-					if err := s.RecordBeat(t.Context(), store.Beat{Replica: "a"}); err != nil {
+					c.set(c.now().Add(min(store.LivenessInterval, next.Sub(c.now()))))
+					if err := s.RecordLiveness(t.Context(), store.LivenessRecord{Replica: "a"}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -30,8 +30,8 @@ const (
 	maxNamedAffected = 20_000
 )
 
-// TimelinePart is the number of updates on one page of a long timeline.
-const TimelinePart = 50
+// TimelinePageSize is the number of updates on one page of a long timeline.
+const TimelinePageSize = 50
 
 // timelineTable is a table of updates, and its column with the id of the incident
 // or maintenance.
@@ -91,7 +91,7 @@ func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error 
 		}
 		updates, err := query(c, scanUpdate, `SELECT `+columns+` FROM incident_updates WHERE id IN EACH($1) ORDER BY incident_id, number`, list(picked))
 		for _, u := range updates {
-			u.Cut = isCut
+			u.Truncated = isCut
 			inc := &incidents[index[u.IncidentID]]
 			inc.Updates = append(inc.Updates, u)
 		}
@@ -104,7 +104,7 @@ func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error 
 }
 
 // fillMaintenanceUpdates loads updates of all the maintenances, oldest first.
-func (c *session) fillMaintenanceUpdates(maintenances []allswell.PlannedMaintenance, t timelines) error {
+func (c *session) fillMaintenanceUpdates(maintenances []allswell.Maintenance, t timelines) error {
 	index := make(map[string]int, len(maintenances))
 	ids := make([]string, len(maintenances))
 	for i, m := range maintenances {
@@ -120,7 +120,7 @@ func (c *session) fillMaintenanceUpdates(maintenances []allswell.PlannedMaintena
 		}
 		updates, err := query(c, scanMaintenanceUpdate, `SELECT `+columns+` FROM maintenance_updates WHERE id IN EACH($1) ORDER BY maintenance_id, number`, list(picked))
 		for _, u := range updates {
-			u.Cut = isCut
+			u.Truncated = isCut
 			m := &maintenances[index[u.MaintenanceID]]
 			m.Updates = append(m.Updates, u)
 		}

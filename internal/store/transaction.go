@@ -171,7 +171,7 @@ type tx struct {
 }
 
 // write runs f as one durable transaction, again if the database asks for it,
-// and then says what changed. An answer that ctx asks for (WithAnswer) is
+// and then says what changed. An answer that ctx asks for (WithIdempotency) is
 // saved in the same transaction.
 func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (out T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
@@ -195,7 +195,7 @@ func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (out T,
 // what others have committed. It is as much of an answer as a success, so it
 // waits until that is replicated, too.
 func (s *Store) replicated(ctx context.Context, err error) error {
-	var bad *allswell.Invalid
+	var bad *allswell.ValidationError
 	if !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &bad) && !s.d.duplicate(err) {
 		return err
 	}

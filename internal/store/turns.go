@@ -73,17 +73,17 @@ func (t *tx) advanceOne(id string) (time.Time, error) {
 	if err == nil {
 		err = t.advance(&m)
 	}
-	return m.NextEdge(), err
+	return m.NextTransitionAt(), err
 }
 
 // advance takes the turns of a locked maintenance that are due.
-func (t *tx) advance(m *allswell.PlannedMaintenance) error {
+func (t *tx) advance(m *allswell.Maintenance) error {
 	for {
 		turn := m.Advance(t.now)
-		if turn == allswell.NoTurn {
+		if turn == allswell.TransitionNone {
 			return nil
 		}
-		if err := t.take(m, turn, turn.Message(), turn.Auto()); err != nil {
+		if err := t.take(m, turn, turn.Message(), turn.SystemMessage()); err != nil {
 			return err
 		}
 	}
@@ -93,10 +93,10 @@ func (t *tx) advance(m *allswell.PlannedMaintenance) error {
 // the entry in the timeline, if there is a message, the components' causes, the
 // monitors' quiet, the event. auto is what the message tells, if nobody has
 // written it.
-func (t *tx) take(m *allswell.PlannedMaintenance, turn allswell.Turn, message string, auto allswell.Auto) error {
-	kind, told := map[allswell.Turn]allswell.EventKind{
-		allswell.TurnRemind: allswell.MaintenanceReminded, allswell.TurnBegin: allswell.MaintenanceBegun,
-		allswell.TurnEnd: allswell.MaintenanceEnded, allswell.TurnMissed: allswell.MaintenanceEnded,
+func (t *tx) take(m *allswell.Maintenance, turn allswell.MaintenanceTransition, message string, auto allswell.SystemMessage) error {
+	kind, told := map[allswell.MaintenanceTransition]allswell.EventKind{
+		allswell.TransitionRemind: allswell.EventMaintenanceReminder, allswell.TransitionBegin: allswell.EventMaintenanceBegun,
+		allswell.TransitionEnd: allswell.EventMaintenanceEnded, allswell.TransitionMissed: allswell.EventMaintenanceEnded,
 	}[turn]
 	var u *allswell.MaintenanceUpdate
 	if message != "" {
@@ -105,14 +105,14 @@ func (t *tx) take(m *allswell.PlannedMaintenance, turn allswell.Turn, message st
 			number = m.Updates[n-1].Number + 1
 		}
 		added := m.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, number, t.now)
-		added.Auto = auto
+		added.System = auto
 		m.Updates[len(m.Updates)-1] = added
 		if err := t.saveMaintenanceUpdate(added); err != nil {
 			return err
 		}
 		u = &added
 		if !told {
-			kind, told = allswell.MaintenanceUpdated, true
+			kind, told = allswell.EventMaintenanceUpdated, true
 		}
 	}
 	if err := t.saveMaintenance(*m); err != nil {
@@ -121,26 +121,26 @@ func (t *tx) take(m *allswell.PlannedMaintenance, turn allswell.Turn, message st
 	if err := t.applyTurn(*m, turn); err != nil || !told {
 		return err
 	}
-	return t.tell(allswell.MaintenanceEventOf(kind, *m, u))
+	return t.tell(allswell.NewMaintenanceEvent(kind, *m, u))
 }
 
 // applyTurn is what a turn does to the components and their monitors.
-func (t *tx) applyTurn(m allswell.PlannedMaintenance, turn allswell.Turn) error {
+func (t *tx) applyTurn(m allswell.Maintenance, turn allswell.MaintenanceTransition) error {
 	if what := turnNews[turn]; what != "" {
 		t.news = append(t.news, news{what, "maintenance", m.ID, m.Title})
 	}
 	switch turn {
-	case allswell.TurnBegin:
+	case allswell.TransitionBegin:
 		for _, c := range m.Components {
-			if err := t.putCause(m.ID, c.ID, allswell.Maintenance, origin{}); err != nil {
+			if err := t.putCause(m.ID, c.ID, allswell.StatusMaintenance, origin{}); err != nil {
 				return err
 			}
 		}
-	case allswell.TurnEnd:
+	case allswell.TransitionEnd:
 		if err := t.dropCauses(m.ID, origin{}); err != nil {
 			return err
 		}
-	case allswell.TurnMissed:
+	case allswell.TransitionMissed:
 	default:
 		return nil
 	}
@@ -148,15 +148,15 @@ func (t *tx) applyTurn(m allswell.PlannedMaintenance, turn allswell.Turn) error 
 }
 
 // turnNews is what the log says of a turn.
-var turnNews = map[allswell.Turn]string{
-	allswell.TurnRemind: "maintenance was reminded of", allswell.TurnBegin: "maintenance has begun",
-	allswell.TurnEnd: "maintenance has ended", allswell.TurnMissed: "maintenance has ended unseen",
+var turnNews = map[allswell.MaintenanceTransition]string{
+	allswell.TransitionRemind: "maintenance was reminded of", allswell.TransitionBegin: "maintenance has begun",
+	allswell.TransitionEnd: "maintenance has ended", allswell.TransitionMissed: "maintenance has ended unseen",
 }
 
 // hush brings the monitors of the components up to date with what maintenance
 // runs: until its end nothing is expected of them; if none does any more, they
 // get a fresh interval from now. All is locked.
-func (t *tx) hush(components []allswell.NamedComponent) error {
+func (t *tx) hush(components []allswell.ComponentName) error {
 	monitors, err := query(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(idsOf(components)))
 	if err != nil {
 		return err
@@ -176,7 +176,7 @@ func (t *tx) hushMonitors(monitors []allswell.Monitor) error {
 	}
 	var changed []allswell.Monitor
 	for _, m := range monitors {
-		if m.Hush(quiet[m.ComponentID], t.now) {
+		if m.Suppress(quiet[m.ComponentID], t.now) {
 			changed = append(changed, m)
 		}
 	}
@@ -191,7 +191,7 @@ func (t *tx) hushMonitors(monitors []allswell.Monitor) error {
 	return nil
 }
 
-func idsOf(components []allswell.NamedComponent) []string {
+func idsOf(components []allswell.ComponentName) []string {
 	ids := make([]string, len(components))
 	for i, c := range components {
 		ids[i] = c.ID

@@ -25,7 +25,7 @@ import (
 // being migrated by another process. Wrong credentials, an unknown database, a
 // wrong certificate and everything about a SQLite file are not temporary: only
 // a person can mend them.
-func Temporary(dsn string, err error) bool {
+func IsTemporary(dsn string, err error) bool {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case strings.HasPrefix(dsn, sqlitePrefix), errors.As(err, &certificate):

@@ -30,7 +30,7 @@ func TestTemporary(t *testing.T) {
 		"42601": false, // a migration that is wrong
 	} {
 		err := fmt.Errorf("opening: %w", &pgconn.PgError{Code: code})
-		if got := Temporary("postgres://db/x", err); got != want {
+		if got := IsTemporary("postgres://db/x", err); got != want {
 			t.Errorf("%s: %t, want %t", code, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestTemporary(t *testing.T) {
 		"newer":             {newerVersion(9, 8), false},
 		"something of ours": {errors.New("a fault"), false},
 	} {
-		if got := Temporary("postgres://db/x", c.err); got != c.want {
+		if got := IsTemporary("postgres://db/x", c.err); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
 		}
 	}
@@ -85,8 +85,8 @@ func TestOpenSaysWhy(t *testing.T) {
 			": connection refused; " + up + ": closed the connection during the handshake (a proxy without a healthy server does this)",
 	} {
 		_, err := Open(t.Context(), dsn, Options{})
-		if err == nil || err.Error() != want || !Temporary("postgres://db/x", err) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("it says %q (temporary: %t), want %q", err, Temporary("postgres://db/x", err), want)
+		if err == nil || err.Error() != want || !IsTemporary("postgres://db/x", err) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("it says %q (temporary: %t), want %q", err, IsTemporary("postgres://db/x", err), want)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestOpenSaysWhy(t *testing.T) {
 func TestFilesAreNotTemporary(t *testing.T) {
 	dir := t.TempDir()
 	for _, dsn := range []string{"sqlite:" + dir, "sqlite:" + dir + "/nowhere/a.db"} {
-		if _, err := Open(t.Context(), dsn, Options{}); err == nil || Temporary(dsn, err) {
+		if _, err := Open(t.Context(), dsn, Options{}); err == nil || IsTemporary(dsn, err) {
 			t.Errorf("%s: %v is temporary", dsn, err)
 		}
 	}

@@ -96,8 +96,8 @@ func (l listOf[T]) Scan(src any) error {
 
 // autoText is how what the service itself tells is stored: as JSON; nothing is
 // NULL.
-func autoText(a allswell.Auto) any {
-	if a == (allswell.Auto{}) {
+func autoText(a allswell.SystemMessage) any {
+	if a == (allswell.SystemMessage{}) {
 		return nil
 	}
 	out, err := json.Marshal(a)
@@ -108,7 +108,7 @@ func autoText(a allswell.Auto) any {
 }
 
 // auto reads what autoText wrote.
-type auto struct{ to *allswell.Auto }
+type auto struct{ to *allswell.SystemMessage }
 
 // Scan makes auto a destination of rows.Scan.
 func (a auto) Scan(src any) error {
@@ -116,7 +116,7 @@ func (a auto) Scan(src any) error {
 	if err := v.Scan(src); err != nil {
 		return err
 	}
-	*a.to = allswell.Auto{}
+	*a.to = allswell.SystemMessage{}
 	if !v.Valid {
 		return nil
 	}

@@ -88,7 +88,7 @@ type failure struct {
 // answered by 500 with an id under which the cause is in the log.
 func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	var (
-		bad       *allswell.Invalid
+		bad       *allswell.ValidationError
 		forbidden *Forbidden
 		method    *MethodNotAllowed
 		tooMany   *TooMany
@@ -159,7 +159,7 @@ func ceilUnix(t time.Time) int64 {
 
 // Sentence says what is wrong in one line: the first complaint, fields in
 // alphabetical order, and how many others there are.
-func Sentence(bad *allswell.Invalid) string {
+func Sentence(bad *allswell.ValidationError) string {
 	first, others := "", -1
 	for _, field := range slices.Sorted(maps.Keys(bad.Fields)) {
 		complaints := bad.Fields[field]

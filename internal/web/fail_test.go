@@ -39,7 +39,7 @@ func serveHandler(t *testing.T, r *http.Request, h Handler) (*httptest.ResponseR
 }
 
 func TestFailures(t *testing.T) {
-	var bad allswell.Invalid
+	var bad allswell.ValidationError
 	bad.Add("b", "B is wrong.")
 	bad.Add("a", "A is wrong.")
 	now := time.Date(2026, 11, 21, 4, 0, 0, 500, time.UTC)
@@ -147,7 +147,7 @@ func TestAbortedHandlersStayAborted(t *testing.T) {
 }
 
 func TestSentence(t *testing.T) {
-	var bad allswell.Invalid
+	var bad allswell.ValidationError
 	bad.Add("z", "Last.")
 	if got := Sentence(&bad); got != "Last." {
 		t.Errorf("one: %s", got)

@@ -30,7 +30,7 @@ const (
 const BodyField = "body"
 
 // ReadBody returns the request's whole body. One of more than most bytes is a
-// *TooLarge; one that breaks off is an *allswell.Invalid.
+// *TooLarge; one that breaks off is an *allswell.ValidationError.
 func ReadBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -49,13 +49,13 @@ func ReadBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 // are compared exactly, with upper and lower case.
 type Object struct {
 	fields map[string]json.RawMessage
-	prefix string            // of the names under which its fields are complained of
-	bad    *allswell.Invalid // the outermost object's
+	prefix string                    // of the names under which its fields are complained of
+	bad    *allswell.ValidationError // the outermost object's
 }
 
 // ParseObject reads a body that must be one JSON object (RFC 8259) in UTF-8
 // and nothing else. What is broken or nested deeper than MaxDepth is an
-// *allswell.Invalid at once. A name that occurs twice in the object itself
+// *allswell.ValidationError at once. A name that occurs twice in the object itself
 // could be read in two ways: Check complains of it.
 func ParseObject(body []byte) (*Object, error) {
 	switch {
@@ -71,11 +71,11 @@ func ParseObject(body []byte) (*Object, error) {
 	if body = bytes.TrimLeft(body, " \t\r\n"); body[0] != '{' {
 		return nil, invalid(BodyField, "The body must be a JSON object.")
 	}
-	return readObject(body, "", new(allswell.Invalid))
+	return readObject(body, "", new(allswell.ValidationError))
 }
 
 // readObject reads a valid JSON object.
-func readObject(raw json.RawMessage, prefix string, bad *allswell.Invalid) (*Object, error) {
+func readObject(raw json.RawMessage, prefix string, bad *allswell.ValidationError) (*Object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return nil, fmt.Errorf("a valid object could not be read: %v, %w", open, err)
@@ -126,13 +126,13 @@ func tooDeep(body []byte) bool {
 	return false
 }
 
-// Check returns everything that is wrong as one *allswell.Invalid: what the
+// Check returns everything that is wrong as one *allswell.ValidationError: what the
 // accessors noted and, for the fields they did not complain of, nor of the list
 // or object that they are in, what refused says. refused is the result of a
 // Validate method of the domain; any other error is returned as it is.
 func (o *Object) Check(refused error) error {
 	if refused != nil {
-		var more *allswell.Invalid
+		var more *allswell.ValidationError
 		if !errors.As(refused, &more) {
 			return refused
 		}
@@ -247,7 +247,7 @@ func (o *Object) Objects(field string, most int) []*Object {
 		if objects[i], err = readObject(item, o.prefix+path+".", o.bad); err != nil {
 			o.complain(path, "Each item of the %s must be an object.", field)
 			objects[i] = new(Object)
-			objects[i].bad = new(allswell.Invalid) // nothing more is said of it
+			objects[i].bad = new(allswell.ValidationError) // nothing more is said of it
 		}
 	}
 	return objects
@@ -362,7 +362,7 @@ func hex4(digits []byte) rune {
 }
 
 func invalid(field, format string, args ...any) error {
-	bad := new(allswell.Invalid)
+	bad := new(allswell.ValidationError)
 	bad.Add(field, format, args...)
 	return bad
 }

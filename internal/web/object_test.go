@@ -26,7 +26,7 @@ func complaints(t testing.TB, err error) map[string][]string {
 	if err == nil {
 		return nil
 	}
-	var bad *allswell.Invalid
+	var bad *allswell.ValidationError
 	if !errors.As(err, &bad) {
 		t.Fatalf("not a complaint: %v", err)
 	}
@@ -237,7 +237,7 @@ func TestRefusalsOfPartsAreNotTwice(t *testing.T) {
 		item.Text("id")
 	}
 	o.Text("g")
-	var more allswell.Invalid
+	var more allswell.ValidationError
 	for _, field := range []string{"f.0.id", "f.0", "f.1.id", "f.1.x", "f.10.id", "f", "g.0", "h"} {
 		more.Add(field, "Domain.")
 	}
@@ -285,7 +285,7 @@ func TestInstant(t *testing.T) {
 
 func TestAbsentFields(t *testing.T) {
 	o := parse(t, `{"F":"x"}`)
-	if o.Text("f") != nil || o.Texts("f") != nil || o.Integer("f") != nil || o.Flag("f") != nil || Enum(o, "f", allswell.States) != nil {
+	if o.Text("f") != nil || o.Texts("f") != nil || o.Integer("f") != nil || o.Flag("f") != nil || Enum(o, "f", allswell.IncidentStates) != nil {
 		t.Error("an absent field has a value")
 	}
 	if value, given := o.NullableText("f"); value != nil || given {
@@ -303,7 +303,7 @@ func TestAbsentFields(t *testing.T) {
 func TestCheckMergesComplaints(t *testing.T) {
 	o := parse(t, `{"title":5}`)
 	o.Text("title")
-	var refused allswell.Invalid
+	var refused allswell.ValidationError
 	refused.Add("title", "The title field is required.")
 	refused.Add("state", "First 100%%.")
 	refused.Add("state", "Second.")
@@ -415,7 +415,7 @@ func garbled(body []byte, text string) bool {
 // agree compares each accessor with what encoding/json has read.
 func agree(t *testing.T, body []byte, name string, value any) {
 	t.Helper()
-	fresh := func() *Object { o := parse(t, string(body)); *o.bad = allswell.Invalid{}; return o }
+	fresh := func() *Object { o := parse(t, string(body)); *o.bad = allswell.ValidationError{}; return o }
 	o := fresh()
 	switch got := o.Text(name); {
 	case got != nil:

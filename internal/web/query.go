@@ -13,7 +13,7 @@ import (
 // wrong and goes on; parameters that nobody asks for are ignored.
 type Query struct {
 	values url.Values
-	bad    allswell.Invalid
+	bad    allswell.ValidationError
 }
 
 // QueryField is the name under which an error of the query as a whole is
@@ -30,7 +30,7 @@ func ParseQuery(raw string) *Query {
 	return q
 }
 
-// Check returns everything that is wrong as one *allswell.Invalid, or nil.
+// Check returns everything that is wrong as one *allswell.ValidationError, or nil.
 func (q *Query) Check() error { return q.bad.Err() }
 
 // one returns the parameter's value; ok is false if it is absent or given more

@@ -223,7 +223,7 @@ func TestReplicasShareTheOutbox(t *testing.T) {
 	o.incidents = append(o.incidents, other.incidents...)
 	stories := o.stories()
 	// Nobody dies, so nothing has to wait for the end of a lease.
-	waited := o.awaitDelivered(stories, allswell.LeaseTime-5*time.Second)
+	waited := o.awaitDelivered(stories, allswell.LeaseDuration-5*time.Second)
 	if told := o.judge(stories); told.letters+told.calls > 0 {
 		t.Errorf("%d mails and %d webhooks came twice", told.letters, told.calls)
 	}
