@@ -144,7 +144,7 @@ func (s *service) prepare() {
 	s.api, s.pages, s.tokenMetrics = newGate(s.startingAPI()), newGate(startingPage()), newGate(s.startingAPI())
 	most, perAddress := s.connectionLimits(openFiles(), s.log)
 	s.conns = connlimit.New(connlimit.Config{
-		Max: most, PerAddress: perAddress, Trusted: s.trustedProxies, Lost: s.pings.Lost, Logger: s.log,
+		Max: most, PerAddress: perAddress, Trusted: s.trustedProxies, Lost: s.pings.NoteLost, Logger: s.log,
 	})
 	s.limited = s.conns.Listen(s.listener)
 	s.registerFigures()

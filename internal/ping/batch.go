@@ -12,173 +12,175 @@ import (
 )
 
 const (
-	// maxBatch is the most tokens of one transaction.
+	// maxBatch is the maximum number of tokens in one transaction.
 	maxBatch = 2048
 
-	// maxWaiting is the most pings that wait for a commit; further ones are
-	// refused at once.
-	maxWaiting = 8192
+	// maxPending is the maximum number of pings waiting for a commit. Further pings
+	// are rejected at once.
+	maxPending = 8192
 
-	// patience is how long a batch's pings wait for its commit, from the first
-	// one on. They stay in it and may be recorded later. The line that we print
-	// ends an attempt after 10 s: it shall get the 503 and its Retry-After first.
-	patience = 8 * time.Second
+	// commitTimeout is how long the pings of a batch wait for its commit, counted
+	// from the arrival of the first one. After that they are answered 503, although
+	// the batch may still be committed. The curl command that the dashboard shows
+	// gives up after 10 s, and has to receive the 503 and its Retry-After before.
+	commitTimeout = 8 * time.Second
+
+	// yields is how often the batcher yields before it takes a batch, so that
+	// clients that were just answered can send their next ping. Larger transactions
+	// cost less per ping. On an idle server, yielding takes a microsecond.
+	yields = 4
 )
 
-// yields is how often the batcher lets others run before it takes a batch: those
-// that were just answered send their next ping meanwhile, and a transaction of
-// more pings costs less for each. On an idle server it takes a microsecond.
-const yields = 4
-
-// batch is pings that share a transaction.
+// batch is the pings that share a transaction.
 type batch struct {
-	tokens  []string       // each one once
-	index   map[string]int // places in tokens
-	pings   int            // how many wait: more than tokens, if some came twice
-	came    time.Time      // the oldest ping
-	settled sync.Once
-	done    chan struct{}      // closed when settled
-	results []store.PingResult // nil if they are not known
-	patient *time.Timer        // settles the batch when its pings have waited too long
+	tokens   []string       // without duplicates
+	index    map[string]int // token to index in tokens; nil once the batch is closed to further pings
+	pings    int            // number of pings; more than tokens if some tokens came twice
+	arrived  time.Time      // arrival of the first ping
+	resolved sync.Once
+	done     chan struct{}      // closed by resolve
+	results  []store.PingResult // valid after done; nil if the outcome is unknown
+	timeout  *time.Timer        // resolves the batch after commitTimeout
 }
 
-// settle lets the batch's pings know what became of them; nil if nobody knows.
-// The first word holds.
-func (b *batch) settle(results []store.PingResult) {
-	b.settled.Do(func() {
+// resolve sets the results and wakes the waiting pings. results is nil if the
+// outcome is unknown. Only the first call has an effect.
+func (b *batch) resolve(results []store.PingResult) {
+	b.resolved.Do(func() {
 		b.results = results
 		close(b.done)
 	})
 }
 
-// place is a ping's place in a batch.
-type place struct {
+// slot is the position of a ping in its batch.
+type slot struct {
 	*batch
 	i int
 }
 
-// batcher makes transactions of pings and beats, one after the other. All pings
-// that come while a transaction commits share the next one.
+// wait waits until the batch is resolved and returns the result of the ping:
+// PingFailed if the outcome is unknown.
+func (s slot) wait() store.PingResult {
+	<-s.done
+	if s.results == nil {
+		return store.PingFailed
+	}
+	return s.results[s.i]
+}
+
+// batcher writes pings and liveness records, one transaction after the other. All
+// pings that arrive during a commit share the next transaction.
 type batcher struct {
 	store    *store.Store // nil before start
 	replica  string
 	log      *slog.Logger
-	known    known
-	refusals refusals
-	losses   losses
+	tokens   tokenSet
+	rejected rejectedPings
+	lost     lostPings
 
-	beatEvery, patience time.Duration // fields for tests
-	maxWaiting          int
+	livenessInterval, commitTimeout time.Duration // fields for tests
+	maxPending                      int
 
-	mu      sync.Mutex
-	queue   []*batch // oldest first; the first may be under way
-	waiting int      // pings in queue
-	open    bool
-	wake    chan struct{} // holds a value if there may be work
+	mu        sync.Mutex
+	queue     []*batch // oldest first; the transaction of the first may be in progress
+	pending   int      // number of pings in queue
+	accepting bool
+	signal    chan struct{} // holds a value if there may be work
 
 	committed time.Time     // when the last commit returned
-	stopped   chan struct{} // closed when lastBeat is final; nil before start
+	stopped   chan struct{} // closed when finalErr is valid; nil before start
 
-	// Of the goroutine that runs.
-	nextBeat time.Time
-	failures failurelog.Log
-	gapSaved time.Time // when a gap was stored last
-	lastBeat error     // what became of the last beat
+	// The following fields are used by the goroutine of run only.
+	nextLiveness time.Time // when the next liveness record is due
+	failures     failurelog.Log
+	gapSavedAt   time.Time // when a listening gap was last saved
+	finalErr     error     // error of the final liveness record
 }
 
 func newBatcher(replica string, log *slog.Logger) *batcher {
 	return &batcher{
 		replica: replica, log: log,
-		beatEvery: store.LivenessInterval, patience: patience, maxWaiting: maxWaiting,
-		wake: make(chan struct{}, 1), failures: failurelog.Log{Logger: log, Failing: "pings cannot be recorded", Working: "pings are recorded again"},
+		livenessInterval: store.LivenessInterval, commitTimeout: commitTimeout, maxPending: maxPending,
+		signal: make(chan struct{}, 1), failures: failurelog.Log{Logger: log, Failing: "recording pings failed", Working: "recording pings again"},
 	}
 }
 
-// join gives a ping that came at now a place in the batch that gathers; false
-// if too many wait, or the door is closed.
-func (b *batcher) join(token string, now time.Time) (place, bool) {
+// join adds a ping that arrived at now to the open batch. It returns false if too
+// many pings are pending, or the batcher does not accept pings.
+func (b *batcher) join(token string, now time.Time) (slot, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.open || b.waiting >= b.maxWaiting {
-		return place{}, false
+	if !b.accepting || b.pending >= b.maxPending {
+		return slot{}, false
 	}
-	gathering := b.gathering(now)
-	i, ok := gathering.index[token]
+	open := b.openBatch(now)
+	i, ok := open.index[token]
 	if !ok {
-		i = len(gathering.tokens)
-		gathering.tokens = append(gathering.tokens, token)
-		gathering.index[token] = i
+		i = len(open.tokens)
+		open.tokens = append(open.tokens, token)
+		open.index[token] = i
 	}
-	if now.Before(gathering.came) {
-		gathering.came = now
+	if now.Before(open.arrived) {
+		open.arrived = now
 	}
-	gathering.pings++
-	b.waiting++
-	return place{gathering, i}, true
+	open.pings++
+	b.pending++
+	return slot{open, i}, true
 }
 
-// gathering returns the last batch of the queue if it may still grow, or else a
-// new one. One that has used up half of its patience may not: whoever joined it
-// would be given up too soon. b is locked.
-func (b *batcher) gathering(now time.Time) *batch {
+// openBatch returns the last batch of the queue if it can take another ping, and a
+// new batch otherwise. A batch that has used up half of commitTimeout takes no
+// more: its new pings would time out too soon. The caller holds b.mu.
+func (b *batcher) openBatch(now time.Time) *batch {
 	size := 16
 	if n := len(b.queue); n > 0 {
 		last := b.queue[n-1]
-		if last.index != nil && len(last.tokens) < maxBatch && now.Sub(last.came) < b.patience/2 {
+		if last.index != nil && len(last.tokens) < maxBatch && now.Sub(last.arrived) < b.commitTimeout/2 {
 			return last
 		}
 		size = len(last.tokens)
 	}
-	next := &batch{tokens: make([]string, 0, size), index: make(map[string]int, size), came: now, done: make(chan struct{})}
-	next.patient = time.AfterFunc(b.patience, func() { next.settle(nil) })
+	next := &batch{tokens: make([]string, 0, size), index: make(map[string]int, size), arrived: now, done: make(chan struct{})}
+	next.timeout = time.AfterFunc(b.commitTimeout, func() { next.resolve(nil) })
 	b.queue = append(b.queue, next)
-	b.rouse()
+	b.notify()
 	return next
 }
 
-// rouse makes the batcher look for work.
-func (b *batcher) rouse() {
+// notify tells run that there may be work.
+func (b *batcher) notify() {
 	select {
-	case b.wake <- struct{}{}:
+	case b.signal <- struct{}{}:
 	default:
 	}
 }
 
-// wait returns what became of a ping, PingFailed if that is not known in time.
-func (b *batcher) wait(p place) store.PingResult {
-	<-p.done
-	if p.results == nil {
-		return store.PingFailed
-	}
-	return p.results[p.i]
-}
-
-// take closes the oldest batch of the queue to further pings and returns it;
-// nil if there is none.
-func (b *batcher) take() (oldest *batch, open bool) {
+// take closes the oldest batch of the queue to further pings and returns it. It
+// returns nil if the queue is empty.
+func (b *batcher) take() (oldest *batch, accepting bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.queue) == 0 {
-		return nil, b.open
+		return nil, b.accepting
 	}
 	b.queue[0].index = nil
-	return b.queue[0], b.open
+	return b.queue[0], b.accepting
 }
 
-// answer takes the oldest batch out of the queue and lets its pings know.
-func (b *batcher) answer(oldest *batch, results []store.PingResult) {
+// finish removes the oldest batch from the queue and resolves it.
+func (b *batcher) finish(oldest *batch, results []store.PingResult) {
 	b.mu.Lock()
 	b.queue[0] = nil
 	b.queue = b.queue[1:]
-	b.waiting -= oldest.pings
+	b.pending -= oldest.pings
 	b.mu.Unlock()
-	oldest.patient.Stop()
-	oldest.settle(results)
+	oldest.timeout.Stop()
+	oldest.resolve(results)
 }
 
-// run records batches and beats until the door is closed and nobody waits, and
-// then writes the last beat. Commits are not interrupted: the store bounds
-// them.
+// run writes batches and liveness records until pings are no longer accepted and
+// the queue is empty. Then it writes the final liveness record. It does not cancel
+// commits; the store has its own timeout for them.
 func (b *batcher) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -186,55 +188,56 @@ func (b *batcher) run(ctx context.Context) {
 		for range yields {
 			runtime.Gosched()
 		}
-		oldest, open := b.take()
+		oldest, accepting := b.take()
 		now := time.Now()
-		due := !now.Before(b.nextBeat) || b.gapDue(now)
+		due := !now.Before(b.nextLiveness) || b.gapDue(now)
 		switch {
 		case oldest != nil:
 			b.record(ctx, oldest, due)
 			continue
-		case !open:
-			b.lastBeat = b.lastBeats(ctx)
+		case !accepting:
+			b.finalErr = b.recordFinalLiveness(ctx)
 			return
 		case due:
-			b.beat(ctx, store.LivenessRecord{})
+			b.recordLiveness(ctx, store.LivenessRecord{})
 			continue
 		}
-		timer.Reset(b.nextBeat.Sub(now))
+		timer.Reset(b.nextLiveness.Sub(now))
 		select {
-		case <-b.wake:
+		case <-b.signal:
 		case <-timer.C:
 		}
 	}
 }
 
-// record makes a batch durable, with a beat, and answers it. The refusals go
-// along when they are due.
+// record commits a batch together with a liveness record, and resolves it. If due
+// is set, it saves rejected pings in the same transaction.
 func (b *batcher) record(ctx context.Context, oldest *batch, due bool) {
 	var results []store.PingResult
-	err := b.transact(store.LivenessRecord{}, oldest, due, func(beat store.LivenessRecord) (err error) {
-		results, err = b.store.RecordPings(ctx, oldest.tokens, beat)
+	err := b.transact(store.LivenessRecord{}, oldest, due, func(l store.LivenessRecord) (err error) {
+		results, err = b.store.RecordPings(ctx, oldest.tokens, l)
 		return err
 	})
 	if err != nil {
-		results = make([]store.PingResult, len(oldest.tokens)) // all failed
+		results = make([]store.PingResult, len(oldest.tokens)) // PingFailed for all
 	}
 	for i, result := range results {
 		if result == store.PingFailed {
-			b.refuse(oldest.tokens[i], oldest.came)
+			b.reject(oldest.tokens[i], oldest.arrived)
 		}
 	}
-	b.answer(oldest, results)
+	b.finish(oldest, results)
 	if b.store.Shared() {
-		b.learn(oldest.tokens, results)
+		b.addTokens(oldest.tokens, results)
 	}
 }
 
-// learn notes tokens that another replica made.
-func (b *batcher) learn(tokens []string, results []store.PingResult) {
+// addTokens adds the tokens of recorded pings to the token set, which may lack
+// tokens that another replica has created.
+func (b *batcher) addTokens(tokens []string, results []store.PingResult) {
 	for i, result := range results {
 		if result == store.PingRecorded {
-			b.known.add(store.ShortTokenHash(tokens[i]))
+			b.tokens.add(store.ShortTokenHash(tokens[i]))
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestAnsweredAfterCommit: when the 200 is there, another connection to the
-// database sees the ping.
+// TestAnsweredAfterCommit checks that another database connection sees the ping as
+// soon as the 200 has arrived.
 func TestAnsweredAfterCommit(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		var monitors []allswell.Monitor
 		for range 8 {
 			monitors = append(monitors, w.newMonitor())
@@ -46,13 +46,13 @@ func TestAnsweredAfterCommit(t *testing.T) {
 }
 
 // TestNotAnsweredBeforeCommit: while the transaction cannot commit, nobody is
-// answered, and what came meanwhile shares one batch.
+// answered, and what arrived meanwhile shares one batch.
 func TestNotAnsweredBeforeCommit(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		a, b, off := w.newMonitor().Token, w.newMonitor().Token, allswell.NewPingToken()
-		release := w.stall()
+		release := w.blockCommits()
 		first := w.background(w.monitor.Token)
-		w.until("the first batch is under way", w.committing)
+		w.until("the first batch is being committed", w.committing)
 		rest := w.background(a, b, a, off, w.monitor.Token, a)
 		if pings, tokens := w.queue(); len(pings) != 2 || tokens[1] != 4 || pings[1] != 6 {
 			w.Errorf("the queue: %v pings, %v tokens", pings, tokens)
@@ -64,25 +64,25 @@ func TestNotAnsweredBeforeCommit(t *testing.T) {
 		if got := first(); !slices.Equal(got, []int{200}) {
 			w.Errorf("the first batch: %v", got)
 		}
-		// The unknown token harms no other.
+		// The unknown token does not affect the other pings.
 		if got, want := rest(), []int{200, 200, 200, 404, 200, 200}; !slices.Equal(got, want) {
 			w.Errorf("the second batch: %v, want %v", got, want)
 		}
-		if w.waiting() != 0 || w.Backlog() != 0 {
-			w.Errorf("%d still wait, backlog %s", w.waiting(), w.Backlog())
+		if w.pending() != 0 || w.Backlog() != 0 {
+			w.Errorf("%d still pending, backlog %s", w.pending(), w.Backlog())
 		}
 	})
 }
 
-// committing reports whether a batch is under way.
-func (w *world) committing() bool {
+// committing reports whether a batch is being committed.
+func (w *testServer) committing() bool {
 	w.batcher.mu.Lock()
 	defer w.batcher.mu.Unlock()
 	return len(w.batcher.queue) > 0 && w.batcher.queue[0].index == nil
 }
 
-// queue returns how many pings wait in each batch, and how many tokens each has.
-func (w *world) queue() (pings, tokens []int) {
+// queue returns the number of pings and of tokens of each batch.
+func (w *testServer) queue() (pings, tokens []int) {
 	w.batcher.mu.Lock()
 	defer w.batcher.mu.Unlock()
 	for _, b := range w.batcher.queue {
@@ -91,40 +91,40 @@ func (w *world) queue() (pings, tokens []int) {
 	return pings, tokens
 }
 
-// TestTooManyWaiting: above the cap the answer is 503 at once; the others are
-// answered as usual.
-func TestTooManyWaiting(t *testing.T) {
-	if maxWaiting < 4096 {
-		t.Errorf("only %d pings may wait", maxWaiting)
+// TestTooManyPending checks that a ping over maxPending is answered 503 at once, and
+// the others as usual.
+func TestTooManyPending(t *testing.T) {
+	if maxPending < 4096 {
+		t.Errorf("only %d pings may be pending", maxPending)
 	}
-	inWorlds(t, Config{}, func(w *world) {
-		release := w.stall()
+	onEachEngine(t, Config{}, func(w *testServer) {
+		release := w.blockCommits()
 		first := w.background(w.monitor.Token)
-		w.until("the first batch is under way", w.committing)
-		rest := w.background(slices.Repeat([]string{w.monitor.Token}, maxWaiting-1)...)
+		w.until("the first batch is being committed", w.committing)
+		rest := w.background(slices.Repeat([]string{w.monitor.Token}, maxPending-1)...)
 		rec := w.serve(request("POST", Path+w.monitor.Token, nil))
-		if rec.Code != 503 || rec.Header().Get("Retry-After") != "7" || rec.Body.String() != string(notNow.body) {
+		if rec.Code != 503 || rec.Header().Get("Retry-After") != "7" || rec.Body.String() != string(unavailable.body) {
 			w.Errorf("one too many: %d %s %v", rec.Code, rec.Body, rec.Header())
 		}
-		if _, any := w.batcher.refusals.oldest(true); !any {
-			w.Error("the refusal of a valid ping was not remembered")
+		if _, any := w.batcher.rejected.oldest(true); !any {
+			w.Error("the rejected ping was not kept")
 		}
 		release()
 		for _, got := range append(first(), rest()...) {
 			if got != 200 {
-				w.Fatalf("one of those that waited: %d", got)
+				w.Fatalf("a pending ping: %d", got)
 			}
 		}
 		w.want(w.ping(w.monitor.Token), 200, okBody)
 	})
 }
 
-// TestBatchesAreBounded: more tokens than a transaction takes go into the next.
+// TestBatchesAreBounded checks that tokens over maxBatch go into the next batch.
 func TestBatchesAreBounded(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
-		release := w.stall()
+	onEachEngine(t, Config{}, func(w *testServer) {
+		release := w.blockCommits()
 		first := w.background(w.monitor.Token)
-		w.until("the first batch is under way", w.committing)
+		w.until("the first batch is being committed", w.committing)
 		tokens := make([]string, 2*maxBatch+1)
 		for i := range tokens {
 			tokens[i] = allswell.NewPingToken()
@@ -153,60 +153,62 @@ func TestBatchesAreBounded(t *testing.T) {
 	})
 }
 
-// TestGivesUpWaiting: the outcome is unknown, so 503; the ping stays.
-func TestGivesUpWaiting(t *testing.T) {
-	if patience != 8*time.Second {
-		t.Errorf("patience is %s", patience)
+// TestCommitTimeout checks that a ping is answered 503 after commitTimeout, and is
+// still recorded later.
+func TestCommitTimeout(t *testing.T) {
+	if commitTimeout != 8*time.Second {
+		t.Errorf("commitTimeout is %s", commitTimeout)
 	}
 	storetest.Each(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, dsn, Config{})
-		w.batcher.patience = time.Millisecond
+		w := newTestServer(t, dsn, Config{})
+		w.batcher.commitTimeout = time.Millisecond
 		w.start()
-		release := w.stall()
-		w.want(w.ping(w.monitor.Token), 503, string(notNow.body))
-		if w.waiting() != 1 || w.Backlog() <= 0 {
-			w.Errorf("%d wait, backlog %s: the ping is gone", w.waiting(), w.Backlog())
+		release := w.blockCommits()
+		w.want(w.ping(w.monitor.Token), 503, string(unavailable.body))
+		if w.pending() != 1 || w.Backlog() <= 0 {
+			w.Errorf("%d pending, backlog %s: the ping was dropped", w.pending(), w.Backlog())
 		}
 		release()
-		w.until("recorded after all", func() bool { return w.waiting() == 0 })
+		w.until("recorded after all", func() bool { return w.pending() == 0 })
 		if w.now(w.monitor.ID).LastPingAt.IsZero() {
 			w.Error("not recorded")
 		}
 	})
 }
 
-// TestNobodyJoinsLate: a ping gets half of the patience at least.
-func TestNobodyJoinsLate(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
-		release := w.stall()
+// TestBatchClosesBeforeItsTimeout checks that each ping waits for at least half of
+// commitTimeout.
+func TestBatchClosesBeforeItsTimeout(t *testing.T) {
+	onEachEngine(t, Config{}, func(w *testServer) {
+		release := w.blockCommits()
 		first := w.background(w.monitor.Token)
-		w.until("the first batch is under way", w.committing)
+		w.until("the first batch is being committed", w.committing)
 		now := time.Now()
-		var places []place
-		for _, at := range []time.Time{now, now.Add(patience/2 - 1), now.Add(patience / 2)} {
+		var slots []slot
+		for _, at := range []time.Time{now, now.Add(commitTimeout/2 - 1), now.Add(commitTimeout / 2)} {
 			p, ok := w.batcher.join(allswell.NewPingToken(), at)
 			if !ok {
 				w.Fatal("refused")
 			}
-			places = append(places, p)
+			slots = append(slots, p)
 		}
-		if places[0].batch != places[1].batch || places[1].batch == places[2].batch {
-			w.Error("joined too late, or left out too early")
+		if slots[0].batch != slots[1].batch || slots[1].batch == slots[2].batch {
+			w.Error("the batch was closed too late or too early")
 		}
 		release()
 		first()
-		for _, p := range places {
-			if got := w.batcher.wait(p); got != store.PingUnknown {
+		for _, p := range slots {
+			if got := p.wait(); got != store.PingUnknown {
 				w.Errorf("%v", got)
 			}
 		}
 	})
 }
 
-// TestClientThatLeaves does not take its ping along.
-func TestClientThatLeaves(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
-		release := w.stall()
+// TestClientDisconnects checks that the ping of a client that disconnects is recorded.
+func TestClientDisconnects(t *testing.T) {
+	onEachEngine(t, Config{}, func(w *testServer) {
+		release := w.blockCommits()
 		ctx, leave := context.WithCancel(w.Context())
 		gone := make(chan error)
 		go func() {
@@ -214,7 +216,7 @@ func TestClientThatLeaves(t *testing.T) {
 			_, err := w.http.Client().Do(r)
 			gone <- err
 		}()
-		w.until("the ping waits", func() bool { return w.waiting() == 1 })
+		w.until("the ping waits", func() bool { return w.pending() == 1 })
 		leave()
 		if err := <-gone; err == nil {
 			w.Error("the client was answered")
@@ -224,119 +226,120 @@ func TestClientThatLeaves(t *testing.T) {
 	})
 }
 
-// TestFailedBatch: all of it is answered 503 and remembered; nothing of it is
-// recorded; when the database works again, so do pings.
+// TestFailedBatch checks that all pings of a failed batch are answered 503 and kept as
+// rejected pings, and that pings work again when the database does.
 func TestFailedBatch(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		other := w.newMonitor()
-		w.until("the tokens are known", w.loaded)
-		mend := w.breakIt()
+		w.until("the tokens are loaded", w.tokensLoaded)
+		repair := w.breakDatabase()
 		for _, token := range []string{w.monitor.Token, other.Token} {
 			got := w.ping(token)
-			w.want(got, 503, string(notNow.body))
+			w.want(got, 503, string(unavailable.body))
 			if got.Header.Get("Retry-After") != "7" {
 				w.Error(got.Header)
 			}
 		}
-		w.want(w.ping(allswell.NewPingToken()), 503, string(notNow.body))
-		if n := w.refused(); n != 2 {
-			w.Errorf("%d refused tokens are remembered, want 2", n)
+		w.want(w.ping(allswell.NewPingToken()), 503, string(unavailable.body))
+		if n := w.rejectedCount(); n != 2 {
+			w.Errorf("%d rejected tokens are kept, want 2", n)
 		}
 		if w.Backlog() <= 0 {
-			w.Error("what was refused and not saved is no backlog")
+			w.Error("the unsaved rejected pings are not part of the backlog")
 		}
-		mend()
+		repair()
 		w.want(w.ping(w.monitor.Token), 200, okBody)
 		if m := w.now(other.ID); !m.LastPingAt.IsZero() {
-			w.Errorf("a refused ping was recorded: %+v", m)
+			w.Errorf("a rejected ping was recorded: %+v", m)
 		}
 		w.stop()
 		if m := w.now(other.ID); m.RejectedAt.IsZero() {
-			w.Error("the refusal was not saved")
+			w.Error("the rejected ping was not saved")
 		}
-		if w.refused() != 0 || w.Backlog() != 0 {
-			w.Errorf("%d are still remembered, backlog %s", w.refused(), w.Backlog())
+		if w.rejectedCount() != 0 || w.Backlog() != 0 {
+			w.Errorf("%d are still kept, backlog %s", w.rejectedCount(), w.Backlog())
 		}
 	})
 }
 
-func (w *world) loaded() bool {
-	w.batcher.known.mu.RLock()
-	defer w.batcher.known.mu.RUnlock()
-	return w.batcher.known.loaded
+func (w *testServer) tokensLoaded() bool {
+	w.batcher.tokens.mu.RLock()
+	defer w.batcher.tokens.mu.RUnlock()
+	return w.batcher.tokens.loaded
 }
 
-// refused counts the refusals that are not saved.
-func (w *world) refused() int {
-	r := &w.batcher.refusals
+// rejectedCount returns the number of rejected pings that are not saved.
+func (w *testServer) rejectedCount() int {
+	r := &w.batcher.rejected
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.pending) + len(r.saving)
 }
 
-// TestClose: the open batch is committed and answered, and the last beat
-// written; after that the answer is 503.
+// TestClose checks that Close commits and answers the open batch and writes a final
+// liveness record, and that later pings are answered 503.
 func TestClose(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		if !w.Ready() {
-			w.Error("not ready after the first beat")
+			w.Error("not ready after the first liveness record")
 		}
-		release := w.stall()
+		release := w.blockCommits()
 		waiting := w.background(w.monitor.Token)
-		w.until("the first batch is under way", w.committing)
-		gathering := w.background(w.monitor.Token, allswell.NewPingToken())
+		w.until("the first batch is being committed", w.committing)
+		open := w.background(w.monitor.Token, allswell.NewPingToken())
 		closed := make(chan error)
 		go func() { closed <- w.Close(w.Context()) }()
-		w.until("the door is closed", func() bool { return !w.Ready() })
-		w.want(w.ping(w.monitor.Token), 503, string(notNow.body))
+		w.until("pings are rejected", func() bool { return !w.Ready() })
+		w.want(w.ping(w.monitor.Token), 503, string(unavailable.body))
 		release()
 		if err := <-closed; err != nil {
 			w.Error(err)
 		}
-		if got := append(waiting(), gathering()...); !slices.Equal(got, []int{200, 200, 404}) {
-			w.Errorf("those that waited: %v", got)
+		if got := append(waiting(), open()...); !slices.Equal(got, []int{200, 200, 404}) {
+			w.Errorf("the pending pings: %v", got)
 		}
 		if m := w.now(w.monitor.ID); m.LastPingAt.IsZero() || m.RejectedAt.IsZero() {
-			w.Errorf("recorded %s, refusal saved %s", m.LastPingAt, m.RejectedAt)
+			w.Errorf("recorded %s, rejected ping saved %s", m.LastPingAt, m.RejectedAt)
 		}
-		w.want(w.ping(w.monitor.Token), 503, string(notNow.body))
+		w.want(w.ping(w.monitor.Token), 503, string(unavailable.body))
 		if err := w.Close(w.Context()); err != nil {
 			w.Errorf("a second Close: %v", err)
 		}
 	})
 }
 
-// TestCloseInTime returns when its context ends, although the database stalls.
-func TestCloseInTime(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
-		release := w.stall()
+// TestCloseTimeout checks that Close returns when its context ends, although the
+// database blocks.
+func TestCloseTimeout(t *testing.T) {
+	onEachEngine(t, Config{}, func(w *testServer) {
+		release := w.blockCommits()
 		ping := w.background(w.monitor.Token)
 		ctx, cancel := context.WithCancel(w.Context())
 		cancel()
 		if err := w.Close(ctx); err == nil {
-			w.Error("the last beat cannot have been committed")
+			w.Error("the final liveness record cannot have been committed")
 		}
 		release()
 		if got := ping(); !slices.Equal(got, []int{200}) {
-			w.Errorf("the one that waited: %v", got)
+			w.Errorf("the pending ping: %v", got)
 		}
 	})
 }
 
 func TestBeforeStart(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, dsn, Config{})
+		w := newTestServer(t, dsn, Config{})
 		if w.Ready() {
-			w.Error("ready before the first beat")
+			w.Error("ready before the first liveness record")
 		}
-		w.want(w.ping(w.monitor.Token), 503, string(notNow.body))
+		w.want(w.ping(w.monitor.Token), 503, string(unavailable.body))
 		w.stop()
-		mend := w.breakIt()
+		repair := w.breakDatabase()
 		if err := w.Start(w.Context(), w.store); err == nil || w.Ready() {
-			w.Errorf("started without a beat: %v, ready %t", err, w.Ready())
+			w.Errorf("started without a liveness record: %v, ready %t", err, w.Ready())
 		}
-		w.want(w.ping(w.monitor.Token), 503, string(notNow.body))
-		mend()
+		w.want(w.ping(w.monitor.Token), 503, string(unavailable.body))
+		repair()
 		w.start()
 		w.want(w.ping(w.monitor.Token), 200, okBody)
 	})

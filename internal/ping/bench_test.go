@@ -22,11 +22,11 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// BenchmarkPings compares durable pings on SQLite with the same answer from
-// net/http without a database, in alternating rounds over 256 connections, each
-// of which sends the next request when it has its answer. "of-bare" is the
-// median ratio of their speeds, "cpu-of-bare" that of the processor time they
-// take, load included, which is steadier on a busy machine.
+// BenchmarkPings compares durable pings on SQLite with a net/http server that sends
+// the same answer without a database. It alternates between both, over 256
+// connections with one request at a time each. "of-bare" is the median ratio of the
+// request rates. "cpu-of-bare" is the median ratio of the processor times, including
+// the load generator; it is less noisy on a busy machine.
 //
 //	go test -run '^$' -bench Pings -benchtime 40000x ./internal/ping
 func BenchmarkPings(b *testing.B) {
@@ -105,7 +105,7 @@ func newLoad(b *testing.B, h http.Handler, tokens []string) *load {
 	return l
 }
 
-// run sends so many pings and returns how long it took, and how much processor
+// run sends the given number of pings and returns the elapsed time and the processor
 // time of this process.
 func (l *load) run(b *testing.B, pings int64) (took, cpu time.Duration) {
 	var left atomic.Int64
@@ -128,7 +128,7 @@ func (l *load) run(b *testing.B, pings int64) (took, cpu time.Duration) {
 	return time.Since(began), processorTime(b) - before
 }
 
-// readOK reads one answer, which has to be a 200 with a Content-Length.
+// readOK reads one answer. It must be a 200 with a Content-Length.
 func readOK(r *bufio.Reader) error {
 	length := 0
 	for first := true; ; first = false {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-func (w *world) serve(r *http.Request) *httptest.ResponseRecorder {
+func (w *testServer) serve(r *http.Request) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	w.ServeHTTP(rec, r)
 	return rec
 }
 
-// endless is a body that never ends.
+// endless is an infinite body.
 type endless struct{ *strings.Reader }
 
 func (endless) Read(p []byte) (int, error) {
@@ -29,9 +29,9 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestBodies: a body of any kind and size is ignored.
+// TestBodies checks that bodies of any kind and size are ignored.
 func TestBodies(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		for name, body := range map[string]func() io.Reader{
 			"JSON":               func() io.Reader { return strings.NewReader(`{"ok":false}`) },
 			"broken JSON":        func() io.Reader { return strings.NewReader(`{"ok":`) },
@@ -61,14 +61,14 @@ func TestBodies(t *testing.T) {
 	})
 }
 
-// raw is a connection on which bytes are written as they are.
+// raw is a connection without an HTTP library.
 type raw struct {
 	*testing.T
 	net.Conn
 	r *bufio.Reader
 }
 
-func (w *world) dial(t *testing.T) raw {
+func (w *testServer) dial(t *testing.T) raw {
 	t.Helper()
 	conn := must(net.Dial("tcp", w.http.Listener.Addr().String()))(t)
 	t.Cleanup(func() { conn.Close() })
@@ -83,8 +83,7 @@ func (c raw) say(format string, args ...any) {
 	}
 }
 
-// answered reads an answer and fails the test if it is not that to a recorded
-// ping.
+// answered reads an answer and fails the test unless the ping was recorded.
 func (c raw) answered() *http.Response {
 	c.Helper()
 	res := must(http.ReadResponse(c.r, nil))(c)
@@ -95,7 +94,7 @@ func (c raw) answered() *http.Response {
 	return res
 }
 
-// closed fails the test if the server keeps the connection.
+// closed fails the test unless the server closes the connection.
 func (c raw) closed() {
 	c.Helper()
 	if rest, err := io.ReadAll(c.r); len(rest) > 0 {
@@ -103,9 +102,9 @@ func (c raw) closed() {
 	}
 }
 
-// TestOddClients sends what no HTTP library would.
-func TestOddClients(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+// TestUnusualClients sends requests that HTTP libraries do not send.
+func TestUnusualClients(t *testing.T) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		begin := "POST " + Path + w.monitor.Token + " HTTP/1.1\r\nHost: a\r\n"
 		for name, talk := range map[string]func(c raw){
 			"the connection is used again": func(c raw) {
@@ -182,9 +181,9 @@ func TestOddClients(t *testing.T) {
 	})
 }
 
-// TestSlowBodyIsRecordedAtOnce: the ping does not wait for its body.
+// TestSlowBodyIsRecordedAtOnce checks that a ping is recorded before its body arrives.
 func TestSlowBodyIsRecordedAtOnce(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		body, more := io.Pipe()
 		code := make(chan int)
 		go func() { code <- w.serve(request("POST", Path+w.monitor.Token, body)).Code }()

@@ -11,10 +11,9 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestContract is contract section 4.5, row by row, and what design section 4
-// adds to it.
+// TestContract checks the rules of docs/api.md#pings, row by row.
 func TestContract(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		w.Run("success: 200, one key ok, true; no header and no body needed", func(t *testing.T) {
 			in := w.in(t)
 			got := in.ping(w.monitor.Token)
@@ -23,7 +22,7 @@ func TestContract(t *testing.T) {
 				t.Errorf("Cache-Control %q", cache)
 			}
 		})
-		w.Run("the state effects of section 3: next_check_at = now + interval, the count 0, up", func(t *testing.T) {
+		w.Run("the effects on the monitor: next_check_at = now + interval, no failures, up", func(t *testing.T) {
 			in, before := w.in(t), time.Now().Add(-time.Second)
 			in.want(in.ping(w.monitor.Token), 200, okBody)
 			m := in.now(w.monitor.ID)
@@ -64,7 +63,7 @@ func TestContract(t *testing.T) {
 			in := w.in(t)
 			in.want(in.ping(allswell.NewPingToken()), 404, notFoundBody)
 		})
-		w.Run("a token of another form: the same", func(t *testing.T) {
+		w.Run("a malformed token: the same", func(t *testing.T) {
 			in, token := w.in(t), w.monitor.Token
 			for _, path := range []string{"", "x", token + "x", token[:31], token + "/", token + "/x", "/" + token, token + "%00", "%20" + token,
 				strings.Repeat("a", 8000), "%FF%FE" + token[2:], token[:31] + "é", w.monitor.ID, token + "%2F"} {
@@ -117,7 +116,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-func (w *world) in(t *testing.T) *world {
+func (w *testServer) in(t *testing.T) *testServer {
 	in := *w
 	in.T = t
 	return &in
@@ -132,16 +131,15 @@ func swapCase(s string) string {
 	}, s)
 }
 
-// TestPingEndsOutage: a valid ping on a down monitor reverses the outage,
-// through the endpoint.
+// TestPingEndsOutage checks that a valid ping ends the outage of a monitor that is down.
 func TestPingEndsOutage(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		component := must(w.store.CreateComponent(w.Context(), w.ws, "acme", allswell.NewComponent{Name: "Backups"}))(w)
 		m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{
 			Name: "backup", Interval: time.Second, Page: "acme", ComponentID: component.ID, FailureThreshold: 1}))(w)
 		w.want(w.ping(m.Token), 200, okBody)
-		w.stop() // so that no beat comes in between
-		// Long ago, as far as the database knows.
+		w.stop() // so that no liveness record is written in between
+		// Move the last ping into the past.
 		must(w.beside().Exec(`UPDATE monitors SET last_ping_at = last_ping_at - 600000, waiting_since_at = waiting_since_at - 600000,
 			next_check_at = next_check_at - 600000`))(w)
 		must(w.store.Tick(w.Context(), time.Now().Truncate(time.Minute), "a", 0))(w)
@@ -157,10 +155,10 @@ func TestPingEndsOutage(t *testing.T) {
 	})
 }
 
-// TestRateLimit: 60 of one address in any 60 s, then 429 with its headers; all
-// requests count, whatever becomes of them.
+// TestRateLimit checks that one address may send 60 requests in any 60 s and then gets
+// 429 with its headers. All requests count, whatever their answer.
 func TestRateLimit(t *testing.T) {
-	inWorlds(t, Config{RateLimit: 60}, func(w *world) {
+	onEachEngine(t, Config{RateLimit: 60}, func(w *testServer) {
 		var paths []string
 		for i := range 60 {
 			path := Path + w.monitor.Token
@@ -195,7 +193,7 @@ func TestRateLimit(t *testing.T) {
 				w.Errorf("%v: %v", forged, got.Header)
 			}
 		}
-		// Another address is not concerned, and neither are refused methods free.
+		// Other addresses are not affected. Requests with a wrong method count as well.
 		w.from("192.0.2.1:1", "PUT", 60, 405)
 		w.from("192.0.2.1:2", "POST", 1, 429)
 		w.from("[::ffff:192.0.2.1]:2", "POST", 1, 429)
@@ -208,8 +206,8 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// from sends requests straight to the handler, as from an address.
-func (w *world) from(remote, method string, n, status int) {
+// from passes requests to the handler, with remote as the client address.
+func (w *testServer) from(remote, method string, n, status int) {
 	w.Helper()
 	for i := range n {
 		r := request(method, Path+w.monitor.Token, nil)
@@ -222,7 +220,7 @@ func (w *world) from(remote, method string, n, status int) {
 
 func TestExemptFromTheRateLimit(t *testing.T) {
 	exempt := func(r *http.Request) bool { return strings.HasPrefix(r.RemoteAddr, "10.") }
-	inWorlds(t, Config{RateLimit: 1, Exempt: exempt}, func(w *world) {
+	onEachEngine(t, Config{RateLimit: 1, Exempt: exempt}, func(w *testServer) {
 		w.from("10.1.2.3:1", "POST", 5, 200)
 		w.from("11.1.2.3:1", "POST", 1, 200)
 		w.from("11.1.2.3:1", "POST", 1, 429)
@@ -230,7 +228,7 @@ func TestExemptFromTheRateLimit(t *testing.T) {
 }
 
 func TestNoRateLimit(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		w.from("192.0.2.1:1", "POST", 100, 200)
 		if got := w.ping(w.monitor.Token); got.Header.Get("X-RateLimit-Limit") != "" {
 			w.Error(got.Header)
@@ -238,10 +236,10 @@ func TestNoRateLimit(t *testing.T) {
 	})
 }
 
-// TestUnknownTokensAreNoOracle: what is answered to strangers tells nothing but
-// that the token is unknown.
-func TestUnknownTokensAreNoOracle(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+// TestUnknownTokensLookAlike checks that the answers for a disabled monitor, an unknown
+// token and a malformed token are the same.
+func TestUnknownTokensLookAlike(t *testing.T) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		describe := func(r reply) string {
 			h := r.Header.Clone()
 			h.Del("Date")

@@ -16,9 +16,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// FuzzPing: whatever comes in the place of the token, as method, address and
-// body, only the true token is recorded, and the answer has one of the known
-// forms.
+// FuzzPing checks that for any method, token, address and body, only valid tokens are
+// recorded, and the answer is one of the documented ones.
 func FuzzPing(f *testing.F) {
 	s := storetest.Open(f, "sqlite:"+filepath.Join(f.TempDir(), "a.db"), store.Options{})
 	ws, _ := storetest.Workspace(f, s, "default")
@@ -30,7 +29,7 @@ func FuzzPing(f *testing.F) {
 	}
 	f.Cleanup(func() { server.Close(context.Background()) })
 
-	// "TOKEN" stands for the true one, which is another one in each run.
+	// "TOKEN" is replaced by the valid token, which differs from run to run.
 	for _, token := range []string{"TOKEN", "", "x", "TOKEN/", "TOKENTOKEN", "../TOKEN", "%", "TOKEN\x00", strings.Repeat("a", 32),
 		strings.Repeat("é", 16), "' OR 1=1 --", "[\"TOKEN\"]", "\xff\xfe", "{TOKEN}", "TOKEN,TOKEN"} {
 		f.Add("POST", token, "192.0.2.1:1234", "{}")

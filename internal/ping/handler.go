@@ -1,7 +1,9 @@
-// Package ping serves the ping endpoint. A ping joins the batch that gathers
-// (batch.go), which one transaction of the store makes durable, and is answered
-// after that. The same goroutine and the same transactions write the beat, by
-// which the service notes that it could hear (liveness.go).
+// Package ping serves the ping endpoint. A ping joins the open batch (batch.go),
+// one transaction of the store makes the batch durable, and then the ping is
+// answered. The same goroutine and the same transactions write the liveness records
+// (liveness.go), which prove that this replica could receive pings. Pings that are
+// not recorded are handled in rejected.go if their token was read, and otherwise in
+// lost_pings.go. docs/deadlines.md explains why that matters.
 package ping
 
 import (
@@ -19,43 +21,42 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// Path is what every ping's path has before the token.
+// Path is the path of a ping, without the token at its end.
 const Path = "/api/v1/heartbeat/"
 
-// rateWindow is the span in which pings of one address are counted (contract
-// section 8).
+// rateWindow is the window of the rate limit per client address.
 const rateWindow = time.Minute
 
-// A ping's body means nothing. This much of it is read, so that the client gets
-// its answer and can use its connection again; after that the connection is
-// closed behind the answer.
+// The body of a ping is ignored. Up to maxDrain bytes of it are read, for at most
+// maxDrainTime, so that the client can reuse the connection. If there is more, the
+// connection is closed after the answer.
 const (
 	maxDrain     = 1 << 20
 	maxDrainTime = time.Second
 )
 
-// Config is what a Server needs.
+// Config configures a Server.
 type Config struct {
-	Replica string       // names this process among those that share the database
-	Logger  *slog.Logger // nil: discard
+	Replica string       // name of this process, unique among the replicas
+	Logger  *slog.Logger // nil: no log
 
-	RateLimit int                      // pings per minute and address; 0: no limit
-	Exempt    func(*http.Request) bool // whether a ping is not limited; nil: none
+	RateLimit int                      // pings per minute and client address; 0: no limit
+	Exempt    func(*http.Request) bool // reports whether a ping is exempt from the limit; nil: none is
 }
 
-// Server answers pings. It expects the client's true address in
-// Request.RemoteAddr.
+// Server answers pings. Request.RemoteAddr must be the address of the client, not of
+// a reverse proxy.
 type Server struct {
 	limited bool
 	limits  *limit.Addresses
-	limit   []string                 // the value of X-RateLimit-Limit
+	limit   []string                 // value of X-RateLimit-Limit
 	exempt  func(*http.Request) bool // nil: none
 	batcher *batcher
 }
 
-// New returns a Server that answers 503 until Start. It needs no store for that,
-// so it can answer while the database is away. The pings that it rejects
-// meanwhile are saved, as all rejected pings are, with the first beat.
+// New returns a Server that answers 503 until Start. It needs no store for that, so
+// it can answer while the database is unavailable. The pings that it rejects in the
+// meantime are saved with the first liveness record.
 func New(c Config) *Server {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -69,7 +70,7 @@ func New(c Config) *Server {
 	}
 }
 
-// answer is one that is written as it stands.
+// answer is a prepared response.
 type answer struct {
 	status int
 	body   []byte
@@ -80,43 +81,44 @@ func newAnswer(status int, body string) *answer {
 	return &answer{status, []byte(body), []string{strconv.Itoa(len(body))}}
 }
 
-// All answers there are.
+// All answers.
 var (
-	heard      = newAnswer(http.StatusOK, `{"ok":true}`)
-	notFound   = newAnswer(http.StatusNotFound, `{"message":"Not found."}`)
-	badMethod  = newAnswer(http.StatusMethodNotAllowed, `{"message":"Method not allowed."}`)
-	tooMany    = newAnswer(http.StatusTooManyRequests, `{"message":"Too many requests."}`)
-	notNow     = newAnswer(http.StatusServiceUnavailable, `{"message":"The service cannot do this right now. Please try again."}`)
-	ofOutcomes = [...]*answer{store.PingFailed: notNow, store.PingRecorded: heard, store.PingUnknown: notFound}
+	recorded    = newAnswer(http.StatusOK, `{"ok":true}`)
+	notFound    = newAnswer(http.StatusNotFound, `{"message":"Not found."}`)
+	badMethod   = newAnswer(http.StatusMethodNotAllowed, `{"message":"Method not allowed."}`)
+	tooMany     = newAnswer(http.StatusTooManyRequests, `{"message":"Too many requests."}`)
+	unavailable = newAnswer(http.StatusServiceUnavailable, `{"message":"The service cannot do this right now. Please try again."}`)
+
+	answers = [...]*answer{store.PingFailed: unavailable, store.PingRecorded: recorded, store.PingUnknown: notFound}
 )
 
-// The values of header fields, put into http.Header as they are and never
-// changed. A cache must not answer a GET in our place.
+// Values of header fields, shared by all responses and never modified. no-store keeps
+// caches from answering a GET themselves.
 var (
 	jsonType   = []string{"application/json"}
 	noStore    = []string{"no-store"}
 	closed     = []string{"close"}
 	allow      = []string{"GET, HEAD, POST"}
 	none       = []string{"0"}
-	retryAfter = []string{"7"} // seconds; five retries then span more than the 31 s of the line that we print
+	retryAfter = []string{"7"} // seconds; curl --retry 5 then retries for more than 31 s
 )
 
-// ServeHTTP answers one ping (contract section 4.5). 200 means that it is
-// durable, 503 that it may not be, everything else that it is not. Every
-// request counts for the rate limit, whatever becomes of it.
+// ServeHTTP answers one ping, as documented in docs/api.md. 200 means that the ping
+// is durable, 503 that it may or may not be, and every other status that it is not
+// recorded. Every request counts towards the rate limit, whatever its answer.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h["Cache-Control"] = noStore
-	a, place := s.admit(h, r, now)
+	a, slot := s.admit(h, r, now)
 	if r.ContentLength != 0 {
 		drain(w, r)
 	}
 	if a == nil {
-		a = ofOutcomes[s.batcher.wait(place)]
+		a = answers[slot.wait()]
 	}
-	if a == notNow {
+	if a == unavailable {
 		h["Retry-After"] = retryAfter
 	}
 	h["Content-Length"] = a.length
@@ -124,39 +126,39 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(a.status)
 	}
 	if r.Method != http.MethodHead {
-		w.Write(a.body) // the client may have gone
+		w.Write(a.body) // fails only if the client has disconnected
 	}
 }
 
-// admit decides what can be decided without the store, and gives every other
-// ping a place in a batch.
-func (s *Server) admit(h http.Header, r *http.Request, now time.Time) (*answer, place) {
+// admit returns the answer to a request that needs no store. Every other ping joins a
+// batch; then the answer is nil.
+func (s *Server) admit(h http.Header, r *http.Request, now time.Time) (*answer, slot) {
 	token, ok := strings.CutPrefix(r.URL.Path, Path)
 	method := r.Method == http.MethodPost || r.Method == http.MethodGet || r.Method == http.MethodHead
 	ok = ok && method && allswell.IsPingToken(token)
 	if s.limited && !s.allowed(h, r, now) {
 		if ok {
-			s.batcher.refuse(token, now)
+			s.batcher.reject(token, now)
 		}
-		return tooMany, place{}
+		return tooMany, slot{}
 	}
 	if !method {
 		h["Allow"] = allow
-		return badMethod, place{}
+		return badMethod, slot{}
 	}
 	if !ok {
-		return notFound, place{}
+		return notFound, slot{}
 	}
 	p, ok := s.batcher.join(token, now)
 	if !ok {
-		s.batcher.turnAway(token, now)
-		return notNow, p
+		s.batcher.rejectUnqueued(token, now)
+		return unavailable, p
 	}
 	return nil, p
 }
 
-// allowed counts a request for its address and tells in the headers where that
-// stands.
+// allowed counts a request towards the rate limit, sets the rate limit headers, and
+// reports whether the request is within the limit.
 func (s *Server) allowed(h http.Header, r *http.Request, now time.Time) bool {
 	if s.exempt != nil && s.exempt(r) {
 		return true
@@ -176,9 +178,8 @@ func (s *Server) allowed(h http.Header, r *http.Request, now time.Time) bool {
 	return v.Allowed
 }
 
-// drain reads what there is of a body, within bounds. If more follows, or what
-// follows cannot be told from the next request, the connection is closed behind
-// the answer, and nothing more is waited for.
+// drain reads the body, up to maxDrain bytes and maxDrainTime. If the body is longer,
+// slower or malformed, the connection is closed after the answer.
 func drain(w http.ResponseWriter, r *http.Request) {
 	conn := http.NewResponseController(w)
 	bounded := conn.SetReadDeadline(time.Now().Add(maxDrainTime)) == nil
@@ -191,27 +192,28 @@ func drain(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Start commits the first beat to the store and opens the door: from its return
-// until Close, or until ctx ends, pings are recorded. It returns an error if the
-// first beat could not be committed, and may be called again then.
+// Start writes the first liveness record to the store. From then on until Close, or
+// until ctx ends, the server records pings. If the liveness record cannot be written,
+// Start returns the error and may be called again.
 func (s *Server) Start(ctx context.Context, to *store.Store) error { return s.batcher.start(ctx, to) }
 
-// Ready reports whether pings can be recorded: the first beat is committed, and
-// the last commit is younger than 15 s.
+// Ready reports whether pings can be recorded: the server has started, and the last
+// commit is less than 15 s old.
 func (s *Server) Ready() bool { return s.batcher.ready(time.Now()) }
 
-// Backlog returns the age of the oldest ping that was received here and is not
-// committed, a refused one that is not saved yet included; 0 if there is none.
+// Backlog returns the age of the oldest ping that this server has received and not
+// committed, including rejected pings that are not saved yet. It returns 0 if there is
+// none.
 func (s *Server) Backlog() time.Duration { return s.batcher.backlog(time.Now(), nil, true) }
 
-// GiveUp refuses further pings and answers those that wait with 503, for a stop
-// that cannot wait for their commit. They may be recorded all the same.
+// GiveUp rejects further pings and answers all pending ones 503, for a stop that
+// cannot wait for their commit. They may still be recorded.
 func (s *Server) GiveUp() {
-	s.batcher.shut()
-	s.batcher.giveUp()
+	s.batcher.stopAccepting()
+	s.batcher.abandon()
 }
 
-// Close refuses further pings, commits and answers those that wait, and writes
-// a last beat with all refusals. It returns an error if that beat is not
-// committed by the time ctx ends.
+// Close rejects further pings, commits and answers the pending ones, and writes a
+// final liveness record with all rejected pings. It returns an error if that record
+// is not committed before ctx ends.
 func (s *Server) Close(ctx context.Context) error { return s.batcher.close(ctx) }

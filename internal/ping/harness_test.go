@@ -19,8 +19,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// world is a Server on a real store behind real HTTP, with a page and a monitor.
-type world struct {
+// testServer is a Server on a real store behind real HTTP, with a page and a monitor.
+type testServer struct {
 	*testing.T
 	*Server
 	dsn     string
@@ -29,10 +29,10 @@ type world struct {
 	monitor allswell.Monitor
 	http    *httptest.Server
 	log     *logged
-	db      *sql.DB // beside the store; nil before beside
+	db      *sql.DB // outside of the store; nil until beside is called
 }
 
-// logged is what was written in the log.
+// logged collects the log.
 type logged struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -50,19 +50,19 @@ func (l *logged) String() string {
 	return l.buf.String()
 }
 
-// inWorlds runs f once per engine, with pings being taken.
-func inWorlds(t *testing.T, c Config, f func(w *world)) {
+// onEachEngine runs f once per database engine, with a started server.
+func onEachEngine(t *testing.T, c Config, f func(w *testServer)) {
 	t.Helper()
 	storetest.Each(t, func(t *testing.T, dsn string) {
-		w := newWorld(t, dsn, c)
+		w := newTestServer(t, dsn, c)
 		w.start()
 		f(w)
 	})
 }
 
-func newWorld(t *testing.T, dsn string, c Config) *world {
+func newTestServer(t *testing.T, dsn string, c Config) *testServer {
 	t.Helper()
-	w := &world{T: t, dsn: dsn, store: storetest.Open(t, dsn, store.Options{}), log: new(logged)}
+	w := &testServer{T: t, dsn: dsn, store: storetest.Open(t, dsn, store.Options{}), log: new(logged)}
 	w.ws, _ = storetest.Workspace(t, w.store, "default")
 	must(w.store.CreatePage(t.Context(), w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}))(t)
 	w.monitor = w.newMonitor()
@@ -72,7 +72,7 @@ func newWorld(t *testing.T, dsn string, c Config) *world {
 	w.http = httptest.NewServer(w.Server)
 	t.Cleanup(func() {
 		w.http.Close()
-		w.Close(context.Background()) // some tests take the database away
+		w.Close(context.Background()) // fails in tests that break the database
 		if strings.Contains(w.log.String(), w.monitor.Token) {
 			t.Error("the log shows a token")
 		}
@@ -80,21 +80,21 @@ func newWorld(t *testing.T, dsn string, c Config) *world {
 	return w
 }
 
-func (w *world) start() {
+func (w *testServer) start() {
 	w.Helper()
 	if err := w.Start(w.Context(), w.store); err != nil {
 		w.Fatal(err)
 	}
 }
 
-func (w *world) stop() {
+func (w *testServer) stop() {
 	w.Helper()
 	if err := w.Close(w.Context()); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// must gives back a value, or ends the test if there was an error.
+// must returns a value, or ends the test if there was an error.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -105,25 +105,25 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-func (w *world) newMonitor() allswell.Monitor {
+func (w *testServer) newMonitor() allswell.Monitor {
 	w.Helper()
 	return must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{Name: "nightly", Interval: 5 * time.Minute, Page: "acme"}))(w)
 }
 
-// now returns the monitor as the database has it.
-func (w *world) now(id string) allswell.Monitor {
+// now returns the monitor as stored.
+func (w *testServer) now(id string) allswell.Monitor {
 	w.Helper()
 	return must(w.store.Monitor(w.Context(), w.ws, id))(w)
 }
 
-// reply is an answer with its body.
+// reply is a response with its body.
 type reply struct {
 	*http.Response
 	body string
 }
 
 // send sends a request over HTTP.
-func (w *world) send(method, path string, body io.Reader, header ...string) reply {
+func (w *testServer) send(method, path string, body io.Reader, header ...string) reply {
 	w.Helper()
 	r := must(http.NewRequestWithContext(w.Context(), method, w.http.URL+path, body))(w)
 	for i := 0; i < len(header); i += 2 {
@@ -134,13 +134,13 @@ func (w *world) send(method, path string, body io.Reader, header ...string) repl
 	return reply{res, string(must(io.ReadAll(res.Body))(w))}
 }
 
-func (w *world) ping(token string) reply {
+func (w *testServer) ping(token string) reply {
 	w.Helper()
 	return w.send("POST", Path+token, nil)
 }
 
-// want fails the test if an answer is another one.
-func (w *world) want(got reply, status int, body string) {
+// want fails the test if an answer differs or is not documented.
+func (w *testServer) want(got reply, status int, body string) {
 	w.Helper()
 	if got.StatusCode != status || got.body != body || got.Header.Get("Content-Type") != "application/json" {
 		w.Errorf("got %s %q (%s), want %d %s", got.Status, got.body, got.Header.Get("Content-Type"), status, body)
@@ -150,17 +150,17 @@ func (w *world) want(got reply, status int, body string) {
 	}
 }
 
-// The bodies that the contract fixes, and those in its style.
+// Bodies that docs/api.md documents.
 const (
 	okBody       = `{"ok":true}`
 	notFoundBody = `{"message":"Not found."}`
 )
 
-// background starts pings that have to wait, straight into the handler, and
-// returns how to get their statuses. It returns when all of them wait.
-func (w *world) background(tokens ...string) (statuses func() []int) {
+// background passes pings to the handler in goroutines, and returns when all of them
+// are pending. statuses waits for the answers.
+func (w *testServer) background(tokens ...string) (statuses func() []int) {
 	w.Helper()
-	before := w.waiting()
+	before := w.pending()
 	got := make([]int, len(tokens))
 	var wg sync.WaitGroup
 	for i, token := range tokens {
@@ -170,18 +170,18 @@ func (w *world) background(tokens ...string) (statuses func() []int) {
 			got[i] = rec.Code
 		})
 	}
-	w.until("the pings wait", func() bool { return w.waiting() == before+len(tokens) })
+	w.until("the pings are pending", func() bool { return w.pending() == before+len(tokens) })
 	return func() []int { wg.Wait(); return got }
 }
 
-func (w *world) waiting() int {
+func (w *testServer) pending() int {
 	w.batcher.mu.Lock()
 	defer w.batcher.mu.Unlock()
-	return w.batcher.waiting
+	return w.batcher.pending
 }
 
-// until lets the other goroutines run until a condition holds.
-func (w *world) until(what string, holds func() bool) {
+// until yields to other goroutines until a condition holds.
+func (w *testServer) until(what string, holds func() bool) {
 	w.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !holds(); runtime.Gosched() {
 		if time.Now().After(deadline) {
@@ -196,9 +196,8 @@ func request(method, path string, body io.Reader) *http.Request {
 	return r
 }
 
-// beside returns connections to the world's database that know nothing of the
-// store.
-func (w *world) beside() *sql.DB {
+// beside returns connections to the database that do not go through the store.
+func (w *testServer) beside() *sql.DB {
 	w.Helper()
 	if w.db != nil {
 		return w.db
@@ -213,8 +212,8 @@ func (w *world) beside() *sql.DB {
 	return db
 }
 
-// stall keeps every transaction of the store waiting until release.
-func (w *world) stall() (release func()) {
+// blockCommits blocks every transaction of the store until release.
+func (w *testServer) blockCommits() (release func()) {
 	w.Helper()
 	tx := must(w.beside().BeginTx(w.Context(), nil))(w) // on SQLite, this alone takes the write lock
 	if !strings.HasPrefix(w.dsn, "sqlite:") {
@@ -228,8 +227,8 @@ func (w *world) stall() (release func()) {
 	}
 }
 
-// breakIt makes every transaction of the store fail until mend.
-func (w *world) breakIt() (mend func()) {
+// breakDatabase makes every transaction of the store fail until repair.
+func (w *testServer) breakDatabase() (repair func()) {
 	w.Helper()
 	db := w.beside()
 	for _, table := range []string{"beats", "monitors"} {

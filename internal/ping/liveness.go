@@ -10,36 +10,36 @@ import (
 )
 
 const (
-	// beatRetry is the pause after a beat that failed.
-	beatRetry = time.Second
+	// livenessRetry is the pause after a liveness record could not be written.
+	livenessRetry = time.Second
 
-	// readyFor is how long a commit shows that pings can be recorded.
+	// readyFor is how long a commit proves that pings can be recorded.
 	readyFor = 15 * time.Second
 
-	// loadRetry is the pause after the known tokens could not be loaded.
+	// loadRetry is the pause after the ping tokens could not be loaded.
 	loadRetry = 5 * time.Second
 )
 
-// start commits the first beat and opens the door. The known tokens are loaded
-// beside: a million take longer than a start may.
+// start writes the first liveness record and then accepts pings. It loads the token
+// set in the background: a million tokens take longer than a start should.
 func (b *batcher) start(ctx context.Context, to *store.Store) error {
-	if b.store != to { // not a second try
+	if b.store != to { // not a retry
 		b.store = to
-		to.OnNewPingToken(func(token string) { b.known.add(store.ShortTokenHash(token)) })
+		to.OnNewPingToken(func(token string) { b.tokens.add(store.ShortTokenHash(token)) })
 	}
-	if err := b.beat(ctx, store.LivenessRecord{First: true}); err != nil {
+	if err := b.recordLiveness(ctx, store.LivenessRecord{First: true}); err != nil {
 		return err
 	}
 	loading, stopLoading := context.WithCancel(ctx)
 	loaded := make(chan struct{})
 	go func() {
 		defer close(loaded)
-		b.load(loading)
+		b.loadTokens(loading)
 	}()
 	b.mu.Lock()
-	b.open, b.stopped = true, make(chan struct{})
+	b.accepting, b.stopped = true, make(chan struct{})
 	b.mu.Unlock()
-	context.AfterFunc(ctx, b.shut)
+	context.AfterFunc(ctx, b.stopAccepting)
 	go func() {
 		defer close(b.stopped)
 		b.run(context.WithoutCancel(ctx))
@@ -49,17 +49,17 @@ func (b *batcher) start(ctx context.Context, to *store.Store) error {
 	return nil
 }
 
-// shut closes the door: pings are refused from now on.
-func (b *batcher) shut() {
+// stopAccepting makes join reject all further pings.
+func (b *batcher) stopAccepting() {
 	b.mu.Lock()
-	b.open = false
+	b.accepting = false
 	b.mu.Unlock()
-	b.rouse()
+	b.notify()
 }
 
-// close shuts the door and waits for the last beat.
+// close rejects further pings and waits for the final liveness record.
 func (b *batcher) close(ctx context.Context) error {
-	b.shut()
+	b.stopAccepting()
 	b.mu.Lock()
 	stopped := b.stopped
 	b.mu.Unlock()
@@ -68,36 +68,36 @@ func (b *batcher) close(ctx context.Context) error {
 	}
 	select {
 	case <-stopped:
-		return b.lastBeat
+		return b.finalErr
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// giveUp answers the pings that wait with 503.
-func (b *batcher) giveUp() {
+// abandon resolves all pending pings with an unknown outcome.
+func (b *batcher) abandon() {
 	b.mu.Lock()
-	waiting := slices.Clone(b.queue)
+	pending := slices.Clone(b.queue)
 	b.mu.Unlock()
-	for _, batch := range waiting {
-		batch.settle(nil)
+	for _, batch := range pending {
+		batch.resolve(nil)
 	}
 }
 
-// load reads the tokens that are valid now. Until it is done, every token is
-// taken for valid.
-func (b *batcher) load(ctx context.Context) {
+// loadTokens loads the token set, with retries. Until it has succeeded, every token
+// counts as valid.
+func (b *batcher) loadTokens(ctx context.Context) {
 	for {
-		var shorts []uint64
-		err := b.store.EachPingToken(ctx, func(short uint64) { shorts = append(shorts, short) })
+		var hashes []uint64
+		err := b.store.EachPingToken(ctx, func(hash uint64) { hashes = append(hashes, hash) })
 		if err == nil {
-			b.known.load(shorts)
+			b.tokens.load(hashes)
 			return
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		b.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "the ping tokens could not be loaded; trying again", "error", err)
+		b.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "loading ping tokens failed; retrying", "error", err)
 		select {
 		case <-ctx.Done():
 			return
@@ -106,95 +106,99 @@ func (b *batcher) load(ctx context.Context) {
 	}
 }
 
-// ready is Server.Ready.
+// ready implements Server.Ready.
 func (b *batcher) ready(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.open && now.Sub(b.committed) < readyFor
+	return b.accepting && now.Sub(b.committed) < readyFor
 }
 
-// backlog returns the age of the oldest ping that is not committed. A batch
-// that is given is left out, and with it the refusals that are being saved.
-func (b *batcher) backlog(now time.Time, own *batch, saving bool) time.Duration {
+// backlog returns the age of the oldest ping that is not committed, except for the
+// pings of the batch except. It includes the rejected pings that are being saved if
+// includeSaving is set.
+func (b *batcher) backlog(now time.Time, except *batch, includeSaving bool) time.Duration {
 	oldest := now
-	if since, any := b.refusals.oldest(saving); any && since.Before(oldest) {
+	if since, any := b.rejected.oldest(includeSaving); any && since.Before(oldest) {
 		oldest = since
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, waiting := range b.queue {
-		if waiting != own && waiting.came.Before(oldest) {
-			oldest = waiting.came
+	for _, pending := range b.queue {
+		if pending != except && pending.arrived.Before(oldest) {
+			oldest = pending.arrived
 		}
 	}
 	return now.Sub(oldest)
 }
 
-// refuse remembers that a ping that came at a moment was refused, if its token
-// is a valid one: its job lives.
-func (b *batcher) refuse(token string, came time.Time) {
-	if !b.known.has(store.ShortTokenHash(token)) {
+// reject keeps the token of a rejected ping if it may be valid, so that the next
+// liveness record can save that its job is alive.
+func (b *batcher) reject(token string, arrived time.Time) {
+	if !b.tokens.has(store.ShortTokenHash(token)) {
 		return
 	}
-	if !b.refusals.add(token, came) {
-		b.lose(came) // there is no room to remember whose it was
+	if !b.rejected.add(token, arrived) {
+		b.noteLost(arrived) // no room to keep the token
 	}
 }
 
-// beat writes a beat of its own, and saves refusals with it.
-func (b *batcher) beat(ctx context.Context, beat store.LivenessRecord) error {
-	return b.transact(beat, nil, true, func(beat store.LivenessRecord) error { return b.store.RecordLiveness(ctx, beat) })
+// recordLiveness writes a liveness record in a transaction without pings, and saves
+// rejected pings with it.
+func (b *batcher) recordLiveness(ctx context.Context, l store.LivenessRecord) error {
+	return b.transact(l, nil, true, func(l store.LivenessRecord) error { return b.store.RecordLiveness(ctx, l) })
 }
 
-// lastBeats writes beats until no refusal is left to be saved.
-func (b *batcher) lastBeats(ctx context.Context) error {
+// recordFinalLiveness writes liveness records until all rejected pings are saved.
+func (b *batcher) recordFinalLiveness(ctx context.Context) error {
 	for {
-		err := b.beat(ctx, store.LivenessRecord{})
-		if _, any := b.refusals.oldest(true); err != nil || !any {
+		err := b.recordLiveness(ctx, store.LivenessRecord{})
+		if _, any := b.rejected.oldest(true); err != nil || !any {
 			return err
 		}
 	}
 }
 
-// transact runs one transaction that has a beat in it, and keeps the books.
-// With save, refusals go along; if more of them are left than one transaction
-// takes, the next is due at once. While pings are being lost no liveness is
-// recorded; with save, the gap is stored instead.
-func (b *batcher) transact(beat store.LivenessRecord, own *batch, save bool, record func(store.LivenessRecord) error) error {
+// transact calls record, which commits one transaction with a liveness record, and
+// schedules the next one. own is the batch in the transaction, or nil.
+//
+// If save is set, the transaction saves rejected pings, and the next one is due at
+// once if there are more than one transaction takes. While pings are being lost, no
+// liveness is recorded; if save is set, the listening gap is saved instead.
+func (b *batcher) transact(l store.LivenessRecord, own *batch, save bool, record func(store.LivenessRecord) error) error {
 	began := time.Now()
-	beat.Replica = b.replica
-	beat.Shedding = b.shedding(began)
+	l.Replica = b.replica
+	l.Shedding = b.shedding(began)
 	if save {
-		beat.Rejected = b.refusals.take()
-		beat.Shedding = b.losses.recent(began)
-		if since := b.losses.unsaved(); !since.IsZero() {
-			beat.Lost = max(began.Sub(since), time.Millisecond)
+		l.Rejected = b.rejected.take()
+		l.Shedding = b.lost.recent(began)
+		if since := b.lost.unsaved(); !since.IsZero() {
+			l.Lost = max(began.Sub(since), time.Millisecond)
 		}
 	}
-	beat.Backlog = b.backlog(began, own, false)
-	err := record(beat)
+	l.Backlog = b.backlog(began, own, false)
+	err := record(l)
 	now := time.Now()
-	b.refusals.settle(err == nil)
+	b.rejected.settle(err == nil)
 	if err != nil {
 		b.failures.Failed(now, "error", err)
-		b.nextBeat = now.Add(beatRetry)
+		b.nextLiveness = now.Add(livenessRetry)
 		return err
 	}
 	b.failures.Worked(now)
 	b.mu.Lock()
 	b.committed = now
 	b.mu.Unlock()
-	if beat.Lost > 0 {
-		b.losses.saved(began)
-		b.gapSaved = now
+	if l.Lost > 0 {
+		b.lost.saved(began)
+		b.gapSavedAt = now
 	}
 	if save {
-		b.nextBeat = began.Add(b.beatEvery)
-		if beat.Shedding {
-			b.nextBeat = began.Add(min(b.beatEvery, beatRetry))
+		b.nextLiveness = began.Add(b.livenessInterval)
+		if l.Shedding {
+			b.nextLiveness = began.Add(min(b.livenessInterval, livenessRetry))
 		}
-		if len(beat.Rejected) == maxSaved {
-			b.nextBeat = now
+		if len(l.Rejected) == maxSaved {
+			b.nextLiveness = now
 		}
 	}
 	return nil

@@ -5,52 +5,53 @@ import (
 	"time"
 )
 
-// lostFor is how long after a loss no liveness record is written, because it is
-// not known to be over yet.
-const lostFor = 2 * time.Second
+// lossTimeout is how long after a loss further losses are expected. No liveness
+// record is written before it has passed.
+const lossTimeout = 2 * time.Second
 
-// losses is when clients may have sent pings of which nobody read the token, so
-// that it cannot be remembered which job lives. It is safe for concurrent use.
-type losses struct {
+// lostPings tracks when pings may have been lost without their token being read, so
+// that the jobs behind them are unknown. It is safe for concurrent use.
+type lostPings struct {
 	mu     sync.Mutex
-	since  time.Time // the first that is in no stored gap; zero: none
-	latest time.Time
-	until  time.Time // the end of the gap that was stored last
+	since  time.Time // the first loss that is not in a saved listening gap; zero: none
+	latest time.Time // the last loss
+	until  time.Time // end of the gap saved last
 }
 
-// note takes a loss down, and reports whether it is the first.
-func (l *losses) note(now time.Time) (first bool) {
+// note records a loss, and reports whether it is the first one in lossTimeout.
+func (l *lostPings) note(now time.Time) (first bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	first = now.Sub(l.latest) > lostFor // a zero time is long ago
+	first = now.Sub(l.latest) > lossTimeout // true if latest is zero
 	l.latest = now
 	switch {
 	case !l.since.IsZero():
 	case first:
 		l.since = now
 	default:
-		l.since = l.until // no liveness was recorded since: it is the same gap
+		l.since = l.until // no liveness record was written since: continue the gap
 	}
 	return first
 }
 
-// unsaved returns since when losses are in no stored gap; zero: there are none.
-func (l *losses) unsaved() time.Time {
+// unsaved returns the time of the first loss that is not in a saved gap. It is zero
+// if there is none.
+func (l *lostPings) unsaved() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.since
 }
 
-// recent reports whether losses have to be expected.
-func (l *losses) recent(now time.Time) bool {
+// recent reports whether the last loss is at most lossTimeout ago.
+func (l *lostPings) recent(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return now.Sub(l.latest) <= lostFor
+	return now.Sub(l.latest) <= lossTimeout
 }
 
-// saved notes that a gap until a moment is stored. Losses after it are in none,
-// and while there are some, the next gap continues this one.
-func (l *losses) saved(until time.Time) {
+// saved notes that a gap that ends at until was saved. If there were losses after
+// until, the next gap starts there.
+func (l *lostPings) saved(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.since, l.until = time.Time{}, until
@@ -59,42 +60,44 @@ func (l *losses) saved(until time.Time) {
 	}
 }
 
-// Lost notes that clients may have sent pings that nobody read: connections
-// could not be accepted, or were closed while a request arrived. Until some
-// seconds after the last such call no liveness record is written, and the time
-// is stored as a listening gap, which counts for all replicas: whose pings were
-// lost is not known. It does not block.
-func (s *Server) Lost() { s.batcher.lose(time.Now()) }
+// NoteLost notes that pings may have been lost: a connection could not be accepted,
+// or was closed while a request was arriving. Until two seconds after the last call,
+// no liveness record is written, and the time is saved as a listening gap. The gap
+// counts for the monitors of all replicas, because it is unknown whose pings were
+// lost. NoteLost does not block.
+func (s *Server) NoteLost() { s.batcher.noteLost(time.Now()) }
 
-// Shedding reports whether pings are being lost, or were lost and the gap is not
-// stored yet. Silence is not to be judged meanwhile.
+// Shedding reports whether pings are being lost, or were lost and the listening gap
+// is not saved yet. Meanwhile, silence must not be counted against monitors.
 func (s *Server) Shedding() bool { return s.batcher.shedding(time.Now()) }
 
-func (b *batcher) lose(now time.Time) {
-	if b.losses.note(now) {
-		b.log.Warn("pings are being lost: silence does not count until they can be heard again")
-		b.rouse() // store the gap now, and not with the next liveness record
+func (b *batcher) noteLost(now time.Time) {
+	if b.lost.note(now) {
+		b.log.Warn("pings are being lost; silence does not count until they are received again")
+		b.notify() // save the gap now, not with the next liveness record
 	}
 }
 
 func (b *batcher) shedding(now time.Time) bool {
-	return b.losses.recent(now) || !b.losses.unsaved().IsZero()
+	return b.lost.recent(now) || !b.lost.unsaved().IsZero()
 }
 
-// gapDue reports whether a gap has to be stored before the next liveness record.
+// gapDue reports whether a listening gap has to be saved before the next liveness
+// record is due.
 func (b *batcher) gapDue(now time.Time) bool {
-	return !b.losses.unsaved().IsZero() && now.Sub(b.gapSaved) >= beatRetry
+	return !b.lost.unsaved().IsZero() && now.Sub(b.gapSavedAt) >= livenessRetry
 }
 
-// turnAway is refuse for want of room. A token that is made by another replica may
-// not be known here, so the ping counts as lost, too; not so when the door is
-// closed, because then there are no liveness records anyway.
-func (b *batcher) turnAway(token string, now time.Time) {
-	b.refuse(token, now)
+// rejectUnqueued rejects a ping that found no room in the queue. The token set may
+// lack a token of another replica, so the ping also counts as lost. During a stop it
+// does not: then there are no further liveness records that would have to be held
+// back.
+func (b *batcher) rejectUnqueued(token string, now time.Time) {
+	b.reject(token, now)
 	b.mu.Lock()
-	open := b.open
+	accepting := b.accepting
 	b.mu.Unlock()
-	if open {
-		b.lose(now)
+	if accepting {
+		b.noteLost(now)
 	}
 }

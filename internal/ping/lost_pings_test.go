@@ -8,37 +8,37 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestLostPingsStopLiveness: while pings are being lost, none is a liveness
-// record, those that are recorded included, and the time is a stored gap while it
-// lasts; afterwards there are liveness records again.
+// TestLostPingsStopLiveness checks that no liveness record is written while pings are
+// being lost, although others are recorded, that the time is saved as one listening
+// gap, and that liveness records continue afterwards.
 func TestLostPingsStopLiveness(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
-		w.Lost()
+	onEachEngine(t, Config{}, func(w *testServer) {
+		w.NoteLost()
 		if !w.Shedding() {
-			t.Fatal("a loss is not noticed")
+			t.Fatal("not shedding after a loss")
 		}
-		w.until("the gap is stored", func() bool { return w.count(`SELECT count(*) FROM holes`) == 1 })
-		beat := w.count(`SELECT max(beat_at) FROM beats`)
+		w.until("the gap is saved", func() bool { return w.count(`SELECT count(*) FROM holes`) == 1 })
+		last := w.count(`SELECT max(beat_at) FROM beats`)
 		first := w.count(`SELECT max(to_at) FROM holes`)
-		w.until("the gap lasts", func() bool {
-			w.Lost()
+		w.until("the gap is extended", func() bool {
+			w.NoteLost()
 			w.want(w.ping(w.monitor.Token), 200, okBody)
 			return w.count(`SELECT max(to_at) FROM holes`) > first
 		})
 		if w.count(`SELECT count(*) FROM holes`) != 1 {
-			t.Error("one loss after the other is more than one gap")
+			t.Error("continuous losses are more than one gap")
 		}
-		if now := w.count(`SELECT max(beat_at) FROM beats`); now != beat {
-			t.Errorf("a liveness record %d ms after the loss", now-beat)
+		if now := w.count(`SELECT max(beat_at) FROM beats`); now != last {
+			t.Errorf("a liveness record %d ms after the loss", now-last)
 		}
-		w.until("it is over", func() bool { return !w.Shedding() && w.count(`SELECT max(beat_at) FROM beats`) > beat })
+		w.until("it is over", func() bool { return !w.Shedding() && w.count(`SELECT max(beat_at) FROM beats`) > last })
 	})
 }
 
-// TestLostPingsCountForAllReplicas: the gap of one replica is in the ledger that
-// all judge by, though another has heard well all the time.
+// TestLostPingsCountForAllReplicas checks that the gap of one replica is saved although
+// another one has received pings all the time.
 func TestLostPingsCountForAllReplicas(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		shedding := store.LivenessRecord{Replica: "shedding", Lost: time.Minute, Shedding: true}
 		if err := w.store.RecordLiveness(t.Context(), shedding); err != nil {
 			t.Fatal(err)
@@ -48,34 +48,34 @@ func TestLostPingsCountForAllReplicas(t *testing.T) {
 			t.Errorf("a gap of %d ms, want a minute", n)
 		}
 		if n := w.count(`SELECT count(*) FROM beats WHERE replica = 'shedding'`); n != 0 {
-			t.Error("who loses pings has recorded its liveness")
+			t.Error("the shedding replica has a liveness record")
 		}
 	})
 }
 
-// TestTurnedAwayIsLost: pings that are refused for want of room are remembered,
-// and stop the liveness records, because another replica may know their tokens.
-func TestTurnedAwayIsLost(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+// TestUnqueuedPingIsLost checks that a ping that finds no room in the queue stops the
+// liveness records: its token may be known to another replica only.
+func TestUnqueuedPingIsLost(t *testing.T) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		w.batcher.mu.Lock()
-		w.batcher.maxWaiting = 0
+		w.batcher.maxPending = 0
 		w.batcher.mu.Unlock()
 		if got := w.ping(w.monitor.Token); got.StatusCode != 503 {
 			t.Errorf("%d, want 503", got.StatusCode)
 		}
 		if !w.Shedding() {
-			t.Error("nobody knows that a ping was turned away")
+			t.Error("not shedding after a ping found no room")
 		}
 	})
 }
 
-// TestGiveUp: a stop that cannot wait for a commit answers the pings that do.
+// TestGiveUp checks that GiveUp answers pings whose commit blocks.
 func TestGiveUp(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
-		release := w.stall()
+	onEachEngine(t, Config{}, func(w *testServer) {
+		release := w.blockCommits()
 		defer release()
 		statuses := w.background(w.monitor.Token, allswell.NewPingToken())
-		w.until("they wait", func() bool { return w.waiting() == 2 })
+		w.until("they are pending", func() bool { return w.pending() == 2 })
 		w.GiveUp()
 		for _, status := range statuses() {
 			if status != 503 {

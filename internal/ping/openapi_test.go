@@ -10,12 +10,12 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// document is the API's OpenAPI document, which describes this endpoint too.
+// document is the OpenAPI document of the API, which includes this endpoint.
 var document = sync.OnceValues(func() (*openapi3.T, error) {
 	return openapi3.NewLoader().LoadFromFile("../api/openapi.json")
 })
 
-// documented returns how an answer differs from the document, or nil.
+// documented returns an error if an answer differs from the document.
 func documented(method string, status int, body string) error {
 	doc, err := document()
 	if err != nil {
@@ -24,7 +24,7 @@ func documented(method string, status int, body string) error {
 	op := doc.Paths.Value(Path + "{token}").GetOperation(method)
 	if op == nil {
 		if status == http.StatusMethodNotAllowed {
-			return nil // what the document says of all methods that it leaves out
+			return nil // documented for all methods that are not listed
 		}
 		return fmt.Errorf("the method %s is not documented", method)
 	}
@@ -42,7 +42,7 @@ func documented(method string, status int, body string) error {
 	return answer.Value.Content.Get("application/json").Schema.Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
 }
 
-// TestDocumentRefusesWrongAnswers proves that the check can fail.
+// TestDocumentRefusesWrongAnswers checks that documented can fail.
 func TestDocumentRefusesWrongAnswers(t *testing.T) {
 	for _, c := range []struct {
 		method string
@@ -50,7 +50,7 @@ func TestDocumentRefusesWrongAnswers(t *testing.T) {
 		body   string
 	}{{"POST", 200, `{"ok":false}`}, {"POST", 200, `{"ok":true,"more":1}`}, {"POST", 404, `{"error":"x"}`}, {"POST", 418, `{}`}, {"PATCH", 200, okBody}} {
 		if documented(c.method, c.status, c.body) == nil {
-			t.Errorf("%v is taken for documented", c)
+			t.Errorf("%v passes as documented", c)
 		}
 	}
 	if err := documented("POST", 200, okBody); err != nil {

@@ -7,50 +7,49 @@ import (
 )
 
 const (
-	// maxRefused is how many refused tokens are remembered. A million monitors
-	// that ping every five minutes fill it in 78 s; after 30 s without a
-	// commit, the ledger of listening protects them anyway.
-	maxRefused = 1 << 18
+	// maxRejected is the maximum number of rejected tokens that are kept. A million
+	// monitors that ping every five minutes reach it in 78 s. By then there has been
+	// no commit for 30 s, and the listening gap protects all monitors.
+	maxRejected = 1 << 18
 
-	// maxSaved is how many of them one transaction saves, so that it stays
-	// short.
+	// maxSaved is the maximum number of rejected tokens that one transaction saves,
+	// to keep it short.
 	maxSaved = 4096
 )
 
-// refusals are the tokens of valid pings that were refused, until a beat has
-// saved them. It is safe for concurrent use, but that only one beat may be
-// under way.
-type refusals struct {
+// rejectedPings is the tokens of valid pings that were rejected, until a liveness
+// record has saved them: the job behind each token is alive. It is safe for
+// concurrent use, except that calls of take and settle must alternate.
+type rejectedPings struct {
 	mu          sync.Mutex
 	pending     map[string]struct{}
-	since       time.Time // when the first of pending came
-	saving      []string  // go along with the beat that is under way
-	savingSince time.Time
+	since       time.Time // arrival of the oldest ping in pending
+	saving      []string  // the tokens in the current transaction
+	savingSince time.Time // arrival of the oldest ping in saving
 }
 
-// add remembers a token, and returns false if there is no room for it.
-func (r *refusals) add(token string, came time.Time) bool {
+// add adds a token. It returns false if maxRejected is reached.
+func (r *rejectedPings) add(token string, arrived time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, ok := r.pending[token]; ok {
 		return true
 	}
-	if len(r.pending) >= maxRefused {
+	if len(r.pending) >= maxRejected {
 		return false
 	}
-	if len(r.pending) == 0 || came.Before(r.since) {
-		r.since = came
+	if len(r.pending) == 0 || arrived.Before(r.since) {
+		r.since = arrived
 	}
 	if r.pending == nil {
 		r.pending = make(map[string]struct{})
 	}
-	r.pending[strings.Clone(token)] = struct{}{} // the token is part of a longer request
+	r.pending[strings.Clone(token)] = struct{}{} // the token is a substring of the request
 	return true
 }
 
-// take moves up to maxSaved tokens to those that are being saved, and returns
-// them.
-func (r *refusals) take() []string {
+// take moves up to maxSaved tokens from pending to saving, and returns saving.
+func (r *rejectedPings) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.savingSince = r.since
@@ -65,9 +64,9 @@ func (r *refusals) take() []string {
 	return r.saving
 }
 
-// settle ends what take began: the tokens are forgotten if they were saved, and
-// else are pending again.
-func (r *refusals) settle(saved bool) {
+// settle drops the tokens that take returned if they were saved, and makes them
+// pending again otherwise.
+func (r *rejectedPings) settle(saved bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !saved && len(r.saving) > 0 {
@@ -84,12 +83,12 @@ func (r *refusals) settle(saved bool) {
 	r.saving = nil
 }
 
-// oldest returns when the oldest refused ping came that is not saved; saving
-// tells whether those count that are being saved. any is false if there is none.
-func (r *refusals) oldest(saving bool) (came time.Time, any bool) {
+// oldest returns the arrival of the oldest rejected ping that is not saved. It
+// includes the pings in saving if includeSaving is set. any is false if there is none.
+func (r *rejectedPings) oldest(includeSaving bool) (arrived time.Time, any bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch pending, saving := len(r.pending) > 0, saving && len(r.saving) > 0; {
+	switch pending, saving := len(r.pending) > 0, includeSaving && len(r.saving) > 0; {
 	case saving && (!pending || r.savingSince.Before(r.since)):
 		return r.savingSince, true
 	default:

@@ -15,14 +15,14 @@ import (
 
 func (l *logged) has(text string) bool { return strings.Contains(l.String(), text) }
 
-// TestRefusalsAreNotLost follows tokens through beats that fail and succeed,
-// while others are refused.
-func TestRefusalsAreNotLost(t *testing.T) {
+// TestRejectedPingsAreKept takes tokens through transactions that fail and succeed,
+// while further pings are rejected.
+func TestRejectedPingsAreKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r refusals
+		var r rejectedPings
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 		unsaved := map[string]time.Time{}
-		refuse := func(label string) {
+		reject := func(label string) {
 			for range rapid.IntRange(0, 5).Draw(t, label) {
 				now = now.Add(time.Second)
 				token := fmt.Sprint(rapid.IntRange(0, 9).Draw(t, "token"))
@@ -35,9 +35,9 @@ func TestRefusalsAreNotLost(t *testing.T) {
 		check := func(others map[string]time.Time) {
 			oldest := now.Add(1)
 			for _, tokens := range []map[string]time.Time{unsaved, others} {
-				for _, came := range tokens {
-					if came.Before(oldest) {
-						oldest = came
+				for _, arrived := range tokens {
+					if arrived.Before(oldest) {
+						oldest = arrived
 					}
 				}
 			}
@@ -46,36 +46,36 @@ func TestRefusalsAreNotLost(t *testing.T) {
 				t.Fatalf("oldest %s (%t), want %s of %v and %v", got, any, oldest, unsaved, others)
 			}
 		}
-		for range rapid.IntRange(1, 10).Draw(t, "beats") {
-			refuse("before")
+		for range rapid.IntRange(1, 10).Draw(t, "transactions") {
+			reject("before")
 			check(nil)
-			beat, saving := r.take(), unsaved
-			if got := slices.Sorted(slices.Values(beat)); !slices.Equal(got, slices.Sorted(maps.Keys(saving))) {
-				t.Fatalf("a beat saves %v, but %v are unsaved", got, saving)
+			taken, saving := r.take(), unsaved
+			if got := slices.Sorted(slices.Values(taken)); !slices.Equal(got, slices.Sorted(maps.Keys(saving))) {
+				t.Fatalf("a transaction saves %v, but %v are unsaved", got, saving)
 			}
 			unsaved = map[string]time.Time{}
-			refuse("meanwhile")
+			reject("meanwhile")
 			check(saving)
 			saved := rapid.Bool().Draw(t, "saved")
 			if r.settle(saved); !saved {
-				maps.Copy(unsaved, saving) // they came earlier
+				maps.Copy(unsaved, saving) // they are older
 			}
 			check(nil)
 		}
 	})
 }
 
-// TestRefusalsAreBounded, in memory and per transaction.
-func TestRefusalsAreBounded(t *testing.T) {
-	var r refusals
-	complaints := 0
-	for i := range maxRefused + 1000 {
+// TestRejectedPingsAreBounded checks the limits in memory and per transaction.
+func TestRejectedPingsAreBounded(t *testing.T) {
+	var r rejectedPings
+	refused := 0
+	for i := range maxRejected + 1000 {
 		if !r.add(fmt.Sprint(i), time.Now()) {
-			complaints++
+			refused++
 		}
 	}
-	if len(r.pending) != maxRefused || complaints != 1000 {
-		t.Errorf("%d are remembered, want %d; %d were turned away, want 1000", len(r.pending), maxRefused, complaints)
+	if len(r.pending) != maxRejected || refused != 1000 {
+		t.Errorf("%d are kept, want %d; %d were refused, want 1000", len(r.pending), maxRejected, refused)
 	}
 	seen := map[string]bool{}
 	for {
@@ -91,30 +91,30 @@ func TestRefusalsAreBounded(t *testing.T) {
 			break
 		}
 	}
-	if _, any := r.oldest(true); any || len(seen) != maxRefused {
-		t.Errorf("%d were saved, want %d; more: %t", len(seen), maxRefused, any)
+	if _, any := r.oldest(true); any || len(seen) != maxRejected {
+		t.Errorf("%d were saved, want %d; more: %t", len(seen), maxRejected, any)
 	}
 }
 
-// TestManyRefusalsAreSavedAtOnce: when there are more than one transaction
-// takes, the next beat does not wait.
-func TestManyRefusalsAreSavedAtOnce(t *testing.T) {
-	inWorlds(t, Config{}, func(w *world) {
+// TestManyRejectedPingsAreSavedAtOnce checks that the next transaction follows at once
+// if there are more rejected pings than one takes.
+func TestManyRejectedPingsAreSavedAtOnce(t *testing.T) {
+	onEachEngine(t, Config{}, func(w *testServer) {
 		now := time.Now()
 		for i := range 3 * maxSaved {
-			w.batcher.refusals.add(fmt.Sprintf("%032d", i), now)
+			w.batcher.rejected.add(fmt.Sprintf("%032d", i), now)
 		}
-		w.batcher.refusals.add(w.monitor.Token, now)
+		w.batcher.rejected.add(w.monitor.Token, now)
 		w.stop()
-		if w.refused() != 0 || w.now(w.monitor.ID).RejectedAt.IsZero() {
-			w.Errorf("%d are not saved", w.refused())
+		if w.rejectedCount() != 0 || w.now(w.monitor.ID).RejectedAt.IsZero() {
+			w.Errorf("%d are not saved", w.rejectedCount())
 		}
 	})
 }
 
-func TestKnown(t *testing.T) {
+func TestTokenSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var k known
+		var k tokenSet
 		want := map[uint64]bool{}
 		short := rapid.Uint64Range(0, 50)
 		for range rapid.IntRange(0, 50).Draw(t, "before") {
@@ -123,7 +123,7 @@ func TestKnown(t *testing.T) {
 			want[n] = true
 		}
 		if !k.has(1 << 40) {
-			t.Fatal("before load, every token may be valid")
+			t.Fatal("an unknown token is not in the set before load")
 		}
 		loaded := rapid.SliceOfN(short, 0, 50).Draw(t, "loaded")
 		for _, n := range loaded {
@@ -143,8 +143,8 @@ func TestKnown(t *testing.T) {
 	})
 }
 
-// TestMemoryOfAMillionTokens: at most ten bytes each, also of those that were
-// added after the start.
+// TestMemoryOfAMillionTokens checks that a token takes at most ten bytes, including
+// tokens added after the start.
 func TestMemoryOfAMillionTokens(t *testing.T) {
 	heap := func() int64 {
 		runtime.GC()
@@ -155,7 +155,7 @@ func TestMemoryOfAMillionTokens(t *testing.T) {
 	const tokens, added = 1_000_000, 20_000
 	random := rand.New(rand.NewPCG(1, 2))
 	before := heap()
-	k := new(known)
+	k := new(tokenSet)
 	func() {
 		var shorts []uint64
 		for range tokens {

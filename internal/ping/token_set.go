@@ -6,66 +6,68 @@ import (
 	"sync"
 )
 
-// maxAdded is how many additions are kept beside the sorted hashes before they
-// are merged into them.
+// maxAdded is how many added hashes are kept in the map before they are merged into
+// the sorted slice.
 const maxAdded = 4096
 
-// known is the set of the short hashes of all valid ping tokens, eight bytes
-// each. Tokens that are no longer valid stay in it until the next start: the
-// store ignores them. It is safe for concurrent use.
-type known struct {
+// tokenSet is the set of the short hashes of all valid ping tokens, eight bytes
+// each. Revoked tokens stay in the set until the next start, which is harmless: the
+// store ignores their pings. It is safe for concurrent use.
+type tokenSet struct {
 	mu     sync.RWMutex
 	loaded bool
 	sorted []uint64
 	added  map[uint64]struct{}
 }
 
-// has reports whether a token may be valid: every one before load.
-func (k *known) has(short uint64) bool {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	return !k.loaded || k.contains(short)
+// has reports whether a token may be valid. Before load it returns true for every
+// token.
+func (s *tokenSet) has(hash uint64) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return !s.loaded || s.contains(hash)
 }
 
-func (k *known) contains(short uint64) bool {
-	if _, ok := k.added[short]; ok {
+func (s *tokenSet) contains(hash uint64) bool {
+	if _, ok := s.added[hash]; ok {
 		return true
 	}
-	_, ok := slices.BinarySearch(k.sorted, short)
+	_, ok := slices.BinarySearch(s.sorted, hash)
 	return ok
 }
 
-// add puts in a token.
-func (k *known) add(short uint64) {
-	k.mu.RLock()
-	present := k.contains(short)
-	k.mu.RUnlock()
+// add adds a token.
+func (s *tokenSet) add(hash uint64) {
+	s.mu.RLock()
+	present := s.contains(hash)
+	s.mu.RUnlock()
 	if present {
 		return
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.added == nil {
-		k.added = make(map[uint64]struct{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.added == nil {
+		s.added = make(map[uint64]struct{})
 	}
-	k.added[short] = struct{}{}
-	if len(k.added) > maxAdded {
-		k.merge(nil)
+	s.added[hash] = struct{}{}
+	if len(s.added) > maxAdded {
+		s.merge(nil)
 	}
 }
 
-// load puts in all tokens that the database has. It may reorder its argument.
-func (k *known) load(shorts []uint64) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.merge(shorts)
-	k.loaded = true
+// load adds all tokens of the database. From then on, has returns false for unknown
+// tokens. load may reorder its argument.
+func (s *tokenSet) load(hashes []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.merge(hashes)
+	s.loaded = true
 }
 
-// merge makes one sorted slice, without room to spare, of all there are.
-func (k *known) merge(more []uint64) {
-	all := make([]uint64, 0, len(k.sorted)+len(k.added)+len(more))
-	all = append(append(slices.AppendSeq(all, maps.Keys(k.added)), k.sorted...), more...)
+// merge merges all hashes into one sorted slice without spare capacity.
+func (s *tokenSet) merge(more []uint64) {
+	all := make([]uint64, 0, len(s.sorted)+len(s.added)+len(more))
+	all = append(append(slices.AppendSeq(all, maps.Keys(s.added)), s.sorted...), more...)
 	slices.Sort(all)
-	k.sorted, k.added = slices.Compact(all), nil
+	s.sorted, s.added = slices.Compact(all), nil
 }
