@@ -101,7 +101,7 @@ type ComponentChange struct {
 func (ch ComponentChange) Validate() error {
 	var bad ValidationError
 	if !ch.Status.Valid() {
-		bad.Add("status", "The status must be one of: %s.", list(Statuses))
+		bad.Add("status", "The status must be one of: %s.", joinValues(Statuses))
 	}
 	if ch.Description != nil {
 		CheckLength(&bad, "description", *ch.Description, MaxDescriptionLength)
@@ -120,7 +120,7 @@ func (c *Component) Apply(ch ComponentChange, now time.Time) {
 		c.Causes[i].Acknowledged = true
 	}
 	changed := c.Status() != before
-	if ch.HasDescription && !sameText(c.Description, ch.Description) {
+	if ch.HasDescription && !equalText(c.Description, ch.Description) {
 		c.Description = ch.Description
 		changed = true
 	}
@@ -202,7 +202,7 @@ func Banner(status Status) string {
 	}
 }
 
-func sameText(a, b *string) bool {
+func equalText(a, b *string) bool {
 	if a == nil || b == nil {
 		return a == b
 	}

@@ -23,7 +23,7 @@ func (n NewComponent) Validate() error {
 		CheckLength(&bad, "description", *n.Description, MaxDescriptionLength)
 	}
 	if n.Status != "" && !n.Status.Valid() {
-		bad.Add("status", "The status must be one of: %s.", list(Statuses))
+		bad.Add("status", "The status must be one of: %s.", joinValues(Statuses))
 	}
 	checkOrder(&bad, n.Order)
 	return bad.Err()
@@ -66,7 +66,7 @@ func (c *Component) Edit(e ComponentEdit, now time.Time) {
 	if e.GroupID != nil {
 		c.GroupID = *e.GroupID
 	}
-	if c.Name != name || !sameText(c.Description, description) || c.Order != order || c.GroupID != group {
+	if c.Name != name || !equalText(c.Description, description) || c.Order != order || c.GroupID != group {
 		c.UpdatedAt = now
 	}
 }

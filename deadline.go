@@ -14,7 +14,7 @@ const (
 	// lateness is how late a punctual job's ping may come, by its start and
 	// the network. It moves no deadline; but a hole that begins this soon after
 	// one may have swallowed the ping that was on its way.
-	lateness = 10 * time.Second
+	pingDelay = 10 * time.Second
 )
 
 // Window is a hole in the ledger of listening: from From until To nothing
@@ -75,7 +75,7 @@ func deadline(since time.Time, interval time.Duration, holes []ListeningGap) tim
 		if !hole.To.After(since) {
 			continue
 		}
-		if hole.From.After(due.Add(lateness)) {
+		if hole.From.After(due.Add(pingDelay)) {
 			break // the ping was due before this hole began
 		}
 		if span.To.IsZero() || hole.From.Sub(span.To) >= retryPause {

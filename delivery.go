@@ -159,7 +159,7 @@ func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 	for _, i := range live {
 		d := open[i]
 		if d.HeldUntil.After(now) {
-			plan.wait(d.HeldUntil)
+			plan.deferUntil(d.HeldUntil)
 			continue
 		}
 		if head < 0 {
@@ -171,17 +171,17 @@ func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 	case head < 0:
 		return plan
 	case open[head].NextAttemptAt.After(now) && (!due || open[head].Channel != ChannelEmail):
-		plan.wait(open[head].NextAttemptAt)
+		plan.deferUntil(open[head].NextAttemptAt)
 		return plan
 	}
 	plan.Claim, plan.Defer = head, time.Time{}
 	if open[head].Channel == ChannelEmail {
-		plan.gather(open, live, now)
+		plan.merge(open, live, now)
 	}
 	return plan
 }
 
-func (p *DeliveryPlan) wait(until time.Time) {
+func (p *DeliveryPlan) deferUntil(until time.Time) {
 	if p.Defer.IsZero() || until.Before(p.Defer) {
 		p.Defer = until
 	}
@@ -190,7 +190,7 @@ func (p *DeliveryPlan) wait(until time.Time) {
 // gather lets the newest delivery that goes with the claimed one carry it and
 // the others that do. One that is held goes along if a later one of its thread
 // is not: nobody is told the end before the beginning.
-func (p *DeliveryPlan) gather(open []Delivery, live []int, now time.Time) {
+func (p *DeliveryPlan) merge(open []Delivery, live []int, now time.Time) {
 	head := open[p.Claim]
 	with := func(d Delivery) bool {
 		return d.CollapseKey == head.CollapseKey || head.DigestKey != "" && d.DigestKey == head.DigestKey
@@ -212,8 +212,8 @@ func (p *DeliveryPlan) gather(open []Delivery, live []int, now time.Time) {
 // Folding of a flapping monitor's notices: as many in the first hour, then one
 // an hour.
 const (
-	foldFree = 4
-	foldSpan = time.Hour
+	throttleBurst    = 4
+	throttleInterval = time.Hour
 )
 
 // NotificationTime returns when a notice of what happened to a monitor is sent, given
@@ -221,7 +221,7 @@ const (
 // starts over. No notice is ever held for longer than that, so a later instant is
 // the work of a clock that was ahead, and counts for nothing.
 func NotificationTime(earlier []time.Time, happened time.Time) time.Time {
-	for len(earlier) > 0 && earlier[len(earlier)-1].After(happened.Add(foldSpan)) {
+	for len(earlier) > 0 && earlier[len(earlier)-1].After(happened.Add(throttleInterval)) {
 		earlier = earlier[:len(earlier)-1]
 	}
 	if len(earlier) == 0 {
@@ -231,17 +231,17 @@ func NotificationTime(earlier []time.Time, happened time.Time) time.Time {
 	if latest.After(happened) {
 		return latest // wait together
 	}
-	if happened.Sub(latest) > foldSpan {
+	if happened.Sub(latest) > throttleInterval {
 		return happened
 	}
 	first, count := latest, 1 // of this run of notices without a quiet hour
-	for i := len(earlier) - 2; i >= 0 && earlier[i+1].Sub(earlier[i]) <= foldSpan; i-- {
+	for i := len(earlier) - 2; i >= 0 && earlier[i+1].Sub(earlier[i]) <= throttleInterval; i-- {
 		first, count = earlier[i], count+1
 	}
-	if count < foldFree && happened.Sub(first) < foldSpan {
+	if count < throttleBurst && happened.Sub(first) < throttleInterval {
 		return happened
 	}
-	return latest.Add(foldSpan)
+	return latest.Add(throttleInterval)
 }
 
 // DigestWait is how long mail of what belongs to a bundle waits for the rest of

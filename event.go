@@ -103,7 +103,7 @@ func NewIncidentEvent(kind EventKind, inc Incident, u *IncidentUpdate) Event {
 	}
 	for _, a := range inc.Affected {
 		e.Components = append(e.Components, a.ComponentID)
-		e.Data.Affected = append(e.Data.Affected, AffectedChange{ComponentID: a.ComponentID, Name: a.Name, New: inc.means(a)})
+		e.Data.Affected = append(e.Data.Affected, AffectedChange{ComponentID: a.ComponentID, Name: a.Name, New: inc.effectiveStatus(a)})
 	}
 	if u != nil {
 		e.UpdateID, e.Data.Message = u.ID, u.Message

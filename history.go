@@ -172,7 +172,7 @@ func (r History) fill(s Status, from, to, now time.Time, deaf []ListeningGap) {
 	first := sort.Search(len(r), func(i int) bool { return r.end(i, now).After(from) })
 	for i := first; i < len(r) && r[i].Date.Before(to); i++ {
 		begin, end := later(from, r[i].Date), earlier(to, r.end(i, now))
-		unheard := deafTime(deaf, begin, end)
+		unheard := gapTime(deaf, begin, end)
 		r[i].count(s, end.Sub(begin)-unheard)
 		r[i].count(StatusUnknown, unheard)
 	}
@@ -186,8 +186,8 @@ func (r History) end(i int, now time.Time) time.Time {
 	return r[i+1].Date
 }
 
-// deafTime returns how much of a span fell into deaf windows.
-func deafTime(deaf []ListeningGap, from, to time.Time) (sum time.Duration) {
+// gapTime returns how much of a span fell into deaf windows.
+func gapTime(deaf []ListeningGap, from, to time.Time) (sum time.Duration) {
 	first := sort.Search(len(deaf), func(i int) bool { return deaf[i].To.After(from) })
 	for _, w := range deaf[first:] {
 		if !w.From.Before(to) {

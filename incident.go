@@ -159,7 +159,7 @@ func (n NewIncident) Validate() error {
 	if n.Message != nil {
 		CheckText(&bad, "message", *n.Message, MaxMessageLength)
 	}
-	checkAffectedAt(&bad, n.Affected)
+	checkAffectedComponents(&bad, n.Affected)
 	return bad.Err()
 }
 
@@ -167,19 +167,19 @@ func (n NewIncident) Validate() error {
 // That they exist is for the store to say.
 func CheckAffected(affected []AffectedComponent) error {
 	var bad ValidationError
-	checkAffectedAt(&bad, affected)
+	checkAffectedComponents(&bad, affected)
 	return bad.Err()
 }
 
-func checkAffectedAt(bad *ValidationError, affected []AffectedComponent) {
+func checkAffectedComponents(bad *ValidationError, affected []AffectedComponent) {
 	ids := make([]string, len(affected))
 	for i, a := range affected {
 		ids[i] = a.ComponentID
 		if !slices.Contains(AffectedStatuses, a.Status) {
-			bad.Add(fmt.Sprintf("components.%d.status", i), "The status must be one of: %s.", list(AffectedStatuses))
+			bad.Add(fmt.Sprintf("components.%d.status", i), "The status must be one of: %s.", joinValues(AffectedStatuses))
 		}
 	}
-	checkAffected(bad, ids)
+	checkComponentIDs(bad, ids)
 }
 
 // AffectedStatuses are what an incident can mean for a component. Operational
@@ -224,10 +224,10 @@ func (ch IncidentChange) Validate() error {
 		CheckText(&bad, "title", *ch.Title, MaxTitleLength)
 	}
 	if ch.Impact != nil {
-		checkImpact(&bad, orBad(*ch.Impact))
+		checkImpact(&bad, invalidIfEmpty(*ch.Impact))
 	}
 	if ch.State != nil {
-		checkState(&bad, orBad(*ch.State))
+		checkState(&bad, invalidIfEmpty(*ch.State))
 	}
 	if ch.Resolved != nil && !*ch.Resolved && ch.State != nil && *ch.State == IncidentResolved {
 		bad.Add("resolved", "The resolved field cannot be false while the state is resolved.")
@@ -294,7 +294,7 @@ func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 	now := make(map[string]bool)
 	for _, a := range i.Affected {
 		now[a.ComponentID] = true
-		out = append(out, AffectedChange{a.ComponentID, a.Name, before[a.ComponentID], i.means(a)})
+		out = append(out, AffectedChange{a.ComponentID, a.Name, before[a.ComponentID], i.effectiveStatus(a)})
 	}
 	if last != nil {
 		for _, a := range last.Affected {
@@ -308,7 +308,7 @@ func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 
 // means returns what the incident means for one of its components now. Who
 // resolves the incident of an outage that lasts makes nothing well by that.
-func (i Incident) means(a AffectedComponent) Status {
+func (i Incident) effectiveStatus(a AffectedComponent) Status {
 	if i.Resolved {
 		return cmp.Or(a.OutageStatus, StatusOperational)
 	}
@@ -326,20 +326,20 @@ func CheckMessage(message string) error {
 // checkImpact accepts a known impact, or "" for the default.
 func checkImpact(bad *ValidationError, impact Impact) {
 	if impact != "" && !impact.Valid() {
-		bad.Add("impact", "The impact must be one of: %s.", list(Impacts))
+		bad.Add("impact", "The impact must be one of: %s.", joinValues(Impacts))
 	}
 }
 
 // checkState accepts a known state, or "" for the default.
 func checkState(bad *ValidationError, state IncidentState) {
 	if state != "" && !state.Valid() {
-		bad.Add("state", "The state must be one of: %s.", list(IncidentStates))
+		bad.Add("state", "The state must be one of: %s.", joinValues(IncidentStates))
 	}
 }
 
-// orBad turns a given but empty value into one that no check takes for
+// invalidIfEmpty turns a given but empty value into one that no check takes for
 // "not given".
-func orBad[T ~string](v T) T {
+func invalidIfEmpty[T ~string](v T) T {
 	if v == "" {
 		return "?"
 	}

@@ -175,7 +175,7 @@ func (n NewMaintenance) Validate(now time.Time) error {
 	if n.RemindBefore != nil {
 		checkReminder(&bad, *n.RemindBefore)
 	}
-	checkAffected(&bad, n.Components)
+	checkComponentIDs(&bad, n.Components)
 	return bad.Err()
 }
 
@@ -222,7 +222,7 @@ func (ch MaintenanceChange) Validate(m Maintenance, now time.Time) error {
 		CheckText(&bad, "title", *ch.Title, MaxTitleLength)
 	}
 	if ch.Components != nil {
-		checkAffected(&bad, *ch.Components)
+		checkComponentIDs(&bad, *ch.Components)
 	}
 	if ch.RemindBefore != nil {
 		checkReminder(&bad, *ch.RemindBefore)
@@ -266,7 +266,7 @@ func (ch MaintenanceChange) begins(m Maintenance) bool {
 func (ch MaintenanceChange) checkState(bad *ValidationError, m Maintenance) {
 	switch to := *ch.State; {
 	case !to.Valid():
-		bad.Add("state", "The state must be one of: %s.", list(MaintenanceStates))
+		bad.Add("state", "The state must be one of: %s.", joinValues(MaintenanceStates))
 	case to == m.State:
 	case m.State == MaintenanceCompleted:
 		bad.Add("state", "The maintenance is completed.")
@@ -365,8 +365,8 @@ func checkReminder(bad *ValidationError, d time.Duration) {
 	}
 }
 
-// checkAffected refuses too many components, and one named twice.
-func checkAffected(bad *ValidationError, ids []string) {
+// checkComponentIDs refuses too many components, and one named twice.
+func checkComponentIDs(bad *ValidationError, ids []string) {
 	if len(ids) > MaxAffectedComponents {
 		bad.Add("components", "There may be at most %d components.", MaxAffectedComponents)
 	}

@@ -145,7 +145,7 @@ func (m Monitor) Threshold(setting int) int {
 
 // restart begins the wait anew after a human changed what is waited for: count
 // 0, deadline now + interval if the monitor was ever pinged.
-func (m *Monitor) restart(now time.Time) {
+func (m *Monitor) restartWait(now time.Time) {
 	m.ConsecutiveFailures = 0
 	m.RejectedAt = time.Time{}
 	if !m.LastPingAt.IsZero() {

@@ -83,7 +83,7 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 		m.DownStatus = *ch.DownStatus
 	}
 	if m.Enabled != before.Enabled || m.Interval != before.Interval {
-		m.restart(now)
+		m.restartWait(now)
 	}
 	if !m.Enabled {
 		m.State = MonitorUp

@@ -148,7 +148,7 @@ func (p *Page) Apply(ch PageChange, now time.Time) {
 		p.Description = ch.Description
 	}
 	p.ApplySettings(ch.PageSettings)
-	if p.Name != before.Name || p.Slug != before.Slug || !sameText(p.Description, before.Description) ||
+	if p.Name != before.Name || p.Slug != before.Slug || !equalText(p.Description, before.Description) ||
 		p.TimeZone != before.TimeZone || p.Language != before.Language || p.Domain != before.Domain ||
 		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer) {
 		p.UpdatedAt = now
@@ -244,7 +244,7 @@ func (p PageContents) Summarize(now time.Time) Summary {
 		statuses[c.ID] = c.Status()
 	}
 	for i := range s.Active {
-		s.Active[i].Affected = asTheyAre(s.Active[i].Affected, statuses)
+		s.Active[i].Affected = withCurrentStatus(s.Active[i].Affected, statuses)
 	}
 	done := s.sortMaintenances(p.Maintenances)
 	today := Midnight(now, zone)
@@ -259,9 +259,9 @@ func (p PageContents) Summarize(now time.Time) Summary {
 	return s
 }
 
-// asTheyAre returns what an incident concerns with the status that each component
+// withCurrentStatus returns what an incident concerns with the status that each component
 // has now, whatever the incident says: a human may have set another one since.
-func asTheyAre(affected []AffectedComponent, now map[string]Status) []AffectedComponent {
+func withCurrentStatus(affected []AffectedComponent, now map[string]Status) []AffectedComponent {
 	affected = slices.Clone(affected)
 	for i, a := range affected {
 		if status, ok := now[a.ComponentID]; ok {
@@ -450,12 +450,12 @@ func sortIncidents(incidents []Incident) {
 func ByLatestUpdate(incidents []Incident) []Incident {
 	incidents = slices.Clone(incidents)
 	sortIncidents(incidents)
-	slices.SortStableFunc(incidents, func(a, b Incident) int { return b.lastWritten().Compare(a.lastWritten()) })
+	slices.SortStableFunc(incidents, func(a, b Incident) int { return b.lastUpdatedAt().Compare(a.lastUpdatedAt()) })
 	return incidents
 }
 
 // lastWritten returns when the newest of the incident's updates was written.
-func (i Incident) lastWritten() time.Time {
+func (i Incident) lastUpdatedAt() time.Time {
 	last := i.CreatedAt
 	for _, u := range i.Updates {
 		last = later(last, u.CreatedAt)

@@ -107,7 +107,7 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 	case ChannelWebhook:
 		n.Target = checkURL(bad, "target", n.Target)
 	default:
-		bad.Add("channel", "The channel must be one of: %s.", list(Channels))
+		bad.Add("channel", "The channel must be one of: %s.", joinValues(Channels))
 	}
 	n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
 	if len(n.Components) > MaxChosenComponents {

@@ -72,7 +72,7 @@ func CheckLength(bad *ValidationError, field, text string, most int) {
 }
 
 // list joins the values of an enumeration for a sentence.
-func list[T ~string](values []T) string {
+func joinValues[T ~string](values []T) string {
 	words := make([]string, len(values))
 	for i, v := range values {
 		words[i] = string(v)

@@ -92,7 +92,7 @@ func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.Sen
 // blamesSender matches what servers without enhanced codes say of who sends.
 var blamesSender = regexp.MustCompile(`sender|blocked|blacklist|blocklist|spamhaus|client host`)
 
-// isOurs reports whether a refusal at RCPT TO is no word about the recipient:
+// isAllswellDatabase reports whether a refusal at RCPT TO is no word about the recipient:
 // the server does not pass on our mails, or does not like who sends them. The
 // operator can mend that. Some servers refuse a sender or a client only there.
 func isOurs(code int, text string) bool {

@@ -123,7 +123,7 @@ func (s *Site) lookUpKey(r *http.Request, part string) keyLookup {
 	}
 	var found keyLookup
 	found.err = at.run(r.Context(), func() (err error) {
-		found.slug, err = s.store.SubscriptionPage(r.Context(), key)
+		found.slug, err = s.store.SubscriptionPageSlug(r.Context(), key)
 		return err
 	})
 	switch {

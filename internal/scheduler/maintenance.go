@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// lookAhead is how often planned maintenance is looked at, at least: another
+// keysPerClaim is how often planned maintenance is looked at, at least: another
 // replica may have planned one.
 const lookAhead = 5 * time.Second
 

@@ -48,7 +48,7 @@ func maintenanceOf(from time.Time, length time.Duration) allswell.NewMaintenance
 }
 
 // TestMaintenanceIsInTime: one that this store planned begins, and ends, at its
-// time; one that another replica planned, or moved, at most lookAhead later.
+// time; one that another replica planned, or moved, at most keysPerClaim later.
 func TestMaintenanceIsInTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		beside bool

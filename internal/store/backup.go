@@ -31,7 +31,7 @@ func Backup(ctx context.Context, dsn, path string) error {
 	if s.d != &sqliteDialect {
 		return errUsePgDump
 	}
-	if err := isOurs(ctx, s.dsn); err != nil {
+	if err := isAllswellDatabase(ctx, s.dsn); err != nil {
 		return err
 	}
 	if _, err := os.Stat(path); err == nil {
@@ -67,7 +67,7 @@ func Restore(ctx context.Context, dsn, path string) (kept string, err error) {
 	if s.d != &sqliteDialect {
 		return "", errUsePgDump
 	}
-	if err := isOurs(ctx, path); err != nil {
+	if err := isAllswellDatabase(ctx, path); err != nil {
 		return "", err
 	}
 	if s.lock, err = s.d.lock(s.dsn); err != nil {
@@ -139,8 +139,8 @@ func reason(err error) error {
 	return err
 }
 
-// isOurs refuses a file that is not a whole Allswell database.
-func isOurs(ctx context.Context, path string) error {
+// isAllswellDatabase refuses a file that is not a whole Allswell database.
+func isAllswellDatabase(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("%s cannot be read: %w", path, reason(err))
 	}
@@ -203,11 +203,11 @@ func copyFile(from, to string) (err error) {
 // monitor may wait over it. A short one matters for a job's retries, or with
 // its neighbours (decision 0018), which a month covers for all but the rarest.
 const (
-	holeAge   = 2 * allswell.MaxInterval
-	shortAge  = 31 * 24 * time.Hour
-	changeAge = 2 * allswell.HistoryDays * 24 * time.Hour
-	beatAge   = 24 * time.Hour
-	logAge    = 30 * 24 * time.Hour
+	gapRetention          = 2 * allswell.MaxInterval
+	shortGapRetention     = 31 * 24 * time.Hour
+	statusChangeRetention = 2 * allswell.HistoryDays * 24 * time.Hour
+	livenessRetention     = 24 * time.Hour
+	deliveryLogRetention  = 30 * 24 * time.Hour
 )
 
 // Prune deletes what has passed its age: answers to repeated requests, beats of
@@ -215,7 +215,7 @@ const (
 // log of deliveries that are over. At least one beat always stays.
 func (s *Store) Prune(ctx context.Context) error {
 	err := s.deleteInSteps(ctx, `FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages) AND state NOT IN ('pending', 'sending')`,
-		func(t *tx) any { return millis(t.now.Add(-logAge)) })
+		func(t *tx) any { return millis(t.now.Add(-deliveryLogRetention)) })
 	if err != nil {
 		return err
 	}
@@ -226,10 +226,10 @@ func (s *Store) Prune(ctx context.Context) error {
 		}{
 			{`DELETE FROM answers WHERE created_at <= $1`, IdempotencyLifetime},
 			{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at) FROM status_changes o
-				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, changeAge},
-			{`DELETE FROM holes WHERE to_at <= $1`, holeAge},
-			{`DELETE FROM holes WHERE to_at <= $1 AND to_at - from_at < 30000`, shortAge},
-			{`DELETE FROM beats WHERE beat_at <= $1 AND beat_at < (SELECT max(beat_at) FROM beats)`, beatAge},
+				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, statusChangeRetention},
+			{`DELETE FROM holes WHERE to_at <= $1`, gapRetention},
+			{`DELETE FROM holes WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
+			{`DELETE FROM beats WHERE beat_at <= $1 AND beat_at < (SELECT max(beat_at) FROM beats)`, livenessRetention},
 			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, allswell.UnconfirmedLifetime},
 			{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token IS NOT NULL AND old_token_until_at <= $1`, 0},
 		} {

@@ -79,17 +79,17 @@ func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from or
 	if c.Status() == old {
 		return nil
 	}
-	if err := t.keepStatus(c); err != nil {
+	if err := t.saveStatusChange(c); err != nil {
 		return err
 	}
 	e := allswell.NewStatusEvent(c, old)
 	e.OutageID, e.MonitorID = from.outageID, from.monitorID
-	return t.tell(e)
+	return t.emit(e)
 }
 
 // keepStatus writes the present status into the component's history, behind all
 // that is there: a clock may have gone back a little.
-func (t *tx) keepStatus(c allswell.Component) error {
+func (t *tx) saveStatusChange(c allswell.Component) error {
 	_, err := t.exec(`INSERT INTO status_changes (component_id, changed_at, status)
 		SELECT $1, CASE WHEN max(changed_at) > CAST($2 AS BIGINT) THEN max(changed_at) ELSE CAST($2 AS BIGINT) END, $3
 			FROM status_changes WHERE component_id = $1

@@ -46,7 +46,7 @@ func (d duration) Scan(src any) error {
 }
 
 // maybe is how an id that may be missing is stored: "" is NULL.
-func maybe(id string) any {
+func nullIfEmpty(id string) any {
 	if id == "" {
 		return nil
 	}
@@ -94,9 +94,9 @@ func (l listOf[T]) Scan(src any) error {
 	return json.Unmarshal([]byte(v.String), l.to)
 }
 
-// autoText is how what the service itself tells is stored: as JSON; nothing is
+// systemMessageText is how what the service itself tells is stored: as JSON; nothing is
 // NULL.
-func autoText(a allswell.SystemMessage) any {
+func systemMessageText(a allswell.SystemMessage) any {
 	if a == (allswell.SystemMessage{}) {
 		return nil
 	}
@@ -107,11 +107,11 @@ func autoText(a allswell.SystemMessage) any {
 	return string(out)
 }
 
-// auto reads what autoText wrote.
-type auto struct{ to *allswell.SystemMessage }
+// auto reads what systemMessageText wrote.
+type systemMessage struct{ to *allswell.SystemMessage }
 
 // Scan makes auto a destination of rows.Scan.
-func (a auto) Scan(src any) error {
+func (a systemMessage) Scan(src any) error {
 	var v sql.NullString
 	if err := v.Scan(src); err != nil {
 		return err

@@ -98,7 +98,7 @@ func (s *Store) CreateComponent(ctx context.Context, workspaceID, slug string, n
 			err = t.touch(p.ID)
 		}
 		if err == nil {
-			err = t.checkRoom("name", "components", allswell.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, p.ID)
+			err = t.checkLimit("name", "components", allswell.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, p.ID)
 		}
 		if err == nil {
 			err = t.checkGroup(p.ID, n.GroupID)
@@ -118,9 +118,9 @@ func (s *Store) CreateComponent(ctx context.Context, workspaceID, slug string, n
 		}
 		_, err = t.exec(`INSERT INTO components (id, page_id, group_id, name, description, baseline, position, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			c.ID, c.PageID, maybe(c.GroupID), c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
+			c.ID, c.PageID, nullIfEmpty(c.GroupID), c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
 		if err == nil {
-			err = t.keepStatus(c)
+			err = t.saveStatusChange(c)
 		}
 		return c, err
 	})
@@ -138,7 +138,7 @@ func (t *tx) order(given *int, next string, pageID string) (int, error) {
 // checkRoom refuses one more of something that a touched page can have most of;
 // count is the statement that counts them. The page's lock lets nobody else add
 // one meanwhile.
-func (t *tx) checkRoom(field, what string, most int, count, pageID string) error {
+func (t *tx) checkLimit(field, what string, most int, count, pageID string) error {
 	n, err := one(&t.session, scanInt, count, pageID)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (s *Store) EditComponent(ctx context.Context, workspaceID, id string, e all
 		}
 		c.Edit(e, t.now)
 		_, err = t.exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6 WHERE id = $1`,
-			c.ID, c.Name, c.Description, c.Order, maybe(c.GroupID), millis(c.UpdatedAt))
+			c.ID, c.Name, c.Description, c.Order, nullIfEmpty(c.GroupID), millis(c.UpdatedAt))
 		return c, err
 	})
 }
@@ -233,7 +233,7 @@ func (s *Store) DeleteComponent(ctx context.Context, workspaceID, slug, id strin
 		for i := range monitors {
 			monitors[i].ComponentID = ""
 		}
-		return struct{}{}, t.hushMonitors(monitors)
+		return struct{}{}, t.suppressMonitors(monitors)
 	})
 	return err
 }
@@ -265,7 +265,7 @@ func (s *Store) CreateGroup(ctx context.Context, workspaceID, slug string, n all
 			err = t.touch(p.ID)
 		}
 		if err == nil {
-			err = t.checkRoom("name", "groups", allswell.MaxGroups, `SELECT count(*) FROM component_groups WHERE page_id = $1`, p.ID)
+			err = t.checkLimit("name", "groups", allswell.MaxGroups, `SELECT count(*) FROM component_groups WHERE page_id = $1`, p.ID)
 		}
 		if err != nil {
 			return allswell.Group{}, err

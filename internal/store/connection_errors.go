@@ -50,17 +50,17 @@ type openError struct {
 func (e *openError) Error() string { return e.sentence }
 func (e *openError) Unwrap() error { return e.err }
 
-func (s *Store) unopened(err error) error {
+func (s *Store) openFailed(err error) error {
 	name := "the database"
 	if s.d == &sqliteDialect { // the other's address holds secrets
 		name += " " + s.dsn
 	}
-	return &openError{name + " cannot be opened: " + s.whyNot(err), err}
+	return &openError{name + " cannot be opened: " + s.openFailureReason(err), err}
 }
 
 // whyNot says without any SQL why the database cannot be used. For PostgreSQL it
 // names the host, if the error is about one.
-func (s *Store) whyNot(err error) string {
+func (s *Store) openFailureReason(err error) string {
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_NOTADB:
 		return "the file is not a SQLite database"
@@ -72,7 +72,7 @@ func (s *Store) whyNot(err error) string {
 	}
 	hosts := connectErrors(err)
 	if len(hosts) == 0 {
-		return whyLost(err)
+		return failureReason(err)
 	}
 	var why []string // one for each attempt, and those that say the same once
 	for _, e := range hosts {
@@ -82,7 +82,7 @@ func (s *Store) whyNot(err error) string {
 			attempts = several.Unwrap()
 		}
 		for _, attempt := range attempts {
-			if reason := whyNotConnected(attempt, host); !slices.Contains(why, reason) {
+			if reason := connectFailureReason(attempt, host); !slices.Contains(why, reason) {
 				why = append(why, reason)
 			}
 		}
@@ -107,14 +107,14 @@ func connectErrors(err error) (all []*pgconn.ConnectError) {
 	return all
 }
 
-// whyNotConnected says why one attempt to connect failed. host begins a reason
+// connectFailureReason says why one attempt to connect failed. host begins a reason
 // that does not name the host itself.
-func whyNotConnected(err error, host string) string {
+func connectFailureReason(err error, host string) string {
 	var lookup *net.DNSError
-	switch reason := whyLost(err); {
+	switch reason := failureReason(err); {
 	case errors.As(err, new(*pgconn.PgError)), errors.As(err, &lookup):
 		return reason
-	case hungUp(err):
+	case connectionClosed(err):
 		return host + "closed the connection during the handshake (a proxy without a healthy server does this)"
 	case timedOut(err):
 		return host + reason
@@ -125,8 +125,8 @@ func whyNotConnected(err error, host string) string {
 	}
 }
 
-// whyLost says why a statement or an attempt to connect failed.
-func whyLost(err error) string {
+// failureReason says why a statement or an attempt to connect failed.
+func failureReason(err error) string {
 	var (
 		refusal *pgconn.PgError
 		lookup  *net.DNSError
@@ -143,7 +143,7 @@ func whyLost(err error) string {
 		return "no answer in time"
 	case errors.As(err, &network) && network.Addr != nil && errors.As(network.Err, &system):
 		return network.Addr.String() + ": " + system.Err.Error()
-	case hungUp(err):
+	case connectionClosed(err):
 		return "the connection was lost"
 	case errors.As(err, &file):
 		return file.Error()
@@ -151,8 +151,8 @@ func whyLost(err error) string {
 	return err.Error()
 }
 
-// hungUp reports whether the other side closed the connection.
-func hungUp(err error) bool {
+// connectionClosed reports whether the other side closed the connection.
+func connectionClosed(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 

@@ -198,7 +198,7 @@ func (w *world) consistent() {
 	}
 	w.historiesAgree()
 	w.edgesAgree()
-	holes := must(w.Holes(w.ctx))(w)
+	holes := must(w.Gaps(w.ctx))(w)
 	for _, m := range must(w.AllMonitors(w.ctx))(w) {
 		due := m.DueAt(holes)
 		if !due.IsZero() && w.value(`SELECT next_check_at FROM monitors WHERE id = $1`, m.ID) > fmt.Sprint(due.UnixMilli()) {

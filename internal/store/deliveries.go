@@ -12,32 +12,32 @@ import (
 const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, lane, position, thread, bundle, state, happened_at,
 	held_until_at, next_attempt_at, attempts, fence, lease_until_at, carried_by, reason, created_at, updated_at, host`
 
-// openState says what the index of the lanes is for; SQLite uses that index only
+// openCondition says what the index of the lanes is for; SQLite uses that index only
 // for what says the same in the same words.
-const openState = `state IN ('pending', 'sending')`
+const openCondition = `state IN ('pending', 'sending')`
 
-// waitingState is that a delivery is pending, said so that no index but that of
+// waitingCondition is that a delivery is pending, said so that no index but that of
 // the lanes fits: PostgreSQL, whose statistics are of a quiet moment, would else
 // read the index of all that is due.
-const waitingState = openState + ` AND state <> 'sending'`
+const waitingCondition = openCondition + ` AND state <> 'sending'`
 
 // The most that one lane, and one message, is looked at for.
 const (
-	maxOpen = 5000 // deliveries of all lanes of one claim
-	maxTold = 2500 // events
+	maxClaimRows          = 5000 // deliveries of all lanes of one claim
+	maxNotificationEvents = 2500 // events
 
-	// maxToldText is how many bytes of messages one notice has in memory; a mail
+	// maxNotificationText is how many bytes of messages one notice has in memory; a mail
 	// shows far fewer. Older events come without theirs.
-	maxToldText = 1 << 20
+	maxNotificationText = 1 << 20
 )
 
 // claimable is a delivery with the destination that it is for.
-type claimable struct {
+type deliveryRow struct {
 	allswell.Delivery
 	host string
 }
 
-func scanDelivery(row scanner) (d claimable, err error) {
+func scanDelivery(row scanner) (d deliveryRow, err error) {
 	err = row.Scan(&d.ID, &d.PageID, &d.SubscriberID, text{&d.EventID}, &d.Purpose, &d.Channel, &d.OrderingKey, &d.Position, &d.CollapseKey,
 		text{&d.DigestKey}, &d.State, instant{&d.HappenedAt}, instant{&d.HeldUntil}, instant{&d.NextAttemptAt}, &d.Attempts, &d.FencingToken,
 		instant{&d.LeaseUntil}, text{&d.MergedInto}, text{&d.Reason}, instant{&d.CreatedAt}, instant{&d.UpdatedAt}, &d.host)
@@ -60,20 +60,20 @@ type ClaimedDelivery struct {
 	LeaseUntil   time.Time
 }
 
-// lookAhead is how many lanes are looked at for each delivery that is claimed,
-// where a destination may be full, and lookRows at how many due deliveries from
+// keysPerClaim is how many lanes are looked at for each delivery that is claimed,
+// where a destination may be full, and dueRows at how many due deliveries from
 // each end, to find them: many may be of the same lane.
 const (
-	lookAhead = 4
-	lookRows  = 500
+	keysPerClaim = 4
+	dueRows      = 500
 )
 
 // lanes is how many lanes are looked at.
-func (c ClaimOptions) lanes() int {
+func (c ClaimOptions) orderingKeys() int {
 	if c.LimitPerHost == 0 {
 		return c.Limit
 	}
-	return c.Limit * lookAhead
+	return c.Limit * keysPerClaim
 }
 
 // Claim takes due deliveries for this replica, and reports whether looking again
@@ -91,26 +91,26 @@ func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []
 		return nil, false, err
 	}
 	claimed, err = write(ctx, s, func(t *tx) (claimed []ClaimedDelivery, err error) {
-		if err := t.takeTurn("claim"); err != nil {
+		if err := t.lockMutex("claim"); err != nil {
 			return nil, err
 		}
 		if _, err := t.exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
 			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.now), "The replica that was sending it stopped in the middle."); err != nil {
 			return nil, err
 		}
-		lanes, err := t.dueLanes(c)
+		lanes, err := t.dueDeliveries(c)
 		if err != nil {
 			return nil, err
 		}
-		claimed, changed, err := t.claimFrom(lanes, c)
-		more = changed && len(lanes) >= c.lanes()
+		claimed, changed, err := t.claimDue(lanes, c)
+		more = changed && len(lanes) >= c.orderingKeys()
 		return claimed, err
 	})
 	return claimed, more, err
 }
 
 // dueLanes loads all open deliveries of the lanes in which some are due.
-func (t *tx) dueLanes(c ClaimOptions) (lanes [][]claimable, err error) {
+func (t *tx) dueDeliveries(c ClaimOptions) (lanes [][]deliveryRow, err error) {
 	var full []string
 	for host, n := range c.InFlight {
 		if c.LimitPerHost > 0 && n >= c.LimitPerHost {
@@ -124,7 +124,7 @@ func (t *tx) dueLanes(c ClaimOptions) (lanes [][]claimable, err error) {
 				WHERE state = 'pending' AND channel = $1 AND next_attempt_at <= $2 AND host NOT IN EACH($3)
 				ORDER BY next_attempt_at`+order+` LIMIT $4) AS due
 			GROUP BY lane ORDER BY min(next_attempt_at)`+order+`, lane LIMIT $5`,
-			string(c.Channel), millis(t.now), list(full), lookRows, c.lanes())
+			string(c.Channel), millis(t.now), list(full), dueRows, c.orderingKeys())
 		if err != nil {
 			return nil, err
 		}
@@ -134,18 +134,18 @@ func (t *tx) dueLanes(c ClaimOptions) (lanes [][]claimable, err error) {
 	seen := make(map[string]bool)
 	for i := range max(len(ends[0]), len(ends[1])) {
 		for _, end := range ends {
-			if i < len(end) && !seen[end[i]] && len(mixed) < c.lanes() {
+			if i < len(end) && !seen[end[i]] && len(mixed) < c.orderingKeys() {
 				seen[end[i]] = true
 				mixed = append(mixed, end[i])
 			}
 		}
 	}
 	open, err := query(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-		WHERE lane IN EACH($1) AND `+openState+` ORDER BY lane, position, id LIMIT $2 FOR UPDATE`, list(mixed), maxOpen)
+		WHERE lane IN EACH($1) AND `+openCondition+` ORDER BY lane, position, id LIMIT $2 FOR UPDATE`, list(mixed), maxClaimRows)
 	if err != nil {
 		return nil, err
 	}
-	byLane := make(map[string][]claimable)
+	byLane := make(map[string][]deliveryRow)
 	for _, d := range open {
 		byLane[d.OrderingKey] = append(byLane[d.OrderingKey], d)
 	}
@@ -159,7 +159,7 @@ func (t *tx) dueLanes(c ClaimOptions) (lanes [][]claimable, err error) {
 
 // claimFrom plans each lane, saves what the plans say, and returns what is
 // claimed, and whether anything changed.
-func (t *tx) claimFrom(lanes [][]claimable, c ClaimOptions) (claimed []ClaimedDelivery, changed bool, err error) {
+func (t *tx) claimDue(lanes [][]deliveryRow, c ClaimOptions) (claimed []ClaimedDelivery, changed bool, err error) {
 	busy := make(map[string]int, len(c.InFlight))
 	for host, n := range c.InFlight {
 		busy[host] = n
@@ -184,7 +184,7 @@ func (t *tx) claimFrom(lanes [][]claimable, c ClaimOptions) (claimed []ClaimedDe
 		}
 		if plan.Claim < 0 {
 			if !plan.Defer.IsZero() {
-				err = t.deferLanes([]string{open[0].OrderingKey}, plan.Defer, plan.Defer)
+				err = t.postpone([]string{open[0].OrderingKey}, plan.Defer, plan.Defer)
 			}
 		} else {
 			d := lane[plan.Claim]
@@ -194,36 +194,36 @@ func (t *tx) claimFrom(lanes [][]claimable, c ClaimOptions) (claimed []ClaimedDe
 			if len(open) > 1+len(plan.Merge)+len(plan.Expire) {
 				behind = append(behind, d.OrderingKey)
 			}
-			err = t.supersede(open, plan)
+			err = t.mergeDeliveries(open, plan)
 		}
 		if err != nil {
 			return nil, false, err
 		}
 	}
-	if err := t.endAll(expired, allswell.DeliveryExpired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
+	if err := t.finishDeliveries(expired, allswell.DeliveryExpired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
 		return nil, changed, err
 	}
 	if _, err := t.exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fence = fence + 1, lease_until_at = $2, updated_at = $3
 		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.now)); err != nil {
 		return nil, false, err
 	}
-	return claimed, changed, t.deferLanes(behind, t.now, until) // until the claimed one is settled
+	return claimed, changed, t.postpone(behind, t.now, until) // until the claimed one is settled
 }
 
 // deferLanes lets what is due in lanes by a time wait.
-func (t *tx) deferLanes(lanes []string, by, until time.Time) error {
+func (t *tx) postpone(lanes []string, by, until time.Time) error {
 	if len(lanes) == 0 {
 		return nil
 	}
 	_, err := t.exec(`UPDATE deliveries SET next_attempt_at = $2
-		WHERE lane IN EACH($1) AND `+waitingState+` AND next_attempt_at <= $3`,
+		WHERE lane IN EACH($1) AND `+waitingCondition+` AND next_attempt_at <= $3`,
 		list(lanes), millis(until), millis(by))
 	return err
 }
 
 // supersede lets the claimed delivery carry what the plan says, and what those
 // carry already.
-func (t *tx) supersede(open []allswell.Delivery, plan allswell.DeliveryPlan) error {
+func (t *tx) mergeDeliveries(open []allswell.Delivery, plan allswell.DeliveryPlan) error {
 	if len(plan.Merge) == 0 {
 		return nil
 	}
@@ -248,7 +248,7 @@ func (t *tx) supersede(open []allswell.Delivery, plan allswell.DeliveryPlan) err
 }
 
 // endAll brings deliveries to a final state.
-func (t *tx) endAll(ids []string, state allswell.DeliveryState, reason string) error {
+func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -272,9 +272,9 @@ func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.N
 		}
 		n.Page, err = r.page(`WHERE id = $1`, d.PageID)
 		if err == nil && d.Purpose == allswell.PurposeEvent {
-			n.Events, err = query(r, abridged(maxToldText), `SELECT `+eventColumns+` FROM events
+			n.Events, err = query(r, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events
 				WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE carried_by = $2)
-				ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxTold)
+				ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxNotificationEvents)
 			slices.Reverse(n.Events)
 		}
 		return n, err
@@ -283,7 +283,7 @@ func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.N
 
 // abridged returns a scanEvent that leaves out the messages from the first one on
 // that exceeds room, in bytes. The first event of all keeps its message.
-func abridged(room int) func(scanner) (allswell.Event, error) {
+func scanEventWithin(room int) func(scanner) (allswell.Event, error) {
 	first := true
 	return func(row scanner) (allswell.Event, error) {
 		e, err := scanEvent(row)
@@ -314,7 +314,7 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, settled []DeliveryResul
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		// Not beside a claim: it would let what waits in a lane wait for the end of
 		// a lease that is given back here, and nobody would wake it.
-		if err := t.takeTurn("claim"); err != nil {
+		if err := t.lockMutex("claim"); err != nil {
 			return struct{}{}, err
 		}
 		// Subscribers before deliveries, as everywhere.
@@ -336,7 +336,7 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, settled []DeliveryResul
 			d.ApplyOutcome(v.Outcome, t.now, v.Jitter)
 			if d.State == allswell.DeliverySent {
 				sent, told = append(sent, d.ID), append(told, d.SubscriberID)
-			} else if err := t.settleOne(d.Delivery, v.Outcome); err != nil {
+			} else if err := t.saveFailedDelivery(d.Delivery, v.Outcome); err != nil {
 				return struct{}{}, err
 			}
 			if d.State != allswell.DeliveryPending || v.Outcome.Result == allswell.SendNotAttempted {
@@ -350,26 +350,26 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, settled []DeliveryResul
 		if _, err := t.exec(`UPDATE subscribers SET refusals = 0 WHERE id IN EACH($1) AND refusals > 0`, list(told)); err != nil {
 			return struct{}{}, err
 		}
-		return struct{}{}, t.wake(lanes)
+		return struct{}{}, t.releaseNext(lanes)
 	})
 	return err
 }
 
 // wake lets the first delivery that waits in each lane go; a claim of it looks at
 // the others. What is held goes when it is due, whatever it had to wait behind.
-func (t *tx) wake(lanes []string) error {
+func (t *tx) releaseNext(lanes []string) error {
 	if len(lanes) == 0 {
 		return nil
 	}
 	if _, err := t.exec(`UPDATE deliveries SET next_attempt_at = held_until_at
-		WHERE lane IN EACH($1) AND `+waitingState+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(lanes), millis(t.now)); err != nil {
+		WHERE lane IN EACH($1) AND `+waitingCondition+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(lanes), millis(t.now)); err != nil {
 		return err
 	}
 	type waiting struct{ id, lane string }
 	all, err := query(&t.session, func(row scanner) (w waiting, err error) {
 		err = row.Scan(&w.id, &w.lane)
 		return
-	}, `SELECT id, lane FROM deliveries WHERE lane IN EACH($1) AND `+waitingState+`
+	}, `SELECT id, lane FROM deliveries WHERE lane IN EACH($1) AND `+waitingCondition+`
 		AND (held_until_at IS NULL OR held_until_at <= $2) ORDER BY lane, position`, list(lanes), millis(t.now))
 	if err != nil || len(all) == 0 {
 		return err
@@ -386,14 +386,14 @@ func (t *tx) wake(lanes []string) error {
 
 // settleOne saves a delivery that was not taken, and what follows for its
 // subscription.
-func (t *tx) settleOne(d allswell.Delivery, o allswell.SendOutcome) error {
+func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) error {
 	if _, err := t.exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5, attempts = $6 WHERE id = $1`,
-		d.ID, string(d.State), maybe(d.Reason), millis(d.NextAttemptAt), millis(t.now), d.Attempts); err != nil {
+		d.ID, string(d.State), nullIfEmpty(d.Reason), millis(d.NextAttemptAt), millis(t.now), d.Attempts); err != nil {
 		return err
 	}
 	switch o.Result {
 	case allswell.SendFailed:
-		return t.deferLanes([]string{d.OrderingKey}, d.NextAttemptAt, d.NextAttemptAt)
+		return t.postpone([]string{d.OrderingKey}, d.NextAttemptAt, d.NextAttemptAt)
 	case allswell.SendGone:
 		return t.endSubscription(d.SubscriberID, o.Reason)
 	case allswell.SendRejected:
@@ -415,21 +415,21 @@ func (t *tx) settleOne(d allswell.Delivery, o allswell.SendOutcome) error {
 	return nil
 }
 
-func scanLogged(row scanner) (l allswell.DeliveryLogEntry, err error) {
-	d, err := scanDelivery(wider{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}}})
+func scanDeliveryLogEntry(row scanner) (l allswell.DeliveryLogEntry, err error) {
+	d, err := scanDelivery(widerRow{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}}})
 	l.Delivery = d.Delivery
 	return
 }
 
-// loggedColumns and loggedFrom show deliveries (d) with whom they are for and
+// deliveryLogColumns and deliveryLogFrom show deliveries (d) with whom they are for and
 // what they tell.
 const (
-	loggedColumns = `d.id, d.page_id, d.subscriber_id, d.event_id, d.purpose, d.channel, d.lane, d.position, d.thread, d.bundle, d.state,
+	deliveryLogColumns = `d.id, d.page_id, d.subscriber_id, d.event_id, d.purpose, d.channel, d.lane, d.position, d.thread, d.bundle, d.state,
 		d.happened_at, d.held_until_at, d.next_attempt_at, d.attempts, d.fence, d.lease_until_at, d.carried_by, d.reason, d.created_at,
 		d.updated_at, d.host, (SELECT target FROM subscribers s WHERE s.id = d.subscriber_id),
 		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id),
 		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id)`
-	loggedFrom = `FROM deliveries d WHERE d.page_id = $1`
+	deliveryLogFrom = `FROM deliveries d WHERE d.page_id = $1`
 )
 
 // Deliveries lists a page's deliveries, newest first; states limits them to
@@ -441,13 +441,13 @@ func (s *Store) Deliveries(ctx context.Context, workspaceID, slug string, states
 	}
 	const order = `ORDER BY d.created_at DESC, d.id DESC`
 	if len(states) == 0 {
-		return listed(ctx, s, scanLogged, loggedColumns, loggedFrom, order, r, p.ID)
+		return listed(ctx, s, scanDeliveryLogEntry, deliveryLogColumns, deliveryLogFrom, order, r, p.ID)
 	}
 	names := make([]string, len(states))
 	for i, state := range states {
 		names[i] = string(state)
 	}
-	return listed(ctx, s, scanLogged, loggedColumns, loggedFrom+` AND d.state IN EACH($2)`, order, r, p.ID, list(names))
+	return listed(ctx, s, scanDeliveryLogEntry, deliveryLogColumns, deliveryLogFrom+` AND d.state IN EACH($2)`, order, r, p.ID, list(names))
 }
 
 // RetryDelivery lets a dead, expired or waiting delivery be tried again at once,
@@ -478,7 +478,7 @@ func (s *Store) RetryDelivery(ctx context.Context, workspaceID, id string) (alls
 			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.now)); err != nil {
 			return allswell.DeliveryLogEntry{}, err
 		}
-		t.asked = true
-		return one(&t.session, scanLogged, `SELECT `+loggedColumns+` `+loggedFrom+` AND d.id = $2`, d.PageID, d.ID)
+		t.mailQueued = true
+		return one(&t.session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, d.PageID, d.ID)
 	})
 }

@@ -13,11 +13,11 @@ func (s *Store) Hosts() allswell.Hosts { return s.hosts }
 
 // takeDomainTurn takes the turn for domains where a look has one. It comes before
 // the page's lock.
-func (t *tx) takeDomainTurn(look allswell.PageSettings) error {
+func (t *tx) lockDomains(look allswell.PageSettings) error {
 	if look.Domain == nil {
 		return nil
 	}
-	return t.takeTurn("domains")
+	return t.lockMutex("domains")
 }
 
 // claimDomain gives a page that has another domain than before the claim to it:
@@ -56,16 +56,16 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 	if trusted {
 		p.Claim = allswell.NewTrustedDomainClaim(t.now)
 	} else {
-		t.claimed = true
+		t.domainCheckDue = true
 	}
 	return nil
 }
 
 // saveClaim saves a page's domain and its claim.
-func (t *tx) saveClaim(p allswell.Page) error {
+func (t *tx) saveDomainClaim(p allswell.Page) error {
 	_, err := t.exec(`UPDATE pages SET domain = $2, domain_claimed_at = $3, domain_verified_at = $4, domain_checked_at = $5,
 			domain_failed_at = $6, domain_check_at = $7, domain_result = $8 WHERE id = $1`,
-		p.ID, maybe(p.Domain), millis(p.Claim.ClaimedAt), millis(p.Claim.VerifiedAt), millis(p.Claim.CheckedAt),
+		p.ID, nullIfEmpty(p.Domain), millis(p.Claim.ClaimedAt), millis(p.Claim.VerifiedAt), millis(p.Claim.CheckedAt),
 		millis(p.Claim.FailedAt), millis(p.Claim.CheckAt), string(p.Claim.Result))
 	return err
 }
@@ -100,7 +100,7 @@ func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck,
 		return nil, err
 	}
 	return write(ctx, s, func(t *tx) ([]DomainCheck, error) {
-		if err := t.takeTurn("domains"); err != nil {
+		if err := t.lockMutex("domains"); err != nil {
 			return nil, err
 		}
 		checks, err := query(&t.session, func(row scanner) (c DomainCheck, err error) {
@@ -128,7 +128,7 @@ func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck,
 func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result allswell.DomainResult) (allswell.Page, error) {
 	return write(ctx, s, func(t *tx) (p allswell.Page, err error) {
 		t.unattended = true
-		if err := t.takeTurn("domains"); err != nil {
+		if err := t.lockMutex("domains"); err != nil {
 			return p, err
 		}
 		p, err = t.page(`WHERE id = $1 AND domain = $2 FOR UPDATE`, c.PageID, c.Domain)
@@ -139,13 +139,13 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 			return t.withStatus(p, nil)
 		}
 		if result == allswell.DomainFound && p.Claim.VerifiedAt.IsZero() {
-			if result, err = t.takeDomain(p); err != nil {
+			if result, err = t.acquireDomain(p); err != nil {
 				return p, err
 			}
 		}
 		change := p.Claim.Check(result, t.now)
 		s.hosts.SetHost(&p)
-		if err := t.saveClaim(p); err != nil {
+		if err := t.saveDomainClaim(p); err != nil {
 			return p, err
 		}
 		if err := t.domainChanged(p, change); err != nil {
@@ -157,7 +157,7 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 
 // takeDomain makes room at the domain of a page that has proved it, and returns
 // the result of its check.
-func (t *tx) takeDomain(p allswell.Page) (allswell.DomainResult, error) {
+func (t *tx) acquireDomain(p allswell.Page) (allswell.DomainResult, error) {
 	others, err := t.pages(`WHERE domain = $1 AND domain_verified_at IS NOT NULL AND id <> $2 FOR UPDATE`, p.Domain, p.ID)
 	if err != nil || len(others) == 0 {
 		return allswell.DomainFound, err
@@ -167,7 +167,7 @@ func (t *tx) takeDomain(p allswell.Page) (allswell.DomainResult, error) {
 			return allswell.DomainUsedByOther, nil
 		}
 		other.Claim.Release()
-		if err := t.saveClaim(other); err != nil {
+		if err := t.saveDomainClaim(other); err != nil {
 			return "", err
 		}
 		if err := t.domainChanged(other, allswell.DomainChangeReleased); err != nil {
@@ -177,8 +177,8 @@ func (t *tx) takeDomain(p allswell.Page) (allswell.DomainResult, error) {
 	return allswell.DomainFound, nil
 }
 
-// domainNews is what the log says of a change.
-var domainNews = map[allswell.DomainChange]string{
+// domainLogMessages is what the log says of a change.
+var domainLogMessages = map[allswell.DomainChange]string{
 	allswell.DomainChangeVerified: "domain verified", allswell.DomainChangeReleased: "domain released: its TXT record is missing",
 	allswell.DomainChangeFailing: "domain no longer verified: its TXT record is missing", allswell.DomainChangeRecovered: "domain verified again",
 }
@@ -189,7 +189,7 @@ func (t *tx) domainChanged(p allswell.Page, change allswell.DomainChange) error 
 	if change == allswell.DomainChangeNone {
 		return nil
 	}
-	t.news = append(t.news, news{domainNews[change], "page", p.Slug, p.Domain})
+	t.logEntries = append(t.logEntries, logEntry{domainLogMessages[change], "page", p.Slug, p.Domain})
 	if change != allswell.DomainChangeVerified && change != allswell.DomainChangeReleased {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 // tell writes an event into the transaction of what happened. Its page has
 // been touched, so its place in the page's order of commits is known.
-func (t *tx) tell(e allswell.Event) error {
+func (t *tx) emit(e allswell.Event) error {
 	if err := t.touch(e.PageID); err != nil {
 		return err
 	}
@@ -25,8 +25,8 @@ func (t *tx) tell(e allswell.Event) error {
 	_, err = t.exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, maintenance_id, components, data, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		allswell.NewID(allswell.PrefixEvent, t.now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
-		maybe(e.IncidentID), maybe(e.UpdateID), maybe(e.ComponentID), maybe(e.OutageID), maybe(e.MonitorID), maybe(e.DigestKey),
-		maybe(e.MaintenanceID), components, string(data), millis(t.now))
+		nullIfEmpty(e.IncidentID), nullIfEmpty(e.UpdateID), nullIfEmpty(e.ComponentID), nullIfEmpty(e.OutageID), nullIfEmpty(e.MonitorID), nullIfEmpty(e.DigestKey),
+		nullIfEmpty(e.MaintenanceID), components, string(data), millis(t.now))
 	return err
 }
 

@@ -74,8 +74,8 @@ func (s *Store) Events(ctx context.Context) ([]allswell.Event, error) {
 }
 
 // Holes returns the ledger's holes as the deadline sees them.
-func (s *Store) Holes(ctx context.Context) ([]allswell.ListeningGap, error) {
-	return s.bare(ctx).holes(time.UnixMilli(0))
+func (s *Store) Gaps(ctx context.Context) ([]allswell.ListeningGap, error) {
+	return s.bare(ctx).gaps(time.UnixMilli(0))
 }
 
 // AllMonitors returns every monitor as it is stored, by id.

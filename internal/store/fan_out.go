@@ -13,26 +13,26 @@ import (
 // The most that one step of the fan-out looks at, so that none holds a lock for
 // long.
 const (
-	fanRows   = 500 // subscribers
-	fanEvents = 200
+	fanOutRows   = 500 // subscribers
+	fanOutEvents = 200
 )
 
 // openEvent is an event that not all who are told of it have a delivery of.
 type openEvent struct {
 	allswell.Event
-	reached string // the last subscriber looked at
-	told    time.Time
+	cursor   string // the last subscriber looked at
+	notifyAt time.Time
 }
 
 func scanOpenEvent(row scanner) (e openEvent, err error) {
-	e.Event, err = scanEvent(wider{row, []any{text{&e.reached}, instant{&e.told}}})
+	e.Event, err = scanEvent(widerRow{row, []any{text{&e.cursor}, instant{&e.notifyAt}}})
 	return
 }
 
 const openEventColumns = eventColumns + `, reached, told_at`
 
 // takeTurn waits until no other replica does what the turn is for.
-func (t *tx) takeTurn(name string) error {
+func (t *tx) lockMutex(name string) error {
 	_, err := one(&t.session, scanString, `SELECT name FROM turns WHERE name = $1 FOR UPDATE`, name)
 	return err
 }
@@ -47,17 +47,17 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 	}
 	large := false
 	more, err = write(ctx, s, func(t *tx) (bool, error) {
-		if err := t.takeTurn("fan-out"); err != nil {
+		if err := t.lockMutex("fan-out"); err != nil {
 			return false, err
 		}
 		e, err := one(&t.session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events e
 			WHERE fanned_at IS NULL AND NOT EXISTS (SELECT 1 FROM events o WHERE o.page_id = e.page_id AND o.fanned_at IS NULL
 				AND (o.page_version < e.page_version OR o.page_version = e.page_version AND o.ordinal < e.ordinal))
 			ORDER BY progressed_at, created_at, id LIMIT 1`)
-		rows := fanRows
-		for n := 0; err == nil && n < fanEvents; n++ {
+		rows := fanOutRows
+		for n := 0; err == nil && n < fanOutEvents; n++ {
 			var done bool
-			large = e.reached != "" // it took several steps
+			large = e.cursor != "" // it took several steps
 			if rows, done, err = t.fanOut(e, rows); err != nil || !done || rows <= 0 {
 				return true, err
 			}
@@ -97,8 +97,8 @@ func (s *Store) refreshStatistics(ctx context.Context) {
 // fanOut looks at the next subscribers, at most most, for one event. It returns
 // how many more may be looked at, and whether the event is done.
 func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
-	if e.reached == "" {
-		if e.told, err = t.noticeTime(e.Event); err != nil {
+	if e.cursor == "" {
+		if e.notifyAt, err = t.notificationTime(e.Event); err != nil {
 			return 0, false, err
 		}
 	}
@@ -110,13 +110,13 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 		err = row.Scan(text{&c.end}, &c.count)
 		return
 	}, `SELECT max(id), count(*) FROM (SELECT id FROM subscribers WHERE page_id = $1 AND id > $2 ORDER BY id LIMIT $3) AS chunk`,
-		e.PageID, e.reached, most)
+		e.PageID, e.cursor, most)
 	if err != nil {
 		return 0, false, err
 	}
 	done = int(next.count) < most
 	if next.count > 0 && t.now.Before(e.CreatedAt.Add(allswell.DeliveryLifetime)) {
-		if err := t.deliver(e, next.end); err != nil {
+		if err := t.createDeliveries(e, next.end); err != nil {
 			return 0, false, err
 		}
 	}
@@ -125,16 +125,16 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 		fanned = millis(t.now)
 	}
 	if end == "" {
-		end = e.reached
+		end = e.cursor
 	}
 	_, err = t.exec(`UPDATE events SET reached = $2, told_at = $3, progressed_at = $4, fanned_at = $5 WHERE id = $1`,
-		e.ID, maybe(end), millis(e.told), millis(t.now), fanned)
+		e.ID, nullIfEmpty(end), millis(e.notifyAt), millis(t.now), fanned)
 	return most - int(next.count), done, err
 }
 
 // noticeTime is when mail tells of an event: at once, but for what a flapping
 // monitor does.
-func (t *tx) noticeTime(e allswell.Event) (time.Time, error) {
+func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
 	if e.MonitorID == "" || e.Kind == allswell.EventComponentStatusChanged {
 		return e.CreatedAt, nil
 	}
@@ -150,8 +150,8 @@ func (t *tx) noticeTime(e allswell.Event) (time.Time, error) {
 
 // deliver makes the deliveries of an event for the subscribers after the last
 // reached one up to end. Who confirmed after it happened is not told of it.
-func (t *tx) deliver(e openEvent, end string) error {
-	thread, components, err := t.threadOf(e.Event)
+func (t *tx) createDeliveries(e openEvent, end string) error {
+	thread, components, err := t.collapseKeyOf(e.Event)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (t *tx) deliver(e openEvent, end string) error {
 	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
 	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID)
 	held, next := time.Time{}, t.now // of mail
-	tell := e.told
+	tell := e.notifyAt
 	if together := e.CreatedAt.Add(allswell.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) && together.After(tell) {
 		tell = together
 	}
@@ -177,9 +177,9 @@ func (t *tx) deliver(e openEvent, end string) error {
 		WHERE s.page_id = $10 AND s.id > $11 AND s.id <= $12 AND s.confirmed_at <= $7 AND s.suspended_at IS NULL
 			AND (s.channel <> 'email' OR NOT $13)
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
-		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, thread, maybe(e.DigestKey),
+		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, thread, nullIfEmpty(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
-		e.PageID, e.reached, end, webhooksOnly, len(components) == 0, list(components), millis(t.now))
+		e.PageID, e.cursor, end, webhooksOnly, len(components) == 0, list(components), millis(t.now))
 	return err
 }
 
@@ -187,7 +187,7 @@ func (t *tx) deliver(e openEvent, end string) error {
 // it concerns; none is the whole page. Of an incident that the service opened it
 // is the monitor's thread, whoever speaks later. Who was told of something's
 // beginning is told of its end: what it concerned once, it concerns since.
-func (t *tx) threadOf(e allswell.Event) (thread string, components []string, err error) {
+func (t *tx) collapseKeyOf(e allswell.Event) (thread string, components []string, err error) {
 	column, id := "incident_id", e.IncidentID
 	switch {
 	case e.MaintenanceID != "":

@@ -20,11 +20,11 @@ func scanIncident(row scanner) (i allswell.Incident, err error) {
 
 const updateColumns = `id, incident_id, number, message, state, affected, auto, created_at`
 
-// updateColumnsCut are updateColumns of an update that takes little memory.
-var updateColumnsCut = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, auto, created_at`, cutMessage)
+// truncatedUpdateColumns are updateColumns of an update that takes little memory.
+var truncatedUpdateColumns = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, auto, created_at`, truncatedLength)
 
 func scanUpdate(row scanner) (u allswell.IncidentUpdate, err error) {
-	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, auto{&u.System}, instant{&u.CreatedAt})
+	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, systemMessage{&u.System}, instant{&u.CreatedAt})
 	return
 }
 
@@ -164,7 +164,7 @@ func (s *Store) CreateIncident(ctx context.Context, workspaceID, slug string, n 
 }
 
 // origin is what the service itself tells an event from; zero for a human's.
-type origin struct{ outageID, monitorID, componentID, bundle string }
+type origin struct{ outageID, monitorID, componentID, digestKey string }
 
 // originOf is what a monitor's outage tells; bundle is what it is told with.
 func originOf(m allswell.Monitor, outageID, bundle string) origin {
@@ -172,7 +172,7 @@ func originOf(m allswell.Monitor, outageID, bundle string) origin {
 }
 
 func (o origin) of(e allswell.Event) allswell.Event {
-	e.OutageID, e.MonitorID, e.ComponentID, e.DigestKey = o.outageID, o.monitorID, o.componentID, o.bundle
+	e.OutageID, e.MonitorID, e.ComponentID, e.DigestKey = o.outageID, o.monitorID, o.componentID, o.digestKey
 	return e
 }
 
@@ -195,7 +195,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	}
 	if _, err := t.exec(`INSERT INTO incidents (id, page_id, outage_id, title, impact, state, resolved, resolved_at, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		i.ID, i.PageID, maybe(i.OutageID), i.Title, string(i.Impact), string(i.State), i.Resolved,
+		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, string(i.Impact), string(i.State), i.Resolved,
 		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt)); err != nil {
 		return i, err
 	}
@@ -209,7 +209,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 			return i, err
 		}
 	}
-	return i, t.tell(from.of(allswell.NewIncidentEvent(allswell.EventIncidentCreated, i, first)))
+	return i, t.emit(from.of(allswell.NewIncidentEvent(allswell.EventIncidentCreated, i, first)))
 }
 
 // checkOpenIncidents refuses one more incident that is not resolved; those of
@@ -218,13 +218,13 @@ func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
 	if i.Resolved || i.OutageID != "" {
 		return nil
 	}
-	return t.checkRoom(field, "open incidents", allswell.MaxOpenIncidents,
+	return t.checkLimit(field, "open incidents", allswell.MaxOpenIncidents,
 		`SELECT count(*) FROM incidents WHERE page_id = $1 AND NOT resolved AND outage_id IS NULL`, i.PageID)
 }
 
 func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
 	_, err := t.exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, auto, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), autoText(u.System), millis(u.CreatedAt))
+		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), systemMessageText(u.System), millis(u.CreatedAt))
 	return err
 }
 
@@ -309,7 +309,7 @@ func (s *Store) ChangeIncident(ctx context.Context, workspaceID, id string, ch a
 			return i, err
 		}
 		if resolvedNow {
-			err = t.tell(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, nil))
+			err = t.emit(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, nil))
 		}
 		return i, err
 	})
@@ -330,7 +330,7 @@ func (s *Store) PostUpdate(ctx context.Context, workspaceID, incidentID, message
 		if err != nil {
 			return u, err
 		}
-		return u, t.tell(allswell.NewIncidentEvent(allswell.EventIncidentUpdated, i, &u))
+		return u, t.emit(allswell.NewIncidentEvent(allswell.EventIncidentUpdated, i, &u))
 	})
 }
 

@@ -11,8 +11,8 @@ import (
 // LivenessInterval is how often each replica notes that it can hear pings.
 const LivenessInterval = 5 * time.Second
 
-// beatStep is how exactly a recorded ping counts as a beat.
-const beatStep = time.Second
+// livenessStep is how exactly a recorded ping counts as a beat.
+const livenessStep = time.Second
 
 // clockSlack is how far the clock may step back without anything being done
 // about it.
@@ -37,20 +37,20 @@ type LivenessRecord struct {
 // returns without an error, the beat is durable, and so is the listening gap that
 // it may have ended, or that it reports.
 func (s *Store) RecordLiveness(ctx context.Context, b LivenessRecord) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, t.beat(b) })
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, t.recordLiveness(b) })
 	return err
 }
 
 // beat keeps the ledger of listening (design section 7, points 2 and 6): it
 // notes this replica's beat and stores the hole before it, if there is one.
-func (t *tx) beat(b LivenessRecord) error {
+func (t *tx) recordLiveness(b LivenessRecord) error {
 	if b.Lost > 0 {
-		if err := t.storeGap(t.now.Add(-b.Lost)); err != nil {
+		if err := t.saveGap(t.now.Add(-b.Lost)); err != nil {
 			return err
 		}
 	}
 	if b.Shedding {
-		return t.refused(b.Rejected)
+		return t.saveRejected(b.Rejected)
 	}
 	last, err := one(&t.session, func(row scanner) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
@@ -59,15 +59,15 @@ func (t *tx) beat(b LivenessRecord) error {
 	if err != nil {
 		return err
 	}
-	back, err := t.wentBack(last)
+	back, err := t.clockWentBack(last)
 	if err != nil {
 		return err
 	}
 	if back {
-		if err := t.turnBack(); err != nil {
+		if err := t.repairFutureTimes(); err != nil {
 			return err
 		}
-	} else if hole, err := t.wasDeaf(b, last); err != nil {
+	} else if hole, err := t.missedPings(b, last); err != nil {
 		return err
 	} else if hole {
 		if _, err := t.exec(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
@@ -75,20 +75,20 @@ func (t *tx) beat(b LivenessRecord) error {
 			return err
 		}
 	}
-	t.beating = b.Replica
+	t.liveReplica = b.Replica
 	if _, err := t.exec(`INSERT INTO beats (replica, beat_at, backlog_ms) VALUES ($1, $2, $3)
 		ON CONFLICT (replica) DO UPDATE SET beat_at = excluded.beat_at, backlog_ms = excluded.backlog_ms`,
 		b.Replica, millis(t.now), b.Backlog.Milliseconds()); err != nil {
 		return err
 	}
-	return t.refused(b.Rejected)
+	return t.saveRejected(b.Rejected)
 }
 
 // storeGap stores a listening gap from an instant until now, as one with those
 // that it overlaps or that ended less than LivenessInterval before it. It is stored
 // while it lasts, and not only when it is over, because other replicas may go on
 // judging.
-func (t *tx) storeGap(from time.Time) error {
+func (t *tx) saveGap(from time.Time) error {
 	since := millis(from.Add(-LivenessInterval))
 	earliest, err := one(&t.session, func(row scanner) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
@@ -108,23 +108,23 @@ func (t *tx) storeGap(from time.Time) error {
 }
 
 // pingBeat is beat for a transaction of pings. Under load there are hundreds a
-// second; a beat younger than beatStep says what theirs would say.
-func (t *tx) pingBeat(b LivenessRecord) error {
+// second; a beat younger than livenessStep says what theirs would say.
+func (t *tx) recordPingLiveness(b LivenessRecord) error {
 	if b.Shedding && b.Lost == 0 && len(b.Rejected) == 0 {
 		return nil
 	}
-	if last, ok := t.s.beaten.Load(b.Replica); ok && !b.First && len(b.Rejected) == 0 && b.Lost == 0 {
-		if age := t.now.Sub(last.(time.Time)); age >= 0 && age < beatStep {
+	if last, ok := t.s.lastLiveness.Load(b.Replica); ok && !b.First && len(b.Rejected) == 0 && b.Lost == 0 {
+		if age := t.now.Sub(last.(time.Time)); age >= 0 && age < livenessStep {
 			return nil
 		}
 	}
-	return t.beat(b)
+	return t.recordLiveness(b)
 }
 
 // wentBack reports whether the clock has gone back since the newest beat. A
 // transaction that was held up since it read its now, while others wrote on,
 // looks alike: so the clock is asked again.
-func (t *tx) wentBack(last time.Time) (bool, error) {
+func (t *tx) clockWentBack(last time.Time) (bool, error) {
 	if last.Sub(t.now) <= clockSlack {
 		return false, nil
 	}
@@ -136,7 +136,7 @@ func (t *tx) wentBack(last time.Time) (bool, error) {
 // missed, or this replica just started and no other was there to hear. After a
 // start any gap counts, because nobody knows when in it the last process ended;
 // PingWait.Deadline weighs the length.
-func (t *tx) wasDeaf(b LivenessRecord, last time.Time) (bool, error) {
+func (t *tx) missedPings(b LivenessRecord, last time.Time) (bool, error) {
 	gap := t.now.Sub(last)
 	if last.IsZero() || gap <= 0 {
 		return false, nil
@@ -150,7 +150,7 @@ func (t *tx) wasDeaf(b LivenessRecord, last time.Time) (bool, error) {
 }
 
 // refused notes that valid pings were refused: their jobs live.
-func (t *tx) refused(tokens []string) error {
+func (t *tx) saveRejected(tokens []string) error {
 	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return !allswell.IsPingToken(token) })
 	for chunk := range slices.Chunk(tokens, 1000) {
 		for _, column := range []string{"token", "old_token"} {
@@ -166,7 +166,7 @@ func (t *tx) refused(tokens []string) error {
 
 // turnBack mends what a clock that went back would strand: whatever lies in
 // the future is taken as of now.
-func (t *tx) turnBack() error {
+func (t *tx) repairFutureTimes() error {
 	for _, text := range []string{
 		`UPDATE monitors SET last_ping_at = CASE WHEN last_ping_at > $1 THEN $1 ELSE last_ping_at END,
 			waiting_since_at = $1, next_check_at = $1 + interval_ms WHERE waiting_since_at > $1`,
@@ -193,7 +193,7 @@ func (t *tx) turnBack() error {
 
 // holes loads the holes that end after an instant, in order. Those that
 // replicas stored while they resumed together are made one.
-func (c *session) holes(since time.Time) ([]allswell.ListeningGap, error) {
+func (c *session) gaps(since time.Time) ([]allswell.ListeningGap, error) {
 	rows, err := query(c, func(row scanner) (w allswell.ListeningGap, err error) {
 		err = row.Scan(instant{&w.From}, instant{&w.To})
 		return

@@ -19,7 +19,7 @@ import (
 func (w *world) holds(want ...[2]int) {
 	w.Helper()
 	var got [][2]int
-	for _, h := range must(w.Holes(w.ctx))(w) {
+	for _, h := range must(w.Gaps(w.ctx))(w) {
 		got = append(got, [2]int{int(h.From.Sub(began) / time.Second), int(h.To.Sub(began) / time.Second)})
 	}
 	if !slices.Equal(got, want) {
@@ -228,7 +228,7 @@ func TestClockBack(t *testing.T) {
 		if m := w.monitorNow(job); m.State != allswell.MonitorUp {
 			w.Errorf("the job that pings: %+v", m)
 		}
-		for _, h := range must(w.Holes(w.ctx))(w) {
+		for _, h := range must(w.Gaps(w.ctx))(w) {
 			if h.To.After(began.Add(30 * time.Second)) {
 				w.Errorf("a hole ahead: %+v", h)
 			}

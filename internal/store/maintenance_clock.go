@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// maxDue is how many maintenances one call advances at most.
-const maxDue = 100
+// maxDueMaintenances is how many maintenances one call advances at most.
+const maxDueMaintenances = 100
 
 // AdvanceMaintenances does what is due by the clock: it reminds of, begins and
 // ends maintenances, each in a transaction of its own. It returns when something
@@ -25,14 +25,14 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 		out, err = query(c, func(row scanner) (d due, err error) {
 			err = row.Scan(&d.id, instant{&d.at})
 			return
-		}, `SELECT id, next_edge_at FROM maintenances WHERE next_edge_at IS NOT NULL ORDER BY next_edge_at, id LIMIT $1`, maxDue)
+		}, `SELECT id, next_edge_at FROM maintenances WHERE next_edge_at IS NOT NULL ORDER BY next_edge_at, id LIMIT $1`, maxDueMaintenances)
 		for i, d := range out {
 			if d.at.After(c.now) {
 				next, out = d.at, out[:i]
 				break
 			}
 		}
-		if len(out) == maxDue {
+		if len(out) == maxDueMaintenances {
 			next = c.now // there may be more
 		}
 		return
@@ -83,7 +83,7 @@ func (t *tx) advance(m *allswell.Maintenance) error {
 		if turn == allswell.TransitionNone {
 			return nil
 		}
-		if err := t.take(m, turn, turn.Message(), turn.SystemMessage()); err != nil {
+		if err := t.applyTransition(m, turn, turn.Message(), turn.SystemMessage()); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (t *tx) advance(m *allswell.Maintenance) error {
 // the entry in the timeline, if there is a message, the components' causes, the
 // monitors' quiet, the event. auto is what the message tells, if nobody has
 // written it.
-func (t *tx) take(m *allswell.Maintenance, turn allswell.MaintenanceTransition, message string, auto allswell.SystemMessage) error {
+func (t *tx) applyTransition(m *allswell.Maintenance, turn allswell.MaintenanceTransition, message string, auto allswell.SystemMessage) error {
 	kind, told := map[allswell.MaintenanceTransition]allswell.EventKind{
 		allswell.TransitionRemind: allswell.EventMaintenanceReminder, allswell.TransitionBegin: allswell.EventMaintenanceBegun,
 		allswell.TransitionEnd: allswell.EventMaintenanceEnded, allswell.TransitionMissed: allswell.EventMaintenanceEnded,
@@ -118,16 +118,16 @@ func (t *tx) take(m *allswell.Maintenance, turn allswell.MaintenanceTransition, 
 	if err := t.saveMaintenance(*m); err != nil {
 		return err
 	}
-	if err := t.applyTurn(*m, turn); err != nil || !told {
+	if err := t.applyTransitionEffects(*m, turn); err != nil || !told {
 		return err
 	}
-	return t.tell(allswell.NewMaintenanceEvent(kind, *m, u))
+	return t.emit(allswell.NewMaintenanceEvent(kind, *m, u))
 }
 
 // applyTurn is what a turn does to the components and their monitors.
-func (t *tx) applyTurn(m allswell.Maintenance, turn allswell.MaintenanceTransition) error {
-	if what := turnNews[turn]; what != "" {
-		t.news = append(t.news, news{what, "maintenance", m.ID, m.Title})
+func (t *tx) applyTransitionEffects(m allswell.Maintenance, turn allswell.MaintenanceTransition) error {
+	if what := transitionLogMessages[turn]; what != "" {
+		t.logEntries = append(t.logEntries, logEntry{what, "maintenance", m.ID, m.Title})
 	}
 	switch turn {
 	case allswell.TransitionBegin:
@@ -144,11 +144,11 @@ func (t *tx) applyTurn(m allswell.Maintenance, turn allswell.MaintenanceTransiti
 	default:
 		return nil
 	}
-	return t.hush(m.Components)
+	return t.suppress(m.Components)
 }
 
-// turnNews is what the log says of a turn.
-var turnNews = map[allswell.MaintenanceTransition]string{
+// transitionLogMessages is what the log says of a turn.
+var transitionLogMessages = map[allswell.MaintenanceTransition]string{
 	allswell.TransitionRemind: "maintenance was reminded of", allswell.TransitionBegin: "maintenance has begun",
 	allswell.TransitionEnd: "maintenance has ended", allswell.TransitionMissed: "maintenance has ended unseen",
 }
@@ -156,21 +156,21 @@ var turnNews = map[allswell.MaintenanceTransition]string{
 // hush brings the monitors of the components up to date with what maintenance
 // runs: until its end nothing is expected of them; if none does any more, they
 // get a fresh interval from now. All is locked.
-func (t *tx) hush(components []allswell.ComponentName) error {
+func (t *tx) suppress(components []allswell.ComponentName) error {
 	monitors, err := query(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(idsOf(components)))
 	if err != nil {
 		return err
 	}
-	return t.hushMonitors(monitors)
+	return t.suppressMonitors(monitors)
 }
 
 // hushMonitors is hush for locked monitors, by the components that they have.
-func (t *tx) hushMonitors(monitors []allswell.Monitor) error {
+func (t *tx) suppressMonitors(monitors []allswell.Monitor) error {
 	components := make([]string, len(monitors))
 	for i, m := range monitors {
 		components[i] = m.ComponentID
 	}
-	quiet, err := t.quietUntil(components)
+	quiet, err := t.suppressedUntil(components)
 	if err != nil {
 		return err
 	}
@@ -180,11 +180,11 @@ func (t *tx) hushMonitors(monitors []allswell.Monitor) error {
 			changed = append(changed, m)
 		}
 	}
-	if err := t.fillDue(changed); err != nil {
+	if err := t.fillNextChecks(changed); err != nil {
 		return err
 	}
 	for _, m := range changed {
-		if err := t.saveWait(m); err != nil {
+		if err := t.saveMonitorState(m); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func idsOf(components []allswell.ComponentName) []string {
 }
 
 // quietUntil returns when the maintenance that runs on each component ends.
-func (t *tx) quietUntil(components []string) (map[string]time.Time, error) {
+func (t *tx) suppressedUntil(components []string) (map[string]time.Time, error) {
 	type row struct {
 		component string
 		until     time.Time

@@ -19,12 +19,12 @@ func scanMaintenance(row scanner) (m allswell.Maintenance, err error) {
 
 const maintenanceUpdateColumns = `id, maintenance_id, number, message, state, auto, created_at`
 
-// maintenanceUpdateColumnsCut are maintenanceUpdateColumns of an update that takes
+// truncatedMaintenanceUpdateColumns are maintenanceUpdateColumns of an update that takes
 // little memory.
-var maintenanceUpdateColumnsCut = fmt.Sprintf(`id, maintenance_id, number, substr(message, 1, %d), state, auto, created_at`, cutMessage)
+var truncatedMaintenanceUpdateColumns = fmt.Sprintf(`id, maintenance_id, number, substr(message, 1, %d), state, auto, created_at`, truncatedLength)
 
 func scanMaintenanceUpdate(row scanner) (u allswell.MaintenanceUpdate, err error) {
-	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, auto{&u.System}, instant{&u.CreatedAt})
+	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, systemMessage{&u.System}, instant{&u.CreatedAt})
 	return
 }
 
@@ -39,11 +39,11 @@ func (s *Store) Maintenances(ctx context.Context, workspaceID, slug string, stat
 	if state != "" {
 		from, args = from+` AND state = $2`, append(args, string(state))
 	}
-	return listedWith(ctx, s, (*session).fillMaintained, scanMaintenance, maintenanceColumns, from, `ORDER BY scheduled_for_at DESC, id DESC`, r, args...)
+	return listedWith(ctx, s, (*session).fillMaintenanceComponents, scanMaintenance, maintenanceColumns, from, `ORDER BY scheduled_for_at DESC, id DESC`, r, args...)
 }
 
 // fillMaintained loads the components of the maintenances, in their order.
-func (c *session) fillMaintained(maintenances []allswell.Maintenance) error {
+func (c *session) fillMaintenanceComponents(maintenances []allswell.Maintenance) error {
 	index := make(map[string]int, len(maintenances))
 	for i, m := range maintenances {
 		index[m.ID] = i
@@ -66,12 +66,12 @@ func (c *session) fillMaintained(maintenances []allswell.Maintenance) error {
 }
 
 // filled loads what belongs to one maintenance.
-func (c *session) filled(m allswell.Maintenance, err error) (allswell.Maintenance, error) {
+func (c *session) withMaintenanceComponents(m allswell.Maintenance, err error) (allswell.Maintenance, error) {
 	if err != nil {
 		return m, err
 	}
 	all := []allswell.Maintenance{m}
-	if err := c.fillMaintained(all); err != nil {
+	if err := c.fillMaintenanceComponents(all); err != nil {
 		return m, err
 	}
 	all[0].Updates, err = query(c, scanMaintenanceUpdate, `SELECT `+maintenanceUpdateColumns+` FROM maintenance_updates
@@ -88,7 +88,7 @@ func (c *session) maintenanceOf(workspaceID, id string) (allswell.Maintenance, e
 // Maintenance returns a workspace's maintenance with its updates, oldest first.
 func (s *Store) Maintenance(ctx context.Context, workspaceID, id string) (allswell.Maintenance, error) {
 	return read(ctx, s, func(c *session) (allswell.Maintenance, error) {
-		return c.filled(c.maintenanceOf(workspaceID, id))
+		return c.withMaintenanceComponents(c.maintenanceOf(workspaceID, id))
 	})
 }
 
@@ -111,10 +111,10 @@ func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string,
 		if err != nil {
 			return m, err
 		}
-		if err := t.lockMaintained(n.Components, p.ID); err != nil {
+		if err := t.lockMaintenanceComponents(n.Components, p.ID); err != nil {
 			return m, err
 		}
-		if err := t.checkRoom("title", "planned maintenances", allswell.MaxOpenMaintenances,
+		if err := t.checkLimit("title", "planned maintenances", allswell.MaxOpenMaintenances,
 			`SELECT count(*) FROM maintenances WHERE page_id = $1 AND state <> 'completed'`, p.ID); err != nil {
 			return m, err
 		}
@@ -128,8 +128,8 @@ func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string,
 			m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(t.now)); err != nil {
 			return m, err
 		}
-		t.planned = true
-		if err := t.saveMaintained(m); err != nil {
+		t.maintenanceChanged = true
+		if err := t.saveMaintenanceComponents(m); err != nil {
 			return m, err
 		}
 		var first *allswell.MaintenanceUpdate
@@ -139,7 +139,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string,
 				return m, err
 			}
 		}
-		if err := t.tell(allswell.NewMaintenanceEvent(allswell.EventMaintenanceScheduled, m, first)); err != nil {
+		if err := t.emit(allswell.NewMaintenanceEvent(allswell.EventMaintenanceScheduled, m, first)); err != nil {
 			return m, err
 		}
 		return m, t.advance(&m)
@@ -160,7 +160,7 @@ func (t *tx) namedComponents(pageID string, ids []string) ([]allswell.ComponentN
 	return out, err
 }
 
-func (t *tx) saveMaintained(m allswell.Maintenance) error {
+func (t *tx) saveMaintenanceComponents(m allswell.Maintenance) error {
 	for _, c := range m.Components {
 		if _, err := t.exec(`INSERT INTO maintenance_components (maintenance_id, component_id) VALUES ($1, $2)`, m.ID, c.ID); err != nil {
 			return err
@@ -171,13 +171,13 @@ func (t *tx) saveMaintained(m allswell.Maintenance) error {
 
 func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
 	_, err := t.exec(`INSERT INTO maintenance_updates (id, maintenance_id, number, message, state, auto, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		u.ID, u.MaintenanceID, u.Number, u.Message, string(u.State), autoText(u.System), millis(u.CreatedAt))
+		u.ID, u.MaintenanceID, u.Number, u.Message, string(u.State), systemMessageText(u.System), millis(u.CreatedAt))
 	return err
 }
 
 // saveMaintenance saves all that a change may have changed but the components.
 func (t *tx) saveMaintenance(m allswell.Maintenance) error {
-	t.planned = true
+	t.maintenanceChanged = true
 	_, err := t.exec(`UPDATE maintenances SET title = $2, state = $3, scheduled_for_at = $4, scheduled_until_at = $5, begun_at = $6,
 			ended_at = $7, remind_before_ms = $8, reminded_at = $9, next_edge_at = $10, updated_at = $11 WHERE id = $1`,
 		m.ID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil), millis(m.BegunAt),
@@ -187,7 +187,7 @@ func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 
 // lockMaintained locks, in the one order, what a maintenance of the components
 // may change: their monitors, themselves, and the page.
-func (t *tx) lockMaintained(components []string, pageID string) error {
+func (t *tx) lockMaintenanceComponents(components []string, pageID string) error {
 	if _, err := query(&t.session, scanString, `SELECT id FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(components)); err != nil {
 		return err
 	}
@@ -204,15 +204,15 @@ func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.
 	if err != nil {
 		return m, err
 	}
-	if err := t.lockMaintained(append(components, others...), m.PageID); err != nil {
+	if err := t.lockMaintenanceComponents(append(components, others...), m.PageID); err != nil {
 		return m, err
 	}
-	if m, err = t.filled(one(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1 FOR UPDATE`, m.ID)); err != nil {
+	if m, err = t.withMaintenanceComponents(one(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1 FOR UPDATE`, m.ID)); err != nil {
 		return m, err
 	}
 	for _, c := range m.Components {
 		if !slices.Contains(components, c.ID) { // it was given others before the page was locked
-			return m, t.lockMaintained(idsOf(m.Components), m.PageID)
+			return m, t.lockMaintenanceComponents(idsOf(m.Components), m.PageID)
 		}
 	}
 	return m, nil
@@ -240,19 +240,19 @@ func (s *Store) ChangeMaintenance(ctx context.Context, workspaceID, id string, c
 		before := m
 		turn := m.Apply(ch, t.now)
 		if ch.Components != nil {
-			if err := t.changeMaintained(&m, before, others); err != nil {
+			if err := t.changeMaintenanceComponents(&m, before, others); err != nil {
 				return m, err
 			}
 		}
-		if err := t.take(&m, turn, turn.Message(), turn.SystemMessage()); err != nil {
+		if err := t.applyTransition(&m, turn, turn.Message(), turn.SystemMessage()); err != nil {
 			return m, err
 		}
 		moved := !m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil)
 		if moved && turn == allswell.TransitionNone {
-			if err := t.hush(m.Components); err != nil {
+			if err := t.suppress(m.Components); err != nil {
 				return m, err
 			}
-			if err := t.tell(allswell.NewMaintenanceEvent(allswell.EventMaintenanceUpdated, m, nil)); err != nil {
+			if err := t.emit(allswell.NewMaintenanceEvent(allswell.EventMaintenanceUpdated, m, nil)); err != nil {
 				return m, err
 			}
 		}
@@ -262,7 +262,7 @@ func (s *Store) ChangeMaintenance(ctx context.Context, workspaceID, id string, c
 
 // changeMaintained gives a maintenance other components. While it runs, those
 // that it leaves return, and those that it takes change.
-func (t *tx) changeMaintained(m *allswell.Maintenance, before allswell.Maintenance, ids []string) (err error) {
+func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswell.Maintenance, ids []string) (err error) {
 	if m.Components, err = t.namedComponents(m.PageID, ids); err != nil {
 		return err
 	}
@@ -272,7 +272,7 @@ func (t *tx) changeMaintained(m *allswell.Maintenance, before allswell.Maintenan
 	if _, err := t.exec(`DELETE FROM maintenance_components WHERE maintenance_id = $1`, m.ID); err != nil {
 		return err
 	}
-	if err := t.saveMaintained(*m); err != nil {
+	if err := t.saveMaintenanceComponents(*m); err != nil {
 		return err
 	}
 	if !before.Running() {
@@ -289,7 +289,7 @@ func (t *tx) changeMaintained(m *allswell.Maintenance, before allswell.Maintenan
 			return err
 		}
 	}
-	return t.hush(append(slices.Clone(before.Components), m.Components...))
+	return t.suppress(append(slices.Clone(before.Components), m.Components...))
 }
 
 // PostMaintenanceUpdate adds an entry to a maintenance's timeline and tells of
@@ -318,7 +318,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, workspaceID, id, mess
 				return u, err
 			}
 		}
-		err = t.take(&m, m.Apply(ch, t.now), message, allswell.SystemMessage{})
+		err = t.applyTransition(&m, m.Apply(ch, t.now), message, allswell.SystemMessage{})
 		return m.Updates[len(m.Updates)-1], err
 	})
 }
@@ -338,14 +338,14 @@ func (s *Store) DeleteMaintenance(ctx context.Context, workspaceID, id string) e
 			return struct{}{}, err
 		}
 		if m.State != allswell.MaintenanceCompleted {
-			if err := t.tell(allswell.NewMaintenanceEvent(allswell.EventMaintenanceCancelled, m, nil)); err != nil {
+			if err := t.emit(allswell.NewMaintenanceEvent(allswell.EventMaintenanceCancelled, m, nil)); err != nil {
 				return struct{}{}, err
 			}
 		}
 		if n, err := t.exec(`DELETE FROM maintenances WHERE id = $1`, m.ID); err != nil || n == 0 {
 			return struct{}{}, found(n, err)
 		}
-		return struct{}{}, t.hush(m.Components)
+		return struct{}{}, t.suppress(m.Components)
 	})
 	return err
 }

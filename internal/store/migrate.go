@@ -89,8 +89,8 @@ func (s *Store) versions(ctx context.Context) (current, latest int64, err error)
 	return current, latest, err
 }
 
-// errForeign is a file of another program, in which nothing must be made.
-var errForeign = errors.New("it is a database of another program")
+// errOtherProgram is a file of another program, in which nothing must be made.
+var errOtherProgram = errors.New("it is a database of another program")
 
 // isEmpty refuses a SQLite file that holds something. In PostgreSQL others may
 // have tables beside ours.
@@ -101,7 +101,7 @@ func (s *Store) isEmpty(ctx context.Context) error {
 	n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM sqlite_schema
 		WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`) // made by another allswell just now
 	if err == nil && n > 0 {
-		err = errForeign
+		err = errOtherProgram
 	}
 	return err
 }
@@ -110,7 +110,7 @@ func (s *Store) isEmpty(ctx context.Context) error {
 func (s *Store) migrate(ctx context.Context) (from, to int64, err error) {
 	current, latest, err := s.versions(ctx)
 	if err != nil {
-		return 0, 0, s.unopened(err)
+		return 0, 0, s.openFailed(err)
 	}
 	if current > latest {
 		return 0, 0, newerVersion(current, latest)
@@ -133,7 +133,7 @@ func (s *Store) migrate(ctx context.Context) (from, to int64, err error) {
 func (s *Store) migrateBeside(ctx context.Context) error {
 	current, latest, err := s.versions(ctx)
 	if err != nil {
-		return s.unopened(err)
+		return s.openFailed(err)
 	}
 	if current > latest {
 		return newerVersion(current, latest)

@@ -35,11 +35,11 @@ func scanMonitor(row scanner) (m allswell.Monitor, err error) {
 
 // Monitors lists a workspace's monitors, oldest first.
 func (s *Store) Monitors(ctx context.Context, workspaceID string, r Pagination) ([]allswell.Monitor, int, error) {
-	return listedWith(ctx, s, (*session).fillDue, scanMonitor, monitorColumns, `FROM monitors WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, workspaceID)
+	return listedWith(ctx, s, (*session).fillNextChecks, scanMonitor, monitorColumns, `FROM monitors WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, workspaceID)
 }
 
 // fillDue computes the current deadline of each monitor.
-func (c *session) fillDue(monitors []allswell.Monitor) error {
+func (c *session) fillNextChecks(monitors []allswell.Monitor) error {
 	var since time.Time
 	for _, m := range monitors {
 		if !m.WaitingSince.IsZero() && (since.IsZero() || m.WaitingSince.Before(since)) {
@@ -49,26 +49,26 @@ func (c *session) fillDue(monitors []allswell.Monitor) error {
 	if since.IsZero() {
 		return nil
 	}
-	holes, err := c.holes(since)
+	holes, err := c.gaps(since)
 	for i := range monitors {
 		monitors[i].NextCheckAt = monitors[i].DueAt(holes)
 	}
 	return err
 }
 
-func (c *session) withDue(m allswell.Monitor, err error) (allswell.Monitor, error) {
+func (c *session) withNextCheck(m allswell.Monitor, err error) (allswell.Monitor, error) {
 	if err != nil {
 		return m, err
 	}
 	monitors := []allswell.Monitor{m}
-	err = c.fillDue(monitors)
+	err = c.fillNextChecks(monitors)
 	return monitors[0], err
 }
 
 // Monitor returns a workspace's monitor.
 func (s *Store) Monitor(ctx context.Context, workspaceID, id string) (allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) (allswell.Monitor, error) {
-		return c.withDue(one(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE id = $1 AND workspace_id = $2`, id, workspaceID))
+		return c.withNextCheck(one(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE id = $1 AND workspace_id = $2`, id, workspaceID))
 	})
 }
 
@@ -89,18 +89,18 @@ func (s *Store) CreateMonitor(ctx context.Context, workspaceID string, n allswel
 		if err := t.link(&m); err != nil {
 			return m, err
 		}
-		if err := t.heed(&m, m.ComponentID); err != nil {
+		if err := t.applySuppression(&m, m.ComponentID); err != nil {
 			return m, err
 		}
 		_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled,
 				failure_threshold, down_status, state, consecutive_failures, quiet_until_at, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $13)`,
-			m.ID, m.WorkspaceID, m.PageID, maybe(m.ComponentID), m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
+			m.ID, m.WorkspaceID, m.PageID, nullIfEmpty(m.ComponentID), m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
 			m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.SuppressedUntil), millis(t.now))
 		if err == nil {
 			_, err = t.exec(`INSERT INTO heard (token, live) VALUES ($1, FALSE)`, m.Token)
 		}
-		t.tokens = append(t.tokens, m.Token)
+		t.newPingTokens = append(t.newPingTokens, m.Token)
 		return m, err
 	})
 }
@@ -132,11 +132,11 @@ func (t *tx) link(m *allswell.Monitor) error {
 // heed takes note of the maintenance that runs on the monitor's component. The
 // components that it has and had are locked first: one that is just beginning
 // looks for the monitor, and is looked for here.
-func (t *tx) heed(m *allswell.Monitor, components ...string) error {
+func (t *tx) applySuppression(m *allswell.Monitor, components ...string) error {
 	if err := t.lockComponents(components); err != nil {
 		return err
 	}
-	quiet, err := t.quietUntil([]string{m.ComponentID})
+	quiet, err := t.suppressedUntil([]string{m.ComponentID})
 	m.Suppress(quiet[m.ComponentID], t.now)
 	return err
 }
@@ -168,7 +168,7 @@ func (s *Store) ChangeMonitor(ctx context.Context, workspaceID, id string, ch al
 			if err := t.link(&m); err != nil {
 				return m, err
 			}
-			if err := t.heed(&m, before.ComponentID, m.ComponentID); err != nil {
+			if err := t.applySuppression(&m, before.ComponentID, m.ComponentID); err != nil {
 				return m, err
 			}
 		}
@@ -176,17 +176,17 @@ func (s *Store) ChangeMonitor(ctx context.Context, workspaceID, id string, ch al
 		if m != before {
 			m.UpdatedAt = t.now
 		}
-		if m, err = t.withDue(m, nil); err != nil {
+		if m, err = t.withNextCheck(m, nil); err != nil {
 			return m, err
 		}
 		if err := t.saveMonitor(m); err != nil {
 			return m, err
 		}
-		if err := t.setLive(m); err != nil {
+		if err := t.saveHealthy(m); err != nil {
 			return m, err
 		}
 		if m.Enabled && !before.Enabled {
-			t.tokens = append(t.tokens, m.Token)
+			t.newPingTokens = append(t.newPingTokens, m.Token)
 		}
 		return m, t.adjustOutage(before, m, ends)
 	})
@@ -199,7 +199,7 @@ func (t *tx) adjustOutage(before, m allswell.Monitor, ends bool) error {
 	if before.State != allswell.MonitorDown || !ends && !moves {
 		return nil
 	}
-	if err := t.lockLinked(before, m); err != nil {
+	if err := t.lockForOutage(before, m); err != nil {
 		return err
 	}
 	if ends {
@@ -212,16 +212,16 @@ func (t *tx) adjustOutage(before, m allswell.Monitor, ends bool) error {
 func (t *tx) saveMonitor(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
 			failure_threshold = $7, down_status = $8, updated_at = $9 WHERE id = $1`,
-		m.ID, m.PageID, maybe(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
+		m.ID, m.PageID, nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt))
 	if err != nil {
 		return err
 	}
-	return t.saveWait(m)
+	return t.saveMonitorState(m)
 }
 
 // saveWait saves what pings and ticks change; NextCheckAt has been computed.
-func (t *tx) saveWait(m allswell.Monitor) error {
+func (t *tx) saveMonitorState(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
 			next_check_at = $6, refused_at = $7, ticked_at = $8, updated_at = $9, quiet_until_at = $10 WHERE id = $1`,
 		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
@@ -231,7 +231,7 @@ func (t *tx) saveWait(m allswell.Monitor) error {
 
 // setLive keeps in the row beside the monitor whether a ping means no more than
 // that row.
-func (t *tx) setLive(m allswell.Monitor) error {
+func (t *tx) saveHealthy(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE heard SET live = $2 WHERE token = $1`,
 		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero())
 	return err
@@ -251,8 +251,8 @@ func (s *Store) RotateMonitor(ctx context.Context, workspaceID, id string) (alls
 			m.ID, m.Token, old, millis(t.now.Add(PingTokenOverlap)), millis(m.UpdatedAt)); err != nil {
 			return m, err
 		}
-		t.tokens = append(t.tokens, m.Token)
-		return t.withDue(m, nil)
+		t.newPingTokens = append(t.newPingTokens, m.Token)
+		return t.withNextCheck(m, nil)
 	})
 }
 
@@ -261,7 +261,7 @@ func (s *Store) DeleteMonitor(ctx context.Context, workspaceID, id string) error
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		m, err := t.lockMonitor(workspaceID, id)
 		if err == nil && m.State == allswell.MonitorDown {
-			if err = t.lockLinked(m); err == nil {
+			if err = t.lockForOutage(m); err == nil {
 				err = t.endOutage(m, allswell.OutageEndedByDelete)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 // and then the pages of both, each in one order. What an outage
 // does beyond the monitor's own row needs it: taken one after another, the
 // locks could be crossed.
-func (t *tx) lockLinked(monitors ...allswell.Monitor) error {
+func (t *tx) lockForOutage(monitors ...allswell.Monitor) error {
 	var ids, components []string
 	for _, m := range monitors {
 		ids = append(ids, m.ID)
@@ -56,7 +56,7 @@ func (t *tx) beginOutage(m allswell.Monitor) error {
 		o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt)); err != nil {
 		return err
 	}
-	t.news = append(t.news, news{"monitor is down", "monitor", m.ID, m.Name})
+	t.logEntries = append(t.logEntries, logEntry{"monitor is down", "monitor", m.ID, m.Name})
 	if err := t.putCause(o.ID, m.ComponentID, m.DownStatus, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	if _, err := t.exec(`UPDATE outages SET ended_at = $2 WHERE id = $1`, o.ID, millis(t.now)); err != nil {
 		return err
 	}
-	t.news = append(t.news, news{"monitor's outage is over", "monitor", m.ID, m.Name})
+	t.logEntries = append(t.logEntries, logEntry{"monitor's outage is over", "monitor", m.ID, m.Name})
 	if err := t.dropCauses(o.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	if err != nil {
 		return err
 	}
-	return t.tell(originOf(m, o.ID, allswell.RecoveryDigestKey(t.now)).of(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, &u)))
+	return t.emit(originOf(m, o.ID, allswell.RecoveryDigestKey(t.now)).of(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, &u)))
 }
 
 // openOutage loads the outage of a monitor that is down.

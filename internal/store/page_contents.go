@@ -123,7 +123,7 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	for _, of := range p.Changes {
 		slices.SortFunc(of, func(a, b allswell.StatusChange) int { return a.At.Compare(b.At) })
 	}
-	p.Gaps, err = c.holes(since)
+	p.Gaps, err = c.gaps(since)
 	return err
 }
 
@@ -147,7 +147,7 @@ func (c *session) maintenances(t timelines, where string, args ...any) ([]allswe
 		err = c.fillMaintenanceUpdates(found, t)
 	}
 	if err == nil {
-		err = c.fillMaintained(found)
+		err = c.fillMaintenanceComponents(found)
 	}
 	return found, err
 }

@@ -134,7 +134,7 @@ func (s *Store) CreatePage(ctx context.Context, workspaceID string, n allswell.N
 		return allswell.Page{}, err
 	}
 	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
-		if err := t.takeDomainTurn(n.PageSettings); err != nil {
+		if err := t.lockDomains(n.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
 		p := allswell.Page{
@@ -150,7 +150,7 @@ func (s *Store) CreatePage(ctx context.Context, workspaceID string, n allswell.N
 			p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer),
 			p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
 		if err == nil && p.Domain != "" {
-			err = t.saveClaim(p)
+			err = t.saveDomainClaim(p)
 		}
 		if err == nil {
 			err = t.touch(p.ID)
@@ -166,7 +166,7 @@ func (s *Store) ChangePage(ctx context.Context, workspaceID, slug string, ch all
 		return allswell.Page{}, err
 	}
 	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
-		if err := t.takeDomainTurn(ch.PageSettings); err != nil {
+		if err := t.lockDomains(ch.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
 		p, err := t.page(`WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
@@ -183,7 +183,7 @@ func (s *Store) ChangePage(ctx context.Context, workspaceID, slug string, ch all
 				if err := t.claimDomain(&p); err != nil {
 					return p, err
 				}
-				if err := t.saveClaim(p); err != nil {
+				if err := t.saveDomainClaim(p); err != nil {
 					return p, err
 				}
 			}

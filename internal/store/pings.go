@@ -28,7 +28,7 @@ const (
 func (s *Store) RecordPings(ctx context.Context, tokens []string, b LivenessRecord) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.unattended = true
-		if err := t.pingBeat(b); err != nil {
+		if err := t.recordPingLiveness(b); err != nil {
 			return nil, err
 		}
 		return t.recordPings(tokens)
@@ -69,10 +69,10 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 		results[index[token]] = PingRecorded
 	}
 	rest := slices.DeleteFunc(possible, func(token string) bool { return results[index[token]] == PingRecorded })
-	if err := t.recordOneByOne(`token`, `token IN EACH($1)`, []any{list(rest)}, index, results); err != nil {
+	if err := t.recordEach(`token`, `token IN EACH($1)`, []any{list(rest)}, index, results); err != nil {
 		return nil, err
 	}
-	if err := t.recordOneByOne(`old_token`, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.now)}, index, results); err != nil {
+	if err := t.recordEach(`old_token`, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.now)}, index, results); err != nil {
 		return nil, err
 	}
 	return results, nil
@@ -82,13 +82,13 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 // pinged before, that were given by their old token, or whose last ping lies
 // ahead. One that fails is rolled
 // back alone and harms no other.
-func (t *tx) recordOneByOne(column, where string, args []any, index map[string]int, results []PingResult) error {
+func (t *tx) recordEach(column, where string, args []any, index map[string]int, results []PingResult) error {
 	type row struct {
 		allswell.Monitor
 		given string
 	}
 	rows, err := query(&t.session, func(sc scanner) (r row, err error) {
-		r.Monitor, err = scanMonitor(wider{sc, []any{&r.given}})
+		r.Monitor, err = scanMonitor(widerRow{sc, []any{&r.given}})
 		return
 	}, `SELECT `+monitorColumns+`, `+column+` FROM monitors WHERE enabled AND `+where+` ORDER BY id FOR UPDATE`, args...)
 	if err != nil || len(rows) == 0 {
@@ -101,7 +101,7 @@ func (t *tx) recordOneByOne(column, where string, args []any, index map[string]i
 		}
 	}
 	if len(down) > 0 {
-		if err := t.lockLinked(down...); err != nil {
+		if err := t.lockForOutage(down...); err != nil {
 			return err
 		}
 	}
@@ -116,22 +116,22 @@ func (t *tx) recordOneByOne(column, where string, args []any, index map[string]i
 }
 
 // wider lets scanMonitor read a row that has more columns at its end.
-type wider struct {
+type widerRow struct {
 	scanner
 	more []any
 }
 
 // Scan reads the columns of dest and those that are more.
-func (w wider) Scan(dest ...any) error { return w.scanner.Scan(append(dest, w.more...)...) }
+func (w widerRow) Scan(dest ...any) error { return w.scanner.Scan(append(dest, w.more...)...) }
 
 // recordOne records one ping under a savepoint. An error that asks for the
 // whole transaction again is returned; another one is this ping's alone.
 func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
-	touched, news := maps.Clone(t.versions), len(t.news)
+	touched, news := maps.Clone(t.versions), len(t.logEntries)
 	if _, err := t.exec(`SAVEPOINT ping`); err != nil {
 		return PingFailed, err
 	}
-	err := t.heard(m)
+	err := t.applyPing(m)
 	if err == nil {
 		_, err = t.exec(`RELEASE SAVEPOINT ping`)
 		return PingRecorded, err
@@ -142,19 +142,19 @@ func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
 	if _, back := t.exec(`ROLLBACK TO SAVEPOINT ping`); back != nil {
 		return PingFailed, fmt.Errorf("%w after %w", back, err)
 	}
-	t.versions, t.news = touched, t.news[:news] // what was made since is gone
+	t.versions, t.logEntries = touched, t.logEntries[:news] // what was made since is gone
 	t.s.log.Error("a ping could not be recorded", "monitor", m.ID, "error", err)
 	return PingFailed, nil
 }
 
 // heard is what a ping does to one locked monitor.
-func (t *tx) heard(m allswell.Monitor) error {
+func (t *tx) applyPing(m allswell.Monitor) error {
 	recovered := m.RecordPing(t.now)
 	m.NextCheckAt = m.DueAt(nil)
 	if recovered {
 		m.UpdatedAt = t.now
 	}
-	if err := errors.Join(t.saveWait(m), t.setLive(m)); err != nil || !recovered {
+	if err := errors.Join(t.saveMonitorState(m), t.saveHealthy(m)); err != nil || !recovered {
 		return err
 	}
 	return t.endOutage(m, allswell.OutageEndedByPing)

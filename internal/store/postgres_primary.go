@@ -44,9 +44,9 @@ const (
 	peerTimeout     = 10 * time.Second
 )
 
-// errFormer is a server on an older timeline than one that was connected to: it
+// errOldTimeline is a server on an older timeline than one that was connected to: it
 // was the primary once.
-var errFormer = errors.New("the server is on an older timeline: another one has been promoted")
+var errOldTimeline = errors.New("the server is on an older timeline: another one has been promoted")
 
 // errLocalOnly is a commit that the primary has, and perhaps no standby.
 var errLocalOnly = errors.New("the wait for the synchronous standby was cancelled")
@@ -202,7 +202,7 @@ func (p *primary) admit(ctx context.Context, c *pgconn.PgConn) error {
 	case system != p.system: // the first connection, or another cluster took its place
 		p.system, p.timeline = system, timeline
 	case timeline < p.timeline:
-		return errFormer
+		return errOldTimeline
 	default:
 		p.timeline = timeline
 	}
@@ -377,7 +377,7 @@ func (c *connection) watch() *time.Timer {
 }
 
 // former reports whether another timeline than the connection's was seen since.
-func (c *connection) former() bool {
+func (c *connection) superseded() bool {
 	timeline := timelineOn(c.server())
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()
@@ -387,7 +387,7 @@ func (c *connection) former() bool {
 // ResetSession refuses a connection that was dropped while it was idle, and one
 // whose server has been replaced since.
 func (c *connection) ResetSession(ctx context.Context) error {
-	if socketOf(c.server()).generation != c.p.generation.Load() || c.former() {
+	if socketOf(c.server()).generation != c.p.generation.Load() || c.superseded() {
 		return driver.ErrBadConn
 	}
 	defer c.watch().Stop()

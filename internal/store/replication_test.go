@@ -99,7 +99,7 @@ func TestUnchangedIsReplicatedToo(t *testing.T) {
 		"a slug that is taken": func(ctx context.Context) error {
 			return second(w.CreatePage(ctx, w.ws, allswell.NewPage{Name: "A", Slug: "acme"}))
 		},
-		"the link of a subscription that ended": func(ctx context.Context) error { return second(w.SubscriptionPage(ctx, "sub_none")) },
+		"the link of a subscription that ended": func(ctx context.Context) error { return second(w.SubscriptionPageSlug(ctx, "sub_none")) },
 		"a subscription that ended":             func(ctx context.Context) error { return w.Unsubscribe(ctx, "acme", "sub_none") },
 	}
 	var all sync.WaitGroup

@@ -36,12 +36,12 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
 		p, err := t.publicPage(r.Slug)
 		if err == nil {
-			err = t.checkChoice(p.ID, n.Components)
+			err = t.checkComponents(p.ID, n.Components)
 		}
 		if err != nil {
 			return struct{}{}, err
 		}
-		t.asked = true
+		t.mailQueued = true
 		_, err = t.exec(`INSERT INTO sign_ups (id, page_id, target, components, discarded, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 			allswell.NewID(allswell.PrefixSignUp, t.now), p.ID, n.Target, list(n.Components), r.Discard, millis(t.now))
 		return struct{}{}, err
@@ -50,7 +50,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 }
 
 // checkChoice refuses components that are not on the page.
-func (t *tx) checkChoice(pageID string, components []string) error {
+func (t *tx) checkComponents(pageID string, components []string) error {
 	n, err := one(&t.session, scanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(components))
 	if err == nil && int(n) != len(components) {
 		var bad allswell.ValidationError
@@ -84,14 +84,14 @@ func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM sign_ups`); err != nil || !found {
 		return false, err
 	}
-	more, err = s.takeSignUps(ctx)
+	more, err = s.processSignUps(ctx)
 	if err != nil && s.d.duplicate(err) {
-		more, err = s.takeSignUps(ctx) // somebody else was faster: the address is known now
+		more, err = s.processSignUps(ctx) // somebody else was faster: the address is known now
 	}
 	return more, err
 }
 
-func (s *Store) takeSignUps(ctx context.Context) (more bool, err error) {
+func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
 		// Another replica that takes the same rows waits here, and finds none.
 		rows, err := query(&t.session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
@@ -99,14 +99,14 @@ func (s *Store) takeSignUps(ctx context.Context) (more bool, err error) {
 		slices.SortFunc(rows, func(a, b storedSignUp) int { return strings.Compare(a.id, b.id) })
 		for _, r := range rows {
 			if err == nil && !r.discarded {
-				err = t.signUp(r)
+				err = t.processSignUp(r)
 			}
 		}
 		return len(rows) == signUpRows, err
 	})
 }
 
-func (t *tx) signUp(r storedSignUp) error {
+func (t *tx) processSignUp(r storedSignUp) error {
 	known, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
 		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, r.pageID, string(allswell.ChannelEmail), r.target)
 	if errors.Is(err, allswell.ErrNotFound) {
@@ -125,7 +125,7 @@ func (t *tx) signUp(r storedSignUp) error {
 		return err
 	}
 	if known.ConfirmedAt.IsZero() {
-		return t.ask(known, allswell.PurposeConfirmation)
+		return t.queueMail(known, allswell.PurposeConfirmation)
 	}
-	return t.ask(known, allswell.PurposeLink)
+	return t.queueMail(known, allswell.PurposeLink)
 }

@@ -64,20 +64,20 @@ type Store struct {
 	period    time.Duration
 	hosts     allswell.Hosts
 
-	statements  sync.Map  // written text -> the engine's text
-	recordPings *sql.Stmt // the dialect's, prepared once
-	beaten      sync.Map  // replica -> the instant of its last beat that this store committed
-	contact     atomic.Int64
-	failures    failurelog.Log // of the database
-	address     string         // of the database, for logs
-	analyzed    atomic.Int64   // when the statistics of deliveries were last refreshed, in ms
+	statements   sync.Map  // written text -> the engine's text
+	recordPings  *sql.Stmt // the dialect's, prepared once
+	lastLiveness sync.Map  // replica -> the instant of its last beat that this store committed
+	contact      atomic.Int64
+	failures     failurelog.Log // of the database
+	address      string         // of the database, for logs
+	analyzed     atomic.Int64   // when the statistics of deliveries were last refreshed, in ms
 
-	onPageChange []func(pageID string)
-	beforeAnswer []func(ctx context.Context, pageIDs []string)
-	onPingToken  []func(token string)
-	onTold       []func()
-	onPlanned    []func()
-	onClaimed    []func()
+	onPageChange        []func(pageID string)
+	beforeReturn        []func(ctx context.Context, pageIDs []string)
+	onPingToken         []func(token string)
+	onDeliveriesPending []func()
+	onMaintenanceChange []func()
+	onDomainCheckDue    []func()
 
 	// fault, set by tests only, is asked before and after each statement of a
 	// writing transaction; an error it returns is the statement's.
@@ -122,7 +122,7 @@ func (s *Store) opened(ctx context.Context, err error) (*Store, error) {
 		ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 		defer cancel()
 		if s.recordPings, err = s.writer.PrepareContext(ctx, s.text(s.d.recordPings)); err != nil {
-			err = s.unopened(err)
+			err = s.openFailed(err)
 		}
 	}
 	if err != nil {
@@ -212,7 +212,7 @@ func (s *Store) OnPageChange(f func(pageID string)) {
 // checks of domains) do not call it. f delays the answer and cannot change it; ctx is
 // the verb's. Register before serving.
 func (s *Store) BeforeReturn(f func(ctx context.Context, pageIDs []string)) {
-	s.beforeAnswer = append(s.beforeAnswer, f)
+	s.beforeReturn = append(s.beforeReturn, f)
 }
 
 // OnNewPingToken registers f, which is called after each commit of this store
@@ -223,16 +223,20 @@ func (s *Store) OnNewPingToken(f func(token string)) {
 
 // OnTold registers f, which is called after each commit of this store that left
 // something to be delivered. Register before serving.
-func (s *Store) OnDeliveriesPending(f func()) { s.onTold = append(s.onTold, f) }
+func (s *Store) OnDeliveriesPending(f func()) {
+	s.onDeliveriesPending = append(s.onDeliveriesPending, f)
+}
 
 // OnPlanned registers f, which is called after each commit of this store that
 // may have changed when AdvanceMaintenances has something to do. Register before
 // serving.
-func (s *Store) OnMaintenanceChange(f func()) { s.onPlanned = append(s.onPlanned, f) }
+func (s *Store) OnMaintenanceChange(f func()) {
+	s.onMaintenanceChange = append(s.onMaintenanceChange, f)
+}
 
 // OnDomainClaimed registers f, which is called after each commit of this store
 // that left BeginDomainChecks something to do at once. Register before serving.
-func (s *Store) OnDomainCheckDue(f func()) { s.onClaimed = append(s.onClaimed, f) }
+func (s *Store) OnDomainCheckDue(f func()) { s.onDomainCheckDue = append(s.onDomainCheckDue, f) }
 
 // LastContact returns the instant, by the host's clock, of the last successful
 // transaction with the database; the zero Time if there was none.

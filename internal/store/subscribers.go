@@ -120,22 +120,22 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscr
 	}
 	if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, refusals, mailed_at, created_at, updated_at, whole_page)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12)`,
-		sub.ID, sub.PageID, string(sub.Channel), sub.Target, host, sub.Key, maybe(sub.Secret), millis(sub.ConfirmedAt),
+		sub.ID, sub.PageID, string(sub.Channel), sub.Target, host, sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
 		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage); err != nil {
 		return sub, err
 	}
-	if err := t.choose(sub); err != nil {
+	if err := t.saveChosenComponents(sub); err != nil {
 		return sub, err
 	}
 	if sub.ConfirmedAt.IsZero() {
-		return sub, t.ask(sub, allswell.PurposeConfirmation)
+		return sub, t.queueMail(sub, allswell.PurposeConfirmation)
 	}
 	return sub, nil
 }
 
 // choose saves the components of a subscriber that has none saved yet; one that
 // is not on its page is refused.
-func (t *tx) choose(sub allswell.Subscriber) error {
+func (t *tx) saveChosenComponents(sub allswell.Subscriber) error {
 	if len(sub.Components) == 0 {
 		return nil
 	}
@@ -150,28 +150,28 @@ func (t *tx) choose(sub allswell.Subscriber) error {
 }
 
 // ask lets a subscriber be sent a question or a link.
-func (t *tx) ask(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
+func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
 	id := allswell.NewID(allswell.PrefixDelivery, t.now)
 	_, err := t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, lane, position, thread, state,
 			happened_at, next_attempt_at, attempts, fence, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $3, 0, $1, 'pending', $7, $7, 0, 0, $7, $7)`,
 		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), mailHost, millis(t.now))
-	t.asked = true
+	t.mailQueued = true
 	return err
 }
 
 // DeleteSubscriber ends a subscription: it is told nothing more, and its
 // address is forgotten.
 func (s *Store) DeleteSubscriber(ctx context.Context, workspaceID, slug, id string) error {
-	return s.end(ctx, subscriberOfPage, id, slug, workspaceID)
+	return s.unsubscribe(ctx, subscriberOfPage, id, slug, workspaceID)
 }
 
 // EndSubscription is DeleteSubscriber for the holder of key.
 func (s *Store) Unsubscribe(ctx context.Context, slug, key string) error {
-	return s.end(ctx, subscriberOfKey, key, slug)
+	return s.unsubscribe(ctx, subscriberOfKey, key, slug)
 }
 
-func (s *Store) end(ctx context.Context, where string, args ...any) error {
+func (s *Store) unsubscribe(ctx context.Context, where string, args ...any) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		sub, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers `+where+` FOR UPDATE`, args...)
 		if err != nil {
@@ -221,7 +221,7 @@ func (s *Store) RotateSubscriber(ctx context.Context, workspaceID, slug, id stri
 
 // SlugOfSubscription returns the slug that the page of a key's subscription has
 // now: a link outlives the one that it was made with.
-func (s *Store) SubscriptionPage(ctx context.Context, key string) (string, error) {
+func (s *Store) SubscriptionPageSlug(ctx context.Context, key string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
 	slug, err := one(s.bare(ctx), scanString, `SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
@@ -269,7 +269,7 @@ func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, compon
 		if _, err := t.exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
 			return err
 		}
-		return t.choose(*sub)
+		return t.saveChosenComponents(*sub)
 	})
 }
 
@@ -290,6 +290,6 @@ func (s *Store) changeSubscription(ctx context.Context, slug, key string, change
 // saveSubscriber saves what consent, choice and refusals change.
 func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
 	_, err := t.exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspended_for = $4, refusals = $5, updated_at = $6, whole_page = $7 WHERE id = $1`,
-		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), maybe(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage)
+		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), nullIfEmpty(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage)
 	return err
 }

@@ -14,9 +14,9 @@ const (
 	tickBatch  = 200
 )
 
-// deafTick is how old the newest beat may be for a tick to judge anybody:
+// livenessTimeout is how old the newest beat may be for a tick to judge anybody:
 // three beats. With none newer we cannot tell silence from our own deafness.
-const deafTick = 3 * LivenessInterval
+const livenessTimeout = 3 * LivenessInterval
 
 // TickReport is what a tick did.
 type TickReport struct {
@@ -56,7 +56,7 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 			batch := found[start:min(start+tickBatch, len(found))]
 			part, err := write(ctx, s, func(x *tx) (TickReport, error) {
 				x.unattended = true
-				return x.judge(batch, t)
+				return x.checkBatch(batch, t)
 			})
 			if err != nil {
 				return report, err
@@ -84,11 +84,11 @@ func (c *session) prepareTick(t *allswell.Tick, replica string, backlog time.Dur
 		err = row.Scan(instant{&b.last}, duration{&b.backlog})
 		return
 	}, `SELECT max(beat_at), max(CASE WHEN replica <> $1 AND beat_at > $2 THEN backlog_ms ELSE 0 END) FROM beats`,
-		replica, millis(c.now.Add(-deafTick)))
+		replica, millis(c.now.Add(-livenessTimeout)))
 	if err != nil {
 		return "", err
 	}
-	if c.now.Sub(beats.last) > deafTick {
+	if c.now.Sub(beats.last) > livenessTimeout {
 		return "no beat was recorded lately", nil
 	}
 	t.AsOf = t.Instant.Add(-max(backlog, beats.backlog))
@@ -125,30 +125,30 @@ func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidat
 // that was recorded since is not in it.
 type candidateRow struct {
 	allswell.Monitor
-	waiting  time.Time
-	failures int
+	savedWaitingSince time.Time
+	savedFailures     int
 }
 
 func scanCandidateRow(row scanner) (c candidateRow, err error) {
-	c.Monitor, err = scanMonitor(wider{row, []any{instant{&c.waiting}, &c.failures}})
+	c.Monitor, err = scanMonitor(widerRow{row, []any{instant{&c.savedWaitingSince}, &c.savedFailures}})
 	return
 }
 
 // pinged reports whether a ping was recorded since the row was saved.
-func (c candidateRow) pinged() bool { return c.WaitingSince.After(c.waiting) }
+func (c candidateRow) pinged() bool { return c.WaitingSince.After(c.savedWaitingSince) }
 
 // verdicts is what a batch of candidates came to: monitors of which one column
 // or a few change alike, and those that are saved one by one.
-type verdicts struct {
-	passedOn []string // pinged, and not due before the ping's own deadline
-	counted  []string // one failure more
-	save     []allswell.Monitor
-	down     []allswell.Monitor
-	overdue  int
+type tickResults struct {
+	postponed []string // pinged, and not due before the ping's own deadline
+	counted   []string // one failure more
+	save      []allswell.Monitor
+	down      []allswell.Monitor
+	overdue   int
 }
 
 // add judges one candidate; due is the deadline that it was looked up by.
-func (v *verdicts) add(c candidateRow, due int64, tick allswell.Tick) {
+func (v *tickResults) add(c candidateRow, due int64, tick allswell.Tick) {
 	m := &c.Monitor
 	verdict := m.Check(tick)
 	m.NextCheckAt = m.DueAt(tick.Gaps)
@@ -156,8 +156,8 @@ func (v *verdicts) add(c candidateRow, due int64, tick allswell.Tick) {
 	case allswell.CheckOnTime:
 		switch {
 		case c.pinged() && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval)):
-			v.passedOn = append(v.passedOn, m.ID)
-		case c.pinged() || c.failures > 0 || m.NextCheckAt.UnixMilli() != due:
+			v.postponed = append(v.postponed, m.ID)
+		case c.pinged() || c.savedFailures > 0 || m.NextCheckAt.UnixMilli() != due:
 			v.save = append(v.save, *m)
 		default:
 			// Only not judged yet, because of the backlog.
@@ -178,7 +178,7 @@ func (v *verdicts) add(c candidateRow, due int64, tick allswell.Tick) {
 
 // judge decides on a batch of candidates as they are now, under their locks,
 // and saves what follows.
-func (t *tx) judge(batch []candidate, tick allswell.Tick) (report TickReport, err error) {
+func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickReport, err error) {
 	ids := make([]string, len(batch))
 	due := make(map[string]int64, len(batch))
 	for i, c := range batch {
@@ -189,15 +189,15 @@ func (t *tx) judge(batch []candidate, tick allswell.Tick) (report TickReport, er
 	if err != nil {
 		return report, err
 	}
-	if tick.Gaps, err = t.holesFor(rows); err != nil {
+	if tick.Gaps, err = t.gapsFor(rows); err != nil {
 		return report, err
 	}
-	var v verdicts
+	var v tickResults
 	for _, row := range rows {
 		v.add(row, due[row.ID], tick)
 	}
 	for _, m := range v.save {
-		if err := t.saveWait(m); err != nil {
+		if err := t.saveMonitorState(m); err != nil {
 			return report, err
 		}
 	}
@@ -207,34 +207,34 @@ func (t *tx) judge(batch []candidate, tick allswell.Tick) (report TickReport, er
 			return report, err
 		}
 	}
-	if len(v.passedOn) > 0 {
+	if len(v.postponed) > 0 {
 		// What Monitor.RecordPing and Monitor.Check made of most of a fleet.
 		if _, err := t.exec(`UPDATE monitors SET last_ping_at = heard_at, waiting_since_at = heard_at,
 				next_check_at = heard_at + interval_ms, consecutive_failures = 0
-			FROM heard WHERE heard.token = monitors.token AND monitors.id IN EACH($1)`, list(v.passedOn)); err != nil {
+			FROM heard WHERE heard.token = monitors.token AND monitors.id IN EACH($1)`, list(v.postponed)); err != nil {
 			return report, err
 		}
 	}
-	fell, err := t.goDown(v.down)
+	fell, err := t.markDown(v.down)
 	spared := len(v.down) - fell
 	return TickReport{Checked: len(rows), Overdue: v.overdue - spared, Down: fell}, err
 }
 
-func (t *tx) holesFor(rows []candidateRow) ([]allswell.ListeningGap, error) {
+func (t *tx) gapsFor(rows []candidateRow) ([]allswell.ListeningGap, error) {
 	since := t.now
 	for _, m := range rows {
 		if !m.WaitingSince.IsZero() && m.WaitingSince.Before(since) {
 			since = m.WaitingSince
 		}
 	}
-	return t.holes(since)
+	return t.gaps(since)
 }
 
 // goDown saves the monitors that went down, begins their outages, and returns
 // how many. One that a ping has reached since it was judged is spared: pings do
 // not wait for the monitor's lock, so their row is what has to be unchanged.
 // From then on they find it not live, and wait.
-func (t *tx) goDown(down []allswell.Monitor) (int, error) {
+func (t *tx) markDown(down []allswell.Monitor) (int, error) {
 	fell := make([]allswell.Monitor, 0, len(down))
 	for _, m := range down {
 		n, err := t.exec(`UPDATE heard SET live = FALSE WHERE token = $1 AND (heard_at IS NULL OR heard_at <= $2)`,
@@ -250,11 +250,11 @@ func (t *tx) goDown(down []allswell.Monitor) (int, error) {
 	if len(fell) == 0 {
 		return 0, nil
 	}
-	if err := t.lockLinked(fell...); err != nil {
+	if err := t.lockForOutage(fell...); err != nil {
 		return 0, err
 	}
 	for _, m := range fell {
-		if err := t.saveWait(m); err != nil {
+		if err := t.saveMonitorState(m); err != nil {
 			return 0, err
 		}
 		if err := t.beginOutage(m); err != nil {

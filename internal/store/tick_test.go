@@ -33,7 +33,7 @@ func TestTickIsMissed(t *testing.T) {
 			w.beat()
 			backlog := []time.Duration{0, 0, 700 * time.Millisecond, 90 * time.Second}[random.IntN(4)]
 			tick := allswell.Tick{Instant: w.clock.now(), AsOf: w.clock.now().Add(-backlog), Period: time.Minute,
-				Threshold: allswell.DefaultFailureThreshold, Gaps: must(w.Holes(w.ctx))(w)}
+				Threshold: allswell.DefaultFailureThreshold, Gaps: must(w.Gaps(w.ctx))(w)}
 			want := w.stored()
 			var report store.TickReport
 			for i := range want {

@@ -22,9 +22,9 @@ const (
 	// timelineBytes bounds what the timelines of one list, or of one part of a
 	// long timeline, take in memory.
 	timelineBytes = 4 << 20
-	// cutMessage is how many characters of a message are loaded when there is no
+	// truncatedLength is how many characters of a message are loaded when there is no
 	// room for all of it: one more than an excerpt is made of.
-	cutMessage = 1_001
+	truncatedLength = 1_001
 	// maxNamedAffected is the most affected components loaded of one list, those
 	// of the newest incidents first.
 	maxNamedAffected = 20_000
@@ -44,7 +44,7 @@ var (
 
 // pickUpdates returns the ids of the updates that are loaded: whole, and those of
 // which there is only room for the beginning. No message is read for that.
-func (c *session) pickUpdates(table timelineTable, owners []string, t timelines) (whole, cut []string, err error) {
+func (c *session) selectUpdates(table timelineTable, owners []string, t timelines) (whole, cut []string, err error) {
 	type row struct {
 		id, owner  string
 		rank, size int // rank 1 is the newest
@@ -81,7 +81,7 @@ func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error 
 	for i, inc := range incidents {
 		index[inc.ID], ids[i] = i, inc.ID
 	}
-	whole, cut, err := c.pickUpdates(incidentTimelines, ids, t)
+	whole, cut, err := c.selectUpdates(incidentTimelines, ids, t)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error 
 	if err := add(updateColumns, whole, false); err != nil {
 		return err
 	}
-	return add(updateColumnsCut, cut, true)
+	return add(truncatedUpdateColumns, cut, true)
 }
 
 // fillMaintenanceUpdates loads updates of all the maintenances, oldest first.
@@ -110,7 +110,7 @@ func (c *session) fillMaintenanceUpdates(maintenances []allswell.Maintenance, t 
 	for i, m := range maintenances {
 		index[m.ID], ids[i] = i, m.ID
 	}
-	whole, cut, err := c.pickUpdates(maintenanceTimelines, ids, t)
+	whole, cut, err := c.selectUpdates(maintenanceTimelines, ids, t)
 	if err != nil {
 		return err
 	}
@@ -129,5 +129,5 @@ func (c *session) fillMaintenanceUpdates(maintenances []allswell.Maintenance, t 
 	if err := add(maintenanceUpdateColumns, whole, false); err != nil {
 		return err
 	}
-	return add(maintenanceUpdateColumnsCut, cut, true)
+	return add(truncatedMaintenanceUpdateColumns, cut, true)
 }

@@ -158,14 +158,14 @@ func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (ou
 // tx is a writing transaction.
 type tx struct {
 	session
-	versions map[string]int64 // touched pages and the versions this transaction makes
-	ordinals map[string]int   // events told per page
-	news     []news           // for the log
-	asked    bool             // somebody is sent a question or a link
-	planned  bool             // when a maintenance is due may have changed
-	claimed  bool             // a domain is due to be checked
-	tokens   []string         // ping tokens that are new to those who keep them in memory
-	beating  string           // the replica whose beat this transaction writes
+	versions           map[string]int64 // touched pages and the versions this transaction makes
+	ordinals           map[string]int   // events told per page
+	logEntries         []logEntry       // for the log
+	mailQueued         bool             // somebody is sent a question or a link
+	maintenanceChanged bool             // when a maintenance is due may have changed
+	domainCheckDue     bool             // a domain is due to be checked
+	newPingTokens      []string         // ping tokens that are new to those who keep them in memory
+	liveReplica        string           // the replica whose beat this transaction writes
 
 	unattended bool // nobody waits for the answer: BeforeAnswer does not apply
 }
@@ -285,7 +285,7 @@ func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (ou
 		err = s.fault("after", "COMMIT")
 	}
 	if len(w.versions) > 0 && !w.unattended {
-		for _, f := range s.beforeAnswer {
+		for _, f := range s.beforeReturn {
 			f(ctx, slices.Sorted(maps.Keys(w.versions)))
 		}
 	}
@@ -295,26 +295,26 @@ func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (ou
 // committed calls the functions that are registered for what the transaction did.
 func (t *tx) committed() {
 	s := t.s
-	if t.beating != "" {
-		s.beaten.Store(t.beating, t.now)
+	if t.liveReplica != "" {
+		s.lastLiveness.Store(t.liveReplica, t.now)
 	}
 	for pageID := range t.versions {
 		s.pageChanged(pageID)
 	}
-	s.logNews(t.news)
-	for _, token := range t.tokens {
+	s.writeLogEntries(t.logEntries)
+	for _, token := range t.newPingTokens {
 		for _, f := range s.onPingToken {
 			f(token)
 		}
 	}
-	if len(t.ordinals) > 0 || t.asked {
-		callAll(s.onTold)
+	if len(t.ordinals) > 0 || t.mailQueued {
+		callAll(s.onDeliveriesPending)
 	}
-	if t.planned {
-		callAll(s.onPlanned)
+	if t.maintenanceChanged {
+		callAll(s.onMaintenanceChange)
 	}
-	if t.claimed {
-		callAll(s.onClaimed)
+	if t.domainCheckDue {
+		callAll(s.onDomainCheckDue)
 	}
 }
 
@@ -325,10 +325,10 @@ func callAll(registered []func()) {
 }
 
 // news is what became of a monitor or of a maintenance, for the log.
-type news struct{ what, kind, id, name string }
+type logEntry struct{ what, kind, id, name string }
 
 // logNews writes one line for each of the first few, and one for all others.
-func (s *Store) logNews(all []news) {
+func (s *Store) writeLogEntries(all []logEntry) {
 	const most = 20
 	for _, n := range all[:min(len(all), most)] {
 		s.log.Info(n.what, n.kind, n.id, "name", n.name)
@@ -362,7 +362,7 @@ func (s *Store) unavailable(err error) error {
 		return err
 	}
 	if !cancelled {
-		s.failures.Failed(time.Now(), "database", s.address, "error", s.whyNot(err))
+		s.failures.Failed(time.Now(), "database", s.address, "error", s.openFailureReason(err))
 	}
 	if marked {
 		return err
