@@ -28,6 +28,8 @@ type layer struct {
 var layers = []layer{
 	{".", nil, nil,
 		"The domain is pure: rules that can be read and tested without anything else."},
+	{"client", []string{"."}, nil,
+		"Others import it: it needs the domain's words and the standard library, and nothing that is internal."},
 	{"internal/store", []string{".", "internal/failurelog"}, []string{"internal/store", "internal/store/storetest"},
 		"A verb is load, decide, save, tell. It decides with the domain and knows nobody who calls it."},
 	{"internal/store/storetest", []string{".", "internal/store", "test/subprocess"}, nil,
@@ -203,7 +205,7 @@ func refuse(l layer, name, path string, test bool) string {
 			return why
 		}
 	}
-	if (name == "." || name == "internal/limit") && !isStandard(path) {
+	if (name == "." || name == "client" || name == "internal/limit") && !isStandard(path) {
 		return "it stands on the standard library alone"
 	}
 	return ""
@@ -244,6 +246,9 @@ func TestImportsAreRefused(t *testing.T) {
 		{"the domain, another module", listed{ImportPath: module, Imports: []string{"github.com/google/uuid"}}, false},
 		{"the domain, the store", listed{ImportPath: module, Imports: []string{module + "/internal/store"}}, false},
 		{"the domain, the standard library", listed{ImportPath: module, Imports: []string{"crypto/rand"}}, true},
+		{"the client, something internal", of("client", module+"/internal/web"), false},
+		{"the client, another module", of("client", "github.com/google/uuid"), false},
+		{"the client, the domain", of("client", module, "net/http"), true},
 		{"the limiter, another module", of("internal/limit", "golang.org/x/time/rate"), false},
 		{"the limiter, the domain", of("internal/limit", module), false},
 		{"what people type, the domain", of("internal/markdown", module), false},

@@ -1,0 +1,117 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Group is a heading over components of a page.
+type Group struct {
+	Object
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Order     int       `json:"order"` // the lowest is first
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// NewGroup describes a group to create.
+type NewGroup struct {
+	Name  string `json:"name"`
+	Order *int   `json:"order,omitempty"` // nil: after all others
+}
+
+// GroupChange is a change of a group.
+type GroupChange struct {
+	Name  *string `json:"name,omitempty"`
+	Order *int    `json:"order,omitempty"`
+}
+
+// ListGroups returns the groups of a page in their order.
+func (c *Client) ListGroups(page string) *List[Group] {
+	return &List[Group]{client: c, path: pathOf("pages", page, "groups")}
+}
+
+// CreateGroup creates a group on a page.
+func (c *Client) CreateGroup(ctx context.Context, page string, group NewGroup, options ...CallOption) (*Group, error) {
+	return call[Group](ctx, c, http.MethodPost, pathOf("pages", page, "groups"), group, options...)
+}
+
+// ChangeGroup changes a group.
+func (c *Client) ChangeGroup(ctx context.Context, id string, change GroupChange) (*Group, error) {
+	return call[Group](ctx, c, http.MethodPatch, pathOf("groups", id), change)
+}
+
+// DeleteGroup deletes a group. Its components remain, in no group.
+func (c *Client) DeleteGroup(ctx context.Context, id string) error {
+	return c.remove(ctx, "groups", id)
+}
+
+// Component is a part of the service that a page shows.
+type Component struct {
+	Object
+	ID          string          `json:"id"`
+	Name        string          `json:"name"`
+	Description *string         `json:"description"`
+	Status      allswell.Status `json:"status"`
+	Order       int             `json:"order"` // the lowest is first
+	CreatedAt   time.Time       `json:"created_at"`
+	UpdatedAt   time.Time       `json:"updated_at"`
+}
+
+// NewComponent describes a component to create.
+type NewComponent struct {
+	Name        string           `json:"name"`
+	Description *string          `json:"description,omitempty"`
+	Status      *allswell.Status `json:"status,omitempty"` // nil: operational
+	Order       *int             `json:"order,omitempty"`  // nil: after all others
+	Group       *string          `json:"group,omitempty"`  // the group's id
+}
+
+// ComponentStatusChange sets a component's status.
+type ComponentStatusChange struct {
+	Status      allswell.Status  `json:"status"`
+	Description Nullable[string] `json:"description,omitzero"`
+}
+
+// ComponentChange is a change of everything but a component's status.
+type ComponentChange struct {
+	Name        *string          `json:"name,omitempty"`
+	Description Nullable[string] `json:"description,omitzero"`
+	Order       *int             `json:"order,omitempty"`
+	Group       *string          `json:"group,omitempty"` // the group's id; "" is no group
+}
+
+// ListComponents returns the components of a page in their order.
+func (c *Client) ListComponents(page string) *List[Component] {
+	return &List[Component]{client: c, path: pathOf("pages", page, "components")}
+}
+
+// CreateComponent creates a component on a page.
+func (c *Client) CreateComponent(ctx context.Context, page string, component NewComponent, options ...CallOption) (*Component, error) {
+	return call[Component](ctx, c, http.MethodPost, pathOf("pages", page, "components"), component, options...)
+}
+
+// GetComponent returns a component.
+func (c *Client) GetComponent(ctx context.Context, page, id string) (*Component, error) {
+	return call[Component](ctx, c, http.MethodGet, pathOf("pages", page, "components", id), nil)
+}
+
+// ChangeComponentStatus sets a component's status. It is shown at once, whatever monitors report, until it is set
+// again or another monitor goes down.
+func (c *Client) ChangeComponentStatus(ctx context.Context, page, id string, change ComponentStatusChange) (*Component, error) {
+	return call[Component](ctx, c, http.MethodPatch, pathOf("pages", page, "components", id), change)
+}
+
+// EditComponent changes a component's name, description, order or group.
+func (c *Client) EditComponent(ctx context.Context, id string, change ComponentChange) (*Component, error) {
+	return call[Component](ctx, c, http.MethodPatch, pathOf("components", id), change)
+}
+
+// DeleteComponent deletes a component.
+func (c *Client) DeleteComponent(ctx context.Context, page, id string) error {
+	return c.remove(ctx, "pages", page, "components", id)
+}

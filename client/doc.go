@@ -1,0 +1,39 @@
+// Package client is a client of the Allswell API.
+//
+//	c, err := client.New("https://status.example.com", token, client.Options{})
+//	if err != nil {
+//		return err
+//	}
+//	page, err := c.CreatePage(ctx, client.NewPage{Name: "Acme", Slug: "acme"})
+//
+// A [Client] has one method for each operation of the API, named like the operation in the OpenAPI document. Methods
+// that create a resource take a struct such as [NewPage]; methods that change one take a struct such as [PageChange],
+// in which fields that are nil are not changed. Every resource keeps the JSON that the server sent; see [Object].
+//
+// # Lists
+//
+// Methods such as [Client.ListPages] return a [List], which is read from the server while it is iterated:
+//
+//	for page, err := range c.ListPages().All(ctx) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(page.Name)
+//	}
+//
+// # Errors
+//
+// If the server refuses a request, the error is an [*Error] with the HTTP status, a machine-readable code, and for
+// invalid requests the fields that are wrong. It matches one of the variables such as [ErrNotFound]:
+//
+//	if errors.Is(err, client.ErrNotFound) { … }
+//
+// If there is no answer, the error is a [*NetworkError], which tells whether the request may have been executed.
+//
+// # Retries
+//
+// A call is repeated, up to [Options].Retries times and within its deadline, if the server could not be reached, or
+// answered that it is busy, and a repetition cannot do anything twice: GET, PUT and DELETE requests, and POST
+// requests, which carry an Idempotency-Key. A PATCH request is repeated only if the first one changed nothing. Waiting
+// times grow, are randomized, and respect Retry-After.
+package client

@@ -1,0 +1,134 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Incident is an incident on a page.
+type Incident struct {
+	Object
+	ID         string                 `json:"id"`
+	Title      string                 `json:"title"`
+	Impact     allswell.Impact        `json:"impact"`
+	State      allswell.IncidentState `json:"state"`
+	Resolved   bool                   `json:"resolved"`
+	ResolvedAt *time.Time             `json:"resolved_at"`
+	CreatedAt  time.Time              `json:"created_at"`
+	UpdatedAt  time.Time              `json:"updated_at"`
+	Updates    []IncidentUpdate       `json:"updates"` // the oldest first; nil in lists and after changes
+}
+
+// IncidentUpdate is an entry of an incident's timeline.
+type IncidentUpdate struct {
+	Object
+	ID         string    `json:"id"`
+	IncidentID string    `json:"incident_id"` // empty in Incident.Updates
+	Message    string    `json:"message"`
+	CreatedAt  time.Time `json:"created_at"`
+}
+
+// NewIncident describes an incident to create.
+type NewIncident struct {
+	Title      string                  `json:"title"`
+	Impact     *allswell.Impact        `json:"impact,omitempty"`     // nil: none
+	State      *allswell.IncidentState `json:"state,omitempty"`      // nil: investigating
+	Message    *string                 `json:"message,omitempty"`    // the first update
+	Components []AffectedStatus        `json:"components,omitempty"` // the affected components
+}
+
+// AffectedStatus is a component that an incident affects, and the status that the incident gives it until it is
+// resolved.
+type AffectedStatus struct {
+	ID     string          `json:"id"`
+	Status allswell.Status `json:"status"`
+}
+
+// AffectedComponent is a component that an incident affects.
+type AffectedComponent struct {
+	Object
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Status allswell.Status `json:"status"` // that the incident gives it
+}
+
+// IncidentChange is a change of an incident.
+type IncidentChange struct {
+	Title    *string                 `json:"title,omitempty"`
+	Impact   *allswell.Impact        `json:"impact,omitempty"`
+	State    *allswell.IncidentState `json:"state,omitempty"`
+	Resolved *bool                   `json:"resolved,omitempty"`
+}
+
+// IncidentFilter selects incidents.
+type IncidentFilter struct {
+	Resolved *bool // nil: all
+}
+
+// ListIncidents returns the incidents of a page, the newest first, without their updates.
+func (c *Client) ListIncidents(page string, filter IncidentFilter) *List[Incident] {
+	query := make(url.Values)
+	if filter.Resolved != nil {
+		query.Set("resolved", strconv.FormatBool(*filter.Resolved))
+	}
+	return &List[Incident]{client: c, path: pathOf("pages", page, "incidents"), query: query}
+}
+
+// CreateIncident creates an incident on a page.
+func (c *Client) CreateIncident(ctx context.Context, page string, incident NewIncident, options ...CallOption) (*Incident, error) {
+	return call[Incident](ctx, c, http.MethodPost, pathOf("pages", page, "incidents"), incident, options...)
+}
+
+// GetIncident returns an incident with its updates.
+func (c *Client) GetIncident(ctx context.Context, id string) (*Incident, error) {
+	return call[Incident](ctx, c, http.MethodGet, pathOf("incidents", id), nil)
+}
+
+// ChangeIncident changes, resolves or reopens an incident.
+func (c *Client) ChangeIncident(ctx context.Context, id string, change IncidentChange) (*Incident, error) {
+	return call[Incident](ctx, c, http.MethodPatch, pathOf("incidents", id), change)
+}
+
+// DeleteIncident deletes an incident with its updates.
+func (c *Client) DeleteIncident(ctx context.Context, id string) error {
+	return c.remove(ctx, "incidents", id)
+}
+
+// ListUpdates returns the updates of an incident, the oldest first.
+func (c *Client) ListUpdates(incident string) *List[IncidentUpdate] {
+	return &List[IncidentUpdate]{client: c, path: pathOf("incidents", incident, "updates")}
+}
+
+// PostUpdate adds an update to an incident. Subscribers are notified.
+func (c *Client) PostUpdate(ctx context.Context, incident, message string, options ...CallOption) (*IncidentUpdate, error) {
+	body := struct {
+		Message string `json:"message"`
+	}{message}
+	return call[IncidentUpdate](ctx, c, http.MethodPost, pathOf("incidents", incident, "updates"), body, options...)
+}
+
+// GetAffectedComponents returns the components that an incident affects, in their order.
+func (c *Client) GetAffectedComponents(ctx context.Context, incident string) ([]*AffectedComponent, error) {
+	return c.affected(call[[]json.RawMessage](ctx, c, http.MethodGet, pathOf("incidents", incident, "components"), nil))
+}
+
+// SetAffectedComponents replaces the components that an incident affects, and returns them.
+func (c *Client) SetAffectedComponents(ctx context.Context, incident string, components []AffectedStatus) ([]*AffectedComponent, error) {
+	body := struct {
+		Components []AffectedStatus `json:"components"`
+	}{append([]AffectedStatus{}, components...)} // [], never null
+	return c.affected(call[[]json.RawMessage](ctx, c, http.MethodPut, pathOf("incidents", incident, "components"), body))
+}
+
+func (c *Client) affected(raw *[]json.RawMessage, err error) ([]*AffectedComponent, error) {
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll[AffectedComponent](c, *raw)
+}

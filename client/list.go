@@ -1,0 +1,99 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// maxPerPage is how many resources the API returns at most in one answer.
+const maxPerPage = 100
+
+// List is a list of resources on the server. Its methods read it from there, each time anew.
+type List[T any] struct {
+	client *Client
+	path   string
+	query  url.Values
+}
+
+// All returns an iterator over the list. It asks the server for 100 resources at a time, when they are needed.
+// After an error the iteration ends.
+//
+// Resources that are created or deleted during the iteration may be missed, or seen twice.
+func (l *List[T]) All(ctx context.Context) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		for page := 1; ; page++ {
+			some, _, err := l.read(ctx, page, maxPerPage)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, v := range some {
+				if !yield(v, nil) {
+					return
+				}
+			}
+			if len(some) < maxPerPage {
+				return
+			}
+		}
+	}
+}
+
+// First returns at most n resources from the beginning of the list, and how many resources the whole list has.
+func (l *List[T]) First(ctx context.Context, n int) (first []*T, total int, err error) {
+	perPage := max(1, min(n, maxPerPage))
+	for page := 1; page == 1 || len(first) < n; page++ {
+		some, all, err := l.read(ctx, page, perPage)
+		if err != nil {
+			return nil, 0, err
+		}
+		first, total = append(first, some...), all
+		if len(some) < perPage {
+			break
+		}
+	}
+	return first[:min(len(first), max(0, n))], total, nil
+}
+
+// Count returns how many resources the list has.
+func (l *List[T]) Count(ctx context.Context) (int, error) {
+	_, total, err := l.read(ctx, 1, 1)
+	return total, err
+}
+
+// read reads one page of the list.
+func (l *List[T]) read(ctx context.Context, page, perPage int) (some []*T, total int, err error) {
+	query := maps.Clone(l.query)
+	if query == nil {
+		query = make(url.Values)
+	}
+	query.Set("page", strconv.Itoa(page))
+	query.Set("per_page", strconv.Itoa(perPage))
+	answer, err := l.client.do(ctx, request{method: http.MethodGet, path: l.path, query: query})
+	if err != nil {
+		return nil, 0, err
+	}
+	var raw []json.RawMessage
+	if err := json.Unmarshal(answer.Data, &raw); err != nil {
+		return nil, 0, fmt.Errorf("%s %w: a list was expected", l.client.base, ErrNotAllswell)
+	}
+	some, err = decodeAll[T](l.client, raw)
+	return some, answer.Meta.Total, err
+}
+
+func decodeAll[T any](c *Client, raw []json.RawMessage) ([]*T, error) {
+	all := make([]*T, len(raw))
+	for i := range raw {
+		var err error
+		if all[i], err = decode[T](c, raw[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,88 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Monitor is a heartbeat monitor: it is down when pings stay away.
+type Monitor struct {
+	Object
+	ID                  string                `json:"id"`
+	Name                string                `json:"name"`
+	Token               string                `json:"token"`    // in PingURL; a secret
+	PingURL             string                `json:"ping_url"` // the address to ping
+	Interval            Seconds               `json:"interval"` // the maximum expected time between two pings
+	NextCheckAt         *time.Time            `json:"next_check_at"`
+	ConsecutiveFailures int                   `json:"consecutive_failures"`
+	State               allswell.MonitorState `json:"state"`
+	Enabled             bool                  `json:"enabled"`
+	ComponentID         *string               `json:"component_id"`
+	Page                string                `json:"page"`         // the page's slug
+	LastPingAt          *time.Time            `json:"last_ping_at"` // nil: never pinged, so never down
+	FailureThreshold    *int                  `json:"failure_threshold"`
+	DownStatus          allswell.Status       `json:"down_status"` // of the component while the monitor is down
+	CreatedAt           time.Time             `json:"created_at"`
+	UpdatedAt           time.Time             `json:"updated_at"`
+}
+
+// NewMonitor describes a monitor to create.
+type NewMonitor struct {
+	Name             string           `json:"name"`
+	Interval         Seconds          `json:"interval"`
+	Page             string           `json:"page"` // the page's slug
+	ComponentID      *string          `json:"component_id,omitempty"`
+	Enabled          *bool            `json:"enabled,omitempty"`           // nil: true
+	FailureThreshold *int             `json:"failure_threshold,omitempty"` // nil or 0: the server's setting
+	DownStatus       *allswell.Status `json:"down_status,omitempty"`       // nil: major outage
+}
+
+// MonitorChange is a change of a monitor.
+type MonitorChange struct {
+	Name             *string          `json:"name,omitempty"`
+	Interval         *Seconds         `json:"interval,omitempty"`
+	Page             *string          `json:"page,omitempty"`
+	ComponentID      *string          `json:"component_id,omitempty"` // "": no component
+	Enabled          *bool            `json:"enabled,omitempty"`
+	FailureThreshold *int             `json:"failure_threshold,omitempty"` // 0: the server's setting
+	DownStatus       *allswell.Status `json:"down_status,omitempty"`
+}
+
+// ListMonitors returns the monitors of all pages.
+func (c *Client) ListMonitors() *List[Monitor] {
+	return &List[Monitor]{client: c, path: pathOf("monitors")}
+}
+
+// CreateMonitor creates a monitor. It waits for its first ping.
+func (c *Client) CreateMonitor(ctx context.Context, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
+	return call[Monitor](ctx, c, http.MethodPost, pathOf("monitors"), monitor, options...)
+}
+
+// GetMonitor returns a monitor.
+func (c *Client) GetMonitor(ctx context.Context, id string) (*Monitor, error) {
+	return call[Monitor](ctx, c, http.MethodGet, pathOf("monitors", id), nil)
+}
+
+// ChangeMonitor changes a monitor.
+func (c *Client) ChangeMonitor(ctx context.Context, id string, change MonitorChange) (*Monitor, error) {
+	return call[Monitor](ctx, c, http.MethodPatch, pathOf("monitors", id), change)
+}
+
+// DeleteMonitor deletes a monitor. If it is down, its outage ends.
+func (c *Client) DeleteMonitor(ctx context.Context, id string) error {
+	return c.remove(ctx, "monitors", id)
+}
+
+// RotateMonitor gives a monitor another ping URL. The old one works for another 24 hours.
+func (c *Client) RotateMonitor(ctx context.Context, id string, options ...CallOption) (*Monitor, error) {
+	return call[Monitor](ctx, c, http.MethodPost, pathOf("monitors", id, "rotate"), nil, options...)
+}
+
+// Ping records a ping of the monitor with this token. When Ping returns nil, the ping is durable. It needs no API token.
+func (c *Client) Ping(ctx context.Context, token string) error {
+	_, err := c.do(ctx, request{method: http.MethodPost, path: pathOf("heartbeat", token), anonymous: true})
+	return err
+}

@@ -1,0 +1,367 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell/client"
+)
+
+// operations calls every operation of the API. body is the request's type, and resource the type in the answer, or in
+// the answer's list.
+var operations = map[string]struct {
+	call           func(context.Context, *client.Client) error
+	body, resource any
+}{
+	"listPages":  {list((*client.Client).ListPages), nil, client.Page{}},
+	"createPage": {func(ctx context.Context, c *client.Client) error { return second(c.CreatePage(ctx, client.NewPage{})) }, client.NewPage{}, client.Page{}},
+	"getPage":    {func(ctx context.Context, c *client.Client) error { return second(c.GetPage(ctx, "acme")) }, nil, client.Page{}},
+	"changePage": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangePage(ctx, "acme", client.PageChange{}))
+	}, client.PageChange{}, client.Page{}},
+	"deletePage":   {func(ctx context.Context, c *client.Client) error { return c.DeletePage(ctx, "acme") }, nil, nil},
+	"setLogo":      {func(ctx context.Context, c *client.Client) error { return second(c.SetLogo(ctx, "acme", []byte{1})) }, nil, client.Page{}},
+	"deleteLogo":   {func(ctx context.Context, c *client.Client) error { return c.DeleteLogo(ctx, "acme") }, nil, nil},
+	"setIcon":      {func(ctx context.Context, c *client.Client) error { return second(c.SetIcon(ctx, "acme", []byte{1})) }, nil, client.Page{}},
+	"deleteIcon":   {func(ctx context.Context, c *client.Client) error { return c.DeleteIcon(ctx, "acme") }, nil, nil},
+	"getDomain":    {func(ctx context.Context, c *client.Client) error { return second(c.GetDomain(ctx, "acme")) }, nil, client.PageDomain{}},
+	"verifyDomain": {func(ctx context.Context, c *client.Client) error { return second(c.VerifyDomain(ctx, "acme")) }, nil, client.PageDomain{}},
+	"getUptime":    {func(ctx context.Context, c *client.Client) error { return second(c.GetUptime(ctx, "acme", 7)) }, nil, client.Uptime{}},
+
+	"listGroups": {list(func(c *client.Client) *client.List[client.Group] { return c.ListGroups("acme") }), nil, client.Group{}},
+	"createGroup": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateGroup(ctx, "acme", client.NewGroup{}))
+	}, client.NewGroup{}, client.Group{}},
+	"changeGroup": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeGroup(ctx, "grp_1", client.GroupChange{}))
+	}, client.GroupChange{}, client.Group{}},
+	"deleteGroup": {func(ctx context.Context, c *client.Client) error { return c.DeleteGroup(ctx, "grp_1") }, nil, nil},
+
+	"listComponents": {list(func(c *client.Client) *client.List[client.Component] { return c.ListComponents("acme") }), nil, client.Component{}},
+	"createComponent": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateComponent(ctx, "acme", client.NewComponent{}))
+	}, client.NewComponent{}, client.Component{}},
+	"getComponent": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetComponent(ctx, "acme", "comp_1"))
+	}, nil, client.Component{}},
+	"changeComponentStatus": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeComponentStatus(ctx, "acme", "comp_1", client.ComponentStatusChange{}))
+	}, client.ComponentStatusChange{}, client.Component{}},
+	"editComponent": {func(ctx context.Context, c *client.Client) error {
+		return second(c.EditComponent(ctx, "comp_1", client.ComponentChange{}))
+	}, client.ComponentChange{}, client.Component{}},
+	"deleteComponent": {func(ctx context.Context, c *client.Client) error { return c.DeleteComponent(ctx, "acme", "comp_1") }, nil, nil},
+
+	"listIncidents": {list(func(c *client.Client) *client.List[client.Incident] {
+		return c.ListIncidents("acme", client.IncidentFilter{})
+	}), nil, client.Incident{}},
+	"createIncident": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateIncident(ctx, "acme", client.NewIncident{}))
+	}, client.NewIncident{}, client.Incident{}},
+	"getIncident": {func(ctx context.Context, c *client.Client) error { return second(c.GetIncident(ctx, "i")) }, nil, client.Incident{}},
+	"changeIncident": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeIncident(ctx, "i", client.IncidentChange{}))
+	}, client.IncidentChange{}, client.Incident{}},
+	"deleteIncident": {func(ctx context.Context, c *client.Client) error { return c.DeleteIncident(ctx, "i") }, nil, nil},
+	"listUpdates":    {list(func(c *client.Client) *client.List[client.IncidentUpdate] { return c.ListUpdates("i") }), nil, client.IncidentUpdate{}},
+	"postUpdate": {func(ctx context.Context, c *client.Client) error { return second(c.PostUpdate(ctx, "i", "x")) }, struct {
+		Message string `json:"message"`
+	}{}, client.IncidentUpdate{}},
+	"getAffectedComponents": {func(ctx context.Context, c *client.Client) error { return second(c.GetAffectedComponents(ctx, "i")) }, nil, client.AffectedComponent{}},
+	"setAffectedComponents": {func(ctx context.Context, c *client.Client) error {
+		return second(c.SetAffectedComponents(ctx, "i", nil))
+	}, struct {
+		Components []client.AffectedStatus `json:"components"`
+	}{}, client.AffectedComponent{}},
+
+	"listMaintenances": {list(func(c *client.Client) *client.List[client.Maintenance] {
+		return c.ListMaintenances("acme", client.MaintenanceFilter{})
+	}), nil, client.Maintenance{}},
+	"createMaintenance": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateMaintenance(ctx, "acme", client.NewMaintenance{}))
+	}, client.NewMaintenance{}, client.Maintenance{}},
+	"getMaintenance": {func(ctx context.Context, c *client.Client) error { return second(c.GetMaintenance(ctx, "mnt_1")) }, nil, client.Maintenance{}},
+	"changeMaintenance": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeMaintenance(ctx, "mnt_1", client.MaintenanceChange{}))
+	}, client.MaintenanceChange{}, client.Maintenance{}},
+	"deleteMaintenance": {func(ctx context.Context, c *client.Client) error { return c.DeleteMaintenance(ctx, "mnt_1") }, nil, nil},
+	"listMaintenanceUpdates": {list(func(c *client.Client) *client.List[client.MaintenanceUpdate] {
+		return c.ListMaintenanceUpdates("mnt_1")
+	}), nil, client.MaintenanceUpdate{}},
+	"addMaintenanceUpdate": {func(ctx context.Context, c *client.Client) error {
+		return second(c.AddMaintenanceUpdate(ctx, "mnt_1", client.NewMaintenanceUpdate{}))
+	}, client.NewMaintenanceUpdate{}, client.MaintenanceUpdate{}},
+
+	"listMonitors": {list((*client.Client).ListMonitors), nil, client.Monitor{}},
+	"createMonitor": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateMonitor(ctx, client.NewMonitor{}))
+	}, client.NewMonitor{}, client.Monitor{}},
+	"getMonitor": {func(ctx context.Context, c *client.Client) error { return second(c.GetMonitor(ctx, "mon_1")) }, nil, client.Monitor{}},
+	"changeMonitor": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeMonitor(ctx, "mon_1", client.MonitorChange{}))
+	}, client.MonitorChange{}, client.Monitor{}},
+	"deleteMonitor": {func(ctx context.Context, c *client.Client) error { return c.DeleteMonitor(ctx, "mon_1") }, nil, nil},
+	"rotateMonitor": {func(ctx context.Context, c *client.Client) error { return second(c.RotateMonitor(ctx, "mon_1")) }, nil, client.Monitor{}},
+	"ping":          {func(ctx context.Context, c *client.Client) error { return c.Ping(ctx, "token") }, nil, nil},
+
+	"listSubscribers": {list(func(c *client.Client) *client.List[client.Subscriber] { return c.ListSubscribers("acme") }), nil, client.Subscriber{}},
+	"createSubscriber": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateSubscriber(ctx, "acme", client.NewSubscriber{}))
+	}, client.NewSubscriber{}, client.Subscriber{}},
+	"getSubscriber": {func(ctx context.Context, c *client.Client) error {
+		return second(c.GetSubscriber(ctx, "acme", "sub_1"))
+	}, nil, client.Subscriber{}},
+	"deleteSubscriber": {func(ctx context.Context, c *client.Client) error { return c.DeleteSubscriber(ctx, "acme", "sub_1") }, nil, nil},
+	"rotateSubscriber": {func(ctx context.Context, c *client.Client) error {
+		return second(c.RotateSubscriber(ctx, "acme", "sub_1"))
+	}, nil, client.Subscriber{}},
+	"listDeliveries": {list(func(c *client.Client) *client.List[client.Delivery] {
+		return c.ListDeliveries("acme", client.DeliveryFilter{})
+	}), nil, client.Delivery{}},
+	"retryDelivery": {func(ctx context.Context, c *client.Client) error { return second(c.RetryDelivery(ctx, "dlv_1")) }, nil, client.Delivery{}},
+
+	"listTokens":  {list((*client.Client).ListTokens), nil, client.Token{}},
+	"issueToken":  {func(ctx context.Context, c *client.Client) error { return second(c.IssueToken(ctx, client.NewToken{})) }, client.NewToken{}, client.Token{}},
+	"revokeToken": {func(ctx context.Context, c *client.Client) error { return c.RevokeToken(ctx, "tok_1") }, nil, nil},
+	"describe":    {func(ctx context.Context, c *client.Client) error { return second(c.Describe(ctx)) }, nil, nil},
+}
+
+// sameOperation are operations that are another one with another method.
+var sameOperation = map[string]string{"pingByGet": "ping", "pingByHead": "ping"}
+
+func second[T any](_ T, err error) error { return err }
+
+func list[T any](of func(*client.Client) *client.List[T]) func(context.Context, *client.Client) error {
+	return func(ctx context.Context, c *client.Client) error {
+		for _, err := range of(c).All(ctx) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// TestOperations compares the client with the OpenAPI document: every operation has a method with its name, which
+// sends the operation's request; the fields of requests and resources are those of the document.
+func TestOperations(t *testing.T) {
+	document := readDocument(t)
+	resources := make(map[reflect.Type]map[string]bool) // which keys the document gives them
+	ids := make(map[string]bool)
+	for path, methods := range document["paths"].(object) {
+		for method, operation := range methods.(object) {
+			operation, ok := operation.(object)
+			if !ok || operation["operationId"] == nil {
+				continue
+			}
+			id := operation["operationId"].(string)
+			ids[id] = true
+			if sameOperation[id] != "" {
+				continue
+			}
+			t.Run(id, func(t *testing.T) {
+				op, ok := operations[id]
+				name := strings.ToUpper(id[:1]) + id[1:]
+				if _, hasMethod := reflect.TypeFor[*client.Client]().MethodByName(name); !ok || !hasMethod {
+					t.Fatalf("Client has no method %s for %s %s, or it is not in operations", name, method, path)
+				}
+				checkRequest(t, op.call, strings.ToUpper(method)+" "+path, operation)
+				checkBody(t, document, operation, op.body)
+				checkResource(t, document, operation, op.resource, resources)
+			})
+		}
+	}
+	for id := range operations {
+		if !ids[id] {
+			t.Errorf("the document has no operation %s", id)
+		}
+	}
+	for resource, keys := range resources {
+		for _, key := range keysOf(resource) {
+			if !keys[key] {
+				t.Errorf("%s.%s is not in the document", resource, key)
+			}
+		}
+	}
+}
+
+// checkRequest performs a call and compares the request with the operation.
+func checkRequest(t *testing.T, do func(context.Context, *client.Client) error, pattern string, operation object) {
+	t.Helper()
+	mux := http.NewServeMux()
+	asked := 0
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		_, hasKey := r.Header["Idempotency-Key"]
+		if want := strings.Contains(marshal(t, operation["parameters"]), "idempotencyKey"); hasKey != want {
+			t.Errorf("there is an Idempotency-Key: %v, want %v", hasKey, want)
+		}
+		_, public := operation["security"]
+		if got := r.Header.Get("Authorization"); got != "Bearer secret" && !public || got != "" && public {
+			t.Errorf("Authorization: %q", got)
+		}
+		switch {
+		case r.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusNoContent)
+		case strings.Contains(marshal(t, operation["responses"]), `"array"`), strings.Contains(r.URL.Path, "components") && strings.Contains(r.URL.Path, "incidents"):
+			w.Write([]byte(`{"data": [], "meta": {"total": 0}}`))
+		default:
+			w.Write([]byte(`{"data": {}}`))
+		}
+	})
+	mux.HandleFunc("/", func(_ http.ResponseWriter, r *http.Request) { t.Errorf("sent %s %s", r.Method, r.URL) })
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	c, err := client.New(server.URL, "secret", client.Options{Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := do(t.Context(), c); err != nil || asked != 1 {
+		t.Errorf("%d requests, %v", asked, err)
+	}
+}
+
+// checkBody compares the fields of a request's type with the operation's.
+func checkBody(t *testing.T, document, operation object, body any) {
+	t.Helper()
+	schema, _ := lookUp(document, operation, "requestBody", "content", "application/json", "schema").(object)
+	var want, got []string
+	if schema != nil {
+		want = slices.Sorted(maps.Keys(schema["properties"].(object)))
+	}
+	if body != nil {
+		got = keysOf(reflect.TypeOf(body))
+	}
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the request has the fields %q, want %q", got, want)
+	}
+}
+
+// checkResource checks that a resource's type has all fields of the operation's answer, and notes these.
+func checkResource(t *testing.T, document, operation object, resource any, resources map[reflect.Type]map[string]bool) {
+	t.Helper()
+	for _, status := range []string{"200", "201"} {
+		data, _ := lookUp(document, operation, "responses", status, "content", "application/json", "schema", "properties", "data").(object)
+		if data == nil {
+			continue
+		}
+		if items, ok := lookUp(document, data, "items").(object); ok {
+			data = items
+		}
+		schemas := []any{data}
+		if of, ok := data["oneOf"].([]any); ok {
+			schemas = of
+		}
+		if resource == nil {
+			t.Error("the answer has a resource")
+			continue
+		}
+		kind := reflect.TypeOf(resource)
+		if resources[kind] == nil {
+			resources[kind] = make(map[string]bool)
+		}
+		for _, schema := range schemas {
+			for key := range lookUp(document, schema, "properties").(object) {
+				resources[kind][key] = true
+				if !slices.Contains(keysOf(kind), key) {
+					t.Errorf("%s has no field for %s", kind, key)
+				}
+			}
+		}
+	}
+}
+
+type object = map[string]any
+
+func readDocument(t *testing.T) (document object) {
+	t.Helper()
+	raw, err := os.ReadFile("../internal/api/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &document); err != nil {
+		t.Fatal(err)
+	}
+	return document
+}
+
+// lookUp follows keys into a document, and the references in it. It returns nil for what is not there.
+func lookUp(document object, in any, keys ...string) any {
+	for {
+		if o, ok := in.(object); ok && o["$ref"] != nil {
+			path := strings.Split(strings.TrimPrefix(o["$ref"].(string), "#/"), "/")
+			in = lookUp(document, document, path...)
+			continue
+		}
+		if len(keys) == 0 {
+			return in
+		}
+		o, ok := in.(object)
+		if !ok {
+			return nil
+		}
+		in, keys = o[keys[0]], keys[1:]
+	}
+}
+
+// keysOf returns the JSON keys of a struct's fields.
+func keysOf(kind reflect.Type) (keys []string) {
+	for _, field := range reflect.VisibleFields(kind) {
+		if key, _, _ := strings.Cut(field.Tag.Get("json"), ","); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestExamples decodes every example of a resource in the document.
+func TestExamples(t *testing.T) {
+	document := readDocument(t)
+	for name, decoded := range map[string]any{
+		"Page": new(client.Page), "PageDomain": new(client.PageDomain), "Group": new(client.Group), "Component": new(client.Component),
+		"IncidentWithUpdates": new(client.Incident), "Update": new(client.IncidentUpdate), "AffectedComponent": new(client.AffectedComponent),
+		"MaintenanceWithUpdates": new(client.Maintenance), "MaintenanceUpdate": new(client.MaintenanceUpdate), "HistoryDay": new(client.HistoryDay),
+		"Monitor": new(client.Monitor), "SubscriberWithSecret": new(client.Subscriber), "Delivery": new(client.Delivery), "IssuedToken": new(client.Token),
+	} {
+		example := lookUp(document, document, "components", "schemas", name, "example")
+		if err := json.Unmarshal([]byte(marshal(t, example)), decoded); err != nil || example == nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var again object
+		if err := json.Unmarshal([]byte(marshal(t, decoded)), &again); err != nil {
+			t.Fatal(err)
+		}
+		for key, want := range example.(object) {
+			if !isTime(want) && marshal(t, again[key]) != marshal(t, want) && key != "updates" && key != "seconds" {
+				t.Errorf("%s.%s is %v, want %v", name, key, again[key], want)
+			}
+		}
+	}
+}
+
+// isTime reports whether a value is a time, which may be written in several forms.
+func isTime(v any) bool {
+	text, ok := v.(string)
+	_, err := time.Parse(time.RFC3339, text)
+	return ok && err == nil
+}

@@ -1,0 +1,182 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Page is a status page.
+type Page struct {
+	Object
+	ID           string                 `json:"id"`
+	Slug         string                 `json:"slug"`
+	Name         string                 `json:"name"`
+	Description  *string                `json:"description"`
+	Status       allswell.Status        `json:"status"` // the worst among its components
+	URL          string                 `json:"url"`    // for visitors
+	TimeZone     string                 `json:"time_zone"`
+	Language     *string                `json:"language"`
+	Domain       *string                `json:"domain"`
+	DomainStatus *allswell.DomainStatus `json:"domain_status"` // nil: no domain
+	Accent       *string                `json:"accent"`        // the colour, as #rrggbb
+	FooterLinks  []FooterLink           `json:"footer_links"`
+	Logo         *string                `json:"logo"` // URL of the image
+	Icon         *string                `json:"icon"` // URL of the image
+	CreatedAt    time.Time              `json:"created_at"`
+	UpdatedAt    time.Time              `json:"updated_at"`
+}
+
+// FooterLink is a link at the foot of a page.
+type FooterLink struct {
+	Label string `json:"label"`
+	URL   string `json:"url"`
+}
+
+// NewPage describes a page to create.
+type NewPage struct {
+	Name        string       `json:"name"`
+	Slug        string       `json:"slug"`
+	Description *string      `json:"description,omitempty"`
+	TimeZone    *string      `json:"time_zone,omitempty"` // nil: UTC
+	Language    *string      `json:"language,omitempty"`  // nil: English
+	Domain      *string      `json:"domain,omitempty"`
+	Accent      *string      `json:"accent,omitempty"`
+	FooterLinks []FooterLink `json:"footer_links,omitempty"`
+}
+
+// PageChange is a change of a page.
+type PageChange struct {
+	Name        *string                `json:"name,omitempty"`
+	Slug        *string                `json:"slug,omitempty"`
+	Description Nullable[string]       `json:"description,omitzero"`
+	TimeZone    *string                `json:"time_zone,omitempty"`
+	Language    Nullable[string]       `json:"language,omitzero"`
+	Domain      Nullable[string]       `json:"domain,omitzero"`
+	Accent      Nullable[string]       `json:"accent,omitzero"`
+	FooterLinks Nullable[[]FooterLink] `json:"footer_links,omitzero"`
+}
+
+// ListPages returns all pages, the oldest first.
+func (c *Client) ListPages() *List[Page] { return &List[Page]{client: c, path: pathOf("pages")} }
+
+// CreatePage creates a page.
+func (c *Client) CreatePage(ctx context.Context, page NewPage, options ...CallOption) (*Page, error) {
+	return call[Page](ctx, c, http.MethodPost, pathOf("pages"), page, options...)
+}
+
+// GetPage returns a page.
+func (c *Client) GetPage(ctx context.Context, slug string) (*Page, error) {
+	return call[Page](ctx, c, http.MethodGet, pathOf("pages", slug), nil)
+}
+
+// ChangePage changes a page.
+func (c *Client) ChangePage(ctx context.Context, slug string, change PageChange) (*Page, error) {
+	return call[Page](ctx, c, http.MethodPatch, pathOf("pages", slug), change)
+}
+
+// DeletePage deletes a page with everything on it, and its monitors.
+func (c *Client) DeletePage(ctx context.Context, slug string) error {
+	return c.remove(ctx, "pages", slug)
+}
+
+// SetLogo sets the logo of a page: a PNG, JPEG, GIF, WebP or SVG file of at most 256 KiB.
+func (c *Client) SetLogo(ctx context.Context, slug string, image []byte) (*Page, error) {
+	return c.setImage(ctx, slug, "logo", image)
+}
+
+// DeleteLogo removes the logo of a page.
+func (c *Client) DeleteLogo(ctx context.Context, slug string) error {
+	return c.remove(ctx, "pages", slug, "logo")
+}
+
+// SetIcon sets the icon of a page: a file as for SetLogo, or an ICO file.
+func (c *Client) SetIcon(ctx context.Context, slug string, image []byte) (*Page, error) {
+	return c.setImage(ctx, slug, "icon", image)
+}
+
+// DeleteIcon removes the icon of a page.
+func (c *Client) DeleteIcon(ctx context.Context, slug string) error {
+	return c.remove(ctx, "pages", slug, "icon")
+}
+
+func (c *Client) setImage(ctx context.Context, slug, kind string, image []byte) (*Page, error) {
+	return send[Page](ctx, c, request{
+		method: http.MethodPut, path: pathOf("pages", slug, kind), body: image, contentType: "application/octet-stream",
+	})
+}
+
+// PageDomain is the verification of a page's own domain. All fields are nil if the page has none.
+type PageDomain struct {
+	Object
+	Domain      *string                `json:"domain"`
+	Status      *allswell.DomainStatus `json:"status"`
+	Record      *DNSRecord             `json:"record"` // the DNS record that proves the domain; nil: no proof is needed
+	LastResult  *allswell.DomainResult `json:"last_result"`
+	LastCheckAt *time.Time             `json:"last_check_at"`
+	NextCheckAt *time.Time             `json:"next_check_at"`
+	VerifiedAt  *time.Time             `json:"verified_at"`
+	ReleaseAt   *time.Time             `json:"release_at"` // when the grace period of a failing domain ends
+}
+
+// DNSRecord is a record to add to the DNS.
+type DNSRecord struct {
+	Type  string `json:"type"`
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// GetDomain returns the verification of a page's own domain.
+func (c *Client) GetDomain(ctx context.Context, slug string) (*PageDomain, error) {
+	return call[PageDomain](ctx, c, http.MethodGet, pathOf("pages", slug, "domain"), nil)
+}
+
+// VerifyDomain checks the DNS record of a page's domain now, which takes up to 10 seconds, and returns the result.
+func (c *Client) VerifyDomain(ctx context.Context, slug string, options ...CallOption) (*PageDomain, error) {
+	return call[PageDomain](ctx, c, http.MethodPost, pathOf("pages", slug, "domain", "verify"), nil, options...)
+}
+
+// Uptime is the uptime of a page. Percentages are nil if nothing is known.
+type Uptime struct {
+	Object
+	Days       int               `json:"days"`
+	TimeZone   string            `json:"time_zone"` // in which days begin
+	Uptime     *float64          `json:"uptime"`
+	Components []ComponentUptime `json:"components"` // in the order of the page
+	Groups     []GroupUptime     `json:"groups"`     // those with components
+}
+
+// ComponentUptime is the uptime of a component.
+type ComponentUptime struct {
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Group   *string         `json:"group"` // the group's id
+	Status  allswell.Status `json:"status"`
+	Uptime  *float64        `json:"uptime"`
+	History []HistoryDay    `json:"history"` // the oldest day first; the last one is today
+}
+
+// GroupUptime is the uptime of a group.
+type GroupUptime struct {
+	ID     string   `json:"id"`
+	Name   string   `json:"name"`
+	Uptime *float64 `json:"uptime"`
+}
+
+// HistoryDay is a day of a component.
+type HistoryDay struct {
+	Date    string                      `json:"date"`   // such as 2026-11-21
+	Status  *allswell.Status            `json:"status"` // the worst of the day; nil: the component did not exist
+	Uptime  *float64                    `json:"uptime"`
+	Seconds map[allswell.Status]float64 `json:"seconds"` // time in each status
+}
+
+// GetUptime returns the uptime of a page during the last days, today included: from 1 to 90.
+func (c *Client) GetUptime(ctx context.Context, slug string, days int) (*Uptime, error) {
+	return send[Uptime](ctx, c, request{
+		method: http.MethodGet, path: pathOf("pages", slug, "uptime"), query: map[string][]string{"days": {strconv.Itoa(days)}},
+	})
+}

@@ -1,0 +1,105 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Subscriber is an e-mail address or a webhook that is notified about a page.
+type Subscriber struct {
+	Object
+	ID           string           `json:"id"`
+	Channel      allswell.Channel `json:"channel"`
+	Target       string           `json:"target"` // the e-mail address, or the webhook's URL
+	Confirmed    bool             `json:"confirmed"`
+	WholePage    bool             `json:"whole_page"`
+	Components   []string         `json:"components"`   // ids, unless it is subscribed to the whole page
+	SuspendedAt  *time.Time       `json:"suspended_at"` // nil: not suspended
+	SuspendedFor *string          `json:"suspended_for"`
+	Refusals     int              `json:"refusals"` // messages in a row that the receiver refused
+	CreatedAt    time.Time        `json:"created_at"`
+	UpdatedAt    time.Time        `json:"updated_at"`
+	ConfirmedAt  *time.Time       `json:"confirmed_at"`
+	Secret       string           `json:"secret"` // signs messages to a webhook; only after CreateSubscriber and RotateSubscriber
+}
+
+// NewSubscriber describes a subscriber to add.
+type NewSubscriber struct {
+	Channel    allswell.Channel `json:"channel"`
+	Target     string           `json:"target"`
+	Confirmed  *bool            `json:"confirmed,omitempty"`  // true: the e-mail address is not asked to confirm
+	Components []string         `json:"components,omitempty"` // ids; none: the whole page
+}
+
+// Delivery is a message to a subscriber.
+type Delivery struct {
+	Object
+	ID            string                   `json:"id"`
+	Purpose       allswell.DeliveryPurpose `json:"purpose"`
+	Channel       allswell.Channel         `json:"channel"`
+	Target        *string                  `json:"target"` // nil: the subscription has ended
+	Event         *allswell.EventKind      `json:"event"`  // nil unless Purpose is an event
+	IncidentID    *string                  `json:"incident_id"`
+	MaintenanceID *string                  `json:"maintenance_id"`
+	State         allswell.DeliveryState   `json:"state"`
+	Attempts      int                      `json:"attempts"`
+	Reason        *string                  `json:"reason"` // why the last attempt failed, or why the delivery ended
+	NextAttemptAt *time.Time               `json:"next_attempt_at"`
+	CreatedAt     time.Time                `json:"created_at"`
+	UpdatedAt     time.Time                `json:"updated_at"`
+	SubscriberID  string                   `json:"subscriber_id"`
+	CarriedBy     *string                  `json:"carried_by"` // the delivery that this one was merged into
+}
+
+// DeliveryFilter selects deliveries.
+type DeliveryFilter struct {
+	States []allswell.DeliveryState // none: all
+}
+
+// ListSubscribers returns the subscribers of a page, the newest first, without their secrets.
+func (c *Client) ListSubscribers(page string) *List[Subscriber] {
+	return &List[Subscriber]{client: c, path: pathOf("pages", page, "subscribers")}
+}
+
+// CreateSubscriber subscribes an e-mail address or a webhook to a page. The secret of a webhook is returned only here.
+func (c *Client) CreateSubscriber(ctx context.Context, page string, subscriber NewSubscriber, options ...CallOption) (*Subscriber, error) {
+	return call[Subscriber](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers"), subscriber, options...)
+}
+
+// GetSubscriber returns a subscriber.
+func (c *Client) GetSubscriber(ctx context.Context, page, id string) (*Subscriber, error) {
+	return call[Subscriber](ctx, c, http.MethodGet, pathOf("pages", page, "subscribers", id), nil)
+}
+
+// DeleteSubscriber ends a subscription. The server forgets its address.
+func (c *Client) DeleteSubscriber(ctx context.Context, page, id string) error {
+	return c.remove(ctx, "pages", page, "subscribers", id)
+}
+
+// RotateSubscriber gives a webhook another secret and returns it. Messages are signed with both for another 24 hours.
+func (c *Client) RotateSubscriber(ctx context.Context, page, id string, options ...CallOption) (*Subscriber, error) {
+	return call[Subscriber](ctx, c, http.MethodPost, pathOf("pages", page, "subscribers", id, "rotate"), nil, options...)
+}
+
+// ListDeliveries returns the messages to the subscribers of a page, the newest first.
+func (c *Client) ListDeliveries(page string, filter DeliveryFilter) *List[Delivery] {
+	query := make(url.Values)
+	if len(filter.States) > 0 {
+		states := make([]string, len(filter.States))
+		for i, state := range filter.States {
+			states[i] = string(state)
+		}
+		query.Set("state", strings.Join(states, ","))
+	}
+	return &List[Delivery]{client: c, path: pathOf("pages", page, "deliveries"), query: query}
+}
+
+// RetryDelivery sends a dead, expired or pending delivery again, at once.
+func (c *Client) RetryDelivery(ctx context.Context, id string, options ...CallOption) (*Delivery, error) {
+	return call[Delivery](ctx, c, http.MethodPost, pathOf("deliveries", id, "retry"), nil, options...)
+}

@@ -1,0 +1,50 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Token is an API token.
+type Token struct {
+	Object
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	Scope      allswell.Scope `json:"scope"`
+	CreatedAt  time.Time      `json:"created_at"`
+	LastUsedAt *time.Time     `json:"last_used_at"`
+	RevokedAt  *time.Time     `json:"revoked_at"` // nil: valid
+	Secret     string         `json:"token"`      // only after IssueToken
+}
+
+// NewToken describes a token to issue.
+type NewToken struct {
+	Name  string         `json:"name"`
+	Scope allswell.Scope `json:"scope"`
+}
+
+// ListTokens returns the API tokens, also revoked ones, without their secrets.
+func (c *Client) ListTokens() *List[Token] { return &List[Token]{client: c, path: pathOf("tokens")} }
+
+// IssueToken creates an API token. Its secret is returned only here.
+func (c *Client) IssueToken(ctx context.Context, token NewToken, options ...CallOption) (*Token, error) {
+	return call[Token](ctx, c, http.MethodPost, pathOf("tokens"), token, options...)
+}
+
+// RevokeToken revokes an API token, at once.
+func (c *Client) RevokeToken(ctx context.Context, id string) error {
+	return c.remove(ctx, "tokens", id)
+}
+
+// Describe returns the OpenAPI document of the server. It needs no API token.
+func (c *Client) Describe(ctx context.Context) (json.RawMessage, error) {
+	answer, err := c.do(ctx, request{method: http.MethodGet, path: pathOf("openapi.json"), anonymous: true})
+	if err != nil {
+		return nil, err
+	}
+	return answer.raw, nil
+}

@@ -1,0 +1,42 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Object is embedded in every resource.
+type Object struct{ raw json.RawMessage }
+
+// RawJSON returns the resource as the server sent it, with fields that this package does not know. It is nil for a
+// resource that does not come from a server.
+func (o *Object) RawJSON() json.RawMessage { return o.raw }
+
+func (o *Object) keep(raw json.RawMessage) { o.raw = raw }
+
+// Nullable is a field of a change that can be left as it is, which is the zero value, set, or cleared.
+type Nullable[T any] struct {
+	value *T
+	given bool
+}
+
+// Set returns the change of a field to a value.
+func Set[T any](value T) Nullable[T] { return Nullable[T]{&value, true} }
+
+// Null returns the change that clears a field.
+func Null[T any]() Nullable[T] { return Nullable[T]{given: true} }
+
+// IsZero reports whether the field is left as it is.
+func (n Nullable[T]) IsZero() bool { return !n.given }
+
+// MarshalJSON returns the value, or null.
+func (n Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(n.value) }
+
+// Seconds is a duration in the API.
+type Seconds int64
+
+// SecondsOf returns a duration in whole seconds. Fractions are cut off.
+func SecondsOf(d time.Duration) Seconds { return Seconds(d / time.Second) }
+
+// Duration returns the duration.
+func (s Seconds) Duration() time.Duration { return time.Duration(s) * time.Second }
