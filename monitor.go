@@ -205,6 +205,11 @@ func (r OutageEndReason) SystemMessage(lasted time.Duration) SystemMessage {
 	}
 }
 
+// PingCommand returns the shell command with which a job sends a ping to a URL.
+func PingCommand(url string) string {
+	return "curl -fsS -m 10 --retry 5 --retry-connrefused " + url
+}
+
 // FormatDuration writes d for people, in at most two units: "5 minutes",
 // "1 hour 30 minutes". Less than half a second, or less than nothing, is "0
 // seconds".

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/allswell/allswell/internal/buildinfo"
 )
 
 // The limits of a call over the API.
@@ -89,7 +91,7 @@ func (c *client) send(ctx context.Context, method, path, contentType string, sen
 	}
 	r.Header.Set("Authorization", "Bearer "+c.token)
 	r.Header.Set("Accept", "application/json")
-	r.Header.Set("User-Agent", "allswell/"+readVersion().Version)
+	r.Header.Set("User-Agent", "allswell/"+buildinfo.Read().Version)
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}

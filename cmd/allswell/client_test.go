@@ -360,18 +360,6 @@ func TestVisible(t *testing.T) {
 	}
 }
 
-func TestShort(t *testing.T) {
-	for text, want := range map[string]string{"1s": "1s", "60s": "1m", "90s": "1m30s", "3600s": "1h", "3660s": "1h1m", "36000s": "10h", "600s": "10m", "3601s": "1h0m1s", "0s": "0s"} {
-		var s seconds
-		if err := s.UnmarshalText([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if got := short(apiMonitor{Interval: int64(s)}.interval()); got != want {
-			t.Errorf("%s is written %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestDurations(t *testing.T) {
 	for text, want := range map[string]int64{
 		"30s": 30, "300": 300, "1d": 86400, "2d": 172800, "1d12h": 129600, "1w": 604800, "1w2d3h4m5s": 788645, "0": 0, "52w": 31449600, "-5m": -300,

@@ -10,17 +10,18 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
 )
 
 // The commands that work on the database itself.
 
 type migrateCommand struct {
-	DatabaseSetting `embed:""`
+	settings.DatabaseSetting `embed:""`
 }
 
 func (cmd *migrateCommand) Run(c *console) error {
-	database, err := cmd.parse()
+	database, err := cmd.Parse()
 	if err != nil {
 		return err
 	}
@@ -29,19 +30,19 @@ func (cmd *migrateCommand) Run(c *console) error {
 	case err != nil:
 		return err
 	case from == 0:
-		c.printf("The database %s is made (version %d).\n", databaseName(database), to)
+		c.printf("The database %s is made (version %d).\n", settings.DatabaseName(database), to)
 	case from == to:
-		c.printf("The database %s is up to date (version %d).\n", databaseName(database), to)
+		c.printf("The database %s is up to date (version %d).\n", settings.DatabaseName(database), to)
 	default:
-		c.printf("The database %s is brought from version %d to version %d.\n", databaseName(database), from, to)
+		c.printf("The database %s is brought from version %d to version %d.\n", settings.DatabaseName(database), from, to)
 	}
 	return nil
 }
 
-// parseExisting is parse for commands that don't make a database: a file in
-// another folder than the operator thinks would be a new, empty one.
-func (d DatabaseSetting) parseExisting() (string, error) {
-	database, err := d.parse()
+// parseExisting parses the setting for commands that don't create a database: a SQLite file must exist, because with
+// a wrong path a new, empty one would be created.
+func parseExisting(setting settings.DatabaseSetting) (string, error) {
+	database, err := setting.Parse()
 	if err != nil {
 		return "", err
 	}
@@ -59,12 +60,12 @@ func (d DatabaseSetting) parseExisting() (string, error) {
 }
 
 type backupCommand struct {
-	DatabaseSetting `embed:""`
-	Path            string `arg:"" help:"File to write, which must not exist yet."`
+	settings.DatabaseSetting `embed:""`
+	Path                     string `arg:"" help:"File to write, which must not exist yet."`
 }
 
 func (cmd *backupCommand) Run(c *console) error {
-	database, err := cmd.parseExisting()
+	database, err := parseExisting(cmd.DatabaseSetting)
 	if err != nil {
 		return err
 	}
@@ -76,17 +77,17 @@ func (cmd *backupCommand) Run(c *console) error {
 		size = info.Size()
 	}
 	c.printf("The backup of %s is in %s (%d kB). It holds ping tokens: keep it as safe as the database.\n",
-		databaseName(database), cmd.Path, (size+999)/1000)
+		settings.DatabaseName(database), cmd.Path, (size+999)/1000)
 	return nil
 }
 
 type restoreCommand struct {
-	DatabaseSetting `embed:""`
-	Path            string `arg:"" help:"File that backup wrote."`
+	settings.DatabaseSetting `embed:""`
+	Path                     string `arg:"" help:"File that backup wrote."`
 }
 
 func (cmd *restoreCommand) Run(c *console) error {
-	database, err := cmd.parse()
+	database, err := cmd.Parse()
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func (cmd *restoreCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	c.printf("The database %s is restored from %s.\n", databaseName(database), cmd.Path)
+	c.printf("The database %s is restored from %s.\n", settings.DatabaseName(database), cmd.Path)
 	if kept != "" {
 		c.printf("What it was before is kept in %s; delete it when you don't need it.\n", kept)
 	}
@@ -117,8 +118,8 @@ func sameFile(database, path string) bool {
 }
 
 type tokenCommands struct {
-	DatabaseSetting `embed:""`
-	JSON            bool `name:"json" help:"Print JSON, for programs."`
+	settings.DatabaseSetting `embed:""`
+	JSON                     bool `name:"json" help:"Print JSON, for programs."`
 
 	Create tokenCreate `cmd:"" help:"Make a token and print it, this once."`
 	List   tokenList   `cmd:"" help:"List all tokens, of all workspaces, without their secrets."`
@@ -134,7 +135,7 @@ type tokenDesk struct {
 
 // ProvideDesk is called by the parser before a token command runs.
 func (cmd *tokenCommands) ProvideDesk(c *console) (*tokenDesk, error) {
-	database, err := cmd.parseExisting()
+	database, err := parseExisting(cmd.DatabaseSetting)
 	return &tokenDesk{printer{c, cmd.JSON}, database}, err
 }
 
@@ -192,7 +193,7 @@ func (cmd *tokenCreate) Run(d *tokenDesk) error {
 		}
 		// The token alone on standard output: TOKEN=$(allswell token create …).
 		fmt.Fprintf(d.err, "The token %s (%s, scope %s, workspace %s) of %s is shown only this once:\n",
-			issued.ID, visible(issued.Name), issued.Scope, visible(cmd.Workspace), databaseName(d.database))
+			issued.ID, visible(issued.Name), issued.Scope, visible(cmd.Workspace), settings.DatabaseName(d.database))
 		d.printf("%s\n", issued.Secret)
 		return nil
 	})
@@ -232,9 +233,9 @@ func (cmd *tokenList) Run(d *tokenDesk) error {
 		case d.json:
 			return d.raw(records)
 		case len(tokens) == 0:
-			d.printf("No tokens yet in %s.\n", databaseName(d.database))
+			d.printf("No tokens yet in %s.\n", settings.DatabaseName(d.database))
 		default:
-			fmt.Fprintf(d.err, "The tokens of %s:\n", databaseName(d.database))
+			fmt.Fprintf(d.err, "The tokens of %s:\n", settings.DatabaseName(d.database))
 			d.columns(rows)
 		}
 		return nil

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/server"
+	"github.com/allswell/allswell/internal/settings"
 )
 
 type demoCommand struct {
@@ -36,7 +38,7 @@ const (
 // demo runs the real service with an example and tells what happens.
 type demo struct {
 	*console
-	service *service
+	service *server.Server
 	api     *client
 	secret  string // of its API token
 	mailbox *demoMailbox
@@ -63,10 +65,10 @@ var (
 )
 
 func (cmd *demoCommand) Run(c *console) (err error) {
-	p := settingsParser{values: settingsOf(*cmd)}
-	address := p.address("ALLSWELL_LISTEN")
-	if p.err != nil {
-		return p.err
+	p := settings.NewParser(cmd)
+	address := settings.Parse(p, &cmd.Listen, settings.ListenAddress)
+	if err := p.Err(); err != nil {
+		return err
 	}
 	lasts, err := time.ParseDuration(cmd.For)
 	if cmd.For != "" && (err != nil || lasts <= 0) {
@@ -95,7 +97,7 @@ func (cmd *demoCommand) Run(c *console) (err error) {
 	if err := d.open(address, folder); err != nil {
 		return err
 	}
-	defer d.service.close()
+	defer d.service.Close()
 	return d.run(address)
 }
 
@@ -109,17 +111,17 @@ func (d *demo) open(address, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg := config{
-		database:      "sqlite:" + filepath.Join(folder, "demo.db"),
-		checkInterval: demoCheck, failureThreshold: demoThreshold, logLevel: slog.LevelError,
-		smtpURL: d.mailbox.url, mailFrom: &mail.Address{Name: "Example Shop", Address: "status@example.com"},
+	cfg := server.Config{
+		Database:      "sqlite:" + filepath.Join(folder, "demo.db"),
+		CheckInterval: demoCheck, FailureThreshold: demoThreshold, LogLevel: slog.LevelError,
+		SMTPURL: d.mailbox.url, MailFrom: &mail.Address{Name: "Example Shop", Address: "status@example.com"},
 	}
-	if d.secret, err = makePast(d.ctx, cfg.database, time.Now()); err != nil {
+	if d.secret, err = makePast(d.ctx, cfg.Database, time.Now()); err != nil {
 		return err
 	}
 	for n := first; n < first+demoPorts && n < 1<<16; n++ {
-		cfg.listen = net.JoinHostPort(host, strconv.Itoa(n))
-		d.service, err = newService(d.ctx, cfg, cfg.logger(d.console))
+		cfg.Listen = net.JoinHostPort(host, strconv.Itoa(n))
+		d.service, err = server.New(d.ctx, cfg, cfg.Logger(d.err))
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			return err
 		}
@@ -136,7 +138,7 @@ func (d *demo) run(wanted string) error {
 	telling, cancel := context.WithCancel(d.ctx)
 	defer cancel()
 	go func() {
-		served <- d.service.run(serving)
+		served <- d.service.Run(serving)
 		cancel()
 	}()
 	d.ctx = telling
@@ -165,7 +167,7 @@ func (d *demo) tell(wanted string) error {
 		return err
 	}
 	d.printf("The demo's status page: %s\n", d.pageURL())
-	if got := d.service.listener.Addr().String(); !samePort(wanted, got) {
+	if got := d.service.Addr().String(); !samePort(wanted, got) {
 		_, port, _ := net.SplitHostPort(wanted)
 		d.printf("(Port %s is taken, so this is the next free one.)\n", port)
 	}
@@ -216,8 +218,8 @@ func (d *demo) pageURL() string { return d.api.base + "/status/" + demoPage }
 // prepare waits until the service is ready and makes what is to come with the
 // calls that anybody would make.
 func (d *demo) prepare() error {
-	d.api = newClient(d.service.publicURL(), d.secret)
-	if err := d.until("the service is ready", func() (bool, error) { return d.service.notReady() == "", nil }); err != nil {
+	d.api = newClient(d.service.URL(), d.secret)
+	if err := d.until("the service is ready", func() (bool, error) { return d.service.Ready(), nil }); err != nil {
 		return err
 	}
 	for _, j := range demoJobs {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -85,21 +84,4 @@ func (t *talk) domainFacts(d apiDomain) {
 		facts = append(facts, [2]string{"Last check", last + ": " + words(resultWords, d.LastResult)})
 	}
 	t.facts(append(facts, [2]string{"Next check", at(d.NextCheckAt)}, [2]string{"Released", at(d.ReleaseAt)})...)
-}
-
-// maxWarned is how many pages a warning names.
-const maxWarned = 20
-
-// warnOfDisabledDomains logs which pages have a domain that the settings do not
-// let them have.
-func (s *service) warnOfDisabledDomains(ctx context.Context) error {
-	pages, all, err := s.store.DisabledDomains(ctx, maxWarned)
-	for _, p := range pages {
-		s.log.Warn("page is not served at its domain: ALLSWELL_BASE_URL is not set, or the domain is a name of the installation itself",
-			"page", p.Slug, "domain", p.Domain)
-	}
-	if more := all - len(pages); more > 0 {
-		s.log.Warn("more pages are not served at their domains", "count", more)
-	}
-	return err
 }

@@ -16,10 +16,14 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/allswell/allswell/internal/server"
+	"github.com/allswell/allswell/internal/settings"
 
 	_ "time/tzdata" // zones have to be known on hosts without a zone database
 )
@@ -183,8 +187,27 @@ func (c *console) fail(err error) int {
 		return exitDone
 	}
 	fmt.Fprintf(c.err, "allswell: %s\n", err)
-	if usage := (*usageError)(nil); errors.As(err, &usage) {
+	if errors.As(err, new(*usageError)) || errors.As(err, new(*settings.Error)) {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// warnOfUnknown prints a line that names the environment variables that look like settings but are not.
+func (c *console) warnOfUnknown(environ []string) {
+	known := map[string]bool{demoPingVariable: true}
+	for _, s := range slices.Concat(settings.List(server.Settings{}), settings.List(clientSettings{})) {
+		known[s.Env] = true
+	}
+	var unknown []string
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if value != "" && strings.HasPrefix(name, "ALLSWELL_") && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		fmt.Fprintf(c.err, "allswell: warning: ignored, because there are no such settings: %s\n", strings.Join(unknown, ", "))
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/settings"
 )
 
 type maintenanceCommands struct {
@@ -179,7 +180,7 @@ func (cmd *maintenanceShow) Run(t *talk) error {
 		}
 		reminder := "none"
 		if m.RemindBefore > 0 {
-			reminder = short(seconds(m.RemindBefore).duration()) + " before"
+			reminder = settings.ShortDuration(seconds(m.RemindBefore).duration()) + " before"
 		}
 		t.facts([2]string{"Maintenance", m.Title}, [2]string{"Id", m.ID}, [2]string{"State", m.state()},
 			[2]string{"Planned", when(m.ScheduledFor) + " until " + when(m.ScheduledUntil)},

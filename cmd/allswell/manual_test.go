@@ -1,60 +1,12 @@
 package main
 
 import (
-	"flag"
-	"fmt"
-	"os"
-	"reflect"
-	"strings"
+	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/allswell/allswell/internal/server"
+	"github.com/allswell/allswell/internal/settings"
 )
-
-var update = flag.Bool("update", false, "rewrite the table of settings in docs/operating.md")
-
-const manualPath = "../../docs/operating.md"
-
-// TestManual holds the table of settings in the operator's manual to the
-// struct that it is made from.
-func TestManual(t *testing.T) {
-	raw, err := os.ReadFile(manualPath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	const begin, end = "<!-- settings: written by `go generate ./cmd/allswell` -->\n", "<!-- end of settings -->\n"
-	before, rest, ok := strings.Cut(string(raw), begin)
-	_, after, okEnd := strings.Cut(rest, end)
-	if !ok || !okEnd {
-		t.Fatalf("%s has no place for the table of settings", manualPath)
-	}
-	want := before + begin + settingsTable() + end + after
-	if want == string(raw) {
-		return
-	}
-	if *update {
-		if err := os.WriteFile(manualPath, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	t.Errorf("the table of settings is out of date: run `go generate ./cmd/allswell` (-is +should be)\n%s", cmp.Diff(string(raw), want))
-}
-
-func settingsTable() string {
-	var b strings.Builder
-	b.WriteString("\n| Variable | Flag | Default | Meaning |\n|---|---|---|---|\n")
-	for _, s := range listSettings(reflect.ValueOf(Settings{})) {
-		fallback := ""
-		if s.fallback != "" {
-			fallback = "`" + s.fallback + "`"
-		}
-		escape := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
-		fmt.Fprintf(&b, "| `%s` | `--%s` | %s | %s |\n", s.env, s.flag, fallback, escape.Replace(s.help))
-	}
-	b.WriteString("\n")
-	return b.String()
-}
 
 // TestFlagsAreNamedLikeVariables holds the flags that the parser makes of the
 // struct to the names that messages and the manual use.
@@ -71,16 +23,14 @@ func TestFlagsAreNamedLikeVariables(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range []any{Settings{}, clientSettings{}} {
-		for _, g := range listSettings(reflect.ValueOf(s)) {
-			if flags[g.env] != g.flag {
-				t.Errorf("the flag of %s is --%s, but messages say --%s", g.env, flags[g.env], g.flag)
-			}
-			if g.help == "" || g.placeholder == "" {
-				t.Errorf("%s has no help or no placeholder", g.env)
-			}
-			delete(flags, g.env)
+	for _, s := range slices.Concat(settings.List(server.Settings{}), settings.List(clientSettings{})) {
+		if flags[s.Env] != s.Flag {
+			t.Errorf("the flag of %s is --%s, but messages say --%s", s.Env, flags[s.Env], s.Flag)
 		}
+		if s.Help == "" || s.Placeholder == "" {
+			t.Errorf("%s has no help or no placeholder", s.Env)
+		}
+		delete(flags, s.Env)
 	}
 	if len(flags) > 0 {
 		t.Errorf("flags that no message knows: %v", flags)

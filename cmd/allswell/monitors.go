@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/settings"
 )
 
 type monitorCommands struct {
@@ -19,11 +20,6 @@ type monitorCommands struct {
 	Set    monitorSet    `cmd:"" help:"Change a monitor."`
 	Rotate monitorRotate `cmd:"" help:"Give a monitor another ping address. The old one works for a day more."`
 	Delete monitorDelete `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
-}
-
-// pingLine is what a job has to run, once in every interval at least.
-func pingLine(address string) string {
-	return "curl -fsS -m 10 --retry 5 --retry-connrefused " + address
 }
 
 type monitorCreate struct {
@@ -62,7 +58,7 @@ func (t *talk) sayPing(m apiMonitor) {
 			"Once it is switched on (allswell monitor set "+visible(m.ID)+" --enabled), its job has to run this"
 	}
 	t.printf("The monitor %s is %s%s. %s at least %s:\n\n  %s\n",
-		visible(m.Name), visible(m.ID), state, must, every(m.interval()), pingLine(visible(m.PingURL)))
+		visible(m.Name), visible(m.ID), state, must, every(m.interval()), allswell.PingCommand(visible(m.PingURL)))
 }
 
 // every says how often: "every minute", "every 5 minutes".
@@ -123,7 +119,7 @@ const leastPatience = time.Minute
 func (t *talk) warnOfHaste(m apiMonitor) {
 	if m.interval()+time.Duration(m.threshold()-1)*defaultCheck < leastPatience {
 		t.printf("\nSo short an interval with a single check can take a restart of Allswell for silence: use %s, or a failure threshold of 2.\n",
-			short(leastPatience))
+			settings.ShortDuration(leastPatience))
 	}
 }
 
@@ -156,7 +152,7 @@ func (cmd *monitorList) Run(t *talk) error {
 		if m.LastPingAt != nil {
 			last = when(*m.LastPingAt)
 		}
-		return []string{m.ID, m.state(), short(m.interval()), last, m.Page, m.Name}
+		return []string{m.ID, m.state(), settings.ShortDuration(m.interval()), last, m.Page, m.Name}
 	})
 }
 
@@ -245,11 +241,11 @@ func (cmd *monitorShow) Run(t *talk) error {
 		return when(*text)
 	}
 	t.facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"State", m.state()},
-		[2]string{"Interval", short(m.interval())}, [2]string{"Failure threshold", threshold},
+		[2]string{"Interval", settings.ShortDuration(m.interval())}, [2]string{"Failure threshold", threshold},
 		[2]string{"Down after", m.downAfter()},
 		[2]string{"Last ping", instant(m.LastPingAt)}, [2]string{"Next ping due", instant(m.NextCheckAt)},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
-		[2]string{"When down", statusWords(m.DownStatus)}, [2]string{"Ping", pingLine(m.PingURL)})
+		[2]string{"When down", statusWords(m.DownStatus)}, [2]string{"Ping", allswell.PingCommand(m.PingURL)})
 	return nil
 }
 

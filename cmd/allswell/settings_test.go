@@ -3,10 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
-	"log/slog"
-	"net/netip"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -14,7 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/server"
+	"github.com/allswell/allswell/internal/settings"
 )
 
 // runIn runs one command line with an environment, and returns what it wrote.
@@ -107,71 +105,25 @@ func TestWrongSettings(t *testing.T) {
 	}
 }
 
-func TestSettings(t *testing.T) {
-	got, err := Settings{
-		Listen: "[::1]:080", BaseURL: "https://Status.example.com:8443/",
-		OwnHosts: " Alias.Example.:80, bücher.example,192.0.2.1,[::1], localhost,", DNSServer: "[::1]:053", CheckInterval: " 90s ", FailureThreshold: "5",
-		PingRateLimit: "0", APIRateLimit: "7", SignUpLimit: "50", TrustedProxies: "10.0.0.0/8, 192.0.2.1,::1", PingExempt: "2001:db8::/32", ClientIPHeader: "x-real-ip",
-		MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: "ON", WebhookDeny: "192.0.2.7", LogFormat: "json", LogLevel: "WARN",
-		DatabaseSetting: DatabaseSetting{"postgresql:///allswell?host=/run/postgresql"}, BootstrapToken: strings.Repeat("b", 32),
-	}.parse()
+// Empty variables are ignored.
+func TestEmptyVariables(t *testing.T) {
+	want, err := server.Settings{}.Parse()
 	if err != nil {
 		t.Fatal(err)
-	}
-	prefixes := func(list ...string) (out []netip.Prefix) {
-		for _, p := range list {
-			out = append(out, netip.MustParsePrefix(p))
-		}
-		return out
-	}
-	want := config{
-		listen: "[::1]:80", database: "postgresql:///allswell?host=/run/postgresql", baseURL: "https://Status.example.com:8443",
-		hosts: allswell.NewHosts("status.example.com", "alias.example", "xn--bcher-kva.example", "192.0.2.1", "[::1]", "localhost"), dnsServer: "[::1]:53",
-		bootstrapToken: strings.Repeat("b", 32), checkInterval: 90 * time.Second, failureThreshold: 5, apiRateLimit: 7, signUpLimit: 50,
-		trustedProxies: prefixes("10.0.0.0/8", "192.0.2.1/32", "::1/128"), pingExempt: prefixes("2001:db8::/32"), clientIPHeader: "X-Real-IP",
-		metricsListen: "127.0.0.1:0", webhookAllowPrivate: true, webhookDeny: prefixes("192.0.2.7/32"), logJSON: true, logLevel: slog.LevelWarn,
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v\nwant %+v", got, want)
-	}
-}
-
-// TestDefaults reads nothing at all, and empty variables, which is the same.
-func TestDefaults(t *testing.T) {
-	want := config{
-		listen: ":8080", database: "sqlite:allswell.db", checkInterval: time.Minute, failureThreshold: 3,
-		pingRateLimit: 60, apiRateLimit: 600, signUpLimit: 1000, clientIPHeader: "X-Forwarded-For",
-	}
-	got, err := Settings{}.parse()
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 	}
 	parser, err := newParser(&console{out: io.Discard, err: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, g := range listSettings(reflect.ValueOf(Settings{})) {
-		t.Setenv(g.env, "")
+	for _, s := range settings.List(server.Settings{}) {
+		t.Setenv(s.Env, "")
 	}
 	if _, err := parser.Parse([]string{"serve"}); err != nil {
 		t.Fatal(err)
 	}
 	cli := parser.Model.Target.Interface().(commands)
-	if got, err := cli.Serve.parse(); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("from empty variables: got  %+v, %v\nwant %+v", got, err, want)
-	}
-}
-
-func TestMailSettings(t *testing.T) {
-	got, err := Settings{SMTPURL: "smtps://me:hunter2@mail.example.com:465", MailFrom: "Example Status <status@example.com>"}.parse()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.smtpURL.Hostname() != "mail.example.com" || got.mailFrom.Address != "status@example.com" {
-		t.Errorf("got %v, %v", got.smtpURL.Redacted(), got.mailFrom)
-	}
-	if _, err := (Settings{SMTPURL: "smtps://mail.example.com"}).parse(); err == nil || !strings.Contains(err.Error(), "ALLSWELL_MAIL_FROM (--mail-from) must be set") {
-		t.Errorf("without a sender: %v", err)
+	if got, err := cli.Serve.Parse(); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 	}
 }
 
@@ -183,22 +135,6 @@ func TestUnknownSettingsAreNamed(t *testing.T) {
 	want := "allswell: warning: ignored, because there are no such settings: ALLSWELL_CHECKINTERVAL, ALLSWELL_LISTN\n"
 	if status != exitDone || stderr != want {
 		t.Errorf("status %d, %q, want %q", status, stderr, want)
-	}
-}
-
-// TestDatabaseName holds that no part of a database's address that can be
-// secret is in its name.
-func TestDatabaseName(t *testing.T) {
-	for address, want := range map[string]string{
-		"sqlite:/var/lib/allswell.db":                              "sqlite:/var/lib/allswell.db",
-		"postgres://me:hunter2@db.example.com:5432/allswell":       "postgres://db.example.com:5432/allswell",
-		"postgres://db/allswell?password=hunter2&user=me":          "postgres://db/allswell",
-		"postgresql:///allswell?host=/run/postgresql&password=pwd": "postgres:///allswell",
-		"postgres://me:hunter2%@db/allswell":                       "postgres",
-	} {
-		if got := databaseName(address); got != want {
-			t.Errorf("%s is named %s, want %s", address, got, want)
-		}
 	}
 }
 
@@ -308,13 +244,4 @@ func (w *watched) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.text.String()
-}
-
-func TestWrongSettingIsAUsageError(t *testing.T) {
-	_, err := Settings{LogLevel: "x"}.parse()
-	var wrong *wrongSetting
-	var usage *usageError
-	if !errors.As(err, &wrong) || !errors.As(err, &usage) {
-		t.Errorf("%T %v", err, err)
-	}
 }

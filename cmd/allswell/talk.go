@@ -8,11 +8,12 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/allswell/allswell/internal/settings"
 )
 
 // clientSettings are those of the commands that drive a running Allswell.
@@ -24,32 +25,28 @@ type clientSettings struct {
 
 // parse checks the settings. Nothing is sent.
 func (s clientSettings) parse() (*client, error) {
-	p := settingsParser{values: settingsOf(s)}
-	base := p.apiAddress("ALLSWELL_URL")
-	token := p.apiToken("ALLSWELL_TOKEN")
-	if p.err != nil {
-		return nil, p.err
+	p := settings.NewParser(&s)
+	base := settings.Parse(p, &s.URL, apiAddress)
+	token := settings.Parse(p, &s.Token, apiToken)
+	if err := p.Err(); err != nil {
+		return nil, err
 	}
 	return newClient(base, token), nil
 }
 
-func (p *settingsParser) apiAddress(env string) string {
-	value := p.values[env].value
-	u, err := url.Parse(value)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
-		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
-		p.wrong(env, "the http:// or https:// address of an Allswell without a path, such as https://status.example.com")
-		return ""
+func apiAddress(value string) (string, error) {
+	base, err := settings.BaseURL(value)
+	if err != nil {
+		err = errors.New("the http:// or https:// address of an Allswell without a path, such as https://status.example.com")
 	}
-	return u.Scheme + "://" + u.Host
+	return base, err
 }
 
-func (p *settingsParser) apiToken(env string) string {
-	value := p.values[env].value
+func apiToken(value string) (string, error) {
 	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		p.wrong(env, "an API token; `allswell token create --name me` makes one")
+		return "", errors.New("an API token; `allswell token create --name me` makes one")
 	}
-	return value
+	return value, nil
 }
 
 // talk is a client command's conversation with an Allswell and with whoever

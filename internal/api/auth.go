@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -23,7 +24,7 @@ func (a *api) authenticate(c *call, h http.Header) error {
 	now := a.now()
 	switch {
 	case errors.Is(err, allswell.ErrUnauthenticated):
-		if tooMany := counted(a.failed.Take(limit.AddressOf(c.RemoteAddr), now), now, h); tooMany != nil {
+		if tooMany := counted(a.failed.Take(clientaddr.Of(c.Request), now), now, h); tooMany != nil {
 			return tooMany
 		}
 		return err

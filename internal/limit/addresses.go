@@ -79,15 +79,3 @@ func (a *Addresses) Take(addr netip.Addr, now time.Time) Verdict {
 	}
 	return v
 }
-
-// AddressOf parses RemoteAddr of an http.Request, with or without a port. It
-// removes the zone and unmaps IPv4-mapped addresses. It returns the zero Addr for
-// anything that is not an address; all such clients share one limit.
-func AddressOf(remote string) netip.Addr {
-	p, err := netip.ParseAddrPort(remote)
-	addr := p.Addr()
-	if err != nil {
-		addr, _ = netip.ParseAddr(remote)
-	}
-	return addr.WithZone("").Unmap()
-}

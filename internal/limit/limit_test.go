@@ -319,18 +319,6 @@ func BenchmarkAddresses(b *testing.B) {
 	}
 }
 
-func TestAddressOf(t *testing.T) {
-	for remote, want := range map[string]string{
-		"192.0.2.1:80": "192.0.2.1", "192.0.2.1": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1",
-		"[2001:db8::1]:80": "2001:db8::1", "2001:db8::1": "2001:db8::1", "[fe80::1%eth0]:80": "fe80::1",
-		"@": "invalid IP", "": "invalid IP", "nonsense:80": "invalid IP",
-	} {
-		if got := AddressOf(remote).String(); got != want {
-			t.Errorf("the address of %q is %s, want %s", remote, got, want)
-		}
-	}
-}
-
 // TestFullDoesNotCount checks that Full predicts Take and does not change it.
 func TestFullDoesNotCount(t *testing.T) {
 	a := NewAddresses(2, time.Minute)

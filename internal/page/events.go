@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -330,7 +330,7 @@ func greeting(have, tag string) []byte {
 // the current one.
 func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, v visit) {
 	e := v.entry
-	st := &stream{address: networkOf(limit.AddressOf(r.RemoteAddr)), ends: time.Now().Add(streamLife*3/4 + rand.N(streamLife/2))}
+	st := &stream{address: networkOf(clientaddr.Of(r)), ends: time.Now().Add(streamLife*3/4 + rand.N(streamLife/2))}
 	st.seen = s.hub.latest(e) // before the look: who is told later is told of something newer
 	told, _, err := s.look(r.Context(), e)
 	if told == "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/limit"
 )
 
@@ -93,12 +94,12 @@ func newGuesses(now func() time.Time) guesses {
 }
 
 // over reports whether the client has made all the guesses that it may.
-func (g guesses) over(r *http.Request) bool { return g.Full(limit.AddressOf(r.RemoteAddr), g.now()) }
+func (g guesses) over(r *http.Request) bool { return g.Full(clientaddr.Of(r), g.now()) }
 
 // missed counts a request for what does not exist, and returns the error to
 // answer it with.
 func (g guesses) missed(r *http.Request) error {
-	if g.Take(limit.AddressOf(r.RemoteAddr), g.now()).Allowed {
+	if g.Take(clientaddr.Of(r), g.now()).Allowed {
 		return allswell.ErrNotFound
 	}
 	return errTooManyGuesses

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/i18n"
-	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -97,7 +97,7 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _
 	checked, err := n.Check() // before it counts: a slip of the finger is free
 	if err == nil {
 		now := s.now()
-		if verdict := s.signUps.take(limit.AddressOf(r.RemoteAddr), now); !verdict.Allowed {
+		if verdict := s.signUps.take(clientaddr.Of(r), now); !verdict.Allowed {
 			s.refuseSignUp(w, r, v, verdict.Reset.Sub(now))
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
 )
@@ -163,7 +164,7 @@ func (s *Server) allowed(h http.Header, r *http.Request, now time.Time) bool {
 	if s.exempt != nil && s.exempt(r) {
 		return true
 	}
-	v := s.limits.Take(limit.AddressOf(r.RemoteAddr), now)
+	v := s.limits.Take(clientaddr.Of(r), now)
 	h["X-Ratelimit-Limit"] = s.limit
 	if v.Remaining == 0 {
 		h["X-Ratelimit-Remaining"] = none

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -16,8 +16,9 @@ const (
 	// fewFiles is how many open files are too few for a public service.
 	fewFiles = 4096
 
-	// minConnections is the least that can be set.
+	// The range of the settings.
 	minConnections = 16
+	maxConnections = 1_000_000
 
 	// metricsConnections is how many connections the address for metrics has.
 	metricsConnections = 32
@@ -27,17 +28,17 @@ const (
 // address, where the process may have that many files open (0: not known), and
 // logs what an operator has to know. The Go runtime has raised the soft limit of
 // open files to the hard one by then.
-func (c config) connectionLimits(files uint64, log *slog.Logger) (most, perAddress int) {
+func (c Config) connectionLimits(files uint64, log *slog.Logger) (most, perAddress int) {
 	most, perAddress = connlimit.DefaultLimits(files)
 	switch {
-	case c.maxConnections > most && files > 0:
+	case c.MaxConnections > most && files > 0:
 		log.Warn("ALLSWELL_MAX_CONNECTIONS is more than the limit of open files leaves room for", "open_files", files, "connections", most)
-	case c.maxConnections > 0:
-		most = c.maxConnections
+	case c.MaxConnections > 0:
+		most = c.MaxConnections
 		perAddress = connlimit.DefaultPerAddress(most)
 	}
-	if c.maxConnectionsPerAddress > 0 {
-		perAddress = min(c.maxConnectionsPerAddress, most)
+	if c.MaxConnectionsPerAddress > 0 {
+		perAddress = min(c.MaxConnectionsPerAddress, most)
 	}
 	level, message := slog.LevelInfo, "limits of connections"
 	if files > 0 && files < fewFiles {

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/ping"
 )
 
@@ -33,14 +34,14 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	}
 	var log syncBuffer
 	t.Chdir(t.TempDir())
-	s, err := newService(t.Context(), config{
-		listen: "127.0.0.1:0", database: "sqlite:allswell.db", checkInterval: time.Minute, failureThreshold: 3,
-		pingRateLimit: limited, trustedProxies: mustNetworks(t, "127.0.0.1"), pingExempt: mustNetworks(t, "127.0.0.1, "+job),
+	s, err := New(t.Context(), Config{
+		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
+		PingRateLimit: limited, TrustedProxies: mustNetworks(t, "127.0.0.1"), PingExempt: mustNetworks(t, "127.0.0.1, "+job),
 	}, slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.close()
+	defer s.Close()
 	if err := s.pings.Start(t.Context(), s.store); err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +72,8 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 		}
 	}
 	clients, all := []string{job}, make(http.Header)
-	for _, header := range clientHeaders {
-		all.Set(header.name, job)
+	for _, header := range clientaddr.Headers() {
+		all.Set(header, job)
 	}
 	for i, h := range []http.Header{
 		{}, all, {"Forwarded": {"for=" + job}}, {"Forwarded": {"for=127.0.0.1"}}, {"Forwarded": {"for=unknown"}}, {"Forwarded": {""}},

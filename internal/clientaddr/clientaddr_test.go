@@ -1,8 +1,8 @@
-package main
+package clientaddr
 
 import (
 	"bufio"
-	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -11,24 +11,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/ping"
-	"github.com/allswell/allswell/internal/store"
-	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // throughProxies returns the address that a handler behind the middleware sees,
 // and whether it would exempt the request from the limit of pings.
-func throughProxies(c *clients, remote string, h http.Header) (seen string, exempt bool) {
-	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen, exempt = r.RemoteAddr, c.isExempt(r) })
-	c.resolve(next).ServeHTTP(httptest.NewRecorder(), &http.Request{RemoteAddr: remote, Header: h.Clone()})
+func throughProxies(c *Resolver, remote string, h http.Header) (seen string, exempt bool) {
+	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen, exempt = r.RemoteAddr, c.Exempt(r) })
+	c.Middleware(next).ServeHTTP(httptest.NewRecorder(), &http.Request{RemoteAddr: remote, Header: h.Clone()})
 	return seen, exempt
 }
 
 func mustNetworks(t testing.TB, list string) []netip.Prefix {
 	t.Helper()
-	networks, err := parseNetworks(list)
+	networks, err := ParseNetworks(list)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,12 +32,11 @@ func mustNetworks(t testing.TB, list string) []netip.Prefix {
 
 func TestClientAddress(t *testing.T) {
 	const proxy = "10.0.0.1:4000"
-	type headers = http.Header
-	xff := func(lines ...string) headers { return headers{"X-Forwarded-For": lines} }
-	fwd := func(lines ...string) headers { return headers{"Forwarded": lines} }
+	xff := func(lines ...string) http.Header { return http.Header{"X-Forwarded-For": lines} }
+	fwd := func(lines ...string) http.Header { return http.Header{"Forwarded": lines} }
 	for name, c := range map[string]struct {
 		remote string
-		header headers
+		header http.Header
 		want   string
 	}{
 		"no headers":                         {proxy, nil, proxy},
@@ -102,27 +96,27 @@ func TestClientAddress(t *testing.T) {
 		"Forwarded, no value":                {proxy, fwd("for="), proxy},
 		"Forwarded, no name":                 {proxy, fwd("=192.0.2.1"), proxy},
 		"Forwarded, a megabyte":              {proxy, fwd(strings.Repeat("for=1.1.1.1,", 1<<17) + "for=192.0.2.1"), proxy},
-		"another header, forged":             {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, "192.0.2.1:0"},
-		"other headers only":                 {proxy, headers{"X-Real-Ip": {"1.1.1.1"}, "Forwarded": {"for=1.1.1.1"}, "Cf-Connecting-Ip": {"1.1.1.1"}}, proxy},
-		"X-Real-IP":                          {proxy, headers{"X-Real-Ip": {"192.0.2.1"}, "X-Forwarded-For": {"1.1.1.1"}}, "192.0.2.1:0"},
-		"X-Real-IP, a proxy's":               {proxy, headers{"X-Real-Ip": {" 10.2.3.4"}}, "10.2.3.4:0"},
-		"X-Real-IP, two lines":               {proxy, headers{"X-Real-Ip": {"1.1.1.1", "192.0.2.1"}}, proxy},
-		"X-Real-IP, a list":                  {proxy, headers{"X-Real-Ip": {"1.1.1.1, 192.0.2.1"}}, proxy},
-		"X-Real-IP, empty":                   {proxy, headers{"X-Real-Ip": {""}}, proxy},
-		"CF-Connecting-IP, IPv6":             {proxy, headers{"Cf-Connecting-Ip": {"2001:db8::1"}}, "[2001:db8::1]:0"},
+		"another header, forged":             {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, "192.0.2.1:0"},
+		"other headers only":                 {proxy, http.Header{"X-Real-Ip": {"1.1.1.1"}, "Forwarded": {"for=1.1.1.1"}, "Cf-Connecting-Ip": {"1.1.1.1"}}, proxy},
+		"X-Real-IP":                          {proxy, http.Header{"X-Real-Ip": {"192.0.2.1"}, "X-Forwarded-For": {"1.1.1.1"}}, "192.0.2.1:0"},
+		"X-Real-IP, a proxy's":               {proxy, http.Header{"X-Real-Ip": {" 10.2.3.4"}}, "10.2.3.4:0"},
+		"X-Real-IP, two lines":               {proxy, http.Header{"X-Real-Ip": {"1.1.1.1", "192.0.2.1"}}, proxy},
+		"X-Real-IP, a list":                  {proxy, http.Header{"X-Real-Ip": {"1.1.1.1, 192.0.2.1"}}, proxy},
+		"X-Real-IP, empty":                   {proxy, http.Header{"X-Real-Ip": {""}}, proxy},
+		"CF-Connecting-IP, IPv6":             {proxy, http.Header{"Cf-Connecting-Ip": {"2001:db8::1"}}, "[2001:db8::1]:0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := config{trustedProxies: mustNetworks(t, "10.0.0.0/8, fd00::/8")}
-			for _, header := range clientHeaders {
+			cfg := Config{Trusted: mustNetworks(t, "10.0.0.0/8, fd00::/8")}
+			for _, header := range headers {
 				if strings.HasPrefix(name, header.name) {
-					cfg.clientIPHeader = header.name
+					cfg.Header = header.name
 				}
 			}
-			if got, _ := throughProxies(newClients(cfg), c.remote, c.header); got != c.want {
+			if got, _ := throughProxies(NewResolver(cfg), c.remote, c.header); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
-			cfg.trustedProxies = nil
-			if got, _ := throughProxies(newClients(cfg), c.remote, c.header); got != c.remote {
+			cfg.Trusted = nil
+			if got, _ := throughProxies(NewResolver(cfg), c.remote, c.header); got != c.remote {
 				t.Errorf("without trusted proxies: got %s, want %s", got, c.remote)
 			}
 		})
@@ -133,36 +127,35 @@ func TestClientAddress(t *testing.T) {
 // proxy and a network of clients are exempt.
 func TestExemptClients(t *testing.T) {
 	const proxy = "10.0.0.1:4000"
-	type headers = http.Header
 	for name, c := range map[string]struct {
 		remote string
-		header headers
+		header http.Header
 		want   bool
 	}{
 		"a job beside the proxy":             {proxy, nil, true},
-		"an exempt client":                   {proxy, headers{"X-Forwarded-For": {"1.1.1.1, 192.0.2.1"}}, true},
-		"another client":                     {proxy, headers{"X-Forwarded-For": {"192.0.2.1, 1.1.1.1"}}, false},
+		"an exempt client":                   {proxy, http.Header{"X-Forwarded-For": {"1.1.1.1, 192.0.2.1"}}, true},
+		"another client":                     {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1, 1.1.1.1"}}, false},
 		"an exempt client, directly":         {"192.0.2.1:5000", nil, true},
-		"the headers of a stranger":          {"192.0.2.1:5000", headers{"X-Forwarded-For": {"1.1.1.1"}, "Forwarded": {"for=x"}}, true},
-		"a stranger as an exempt client":     {"1.1.1.1:5000", headers{"X-Forwarded-For": {"192.0.2.1"}}, false},
-		"another header agrees":              {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=192.0.2.1:99"}}, true},
-		"another header disagrees":           {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, false},
-		"another header alone":               {proxy, headers{"X-Real-Ip": {"1.1.1.1"}}, false},
-		"another header names a proxy":       {proxy, headers{"X-Forwarded-For": {"192.0.2.1, 10.2.2.2"}, "X-Real-Ip": {"10.2.2.2"}}, true},
-		"another header cannot be read":      {proxy, headers{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=unknown"}}, false},
-		"the header that counts is not read": {proxy, headers{"X-Forwarded-For": {"nonsense"}}, false},
-		"an empty header":                    {proxy, headers{"X-Forwarded-For": {""}}, false},
-		"more proxies than are followed":     {proxy, headers{"X-Forwarded-For": {"1.1.1.1" + strings.Repeat(",10.0.0.2", maxHops)}}, false},
+		"the headers of a stranger":          {"192.0.2.1:5000", http.Header{"X-Forwarded-For": {"1.1.1.1"}, "Forwarded": {"for=x"}}, true},
+		"a stranger as an exempt client":     {"1.1.1.1:5000", http.Header{"X-Forwarded-For": {"192.0.2.1"}}, false},
+		"another header agrees":              {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=192.0.2.1:99"}}, true},
+		"another header disagrees":           {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, false},
+		"another header alone":               {proxy, http.Header{"X-Real-Ip": {"1.1.1.1"}}, false},
+		"another header names a proxy":       {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1, 10.2.2.2"}, "X-Real-Ip": {"10.2.2.2"}}, true},
+		"another header cannot be read":      {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=unknown"}}, false},
+		"the header that counts is not read": {proxy, http.Header{"X-Forwarded-For": {"nonsense"}}, false},
+		"an empty header":                    {proxy, http.Header{"X-Forwarded-For": {""}}, false},
+		"more proxies than are followed":     {proxy, http.Header{"X-Forwarded-For": {"1.1.1.1" + strings.Repeat(",10.0.0.2", maxHops)}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := config{trustedProxies: mustNetworks(t, "10.0.0.0/8"), pingExempt: mustNetworks(t, "10.0.0.0/8, 192.0.2.0/24")}
-			if _, got := throughProxies(newClients(cfg), c.remote, c.header); got != c.want {
+			cfg := Config{Trusted: mustNetworks(t, "10.0.0.0/8"), Exempt: mustNetworks(t, "10.0.0.0/8, 192.0.2.0/24")}
+			if _, got := throughProxies(NewResolver(cfg), c.remote, c.header); got != c.want {
 				t.Errorf("exempt: %t, want %t", got, c.want)
 			}
 		})
 	}
-	cfg := config{pingExempt: mustNetworks(t, "192.0.2.0/24")}
-	if _, got := throughProxies(newClients(cfg), "192.0.2.1:5000", headers{"Forwarded": {"for=1.1.1.1"}}); !got {
+	cfg := Config{Exempt: mustNetworks(t, "192.0.2.0/24")}
+	if _, got := throughProxies(NewResolver(cfg), "192.0.2.1:5000", http.Header{"Forwarded": {"for=1.1.1.1"}}); !got {
 		t.Error("without trusted proxies a header counts")
 	}
 }
@@ -181,7 +174,7 @@ func TestForgedHeadersOverTheWire(t *testing.T) {
 				}
 				io.WriteString(w, host)
 			})
-			server := httptest.NewServer(newClients(config{trustedProxies: mustNetworks(t, c.trusted)}).resolve(echo))
+			server := httptest.NewServer(NewResolver(Config{Trusted: mustNetworks(t, c.trusted)}).Middleware(echo))
 			defer server.Close()
 			conn, err := net.Dial("tcp", server.Listener.Addr().String())
 			if err != nil {
@@ -212,7 +205,7 @@ func TestParseNetworks(t *testing.T) {
 		"0.0.0.0/0,::/0":                  "[0.0.0.0/0 ::/0]",
 		"::ffff:10.0.0.0/104,127.0.0.1/8": "[10.0.0.0/8 127.0.0.0/8]",
 	} {
-		got, err := parseNetworks(list)
+		got, err := ParseNetworks(list)
 		if err != nil {
 			t.Errorf("%q: %v", list, err)
 			continue
@@ -238,10 +231,9 @@ func TestParseNetworks(t *testing.T) {
 		"[::1]":                       "[::1]",
 		"192.0.2.1, 10.0.0/8, nobody": "10.0.0/8",
 	} {
-		_, err := parseNetworks(list)
-		var entry *badNetwork
-		if !errors.As(err, &entry) || entry.entry != bad {
-			t.Errorf("%q: %v, want a complaint about %q", list, err, bad)
+		_, err := ParseNetworks(list)
+		if want := fmt.Sprintf("%q is neither an address nor a network", bad); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("ParseNetworks(%q) returns the error %v, want %s", list, err, want)
 		}
 	}
 }
@@ -267,11 +259,11 @@ func FuzzClientAddress(f *testing.F) {
 		if standard != "" {
 			forged["Forwarded"] = []string{standard}
 		}
-		cfg := config{trustedProxies: trusted}
-		if got, _ := throughProxies(newClients(cfg), stranger, forged); got != stranger {
+		cfg := Config{Trusted: trusted}
+		if got, _ := throughProxies(NewResolver(cfg), stranger, forged); got != stranger {
 			t.Fatalf("a stranger became %s", got)
 		}
-		cfg.pingExempt = exempt
+		cfg.Exempt = exempt
 		for key, node := range map[string]string{
 			"X-Forwarded-For": client,
 			"Forwarded":       "for=" + client + ";proto=https",
@@ -283,8 +275,8 @@ func FuzzClientAddress(f *testing.F) {
 			default:
 				h[key] = append(had, node)
 			}
-			cfg.clientIPHeader = key
-			got, isExempt := throughProxies(newClients(cfg), proxy, h)
+			cfg.Header = key
+			got, isExempt := throughProxies(NewResolver(cfg), proxy, h)
 			if isExempt {
 				t.Fatalf("%s added to %s: the client is exempt as %s", node, key, got)
 			}
@@ -300,49 +292,14 @@ func FuzzClientAddress(f *testing.F) {
 	})
 }
 
-// TestForgedHeadersBuyNoPings: with the limit used up, no header makes room,
-// and behind a trusted proxy each client has its own.
-func TestForgedHeadersBuyNoPings(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, s *store.Store) {
-		pings := ping.New(ping.Config{RateLimit: 3})
-		if err := pings.Start(t.Context(), s); err != nil {
-			t.Fatal(err)
+func TestOf(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.1:80": "192.0.2.1", "192.0.2.1": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1",
+		"[2001:db8::1]:80": "2001:db8::1", "2001:db8::1": "2001:db8::1", "[fe80::1%eth0]:80": "fe80::1",
+		"@": "invalid IP", "": "invalid IP", "nonsense:80": "invalid IP",
+	} {
+		if got := Of(&http.Request{RemoteAddr: remote}).String(); got != want {
+			t.Errorf("the address of %q is %s, want %s", remote, got, want)
 		}
-		defer pings.Close(t.Context())
-		handlers := make(map[string]http.Handler) // by the header that counts
-		for _, header := range clientHeaders {
-			handlers[header.name] = newClients(config{trustedProxies: mustNetworks(t, "10.0.0.0/8"), clientIPHeader: header.name}).resolve(pings)
-		}
-		send := func(remote, header, value string) int {
-			r := httptest.NewRequest("POST", ping.Path+allswell.NewPingToken(), nil)
-			r.RemoteAddr = remote
-			r.Header.Set(header, value)
-			rec := httptest.NewRecorder()
-			handlers[header].ServeHTTP(rec, r)
-			return rec.Code
-		}
-		forge := func(i int) string { return netip.AddrFrom4([4]byte{203, 0, 113, byte(i)}).String() }
-		for name, attempt := range map[string]func(i int) int{
-			"a stranger":            func(i int) int { return send("192.0.2.1:5000", "X-Forwarded-For", forge(i)) },
-			"a stranger, Forwarded": func(i int) int { return send("192.0.2.2:5000", "Forwarded", "for="+forge(i)) },
-			"behind a proxy":        func(i int) int { return send("10.0.0.1:5000", "X-Forwarded-For", forge(i)+", 192.0.2.3") },
-			"behind another proxy":  func(i int) int { return send("10.0.0.2:5000", "Forwarded", "for="+forge(i)+", for=192.0.2.4") },
-			"a malformed entry":     func(i int) int { return send("10.0.0.3:5000", "X-Forwarded-For", forge(i)+", nonsense") },
-		} {
-			for i := range 6 {
-				want := http.StatusNotFound // the token is unknown, and counts
-				if i >= 3 {
-					want = http.StatusTooManyRequests
-				}
-				if got := attempt(i); got != want {
-					t.Errorf("%s, ping %d: %d, want %d", name, i+1, got, want)
-				}
-			}
-		}
-		for i := range 6 {
-			if got := send("10.0.0.1:5000", "X-Forwarded-For", forge(100+i)); got != http.StatusNotFound {
-				t.Errorf("client %d of a proxy: %d", i, got)
-			}
-		}
-	})
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -38,7 +38,7 @@ const (
 // fails because the database is away, requests are answered with 503; each
 // reason is logged once. Another error of f is returned at once, and so is the
 // error of ctx when ctx ends.
-func (s *service) await(ctx context.Context, f func(context.Context) error) error {
+func (s *Server) await(ctx context.Context, f func(context.Context) error) error {
 	began := time.Now()
 	reasons := make(map[string]bool)
 	for attempt, pause := 1, firstPause; ; attempt++ {
@@ -51,7 +51,7 @@ func (s *service) await(ctx context.Context, f func(context.Context) error) erro
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !store.IsTemporary(s.database, err):
+		case !store.IsTemporary(s.cfg.Database, err):
 			return err
 		}
 		s.serve()
@@ -71,7 +71,7 @@ func (s *service) await(ctx context.Context, f func(context.Context) error) erro
 }
 
 // serve begins to take requests, unless that is done.
-func (s *service) serve() {
+func (s *Server) serve() {
 	s.serving.Do(func() {
 		for i, l := range []*connlimit.Listener{s.limited, s.metricsLimited} {
 			if l == nil {
@@ -104,7 +104,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*g.handler.L
 
 // startingAPI answers while the service starts, as the API does when the
 // database is away.
-func (s *service) startingAPI() http.Handler {
+func (s *Server) startingAPI() http.Handler {
 	return web.Handle(s.log, func(http.ResponseWriter, *http.Request) error { return allswell.ErrBusy })
 }
 

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bufio"
@@ -29,13 +29,11 @@ const (
 
 	// paceInterval is how often the percentage is adjusted to the size of the heap.
 	paceInterval = time.Second
-
-	minMemoryLimit = 64 << 20 // bytes, of the setting
 )
 
 // tuneRuntime sets what Go's own defaults are wrong about here, unless the
 // environment says otherwise.
-func (c config) tuneRuntime(log *slog.Logger) {
+func (c Config) tuneRuntime(log *slog.Logger) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -44,7 +42,7 @@ func (c config) tuneRuntime(log *slog.Logger) {
 		// disk; the others shall have all cores.
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	}
-	limit, from := c.memoryLimit, "ALLSWELL_MEMORY_LIMIT"
+	limit, from := c.MemoryLimit, "ALLSWELL_MEMORY_LIMIT"
 	if limit == 0 && os.Getenv("GOMEMLIMIT") == "" {
 		limit, from = memoryOf(os.ReadFile)
 		limit = limit / 10 * 9
@@ -144,7 +142,7 @@ const (
 
 // rest does so until ctx ends. The collector alone would let garbage grow to
 // gcPercent of what lives before it looked.
-func (s *service) rest(ctx context.Context) {
+func (s *Server) rest(ctx context.Context) {
 	ticker := time.NewTicker(restInterval)
 	defer ticker.Stop()
 	for before := uint64(0); ; {

@@ -1,14 +1,18 @@
-package main
+package server
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"github.com/allswell/allswell/internal/buildinfo"
+	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/settings"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,8 +49,8 @@ const (
 
 // service is all that runs in one process: the store, what answers, and what
 // goes on by itself.
-type service struct {
-	config
+type Server struct {
+	cfg       Config
 	log       *slog.Logger
 	replica   string
 	store     *store.Store
@@ -69,14 +73,14 @@ type service struct {
 	wired, stopping           atomic.Bool
 }
 
-// newService opens the addresses and the database and wires everything up. While
+// New opens the addresses and the database and wires everything up. While
 // the database is away it waits for it, until ctx ends: see await. If all goes
 // well nobody is answered before run; connections that are opened before then
 // wait.
-func newService(ctx context.Context, cfg config, log *slog.Logger) (*service, error) {
-	s := &service{config: cfg, log: log, observed: newMetrics(), failed: make(chan error, 4)}
+func New(ctx context.Context, cfg Config, log *slog.Logger) (*Server, error) {
+	s := &Server{cfg: cfg, log: log, observed: newMetrics(), failed: make(chan error, 4)}
 	if err := s.listenAll(ctx); err != nil {
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	s.prepare()
@@ -85,7 +89,7 @@ func newService(ctx context.Context, cfg config, log *slog.Logger) (*service, er
 		if ctx.Err() != nil { // asked to stop: whoever is being answered gets the answer
 			err = errors.Join(err, s.stop())
 		}
-		s.close()
+		s.Close()
 		return nil, err
 	}
 	s.wire()
@@ -93,12 +97,12 @@ func newService(ctx context.Context, cfg config, log *slog.Logger) (*service, er
 }
 
 // listenAll opens the addresses.
-func (s *service) listenAll(ctx context.Context) (err error) {
-	if s.listener, err = listen(ctx, "ALLSWELL_LISTEN", s.listen); err != nil {
+func (s *Server) listenAll(ctx context.Context) (err error) {
+	if s.listener, err = listen(ctx, "ALLSWELL_LISTEN", s.cfg.Listen); err != nil {
 		return err
 	}
-	if s.metricsListen != "" {
-		if s.metricsListener, err = listen(ctx, "ALLSWELL_METRICS_LISTEN", s.metricsListen); err != nil {
+	if s.cfg.MetricsListen != "" {
+		if s.metricsListener, err = listen(ctx, "ALLSWELL_METRICS_LISTEN", s.cfg.MetricsListen); err != nil {
 			return err
 		}
 	}
@@ -106,22 +110,22 @@ func (s *service) listenAll(ctx context.Context) (err error) {
 }
 
 // open opens the database.
-func (s *service) open(ctx context.Context) error {
+func (s *Server) open(ctx context.Context) error {
 	err := s.await(ctx, func(ctx context.Context) (err error) {
-		s.store, err = store.Open(ctx, s.database, store.Options{
-			Logger: s.log, FailureThreshold: s.failureThreshold, CheckInterval: s.checkInterval, Hosts: s.hosts,
+		s.store, err = store.Open(ctx, s.cfg.Database, store.Options{
+			Logger: s.log, FailureThreshold: s.cfg.FailureThreshold, CheckInterval: s.cfg.CheckInterval, Hosts: s.cfg.Hosts,
 		})
 		return err
 	})
 	if err == nil {
 		err = s.await(ctx, s.warnOfDisabledDomains)
 	}
-	if err != nil || s.bootstrapToken == "" {
+	if err != nil || s.cfg.BootstrapToken == "" {
 		return err
 	}
 	var done store.BootstrapResult
 	err = s.await(ctx, func(ctx context.Context) (err error) {
-		done, err = s.store.Bootstrap(ctx, s.bootstrapToken)
+		done, err = s.store.Bootstrap(ctx, s.cfg.BootstrapToken)
 		return err
 	})
 	if err != nil {
@@ -137,14 +141,16 @@ func (s *service) open(ctx context.Context) error {
 }
 
 // prepare makes everything that can answer without a store.
-func (s *service) prepare() {
+func (s *Server) prepare() {
 	s.replica = replicaName()
-	clients := newClients(s.config)
-	s.pings = ping.New(ping.Config{Replica: s.replica, Logger: s.log, RateLimit: s.pingRateLimit, Exempt: clients.isExempt})
+	clients := clientaddr.NewResolver(clientaddr.Config{
+		Header: s.cfg.ClientIPHeader, Trusted: s.cfg.TrustedProxies, Exempt: s.cfg.PingExempt,
+	})
+	s.pings = ping.New(ping.Config{Replica: s.replica, Logger: s.log, RateLimit: s.cfg.PingRateLimit, Exempt: clients.Exempt})
 	s.api, s.pages, s.tokenMetrics = newGate(s.startingAPI()), newGate(startingPage()), newGate(s.startingAPI())
-	most, perAddress := s.connectionLimits(openFiles(), s.log)
+	most, perAddress := s.cfg.connectionLimits(openFiles(), s.log)
 	s.conns = connlimit.New(connlimit.Config{
-		Max: most, PerAddress: perAddress, Trusted: s.trustedProxies, Lost: s.pings.NoteLost, Logger: s.log,
+		Max: most, PerAddress: perAddress, Trusted: s.cfg.TrustedProxies, Lost: s.pings.NoteLost, Logger: s.log,
 	})
 	s.limited = s.conns.Listen(s.listener)
 	s.registerFigures()
@@ -160,7 +166,7 @@ func (s *service) prepare() {
 		observed:  s.observed,
 		conns:     s.conns,
 	}
-	s.servers = []*http.Server{s.server(clients.resolve(s.faces), s.conns)}
+	s.servers = []*http.Server{s.server(clients.Middleware(s.faces), s.conns)}
 	if s.metricsListener != nil {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", s.openMetrics())
@@ -171,14 +177,14 @@ func (s *service) prepare() {
 }
 
 // wire makes everything that works on the store.
-func (s *service) wire() {
+func (s *Server) wire() {
 	s.scheduler = scheduler.New(scheduler.Config{
-		Store: s.store, Period: s.checkInterval, Backlog: s.pings.Backlog, Shedding: s.pings.Shedding, Replica: s.replica, Logger: s.log,
+		Store: s.store, Period: s.cfg.CheckInterval, Backlog: s.pings.Backlog, Shedding: s.pings.Shedding, Replica: s.replica, Logger: s.log,
 	})
 	s.site = page.New(page.Config{
-		Store: s.store, Logger: s.log, BaseURL: s.publicURL(), Mail: s.smtpURL != nil, SignUps: s.signUpLimit, Streams: maxStreams(s.conns.Max),
+		Store: s.store, Logger: s.log, BaseURL: s.URL(), Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit, Streams: maxStreams(s.conns.Max),
 	})
-	s.domains = domains.New(domains.Config{Store: s.store, Server: s.dnsServer, Logger: s.log})
+	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	s.registerStoreFigures()
@@ -186,28 +192,28 @@ func (s *service) wire() {
 }
 
 // openGates lets requests reach what works on the store.
-func (s *service) openGates() {
+func (s *Server) openGates() {
 	s.api.open(api.New(api.Config{
-		Store: s.store, BaseURL: s.baseURL, Languages: i18n.Tags(), RateLimit: s.apiRateLimit, Logger: s.log,
+		Store: s.store, BaseURL: s.cfg.BaseURL, Languages: i18n.Tags(), RateLimit: s.cfg.APIRateLimit, Logger: s.log,
 		VerifyDomain: s.domains.Verify,
 	}))
 	s.pages.open(s.site.Handler())
 	s.tokenMetrics.open(s.metricsHandler())
 }
 
-func (s *service) notifyConfig() notify.Config {
+func (s *Server) notifyConfig() notify.Config {
 	c := notify.Config{
-		Store: s.store, Logger: s.log, BaseURL: s.publicURL(), SMTP: s.smtpURL, AllowPrivate: s.webhookAllowPrivate,
-		Deny:    s.webhookDeny,
+		Store: s.store, Logger: s.log, BaseURL: s.URL(), SMTP: s.cfg.SMTPURL, AllowPrivate: s.cfg.WebhookAllowPrivate,
+		Deny:    s.cfg.WebhookDeny,
 		Settled: s.observed.delivered,
 	}
-	if s.mailFrom != nil {
-		c.From = *s.mailFrom
+	if s.cfg.MailFrom != nil {
+		c.From = *s.cfg.MailFrom
 	}
 	return c
 }
 
-func (s *service) server(h http.Handler, conns *connlimit.Limiter) *http.Server {
+func (s *Server) server(h http.Handler, conns *connlimit.Limiter) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: headerTimeout,
@@ -230,26 +236,26 @@ func replicaName() string {
 	return host + "-" + strings.ToLower(rand.Text()[:8])
 }
 
-// publicURL is the address that people are told: the one that is set, or else
-// the one that works on this machine.
-func (s *service) publicURL() string {
-	if s.baseURL != "" {
-		return s.baseURL
+// Addr returns the address that the server listens on.
+func (s *Server) Addr() net.Addr { return s.listener.Addr() }
+
+// URL returns the base URL that is shown to people: the configured one, or else one that works on this machine.
+func (s *Server) URL() string {
+	if s.cfg.BaseURL != "" {
+		return s.cfg.BaseURL
 	}
-	host, port, err := net.SplitHostPort(s.listener.Addr().String())
-	if err != nil {
-		return "http://" + s.listener.Addr().String()
-	}
-	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+	address, _ := clientaddr.Parse(s.listener.Addr().String())
+	host := address.Addr().String()
+	if !address.IsValid() || address.Addr().IsUnspecified() {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(int(address.Port())))
 }
 
 // run answers requests and checks monitors until ctx ends, and then stops
 // gracefully and returns nil; or until something fails that a new start may
 // mend.
-func (s *service) run(ctx context.Context) error {
+func (s *Server) Run(ctx context.Context) error {
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	stopsStart := context.AfterFunc(ctx, stopWork)
@@ -281,8 +287,8 @@ func (s *service) run(ctx context.Context) error {
 	if s.metricsListener != nil {
 		s.log.Info("serving metrics", "address", s.metricsListener.Addr().String())
 	}
-	s.log.Info("serving", "address", s.listener.Addr().String(), "url", s.publicURL(),
-		"database", databaseName(s.database), "version", readVersion().Version)
+	s.log.Info("serving", "address", s.listener.Addr().String(), "url", s.URL(),
+		"database", settings.DatabaseName(s.cfg.Database), "version", buildinfo.Read().Version)
 	select {
 	case <-ctx.Done():
 		s.log.Info("stopping")
@@ -316,7 +322,7 @@ func waitAtMost(going *sync.WaitGroup, most time.Duration) {
 // stop takes no more connections but those that are established, answers what
 // comes on the open ones for a moment, lets requests under way end, and commits
 // and answers the pings that were received. Every answer closes its connection.
-func (s *service) stop() error {
+func (s *Server) stop() error {
 	s.stopping.Store(true)
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
@@ -341,8 +347,8 @@ func (s *service) stop() error {
 	return nil
 }
 
-// close gives back what newService took.
-func (s *service) close() {
+// close gives back what New took.
+func (s *Server) Close() {
 	if s.slow != nil {
 		s.slow.Stop()
 	}
@@ -359,4 +365,20 @@ func (s *service) close() {
 			s.log.Warn("the database could not be closed properly", "error", err)
 		}
 	}
+}
+
+// maxNamedPages is the maximum number of pages that a warning names.
+const maxNamedPages = 20
+
+// warnOfDisabledDomains logs the pages that have a domain that the settings do not allow.
+func (s *Server) warnOfDisabledDomains(ctx context.Context) error {
+	pages, all, err := s.store.DisabledDomains(ctx, maxNamedPages)
+	for _, p := range pages {
+		s.log.Warn("page is not served at its domain: ALLSWELL_BASE_URL is not set, or the domain is a name of the installation itself",
+			"page", p.Slug, "domain", p.Domain)
+	}
+	if more := all - len(pages); more > 0 {
+		s.log.Warn("more pages are not served at their domains", "count", more)
+	}
+	return err
 }

@@ -1,9 +1,8 @@
-package main
+package server
 
 import (
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/ping"
 	"github.com/allswell/allswell/internal/web"
@@ -131,9 +131,9 @@ func (f *front) note(face face, r *http.Request, rec *recorder, id string, took 
 	if !f.log.Enabled(r.Context(), level) {
 		return
 	}
-	client, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		client = r.RemoteAddr
+	client := r.RemoteAddr
+	if addr := clientaddr.Of(r); addr.IsValid() {
+		client = addr.String()
 	}
 	f.log.LogAttrs(r.Context(), level, "request",
 		slog.String("method", loggedMethod(r.Method)), slog.String("path", loggedPath(r.URL.Path)),

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bytes"
@@ -199,16 +199,16 @@ func FuzzLoggedPath(f *testing.F) {
 }
 
 // newTestService starts nothing; it has a database of its own.
-func newTestService(t *testing.T) *service {
+func newTestService(t *testing.T) *Server {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	s, err := newService(t.Context(), config{
-		listen: "127.0.0.1:0", database: "sqlite:allswell.db", checkInterval: time.Minute, failureThreshold: 3, apiRateLimit: 1,
+	s, err := New(t.Context(), Config{
+		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3, APIRateLimit: 1,
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.close)
+	t.Cleanup(s.Close)
 	return s
 }
 
@@ -281,8 +281,8 @@ func TestPublicURL(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &service{config: config{baseURL: c.base}, listener: l}
-		if got := s.publicURL(); !regexp.MustCompile(c.want).MatchString(got) {
+		s := &Server{cfg: Config{BaseURL: c.base}, listener: l}
+		if got := s.URL(); !regexp.MustCompile(c.want).MatchString(got) {
 			t.Errorf("listening on %s with base URL %q it is %s, want %s", c.listen, c.base, got, c.want)
 		}
 		l.Close()
@@ -315,16 +315,16 @@ func TestBootstrapTokenIsReplaced(t *testing.T) {
 		{first, ""}, {first, ""}, {second, "the earlier bootstrap token is revoked"}, {second, ""}, {first, "is a token that was revoked"},
 	} {
 		var log syncBuffer
-		cfg := config{
-			listen: "127.0.0.1:0", database: "sqlite:allswell.db", checkInterval: time.Minute, failureThreshold: 3, bootstrapToken: start.token,
+		cfg := Config{
+			Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3, BootstrapToken: start.token,
 		}
-		s, err := newService(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
+		s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := log.String(); strings.Contains(got, "BOOTSTRAP") != (start.says != "") || !strings.Contains(got, start.says) || strings.Contains(got, start.token) {
 			t.Errorf("a start with %.3s… logs %q, want %q", start.token, got, start.says)
 		}
-		s.close()
+		s.Close()
 	}
 }

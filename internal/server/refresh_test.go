@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ import (
 func TestAcknowledgedUpdateShowsWithoutTheDatabase(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, database string) {
 		s, _ := domainService(t, database, Settings{})
-		t.Cleanup(s.close)
+		t.Cleanup(s.Close)
 		_, token := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
 		if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Acme","slug":"acme"}`); w.Code != 201 {
 			t.Fatal(w.Body)

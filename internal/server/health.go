@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"errors"
@@ -12,6 +12,8 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/api"
+	"github.com/allswell/allswell/internal/buildinfo"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -41,7 +43,7 @@ func healthHandler() http.Handler {
 
 // readyHandler says whether this replica does its work: pings can be recorded
 // and monitors are checked.
-func (s *service) readyHandler() http.Handler {
+func (s *Server) readyHandler() http.Handler {
 	return say(func(*http.Request) (int, string) {
 		if why := s.notReady(); why != "" {
 			return http.StatusServiceUnavailable, "not ready: " + why + "\n"
@@ -50,8 +52,11 @@ func (s *service) readyHandler() http.Handler {
 	})
 }
 
+// Ready reports whether pings can be recorded and monitors are checked.
+func (s *Server) Ready() bool { return s.notReady() == "" }
+
 // notReady says in words why this replica is not ready, or "".
-func (s *service) notReady() string {
+func (s *Server) notReady() string {
 	switch {
 	case !s.wired.Load():
 		return "the service is starting, and waits for the database"
@@ -66,10 +71,10 @@ func (s *service) notReady() string {
 }
 
 // registerFigures adds to the metrics what the service knows about itself.
-func (s *service) registerFigures() {
+func (s *Server) registerFigures() {
 	m := s.observed
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	v := readVersion()
+	v := buildinfo.Read()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "allswell_build_info", Help: "Which build this is; always 1.",
 		ConstLabels: prometheus.Labels{"version": v.Version, "revision": v.Revision, "go": v.Go},
@@ -89,7 +94,7 @@ func (s *service) registerFigures() {
 
 // registerStoreFigures adds to the metrics what there is when the database has
 // been opened.
-func (s *service) registerStoreFigures() {
+func (s *Server) registerStoreFigures() {
 	m := s.observed
 	m.gauge("allswell_last_tick_timestamp_seconds", "When the last periodic check of all monitors ended.", func() float64 {
 		return unixSeconds(s.scheduler.LastTick())
@@ -110,7 +115,7 @@ func unixSeconds(t time.Time) float64 {
 }
 
 // openMetrics serves the metrics to everyone who asks.
-func (s *service) openMetrics() http.Handler {
+func (s *Server) openMetrics() http.Handler {
 	return promhttp.HandlerFor(s.observed.registry, promhttp.HandlerOpts{
 		Registry: s.observed.registry, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
 	})
@@ -118,7 +123,7 @@ func (s *service) openMetrics() http.Handler {
 
 // metricsHandler serves the metrics to clients that have a token. Clients without
 // one may try as often as at the API.
-func (s *service) metricsHandler() http.Handler {
+func (s *Server) metricsHandler() http.Handler {
 	open := s.openMetrics()
 	tries := limit.NewAddresses(api.FailedAuthLimit, time.Minute)
 	return web.Handle(s.log, func(w http.ResponseWriter, r *http.Request) error {
@@ -131,9 +136,9 @@ func (s *service) metricsHandler() http.Handler {
 		if ok {
 			token, err = s.store.Authenticate(r.Context(), secret)
 		}
-		if errors.Is(err, allswell.ErrUnauthenticated) && s.apiRateLimit > 0 {
+		if errors.Is(err, allswell.ErrUnauthenticated) && s.cfg.APIRateLimit > 0 {
 			now := time.Now()
-			if v := tries.Take(limit.AddressOf(r.RemoteAddr), now); !v.Allowed {
+			if v := tries.Take(clientaddr.Of(r), now); !v.Allowed {
 				return &web.TooMany{Now: now, Reset: v.Reset}
 			}
 		}

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package main
+package server
 
 // openFiles is not known here.
 func openFiles() uint64 { return 0 }

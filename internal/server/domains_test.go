@@ -1,0 +1,171 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/test/dnsserver"
+)
+
+// domainService is a service on a database that outlives it.
+func domainService(t *testing.T, database string, s Settings) (*Server, *bytes.Buffer) {
+	t.Helper()
+	s.Listen, s.DatabaseSetting.Database = "127.0.0.1:0", database
+	cfg, err := s.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := new(bytes.Buffer)
+	svc, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	svc.openGates()
+	return svc, log
+}
+
+// ask makes one request of the service's handler, at a host.
+func ask(s *Server, method, host, path, token, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Host = host
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	w := httptest.NewRecorder()
+	s.servers[0].Handler.ServeHTTP(w, r)
+	return w
+}
+
+// TestOwnNamesNeverServeAPage: whatever token asks for it, and whatever the
+// database holds, the installation is at its own names.
+func TestOwnNamesNeverServeAPage(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, database string) {
+		dns := dnsserver.New(t)
+		own := Settings{BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443", DNSServer: dns.Address()}
+		s, _ := domainService(t, database, own)
+		_, first := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
+		_, second := storetest.Workspace(t, s.store, "second")
+		pages := map[string]string{first: "one", second: "two"}
+		for token, slug := range pages {
+			if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Mine","slug":"`+slug+`"}`); w.Code != 201 {
+				t.Fatal(w.Body)
+			}
+		}
+		for token, slug := range pages {
+			for _, host := range []string{
+				"xn--bcher-kva.example", "alias.example", "status.example.net", // its names
+				"XN--bcher-kva.example", "alias.example.", "alias.example:8443", "bücher.example", "Alias.example", // and their other forms
+				"localhost", "127.0.0.1", "[::1]", "0x7f.1", "2130706433", "app.localhost", // this machine
+			} {
+				body, err := json.Marshal(map[string]string{"domain": host})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if w := ask(s, "PATCH", "x", "/api/v1/pages/"+slug, token, string(body)); w.Code != 422 || !strings.Contains(w.Body.String(), `"domain":[`) {
+					t.Errorf("the domain %s: %d %s", host, w.Code, w.Body)
+				}
+				if w := ask(s, "GET", host, "/", "", ""); w.Code != 200 || !strings.Contains(w.Body.String(), "Status pages") {
+					t.Errorf("at %s: %d", host, w.Code)
+				}
+			}
+		}
+
+		// Another workspace's page is served once the DNS says that it may be.
+		const domain = "status.acme.example"
+		at := func(want string) {
+			t.Helper()
+			w := ask(s, "GET", domain, "/", "", "")
+			if _, heading, _ := strings.Cut(w.Body.String(), "<h1"); w.Code != 200 || !strings.Contains(heading[:min(len(heading), 300)], want) {
+				t.Errorf("at %s: %d, not %q", domain, w.Code, want)
+			}
+		}
+		var claim struct {
+			Data struct {
+				Status string
+				Record struct{ Name, Value string }
+			}
+		}
+		verify := func(want string) {
+			t.Helper()
+			w := ask(s, "POST", "x", "/api/v1/pages/two/domain/verify", second, "")
+			if err := json.Unmarshal(w.Body.Bytes(), &claim); err != nil || w.Code != 200 || claim.Data.Status != want {
+				t.Fatalf("%d %s, want %s", w.Code, w.Body, want)
+			}
+		}
+		if w := ask(s, "PATCH", "x", "/api/v1/pages/two", second, `{"domain":"`+domain+`"}`); w.Code != 200 || !strings.Contains(w.Body.String(), `"domain_status":"pending"`) {
+			t.Fatal(w.Body)
+		}
+		at("Status pages")
+		if w := ask(s, "GET", "x", "/api/v1/pages/two/domain", second, ""); json.Unmarshal(w.Body.Bytes(), &claim) != nil {
+			t.Fatal(w.Body)
+		}
+		dns.Set(claim.Data.Record.Name, claim.Data.Record.Value)
+		verify("verified")
+		at("Mine")
+
+		// The settings change: the installation comes first, and nothing is lost.
+		for _, c := range []struct {
+			settings Settings
+			want     string
+			warning  bool
+		}{
+			{Settings{BaseURL: own.BaseURL, OwnHosts: domain}, "Status pages", true},
+			{Settings{BaseURL: "https://" + domain}, "Status pages", true},
+			{Settings{}, "Status pages", true},
+			{own, "Mine", false},
+		} {
+			s.Close()
+			var log *bytes.Buffer
+			s, log = domainService(t, database, c.settings)
+			at(c.want)
+			if warned := strings.Contains(log.String(), "page is not served at its domain") && strings.Contains(log.String(), "domain="+domain); warned != c.warning {
+				t.Errorf("%+v: the log says %s", c.settings, log)
+			}
+		}
+		s.Close()
+	})
+}
+
+// TestServeChecksDomains runs a service until it has checked a claim by itself.
+func TestServeChecksDomains(t *testing.T) {
+	dns := dnsserver.New(t)
+	s, _ := domainService(t, "sqlite:"+t.TempDir()+"/allswell.db", Settings{BaseURL: "https://allswell.example", DNSServer: dns.Address(), FailureThreshold: "3", CheckInterval: "1m"})
+	defer s.Close()
+	ws, _ := storetest.Workspace(t, s.store, "second")
+	name := "status.acme.example"
+	p, err := s.store.CreatePage(t.Context(), ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := allswell.NewDomainRecord(p.ID, name)
+	dns.Set(record.Name, record.Value)
+	changed := make(chan struct{}, 10)
+	s.store.OnPageChange(func(string) { changed <- struct{}{} })
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+	if _, err := s.store.ChangePage(t.Context(), ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: &name}}); err != nil {
+		t.Fatal(err)
+	}
+	<-changed // the claim
+	select {
+	case <-changed:
+	case <-time.After(time.Minute):
+		t.Error("no check in a minute")
+	}
+	if p, err := s.store.Page(t.Context(), ws, "acme"); err != nil || p.Host != name {
+		t.Errorf("%+v, %v", p, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,58 @@
+package server
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/allswell/allswell/internal/settings"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of settings in docs/operating.md")
+
+const manualPath = "../../docs/operating.md"
+
+// TestManual holds the table of settings in the operator's manual to the
+// struct that it is made from.
+func TestManual(t *testing.T) {
+	raw, err := os.ReadFile(manualPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- settings: written by `go generate ./internal/server` -->\n", "<!-- end of settings -->\n"
+	before, rest, ok := strings.Cut(string(raw), begin)
+	_, after, okEnd := strings.Cut(rest, end)
+	if !ok || !okEnd {
+		t.Fatalf("%s has no place for the table of settings", manualPath)
+	}
+	want := before + begin + settingsTable() + end + after
+	if want == string(raw) {
+		return
+	}
+	if *update {
+		if err := os.WriteFile(manualPath, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("the table of settings is out of date: run `go generate ./internal/server` (-is +should be)\n%s", cmp.Diff(string(raw), want))
+}
+
+func settingsTable() string {
+	var b strings.Builder
+	b.WriteString("\n| Variable | Flag | Default | Meaning |\n|---|---|---|---|\n")
+	for _, s := range settings.List(Settings{}) {
+		value := ""
+		if s.Default != "" {
+			value = "`" + s.Default + "`"
+		}
+		escape := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
+		fmt.Fprintf(&b, "| `%s` | `--%s` | %s | %s |\n", s.Env, s.Flag, value, escape.Replace(s.Help))
+	}
+	b.WriteString("\n")
+	return b.String()
+}

@@ -1,0 +1,149 @@
+package server
+
+import (
+	"log/slog"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/settings"
+)
+
+//go:generate go test -run ^TestManual$ . -update
+
+// Settings are the settings of `allswell serve` as text; Parse returns their values. An empty setting has its default.
+// The tags are described in package settings. The help texts are the manual: the help of the command line and the
+// table in docs/operating.md are generated from them.
+type Settings struct {
+	Listen string `env:"ALLSWELL_LISTEN" default:":8080" placeholder:"HOST:PORT" help:"Address that HTTP is served on. Without a host it is all addresses of this machine; port 0 takes a free port."`
+
+	settings.DatabaseSetting `embed:""`
+
+	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Address under which the world reaches this service, such as https://status.example.com. Ping URLs and links begin with it. Empty: the host that each request names."`
+
+	OwnHosts string `env:"ALLSWELL_OWN_HOSTS" placeholder:"HOSTS" help:"Other host names of this installation, separated by commas. Like that of ALLSWELL_BASE_URL they cannot be a page's own domain."`
+
+	DNSServer string `name:"dns-server" env:"ALLSWELL_DNS_SERVER" placeholder:"HOST:PORT" help:"DNS server that is asked for the TXT records that prove pages' domains. Empty: the servers of the system."`
+
+	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Becomes an admin token of the first workspace: 32 or more printable ASCII characters without spaces. For automated provisioning. A new value revokes the earlier one. Empty: the first start makes a token and prints it."`
+
+	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often all monitors are checked, from 1s to 1h in whole seconds. The same on all replicas."`
+
+	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"How many checks in a row have to find a monitor overdue before it is down, from 1 to 1000. A monitor may have its own."`
+
+	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"How many pings one address may send in any minute, from 1 to 1000000. 0: no limit."`
+
+	APIRateLimit string `name:"api-rate-limit" env:"ALLSWELL_API_RATE_LIMIT" default:"600" placeholder:"COUNT" help:"How many API requests one token may make in any minute, from 1 to 1000000. 0: no limit, also for failed authentications, which are limited to 100 a minute and address otherwise."`
+
+	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"How many sign-ups by e-mail are accepted in any hour, of all visitors together, from 1 to 1000000. Each sends a mail. 0: no limit."`
+
+	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies trusted to report the client's address: addresses or networks, separated by commas. Empty: none."`
+
+	ClientIPHeader string `name:"client-ip-header" env:"ALLSWELL_CLIENT_IP_HEADER" default:"X-Forwarded-For" placeholder:"HEADER" help:"Request header in which trusted proxies report the client's address: X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP. The proxies must set it on every request."`
+
+	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited: addresses or networks, separated by commas. A request whose forwarding headers disagree about the client is always limited."`
+
+	MaxConnections string `env:"ALLSWELL_MAX_CONNECTIONS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections, from 16 to 1000000. 0: what the limit of open files allows, at most 65536."`
+
+	MaxConnectionsPerAddress string `env:"ALLSWELL_MAX_CONNECTIONS_PER_ADDRESS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections of one client address, from 16 to 1000000. Trusted proxies are not limited. 0: a quarter of all, from 32 to 1024."`
+
+	MemoryLimit string `env:"ALLSWELL_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process tries to stay below, such as 512MiB or 2GiB, at least 64MiB. Empty: 90 % of what its control group or this machine has."`
+
+	MetricsListen string `env:"ALLSWELL_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that /metrics is served on for everyone who can reach it, without a token. Empty: only on the main address, with a read token."`
+
+	SMTPURL string `name:"smtp-url" env:"ALLSWELL_SMTP_URL" secret:"" placeholder:"URL" help:"Mail server: smtp://user:password@host:587 or smtps://user:password@host:465. smtp:// encrypts if the server offers it, and insists on it where a password is given to another machine. Empty: no mail is sent, and nobody can subscribe by mail."`
+
+	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>. Needed with ALLSWELL_SMTP_URL."`
+
+	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks may go to private addresses of this network and to this machine, on or off. Off: only to public ones, so that no subscriber can reach what only this machine can."`
+
+	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Addresses that webhooks may not go to in any case: addresses or networks, separated by commas. For example, the public address of this machine if a router or the cloud translates it."`
+
+	LogFormat string `env:"ALLSWELL_LOG_FORMAT" default:"text" placeholder:"text|json" help:"How log lines are written to standard error: text or json."`
+
+	LogLevel string `env:"ALLSWELL_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"The least important lines that are logged: debug, info, warn or error. Requests are logged at info, pings at debug."`
+}
+
+// Config holds the values of Settings.
+type Config struct {
+	Listen                   string
+	Database                 string
+	BaseURL                  string         // "": the host of each request
+	Hosts                    allswell.Hosts // the installation's own host names
+	DNSServer                string         // "": the system's
+	BootstrapToken           string
+	CheckInterval            time.Duration
+	FailureThreshold         int
+	PingRateLimit            int // per minute; 0: no limit
+	APIRateLimit             int // per minute; 0: no limit
+	SignUpLimit              int // per hour; 0: no limit
+	TrustedProxies           []netip.Prefix
+	ClientIPHeader           string // one of clientaddr.Headers
+	PingExempt               []netip.Prefix
+	MaxConnections           int    // 0: derived from the limit of open files
+	MaxConnectionsPerAddress int    // 0: derived from MaxConnections
+	MemoryLimit              int64  // bytes; 0: derived from the machine
+	MetricsListen            string // "": none
+	SMTPURL                  *url.URL
+	MailFrom                 *mail.Address
+	WebhookAllowPrivate      bool
+	WebhookDeny              []netip.Prefix
+	LogJSON                  bool
+	LogLevel                 slog.Level
+}
+
+// maxRate is the largest limit of events per minute or hour.
+const maxRate = 1_000_000
+
+// Parse returns the values of all settings. The error is the first *settings.Error.
+func (s Settings) Parse() (Config, error) {
+	p := settings.NewParser(&s)
+	c := Config{
+		Listen:           settings.Parse(p, &s.Listen, settings.ListenAddress),
+		Database:         settings.Parse(p, &s.Database, settings.Database),
+		BaseURL:          settings.Parse(p, &s.BaseURL, settings.BaseURL),
+		DNSServer:        settings.Parse(p, &s.DNSServer, settings.ServerAddress),
+		BootstrapToken:   settings.Parse(p, &s.BootstrapToken, settings.BootstrapToken),
+		CheckInterval:    settings.Parse(p, &s.CheckInterval, settings.Seconds(time.Second, time.Hour)),
+		FailureThreshold: settings.Parse(p, &s.FailureThreshold, settings.Integer(1, allswell.MaxFailureThreshold)),
+		PingRateLimit:    settings.Parse(p, &s.PingRateLimit, settings.Integer(0, maxRate)),
+		APIRateLimit:     settings.Parse(p, &s.APIRateLimit, settings.Integer(0, maxRate)),
+		SignUpLimit:      settings.Parse(p, &s.SignUpLimit, settings.Integer(0, maxRate)),
+		TrustedProxies:   settings.Parse(p, &s.TrustedProxies, settings.Networks),
+		ClientIPHeader:   settings.Parse(p, &s.ClientIPHeader, settings.ClientIPHeader),
+		PingExempt:       settings.Parse(p, &s.PingExempt, settings.Networks),
+		MaxConnections:   settings.Parse(p, &s.MaxConnections, settings.ZeroOrInteger(minConnections, maxConnections)),
+		MaxConnectionsPerAddress: settings.Parse(p, &s.MaxConnectionsPerAddress,
+			settings.ZeroOrInteger(minConnections, maxConnections)),
+		MemoryLimit:         settings.Parse(p, &s.MemoryLimit, settings.Size),
+		MetricsListen:       settings.Parse(p, &s.MetricsListen, settings.ListenAddress),
+		SMTPURL:             settings.Parse(p, &s.SMTPURL, settings.MailServer),
+		MailFrom:            settings.Parse(p, &s.MailFrom, settings.MailAddress),
+		WebhookAllowPrivate: settings.Parse(p, &s.WebhookAllowPrivate, settings.Switch),
+		WebhookDeny:         settings.Parse(p, &s.WebhookDeny, settings.Networks),
+		LogJSON:             settings.Parse(p, &s.LogFormat, settings.OneOf("text", "json")) == "json",
+		LogLevel:            settings.Parse(p, &s.LogLevel, settings.LogLevel),
+	}
+	c.Hosts = ownHosts(c.BaseURL, settings.Parse(p, &s.OwnHosts, settings.HostNames))
+	if c.SMTPURL != nil && c.MailFrom == nil {
+		p.Refuse(&s.MailFrom, "set when ALLSWELL_SMTP_URL is, such as status@example.com")
+	}
+	if err := p.Err(); err != nil {
+		return Config{}, err
+	}
+	return c, nil
+}
+
+// ownHosts returns the host names of the installation: that of the base URL, and others.
+func ownHosts(baseURL string, others []string) allswell.Hosts {
+	base := ""
+	if u, err := url.Parse(baseURL); err == nil {
+		base = u.Host
+	}
+	if name, ok := settings.ASCIIHost(base); ok { // a name without an ASCII form stays as it is
+		base = name
+	}
+	return allswell.NewHosts(base, others...)
+}

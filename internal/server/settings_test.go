@@ -1,0 +1,66 @@
+package server
+
+import (
+	"log/slog"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/settings"
+)
+
+func TestSettings(t *testing.T) {
+	got, err := Settings{
+		Listen: "[::1]:080", BaseURL: "https://Status.example.com:8443/",
+		OwnHosts: " Alias.Example.:80, bücher.example,192.0.2.1,[::1], localhost,", DNSServer: "[::1]:053", CheckInterval: " 90s ", FailureThreshold: "5",
+		PingRateLimit: "0", APIRateLimit: "7", SignUpLimit: "50", TrustedProxies: "10.0.0.0/8, 192.0.2.1,::1", PingExempt: "2001:db8::/32", ClientIPHeader: "x-real-ip",
+		MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: "ON", WebhookDeny: "192.0.2.7", LogFormat: "json", LogLevel: "WARN",
+		DatabaseSetting: settings.DatabaseSetting{Database: "postgresql:///allswell?host=/run/postgresql"}, BootstrapToken: strings.Repeat("b", 32),
+	}.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefixes := func(list ...string) (out []netip.Prefix) {
+		for _, p := range list {
+			out = append(out, netip.MustParsePrefix(p))
+		}
+		return out
+	}
+	want := Config{
+		Listen: "[::1]:80", Database: "postgresql:///allswell?host=/run/postgresql", BaseURL: "https://Status.example.com:8443",
+		Hosts: allswell.NewHosts("status.example.com", "alias.example", "xn--bcher-kva.example", "192.0.2.1", "[::1]", "localhost"), DNSServer: "[::1]:53",
+		BootstrapToken: strings.Repeat("b", 32), CheckInterval: 90 * time.Second, FailureThreshold: 5, APIRateLimit: 7, SignUpLimit: 50,
+		TrustedProxies: prefixes("10.0.0.0/8", "192.0.2.1/32", "::1/128"), PingExempt: prefixes("2001:db8::/32"), ClientIPHeader: "X-Real-IP",
+		MetricsListen: "127.0.0.1:0", WebhookAllowPrivate: true, WebhookDeny: prefixes("192.0.2.7/32"), LogJSON: true, LogLevel: slog.LevelWarn,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	want := Config{
+		Listen: ":8080", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
+		PingRateLimit: 60, APIRateLimit: 600, SignUpLimit: 1000, ClientIPHeader: "X-Forwarded-For",
+	}
+	got, err := Settings{}.Parse()
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
+	}
+}
+
+func TestMailSettings(t *testing.T) {
+	got, err := Settings{SMTPURL: "smtps://me:hunter2@mail.example.com:465", MailFrom: "Example Status <status@example.com>"}.Parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.SMTPURL.Hostname() != "mail.example.com" || got.MailFrom.Address != "status@example.com" {
+		t.Errorf("got %v, %v", got.SMTPURL.Redacted(), got.MailFrom)
+	}
+	if _, err := (Settings{SMTPURL: "smtps://mail.example.com"}).Parse(); err == nil || !strings.Contains(err.Error(), "ALLSWELL_MAIL_FROM (--mail-from) must be set") {
+		t.Errorf("without a sender: %v", err)
+	}
+}

@@ -1,0 +1,230 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/idna"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
+)
+
+// The functions below parse one value each, for Parse. Their errors say what is accepted.
+
+// ListenAddress parses HOST:PORT or :PORT. It returns "" for the empty value.
+func ListenAddress(value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	host, port, err := net.SplitHostPort(value)
+	n, errPort := strconv.ParseUint(port, 10, 16)
+	if err != nil || errPort != nil || strings.ContainsAny(host, "/ \t") {
+		return "", errors.New("HOST:PORT or :PORT, such as 127.0.0.1:8080 or :8080, with a port from 0 to 65535")
+	}
+	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
+}
+
+// ServerAddress parses the HOST:PORT of a server to connect to. It returns "" for the empty value.
+func ServerAddress(value string) (string, error) {
+	address, err := ListenAddress(value)
+	if host, port, _ := net.SplitHostPort(address); err == nil && address != "" && (host == "" || port == "0") {
+		return "", errors.New("HOST:PORT, such as 192.0.2.53:53")
+	}
+	return address, err
+}
+
+// BaseURL parses an http or https URL without a path. It returns "" for the empty value.
+func BaseURL(value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	u, err := url.Parse(value)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return "", errors.New("an http:// or https:// address without a path, such as https://status.example.com")
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// HostNames parses host names separated by commas. It returns them in lower case and ASCII (xn--…), as browsers
+// send them, without ports.
+func HostNames(value string) ([]string, error) {
+	var names []string
+	for entry := range strings.SplitSeq(value, ",") {
+		name, ok := ASCIIHost(strings.TrimSpace(entry))
+		if !ok {
+			return nil, errors.New("host names separated by commas, such as status.example.net, localhost")
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// ASCIIHost returns a host name in lower case and ASCII (xn--…), without a port and without a final dot. An IPv6
+// address keeps its brackets. If the name has no ASCII form, ok is false.
+func ASCIIHost(host string) (name string, ok bool) {
+	if strings.ContainsAny(host, "/@ ") {
+		return host, false
+	}
+	name = allswell.HostName(host)
+	if strings.HasPrefix(name, "[") || name == "" {
+		return name, true
+	}
+	name, err := idna.Lookup.ToASCII(name)
+	return name, err == nil
+}
+
+// BootstrapToken parses the secret of an API token. It returns "" for the empty value.
+func BootstrapToken(value string) (string, error) {
+	if value != "" && allswell.CheckBootstrapToken(value) != nil {
+		return "", fmt.Errorf("at least %d printable ASCII characters without spaces", allswell.MinBootstrapTokenLength)
+	}
+	return value, nil
+}
+
+// Seconds returns a function that parses a duration of whole seconds between two bounds.
+func Seconds(least, most time.Duration) func(string) (time.Duration, error) {
+	return func(value string) (time.Duration, error) {
+		d, err := time.ParseDuration(value)
+		if err != nil || d < least || d > most || d%time.Second != 0 {
+			return 0, fmt.Errorf("a duration in whole seconds from %s to %s, such as 30s or 1m", ShortDuration(least), ShortDuration(most))
+		}
+		return d, nil
+	}
+}
+
+// ShortDuration writes a duration without its zero units, as settings and flags accept it: "1h", "1m30s".
+func ShortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
+
+// Integer returns a function that parses a whole number between two bounds.
+func Integer(least, most int) func(string) (int, error) {
+	return func(value string) (int, error) {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < least || n > most {
+			return 0, fmt.Errorf("a whole number from %d to %d", least, most)
+		}
+		return n, nil
+	}
+}
+
+// ZeroOrInteger is Integer for settings that also accept 0.
+func ZeroOrInteger(least, most int) func(string) (int, error) {
+	return func(value string) (int, error) {
+		n, err := strconv.Atoi(value)
+		if err != nil || n != 0 && (n < least || n > most) {
+			return 0, fmt.Errorf("0 or a whole number from %d to %d", least, most)
+		}
+		return n, nil
+	}
+}
+
+// minSize is the least that Size accepts.
+const minSize = 64 << 20
+
+// Size parses a number of bytes with the unit MiB or GiB. It returns 0 for the empty value.
+func Size(value string) (int64, error) {
+	if value == "" {
+		return 0, nil
+	}
+	for unit, bytes := range map[string]int64{"MiB": 1 << 20, "GiB": 1 << 30} {
+		digits, ok := strings.CutSuffix(value, unit)
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 32)
+		if ok && err == nil && n*bytes >= minSize {
+			return n * bytes, nil
+		}
+	}
+	return 0, errors.New("a size of at least 64MiB, such as 512MiB or 2GiB")
+}
+
+// Networks parses addresses and networks separated by commas.
+func Networks(value string) ([]netip.Prefix, error) {
+	networks, err := clientaddr.ParseNetworks(value)
+	if err != nil {
+		return nil, errors.New("addresses or networks separated by commas, such as 10.0.0.0/8, 192.0.2.1, 2001:db8::/32")
+	}
+	return networks, nil
+}
+
+// ClientIPHeader parses the name of a request header that proxies set to the client's address.
+func ClientIPHeader(value string) (string, error) { return OneOf(clientaddr.Headers()...)(value) }
+
+// MailServer parses an smtp or smtps URL. It returns nil for the empty value.
+func MailServer(value string) (*url.URL, error) {
+	if value == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(value)
+	if err != nil || (u.Scheme != "smtp" && u.Scheme != "smtps") || u.Hostname() == "" ||
+		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, errors.New("smtp://user:password@host:587 or smtps://user:password@host:465, with %-escapes for special characters")
+	}
+	return u, nil
+}
+
+// MailAddress parses an e-mail address with or without a name. It returns nil for the empty value.
+func MailAddress(value string) (*mail.Address, error) {
+	if value == "" {
+		return nil, nil
+	}
+	address, err := mail.ParseAddress(value)
+	if err != nil {
+		return nil, errors.New("a mail address, such as status@example.com or Example Status <status@example.com>")
+	}
+	return address, nil
+}
+
+// switches are the accepted values of switches.
+var switches = map[string]bool{"on": true, "true": true, "1": true, "off": false, "false": false, "0": false}
+
+// Switch parses a setting that is either on or off.
+func Switch(value string) (bool, error) {
+	on, ok := switches[strings.ToLower(value)]
+	if !ok {
+		return false, errors.New("on or off (or true, false, 1, 0)")
+	}
+	return on, nil
+}
+
+// OneOf returns a function that parses one of some words, in upper or lower case. It returns the word as it is listed.
+func OneOf(words ...string) func(string) (string, error) {
+	return func(value string) (string, error) {
+		i := slices.IndexFunc(words, func(word string) bool { return strings.EqualFold(word, value) })
+		if i < 0 {
+			last := len(words) - 1
+			return "", errors.New(strings.Join(words[:last], ", ") + " or " + words[last])
+		}
+		return words[i], nil
+	}
+}
+
+// logLevels are the accepted log levels.
+var logLevels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
+// LogLevel parses the name of a log level.
+func LogLevel(value string) (slog.Level, error) {
+	byLevel := func(a, b string) int { return int(logLevels[a] - logLevels[b]) }
+	word, err := OneOf(slices.SortedFunc(maps.Keys(logLevels), byLevel)...)(value)
+	return logLevels[word], err
+}

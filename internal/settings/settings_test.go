@@ -1,0 +1,73 @@
+package settings
+
+import (
+	"testing"
+	"time"
+)
+
+func TestShortDuration(t *testing.T) {
+	for text, want := range map[string]string{
+		"0s": "0s", "1s": "1s", "60s": "1m", "90s": "1m30s", "600s": "10m", "3600s": "1h", "3601s": "1h0m1s", "3660s": "1h1m", "36000s": "10h",
+	} {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ShortDuration(d); got != want {
+			t.Errorf("ShortDuration(%s) = %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestSwitch(t *testing.T) {
+	for value, want := range map[string]bool{
+		"on": true, "true": true, "1": true, "ON": true, "True": true, "off": false, "false": false, "0": false, "OFF": false,
+	} {
+		if got, err := Switch(value); err != nil || got != want {
+			t.Errorf("Switch(%q) = %v, %v, want %v", value, got, err, want)
+		}
+	}
+	for _, value := range []string{"", "yes", "no", "maybe", "2", "on off"} {
+		if _, err := Switch(value); err == nil {
+			t.Errorf("Switch(%q) is accepted", value)
+		}
+	}
+}
+
+// The name of a database does not contain any part of its address that can be secret.
+func TestDatabaseName(t *testing.T) {
+	for address, want := range map[string]string{
+		"sqlite:/var/lib/allswell.db":                              "sqlite:/var/lib/allswell.db",
+		"postgres://me:hunter2@db.example.com:5432/allswell":       "postgres://db.example.com:5432/allswell",
+		"postgres://db/allswell?password=hunter2&user=me":          "postgres://db/allswell",
+		"postgresql:///allswell?host=/run/postgresql&password=pwd": "postgres:///allswell",
+		"postgres://me:hunter2%@db/allswell":                       "postgres",
+	} {
+		if got := DatabaseName(address); got != want {
+			t.Errorf("DatabaseName(%q) = %s, want %s", address, got, want)
+		}
+	}
+}
+
+// An error names the setting by variable and flag, and shows the value unless it is secret.
+func TestError(t *testing.T) {
+	type group struct {
+		Level  string `env:"ALLSWELL_LOG_LEVEL" default:"info"`
+		Secret string `env:"ALLSWELL_SECRET" default:"a" secret:""`
+	}
+	for _, c := range []struct {
+		group group
+		want  string
+	}{
+		{group{Level: " verbose "}, `ALLSWELL_LOG_LEVEL (--log-level) must be debug, info, warn or error, not "verbose".`},
+		{group{Secret: "hunter2"}, `ALLSWELL_SECRET (--secret) must be a or b.`},
+		{group{Level: "verbose", Secret: "hunter2"}, `ALLSWELL_LOG_LEVEL (--log-level) must be debug, info, warn or error, not "verbose".`},
+	} {
+		p := NewParser(&c.group)
+		Parse(p, &c.group.Level, LogLevel)
+		Parse(p, &c.group.Secret, OneOf("a", "b"))
+		if err := p.Err(); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: the error is %q, want %q", c.group, err, c.want)
+		}
+	}
+}
