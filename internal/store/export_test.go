@@ -94,10 +94,16 @@ func MigrateTo(ctx context.Context, dsn string, version int64) error {
 		return err
 	}
 	p, err := s.provider()
-	if err == nil {
-		_, err = p.UpTo(ctx, version)
+	if err != nil {
+		return err
 	}
-	return err
+	if _, err := p.UpTo(ctx, version); err != nil {
+		return err
+	}
+	if current, _, err := s.versions(ctx); err != nil || current != version {
+		return fmt.Errorf("the database is of version %d, not %d (storetest.EachEmpty gives one without a schema): %w", current, version, err)
+	}
+	return nil
 }
 
 // BreakListen makes s receive no announcements of other replicas: it listens on a

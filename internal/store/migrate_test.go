@@ -16,7 +16,7 @@ import (
 
 func TestFourReplicasMigrateOneFreshDatabase(t *testing.T) {
 	t.Parallel()
-	dsn := storetest.PostgreSQL(t)
+	dsn := storetest.EmptyPostgreSQL(t)
 	var opens []func()
 	for range 4 {
 		opens = append(opens, func() {
@@ -39,7 +39,7 @@ func TestFourReplicasMigrateOneFreshDatabase(t *testing.T) {
 }
 
 func TestMigrateTellsVersions(t *testing.T) {
-	storetest.Each(t, func(t *testing.T, dsn string) {
+	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		from, to, err := store.Migrate(t.Context(), dsn)
 		if err != nil || from != 0 || to < 1 {
 			t.Fatalf("a fresh database: %d to %d, %v", from, to, err)

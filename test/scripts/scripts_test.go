@@ -59,7 +59,7 @@ func TestScripts(t *testing.T) {
 		}
 		for _, file := range files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-				testscript.Run(t, params(exe, "", []string{file}, storetest.PostgreSQL(t)))
+				testscript.Run(t, params(exe, "", []string{file}, storetest.EmptyPostgreSQL(t)))
 			})
 		}
 	})

@@ -35,22 +35,29 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// PostgreSQL returns the address (postgres://…) of a fresh, empty database,
-// which is dropped when the test ends. All of a test process's databases are
-// in one cluster: it is started by the first call and gone when the process
-// is, however that ends. It is quick rather than durable (fsync is off); a
+// PostgreSQL returns the address (postgres://…) of a fresh database with the
+// current schema, which is dropped when the test ends. All of a test process's
+// databases are in one cluster: it is started by the first call and gone when the
+// process is, however that ends. It is quick rather than durable (fsync is off); a
 // test that pulls the plug needs NewCluster.
 //
 // Where PostgreSQL is not installed the test is skipped, or fails if
 // ALLSWELL_TEST_REQUIRE_POSTGRES=1.
 func PostgreSQL(t testing.TB) string {
 	t.Helper()
-	bin := binaries(t)
-	c, err := shared(bin)
+	c := shared(t)
+	name, err := preparedDatabase()
 	if err != nil {
-		t.Fatalf("starting the PostgreSQL cluster of the tests: %v", err)
+		t.Fatalf("preparing a PostgreSQL database: %v", err)
 	}
-	return c.Database(t)
+	return c.clone(t, name)
+}
+
+// EmptyPostgreSQL is PostgreSQL with a database that has no schema, for tests of
+// migrations.
+func EmptyPostgreSQL(t testing.TB) string {
+	t.Helper()
+	return shared(t).Database(t)
 }
 
 var (
@@ -59,14 +66,20 @@ var (
 	errShared     error
 )
 
-func shared(bin string) (*Cluster, error) {
+// shared returns the cluster of this process.
+func shared(t testing.TB) *Cluster {
+	t.Helper()
+	bin := binaries(t)
 	sharedOnce.Do(func() {
 		sharedCluster, errShared = makeCluster(bin)
 		if errShared == nil {
 			errShared = sharedCluster.start()
 		}
 	})
-	return sharedCluster, errShared
+	if errShared != nil {
+		t.Fatalf("starting the PostgreSQL cluster of the tests: %v", errShared)
+	}
+	return sharedCluster
 }
 
 // A Cluster is a PostgreSQL server with a data directory of its own, listening
@@ -121,8 +134,15 @@ func (c *Cluster) Address(database string) string {
 // the test ends, unless the server is stopped then.
 func (c *Cluster) Database(t testing.TB) string {
 	t.Helper()
+	return c.clone(t, "template0")
+}
+
+// clone is Database with a copy of another database, which nobody may be
+// connected to.
+func (c *Cluster) clone(t testing.TB, template string) string {
+	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	if err := c.exec("CREATE DATABASE " + name + " TEMPLATE template0"); err != nil {
+	if err := c.create(name, template); err != nil {
 		t.Fatalf("creating a database: %v", err)
 	}
 	t.Cleanup(func() {
@@ -134,6 +154,19 @@ func (c *Cluster) Database(t testing.TB) string {
 		}
 	})
 	return c.Address(name)
+}
+
+// create makes a database.
+func (c *Cluster) create(name, template string) error {
+	version, err := os.ReadFile(filepath.Join(c.data(), "PG_VERSION"))
+	if err != nil {
+		return err
+	}
+	sql := "CREATE DATABASE " + name + " TEMPLATE " + template
+	if n, err := strconv.Atoi(strings.TrimSpace(string(version))); err == nil && n >= 15 {
+		sql += " STRATEGY FILE_COPY" // quicker without fsync; before 15 it is the only one
+	}
+	return c.exec(sql)
 }
 
 // Start starts a stopped server and returns when it answers.
@@ -246,6 +279,8 @@ var quick = []string{
 	"full_page_writes=off",
 	"max_connections=200",
 	"shared_buffers=64MB",
+	"max_wal_size=128MB",
+	"autovacuum=off",
 	"listen_addresses=",
 	"unix_socket_permissions=0700",
 	"timezone=UTC",
@@ -255,7 +290,7 @@ var quick = []string{
 
 // makeCluster makes a data directory; no server runs yet.
 func makeCluster(bin string, settings ...string) (_ *Cluster, err error) {
-	dir, err := os.MkdirTemp("", "allswell-postgresql-")
+	dir, err := os.MkdirTemp(clusterFolder(), "allswell-postgresql-")
 	if err != nil {
 		return nil, err
 	}

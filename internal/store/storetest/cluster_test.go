@@ -28,8 +28,8 @@ func connect(t *testing.T, address string) *pgx.Conn {
 	return conn
 }
 
-func TestPostgreSQLGivesEachCallAnEmptyDatabaseOfItsOwn(t *testing.T) {
-	first, second := PostgreSQL(t), PostgreSQL(t)
+func TestPostgreSQLGivesEachCallADatabaseOfItsOwn(t *testing.T) {
+	first, second := EmptyPostgreSQL(t), PostgreSQL(t)
 	for _, address := range []string{first, second} {
 		conn := connect(t, address)
 		if _, err := conn.Exec(t.Context(), "CREATE TABLE mine (id BIGINT PRIMARY KEY)"); err != nil {

@@ -226,7 +226,7 @@ func onBoth(t *testing.T, test func(*testing.T, *sql.DB)) {
 	run := func(driver, address string) func(*testing.T) {
 		return func(t *testing.T) {
 			if address == "" {
-				address = PostgreSQL(t)
+				address = EmptyPostgreSQL(t)
 			}
 			db, err := sql.Open(driver, address)
 			if err != nil {

@@ -3,15 +3,18 @@ package storetest
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
 )
 
-// Run runs f once per engine, each time on a fresh, empty database with the
-// default options.
+// Run runs f once per engine, each time on a fresh database with the default
+// options.
 func Run(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	RunWith(t, func(*testing.T) store.Options { return store.Options{} }, f)
 }
@@ -22,21 +25,40 @@ func RunWith(t *testing.T, options func(*testing.T) store.Options, f func(t *tes
 	Each(t, func(t *testing.T, dsn string) { f(t, Open(t, dsn, options(t))) })
 }
 
-// Each runs f once per engine with the address of a fresh, empty database, for
-// tests that open it themselves.
+// Each runs f once per engine with the address of a fresh database, for tests
+// that open it themselves. It has the current schema and no rows.
 func Each(t *testing.T, f func(t *testing.T, dsn string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) {
-		f(t, "sqlite:"+filepath.Join(t.TempDir(), "allswell.db"))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		f(t, PostgreSQL(t))
-	})
+	t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { f(t, PostgreSQL(t)) })
 }
 
-// Open opens a store that is closed at the end of the test.
+// EachEmpty is Each with databases that have no schema, for tests of migrations.
+func EachEmpty(t *testing.T, f func(t *testing.T, dsn string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, "sqlite:"+filepath.Join(t.TempDir(), "allswell.db")) })
+	t.Run("postgres", func(t *testing.T) { f(t, EmptyPostgreSQL(t)) })
+}
+
+// SQLite returns the address of a fresh SQLite file with the current schema.
+func SQLite(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "allswell.db")
+	if err := prepareFile(path); err != nil {
+		t.Fatalf("making a SQLite file: %v", err)
+	}
+	return "sqlite:" + path
+}
+
+// Open opens a store that is closed at the end of the test. A SQLite file that
+// does not exist is a fresh one.
 func Open(t testing.TB, dsn string, o store.Options) *store.Store {
 	t.Helper()
+	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
+		if err := prepareFile(path); err != nil && !errors.Is(err, fs.ErrExist) {
+			t.Fatalf("making a SQLite file: %v", err)
+		}
+	}
 	s, err := store.Open(context.Background(), dsn, o)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,53 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/allswell/allswell/internal/store"
+)
+
+// Running the migrations takes longer than most tests. So they run once per
+// process and engine, and tests get copies of the result.
+
+// preparedFile returns the content of a SQLite file with the current schema.
+var preparedFile = sync.OnceValues(func() (content []byte, err error) {
+	dir, err := os.MkdirTemp("", "allswell-sqlite-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "prepared.db")
+	if _, _, err := store.Migrate(context.Background(), "sqlite:"+path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// prepareFile makes a SQLite file with the current schema. The error is
+// fs.ErrExist if there is a file already.
+func prepareFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	content, err := preparedFile()
+	if err == nil {
+		_, err = f.Write(content)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// preparedDatabase makes a database with the current schema in the shared
+// cluster and returns its name.
+var preparedDatabase = sync.OnceValues(func() (string, error) {
+	const name = "prepared"
+	if err := sharedCluster.create(name, "template0"); err != nil {
+		return "", err
+	}
+	_, _, err := store.Migrate(context.Background(), sharedCluster.Address(name))
+	return name, err
+})

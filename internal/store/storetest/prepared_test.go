@@ -1,0 +1,31 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestPreparedDatabasesNeedNoMigration: databases of Each have the schema that
+// migrations make from those of EachEmpty.
+func TestPreparedDatabasesNeedNoMigration(t *testing.T) {
+	migrate := func(t *testing.T, dsn string) (from, to int64) {
+		t.Helper()
+		from, to, err := store.Migrate(context.Background(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return from, to
+	}
+	Each(t, func(t *testing.T, dsn string) {
+		if from, to := migrate(t, dsn); from != to || to == 0 {
+			t.Errorf("Each gives version %d of %d", from, to)
+		}
+	})
+	EachEmpty(t, func(t *testing.T, dsn string) {
+		if from, to := migrate(t, dsn); from != 0 || to == 0 {
+			t.Errorf("EachEmpty gives version %d of %d", from, to)
+		}
+	})
+}
