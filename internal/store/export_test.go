@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/allswell/allswell"
 )
 
@@ -112,3 +114,24 @@ func BreakListen(s *Store) (err error) {
 	s.primary, err = newPrimary("postgres://127.0.0.1:1/nowhere?connect_timeout=1", s.log)
 	return err
 }
+
+// TraceStatements calls started for each statement that s begins on connections
+// that it opens from now on, with the transactions' own (BEGIN, COMMIT).
+func TraceStatements(s *Store, started func(statement string)) {
+	for _, host := range s.primary.hosts {
+		host.Tracer = tracer(started)
+	}
+	s.writer.SetMaxIdleConns(0) // closes those that are open
+	s.writer.SetMaxIdleConns(postgresConnections)
+}
+
+type tracer func(statement string)
+
+// TraceQueryStart is part of pgx.QueryTracer.
+func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	t(data.SQL)
+	return ctx
+}
+
+// TraceQueryEnd is part of pgx.QueryTracer.
+func (tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -260,55 +259,4 @@ func (s *Store) LoadPageImage(ctx context.Context, slug string, kind allswell.Im
 			return
 		}, `SELECT kind, type, page_images.name, body FROM page_images JOIN pages ON pages.id = page_id WHERE slug = $1 AND kind = $2`, slug, string(kind))
 	})
-}
-
-// pollInterval is how often a replica looks for others' commits, in case an
-// announcement was missed.
-const pollInterval = 500 * time.Millisecond
-
-// FollowPages calls changed for each page that another replica changed, made
-// or deleted, until ctx ends. On SQLite there is no other, and it returns at
-// once.
-func (s *Store) WatchPages(ctx context.Context, changed func(pageID string)) {
-	if s.d == &sqliteDialect {
-		return
-	}
-	go func() {
-		for ctx.Err() == nil {
-			if err := s.listen(ctx, changed); err != nil && ctx.Err() == nil {
-				err = s.unavailable(err)
-				s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "listening for other replicas' changes was interrupted", "error", err)
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Second):
-			}
-		}
-	}()
-	known := make(map[string]int64)
-	ticker := time.NewTicker(pollInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		pages, err := s.PublicPages(ctx)
-		if err != nil {
-			continue // the delay shows on the page by LastContact
-		}
-		now := make(map[string]int64, len(pages))
-		for _, p := range pages {
-			now[p.ID] = p.Version
-			if known[p.ID] != p.Version {
-				changed(p.ID)
-			}
-			delete(known, p.ID)
-		}
-		for id := range known {
-			changed(id) // gone
-		}
-		known = now
-	}
 }

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -155,72 +154,6 @@ func TestPageChangeIsToldBeforeTheVerbReturns(t *testing.T) {
 		}
 		tells("a verb that failed")
 	})
-}
-
-func TestFollowPagesHearsOtherReplicas(t *testing.T) {
-	onPostgres(t, "", func(w *world) {
-		other := w.replica()
-		heard := make(chan string, 100)
-		ctx, cancel := context.WithCancel(w.ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			w.WatchPages(ctx, func(id string) { heard <- id })
-		}()
-		for range 3 { // the first is heard by the poll at the latest, the others by the announcement
-			must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x"}))(w)
-			for id := range heard {
-				if id == w.page.ID {
-					break
-				}
-			}
-		}
-		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
-		<-heard
-		cancel()
-		<-ended
-	})
-	t.Run("not on SQLite", func(t *testing.T) {
-		w, _ := onSQLite(t)
-		w.WatchPages(w.ctx, func(string) { t.Error("there is no other") })
-	})
-}
-
-// TestFollowPagesWithoutAnnouncements: the poll alone tells of others' changes.
-func TestFollowPagesWithoutAnnouncements(t *testing.T) {
-	onPostgres(t, "", func(w *world) {
-		other := w.replica()
-		w.ok(store.BreakListen(w.Store))
-		changed := make(chan string, 100)
-		ctx, cancel := context.WithCancel(w.ctx)
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			w.WatchPages(ctx, func(id string) { changed <- id })
-		}()
-		w.hears(changed, "the page that is there")
-		for range 2 {
-			must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x"}))(w)
-			w.hears(changed, "another replica's incident")
-		}
-		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
-		w.hears(changed, "the deletion")
-		cancel()
-		<-ended
-	})
-}
-
-// hears waits for the world's page to be announced.
-func (w *world) hears(changed <-chan string, of string) {
-	w.Helper()
-	select {
-	case id := <-changed:
-		if id != w.page.ID {
-			w.Fatalf("%s: announced %s", of, id)
-		}
-	case <-time.After(30 * time.Second):
-		w.Fatalf("not announced within 30 s: %s", of)
-	}
 }
 
 func TestLists(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -53,13 +54,24 @@ var postgresDialect = dialect{
 		_, err := one(c, scanString, `SELECT pg_logical_emit_message(true, 'allswell', ''::text)::text`)
 		return err
 	},
-	announce: func(t *tx) error {
-		for pageID := range t.versions {
-			if _, err := one(&t.session, scanString, `SELECT pg_notify('`+pageChannel+`', $1)::text`, pageID); err != nil {
-				return err
-			}
+	// One statement counts the transaction (see page_changes) and notifies for each
+	// page. It is the last one, because the row that it locks is everybody's: the
+	// commit of a NOTIFY waits for the commits of others anyway.
+	announce: func(t *tx) (err error) {
+		if len(t.versions) == 0 {
+			return nil
 		}
-		return nil
+		versions, err := json.Marshal(t.versions)
+		if err != nil {
+			return err
+		}
+		t.changeNumber, err = one(&t.session, func(row scanner) (number int64, err error) {
+			err = row.Scan(&number, new(string))
+			return
+		}, `WITH counted AS (UPDATE page_changes SET changes = changes + 1 RETURNING changes)
+			SELECT changes, pg_notify('`+pageChannel+`', concat_ws(' ', $1::text, changes, page.key, page.value))::text
+			FROM counted, json_each_text($2::json) AS page`, t.s.replica, string(versions))
+		return err
 	},
 	address: func(dsn string) string {
 		config, err := pgx.ParseConfig(dsn)
@@ -116,7 +128,7 @@ var postgresDialect = dialect{
 	duplicate: func(err error) bool { return postgresCode(err) == "23505" },
 }
 
-// pageChannel carries the ids of pages that changed, between replicas.
+// pageChannel carries the changes of pages between replicas: see parsePageChange.
 const pageChannel = "allswell_page"
 
 // timelineOf is the cluster that a server belongs to, and its timeline if it is
@@ -145,9 +157,9 @@ func openPostgres(p *primary) *sql.DB {
 	return db
 }
 
-// listen waits for other replicas' announcements and calls changed for each,
+// listen calls notified with the payload of each notification of a changed page,
 // until ctx ends or the connection is lost.
-func (s *Store) listen(ctx context.Context, changed func(pageID string)) error {
+func (s *Store) listen(ctx context.Context, notified func(payload string)) error {
 	c, err := s.primary.Connect(ctx)
 	if err != nil {
 		return err
@@ -157,11 +169,12 @@ func (s *Store) listen(ctx context.Context, changed func(pageID string)) error {
 	if _, err := conn.Exec(ctx, "LISTEN "+pageChannel); err != nil {
 		return err
 	}
+	defer s.pages.setUnsure(true) // of a transaction's notifications only some may have arrived
 	for {
 		n, err := conn.WaitForNotification(ctx)
 		if err != nil {
 			return err
 		}
-		changed(n.Payload)
+		notified(n.Payload)
 	}
 }

@@ -324,6 +324,7 @@ func TestNothingIsHalfDone(t *testing.T) {
 					// The batch goes on without the ping that failed, with its locks
 					// taken, of which a page's is a new version.
 					w.run(`UPDATE pages SET version = 1000`)
+					w.run(`UPDATE page_changes SET changes = 1000`)
 					return w.dump()
 				}
 				before := dump()

@@ -10,6 +10,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"log/slog"
@@ -56,6 +57,8 @@ type Store struct {
 	writer    *sql.DB // SQLite: one connection; PostgreSQL: the same as reader
 	reader    *sql.DB
 	primary   *primary // PostgreSQL only
+	replica   string   // names this store among those of the same database
+	pages     *knownPages
 	dsn       string
 	lock      func() // gives the serving lock back
 	clock     func() time.Time
@@ -99,6 +102,11 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if err == nil {
 		_, _, err = s.migrate(ctx)
 	}
+	if err == nil && s.d.shared { // before any page is loaded
+		if _, err = s.readVersions(ctx); err != nil {
+			err = s.openFailed(err)
+		}
+	}
 	return s.opened(ctx, err)
 }
 
@@ -137,7 +145,7 @@ const sqlitePrefix = "sqlite:"
 
 // connect opens the pools; nothing is read or written yet.
 func connect(dsn string, o Options) (*Store, error) {
-	s := &Store{clock: o.Clock, log: o.Logger, threshold: o.FailureThreshold, period: o.CheckInterval, hosts: o.Hosts}
+	s := &Store{replica: rand.Text(), pages: newKnownPages(), clock: o.Clock, log: o.Logger, threshold: o.FailureThreshold, period: o.CheckInterval, hosts: o.Hosts}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -159,6 +159,7 @@ func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (ou
 type tx struct {
 	session
 	versions           map[string]int64 // touched pages and the versions this transaction makes
+	changeNumber       int64            // of the change of those pages; 0 where there are no replicas
 	ordinals           map[string]int   // events told per page
 	logEntries         []logEntry       // for the log
 	mailQueued         bool             // somebody is sent a question or a link
@@ -298,7 +299,10 @@ func (t *tx) committed() {
 	if t.liveReplica != "" {
 		s.lastLiveness.Store(t.liveReplica, t.now)
 	}
-	for pageID := range t.versions {
+	for pageID, version := range t.versions {
+		if s.d.shared {
+			s.pages.learn(pageChange{s.replica, t.changeNumber, pageID, version})
+		}
 		s.pageChanged(pageID)
 	}
 	s.writeLogEntries(t.logEntries)

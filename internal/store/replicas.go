@@ -1,0 +1,226 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+)
+
+const (
+	// pollInterval is how often a replica reads the number of changes, in case a
+	// notification was lost.
+	pollInterval = 500 * time.Millisecond
+
+	// notifyGrace is how long after a poll a notification may still arrive.
+	notifyGrace = 100 * time.Millisecond
+
+	// listenRetry is how long after a lost connection a replica listens again.
+	listenRetry = time.Second
+)
+
+// WatchPages calls changed for each page that another replica changed, created
+// or deleted, until ctx ends. On SQLite there is no other replica, and it returns
+// at once.
+//
+// Replicas notify each other (NOTIFY). A notification that is lost is noticed by
+// the number of changes, which is one row and read every pollInterval; only if
+// changes are missing are the versions of all pages compared.
+func (s *Store) WatchPages(ctx context.Context, changed func(pageID string)) {
+	if !s.d.shared {
+		return
+	}
+	go s.listenForChanges(ctx, changed)
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			s.pollChanges(ctx, changed)
+		}
+	}
+}
+
+func (s *Store) listenForChanges(ctx context.Context, changed func(pageID string)) {
+	for ctx.Err() == nil {
+		err := s.listen(ctx, func(payload string) {
+			if c, ok := parsePageChange(payload); ok && c.replica != s.replica && s.pages.learn(c) {
+				changed(c.pageID)
+			}
+		})
+		if ctx.Err() == nil {
+			err = s.unavailable(err)
+			s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "listening for other replicas' changes was interrupted", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenRetry):
+		}
+	}
+}
+
+// pollChanges reports changes of other replicas of which no notification arrived.
+// An error is left to the next poll: pages show the age of the last contact.
+func (s *Store) pollChanges(ctx context.Context, changed func(pageID string)) {
+	number, err := s.pageChanges(ctx)
+	if err != nil || s.pages.complete(number) {
+		return
+	}
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(notifyGrace): // the change may have been committed just now
+	}
+	if s.pages.complete(number) {
+		return
+	}
+	missed, err := s.readVersions(ctx)
+	if err != nil {
+		return
+	}
+	for _, id := range missed {
+		changed(id)
+	}
+}
+
+// pageChanges returns how many transactions changed pages.
+func (s *Store) pageChanges(ctx context.Context) (int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	defer cancel()
+	number, err := one(s.bare(ctx), scanInt, `SELECT changes FROM page_changes`)
+	if err == nil {
+		s.contacted()
+	}
+	return number, s.unavailable(err)
+}
+
+// readVersions reads the versions of all pages, and returns those pages whose
+// versions were not known.
+func (s *Store) readVersions(ctx context.Context) (changed []string, err error) {
+	s.pages.setUnsure(false) // before reading, so that what is lost meanwhile is noticed
+	type row struct {
+		id      string
+		version int64
+	}
+	var number int64
+	rows, err := read(ctx, s, func(c *session) (rows []row, err error) {
+		if number, err = one(c, scanInt, `SELECT changes FROM page_changes`); err != nil {
+			return
+		}
+		return query(c, func(sc scanner) (r row, err error) {
+			err = sc.Scan(&r.id, &r.version)
+			return
+		}, `SELECT id, version FROM pages`)
+	})
+	if err != nil {
+		s.pages.setUnsure(true)
+		return nil, err
+	}
+	versions := make(map[string]int64, len(rows))
+	for _, r := range rows {
+		versions[r.id] = r.version
+	}
+	return s.pages.replace(number, versions), nil
+}
+
+// pageChange is the change of one page, as replicas notify each other of it.
+type pageChange struct {
+	replica string // that made it
+	number  int64  // of its transaction: see page_changes
+	pageID  string
+	version int64 // of the page
+}
+
+// parsePageChange reads the payload that the dialect's announce writes.
+func parsePageChange(payload string) (c pageChange, ok bool) {
+	n, err := fmt.Sscan(payload, &c.replica, &c.number, &c.pageID, &c.version)
+	return c, n == 4 && err == nil
+}
+
+// knownPages is what a replica knows about changes of pages: its own, and those
+// that it was notified of. Transactions that change pages are numbered without
+// gaps in the order of their commits.
+type knownPages struct {
+	mu       sync.Mutex
+	until    int64              // all changes up to this number are known
+	after    map[int64]struct{} // known changes with higher numbers
+	versions map[string]int64
+	unsure   bool // notifications may be missing, whatever the numbers say
+}
+
+func newKnownPages() *knownPages {
+	return &knownPages{after: make(map[int64]struct{}), versions: make(map[string]int64)}
+}
+
+// maxAfter bounds knownPages.after where nobody follows the other replicas.
+const maxAfter = 10_000
+
+// learn notes the change of a page, and reports whether it was unknown.
+func (k *knownPages) learn(c pageChange) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known := k.versions[c.pageID]
+	k.versions[c.pageID] = max(known, c.version)
+	switch {
+	case c.number <= k.until:
+	case len(k.after) == maxAfter:
+		k.unsure = true
+	default:
+		k.after[c.number] = struct{}{}
+		k.advance()
+	}
+	return known < c.version
+}
+
+// advance moves until forward over the changes that are known.
+func (k *knownPages) advance() {
+	for {
+		if _, known := k.after[k.until+1]; !known {
+			return
+		}
+		k.until++
+		delete(k.after, k.until)
+	}
+}
+
+// complete reports whether all changes up to number are known.
+func (k *knownPages) complete(number int64) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !k.unsure && k.until >= number
+}
+
+// setUnsure makes complete return false, or takes that back.
+func (k *knownPages) setUnsure(unsure bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.unsure = unsure
+}
+
+// replace sets the versions that all pages have after change number, and returns
+// the pages that were not known to have them, deleted ones included.
+func (k *knownPages) replace(number int64, versions map[string]int64) (changed []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, version := range versions {
+		if k.versions[id] < version {
+			changed = append(changed, id)
+		}
+	}
+	for id, version := range k.versions {
+		if read, exists := versions[id]; !exists {
+			changed = append(changed, id)
+		} else {
+			versions[id] = max(read, version)
+		}
+	}
+	k.versions = versions
+	k.until = max(k.until, number)
+	maps.DeleteFunc(k.after, func(n int64, _ struct{}) bool { return n <= k.until })
+	k.advance()
+	return changed
+}
