@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -125,39 +124,29 @@ func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, v visit, compo
 	wish := badgeWishOf(r)
 	_, late := s.late()
 	e := v.entry
-	load := func(ctx context.Context) (*web.Document, time.Time, error) {
-		snap, err := e.cell.get(ctx)
-		if snap == nil || errors.Is(err, allswell.ErrNotFound) {
-			return nil, time.Time{}, err
-		}
-		until := snap.until
-		if err != nil { // an old one, until there is another
-			until = s.now().Add(backOff)
-		}
-		fact, ok := snap.badges.of(component)
+	load := func(context.Context) (*web.Document, time.Time, error) {
+		badges := e.summary.Last().badges
+		fact, ok := badges.of(component)
 		if !ok {
 			return nil, time.Time{}, allswell.ErrNotFound
 		}
 		if late {
 			fact.status = allswell.StatusUnknown // nothing of its colour tells that it is old
 		}
-		b := fact.badge(snap.badges.lang, wish.uptime)
+		b := fact.badge(badges.lang, wish.uptime)
 		if wish.label != "" {
 			b.label = wish.label
 		}
-		return b.document(name, wish.theme), until, nil
+		return b.document(name, wish.theme), time.Time{}, nil
 	}
-	if wish.label == "" {
-		kind := fmt.Sprint(name, " ", wish.theme, " ", wish.uptime, " ", late)
-		s.serveMachine(w, r, v, place{entry: e, kind: kind, name: component}, load)
+	if wish.label != "" {
+		doc, _, err := load(r.Context())
+		s.serveMachine(w, r, v, doc, err)
 		return
 	}
-	doc, _, err := load(r.Context())
-	if err != nil {
-		s.failForAt(w, r, v, err)
-		return
-	}
-	serveOpen(w, r, doc)
+	kind := fmt.Sprint(name, " ", wish.theme, " ", wish.uptime, " ", late)
+	doc, err := getRendered(r.Context(), s, key{entry: e, kind: kind, name: component}, &e.summary.Loads, load)
+	s.serveMachine(w, r, v, doc, err)
 }
 
 func (b badge) document(name, theme string) *web.Document {

@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/cache"
 )
 
 // drawing is what a badge is made of.
@@ -275,15 +276,15 @@ func TestOldBadgeIsBrief(t *testing.T) {
 		t := w.t
 		c := w.component("acme", "Website", "")
 		w.get("/status/acme", 200)
-		e := w.site.directory.last().find("acme")
-		loads := e.cell.make
-		e.cell.make = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		e := w.site.index.Last().find("acme")
+		loads := e.summary.Load
+		e.summary.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
 		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Operational") {
 			t.Errorf("while the page cannot be made: %s", got)
 		}
-		e.cell.make = loads
-		w.clock.move(backOff)
+		e.summary.Load = loads
+		w.clock.move(cache.RetryDelay)
 		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Major Outage") {
 			t.Errorf("after it: %s", got)
 		}

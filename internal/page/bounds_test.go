@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -52,24 +51,17 @@ func TestSixHundredLongUpdates(t *testing.T) {
 			t.Errorf("%s: %d, %d bytes", path, rec.Code, rec.Body.Len())
 		}
 	}
-	for _, s := range []*shelf[cell[sheet]]{w.site.shelf} {
-		if s.order.Len() != 3 || s.bytes > s.most {
-			t.Errorf("%d pages are kept, in %d bytes", s.order.Len(), s.bytes)
-		}
+	if n, bytes := w.site.rendered.Stats(); n < len(paths)-len(statuspageNames)+1 || bytes > maxRenderedBytes {
+		t.Errorf("%d documents are kept, in %d bytes", n, bytes)
 	}
 	// Many requests, one rendering.
-	e := w.site.directory.last().bySlug["acme"]
-	at := place{e, "incident", inc, facet{lang: i18ntest.Language(t, "en")}}
-	first := w.site.shelf.find(at)
-	if first == nil {
-		t.Fatal("the page of the incident is not kept")
-	}
-	sheet := first.last()
-	for range 50 {
-		w.do("GET", "/status/acme/incidents/"+inc)
-	}
-	if again := w.site.shelf.find(at); again != first || again.last() != sheet {
-		t.Error("the page of the incident was rendered again")
+	k := key{entry: w.site.index.Last().find("acme"), kind: "incident", name: inc, facet: facet{lang: i18ntest.Language(t, "en")}}
+	_, err := loadRendered(t.Context(), w.site, k, func(context.Context) (*sheet, time.Time, error) {
+		t.Error("the page of the incident is rendered again")
+		return nil, time.Time{}, allswell.ErrNotFound
+	})
+	if err != nil {
+		t.Error(err)
 	}
 	for _, base := range []string{"/status/acme/incidents/" + inc, "/status/acme/maintenances/" + m} {
 		walkTimeline(t, w, base, updates)
@@ -243,41 +235,6 @@ func TestWorkOfAPageIsBounded(t *testing.T) {
 	if len(markdown.HTML(s.Message)) < allswell.MaxMessageLength {
 		t.Error("it is not rendered")
 	}
-}
-
-// TestRenderingStopsWithItsReaders: when all who wait have hung up, what is made
-// for them is cancelled, and who comes then begins anew.
-func TestRenderingStopsWithItsReaders(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCounted()
-		c.takes = 3 * time.Second
-		var stopped []error
-		make := c.cell.make
-		c.cell.make = func(ctx context.Context) (*int64, time.Time, error) {
-			value, until, err := make(ctx)
-			stopped = append(stopped, err)
-			return value, until, err
-		}
-		var told int
-		c.told = func(error) { told++ }
-		ctx, hangUp := context.WithCancel(t.Context())
-		other, hangUpToo := context.WithCancel(t.Context())
-		for _, reader := range []context.Context{ctx, other} {
-			go c.get(reader)
-		}
-		synctest.Wait()
-		hangUp()
-		synctest.Wait()
-		if len(stopped) != 0 {
-			t.Fatalf("stopped with %v while somebody waits", stopped)
-		}
-		hangUpToo()
-		synctest.Wait()
-		if len(stopped) != 1 || stopped[0] != context.Canceled || told != 0 {
-			t.Fatalf("stopped with %v, told %d times", stopped, told)
-		}
-		c.want(t, 2, nil) // at once, without the pause after a failure
-	})
 }
 
 // TestNothingIsRenderedForNobody: a template is not executed to its end for nobody.

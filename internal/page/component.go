@@ -113,13 +113,13 @@ func (s *Site) serveComponent(w http.ResponseWriter, r *http.Request, v visit, i
 		return
 	}
 	e, f := v.entry, v.facet
-	s.serveShelved(w, r, v, place{e, "component", id, f},
+	s.servePart(w, r, v, key{entry: e, kind: "component", name: id, facet: f},
 		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadComponent(ctx, e, f, id) })
 }
 
 // loadComponent is good for as long as the snapshot that it is made of.
 func (s *Site) loadComponent(ctx context.Context, e *entry, f facet, id string) (*sheet, time.Time, error) {
-	snap, err := e.cell.get(ctx)
+	snap, err := e.summary.Get(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

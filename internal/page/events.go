@@ -411,7 +411,7 @@ func (s *Site) look(ctx context.Context, e *entry) (tag string, until time.Time,
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	snap, err := e.cell.get(ctx)
+	snap, err := e.summary.Get(ctx)
 	if snap == nil {
 		return "", time.Time{}, err
 	}
@@ -419,18 +419,18 @@ func (s *Site) look(ctx context.Context, e *entry) (tag string, until time.Time,
 	if _, late := s.late(); late {
 		tag = lateTag(tag)
 	}
-	return tag, e.cell.end(), err
+	return tag, e.summary.Expires(), err
 }
 
 // tagOf returns the tag of a status page. It depends on nothing but what there
 // is to see on it, the time of rendering and what moves by itself left out:
 // replicas agree, and what is rendered again without a change has the same.
-func tagOf(sc screen) (string, error) {
+func tagOf(ctx context.Context, sc screen) (string, error) {
 	sc.Frame.AsOf = moment{}
 	if b, ok := sc.Body.(statusBody); ok {
 		sc.Body = b.still()
 	}
-	html, err := render(context.Background(), sc)
+	html, err := render(ctx, sc)
 	if err != nil {
 		return "", err
 	}

@@ -240,9 +240,9 @@ func TestHerdAfterNews(t *testing.T) {
 		url := serveLive(w).URL + "/status/acme/events"
 		w.get("/status/acme", 200)
 		var made atomic.Int64
-		e := w.site.directory.last().find("acme")
-		loads := e.cell.make
-		e.cell.make = func(ctx context.Context) (*snapshot, time.Time, error) {
+		e := w.site.index.Last().find("acme")
+		loads := e.summary.Load
+		e.summary.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
 			made.Add(1)
 			return loads(ctx)
 		}
@@ -288,7 +288,7 @@ func TestLateTag(t *testing.T) {
 		if got := w.tag("/status/acme"); got != tag+"-late" {
 			t.Errorf("the page has the tag %q", got)
 		}
-		got, _, err := w.site.look(t.Context(), w.site.directory.last().find("acme"))
+		got, _, err := w.site.look(t.Context(), w.site.index.Last().find("acme"))
 		if got != tag+"-late" || err != nil {
 			t.Errorf("viewers are told %q, %v", got, err)
 		}

@@ -5,7 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/web"
@@ -28,28 +29,6 @@ var faultNames = map[int]string{
 	http.StatusServiceUnavailable:    "unavailable",
 }
 
-// faults are the pages that say why there is nothing to see where there is no
-// status page around it, made as they are asked for. There are few, because there are few facets and reasons.
-type faults struct {
-	mu   sync.Mutex
-	docs map[fault]*web.Document
-}
-
-// page returns the page of a fault, in a frame.
-func (all *faults) page(f fault, around func() frame) *web.Document {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	doc := all.docs[f]
-	if doc == nil {
-		doc = mustRender(faultScreen(f, around()), web.CacheNever)
-		if all.docs == nil {
-			all.docs = make(map[fault]*web.Document)
-		}
-		all.docs[f] = doc
-	}
-	return doc
-}
-
 func faultScreen(f fault, around frame) screen {
 	key := "error." + faultNames[f.status]
 	b := plainBody{Heading: f.lang.T(key + ".heading"), Text: []string{f.lang.T(key + ".text")}, Home: around.At.home()}
@@ -63,22 +42,26 @@ func faultScreen(f fault, around frame) screen {
 	return screen{around, b}
 }
 
-// mustRender renders what holds nothing that could fail; that it can be is
-// tested.
-func mustRender(s screen, cacheControl string) *web.Document {
-	doc, err := renderDocument(context.Background(), s, cacheControl)
-	if err != nil {
-		panic(err)
-	}
-	return doc
-}
-
-// fail answers with the page that says why there is nothing to see.
+// fail answers with an error page that belongs to no status page.
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
 	var f facet
 	f.lang, f.chosen = languageFor(r, "")
-	around := func() frame { return frame{At: anywhere(f), Status: allswell.StatusUnknown} }
-	s.faults.page(fault{f, status}, around).ServeStatus(w, r, status)
+	s.serveFault(w, r, key{facet: f}, &unchanging, status, func() frame { return frame{At: anywhere(f), Status: allswell.StatusUnknown} })
+}
+
+// serveFault answers with an error page within a frame. The page of each status
+// and variant is kept. It is rendered even if the client has gone.
+func (s *Site) serveFault(w http.ResponseWriter, r *http.Request, k key, version *atomic.Uint64, status int, around func() frame) {
+	k.kind, k.name = "fault", strconv.Itoa(status)
+	doc, err := getRendered(context.WithoutCancel(r.Context()), s, k, version, func(ctx context.Context) (*web.Document, time.Time, error) {
+		doc, err := renderDocument(ctx, faultScreen(fault{k.facet, status}, around()), web.CacheNever)
+		return doc, time.Time{}, err
+	})
+	if err != nil {
+		http.Error(w, http.StatusText(status), status)
+		return
+	}
+	doc.ServeStatus(w, r, status)
 }
 
 // failFor is fail with the page that fits an error.
@@ -86,14 +69,13 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 	s.fail(w, r, statusFor(w, err))
 }
 
-// failAt is fail in the clothes of a status page.
+// failAt answers with an error page in the layout of a status page.
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, v visit, status int) {
-	snap := v.snap
-	sh, _ := s.rendition(place{v.entry, "fault", strconv.Itoa(status), v.facet}, snap, func() (*sheet, error) {
-		around := frameOf(s.whereOf(snap.page, v.facet), snap.page, snap.status, snap.sum.AsOf)
-		return &sheet{doc: mustRender(faultScreen(fault{v.facet, status}, around), web.CacheNever)}, nil
+	e, f := v.entry, v.facet
+	s.serveFault(w, r, key{entry: e, facet: f}, &e.summary.Loads, status, func() frame {
+		snap := e.summary.Last()
+		return frameOf(s.whereOf(snap.page, f), snap.page, snap.status, snap.sum.AsOf)
 	})
-	sh.doc.ServeStatus(w, r, status)
 }
 
 // failForAt is failAt with the page that fits an error.

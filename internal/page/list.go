@@ -6,25 +6,25 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 const (
 	// maxListed is how many pages "/" lists, the oldest ones.
 	maxListed = 200
 
-	// listAge is how long the list lasts though nothing was committed. A list
-	// that cannot be loaded again is served, and says that it is old when it is
-	// listAge + delayedAfter old.
+	// listAge is how long the list lasts without a commit. A list that cannot be
+	// loaded again is served, and says so when it is listAge + delayedAfter old.
 	listAge = time.Minute
 )
 
 // pageList is the list of pages at "/". It is loaded in one query and not from
-// the pages' snapshots, so that no page can hold up the others.
+// the snapshots of the pages, so that no page can delay the list.
 type pageList struct {
 	store.PageIndex
-	loaded     time.Time // by the host's clock
-	renditions renditions
+	loaded time.Time // by the host's clock
 }
 
 func (s *Site) loadList(ctx context.Context) (*pageList, time.Time, error) {
@@ -33,40 +33,53 @@ func (s *Site) loadList(ctx context.Context) (*pageList, time.Time, error) {
 		return nil, time.Time{}, err
 	}
 	now := s.now()
-	list := &pageList{PageIndex: index, loaded: now}
-	list.renditions = newRenditions(func(f facet) screen { return listScreen(s.anywhere(f), index) })
-	return list, now.Add(listAge), nil
+	return &pageList{PageIndex: index, loaded: now}, now.Add(listAge), nil
 }
 
-// serveFront answers "/": the only page, or the list of them, or what to do
-// when there is none.
-func (s *Site) serveFront(w http.ResponseWriter, r *http.Request) {
-	list, err := s.list.get(r.Context())
+// serveRoot answers "/": the only page, the list of pages, or what to do first
+// if there is none.
+func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
+	list, err := s.list.Get(r.Context())
 	switch {
 	case list == nil:
 		s.failFor(w, r, err)
 	case list.Total == 0:
 		s.firstStep.ServeHTTP(w, r)
 	case list.Total == 1:
-		s.visitSlug(w, r, list.Pages[0].Slug, "")
+		s.routeSlug(w, r, list.Pages[0].Slug, "")
 	default:
-		s.serveList(w, r, list)
+		s.serveList(w, r)
 	}
 }
 
-func (s *Site) serveList(w http.ResponseWriter, r *http.Request, list *pageList) {
-	var f facet
-	f.lang, f.chosen = languageFor(r, "")
-	sh, err := list.renditions[f]()
-	switch {
-	case err != nil:
-		s.complain("the list of status pages could not be rendered", "", err)
+func (s *Site) serveList(w http.ResponseWriter, r *http.Request) {
+	k := key{kind: "list"}
+	k.facet.lang, k.facet.chosen = languageFor(r, "")
+	sh, err := getRendered(r.Context(), s, k, &s.list.Loads, func(ctx context.Context) (*sheet, time.Time, error) {
+		sh, err := newSheet(ctx, listScreen(s.anywhere(k.facet), s.list.Last().PageIndex))
+		return sh, time.Time{}, err
+	})
+	if err != nil {
 		s.failFor(w, r, err)
-	case s.now().Sub(list.loaded) > listAge+delayedAfter:
-		s.serveDelayed(w, r, sh, list.loaded)
-	default:
-		s.serveSheet(w, r, sh)
+		return
 	}
+	if loaded := s.list.Last().loaded; s.now().Sub(loaded) > listAge+delayedAfter {
+		s.serveDelayed(w, r, k, sh, loaded)
+		return
+	}
+	s.serveSheet(w, r, k, sh)
+}
+
+// renderFirstStep renders the page that says what to do first.
+func (s *Site) renderFirstStep() *web.Document {
+	at := anywhere(facet{lang: i18n.English()})
+	doc, err := renderDocument(context.Background(), screen{
+		frame{At: at, Title: "Allswell is running", Status: allswell.StatusOperational}, firstStepsBody{s.base},
+	}, web.CacheNever)
+	if err != nil {
+		panic(err) // nothing in it can fail
+	}
+	return doc
 }
 
 // listScreen lays out the list of pages, and says how many it leaves out.

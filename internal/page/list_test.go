@@ -24,15 +24,15 @@ func TestFrontWithoutPages(t *testing.T) {
 		}
 		hangs, fails := w.component("hangs", "x", ""), w.component("fails", "x", "")
 		w.get("/", 200)
-		d, err := w.site.directory.get(t.Context())
+		d, err := w.site.index.Get(t.Context())
 		must(w, d, err)
 		ended := make(chan struct{})
 		defer close(ended)
-		d.find("hangs").cell.make = func(context.Context) (*snapshot, time.Time, error) {
+		d.find("hangs").summary.Load = func(context.Context) (*snapshot, time.Time, error) {
 			<-ended
 			return nil, time.Time{}, errors.New("too late")
 		}
-		d.find("fails").cell.make = func(context.Context) (*snapshot, time.Time, error) { panic("broken") }
+		d.find("fails").summary.Load = func(context.Context) (*snapshot, time.Time, error) { panic("broken") }
 		w.status("hangs", hangs.ID, allswell.StatusMajorOutage)
 		w.status("fails", fails.ID, allswell.StatusDegraded)
 		p := w.get("/", 200)
@@ -53,8 +53,8 @@ func TestOldList(t *testing.T) {
 		t := w.t
 		w.page("beta", "Beta")
 		w.get("/", 200)
-		loaded, loads := w.clock.now(), w.site.list.make
-		w.site.list.make = func(context.Context) (*pageList, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		loaded, loads := w.clock.now(), w.site.list.Load
+		w.site.list.Load = func(context.Context) (*pageList, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
 		for _, c := range []struct {
 			after time.Duration
 			late  bool
@@ -70,7 +70,7 @@ func TestOldList(t *testing.T) {
 				t.Errorf("after %v: %q", c.after, late)
 			}
 		}
-		w.site.list.make = loads
+		w.site.list.Load = loads
 		w.page("last", "Last")
 		if p := w.get("/", 200); len(p.all(".pages li")) != 7 || len(p.all(".late")) != 0 {
 			t.Errorf("%d pages once it can be loaded again", len(p.all(".pages li")))

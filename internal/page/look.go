@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -199,7 +200,7 @@ func (f *siteFrame) dress(at where, page allswell.Page) {
 // serveLook answers with the page's style sheet, its logo or its icon. Their
 // names change with their contents, so that they are kept for good.
 func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name string) {
-	var load loader[web.Document]
+	var load cache.Loader[*web.Document]
 	switch page := v.snap.page; name {
 	case "":
 	case accentName(page.Accent):
@@ -216,7 +217,7 @@ func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name s
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
-	doc, err := fromShelf(r.Context(), s, s.machines, place{entry: v.entry, kind: "look", name: name}, (*web.Document).Size, load)
+	doc, err := loadRendered(r.Context(), s, key{entry: v.entry, kind: "look", name: name}, load)
 	if err != nil {
 		s.failForAt(w, r, v, err)
 		return
@@ -224,7 +225,7 @@ func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name s
 	doc.ServeHTTP(w, r)
 }
 
-func (s *Site) loadPicture(e *entry, kind allswell.ImageKind, name string) loader[web.Document] {
+func (s *Site) loadPicture(e *entry, kind allswell.ImageKind, name string) cache.Loader[*web.Document] {
 	return func(ctx context.Context) (*web.Document, time.Time, error) {
 		image, err := s.store.LoadPageImage(ctx, e.slug, kind)
 		if err != nil {

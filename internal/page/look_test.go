@@ -267,8 +267,8 @@ func TestKnownHostsAreCheap(t *testing.T) {
 		w.page("beta", "Beta")
 		w.domain("acme", own)
 		w.at(own, "GET", "/")
-		loads, made := w.site.directory.make, 0
-		w.site.directory.make = func(ctx context.Context) (*directory, time.Time, error) { made++; return loads(ctx) }
+		loads, made := w.site.index.Load, 0
+		w.site.index.Load = func(ctx context.Context) (*index, time.Time, error) { made++; return loads(ctx) }
 		for range 5 {
 			w.component("beta", "Website", allswell.StatusDegraded)
 			for host, path := range map[string]string{own: "/history", "192.0.2.1:8080": "/status/acme", "localhost": "/status/beta/history"} {
@@ -415,14 +415,14 @@ func TestLanguageOfAVisit(t *testing.T) {
 	})
 }
 
-// TestRenditionsAreOfOneLoad: what was loaded once is shown to everybody, and
-// rendered once for each facet.
-func TestRenditionsAreOfOneLoad(t *testing.T) {
+// TestVariantsShareOneLoad: a page is loaded once for all its variants, and each is
+// rendered once.
+func TestVariantsShareOneLoad(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
 		w.domain("acme", "status.acme.example")
 		w.get("/status/acme", 200)
-		e := w.site.directory.last().find("acme")
+		e := w.site.index.Last().find("acme")
 		w.store.Close()
 		for range 2 {
 			for _, l := range i18n.All() {
@@ -436,34 +436,37 @@ func TestRenditionsAreOfOneLoad(t *testing.T) {
 				}
 			}
 		}
-		if got := w.site.renditions.order.Len(); got != 4*len(i18n.All())-1 { // the usual one is the page's
-			t.Errorf("%d renditions", got)
+		if got, _ := w.site.rendered.Stats(); got != 4*len(i18n.All()) {
+			t.Errorf("%d variants", got)
 		}
-		p := place{e, "status", "", facet{lang: i18n.Find("de")}}
-		first := w.site.renditions.find(p)
-		w.do("GET", "/status/acme", "Accept-Language", "de")
-		if first == nil || w.site.renditions.find(p) != first {
+		german := key{entry: e, kind: "status", facet: facet{lang: i18n.Find("de")}}
+		_, err := getRendered(t.Context(), w.site, german, &e.summary.Loads, func(context.Context) (*sheet, time.Time, error) {
 			t.Error("the German page is rendered again")
+			return nil, time.Time{}, allswell.ErrNotFound
+		})
+		if err != nil {
+			t.Error(err)
 		}
 	})
 }
 
-// TestRenditionsAreBounded asks for more than there is room for, and for pages
-// that are not there.
-func TestRenditionsAreBounded(t *testing.T) {
+// TestVariantsAreBounded requests more than there is room for, and pages that do
+// not exist.
+func TestVariantsAreBounded(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
 		w.get("/status/acme", 200)
-		const room = 3
-		w.site.renditions.most = room * w.site.directory.last().find("acme").cell.last().sheet.doc.Size()
+		_, size := w.site.rendered.Stats()
+		room := 3 * size
+		w.site.rendered = w.site.newRendered(room)
 		for _, l := range i18n.All() {
 			for _, path := range []string{"/status/acme", "/status/acme/nothing", "/status/acme/history?month=1999-01"} {
 				for _, path := range []string{path, path + map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "lang=" + l.Tag} {
 					w.do("GET", path, "Accept-Language", l.Tag)
 				}
 			}
-			if got := w.site.renditions.order.Len(); got > room {
-				t.Fatalf("%d renditions are kept, and there is room for %d", got, room)
+			if n, bytes := w.site.rendered.Stats(); bytes > room || n == 0 {
+				t.Fatalf("%d documents of %d bytes are kept, and there is room for %d", n, bytes, room)
 			}
 		}
 		c := w.component("acme", "Website", allswell.StatusMajorOutage)
@@ -491,7 +494,7 @@ func TestOldSnapshotsGo(t *testing.T) {
 		for _, path := range []string{"", "?lang=de", "/nothing", "/history", "/incidents/" + inc.ID, "/components/" + c.ID, "/badge.svg", "/history.atom", "/api/v2/summary.json"} {
 			w.do("GET", "/status/acme"+path)
 		}
-		old := weak.Make(w.site.directory.last().find("acme").cell.last())
+		old := weak.Make(w.site.index.Last().find("acme").summary.Last())
 		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		w.get("/status/acme", 200)
 		runtime.GC()

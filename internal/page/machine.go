@@ -55,10 +55,11 @@ func (s *Site) routeMachine(w http.ResponseWriter, r *http.Request, v visit) boo
 	case badgeName, badgeJSONName:
 		s.serveBadge(w, r, v, component, name)
 	default:
-		s.serveMachine(w, r, v, place{entry: e, kind: name, name: component}, func(ctx context.Context) (*web.Document, time.Time, error) {
+		doc, err := loadRendered(r.Context(), s, key{entry: e, kind: name, name: component}, func(ctx context.Context) (*web.Document, time.Time, error) {
 			doc, err := s.loadNews(ctx, e, component, name)
 			return doc, time.Time{}, err
 		})
+		s.serveMachine(w, r, v, doc, err)
 	}
 	return true
 }
@@ -95,10 +96,10 @@ func isComponentID(id string) bool {
 	return true
 }
 
-// serveMachine answers with what is at a place. If the database is gone that is
-// the last that was known: each feed says of when it is.
-func (s *Site) serveMachine(w http.ResponseWriter, r *http.Request, v visit, p place, load loader[web.Document]) {
-	doc, err := fromShelf(r.Context(), s, s.machines, p, (*web.Document).Size, load)
+// serveMachine answers with a document for programs, or with the error of loading
+// it. While the database is unavailable it is an old one: each feed says when it
+// was updated.
+func (s *Site) serveMachine(w http.ResponseWriter, r *http.Request, v visit, doc *web.Document, err error) {
 	if err != nil {
 		s.failForAt(w, r, v, err)
 		return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/cache"
 )
 
 // serveHistory answers with one month of a page's incidents: ?month=2026-11,
@@ -24,7 +25,7 @@ func (s *Site) serveHistory(w http.ResponseWriter, r *http.Request, v visit) {
 		}
 	}
 	e, f := v.entry, v.facet
-	s.serveShelved(w, r, v, place{e, "history", start.Format(monthForm), f},
+	s.servePart(w, r, v, key{entry: e, kind: "history", name: start.Format(monthForm), facet: f},
 		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadHistory(ctx, e, f, start) })
 }
 
@@ -37,7 +38,7 @@ func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, v visit, id
 		return
 	}
 	e, f := v.entry, v.facet
-	s.serveShelved(w, r, v, place{e, "incident", timelinePath(id, before), f},
+	s.servePart(w, r, v, key{entry: e, kind: "incident", name: timelinePath(id, before), facet: f},
 		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadIncident(ctx, e, f, id, before) })
 }
 
@@ -90,7 +91,7 @@ func asActive(sum allswell.Summary, inc allswell.Incident) allswell.Incident {
 // load returns the page's snapshot and what a part of it is made of. It is
 // allswell.ErrNotFound if another page has the slug now.
 func (e *entry) load(ctx context.Context, part func(slug string) (allswell.PageContents, error)) (*snapshot, allswell.PageContents, error) {
-	snap, err := e.cell.get(ctx)
+	snap, err := e.summary.Get(ctx)
 	if err != nil {
 		return nil, allswell.PageContents{}, err
 	}
@@ -102,14 +103,15 @@ func (e *entry) load(ctx context.Context, part func(slug string) (allswell.PageC
 	return snap, contents, err
 }
 
-// serveShelved answers from the shelf; see fromShelf. A client that asks for too
-// much that does not exist gets only what is on the shelf.
-func (s *Site) serveShelved(w http.ResponseWriter, r *http.Request, v visit, p place, load loader[sheet]) {
-	if s.shelf.find(p) == nil && s.guesses.over(r) {
+// servePart answers with a part of a page that is loaded from the store; see
+// loadRendered. A client that has asked for too much that does not exist gets
+// only what is in memory.
+func (s *Site) servePart(w http.ResponseWriter, r *http.Request, v visit, k key, load cache.Loader[*sheet]) {
+	if !s.rendered.Contains(k) && s.guesses.over(r) {
 		s.failForAt(w, r, v, errTooManyGuesses)
 		return
 	}
-	sh, err := fromShelf(r.Context(), s, s.shelf, p, (*sheet).size, load)
+	sh, err := loadRendered(r.Context(), s, k, load)
 	if errors.Is(err, allswell.ErrNotFound) {
 		err = s.guesses.missed(r)
 	}
@@ -117,7 +119,7 @@ func (s *Site) serveShelved(w http.ResponseWriter, r *http.Request, v visit, p p
 		s.failForAt(w, r, v, err)
 		return
 	}
-	s.serveSheet(w, r, sh)
+	s.serveSheet(w, r, k, sh)
 }
 
 // isUUID reports whether id has the form of an incident's id.

@@ -127,7 +127,7 @@ func (s *Site) serveMaintenance(w http.ResponseWriter, r *http.Request, v visit,
 		return
 	}
 	e, f := v.entry, v.facet
-	s.serveShelved(w, r, v, place{e, "maintenance", timelinePath(id, before), f},
+	s.servePart(w, r, v, key{entry: e, kind: "maintenance", name: timelinePath(id, before), facet: f},
 		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadMaintenance(ctx, e, f, id, before) })
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
@@ -59,13 +60,19 @@ func TestChangeOfWhatNobodyAskedFor(t *testing.T) {
 	run(t, func(w *world) {
 		w.page("globex", "Globex")
 		w.get("/status/globex", 200)
-		before := w.site.snapshots.Load()
+		loads := func() (n uint64) {
+			for _, e := range w.site.index.Last().entries {
+				n += e.summary.Loads.Load()
+			}
+			return n
+		}
+		before := loads()
 		w.component("acme", "Website", allswell.StatusOperational)
-		if made := w.site.snapshots.Load() - before; made != 0 {
+		if made := loads() - before; made != 0 {
 			w.t.Errorf("%d pages were rendered", made)
 		}
 		w.component("globex", "Website", allswell.StatusOperational)
-		if made := w.site.snapshots.Load() - before; made != 1 {
+		if made := loads() - before; made != 1 {
 			w.t.Errorf("%d pages were rendered, want the one in memory", made)
 		}
 	})
@@ -84,8 +91,8 @@ type refreshing struct {
 func newRefreshing(takes time.Duration) *refreshing {
 	r := &refreshing{Site: &Site{now: time.Now, refreshes: make(semaphore, maxRefreshes)}, takes: takes}
 	r.p = r.newEntry(allswell.Page{ID: "p", Slug: "p"})
-	r.p.cell.told = nil
-	r.p.cell.make = func(ctx context.Context) (*snapshot, time.Time, error) {
+	r.p.summary.OnError = nil
+	r.p.summary.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
 		r.loads.Add(1)
 		select {
 		case <-time.After(r.takes):
@@ -94,14 +101,18 @@ func newRefreshing(takes time.Duration) *refreshing {
 			return nil, time.Time{}, ctx.Err()
 		}
 	}
-	r.p.cell.held.Store(&held[snapshot]{value: &snapshot{}})
-	r.directory.held.Store(&held[directory]{value: &directory{byID: map[string]*entry{"p": r.p, "new": r.newEntry(allswell.Page{ID: "new"})}}})
+	known := &index{byID: map[string]*entry{"p": r.p, "new": r.newEntry(allswell.Page{ID: "new"})}}
+	r.index.Version, r.index.Now = &r.changes, time.Now
+	r.index.Load = func(context.Context) (*index, time.Time, error) { return known, time.Time{}, nil }
+	r.index.Get(context.Background())
+	r.p.summary.Get(context.Background())
+	r.loads.Store(0)
 	return r
 }
 
 // change refreshes a page as a commit does, and returns how long that took.
 func (r *refreshing) change(ctx context.Context, id string) time.Duration {
-	r.directory.last().byID[id].gen.Add(1)
+	r.index.Last().byID[id].version.Add(1)
 	began := time.Now()
 	r.refresh(ctx, []string{id})
 	return time.Since(began)
@@ -137,7 +148,7 @@ func TestRefreshEnds(t *testing.T) {
 		r := newRefreshing(3 * time.Second)
 		var both sync.WaitGroup
 		both.Go(func() {
-			if took := r.change(t.Context(), "p"); took != patience {
+			if took := r.change(t.Context(), "p"); took != cache.WaitTimeout {
 				t.Errorf("the first change waited for %s", took)
 			}
 		})
@@ -152,7 +163,7 @@ func TestRefreshEnds(t *testing.T) {
 		}
 		both.Wait()
 		time.Sleep(r.takes)
-		if r.loads.Load() < 1 || r.p.cell.held.Load().gen == 0 {
+		if r.loads.Load() < 1 || r.p.summary.Loads.Load() < 2 {
 			t.Error("what took long was not rendered")
 		}
 
@@ -160,7 +171,7 @@ func TestRefreshEnds(t *testing.T) {
 		r.change(t.Context(), "p")
 		began := time.Now()
 		r.refresh(t.Context(), []string{"p"})
-		if took := time.Since(began); took != 0 || r.p.cell.last() == nil {
+		if took := time.Since(began); took != 0 || r.p.summary.Last() == nil {
 			t.Errorf("what had just failed was waited for: %s", took)
 		}
 	})

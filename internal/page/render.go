@@ -103,45 +103,6 @@ func tone(v any) string {
 	return "unknown"
 }
 
-// renditions are a page that is none's own, rendered for each facet when
-// somebody asks for it, and once.
-type renditions map[facet]func() (*sheet, error)
-
-// newRenditions returns the renditions that lay lays out.
-func newRenditions(lay func(facet) screen) renditions {
-	all := make(renditions)
-	for _, l := range i18n.All() {
-		for _, f := range []facet{{lang: l}, {lang: l, chosen: true}} {
-			all[f] = sync.OnceValues(func() (*sheet, error) { return newSheet(context.Background(), lay(f)) })
-		}
-	}
-	return all
-}
-
-// sheet is a rendered page, with what it takes to render it once more when the
-// database is gone.
-type sheet struct {
-	screen screen
-	doc    *web.Document
-
-	mu      sync.Mutex
-	late    *web.Document // with the line that updates are delayed
-	lateFor time.Time     // since when
-}
-
-// newSheet renders a screen. It stops when ctx ends.
-func newSheet(ctx context.Context, s screen) (*sheet, error) {
-	doc, err := renderDocument(ctx, s, web.CacheRevalidate)
-	if err != nil {
-		return nil, err
-	}
-	return &sheet{screen: s, doc: doc}, nil
-}
-
-// size returns how many bytes the sheet keeps in memory: the document, what it
-// was rendered of, and another document should it be delayed.
-func (sh *sheet) size() int { return 2*sh.doc.Size() + len(sh.doc.Body()) }
-
 // renderDocument renders a screen ready to be served. It stops when ctx ends.
 func renderDocument(ctx context.Context, s screen, cacheControl string) (*web.Document, error) {
 	html, err := render(ctx, s)
@@ -190,22 +151,4 @@ func (b *renderBuffer) Write(p []byte) (int, error) {
 		return 0, errDocumentTooLarge
 	}
 	return b.Buffer.Write(p)
-}
-
-// delayed returns the sheet with the line that it could not be refreshed since
-// an instant. It is rendered once for each instant.
-func (sh *sheet) delayed(since time.Time) (*web.Document, error) {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if sh.late == nil || !sh.lateFor.Equal(since) {
-		s := sh.screen
-		s.Frame.Late = s.Frame.At.moment(since)
-		s.Frame.Tag = lateTag(s.Frame.Tag)
-		late, err := renderDocument(context.Background(), s, web.CacheRevalidate)
-		if err != nil {
-			return nil, err
-		}
-		sh.late, sh.lateFor = late, since
-	}
-	return sh.late, nil
 }

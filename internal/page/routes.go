@@ -6,14 +6,15 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 )
 
-// visit is a request for a part of a page.
+// visit is a request for a page or a part of it.
 type visit struct {
 	entry *entry
-	snap  *snapshot // an old one if none can be made
+	snap  *snapshot // an old one if it cannot be loaded again
 	facet facet
 	part  string // of the path, below the page: "", "history", "incidents/…"
 	key   keyLookup
@@ -22,8 +23,8 @@ type visit struct {
 // where returns how the page is shown to the visitor.
 func (v visit) where() where { return whereOf(v.snap.page, v.facet) }
 
-// visitSlug serves a part of the page under a slug.
-func (s *Site) visitSlug(w http.ResponseWriter, r *http.Request, slug, part string) {
+// routeSlug serves a part of the page under a slug.
+func (s *Site) routeSlug(w http.ResponseWriter, r *http.Request, slug, part string) {
 	key := s.lookUpKey(r, part)
 	e, snap, err := s.snapshotOf(r.Context(), cmp.Or(key.slug, slug))
 	if snap == nil {
@@ -32,16 +33,15 @@ func (s *Site) visitSlug(w http.ResponseWriter, r *http.Request, slug, part stri
 	}
 	v := newVisit(r, e, snap, part, false)
 	v.key = key
-	s.serveVisit(w, r, v)
+	s.routePage(w, r, v)
 }
 
-// visitDomain serves a part of the page whose own domain the request names, and
-// reports whether there is one. The hosts of the installation itself never serve a
-// single page. A path that is below /status/ everywhere else needs no look for
-// domains that are new.
-func (s *Site) visitDomain(w http.ResponseWriter, r *http.Request, isStatus bool) bool {
+// routeDomain serves a part of the page whose own domain is the request's host,
+// and reports whether there is one. The hosts of the installation itself are never
+// a page's own. For a path below /status/ an unknown host is not looked up.
+func (s *Site) routeDomain(w http.ResponseWriter, r *http.Request, isStatus bool) bool {
 	host, part := allswell.HostName(r.Host), strings.TrimPrefix(r.URL.Path, "/")
-	if host == "" || s.store.Hosts().Contains(host) || isStatus && s.directory.last().at(host) == nil {
+	if host == "" || s.store.Hosts().Contains(host) || isStatus && s.index.Last().findHost(host) == nil {
 		return false
 	}
 	e, snap, err := s.snapshotBy(r.Context(),
@@ -55,7 +55,7 @@ func (s *Site) visitDomain(w http.ResponseWriter, r *http.Request, isStatus bool
 	default:
 		v := newVisit(r, e, snap, part, snap.page.Host != "")
 		v.key = s.lookUpKey(r, part)
-		s.serveVisit(w, r, v)
+		s.routePage(w, r, v)
 	}
 	return true
 }
@@ -73,8 +73,8 @@ func newVisit(r *http.Request, e *entry, snap *snapshot, part string, own bool) 
 	return v
 }
 
-// serveVisit is the table of all routes of a page.
-func (s *Site) serveVisit(w http.ResponseWriter, r *http.Request, v visit) {
+// routePage serves all paths of a page.
+func (s *Site) routePage(w http.ResponseWriter, r *http.Request, v visit) {
 	if s.routeStatuspage(w, r, v) || s.routeForm(w, r, v) {
 		return
 	}
@@ -107,16 +107,14 @@ func (s *Site) serveVisit(w http.ResponseWriter, r *http.Request, v visit) {
 
 // serveStatus answers with the page itself.
 func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, v visit) {
-	snap := v.snap
-	if v.facet == snap.usual {
-		s.serveSheet(w, r, snap.sheet)
-		return
-	}
-	sh, err := s.rendition(place{v.entry, "status", "", v.facet}, snap, func() (*sheet, error) { return newSheet(context.Background(), snap.lay(v.facet)) })
+	e, k := v.entry, key{entry: v.entry, kind: "status", facet: v.facet}
+	sh, err := getRendered(r.Context(), s, k, &e.summary.Loads, func(ctx context.Context) (*sheet, time.Time, error) {
+		sh, err := newSheet(ctx, e.summary.Last().layout(k.facet))
+		return sh, time.Time{}, err
+	})
 	if err != nil {
-		s.complain("a status page could not be rendered", v.entry.slug, err)
 		s.failForAt(w, r, v, err)
 		return
 	}
-	s.serveSheet(w, r, sh)
+	s.serveSheet(w, r, k, sh)
 }

@@ -1,10 +1,12 @@
 // Package page serves the public status pages.
 //
-// A request is answered from a snapshot in memory: no database, no template. A
-// commit marks the snapshot stale before it is acknowledged. If somebody waits for
-// the acknowledgement, it is rendered again before that, and otherwise by the first
-// request: once, from one allswell.Summary, while the others wait. If that fails, the
-// old snapshot is served with its own time.
+// A request is answered from memory, without the database and without a template.
+// Two layers are kept: a snapshot of each page, loaded from the store, and the
+// documents rendered from it, bounded in bytes. A commit marks the snapshot stale
+// before it is acknowledged. The snapshot is loaded again before the
+// acknowledgement if somebody waits for that, and otherwise by the first request,
+// once, while the others wait. If loading fails, the old snapshot is served with
+// its own time.
 package page
 
 import (
@@ -19,12 +21,12 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
-// delayedAfter is how long the database may be silent before pages say so.
+// delayedAfter is how long the database may be unavailable before pages say so.
 const delayedAfter = 2 * time.Minute
 
 // Config is what a Site needs. Only Store has to be given.
@@ -46,24 +48,19 @@ type Site struct {
 	mail  bool
 	base  string // Config.BaseURL, without a slash at its end
 
-	changes   atomic.Uint64 // moves with each commit that changed any page
-	snapshots atomic.Uint64 // how many were begun
-	directory cell[directory]
-	list      cell[pageList]
-	shelf     *shelf[cell[sheet]]
-	machines  *shelf[cell[web.Document]] // what programs ask for: feeds, calendars, badges
-	compat    *shelf[cell[statuspageSet]]
+	changes  atomic.Uint64 // moves with each commit that changed any page
+	index    cache.Value[*index]
+	list     cache.Value[*pageList]
+	rendered *cache.Cache[key, rendered]
 
-	renditions *shelf[rendition]
-	loads      semaphore // for history, incident and other pages being made
-	refreshes  semaphore // see refresh
-	forms      formSemaphores
-	guesses    guesses
-	firstStep  *web.Document
-	faults     faults
-	signUps    *signUps
-	hub        *hub
-	origins    *http.CrossOriginProtection
+	loads     semaphore // parts of pages that are loaded for the first time
+	refreshes semaphore // see refresh
+	forms     formSemaphores
+	guesses   guesses
+	firstStep *web.Document
+	signUps   *signUps
+	hub       *hub
+	origins   *http.CrossOriginProtection
 }
 
 // New returns a site that follows the store's commits. It is to be called
@@ -71,8 +68,7 @@ type Site struct {
 func New(c Config) *Site {
 	s := &Site{
 		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail,
-		shelf: newShelf[cell[sheet]](shelfBytes), machines: newShelf[cell[web.Document]](shelfBytes), compat: newShelf[cell[statuspageSet]](shelfBytes),
-		renditions: newShelf[rendition](renditionBytes), loads: make(semaphore, maxLoads), refreshes: make(semaphore, maxRefreshes), forms: newFormSemaphores(),
+		loads: make(semaphore, maxLoads), refreshes: make(semaphore, maxRefreshes), forms: newFormSemaphores(),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -87,51 +83,50 @@ func New(c Config) *Site {
 	s.guesses = newGuesses(s.now)
 	s.signUps = newSignUps(c.SignUps, s.log)
 	s.hub = newHub(s.now, c.Streams, s.look)
-	s.directory.gen, s.directory.now, s.directory.make = &s.changes, s.now, s.loadDirectory
-	s.directory.told = func(err error) { s.complain("the list of status pages could not be read", "", err) }
-	s.list.gen, s.list.now, s.list.make = &s.changes, s.now, s.loadList
-	s.list.told = func(err error) { s.complain("the list of status pages could not be rendered", "", err) }
-	s.firstStep = mustRender(screen{
-		frame{At: anywhere(facet{lang: i18n.English()}), Title: "Allswell is running", Status: allswell.StatusOperational}, firstStepsBody{s.base},
-	}, web.CacheNever)
+	s.rendered = s.newRendered(maxRenderedBytes)
+	s.index.Version, s.index.Now, s.index.Load = &s.changes, s.now, s.loadIndex
+	s.index.OnError = func(err error) { s.logError("loading the index of status pages", nil, err) }
+	s.list.Version, s.list.Now, s.list.Load = &s.changes, s.now, s.loadList
+	s.list.OnError = func(err error) { s.logError("loading the list of status pages", nil, err) }
+	s.firstStep = s.renderFirstStep()
 	s.origins = originsOf(c.BaseURL)
 	s.store.OnPageChange(s.markStale)
 	s.store.BeforeReturn(s.refresh)
 	return s
 }
 
-// Run makes the pages before anybody asks, so that there is something to show
-// should the database go, and follows the commits of other replicas. It
+// Run loads the pages before anybody asks, so that there is something to show if
+// the database becomes unavailable, and follows the commits of other replicas. It
 // returns when ctx ends.
 func (s *Site) Run(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	var ahead sync.WaitGroup
-	ahead.Go(func() { s.makeAhead(ctx) })
+	var loading sync.WaitGroup
+	loading.Go(func() { s.loadAll(ctx) })
 	s.store.WatchPages(ctx, s.markStale)
 	<-ctx.Done()
-	ahead.Wait()
+	loading.Wait()
 }
 
-// makeAhead makes the list of pages, and the pages on it, one after another.
-func (s *Site) makeAhead(ctx context.Context) {
-	s.list.get(ctx) // a failure is in the log, and tried again on request
-	if d, err := s.directory.get(ctx); err == nil {
+// loadAll loads the list of pages, and the pages on it, one after another.
+func (s *Site) loadAll(ctx context.Context) {
+	s.list.Get(ctx) // an error is logged, and the next request tries again
+	if d, err := s.index.Get(ctx); err == nil {
 		for _, e := range d.entries[:min(len(d.entries), maxListed)] {
 			if ctx.Err() == nil {
-				e.cell.get(ctx)
+				e.summary.Get(ctx)
 			}
 		}
 	}
 }
 
-// markStale is called after each commit that changed what a page shows: from
-// here on no request gets what was rendered before.
+// markStale is called after each commit that changed what a page shows. No later
+// request gets what was loaded before, unless loading fails.
 func (s *Site) markStale(pageID string) {
-	if d := s.directory.last(); d != nil {
+	if d := s.index.Last(); d != nil {
 		if e := d.byID[pageID]; e != nil {
-			e.gen.Add(1)
+			e.version.Add(1)
 			e.changed()
 		}
 	}
@@ -143,8 +138,8 @@ func (s *Site) markStale(pageID string) {
 // know is a 404 in HTML.
 func (s *Site) Handler() http.Handler { return http.HandlerFunc(s.route) }
 
-// route is the table of all routes but those of a page. It takes the path apart
-// by hand, because pages are asked for far more often than all else.
+// route serves all paths except those of a single page. It parses the path by
+// hand: status pages are by far the most frequent requests.
 func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if name, ok := strings.CutPrefix(path, "/assets/"); ok && isRead(r) {
@@ -152,62 +147,47 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rest, isStatus := strings.CutPrefix(path, "/status/")
-	if s.visitDomain(w, r, isStatus) {
+	if s.routeDomain(w, r, isStatus) {
 		return
 	}
 	slug, part, deeper := strings.Cut(rest, "/")
 	switch {
-	case isStatus && deeper && part == "" && isRead(r) && allswell.ValidSlug(slug): // a slash too many
+	case isStatus && deeper && part == "" && isRead(r) && allswell.ValidSlug(slug): // one slash too many
 		http.Redirect(w, r, (&url.URL{Path: "/status/" + slug, RawQuery: r.URL.RawQuery}).String(), http.StatusPermanentRedirect)
 	case isStatus && slug != "":
-		s.visitSlug(w, r, slug, part)
-	case failStatuspage(w, r, strings.TrimPrefix(path, "/"), allswell.ErrNotFound): // at a host that is no page's own
+		s.routeSlug(w, r, slug, part)
+	case failStatuspage(w, r, strings.TrimPrefix(path, "/"), allswell.ErrNotFound): // the host is not a page's own domain
 	case !isRead(r):
 		w.Header()["Allow"] = allowGetHead
 		s.fail(w, r, http.StatusMethodNotAllowed)
 	case path == "/":
-		s.serveFront(w, r)
+		s.serveRoot(w, r)
 	default:
 		s.fail(w, r, http.StatusNotFound)
 	}
 }
 
-// isRead reports whether a request asks to see something.
+// isRead reports whether a request only reads.
 func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// serveSheet writes a sheet, with a line that it is old if the database has
-// been silent for too long.
-func (s *Site) serveSheet(w http.ResponseWriter, r *http.Request, sh *sheet) {
-	if contact, late := s.late(); late {
-		s.serveDelayed(w, r, sh, contact)
-		return
-	}
-	sh.doc.ServeHTTP(w, r)
-}
-
-// serveDelayed writes a sheet with a line that it could not be refreshed since
-// an instant.
-func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, sh *sheet, since time.Time) {
-	doc, err := sh.delayed(since)
-	if err != nil {
-		s.complain("a page could not be rendered as delayed", r.URL.Path, err)
-		doc = sh.doc
-	}
-	doc.ServeHTTP(w, r)
-}
-
-// late reports whether pages have to say that they are old, and since when the
-// database has been silent.
+// late reports whether pages have to say that they are delayed, and since when
+// the database has been unavailable.
 func (s *Site) late() (since time.Time, late bool) {
 	contact := s.store.LastContact()
 	return contact, s.now().Sub(contact) > delayedAfter
 }
 
-func (s *Site) complain(what, page string, err error) {
+// logError logs what failed, of which page; nil: of none. Objects that do not
+// exist are no errors.
+func (s *Site) logError(what string, e *entry, err error) {
 	if errors.Is(err, allswell.ErrNotFound) {
-		return // it is not there, which is an answer
+		return
 	}
-	s.log.Log(context.Background(), store.LogLevel(err, slog.LevelError), what, "page", page, "error", err)
+	var slug string
+	if e != nil {
+		slug = e.slug
+	}
+	s.log.Log(context.Background(), store.LogLevel(err, slog.LevelError), what, "page", slug, "error", err)
 }
 
 const typeHTML = "text/html; charset=utf-8"

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -197,7 +198,7 @@ func TestChangeShowsAtOnce(t *testing.T) {
 			began := time.Now()
 			got := parse(t, w.do("GET", "/status/acme").Body.String()).one(t, "#banner")
 			took := time.Since(began)
-			if got != allswell.Banner(status) && took < patience { // a machine that busy gets the old page
+			if got != allswell.Banner(status) && took < cache.WaitTimeout { // a machine that busy gets the old page
 				t.Errorf("change %d: after %v the banner says %q, want %q", i, took, got, allswell.Banner(status))
 			}
 		}
@@ -213,9 +214,9 @@ func TestRenderedOnce(t *testing.T) {
 		c := w.component("acme", "Website", "")
 		w.get("/status/acme", 200)
 		var made atomic.Int64
-		e := w.site.directory.last().find("acme")
-		loads := e.cell.make
-		e.cell.make = func(ctx context.Context) (*snapshot, time.Time, error) {
+		e := w.site.index.Last().find("acme")
+		loads := e.summary.Load
+		e.summary.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
 			made.Add(1)
 			return loads(ctx)
 		}
@@ -326,10 +327,10 @@ func TestUnknownIsCheap(t *testing.T) {
 			w.do("GET", fmt.Sprintf("/status/acme-%d", i))
 			w.do("GET", fmt.Sprintf("/status/acme-%d/history?month=2020-11", i))
 		}
-		if n := len(w.site.shelf.places) + len(w.site.shelf.making); n != 0 {
-			t.Errorf("%d places are taken", n)
+		if n, _ := w.site.rendered.Stats(); n > 4 {
+			t.Errorf("%d documents are kept, want no more than error pages", n)
 		}
-		if n := len(w.site.directory.last().bySlug); n != 1 {
+		if n := len(w.site.index.Last().bySlug); n != 1 {
 			t.Errorf("%d pages are known", n)
 		}
 		w.store.Close()
@@ -403,7 +404,7 @@ func TestRunMakesPagesAhead(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		w.site.Run(ctx) // returns, having done nothing
-		if w.site.directory.last() != nil {
+		if w.site.index.Last() != nil {
 			t.Fatal("pages were made after the end")
 		}
 		ctx, stop = context.WithCancel(t.Context())
@@ -411,7 +412,7 @@ func TestRunMakesPagesAhead(t *testing.T) {
 		go func() { w.site.Run(ctx); close(done) }()
 		deadline := time.Now().Add(10 * time.Second)
 		for {
-			if e := w.site.directory.last().find("acme"); e != nil && e.cell.last() != nil {
+			if e := w.site.index.Last().find("acme"); e != nil && e.summary.Last() != nil {
 				break
 			}
 			if time.Now().After(deadline) {
@@ -486,14 +487,14 @@ func TestRenderingFails(t *testing.T) {
 		t := w.t
 		c := w.component("acme", "Website", "")
 		w.get("/status/acme", 200)
-		e := w.site.directory.last().find("acme")
-		loads := e.cell.make
-		e.cell.make = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		e := w.site.index.Last().find("acme")
+		loads := e.summary.Load
+		e.summary.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
 		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		if got := w.get("/status/acme", 200).one(t, "#banner"); got != "All systems operational" {
 			t.Errorf("while rendering fails: %q", got)
 		}
-		e.cell.make = loads
+		e.summary.Load = loads
 		w.status("acme", c.ID, allswell.StatusPartialOutage)
 		if got := w.get("/status/acme", 200).one(t, "#banner"); got != "Partial system outage" {
 			t.Errorf("after it: %q", got)

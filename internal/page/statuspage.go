@@ -24,7 +24,7 @@ type statuspageSet struct {
 	bytes     int
 }
 
-func (d *statuspageSet) size() int { return d.bytes }
+func (d *statuspageSet) Size() int { return d.bytes }
 
 // statuspagePath is where the documents are, below the address of a page.
 const statuspagePath = "api/v2/"
@@ -113,7 +113,7 @@ func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*
 	if !slices.Contains(statuspageNames, path) {
 		return nil, allswell.ErrNotFound
 	}
-	all, err := fromShelf(ctx, s, s.compat, place{entry: e, kind: "api", name: "v2"}, (*statuspageSet).size,
+	all, err := loadRendered(ctx, s, key{entry: e, kind: "statuspage"},
 		func(ctx context.Context) (*statuspageSet, time.Time, error) {
 			d, err := s.loadStatuspage(ctx, e)
 			return d, time.Time{}, err
@@ -125,7 +125,7 @@ func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*
 }
 
 func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, error) {
-	snap, err := e.cell.get(ctx)
+	snap, err := e.summary.Get(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f fram
 	f.titled(b.title())
 	doc, err := renderDocument(context.Background(), screen{f, b}, web.CacheNever)
 	if err != nil {
-		s.complain("an answer could not be rendered", f.Site.Name, err)
+		s.logError("rendering the answer to a form", nil, err)
 		s.fail(w, r, http.StatusServiceUnavailable)
 		return
 	}
@@ -164,7 +164,7 @@ func (v visit) frame() frame { return frameOf(v.where(), v.snap.page, v.snap.sta
 // may hold a key, only the page is logged.
 func (s *Site) failForm(w http.ResponseWriter, r *http.Request, v visit, what string, err error) {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, allswell.ErrBusy) && !errors.Is(err, allswell.ErrUnknownOutcome) {
-		s.complain(what, v.entry.slug, err)
+		s.logError(what, v.entry, err)
 	}
 	s.failForAt(w, r, v, err)
 }

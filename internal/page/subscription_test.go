@@ -274,7 +274,7 @@ func TestKeysAreNotLogged(t *testing.T) {
 		w.do("GET", "/status/acme/subscription/"+sub.Key)
 		w.send("/status/acme/unsubscribe/"+sub.Key, "")
 		w.send("/status/acme/subscribe", "email=bob@example.com")
-		w.site.complain("a line", "acme", context.DeadlineExceeded)
+		w.site.logError("a line", nil, context.DeadlineExceeded)
 		if text := log.String(); text == "" || strings.Contains(text, sub.Key) || strings.Contains(text, "@example.com") {
 			w.t.Errorf("the log:\n%s", text)
 		}
