@@ -77,7 +77,7 @@ var demoMaintenances = []struct {
 type past struct {
 	store      *store.Store
 	clock      time.Time
-	workspace  string
+	actor      allswell.Actor
 	components map[string]string // id by name
 	steps      []step
 }
@@ -104,7 +104,7 @@ func makePast(ctx context.Context, database string, now time.Time) (secret strin
 	if err != nil {
 		return "", err
 	}
-	p.workspace = token.WorkspaceID
+	p.actor = token.Actor("")
 	if err := p.found(ctx); err != nil {
 		return "", err
 	}
@@ -124,16 +124,16 @@ func makePast(ctx context.Context, database string, now time.Time) (secret strin
 // found makes the page with its groups and components.
 func (p *past) found(ctx context.Context) error {
 	about := "A shop that does not exist. Its jobs do."
-	if _, err := p.store.CreatePage(ctx, p.workspace, allswell.NewPage{Name: "Example Shop", Slug: demoPage, Description: &about}); err != nil {
+	if _, err := p.store.CreatePage(ctx, p.actor, allswell.NewPage{Name: "Example Shop", Slug: demoPage, Description: &about}); err != nil {
 		return err
 	}
 	for _, g := range demoGroups {
-		group, err := p.store.CreateGroup(ctx, p.workspace, demoPage, allswell.NewGroup{Name: g.name})
+		group, err := p.store.CreateGroup(ctx, p.actor, demoPage, allswell.NewGroup{Name: g.name})
 		if err != nil {
 			return err
 		}
 		for _, name := range g.components {
-			c, err := p.store.CreateComponent(ctx, p.workspace, demoPage, allswell.NewComponent{Name: name, GroupID: group.ID})
+			c, err := p.store.CreateComponent(ctx, p.actor, demoPage, allswell.NewComponent{Name: name, GroupID: group.ID})
 			if err != nil {
 				return err
 			}
@@ -158,7 +158,7 @@ func (p *past) plan(now time.Time) {
 		begins := m.begins.before(now)
 		n := allswell.NewMaintenance{Title: m.title, Message: &m.message, ScheduledFor: begins, ScheduledUntil: begins.Add(m.lasts), Components: p.ids(m.components)}
 		p.at(begins.AddDate(0, 0, -4), func(ctx context.Context) error {
-			_, err := p.store.CreateMaintenance(ctx, p.workspace, demoPage, n)
+			_, err := p.store.CreateMaintenance(ctx, p.actor, demoPage, n)
 			return err
 		})
 		for _, edge := range []time.Time{begins.Add(-allswell.DefaultRemindBefore), begins, begins.Add(m.lasts)} {
@@ -190,7 +190,7 @@ func (p *past) affected(names []string, status allswell.Status) (all []allswell.
 func (p *past) planIncident(begins time.Time, lasted time.Duration, n allswell.NewIncident, messages []string) {
 	var id string
 	p.at(begins, func(ctx context.Context) error {
-		i, err := p.store.CreateIncident(ctx, p.workspace, demoPage, n)
+		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, n)
 		id = i.ID
 		return err
 	})
@@ -203,10 +203,10 @@ func (p *past) planIncident(begins time.Time, lasted time.Duration, n allswell.N
 			ch = allswell.IncidentChange{State: &resolved, Resolved: &yes}
 		}
 		p.at(begins.Add(lasted*time.Duration(k+1)/time.Duration(len(messages))), func(ctx context.Context) error {
-			if _, err := p.store.ChangeIncident(ctx, p.workspace, id, ch); err != nil {
+			if _, err := p.store.ChangeIncident(ctx, p.actor, id, ch); err != nil {
 				return err
 			}
-			_, err := p.store.PostUpdate(ctx, p.workspace, id, message)
+			_, err := p.store.PostUpdate(ctx, p.actor, id, message)
 			return err
 		})
 	}

@@ -10,6 +10,7 @@ package api
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"path"
 	"slices"
@@ -37,7 +38,7 @@ type Config struct {
 
 	// VerifyDomain checks the domain of a workspace's page now and returns the
 	// page with its status.
-	VerifyDomain func(ctx context.Context, workspaceID, slug string) (allswell.Page, error)
+	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error)
 
 	// RateLimit is how many requests a token may make in any minute. 0 means
 	// that neither these nor failed authentications are limited.
@@ -62,7 +63,7 @@ type api struct {
 	store     *store.Store
 	baseURL   string
 	languages []string
-	verify    func(ctx context.Context, workspaceID, slug string) (allswell.Page, error)
+	verify    func(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error)
 	log       *slog.Logger
 	now       func() time.Time
 	calls     *limit.Limiter   // by token id
@@ -206,8 +207,15 @@ func (a *api) base(r *http.Request) string {
 	}
 }
 
-// workspace is the only one whose objects this call can see.
-func (c *call) workspace() string { return c.by.WorkspaceID }
+// actor returns who makes the request. The audit log names the actor, and the
+// request reaches the objects of the actor's workspace only.
+func (c *call) actor() allswell.Actor {
+	host, _, err := net.SplitHostPort(c.RemoteAddr)
+	if err != nil {
+		host = c.RemoteAddr
+	}
+	return c.by.Actor(host)
+}
 
 // object reads the body.
 func (c *call) object() (*web.Object, error) { return web.ParseObject(c.body) }

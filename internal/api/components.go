@@ -11,7 +11,7 @@ import (
 
 func (a *api) listComponents(c *call) (store.StoredResponse, error) {
 	return list(c, presentComponent, func(r store.Pagination) ([]allswell.Component, int, error) {
-		return a.store.Components(c.Context(), c.workspace(), c.PathValue("pageSlug"), r)
+		return a.store.Components(c.Context(), c.actor(), c.PathValue("pageSlug"), r)
 	})
 }
 
@@ -31,12 +31,12 @@ func (a *api) createComponent(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentComponent, func(ctx context.Context) (allswell.Component, error) {
-		return a.store.CreateComponent(ctx, c.workspace(), c.PathValue("pageSlug"), n)
+		return a.store.CreateComponent(ctx, c.actor(), c.PathValue("pageSlug"), n)
 	})
 }
 
 func (a *api) getComponent(c *call) (store.StoredResponse, error) {
-	component, err := a.store.Component(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("componentId"))
+	component, err := a.store.Component(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"))
 	return show(component, err, presentComponent)
 }
 
@@ -52,7 +52,7 @@ func (a *api) changeComponent(c *call) (store.StoredResponse, error) {
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	component, err := a.store.ChangeComponent(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("componentId"), ch)
+	component, err := a.store.ChangeComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"), ch)
 	return show(component, err, presentComponent)
 }
 
@@ -67,10 +67,10 @@ func (a *api) editComponent(c *call) (store.StoredResponse, error) {
 	if err := o.Check(e.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	component, err := a.store.EditComponent(c.Context(), c.workspace(), c.PathValue("componentId"), e)
+	component, err := a.store.EditComponent(c.Context(), c.actor(), c.PathValue("componentId"), e)
 	return show(component, err, presentComponent)
 }
 
 func (a *api) deleteComponent(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteComponent(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("componentId")))
+	return gone(a.store.DeleteComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId")))
 }

@@ -16,7 +16,7 @@ func (a *api) listDeliveries(c *call) (store.StoredResponse, error) {
 	if err := q.Check(); err != nil {
 		return store.StoredResponse{}, err
 	}
-	deliveries, total, err := a.store.Deliveries(c.Context(), c.workspace(), c.PathValue("pageSlug"), states, r)
+	deliveries, total, err := a.store.Deliveries(c.Context(), c.actor(), c.PathValue("pageSlug"), states, r)
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
@@ -26,6 +26,6 @@ func (a *api) listDeliveries(c *call) (store.StoredResponse, error) {
 // retryDelivery has a delivery tried again at once. It needs no body.
 func (a *api) retryDelivery(c *call) (store.StoredResponse, error) {
 	return act(c, http.StatusOK, presentDelivery, func(ctx context.Context) (allswell.DeliveryLogEntry, error) {
-		return a.store.RetryDelivery(ctx, c.workspace(), c.PathValue("deliveryId"))
+		return a.store.RetryDelivery(ctx, c.actor(), c.PathValue("deliveryId"))
 	})
 }

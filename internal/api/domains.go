@@ -9,14 +9,14 @@ import (
 )
 
 func (a *api) getDomain(c *call) (store.StoredResponse, error) {
-	page, err := a.store.Page(c.Context(), c.workspace(), c.PathValue("pageSlug"))
+	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
 	return show(page, err, presentDomain)
 }
 
 // verifyDomain checks the domain now, which takes as long as the DNS does.
 func (a *api) verifyDomain(c *call) (store.StoredResponse, error) {
 	return act(c, http.StatusOK, presentDomain, func(ctx context.Context) (allswell.Page, error) {
-		return a.verify(ctx, c.workspace(), c.PathValue("pageSlug"))
+		return a.verify(ctx, c.actor(), c.PathValue("pageSlug"))
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 
 func (a *api) listGroups(c *call) (store.StoredResponse, error) {
 	return list(c, presentGroup, func(r store.Pagination) ([]allswell.Group, int, error) {
-		return a.store.Groups(c.Context(), c.workspace(), c.PathValue("pageSlug"), r)
+		return a.store.Groups(c.Context(), c.actor(), c.PathValue("pageSlug"), r)
 	})
 }
 
@@ -24,7 +24,7 @@ func (a *api) createGroup(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentGroup, func(ctx context.Context) (allswell.Group, error) {
-		return a.store.CreateGroup(ctx, c.workspace(), c.PathValue("pageSlug"), n)
+		return a.store.CreateGroup(ctx, c.actor(), c.PathValue("pageSlug"), n)
 	})
 }
 
@@ -37,10 +37,10 @@ func (a *api) changeGroup(c *call) (store.StoredResponse, error) {
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	group, err := a.store.ChangeGroup(c.Context(), c.workspace(), c.PathValue("groupId"), ch)
+	group, err := a.store.ChangeGroup(c.Context(), c.actor(), c.PathValue("groupId"), ch)
 	return show(group, err, presentGroup)
 }
 
 func (a *api) deleteGroup(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteGroup(c.Context(), c.workspace(), c.PathValue("groupId")))
+	return gone(a.store.DeleteGroup(c.Context(), c.actor(), c.PathValue("groupId")))
 }

@@ -92,8 +92,8 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 	config.Logger = slog.New(slog.NewTextHandler(log, nil))
 	_, secret := storetest.Workspace(t, s, "ours")
 	svc := &service{store: s, clock: clk, log: log}
-	config.VerifyDomain = func(ctx context.Context, workspaceID, slug string) (allswell.Page, error) {
-		p, err := s.Page(ctx, workspaceID, slug)
+	config.VerifyDomain = func(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error) {
+		p, err := s.Page(ctx, actor, slug)
 		if err != nil {
 			return p, err
 		}
@@ -358,43 +358,43 @@ func (c *client) state() map[string]any {
 		}
 		out[name] = value
 	}
-	tokens, total, err := c.store.Tokens(ctx, by.WorkspaceID, all)
+	tokens, total, err := c.store.Tokens(ctx, by.Actor(""), all)
 	for i := range tokens {
 		tokens[i].LastUsedAt = time.Time{}
 	}
 	keep("tokens", tokens, total, err)
-	monitors, total, err := c.store.Monitors(ctx, by.WorkspaceID, all)
+	monitors, total, err := c.store.Monitors(ctx, by.Actor(""), all)
 	keep("monitors", monitors, total, err)
-	pages, total, err := c.store.Pages(ctx, by.WorkspaceID, all)
+	pages, total, err := c.store.Pages(ctx, by.Actor(""), all)
 	keep("pages", pages, total, err)
 	for _, p := range pages {
-		groups, total, err := c.store.Groups(ctx, by.WorkspaceID, p.Slug, all)
+		groups, total, err := c.store.Groups(ctx, by.Actor(""), p.Slug, all)
 		keep("groups of "+p.ID, groups, total, err)
-		components, total, err := c.store.Components(ctx, by.WorkspaceID, p.Slug, all)
+		components, total, err := c.store.Components(ctx, by.Actor(""), p.Slug, all)
 		keep("components of "+p.ID, components, total, err)
-		incidents, total, err := c.store.Incidents(ctx, by.WorkspaceID, p.Slug, nil, all)
+		incidents, total, err := c.store.Incidents(ctx, by.Actor(""), p.Slug, nil, all)
 		for i := range incidents {
-			affected, err := c.store.IncidentComponents(ctx, by.WorkspaceID, incidents[i].ID)
+			affected, err := c.store.IncidentComponents(ctx, by.Actor(""), incidents[i].ID)
 			keep("components of "+incidents[i].ID, affected, 0, err)
-			full, err := c.store.Incident(ctx, by.WorkspaceID, incidents[i].ID)
+			full, err := c.store.Incident(ctx, by.Actor(""), incidents[i].ID)
 			if err != nil {
 				c.t.Fatal(err)
 			}
 			incidents[i] = full
 		}
 		keep("incidents of "+p.ID, incidents, total, err)
-		maintenances, total, err := c.store.Maintenances(ctx, by.WorkspaceID, p.Slug, "", all)
+		maintenances, total, err := c.store.Maintenances(ctx, by.Actor(""), p.Slug, "", all)
 		for i := range maintenances {
-			full, err := c.store.Maintenance(ctx, by.WorkspaceID, maintenances[i].ID)
+			full, err := c.store.Maintenance(ctx, by.Actor(""), maintenances[i].ID)
 			if err != nil {
 				c.t.Fatal(err)
 			}
 			maintenances[i] = full
 		}
 		keep("maintenances of "+p.ID, maintenances, total, err)
-		subscribers, total, err := c.store.Subscribers(ctx, by.WorkspaceID, p.Slug, all)
+		subscribers, total, err := c.store.Subscribers(ctx, by.Actor(""), p.Slug, all)
 		keep("subscribers of "+p.ID, subscribers, total, err)
-		deliveries, total, err := c.store.Deliveries(ctx, by.WorkspaceID, p.Slug, nil, all)
+		deliveries, total, err := c.store.Deliveries(ctx, by.Actor(""), p.Slug, nil, all)
 		keep("deliveries of "+p.ID, deliveries, total, err)
 	}
 	return out

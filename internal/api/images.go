@@ -28,7 +28,7 @@ func (a *api) putImage(kind allswell.ImageKind) action {
 		if err != nil {
 			return store.StoredResponse{}, err
 		}
-		page, err := a.store.SetPageImage(c.Context(), c.workspace(), c.PathValue("pageSlug"), image)
+		page, err := a.store.SetPageImage(c.Context(), c.actor(), c.PathValue("pageSlug"), image)
 		return show(page, err, c.presentPage)
 	}
 }
@@ -36,7 +36,7 @@ func (a *api) putImage(kind allswell.ImageKind) action {
 // deleteImage takes a page's picture away, if it has one.
 func (a *api) deleteImage(kind allswell.ImageKind) action {
 	return func(c *call) (store.StoredResponse, error) {
-		_, err := a.store.DeletePageImage(c.Context(), c.workspace(), c.PathValue("pageSlug"), kind)
+		_, err := a.store.DeletePageImage(c.Context(), c.actor(), c.PathValue("pageSlug"), kind)
 		return gone(err)
 	}
 }

@@ -17,7 +17,7 @@ func (a *api) listIncidents(c *call) (store.StoredResponse, error) {
 	if err := q.Check(); err != nil {
 		return store.StoredResponse{}, err
 	}
-	incidents, total, err := a.store.Incidents(c.Context(), c.workspace(), c.PathValue("pageSlug"), resolved, r)
+	incidents, total, err := a.store.Incidents(c.Context(), c.actor(), c.PathValue("pageSlug"), resolved, r)
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
@@ -42,12 +42,12 @@ func (a *api) createIncident(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentTimeline, func(ctx context.Context) (allswell.Incident, error) {
-		return a.store.CreateIncident(ctx, c.workspace(), c.PathValue("pageSlug"), n)
+		return a.store.CreateIncident(ctx, c.actor(), c.PathValue("pageSlug"), n)
 	})
 }
 
 func (a *api) getIncident(c *call) (store.StoredResponse, error) {
-	incident, err := a.store.Incident(c.Context(), c.workspace(), c.PathValue("incidentId"))
+	incident, err := a.store.Incident(c.Context(), c.actor(), c.PathValue("incidentId"))
 	return show(incident, err, presentTimeline)
 }
 
@@ -66,12 +66,12 @@ func (a *api) changeIncident(c *call) (store.StoredResponse, error) {
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	incident, err := a.store.ChangeIncident(c.Context(), c.workspace(), c.PathValue("incidentId"), ch)
+	incident, err := a.store.ChangeIncident(c.Context(), c.actor(), c.PathValue("incidentId"), ch)
 	return show(incident, err, presentIncident)
 }
 
 func (a *api) deleteIncident(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteIncident(c.Context(), c.workspace(), c.PathValue("incidentId")))
+	return gone(a.store.DeleteIncident(c.Context(), c.actor(), c.PathValue("incidentId")))
 }
 
 // readAffected reads which components an incident concerns, and their statuses;
@@ -96,7 +96,7 @@ func readAffected(o *web.Object) []allswell.AffectedComponent {
 }
 
 func (a *api) getAffected(c *call) (store.StoredResponse, error) {
-	affected, err := a.store.IncidentComponents(c.Context(), c.workspace(), c.PathValue("incidentId"))
+	affected, err := a.store.IncidentComponents(c.Context(), c.actor(), c.PathValue("incidentId"))
 	return show(affected, err, presentAffected)
 }
 
@@ -112,6 +112,6 @@ func (a *api) putAffected(c *call) (store.StoredResponse, error) {
 	if err := o.Check(allswell.CheckAffected(affected)); err != nil {
 		return store.StoredResponse{}, err
 	}
-	affected, err = a.store.SetIncidentComponents(c.Context(), c.workspace(), c.PathValue("incidentId"), affected)
+	affected, err = a.store.SetIncidentComponents(c.Context(), c.actor(), c.PathValue("incidentId"), affected)
 	return show(affected, err, presentAffected)
 }

@@ -17,7 +17,7 @@ func (a *api) listMaintenances(c *call) (store.StoredResponse, error) {
 	if err := q.Check(); err != nil {
 		return store.StoredResponse{}, err
 	}
-	maintenances, total, err := a.store.Maintenances(c.Context(), c.workspace(), c.PathValue("pageSlug"), state, r)
+	maintenances, total, err := a.store.Maintenances(c.Context(), c.actor(), c.PathValue("pageSlug"), state, r)
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
@@ -42,12 +42,12 @@ func (a *api) createMaintenance(c *call) (store.StoredResponse, error) {
 	}
 	// What time it is is for the store to say.
 	return act(c, http.StatusCreated, presentSchedule, func(ctx context.Context) (allswell.Maintenance, error) {
-		return a.store.CreateMaintenance(ctx, c.workspace(), c.PathValue("pageSlug"), n)
+		return a.store.CreateMaintenance(ctx, c.actor(), c.PathValue("pageSlug"), n)
 	})
 }
 
 func (a *api) getMaintenance(c *call) (store.StoredResponse, error) {
-	m, err := a.store.Maintenance(c.Context(), c.workspace(), c.PathValue("maintenanceId"))
+	m, err := a.store.Maintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"))
 	return show(m, err, presentSchedule)
 }
 
@@ -73,17 +73,17 @@ func (a *api) changeMaintenance(c *call) (store.StoredResponse, error) {
 		alone := allswell.MaintenanceChange{Title: ch.Title, Components: ch.Components, RemindBefore: ch.RemindBefore}
 		return store.StoredResponse{}, o.Check(alone.Validate(allswell.Maintenance{}, a.now()))
 	}
-	m, err := a.store.ChangeMaintenance(c.Context(), c.workspace(), c.PathValue("maintenanceId"), ch)
+	m, err := a.store.ChangeMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"), ch)
 	return show(m, err, presentMaintenance)
 }
 
 func (a *api) deleteMaintenance(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteMaintenance(c.Context(), c.workspace(), c.PathValue("maintenanceId")))
+	return gone(a.store.DeleteMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId")))
 }
 
 func (a *api) listMaintenanceUpdates(c *call) (store.StoredResponse, error) {
 	return list(c, presentNotice, func(r store.Pagination) ([]allswell.MaintenanceUpdate, int, error) {
-		return a.store.MaintenanceUpdates(c.Context(), c.workspace(), c.PathValue("maintenanceId"), r)
+		return a.store.MaintenanceUpdates(c.Context(), c.actor(), c.PathValue("maintenanceId"), r)
 	})
 }
 
@@ -100,7 +100,7 @@ func (a *api) postMaintenanceUpdate(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentNotice, func(ctx context.Context) (allswell.MaintenanceUpdate, error) {
-		return a.store.PostMaintenanceUpdate(ctx, c.workspace(), c.PathValue("maintenanceId"), message, state)
+		return a.store.PostMaintenanceUpdate(ctx, c.actor(), c.PathValue("maintenanceId"), message, state)
 	})
 }
 

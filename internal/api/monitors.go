@@ -12,7 +12,7 @@ import (
 
 func (a *api) listMonitors(c *call) (store.StoredResponse, error) {
 	return list(c, c.presentMonitor, func(r store.Pagination) ([]allswell.Monitor, int, error) {
-		return a.store.Monitors(c.Context(), c.workspace(), r)
+		return a.store.Monitors(c.Context(), c.actor(), r)
 	})
 }
 
@@ -36,12 +36,12 @@ func (a *api) createMonitor(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, c.presentMonitor, func(ctx context.Context) (allswell.Monitor, error) {
-		return a.store.CreateMonitor(ctx, c.workspace(), n)
+		return a.store.CreateMonitor(ctx, c.actor(), n)
 	})
 }
 
 func (a *api) getMonitor(c *call) (store.StoredResponse, error) {
-	monitor, err := a.store.Monitor(c.Context(), c.workspace(), c.PathValue("monitorId"))
+	monitor, err := a.store.Monitor(c.Context(), c.actor(), c.PathValue("monitorId"))
 	return show(monitor, err, c.presentMonitor)
 }
 
@@ -62,18 +62,18 @@ func (a *api) changeMonitor(c *call) (store.StoredResponse, error) {
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	monitor, err := a.store.ChangeMonitor(c.Context(), c.workspace(), c.PathValue("monitorId"), ch)
+	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), ch)
 	return show(monitor, err, c.presentMonitor)
 }
 
 func (a *api) deleteMonitor(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteMonitor(c.Context(), c.workspace(), c.PathValue("monitorId")))
+	return gone(a.store.DeleteMonitor(c.Context(), c.actor(), c.PathValue("monitorId")))
 }
 
 // rotateMonitor gives the monitor another ping token. It needs no body.
 func (a *api) rotateMonitor(c *call) (store.StoredResponse, error) {
 	return act(c, http.StatusOK, c.presentMonitor, func(ctx context.Context) (allswell.Monitor, error) {
-		return a.store.RotateMonitor(ctx, c.workspace(), c.PathValue("monitorId"))
+		return a.store.RotateMonitor(ctx, c.actor(), c.PathValue("monitorId"))
 	})
 }
 

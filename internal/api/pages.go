@@ -13,7 +13,7 @@ import (
 
 func (a *api) listPages(c *call) (store.StoredResponse, error) {
 	return list(c, c.presentPage, func(r store.Pagination) ([]allswell.Page, int, error) {
-		return a.store.Pages(c.Context(), c.workspace(), r)
+		return a.store.Pages(c.Context(), c.actor(), r)
 	})
 }
 
@@ -33,7 +33,7 @@ func (a *api) createPage(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, c.presentPage, func(ctx context.Context) (allswell.Page, error) {
-		return a.store.CreatePage(ctx, c.workspace(), n)
+		return a.store.CreatePage(ctx, c.actor(), n)
 	})
 }
 
@@ -85,7 +85,7 @@ func clearable(o *web.Object, field string) *string {
 }
 
 func (a *api) getPage(c *call) (store.StoredResponse, error) {
-	page, err := a.store.Page(c.Context(), c.workspace(), c.PathValue("pageSlug"))
+	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
 	return show(page, err, c.presentPage)
 }
 
@@ -100,10 +100,10 @@ func (a *api) changePage(c *call) (store.StoredResponse, error) {
 	if err := o.Check(a.suits(ch.PageSettings)); err != nil {
 		return store.StoredResponse{}, err
 	}
-	page, err := a.store.ChangePage(c.Context(), c.workspace(), c.PathValue("pageSlug"), ch)
+	page, err := a.store.ChangePage(c.Context(), c.actor(), c.PathValue("pageSlug"), ch)
 	return show(page, err, c.presentPage)
 }
 
 func (a *api) deletePage(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeletePage(c.Context(), c.workspace(), c.PathValue("pageSlug")))
+	return gone(a.store.DeletePage(c.Context(), c.actor(), c.PathValue("pageSlug")))
 }

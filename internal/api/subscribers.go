@@ -12,7 +12,7 @@ import (
 // listSubscribers shows none with its secret.
 func (a *api) listSubscribers(c *call) (store.StoredResponse, error) {
 	return list(c, presentSubscriber, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
-		return a.store.Subscribers(c.Context(), c.workspace(), c.PathValue("pageSlug"), r)
+		return a.store.Subscribers(c.Context(), c.actor(), c.PathValue("pageSlug"), r)
 	})
 }
 
@@ -32,22 +32,22 @@ func (a *api) createSubscriber(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentSecret, func(ctx context.Context) (allswell.Subscriber, error) {
-		return a.store.CreateSubscriber(ctx, c.workspace(), c.PathValue("pageSlug"), n)
+		return a.store.CreateSubscriber(ctx, c.actor(), c.PathValue("pageSlug"), n)
 	})
 }
 
 func (a *api) getSubscriber(c *call) (store.StoredResponse, error) {
-	subscriber, err := a.store.Subscriber(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
+	subscriber, err := a.store.Subscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
 	return show(subscriber, err, presentSubscriber)
 }
 
 func (a *api) deleteSubscriber(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteSubscriber(c.Context(), c.workspace(), c.PathValue("pageSlug"), c.PathValue("subscriberId")))
+	return gone(a.store.DeleteSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId")))
 }
 
 // rotateSubscriber gives a webhook another secret. It needs no body.
 func (a *api) rotateSubscriber(c *call) (store.StoredResponse, error) {
 	return act(c, http.StatusOK, presentSecret, func(ctx context.Context) (allswell.Subscriber, error) {
-		return a.store.RotateSubscriber(ctx, c.workspace(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
+		return a.store.RotateSubscriber(ctx, c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
 	})
 }

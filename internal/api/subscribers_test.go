@@ -107,7 +107,7 @@ func TestWebhookSubscribers(t *testing.T) {
 		}
 		hidden := func(a answer) {
 			t.Helper()
-			kept, err := c.store.Subscriber(t.Context(), by.WorkspaceID, "acme", strings.TrimPrefix(target, subscribersPath+"/"))
+			kept, err := c.store.Subscriber(t.Context(), by.Actor(""), "acme", strings.TrimPrefix(target, subscribersPath+"/"))
 			if err != nil || kept.Key == "" || kept.Secret == "" {
 				t.Fatalf("Subscriber = %v, %v", kept, err)
 			}
@@ -128,7 +128,7 @@ func TestWebhookSubscribers(t *testing.T) {
 		rotated := c.post(target+"/rotate", "no JSON at all").is(200)
 		keys(t, rotated.data(), secretKeys...)
 		rotated.has(map[string]any{"id": a.id(), "created_at": now, "updated_at": stamp(c.clock.Now())})
-		kept, err := c.store.Subscriber(t.Context(), by.WorkspaceID, "acme", a.id())
+		kept, err := c.store.Subscriber(t.Context(), by.Actor(""), "acme", a.id())
 		if err != nil {
 			t.Fatal(err)
 		}

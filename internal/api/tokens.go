@@ -12,7 +12,7 @@ import (
 // listTokens shows revoked ones too; none with its secret.
 func (a *api) listTokens(c *call) (store.StoredResponse, error) {
 	return list(c, presentToken, func(r store.Pagination) ([]allswell.Token, int, error) {
-		return a.store.Tokens(c.Context(), c.workspace(), r)
+		return a.store.Tokens(c.Context(), c.actor(), r)
 	})
 }
 
@@ -30,10 +30,10 @@ func (a *api) issueToken(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentIssuedToken, func(ctx context.Context) (allswell.IssuedToken, error) {
-		return a.store.IssueToken(ctx, c.workspace(), n)
+		return a.store.IssueToken(ctx, c.actor(), n)
 	})
 }
 
 func (a *api) revokeToken(c *call) (store.StoredResponse, error) {
-	return gone(a.store.RevokeToken(c.Context(), c.workspace(), c.PathValue("tokenId")))
+	return gone(a.store.RevokeToken(c.Context(), c.actor(), c.PathValue("tokenId")))
 }

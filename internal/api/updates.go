@@ -10,7 +10,7 @@ import (
 
 func (a *api) listUpdates(c *call) (store.StoredResponse, error) {
 	return list(c, presentUpdate, func(r store.Pagination) ([]allswell.IncidentUpdate, int, error) {
-		return a.store.Updates(c.Context(), c.workspace(), c.PathValue("incidentId"), r)
+		return a.store.Updates(c.Context(), c.actor(), c.PathValue("incidentId"), r)
 	})
 }
 
@@ -25,6 +25,6 @@ func (a *api) postUpdate(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	return act(c, http.StatusCreated, presentUpdate, func(ctx context.Context) (allswell.IncidentUpdate, error) {
-		return a.store.PostUpdate(ctx, c.workspace(), c.PathValue("incidentId"), message)
+		return a.store.PostUpdate(ctx, c.actor(), c.PathValue("incidentId"), message)
 	})
 }

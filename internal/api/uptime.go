@@ -18,7 +18,7 @@ func (a *api) getUptime(c *call) (store.StoredResponse, error) {
 	if err := q.Check(); err != nil {
 		return store.StoredResponse{}, err
 	}
-	summary, err := a.store.Summary(c.Context(), c.workspace(), c.PathValue("pageSlug"))
+	summary, err := a.store.Summary(c.Context(), c.actor(), c.PathValue("pageSlug"))
 	return show(summary, err, func(s allswell.Summary) uptimeJSON { return presentUptime(s, days) })
 }
 

@@ -112,8 +112,8 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 // its status. Nothing is looked up if the domain needs no proof or was checked
 // less than allswell.DomainCheckPause ago. A page without a domain is an
 // *allswell.ValidationError.
-func (d *Checker) Verify(ctx context.Context, workspaceID, slug string) (allswell.Page, error) {
-	p, err := d.store.Page(ctx, workspaceID, slug)
+func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error) {
+	p, err := d.store.Page(ctx, actor, slug)
 	if err != nil {
 		return p, err
 	}

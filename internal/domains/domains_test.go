@@ -25,7 +25,7 @@ type world struct {
 	*Checker
 	dns   *dnsserver.Server
 	clock *atomic.Int64 // milliseconds
-	ws    string
+	ws    allswell.Actor
 	page  allswell.Page
 }
 
@@ -200,7 +200,7 @@ func TestVerifyWithoutAnythingToDo(t *testing.T) {
 		if _, err := w.verify(); !errors.As(err, &bad) {
 			w.Errorf("without a domain: %v", err)
 		}
-		if _, err := w.Verify(w.Context(), "ws_nobody", "acme"); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.Verify(w.Context(), allswell.Actor{WorkspaceID: "ws_nobody"}, "acme"); !errors.Is(err, allswell.ErrNotFound) {
 			w.Errorf("of another workspace: %v", err)
 		}
 		first, _ := storetest.Workspace(w.T, w.store, allswell.DefaultWorkspace)

@@ -23,7 +23,7 @@ import (
 type site struct {
 	*testing.T
 	*store.Store
-	ws string
+	ws allswell.Actor
 }
 
 // onSites runs f once per engine.

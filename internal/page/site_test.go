@@ -26,7 +26,7 @@ type world struct {
 	store *store.Store
 	site  *Site
 	clock *clock
-	ws    string
+	ws    allswell.Actor
 }
 
 type clock struct{ ms atomic.Int64 }

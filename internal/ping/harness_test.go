@@ -25,7 +25,7 @@ type testServer struct {
 	*Server
 	dsn     string
 	store   *store.Store
-	ws      string
+	ws      allswell.Actor
 	monitor allswell.Monitor
 	http    *httptest.Server
 	log     *logged

@@ -19,7 +19,7 @@ import (
 
 // onVirtualTime runs f in a bubble of virtual time, with a Scheduler that runs on a
 // SQLite database, whose clock is the bubble's.
-func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn, ws string, log *bytes.Buffer)) {
+func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn string, ws allswell.Actor, log *bytes.Buffer)) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(bytes.Buffer)
 		dsn := "sqlite:" + filepath.Join(t.TempDir(), "allswell.db")
@@ -55,7 +55,7 @@ func TestMaintenanceIsInTime(t *testing.T) {
 		late   time.Duration
 	}{"planned here": {false, 0}, "planned by another replica": {true, lookAhead}} {
 		t.Run(name, func(t *testing.T) {
-			onVirtualTime(t, func(t *testing.T, w *Scheduler, dsn, ws string, log *bytes.Buffer) {
+			onVirtualTime(t, func(t *testing.T, w *Scheduler, dsn string, ws allswell.Actor, log *bytes.Buffer) {
 				if _, err := w.Store.CreateMaintenance(t.Context(), ws, "acme", maintenanceOf(time.Now().Add(time.Hour), time.Hour)); err != nil {
 					t.Fatal(err)
 				}
@@ -103,7 +103,7 @@ func beside(t *testing.T, dsn string) *store.Store {
 	return s
 }
 
-func maintenanceNow(t *testing.T, w *Scheduler, ws, id string) allswell.Maintenance {
+func maintenanceNow(t *testing.T, w *Scheduler, ws allswell.Actor, id string) allswell.Maintenance {
 	t.Helper()
 	m, err := w.Store.Maintenance(t.Context(), ws, id)
 	if err != nil {
@@ -115,7 +115,7 @@ func maintenanceNow(t *testing.T, w *Scheduler, ws, id string) allswell.Maintena
 // TestMaintenanceOutlivesItsDatabase: what cannot be done is tried again, with
 // one line in the log each time.
 func TestMaintenanceOutlivesItsDatabase(t *testing.T) {
-	onVirtualTime(t, func(t *testing.T, w *Scheduler, _, _ string, log *bytes.Buffer) {
+	onVirtualTime(t, func(t *testing.T, w *Scheduler, _ string, _ allswell.Actor, log *bytes.Buffer) {
 		synctest.Wait()
 		if err := w.Store.Close(); err != nil {
 			t.Error(err)

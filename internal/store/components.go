@@ -61,8 +61,8 @@ func (c *session) component(where string, args ...any) (allswell.Component, erro
 }
 
 // Components lists a page's components in their order.
-func (s *Store) Components(ctx context.Context, workspaceID, slug string, r Pagination) ([]allswell.Component, int, error) {
-	p, err := s.pageOf(ctx, workspaceID, slug)
+func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug string, r Pagination) ([]allswell.Component, int, error) {
+	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -76,9 +76,9 @@ func (s *Store) pageOf(ctx context.Context, workspaceID, slug string) (allswell.
 }
 
 // Component returns one component of a workspace's page.
-func (s *Store) Component(ctx context.Context, workspaceID, slug, id string) (allswell.Component, error) {
+func (s *Store) Component(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Component, error) {
 	return read(ctx, s, func(c *session) (allswell.Component, error) {
-		p, err := c.pageBySlug(workspaceID, slug)
+		p, err := c.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Component{}, err
 		}
@@ -88,12 +88,12 @@ func (s *Store) Component(ctx context.Context, workspaceID, slug, id string) (al
 
 // CreateComponent adds a component to a page, behind all others unless it is
 // given an order.
-func (s *Store) CreateComponent(ctx context.Context, workspaceID, slug string, n allswell.NewComponent) (allswell.Component, error) {
+func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewComponent) (allswell.Component, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Component, error) {
-		p, err := t.pageBySlug(workspaceID, slug)
+		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
 			err = t.touch(p.ID)
 		}
@@ -162,12 +162,12 @@ func (t *tx) checkGroup(pageID, groupID string) error {
 
 // ChangeComponent is a human's word on a component (contract section 4.4): it
 // sets the baseline and acknowledges the causes of this moment.
-func (s *Store) ChangeComponent(ctx context.Context, workspaceID, slug, id string, ch allswell.ComponentChange) (allswell.Component, error) {
+func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.ComponentChange) (allswell.Component, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Component, error) {
-		p, err := t.pageBySlug(workspaceID, slug)
+		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Component{}, err
 		}
@@ -189,12 +189,12 @@ func (s *Store) ChangeComponent(ctx context.Context, workspaceID, slug, id strin
 }
 
 // EditComponent changes all of a component but its status.
-func (s *Store) EditComponent(ctx context.Context, workspaceID, id string, e allswell.ComponentEdit) (allswell.Component, error) {
+func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, id string, e allswell.ComponentEdit) (allswell.Component, error) {
 	if err := e.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Component, error) {
-		c, err := t.component(`WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, workspaceID)
+		c, err := t.component(`WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, actor.WorkspaceID)
 		if err == nil {
 			err = t.touch(c.PageID)
 		}
@@ -213,9 +213,9 @@ func (s *Store) EditComponent(ctx context.Context, workspaceID, id string, e all
 
 // DeleteComponent deletes a component. Monitors linked to it stay, without a
 // component; a planned maintenance of it is over for them.
-func (s *Store) DeleteComponent(ctx context.Context, workspaceID, slug, id string) error {
+func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		p, err := t.pageBySlug(workspaceID, slug)
+		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -246,8 +246,8 @@ func scanGroup(row scanner) (g allswell.Group, err error) {
 }
 
 // Groups lists a page's groups in their order.
-func (s *Store) Groups(ctx context.Context, workspaceID, slug string, r Pagination) ([]allswell.Group, int, error) {
-	p, err := s.pageOf(ctx, workspaceID, slug)
+func (s *Store) Groups(ctx context.Context, actor allswell.Actor, slug string, r Pagination) ([]allswell.Group, int, error) {
+	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -255,12 +255,12 @@ func (s *Store) Groups(ctx context.Context, workspaceID, slug string, r Paginati
 }
 
 // CreateGroup adds a group to a page.
-func (s *Store) CreateGroup(ctx context.Context, workspaceID, slug string, n allswell.NewGroup) (allswell.Group, error) {
+func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewGroup) (allswell.Group, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Group{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Group, error) {
-		p, err := t.pageBySlug(workspaceID, slug)
+		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
 			err = t.touch(p.ID)
 		}
@@ -281,12 +281,12 @@ func (s *Store) CreateGroup(ctx context.Context, workspaceID, slug string, n all
 }
 
 // ChangeGroup changes a group.
-func (s *Store) ChangeGroup(ctx context.Context, workspaceID, id string, ch allswell.GroupChange) (allswell.Group, error) {
+func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, id string, ch allswell.GroupChange) (allswell.Group, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Group{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Group, error) {
-		g, err := t.groupOf(workspaceID, id)
+		g, err := t.groupOf(actor.WorkspaceID, id)
 		if err != nil {
 			return g, err
 		}
@@ -312,13 +312,13 @@ func (t *tx) groupOf(workspaceID, id string) (allswell.Group, error) {
 }
 
 // DeleteGroup deletes a group; its components stay, in no group.
-func (s *Store) DeleteGroup(ctx context.Context, workspaceID, id string) error {
+func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		// By the lock order, before the page: the deletion reaches them too.
 		if _, err := query(&t.session, scanString, `SELECT id FROM components WHERE group_id = $1 ORDER BY id FOR UPDATE`, id); err != nil {
 			return struct{}{}, err
 		}
-		g, err := t.groupOf(workspaceID, id)
+		g, err := t.groupOf(actor.WorkspaceID, id)
 		if err != nil {
 			return struct{}{}, err
 		}

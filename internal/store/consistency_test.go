@@ -258,7 +258,7 @@ func (w *world) edgesAgree() {
 	for _, line := range w.rows(`SELECT m.id, p.workspace_id, m.next_edge_at FROM maintenances m JOIN pages p ON p.id = m.page_id`) {
 		part := strings.Split(line, "|")
 		want := "NULL"
-		if edge := must(w.Maintenance(w.ctx, part[1], part[0]))(w).NextTransitionAt(); !edge.IsZero() {
+		if edge := must(w.Maintenance(w.ctx, allswell.Actor{WorkspaceID: part[1]}, part[0]))(w).NextTransitionAt(); !edge.IsZero() {
 			want = fmt.Sprint(edge.UnixMilli())
 		}
 		if part[2] != want {

@@ -434,8 +434,8 @@ const (
 
 // Deliveries lists a page's deliveries, newest first; states limits them to
 // these, none to all.
-func (s *Store) Deliveries(ctx context.Context, workspaceID, slug string, states []allswell.DeliveryState, r Pagination) ([]allswell.DeliveryLogEntry, int, error) {
-	p, err := s.Page(ctx, workspaceID, slug)
+func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug string, states []allswell.DeliveryState, r Pagination) ([]allswell.DeliveryLogEntry, int, error) {
+	p, err := s.Page(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -453,10 +453,10 @@ func (s *Store) Deliveries(ctx context.Context, workspaceID, slug string, states
 // RetryDelivery lets a dead, expired or waiting delivery be tried again at once,
 // for another allswell.DeliveryLifetime; any other, and one whose subscription has
 // ended or is suspended, is refused.
-func (s *Store) RetryDelivery(ctx context.Context, workspaceID, id string) (allswell.DeliveryLogEntry, error) {
+func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id string) (allswell.DeliveryLogEntry, error) {
 	return write(ctx, s, func(t *tx) (allswell.DeliveryLogEntry, error) {
 		d, err := one(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, workspaceID)
+			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, actor.WorkspaceID)
 		if err != nil {
 			return allswell.DeliveryLogEntry{}, err
 		}

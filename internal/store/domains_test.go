@@ -16,7 +16,7 @@ import (
 func domainOf(domain string) allswell.PageSettings { return allswell.PageSettings{Domain: &domain} }
 
 // claimDomain gives a page a domain.
-func (w *world) claimDomain(workspace, slug, domain string) allswell.Page {
+func (w *world) claimDomain(workspace allswell.Actor, slug, domain string) allswell.Page {
 	w.Helper()
 	return must(w.ChangePage(w.ctx, workspace, slug, allswell.PageChange{PageSettings: domainOf(domain)}))(w)
 }
@@ -48,7 +48,7 @@ func (w *world) serves(want ...string) {
 }
 
 // twoMore makes pages "x" and "y", each of a workspace of its own.
-func (w *world) twoMore() (x, y string) {
+func (w *world) twoMore() (x, y allswell.Actor) {
 	w.Helper()
 	x, _ = storetest.Workspace(w.T, w.Store, "x")
 	y, _ = storetest.Workspace(w.T, w.Store, "y")
@@ -319,7 +319,7 @@ func TestVersion3IsBroughtUpToDate(t *testing.T) {
 		if len(due) != 1 || due[0] != (store.DomainCheck{PageID: "page_2", Domain: someDomain}) {
 			t.Fatalf("due: %+v", due)
 		}
-		x := must(w.Page(w.ctx, "ws_2", "x"))(t)
+		x := must(w.Page(w.ctx, allswell.Actor{WorkspaceID: "ws_2"}, "x"))(t)
 		if got := w.checked(x, allswell.DomainMissing); got.DomainStatus != allswell.DomainFailing || !got.Claim.ReleaseAt().Equal(w.clock.now().Add(7*24*time.Hour)) {
 			t.Errorf("%+v", got)
 		}

@@ -72,7 +72,7 @@ func TestVersion2IsBroughtUpToDate(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn, ws: "ws_1"}
+		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn, ws: allswell.Actor{WorkspaceID: "ws_1"}}
 		w.clock.move(24 * time.Hour)
 		w.Store = w.replica()
 		p := must(w.LoadPage(w.ctx, "acme"))(w)

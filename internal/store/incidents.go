@@ -30,8 +30,8 @@ func scanUpdate(row scanner) (u allswell.IncidentUpdate, err error) {
 
 // Incidents lists a page's incidents, newest first, without their updates.
 // resolved picks by the flag; nil is all.
-func (s *Store) Incidents(ctx context.Context, workspaceID, slug string, resolved *bool, r Pagination) ([]allswell.Incident, int, error) {
-	p, err := s.pageOf(ctx, workspaceID, slug)
+func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string, resolved *bool, r Pagination) ([]allswell.Incident, int, error) {
+	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -126,9 +126,9 @@ func (c *session) fillAffected(incidents []allswell.Incident) error {
 }
 
 // Incident returns a workspace's incident with its updates, oldest first.
-func (s *Store) Incident(ctx context.Context, workspaceID, id string) (allswell.Incident, error) {
+func (s *Store) Incident(ctx context.Context, actor allswell.Actor, id string) (allswell.Incident, error) {
 	return read(ctx, s, func(c *session) (allswell.Incident, error) {
-		i, err := c.incidentOf(workspaceID, id)
+		i, err := c.incidentOf(actor.WorkspaceID, id)
 		if err != nil {
 			return i, err
 		}
@@ -138,20 +138,20 @@ func (s *Store) Incident(ctx context.Context, workspaceID, id string) (allswell.
 }
 
 // Updates lists an incident's updates, oldest first.
-func (s *Store) Updates(ctx context.Context, workspaceID, incidentID string, r Pagination) ([]allswell.IncidentUpdate, int, error) {
-	if _, err := read(ctx, s, func(c *session) (allswell.Incident, error) { return c.incidentOf(workspaceID, incidentID) }); err != nil {
+func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID string, r Pagination) ([]allswell.IncidentUpdate, int, error) {
+	if _, err := read(ctx, s, func(c *session) (allswell.Incident, error) { return c.incidentOf(actor.WorkspaceID, incidentID) }); err != nil {
 		return nil, 0, err
 	}
 	return listed(ctx, s, scanUpdate, updateColumns, `FROM incident_updates WHERE incident_id = $1`, `ORDER BY number`, r, incidentID)
 }
 
 // CreateIncident opens an incident (contract section 4.1) and tells of it.
-func (s *Store) CreateIncident(ctx context.Context, workspaceID, slug string, n allswell.NewIncident) (allswell.Incident, error) {
+func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident) (allswell.Incident, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Incident{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Incident, error) {
-		p, err := t.pageBySlug(workspaceID, slug)
+		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Incident{}, err
 		}
@@ -280,12 +280,12 @@ func (t *tx) saveIncident(i allswell.Incident) error {
 
 // ChangeIncident changes an incident (contract section 4.2), and tells if that
 // resolved it.
-func (s *Store) ChangeIncident(ctx context.Context, workspaceID, id string, ch allswell.IncidentChange) (allswell.Incident, error) {
+func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id string, ch allswell.IncidentChange) (allswell.Incident, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Incident{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Incident, error) {
-		i, err := t.lockIncident(workspaceID, id)
+		i, err := t.lockIncident(actor.WorkspaceID, id)
 		if err != nil {
 			return i, err
 		}
@@ -317,12 +317,12 @@ func (s *Store) ChangeIncident(ctx context.Context, workspaceID, id string, ch a
 
 // PostUpdate adds an entry to an incident's timeline (contract section 4.3)
 // and tells of it.
-func (s *Store) PostUpdate(ctx context.Context, workspaceID, incidentID, message string) (allswell.IncidentUpdate, error) {
+func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID, message string) (allswell.IncidentUpdate, error) {
 	if err := allswell.CheckMessage(message); err != nil {
 		return allswell.IncidentUpdate{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.IncidentUpdate, error) {
-		i, err := t.lockIncident(workspaceID, incidentID)
+		i, err := t.lockIncident(actor.WorkspaceID, incidentID)
 		if err != nil {
 			return allswell.IncidentUpdate{}, err
 		}
@@ -362,9 +362,9 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 
 // IncidentComponents returns the components that a workspace's incident
 // concerns, in their order.
-func (s *Store) IncidentComponents(ctx context.Context, workspaceID, id string) ([]allswell.AffectedComponent, error) {
+func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id string) ([]allswell.AffectedComponent, error) {
 	return read(ctx, s, func(c *session) ([]allswell.AffectedComponent, error) {
-		i, err := c.incidentOf(workspaceID, id)
+		i, err := c.incidentOf(actor.WorkspaceID, id)
 		if err != nil {
 			return nil, err
 		}
@@ -378,12 +378,12 @@ func (s *Store) IncidentComponents(ctx context.Context, workspaceID, id string) 
 // status, instead of what was said before. While the incident is not resolved,
 // they have that status at once; one that was acknowledged by hand stays so if
 // its status is the same.
-func (s *Store) SetIncidentComponents(ctx context.Context, workspaceID, id string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor, id string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
 	if err := allswell.CheckAffected(affected); err != nil {
 		return nil, err
 	}
 	return write(ctx, s, func(t *tx) ([]allswell.AffectedComponent, error) {
-		i, err := t.lockIncident(workspaceID, id, affected...)
+		i, err := t.lockIncident(actor.WorkspaceID, id, affected...)
 		if err != nil {
 			return nil, err
 		}
@@ -446,9 +446,9 @@ func statusesOf(affected []allswell.AffectedComponent) map[string]allswell.Statu
 
 // DeleteIncident deletes an incident with its timeline. An outage that opened
 // it opens no other.
-func (s *Store) DeleteIncident(ctx context.Context, workspaceID, id string) error {
+func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		i, err := t.lockIncident(workspaceID, id)
+		i, err := t.lockIncident(actor.WorkspaceID, id)
 		if err != nil {
 			return struct{}{}, err
 		}

@@ -30,8 +30,8 @@ func scanMaintenanceUpdate(row scanner) (u allswell.MaintenanceUpdate, err error
 
 // Maintenances lists a page's planned maintenances, the latest first, without
 // their updates. state picks by it; "" is all.
-func (s *Store) Maintenances(ctx context.Context, workspaceID, slug string, state allswell.MaintenanceState, r Pagination) ([]allswell.Maintenance, int, error) {
-	p, err := s.pageOf(ctx, workspaceID, slug)
+func (s *Store) Maintenances(ctx context.Context, actor allswell.Actor, slug string, state allswell.MaintenanceState, r Pagination) ([]allswell.Maintenance, int, error) {
+	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -86,15 +86,15 @@ func (c *session) maintenanceOf(workspaceID, id string) (allswell.Maintenance, e
 }
 
 // Maintenance returns a workspace's maintenance with its updates, oldest first.
-func (s *Store) Maintenance(ctx context.Context, workspaceID, id string) (allswell.Maintenance, error) {
+func (s *Store) Maintenance(ctx context.Context, actor allswell.Actor, id string) (allswell.Maintenance, error) {
 	return read(ctx, s, func(c *session) (allswell.Maintenance, error) {
-		return c.withMaintenanceComponents(c.maintenanceOf(workspaceID, id))
+		return c.withMaintenanceComponents(c.maintenanceOf(actor.WorkspaceID, id))
 	})
 }
 
 // MaintenanceUpdates lists a maintenance's updates, oldest first.
-func (s *Store) MaintenanceUpdates(ctx context.Context, workspaceID, id string, r Pagination) ([]allswell.MaintenanceUpdate, int, error) {
-	if _, err := read(ctx, s, func(c *session) (allswell.Maintenance, error) { return c.maintenanceOf(workspaceID, id) }); err != nil {
+func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id string, r Pagination) ([]allswell.MaintenanceUpdate, int, error) {
+	if _, err := read(ctx, s, func(c *session) (allswell.Maintenance, error) { return c.maintenanceOf(actor.WorkspaceID, id) }); err != nil {
 		return nil, 0, err
 	}
 	return listed(ctx, s, scanMaintenanceUpdate, maintenanceUpdateColumns, `FROM maintenance_updates WHERE maintenance_id = $1`, `ORDER BY number`, r, id)
@@ -102,12 +102,12 @@ func (s *Store) MaintenanceUpdates(ctx context.Context, workspaceID, id string, 
 
 // CreateMaintenance plans a maintenance and tells of it. One whose time has come
 // begins at once, in the same transaction.
-func (s *Store) CreateMaintenance(ctx context.Context, workspaceID, slug string, n allswell.NewMaintenance) (allswell.Maintenance, error) {
+func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance) (allswell.Maintenance, error) {
 	return write(ctx, s, func(t *tx) (m allswell.Maintenance, err error) {
 		if err := n.Validate(t.now); err != nil {
 			return m, err
 		}
-		p, err := t.pageBySlug(workspaceID, slug)
+		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return m, err
 		}
@@ -221,13 +221,13 @@ func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.
 // ChangeMaintenance changes a planned maintenance: a human may move it, begin it
 // and end it. Subscribers are told of another time, of the beginning and of the
 // end.
-func (s *Store) ChangeMaintenance(ctx context.Context, workspaceID, id string, ch allswell.MaintenanceChange) (allswell.Maintenance, error) {
+func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id string, ch allswell.MaintenanceChange) (allswell.Maintenance, error) {
 	return write(ctx, s, func(t *tx) (allswell.Maintenance, error) {
 		var others []string
 		if ch.Components != nil {
 			others = *ch.Components
 		}
-		m, err := t.maintenanceOf(workspaceID, id)
+		m, err := t.maintenanceOf(actor.WorkspaceID, id)
 		if err == nil {
 			m, err = t.lockMaintenance(m, others)
 		}
@@ -294,12 +294,12 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 
 // PostMaintenanceUpdate adds an entry to a maintenance's timeline and tells of
 // it. With a state it also does what ChangeMaintenance would; "" is none.
-func (s *Store) PostMaintenanceUpdate(ctx context.Context, workspaceID, id, message string, state allswell.MaintenanceState) (allswell.MaintenanceUpdate, error) {
+func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor, id, message string, state allswell.MaintenanceState) (allswell.MaintenanceUpdate, error) {
 	return write(ctx, s, func(t *tx) (u allswell.MaintenanceUpdate, err error) {
 		if err := allswell.CheckMessage(message); err != nil {
 			return u, err
 		}
-		m, err := t.maintenanceOf(workspaceID, id)
+		m, err := t.maintenanceOf(actor.WorkspaceID, id)
 		if err == nil {
 			m, err = t.lockMaintenance(m, nil)
 		}
@@ -325,9 +325,9 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, workspaceID, id, mess
 
 // DeleteMaintenance deletes a maintenance. One that has not ended is cancelled:
 // its components return, and subscribers are told.
-func (s *Store) DeleteMaintenance(ctx context.Context, workspaceID, id string) error {
+func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		m, err := t.maintenanceOf(workspaceID, id)
+		m, err := t.maintenanceOf(actor.WorkspaceID, id)
 		if err == nil {
 			m, err = t.lockMaintenance(m, nil)
 		}

@@ -34,8 +34,8 @@ func scanMonitor(row scanner) (m allswell.Monitor, err error) {
 }
 
 // Monitors lists a workspace's monitors, oldest first.
-func (s *Store) Monitors(ctx context.Context, workspaceID string, r Pagination) ([]allswell.Monitor, int, error) {
-	return listedWith(ctx, s, (*session).fillNextChecks, scanMonitor, monitorColumns, `FROM monitors WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, workspaceID)
+func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Monitor, int, error) {
+	return listedWith(ctx, s, (*session).fillNextChecks, scanMonitor, monitorColumns, `FROM monitors WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
 }
 
 // fillDue computes the current deadline of each monitor.
@@ -66,20 +66,20 @@ func (c *session) withNextCheck(m allswell.Monitor, err error) (allswell.Monitor
 }
 
 // Monitor returns a workspace's monitor.
-func (s *Store) Monitor(ctx context.Context, workspaceID, id string) (allswell.Monitor, error) {
+func (s *Store) Monitor(ctx context.Context, actor allswell.Actor, id string) (allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) (allswell.Monitor, error) {
-		return c.withNextCheck(one(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE id = $1 AND workspace_id = $2`, id, workspaceID))
+		return c.withNextCheck(one(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE id = $1 AND workspace_id = $2`, id, actor.WorkspaceID))
 	})
 }
 
 // CreateMonitor makes a monitor, which waits for its first ping.
-func (s *Store) CreateMonitor(ctx context.Context, workspaceID string, n allswell.NewMonitor) (allswell.Monitor, error) {
+func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor) (allswell.Monitor, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Monitor{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
 		m := allswell.Monitor{
-			ID: allswell.NewID(allswell.PrefixMonitor, t.now), WorkspaceID: workspaceID, Name: n.Name, ComponentID: n.ComponentID,
+			ID: allswell.NewID(allswell.PrefixMonitor, t.now), WorkspaceID: actor.WorkspaceID, Name: n.Name, ComponentID: n.ComponentID,
 			Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
 			DownStatus: n.DownStatus, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.now, UpdatedAt: t.now,
 		}
@@ -148,12 +148,12 @@ func (t *tx) lockMonitor(workspaceID, id string) (allswell.Monitor, error) {
 
 // ChangeMonitor changes a monitor. One that is down and is switched off ends
 // its outage; a new component takes over the cause.
-func (s *Store) ChangeMonitor(ctx context.Context, workspaceID, id string, ch allswell.MonitorChange) (allswell.Monitor, error) {
+func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id string, ch allswell.MonitorChange) (allswell.Monitor, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Monitor{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
-		m, err := t.lockMonitor(workspaceID, id)
+		m, err := t.lockMonitor(actor.WorkspaceID, id)
 		if err != nil {
 			return m, err
 		}
@@ -239,9 +239,9 @@ func (t *tx) saveHealthy(m allswell.Monitor) error {
 
 // RotateMonitor gives a monitor a new ping token. The old one is taken for
 // PingTokenOverlap more; the one before it no longer.
-func (s *Store) RotateMonitor(ctx context.Context, workspaceID, id string) (allswell.Monitor, error) {
+func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id string) (allswell.Monitor, error) {
 	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
-		m, err := t.lockMonitor(workspaceID, id)
+		m, err := t.lockMonitor(actor.WorkspaceID, id)
 		if err != nil {
 			return m, err
 		}
@@ -257,9 +257,9 @@ func (s *Store) RotateMonitor(ctx context.Context, workspaceID, id string) (alls
 }
 
 // DeleteMonitor deletes a monitor. If it is down, its outage ends first.
-func (s *Store) DeleteMonitor(ctx context.Context, workspaceID, id string) error {
+func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		m, err := t.lockMonitor(workspaceID, id)
+		m, err := t.lockMonitor(actor.WorkspaceID, id)
 		if err == nil && m.State == allswell.MonitorDown {
 			if err = t.lockForOutage(m); err == nil {
 				err = t.endOutage(m, allswell.OutageEndedByDelete)

@@ -33,10 +33,10 @@ func (s *Store) LoadPage(ctx context.Context, slug string) (allswell.PageContent
 }
 
 // Summary computes what visitors of a workspace's page are shown.
-func (s *Store) Summary(ctx context.Context, workspaceID, slug string) (allswell.Summary, error) {
+func (s *Store) Summary(ctx context.Context, actor allswell.Actor, slug string) (allswell.Summary, error) {
 	return read(ctx, s, func(c *session) (sum allswell.Summary, err error) {
 		var p allswell.PageContents
-		if p.Page, err = c.pageBySlug(workspaceID, slug); err != nil {
+		if p.Page, err = c.pageBySlug(actor.WorkspaceID, slug); err != nil {
 			return
 		}
 		if err = c.fillPage(&p); err == nil {

@@ -81,7 +81,7 @@ func BenchmarkPageIndex(b *testing.B) {
 				text string
 			}{
 				{199, `INSERT INTO pages (id, workspace_id, slug, name, created_at, updated_at)
-					SELECT CAST(n AS TEXT), '` + ws + `', 'page-' || n, 'Page', n, n FROM numbers`},
+					SELECT CAST(n AS TEXT), '` + ws.WorkspaceID + `', 'page-' || n, 'Page', n, n FROM numbers`},
 				{7_839, `INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at)
 					SELECT CAST(n AS TEXT), CAST(CASE WHEN n < 4000 THEN n % 200 ELSE n % 8 END AS TEXT), 'Component', 'operational', n, n, n FROM numbers`},
 				{2_000, `INSERT INTO causes (source, component_id, status, acknowledged, started_at) SELECT CAST(n AS TEXT), CAST(n AS TEXT), 'degraded', FALSE, n FROM numbers`},

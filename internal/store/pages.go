@@ -82,18 +82,18 @@ func (c *session) pageBySlug(workspaceID, slug string) (allswell.Page, error) {
 }
 
 // Pages lists a workspace's pages with their statuses, oldest first.
-func (s *Store) Pages(ctx context.Context, workspaceID string, r Pagination) ([]allswell.Page, int, error) {
+func (s *Store) Pages(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Page, int, error) {
 	fill := func(c *session, pages []allswell.Page) error {
 		c.fillHosts(pages)
 		return c.fillStatus(pages)
 	}
-	return listedWith(ctx, s, fill, scanPage, pageColumns, `FROM pages WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, workspaceID)
+	return listedWith(ctx, s, fill, scanPage, pageColumns, `FROM pages WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
 }
 
 // Page returns a workspace's page with its status.
-func (s *Store) Page(ctx context.Context, workspaceID, slug string) (allswell.Page, error) {
+func (s *Store) Page(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error) {
 	return read(ctx, s, func(c *session) (allswell.Page, error) {
-		p, err := c.pageBySlug(workspaceID, slug)
+		p, err := c.pageBySlug(actor.WorkspaceID, slug)
 		return c.withStatus(p, err)
 	})
 }
@@ -129,7 +129,7 @@ func (c *session) fillStatus(pages []allswell.Page) error {
 
 // CreatePage makes a page. A slug that is taken, in whichever workspace, is an
 // *allswell.ValidationError.
-func (s *Store) CreatePage(ctx context.Context, workspaceID string, n allswell.NewPage) (allswell.Page, error) {
+func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell.NewPage) (allswell.Page, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
@@ -138,7 +138,7 @@ func (s *Store) CreatePage(ctx context.Context, workspaceID string, n allswell.N
 			return allswell.Page{}, err
 		}
 		p := allswell.Page{
-			ID: allswell.NewID(allswell.PrefixPage, t.now), WorkspaceID: workspaceID, Slug: n.Slug, Name: n.Name,
+			ID: allswell.NewID(allswell.PrefixPage, t.now), WorkspaceID: actor.WorkspaceID, Slug: n.Slug, Name: n.Name,
 			Description: n.Description, TimeZone: allswell.DefaultTimeZone, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.now, UpdatedAt: t.now,
 		}
 		p.ApplySettings(n.PageSettings)
@@ -161,7 +161,7 @@ func (s *Store) CreatePage(ctx context.Context, workspaceID string, n allswell.N
 }
 
 // ChangePage changes a page's own fields.
-func (s *Store) ChangePage(ctx context.Context, workspaceID, slug string, ch allswell.PageChange) (allswell.Page, error) {
+func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageChange) (allswell.Page, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
@@ -169,7 +169,7 @@ func (s *Store) ChangePage(ctx context.Context, workspaceID, slug string, ch all
 		if err := t.lockDomains(ch.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
-		p, err := t.page(`WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
+		p, err := t.page(`WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, actor.WorkspaceID)
 		if err != nil {
 			return p, err
 		}
@@ -199,8 +199,8 @@ func (s *Store) ChangePage(ctx context.Context, workspaceID, slug string, ch all
 }
 
 // SetPageImage gives a page a picture, instead of the one it had of that kind.
-func (s *Store) SetPageImage(ctx context.Context, workspaceID, slug string, image allswell.PageImage) (allswell.Page, error) {
-	return s.changeImage(ctx, workspaceID, slug, func(t *tx, pageID string) error {
+func (s *Store) SetPageImage(ctx context.Context, actor allswell.Actor, slug string, image allswell.PageImage) (allswell.Page, error) {
+	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.exec(`INSERT INTO page_images (page_id, kind, type, name, body) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (page_id, kind) DO UPDATE SET type = excluded.type, name = excluded.name, body = excluded.body`,
 			pageID, string(image.Kind), image.Type, image.Name, image.Body)
@@ -209,16 +209,16 @@ func (s *Store) SetPageImage(ctx context.Context, workspaceID, slug string, imag
 }
 
 // DeletePageImage takes a page's picture away, if it has one of that kind.
-func (s *Store) DeletePageImage(ctx context.Context, workspaceID, slug string, kind allswell.ImageKind) (allswell.Page, error) {
-	return s.changeImage(ctx, workspaceID, slug, func(t *tx, pageID string) error {
+func (s *Store) DeletePageImage(ctx context.Context, actor allswell.Actor, slug string, kind allswell.ImageKind) (allswell.Page, error) {
+	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.exec(`DELETE FROM page_images WHERE page_id = $1 AND kind = $2`, pageID, string(kind))
 		return err
 	})
 }
 
-func (s *Store) changeImage(ctx context.Context, workspaceID, slug string, change func(t *tx, pageID string) error) (allswell.Page, error) {
+func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug string, change func(t *tx, pageID string) error) (allswell.Page, error) {
 	return write(ctx, s, func(t *tx) (allswell.Page, error) {
-		before, err := t.pageBySlug(workspaceID, slug)
+		before, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
 			err = t.touch(before.ID)
 		}
@@ -228,7 +228,7 @@ func (s *Store) changeImage(ctx context.Context, workspaceID, slug string, chang
 		if err != nil {
 			return before, err
 		}
-		p, err := t.withStatus(t.pageBySlug(workspaceID, slug))
+		p, err := t.withStatus(t.pageBySlug(actor.WorkspaceID, slug))
 		if err == nil && (p.Logo != before.Logo || p.Icon != before.Icon) {
 			p.UpdatedAt = t.now
 			_, err = t.exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(t.now))
@@ -250,8 +250,8 @@ func (s *Store) slugTaken(err error) error {
 // DeletePage deletes a page with everything that belongs to it: components,
 // incidents, events, subscribers and the monitors linked to it. What there may be
 // most of goes first, in steps, if it is more than one transaction should hold.
-func (s *Store) DeletePage(ctx context.Context, workspaceID, slug string) error {
-	p, err := s.Page(ctx, workspaceID, slug)
+func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug string) error {
+	p, err := s.Page(ctx, actor, slug)
 	if err != nil {
 		return s.replicated(ctx, err)
 	}
@@ -268,7 +268,7 @@ func (s *Store) DeletePage(ctx context.Context, workspaceID, slug string) error 
 		}
 	}
 	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
-		p, err := t.pageBySlug(workspaceID, slug)
+		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return struct{}{}, err
 		}

@@ -19,7 +19,7 @@ import (
 // them as they are stored, by id.
 func (w *world) fill(n int, interval time.Duration) []allswell.Monitor {
 	w.Helper()
-	tokens := must(store.FillMonitors(w.ctx, w.Store, w.ws, "acme", n, interval))(w)
+	tokens := must(store.FillMonitors(w.ctx, w.Store, w.ws.WorkspaceID, "acme", n, interval))(w)
 	return slices.DeleteFunc(w.stored(), func(m allswell.Monitor) bool { return !slices.Contains(tokens, m.Token) })
 }
 

@@ -59,8 +59,8 @@ const (
 
 // Subscribers lists a page's subscribers, newest first, and returns how many
 // there are.
-func (s *Store) Subscribers(ctx context.Context, workspaceID, slug string, r Pagination) ([]allswell.Subscriber, int, error) {
-	p, err := s.Page(ctx, workspaceID, slug)
+func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug string, r Pagination) ([]allswell.Subscriber, int, error) {
+	p, err := s.Page(ctx, actor, slug)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -69,22 +69,22 @@ func (s *Store) Subscribers(ctx context.Context, workspaceID, slug string, r Pag
 }
 
 // Subscriber returns one of them.
-func (s *Store) Subscriber(ctx context.Context, workspaceID, slug, id string) (allswell.Subscriber, error) {
+func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Subscriber, error) {
 	return read(ctx, s, func(c *session) (allswell.Subscriber, error) {
-		return c.subscriber(subscriberOfPage, id, slug, workspaceID)
+		return c.subscriber(subscriberOfPage, id, slug, actor.WorkspaceID)
 	})
 }
 
 // CreateSubscriber adds a subscriber on the word of an operator. A target that
 // is subscribed already is refused. An e-mail address that is not confirmed is
 // asked for its confirmation first.
-func (s *Store) CreateSubscriber(ctx context.Context, workspaceID, slug string, n allswell.NewSubscriber) (allswell.Subscriber, error) {
+func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber) (allswell.Subscriber, error) {
 	n, err := n.Check()
 	if err != nil {
 		return allswell.Subscriber{}, err
 	}
 	sub, err := write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
-		p, err := t.pageBySlug(workspaceID, slug)
+		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Subscriber{}, err
 		}
@@ -162,8 +162,8 @@ func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose
 
 // DeleteSubscriber ends a subscription: it is told nothing more, and its
 // address is forgotten.
-func (s *Store) DeleteSubscriber(ctx context.Context, workspaceID, slug, id string) error {
-	return s.unsubscribe(ctx, subscriberOfPage, id, slug, workspaceID)
+func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug, id string) error {
+	return s.unsubscribe(ctx, subscriberOfPage, id, slug, actor.WorkspaceID)
 }
 
 // EndSubscription is DeleteSubscriber for the holder of key.
@@ -200,9 +200,9 @@ func (t *tx) cancel(subscriberID, reason string) error {
 
 // RotateSubscriber gives a webhook a new secret; the old one signs beside it
 // for allswell.SecretOverlap. An e-mail subscriber has none, which is refused.
-func (s *Store) RotateSubscriber(ctx context.Context, workspaceID, slug, id string) (allswell.Subscriber, error) {
+func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Subscriber, error) {
 	return write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
-		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, workspaceID)
+		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, actor.WorkspaceID)
 		if err != nil {
 			return sub, err
 		}

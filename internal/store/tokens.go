@@ -46,18 +46,18 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 }
 
 // Tokens lists a workspace's tokens, revoked ones included, oldest first.
-func (s *Store) Tokens(ctx context.Context, workspaceID string, r Pagination) ([]allswell.Token, int, error) {
+func (s *Store) Tokens(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Token, int, error) {
 	return listed(ctx, s, scanToken, tokenColumns, `FROM tokens WHERE workspace_id = $1`,
-		`ORDER BY created_at, id`, r, workspaceID)
+		`ORDER BY created_at, id`, r, actor.WorkspaceID)
 }
 
 // IssueToken makes a token; the answer carries its secret, which is not kept.
-func (s *Store) IssueToken(ctx context.Context, workspaceID string, n allswell.NewToken) (allswell.IssuedToken, error) {
+func (s *Store) IssueToken(ctx context.Context, actor allswell.Actor, n allswell.NewToken) (allswell.IssuedToken, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.IssuedToken{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.IssuedToken, error) {
-		return t.issue(workspaceID, n, allswell.NewTokenSecret())
+		return t.issue(actor.WorkspaceID, n, allswell.NewTokenSecret())
 	})
 }
 
@@ -80,10 +80,10 @@ func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.
 
 // RevokeToken puts a token out of force at once. Revoking again keeps the
 // first time.
-func (s *Store) RevokeToken(ctx context.Context, workspaceID, id string) error {
+func (s *Store) RevokeToken(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		n, err := t.exec(`UPDATE tokens SET revoked_at = coalesce(revoked_at, $3) WHERE id = $1 AND workspace_id = $2`,
-			id, workspaceID, millis(t.now))
+			id, actor.WorkspaceID, millis(t.now))
 		return struct{}{}, found(n, err)
 	})
 	return err

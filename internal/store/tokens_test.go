@@ -66,7 +66,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-func tokensIn(w *world, workspace string) []allswell.Token {
+func tokensIn(w *world, workspace allswell.Actor) []allswell.Token {
 	w.Helper()
 	tokens, total, err := w.Tokens(w.ctx, workspace, store.Pagination{Page: 1, PerPage: 100})
 	w.ok(err)
@@ -233,7 +233,7 @@ type things struct {
 // verbs are all verbs that act for a workspace, as tried by one to whom nothing
 // of it belongs. Each has to find nothing; those of a list without a page, an
 // empty list.
-var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x things) error{
+var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error{
 	"Authenticate": nil, "FirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
 	"IssueTokenFor": nil, "AllTokens": nil, "Revoke": nil, // the operator's, above workspaces
 	"RecordPings": nil, "RecordBeat": nil, "EachPingToken": nil, "Tick": nil, // by ping token, or over all
@@ -244,200 +244,200 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws string, x th
 	"AdvanceMaintenances": nil, "TakeSignUps": nil, "FanOut": nil, "Claim": nil, "Notice": nil, "Settle": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
 	"AllMonitors": nil, "Events": nil, "Holes": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
-	"IssueToken": func(s *store.Store, ctx context.Context, _ string, x things) error {
-		_, err := s.IssueToken(ctx, "ws_nobody", allswell.NewToken{Name: "x", Scope: allswell.ScopeRead})
+	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {
+		_, err := s.IssueToken(ctx, allswell.Actor{WorkspaceID: "ws_nobody"}, allswell.NewToken{Name: "x", Scope: allswell.ScopeRead})
 		if err != nil {
 			return allswell.ErrNotFound // no such workspace
 		}
 		return nil
 	},
-	"Tokens": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Tokens": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		list, total, err := s.Tokens(ctx, ws, firstHundred)
 		return none(total-1, err, slices.ContainsFunc(list, func(t allswell.Token) bool { return t.ID == x.token }))
 	},
-	"RevokeToken": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"RevokeToken": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.RevokeToken(ctx, ws, x.token)
 	},
-	"Pages": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Pages": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, total, err := s.Pages(ctx, ws, firstHundred)
 		return none(total, err, false)
 	},
-	"Page": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Page": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Page(ctx, ws, x.slug)
 		return err
 	},
-	"CreatePage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"CreatePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreatePage(ctx, ws, allswell.NewPage{Name: "x", Slug: x.slug})
 		return refused(err, "slug")
 	},
-	"ChangePage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"ChangePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChangePage(ctx, ws, x.slug, allswell.PageChange{Name: ptr("x")})
 		return err
 	},
-	"DeletePage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"DeletePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeletePage(ctx, ws, x.slug)
 	},
-	"Groups": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Groups": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Groups(ctx, ws, x.slug, firstHundred)
 		return err
 	},
-	"CreateGroup": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"CreateGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateGroup(ctx, ws, x.slug, allswell.NewGroup{Name: "x"})
 		return err
 	},
-	"ChangeGroup": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"ChangeGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChangeGroup(ctx, ws, x.group, allswell.GroupChange{Name: ptr("x")})
 		return err
 	},
-	"DeleteGroup": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"DeleteGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteGroup(ctx, ws, x.group)
 	},
-	"Components": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Components": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Components(ctx, ws, x.slug, firstHundred)
 		return err
 	},
-	"Component": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Component": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Component(ctx, ws, x.slug, x.component)
 		return err
 	},
-	"CreateComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"CreateComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateComponent(ctx, ws, x.slug, allswell.NewComponent{Name: "x"})
 		return err
 	},
-	"ChangeComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"ChangeComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChangeComponent(ctx, ws, x.slug, x.component, allswell.ComponentChange{Status: allswell.StatusDegraded})
 		return err
 	},
-	"EditComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"EditComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.EditComponent(ctx, ws, x.component, allswell.ComponentEdit{Name: ptr("x")})
 		return err
 	},
-	"DeleteComponent": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"DeleteComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteComponent(ctx, ws, x.slug, x.component)
 	},
-	"Incidents": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Incidents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Incidents(ctx, ws, x.slug, nil, firstHundred)
 		return err
 	},
-	"Incident": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Incident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Incident(ctx, ws, x.incident)
 		return err
 	},
-	"CreateIncident": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"CreateIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateIncident(ctx, ws, x.slug, allswell.NewIncident{Title: "x"})
 		return err
 	},
-	"ChangeIncident": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"ChangeIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChangeIncident(ctx, ws, x.incident, allswell.IncidentChange{Title: ptr("x")})
 		return err
 	},
-	"DeleteIncident": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"DeleteIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteIncident(ctx, ws, x.incident)
 	},
-	"Updates": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Updates": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Updates(ctx, ws, x.incident, firstHundred)
 		return err
 	},
-	"PostUpdate": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"PostUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.PostUpdate(ctx, ws, x.incident, "x")
 		return err
 	},
-	"IncidentComponents": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"IncidentComponents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.IncidentComponents(ctx, ws, x.incident)
 		return err
 	},
-	"SetIncidentComponents": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"SetIncidentComponents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.SetIncidentComponents(ctx, ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusMajorOutage}})
 		return err
 	},
-	"Maintenances": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Maintenances": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Maintenances(ctx, ws, x.slug, "", firstHundred)
 		return err
 	},
-	"Maintenance": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Maintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Maintenance(ctx, ws, x.maintenance)
 		return err
 	},
-	"MaintenanceUpdates": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"MaintenanceUpdates": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.MaintenanceUpdates(ctx, ws, x.maintenance, firstHundred)
 		return err
 	},
-	"CreateMaintenance": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"CreateMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateMaintenance(ctx, ws, x.slug, allswell.NewMaintenance{
 			Title: "x", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: []string{x.component}})
 		return err
 	},
-	"ChangeMaintenance": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"ChangeMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChangeMaintenance(ctx, ws, x.maintenance, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted), Components: &[]string{}})
 		return err
 	},
-	"PostMaintenanceUpdate": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"PostMaintenanceUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.PostMaintenanceUpdate(ctx, ws, x.maintenance, "x", allswell.MaintenanceVerifying)
 		return err
 	},
-	"DeleteMaintenance": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"DeleteMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteMaintenance(ctx, ws, x.maintenance)
 	},
-	"SetPageImage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"SetPageImage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.SetPageImage(ctx, ws, x.slug, allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "x", Body: []byte("x")})
 		return err
 	},
-	"DeletePageImage": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"DeletePageImage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.DeletePageImage(ctx, ws, x.slug, allswell.ImageLogo)
 		return err
 	},
-	"Summary": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Summary": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Summary(ctx, ws, x.slug)
 		return err
 	},
-	"Monitors": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Monitors": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, total, err := s.Monitors(ctx, ws, firstHundred)
 		return none(total, err, false)
 	},
-	"Monitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Monitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Monitor(ctx, ws, x.monitor)
 		return err
 	},
-	"CreateMonitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"CreateMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateMonitor(ctx, ws, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: x.slug, ComponentID: x.component})
 		return refused(err, "page")
 	},
-	"ChangeMonitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"ChangeMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChangeMonitor(ctx, ws, x.monitor, allswell.MonitorChange{Name: ptr("x")})
 		return err
 	},
-	"RotateMonitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"RotateMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.RotateMonitor(ctx, ws, x.monitor)
 		return err
 	},
-	"Subscribers": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Subscribers": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Subscribers(ctx, ws, x.slug, firstHundred)
 		return err
 	},
-	"Subscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Subscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Subscriber(ctx, ws, x.slug, x.subscriber)
 		return err
 	},
-	"CreateSubscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"CreateSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreateSubscriber(ctx, ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "new@example.com"})
 		return err
 	},
-	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteSubscriber(ctx, ws, x.slug, x.subscriber)
 	},
-	"RotateSubscriber": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"RotateSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.RotateSubscriber(ctx, ws, x.slug, x.subscriber)
 		return err
 	},
-	"Deliveries": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"Deliveries": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Deliveries(ctx, ws, x.slug, nil, firstHundred)
 		return err
 	},
-	"RetryDelivery": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"RetryDelivery": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.RetryDelivery(ctx, ws, x.delivery)
 		return err
 	},
-	"DeleteMonitor": func(s *store.Store, ctx context.Context, ws string, x things) error {
+	"DeleteMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteMonitor(ctx, ws, x.monitor)
 	},
 }

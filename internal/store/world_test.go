@@ -31,7 +31,7 @@ type world struct {
 	ctx       context.Context
 	dsn       string
 	clock     *clock
-	ws        string
+	ws        allswell.Actor
 	page      allswell.Page
 	component allswell.Component
 	monitor   allswell.Monitor

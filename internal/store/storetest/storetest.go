@@ -67,15 +67,16 @@ func Open(t testing.TB, dsn string, o store.Options) *store.Store {
 	return s
 }
 
-// Workspace returns the id of a workspace of that name, made if there is none,
-// and the secret of a token of it with all scopes.
-func Workspace(t testing.TB, s *store.Store, name string) (id, secret string) {
+// Workspace makes a workspace of that name, if there is none, and an admin token
+// in it. It returns the actor that requests with the token act as, and the secret
+// of the token.
+func Workspace(t testing.TB, s *store.Store, name string) (actor allswell.Actor, secret string) {
 	t.Helper()
 	issued, err := s.IssueTokenFor(context.Background(), name, newAdminToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return issued.WorkspaceID, issued.Secret
+	return issued.Actor(""), issued.Secret
 }
 
 var newAdminToken = allswell.NewToken{Name: "test", Scope: allswell.ScopeAdmin}
