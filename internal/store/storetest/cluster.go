@@ -281,6 +281,7 @@ var quick = []string{
 	"shared_buffers=64MB",
 	"max_wal_size=128MB",
 	"autovacuum=off",
+	"dynamic_shared_memory_type=mmap", // in the data directory, so that nothing is left of a killed server
 	"listen_addresses=",
 	"unix_socket_permissions=0700",
 	"timezone=UTC",
