@@ -2,57 +2,6 @@ package allswell
 
 import "time"
 
-// Status is a component's status (contract section 2, "Component status
-// values").
-type Status string
-
-// The seven statuses. StatusDegradedPerformance is an alias of Degraded: it is
-// stored and returned as given, and ranks and reads as Degraded in the rollup.
-const (
-	StatusOperational         Status = "operational"
-	StatusDegraded            Status = "degraded"
-	StatusDegradedPerformance Status = "degraded_performance"
-	StatusPartialOutage       Status = "partial_outage"
-	StatusMajorOutage         Status = "major_outage"
-	StatusMaintenance         Status = "maintenance"
-	StatusUnknown             Status = "unknown"
-)
-
-// Statuses lists all valid statuses in the order of the contract's table.
-var Statuses = []Status{
-	StatusOperational, StatusDegraded, StatusDegradedPerformance, StatusPartialOutage, StatusMajorOutage, StatusMaintenance, StatusUnknown,
-}
-
-// severity is the rollup order of contract section 3. Unknown is not in that
-// order and loses to everything (design section 4).
-var severity = map[Status]int{
-	StatusUnknown: 1, StatusOperational: 2, StatusMaintenance: 3, StatusDegraded: 4, StatusDegradedPerformance: 4,
-	StatusPartialOutage: 5, StatusMajorOutage: 6,
-}
-
-var statusLabels = map[Status]string{
-	StatusOperational: "Operational", StatusDegraded: "Degraded", StatusDegradedPerformance: "Degraded Performance",
-	StatusPartialOutage: "Partial Outage", StatusMajorOutage: "Major Outage", StatusMaintenance: "Under Maintenance",
-	StatusUnknown: "Unknown",
-}
-
-// Valid reports whether s is one of the seven statuses.
-func (s Status) Valid() bool { return severity[s] > 0 }
-
-// Label returns the words shown to people (contract section 2).
-func (s Status) Label() string { return statusLabels[s] }
-
-// Worse reports whether s is more severe than other in the rollup order.
-func (s Status) Worse(other Status) bool { return severity[s] > severity[other] }
-
-// Canonical returns the status that s is an alias of, or s itself.
-func (s Status) Canonical() Status {
-	if s == StatusDegradedPerformance {
-		return StatusDegraded
-	}
-	return s
-}
-
 // Cause is a reason a component is not at its baseline: an outage of a monitor,
 // an incident that says so, or a planned maintenance. An acknowledged cause no
 // longer counts, because a human has spoken since it appeared.
@@ -182,24 +131,6 @@ func Rollup(components []Component) Status {
 		}
 	}
 	return worst.Canonical()
-}
-
-// Banner returns the one sentence that a page opens with (design section 9).
-func Banner(status Status) string {
-	switch status.Canonical() {
-	case StatusOperational:
-		return "All systems operational"
-	case StatusMaintenance:
-		return "Under maintenance"
-	case StatusDegraded:
-		return "Some systems are degraded"
-	case StatusPartialOutage:
-		return "Partial system outage"
-	case StatusMajorOutage:
-		return "Major system outage"
-	default:
-		return "Status unknown"
-	}
 }
 
 func equalText(a, b *string) bool {

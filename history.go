@@ -18,65 +18,64 @@ type StatusChange struct {
 	Status Status
 }
 
-// Tally is how long something was in each status. Time of which nothing is
-// known is in Unknown; time before it was there is in none.
-type StatusDurations struct {
-	Operational, Maintenance, Degraded, Partial, Major, Unknown time.Duration
+// StatusDurations is how long something was in each status, aliases counted as
+// what they stand for. Time of which nothing is known is in StatusUnknown; time
+// before it existed is in none.
+type StatusDurations [len(statusTable)]time.Duration
+
+// DurationsOf returns the given durations.
+func DurationsOf(durations map[Status]time.Duration) (d StatusDurations) {
+	for s, t := range durations {
+		d.count(s, t)
+	}
+	return d
 }
 
-// Add adds another tally to t.
-func (t *StatusDurations) Add(o StatusDurations) {
-	t.Operational += o.Operational
-	t.Maintenance += o.Maintenance
-	t.Degraded += o.Degraded
-	t.Partial += o.Partial
-	t.Major += o.Major
-	t.Unknown += o.Unknown
+// In returns the time in a status.
+func (d StatusDurations) In(s Status) time.Duration { return d[statusIndex[s.Canonical()]] }
+
+// Add adds other durations to d.
+func (d *StatusDurations) Add(o StatusDurations) {
+	for i, t := range o {
+		d[i] += t
+	}
 }
 
-// count adds a time to the part of a status; less than nothing adds nothing.
-func (t *StatusDurations) count(s Status, d time.Duration) {
-	if d <= 0 {
+// count adds a time in a status. Durations of 0 and less add nothing; a status
+// that is not valid counts as StatusUnknown.
+func (d *StatusDurations) count(s Status, t time.Duration) {
+	if t <= 0 {
 		return
 	}
-	switch s.Canonical() {
-	case StatusOperational:
-		t.Operational += d
-	case StatusMaintenance:
-		t.Maintenance += d
-	case StatusDegraded:
-		t.Degraded += d
-	case StatusPartialOutage:
-		t.Partial += d
-	case StatusMajorOutage:
-		t.Major += d
-	default:
-		t.Unknown += d
+	if !s.Valid() {
+		s = StatusUnknown
 	}
+	d[statusIndex[s.Canonical()]] += t
 }
 
-// Known returns the time of which a status is known.
-func (t StatusDurations) Known() time.Duration {
-	return t.Operational + t.Maintenance + t.Degraded + t.Partial + t.Major
+// Known returns the time of which the status is known.
+func (d StatusDurations) Known() (sum time.Duration) {
+	for _, t := range d {
+		sum += t
+	}
+	return sum - d.In(StatusUnknown)
 }
 
-// Empty reports whether the tally is of no time at all.
-func (t StatusDurations) Empty() bool { return t.Known() == 0 && t.Unknown == 0 }
+// Empty reports whether there is no time in any status.
+func (d StatusDurations) Empty() bool { return d == StatusDurations{} }
 
-// partialWeight is how much a partial outage counts against the uptime (design
-// section 9).
-const partialWeight = 0.3
-
-// Uptime returns the share of the known time that was up, from 0 to 1: a major
-// outage counts fully, a partial one by 0.3, degraded and maintenance not at
-// all, and what is unknown is left out (design section 9). ok is false if
-// nothing is known.
-func (t StatusDurations) Uptime() (share float64, ok bool) {
-	known := t.Known()
+// Uptime returns the share of the known time that was up, from 0 to 1: time in a
+// status counts as down by its Downtime, and unknown time is left out. ok is false
+// if nothing is known.
+func (d StatusDurations) Uptime() (share float64, ok bool) {
+	known := d.Known()
 	if known <= 0 {
 		return 0, false
 	}
-	down := float64(t.Major) + partialWeight*float64(t.Partial)
+	var down float64
+	for i, t := range d {
+		down += statusTable[i].downtime * float64(t)
+	}
 	return 1 - down/float64(known), true
 }
 
@@ -93,25 +92,15 @@ func UptimePercent(share float64, decimals int) float64 {
 	return down
 }
 
-// Worst returns the most severe status of the tally. Unknown is it only if
-// nothing else is there; an empty tally has "".
-func (t StatusDurations) Worst() Status {
-	switch {
-	case t.Major > 0:
-		return StatusMajorOutage
-	case t.Partial > 0:
-		return StatusPartialOutage
-	case t.Degraded > 0:
-		return StatusDegraded
-	case t.Maintenance > 0:
-		return StatusMaintenance
-	case t.Operational > 0:
-		return StatusOperational
-	case t.Unknown > 0:
-		return StatusUnknown
-	default:
-		return ""
+// Worst returns the worst status with any time in it. StatusUnknown is it only if
+// there is nothing else; without any time it is "".
+func (d StatusDurations) Worst() Status {
+	for _, s := range RankedStatuses {
+		if d.In(s) > 0 {
+			return s
+		}
 	}
+	return ""
 }
 
 // DayStatus is one calendar day, in the page's zone.

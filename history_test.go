@@ -130,12 +130,6 @@ func overlap(aFrom, aTo, bFrom, bTo time.Time) time.Duration {
 	return max(0, aTo.Sub(aFrom))
 }
 
-// tallied is what a tally has of a status.
-func tallied(t allswell.StatusDurations, s allswell.Status) time.Duration {
-	return map[allswell.Status]time.Duration{allswell.StatusOperational: t.Operational, allswell.StatusMaintenance: t.Maintenance, allswell.StatusDegraded: t.Degraded,
-		allswell.StatusPartialOutage: t.Partial, allswell.StatusMajorOutage: t.Major, allswell.StatusUnknown: t.Unknown}[s.Canonical()]
-}
-
 // TestRecordIsContiguous: each day has, of each status, as much time as the
 // changes say, less what nobody could hear; together that is all the time of the
 // day, and of the component.
@@ -153,9 +147,7 @@ func TestRecordIsContiguous(t *testing.T) {
 					t.Fatalf("day %d from %v to %v", i, day.Date, end)
 				}
 			}
-			var want allswell.StatusDurations
-			of := map[allswell.Status]*time.Duration{allswell.StatusOperational: &want.Operational, allswell.StatusMaintenance: &want.Maintenance, allswell.StatusDegraded: &want.Degraded,
-				allswell.StatusPartialOutage: &want.Partial, allswell.StatusMajorOutage: &want.Major, allswell.StatusUnknown: &want.Unknown}
+			want := times{}
 			there := time.Duration(0)
 			for j, ch := range p.changes {
 				until := p.now
@@ -176,14 +168,14 @@ func TestRecordIsContiguous(t *testing.T) {
 						to = end
 					}
 					unheard := overlap(w.From, w.To, from, to)
-					want.Unknown, span = want.Unknown+unheard, span-unheard
+					want[allswell.StatusUnknown], span = want[allswell.StatusUnknown]+unheard, span-unheard
 				}
-				*of[ch.Status.Canonical()] += span
+				want[ch.Status.Canonical()] += span
 			}
-			if day.StatusDurations != want {
+			if day.StatusDurations != allswell.DurationsOf(want) {
 				t.Fatalf("day %d (%v): %+v, want %+v", i, day.Date, day.StatusDurations, want)
 			}
-			if got := day.Known() + day.Unknown; got != there || got > end.Sub(day.Date) || day.Empty() != (there == 0) {
+			if got := day.Known() + day.In(allswell.StatusUnknown); got != there || got > end.Sub(day.Date) || day.Empty() != (there == 0) {
 				t.Fatalf("day %d (%v): %v of %v that the component was there", i, day.Date, got, there)
 			}
 		}
@@ -209,24 +201,24 @@ func TestRecordOf(t *testing.T) {
 	}{
 		{"no changes", nil, nil, allswell.StatusDurations{}, allswell.StatusDurations{}},
 		{"no changes, deaf", nil, []allswell.ListeningGap{window(-5, 5)}, allswell.StatusDurations{}, allswell.StatusDurations{}},
-		{"made today", changes{change(3, "operational")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 9 * time.Hour}},
-		{"made long ago", changes{change(-24*200, "degraded")}, nil, allswell.StatusDurations{Degraded: 24 * time.Hour}, allswell.StatusDurations{Degraded: 12 * time.Hour}},
+		{"made today", changes{change(3, "operational")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 9 * time.Hour})},
+		{"made long ago", changes{change(-24*200, "degraded")}, nil, allswell.DurationsOf(times{allswell.StatusDegraded: 24 * time.Hour}), allswell.DurationsOf(times{allswell.StatusDegraded: 12 * time.Hour})},
 		{"a change over midnight", changes{change(-30, "operational"), change(-1, "major_outage"), change(1, "partial_outage")}, nil,
-			allswell.StatusDurations{Operational: 23 * time.Hour, Major: time.Hour}, allswell.StatusDurations{Major: time.Hour, Partial: 11 * time.Hour}},
-		{"an alias", changes{change(0, "degraded_performance")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Degraded: 12 * time.Hour}},
-		{"set to unknown", changes{change(0, "maintenance"), change(6, "unknown")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Maintenance: 6 * time.Hour, Unknown: 6 * time.Hour}},
-		{"a change at this very instant", changes{change(0, "operational"), change(12, "major_outage")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 12 * time.Hour}},
-		{"a change that lies ahead, since a clock went back", changes{change(0, "operational"), change(13, "major_outage")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 12 * time.Hour}},
+			allswell.DurationsOf(times{allswell.StatusOperational: 23 * time.Hour, allswell.StatusMajorOutage: time.Hour}), allswell.DurationsOf(times{allswell.StatusMajorOutage: time.Hour, allswell.StatusPartialOutage: 11 * time.Hour})},
+		{"an alias", changes{change(0, "degraded_performance")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusDegraded: 12 * time.Hour})},
+		{"set to unknown", changes{change(0, "maintenance"), change(6, "unknown")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusMaintenance: 6 * time.Hour, allswell.StatusUnknown: 6 * time.Hour})},
+		{"a change at this very instant", changes{change(0, "operational"), change(12, "major_outage")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12 * time.Hour})},
+		{"a change that lies ahead, since a clock went back", changes{change(0, "operational"), change(13, "major_outage")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12 * time.Hour})},
 		{"only what lies ahead", changes{change(13, "major_outage")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{}},
 		{"deaf over midnight", changes{change(-48, "operational")}, []allswell.ListeningGap{window(-2, 3)},
-			allswell.StatusDurations{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, allswell.StatusDurations{Operational: 9 * time.Hour, Unknown: 3 * time.Hour}},
+			allswell.DurationsOf(times{allswell.StatusOperational: 22 * time.Hour, allswell.StatusUnknown: 2 * time.Hour}), allswell.DurationsOf(times{allswell.StatusOperational: 9 * time.Hour, allswell.StatusUnknown: 3 * time.Hour})},
 		{"deaf over a change", changes{change(0, "operational"), change(2, "major_outage"), change(6, "operational")}, []allswell.ListeningGap{window(1, 5)},
-			allswell.StatusDurations{}, allswell.StatusDurations{Operational: 7 * time.Hour, Major: time.Hour, Unknown: 4 * time.Hour}},
-		{"deaf before it was made", changes{change(5, "operational")}, []allswell.ListeningGap{window(1, 6)}, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 6 * time.Hour, Unknown: time.Hour}},
-		{"deaf until now", changes{change(0, "operational")}, []allswell.ListeningGap{window(11, 20)}, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 11 * time.Hour, Unknown: time.Hour}},
-		{"quick restarts", changes{change(0, "operational")}, []allswell.ListeningGap{window(1, 1+29.999/3600), window(2, 2+1.0/3600)}, allswell.StatusDurations{}, allswell.StatusDurations{Operational: 12 * time.Hour}},
+			allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 7 * time.Hour, allswell.StatusMajorOutage: time.Hour, allswell.StatusUnknown: 4 * time.Hour})},
+		{"deaf before it was made", changes{change(5, "operational")}, []allswell.ListeningGap{window(1, 6)}, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 6 * time.Hour, allswell.StatusUnknown: time.Hour})},
+		{"deaf until now", changes{change(0, "operational")}, []allswell.ListeningGap{window(11, 20)}, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 11 * time.Hour, allswell.StatusUnknown: time.Hour})},
+		{"quick restarts", changes{change(0, "operational")}, []allswell.ListeningGap{window(1, 1+29.999/3600), window(2, 2+1.0/3600)}, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12 * time.Hour})},
 		{"30 s are deaf", changes{change(0, "operational")}, []allswell.ListeningGap{{From: midnight, To: midnight.Add(30 * time.Second)}},
-			allswell.StatusDurations{}, allswell.StatusDurations{Operational: 12*time.Hour - 30*time.Second, Unknown: 30 * time.Second}},
+			allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12*time.Hour - 30*time.Second, allswell.StatusUnknown: 30 * time.Second})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := allswell.NewHistory(c.changes, c.deaf, epoch, time.UTC)
@@ -250,16 +242,16 @@ func TestUptime(t *testing.T) {
 		spoken float64 // with two decimals
 	}{
 		{"nothing", allswell.StatusDurations{}, 0, false, "", 0},
-		{"all unknown", allswell.StatusDurations{Unknown: h}, 0, false, "unknown", 0},
-		{"all well", allswell.StatusDurations{Operational: h}, 1, true, "operational", 100},
-		{"unknown is left out", allswell.StatusDurations{Operational: h, Unknown: 99 * h}, 1, true, "operational", 100},
-		{"a major outage counts fully", allswell.StatusDurations{Operational: 3 * h, Major: h}, 0.75, true, "major_outage", 75},
-		{"a partial one by 0.3", allswell.StatusDurations{Operational: 9 * h, Partial: h}, 0.97, true, "partial_outage", 97},
-		{"degraded does not", allswell.StatusDurations{Operational: 9 * h, Degraded: h}, 1, true, "degraded", 100},
-		{"maintenance does not", allswell.StatusDurations{Operational: 9 * h, Maintenance: h}, 1, true, "maintenance", 100},
-		{"all of it", allswell.StatusDurations{Operational: h, Maintenance: h, Degraded: h, Partial: h, Major: h, Unknown: h}, 0.74, true, "major_outage", 74},
-		{"down all the time", allswell.StatusDurations{Major: h}, 0, true, "major_outage", 0},
-		{"a second of ninety days", allswell.StatusDurations{Operational: 90*24*h - time.Second, Major: time.Second}, 1 - 1.0/(90*86400), true, "major_outage", 99.99},
+		{"all unknown", allswell.DurationsOf(times{allswell.StatusUnknown: h}), 0, false, "unknown", 0},
+		{"all well", allswell.DurationsOf(times{allswell.StatusOperational: h}), 1, true, "operational", 100},
+		{"unknown is left out", allswell.DurationsOf(times{allswell.StatusOperational: h, allswell.StatusUnknown: 99 * h}), 1, true, "operational", 100},
+		{"a major outage counts fully", allswell.DurationsOf(times{allswell.StatusOperational: 3 * h, allswell.StatusMajorOutage: h}), 0.75, true, "major_outage", 75},
+		{"a partial one by 0.3", allswell.DurationsOf(times{allswell.StatusOperational: 9 * h, allswell.StatusPartialOutage: h}), 0.97, true, "partial_outage", 97},
+		{"degraded does not", allswell.DurationsOf(times{allswell.StatusOperational: 9 * h, allswell.StatusDegraded: h}), 1, true, "degraded", 100},
+		{"maintenance does not", allswell.DurationsOf(times{allswell.StatusOperational: 9 * h, allswell.StatusMaintenance: h}), 1, true, "maintenance", 100},
+		{"all of it", allswell.DurationsOf(times{allswell.StatusOperational: h, allswell.StatusMaintenance: h, allswell.StatusDegraded: h, allswell.StatusPartialOutage: h, allswell.StatusMajorOutage: h, allswell.StatusUnknown: h}), 0.74, true, "major_outage", 74},
+		{"down all the time", allswell.DurationsOf(times{allswell.StatusMajorOutage: h}), 0, true, "major_outage", 0},
+		{"a second of ninety days", allswell.DurationsOf(times{allswell.StatusOperational: 90*24*h - time.Second, allswell.StatusMajorOutage: time.Second}), 1 - 1.0/(90*86400), true, "major_outage", 99.99},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			share, ok := c.of.Uptime()
@@ -281,15 +273,16 @@ func TestPercentNeverFlatters(t *testing.T) {
 		equal(t, "two decimals", allswell.UptimePercent(share, 2), want)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		var tally allswell.StatusDurations
-		for _, d := range []*time.Duration{&tally.Operational, &tally.Partial, &tally.Major, &tally.Degraded} {
-			*d = time.Duration(rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, 90*86400*1000)).Draw(t, "ms")) * time.Millisecond
+		drawn := times{}
+		for _, s := range []allswell.Status{allswell.StatusOperational, allswell.StatusPartialOutage, allswell.StatusMajorOutage, allswell.StatusDegraded} {
+			drawn[s] = time.Duration(rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, 90*86400*1000)).Draw(t, "ms")) * time.Millisecond
 		}
+		tally := allswell.DurationsOf(drawn)
 		share, ok := tally.Uptime()
 		if !ok {
 			return
 		}
-		if down := tally.Partial + tally.Major; (share == 1) != (down == 0) || share < 0 || share > 1 {
+		if down := tally.In(allswell.StatusPartialOutage) + tally.In(allswell.StatusMajorOutage); (share == 1) != (down == 0) || share < 0 || share > 1 {
 			t.Fatalf("share %v of %+v", share, tally)
 		}
 		decimals := rapid.IntRange(0, 4).Draw(t, "decimals")
@@ -297,7 +290,7 @@ func TestPercentNeverFlatters(t *testing.T) {
 		if got > share*100+1e-5 || got <= share*100-digit-1e-9 || got < 0 {
 			t.Fatalf("%v with %d decimals is %v", share, decimals, got)
 		}
-		if (got == 100) != (tally.Partial+tally.Major == 0) {
+		if (got == 100) != (tally.In(allswell.StatusPartialOutage)+tally.In(allswell.StatusMajorOutage) == 0) {
 			t.Fatalf("%v with %d decimals is %v, of %+v", share, decimals, got, tally)
 		}
 	})
@@ -333,9 +326,12 @@ func TestTogetherSums(t *testing.T) {
 			t.Fatalf("all days: %+v, want %+v", got, all)
 		}
 		for _, s := range allswell.Statuses {
-			if tallied(all, s) > 0 && s.Worse(all.Worst()) {
+			if all.In(s) > 0 && s.Worse(all.Worst()) {
 				t.Fatalf("the worst of %+v is %s", all, all.Worst())
 			}
 		}
 	})
 }
+
+// times are durations by status.
+type times = map[allswell.Status]time.Duration

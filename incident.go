@@ -7,39 +7,6 @@ import (
 	"time"
 )
 
-// Impact is how bad an incident is.
-type Impact string
-
-// The impacts, least first.
-const (
-	ImpactNone     Impact = "none"
-	ImpactMinor    Impact = "minor"
-	ImpactMajor    Impact = "major"
-	ImpactCritical Impact = "critical"
-)
-
-// Impacts lists all valid impacts.
-var Impacts = []Impact{ImpactNone, ImpactMinor, ImpactMajor, ImpactCritical}
-
-// Label returns the impact in words for people.
-func (i Impact) Label() string {
-	switch i {
-	case ImpactMinor:
-		return "Minor impact"
-	case ImpactMajor:
-		return "Major impact"
-	case ImpactCritical:
-		return "Critical impact"
-	default:
-		return "No impact"
-	}
-}
-
-// Valid reports whether i is one of the four impacts.
-func (i Impact) Valid() bool {
-	return i == ImpactNone || i == ImpactMinor || i == ImpactMajor || i == ImpactCritical
-}
-
 // State is how far people have come with an incident.
 type IncidentState string
 
@@ -57,21 +24,6 @@ var IncidentStates = []IncidentState{IncidentInvestigating, IncidentIdentified, 
 // Valid reports whether s is one of the four states.
 func (s IncidentState) Valid() bool {
 	return s == IncidentInvestigating || s == IncidentIdentified || s == IncidentMonitoring || s == IncidentResolved
-}
-
-// ImpactOf is the impact of an incident that gives a component a status, where
-// nobody has named one: that of a monitor's outage, for instance.
-func ImpactOf(s Status) Impact {
-	switch s.Canonical() {
-	case StatusMajorOutage:
-		return ImpactCritical
-	case StatusPartialOutage:
-		return ImpactMajor
-	case StatusDegraded:
-		return ImpactMinor
-	default:
-		return ImpactNone
-	}
 }
 
 // Label returns the word shown to people.
@@ -181,10 +133,6 @@ func checkAffectedComponents(bad *ValidationError, affected []AffectedComponent)
 	}
 	checkComponentIDs(bad, ids)
 }
-
-// AffectedStatuses are what an incident can mean for a component. Operational
-// only says that it is concerned.
-var AffectedStatuses = []Status{StatusOperational, StatusDegraded, StatusDegradedPerformance, StatusPartialOutage, StatusMajorOutage}
 
 // Open makes the incident and its first update, if there is a message
 // (contract section 3, rows "(new)"). id and updateID are the caller's.
@@ -344,4 +292,13 @@ func invalidIfEmpty[T ~string](v T) T {
 		return "?"
 	}
 	return v
+}
+
+// EffectiveState returns the state as shown to people: IncidentResolved if the
+// incident is resolved, whatever its State says.
+func (i Incident) EffectiveState() IncidentState {
+	if i.Resolved {
+		return IncidentResolved
+	}
+	return i.State
 }

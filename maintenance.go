@@ -379,3 +379,16 @@ func checkComponentIDs(bad *ValidationError, ids []string) {
 		seen[id] = true
 	}
 }
+
+// Span returns when the maintenance began and ended or, if it has not yet, when it
+// is scheduled to.
+func (m Maintenance) Span() (begin, end time.Time) {
+	begin, end = m.ScheduledFor, m.ScheduledUntil
+	if !m.BegunAt.IsZero() {
+		begin = m.BegunAt
+	}
+	if !m.EndedAt.IsZero() {
+		end = m.EndedAt
+	}
+	return begin, end
+}

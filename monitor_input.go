@@ -1,6 +1,9 @@
 package allswell
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // NewMonitor is what a caller gives to make a monitor.
 type NewMonitor struct {
@@ -104,9 +107,9 @@ func checkThreshold(bad *ValidationError, n int) {
 	}
 }
 
-// checkDownStatus takes what an outage can mean for a component.
+// checkDownStatus accepts DownStatuses.
 func checkDownStatus(bad *ValidationError, s Status) {
-	if c := s.Canonical(); c != StatusMajorOutage && c != StatusPartialOutage && c != StatusDegraded {
-		bad.Add("down_status", "The down_status must be one of: major_outage, partial_outage, degraded, degraded_performance.")
+	if !slices.Contains(DownStatuses, s) {
+		bad.Add("down_status", "The down_status must be one of: %s.", joinValues(DownStatuses))
 	}
 }

@@ -30,7 +30,7 @@ func (a *api) createMonitor(c *call) (store.StoredResponse, error) {
 		ComponentID:      orZero(o.Text("component_id")),
 		Disabled:         enabled != nil && !*enabled,
 		FailureThreshold: orZero(o.Integer("failure_threshold")),
-		DownStatus:       orZero(web.Enum(o, "down_status", downStatuses)),
+		DownStatus:       orZero(web.Enum(o, "down_status", allswell.DownStatuses)),
 	}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
@@ -57,7 +57,7 @@ func (a *api) changeMonitor(c *call) (store.StoredResponse, error) {
 		ComponentID:      o.Text("component_id"),
 		Enabled:          o.Flag("enabled"),
 		FailureThreshold: o.Integer("failure_threshold"),
-		DownStatus:       web.Enum(o, "down_status", downStatuses),
+		DownStatus:       web.Enum(o, "down_status", allswell.DownStatuses),
 	}
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.StoredResponse{}, err
@@ -75,11 +75,6 @@ func (a *api) rotateMonitor(c *call) (store.StoredResponse, error) {
 	return act(c, http.StatusOK, c.presentMonitor, func(ctx context.Context) (allswell.Monitor, error) {
 		return a.store.RotateMonitor(ctx, c.actor(), c.PathValue("monitorId"))
 	})
-}
-
-// downStatuses are what an outage can mean for a component, worst first.
-var downStatuses = []allswell.Status{
-	allswell.StatusMajorOutage, allswell.StatusPartialOutage, allswell.StatusDegraded, allswell.StatusDegradedPerformance,
 }
 
 // seconds makes a duration of an interval as clients give it. What is beyond

@@ -46,20 +46,10 @@ type groupUptimeJSON struct {
 }
 
 type dayJSON struct {
-	Date    string           `json:"date"`
-	Status  *allswell.Status `json:"status"` // the worst; null: it was not there yet
-	Uptime  *float64         `json:"uptime"`
-	Seconds secondsJSON      `json:"seconds"`
-}
-
-// secondsJSON is how long a component was in each status.
-type secondsJSON struct {
-	Operational   float64 `json:"operational"`
-	Maintenance   float64 `json:"maintenance"`
-	Degraded      float64 `json:"degraded"`
-	PartialOutage float64 `json:"partial_outage"`
-	MajorOutage   float64 `json:"major_outage"`
-	Unknown       float64 `json:"unknown"`
+	Date    string                      `json:"date"`
+	Status  *allswell.Status            `json:"status"` // the worst; null: it was not there yet
+	Uptime  *float64                    `json:"uptime"`
+	Seconds map[allswell.Status]float64 `json:"seconds"` // in each status
 }
 
 func presentUptime(s allswell.Summary, days int) uptimeJSON {
@@ -87,13 +77,19 @@ func presentDays(record allswell.History) []dayJSON {
 	for i, d := range record {
 		out[i] = dayJSON{
 			Date: d.Date.Format(time.DateOnly), Status: unlessZero(d.Worst()), Uptime: percent(d.StatusDurations),
-			Seconds: secondsJSON{
-				d.Operational.Seconds(), d.Maintenance.Seconds(), d.Degraded.Seconds(),
-				d.Partial.Seconds(), d.Major.Seconds(), d.Unknown.Seconds(),
-			},
+			Seconds: secondsOf(d.StatusDurations),
 		}
 	}
 	return out
+}
+
+// secondsOf returns the seconds in each status.
+func secondsOf(d allswell.StatusDurations) map[allswell.Status]float64 {
+	seconds := make(map[allswell.Status]float64, len(allswell.RankedStatuses))
+	for _, s := range allswell.RankedStatuses {
+		seconds[s] = d.In(s).Seconds()
+	}
+	return seconds
 }
 
 // percent returns an uptime, or nil if nothing is known.

@@ -21,13 +21,13 @@ func (l *Language) IncidentTitle(inc allswell.Incident) string {
 // message, which the service wrote itself and which is translated.
 type UpdateText struct {
 	Message string
-	Auto    allswell.SystemMessage // zero: a person wrote it
+	System  allswell.SystemMessage // zero: a person wrote it
 }
 
 // key returns the key of a system message; "" if a person wrote the text, or a
 // later version of the service did.
 func (u UpdateText) key(l *Language) string {
-	if key := "auto." + string(u.Auto.Kind); u.Auto.Kind != "" && l.Has(key) {
+	if key := "auto." + string(u.System.Kind); u.System.Kind != "" && l.Has(key) {
 		return key
 	}
 	return ""
@@ -39,8 +39,8 @@ func (u UpdateText) HTML(l *Language, zone *time.Location) template.HTML {
 	if key == "" {
 		return markdown.HTML(u.Message)
 	}
-	since := TimeElement(u.Auto.Since.In(zone), "", l.Moment)
-	return "<p>" + l.HTML(key, "time", since, "interval", l.Duration(u.Auto.Interval), "duration", l.Duration(u.Auto.Lasted)) + "</p>"
+	since := TimeElement(u.System.Since.In(zone), "", l.Moment)
+	return "<p>" + l.HTML(key, "time", since, "interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted)) + "</p>"
 }
 
 // Plain returns the text without markup. System messages have times in the given
@@ -50,8 +50,8 @@ func (u UpdateText) Plain(l *Language, zone *time.Location) string {
 	if key == "" {
 		return markdown.Text(u.Message)
 	}
-	since := l.Moment(u.Auto.Since.In(zone))
-	return l.T(key, "time", since, "interval", l.Duration(u.Auto.Interval), "duration", l.Duration(u.Auto.Lasted))
+	since := l.Moment(u.System.Since.In(zone))
+	return l.T(key, "time", since, "interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted))
 }
 
 // Excerpt returns the beginning of the text as one line.

@@ -23,24 +23,24 @@ type asset struct {
 	other  *web.Document // under the name with another version's hash
 }
 
-// assetTypes are not left to the host's table.
+// assetTypes are the media types; the table of the host may lack them.
 var assetTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8",
 }
 
-// comments are for those who read the sources: a fifth of what a script takes on
-// the wire. Only whole lines of a script are taken for one.
+// comments matches the comments of style sheets and scripts, which are not served.
+// In scripts, only whole lines count.
 var comments = map[string]*regexp.Regexp{
 	".css": regexp.MustCompile(`(?s)/\*.*?\*/\n?`), ".js": regexp.MustCompile(`(?m)^\s*//.*\n`),
 }
 
-// assets are all of them, by their plain file names.
+// assets are all assets by their plain names.
 var assets = loadAssets()
 
 func loadAssets() map[string]asset {
 	entries, err := assetFiles.ReadDir("assets")
 	if err != nil {
-		panic(err) // the build has embedded the folder
+		panic(err) // the files are embedded
 	}
 	all := make(map[string]asset, len(entries))
 	for _, e := range entries {
@@ -48,21 +48,33 @@ func loadAssets() map[string]asset {
 		if err != nil {
 			panic(err)
 		}
-		ext := path.Ext(e.Name())
-		contentType := assetTypes[ext]
-		if said := comments[ext]; said != nil {
-			body = said.ReplaceAll(body, nil)
+		if comment := comments[path.Ext(e.Name())]; comment != nil {
+			body = comment.ReplaceAll(body, nil)
 		}
-		sum := sha256.Sum256(body)
-		hash := hex.EncodeToString(sum[:8])
-		all[e.Name()] = asset{
-			url:    "/assets/" + strings.TrimSuffix(e.Name(), ext) + "." + hash + ext,
-			stable: web.NewDocument(body, assetHeader(contentType, web.CacheForever)),
-			other:  web.NewDocument(body, assetHeader(contentType, "no-cache")),
-		}
+		all[e.Name()] = newAsset(e.Name(), generated[e.Name()]+string(body))
+	}
+	for _, s := range allswell.RankedStatuses {
+		name := iconName(s)
+		all[name] = newAsset(name, favicon(s.Tone()))
 	}
 	return all
 }
+
+// generated is what style sheets begin with.
+var generated = map[string]string{"style.css": toneStyle(), "history.css": barStyle()}
+
+func newAsset(name, body string) asset {
+	ext := path.Ext(name)
+	sum := sha256.Sum256([]byte(body))
+	hash := hex.EncodeToString(sum[:8])
+	return asset{
+		url:    "/assets/" + strings.TrimSuffix(name, ext) + "." + hash + ext,
+		stable: web.NewDocument([]byte(body), assetHeader(assetTypes[ext], web.CacheForever)),
+		other:  web.NewDocument([]byte(body), assetHeader(assetTypes[ext], "no-cache")),
+	}
+}
+
+func iconName(s allswell.Status) string { return "icon-" + string(s) + ".svg" }
 
 // assetHeader returns the header of a style sheet, a script or an icon.
 func assetHeader(contentType, cacheControl string) web.DocumentHeader {
@@ -71,7 +83,7 @@ func assetHeader(contentType, cacheControl string) web.DocumentHeader {
 
 // iconURL returns the address of the favicon that shows a status.
 func iconURL(s allswell.Status) string {
-	return assets["icon-"+string(s.Canonical())+".svg"].url
+	return assets[iconName(s.Canonical())].url
 }
 
 // findAsset returns the document at /assets/{name}, or nil. The hash of another

@@ -82,30 +82,36 @@ func speakUptime(l *i18n.Language, t allswell.StatusDurations) string {
 // legendItem is one kind of bar with what it means.
 type legendItem struct{ Class, Label string }
 
+// The classes of bars that are not those of a status: of days with data for a
+// part of the day only, and of days before the first data.
+const (
+	partlyKnownClass = "x"
+	noDataClass      = "n"
+)
+
 // viewLegend explains the bars, the worst last.
 func viewLegend(l *i18n.Language) []legendItem {
 	var items []legendItem
-	for _, s := range []allswell.Status{
-		allswell.StatusOperational, allswell.StatusMaintenance, allswell.StatusDegraded, allswell.StatusPartialOutage, allswell.StatusMajorOutage, allswell.StatusUnknown,
-	} {
-		items = append(items, legendItem{barClasses[s], l.Status(s)})
+	for _, s := range slices.Backward(allswell.RankedStatuses) {
+		if s != allswell.StatusUnknown {
+			items = append(items, legendItem{s.Tone().Bar.Class, l.Status(s)})
+		}
 	}
-	return append(items, legendItem{"x", l.T("bars.partly_unknown")}, legendItem{barClasses[""], l.T("bars.no_data")})
-}
-
-// barClasses are the classes of a bar by the worst of its day; an operational
-// one has none, as almost all are.
-var barClasses = map[allswell.Status]string{
-	allswell.StatusOperational: "", allswell.StatusMaintenance: "w", allswell.StatusDegraded: "d", allswell.StatusPartialOutage: "p",
-	allswell.StatusMajorOutage: "m", allswell.StatusUnknown: "u", "": "n",
+	return append(items,
+		legendItem{allswell.StatusUnknown.Tone().Bar.Class, l.Status(allswell.StatusUnknown)},
+		legendItem{partlyKnownClass, l.T("bars.partly_unknown")},
+		legendItem{noDataClass, l.T("bars.no_data")})
 }
 
 // barClass returns the class of a day: that of the worst that is known of it,
 // and a mark if that is not all of the day.
 func barClass(t allswell.StatusDurations) string {
-	class := barClasses[t.Worst()]
-	if t.Unknown > 0 && t.Known() > 0 {
-		class = strings.TrimSpace(class + " x")
+	if t.Empty() {
+		return noDataClass
+	}
+	class := t.Worst().Tone().Bar.Class
+	if t.In(allswell.StatusUnknown) > 0 && t.Known() > 0 {
+		class = strings.TrimSpace(class + " " + partlyKnownClass)
 	}
 	return class
 }
@@ -118,7 +124,7 @@ func drawBars(r allswell.History) template.HTML {
 		switch class := barClass(d.StatusDurations); {
 		case class == "":
 			out.WriteString("<i></i>")
-		case class == barClasses[""]:
+		case class == noDataClass:
 			out.WriteString("<b></b>")
 		case strings.Contains(class, " "):
 			out.WriteString(`<i class="` + class + `"></i>`)
@@ -163,35 +169,33 @@ func mergedRows(l *i18n.Language, r allswell.History) []barRow {
 }
 
 // isPlain reports whether all days of a class are told in the same words.
-func isPlain(class string) bool { return class == "" || class == "u" || class == "n" }
+func isPlain(class string) bool {
+	return class == "" || class == noDataClass || class == allswell.StatusUnknown.Tone().Bar.Class
+}
 
 // dayText says what a component's state was on a day: for how long it was
 // anything but operational, the worst first. Of incidents it says nothing: one
 // can be open while all that it concerns works.
 func dayText(l *i18n.Language, t allswell.StatusDurations) string {
 	switch class := barClass(t); class {
-	case "n":
+	case noDataClass:
 		return l.T("bars.no_data")
-	case "u":
+	case allswell.StatusUnknown.Tone().Bar.Class:
 		return l.T("bars.not_known_all_day")
 	case "":
 		return l.Status(allswell.StatusOperational)
 	}
 	var parts []string
-	tell := func(s allswell.Status, lasted time.Duration) {
-		if lasted > 0 {
+	for _, s := range allswell.RankedStatuses {
+		if lasted := t.In(s); lasted > 0 && s != allswell.StatusOperational && s != allswell.StatusUnknown {
 			parts = append(parts, l.T("bars.lasted", "status", l.Status(s), "duration", roughly(l, lasted)))
 		}
 	}
-	tell(allswell.StatusMajorOutage, t.Major)
-	tell(allswell.StatusPartialOutage, t.Partial)
-	tell(allswell.StatusDegraded, t.Degraded)
-	tell(allswell.StatusMaintenance, t.Maintenance)
 	if len(parts) == 0 {
 		parts = append(parts, l.Status(allswell.StatusOperational))
 	}
-	if t.Unknown > 0 {
-		parts = append(parts, l.T("bars.not_known", "duration", roughly(l, t.Unknown)))
+	if unknown := t.In(allswell.StatusUnknown); unknown > 0 {
+		parts = append(parts, l.T("bars.not_known", "duration", roughly(l, unknown)))
 	}
 	return strings.Join(parts, " · ")
 }

@@ -45,17 +45,17 @@ var tallies = []struct {
 	tally               allswell.StatusDurations
 	class, text, uptime string
 }{
-	{allswell.StatusDurations{Operational: 24 * time.Hour}, "", "Operational", "100%"},
-	{allswell.StatusDurations{Maintenance: 2 * time.Hour, Operational: 22 * time.Hour}, "w", "Under Maintenance, 2 hours", "100%"},
-	{allswell.StatusDurations{Degraded: 90 * time.Minute, Operational: 20 * time.Hour}, "d", "Degraded, 1 hour 30 minutes", "100%"},
-	{allswell.StatusDurations{Partial: 24 * time.Hour}, "p", "Partial Outage, 1 day", "70%"},
-	{allswell.StatusDurations{Major: 14*time.Minute + 24*time.Second, Operational: 24*time.Hour - 14*time.Minute - 24*time.Second}, "m", "Major Outage, 14 minutes", "99%"},
-	{allswell.StatusDurations{Major: time.Millisecond, Operational: 24 * time.Hour}, "m", "Major Outage, 1 second", "99.999%"},
-	{allswell.StatusDurations{Major: 6 * time.Hour, Partial: time.Hour, Degraded: time.Hour, Maintenance: time.Hour, Operational: 15 * time.Hour}, "m",
+	{allswell.DurationsOf(times{allswell.StatusOperational: 24 * time.Hour}), "", "Operational", "100%"},
+	{allswell.DurationsOf(times{allswell.StatusMaintenance: 2 * time.Hour, allswell.StatusOperational: 22 * time.Hour}), "w", "Under Maintenance, 2 hours", "100%"},
+	{allswell.DurationsOf(times{allswell.StatusDegraded: 90 * time.Minute, allswell.StatusOperational: 20 * time.Hour}), "d", "Degraded, 1 hour 30 minutes", "100%"},
+	{allswell.DurationsOf(times{allswell.StatusPartialOutage: 24 * time.Hour}), "p", "Partial Outage, 1 day", "70%"},
+	{allswell.DurationsOf(times{allswell.StatusMajorOutage: 14*time.Minute + 24*time.Second, allswell.StatusOperational: 24*time.Hour - 14*time.Minute - 24*time.Second}), "m", "Major Outage, 14 minutes", "99%"},
+	{allswell.DurationsOf(times{allswell.StatusMajorOutage: time.Millisecond, allswell.StatusOperational: 24 * time.Hour}), "m", "Major Outage, 1 second", "99.999%"},
+	{allswell.DurationsOf(times{allswell.StatusMajorOutage: 6 * time.Hour, allswell.StatusPartialOutage: time.Hour, allswell.StatusDegraded: time.Hour, allswell.StatusMaintenance: time.Hour, allswell.StatusOperational: 15 * time.Hour}), "m",
 		"Major Outage, 6 hours · Partial Outage, 1 hour · Degraded, 1 hour · Under Maintenance, 1 hour", "73.75%"},
-	{allswell.StatusDurations{Operational: 22 * time.Hour, Unknown: 2 * time.Hour}, "x", "Operational · Not known for 2 hours", "100%"},
-	{allswell.StatusDurations{Major: 12 * time.Hour, Operational: 10 * time.Hour, Unknown: 2 * time.Hour}, "m x", "Major Outage, 12 hours · Not known for 2 hours", "45.45%"},
-	{allswell.StatusDurations{Unknown: 24 * time.Hour}, "u", "Not known", "not known"},
+	{allswell.DurationsOf(times{allswell.StatusOperational: 22 * time.Hour, allswell.StatusUnknown: 2 * time.Hour}), "x", "Operational · Not known for 2 hours", "100%"},
+	{allswell.DurationsOf(times{allswell.StatusMajorOutage: 12 * time.Hour, allswell.StatusOperational: 10 * time.Hour, allswell.StatusUnknown: 2 * time.Hour}), "m x", "Major Outage, 12 hours · Not known for 2 hours", "45.45%"},
+	{allswell.DurationsOf(times{allswell.StatusUnknown: 24 * time.Hour}), "u", "Not known", "not known"},
 	{allswell.StatusDurations{}, "n", "No data yet", ""},
 }
 
@@ -150,7 +150,7 @@ func TestBarsInEveryLanguage(t *testing.T) {
 		"de": {"vor 90 Tagen", "17. Nov. – 21. Nov.", "Schwerer Ausfall, 14 Minuten · Nicht bekannt: 2 Stunden", "99,27\u00a0%"},
 		"ar": {"قبل 90 يومًا", "17 نوفمبر – 21 نوفمبر", "دقيقة", "99.27"},
 	}
-	day := allswell.StatusDurations{Major: 14 * time.Minute, Operational: 32 * time.Hour, Unknown: 2 * time.Hour}
+	day := allswell.DurationsOf(times{allswell.StatusMajorOutage: 14 * time.Minute, allswell.StatusOperational: 32 * time.Hour, allswell.StatusUnknown: 2 * time.Hour})
 	for _, l := range i18n.All() {
 		r := recordOf(barsNow, zoneOf(t, "Europe/Berlin"), map[int]allswell.StatusDurations{5: day})
 		html := executeBars(t, l, viewBars(l, hostile, r))
@@ -177,8 +177,8 @@ func TestBarsInEveryLanguage(t *testing.T) {
 // TestADayIsToldOfTheComponent: its row says what the component's state was, and
 // nothing of incidents, of which the record knows nothing.
 func TestADayIsToldOfTheComponent(t *testing.T) {
-	whole := allswell.StatusDurations{Operational: 24 * time.Hour}
-	partly := allswell.StatusDurations{Operational: 20 * time.Hour, Unknown: 4 * time.Hour}
+	whole := allswell.DurationsOf(times{allswell.StatusOperational: 24 * time.Hour})
+	partly := allswell.DurationsOf(times{allswell.StatusOperational: 20 * time.Hour, allswell.StatusUnknown: 4 * time.Hour})
 	for _, l := range i18n.All() {
 		if got := dayText(l, whole); got != l.Status(allswell.StatusOperational) {
 			t.Errorf("%s: a day without trouble reads %q", l.Tag, got)
@@ -210,9 +210,9 @@ func TestNothingYet(t *testing.T) {
 // TestSpans: the figures are of the days that are shown beside them.
 func TestSpans(t *testing.T) {
 	en := i18ntest.Language(t, "en")
-	full := allswell.StatusDurations{Major: 24 * time.Hour}
+	full := allswell.DurationsOf(times{allswell.StatusMajorOutage: 24 * time.Hour})
 	r := recordOf(barsNow, time.UTC, map[int]allswell.StatusDurations{30: full, 60: full})
-	r[len(r)-1].Operational = 24 * time.Hour // today is over as well
+	r[len(r)-1].StatusDurations = allswell.DurationsOf(times{allswell.StatusOperational: 24 * time.Hour}) // today is over as well
 	var got []string
 	for _, s := range viewSpans(en, r) {
 		got = append(got, fmt.Sprintf("%d %s %s %s", s.Days, s.Ago, s.Uptime, s.Over))
@@ -363,3 +363,6 @@ func TestScriptIsSmall(t *testing.T) {
 		t.Errorf("page.js has %d bytes", n)
 	}
 }
+
+// times are durations by status.
+type times = map[allswell.Status]time.Duration

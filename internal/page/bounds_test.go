@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
 	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/statuspage"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -42,8 +44,8 @@ func TestSixHundredLongUpdates(t *testing.T) {
 	const updates = 600
 	w, inc, m := longWorld(t, updates, strings.Repeat("long words *of* <one> ", allswell.MaxMessageLength/22))
 	paths := []string{"", "/history", "/incidents/" + inc, "/maintenances/" + m, "/history.atom", "/history.rss", "/history.ics"}
-	for _, name := range statuspageNames {
-		paths = append(paths, "/"+statuspagePath+name)
+	for _, name := range statuspage.Names {
+		paths = append(paths, "/"+statuspage.Prefix+name)
 	}
 	for _, path := range paths {
 		rec := w.do("GET", "/status/acme"+path)
@@ -51,7 +53,7 @@ func TestSixHundredLongUpdates(t *testing.T) {
 			t.Errorf("%s: %d, %d bytes", path, rec.Code, rec.Body.Len())
 		}
 	}
-	if n, bytes := w.site.rendered.Stats(); n < len(paths)-len(statuspageNames)+1 || bytes > maxRenderedBytes {
+	if n, bytes := w.site.rendered.Stats(); n < len(paths)-len(statuspage.Names)+1 || bytes > maxRenderedBytes {
 		t.Errorf("%d documents are kept, in %d bytes", n, bytes)
 	}
 	// Many requests, one rendering.
@@ -150,17 +152,17 @@ func TestWorstPage(t *testing.T) {
 		}
 		newest := p // as store.LoadNewest loads it
 		newest.Page.Language, newest.Incidents, newest.Maintenances = l.Tag, p.Incidents[:store.MaxNewest], p.Maintenances[:store.MaxNewest]
-		bodies, err := statuspageDocuments(sum, newest, "https://status.example")
+		bodies, err := statuspage.Documents(sum, newest, "https://status.example")
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, _ := newFeed(newest, "", "https://status.example")
-		for name, write := range map[string]func() ([]byte, error){"atom": f.atom, "rss": f.rss} {
+		f, _ := feed.New(newest, "", "https://status.example")
+		for name, write := range map[string]func() ([]byte, error){"atom": f.Atom, "rss": f.RSS} {
 			if bodies[name], err = write(); err != nil {
 				t.Fatal(err)
 			}
 		}
-		bodies["ics"] = calendarDocument(p, "https://status.example")
+		bodies["ics"] = feed.Calendar(p, "https://status.example")
 		for name, body := range bodies {
 			t.Logf("%s in %s: %d bytes", name, l.Tag, len(body))
 			if len(body) > maxDocument {

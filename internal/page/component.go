@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/badge"
+	"github.com/allswell/allswell/internal/feed"
 )
 
 // maxOfComponent is how many past incidents, and how many past maintenances,
@@ -51,7 +53,7 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 		Name: c.Name, Status: c.Status(), Home: at.home(), History: at.history(),
 		Bars: viewBars(l, c.Name, record), Legend: viewLegend(l),
 		Explained: explainUptime(l),
-		Atom:      at.link(componentPath(c.ID) + "/" + atomName), RSS: at.link(componentPath(c.ID) + "/" + rssName),
+		Atom:      at.link(componentPath(c.ID) + "/" + feed.AtomName), RSS: at.link(componentPath(c.ID) + "/" + feed.RSSName),
 		Badge: viewBadge(at, base, c),
 	}
 	b.Bars.Rows = dailyRows(l, record)
@@ -92,17 +94,11 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 	return screen{f, b}
 }
 
-// partialCounts returns how much of a partial outage counts as an outage.
-func partialCounts() float64 {
-	up, _ := allswell.StatusDurations{Partial: time.Hour}.Uptime()
-	return 1 - up
-}
-
 func viewBadge(at where, base string, c allswell.Component) badgeView {
 	link := base + componentPath(c.ID)
 	return badgeView{
-		URL:  at.link(componentPath(c.ID) + "/" + badgeName),
-		Code: fmt.Sprintf(`<a href="%s"><img src="%s/%s" alt="%s"></a>`, link, link, badgeName, html.EscapeString(c.Name)),
+		URL:  at.link(componentPath(c.ID) + "/" + badge.SVGName),
+		Code: fmt.Sprintf(`<a href="%s"><img src="%s/%s" alt="%s"></a>`, link, link, badge.SVGName, html.EscapeString(c.Name)),
 	}
 }
 

@@ -96,7 +96,7 @@ func TestComponentPage(t *testing.T) {
 
 // TestUptimeIsExplained: what is said of the figure is how it is computed.
 func TestUptimeIsExplained(t *testing.T) {
-	if got := i18ntest.Language(t, "en").Percent(partialCounts(), true); got != "30%" {
+	if got := i18ntest.Language(t, "en").Percent(allswell.StatusPartialOutage.Downtime(), true); got != "30%" {
 		t.Errorf("a partial outage is said to count %s", got)
 	}
 }

@@ -140,7 +140,7 @@ func viewEntries(at where, inc allswell.Incident, entries []allswell.IncidentUpd
 	}
 	v.Affected, v.Others = e.lines.affected(v.Affected, e.names)
 	if written := newestUpdates(inc); len(written) > 0 {
-		v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: written[0].Message, Auto: written[0].System})
+		v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: written[0].Message, System: written[0].System})
 	}
 	if len(entries) == 0 {
 		return v
@@ -157,15 +157,6 @@ func viewEntries(at where, inc allswell.Incident, entries []allswell.IncidentUpd
 		v.Updates, v.Earlier = append(v.Updates, shown), u.Number-1
 	}
 	return v
-}
-
-// stateOf returns how far people have come with an incident: the flag decides,
-// whatever the state says.
-func stateOf(inc allswell.Incident) allswell.IncidentState {
-	if inc.Resolved {
-		return allswell.IncidentResolved
-	}
-	return inc.State
 }
 
 // viewChanges returns the components that an update changed. Their names stand in
@@ -343,7 +334,7 @@ func incidentScreen(at where, page allswell.Page, status allswell.Status, part i
 	l := at.lang
 	f := frameOf(at, page, status, asOf)
 	f.Path = timelinePath("/incidents/"+inc.ID, part.before)
-	f.Description = l.T("incident.description", "state", l.State(stateOf(inc)), "impact", l.Impact(inc.Impact), "text", v.Excerpt)
+	f.Description = l.T("incident.description", "state", l.State(inc.EffectiveState()), "impact", l.Impact(inc.Impact), "text", v.Excerpt)
 	b := incidentBody{Incident: v, Home: at.home(), Month: *linkMonth(at, began)}
 	b.Part = f.part(v.Title, v.URL, timelineSpan{part.before, len(v.Updates), v.Earlier})
 	return screen{f, b}

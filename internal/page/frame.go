@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/i18n"
 )
 
@@ -106,7 +107,7 @@ func (f frame) DrawnIcon() bool { return f.Site == nil || f.Site.Icon == "" }
 func frameOf(at where, page allswell.Page, status allswell.Status, asOf time.Time) frame {
 	site := &siteFrame{
 		Name: page.Name, Home: at.home(), History: at.history(), Footer: page.Footer,
-		Atom: at.plain(at.base, "/"+atomName), RSS: at.plain(at.base, "/"+rssName), Calendar: at.plain(at.base, "/"+calendarName),
+		Atom: at.plain(at.base, "/"+feed.AtomName), RSS: at.plain(at.base, "/"+feed.RSSName), Calendar: at.plain(at.base, "/"+feed.CalendarName),
 	}
 	if at.mail {
 		site.Subscribe = at.home() + "#subscribe" // where the form is

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/i18n"
 )
@@ -38,7 +39,7 @@ type snapshot struct {
 	page   allswell.Page
 	status allswell.Status
 	first  time.Time // when its history begins
-	badges badgeFacts
+	badges badge.Set
 }
 
 // How long a snapshot lasts without a commit: durations and uptimes change with
@@ -122,7 +123,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	}
 	clean(&contents)
 	sum := contents.Summarize(contents.AsOf)
-	snap := &snapshot{sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badgeFactsOf(sum)}
+	snap := &snapshot{sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badge.NewSet(sum)}
 	for _, inc := range contents.Incidents {
 		if inc.CreatedAt.Before(snap.first) {
 			snap.first = inc.CreatedAt

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/i18n"
 )
 
@@ -69,7 +70,7 @@ func TestNamesTurnNothing(t *testing.T) {
 				"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/incidents/" + old.ID,
 				"/status/acme/maintenances/" + m.ID, "/status/acme/components/" + c.ID, "/status/acme/components/" + bare.ID,
 				"/status/acme/subscription/" + sub.Key, "/status/acme/unsubscribe/" + sub.Key, "/status/acme/nothing",
-				"/status/acme/" + atomName, "/status/acme/" + rssName,
+				"/status/acme/" + feed.AtomName, "/status/acme/" + feed.RSSName,
 			} {
 				rec := w.do("GET", path+"?lang="+l.Tag)
 				body := rec.Body.String()

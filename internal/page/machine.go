@@ -2,34 +2,23 @@ package page
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/badge"
+	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
-// What programs ask of a page, besides what the page itself is made of. Each is
-// the end of an address, below that of the page or of one of its components.
 const (
-	atomName      = "history.atom"
-	rssName       = "history.rss"
-	calendarName  = "history.ics" // of a page alone
-	badgeName     = "badge.svg"
-	badgeJSONName = "badge.json"
-)
+	typeSVG  = "image/svg+xml"
+	typeJSON = "application/json"
 
-const (
-	typeAtom     = "application/atom+xml; charset=utf-8"
-	typeRSS      = "application/rss+xml; charset=utf-8"
-	typeCalendar = "text/calendar; charset=utf-8"
-	typeSVG      = "image/svg+xml"
-	typeJSON     = "application/json"
-
-	// A proxy that copies pictures, as those of code hosts do, keeps none of
-	// ours; and no cache shows a badge that is old.
+	// max-age=0 keeps the image proxies of code hosts from showing old badges.
 	cacheBadge = "public, no-cache, max-age=0"
 )
 
@@ -47,12 +36,12 @@ func (s *Site) routeMachine(w http.ResponseWriter, r *http.Request, v visit) boo
 		return false
 	}
 	e := v.entry
-	if _, there := v.snap.badges.of(component); !there {
-		s.failAt(w, r, v, http.StatusNotFound) // without a look into the database
+	if !v.snap.badges.Has(component) {
+		s.failAt(w, r, v, http.StatusNotFound) // without asking the database
 		return true
 	}
 	switch name {
-	case badgeName, badgeJSONName:
+	case badge.SVGName, badge.JSONName:
 		s.serveBadge(w, r, v, component, name)
 	default:
 		doc, err := loadRendered(r.Context(), s, key{entry: e, kind: name, name: component}, func(ctx context.Context) (*web.Document, time.Time, error) {
@@ -75,7 +64,7 @@ func cutMachine(part string) (component, name string, ok bool) {
 		}
 	}
 	switch {
-	case name == atomName, name == rssName, name == badgeName, name == badgeJSONName, name == calendarName && component == "":
+	case name == feed.AtomName, name == feed.RSSName, name == badge.SVGName, name == badge.JSONName, name == feed.CalendarName && component == "":
 		return component, name, true
 	default:
 		return "", "", false
@@ -130,25 +119,25 @@ func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (
 		return nil, allswell.ErrNotFound // another page has the slug now
 	}
 	base := contents.Page.URL(s.base)
-	if name == calendarName {
+	if name == feed.CalendarName {
 		if err := s.addPlanned(ctx, &contents); err != nil {
 			return nil, err
 		}
-		return newMachine(calendarDocument(contents, base), typeCalendar, web.CacheRevalidate), nil
+		return newMachine(feed.Calendar(contents, base), feed.CalendarType, web.CacheRevalidate), nil
 	}
-	f, ok := newFeed(contents, component, base)
+	f, ok := feed.New(contents, component, base)
 	if !ok {
 		return nil, allswell.ErrNotFound
 	}
-	body, contentType := f.atom, typeAtom
-	if name == rssName {
-		body, contentType = f.rss, typeRSS
+	write, contentType := f.Atom, feed.AtomType
+	if name == feed.RSSName {
+		write, contentType = f.RSS, feed.RSSType
 	}
-	written, err := body()
+	body, err := write()
 	if err != nil {
 		return nil, err
 	}
-	return newMachine(written, contentType, web.CacheRevalidate), nil
+	return newMachine(body, contentType, web.CacheRevalidate), nil
 }
 
 // addPlanned adds the maintenances that are not over to the newest, which have
@@ -171,4 +160,43 @@ func (s *Site) addPlanned(ctx context.Context, contents *allswell.PageContents) 
 		}
 	}
 	return nil
+}
+
+// serveBadge answers with a badge. Badges with a label from the address are drawn
+// for each request, because labels are unlimited; the others are cached. While
+// pages are marked as delayed, badges show the status unknown.
+func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, v visit, component, name string) {
+	var options badge.Options
+	if r.URL.RawQuery != "" {
+		options = badge.ParseOptions(r.URL.Query())
+	}
+	_, late := s.late()
+	e := v.entry
+	load := func(context.Context) (*web.Document, time.Time, error) {
+		b, ok := e.summary.Last().badges.Badge(component, options, late)
+		if !ok {
+			return nil, time.Time{}, allswell.ErrNotFound
+		}
+		return badgeDocument(b, name, options.Theme), time.Time{}, nil
+	}
+	if options.Label != "" {
+		doc, _, err := load(r.Context())
+		s.serveMachine(w, r, v, doc, err)
+		return
+	}
+	kind := fmt.Sprint(name, " ", options.Theme, " ", options.Uptime, " ", late)
+	doc, err := getRendered(r.Context(), s, key{entry: e, kind: kind, name: component}, &e.summary.Loads, load)
+	s.serveMachine(w, r, v, doc, err)
+}
+
+func badgeDocument(b badge.Badge, name, theme string) *web.Document {
+	if name == badge.JSONName {
+		return newMachine(b.JSON(), typeJSON, cacheBadge)
+	}
+	svg, style := b.SVG(theme)
+	h := web.DocumentHeader{ContentType: typeSVG, CacheControl: cacheBadge, Policy: web.PolicyData}
+	if style != "" {
+		h.Policy = h.Policy.WithStyle(style)
+	}
+	return web.NewDocument(svg, h)
 }

@@ -1,22 +1,17 @@
 package page
 
 import (
-	"bytes"
-	"context"
-	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/badge"
+	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -43,17 +38,14 @@ func newsworthy(w *world) (c allswell.Component, inc allswell.Incident, m allswe
 func (w *world) ids(path string) (ids []string) {
 	w.t.Helper()
 	rec := w.do("GET", path)
-	var r read
+	var r struct {
+		Entries []string `xml:"entry>id"`
+		Items   []string `xml:"channel>item>guid"`
+	}
 	if err := xml.Unmarshal(rec.Body.Bytes(), &r); rec.Code != 200 || err != nil {
 		w.t.Fatalf("%s: %d %v", path, rec.Code, err)
 	}
-	for _, e := range r.Entries {
-		ids = append(ids, e.ID)
-	}
-	for _, i := range r.Channel.Items {
-		ids = append(ids, i.GUID.ID)
-	}
-	return ids
+	return append(r.Entries, r.Items...)
 }
 
 func TestMachinesAreServed(t *testing.T) {
@@ -61,9 +53,9 @@ func TestMachinesAreServed(t *testing.T) {
 		t := w.t
 		c, _, _ := newsworthy(w)
 		for path, want := range map[string][2]string{
-			"/history.atom": {typeAtom, web.CacheRevalidate}, "/history.rss": {typeRSS, web.CacheRevalidate}, "/history.ics": {typeCalendar, web.CacheRevalidate},
+			"/history.atom": {feed.AtomType, web.CacheRevalidate}, "/history.rss": {feed.RSSType, web.CacheRevalidate}, "/history.ics": {feed.CalendarType, web.CacheRevalidate},
 			"/badge.svg": {typeSVG, cacheBadge}, "/badge.json": {typeJSON, cacheBadge}, "/badge.svg?label=Lamps": {typeSVG, cacheBadge},
-			"/components/" + c.ID + "/history.atom": {typeAtom, web.CacheRevalidate}, "/components/" + c.ID + "/history.rss": {typeRSS, web.CacheRevalidate},
+			"/components/" + c.ID + "/history.atom": {feed.AtomType, web.CacheRevalidate}, "/components/" + c.ID + "/history.rss": {feed.RSSType, web.CacheRevalidate},
 			"/components/" + c.ID + "/badge.svg": {typeSVG, cacheBadge}, "/components/" + c.ID + "/badge.json": {typeJSON, cacheBadge},
 		} {
 			path = "/status/acme" + path
@@ -157,9 +149,9 @@ func TestCalendarOverTime(t *testing.T) {
 			must(w, m, err)
 		}
 		var titles []string
-		for _, l := range readCalendar(t, w.do("GET", "/status/acme/history.ics").Body.Bytes()) {
-			if l.name == "SUMMARY" {
-				titles = append(titles, l.value)
+		for line := range strings.SplitSeq(w.do("GET", "/status/acme/history.ics").Body.String(), "\r\n") {
+			if title, ok := strings.CutPrefix(line, "SUMMARY:"); ok {
+				titles = append(titles, title)
 			}
 		}
 		if len(titles) != 60 || titles[0] != "Number 0" || titles[59] != "Number 59" {
@@ -178,7 +170,9 @@ func TestBadgesOverTime(t *testing.T) {
 			if rec.Code != 200 {
 				t.Fatalf("%s: %d", path, rec.Code)
 			}
-			return readBadge(t, rec.Body.Bytes()).texts[0]
+			_, label, _ := strings.Cut(rec.Body.String(), `aria-label="`)
+			label, _, _ = strings.Cut(label, `"`)
+			return label
 		}
 		of := "/components/" + c.ID + "/badge.svg"
 		for path, want := range map[string]string{
@@ -225,16 +219,16 @@ func TestBadgesOverTime(t *testing.T) {
 // A browser that opens a badge by itself applies its style sheet: the policy
 // names it.
 func TestBadgePolicy(t *testing.T) {
-	b := badge{"Acme", "Operational", "ok"}
+	b, _ := badge.NewSet(allswell.Summary{Page: allswell.Page{Name: "Acme"}, Status: allswell.StatusOperational}).Badge("", badge.Options{}, false)
 	policy := func(theme string) string {
 		rec := httptest.NewRecorder()
-		b.document(badgeName, theme).ServeHTTP(rec, httptest.NewRequest("GET", "/", nil))
+		badgeDocument(b, badge.SVGName, theme).ServeHTTP(rec, httptest.NewRequest("GET", "/", nil))
 		return rec.Header().Get("Content-Security-Policy")
 	}
 	if auto := policy(""); !strings.HasPrefix(auto, string(web.PolicyData)+"; style-src 'sha256-") {
 		t.Errorf("without a theme: policy %q", auto)
 	}
-	if dark := policy(themeDark); dark != string(web.PolicyData) {
+	if dark := policy(badge.ThemeDark); dark != string(web.PolicyData) {
 		t.Errorf("dark: policy %q", dark)
 	}
 }
@@ -246,156 +240,6 @@ func TestPublicBase(t *testing.T) {
 	} {
 		if got := p.URL(s.base); got != want {
 			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
-// nodeClient runs a script with a package of npm, which is looked for in the
-// node_modules of the directory ALLSWELL_TEST_NODE_MODULES; with
-// ALLSWELL_TEST_REQUIRE_NODE=1 it must be there. The script reads input from
-// stdin and writes JSON, which goes into output.
-func nodeClient(t *testing.T, name, script string, input, output any) {
-	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("ALLSWELL_TEST_REQUIRE_NODE") == "1" {
-		missing = t.Fatalf
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		missing("node is not installed")
-	}
-	dir := os.Getenv("ALLSWELL_TEST_NODE_MODULES")
-	if dir == "" {
-		missing("ALLSWELL_TEST_NODE_MODULES names no directory")
-	}
-	if _, err := os.Stat(dir + "/node_modules/" + name); err != nil {
-		missing("npm's %s is not installed: %v", name, err)
-	}
-	stdin, err := json.Marshal(input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "-e", script)
-	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(stdin), os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(out, output); err != nil {
-		t.Fatalf("%v in %s", err, out)
-	}
-}
-
-const readStdin = `
-let input = "";
-process.stdin.on("data", (part) => { input += part; });
-process.stdin.on("end", () => main(JSON.parse(input)));
-`
-
-const feedReader = readStdin + `
-const Parser = require("rss-parser");
-async function main(feeds) {
-  const out = [];
-  for (const text of feeds) {
-    const feed = await new Parser().parseString(text);
-    out.push({ title: feed.title, link: feed.link, self: feed.feedUrl, items: feed.items.map((i) => ({
-      id: i.id || i.guid, title: i.title, link: i.link, date: i.isoDate, html: i["content:encoded"] || i.content,
-    })) });
-  }
-  console.log(JSON.stringify(out));
-}
-`
-
-// What a well-known reader of feeds finds in both formats, with texts that are
-// meant to break out.
-func TestFeedsInJavaScript(t *testing.T) {
-	type item struct{ ID, Title, Link, Date, HTML string }
-	type found struct {
-		Title, Link, Self string
-		Items             []item
-	}
-	var feeds []string
-	var want []found
-	for i, s := range newsSeeds {
-		f := feedOf(t, newsPage(s, newsSeeds[(i+1)%len(newsSeeds)], "Acme"), "")
-		for name, write := range map[string]func() ([]byte, error){atomName: f.atom, rssName: f.rss} {
-			body, err := write()
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := found{Title: f.title, Link: f.home, Self: f.self + name}
-			for _, e := range f.entries {
-				w.Items = append(w.Items, item{e.id, e.title, e.link, allswell.FormatTime(e.published), e.content})
-			}
-			feeds, want = append(feeds, string(body)), append(want, w)
-		}
-	}
-	var got []found
-	nodeClient(t, "rss-parser", feedReader, feeds, &got)
-	if len(got) != len(want) {
-		t.Fatalf("%d feeds, want %d", len(got), len(want))
-	}
-	for i := range want {
-		if !reflect.DeepEqual(got[i], want[i]) {
-			t.Errorf("read\n%#v\nwant\n%#v", got[i], want[i])
-		}
-	}
-}
-
-const calendarReader = readStdin + `
-const load = require("ical.js");
-const ICAL = load.default || load;
-function main(calendars) {
-  console.log(JSON.stringify(calendars.map((text) => {
-    const calendar = new ICAL.Component(ICAL.parse(text));
-    return { name: calendar.getFirstPropertyValue("name"), events: calendar.getAllSubcomponents("vevent").map((c) => {
-      const e = new ICAL.Event(c);
-      return {
-        id: e.uid, title: e.summary, text: e.description, url: c.getFirstPropertyValue("url"), status: c.getFirstPropertyValue("status"),
-        from: e.startDate.toJSDate().toISOString(), to: e.endDate.toJSDate().toISOString(), sequence: e.sequence,
-      };
-    }) };
-  })));
-}
-`
-
-// What a well-known reader of calendars finds.
-func TestCalendarInJavaScript(t *testing.T) {
-	type event struct {
-		ID, Title, Text, URL, Status, From, To string
-		Sequence                               int
-	}
-	type found struct {
-		Name   string
-		Events []event
-	}
-	var calendars []string
-	var want []found
-	for i, s := range newsSeeds {
-		p := newsPage(s, newsSeeds[(i+1)%len(newsSeeds)], "Lamps, all")
-		p.Page.Name = "Acme" // the reader does not know the names of calendars, and leaves them escaped
-		if i == 0 {
-			p.Maintenances = nil
-		}
-		w := found{Name: "Planned maintenance of Acme", Events: []event{}}
-		for _, m := range p.Maintenances {
-			w.Events = append(w.Events, event{
-				m.ID + "@allswell", asLine(m.Title), describe(i18n.Or(p.Page.Language), p.Page.Location(), m, calendarText), newsBase + "/maintenances/" + m.ID, "CONFIRMED",
-				"2020-11-28T15:04:05.000Z", "2020-11-28T17:04:05.000Z", 1800,
-			})
-		}
-		calendars, want = append(calendars, string(calendarDocument(p, newsBase))), append(want, w)
-	}
-	var got []found
-	nodeClient(t, "ical.js", calendarReader, calendars, &got)
-	if len(got) != len(want) {
-		t.Fatalf("%d calendars, want %d", len(got), len(want))
-	}
-	for i := range want {
-		if !reflect.DeepEqual(got[i], want[i]) {
-			t.Errorf("read\n%#v\nwant\n%#v", got[i], want[i])
 		}
 	}
 }

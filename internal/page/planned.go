@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/i18n"
 )
 
@@ -56,7 +57,7 @@ type plannedUpdate struct {
 
 // viewMaintenance returns m with its updates, newest first.
 func viewMaintenance(at where, m allswell.Maintenance, e extent) plannedView {
-	from, until := maintenanceSpan(m)
+	from, until := m.Span()
 	v := plannedView{
 		URL: at.maintenance(m.ID), Title: m.Title, State: m.State, From: at.moment(from), Until: at.moment(until),
 		SameDay: at.sameDay(from, until), Lasts: max(0, until.Sub(from)),
@@ -71,7 +72,7 @@ func viewMaintenance(at where, m allswell.Maintenance, e extent) plannedView {
 	if len(updates) == 0 {
 		return v
 	}
-	v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, Auto: updates[0].System})
+	v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, System: updates[0].System})
 	v.Earlier = updates[0].Number
 	for _, u := range updates[:min(len(updates), e.updates)] {
 		shown, ok := e.room.plannedUpdate(at, u)
@@ -116,7 +117,7 @@ func maintenanceScreen(at where, page allswell.Page, status allswell.Status, par
 }
 
 // calendar returns the address of the page's calendar.
-func (at where) calendar() string { return at.link("/" + calendarName) }
+func (at where) calendar() string { return at.link("/" + feed.CalendarName) }
 
 // serveMaintenance answers with one planned maintenance and a part of its
 // timeline: the newest, or the one that ?before= asks for.

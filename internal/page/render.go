@@ -38,8 +38,9 @@ func everyLanguage() map[*i18n.Language]func() *template.Template {
 // HTML. Moments are given by the page's clock.
 func vocabulary(l *i18n.Language) template.FuncMap {
 	return template.FuncMap{
-		"t": l.T, "HTML": l.HTML, "tone": tone,
-		"status": l.Status, "banner": l.Banner, "state": l.State, "impact": l.Impact,
+		"t": l.T, "HTML": l.HTML, "tone": tone, "tones": allswell.Tones,
+		"iconBody": func(t *allswell.Tone) template.HTML { return template.HTML(t.Icon.Body) },
+		"status":   l.Status, "banner": l.Banner, "state": l.State, "impact": l.Impact,
 		"maintenanceState": l.MaintenanceState, "duration": l.Duration,
 		"moment":    func(m moment) template.HTML { return timeElement(m, "", l.Moment) },
 		"dayclock":  func(m moment) template.HTML { return timeElement(m, "dayclock", l.DayClock) },
@@ -69,38 +70,19 @@ func timeElement(m moment, form string, format func(time.Time) string) template.
 	return i18n.TimeElement(time.Time(m), form, format)
 }
 
-// tone returns the name under which style sheet and drawings know a status or
-// an impact.
+// tone returns the name of the CSS class for a status, an impact or a state of a
+// maintenance.
 func tone(v any) string {
 	switch v := v.(type) {
 	case allswell.Status:
-		switch v.Canonical() {
-		case allswell.StatusOperational:
-			return "ok"
-		case allswell.StatusDegraded:
-			return "degraded"
-		case allswell.StatusPartialOutage:
-			return "partial"
-		case allswell.StatusMajorOutage:
-			return "major"
-		case allswell.StatusMaintenance:
-			return "maintenance"
-		}
-	case allswell.MaintenanceState:
-		return "maintenance"
+		return v.Tone().Name
 	case allswell.Impact:
-		switch v {
-		case allswell.ImpactMinor:
-			return "degraded"
-		case allswell.ImpactMajor:
-			return "partial"
-		case allswell.ImpactCritical:
-			return "major"
-		default:
-			return "none"
-		}
+		return v.Tone().Name
+	case allswell.MaintenanceState:
+		return allswell.StatusMaintenance.Tone().Name
+	default:
+		return allswell.StatusUnknown.Tone().Name
 	}
-	return "unknown"
 }
 
 // renderDocument renders a screen ready to be served. It stops when ctx ends.

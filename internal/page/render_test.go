@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
 	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/markdown/markdowntest"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -22,8 +23,7 @@ import (
 // heard of.
 var day = time.Date(2020, 11, 21, 15, 4, 5, 0, time.UTC)
 
-// hostile is what a text may hold that is meant to break out of its place.
-const hostile = `</title></p></time>"'><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}&lt;javascript:alert(1)` + "\u202e"
+const hostile = markdowntest.Hostile
 
 func text(s string) *string { return &s }
 

@@ -70,7 +70,7 @@ func (r *room) update(at where, u allswell.IncidentUpdate) (updateView, bool) {
 		beside += updateWeight + len(c.Name)
 	}
 	var ok bool
-	shown.Message, ok = r.message(at, i18n.UpdateText{Message: u.Message, Auto: u.System}, beside)
+	shown.Message, ok = r.message(at, i18n.UpdateText{Message: u.Message, System: u.System}, beside)
 	return shown, ok
 }
 
@@ -79,7 +79,7 @@ func (r *room) plannedUpdate(at where, u allswell.MaintenanceUpdate) (plannedUpd
 	if u.Truncated {
 		return plannedUpdate{}, false
 	}
-	html, ok := r.message(at, i18n.UpdateText{Message: u.Message, Auto: u.System}, updateWeight)
+	html, ok := r.message(at, i18n.UpdateText{Message: u.Message, System: u.System}, updateWeight)
 	return plannedUpdate{u.State, html, at.moment(u.CreatedAt)}, ok
 }
 

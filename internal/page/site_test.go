@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/cache"
+	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -334,7 +336,7 @@ func TestUnknownIsCheap(t *testing.T) {
 			t.Errorf("%d pages are known", n)
 		}
 		w.store.Close()
-		for _, name := range []string{atomName, rssName, badgeName, ""} { // of a component that never was
+		for _, name := range []string{feed.AtomName, feed.RSSName, badge.SVGName, ""} { // of a component that never was
 			if rec := w.do("GET", "/status/acme/components/comp_00000000000000000000/"+name); rec.Code != 404 {
 				t.Errorf("%q of no component: %d", name, rec.Code)
 			}

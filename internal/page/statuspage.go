@@ -1,7 +1,6 @@
 package page
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/statuspage"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -25,15 +25,6 @@ type statuspageSet struct {
 }
 
 func (d *statuspageSet) Size() int { return d.bytes }
-
-// statuspagePath is where the documents are, below the address of a page.
-const statuspagePath = "api/v2/"
-
-// statuspageNames are the paths of the documents below that.
-var statuspageNames = []string{
-	"summary.json", "status.json", "components.json", "incidents.json", "incidents/unresolved.json",
-	"scheduled-maintenances.json", "scheduled-maintenances/upcoming.json", "scheduled-maintenances/active.json",
-}
 
 // The values of header fields that let a script of any site ask.
 var (
@@ -60,7 +51,7 @@ func compatFault(message string) *web.Document {
 // routeStatuspage answers all under api/v2/ of a page, whatever the method. It
 // returns false for all else.
 func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, v visit) bool {
-	path, ok := strings.CutPrefix(v.part, statuspagePath)
+	path, ok := strings.CutPrefix(v.part, statuspage.Prefix)
 	if ok {
 		serveStatuspage(w, r, func() (*web.Document, error) { return s.statuspageDocument(r.Context(), v.entry, path) })
 	}
@@ -70,7 +61,7 @@ func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, v visit) 
 // failStatuspage is routeStatuspage for a page that is not there, or that cannot
 // be loaded: err says which.
 func failStatuspage(w http.ResponseWriter, r *http.Request, part string, err error) bool {
-	if !strings.HasPrefix(part, statuspagePath) {
+	if !strings.HasPrefix(part, statuspage.Prefix) {
 		return false
 	}
 	serveStatuspage(w, r, func() (*web.Document, error) { return nil, err })
@@ -110,7 +101,7 @@ func serveCompatFault(w http.ResponseWriter, r *http.Request, status int) {
 // All of a page are made together, when the first is asked for after a change,
 // so that they tell of one moment.
 func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*web.Document, error) {
-	if !slices.Contains(statuspageNames, path) {
+	if !slices.Contains(statuspage.Names, path) {
 		return nil, allswell.ErrNotFound
 	}
 	all, err := loadRendered(ctx, s, key{entry: e, kind: "statuspage"},
@@ -137,7 +128,7 @@ func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, er
 		return nil, allswell.ErrNotFound // another page has the slug now
 	}
 	clean(&newest)
-	bodies, err := statuspageDocuments(snap.sum, newest, snap.sum.Page.URL(s.base))
+	bodies, err := statuspage.Documents(snap.sum, newest, snap.sum.Page.URL(s.base))
 	if err != nil {
 		return nil, err
 	}
@@ -148,65 +139,4 @@ func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, er
 		d.bytes += doc.Size()
 	}
 	return d, nil
-}
-
-// statuspageDocuments returns the bodies of the eight documents by their paths
-// under /api/v2/. newest is what store.LoadNewest has loaded of the page; home
-// is its absolute address.
-func statuspageDocuments(sum allswell.Summary, newest allswell.PageContents, home string) (map[string][]byte, error) {
-	v := newCompatView(sum, newest, home)
-	status := compatStatus{compatIndicator(sum.Status), sum.Banner}
-	unresolved := v.incidents(sum.Active)
-	upcoming, active := v.maintenances(sum.Upcoming), v.maintenances(sum.Running)
-	planned := append(slices.Clip(active), upcoming...)
-	incidents := slices.SortedFunc(slices.Values(newest.Incidents), func(a, b allswell.Incident) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
-	})
-	latest := slices.SortedFunc(slices.Values(newest.Maintenances), func(a, b allswell.Maintenance) int {
-		return cmp.Or(b.ScheduledFor.Compare(a.ScheduledFor), cmp.Compare(b.ID, a.ID))
-	})
-	bodies := make(map[string][]byte)
-	for path, document := range map[string]any{
-		"summary.json": struct {
-			Page         compatPage          `json:"page"`
-			Components   []compatComponent   `json:"components"`
-			Incidents    []compatIncident    `json:"incidents"`
-			Maintenances []compatMaintenance `json:"scheduled_maintenances"`
-			Status       compatStatus        `json:"status"`
-		}{v.page, v.components, unresolved, planned, status},
-		"status.json": struct {
-			Page   compatPage   `json:"page"`
-			Status compatStatus `json:"status"`
-		}{v.page, status},
-		"components.json": struct {
-			Page       compatPage        `json:"page"`
-			Components []compatComponent `json:"components"`
-		}{v.page, v.components},
-		"incidents.json":                       v.incidentList(v.incidents(incidents)),
-		"incidents/unresolved.json":            v.incidentList(unresolved),
-		"scheduled-maintenances.json":          v.maintenanceList(v.maintenances(latest)),
-		"scheduled-maintenances/upcoming.json": v.maintenanceList(upcoming),
-		"scheduled-maintenances/active.json":   v.maintenanceList(active),
-	} {
-		body, err := json.Marshal(document)
-		if err != nil {
-			return nil, err
-		}
-		bodies[path] = body
-	}
-	return bodies, nil
-}
-
-func (v *compatView) incidentList(list []compatIncident) any {
-	return struct {
-		Page      compatPage       `json:"page"`
-		Incidents []compatIncident `json:"incidents"`
-	}{v.page, list}
-}
-
-func (v *compatView) maintenanceList(list []compatMaintenance) any {
-	return struct {
-		Page         compatPage          `json:"page"`
-		Maintenances []compatMaintenance `json:"scheduled_maintenances"`
-	}{v.page, list}
 }

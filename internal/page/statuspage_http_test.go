@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/statuspage"
+	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -55,12 +57,12 @@ func TestStatuspageOverHTTP(t *testing.T) {
 	run(t, func(w *world) {
 		compatWorld(w)
 		t := w.t
-		for path := range compatPaths {
+		for path := range statuspagetest.Documents {
 			path = "/status/acme/api/v2/" + path
 			rec := w.do("GET", path)
 			body := rec.Body.Bytes()
 			isCompatAnswer(t, rec, 200, body)
-			for _, fault := range judgeCompat(strings.TrimPrefix(path, "/status/acme/api/v2/"), body) {
+			for _, fault := range statuspagetest.Faults(strings.TrimPrefix(path, "/status/acme/api/v2/"), body) {
 				t.Error(fault)
 			}
 			if got := rec.Header().Get("Content-Type"); got != "application/json" {
@@ -234,7 +236,7 @@ func TestStatuspageChanges(t *testing.T) {
 
 // The names that are served are those that are made.
 func TestStatuspageNames(t *testing.T) {
-	if got, want := slices.Sorted(slices.Values(statuspageNames)), slices.Sorted(maps.Keys(compatPaths)); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(slices.Values(statuspage.Names)), slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
+	"github.com/allswell/allswell/test/nodeclient"
 )
 
 // statuspageClient makes every call that the client has, and writes down what
 // came of each: the data, or the status of the answer that was refused.
-const statuspageClient = readStdin + `
+const statuspageClient = nodeclient.ReadStdin + `
 const { Statuspage } = require("statuspage.io");
 async function main({ address, host }) {
   const client = new Statuspage("page");
@@ -72,7 +74,7 @@ func askStatuspage(w *world, address, host string) {
 	t := w.t
 	t.Helper()
 	var told map[string]json.RawMessage
-	nodeClient(t, "statuspage.io", statuspageClient, map[string]string{"address": address, "host": host}, &told)
+	nodeclient.Run(t, "statuspage.io", statuspageClient, map[string]string{"address": address, "host": host}, &told)
 	home := address
 	if host != "" {
 		home = "https://" + host
@@ -83,7 +85,7 @@ func askStatuspage(w *world, address, host string) {
 		"unresolved": "incidents/unresolved.json", "planned": "scheduled-maintenances/upcoming.json",
 		"upcoming": "scheduled-maintenances/upcoming.json", "active": "scheduled-maintenances/upcoming.json",
 	} {
-		for _, fault := range judgeCompat(path, told[call]) {
+		for _, fault := range statuspagetest.Faults(path, told[call]) {
 			t.Error(fault)
 		}
 		var page struct {

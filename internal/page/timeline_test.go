@@ -2,12 +2,14 @@ package page
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
 )
 
 // compatEntry is what these tests read of an update in the documents for programs.
@@ -116,12 +118,26 @@ func (w *world) timelines(id string) (told timelines) {
 	}
 	told.html = of(w.get("/status/acme/incidents/"+id, 200), ".timeline ", ".when strong", ".message")
 	told.history = of(w.get("/status/acme/history", 200), ".past .timeline ", ".when strong", ".message")
-	read := func(path string) read {
-		return readFeed(w.t, func() ([]byte, error) { return w.do("GET", path).Body.Bytes(), nil })
+	read := func(path string, into any) {
+		if err := xml.Unmarshal(w.do("GET", path).Body.Bytes(), into); err != nil {
+			w.t.Fatal(path, err)
+		}
 	}
+	var atom struct {
+		Entries []struct {
+			Content string `xml:"content"`
+		} `xml:"entry"`
+	}
+	var rss struct {
+		Items []struct {
+			Content string `xml:"http://purl.org/rss/1.0/modules/content/ encoded"`
+		} `xml:"channel>item"`
+	}
+	read("/status/acme/history.atom", &atom)
+	read("/status/acme/history.rss", &rss)
 	content := func(html string) []string { return of(parse(w.t, html), "", "p strong", "div") }
-	told.atom = content(read("/status/acme/history.atom").Entries[0].Content.HTML)
-	told.rss = content(read("/status/acme/history.rss").Channel.Items[0].Content)
+	told.atom = content(atom.Entries[0].Content)
+	told.rss = content(rss.Items[0].Content)
 	var doc struct {
 		Incidents []struct {
 			Updates []compatEntry `json:"incident_updates"`
@@ -131,7 +147,7 @@ func (w *world) timelines(id string) (told timelines) {
 	if err := json.NewDecoder(strings.NewReader(body)).Decode(&doc); err != nil || len(doc.Incidents) != 1 {
 		w.t.Fatalf("%v: %s", err, body)
 	}
-	for _, fault := range judgeCompat("incidents.json", []byte(body)) {
+	for _, fault := range statuspagetest.Faults("incidents.json", []byte(body)) {
 		w.t.Error(fault)
 	}
 	told.compat = doc.Incidents[0].Updates

@@ -176,7 +176,7 @@ const concernWeight = 150
 
 // explainUptime says how the figures come about.
 func explainUptime(l *i18n.Language) string {
-	return l.T("uptime.explained", "percent", l.Percent(partialCounts(), true))
+	return l.T("uptime.explained", "percent", l.Percent(allswell.StatusPartialOutage.Downtime(), true))
 }
 
 // concernsOf returns what each component has to do with right now.
@@ -184,12 +184,12 @@ func concernsOf(at where, sum allswell.Summary) map[string][]concern {
 	concerns := make(map[string][]concern)
 	for _, inc := range allswell.ByLatestUpdate(sum.Active) {
 		for _, a := range inc.Affected {
-			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), at.lang.IncidentTitle(inc), tone(inc.Impact)})
+			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), at.lang.IncidentTitle(inc), inc.Impact.Tone().Name})
 		}
 	}
 	for _, m := range sum.Running {
 		for _, c := range m.Components {
-			concerns[c.ID] = append(concerns[c.ID], concern{at.maintenance(m.ID), m.Title, tone(allswell.StatusMaintenance)})
+			concerns[c.ID] = append(concerns[c.ID], concern{at.maintenance(m.ID), m.Title, allswell.StatusMaintenance.Tone().Name})
 		}
 	}
 	return concerns

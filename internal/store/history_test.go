@@ -117,7 +117,7 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 		w.history("partial_outage")
 		p := must(w.LoadPage(w.ctx, "acme"))(w)
 		for _, c := range []allswell.Component{w.component, quiet} {
-			if of := allswell.NewHistory(p.Changes[c.ID], p.Gaps, w.clock.now(), time.UTC).Last(allswell.HistoryDays); of.Empty() || of.Unknown > 0 {
+			if of := allswell.NewHistory(p.Changes[c.ID], p.Gaps, w.clock.now(), time.UTC).Last(allswell.HistoryDays); of.Empty() || of.In(allswell.StatusUnknown) > 0 {
 				w.Errorf("%s: %+v", c.Name, of)
 			}
 		}
@@ -166,7 +166,7 @@ func TestPageHasItsHistory(t *testing.T) {
 		}
 		sum := must(w.Summary(w.ctx, w.ws, "acme"))(w)
 		first := sum.Histories[w.component.ID][0]
-		if !first.Date.Equal(start) || first.Partial != time.Hour-time.Minute || first.Unknown != time.Minute || sum.Zone.String() != "Pacific/Auckland" {
+		if !first.Date.Equal(start) || first.In(allswell.StatusPartialOutage) != time.Hour-time.Minute || first.In(allswell.StatusUnknown) != time.Minute || sum.Zone.String() != "Pacific/Auckland" {
 			w.Errorf("the first day: %+v", first)
 		}
 	})

@@ -1,4 +1,4 @@
-package page
+package feed
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/markdown/markdowntest"
 )
 
 // property is a line of a calendar as a program reads it.
@@ -87,7 +88,7 @@ func TestCalendar(t *testing.T) {
 		{"URL", newsBase + "/maintenances/mnt_1"}, {"STATUS", "CONFIRMED"}, {"TRANSP", "TRANSPARENT"}, {"CATEGORIES", "Maintenance"}, {"END", "VEVENT"},
 		{"END", "VCALENDAR"},
 	}
-	if got := readCalendar(t, calendarDocument(p, newsBase)); !slices.Equal(got, want) {
+	if got := readCalendar(t, Calendar(p, newsBase)); !slices.Equal(got, want) {
 		t.Errorf("the calendar is\n%q\nwant\n%q", got, want)
 	}
 }
@@ -95,7 +96,7 @@ func TestCalendar(t *testing.T) {
 func TestCalendarEdges(t *testing.T) {
 	p := newsPage("Lamps", "Ready.", "Lamps")
 	values := func(name string) (found []string) {
-		for _, l := range readCalendar(t, calendarDocument(p, newsBase)) {
+		for _, l := range readCalendar(t, Calendar(p, newsBase)) {
 			if l.name == name {
 				found = append(found, l.value)
 			}
@@ -110,7 +111,7 @@ func TestCalendarEdges(t *testing.T) {
 	for n := range 40 {
 		m.Updates = append(m.Updates, allswell.MaintenanceUpdate{Number: n + 2, Message: strings.Repeat("ü", 1000)})
 	}
-	if got := utf8.RuneCountInString(values("DESCRIPTION")[0]); got > calendarText+100 || got < calendarText {
+	if got := utf8.RuneCountInString(values("DESCRIPTION")[0]); got > maxDescription+100 || got < maxDescription {
 		t.Errorf("the description has %d characters", got)
 	}
 	p.Page.TimeZone, p.Page.Language = "", "de"
@@ -124,35 +125,35 @@ func TestCalendarEdges(t *testing.T) {
 }
 
 func FuzzCalendar(f *testing.F) {
-	for i, s := range newsSeeds {
-		f.Add(s, newsSeeds[(i+1)%len(newsSeeds)], newsSeeds[(i+2)%len(newsSeeds)])
+	for i, s := range markdowntest.Seeds {
+		f.Add(s, markdowntest.Seeds[(i+1)%len(markdowntest.Seeds)], markdowntest.Seeds[(i+2)%len(markdowntest.Seeds)])
 	}
 	f.Fuzz(func(t *testing.T, title, message, name string) {
 		p := newsPage(title, message, name)
-		lines := readCalendar(t, calendarDocument(p, newsBase))
+		lines := readCalendar(t, Calendar(p, newsBase))
 		var names []string
 		for _, l := range lines {
 			names = append(names, l.name)
 			switch l.name {
 			case "SUMMARY":
-				if got, want := unescape(t, l.value), asLine(title); got != want {
+				if got, want := unescape(t, l.value), markdowntest.Line(title); got != want {
 					t.Errorf("the summary is %q, want %q", got, want)
 				}
 			case "DESCRIPTION":
 				got, text := unescape(t, l.value), markdown.Text(message)
-				if utf8.RuneCountInString(text) < calendarText-1000 && utf8.RuneCountInString(name) < 255 && !strings.HasSuffix(got, "\n\n"+text) {
+				if utf8.RuneCountInString(text) < maxDescription-1000 && utf8.RuneCountInString(name) < 255 && !strings.HasSuffix(got, "\n\n"+text) {
 					t.Errorf("the description is %q, want %q at its end", got, text)
 				}
-				if shown := markdown.Clip(asLine(name), feedName); !strings.Contains(got, shown) {
+				if shown := markdown.Clip(markdowntest.Line(name), maxName); !strings.Contains(got, shown) {
 					t.Errorf("%q is not in %q", shown, got)
 				}
 			case "X-WR-CALNAME":
-				if got := unescape(t, l.value); !strings.Contains(got, asLine(name)) {
-					t.Errorf("%q is not in %q", asLine(name), got)
+				if got := unescape(t, l.value); !strings.Contains(got, markdowntest.Line(name)) {
+					t.Errorf("%q is not in %q", markdowntest.Line(name), got)
 				}
 			}
 		}
-		if want := readCalendar(t, calendarDocument(newsPage("x", "x", "x"), newsBase)); len(names) != len(want) {
+		if want := readCalendar(t, Calendar(newsPage("x", "x", "x"), newsBase)); len(names) != len(want) {
 			t.Errorf("the lines are %q", names)
 		}
 	})

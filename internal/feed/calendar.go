@@ -1,4 +1,4 @@
-package page
+package feed
 
 import (
 	"bytes"
@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	calendarLine = 75      // bytes of a line at most, without its end (RFC 5545, 3.1)
-	calendarText = 4000    // characters of an event's description at most
-	calendarRoom = 400_000 // characters of all descriptions at most; the later events go first
-	calendarTime = "20060102T150405Z"
-	calendarWait = "PT1H" // how long calendars are asked to wait before they look again
+	maxLine         = 75      // bytes of a line without its end (RFC 5545, 3.1)
+	maxDescription  = 4000    // characters of an event's description
+	maxDescriptions = 400_000 // characters of all descriptions; later events have precedence
+	calendarTime    = "20060102T150405Z"
+	calendarRefresh = "PT1H" // how long calendar programs are asked to wait
 )
 
-// calendarDocument writes the planned maintenances of a page as a calendar (RFC
-// 5545), in the order of their beginnings; base is the absolute address of the
-// page. It depends on nothing but them: DTSTAMP is when an event was changed.
-func calendarDocument(p allswell.PageContents, base string) []byte {
+// Calendar returns the maintenances of a page as a calendar (RFC 5545), ordered by
+// their scheduled start; base is the absolute URL of the page. The same contents
+// give the same bytes: DTSTAMP is when the maintenance was last changed.
+func Calendar(p allswell.PageContents, base string) []byte {
 	l := i18n.Or(p.Page.Language)
 	name := l.T("feeds.calendar_title", "name", markdown.Line(p.Page.Name))
 	var w calendarWriter
@@ -37,22 +37,22 @@ func calendarDocument(p allswell.PageContents, base string) []byte {
 	w.text("X-WR-CALNAME", name)
 	w.line("X-WR-TIMEZONE", p.Page.Location().String())
 	w.line("URL", base)
-	w.line("REFRESH-INTERVAL;VALUE=DURATION", calendarWait)
-	w.line("X-PUBLISHED-TTL", calendarWait)
+	w.line("REFRESH-INTERVAL;VALUE=DURATION", calendarRefresh)
+	w.line("X-PUBLISHED-TTL", calendarRefresh)
 	maintenances := slices.SortedFunc(slices.Values(p.Maintenances), func(a, b allswell.Maintenance) int {
 		return cmp.Or(a.ScheduledFor.Compare(b.ScheduledFor), cmp.Compare(a.ID, b.ID))
 	})
-	room := calendarRoom
+	room := maxDescriptions
 	descriptions := make([]string, len(maintenances))
 	for i, m := range slices.Backward(maintenances) {
-		descriptions[i] = describe(l, p.Page.Location(), m, min(room, calendarText))
+		descriptions[i] = describe(l, p.Page.Location(), m, min(room, maxDescription))
 		room -= utf8.RuneCountInString(descriptions[i])
 	}
 	for i, m := range maintenances {
 		w.event(l, m, base, descriptions[i])
 	}
 	if len(maintenances) == 0 {
-		w.nothing()
+		w.empty()
 	}
 	w.line("END", "VCALENDAR")
 	return w.Bytes()
@@ -61,12 +61,12 @@ func calendarDocument(p allswell.PageContents, base string) []byte {
 // calendarWriter writes content lines.
 type calendarWriter struct{ bytes.Buffer }
 
-// event writes one maintenance. It takes nobody's time: it is transparent.
+// event writes one maintenance. It is transparent: it does not make people busy.
 func (w *calendarWriter) event(l *i18n.Language, m allswell.Maintenance, base, description string) {
-	begin, end := maintenanceSpan(m)
+	begin, end := m.Span()
 	begin, end = begin.Truncate(time.Second), end.Truncate(time.Second)
 	if !end.After(begin) {
-		end = begin.Add(time.Minute) // it was over as soon as it had begun
+		end = begin.Add(time.Minute) // it ended at once
 	}
 	link := base + "/maintenances/" + m.ID
 	w.line("BEGIN", "VEVENT")
@@ -86,8 +86,8 @@ func (w *calendarWriter) event(l *i18n.Language, m allswell.Maintenance, base, d
 	w.line("END", "VEVENT")
 }
 
-// nothing writes the time zone UTC: a calendar has to have something in it.
-func (w *calendarWriter) nothing() {
+// empty writes the time zone UTC, because a calendar needs at least one component.
+func (w *calendarWriter) empty() {
 	for _, l := range [][2]string{
 		{"BEGIN", "VTIMEZONE"}, {"TZID", "UTC"}, {"BEGIN", "STANDARD"}, {"DTSTART", "19700101T000000"},
 		{"TZOFFSETFROM", "+0000"}, {"TZOFFSETTO", "+0000"}, {"END", "STANDARD"}, {"END", "VTIMEZONE"},
@@ -96,8 +96,8 @@ func (w *calendarWriter) nothing() {
 	}
 }
 
-// describe returns how far a maintenance is, what it affects and what was said
-// of it, newest first, in about most characters.
+// describe returns the state, the affected components and the updates of a
+// maintenance, newest first, in about most characters.
 func describe(l *i18n.Language, zone *time.Location, m allswell.Maintenance, most int) string {
 	parts := []string{l.MaintenanceState(m.State)}
 	if len(m.Components) > 0 {
@@ -113,7 +113,7 @@ func describe(l *i18n.Language, zone *time.Location, m allswell.Maintenance, mos
 			break
 		}
 		whole := n.Message
-		n.Message = markdown.Prefix(whole, calendarText+1)
+		n.Message = markdown.Prefix(whole, maxDescription+1)
 		text := n.Plain(l, zone)
 		if len(n.Message) < len(whole) || n.cut {
 			text += "…"
@@ -132,23 +132,22 @@ func (w *calendarWriter) instant(name string, t time.Time) {
 	w.line(name, t.UTC().Format(calendarTime))
 }
 
-// calendarEscapes are what a text may not hold as it is (RFC 5545, 3.3.11).
+// calendarEscapes escapes a text (RFC 5545, 3.3.11).
 var calendarEscapes = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\n", `\n`)
 
-// text writes a value that people have typed: a line, or what markdown.Text
-// returned.
+// text writes a property whose value is text.
 func (w *calendarWriter) text(name, value string) { w.line(name, calendarEscapes.Replace(value)) }
 
-// line writes a content line, folded between characters.
+// line writes a property as a content line, folded between characters.
 func (w *calendarWriter) line(name, value string) {
-	rest, room := name+":"+value, calendarLine
+	rest, room := name+":"+value, maxLine
 	for len(rest) > room {
 		cut := room
 		for !utf8.RuneStart(rest[cut]) {
 			cut--
 		}
 		w.WriteString(rest[:cut] + "\r\n ")
-		rest, room = rest[cut:], calendarLine-1 // a further line begins with a space
+		rest, room = rest[cut:], maxLine-1 // continuation lines begin with a space
 	}
 	w.WriteString(rest + "\r\n")
 }

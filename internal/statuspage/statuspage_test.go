@@ -1,4 +1,4 @@
-package page
+package statuspage
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,11 +14,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/markdown/markdowntest"
+	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
 )
 
-// compatSample returns a page in a state that only r knows, with the given text
+// samplePage returns a page in a state that only r knows, with the given text
 // wherever people may write one.
-func compatSample(r *rand.Rand, s string) allswell.PageContents {
+func samplePage(r *rand.Rand, s string) allswell.PageContents {
 	p := allswell.PageContents{AsOf: day, Page: allswell.Page{
 		ID: "page_1", Slug: "acme", Name: s, TimeZone: pick(r, []string{"UTC", "Europe/Berlin", "America/Santiago"}),
 		CreatedAt: day, UpdatedAt: day,
@@ -38,7 +41,7 @@ func compatSample(r *rand.Rand, s string) allswell.PageContents {
 		p.Components = append(p.Components, c)
 	}
 	for i := range r.IntN(5) {
-		p.Incidents = append(p.Incidents, compatSampleIncident(r, fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%02d", i), s, p.Components, at()))
+		p.Incidents = append(p.Incidents, sampleIncident(r, fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%02d", i), s, p.Components, at()))
 	}
 	for i := range r.IntN(5) {
 		m := allswell.Maintenance{
@@ -66,7 +69,7 @@ func compatSample(r *rand.Rand, s string) allswell.PageContents {
 	return p
 }
 
-func compatSampleIncident(r *rand.Rand, id, s string, components []allswell.Component, at time.Time) allswell.Incident {
+func sampleIncident(r *rand.Rand, id, s string, components []allswell.Component, at time.Time) allswell.Incident {
 	n := allswell.NewIncident{Title: s, Impact: pick(r, allswell.Impacts), State: pick(r, allswell.IncidentStates)}
 	for _, c := range components[:r.IntN(len(components)+1)] {
 		n.Affected = append(n.Affected, allswell.AffectedComponent{ComponentID: c.ID, Name: c.Name, Status: pick(r, allswell.AffectedStatuses)})
@@ -94,14 +97,14 @@ func compatSampleIncident(r *rand.Rand, id, s string, components []allswell.Comp
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// compatDocuments returns the documents of a page at https://status.example.
-func compatDocuments(t testing.TB, p allswell.PageContents) map[string][]byte {
+// documentsOf returns the documents of a page at https://status.example.
+func documentsOf(t testing.TB, p allswell.PageContents) map[string][]byte {
 	t.Helper()
-	bodies, err := statuspageDocuments(p.Summarize(day), p, "https://status.example")
+	bodies, err := Documents(p.Summarize(day), p, "https://status.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := slices.Sorted(maps.Keys(bodies)), slices.Sorted(maps.Keys(compatPaths)); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(bodies)), slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
 		t.Fatalf("documents %v, want %v", got, want)
 	}
 	return bodies
@@ -110,7 +113,7 @@ func compatDocuments(t testing.TB, p allswell.PageContents) map[string][]byte {
 // FuzzStatuspage holds the documents of pages in many states to their form, and
 // to hold what people have typed as they typed it.
 func FuzzStatuspage(f *testing.F) {
-	for i, s := range []string{"Hello", hostile, "a\nb\tc\u2028d", `"\u0000",`, "ü€𝄞", "\xff\xfe", "null"} {
+	for i, s := range []string{"Hello", markdowntest.Hostile, "a\nb\tc\u2028d", `"\u0000",`, "ü€𝄞", "\xff\xfe", "null"} {
 		for seed := range 30 {
 			f.Add(uint64(100*i+seed), s)
 		}
@@ -119,8 +122,8 @@ func FuzzStatuspage(f *testing.F) {
 		if strings.TrimSpace(s) == "" {
 			s = "x" // nothing has a blank name
 		}
-		for path, body := range compatDocuments(t, compatSample(rand.New(rand.NewPCG(seed, 1)), s)) {
-			for _, fault := range judgeCompat(path, body) {
+		for path, body := range documentsOf(t, samplePage(rand.New(rand.NewPCG(seed, 1)), s)) {
+			for _, fault := range statuspagetest.Faults(path, body) {
 				t.Error(fault)
 			}
 			if !utf8.Valid(body) || strings.ContainsAny(string(body), "<>\u2028") {
@@ -171,10 +174,10 @@ func TestStatuspageStatuses(t *testing.T) {
 	} {
 		p := allswell.PageContents{Page: allswell.Page{Name: "Acme"}, Components: []allswell.Component{{ID: "comp_1", Name: "C", Baseline: status}}}
 		var summary struct {
-			Status     compatStatus
+			Status     statusObject
 			Components []struct{ Status string }
 		}
-		if err := json.Unmarshal(compatDocuments(t, p)["summary.json"], &summary); err != nil {
+		if err := json.Unmarshal(documentsOf(t, p)["summary.json"], &summary); err != nil {
 			t.Fatal(err)
 		}
 		got := [3]string{summary.Components[0].Status, summary.Status.Indicator, summary.Status.Description}
@@ -184,8 +187,8 @@ func TestStatuspageStatuses(t *testing.T) {
 	}
 }
 
-// compatExample is a page with one of each; instants are minutes after day.
-func compatExample() allswell.PageContents {
+// examplePage is a page with one of each; instants are minutes after day.
+func examplePage() allswell.PageContents {
 	at := func(minutes int) time.Time { return day.Add(time.Duration(minutes) * time.Minute) }
 	inc := allswell.NewIncident{Title: "North is dark", Impact: allswell.ImpactMajor, Affected: []allswell.AffectedComponent{
 		{ComponentID: "comp_n", Name: "North", Status: allswell.StatusMajorOutage}, {ComponentID: "comp_gone", Name: "Gone", Status: allswell.StatusDegraded},
@@ -231,7 +234,7 @@ func compatExample() allswell.PageContents {
 
 // TestStatuspageExample compares whole objects with what is written down here.
 func TestStatuspageExample(t *testing.T) {
-	bodies := compatDocuments(t, compatExample())
+	bodies := documentsOf(t, examplePage())
 	is := func(path, want string, steps ...any) {
 		t.Helper()
 		var got, wanted any
@@ -351,7 +354,7 @@ func TestStatuspageLimits(t *testing.T) {
 		p.Incidents = append(p.Incidents, inc)
 		p.Maintenances = append(p.Maintenances, allswell.Maintenance{ID: fmt.Sprint(i), State: allswell.MaintenanceScheduled, ScheduledFor: at})
 	}
-	for path, body := range compatDocuments(t, p) {
+	for path, body := range documentsOf(t, p) {
 		var doc struct {
 			Incidents []struct {
 				ID           string
@@ -384,3 +387,46 @@ func TestStatuspageLimits(t *testing.T) {
 		}
 	}
 }
+
+// statuspagetest finds what is wrong.
+func TestFaultsAreFound(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 1))
+	var summary string
+	for !strings.Contains(summary, `"affected_components":[`) || !strings.Contains(summary, `"group":true`) ||
+		!strings.Contains(summary, `"scheduled_for"`) || !strings.Contains(summary, `"description":null`) {
+		summary = string(documentsOf(t, samplePage(r, "Hello"))["summary.json"])
+	}
+	if faults := statuspagetest.Faults("summary.json", []byte(summary)); len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	for old, spoilt := range map[string]string{
+		`"showcase":true`:              `"showcase":true,"uptime":1`,
+		`"incident_updates":[`:         `"postmortem":null,"incident_updates":[`,
+		`"time_zone":"`:                `"zone":"`,
+		`"deliver_notifications":true`: `"deliver_notifications":true,"wants_twitter_update":false`,
+		`"old_status"`:                 `"old"`,
+		`"indicator":`:                 `"level":1,"indicator":`,
+		`.000Z"`:                       `Z"`,
+		`"description":null`:           `"description":""`,
+		`"position":1`:                 `"position":0`,
+		`"scheduled_until"`:            `"until"`,
+		`"impact":"maintenance"`:       `"impact":"none"`,
+		`"components":["comp_`:         `"components":["no_`,
+		`"group":true`:                 `"group":false`,
+		`"page":{`:                     `"meta":{},"page":{`,
+	} {
+		bad := strings.Replace(summary, old, spoilt, 1)
+		if old == `.000Z"` {
+			bad = regexp.MustCompile(`\.\d{3}Z"`).ReplaceAllString(summary, spoilt)
+		}
+		if bad == summary {
+			t.Errorf("there is no %s", old)
+		} else if len(statuspagetest.Faults("summary.json", []byte(bad))) == 0 {
+			t.Errorf("%s passes for %s", spoilt, old)
+		}
+	}
+}
+
+var day = time.Date(2020, 11, 21, 15, 4, 5, 0, time.UTC)
+
+func text(s string) *string { return &s }

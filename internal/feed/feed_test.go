@@ -1,4 +1,4 @@
-package page
+package feed
 
 import (
 	"encoding/xml"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/markdown/markdowntest"
 )
 
 const newsBase = "https://status.example.org/status/acme"
@@ -39,27 +40,6 @@ func newsPage(title, message, name string) allswell.PageContents {
 			Updates: []allswell.MaintenanceUpdate{{ID: "upd_3", Number: 1, State: allswell.MaintenanceScheduled, Message: message, CreatedAt: day.Add(time.Hour)}},
 		}},
 	}
-}
-
-// asLine is what markdown.Line says that it does, said again.
-func asLine(s string) string {
-	var words []string
-	word := ""
-	for _, r := range s + " " {
-		switch {
-		case strings.ContainsRune("\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000", r), r >= 0x2000 && r <= 0x200a:
-			if word != "" {
-				words = append(words, word)
-			}
-			word = ""
-		case r < 0x20, r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff:
-		case r >= 0xfdd0 && r <= 0xfdef, r&0xfffe == 0xfffe:
-			word += "\ufffd"
-		default:
-			word += string(r)
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 // read is what a reader finds in a feed.
@@ -125,9 +105,9 @@ func readFeed(t testing.TB, write func() ([]byte, error)) (r read) {
 	return r
 }
 
-func feedOf(t testing.TB, p allswell.PageContents, component string) feed {
+func feedOf(t testing.TB, p allswell.PageContents, component string) Feed {
 	t.Helper()
-	f, ok := newFeed(p, component, newsBase)
+	f, ok := New(p, component, newsBase)
 	if !ok {
 		t.Fatal("there is no feed")
 	}
@@ -135,7 +115,7 @@ func feedOf(t testing.TB, p allswell.PageContents, component string) feed {
 }
 
 func TestAtom(t *testing.T) {
-	r := readFeed(t, feedOf(t, newsPage("It is dark", "It *dawns*.", "Lamps & <Co>"), "").atom)
+	r := readFeed(t, feedOf(t, newsPage("It is dark", "It *dawns*.", "Lamps & <Co>"), "").Atom)
 	updated := day.Add(90 * time.Minute)
 	if r.XMLName != (xml.Name{Space: "http://www.w3.org/2005/Atom", Local: "feed"}) || r.Lang != "en" || r.ID != "tag:allswell,2026:page_1" ||
 		r.Title != "Incidents and maintenance of Lamps & <Co>" || r.Author != "Lamps & <Co>" || !r.Updated.Equal(updated) {
@@ -180,10 +160,10 @@ func TestAtom(t *testing.T) {
 func TestRSS(t *testing.T) {
 	p := newsPage("It is <dark>", "It *dawns* & <shines>.", "Lamps")
 	p.Incidents[0].Resolved = true
-	r := readFeed(t, feedOf(t, p, "").rss)
+	r := readFeed(t, feedOf(t, p, "").RSS)
 	c := r.Channel
 	if r.XMLName.Local != "rss" || r.Version != "2.0" || c.Title != "Incidents and maintenance of Lamps" || c.Language != "en" ||
-		c.Built != "Sat, 21 Nov 2020 16:34:05 +0000" || c.TTL != feedMinutes {
+		c.Built != "Sat, 21 Nov 2020 16:34:05 +0000" || c.TTL != readAgainMinutes {
 		t.Errorf("the feed is %+v", r)
 	}
 	if want := []readLink{
@@ -195,7 +175,7 @@ func TestRSS(t *testing.T) {
 	if len(c.Items) != 2 {
 		t.Fatalf("%d items", len(c.Items))
 	}
-	atom := readFeed(t, feedOf(t, p, "").atom)
+	atom := readFeed(t, feedOf(t, p, "").Atom)
 	want := readItem{
 		Title: "It is <dark>", Link: newsBase + "/incidents/6f1e2c2a-0000-4000-8000-000000000001",
 		GUID: rssGUID{false, "urn:uuid:6f1e2c2a-0000-4000-8000-000000000001"}, Published: "Sat, 21 Nov 2020 15:04:05 +0000",
@@ -210,7 +190,7 @@ func TestRSS(t *testing.T) {
 func TestComponentFeed(t *testing.T) {
 	p := newsPage("It is dark", "It dawns.", "Lamps")
 	p.Page.Name, p.Page.Language = "Acme", "de"
-	r := readFeed(t, feedOf(t, p, "comp_1").atom)
+	r := readFeed(t, feedOf(t, p, "comp_1").Atom)
 	if r.ID != "tag:allswell,2026:comp_1" || r.Title != "Störungen und Wartungen von Lamps – Acme" || r.Lang != "de" || r.Author != "Acme" {
 		t.Errorf("the feed is %+v", r)
 	}
@@ -219,12 +199,12 @@ func TestComponentFeed(t *testing.T) {
 	}; !slices.Equal(r.Links, want) {
 		t.Errorf("links %v", r.Links)
 	}
-	if _, ok := newFeed(p, "comp_2", newsBase); ok {
+	if _, ok := New(p, "comp_2", newsBase); ok {
 		t.Error("there is a feed of a component that is not there")
 	}
 
 	p.Incidents, p.Maintenances = nil, nil
-	if r := readFeed(t, feedOf(t, p, "comp_1").atom); len(r.Entries) != 0 || !r.Updated.Equal(p.Components[0].CreatedAt) {
+	if r := readFeed(t, feedOf(t, p, "comp_1").Atom); len(r.Entries) != 0 || !r.Updated.Equal(p.Components[0].CreatedAt) {
 		t.Errorf("the empty feed is %+v", r)
 	}
 }
@@ -249,7 +229,7 @@ func TestFeedIsBounded(t *testing.T) {
 	for _, e := range f.entries {
 		content += len(e.content)
 	}
-	if content > feedRoom+len(f.entries)*500 || content < feedRoom/2 {
+	if content > maxTimelines+len(f.entries)*500 || content < maxTimelines/2 {
 		t.Errorf("%d bytes of timelines", content)
 	}
 	last := f.entries[len(f.entries)-1]
@@ -266,7 +246,11 @@ func checkContent(t *testing.T, content string) {
 		"html": nil, "head": nil, "body": nil, "p": {"lang", "dir"}, "div": {"dir"}, "time": {"datetime"}, "a": {"href", "rel"}, "ol": {"start"},
 		"br": nil, "strong": nil, "em": nil, "del": nil, "code": nil, "pre": nil, "ul": nil, "li": nil, "blockquote": nil, "hr": nil,
 	}
-	for n := range parse(t, content).Descendants() {
+	root, err := xhtml.Parse(strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
 		attributes, ok := allowed[n.Data]
 		switch {
 		case n.Type == xhtml.TextNode:
@@ -289,16 +273,9 @@ func checkContent(t *testing.T, content string) {
 	}
 }
 
-// newsSeeds are texts that are meant to break out of their places.
-var newsSeeds = []string{
-	"It is dark", hostile, "]]>", "a\r\nb\rc\n", "\x00\x01\x1f\x7f\u0085\ufffe\uffff\U0001fffe", "\u202eabc\u2066\u2069", "مرحبا & <b>שלום</b>",
-	`\;,:"\n\N` + "\n;", " x ", "", "&amp;&#0;<![CDATA[", strings.Repeat("ü👩‍👩‍👧", 40), "\xff\xfe", "[x](javascript:alert(1)) <http://a.b/\">",
-	"BEGIN:VEVENT\r\nEND:VCALENDAR", "\u2028\u2029\v\f\t", "--><!--", "{{.}} %s %d {n}", `\*stars\* that are none`,
-}
-
 func FuzzFeed(f *testing.F) {
-	for i, s := range newsSeeds {
-		f.Add(s, newsSeeds[(i+1)%len(newsSeeds)], newsSeeds[(i+2)%len(newsSeeds)], i%2 == 0)
+	for i, s := range markdowntest.Seeds {
+		f.Add(s, markdowntest.Seeds[(i+1)%len(markdowntest.Seeds)], markdowntest.Seeds[(i+2)%len(markdowntest.Seeds)], i%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, title, message, name string, arabic bool) {
 		p := newsPage(title, message, name)
@@ -306,17 +283,17 @@ func FuzzFeed(f *testing.F) {
 			p.Page.Language = "ar"
 		}
 		made := feedOf(t, p, "")
-		atom, rss := readFeed(t, made.atom), readFeed(t, made.rss)
+		atom, rss := readFeed(t, made.Atom), readFeed(t, made.RSS)
 		if len(atom.Entries) != 2 || len(rss.Channel.Items) != 2 {
 			t.Fatalf("%d entries, %d items", len(atom.Entries), len(rss.Channel.Items))
 		}
-		if got, want := atom.Author, asLine(name); got != want || !strings.Contains(atom.Title, want) || rss.Channel.Title != atom.Title {
+		if got, want := atom.Author, markdowntest.Line(name); got != want || !strings.Contains(atom.Title, want) || rss.Channel.Title != atom.Title {
 			t.Errorf("the name %q is %q in %q and %q", want, got, atom.Title, rss.Channel.Title)
 		}
 		told := `<div dir="auto">` + string(markdown.HTML(message)) + "</div>"
 		for i, e := range atom.Entries {
 			item := rss.Channel.Items[i]
-			if want := asLine(title); e.Title != want || item.Title != want {
+			if want := markdowntest.Line(title); e.Title != want || item.Title != want {
 				t.Errorf("the title %q is %q and %q", want, e.Title, item.Title)
 			}
 			if item.GUID.ID != e.ID || item.Link != e.Link.Href || item.Creator != atom.Author || item.Content != e.Content.HTML {
@@ -349,7 +326,7 @@ func TestFeedWithoutWords(t *testing.T) {
 		head + "Resolved. No impact. No details have been posted.</p>" + affected + `<p lang="en" dir="ltr"><strong>Resolved</strong> · ` +
 			`<time datetime="2020-11-21T15:04:05.000Z">21 Nov 2020, 16:04 CET</time></p><div dir="auto"><p>This incident has been resolved.</p></div>`,
 	} {
-		e := readFeed(t, feedOf(t, p, "").atom).Entries[1]
+		e := readFeed(t, feedOf(t, p, "").Atom).Entries[1]
 		if e.Content.HTML != want {
 			t.Errorf("the content is\n%s\nwant\n%s", e.Content.HTML, want)
 		}
@@ -360,3 +337,5 @@ func TestFeedWithoutWords(t *testing.T) {
 		inc.Resolved, inc.ResolvedAt = true, day
 	}
 }
+
+var day = time.Date(2020, 11, 21, 15, 4, 5, 0, time.UTC)

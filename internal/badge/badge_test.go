@@ -1,14 +1,12 @@
-package page
+package badge
 
 import (
-	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
@@ -18,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/cache"
+	"github.com/allswell/allswell/internal/markdown/markdowntest"
 )
 
 // drawing is what a badge is made of.
@@ -94,31 +92,34 @@ func TestBadge(t *testing.T) {
 	for _, c := range []struct {
 		language, component string
 		uptime              bool
-		want                badge
+		label, message      string
+		tone                allswell.Status
 	}{
-		{"", "", false, badge{"Acme", "Degraded", "degraded"}},
-		{"", "comp_1", false, badge{"Website", "Degraded", "degraded"}},
-		{"", "comp_2", false, badge{"API", "Operational", "ok"}},
-		{"", "comp_1", true, badge{"Website", "99.58% uptime", "degraded"}}, // an hour of ten days: 99.583
-		{"", "", true, badge{"Acme", "99.58% uptime", "degraded"}},
-		{"", "comp_2", true, badge{"API", "Uptime: not known", "unknown"}},
-		{"de", "comp_1", true, badge{"Website", "99,58 % Verfügbarkeit", "degraded"}},
-		{"de", "comp_2", false, badge{"API", "Funktioniert", "ok"}},
+		{"", "", false, "Acme", "Degraded", allswell.StatusDegraded},
+		{"", "comp_1", false, "Website", "Degraded", allswell.StatusDegraded},
+		{"", "comp_2", false, "API", "Operational", allswell.StatusOperational},
+		{"", "comp_1", true, "Website", "99.58% uptime", allswell.StatusDegraded}, // an hour of ten days: 99.583
+		{"", "", true, "Acme", "99.58% uptime", allswell.StatusDegraded},
+		{"", "comp_2", true, "API", "Uptime: not known", allswell.StatusUnknown},
+		{"de", "comp_1", true, "Website", "99,58 % Verfügbarkeit", allswell.StatusDegraded},
+		{"de", "comp_2", false, "API", "Funktioniert", allswell.StatusOperational},
 	} {
 		sum.Page.Language = c.language
-		facts := badgeFactsOf(sum)
-		fact, ok := facts.of(c.component)
-		got := fact.badge(facts.lang, c.uptime)
+		got, ok := NewSet(sum).Badge(c.component, Options{Uptime: c.uptime}, false)
 		got.message = strings.ReplaceAll(got.message, "\u00a0", " ")
-		if !ok || got != c.want {
+		if want := (Badge{c.label, c.message, c.tone.Tone()}); !ok || got != want {
 			t.Errorf("%+v: %+v", c, got)
 		}
+		if got, _ := NewSet(sum).Badge(c.component, Options{}, true); got.tone != allswell.StatusUnknown.Tone() {
+			t.Errorf("outdated: %+v", got)
+		}
 	}
-	if _, ok := badgeFactsOf(sum).of("comp_3"); ok {
+	set := NewSet(sum)
+	if _, ok := set.Badge("comp_3", Options{}, false); ok || set.Has("comp_3") || !set.Has("comp_1") || !set.Has("") {
 		t.Error("there is a badge of a component that is not there")
 	}
 	for share, want := range map[float64]string{1: "ok", 0.999: "ok", 0.9989: "degraded", 0.99: "degraded", 0.9899: "partial", 0.95: "partial", 0.9499: "major", 0: "major"} {
-		if got := uptimeTone(share); got != want {
+		if got := uptimeTone(share).Name; got != want {
 			t.Errorf("%v is %s, want %s", share, got, want)
 		}
 	}
@@ -127,10 +128,10 @@ func TestBadge(t *testing.T) {
 // Everything can be read, in both themes, and a theme changes colours alone.
 func TestBadgeColours(t *testing.T) {
 	for _, s := range allswell.Statuses {
-		b := badge{"Acme", s.Label(), tone(s)}
-		auto, style := b.svg("")
-		light, none := b.svg(themeLight)
-		dark, _ := b.svg(themeDark)
+		b := Badge{"Acme", s.Label(), s.Tone()}
+		auto, style := b.SVG("")
+		light, none := b.SVG(ThemeLight)
+		dark, _ := b.SVG(ThemeDark)
 		a, l, d := readBadge(t, auto), readBadge(t, light), readBadge(t, dark)
 		if a.style != style || style != darkStyle(b.tone) || none != "" || l.style != "" || d.style != "" {
 			t.Errorf("%s: the style is %q, of the others %q and %q", s, a.style, l.style, d.style)
@@ -189,48 +190,47 @@ func TestTextWidth(t *testing.T) {
 	}
 }
 
-func TestBadgeWish(t *testing.T) {
+func TestParseOptions(t *testing.T) {
 	long := strings.Repeat("ü", 61)
-	for query, want := range map[string]badgeWish{
-		"": {}, "theme=dark": {theme: themeDark}, "theme=light&style=uptime": {theme: themeLight, uptime: true},
-		"theme=blue&style=flat&x=1": {}, "label=": {}, "label=%20%00%0a": {}, "label=a%0d%0ab": {label: "a b"}, "label=%ff": {label: "\ufffd"},
-		"label=" + url.QueryEscape(long): {label: strings.Repeat("ü", 59) + "…"}, "label=a;b&theme=dark": {theme: themeDark}, "%": {},
+	for query, want := range map[string]Options{
+		"": {}, "theme=dark": {Theme: ThemeDark}, "theme=light&style=uptime": {Theme: ThemeLight, Uptime: true},
+		"theme=blue&style=flat&x=1": {}, "label=": {}, "label=%20%00%0a": {}, "label=a%0d%0ab": {Label: "a b"}, "label=%ff": {Label: "\ufffd"},
+		"label=" + url.QueryEscape(long): {Label: strings.Repeat("ü", 59) + "…"}, "label=a;b&theme=dark": {Theme: ThemeDark}, "%": {},
 	} {
-		if got := badgeWishOf(httptest.NewRequest("GET", "/badge.svg?"+query, nil)); got != want {
+		values, _ := url.ParseQuery(query) // as net/http does
+		if got := ParseOptions(values); got != want {
 			t.Errorf("%q: %+v, want %+v", query, got, want)
 		}
 	}
 }
 
 func FuzzBadge(f *testing.F) {
-	for i, s := range newsSeeds {
-		f.Add(s, newsSeeds[(i+1)%len(newsSeeds)], i%2 == 0)
+	for i, s := range markdowntest.Seeds {
+		f.Add(s, markdowntest.Seeds[(i+1)%len(markdowntest.Seeds)], i%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, name, label string, arabic bool) {
 		p := allswell.Page{Name: name}
 		if arabic {
 			p.Language = "ar"
 		}
-		facts := badgeFactsOf(allswell.Summary{Page: p, Status: allswell.StatusPartialOutage})
-		b := facts.page.badge(facts.lang, false)
-		r := httptest.NewRequest("GET", "/badge.svg?"+url.Values{"label": {label}}.Encode(), nil)
-		for _, c := range []struct{ typed, drawn string }{{name, b.label}, {label, badgeWishOf(r).label}} {
-			want := []rune(asLine(c.typed))
-			if len(want) > maxBadgeLabel {
-				want = append([]rune(strings.TrimRight(string(want[:maxBadgeLabel-1]), " ")), '…')
+		b, _ := NewSet(allswell.Summary{Page: p, Status: allswell.StatusPartialOutage}).Badge("", Options{}, false)
+		for _, c := range []struct{ typed, drawn string }{{name, b.label}, {label, ParseOptions(url.Values{"label": {label}}).Label}} {
+			want := []rune(markdowntest.Line(c.typed))
+			if len(want) > maxLabel {
+				want = append([]rune(strings.TrimRight(string(want[:maxLabel-1]), " ")), '…')
 			}
 			if c.drawn != string(want) {
 				t.Errorf("%q is drawn as %q, want %q", c.typed, c.drawn, string(want))
 			}
 			b.label = c.drawn
-			svg, _ := b.svg("")
+			svg, _ := b.SVG("")
 			d := readBadge(t, svg)
 			said := c.drawn + ": " + b.message
 			if !slices.Equal(d.texts, []string{said, said, c.drawn, b.message}) || !utf8.Valid(svg) || len(svg) > 4000 {
 				t.Errorf("%d bytes with %q, want %q and %q", len(svg), d.texts, c.drawn, b.message)
 			}
 			var shield map[string]any
-			if err := json.Unmarshal(b.json(), &shield); err != nil {
+			if err := json.Unmarshal(b.JSON(), &shield); err != nil {
 				t.Fatal(err)
 			}
 			if want := map[string]any{"schemaVersion": 1.0, "label": c.drawn, "message": b.message, "color": "bd4b0a"}; fmt.Sprint(shield) != fmt.Sprint(want) {
@@ -240,53 +240,4 @@ func FuzzBadge(f *testing.F) {
 	})
 }
 
-// TestBadgeOfSilence: no badge claims a status that pages show as old.
-func TestBadgeOfSilence(t *testing.T) {
-	run(t, func(w *world) {
-		t := w.t
-		c := w.component("acme", "Website", "")
-		w.clock.set(time.Now()) // which the store's contact is counted by
-		w.status("acme", c.ID, allswell.StatusDegraded)
-		w.get("/status/acme", 200)
-		seen := []string{"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.svg?label=Status", "/status/acme/components/" + c.ID + "/badge.svg"}
-		says := func(status string) {
-			t.Helper()
-			for _, path := range seen {
-				if got := w.do("GET", path); got.Code != 200 || !strings.Contains(got.Body.String(), status) {
-					t.Errorf("%s: %d, not %s: %s", path, got.Code, status, got.Body)
-				}
-			}
-		}
-		says("Degraded")
-		contact := w.store.LastContact()
-		w.store.Close()
-		w.clock.set(contact.Add(delayedAfter + time.Millisecond))
-		says("Unknown")
-		w.clock.set(contact.Add(delayedAfter))
-		says("Degraded")
-		w.clock.set(contact.Add(30 * time.Hour))
-		says("Unknown")
-	})
-}
-
-// TestOldBadgeIsBrief: a badge that was drawn of an old snapshot is not taken for
-// a new one.
-func TestOldBadgeIsBrief(t *testing.T) {
-	run(t, func(w *world) {
-		t := w.t
-		c := w.component("acme", "Website", "")
-		w.get("/status/acme", 200)
-		e := w.site.index.Last().find("acme")
-		loads := e.summary.Load
-		e.summary.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
-		w.status("acme", c.ID, allswell.StatusMajorOutage)
-		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Operational") {
-			t.Errorf("while the page cannot be made: %s", got)
-		}
-		e.summary.Load = loads
-		w.clock.move(cache.RetryDelay)
-		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Major Outage") {
-			t.Errorf("after it: %s", got)
-		}
-	})
-}
+var day = time.Date(2020, 11, 21, 15, 4, 5, 0, time.UTC)

@@ -1,0 +1,52 @@
+package allswell
+
+import "slices"
+
+// Impact is how bad an incident is.
+type Impact string
+
+// The impacts.
+const (
+	ImpactNone     Impact = "none"
+	ImpactMinor    Impact = "minor"
+	ImpactMajor    Impact = "major"
+	ImpactCritical Impact = "critical"
+)
+
+// impactTable lists the impacts, the least first, with their English labels.
+// like is the status whose tone an impact has; "": the neutral tone.
+var impactTable = []struct {
+	impact Impact
+	label  string
+	like   Status
+}{
+	{ImpactNone, "No impact", ""},
+	{ImpactMinor, "Minor impact", StatusDegraded},
+	{ImpactMajor, "Major impact", StatusPartialOutage},
+	{ImpactCritical, "Critical impact", StatusMajorOutage},
+}
+
+// Impacts lists all valid impacts, the least first.
+var Impacts = func() (all []Impact) {
+	for _, r := range impactTable {
+		all = append(all, r.impact)
+	}
+	return all
+}()
+
+// index returns the row of i in impactTable, or that of ImpactNone.
+func (i Impact) index() int { return max(0, slices.Index(Impacts, i)) }
+
+// Label returns the English label.
+func (i Impact) Label() string { return impactTable[i.index()].label }
+
+// Valid reports whether i is one of Impacts.
+func (i Impact) Valid() bool { return slices.Contains(Impacts, i) }
+
+// Tone returns how i is shown.
+func (i Impact) Tone() *Tone {
+	if like := impactTable[i.index()].like; like != "" {
+		return like.Tone()
+	}
+	return &NeutralTone
+}

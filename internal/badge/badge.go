@@ -1,0 +1,147 @@
+// Package badge renders the status or the uptime of a page, or of one of its
+// components, as an SVG image and as JSON for shields.io.
+package badge
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/markdown"
+)
+
+// The names of the documents, below the address of a page or of a component.
+const (
+	SVGName  = "badge.svg"
+	JSONName = "badge.json"
+)
+
+// maxLabel is the most characters of a badge's label.
+const maxLabel = 60
+
+// The themes of a badge. Without one it follows the reader's preference.
+const (
+	ThemeLight = "light"
+	ThemeDark  = "dark"
+)
+
+// Set is what the badges of a page and of its components show.
+type Set struct {
+	lang       *i18n.Language
+	page       subject
+	components map[string]subject // by id
+}
+
+// subject is what a badge can be about.
+type subject struct {
+	name        string
+	status      allswell.Status
+	uptime      float64 // of allswell.HistoryDays, from 0 to 1
+	uptimeKnown bool
+}
+
+// NewSet returns the badges of a page.
+func NewSet(sum allswell.Summary) Set {
+	f := Set{i18n.Or(sum.Page.Language), newSubject(sum.Page.Name, sum.Status, sum.History), make(map[string]subject)}
+	for _, block := range sum.Blocks {
+		for _, c := range block.Components {
+			f.components[c.ID] = newSubject(c.Name, c.Status(), sum.Histories[c.ID])
+		}
+	}
+	return f
+}
+
+func newSubject(name string, status allswell.Status, record allswell.History) subject {
+	f := subject{name: markdown.Clip(markdown.Line(name), maxLabel), status: status.Canonical()}
+	f.uptime, f.uptimeKnown = record.Last(allswell.HistoryDays).Uptime()
+	return f
+}
+
+// Has reports whether the page has a component; "" is the page itself.
+func (f Set) Has(component string) bool {
+	_, ok := f.components[component]
+	return ok || component == ""
+}
+
+// Options are what the address of a badge asks for.
+type Options struct {
+	Label  string // "": the name of the page or the component
+	Theme  string // ThemeLight, ThemeDark, or "" for the reader's preference
+	Uptime bool   // the uptime instead of the status
+}
+
+// ParseOptions reads the query of an address. Unknown values are ignored.
+func ParseOptions(query url.Values) (o Options) {
+	o.Label = markdown.Clip(markdown.Line(query.Get("label")), maxLabel)
+	if theme := query.Get("theme"); theme == ThemeLight || theme == ThemeDark {
+		o.Theme = theme
+	}
+	o.Uptime = query.Get("style") == "uptime"
+	return o
+}
+
+// Badge is one badge: a label on the left, a message on the right.
+type Badge struct {
+	label, message string
+	tone           *allswell.Tone
+}
+
+// Badge returns the badge of a component; "" is the page itself. If outdated is
+// set, the status is unknown: a badge has no room to say that it is old. ok is
+// false if the page has no such component.
+func (f Set) Badge(component string, o Options, outdated bool) (b Badge, ok bool) {
+	s := f.page
+	if component != "" {
+		if s, ok = f.components[component]; !ok {
+			return Badge{}, false
+		}
+	}
+	if outdated {
+		s.status = allswell.StatusUnknown
+	}
+	if o.Uptime {
+		b = s.uptimeBadge(f.lang)
+	} else {
+		b = Badge{s.name, f.lang.Status(s.status), s.status.Tone()}
+	}
+	if o.Label != "" {
+		b.label = o.Label
+	}
+	return b, true
+}
+
+func (s subject) uptimeBadge(l *i18n.Language) Badge {
+	if !s.uptimeKnown {
+		return Badge{s.name, l.T("uptime.heading") + ": " + l.T("uptime.not_known"), allswell.StatusUnknown.Tone()}
+	}
+	return Badge{s.name, l.T("uptime.of", "percent", l.Percent(s.uptime, true)), uptimeTone(s.uptime)}
+}
+
+// uptimeTone returns the tone of an uptime.
+func uptimeTone(share float64) *allswell.Tone {
+	switch {
+	case share >= 0.999:
+		return allswell.StatusOperational.Tone()
+	case share >= 0.99:
+		return allswell.StatusDegraded.Tone()
+	case share >= 0.95:
+		return allswell.StatusPartialOutage.Tone()
+	default:
+		return allswell.StatusMajorOutage.Tone()
+	}
+}
+
+// JSON returns the badge for https://shields.io/badges/endpoint-badge.
+func (b Badge) JSON() []byte {
+	body, err := json.Marshal(struct {
+		SchemaVersion int    `json:"schemaVersion"`
+		Label         string `json:"label"`
+		Message       string `json:"message"`
+		Color         string `json:"color"`
+	}{1, b.label, b.message, b.tone.Badge[1:]})
+	if err != nil {
+		panic(err) // strings and a number always marshal
+	}
+	return body
+}

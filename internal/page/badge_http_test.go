@@ -1,0 +1,63 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/cache"
+)
+
+// TestBadgeOfSilence: no badge claims a status that pages show as old.
+func TestBadgeOfSilence(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		c := w.component("acme", "Website", "")
+		w.clock.set(time.Now()) // which the store's contact is counted by
+		w.status("acme", c.ID, allswell.StatusDegraded)
+		w.get("/status/acme", 200)
+		seen := []string{"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.svg?label=Status", "/status/acme/components/" + c.ID + "/badge.svg"}
+		says := func(status string) {
+			t.Helper()
+			for _, path := range seen {
+				if got := w.do("GET", path); got.Code != 200 || !strings.Contains(got.Body.String(), status) {
+					t.Errorf("%s: %d, not %s: %s", path, got.Code, status, got.Body)
+				}
+			}
+		}
+		says("Degraded")
+		contact := w.store.LastContact()
+		w.store.Close()
+		w.clock.set(contact.Add(delayedAfter + time.Millisecond))
+		says("Unknown")
+		w.clock.set(contact.Add(delayedAfter))
+		says("Degraded")
+		w.clock.set(contact.Add(30 * time.Hour))
+		says("Unknown")
+	})
+}
+
+// TestOldBadgeIsBrief: a badge that was drawn of an old snapshot is not taken for
+// a new one.
+func TestOldBadgeIsBrief(t *testing.T) {
+	run(t, func(w *world) {
+		t := w.t
+		c := w.component("acme", "Website", "")
+		w.get("/status/acme", 200)
+		e := w.site.index.Last().find("acme")
+		loads := e.summary.Load
+		e.summary.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		w.status("acme", c.ID, allswell.StatusMajorOutage)
+		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Operational") {
+			t.Errorf("while the page cannot be made: %s", got)
+		}
+		e.summary.Load = loads
+		w.clock.move(cache.RetryDelay)
+		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Major Outage") {
+			t.Errorf("after it: %s", got)
+		}
+	})
+}
