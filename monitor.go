@@ -25,27 +25,29 @@ const (
 // Monitor expects a ping within every interval. It is linked to a page, and
 // may be linked to one of the page's components.
 type Monitor struct {
-	ID                  string
-	WorkspaceID         string
-	PageID              string
-	PageSlug            string
-	ComponentID         string // "": none
-	Name                string
-	Token               string // the secret of the ping URL
-	Interval            time.Duration
-	Enabled             bool
-	FailureThreshold    int    // 0: the setting for all monitors
-	DownStatus          Status // what the component gets while it is down
-	State               MonitorState
-	ConsecutiveFailures int
-	LastPingAt          time.Time // zero: never pinged
-	WaitingSince        time.Time // what the deadline counts from; zero: waiting for the first ping
-	RejectedAt          time.Time // when a valid ping was last refused by us; zero: never
-	SuppressedUntil     time.Time // when the planned maintenance of its component ends, or ended; zero: there was none
-	NextCheckAt         time.Time // DueAt, where it was asked for
-	TickedAt            time.Time // the nominal instant of the last tick that counted
-	CreatedAt           time.Time
-	UpdatedAt           time.Time
+	ID                        string
+	WorkspaceID               string
+	PageID                    string
+	PageSlug                  string
+	ComponentID               string // "": none
+	Name                      string
+	Token                     string // the secret of the ping URL
+	Interval                  time.Duration
+	Enabled                   bool
+	FailureThreshold          int    // 0: the setting for all monitors
+	DownStatus                Status // what the component gets while it is down
+	State                     MonitorState
+	ConsecutiveFailures       int
+	LastPingAt                time.Time // zero: never pinged
+	WaitingSince              time.Time // what the deadline counts from; zero: waiting for the first ping
+	RejectedAt                time.Time // when a valid ping was last refused by us; zero: never
+	SuppressedUntil           time.Time // when the planned maintenance of its component ends, or ended; zero: there was none
+	NextCheckAt               time.Time // DueAt, where it was asked for
+	EffectiveFailureThreshold int       // Threshold of the setting, where it was asked for
+	IncidentID                string    // the incident of the open outage, where it was asked for; "": none
+	TickedAt                  time.Time // the nominal instant of the last tick that counted
+	CreatedAt                 time.Time
+	UpdatedAt                 time.Time
 }
 
 // Outage is one down period of one monitor.

@@ -11,22 +11,24 @@ import (
 // Monitor is a heartbeat monitor: it is down when pings stay away.
 type Monitor struct {
 	Object
-	ID                  string                `json:"id"`
-	Name                string                `json:"name"`
-	Token               string                `json:"token"`    // in PingURL; a secret
-	PingURL             string                `json:"ping_url"` // the address to ping
-	Interval            Seconds               `json:"interval"` // the maximum expected time between two pings
-	NextCheckAt         *time.Time            `json:"next_check_at"`
-	ConsecutiveFailures int                   `json:"consecutive_failures"`
-	State               allswell.MonitorState `json:"state"`
-	Enabled             bool                  `json:"enabled"`
-	ComponentID         *string               `json:"component_id"`
-	Page                string                `json:"page"`         // the page's slug
-	LastPingAt          *time.Time            `json:"last_ping_at"` // nil: never pinged, so never down
-	FailureThreshold    *int                  `json:"failure_threshold"`
-	DownStatus          allswell.Status       `json:"down_status"` // of the component while the monitor is down
-	CreatedAt           time.Time             `json:"created_at"`
-	UpdatedAt           time.Time             `json:"updated_at"`
+	ID                        string                `json:"id"`
+	Name                      string                `json:"name"`
+	Token                     string                `json:"token"`    // in PingURL; a secret
+	PingURL                   string                `json:"ping_url"` // the address to ping
+	Interval                  Seconds               `json:"interval"` // the maximum expected time between two pings
+	NextCheckAt               *time.Time            `json:"next_check_at"`
+	ConsecutiveFailures       int                   `json:"consecutive_failures"`
+	State                     allswell.MonitorState `json:"state"`
+	Enabled                   bool                  `json:"enabled"`
+	ComponentID               *string               `json:"component_id"`
+	Page                      string                `json:"page"`                        // the page's slug
+	LastPingAt                *time.Time            `json:"last_ping_at"`                // nil: never pinged, so never down
+	FailureThreshold          *int                  `json:"failure_threshold"`           // nil: the server's setting
+	EffectiveFailureThreshold int                   `json:"effective_failure_threshold"` // its own, or the server's setting
+	IncidentID                *string               `json:"incident_id"`                 // the incident of the outage that lasts; nil: none
+	DownStatus                allswell.Status       `json:"down_status"`                 // of the component while the monitor is down
+	CreatedAt                 time.Time             `json:"created_at"`
+	UpdatedAt                 time.Time             `json:"updated_at"`
 }
 
 // NewMonitor describes a monitor to create.

@@ -186,10 +186,12 @@ func TestMonitors(t *testing.T) {
 		body := map[string]any{"name": "Nightly", "interval": 86400, "page": "acme", "component_id": w.component}
 		a := c.post("/api/v1/monitors", body).is(201)
 		keys(t, a.data(), "id", "name", "token", "ping_url", "interval", "next_check_at", "consecutive_failures", "state",
-			"enabled", "component_id", "page", "last_ping_at", "failure_threshold", "down_status", "created_at", "updated_at")
+			"enabled", "component_id", "page", "last_ping_at", "failure_threshold",
+			"effective_failure_threshold", "incident_id", "down_status", "created_at", "updated_at")
 		a.has(map[string]any{
 			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true, "state": "up",
 			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil, "down_status": "major_outage",
+			"effective_failure_threshold": 3.0, "incident_id": nil,
 		})
 		token := a.data()["token"].(string)
 		if !allswell.IsPingToken(token) || a.data()["ping_url"] != "https://status.example.org/api/v1/heartbeat/"+token {
@@ -203,7 +205,7 @@ func TestMonitors(t *testing.T) {
 		c.get(target).is(200).has(map[string]any{"last_ping_at": stamp(now), "next_check_at": stamp(now.Add(24 * time.Hour))})
 		c.patch(target, `{"interval":60,"failure_threshold":2,"down_status":"partial_outage","name":"Hourly","component_id":""}`).is(200).
 			has(map[string]any{
-				"interval": 60.0, "failure_threshold": 2.0, "down_status": "partial_outage", "name": "Hourly", "component_id": nil,
+				"interval": 60.0, "failure_threshold": 2.0, "effective_failure_threshold": 2.0, "down_status": "partial_outage", "name": "Hourly", "component_id": nil,
 				"next_check_at": stamp(now.Add(time.Minute)),
 			})
 		// In nanoseconds, 2^55 + 60 seconds are 60 seconds more than 64 bits hold.

@@ -228,6 +228,8 @@ type monitorJSON struct {
 	Page                string                `json:"page"` // the slug
 	LastPingAt          *string               `json:"last_ping_at"`
 	FailureThreshold    *int                  `json:"failure_threshold"` // null: the setting for all monitors
+	EffectiveThreshold  int                   `json:"effective_failure_threshold"`
+	IncidentID          *string               `json:"incident_id"` // of the open outage
 	DownStatus          allswell.Status       `json:"down_status"`
 	CreatedAt           string                `json:"created_at"`
 	UpdatedAt           string                `json:"updated_at"`
@@ -239,7 +241,8 @@ func (c *call) presentMonitor(m allswell.Monitor) monitorJSON {
 		Interval: int64(m.Interval / time.Second), NextCheckAt: whenever(m.NextCheckAt),
 		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled,
 		ComponentID: unlessZero(m.ComponentID), Page: m.PageSlug, LastPingAt: whenever(m.LastPingAt),
-		FailureThreshold: unlessZero(m.FailureThreshold), DownStatus: m.DownStatus,
+		FailureThreshold: unlessZero(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
+		IncidentID: unlessZero(m.IncidentID), DownStatus: m.DownStatus,
 		CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
 	}
 }

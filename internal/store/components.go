@@ -219,7 +219,7 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 		if err != nil {
 			return struct{}{}, err
 		}
-		monitors, err := query(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE component_id = $1 ORDER BY id FOR UPDATE`, id)
+		monitors, err := t.monitors(`WHERE component_id = $1 ORDER BY id FOR UPDATE`, id)
 		if err != nil {
 			return struct{}{}, err
 		}

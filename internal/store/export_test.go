@@ -82,7 +82,7 @@ func (s *Store) Gaps(ctx context.Context) ([]allswell.ListeningGap, error) {
 
 // AllMonitors returns every monitor as it is stored, by id.
 func (s *Store) AllMonitors(ctx context.Context) ([]allswell.Monitor, error) {
-	return query(s.bare(ctx), scanMonitor, `SELECT `+monitorColumns+` FROM monitors ORDER BY id`)
+	return s.bare(ctx).monitors(`ORDER BY id`)
 }
 
 // MigrateTo makes a database of an older version.

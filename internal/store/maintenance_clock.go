@@ -157,7 +157,7 @@ var transitionLogMessages = map[allswell.MaintenanceTransition]string{
 // runs: until its end nothing is expected of them; if none does any more, they
 // get a fresh interval from now. All is locked.
 func (t *tx) suppress(components []allswell.ComponentName) error {
-	monitors, err := query(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(idsOf(components)))
+	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(idsOf(components)))
 	if err != nil {
 		return err
 	}

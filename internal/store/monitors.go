@@ -13,32 +13,103 @@ import (
 const PingTokenOverlap = 24 * time.Hour
 
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
-	component_id, name, token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures,
+	component_id, name, token, old_token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures,
 	last_ping_at, waiting_since_at, refused_at, quiet_until_at, ticked_at, created_at, updated_at,
 	(SELECT heard_at FROM heard WHERE heard.token = monitors.token)`
 
-// scanMonitor reads a monitor as it is: its row, and what the last ping that was
-// recorded beside it (table heard) did to it.
-func scanMonitor(row scanner) (m allswell.Monitor, err error) {
-	var heard time.Time
-	err = row.Scan(&m.ID, &m.WorkspaceID, &m.PageID, &m.PageSlug, text{&m.ComponentID}, &m.Name, &m.Token, duration{&m.Interval},
-		&m.Enabled, &m.FailureThreshold, &m.DownStatus, &m.State, &m.ConsecutiveFailures,
-		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil}, instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&heard})
-	switch {
-	case heard.After(m.WaitingSince) && m.State == allswell.MonitorUp:
-		m.RecordPing(heard)
-	case heard.After(m.LastPingAt):
-		m.LastPingAt = heard
-	}
+// monitorRow is a monitor as it is stored: its own row, and beside it the last
+// ping of a monitor that is up (table heard), which current adds.
+type monitorRow struct {
+	allswell.Monitor
+	oldToken string // "": none
+	pingedAt time.Time
+}
+
+func scanMonitor(row scanner) (r monitorRow, err error) {
+	m := &r.Monitor
+	err = row.Scan(&m.ID, &m.WorkspaceID, &m.PageID, &m.PageSlug, text{&m.ComponentID}, &m.Name, &m.Token, text{&r.oldToken},
+		duration{&m.Interval}, &m.Enabled, &m.FailureThreshold, &m.DownStatus, &m.State, &m.ConsecutiveFailures,
+		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil},
+		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&r.pingedAt})
 	return
 }
 
-// Monitors lists a workspace's monitors, oldest first.
-func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Monitor, int, error) {
-	return listedWith(ctx, s, (*session).fillNextChecks, scanMonitor, monitorColumns, `FROM monitors WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+// current returns the monitor after its last ping.
+func (r monitorRow) current() allswell.Monitor {
+	m := r.Monitor
+	switch {
+	case r.pingedAt.After(m.WaitingSince) && m.State == allswell.MonitorUp:
+		m.RecordPing(r.pingedAt)
+	case r.pingedAt.After(m.LastPingAt):
+		m.LastPingAt = r.pingedAt
+	}
+	return m
 }
 
-// fillDue computes the current deadline of each monitor.
+// monitorRows loads monitors as they are stored; where is the rest of the
+// statement.
+func (c *session) monitorRows(where string, args ...any) ([]monitorRow, error) {
+	return query(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
+}
+
+// monitors loads monitors as they are now.
+func (c *session) monitors(where string, args ...any) ([]allswell.Monitor, error) {
+	rows, err := c.monitorRows(where, args...)
+	return currentMonitors(rows), err
+}
+
+// monitor loads one monitor; if there is none, the error is ErrNotFound.
+func (c *session) monitor(where string, args ...any) (allswell.Monitor, error) {
+	row, err := one(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
+	return row.current(), err
+}
+
+func currentMonitors(rows []monitorRow) []allswell.Monitor {
+	monitors := make([]allswell.Monitor, len(rows))
+	for i, r := range rows {
+		monitors[i] = r.current()
+	}
+	return monitors
+}
+
+// Monitors lists a workspace's monitors, oldest first.
+func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, r Pagination) (monitors []allswell.Monitor, total int, err error) {
+	fill := func(c *session, rows []monitorRow) error {
+		monitors = currentMonitors(rows)
+		return c.fillMonitors(monitors)
+	}
+	_, total, err = listedWith(ctx, s, fill, scanMonitor, monitorColumns, `FROM monitors WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+	return monitors, total, err
+}
+
+// fillMonitors computes what is not stored with the monitors: their deadlines,
+// effective thresholds and open incidents.
+func (c *session) fillMonitors(monitors []allswell.Monitor) error {
+	var down []string
+	index := make(map[string]int)
+	for i := range monitors {
+		m := &monitors[i]
+		m.EffectiveFailureThreshold = m.Threshold(c.s.threshold)
+		if m.State == allswell.MonitorDown {
+			down, index[m.ID] = append(down, m.ID), i
+		}
+	}
+	if err := c.fillNextChecks(monitors); err != nil || len(down) == 0 {
+		return err
+	}
+	type row struct{ monitor, incident string }
+	incidents, err := query(c, func(sc scanner) (r row, err error) {
+		err = sc.Scan(&r.monitor, &r.incident)
+		return
+	}, `SELECT o.monitor_id, i.id FROM outages o JOIN incidents i ON i.outage_id = o.id
+		WHERE o.ended_at IS NULL AND o.monitor_id IN EACH($1)`, list(down))
+	for _, r := range incidents {
+		monitors[index[r.monitor]].IncidentID = r.incident
+	}
+	return err
+}
+
+// fillNextChecks computes the current deadline of each monitor.
 func (c *session) fillNextChecks(monitors []allswell.Monitor) error {
 	var since time.Time
 	for _, m := range monitors {
@@ -49,26 +120,27 @@ func (c *session) fillNextChecks(monitors []allswell.Monitor) error {
 	if since.IsZero() {
 		return nil
 	}
-	holes, err := c.gaps(since)
+	gaps, err := c.gaps(since)
 	for i := range monitors {
-		monitors[i].NextCheckAt = monitors[i].DueAt(holes)
+		monitors[i].NextCheckAt = monitors[i].DueAt(gaps)
 	}
 	return err
 }
 
-func (c *session) withNextCheck(m allswell.Monitor, err error) (allswell.Monitor, error) {
+// filledMonitor is fillMonitors for one monitor that was loaded without error.
+func (c *session) filledMonitor(m allswell.Monitor, err error) (allswell.Monitor, error) {
 	if err != nil {
 		return m, err
 	}
 	monitors := []allswell.Monitor{m}
-	err = c.fillNextChecks(monitors)
+	err = c.fillMonitors(monitors)
 	return monitors[0], err
 }
 
 // Monitor returns a workspace's monitor.
 func (s *Store) Monitor(ctx context.Context, actor allswell.Actor, id string) (allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) (allswell.Monitor, error) {
-		return c.withNextCheck(one(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE id = $1 AND workspace_id = $2`, id, actor.WorkspaceID))
+		return c.filledMonitor(c.monitor(`WHERE id = $1 AND workspace_id = $2`, id, actor.WorkspaceID))
 	})
 }
 
@@ -101,7 +173,7 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 			_, err = t.exec(`INSERT INTO heard (token, live) VALUES ($1, FALSE)`, m.Token)
 		}
 		t.newPingTokens = append(t.newPingTokens, m.Token)
-		return m, err
+		return t.filledMonitor(m, err)
 	})
 }
 
@@ -143,7 +215,7 @@ func (t *tx) applySuppression(m *allswell.Monitor, components ...string) error {
 
 // lockMonitor loads a workspace's monitor with its row locked.
 func (t *tx) lockMonitor(workspaceID, id string) (allswell.Monitor, error) {
-	return one(&t.session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, workspaceID)
+	return t.monitor(`WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, workspaceID)
 }
 
 // ChangeMonitor changes a monitor. One that is down and is switched off ends
@@ -176,7 +248,7 @@ func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id stri
 		if m != before {
 			m.UpdatedAt = t.now
 		}
-		if m, err = t.withNextCheck(m, nil); err != nil {
+		if m, err = t.filledMonitor(m, nil); err != nil {
 			return m, err
 		}
 		if err := t.saveMonitor(m); err != nil {
@@ -252,7 +324,7 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 			return m, err
 		}
 		t.newPingTokens = append(t.newPingTokens, m.Token)
-		return t.withNextCheck(m, nil)
+		return t.filledMonitor(m, nil)
 	})
 }
 

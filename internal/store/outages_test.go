@@ -422,3 +422,41 @@ func TestOnlyWhatSubscribersAreToldIsAnEvent(t *testing.T) {
 		w.tells()
 	})
 }
+
+// TestMonitorNamesItsOpenIncident: by its id, whatever its title says.
+func TestMonitorNamesItsOpenIncident(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("job", w.component, "")
+		is := func(what, incident string, threshold int) {
+			w.Helper()
+			listed, _, err := w.Monitors(w.ctx, w.ws, firstHundred)
+			w.ok(err)
+			listed = slices.DeleteFunc(listed, func(m allswell.Monitor) bool { return m.ID != job.ID })
+			for _, m := range append(listed, w.monitorNow(job)) {
+				if m.IncidentID != incident || m.EffectiveFailureThreshold != threshold {
+					w.Errorf("%s: incident %q, threshold %d, want %q, %d", what, m.IncidentID, m.EffectiveFailureThreshold, incident, threshold)
+				}
+			}
+		}
+		is("up", "", 1)
+		w.goDown(job)
+		i := w.incident()
+		w.change(i, allswell.IncidentChange{Title: ptr("Something else")})
+		is("down", i.ID, 1)
+		changed := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{FailureThreshold: ptr(0)}))(w)
+		if changed.IncidentID != i.ID || changed.EffectiveFailureThreshold != allswell.DefaultFailureThreshold {
+			w.Errorf("the answer to a change: %+v", changed)
+		}
+		is("the setting's threshold", i.ID, allswell.DefaultFailureThreshold)
+		w.pinged(job)
+		is("up again", "", allswell.DefaultFailureThreshold)
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{FailureThreshold: ptr(1)}))(w)
+		w.goDown(job)
+		second := must(w.Monitor(w.ctx, w.ws, job.ID))(w).IncidentID
+		if second == "" || second == i.ID {
+			w.Errorf("the second outage has the incident %q, the first had %q", second, i.ID)
+		}
+		w.ok(w.DeleteIncident(w.ctx, w.ws, second))
+		is("its incident deleted", "", 1)
+	})
+}

@@ -36,8 +36,8 @@ func (s *Store) RecordPings(ctx context.Context, tokens []string, b LivenessReco
 }
 
 // recordPings notes with one statement that all monitors were heard to which a
-// ping means no more than that; scanMonitor does with it what Monitor.RecordPing
-// says. With the others it does what has to be done, one by one.
+// ping means no more than that; monitorRow.current does with it what
+// Monitor.RecordPing says. With the others it does what has to be done, one by one.
 func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	results := make([]PingResult, len(tokens))
 	index := make(map[string]int, len(tokens))
@@ -69,10 +69,10 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 		results[index[token]] = PingRecorded
 	}
 	rest := slices.DeleteFunc(possible, func(token string) bool { return results[index[token]] == PingRecorded })
-	if err := t.recordEach(`token`, `token IN EACH($1)`, []any{list(rest)}, index, results); err != nil {
+	if err := t.recordEach(func(r monitorRow) string { return r.Token }, `token IN EACH($1)`, []any{list(rest)}, index, results); err != nil {
 		return nil, err
 	}
-	if err := t.recordEach(`old_token`, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.now)}, index, results); err != nil {
+	if err := t.recordEach(func(r monitorRow) string { return r.oldToken }, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.now)}, index, results); err != nil {
 		return nil, err
 	}
 	return results, nil
@@ -82,22 +82,15 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 // pinged before, that were given by their old token, or whose last ping lies
 // ahead. One that fails is rolled
 // back alone and harms no other.
-func (t *tx) recordEach(column, where string, args []any, index map[string]int, results []PingResult) error {
-	type row struct {
-		allswell.Monitor
-		given string
-	}
-	rows, err := query(&t.session, func(sc scanner) (r row, err error) {
-		r.Monitor, err = scanMonitor(widerRow{sc, []any{&r.given}})
-		return
-	}, `SELECT `+monitorColumns+`, `+column+` FROM monitors WHERE enabled AND `+where+` ORDER BY id FOR UPDATE`, args...)
+func (t *tx) recordEach(given func(monitorRow) string, where string, args []any, index map[string]int, results []PingResult) error {
+	rows, err := t.monitorRows(`WHERE enabled AND `+where+` ORDER BY id FOR UPDATE`, args...)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	var down []allswell.Monitor
 	for _, r := range rows {
 		if r.State == allswell.MonitorDown {
-			down = append(down, r.Monitor)
+			down = append(down, r.current())
 		}
 	}
 	if len(down) > 0 {
@@ -106,23 +99,14 @@ func (t *tx) recordEach(column, where string, args []any, index map[string]int, 
 		}
 	}
 	for _, r := range rows {
-		result, err := t.recordOne(r.Monitor)
+		result, err := t.recordOne(r.current())
 		if err != nil {
 			return err
 		}
-		results[index[r.given]] = result
+		results[index[given(r)]] = result
 	}
 	return nil
 }
-
-// wider lets scanMonitor read a row that has more columns at its end.
-type widerRow struct {
-	scanner
-	more []any
-}
-
-// Scan reads the columns of dest and those that are more.
-func (w widerRow) Scan(dest ...any) error { return w.scanner.Scan(append(dest, w.more...)...) }
 
 // recordOne records one ping under a savepoint. An error that asks for the
 // whole transaction again is returned; another one is this ping's alone.

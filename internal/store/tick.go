@@ -121,22 +121,6 @@ func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidat
 	return found, err
 }
 
-// candidateRow is a monitor as it is, beside what its own row still says: a ping
-// that was recorded since is not in it.
-type candidateRow struct {
-	allswell.Monitor
-	savedWaitingSince time.Time
-	savedFailures     int
-}
-
-func scanCandidateRow(row scanner) (c candidateRow, err error) {
-	c.Monitor, err = scanMonitor(widerRow{row, []any{instant{&c.savedWaitingSince}, &c.savedFailures}})
-	return
-}
-
-// pinged reports whether a ping was recorded since the row was saved.
-func (c candidateRow) pinged() bool { return c.WaitingSince.After(c.savedWaitingSince) }
-
 // verdicts is what a batch of candidates came to: monitors of which one column
 // or a few change alike, and those that are saved one by one.
 type tickResults struct {
@@ -148,23 +132,24 @@ type tickResults struct {
 }
 
 // add judges one candidate; due is the deadline that it was looked up by.
-func (v *tickResults) add(c candidateRow, due int64, tick allswell.Tick) {
-	m := &c.Monitor
+func (v *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
+	now := row.current()
+	m, pinged := &now, now.WaitingSince.After(row.WaitingSince) // since the row was saved
 	verdict := m.Check(tick)
 	m.NextCheckAt = m.DueAt(tick.Gaps)
 	switch verdict {
 	case allswell.CheckOnTime:
 		switch {
-		case c.pinged() && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval)):
+		case pinged && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval)):
 			v.postponed = append(v.postponed, m.ID)
-		case c.pinged() || c.savedFailures > 0 || m.NextCheckAt.UnixMilli() != due:
+		case pinged || row.ConsecutiveFailures > 0 || m.NextCheckAt.UnixMilli() != due:
 			v.save = append(v.save, *m)
 		default:
 			// Only not judged yet, because of the backlog.
 		}
 	case allswell.CheckOverdue:
 		v.overdue++
-		if c.pinged() {
+		if pinged {
 			v.save = append(v.save, *m)
 		} else {
 			v.counted = append(v.counted, m.ID)
@@ -184,8 +169,7 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 	for i, c := range batch {
 		ids[i], due[c.id] = c.id, c.due
 	}
-	rows, err := query(&t.session, scanCandidateRow, `SELECT `+monitorColumns+`, waiting_since_at, consecutive_failures
-		FROM monitors WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
+	rows, err := t.monitorRows(`WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
 	if err != nil {
 		return report, err
 	}
@@ -220,9 +204,10 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 	return TickReport{Checked: len(rows), Overdue: v.overdue - spared, Down: fell}, err
 }
 
-func (t *tx) gapsFor(rows []candidateRow) ([]allswell.ListeningGap, error) {
+func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
 	since := t.now
-	for _, m := range rows {
+	for _, row := range rows {
+		m := row.current()
 		if !m.WaitingSince.IsZero() && m.WaitingSince.Before(since) {
 			since = m.WaitingSince
 		}

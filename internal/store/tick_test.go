@@ -53,7 +53,7 @@ func TestTickIsMissed(t *testing.T) {
 				w.Fatalf("round %d: report (-want +got):\n%s", round, diff)
 			}
 			if diff := cmp.Diff(want, w.stored()); diff != "" {
-				w.Fatalf("round %d, backlog %v: monitors (-Missed +stored):\n%s", round, backlog, diff)
+				w.Fatalf("round %d, backlog %v: monitors (-Monitor.Check +stored):\n%s", round, backlog, diff)
 			}
 			w.consistent()
 		}

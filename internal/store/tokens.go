@@ -100,7 +100,7 @@ type WorkspaceToken struct {
 func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 	return read(ctx, s, func(c *session) ([]WorkspaceToken, error) {
 		return query(c, func(row scanner) (t WorkspaceToken, err error) {
-			err = row.Scan(&t.ID, &t.WorkspaceID, &t.Name, &t.Scope, instant{&t.CreatedAt}, instant{&t.LastUsedAt}, instant{&t.RevokedAt}, &t.Workspace)
+			t.Token, err = scanToken(widerRow{row, []any{&t.Workspace}})
 			return
 		}, `SELECT tokens.id, workspace_id, tokens.name, scope, tokens.created_at, last_used_at, revoked_at, workspaces.name
 			FROM tokens JOIN workspaces ON workspaces.id = workspace_id ORDER BY tokens.created_at, tokens.id`)

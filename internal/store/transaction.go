@@ -101,6 +101,16 @@ func one[T any](c *session, scan func(scanner) (T, error), text string, args ...
 // scanner is a row.
 type scanner interface{ Scan(dest ...any) error }
 
+// widerRow is a row with more columns behind those that a struct's scan function
+// reads.
+type widerRow struct {
+	scanner
+	more []any
+}
+
+// Scan reads the columns of dest, and the others into more.
+func (w widerRow) Scan(dest ...any) error { return w.scanner.Scan(append(dest, w.more...)...) }
+
 func scanInt(row scanner) (n int64, err error)     { err = row.Scan(&n); return }
 func scanString(row scanner) (v string, err error) { err = row.Scan(&v); return }
 
