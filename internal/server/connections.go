@@ -13,49 +13,48 @@ import (
 )
 
 const (
-	// fewFiles is how many open files are too few for a public service.
+	// fewFiles is the limit of open files below which a warning is logged.
 	fewFiles = 4096
 
 	// The range of the settings.
 	minConnections = 16
 	maxConnections = 1_000_000
 
-	// metricsConnections is how many connections the address for metrics has.
+	// metricsConnections is the maximum number of connections of the metrics address.
 	metricsConnections = 32
 )
 
-// connectionLimits returns how many connections may be open, in all and for one
-// address, where the process may have that many files open (0: not known), and
-// logs what an operator has to know. The Go runtime has raised the soft limit of
-// open files to the hard one by then.
-func (c Config) connectionLimits(files uint64, log *slog.Logger) (most, perAddress int) {
-	most, perAddress = connlimit.DefaultLimits(files)
+// connectionLimits returns the maximum number of open connections, in total and for one address, and logs them. files
+// is the limit of open files; 0 if unknown. The Go runtime has already raised the soft limit to the hard limit.
+func (c Config) connectionLimits(files uint64, log *slog.Logger) (total, perAddress int) {
+	total, perAddress = connlimit.DefaultLimits(files)
 	switch {
-	case c.MaxConnections > most && files > 0:
-		log.Warn("ALLSWELL_MAX_CONNECTIONS is more than the limit of open files leaves room for", "open_files", files, "connections", most)
+	case c.MaxConnections > total && files > 0:
+		log.Warn("ALLSWELL_MAX_CONNECTIONS is more than the limit of open files allows", "open_files", files, "connections", total)
 	case c.MaxConnections > 0:
-		most = c.MaxConnections
-		perAddress = connlimit.DefaultPerAddress(most)
+		total = c.MaxConnections
+		perAddress = connlimit.DefaultPerAddress(total)
 	}
 	if c.MaxConnectionsPerAddress > 0 {
-		perAddress = min(c.MaxConnectionsPerAddress, most)
+		perAddress = min(c.MaxConnectionsPerAddress, total)
 	}
-	level, message := slog.LevelInfo, "limits of connections"
+	level, message := slog.LevelInfo, "connection limits"
 	if files > 0 && files < fewFiles {
 		level, message = slog.LevelWarn, "few files may be open: raise the limit (ulimit -n, LimitNOFILE) to 65536"
 	}
-	log.Log(context.Background(), level, message, "open_files", files, "connections", most, "per_address", perAddress, "streams", maxStreams(most))
-	return most, perAddress
+	log.Log(context.Background(), level, message,
+		"open_files", files, "connections", total, "per_address", perAddress, "streams", maxStreams(total))
+	return total, perAddress
 }
 
-// maxStreams is how many of the connections event streams may take: two thirds,
-// so that answers do not have to close their connections for them.
+// maxStreams returns how many of the connections event streams may use: two thirds, so that the connections of other
+// requests can still be kept open.
 func maxStreams(connections int) int { return min(connections*2/3, page.MaxStreams) }
 
-// refuseRequest answers a request that there is no place for.
-func refuseRequest(w http.ResponseWriter, r *http.Request, why connlimit.Reason) {
+// refuseRequest answers a request for which no connection is left.
+func refuseRequest(w http.ResponseWriter, r *http.Request, reason connlimit.Reason) {
 	status, message := http.StatusServiceUnavailable, "The service cannot do this right now. Please try again."
-	if why == connlimit.AddressBusy {
+	if reason == connlimit.AddressBusy {
 		status, message = http.StatusTooManyRequests, "Too many requests."
 	}
 	h := w.Header()
@@ -64,43 +63,39 @@ func refuseRequest(w http.ResponseWriter, r *http.Request, why connlimit.Reason)
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		h["Content-Type"] = []string{"application/json"}
 		w.WriteHeader(status)
-		w.Write([]byte(`{"message":"` + message + `"}`)) // the client may have gone
+		w.Write([]byte(`{"message":"` + message + `"}`)) // fails if the client has disconnected
 		return
 	}
 	http.Error(w, message, status)
 }
 
-// registerConnections adds to the metrics what is known about connections.
+// registerConnections registers the metrics of connections.
 func (m *metrics) registerConnections(l *connlimit.Limiter, shedding func() bool) {
-	m.registry.MustRegister(&connectionFigures{l})
-	m.gauge("allswell_connections_max", "How many connections may be open.", func() float64 { return float64(l.Max) })
-	m.gauge("allswell_shedding", "1 while pings are being lost, because connections cannot be accepted or pings are turned away.", func() float64 {
-		if shedding() {
-			return 1
-		}
-		return 0
-	})
+	m.registry.MustRegister(&connectionCollector{l})
+	m.registerGauge("allswell_connections_max", "Maximum number of open connections.", func() float64 { return float64(l.Max) })
+	m.registerGauge("allswell_shedding", "1 while pings are being lost, because connections cannot be accepted or pings are refused.",
+		func() float64 { return boolGauge(shedding()) })
 }
 
-// connectionFigures collects the limiter's figures.
-type connectionFigures struct{ *connlimit.Limiter }
+// connectionCollector is a prometheus.Collector of a limiter's counts.
+type connectionCollector struct{ *connlimit.Limiter }
 
 var (
 	connectionsOpen    = prometheus.NewDesc("allswell_connections", "Open connections, by state.", []string{"state"}, nil)
 	connectionsRefused = prometheus.NewDesc("allswell_connections_refused_total",
-		"Connections and requests refused for want of connections, by reason.", []string{"reason"}, nil)
+		"Connections and requests refused because no connections were left, by reason.", []string{"reason"}, nil)
 	connectionsClosed = prometheus.NewDesc("allswell_connections_closed_total",
 		"Connections closed to make room for others, by reason.", []string{"reason"}, nil)
 	acceptFailures = prometheus.NewDesc("allswell_accept_failures_total", "Failed attempts to accept a connection.", nil, nil)
 )
 
-func (f *connectionFigures) Describe(out chan<- *prometheus.Desc) {
+func (f *connectionCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{connectionsOpen, connectionsRefused, connectionsClosed, acceptFailures} {
 		out <- d
 	}
 }
 
-func (f *connectionFigures) Collect(out chan<- prometheus.Metric) {
+func (f *connectionCollector) Collect(out chan<- prometheus.Metric) {
 	for state, n := range f.Phases() {
 		out <- prometheus.MustNewConstMetric(connectionsOpen, prometheus.GaugeValue, float64(n), state)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // domainService is a service on a database that outlives it.
-func domainService(t *testing.T, database string, s Settings) (*Server, *bytes.Buffer) {
+func newServerOn(t *testing.T, database string, s Settings) (*Server, *bytes.Buffer) {
 	t.Helper()
 	s.Listen, s.DatabaseSetting.Database = "127.0.0.1:0", database
 	cfg, err := s.Parse()
@@ -28,7 +28,7 @@ func domainService(t *testing.T, database string, s Settings) (*Server, *bytes.B
 	if err != nil {
 		t.Fatal(err)
 	}
-	svc.openGates()
+	svc.openHandlers()
 	return svc, log
 }
 
@@ -44,13 +44,13 @@ func ask(s *Server, method, host, path, token, body string) *httptest.ResponseRe
 	return w
 }
 
-// TestOwnNamesNeverServeAPage: whatever token asks for it, and whatever the
+// TestOwnHostsNeverServeAPage: whatever token asks for it, and whatever the
 // database holds, the installation is at its own names.
-func TestOwnNamesNeverServeAPage(t *testing.T) {
+func TestOwnHostsNeverServeAPage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, database string) {
 		dns := dnsserver.New(t)
 		own := Settings{BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443", DNSServer: dns.Address()}
-		s, _ := domainService(t, database, own)
+		s, _ := newServerOn(t, database, own)
 		_, first := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
 		_, second := storetest.Workspace(t, s.store, "second")
 		pages := map[string]string{first: "one", second: "two"}
@@ -124,7 +124,7 @@ func TestOwnNamesNeverServeAPage(t *testing.T) {
 		} {
 			s.Close()
 			var log *bytes.Buffer
-			s, log = domainService(t, database, c.settings)
+			s, log = newServerOn(t, database, c.settings)
 			at(c.want)
 			if warned := strings.Contains(log.String(), "page is not served at its domain") && strings.Contains(log.String(), "domain="+domain); warned != c.warning {
 				t.Errorf("%+v: the log says %s", c.settings, log)
@@ -137,7 +137,7 @@ func TestOwnNamesNeverServeAPage(t *testing.T) {
 // TestServeChecksDomains runs a service until it has checked a claim by itself.
 func TestServeChecksDomains(t *testing.T) {
 	dns := dnsserver.New(t)
-	s, _ := domainService(t, "sqlite:"+t.TempDir()+"/allswell.db", Settings{BaseURL: "https://allswell.example", DNSServer: dns.Address(), FailureThreshold: "3", CheckInterval: "1m"})
+	s, _ := newServerOn(t, "sqlite:"+t.TempDir()+"/allswell.db", Settings{BaseURL: "https://allswell.example", DNSServer: dns.Address(), FailureThreshold: "3", CheckInterval: "1m"})
 	defer s.Close()
 	ws, _ := storetest.Workspace(t, s.store, "second")
 	name := "status.acme.example"

@@ -17,51 +17,49 @@ import (
 )
 
 const (
-	// gcPercent lets a small heap grow to five times of what lives before the
-	// garbage collector runs: so little lives here that Go's own 100 would run it
-	// dozens of times a second under load. GOGC in the environment overrules it.
+	// gcPercent lets a small heap grow to five times its live bytes before a garbage collection. The live heap is so
+	// small that Go's default of 100 would collect dozens of times a second under load. GOGC in the environment
+	// overrides it.
 	gcPercent = 400
 
-	// maxGarbage is how much garbage that may be, in bytes. A larger heap is
-	// collected earlier, but never before it has doubled.
+	// maxGarbage is the amount of garbage in bytes from which a heap is collected earlier, but not before it has
+	// doubled.
 	maxGarbage   = 192 << 20
 	minGCPercent = 100
 
-	// paceInterval is how often the percentage is adjusted to the size of the heap.
-	paceInterval = time.Second
+	// gcAdjustInterval is the time between two adjustments of the percentage to the size of the heap.
+	gcAdjustInterval = time.Second
 )
 
-// tuneRuntime sets what Go's own defaults are wrong about here, unless the
-// environment says otherwise.
+// tuneRuntime sets the garbage collector, the number of threads and the memory limit, as far as the environment
+// variables of the Go runtime do not.
 func (c Config) tuneRuntime(log *slog.Logger) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMAXPROCS") == "" {
-		// One thread is in a durable commit most of the time, waiting for the
-		// disk; the others shall have all cores.
+		// One thread waits for the disk in a commit most of the time. The others should have all cores.
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	}
 	limit, from := c.MemoryLimit, "ALLSWELL_MEMORY_LIMIT"
 	if limit == 0 && os.Getenv("GOMEMLIMIT") == "" {
-		limit, from = memoryOf(os.ReadFile)
+		limit, from = availableMemory(os.ReadFile)
 		limit = limit / 10 * 9
 	}
 	if limit > 0 {
 		debug.SetMemoryLimit(limit)
 	} else if limit, from = debug.SetMemoryLimit(-1), "GOMEMLIMIT"; limit == math.MaxInt64 {
-		limit, from = 0, "none" // the platform does not say what there is
+		limit, from = 0, "none" // the amount of memory is unknown
 	}
 	log.Info("memory limit", "mebibytes", limit>>20, "from", from)
 }
 
-// memoryOf returns how much memory this process may use, in bytes, and what says
-// so: the smallest limit of its control group and of those above, or else the
-// machine. 0: that is not known.
-func memoryOf(read func(name string) ([]byte, error)) (limit int64, from string) {
+// availableMemory returns how much memory this process may use, in bytes, and where that comes from: the smallest limit
+// of its control group and the groups above, or else the machine's memory. It returns 0 if that is unknown.
+func availableMemory(read func(name string) ([]byte, error)) (limit int64, from string) {
 	limit = machineMemory(read)
 	from = "machine"
-	groups, _ := read("/proc/self/cgroup") // there is none on other systems
+	groups, _ := read("/proc/self/cgroup") // missing on other systems
 	for line := range strings.Lines(string(groups)) {
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(fields) != 3 {
@@ -74,7 +72,7 @@ func memoryOf(read func(name string) ([]byte, error)) (limit int64, from string)
 			}
 		}
 		for group := path.Clean("/" + fields[2]); ; group = path.Dir(group) {
-			// In a container the path may be one of the host, which is not there; "/" is.
+			// In a container the path may be the host's and not exist; "/" does.
 			text, err := read(path.Join(root, group, file))
 			if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil && n > 0 && (limit == 0 || n < limit) {
 				limit, from = n, "control group"
@@ -87,7 +85,7 @@ func memoryOf(read func(name string) ([]byte, error)) (limit int64, from string)
 	return limit, from
 }
 
-// machineMemory returns the memory of the machine in bytes; 0: that is not known.
+// machineMemory returns the memory of the machine in bytes; 0 if unknown.
 func machineMemory(read func(name string) ([]byte, error)) int64 {
 	info, err := read("/proc/meminfo")
 	if err != nil {
@@ -96,21 +94,21 @@ func machineMemory(read func(name string) ([]byte, error)) int64 {
 	for lines := bufio.NewScanner(bytes.NewReader(info)); lines.Scan(); {
 		words := strings.Fields(lines.Text())
 		if len(words) == 3 && words[0] == "MemTotal:" {
-			kibibytes, _ := strconv.ParseInt(words[1], 10, 64) // 0: not known
+			kibibytes, _ := strconv.ParseInt(words[1], 10, 64) // 0 if malformed
 			return kibibytes << 10
 		}
 	}
 	return 0
 }
 
-// paceCollector keeps garbage below maxGarbage, as far as the heap may still
-// double, until ctx ends. GOGC in the environment switches it off.
-func paceCollector(ctx context.Context) {
+// adjustGCPercent keeps garbage below maxGarbage, as far as the heap can still double, until ctx ends. It does nothing
+// if GOGC is in the environment.
+func adjustGCPercent(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
 	sample := []runtimemetrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}}
-	ticker := time.NewTicker(paceInterval)
+	ticker := time.NewTicker(gcAdjustInterval)
 	defer ticker.Stop()
 	for set := gcPercent; ; {
 		select {
@@ -119,8 +117,8 @@ func paceCollector(ctx context.Context) {
 		case <-ticker.C:
 		}
 		runtimemetrics.Read(sample)
-		percent := gcPercentOf(sample[0].Value.Uint64() + sample[1].Value.Uint64())
-		// Setting it stops the world for a moment.
+		percent := gcPercentFor(sample[0].Value.Uint64() + sample[1].Value.Uint64())
+		// Setting it stops all goroutines for a moment.
 		if percent*10 < set*9 || percent*9 > set*10 || percent != set && (percent == gcPercent || percent == minGCPercent) {
 			debug.SetGCPercent(percent)
 			set = percent
@@ -128,22 +126,21 @@ func paceCollector(ctx context.Context) {
 	}
 }
 
-// gcPercentOf returns the percentage for so many bytes that live.
-func gcPercentOf(live uint64) int {
+// gcPercentFor returns the percentage for a live heap of a size in bytes.
+func gcPercentFor(live uint64) int {
 	return int(min(max(maxGarbage*100/max(live, 1), minGCPercent), gcPercent))
 }
 
-// A service that answers fewer requests than quietRequests in restInterval gives
-// memory back that it does not need.
+// A server with fewer than idleRequests in idleInterval is idle.
 const (
-	restInterval  = 20 * time.Second
-	quietRequests = 200
+	idleInterval = 20 * time.Second
+	idleRequests = 200
 )
 
-// rest does so until ctx ends. The collector alone would let garbage grow to
-// gcPercent of what lives before it looked.
-func (s *Server) rest(ctx context.Context) {
-	ticker := time.NewTicker(restInterval)
+// releaseMemoryWhenIdle returns unused memory to the operating system while the server is idle, until ctx ends. The
+// garbage collector alone would wait until garbage has grown to gcPercent of the live heap.
+func (s *Server) releaseMemoryWhenIdle(ctx context.Context) {
+	ticker := time.NewTicker(idleInterval)
 	defer ticker.Stop()
 	for before := uint64(0); ; {
 		select {
@@ -151,9 +148,9 @@ func (s *Server) rest(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		answered := s.faces.ids.n.Load()
-		if answered-before < quietRequests {
-			runtime.GC() // what pools hold outlives one collection
+		answered := s.router.ids.count.Load()
+		if answered-before < idleRequests {
+			runtime.GC() // a sync.Pool is emptied by the second collection, which FreeOSMemory does
 			debug.FreeOSMemory()
 		}
 		before = answered

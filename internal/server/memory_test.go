@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMemoryOf reads what Linux says, in a container and without one.
-func TestMemoryOf(t *testing.T) {
+// TestAvailableMemory reads what Linux says, in a container and without one.
+func TestAvailableMemory(t *testing.T) {
 	const machine = "MemTotal:        8000000 kB\nMemFree:         1 kB\n"
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -25,7 +25,7 @@ func TestMemoryOf(t *testing.T) {
 			"/sys/fs/cgroup/memory/a/memory.limit_in_bytes": "4000000\n", "/sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 4000000, "control group"},
 		"nonsense": {map[string]string{"/proc/meminfo": "MemTotal: x kB\n", "/proc/self/cgroup": "0\n::\n0::/\n", "/sys/fs/cgroup/memory.max": "-1\n"}, 0, "machine"},
 	} {
-		limit, from := memoryOf(func(file string) ([]byte, error) {
+		limit, from := availableMemory(func(file string) ([]byte, error) {
 			if text, ok := c.files[file]; ok {
 				return []byte(text), nil
 			}
@@ -40,7 +40,7 @@ func TestMemoryOf(t *testing.T) {
 // TestGCPercent: little garbage in a large heap, few collections of a small one.
 func TestGCPercent(t *testing.T) {
 	for live, want := range map[uint64]int{0: 400, 5 << 20: 400, 48 << 20: 400, 96 << 20: 200, 192 << 20: 100, 1 << 40: 100} {
-		if got := gcPercentOf(live); got != want {
+		if got := gcPercentFor(live); got != want {
 			t.Errorf("%d bytes live: %d %%, want %d", live, got, want)
 		}
 	}

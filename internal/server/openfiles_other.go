@@ -2,5 +2,5 @@
 
 package server
 
-// openFiles is not known here.
-func openFiles() uint64 { return 0 }
+// openFilesLimit returns 0: the limit is unknown.
+func openFilesLimit() uint64 { return 0 }

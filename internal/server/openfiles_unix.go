@@ -4,9 +4,8 @@ package server
 
 import "syscall"
 
-// openFiles returns how many files, connections among them, the process may
-// have open; 0 if that is not known.
-func openFiles() uint64 {
+// openFilesLimit returns how many files, including connections, the process may have open; 0 if unknown.
+func openFilesLimit() uint64 {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 0

@@ -22,15 +22,15 @@ func TestPicturesAreWhereTheAPISays(t *testing.T) {
 	}
 	storetest.RunWith(t, options, func(t *testing.T, s *store.Store) {
 		_, token := storetest.Workspace(t, s, allswell.DefaultWorkspace)
-		faces := newFront(t.Output(), 0)
-		faces.api = api.New(api.Config{Store: s, BaseURL: base})
-		faces.page = page.New(page.Config{Store: s, BaseURL: base}).Handler()
+		rt := newTestRouter(t.Output(), 0)
+		rt.api = api.New(api.Config{Store: s, BaseURL: base})
+		rt.page = page.New(page.Config{Store: s, BaseURL: base}).Handler()
 		ask := func(method, path, body string) (told struct{ Data struct{ Logo, Icon string } }) {
 			t.Helper()
 			r := httptest.NewRequest(method, base+path, strings.NewReader(body))
 			r.Header.Set("Authorization", "Bearer "+token)
 			w := httptest.NewRecorder()
-			faces.ServeHTTP(w, r)
+			rt.ServeHTTP(w, r)
 			if w.Code/100 != 2 {
 				t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
 			}
@@ -47,7 +47,7 @@ func TestPicturesAreWhereTheAPISays(t *testing.T) {
 			page := ask("PATCH", "/api/v1/pages/acme", change).Data
 			for address, want := range map[string]string{page.Logo: logo, page.Icon: icon} {
 				w := httptest.NewRecorder()
-				faces.ServeHTTP(w, httptest.NewRequest("GET", address, nil))
+				rt.ServeHTTP(w, httptest.NewRequest("GET", address, nil))
 				if w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != "image/svg+xml" || !strings.HasPrefix(address, at) {
 					t.Errorf("%s, which should be below %s: %d %s", address, at, w.Code, w.Body)
 				}

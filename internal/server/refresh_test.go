@@ -12,7 +12,7 @@ import (
 // incident, the page shows it, with or without the database.
 func TestAcknowledgedUpdateShowsWithoutTheDatabase(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, database string) {
-		s, _ := domainService(t, database, Settings{})
+		s, _ := newServerOn(t, database, Settings{})
 		t.Cleanup(s.Close)
 		_, token := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
 		if w := ask(s, "POST", "x", "/api/v1/pages", token, `{"name":"Acme","slug":"acme"}`); w.Code != 201 {

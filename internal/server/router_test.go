@@ -22,17 +22,17 @@ func answering(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, name) })
 }
 
-func newFront(log io.Writer, level slog.Level) *front {
-	return &front{
+func newTestRouter(log io.Writer, level slog.Level) *router {
+	return &router{
 		heartbeat: answering("heartbeat"), api: answering("api"), page: answering("page"),
-		health: answering("health"), ready: answering("ready"), metrics: answering("metrics"),
+		health: answering("health"), readiness: answering("ready"), metrics: answering("metrics"),
 		log:      slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: level})),
-		observed: newMetrics(), conns: connlimit.New(connlimit.Config{Max: 100, PerAddress: 100}),
+		observed: newMetrics(), connections: connlimit.New(connlimit.Config{Max: 100, PerAddress: 100}),
 	}
 }
 
-func TestFrontRoutes(t *testing.T) {
-	f := newFront(io.Discard, slog.LevelError)
+func TestRoutes(t *testing.T) {
+	f := newTestRouter(io.Discard, slog.LevelError)
 	for path, want := range map[string]string{
 		"/": "page", "/status/acme": "page", "/assets/x.css": "page", "/apiary": "page", "/healthz/": "page",
 		"/api": "api", "/api/": "api", "/api/v1/pages": "api", "/api/v1//pages": "api", "/api/v1/heartbeat": "api",
@@ -63,8 +63,8 @@ func TestRequestIDsAreUnique(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	if a.n.Load() != 1000 {
-		t.Errorf("%d ids are counted, want 1000", a.n.Load())
+	if a.count.Load() != 1000 {
+		t.Errorf("%d ids are counted, want 1000", a.count.Load())
 	}
 }
 
@@ -104,13 +104,13 @@ func TestAccessLog(t *testing.T) {
 		{"/readyz", slog.LevelInfo, ""},
 	} {
 		var log bytes.Buffer
-		f := newFront(&log, c.level)
+		f := newTestRouter(&log, c.level)
 		teapot := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusEarlyHints)
 			w.WriteHeader(http.StatusTeapot)
 			io.WriteString(w, "tea")
 		})
-		f.page, f.heartbeat, f.ready = teapot, teapot, teapot
+		f.page, f.heartbeat, f.readiness = teapot, teapot, teapot
 		server := httptest.NewServer(f)
 		r, err := http.NewRequest("PUT", server.URL+c.path, strings.NewReader("hunter2"))
 		if err != nil {
@@ -139,14 +139,14 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// TestAccessLogOfAPanic holds that a request that is broken off is counted.
+// TestAccessLogOfAPanic checks that an aborted request is logged.
 func TestAccessLogOfAPanic(t *testing.T) {
 	var log bytes.Buffer
-	f := newFront(&log, slog.LevelInfo)
+	f := newTestRouter(&log, slog.LevelInfo)
 	f.page = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	defer func() {
 		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
-			t.Errorf("net/http is not told: %v", err)
+			t.Errorf("the panic does not reach net/http: %v", err)
 		}
 		if !strings.Contains(log.String(), "path=/x") {
 			t.Errorf("no line in the log: %s", &log)
@@ -198,8 +198,8 @@ func FuzzLoggedPath(f *testing.F) {
 	})
 }
 
-// newTestService starts nothing; it has a database of its own.
-func newTestService(t *testing.T) *Server {
+// newTestServer starts nothing; it has a database of its own.
+func newTestServer(t *testing.T) *Server {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	s, err := New(t.Context(), Config{
@@ -214,11 +214,11 @@ func newTestService(t *testing.T) *Server {
 
 // TestReadiness walks through a service's life as /readyz tells it.
 func TestReadiness(t *testing.T) {
-	s := newTestService(t)
+	s := newTestServer(t)
 	ready := func(want int, says string) {
 		t.Helper()
 		w := httptest.NewRecorder()
-		s.readyHandler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
+		s.readinessHandler().ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
 		if w.Code != want || !strings.Contains(w.Body.String(), says) {
 			t.Errorf("/readyz says %d %q, want %d %q", w.Code, w.Body, want, says)
 		}
@@ -234,16 +234,16 @@ func TestReadiness(t *testing.T) {
 	ready(http.StatusServiceUnavailable, "the service is stopping")
 }
 
-// TestMetricsTries holds that tokens cannot be tried without end, and that a
+// TestFailedAuthenticationsOfMetrics holds that tokens cannot be tried without end, and that a
 // valid one is never the victim of it.
-func TestMetricsTries(t *testing.T) {
-	s := newTestService(t)
+func TestFailedAuthenticationsOfMetrics(t *testing.T) {
+	s := newTestServer(t)
 	secret := allswell.NewTokenSecret()
 	first, err := s.store.CreateFirstToken(t.Context(), secret)
 	if err != nil || !first {
 		t.Fatal(first, err)
 	}
-	h := s.metricsHandler()
+	h := s.authenticatedMetrics()
 	ask := func(token, from string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("GET", "/metrics", nil)
 		r.RemoteAddr = from
@@ -269,8 +269,8 @@ func TestMetricsTries(t *testing.T) {
 	}
 }
 
-// TestPublicURL is what people are told when no base URL is set.
-func TestPublicURL(t *testing.T) {
+// TestURL is what people are told when no base URL is set.
+func TestURL(t *testing.T) {
 	for _, c := range []struct{ listen, base, want string }{
 		{"127.0.0.1:0", "", `^http://127\.0\.0\.1:\d+$`},
 		{":0", "", `^http://localhost:\d+$`},

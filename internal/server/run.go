@@ -2,16 +2,12 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"os"
 	"strings"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/connlimit"
 )
 
 // Run starts a server and serves until ctx ends, then stops gracefully and returns nil. It returns earlier, with an
@@ -31,7 +27,7 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	}
 	if cfg.BootstrapToken == "" {
 		secret, first := allswell.NewTokenSecret(), false
-		err := s.await(ctx, func(ctx context.Context) (err error) {
+		err := s.retryDatabase(ctx, func(ctx context.Context) (err error) {
 			first, err = s.store.CreateFirstToken(ctx, secret)
 			return err
 		})
@@ -88,22 +84,4 @@ The last line is what your job has to run. The same with commands instead of cur
   allswell --help
 
 `)
-}
-
-// listen opens an address. env is the setting that it comes from, for the error.
-func listen(ctx context.Context, env, address string) (net.Listener, error) {
-	l, err := connlimit.Socket(ctx, address)
-	if err == nil {
-		return l, nil
-	}
-	reason := err
-	var system *os.SyscallError
-	var lookup *net.DNSError
-	switch { // without the address, which is in the message already
-	case errors.As(err, &system):
-		reason = system.Err
-	case errors.As(err, &lookup):
-		reason = fmt.Errorf("looking up its name: %s", lookup.Err)
-	}
-	return nil, fmt.Errorf("%s: listening on %s: %w", env, address, reason)
 }

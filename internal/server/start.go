@@ -2,43 +2,37 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"sync/atomic"
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
 
 const (
-	// startGrace is how long a start may take before requests are answered with
-	// 503. Until then connections wait: most starts take less, and then nobody
-	// has to try again.
+	// startGrace is the time after which a start that is not complete answers requests with 503. Until then
+	// connections wait: most starts are faster, and then no client has to try again.
 	startGrace = time.Second
 
-	// The pause after a failed attempt to use the database doubles from
-	// firstPause to lastPause. Each is shortened by up to a half, at random, so
-	// that replicas do not come all at once.
+	// The pause after a failed attempt to use the database doubles from firstPause to lastPause. Each is shortened
+	// at random by up to a half, so that replicas do not retry all at once.
 	firstPause = 250 * time.Millisecond
 	lastPause  = 5 * time.Second
 
-	// startRetry is the Retry-After of what is answered meanwhile, in seconds.
-	startRetry = "5"
+	// startRetryAfter is the Retry-After header of responses during the start, in seconds.
+	startRetryAfter = "5"
 
-	// maxReasons is how many different reasons one wait logs.
+	// maxReasons is the maximum number of different reasons that are logged while waiting for the database.
 	maxReasons = 10
 )
 
-// await runs f until it succeeds, and is how a start uses the database. While f
-// fails because the database is away, requests are answered with 503; each
-// reason is logged once. Another error of f is returned at once, and so is the
-// error of ctx when ctx ends.
-func (s *Server) await(ctx context.Context, f func(context.Context) error) error {
+// retryDatabase runs f until it succeeds. While f fails because the database is unavailable, requests are answered
+// with 503, and each reason is logged once. Any other error of f is returned at once, and so is ctx.Err() when ctx
+// ends.
+func (s *Server) retryDatabase(ctx context.Context, f func(context.Context) error) error {
 	began := time.Now()
 	reasons := make(map[string]bool)
 	for attempt, pause := 1, firstPause; ; attempt++ {
@@ -46,7 +40,7 @@ func (s *Server) await(ctx context.Context, f func(context.Context) error) error
 		switch {
 		case err == nil:
 			if attempt > 1 {
-				s.log.Info("the database can be used", "after", time.Since(began).Round(time.Millisecond), "attempts", attempt)
+				s.log.Info("the database is available", "after", time.Since(began).Round(time.Millisecond), "attempts", attempt)
 			}
 			return nil
 		case ctx.Err() != nil:
@@ -54,15 +48,15 @@ func (s *Server) await(ctx context.Context, f func(context.Context) error) error
 		case !store.IsTemporary(s.cfg.Database, err):
 			return err
 		}
-		s.serve()
+		s.acceptRequests()
 		if reason := err.Error(); !reasons[reason] && len(reasons) < maxReasons {
 			reasons[reason] = true
-			s.log.Warn("the database is away: trying again until it is back", "error", reason)
+			s.log.Warn("the database is unavailable: retrying", "error", reason)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err := <-s.failed:
+		case err := <-s.failures:
 			return err
 		case <-time.After(pause/2 + rand.N(pause/2)):
 		}
@@ -70,48 +64,32 @@ func (s *Server) await(ctx context.Context, f func(context.Context) error) error
 	}
 }
 
-// serve begins to take requests, unless that is done.
-func (s *Server) serve() {
-	s.serving.Do(func() {
-		for i, l := range []*connlimit.Listener{s.limited, s.metricsLimited} {
-			if l == nil {
-				continue
-			}
-			go func() {
-				if err := s.servers[i].Serve(l); !errors.Is(err, http.ErrServerClosed) && !s.stopping.Load() {
-					s.failed <- fmt.Errorf("requests can no longer be taken: %w", err)
-				}
-			}()
-		}
-	})
-}
-
-// gate is a handler that another one takes the place of when the service has
-// started.
-type gate struct {
+// replaceableHandler passes requests to a handler that can be replaced while requests arrive.
+type replaceableHandler struct {
 	handler atomic.Pointer[http.Handler]
 }
 
-func newGate(closed http.Handler) *gate {
-	g := new(gate)
-	g.open(closed)
-	return g
+func newReplaceableHandler(h http.Handler) *replaceableHandler {
+	r := new(replaceableHandler)
+	r.replace(h)
+	return r
 }
 
-func (g *gate) open(h http.Handler) { g.handler.Store(&h) }
+func (r *replaceableHandler) replace(h http.Handler) { r.handler.Store(&h) }
 
-func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) { (*g.handler.Load()).ServeHTTP(w, r) }
+func (r *replaceableHandler) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	(*r.handler.Load()).ServeHTTP(w, req)
+}
 
-// startingAPI answers while the service starts, as the API does when the
-// database is away.
+// startingAPI answers during the start as the API does while the database is unavailable.
 func (s *Server) startingAPI() http.Handler {
 	return web.Handle(s.log, func(http.ResponseWriter, *http.Request) error { return allswell.ErrBusy })
 }
 
-// startingPage answers while the service starts: there is no page yet to show.
+// startingPage answers during the start, when no page can be shown.
 func startingPage() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Retry-After", startRetry)
+		w.Header().Set("Retry-After", startRetryAfter)
 		w.Header().Set("Cache-Control", "no-store")
 		http.Error(w, "The service is starting. Please try again.", http.StatusServiceUnavailable)
 	})

@@ -142,11 +142,11 @@ func TestStartWaitsForDatabase(t *testing.T) {
 		t.Errorf("stopped with %v", err)
 	}
 	log := server.Log()
-	if n := strings.Count(log, "the database is away"); n < 1 || n > 3 { // gone, starting up, read-only
-		t.Errorf("%d lines say that the database is away", n)
+	if n := strings.Count(log, "the database is unavailable"); n < 1 || n > 3 { // gone, starting up, read-only
+		t.Errorf("%d lines say that the database is unavailable", n)
 	}
-	if n := strings.Count(log, "the database can be used"); n != 1 {
-		t.Errorf("%d lines say that the database can be used", n)
+	if n := strings.Count(log, "the database is available"); n != 1 {
+		t.Errorf("%d lines say that the database is available", n)
 	}
 }
 

@@ -1,0 +1,101 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/allswell/allswell/internal/clientaddr"
+)
+
+// answered describes a request and its response.
+type answered struct {
+	surface surface
+	request *http.Request
+	status  int
+	bytes   int64 // of the response's body
+	id      string
+	took    time.Duration
+}
+
+// observe counts a response and writes its line of the access log: pings and health checks at level debug, all others
+// at info. The line contains no header, query or body, and no token that is part of the path.
+func (rt *router) observe(a answered) {
+	rt.observed.countResponse(a.surface, a.status, a.took)
+	level := slog.LevelInfo
+	if a.surface == surfaceHeartbeat || a.surface == surfaceService {
+		level = slog.LevelDebug
+	}
+	ctx := a.request.Context()
+	if !rt.log.Enabled(ctx, level) {
+		return
+	}
+	client := a.request.RemoteAddr
+	if addr := clientaddr.Of(a.request); addr.IsValid() {
+		client = addr.String()
+	}
+	rt.log.LogAttrs(ctx, level, "request",
+		slog.String("method", a.request.Method[:min(len(a.request.Method), maxLoggedMethod)]),
+		slog.String("path", loggedPath(a.request.URL.Path)),
+		slog.Int("status", a.status), slog.Int64("bytes", a.bytes), slog.Duration("took", a.took.Round(time.Microsecond)),
+		slog.String("client", client), slog.String("id", a.id))
+}
+
+const (
+	maxLoggedMethod = 16  // bytes
+	maxLoggedPath   = 200 // bytes
+
+	// minSecretLength is the length from which a run of letters and digits may be a secret. Ping tokens have that
+	// length, API tokens are longer.
+	minSecretLength = 32
+)
+
+// loggedPath returns a path for the log, shortened to maxLoggedPath and without anything that may be a token: what
+// follows /heartbeat/, and runs of minSecretLength or more letters and digits.
+func loggedPath(path string) string {
+	const heartbeat = "/heartbeat/"
+	for i := 0; i+len(heartbeat) <= len(path); i++ {
+		if strings.EqualFold(path[i:i+len(heartbeat)], heartbeat) {
+			path = path[:i+len(heartbeat)] + "…"
+			break
+		}
+	}
+	var out strings.Builder
+	for rest := path; rest != "" && out.Len() < maxLoggedPath; {
+		run := strings.IndexFunc(rest, func(r rune) bool { return !isAlphanumeric(r) })
+		switch {
+		case run < 0:
+			run = len(rest)
+		case run == 0:
+			run = strings.IndexFunc(rest, isAlphanumeric)
+			if run < 0 {
+				run = len(rest)
+			}
+			out.WriteString(rest[:run])
+			rest = rest[run:]
+			continue
+		}
+		if run >= minSecretLength {
+			out.WriteString("…")
+		} else {
+			out.WriteString(rest[:run])
+		}
+		rest = rest[run:]
+	}
+	text := out.String()
+	if len(text) > maxLoggedPath {
+		// Cut at the end, not in the middle, which could join two short runs to a long one. Do not split a character.
+		cut := maxLoggedPath
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "…"
+	}
+	return text
+}
+
+func isAlphanumeric(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z'
+}

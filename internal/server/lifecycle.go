@@ -1,0 +1,153 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/allswell/allswell/internal/buildinfo"
+	"github.com/allswell/allswell/internal/notify"
+	"github.com/allswell/allswell/internal/settings"
+)
+
+// A graceful stop takes at most the sum of these.
+const (
+	drainTimeout      = 4 * time.Second        // for requests that are being handled
+	acceptTimeout     = time.Second            // within drainTimeout, for established connections that are not accepted yet
+	giveUpTimeout     = 500 * time.Millisecond // for answers to the pings that waited for a commit until drainTimeout
+	closeTimeout      = 3 * time.Second        // for committing the last pings and the last liveness record
+	backgroundTimeout = time.Second            // for background work
+)
+
+// Run answers requests and does the background work. When ctx ends, it stops gracefully and returns nil. It returns
+// an error if the server has failed; a new start may help.
+func (s *Server) Run(ctx context.Context) error {
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	keepWork := context.AfterFunc(ctx, stopWork)
+	err := s.retryDatabase(ctx, func(context.Context) error { return s.pings.Start(work, s.store) })
+	keepWork()
+	switch {
+	case ctx.Err() != nil:
+		err = s.stop()
+		s.log.Info("stopped")
+		return err
+	case err != nil:
+		return fmt.Errorf("starting to record pings: %w", err)
+	}
+	s.openHandlers()
+
+	var background sync.WaitGroup
+	background.Go(func() {
+		if err := s.scheduler.Run(work); err != nil {
+			s.failures <- err
+		}
+	})
+	background.Go(func() { s.site.Run(work) })
+	background.Go(func() { s.domains.Run(work) })
+	background.Go(func() { s.releaseMemoryWhenIdle(work) })
+	background.Go(func() { adjustGCPercent(work) })
+	sending, stopSending := context.WithCancel(ctx)
+	defer stopSending()
+	background.Go(func() { s.notify.Run(sending) })
+
+	s.acceptRequests()
+	if s.metricsListener != nil {
+		s.log.Info("serving metrics", "address", s.metricsListener.Addr().String())
+	}
+	s.log.Info("serving", "address", s.Addr().String(), "url", s.URL(),
+		"database", settings.DatabaseName(s.cfg.Database), "version", buildinfo.Read().Version)
+	select {
+	case <-ctx.Done():
+		s.log.Info("stopping")
+	case err = <-s.failures:
+		s.log.Error("stopping after a failure", "error", err)
+	}
+
+	began := time.Now()
+	stopSending() // messages that are being sent end at the same time as requests
+	stopErr := s.stop()
+	stopWork()
+	waitAtMost(&background, max(backgroundTimeout, notify.DrainTimeout+backgroundTimeout-time.Since(began)))
+	s.log.Info("stopped")
+	return errors.Join(err, stopErr)
+}
+
+// waitAtMost waits for a group, but not longer than timeout.
+func waitAtMost(group *sync.WaitGroup, timeout time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}
+
+// acceptRequests starts the HTTP servers. Only the first call has an effect.
+func (s *Server) acceptRequests() {
+	s.acceptOnce.Do(func() {
+		for i, server := range s.servers {
+			go func() {
+				if err := server.Serve(s.limited[i]); !errors.Is(err, http.ErrServerClosed) && !s.stopping.Load() {
+					s.failures <- fmt.Errorf("accepting requests: %w", err)
+				}
+			}()
+		}
+	})
+}
+
+// stop accepts the connections that are already established, and no others. It answers the requests on all open
+// connections, commits and answers the pings that were received, and closes each connection after its answer.
+func (s *Server) stop() error {
+	s.stopping.Store(true)
+	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	s.limited[0].Drain(acceptTimeout)
+	if s.connections.Settle(drain) != nil {
+		s.pings.GiveUp() // pings that still wait for a commit get an answer now
+	}
+	giveUp, cancelGiveUp := context.WithTimeout(context.Background(), giveUpTimeout)
+	defer cancelGiveUp()
+	s.connections.Settle(giveUp) // connections that are still busy are closed below
+	for _, server := range s.servers {
+		if err := server.Shutdown(giveUp); err != nil {
+			s.log.Warn("requests were cut off because they took too long", "error", err)
+			server.Close()
+		}
+	}
+	closing, cancelClosing := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancelClosing()
+	if err := s.pings.Close(closing); err != nil {
+		return fmt.Errorf("recording the last pings and liveness: %w", err)
+	}
+	return nil
+}
+
+// Close releases everything that New has acquired. It may be called more than once.
+func (s *Server) Close() {
+	if s.acceptTimer != nil {
+		s.acceptTimer.Stop()
+	}
+	for _, server := range s.servers {
+		server.Close()
+	}
+	for _, l := range []net.Listener{s.listener, s.metricsListener} {
+		if l != nil {
+			l.Close() // fails if the HTTP server has closed it
+		}
+	}
+	if s.store != nil {
+		if err := s.store.Close(); err != nil {
+			s.log.Warn("closing the database failed", "error", err)
+		}
+	}
+}

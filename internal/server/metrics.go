@@ -1,0 +1,153 @@
+package server
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/api"
+	"github.com/allswell/allswell/internal/buildinfo"
+	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// metrics holds the metrics of the process. No label is an address, a path, a page or a monitor, because their number
+// is unbounded.
+type metrics struct {
+	registry   *prometheus.Registry
+	responses  *prometheus.CounterVec
+	pingsOK    prometheus.Counter // one of responses, which a ping increments without a look-up
+	durations  map[surface]prometheus.Observer
+	deliveries *prometheus.CounterVec
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		responses: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "allswell_http_requests_total", Help: "Requests answered, by part of the service and status. Pings are face=\"heartbeat\".",
+		}, []string{"face", "status"}),
+		durations: make(map[surface]prometheus.Observer),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "allswell_delivery_attempts_total", Help: "Attempts to deliver messages to subscribers, by channel and result.",
+		}, []string{"channel", "result"}),
+	}
+	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "allswell_http_request_seconds", Help: "Time from a request's arrival to its answer, by part of the service.",
+		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"face"})
+	for _, s := range []surface{surfaceHeartbeat, surfaceAPI, surfacePage, surfaceService} {
+		m.durations[s] = durations.WithLabelValues(string(s))
+	}
+	m.pingsOK = m.responses.WithLabelValues(string(surfaceHeartbeat), strconv.Itoa(http.StatusOK))
+	m.registry.MustRegister(m.responses, durations, m.deliveries)
+	return m
+}
+
+func (m *metrics) countResponse(s surface, status int, took time.Duration) {
+	if s == surfaceHeartbeat && status == http.StatusOK {
+		m.pingsOK.Inc()
+	} else {
+		m.responses.WithLabelValues(string(s), strconv.Itoa(status)).Inc()
+	}
+	m.durations[s].Observe(took.Seconds())
+}
+
+func (m *metrics) countDelivery(channel allswell.Channel, result allswell.SendResult) {
+	m.deliveries.WithLabelValues(string(channel), result.String()).Inc()
+}
+
+// registerGauge registers a gauge whose value is read on each scrape.
+func (m *metrics) registerGauge(name, help string, value func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+}
+
+// boolGauge returns 1 for true.
+func boolGauge(value bool) float64 {
+	if value {
+		return 1
+	}
+	return 0
+}
+
+// timeGauge returns a time in seconds since 1970; 0 for the zero time.
+func timeGauge(t time.Time) float64 {
+	if t.IsZero() {
+		return 0
+	}
+	return float64(t.UnixMilli()) / 1000
+}
+
+// registerMetrics registers the metrics that do not need the store.
+func (s *Server) registerMetrics() {
+	m := s.metrics
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	build := buildinfo.Read()
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "allswell_build_info", Help: "The running build, in labels. The value is always 1.",
+		ConstLabels: prometheus.Labels{"version": build.Version, "revision": build.Revision, "go": build.Go},
+	})
+	info.Set(1)
+	m.registry.MustRegister(info)
+	m.registerGauge("allswell_ready", "1 while pings can be recorded and monitors are checked, as /readyz reports.",
+		func() float64 { return boolGauge(s.Ready()) })
+	m.registerGauge("allswell_ping_backlog_seconds", "Age of the oldest ping that was received and is not recorded yet.",
+		func() float64 { return s.pings.Backlog().Seconds() })
+}
+
+// registerStoreMetrics registers the metrics that need the store.
+func (s *Server) registerStoreMetrics() {
+	m := s.metrics
+	m.registerGauge("allswell_last_tick_timestamp_seconds", "When the last periodic check of all monitors ended.",
+		func() float64 { return timeGauge(s.scheduler.LastTick()) })
+	m.registerGauge("allswell_page_streams", "Open event streams of pages.",
+		func() float64 { return float64(s.site.Streams()) })
+	m.registerGauge("allswell_database_last_contact_timestamp_seconds", "When the database last answered; 0: never.",
+		func() float64 { return timeGauge(s.store.LastContact()) })
+}
+
+// publicMetrics serves the metrics without authentication.
+func (s *Server) publicMetrics() http.Handler {
+	return promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{
+		Registry: s.metrics.registry, MaxRequestsInFlight: 4, Timeout: 10 * time.Second,
+	})
+}
+
+// authenticatedMetrics serves the metrics to clients with a read token. Failed authentications are limited as they
+// are at the API.
+func (s *Server) authenticatedMetrics() http.Handler {
+	public := s.publicMetrics()
+	failures := limit.NewAddresses(api.FailedAuthLimit, time.Minute)
+	return web.Handle(s.log, func(w http.ResponseWriter, r *http.Request) error {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			return &web.MethodNotAllowed{Allow: []string{http.MethodGet, http.MethodHead}}
+		}
+		secret, ok := web.Bearer(r)
+		err := allswell.ErrUnauthenticated
+		var token allswell.Token
+		if ok {
+			token, err = s.store.Authenticate(r.Context(), secret)
+		}
+		if errors.Is(err, allswell.ErrUnauthenticated) && s.cfg.APIRateLimit > 0 {
+			now := time.Now()
+			if v := failures.Take(clientaddr.Of(r), now); !v.Allowed {
+				return &web.TooMany{Now: now, Reset: v.Reset}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if !token.Scope.Allows(allswell.ScopeRead) {
+			return &web.Forbidden{Has: token.Scope, Needs: allswell.ScopeRead}
+		}
+		public.ServeHTTP(w, r)
+		return nil
+	})
+}
