@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/stream"
 )
 
 // index is all status pages. It is immutable.
@@ -25,7 +26,7 @@ type entry struct {
 	id, slug string
 	version  atomic.Uint64 // moves with each commit that changed the page
 	summary  cache.Value[*snapshot]
-	poke     chan struct{} // wakes the herald; see changed
+	topic    *stream.Topic // of its event streams
 }
 
 // snapshot is a page at one moment: what was loaded, and what its documents need
@@ -103,7 +104,8 @@ func (d *index) findHost(host string) *entry {
 }
 
 func (s *Site) newEntry(p allswell.Page) *entry {
-	e := &entry{id: p.ID, slug: p.Slug, poke: make(chan struct{}, 1)}
+	e := &entry{id: p.ID, slug: p.Slug}
+	e.topic = stream.NewTopic(func(ctx context.Context) (string, time.Time, error) { return s.state(ctx, e) })
 	e.summary.Version, e.summary.Now = &e.version, s.now
 	e.summary.Load = func(ctx context.Context) (*snapshot, time.Time, error) { return s.loadSnapshot(ctx, e) }
 	e.summary.OnError = func(err error) { s.logError("loading a status page", e, err) }

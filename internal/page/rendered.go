@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -36,7 +35,7 @@ type rendered interface{ Size() int }
 func (s *Site) newRendered(maxBytes int) *cache.Cache[key, rendered] {
 	return cache.New[key, rendered](cache.Config[key]{
 		MaxEntries: maxRenderedEntries, MaxBytes: maxBytes, Now: s.now,
-		Gone:    func(err error) bool { return errors.Is(err, allswell.ErrNotFound) },
+		Gone:    isNotFound,
 		OnError: func(k key, err error) { s.logError("rendering a part of a status page", k.entry, err) },
 	})
 }

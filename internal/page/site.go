@@ -23,6 +23,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/stream"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -37,7 +38,7 @@ type Config struct {
 	BaseURL string           // where visitors find us; "": http://localhost:8080
 	Mail    bool             // mail can be sent, so that people may subscribe by it
 	SignUps int              // sign-ups by e-mail that are accepted in any hour, of all clients together; 0: any number
-	Streams int              // event streams that may be open at a time; 0: MaxStreams
+	Streams int              // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
 }
 
 // Site serves the public pages of one store.
@@ -59,7 +60,7 @@ type Site struct {
 	guesses   guesses
 	firstStep *web.Document
 	signUps   *signUps
-	hub       *hub
+	events    *stream.Broadcaster
 	origins   *http.CrossOriginProtection
 }
 
@@ -82,7 +83,7 @@ func New(c Config) *Site {
 	s.base = strings.TrimRight(c.BaseURL, "/")
 	s.guesses = newGuesses(s.now)
 	s.signUps = newSignUps(c.SignUps, s.log)
-	s.hub = newHub(s.now, c.Streams, s.look)
+	s.events = stream.New(stream.Config{Now: s.now, MaxSubscribers: c.Streams, Gone: isNotFound})
 	s.rendered = s.newRendered(maxRenderedBytes)
 	s.index.Version, s.index.Now, s.index.Load = &s.changes, s.now, s.loadIndex
 	s.index.OnError = func(err error) { s.logError("loading the index of status pages", nil, err) }
@@ -127,7 +128,7 @@ func (s *Site) markStale(pageID string) {
 	if d := s.index.Last(); d != nil {
 		if e := d.byID[pageID]; e != nil {
 			e.version.Add(1)
-			e.changed()
+			e.topic.Changed()
 		}
 	}
 	s.changes.Add(1)
@@ -177,10 +178,12 @@ func (s *Site) late() (since time.Time, late bool) {
 	return contact, s.now().Sub(contact) > delayedAfter
 }
 
+func isNotFound(err error) bool { return errors.Is(err, allswell.ErrNotFound) }
+
 // logError logs what failed, of which page; nil: of none. Objects that do not
 // exist are no errors.
 func (s *Site) logError(what string, e *entry, err error) {
-	if errors.Is(err, allswell.ErrNotFound) {
+	if isNotFound(err) {
 		return
 	}
 	var slug string

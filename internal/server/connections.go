@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/allswell/allswell/internal/connlimit"
-	"github.com/allswell/allswell/internal/page"
+	"github.com/allswell/allswell/internal/stream"
 )
 
 const (
@@ -49,7 +49,7 @@ func (c Config) connectionLimits(files uint64, log *slog.Logger) (total, perAddr
 
 // maxStreams returns how many of the connections event streams may use: two thirds, so that the connections of other
 // requests can still be kept open.
-func maxStreams(connections int) int { return min(connections*2/3, page.MaxStreams) }
+func maxStreams(connections int) int { return min(connections*2/3, stream.DefaultMaxSubscribers) }
 
 // refuseRequest answers a request for which no connection is left.
 func refuseRequest(w http.ResponseWriter, r *http.Request, reason connlimit.Reason) {

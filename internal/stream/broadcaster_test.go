@@ -1,0 +1,358 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var errGone = errors.New("gone")
+
+func newBroadcaster(max int) *Broadcaster {
+	return New(Config{Now: time.Now, MaxSubscribers: max, Gone: func(err error) bool { return errors.Is(err, errGone) }})
+}
+
+// fixture is a broadcaster with one topic, whose state is set by hand.
+type fixture struct {
+	*Broadcaster
+	topic *Topic
+
+	mu      sync.Mutex
+	tag     string
+	expires time.Time
+	err     error
+	checks  int
+}
+
+func newFixture(tag string) *fixture {
+	f := &fixture{Broadcaster: newBroadcaster(0), tag: tag}
+	f.topic = NewTopic(func(context.Context) (string, time.Time, error) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.checks++
+		return f.tag, f.expires, f.err
+	})
+	return f
+}
+
+// set changes the state without marking the topic as changed.
+func (f *fixture) set(tag string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tag, f.err = tag, err
+}
+
+func (f *fixture) expireAt(at time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expires = at
+}
+
+// checked returns how often the state was checked.
+func (f *fixture) checked() int {
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.checks
+}
+
+// change changes the state and marks the topic as changed.
+func (f *fixture) change(tag string, err error) {
+	f.set(tag, err)
+	f.topic.Changed()
+}
+
+// client is the far end of a stream. It records what it reads.
+type client struct {
+	conn net.Conn
+
+	mu    sync.Mutex
+	got   []string // messages
+	ended bool
+}
+
+// subscribe opens a stream for a lifetime.
+func (s *fixture) subscribe(life time.Duration) *client {
+	near, far := net.Pipe()
+	s.admit(netip.Addr{})
+	s.mu.Lock()
+	tag := s.tag
+	s.mu.Unlock()
+	go s.run(s.topic, &subscriber{conn: near, ends: time.Now().Add(life), seen: s.latest(s.topic), tag: tag})
+	return &client{conn: far}
+}
+
+func (v *client) read() *client {
+	go func() {
+		buf := make([]byte, 1000)
+		for {
+			n, err := v.conn.Read(buf) // a pipe keeps writes apart
+			v.mu.Lock()
+			if n > 0 {
+				v.got = append(v.got, string(buf[:n]))
+			}
+			v.ended = err != nil
+			v.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	return v
+}
+
+// want holds what the viewer has read since it was asked last to what is
+// expected, after everything at this instant is done.
+func (v *client) want(t *testing.T, ended bool, messages ...string) {
+	t.Helper()
+	synctest.Wait()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !slices.Equal(v.got, messages) || v.ended != ended {
+		t.Errorf("got %q, ended %v; want %q, %v", v.got, v.ended, messages, ended)
+	}
+	v.got = nil
+}
+
+const alive = "event: alive\ndata: 1\n\n"
+
+func change(tag string) string { return string(changeEvent(tag)) }
+
+// run runs f with a topic without subscribers, on a clock that moves when all
+// goroutines wait.
+func run(t *testing.T, f func(t *testing.T, s *fixture)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := newFixture("a")
+		f(t, s)
+		s.Close()
+		synctest.Wait()
+		if s.open != 0 || len(s.subscribers) != 0 || len(s.addresses) != 0 {
+			t.Errorf("after Close %d streams, %d topics, %v", s.open, len(s.subscribers), s.addresses)
+		}
+	})
+}
+
+func TestSubscribersGetAChangeOnce(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		one, two := s.subscribe(lifetime).read(), s.subscribe(lifetime).read()
+		one.want(t, false)
+		time.Sleep(minInterval)
+		s.change("b", nil)
+		one.want(t, false, change("b"))
+		two.want(t, false, change("b"))
+		three := s.subscribe(lifetime).read() // knows b
+		s.topic.Changed()                     // nothing that anybody sees
+		time.Sleep(2 * minInterval)
+		three.want(t, false)
+		s.change("c", nil)
+		for _, v := range []*client{one, two, three} {
+			v.want(t, false, change("c"))
+		}
+	})
+}
+
+// TestSteadyChanges: of a topic that changes all the time, subscribers get two
+// messages a second, and the last state in any case.
+func TestSteadyChanges(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		v := s.subscribe(lifetime).read()
+		for i := range 500 { // five seconds
+			s.change(fmt.Sprint(i), nil)
+			time.Sleep(10 * time.Millisecond)
+		}
+		time.Sleep(minInterval)
+		checks := s.checked()
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if n := len(v.got); n < 10 || n > 11 || v.got[n-1] != change("499") {
+			t.Errorf("got %d messages, at last %q", n, v.got[n-1])
+		}
+		if checks > 12 {
+			t.Errorf("checked %d times", checks)
+		}
+	})
+}
+
+// TestChangedBack: a state that is as before when it is checked causes no message.
+func TestChangedBack(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		v := s.subscribe(lifetime).read()
+		synctest.Wait()
+		s.change("b", nil)
+		s.change("a", nil)
+		time.Sleep(2 * minInterval)
+		v.want(t, false)
+	})
+}
+
+// TestChangeWhileSubscribing: a change between reading the state and joining the
+// subscribers is sent.
+func TestChangeWhileSubscribing(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		first := s.subscribe(lifetime).read()
+		first.want(t, false)
+		time.Sleep(minInterval)
+		seen, near, far := s.latest(s.topic), net.Conn(nil), net.Conn(nil)
+		s.change("b", nil)
+		first.want(t, false, change("b"))
+		near, far = net.Pipe()
+		s.admit(netip.Addr{})
+		go s.run(s.topic, &subscriber{conn: near, ends: time.Now().Add(lifetime), seen: seen, tag: "a"})
+		(&client{conn: far}).read().want(t, false, change("b"))
+	})
+}
+
+// TestNewSubscribersAfterTheLastLeft: a subscriber that comes as the last one
+// leaves gets the next change, whatever that one was sent.
+func TestNewSubscribersAfterTheLastLeft(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		first := s.subscribe(lifetime).read()
+		first.want(t, false)
+		seen := s.latest(s.topic)
+		first.conn.Close()
+		synctest.Wait()
+		s.set("", errors.New("broken"))
+		near, far := net.Pipe()
+		s.admit(netip.Addr{})
+		go s.run(s.topic, &subscriber{conn: near, ends: time.Now().Add(lifetime), seen: seen, tag: "a"})
+		v := (&client{conn: far}).read()
+		time.Sleep(aliveInterval)
+		v.want(t, false, alive)
+		s.set("b", nil)
+		time.Sleep(retryDelay)
+		v.want(t, false, change("b"))
+	})
+}
+
+func TestQuietStream(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		v := s.subscribe(2*aliveInterval + time.Second).read()
+		time.Sleep(aliveInterval - time.Millisecond)
+		v.want(t, false)
+		time.Sleep(time.Millisecond)
+		v.want(t, false, alive)
+		time.Sleep(aliveInterval)
+		v.want(t, false, alive)
+		time.Sleep(time.Second)
+		v.want(t, true) // its life is over
+	})
+}
+
+// TestExpiry: a state that expires is checked without being marked as changed.
+func TestExpiry(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		s.expireAt(time.Now().Add(10 * time.Second))
+		v := s.subscribe(lifetime).read()
+		v.want(t, false)
+		s.set("b", nil)
+		s.expireAt(time.Time{})
+		time.Sleep(10 * time.Second)
+		v.want(t, false, change("b"))
+		s.set("c", nil)
+		time.Sleep(pollInterval)
+		v.want(t, false, alive, change("c"))
+		s.expireAt(time.Now().Add(-time.Hour)) // by a clock that is behind
+		checks := s.checked()
+		s.topic.Changed()
+		time.Sleep(10 * time.Second)
+		if n := s.checked() - checks; n > 11 {
+			t.Errorf("checked %d times in ten seconds", n)
+		}
+	})
+}
+
+func TestStateFails(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		v := s.subscribe(lifetime).read()
+		synctest.Wait()
+		s.change("b", errors.New("broken"))
+		time.Sleep(10 * time.Second)
+		v.want(t, false)
+		s.set("c", nil)
+		time.Sleep(retryDelay)
+		v.want(t, false, change("c"))
+	})
+}
+
+func TestTopicGone(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		v := s.subscribe(lifetime).read()
+		synctest.Wait()
+		s.change("", errGone)
+		time.Sleep(minInterval)
+		v.want(t, true)
+		s.set("a", nil) // a topic that is gone does not come back, but it could
+		v = s.subscribe(lifetime).read()
+		v.want(t, false)
+	})
+}
+
+// TestSlowSubscriber: a client that reads nothing delays nobody, and is disconnected.
+func TestSlowSubscriber(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		stuck := s.subscribe(lifetime)
+		var others []*client
+		for range 10 {
+			others = append(others, s.subscribe(lifetime).read())
+		}
+		time.Sleep(minInterval)
+		for _, tag := range []string{"b", "c"} {
+			s.change(tag, nil)
+			for _, v := range others {
+				v.want(t, false, change(tag))
+			}
+			time.Sleep(minInterval)
+		}
+		time.Sleep(writeTimeout)
+		stuck.read().want(t, true)
+	})
+}
+
+// TestClientSends: a client that sends something is disconnected.
+func TestClientSends(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		v := s.subscribe(lifetime).read()
+		if _, err := io.WriteString(v.conn, "G"); err != nil {
+			t.Fatal(err)
+		}
+		v.want(t, true)
+	})
+}
+
+func TestLimits(t *testing.T) {
+	b := newBroadcaster(2*maxPerAddress + 10)
+	admit := func(address string, want int) {
+		t.Helper()
+		if got := b.admit(networkOf(netip.MustParseAddr(address))); got != want {
+			t.Errorf("%s gets %d, want %d", address, got, want)
+		}
+	}
+	for i := range maxPerAddress {
+		admit("192.0.2.1", 200)
+		admit(fmt.Sprintf("2001:db8::%x", i), 200)
+	}
+	admit("192.0.2.1", 429)
+	admit("::ffff:192.0.2.1", 429)
+	admit("2001:db8::ffff:1:1", 429)
+	b.release(networkOf(netip.MustParseAddr("2001:db8::5")))
+	admit("2001:db8::ffff:1:1%eth0", 200)
+	for i := range 10 {
+		admit(fmt.Sprintf("2001:db8:0:%x::1", i+1), 200)
+	}
+	admit("192.0.2.2", 503)
+	if b := newBroadcaster(0); b.config.MaxSubscribers != 20_000 {
+		t.Errorf("%d subscribers", b.config.MaxSubscribers)
+	}
+	b.Close()
+	b.release(netip.MustParseAddr("192.0.2.1"))
+	admit("192.0.2.1", 503)
+}

@@ -1,0 +1,90 @@
+package stream
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"net/http"
+	"net/netip"
+	"time"
+)
+
+// retryAfter is when a refused client may ask again, in seconds.
+const retryAfter = "60"
+
+// Serve answers with the stream of a topic: a "change" event with the tag of each
+// new state, and an "alive" event at first and on a quiet stream. A client that
+// sends the tag it has, as Last-Event-ID or ?have=, gets a change event at once
+// if that is not the present one.
+//
+// address is the client's. If the topic has no tag, Serve returns the error of its
+// state and has written nothing. All other requests it answers itself, with 429 or
+// 503 if there are too many subscribers.
+func (b *Broadcaster) Serve(w http.ResponseWriter, r *http.Request, t *Topic, address netip.Addr) error {
+	sub := &subscriber{address: networkOf(address), ends: time.Now().Add(lifetime*3/4 + rand.N(lifetime/2))}
+	sub.seen = b.latest(t) // before the state: a later message is newer than that
+	tag, _, err := t.state(r.Context())
+	if tag == "" {
+		return err
+	}
+	sub.tag = tag
+	if r.Method == http.MethodHead {
+		setHeader(w.Header())
+		return nil
+	}
+	if status := b.admit(sub.address); status != http.StatusOK {
+		refuse(w, status)
+		return nil
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil { // HTTP/2 without a proxy: the client polls instead
+		b.release(sub.address)
+		refuse(w, http.StatusServiceUnavailable)
+		return nil
+	}
+	sub.conn = conn
+	have := r.Header.Get("Last-Event-Id")
+	if have == "" {
+		have = r.URL.Query().Get("have")
+	}
+	setHeader(w.Header())
+	if buffered.Reader.Buffered() > 0 || !sub.write(append(responseHead(w.Header()), firstEvent(have, tag)...)) {
+		conn.Close()
+		b.release(sub.address)
+		return nil
+	}
+	go b.run(t, sub) // the request ends here, and with it all memory of net/http
+	return nil
+}
+
+func setHeader(h http.Header) {
+	h["Content-Type"] = []string{"text/event-stream"}
+	h["Cache-Control"] = []string{"no-store"}
+	h["X-Accel-Buffering"] = []string{"no"} // nginx would buffer
+}
+
+// responseHead is the response up to its body, which ends with the connection.
+func responseHead(h http.Header) []byte {
+	h["Date"] = []string{time.Now().UTC().Format(http.TimeFormat)}
+	h["Connection"] = []string{"close"}
+	var head bytes.Buffer
+	head.WriteString("HTTP/1.1 200 OK\r\n")
+	h.Write(&head) // a bytes.Buffer does not fail
+	head.WriteString("\r\n")
+	return head.Bytes()
+}
+
+func refuse(w http.ResponseWriter, status int) {
+	w.Header()["Retry-After"] = []string{retryAfter}
+	w.Header()["Cache-Control"] = []string{"no-store"}
+	http.Error(w, "Too many event streams are open. Please try again in a minute.", status)
+}
+
+// networkOf returns what an address counts for: itself, or its IPv6 network of 64
+// bits.
+func networkOf(addr netip.Addr) netip.Addr {
+	addr = addr.Unmap().WithZone("")
+	if network, err := addr.Prefix(64); err == nil { // too long for IPv4
+		return network.Addr()
+	}
+	return addr
+}
