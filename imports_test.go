@@ -87,7 +87,7 @@ var layers = []layer{
 		"Events to deliveries. A slow receiver must not be able to slow a face or a ping."},
 	{"internal/server", []string{
 		".", "internal/api", "internal/buildinfo", "internal/clientaddr", "internal/connlimit", "internal/domains", "internal/i18n", "internal/limit",
-		"internal/notify", "internal/page", "internal/ping", "internal/scheduler", "internal/settings", "internal/store", "internal/web",
+		"internal/notify", "internal/page", "internal/ping", "internal/scheduler", "internal/settings", "internal/store", "internal/stream", "internal/web",
 	}, []string{"internal/store/storetest", "test/dnsserver"},
 		"The wiring: the only package that knows all parts of the serving process."},
 	{"cmd/allswell", []string{"."}, []string{"internal/store/storetest"},
