@@ -21,8 +21,8 @@ type dialect struct {
 	readOptions *sql.TxOptions
 	hasVersions string // tells whether any migration was ever run: 0 or 1
 
-	// recordPings notes pings in the live rows of the table heard: $1 is now,
-	// $2 the tokens.
+	// recordPings notes pings in the live rows of the table heard: $1 is now, $2 the
+	// tokens. TestRecordPingsIsMonitorRecordPing compares it with Monitor.RecordPing.
 	recordPings string
 
 	// now reads the clock that decides (design section 7, point 6).

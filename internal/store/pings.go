@@ -49,7 +49,7 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 			possible = append(possible, token)
 		}
 	}
-	n, err := t.exec(t.s.d.recordPings, millis(t.now), list(possible))
+	n, err := t.execPrepared(t.s.recordPings, millis(t.now), list(possible))
 	if err != nil {
 		return nil, err
 	}

@@ -81,9 +81,9 @@ func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
 	}
 }
 
-// TestRecordPingsIsHeard holds the statements to the pure function, over random
+// TestRecordPingsIsMonitorRecordPing holds the statements to the pure function, over random
 // rows, those that were not pinged included.
-func TestRecordPingsIsHeard(t *testing.T) {
+func TestRecordPingsIsMonitorRecordPing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()
 		random := rand.New(rand.NewPCG(seed, 0))

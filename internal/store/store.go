@@ -68,7 +68,7 @@ type Store struct {
 	hosts     allswell.Hosts
 
 	statements   sync.Map  // written text -> the engine's text
-	recordPings  *sql.Stmt // the dialect's, prepared once
+	recordPings  *prepared // the dialect's
 	lastLiveness sync.Map  // replica -> the instant of its last beat that this store committed
 	contact      atomic.Int64
 	failures     failurelog.Log // of the database
@@ -129,8 +129,9 @@ func (s *Store) opened(ctx context.Context, err error) (*Store, error) {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 		defer cancel()
-		if s.recordPings, err = s.writer.PrepareContext(ctx, s.text(s.d.recordPings)); err != nil {
-			err = s.openFailed(err)
+		stmt, failed := s.writer.PrepareContext(ctx, s.text(s.d.recordPings))
+		if s.recordPings = (&prepared{s.d.recordPings, stmt}); failed != nil {
+			err = s.openFailed(failed)
 		}
 	}
 	if err != nil {

@@ -106,6 +106,7 @@ type candidate struct {
 // which Monitor.Check computes: grants are added when the monitor is looked
 // at. The judged instant may lie before the one of the last tick, so it is not
 // what is looked up by: who was counted then has to be found, to count 0 again.
+// TestTickIsMonitorCheck compares the outcome with Monitor.Check over all monitors.
 func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidate) ([]candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
@@ -185,14 +186,15 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 			return report, err
 		}
 	}
-	if len(v.counted) > 0 {
+	if len(v.counted) > 0 { // as Monitor.Check does: see TestTickIsMonitorCheck
 		if _, err := t.exec(`UPDATE monitors SET consecutive_failures = consecutive_failures + 1, ticked_at = $1
 			WHERE id IN EACH($2) AND state = 'up'`, millis(tick.Instant), list(v.counted)); err != nil {
 			return report, err
 		}
 	}
 	if len(v.postponed) > 0 {
-		// What Monitor.RecordPing and Monitor.Check made of most of a fleet.
+		// What Monitor.RecordPing and Monitor.Check made of most of a fleet, as
+		// TestTickIsMonitorCheck compares.
 		if _, err := t.exec(`UPDATE monitors SET last_ping_at = heard_at, waiting_since_at = heard_at,
 				next_check_at = heard_at + interval_ms, consecutive_failures = 0
 			FROM heard WHERE heard.token = monitors.token AND monitors.id IN EACH($1)`, list(v.postponed)); err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestTickIsMissed holds lookup, judgement and save to the pure function, over
+// TestTickIsMonitorCheck holds lookup, judgement and save to the pure function, over
 // random rows, holes and backlogs.
-func TestTickIsMissed(t *testing.T) {
+func TestTickIsMonitorCheck(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()
 		random := rand.New(rand.NewPCG(seed, 0))

@@ -74,6 +74,40 @@ func (c *session) selectUpdates(table timelineTable, owners []string, t timeline
 	return whole, cut, err
 }
 
+// timelineSource is how the updates of one table are loaded.
+type timelineSource[T any] struct {
+	timelineTable
+	columns, truncated string // of a whole update, and of one of which only the beginning is loaded
+	scan               func(scanner) (T, error)
+}
+
+// loadTimelines calls add for each loaded update of the owners: those of one owner
+// oldest first. An owner has at most one truncated update, its newest, and
+// then no other.
+func loadTimelines[T any](c *session, from timelineSource[T], owners []string, t timelines, add func(u T, truncated bool)) error {
+	whole, cut, err := c.selectUpdates(from.timelineTable, owners, t)
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		columns   string
+		ids       []string
+		truncated bool
+	}{{from.columns, whole, false}, {from.truncated, cut, true}} {
+		if len(part.ids) == 0 {
+			continue
+		}
+		updates, err := query(c, from.scan, `SELECT `+part.columns+` FROM `+from.name+` WHERE id IN EACH($1) ORDER BY `+from.owner+`, number`, list(part.ids))
+		if err != nil {
+			return err
+		}
+		for _, u := range updates {
+			add(u, part.truncated)
+		}
+	}
+	return nil
+}
+
 // fillUpdates loads updates of all the incidents, oldest first.
 func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error {
 	index := make(map[string]int, len(incidents))
@@ -81,26 +115,12 @@ func (c *session) fillUpdates(incidents []allswell.Incident, t timelines) error 
 	for i, inc := range incidents {
 		index[inc.ID], ids[i] = i, inc.ID
 	}
-	whole, cut, err := c.selectUpdates(incidentTimelines, ids, t)
-	if err != nil {
-		return err
-	}
-	add := func(columns string, picked []string, isCut bool) error {
-		if len(picked) == 0 {
-			return nil
-		}
-		updates, err := query(c, scanUpdate, `SELECT `+columns+` FROM incident_updates WHERE id IN EACH($1) ORDER BY incident_id, number`, list(picked))
-		for _, u := range updates {
-			u.Truncated = isCut
-			inc := &incidents[index[u.IncidentID]]
-			inc.Updates = append(inc.Updates, u)
-		}
-		return err
-	}
-	if err := add(updateColumns, whole, false); err != nil {
-		return err
-	}
-	return add(truncatedUpdateColumns, cut, true)
+	source := timelineSource[allswell.IncidentUpdate]{incidentTimelines, updateColumns, truncatedUpdateColumns, scanUpdate}
+	return loadTimelines(c, source, ids, t, func(u allswell.IncidentUpdate, truncated bool) {
+		u.Truncated = truncated
+		inc := &incidents[index[u.IncidentID]]
+		inc.Updates = append(inc.Updates, u)
+	})
 }
 
 // fillMaintenanceUpdates loads updates of all the maintenances, oldest first.
@@ -110,24 +130,10 @@ func (c *session) fillMaintenanceUpdates(maintenances []allswell.Maintenance, t 
 	for i, m := range maintenances {
 		index[m.ID], ids[i] = i, m.ID
 	}
-	whole, cut, err := c.selectUpdates(maintenanceTimelines, ids, t)
-	if err != nil {
-		return err
-	}
-	add := func(columns string, picked []string, isCut bool) error {
-		if len(picked) == 0 {
-			return nil
-		}
-		updates, err := query(c, scanMaintenanceUpdate, `SELECT `+columns+` FROM maintenance_updates WHERE id IN EACH($1) ORDER BY maintenance_id, number`, list(picked))
-		for _, u := range updates {
-			u.Truncated = isCut
-			m := &maintenances[index[u.MaintenanceID]]
-			m.Updates = append(m.Updates, u)
-		}
-		return err
-	}
-	if err := add(maintenanceUpdateColumns, whole, false); err != nil {
-		return err
-	}
-	return add(truncatedMaintenanceUpdateColumns, cut, true)
+	source := timelineSource[allswell.MaintenanceUpdate]{maintenanceTimelines, maintenanceUpdateColumns, truncatedMaintenanceUpdateColumns, scanMaintenanceUpdate}
+	return loadTimelines(c, source, ids, t, func(u allswell.MaintenanceUpdate, truncated bool) {
+		u.Truncated = truncated
+		m := &maintenances[index[u.MaintenanceID]]
+		m.Updates = append(m.Updates, u)
+	})
 }

@@ -24,7 +24,6 @@ type session struct {
 	s     *Store
 	ctx   context.Context
 	q     querier
-	hot   *sql.Stmt                      // the dialect's recordPings, prepared; nil outside a writing one
 	now   time.Time                      // frozen; zero outside a transaction
 	wrote bool                           // some row was changed, so that the commit has to be replicated
 	fault func(when, query string) error // nil but in tests
@@ -33,18 +32,27 @@ type session struct {
 // exec runs a statement that changes rows and returns how many it changed. One
 // that reads goes through query.
 func (c *session) exec(query string, args ...any) (int64, error) {
+	return c.run(query, func() (sql.Result, error) { return c.q.ExecContext(c.ctx, c.s.text(query), args...) })
+}
+
+// prepared is a statement that is prepared once, when the store is opened.
+type prepared struct {
+	query string // as it is written in this package
+	stmt  *sql.Stmt
+}
+
+// execPrepared is exec for a prepared statement.
+func (t *tx) execPrepared(p *prepared, args ...any) (int64, error) {
+	return t.run(p.query, func() (sql.Result, error) { return t.sqlTx.StmtContext(t.ctx, p.stmt).ExecContext(t.ctx, args...) })
+}
+
+func (c *session) run(query string, exec func() (sql.Result, error)) (int64, error) {
 	if c.fault != nil {
 		if err := c.fault("before", query); err != nil {
 			return 0, err
 		}
 	}
-	var res sql.Result
-	var err error
-	if c.hot != nil && query == c.s.d.recordPings {
-		res, err = c.hot.ExecContext(c.ctx, args...)
-	} else {
-		res, err = c.q.ExecContext(c.ctx, c.s.text(query), args...)
-	}
+	res, err := exec()
 	if err != nil {
 		return 0, fmt.Errorf("%w in: %s", err, firstLine(query))
 	}
@@ -168,6 +176,7 @@ func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (ou
 // tx is a writing transaction.
 type tx struct {
 	session
+	sqlTx              *sql.Tx
 	versions           map[string]int64 // touched pages and the versions this transaction makes
 	changeNumber       int64            // of the change of those pages; 0 where there are no replicas
 	ordinals           map[string]int   // events told per page
@@ -262,7 +271,7 @@ func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (ou
 		return out, err
 	}
 	defer t.Rollback()
-	w := &tx{session: session{s: s, ctx: ctx, q: t, hot: t.StmtContext(ctx, s.recordPings), fault: s.fault}, versions: map[string]int64{}, ordinals: map[string]int{}}
+	w := &tx{session: session{s: s, ctx: ctx, q: t, fault: s.fault}, sqlTx: t, versions: map[string]int64{}, ordinals: map[string]int{}}
 	if w.now, err = s.now(&w.session); err != nil {
 		return out, err
 	}
