@@ -8,15 +8,15 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// keysPerClaim is how often planned maintenance is looked at, at least: another
-// replica may have planned one.
-const lookAhead = 5 * time.Second
+// maintenancePoll is the maximum time between two checks for maintenance transitions.
+// Another replica may have scheduled or moved a maintenance.
+const maintenancePoll = 5 * time.Second
 
-// maintain begins, ends and reminds of planned maintenance when it is due, until
-// ctx ends.
-func (s *Scheduler) maintain(ctx context.Context) {
+// runMaintenances runs the transitions and reminders of planned maintenance when they
+// are due, until ctx ends.
+func (s *Scheduler) runMaintenances(ctx context.Context) {
 	for {
-		wait := s.advance(ctx)
+		wait := s.advanceMaintenances(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -26,18 +26,19 @@ func (s *Scheduler) maintain(ctx context.Context) {
 	}
 }
 
-// advance does what is due now, and returns how long nothing is. What it did is
-// in the store's log. What failed is still due at the next look.
-func (s *Scheduler) advance(ctx context.Context) (wait time.Duration) {
+// advanceMaintenances runs the transitions and reminders that are due, and returns the
+// time until the next one, at most maintenancePoll. Errors are logged, and retried by
+// the next call. The store logs the transitions.
+func (s *Scheduler) advanceMaintenances(ctx context.Context) (wait time.Duration) {
 	next, err := s.Store.AdvanceMaintenances(ctx)
 	if err == nil && !next.IsZero() {
 		var now time.Time
 		if now, err = s.Store.Clock(ctx); err == nil {
-			return min(max(next.Sub(now), 0), lookAhead)
+			return min(max(next.Sub(now), 0), maintenancePoll)
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "planned maintenance could not be looked after", "error", err)
+		s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "advancing planned maintenance failed", "error", err)
 	}
-	return lookAhead
+	return maintenancePoll
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// onVirtualTime runs f in a bubble of virtual time, with a Scheduler that runs on a
-// SQLite database, whose clock is the bubble's.
-func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn string, ws allswell.Actor, log *bytes.Buffer)) {
+// onVirtualTime runs f in a synctest bubble, with a running Scheduler on a SQLite
+// database.
+func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn, ws string, log *bytes.Buffer)) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(bytes.Buffer)
 		dsn := "sqlite:" + filepath.Join(t.TempDir(), "allswell.db")
@@ -35,33 +35,34 @@ func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn string, 
 		w := New(Config{Store: s, Period: time.Minute, Replica: "a", Logger: slog.New(slog.NewTextHandler(log, nil)), Backlog: func() time.Duration { return 0 }})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { w.maintain(ctx); close(done) }()
+		go func() { w.runMaintenances(ctx); close(done) }()
 		f(t, w, dsn, ws, log)
 		cancel()
-		<-done // it ends with its context
+		<-done // runMaintenances ends with its context
 	})
 }
 
-// maintenanceOf is a maintenance without a reminder.
+// maintenanceOf returns a maintenance without a reminder.
 func maintenanceOf(from time.Time, length time.Duration) allswell.NewMaintenance {
 	return allswell.NewMaintenance{Title: "Disks", ScheduledFor: from, ScheduledUntil: from.Add(length), RemindBefore: new(time.Duration)}
 }
 
-// TestMaintenanceIsInTime: one that this store planned begins, and ends, at its
-// time; one that another replica planned, or moved, at most keysPerClaim later.
-func TestMaintenanceIsInTime(t *testing.T) {
+// TestMaintenanceIsOnTime checks that a maintenance that this store has scheduled starts
+// and ends on time, and one that another replica has scheduled or moved at most
+// maintenancePoll later.
+func TestMaintenanceIsOnTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		beside bool
 		late   time.Duration
-	}{"planned here": {false, 0}, "planned by another replica": {true, lookAhead}} {
+	}{"planned here": {false, 0}, "planned by another replica": {true, maintenancePoll}} {
 		t.Run(name, func(t *testing.T) {
 			onVirtualTime(t, func(t *testing.T, w *Scheduler, dsn string, ws allswell.Actor, log *bytes.Buffer) {
 				if _, err := w.Store.CreateMaintenance(t.Context(), ws, "acme", maintenanceOf(time.Now().Add(time.Hour), time.Hour)); err != nil {
 					t.Fatal(err)
 				}
-				synctest.Wait() // it has looked, and waits for that one
+				synctest.Wait() // it waits for the start
 				by := w.Store
-				if c.beside { // a store of its own has nobody to wake
+				if c.beside { // a store without a Scheduler
 					by = beside(t, dsn)
 					defer by.Close()
 				}
@@ -85,7 +86,7 @@ func TestMaintenanceIsInTime(t *testing.T) {
 				}
 				for _, line := range []string{`msg="maintenance has begun" maintenance=` + m.ID + ` name=Disks`, `msg="maintenance has ended" maintenance=` + m.ID} {
 					if strings.Count(log.String(), line) != 1 {
-						t.Errorf("the log has not once %s:\n%s", line, log)
+						t.Errorf("the log does not contain exactly one %s:\n%s", line, log)
 					}
 				}
 			})
@@ -93,7 +94,7 @@ func TestMaintenanceIsInTime(t *testing.T) {
 	}
 }
 
-// beside opens another store on the database.
+// beside opens a second store on the database.
 func beside(t *testing.T, dsn string) *store.Store {
 	t.Helper()
 	s, err := store.OpenBeside(context.Background(), dsn, store.Options{})
@@ -112,25 +113,24 @@ func maintenanceNow(t *testing.T, w *Scheduler, ws allswell.Actor, id string) al
 	return m
 }
 
-// TestMaintenanceOutlivesItsDatabase: what cannot be done is tried again, with
-// one line in the log each time.
-func TestMaintenanceOutlivesItsDatabase(t *testing.T) {
-	onVirtualTime(t, func(t *testing.T, w *Scheduler, _ string, _ allswell.Actor, log *bytes.Buffer) {
+// TestMaintenanceSurvivesDatabaseOutage checks that failures are logged and retried.
+func TestMaintenanceSurvivesDatabaseOutage(t *testing.T) {
+	onVirtualTime(t, func(t *testing.T, w *Scheduler, _, _ string, log *bytes.Buffer) {
 		synctest.Wait()
 		if err := w.Store.Close(); err != nil {
 			t.Error(err)
 		}
-		time.Sleep(3*lookAhead + time.Millisecond)
+		time.Sleep(3*maintenancePoll + time.Millisecond)
 		synctest.Wait()
-		if n := strings.Count(log.String(), "planned maintenance could not be looked after"); n != 3 {
+		if n := strings.Count(log.String(), "advancing planned maintenance failed"); n != 3 {
 			t.Errorf("%d lines in the log, want 3:\n%s", n, log)
 		}
 	})
 }
 
-// TestMaintenanceComesBeforeTheTick: a job that pauses with the beginning of a
-// maintenance is not marked down by a tick that was quicker than the beginning.
-func TestMaintenanceComesBeforeTheTick(t *testing.T) {
+// TestMaintenanceStartsBeforeTick checks that a tick first starts a maintenance that is
+// due, so that a monitor under it does not go down.
+func TestMaintenanceStartsBeforeTick(t *testing.T) {
 	var now atomic.Int64
 	storetest.RunWith(t, func(*testing.T) store.Options {
 		now.Store(noon.UnixMilli())

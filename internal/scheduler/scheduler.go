@@ -1,6 +1,5 @@
-// Package scheduler does what time alone brings: the periodic check of all
-// monitors, the beginning and the end of planned maintenance, and the deletion of
-// what has passed its age.
+// Package scheduler runs the periodic work: the tick, which checks all monitors for
+// overdue pings, the transitions of planned maintenance, and the deletion of old rows.
 package scheduler
 
 import (
@@ -15,50 +14,51 @@ import (
 )
 
 const (
-	// pruneInterval is how often old rows are deleted.
+	// pruneInterval is the interval between two deletions of old rows.
 	pruneInterval = time.Hour
 
-	// minStall is the least time without a tick that counts as a stall.
-	minStall = time.Minute
+	// minStallTimeout is the minimum time without a tick that counts as a stall.
+	minStallTimeout = time.Minute
 
-	// guardInterval is how often the guard looks.
-	guardInterval = 5 * time.Second
+	// watchdogInterval is the interval between two checks for a stall.
+	watchdogInterval = 5 * time.Second
 )
 
-// Config is what a Scheduler needs.
+// Config configures a Scheduler.
 type Config struct {
 	Store   *store.Store
-	Period  time.Duration        // T, the same on all replicas and as the store's
-	Backlog func() time.Duration // age of the oldest ping received here and not yet committed
-	Replica string
+	Period  time.Duration        // time between two ticks; the same on all replicas and in the store's options
+	Backlog func() time.Duration // returns the age of the oldest ping received by this replica and not committed yet
+	Replica string               // name of this process, unique among the replicas
 	Logger  *slog.Logger
 
-	// Shedding reports whether pings are being lost here, which is why no liveness
-	// is recorded: nothing is judged, and that is no stall. nil: never.
+	// Shedding reports whether this replica is losing pings. Meanwhile ticks are
+	// skipped, which does not count as a stall. nil: never.
 	Shedding func() bool
 }
 
-// Scheduler runs ticks at the nominal instants n·T of the store's clock. Ticks that
-// could not be run are not made up.
+// Scheduler runs ticks at multiples of Period, by the store's clock. Missed ticks are
+// not made up for.
 type Scheduler struct {
 	Config
-	ticked   atomic.Pointer[time.Time]
-	planned  chan struct{} // there may be another maintenance to wait for
-	patience time.Duration // no tick for longer is a stall
-	look     time.Duration // the guard's interval
+	ticked           atomic.Pointer[time.Time]
+	planned          chan struct{} // holds a value if the next maintenance transition may have changed
+	stallTimeout     time.Duration // time without a tick that counts as a stall
+	watchdogInterval time.Duration // field for tests
 
-	skipped string // why the last tick was skipped; "": it was not. Of the goroutine that ticks.
-	skips   int    // ticks since that began
+	// The following fields are used by the ticking goroutine only.
+	skipReason string // why the last tick was skipped; "": it was not
+	skipCount  int    // consecutive skipped ticks
 }
 
-// New returns a Scheduler that does nothing before Run.
+// New returns a Scheduler. It is idle until Run is called.
 func New(c Config) *Scheduler {
-	s := &Scheduler{Config: c, planned: make(chan struct{}, 1), patience: max(3*c.Period, minStall), look: guardInterval}
+	s := &Scheduler{Config: c, planned: make(chan struct{}, 1), stallTimeout: max(3*c.Period, minStallTimeout), watchdogInterval: watchdogInterval}
 	s.note(time.Now())
 	c.Store.OnMaintenanceChange(func() {
 		select {
 		case s.planned <- struct{}{}:
-		default: // it is going to look anyway
+		default: // a value is pending already
 		}
 	})
 	return s
@@ -66,81 +66,83 @@ func New(c Config) *Scheduler {
 
 func (s *Scheduler) note(at time.Time) { s.ticked.Store(&at) }
 
-// LastTick returns when the last tick ended, by the host's clock; the Scheduler's
-// own beginning before the first.
+// LastTick returns when the last tick ended, by the clock of this host. Before the
+// first tick it returns when the Scheduler was created.
 func (s *Scheduler) LastTick() time.Time { return *s.ticked.Load() }
 
-// Stalled reports whether no tick has ended for max(3 T, 1 minute).
-func (s *Scheduler) Stalled() bool { return time.Since(s.LastTick()) > s.patience }
+// Stalled reports whether no tick has ended for three periods, and for at least a
+// minute.
+func (s *Scheduler) Stalled() bool { return time.Since(s.LastTick()) > s.stallTimeout }
 
-// ErrStalled is returned by Run when ticks have stalled while the database
-// answers: something in this process is stuck, and a new start may mend it.
-var ErrStalled = errors.New("no periodic check has run for too long while the database answers")
+// ErrStalled is returned by Run when ticks have stalled although the database
+// answers. The process is stuck, and a restart may help.
+var ErrStalled = errors.New("periodic checks have stalled although the database answers")
 
-// Run runs until ctx ends, and returns nil then, or until ticks stall.
+// Run runs until ctx ends, and then returns nil. If ticks stall, it returns an error
+// that wraps ErrStalled.
 func (s *Scheduler) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go s.guard(ctx, cancel)
+	go s.runWatchdog(ctx, cancel)
 	go s.prune(ctx)
-	go s.maintain(ctx)
-	s.tickAll(ctx)
+	go s.runMaintenances(ctx)
+	s.runTicks(ctx)
 	if errors.Is(context.Cause(ctx), ErrStalled) {
 		return fmt.Errorf("%w (last: %s)", ErrStalled, s.LastTick().UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// guard ends Run when ticks have stalled although the database answers.
-func (s *Scheduler) guard(ctx context.Context, stop context.CancelCauseFunc) {
-	v := vigil{patience: s.patience, interval: s.look}
-	for sleep(ctx, s.look) {
+// runWatchdog ends Run when ticks have stalled although the database answers.
+func (s *Scheduler) runWatchdog(ctx context.Context, stop context.CancelCauseFunc) {
+	d := stallDetector{timeout: s.stallTimeout, interval: s.watchdogInterval}
+	for sleep(ctx, s.watchdogInterval) {
 		_, err := s.Store.Clock(ctx)
-		if v.stalled(time.Now(), s.LastTick(), err == nil) {
+		if d.stalled(time.Now(), s.LastTick(), err == nil) {
 			stop(ErrStalled)
 			return
 		}
 	}
 }
 
-// vigil tells a stall from what only looks like one.
-type vigil struct {
-	patience time.Duration
-	interval time.Duration // between two looks
-	looked   time.Time
-	since    time.Time // the database has answered every look since; zero: not the last one
+// stallDetector tells a stall from an outage of the database and from a suspended
+// process.
+type stallDetector struct {
+	timeout  time.Duration
+	interval time.Duration // between two calls of stalled
+	called   time.Time     // the last call of stalled
+	healthy  time.Time     // since when every call found the database answering; zero: the last one did not
 }
 
-// stalled reports, looking at now, whether no tick has ended for longer than
-// the patience, although the database has answered all the while and this
-// process was not itself held up (suspended, say): after that, ticks are given
-// the same time again.
-func (v *vigil) stalled(now, lastTick time.Time, answered bool) bool {
-	heldUp := now.Sub(v.looked) > 3*v.interval // an answer may take its time, too
-	v.looked = now
+// stalled reports whether no tick has ended for longer than the timeout. It returns
+// false while the database does not answer, and for another timeout after the
+// database has recovered or the process was suspended.
+func (d *stallDetector) stalled(now, lastTick time.Time, answered bool) bool {
+	suspended := now.Sub(d.called) > 3*d.interval // allow for slow answers of the database
+	d.called = now
 	switch {
 	case !answered:
-		v.since = time.Time{}
+		d.healthy = time.Time{}
 		return false
-	case heldUp || v.since.IsZero():
-		v.since = now
+	case suspended || d.healthy.IsZero():
+		d.healthy = now
 	}
-	return now.Sub(v.since) > v.patience && now.Sub(lastTick) > v.patience
+	return now.Sub(d.healthy) > d.timeout && now.Sub(lastTick) > d.timeout
 }
 
-// tickAll runs one tick per nominal instant, beginning with the first one that
-// lies ahead.
-func (s *Scheduler) tickAll(ctx context.Context) {
-	p := pace{period: s.Period}
+// runTicks runs one tick per nominal instant until ctx ends, starting with the next
+// instant.
+func (s *Scheduler) runTicks(ctx context.Context) {
+	t := timetable{period: s.Period}
 	for {
 		now, err := s.Store.Clock(ctx)
-		wait := min(s.Period, guardInterval)
+		wait := min(s.Period, watchdogInterval)
 		if err != nil {
-			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "the clock could not be read", "error", err)
+			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "reading the store's clock failed", "error", err)
 		} else {
 			var instant time.Time
-			if instant, wait = p.next(now); !instant.IsZero() {
-				s.Tick(ctx, instant) // it takes its time: look at the clock again
+			if instant, wait = t.next(now); !instant.IsZero() {
+				s.Tick(ctx, instant) // takes time, so wait is 0 and the clock is read again
 			}
 		}
 		if !sleep(ctx, wait) {
@@ -149,29 +151,29 @@ func (s *Scheduler) tickAll(ctx context.Context) {
 	}
 }
 
-// pace says when to tick.
-type pace struct {
+// timetable computes the nominal instants of ticks.
+type timetable struct {
 	period time.Duration
-	last   time.Time // the nominal instant of the last tick, or of the beginning
+	last   time.Time // the nominal instant of the last tick, or of the first call of next
 }
 
-// next returns the nominal instant to tick now, or the zero Time and how long
-// to wait before asking again. An instant that has passed while nobody asked is
-// left out; after a step back of the clock, its instants come again.
-func (p *pace) next(now time.Time) (instant time.Time, wait time.Duration) {
-	current := now.Truncate(p.period)
-	if !p.last.IsZero() && !current.Equal(p.last) {
-		p.last = current
+// next returns the nominal instant of a tick that is due at now. If none is due, it
+// returns the zero Time and the time until the next one. It skips instants that
+// passed between two calls, and repeats instants after the clock was set back.
+func (t *timetable) next(now time.Time) (instant time.Time, wait time.Duration) {
+	current := now.Truncate(t.period)
+	if !t.last.IsZero() && !current.Equal(t.last) {
+		t.last = current
 		return current, 0
 	}
-	p.last = current
-	return time.Time{}, current.Add(p.period).Sub(now)
+	t.last = current
+	return time.Time{}, current.Add(t.period).Sub(now)
 }
 
-// Tick runs the tick of one nominal instant. A maintenance that has just begun
-// comes first: silence within it must not be counted.
+// Tick runs the tick of one nominal instant. It first starts any maintenance that is
+// due, because silence during a maintenance does not count. Errors are logged.
 func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
-	s.advance(ctx)
+	s.advanceMaintenances(ctx)
 	if s.Shedding != nil && s.Shedding() {
 		s.skip(instant, "pings are being lost")
 		s.note(time.Now())
@@ -182,7 +184,7 @@ func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
 	switch {
 	case err != nil:
 		if ctx.Err() == nil {
-			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelError), "a periodic check failed", "instant", instant, "error", err)
+			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelError), "periodic check failed", "instant", instant, "error", err)
 		}
 		return
 	case report.Skipped != "":
@@ -195,29 +197,29 @@ func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
 	s.note(time.Now())
 }
 
-// skip notes that a tick was skipped. It is logged only if the one before was not, or
-// for another reason.
-func (s *Scheduler) skip(instant time.Time, why string) {
-	s.skips++
-	if why != s.skipped {
-		s.skipped = why
-		s.Logger.Warn("a periodic check was skipped", "instant", instant, "why", why)
+// skip notes a skipped tick. It logs the first of consecutive ticks that were skipped
+// for the same reason.
+func (s *Scheduler) skip(instant time.Time, reason string) {
+	s.skipCount++
+	if reason != s.skipReason {
+		s.skipReason = reason
+		s.Logger.Warn("periodic check skipped", "instant", instant, "reason", reason)
 	}
 }
 
-// resume notes that a tick was not skipped, and logs it if the one before was.
+// resume notes a tick that was not skipped, and logs it if the one before was.
 func (s *Scheduler) resume(instant time.Time) {
-	if s.skipped != "" {
-		s.Logger.Info("periodic checks run again", "instant", instant, "skipped", s.skips)
-		s.skipped, s.skips = "", 0
+	if s.skipReason != "" {
+		s.Logger.Info("periodic checks resumed", "instant", instant, "skipped", s.skipCount)
+		s.skipReason, s.skipCount = "", 0
 	}
 }
 
-// prune deletes old rows, now and once an hour.
+// prune deletes old rows at once and then every hour.
 func (s *Scheduler) prune(ctx context.Context) {
 	for {
 		if err := s.Store.Prune(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "old rows could not be deleted", "error", err)
+			s.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "deleting old rows failed", "error", err)
 		}
 		if !sleep(ctx, pruneInterval) {
 			return
@@ -225,7 +227,7 @@ func (s *Scheduler) prune(ctx context.Context) {
 	}
 }
 
-// sleep waits for d, and returns false if ctx ended before.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(max(d, 0))
 	defer t.Stop()

@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestSheddingIsNoStall: while pings are being lost nothing is judged, and the
-// process is not ended for it.
+// TestSheddingIsNoStall checks that ticks that are skipped while pings are being lost
+// do not count as a stall.
 func TestSheddingIsNoStall(t *testing.T) {
 	s := storetest.Open(t, "sqlite:"+t.TempDir()+"/a.db", store.Options{})
 	w := New(Config{Store: s, Period: time.Minute, Backlog: func() time.Duration { return 0 }, Replica: "a", Logger: slog.New(slog.DiscardHandler),
@@ -19,6 +19,6 @@ func TestSheddingIsNoStall(t *testing.T) {
 	w.note(long)
 	w.Tick(t.Context(), time.Now().Truncate(time.Minute))
 	if w.Stalled() {
-		t.Error("a tick that is left out for lost pings looks like a stall")
+		t.Error("a tick that was skipped for lost pings counts as a stall")
 	}
 }
