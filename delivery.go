@@ -170,13 +170,13 @@ func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 	switch {
 	case head < 0:
 		return plan
-	case open[head].NextAttemptAt.After(now) && (!due || open[head].Channel != ChannelEmail):
-		plan.deferUntil(open[head].NextAttemptAt)
+	case open[head].NextAttemptAt.After(now) && (!due || !open[head].Channel.Merged()):
+		plan.wait(open[head].NextAttemptAt)
 		return plan
 	}
 	plan.Claim, plan.Defer = head, time.Time{}
-	if open[head].Channel == ChannelEmail {
-		plan.merge(open, live, now)
+	if open[head].Channel.Merged() {
+		plan.gather(open, live, now)
 	}
 	return plan
 }

@@ -3,25 +3,9 @@ package allswell
 import (
 	"crypto/rand"
 	"encoding/base64"
-	"net"
-	"net/mail"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 )
-
-// Channel is a way to reach a subscriber.
-type Channel string
-
-// The channels.
-const (
-	ChannelEmail   Channel = "email"
-	ChannelWebhook Channel = "webhook"
-)
-
-// Channels are all of them.
-var Channels = []Channel{ChannelEmail, ChannelWebhook}
 
 // Limits of subscriptions.
 const (
@@ -101,99 +85,16 @@ type NewSubscriber struct {
 // returns n with its target normalised.
 func (n NewSubscriber) Check() (NewSubscriber, error) {
 	bad := new(ValidationError)
-	switch n.Channel {
-	case ChannelEmail:
-		n.Target = checkEmail(bad, "target", n.Target)
-	case ChannelWebhook:
-		n.Target = checkURL(bad, "target", n.Target)
-	default:
-		bad.Add("channel", "The channel must be one of: %s.", joinValues(Channels))
+	if rules, ok := n.Channel.rules(); ok {
+		n.Target = rules.checkTarget(bad, "target", n.Target)
+	} else {
+		bad.Add("channel", "The channel must be one of: %s.", list(Channels))
 	}
 	n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
 	if len(n.Components) > MaxChosenComponents {
 		bad.Add("components", "At most %d components may be chosen.", MaxChosenComponents)
 	}
 	return n, bad.Err()
-}
-
-// checkEmail normalises an address: without surrounding space, in lower case.
-// Only a bare address of printable ASCII at a domain name is accepted, so that
-// none can carry a header or a second recipient, or name a machine by its IP
-// address.
-func checkEmail(bad *ValidationError, field, address string) string {
-	address = strings.ToLower(strings.TrimSpace(address))
-	if address == "" {
-		bad.Add(field, "The %s field is required.", field)
-		return ""
-	}
-	parsed, err := mail.ParseAddress(address)
-	local, domain, _ := strings.Cut(address, "@")
-	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>[\]`, r) }
-	if err != nil || parsed.Address != address || len(address) > MaxEmailLength || len(local) > 64 ||
-		strings.ContainsFunc(address, odd) || !isHostname(domain) ||
-		!strings.Contains(domain, ".") || endsInNumber(domain) {
-		bad.Add(field, "The %s must be an e-mail address.", field)
-		return ""
-	}
-	return address
-}
-
-// checkURL normalises an address of http or https: scheme and host in lower
-// case, without the scheme's own port and without a fragment.
-func checkURL(bad *ValidationError, field, address string) string {
-	address = strings.TrimSpace(address)
-	if address == "" {
-		bad.Add(field, "The %s field is required.", field)
-		return ""
-	}
-	u, err := url.Parse(address)
-	if err != nil || len(address) > MaxURLLength || u.Opaque != "" || u.Host == "" ||
-		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		bad.Add(field, "The %s must be a URL of http or https, without spaces.", field)
-		return ""
-	}
-	u.Scheme, u.Host, u.Fragment, u.RawFragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), "", ""
-	host, port := u.Hostname(), u.Port()
-	if u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
-		net.ParseIP(host) == nil && !isHostname(host) || strings.HasSuffix(u.Host, ":") {
-		bad.Add(field, "The %s must be a URL of http or https, without a user name in it.", field)
-		return ""
-	}
-	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
-		u.Host = strings.TrimSuffix(u.Host, ":"+port)
-	}
-	if u.Path == "" {
-		u.Path = "/"
-	}
-	return u.String()
-}
-
-// isHostname reports whether name is one of letters, digits, hyphens and dots,
-// in lower case.
-func isHostname(name string) bool {
-	if name == "" || len(name) > 253 {
-		return false
-	}
-	for label := range strings.SplitSeq(name, ".") {
-		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
-			strings.ContainsFunc(label, func(r rune) bool {
-				return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_')
-			}) {
-			return false
-		}
-	}
-	return true
-}
-
-// endsInNumber reports whether the last label of a host name is a decimal or
-// hexadecimal number. Resolvers read such a name as an IPv4 address, in one of
-// its many spellings ("127.1", "127.0.0.0x1"); no domain name ends that way.
-func endsInNumber(host string) bool {
-	last := host[strings.LastIndexByte(host, '.')+1:]
-	if hex, ok := strings.CutPrefix(last, "0x"); ok {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return strings.Trim(last, "0123456789") == ""
 }
 
 // NewWebhookSecret returns a secret of 24 random bytes in the form of the
@@ -213,7 +114,7 @@ func ValidSubscriberKey(key string) bool { return IsPingToken(key) }
 // Wants reports whether s is told of an event that concerns these components;
 // none means the whole page.
 func (s Subscriber) Wants(kind EventKind, components []string) bool {
-	if kind == EventComponentStatusChanged && s.Channel != ChannelWebhook {
+	if kind == EventComponentStatusChanged && !s.Channel.ComponentChanges() {
 		return false
 	}
 	if s.WholePage || len(components) == 0 {

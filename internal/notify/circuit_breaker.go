@@ -2,32 +2,32 @@ package notify
 
 import "time"
 
-// When a destination is in trouble so many times in a row, it is left alone for
-// a while and then tried with one message.
 const (
-	breakAfter  = 5
+	// breakAfter is the number of consecutive failures after which a destination is
+	// paused. After the pause, one message tests it.
+	breakAfter = 5
+
+	// maxBreakers is the maximum number of failing destinations that are tracked.
 	maxBreakers = 10_000
 )
 
-// breakers remember which destinations are in trouble. They are one
-// goroutine's.
+// breakers are the circuit breakers of the destinations of one channel. They are not
+// safe for concurrent use.
 type breakers struct {
-	hosts       map[string]*breaker
-	perHost     int           // messages on their way to one destination at a time
-	first, most time.Duration // the pauses double from the one to the other
+	channel
+	hosts map[string]*breaker // failing destinations
 }
 
-func newBreakers(perHost int, first, most time.Duration) breakers {
-	return breakers{make(map[string]*breaker), perHost, first, most}
-}
+func newBreakers(c channel) breakers { return breakers{c, make(map[string]*breaker)} }
 
+// breaker is the state of one failing destination.
 type breaker struct {
-	failures int       // in a row
-	until    time.Time // left alone until then
+	failures int       // consecutive failures
+	until    time.Time // end of the current pause
 	pause    time.Duration
 }
 
-// note notes whether a message to host found it in trouble.
+// note records whether an attempt found the destination unreachable.
 func (b *breakers) note(host string, unreachable bool, now time.Time) {
 	if !unreachable {
 		delete(b.hosts, host)
@@ -36,27 +36,27 @@ func (b *breakers) note(host string, unreachable bool, now time.Time) {
 	h := b.hosts[host]
 	if h == nil {
 		if len(b.hosts) >= maxBreakers {
-			clear(b.hosts) // too many fail for this to help any of them
+			clear(b.hosts) // bound the memory; so many failures are not the fault of single hosts
 		}
-		h = &breaker{pause: b.first}
+		h = &breaker{pause: b.minPause}
 		b.hosts[host] = h
 	}
 	h.failures++
 	if h.failures >= breakAfter && !now.Before(h.until) {
 		h.until = now.Add(h.pause)
-		h.pause = min(2*h.pause, b.most)
+		h.pause = min(2*h.pause, b.maxPause)
 	}
 }
 
-// fill adds to busy, which counts the messages on their way to each
-// destination, the places that failing destinations do not get.
-func (b *breakers) fill(busy map[string]int, now time.Time) {
+// block adds to inFlight, the number of messages being sent to each destination, the
+// number that failing destinations must not get.
+func (b *breakers) block(inFlight map[string]int, now time.Time) {
 	for host, h := range b.hosts {
 		switch {
 		case now.Before(h.until):
-			busy[host] = b.perHost
+			inFlight[host] = b.perHost
 		case h.failures >= breakAfter:
-			busy[host] += b.perHost - 1 // one to see whether it is back
+			inFlight[host] += b.perHost - 1 // allow one test message
 		}
 	}
 }

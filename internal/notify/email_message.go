@@ -83,8 +83,8 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 	if l.Page == "" {
 		l.Page = n.Page.Slug
 	}
-	l.Manage = subscribedAt(n.Page, base) + "/subscription/" + url.PathEscape(n.Subscriber.Key)
-	l.End = subscribedAt(n.Page, base) + "/unsubscribe/" + url.PathEscape(n.Subscriber.Key)
+	l.Manage = subscriptionsURL(n.Page, base) + "/subscription/" + url.PathEscape(n.Subscriber.Key)
+	l.End = subscriptionsURL(n.Page, base) + "/unsubscribe/" + url.PathEscape(n.Subscriber.Key)
 	name := oneLine(l.Page, mailNameInLine)
 	var about []string // the threads that the mail belongs to
 	switch n.Delivery.Purpose {

@@ -33,6 +33,7 @@ const (
 // mailer hands mails to the operator's mail server. It may be used by many at
 // once; it has no more connections than there are mails at the same moment.
 type mailer struct {
+	url                        *url.URL
 	base, address, host, hello string
 	from                       mail.Address
 	user, password             string
@@ -56,7 +57,7 @@ type mailer struct {
 // certificate is not checked either: who could forge it could as well take away
 // the offer.
 func newMailer(u *url.URL, base string, from mail.Address) *mailer {
-	m := &mailer{base: base, host: u.Hostname(), from: from, implicit: u.Scheme == "smtps"}
+	m := &mailer{url: u, base: base, host: u.Hostname(), from: from, implicit: u.Scheme == "smtps"}
 	m.user = u.User.Username()
 	m.password, _ = u.User.Password()
 	ip := net.ParseIP(m.host)
@@ -252,7 +253,11 @@ func (m *mailer) drop(s *session) {
 	}
 }
 
-// close closes the connections that nobody uses, and lets none be kept.
+// server returns the address of the mail server, for the log.
+func (m *mailer) server() string { return m.url.Host }
+
+// close closes the idle connections. Connections that are in use are closed after
+// their mail.
 func (m *mailer) close() {
 	m.mu.Lock()
 	idle := m.idle

@@ -1,14 +1,14 @@
-// Package notify delivers to subscribers what the store's events tell.
+// Package notify sends the events of the store to subscribers.
 //
-// The store writes an event in the transaction of what happened. From there on
-// each step is durable before the next begins: the fan-out gives every
-// subscriber a delivery (store.FanOut), a replica claims those that are due
-// (store.Claim), sends them, and saves what became of them (store.Settle). What
-// a crash interrupts is done again: a delivery may reach its receiver twice,
-// with the same id, and is never forgotten (design section 7, point 8).
+// The store writes an event in the transaction of the change. From there on, each
+// step is durable before the next one starts: the fan-out creates a delivery for each
+// subscriber (store.FanOut), a replica claims deliveries that are due (store.Claim),
+// sends them, and saves the outcomes (store.Settle). A step that a crash interrupts is
+// repeated. So no delivery is lost, and a subscriber may receive a message twice, with
+// the same id. See docs/design.md.
 //
-// queue.go runs one channel; the email_*.go files and words.go are the
-// channel of mail, webhook.go is that of webhooks.
+// channels.go is the registry of channels, and queue.go sends the deliveries of one
+// channel. The email*.go files and the webhook*.go files are the channels.
 package notify
 
 import (
@@ -21,93 +21,57 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/failurelog"
 	"github.com/allswell/allswell/internal/store"
 )
 
-// How much is sent at a time, and for how long who is in trouble is left alone.
-// Mail goes to one server, which may allow few connections, and for which
-// everybody waits; webhooks go to many, of which none may take all places.
 const (
-	mailWorkers    = 8
-	mailPerHost    = 2 * mailWorkers // all that is claimed at a time
-	mailBreakFirst = 5 * time.Second
-	mailBreakMost  = 2 * time.Minute
-
-	webhookWorkers    = 64
-	webhookPerHost    = 4
-	webhookBreakFirst = 10 * time.Second
-	webhookBreakMost  = 5 * time.Minute
-)
-
-const (
-	// pollInterval is how often the store is asked whether there is something
-	// to do when nobody has said so: another replica's event, or an attempt
-	// whose time has come.
+	// pollInterval is how often the store is polled for events of other replicas and
+	// for deliveries whose next attempt is due.
 	pollInterval = time.Second
 
-	// DrainTimeout is how long a stop waits for messages that are on their way.
+	// DrainTimeout is how long a stop waits for messages that are being sent.
 	DrainTimeout = 4 * time.Second
 )
 
-// Config is what a Notifier needs.
+// Config configures a Notifier. Settings of one channel are named after it.
 type Config struct {
 	Store   *store.Store
-	Logger  *slog.Logger // nil: discard
-	BaseURL string       // what links begin with, without a slash at the end
+	Logger  *slog.Logger // nil: no log
+	BaseURL string       // base URL of links, without a slash at the end
 
-	SMTP *url.URL     // the mail server; nil: mail is off
-	From mail.Address // of all mail
+	SMTP *url.URL     // mail server; nil: mail is disabled
+	From mail.Address // sender of all mail
 
-	AllowPrivate bool           // webhooks may go to addresses that are not public
-	Deny         []netip.Prefix // where webhooks may not go in any case
+	AllowPrivate bool           // whether webhooks may connect to private addresses
+	Deny         []netip.Prefix // networks that webhooks must not connect to
 
-	// Settled, if not nil, is called for each attempt that is over.
+	// Settled is called after each attempt. nil: not called.
 	Settled func(channel allswell.Channel, result allswell.SendResult)
 }
 
-// Notifier delivers what one store tells. Any number of replicas may each run
-// one.
+// Notifier sends the deliveries of one store. Each replica may run one.
 type Notifier struct {
 	Config
 	queues []*queue
-	told   chan struct{} // holds a value if there may be something to fan out
+	events chan struct{} // holds a value if there may be events to fan out or deliveries to send
 }
 
-// New returns a Notifier that does nothing before Run. It is to be called
-// before the store serves.
+// New returns a Notifier, which is idle until Run is called. It must be called before
+// the store is used.
 func New(c Config) *Notifier {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	n := &Notifier{Config: c, told: make(chan struct{}, 1)}
-	send, end := mailIsOff, func() {}
-	if c.SMTP != nil {
-		m := newMailer(c.SMTP, c.BaseURL, c.From)
-		send, end = m.send, m.close
+	n := &Notifier{Config: c, events: make(chan struct{}, 1)}
+	for _, ch := range channels {
+		n.queues = append(n.queues, newQueue(n, ch, ch.open(c)))
 	}
-	mails := newQueue(n, allswell.ChannelEmail, mailWorkers, newBreakers(mailPerHost, mailBreakFirst, mailBreakMost), send, end)
-	if c.SMTP != nil {
-		mails.server = c.SMTP.Host
-		mails.outages = &failurelog.Log{Logger: c.Logger, Failing: "the mail server cannot be used", Working: "the mail server can be used again"}
-	}
-	n.queues = append(n.queues, mails)
-	hooks := newWebhooks(c)
-	n.queues = append(n.queues, newQueue(n, allswell.ChannelWebhook, webhookWorkers,
-		newBreakers(webhookPerHost, webhookBreakFirst, webhookBreakMost), hooks.send, hooks.close))
-	c.Store.OnDeliveriesPending(func() { rouse(n.told) })
+	c.Store.OnDeliveriesPending(func() { signal(n.events) })
 	return n
 }
 
-// mailIsOff is what becomes of mail without a server: it waits for one, and
-// says so.
-func mailIsOff(context.Context, allswell.Notification) allswell.SendOutcome {
-	return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true}
-}
-
-// pageURL is where people see a page: at its own domain, or else under base, the
-// address of this service; "" if there is neither. What belongs to the page
-// follows it; subscriptions are at the base address only.
+// pageURL returns the public URL of a page: at its own domain, or else below base, the
+// base URL of this service. It returns "" if the page has no domain and base is "".
 func pageURL(p allswell.Page, base string) string {
 	if p.Host == "" && base == "" {
 		return ""
@@ -115,25 +79,24 @@ func pageURL(p allswell.Page, base string) string {
 	return p.URL(base)
 }
 
-// subscribedAt is the page's address below which its subscriptions are. It is
-// never at the page's own domain: a mail is kept for years, and who holds one
-// must be able to end the subscription when that domain leads here no longer, or
-// does not lead here yet.
-func subscribedAt(p allswell.Page, base string) string {
+// subscriptionsURL returns the URL below which the subscriptions of a page are managed.
+// It is never at the page's own domain: mails are kept for years, and their links must
+// work when that domain no longer points here, or does not yet.
+func subscriptionsURL(p allswell.Page, base string) string {
 	return base + "/status/" + url.PathEscape(p.Slug)
 }
 
-// rouse makes whoever waits for the channel look for work.
-func rouse(c chan struct{}) {
+// signal puts a value into c unless it holds one.
+func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// Run delivers until ctx ends. Then it takes nothing more, gives what is on its
-// way DrainTimeout, and returns. What is not over by then is another replica's,
-// or the next start's, when its lease has ended.
+// Run sends deliveries until ctx ends. Then it claims no more, waits up to
+// DrainTimeout for messages that are being sent, and returns. Deliveries that are
+// still unfinished are sent again, by any replica, when their lease has expired.
 func (n *Notifier) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, q := range n.queues {
@@ -143,7 +106,7 @@ func (n *Notifier) Run(ctx context.Context) {
 	all.Wait()
 }
 
-// fanOut acts on sign-ups and gives subscribers their deliveries until ctx ends.
+// fanOut processes sign-ups and creates deliveries from events until ctx ends.
 func (n *Notifier) fanOut(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -151,11 +114,11 @@ func (n *Notifier) fanOut(ctx context.Context) {
 		n.takeSignUps(ctx)
 		more, err := n.Store.FanOut(ctx)
 		if err != nil && ctx.Err() == nil {
-			n.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "what happened could not be handed to subscribers; it is tried again", "error", err)
+			n.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "creating deliveries failed; retrying", "error", err)
 		}
 		if more || err != nil {
 			for _, q := range n.queues {
-				rouse(q.wake)
+				q.notify()
 			}
 		}
 		if more && err == nil {
@@ -163,21 +126,21 @@ func (n *Notifier) fanOut(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-n.told: // a question is no event, and has its delivery already
+		case <-n.events: // confirmations have a delivery without an event
 			for _, q := range n.queues {
-				rouse(q.wake)
+				q.notify()
 			}
 		case <-ticker.C:
 		}
 	}
 }
 
-// takeSignUps acts on all requests to subscribe that there are.
+// takeSignUps processes all pending requests to subscribe.
 func (n *Notifier) takeSignUps(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
 		if more, err = n.Store.ProcessSignUps(ctx); err != nil && ctx.Err() == nil {
-			n.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "sign-ups could not be completed; retrying", "error", err)
+			n.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "processing sign-ups failed; retrying", "error", err)
 		}
 	}
 }

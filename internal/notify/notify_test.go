@@ -251,22 +251,38 @@ func (s *site) claimed(sent *int) (*queue, job) {
 		s.ok(err)
 	}
 	n := &Notifier{Config: Config{Store: s.Store, Logger: slog.New(slog.DiscardHandler)}}
-	q := newQueue(n, allswell.ChannelEmail, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(context.Context, allswell.Notification) allswell.SendOutcome {
+	q := testQueue(n, func(context.Context) allswell.SendOutcome {
 		*sent++
 		return allswell.SendOutcome{Result: allswell.SendAccepted}
-	}, func() {})
-	since := time.Now()
-	claims, _ := q.room(since)
+	})
+	before := time.Now()
+	claims, _ := q.claimOptions(before)
 	got, _, err := s.ClaimDeliveries(s.Context(), claims)
 	s.ok(err)
 	if len(got) != 1 {
 		s.Fatalf("claimed %v", got)
 	}
-	q.took(got)
-	return q, job{got[0], since}
+	q.addInFlight(got)
+	return q, job{got[0], before}
 }
 
-// Who leaves after a message was claimed does not get it.
+// fakeSender calls a function for each message.
+type fakeSender func(context.Context) allswell.SendOutcome
+
+func (f fakeSender) send(ctx context.Context, _ allswell.Notification) allswell.SendOutcome {
+	return f(ctx)
+}
+func (f fakeSender) server() string { return "" }
+func (f fakeSender) close()         {}
+
+// testQueue returns a queue for mail with one worker and a fake sender.
+func testQueue(n *Notifier, send fakeSender) *queue {
+	c := emailChannel
+	c.workers, c.perHost = 1, 2
+	return newQueue(n, c, send)
+}
+
+// A message is not sent if its subscription ends after the claim.
 func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	onSites(t, func(s *site) {
 		ann := s.subscribe(allswell.ChannelEmail, "ann@example.com")
@@ -274,14 +290,14 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 		q, j := s.claimed(&sent)
 		s.ok(s.Unsubscribe(s.Context(), "acme", ann.Key))
 		q.work(s.Context(), s.Context(), j)
-		if o := (<-q.settled).Outcome; sent != 0 || o.Result != allswell.SendGone || o.Reason == "" {
+		if o := (<-q.results).Outcome; sent != 0 || o.Result != allswell.SendGone || o.Reason == "" {
 			t.Errorf("%d mails were sent: %+v", sent, o)
 		}
 	})
 }
 
-// What can not be sent before its lease ends, or waits when the service stops,
-// is given back unsent.
+// A job that cannot be sent before its lease ends, or is queued when the service stops,
+// is given back without an attempt.
 func TestLateJobsAreGivenBack(t *testing.T) {
 	onSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
@@ -291,23 +307,22 @@ func TestLateJobsAreGivenBack(t *testing.T) {
 		stop()
 		q.work(stopped, s.Context(), j)
 		late := j
-		late.since = late.since.Add(-maxWait)
+		late.claimed = late.claimed.Add(-maxQueued)
 		q.work(s.Context(), s.Context(), late)
 		for range 2 {
-			if o := (<-q.settled).Outcome; sent != 0 || o.Result != allswell.SendNotAttempted {
+			if o := (<-q.results).Outcome; sent != 0 || o.Result != allswell.SendNotAttempted {
 				t.Errorf("%d were sent, %+v", sent, o)
 			}
 		}
 		q.work(s.Context(), s.Context(), j)
-		if o := (<-q.settled).Outcome; sent != 1 || o.Result != allswell.SendAccepted {
+		if o := (<-q.results).Outcome; sent != 1 || o.Result != allswell.SendAccepted {
 			t.Errorf("in time: %d were sent, %+v", sent, o)
 		}
 	})
 }
 
-// TestFailedNoticeGivesItsPlaceBack: a message that cannot be loaded is nobody's
-// until its lease ends, and takes no place of this queue meanwhile.
-func TestFailedNoticeGivesItsPlaceBack(t *testing.T) {
+// A delivery that cannot be loaded is not in flight while its lease lasts.
+func TestFailedLoadIsNotInFlight(t *testing.T) {
 	onSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
@@ -315,71 +330,70 @@ func TestFailedNoticeGivesItsPlaceBack(t *testing.T) {
 		gone, cancel := context.WithCancel(s.Context())
 		cancel() // loading fails
 		q.work(s.Context(), gone, j)
-		claims, ok := q.room(time.Now())
-		if sent != 0 || len(q.settled) != 0 || !ok || claims.Limit != cap(q.jobs) || len(claims.InFlight) != 0 {
-			t.Errorf("sent %d, settled %d; room for %+v (%t), want for all", sent, len(q.settled), claims, ok)
+		claims, ok := q.claimOptions(time.Now())
+		if sent != 0 || len(q.results) != 0 || !ok || claims.Limit != cap(q.jobs) || len(claims.InFlight) != 0 {
+			t.Errorf("sent %d, settled %d; room for %+v (%t), want for all", sent, len(q.results), claims, ok)
 		}
 	})
 }
 
-// What is wrong with one message closes no destination; what is wrong with the
-// destination does, for mail too.
-func TestTroubleClosesADestination(t *testing.T) {
+// Failures of single messages do not open the circuit breaker of a destination; failures
+// of the destination do, also for mail.
+func TestUnreachableDestinationIsPaused(t *testing.T) {
 	onSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
-		q.over(j.Host)
+		q.removeInFlight(j.Host)
 		save := func(o allswell.SendOutcome) (full bool) {
 			o.Result = allswell.SendFailed
 			for range breakAfter {
-				q.took([]store.ClaimedDelivery{j.ClaimedDelivery})
+				q.addInFlight([]store.ClaimedDelivery{j.ClaimedDelivery})
 				q.save([]store.DeliveryResult{{ClaimedDelivery: j.ClaimedDelivery, Outcome: o}})
 			}
-			claims, _ := q.room(time.Now())
+			claims, _ := q.claimOptions(time.Now())
 			return claims.InFlight[j.Host] >= claims.LimitPerHost
 		}
 		if save(allswell.SendOutcome{Reason: "No."}) {
-			t.Error("messages that failed closed their destination")
+			t.Error("failures of single messages paused the destination")
 		}
-		if !save(mailIsOff(t.Context(), allswell.Notification{})) {
-			t.Error("without a mail server mail goes on")
+		if !save(mailDisabled{}.send(t.Context(), allswell.Notification{})) {
+			t.Error("mail is not paused without a mail server")
 		}
 		if save(allswell.SendOutcome{Reason: "No."}) {
-			t.Error("an answer does not open the destination")
+			t.Error("an answer does not end the pause")
 		}
 	})
 }
 
-// A send ends after SendTimeout, and before the lease does, which began with the
-// claim.
+// An attempt ends after SendTimeout, and before the lease.
 func TestSendsEndBeforeTheLease(t *testing.T) {
 	var end time.Time
-	q := newQueue(&Notifier{}, allswell.ChannelEmail, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(ctx context.Context, _ allswell.Notification) allswell.SendOutcome {
+	q := testQueue(&Notifier{}, func(ctx context.Context) allswell.SendOutcome {
 		end, _ = ctx.Deadline()
 		return allswell.SendOutcome{Result: allswell.SendAccepted}
-	}, func() {})
+	})
 	for waited, left := range map[time.Duration]time.Duration{
 		0: allswell.SendTimeout, 4 * time.Second: allswell.SendTimeout, 18 * time.Second: 7 * time.Second,
 	} {
 		before := time.Now()
 		q.attempt(t.Context(), before.Add(-waited), allswell.Notification{})
 		if end.Before(before.Add(left)) || end.After(time.Now().Add(left)) {
-			t.Errorf("%v after the claim a send has %v, want %v", waited, end.Sub(before), left)
+			t.Errorf("%v after the claim an attempt has %v, want %v", waited, end.Sub(before), left)
 		}
 	}
-	if maxWait != 5*time.Second || settleFor < allswell.LeaseDuration {
-		t.Errorf("a job waits for %v, an outcome is tried to be saved for %v", maxWait, settleFor)
+	if maxQueued != 5*time.Second || saveTimeout < allswell.LeaseDuration {
+		t.Errorf("a job is queued for up to %v, saving is retried for %v", maxQueued, saveTimeout)
 	}
 }
 
 func TestPanicIsAnOutcome(t *testing.T) {
 	n := &Notifier{Config: Config{Logger: slog.New(slog.DiscardHandler)}}
-	q := newQueue(n, allswell.ChannelEmail, 1, newBreakers(2, mailBreakFirst, mailBreakMost), func(context.Context, allswell.Notification) allswell.SendOutcome { panic("no") }, func() {})
+	q := testQueue(n, func(context.Context) allswell.SendOutcome { panic("no") })
 	o := q.attempt(t.Context(), time.Now(), allswell.Notification{})
 	d := allswell.Delivery{State: allswell.DeliverySending}
 	d.ApplyOutcome(o, time.Now(), 0)
-	if d.State != allswell.DeliveryDead || !strings.Contains(d.Reason, "fault in Allswell") {
+	if d.State != allswell.DeliveryDead || !strings.Contains(d.Reason, "internal error") {
 		t.Errorf("%+v", d)
 	}
 }

@@ -17,95 +17,103 @@ import (
 )
 
 const (
-	// maxSettled is how many outcomes one transaction saves.
-	maxSettled = 100
+	// maxSaved is the maximum number of outcomes that one transaction saves.
+	maxSaved = 100
 
-	// settleFor is how long outcomes are tried to be saved. By then their leases
-	// have ended. To save one late does no harm, because its fence guards it: if
-	// nobody has claimed it again it need not be sent again.
-	settleFor   = allswell.LeaseDuration
-	settleAgain = time.Second
+	// saveTimeout is how long saving outcomes is retried. By then their leases have
+	// expired. Saving late is safe: the fencing token rejects the outcome of a delivery
+	// that was claimed again, and otherwise the delivery need not be sent again.
+	saveTimeout = allswell.LeaseDuration
+	saveRetry   = time.Second
 
-	// leaseMargin is how long before its lease ends a send is over, and maxWait
-	// is how long after its claim one begins that has all of its time.
+	// leaseMargin is the minimum time between the end of an attempt and the end of its
+	// lease. maxQueued is how long after its claim an attempt may start and still have
+	// all of allswell.SendTimeout.
 	leaseMargin = 5 * time.Second
-	maxWait     = allswell.LeaseDuration - allswell.SendTimeout - leaseMargin
+	maxQueued   = allswell.LeaseDuration - allswell.SendTimeout - leaseMargin
 )
 
 // job is a claimed delivery.
 type job struct {
 	store.ClaimedDelivery
-	since time.Time // the claim was made after this, by the host's clock
+	claimed time.Time // just before the claim, by the clock of this host
 }
 
 // queue claims and sends the deliveries of one channel.
 type queue struct {
 	*Notifier
-	channel allswell.Channel
-	workers int
-	send    func(context.Context, allswell.Notification) allswell.SendOutcome
-	end     func() // after the last send
+	channel
+	sender sender
 
-	wake    chan struct{} // holds a value if there may be something due
+	due     chan struct{} // holds a value if deliveries may be due
 	jobs    chan job
-	settled chan store.DeliveryResult
+	results chan store.DeliveryResult
 
 	mu       sync.Mutex
-	flying   int            // claimed and not settled
-	busy     map[string]int // the same by destination
+	claimed  int            // number of claimed deliveries whose outcome is not saved
+	inFlight map[string]int // the same by destination
 	breakers breakers
 
-	outages *failurelog.Log // of the one server that takes all; nil: there are many, or none
-	server  string          // its address, for the log
+	outages *failurelog.Log // outages of the channel's server; nil if it has none
 }
 
-func newQueue(n *Notifier, channel allswell.Channel, workers int, breakers breakers, send func(context.Context, allswell.Notification) allswell.SendOutcome, end func()) *queue {
-	return &queue{
-		Notifier: n, channel: channel, workers: workers, send: send, end: end,
-		wake: make(chan struct{}, 1), jobs: make(chan job, 2*workers), settled: make(chan store.DeliveryResult, 2*workers),
-		busy: make(map[string]int), breakers: breakers,
+func newQueue(n *Notifier, c channel, s sender) *queue {
+	q := &queue{
+		Notifier: n, channel: c, sender: s,
+		due: make(chan struct{}, 1), jobs: make(chan job, 2*c.workers), results: make(chan store.DeliveryResult, 2*c.workers),
+		inFlight: make(map[string]int), breakers: newBreakers(c),
 	}
+	if s.server() != "" {
+		q.outages = &failurelog.Log{
+			Logger:  n.Logger,
+			Failing: "the " + c.serverName + " cannot be used", Working: "the " + c.serverName + " can be used again",
+		}
+	}
+	return q
 }
 
-// run claims until ctx ends, and returns when what was claimed is settled or
-// given up.
+// notify tells the queue that deliveries may be due.
+func (q *queue) notify() { signal(q.due) }
+
+// run claims and sends deliveries until ctx ends. It returns when the outcomes of all
+// claimed deliveries are saved, or cannot be saved.
 func (q *queue) run(ctx context.Context) {
 	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	var working, settling sync.WaitGroup
+	var workers, saver sync.WaitGroup
 	for range q.workers {
-		working.Go(func() {
+		workers.Go(func() {
 			for j := range q.jobs {
 				q.work(ctx, sending, j)
 			}
 		})
 	}
-	settling.Go(q.settle)
+	saver.Go(q.saveResults)
 	q.claim(ctx)
 	close(q.jobs)
 	timer := time.AfterFunc(DrainTimeout, stop)
-	working.Wait()
+	workers.Wait()
 	timer.Stop()
-	close(q.settled)
-	settling.Wait()
-	q.end()
+	close(q.results)
+	saver.Wait()
+	q.sender.close()
 }
 
-// claim hands due deliveries to the workers until ctx ends.
+// claim claims due deliveries for the workers until ctx ends.
 func (q *queue) claim(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		claims, ok := q.room(time.Now())
+		options, ok := q.claimOptions(time.Now())
 		if ok {
-			since := time.Now()
-			claimed, more, err := q.Store.ClaimDeliveries(ctx, claims)
+			now := time.Now()
+			claimed, more, err := q.Store.ClaimDeliveries(ctx, options)
 			if err != nil && ctx.Err() == nil {
-				q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "deliveries could not be claimed; it is tried again", "channel", q.channel, "error", err)
+				q.Logger.Log(ctx, store.LogLevel(err, slog.LevelWarn), "claiming deliveries failed; retrying", "channel", q.name, "error", err)
 			}
-			q.took(claimed)
+			q.addInFlight(claimed)
 			for _, c := range claimed {
-				q.jobs <- job{c, since}
+				q.jobs <- job{c, now}
 			}
 			if len(claimed) > 0 || more {
 				continue
@@ -113,95 +121,95 @@ func (q *queue) claim(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-q.wake:
+		case <-q.due:
 		case <-ticker.C:
 		}
 	}
 }
 
-// room returns what may be claimed now; false if nothing.
-func (q *queue) room(now time.Time) (store.ClaimOptions, bool) {
+// claimOptions returns what may be claimed now. ok is false if the queue is too full.
+func (q *queue) claimOptions(now time.Time) (options store.ClaimOptions, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	free := cap(q.jobs) - q.flying
+	free := cap(q.jobs) - q.claimed
 	if free < q.workers/2 {
 		return store.ClaimOptions{}, false
 	}
-	c := store.ClaimOptions{Channel: q.channel, Limit: free, LimitPerHost: q.breakers.perHost, InFlight: maps.Clone(q.busy)}
-	q.breakers.fill(c.InFlight, now)
-	return c, true
+	options = store.ClaimOptions{Channel: q.name, Limit: free, LimitPerHost: q.perHost, InFlight: maps.Clone(q.inFlight)}
+	q.breakers.block(options.InFlight, now)
+	return options, true
 }
 
-func (q *queue) took(claimed []store.ClaimedDelivery) {
+func (q *queue) addInFlight(claimed []store.ClaimedDelivery) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, c := range claimed {
-		q.flying++
-		q.busy[c.Host]++
+		q.claimed++
+		q.inFlight[c.Host]++
 	}
 }
 
-// over gives back the places of deliveries that are settled or given up.
-func (q *queue) over(hosts ...string) {
+// removeInFlight makes room for further deliveries.
+func (q *queue) removeInFlight(hosts ...string) {
 	q.mu.Lock()
 	for _, host := range hosts {
-		q.flying--
-		if q.busy[host]--; q.busy[host] == 0 {
-			delete(q.busy, host)
+		q.claimed--
+		if q.inFlight[host]--; q.inFlight[host] == 0 {
+			delete(q.inFlight, host)
 		}
 	}
 	q.mu.Unlock()
-	rouse(q.wake)
+	q.notify()
 }
 
-// work sends one delivery, and is done with it leaseMargin before its lease
-// ends. One that has waited for longer than maxWait is given back, and so is one
-// that waits when ctx ends.
+// work sends one delivery. It gives the delivery back if ctx has ended, or if it has
+// been queued for longer than maxQueued. sending is cancelled when a stop has waited
+// for DrainTimeout.
 func (q *queue) work(ctx, sending context.Context, j job) {
-	if ctx.Err() != nil || time.Since(j.since) > maxWait {
-		q.settled <- store.DeliveryResult{ClaimedDelivery: j.ClaimedDelivery, Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted}}
+	if ctx.Err() != nil || time.Since(j.claimed) > maxQueued {
+		q.results <- store.DeliveryResult{ClaimedDelivery: j.ClaimedDelivery, Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted}}
 		return
 	}
-	notice, err := q.Store.Notification(sending, j.ClaimedDelivery)
+	notification, err := q.Store.Notification(sending, j.ClaimedDelivery)
 	var o allswell.SendOutcome
 	switch {
 	case errors.Is(err, allswell.ErrNotFound):
 		o = allswell.SendOutcome{Result: allswell.SendGone, Reason: "The subscription has ended."}
 	case err != nil:
-		q.Logger.Log(sending, store.LogLevel(err, slog.LevelWarn), "a message could not be made; it is tried again", "delivery", j.ID, "error", err)
-		q.over(j.Host)
+		q.Logger.Log(sending, store.LogLevel(err, slog.LevelWarn), "loading a delivery failed; retrying", "delivery", j.ID, "error", err)
+		q.removeInFlight(j.Host)
 		return
 	default:
-		o = q.attempt(sending, j.since, notice)
+		o = q.attempt(sending, j.claimed, notification)
 	}
-	q.settled <- store.DeliveryResult{ClaimedDelivery: j.ClaimedDelivery, Outcome: o, Jitter: rand.Float64()}
+	q.results <- store.DeliveryResult{ClaimedDelivery: j.ClaimedDelivery, Outcome: o, Jitter: rand.Float64()}
 }
 
-// attempt sends what was claimed after since: within SendTimeout, and leaseMargin
-// before the lease ends, if making the message took so long.
-func (q *queue) attempt(ctx context.Context, since time.Time, n allswell.Notification) (o allswell.SendOutcome) {
-	ctx, over := context.WithDeadline(ctx, since.Add(allswell.LeaseDuration-leaseMargin))
-	defer over()
+// attempt sends a notification that was claimed after claimed. It ends within
+// allswell.SendTimeout, and leaseMargin before the end of the lease.
+func (q *queue) attempt(ctx context.Context, claimed time.Time, n allswell.Notification) (o allswell.SendOutcome) {
+	ctx, cancelLease := context.WithDeadline(ctx, claimed.Add(allswell.LeaseDuration-leaseMargin))
+	defer cancelLease()
 	ctx, cancel := context.WithTimeout(ctx, allswell.SendTimeout)
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			q.Logger.Error("sending failed in a way that nobody thought of", "delivery", n.Delivery.ID, "panic", fmt.Sprint(p))
-			o = allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "It could not be sent, because of a fault in Allswell."}
+			q.Logger.Error("panic while sending", "delivery", n.Delivery.ID, "panic", fmt.Sprint(p))
+			o = allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: "An internal error prevented the delivery."}
 		}
 	}()
-	return q.send(ctx, n)
+	return q.sender.send(ctx, n)
 }
 
-// settle saves outcomes, those that come while a transaction commits together,
-// until there are no more.
-func (q *queue) settle() {
-	for first := range q.settled {
+// saveResults saves outcomes until the channel of results is closed. Outcomes that
+// arrive during a commit share the next transaction.
+func (q *queue) saveResults() {
+	for first := range q.results {
 		batch := []store.DeliveryResult{first}
 	gather:
-		for len(batch) < maxSettled {
+		for len(batch) < maxSaved {
 			select {
-			case next, ok := <-q.settled:
+			case next, ok := <-q.results:
 				if !ok {
 					break gather
 				}
@@ -216,54 +224,53 @@ func (q *queue) settle() {
 
 func (q *queue) save(batch []store.DeliveryResult) {
 	err := q.Store.SaveDeliveryResults(context.Background(), batch)
-	for deadline := time.Now().Add(settleFor); err != nil && time.Now().Before(deadline); {
-		time.Sleep(settleAgain)
+	for deadline := time.Now().Add(saveTimeout); err != nil && time.Now().Before(deadline); {
+		time.Sleep(saveRetry)
 		err = q.Store.SaveDeliveryResults(context.Background(), batch)
 	}
 	if err != nil {
-		q.Logger.Error("what became of deliveries could not be saved; they will be sent again", "channel", q.channel, "deliveries", len(batch), "error", err)
+		q.Logger.Error("saving delivery results failed; the deliveries will be sent again", "channel", q.name, "deliveries", len(batch), "error", err)
 	}
 	now := time.Now()
 	hosts := make([]string, len(batch))
 	q.mu.Lock()
-	for i, s := range batch {
-		hosts[i] = s.Host
-		if s.Outcome.Result != allswell.SendNotAttempted {
-			q.breakers.note(s.Host, s.Outcome.Unreachable, now)
+	for i, r := range batch {
+		hosts[i] = r.Host
+		if r.Outcome.Result != allswell.SendNotAttempted {
+			q.breakers.note(r.Host, r.Outcome.Unreachable, now)
 		}
 	}
 	q.mu.Unlock()
-	for _, s := range batch {
-		q.noteOutage(s.Outcome, now)
-		q.report(s)
+	for _, r := range batch {
+		q.noteOutage(r.Outcome, now)
+		q.report(r)
 	}
-	q.over(hosts...)
+	q.removeInFlight(hosts...)
 }
 
-// noteOutage logs, where there is one server, when it begins to be unreachable and when
-// that is over.
+// noteOutage logs the beginning and the end of an outage of the channel's server.
 func (q *queue) noteOutage(o allswell.SendOutcome, now time.Time) {
 	switch {
 	case q.outages == nil || o.Result == allswell.SendNotAttempted || o.Result == allswell.SendGone:
 	case o.Unreachable:
-		q.outages.Failed(now, "server", q.server, "error", cmp.Or(o.Detail, o.Reason))
+		q.outages.Failed(now, "server", q.sender.server(), "error", cmp.Or(o.Detail, o.Reason))
 	default:
 		q.outages.Worked(now)
 	}
 }
 
-// report counts an outcome, and logs one that is not taken: at info where the
-// log is the only place that says why. An unreachable mail server is in the log by
-// noteOutage.
-func (q *queue) report(s store.DeliveryResult) {
-	if q.Settled != nil && s.Outcome.Result != allswell.SendNotAttempted {
-		q.Settled(q.channel, s.Outcome.Result)
+// report counts an outcome and logs a failure: at info if only the log has the cause,
+// and otherwise at debug. noteOutage logs the cause of an unreachable server.
+func (q *queue) report(r store.DeliveryResult) {
+	o := r.Outcome
+	if q.Settled != nil && o.Result != allswell.SendNotAttempted {
+		q.Settled(q.name, o.Result)
 	}
 	switch {
-	case s.Outcome.Result == allswell.SendAccepted || s.Outcome.Result == allswell.SendNotAttempted:
-	case s.Outcome.Detail != "" && (q.outages == nil || !s.Outcome.Unreachable):
-		q.Logger.Info("delivery failed", "delivery", s.ID, "channel", q.channel, "error", s.Outcome.Detail)
+	case o.Result == allswell.SendAccepted || o.Result == allswell.SendNotAttempted:
+	case o.Detail != "" && (q.outages == nil || !o.Unreachable):
+		q.Logger.Info("delivery failed", "delivery", r.ID, "channel", q.name, "error", o.Detail)
 	default:
-		q.Logger.Debug("delivery failed", "delivery", s.ID, "channel", q.channel, "reason", s.Outcome.Reason, "error", s.Outcome.Detail)
+		q.Logger.Debug("delivery failed", "delivery", r.ID, "channel", q.name, "reason", o.Reason, "error", o.Detail)
 	}
 }

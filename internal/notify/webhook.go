@@ -25,11 +25,22 @@ const (
 	webhookRetryAfter = 24 * time.Hour   // the most that a Retry-After counts
 	webhookReasonMax  = 300              // characters of a reason
 
-	// Connections kept open for what comes next, and for how long. Of one host
-	// all that it may have at a time, webhookPerHost, are kept.
+	webhookWorkers = 64
+	webhookPerHost = 4 // so that one slow host does not take all workers
+
+	// Idle connections are kept for webhookIdleTime, at most webhookPerHost per host and
+	// webhookIdle in total.
 	webhookIdle     = 64
 	webhookIdleTime = 30 * time.Second
 )
+
+// webhookChannel calls the URLs of subscribers, as described in docs/webhooks.md.
+var webhookChannel = channel{
+	name:    allswell.ChannelWebhook,
+	workers: webhookWorkers, perHost: webhookPerHost,
+	minPause: 10 * time.Second, maxPause: 5 * time.Minute,
+	open: func(c Config) sender { return newWebhooks(c) },
+}
 
 // webhookMessage is the documented JSON (docs/webhooks.md). All types have the
 // same members; what does not apply is null.
@@ -215,8 +226,11 @@ func newWebhooks(c Config) *webhooks {
 	}
 }
 
-// close drops the connections that nobody uses.
+// close closes idle connections.
 func (w *webhooks) close() { w.transport.CloseIdleConnections() }
+
+// server returns "": each webhook has its own server.
+func (w *webhooks) server() string { return "" }
 
 // send makes one attempt to hand the notice to its subscriber. It takes at most
 // webhookTimeout, and less if ctx ends before.

@@ -124,7 +124,7 @@ func (a systemMessage) Scan(src any) error {
 }
 
 // list is how a list is given to EACH($n): as a JSON array, on both engines.
-func list(values []string) string {
+func list[T ~string](values []T) string {
 	if len(values) == 0 {
 		return "[]" // not "null", which is no array
 	}

@@ -155,7 +155,7 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	if err != nil {
 		return err
 	}
-	webhooksOnly := e.Kind == allswell.EventComponentStatusChanged
+	componentChange := e.Kind == allswell.EventComponentStatusChanged
 	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
 	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID)
 	held, next := time.Time{}, t.now // of mail
@@ -169,17 +169,18 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	_, err = t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, event_id, purpose, channel, host, lane, position, thread, bundle,
 			state, happened_at, held_until_at, next_attempt_at, attempts, fence, created_at, updated_at)
 		SELECT $1 || substr(s.id, 5), s.page_id, s.id, $2, 'event', s.channel, s.host,
-			CASE WHEN s.channel = 'email' THEN s.id ELSE s.id || '/' || $3 END, $4,
-			CASE WHEN s.channel = 'email' THEN $5 ELSE $3 END, $6, 'pending', $7,
-			CASE WHEN s.channel = 'email' THEN CAST($8 AS BIGINT) END,
-			CASE WHEN s.channel = 'email' THEN CAST($9 AS BIGINT) ELSE $16 END, 0, 0, $16, $16
+			CASE WHEN s.channel IN EACH($17) THEN s.id ELSE s.id || '/' || $3 END, $4,
+			CASE WHEN s.channel IN EACH($17) THEN $5 ELSE $3 END, $6, 'pending', $7,
+			CASE WHEN s.channel IN EACH($17) THEN CAST($8 AS BIGINT) END,
+			CASE WHEN s.channel IN EACH($17) THEN CAST($9 AS BIGINT) ELSE $16 END, 0, 0, $16, $16
 		FROM subscribers s
 		WHERE s.page_id = $10 AND s.id > $11 AND s.id <= $12 AND s.confirmed_at <= $7 AND s.suspended_at IS NULL
-			AND (s.channel <> 'email' OR NOT $13)
+			AND (NOT $13 OR s.channel IN EACH($18))
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
 		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, thread, nullIfEmpty(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
-		e.PageID, e.cursor, end, webhooksOnly, len(components) == 0, list(components), millis(t.now))
+		e.PageID, e.reached, end, componentChange, len(components) == 0, list(components), millis(t.now),
+		list(allswell.MergedChannels), list(allswell.ComponentChangeChannels))
 	return err
 }
 

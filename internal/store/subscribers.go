@@ -2,13 +2,9 @@ package store
 
 import (
 	"context"
-	"net/url"
 
 	"github.com/allswell/allswell"
 )
-
-// mailHost is the destination of all mail: the one server that takes it.
-const mailHost = "mail"
 
 const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
 	suspended_at, suspended_for, refusals, mailed_at, created_at, updated_at`
@@ -104,23 +100,17 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscr
 		ID: allswell.NewID(allswell.PrefixSubscriber, t.now), PageID: pageID, Channel: n.Channel, Target: n.Target,
 		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.now, UpdatedAt: t.now,
 	}
-	host := mailHost
-	if n.Channel == allswell.ChannelWebhook {
+	if n.Channel.Signed() {
 		sub.Secret = allswell.NewWebhookSecret()
-		u, err := url.Parse(n.Target)
-		if err != nil {
-			return sub, err
-		}
-		host = u.Host
 	}
-	if n.Confirmed || n.Channel == allswell.ChannelWebhook {
+	if n.Confirmed || !n.Channel.Confirmed() {
 		sub.ConfirmedAt = t.now
 	} else {
 		sub.MailedAt = t.now
 	}
 	if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, refusals, mailed_at, created_at, updated_at, whole_page)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12)`,
-		sub.ID, sub.PageID, string(sub.Channel), sub.Target, host, sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
+		sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Channel.Host(sub.Target), sub.Key, maybe(sub.Secret), millis(sub.ConfirmedAt),
 		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage); err != nil {
 		return sub, err
 	}
@@ -155,8 +145,8 @@ func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose
 	_, err := t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, lane, position, thread, state,
 			happened_at, next_attempt_at, attempts, fence, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $3, 0, $1, 'pending', $7, $7, 0, 0, $7, $7)`,
-		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), mailHost, millis(t.now))
-	t.mailQueued = true
+		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Channel.Host(sub.Target), millis(t.now))
+	t.asked = true
 	return err
 }
 
@@ -206,7 +196,7 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 		if err != nil {
 			return sub, err
 		}
-		if sub.Channel != allswell.ChannelWebhook {
+		if !sub.Channel.Signed() {
 			var bad allswell.ValidationError
 			bad.Add("channel", "Only webhooks have a secret.")
 			return sub, bad.Err()

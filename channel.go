@@ -1,0 +1,191 @@
+package allswell
+
+import (
+	"net"
+	"net/mail"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Channel is a way to reach a subscriber.
+type Channel string
+
+// The channels. internal/notify sends the messages of each.
+const (
+	ChannelEmail   Channel = "email"
+	ChannelWebhook Channel = "webhook"
+)
+
+// channelRules is how the subscriptions and deliveries of a channel behave.
+type channelRules struct {
+	channel Channel
+
+	// confirmed means that the holder of the target has to confirm the subscription
+	// before any other message is sent to it.
+	confirmed bool
+
+	// signed means that each subscriber has a secret that signs its messages.
+	signed bool
+
+	// merged means that a message carries everything that is pending for the
+	// subscriber, and that notifications of a flapping monitor are held back.
+	// Otherwise each event is a message of its own, and messages about different
+	// incidents do not wait for one another.
+	merged bool
+
+	// componentChanges means that each status change of a component is sent.
+	componentChanges bool
+
+	// checkTarget returns the normalised target, or adds an error to bad.
+	checkTarget func(bad *ValidationError, field, target string) string
+
+	// host returns the destination that is sent to for a valid target. Limits and
+	// pauses after failures apply to all deliveries of a channel to one destination.
+	host func(target string) string
+}
+
+// channelTable has one row per channel, in the order in which they are listed.
+var channelTable = []channelRules{
+	{channel: ChannelEmail, confirmed: true, merged: true, checkTarget: checkEmail, host: oneHost("mail")},
+	{channel: ChannelWebhook, signed: true, componentChanges: true, checkTarget: checkURL, host: hostOfURL},
+}
+
+// Channels are the names of all channels.
+var Channels = channelsWhere(func(channelRules) bool { return true })
+
+// The channels with a property, for queries over all subscribers.
+var (
+	MergedChannels          = channelsWhere(func(r channelRules) bool { return r.merged })
+	ComponentChangeChannels = channelsWhere(func(r channelRules) bool { return r.componentChanges })
+)
+
+func channelsWhere(holds func(channelRules) bool) (channels []Channel) {
+	for _, r := range channelTable {
+		if holds(r) {
+			channels = append(channels, r.channel)
+		}
+	}
+	return channels
+}
+
+// rules returns the row of the channel. ok is false if there is no such channel.
+func (c Channel) rules() (r channelRules, ok bool) {
+	i := slices.IndexFunc(channelTable, func(r channelRules) bool { return r.channel == c })
+	if i < 0 {
+		return channelRules{}, false
+	}
+	return channelTable[i], true
+}
+
+// Confirmed reports whether the holder of the target has to confirm a subscription.
+func (c Channel) Confirmed() bool { r, _ := c.rules(); return r.confirmed }
+
+// Signed reports whether each subscriber has a secret that signs its messages.
+func (c Channel) Signed() bool { r, _ := c.rules(); return r.signed }
+
+// Merged reports whether one message carries everything that is pending for a
+// subscriber.
+func (c Channel) Merged() bool { return slices.Contains(MergedChannels, c) }
+
+// ComponentChanges reports whether status changes of components are sent.
+func (c Channel) ComponentChanges() bool { return slices.Contains(ComponentChangeChannels, c) }
+
+// Host returns the destination of a valid target: the host of a webhook, and the same
+// value for every e-mail address, as one server takes all mail.
+func (c Channel) Host(target string) string {
+	if r, ok := c.rules(); ok {
+		return r.host(target)
+	}
+	return ""
+}
+
+// oneHost is the host function of a channel with one destination for all targets.
+func oneHost(name string) func(string) string { return func(string) string { return name } }
+
+// hostOfURL returns the host of a URL, with the port if it has one.
+func hostOfURL(target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// checkEmail returns an e-mail address in lower case and without surrounding space. It
+// accepts only a bare address of printable ASCII at a domain name, so that an address
+// cannot contain a header field or a second recipient, or name a host by its IP address.
+func checkEmail(bad *ValidationError, field, address string) string {
+	address = strings.ToLower(strings.TrimSpace(address))
+	if address == "" {
+		bad.Add(field, "The %s field is required.", field)
+		return ""
+	}
+	parsed, err := mail.ParseAddress(address)
+	local, domain, _ := strings.Cut(address, "@")
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),:;<>[\]`, r) }
+	if err != nil || parsed.Address != address || len(address) > MaxEmailLength || len(local) > 64 ||
+		strings.ContainsFunc(address, odd) || !isHostname(domain) ||
+		!strings.Contains(domain, ".") || endsInNumber(domain) {
+		bad.Add(field, "The %s must be an e-mail address.", field)
+		return ""
+	}
+	return address
+}
+
+// checkURL returns an http or https URL with scheme and host in lower case, and without
+// the default port and the fragment.
+func checkURL(bad *ValidationError, field, address string) string {
+	address = strings.TrimSpace(address)
+	if address == "" {
+		bad.Add(field, "The %s field is required.", field)
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || len(address) > MaxURLLength || u.Opaque != "" || u.Host == "" ||
+		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		bad.Add(field, "The %s must be a URL of http or https, without spaces.", field)
+		return ""
+	}
+	u.Scheme, u.Host, u.Fragment, u.RawFragment = strings.ToLower(u.Scheme), strings.ToLower(u.Host), "", ""
+	host, port := u.Hostname(), u.Port()
+	if u.Scheme != "http" && u.Scheme != "https" || u.User != nil ||
+		net.ParseIP(host) == nil && !isHostname(host) || strings.HasSuffix(u.Host, ":") {
+		bad.Add(field, "The %s must be a URL of http or https, without a user name in it.", field)
+		return ""
+	}
+	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
+		u.Host = strings.TrimSuffix(u.Host, ":"+port)
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u.String()
+}
+
+// isHostname reports whether name is a valid host name in lower case.
+func isHostname(name string) bool {
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(name, ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
+			strings.ContainsFunc(label, func(r rune) bool {
+				return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_')
+			}) {
+			return false
+		}
+	}
+	return true
+}
+
+// endsInNumber reports whether the last label of a host name is a decimal or
+// hexadecimal number. Resolvers parse such a name as an IPv4 address ("127.1",
+// "127.0.0.0x1"), and no top-level domain is a number.
+func endsInNumber(host string) bool {
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	if hex, ok := strings.CutPrefix(last, "0x"); ok {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return strings.Trim(last, "0123456789") == ""
+}

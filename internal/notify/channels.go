@@ -1,0 +1,42 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// channels is the registry. Each channel is one file of this package, one row of the
+// table in channel.go of the root package, which has the rules that do not depend on
+// how messages are sent, and one section of docs/subscribers.md.
+var channels = []channel{emailChannel, webhookChannel}
+
+// channel is a way to send messages.
+type channel struct {
+	name       allswell.Channel
+	serverName string // what the log calls the server that takes all messages; "": each target has its own
+
+	workers  int // maximum number of messages being sent at a time
+	perHost  int // maximum number of messages being sent to one destination at a time; 0: no limit
+	minPause time.Duration
+	maxPause time.Duration // a failing destination is not sent to for a pause, which doubles from minPause to maxPause
+
+	// open returns the sender of a Notifier with the given settings.
+	open func(Config) sender
+}
+
+// sender sends the messages of one channel. It is safe for concurrent use.
+type sender interface {
+	// send makes one attempt to send a notification, and returns what the attempt
+	// means for the delivery. It returns soon after ctx ends, which is after at most
+	// allswell.SendTimeout.
+	send(ctx context.Context, n allswell.Notification) allswell.SendOutcome
+
+	// server returns the address of the server that takes all messages, or "" if there
+	// is none. An outage of it is logged once, and not for each message.
+	server() string
+
+	// close releases idle connections. send is not called afterwards.
+	close()
+}

@@ -1,0 +1,37 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// mailWorkers is small because all mail goes to one server, which may limit the number
+// of connections.
+const mailWorkers = 8
+
+// emailChannel sends mail through the server of the setting ALLSWELL_SMTP_URL.
+var emailChannel = channel{
+	name: allswell.ChannelEmail, serverName: "mail server",
+	workers: mailWorkers, perHost: 2 * mailWorkers, // everything that is claimed at a time
+	minPause: 5 * time.Second, maxPause: 2 * time.Minute,
+	open: func(c Config) sender {
+		if c.SMTP == nil {
+			return mailDisabled{}
+		}
+		return newMailer(c.SMTP, c.BaseURL, c.From)
+	},
+}
+
+// mailDisabled is the sender without a mail server. Mail stays pending until it expires
+// or a mail server is configured.
+type mailDisabled struct{}
+
+func (mailDisabled) send(context.Context, allswell.Notification) allswell.SendOutcome {
+	return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true}
+}
+
+func (mailDisabled) server() string { return "" }
+
+func (mailDisabled) close() {}
