@@ -171,12 +171,12 @@ func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 	case head < 0:
 		return plan
 	case open[head].NextAttemptAt.After(now) && (!due || !open[head].Channel.Merged()):
-		plan.wait(open[head].NextAttemptAt)
+		plan.deferUntil(open[head].NextAttemptAt)
 		return plan
 	}
 	plan.Claim, plan.Defer = head, time.Time{}
 	if open[head].Channel.Merged() {
-		plan.gather(open, live, now)
+		plan.merge(open, live, now)
 	}
 	return plan
 }

@@ -88,7 +88,7 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 	if rules, ok := n.Channel.rules(); ok {
 		n.Target = rules.checkTarget(bad, "target", n.Target)
 	} else {
-		bad.Add("channel", "The channel must be one of: %s.", list(Channels))
+		bad.Add("channel", "The channel must be one of: %s.", joinValues(Channels))
 	}
 	n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
 	if len(n.Components) > MaxChosenComponents {

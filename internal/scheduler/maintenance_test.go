@@ -19,7 +19,7 @@ import (
 
 // onVirtualTime runs f in a synctest bubble, with a running Scheduler on a SQLite
 // database.
-func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn, ws string, log *bytes.Buffer)) {
+func onVirtualTime(t *testing.T, f func(t *testing.T, w *Scheduler, dsn string, ws allswell.Actor, log *bytes.Buffer)) {
 	synctest.Test(t, func(t *testing.T) {
 		log := new(bytes.Buffer)
 		dsn := "sqlite:" + filepath.Join(t.TempDir(), "allswell.db")
@@ -115,7 +115,7 @@ func maintenanceNow(t *testing.T, w *Scheduler, ws allswell.Actor, id string) al
 
 // TestMaintenanceSurvivesDatabaseOutage checks that failures are logged and retried.
 func TestMaintenanceSurvivesDatabaseOutage(t *testing.T) {
-	onVirtualTime(t, func(t *testing.T, w *Scheduler, _, _ string, log *bytes.Buffer) {
+	onVirtualTime(t, func(t *testing.T, w *Scheduler, _ string, _ allswell.Actor, log *bytes.Buffer) {
 		synctest.Wait()
 		if err := w.Store.Close(); err != nil {
 			t.Error(err)

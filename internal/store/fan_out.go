@@ -179,7 +179,7 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
 		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, thread, nullIfEmpty(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
-		e.PageID, e.reached, end, componentChange, len(components) == 0, list(components), millis(t.now),
+		e.PageID, e.cursor, end, componentChange, len(components) == 0, list(components), millis(t.now),
 		list(allswell.MergedChannels), list(allswell.ComponentChangeChannels))
 	return err
 }

@@ -110,7 +110,7 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscr
 	}
 	if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, refusals, mailed_at, created_at, updated_at, whole_page)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12)`,
-		sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Channel.Host(sub.Target), sub.Key, maybe(sub.Secret), millis(sub.ConfirmedAt),
+		sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Channel.Host(sub.Target), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
 		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage); err != nil {
 		return sub, err
 	}
@@ -146,7 +146,7 @@ func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose
 			happened_at, next_attempt_at, attempts, fence, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $3, 0, $1, 'pending', $7, $7, 0, 0, $7, $7)`,
 		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Channel.Host(sub.Target), millis(t.now))
-	t.asked = true
+	t.mailQueued = true
 	return err
 }
 
