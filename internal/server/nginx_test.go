@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,7 +47,12 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	defer s.pings.Close(t.Context())
 	backend := httptest.NewServer(s.servers[0].Handler)
 	defer backend.Close()
-	front := startNginx(t, string(manual), strings.TrimPrefix(backend.URL, "http://"))
+	if l, err := net.Listen("tcp", "127.0.1.1:0"); err != nil {
+		t.Skip("skipped: this system has one loopback address only: ", err)
+	} else {
+		l.Close()
+	}
+	front := startNginx(t, manualServerBlock(t, string(manual)), strings.TrimPrefix(backend.URL, "http://"))
 
 	send := func(from string, h http.Header) int {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -101,55 +105,69 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	}
 }
 
-// startNginx runs the server block of the manual in front of a backend, without
-// TLS, and returns its URL. Without nginx, or without more loopback addresses
-// than one, the test is skipped.
-func startNginx(t *testing.T, manual, backend string) string {
+// manualServerBlock returns the server block of nginx in the manual.
+func manualServerBlock(t *testing.T, manual string) string {
 	t.Helper()
-	program, err := exec.LookPath("nginx")
-	if err != nil {
-		if program = "/usr/sbin/nginx"; exec.Command(program, "-v").Run() != nil {
-			if os.Getenv("ALLSWELL_TEST_REQUIRE_NGINX") == "1" {
-				t.Fatal("nginx is not installed")
-			}
-			t.Skip("skipped: nginx is not installed")
-		}
-	}
-	if l, err := net.Listen("tcp", "127.0.1.1:0"); err != nil {
-		t.Skip("this system has one loopback address only: ", err)
-	} else {
-		l.Close()
-	}
 	block := regexp.MustCompile("(?s)```nginx\n(server \\{.*?)```").FindStringSubmatch(manual)
 	if block == nil {
 		t.Fatal("the manual has no block for nginx")
 	}
-	dir := t.TempDir()
-	address := freeAddress(t)
-	server := strings.ReplaceAll(strings.Replace(block[1], "listen 443 ssl;", "listen "+address+";", 1), "127.0.0.1:8080", backend)
-	server = regexp.MustCompile(`(?m)^ *(ssl_|http2 ).*\n`).ReplaceAllString(server, "")
-	if !strings.Contains(server, address) || !strings.Contains(server, backend) {
-		t.Fatalf("the block for nginx is another than this test knows:\n%s", block[1])
+	return block[1]
+}
+
+// findNginx returns the path of nginx. Without nginx the test is skipped, or fails if ALLSWELL_TEST_REQUIRE_NGINX is 1.
+func findNginx(t *testing.T) string {
+	t.Helper()
+	if program, err := exec.LookPath("nginx"); err == nil {
+		return program
 	}
+	const program = "/usr/sbin/nginx" // not in the path of ordinary users
+	if exec.Command(program, "-v").Run() != nil {
+		if os.Getenv("ALLSWELL_TEST_REQUIRE_NGINX") == "1" {
+			t.Fatal("nginx is not installed")
+		}
+		t.Skip("skipped: nginx is not installed")
+	}
+	return program
+}
+
+// startNginx runs a documented configuration in front of a backend, without TLS, and returns its URL.
+func startNginx(t *testing.T, documented, backend string) string {
+	t.Helper()
+	program := findNginx(t)
+	dir, address := t.TempDir(), freeAddress(t)
+	for _, change := range [][2]string{{"listen 443 ssl;", "listen " + address + ";"}, {"127.0.0.1:8080", backend}} {
+		if !strings.Contains(documented, change[0]) {
+			t.Fatalf("the configuration does not contain %q", change[0])
+		}
+		documented = strings.ReplaceAll(documented, change[0], change[1])
+	}
+	documented = strings.ReplaceAll(documented, "/var/cache/nginx/", dir+"/cache-")
+	documented = regexp.MustCompile(`(?m)^ *(ssl_|http2 ).*\n`).ReplaceAllString(documented, "")
 	temporary := ""
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		temporary += kind + "_temp_path " + filepath.Join(dir, kind) + ";\n"
 	}
-	conf := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" + temporary + server + "}\n"
+	conf := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" + temporary + documented + "}\n"
 	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program, "-e", "stderr", "-p", dir, "-c", "nginx.conf")
-	var says syncBuffer
-	cmd.Stdout, cmd.Stderr = &says, &says
+	startProxy(t, address, exec.Command(program, "-e", "stderr", "-p", dir, "-c", "nginx.conf"))
+	return "http://" + address
+}
+
+// startProxy starts a program, waits until it listens, and ends it with the test.
+func startProxy(t *testing.T, address string, cmd *exec.Cmd) {
+	t.Helper()
+	var output syncBuffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() {
-		stop()
+		cmd.Process.Kill()
 		<-ended
 	})
 	deadline, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
@@ -157,14 +175,14 @@ func startNginx(t *testing.T, manual, backend string) string {
 	for {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			conn.Close()
-			return "http://" + address
+			return
 		}
 		select {
 		case err := <-ended:
 			ended <- err
-			t.Fatalf("nginx ended: %v\n%s", err, says.String())
+			t.Fatalf("%s has ended: %v\n%s", cmd.Path, err, output.String())
 		case <-deadline:
-			t.Fatalf("nginx does not listen\n%s", says.String())
+			t.Fatalf("%s does not listen\n%s", cmd.Path, output.String())
 		case <-tick.C:
 		}
 	}

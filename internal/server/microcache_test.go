@@ -1,0 +1,311 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// countingBackend is a server with the page "acme" that counts the requests which reach it, by path.
+type countingBackend struct {
+	*Server
+	url       string
+	token     string
+	workspace string
+	counts    sync.Map // path → *atomic.Int64
+	stop      func()
+}
+
+func newCountingBackend(t *testing.T) *countingBackend {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	s, err := New(t.Context(), Config{
+		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
+		TrustedProxies: mustNetworks(t, "127.0.0.1"),
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	if err := s.pings.Start(t.Context(), s.store); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.pings.Close(context.Background()) })
+	s.openHandlers()
+	work, stopWork := context.WithCancel(t.Context())
+	running := make(chan struct{})
+	go func() {
+		s.site.Run(work)
+		close(running)
+	}()
+	b := &countingBackend{Server: s}
+	b.workspace, b.token = storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
+	if _, err := s.store.CreatePage(t.Context(), b.workspace, allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+		t.Fatal(err)
+	}
+	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n, _ := b.counts.LoadOrStore(r.URL.Path, new(atomic.Int64))
+		n.(*atomic.Int64).Add(1)
+		s.servers[0].Handler.ServeHTTP(w, r)
+	}))
+	b.url = backend.URL
+	b.stop = sync.OnceFunc(func() {
+		s.site.EndStreams()
+		backend.CloseClientConnections()
+		backend.Close()
+		stopWork()
+		<-running
+	})
+	t.Cleanup(b.stop)
+	return b
+}
+
+// count returns how many requests for a path have reached the backend.
+func (b *countingBackend) count(path string) int64 {
+	if n, ok := b.counts.Load(path); ok {
+		return n.(*atomic.Int64).Load()
+	}
+	return 0
+}
+
+// rename gives the page another name.
+func (b *countingBackend) rename(t *testing.T, name string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "PATCH", b.url+"/api/v1/pages/acme", strings.NewReader(`{"name":"`+name+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _, body := do(t, r, "Authorization", "Bearer "+b.token); status != http.StatusOK {
+		t.Fatalf("renaming the page: %d %s", status, body)
+	}
+}
+
+// proxyClient does not compress by itself.
+var proxyClient = &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 32}, Timeout: 30 * time.Second}
+
+// do sends a request with header fields, given as names and values.
+func do(t *testing.T, r *http.Request, header ...string) (status int, h http.Header, body string) {
+	t.Helper()
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	response, err := proxyClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.Header, string(raw)
+}
+
+func get(t *testing.T, url string, header ...string) (status int, h http.Header, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return do(t, r, header...)
+}
+
+// TestNginxCachesPages runs deploy/nginx/allswell.conf.
+func TestNginxCachesPages(t *testing.T) {
+	raw, err := os.ReadFile("../../deploy/nginx/allswell.conf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newCountingBackend(t)
+	front := startNginx(t, string(raw), strings.TrimPrefix(b.url, "http://"))
+	page := front + "/status/acme"
+
+	t.Run("a burst of requests", func(t *testing.T) {
+		const duration = 3 * time.Second
+		before, began := b.count("/status/acme"), time.Now()
+		var answered atomic.Int64
+		var visitors sync.WaitGroup
+		for range 20 {
+			visitors.Go(func() {
+				for time.Since(began) < duration {
+					r, err := http.NewRequestWithContext(t.Context(), "GET", page, nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					response, err := proxyClient.Do(r)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					io.Copy(io.Discard, response.Body)
+					response.Body.Close()
+					if response.StatusCode != http.StatusOK {
+						t.Errorf("status %d", response.StatusCode)
+					}
+					answered.Add(1)
+				}
+			})
+		}
+		visitors.Wait()
+		reached, seconds := b.count("/status/acme")-before, time.Since(began).Seconds()
+		t.Logf("%d requests in %.1f s, of which %d reached Allswell", answered.Load(), seconds, reached)
+		if float64(reached) > 3*(seconds+1) || answered.Load() < 10*reached {
+			t.Errorf("%d of %d requests reached Allswell in %.1f s", reached, answered.Load(), seconds)
+		}
+	})
+
+	t.Run("a change is visible within about a second", func(t *testing.T) {
+		get(t, page)
+		b.rename(t, "Changed")
+		began, tick := time.Now(), time.NewTicker(20*time.Millisecond)
+		defer tick.Stop()
+		for body := ""; !strings.Contains(body, "Changed"); <-tick.C {
+			if time.Since(began) > 4*time.Second { // one second, and time for a busy machine
+				t.Fatal("the change is not visible")
+			}
+			_, _, body = get(t, page)
+		}
+		t.Logf("visible after %v", time.Since(began).Round(time.Millisecond))
+	})
+
+	t.Run("encodings, languages and entity tags", func(t *testing.T) { checkDocuments(t, page) })
+
+	t.Run("never cached", func(t *testing.T) {
+		const pings = ping.Path + "unknown"
+		for _, c := range []struct{ method, path string }{
+			{"GET", "/api/v1/pages"}, {"GET", pings}, {"POST", pings}, {"HEAD", pings}, {"GET", "/healthz"}, {"GET", "/readyz"}, {"GET", "/metrics"},
+			{"GET", "/status/none"}, // an error
+		} {
+			before := b.count(c.path)
+			for range 3 {
+				r, err := http.NewRequestWithContext(t.Context(), c.method, front+c.path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				do(t, r, "Authorization", "Bearer "+b.token)
+			}
+			if got := b.count(c.path) - before; got != 3 {
+				t.Errorf("%s %s: %d of 3 requests reached Allswell", c.method, c.path, got)
+			}
+		}
+	})
+
+	t.Run("live updates", func(t *testing.T) { checkStreams(t, b, front) })
+
+	t.Run("Allswell is down", func(t *testing.T) {
+		get(t, page)
+		b.stop()
+		if status, _, body := get(t, page); status != http.StatusOK || !strings.Contains(body, "Acme") && !strings.Contains(body, "Changed") && !strings.Contains(body, "Streamed") {
+			t.Errorf("the page: %d", status)
+		}
+		if status, _, _ := get(t, front+"/api/v1/pages"); status != http.StatusBadGateway {
+			t.Errorf("the API: %d", status)
+		}
+	})
+}
+
+// checkDocuments checks that a page is served in the encoding and the language that the client accepts, and that its
+// entity tags work.
+func checkDocuments(t *testing.T, page string) {
+	t.Helper()
+	_, plain, body := get(t, page, "Accept-Language", "en")
+	_, zipped, small := get(t, page, "Accept-Language", "en", "Accept-Encoding", "br, gzip, deflate")
+	_, refused, _ := get(t, page, "Accept-Language", "en", "Accept-Encoding", "gzip;q=0")
+	if plain.Get("Content-Encoding") != "" || zipped.Get("Content-Encoding") != "gzip" || refused.Get("Content-Encoding") != "" {
+		t.Errorf("Content-Encoding: %q, %q, %q", plain.Get("Content-Encoding"), zipped.Get("Content-Encoding"), refused.Get("Content-Encoding"))
+	}
+	if len(small) >= len(body) || plain.Get("Etag") == zipped.Get("Etag") || !strings.Contains(plain.Get("Vary"), "Accept-Language") {
+		t.Errorf("%d and %d bytes, tags %s and %s, Vary %s", len(body), len(small), plain.Get("Etag"), zipped.Get("Etag"), plain.Get("Vary"))
+	}
+	if status, _, rest := get(t, page, "Accept-Language", "en", "If-None-Match", plain.Get("Etag")); status != http.StatusNotModified || rest != "" {
+		t.Errorf("If-None-Match: %d with %d bytes", status, len(rest))
+	}
+	if status, _, rest := get(t, page, "Accept-Language", "en", "Accept-Encoding", "gzip", "If-None-Match", zipped.Get("Etag")); status != http.StatusNotModified || rest != "" {
+		t.Errorf("If-None-Match with gzip: %d with %d bytes", status, len(rest))
+	}
+	if _, _, german := get(t, page, "Accept-Language", "de"); !strings.Contains(german, `lang="de"`) || !strings.Contains(body, `lang="en"`) {
+		t.Error("a visitor gets the page in the language of another")
+	}
+}
+
+// checkStreams opens two event streams of the page and changes it: both are open at the same time, and both get the
+// change without delay.
+func checkStreams(t *testing.T, b *countingBackend, front string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var streams []*bufio.Scanner
+	for range 2 {
+		r, err := http.NewRequestWithContext(ctx, "GET", front+"/status/acme/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if got := response.Header.Get("Content-Type"); response.StatusCode != http.StatusOK || !strings.HasPrefix(got, "text/event-stream") {
+			t.Fatalf("a stream: %d %s", response.StatusCode, got)
+		}
+		streams = append(streams, bufio.NewScanner(response.Body))
+	}
+	id := regexp.MustCompile(`^id: ?(.+)`)
+	nextID := func(s *bufio.Scanner) string {
+		for s.Scan() {
+			if found := id.FindStringSubmatch(s.Text()); found != nil {
+				return found[1]
+			}
+		}
+		t.Fatalf("a stream ended: %v", s.Err())
+		return ""
+	}
+	first := []string{nextID(streams[0]), nextID(streams[1])}
+	b.rename(t, "Streamed")
+	for i, s := range streams {
+		for nextID(s) == first[i] {
+		}
+	}
+}
+
+// TestCaddyPassesPages runs deploy/caddy/Caddyfile.
+func TestCaddyPassesPages(t *testing.T) {
+	program, err := exec.LookPath("caddy")
+	if err != nil {
+		t.Skip("skipped: caddy is not installed")
+	}
+	raw, err := os.ReadFile("../../deploy/caddy/Caddyfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newCountingBackend(t)
+	dir, address := t.TempDir(), freeAddress(t)
+	file := filepath.Join(dir, "Caddyfile")
+	conf := strings.NewReplacer("\nstatus.example.com {", "\nhttp://"+address+" {", "127.0.0.1:8080", strings.TrimPrefix(b.url, "http://")).Replace(string(raw))
+	if err := os.WriteFile(file, []byte("{\n\tadmin off\n}\n"+conf), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "run", "--config", file, "--adapter", "caddyfile")
+	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir)
+	startProxy(t, address, cmd)
+	front := "http://" + address
+	checkDocuments(t, front+"/status/acme")
+	checkStreams(t, b, front)
+}
