@@ -14,28 +14,27 @@ import (
 
 const module = "github.com/allswell/allswell"
 
-// layer is a package, or all of a folder if the name ends in "/...", and what
-// of this module it may import. "." is the root package.
+// layer is a package, or a folder with all its packages if the name ends in "/...", and the packages of this module
+// that it may import. "." is the root package.
 type layer struct {
 	name    string
-	imports []string // what it may import
-	tests   []string // what its tests may import besides
+	imports []string
+	tests   []string // additional imports of its tests
 	reason  string
 }
 
-// layers is who may import whom. A package that is not in this table is a
-// mistake until somebody gives it a row and a reason.
+// layers lists which packages each package may import, and why no others. A new package needs a row.
 var layers = []layer{
 	{".", nil, nil,
-		"The domain is pure: rules that can be read and tested without anything else."},
+		"The domain consists of types and rules that can be read and tested without anything else."},
 	{"client", []string{"."}, nil,
-		"Others import it: it needs the domain's words and the standard library, and nothing that is internal."},
+		"Other modules import it, so it depends on nothing internal."},
 	{"internal/store", []string{".", "internal/failurelog"}, []string{"internal/store", "internal/store/storetest"},
-		"A verb is load, decide, save, tell. It decides with the domain and knows nobody who calls it."},
+		"A verb of the store loads, decides with the rules of the domain, saves, and emits events. It does not depend on its callers."},
 	{"internal/store/storetest", []string{".", "internal/store", "test/subprocess"}, nil,
-		"Opens a real store of each engine for the tests of others. Only tests import it."},
+		"Opens a real store of each engine for the tests of other packages. Only tests import it."},
 	{"internal/failurelog", nil, nil,
-		"Two lines for however many failures. It knows nothing that could fail."},
+		"Logs one line when failures begin and one when they end. It does not depend on what fails."},
 	{"internal/buildinfo", nil, nil,
 		"Describes the running binary. The server and the command line both show it."},
 	{"internal/clientaddr", nil, nil,
@@ -43,13 +42,13 @@ var layers = []layer{
 	{"internal/settings", []string{".", "internal/clientaddr"}, nil,
 		"Parses settings. It knows their values, not what is done with them."},
 	{"internal/limit", nil, nil,
-		"Counts per key and knows neither pings nor HTTP, so that every face can share it."},
+		"Counts events per key. It depends on neither pings nor HTTP, so that all surfaces can use it."},
 	{"internal/connlimit", nil, nil,
-		"Counts connections and knows nothing of what is asked on them."},
+		"Counts connections. It does not depend on the requests that they carry."},
 	{"internal/markdown", nil, nil,
-		"Text in, text out: it knows neither whose text it is nor where it is shown."},
+		"Converts text to text. It does not depend on where the text is shown."},
 	{"internal/i18n", []string{".", "internal/markdown"}, nil,
-		"Words, dates and durations in languages. It knows neither HTTP nor who shows them."},
+		"Writes words, dates and durations in a language. It does not depend on HTTP or on where they are shown."},
 	{"internal/i18n/i18ntest", []string{"internal/i18n"}, nil,
 		"Helps tests of what is rendered in a language. Only tests import it."},
 	{"internal/cache", nil, nil,
@@ -67,24 +66,24 @@ var layers = []layer{
 	{"internal/stream", nil, nil,
 		"Sends events to clients and knows neither pages nor who is asking."},
 	{"internal/web", []string{".", "internal/store", "internal/limit"}, []string{"internal/store/storetest"},
-		"What the faces share. It knows no face."},
+		"Code that the HTTP surfaces share. It does not depend on any of them."},
 	{"internal/api", []string{".", "internal/clientaddr", "internal/store", "internal/web", "internal/limit"}, []string{"internal/store/storetest"},
-		"A face. What it shares with another face belongs in web."},
+		"An HTTP surface. Code that it shares with other surfaces belongs in web."},
 	{"internal/dashboard", []string{".", "internal/store", "internal/web"}, []string{"internal/store/storetest"},
-		"A face."},
+		"An HTTP surface."},
 	{"internal/page",
 		[]string{".", "internal/cache", "internal/clientaddr", "internal/store", "internal/web", "internal/limit", "internal/markdown", "internal/i18n",
 			"internal/feed", "internal/badge", "internal/statuspage", "internal/stream"},
 		[]string{"internal/store/storetest", "internal/i18n/i18ntest", "internal/markdown/markdowntest", "internal/statuspage/statuspagetest", "test/nodeclient"},
-		"A face. It shows what the domain has computed, and limits who may have mail sent to others."},
+		"An HTTP surface. It shows what the domain computes, and limits sign-ups, which send mail to others."},
 	{"internal/ping", []string{".", "internal/clientaddr", "internal/store", "internal/limit", "internal/failurelog"}, []string{"internal/store/storetest"},
-		"The way that must never break. It stays clear of what the faces share, and of what time brings."},
+		"The intake of pings must never break. It does not depend on the other surfaces or on background work."},
 	{"internal/scheduler", []string{".", "internal/store"}, []string{"internal/store/storetest"},
-		"What time alone brings: nobody asks, nobody is answered."},
+		"Work that is caused by time alone. It depends on no surface."},
 	{"internal/domains", []string{".", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver"},
-		"Asks the DNS. Both what time brings and the API need it, and neither imports the other."},
+		"Checks DNS records. The API and the background work both need it, and neither imports the other."},
 	{"internal/notify", []string{".", "internal/store", "internal/failurelog", "internal/markdown"}, []string{"internal/store/storetest"},
-		"Events to deliveries. A slow receiver must not be able to slow a face or a ping."},
+		"Delivers messages. It depends on no surface, so that a slow receiver cannot slow a request or a ping."},
 	{"internal/server", []string{
 		".", "internal/api", "internal/buildinfo", "internal/clientaddr", "internal/connlimit", "internal/domains", "internal/i18n", "internal/limit",
 		"internal/notify", "internal/page", "internal/ping", "internal/scheduler", "internal/settings", "internal/store", "internal/stream", "internal/web",
@@ -93,37 +92,37 @@ var layers = []layer{
 	{"cmd/allswell", []string{"."}, []string{"internal/store/storetest"},
 		"The command line: the only package that knows all commands. See anyInternal."},
 	{"bench", []string{".", "internal/store", "internal/store/storetest", "internal/limit"}, []string{"test/subprocess"},
-		"Measures the store without a network between, and the built program from outside."},
+		"Measures the store in the same process, and the built program from outside."},
 	{"test/...", []string{"test/..."}, []string{".", "internal/store", "internal/store/storetest"},
-		"Speaks to the built program as a user does; looks into the database only to judge what is there."},
+		"Uses the built program as a user does. It reads the database only to check the contents."},
 }
 
 // anyInternal may import every package under internal/ but storetest.
 const anyInternal = "cmd/allswell"
 
-// drivers are the modules that speak to a database.
+// drivers are the modules that access a database.
 var drivers = []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/pressly/goose"}
 
-// driverUsers may import a driver. All others ask the store.
+// driverUsers may import a driver. All other packages use the store.
 var driverUsers = []struct {
 	name      string
 	testsOnly bool
 	reason    string
 }{
-	{"internal/store", false, "Every SQL statement and every transaction is there."},
-	{"internal/store/storetest", false, "Makes and drops the databases of tests."},
-	{"test/...", true, "Judges a database whose program was killed, without the code that wrote it."},
+	{"internal/store", false, "It contains every SQL statement and every transaction."},
+	{"internal/store/storetest", false, "It creates and drops the databases of tests."},
+	{"test/...", true, "It checks a database after its program was killed, without the code that wrote it."},
 }
 
-// forbidden are standard packages that the domain does without.
+// forbidden are standard packages that the domain must not import.
 var forbidden = map[string]string{
-	"net/http":     "the domain answers nobody",
-	"database/sql": "the domain stores nothing",
-	"os":           "the domain reads no files and no environment",
-	"log/slog":     "the domain returns what happened",
+	"net/http":     "the domain does not serve requests",
+	"database/sql": "the domain does not store anything",
+	"os":           "the domain reads neither files nor the environment",
+	"log/slog":     "the domain does not log, it returns results",
 }
 
-// listed is what `go list -json` says of a package.
+// listed is the output of `go list -json` for a package.
 type listed struct {
 	ImportPath                         string
 	Imports, TestImports, XTestImports []string
@@ -279,22 +278,22 @@ func TestImportsAreRefused(t *testing.T) {
 		{"the client, the domain", of("client", module, "net/http"), true},
 		{"the limiter, another module", of("internal/limit", "golang.org/x/time/rate"), false},
 		{"the limiter, the domain", of("internal/limit", module), false},
-		{"what people type, the domain", of("internal/markdown", module), false},
-		{"what people type, its parser", of("internal/markdown", "github.com/yuin/goldmark/parser"), true},
-		{"the store, what people type", of("internal/store", module+"/internal/markdown"), false},
-		{"the store, a face", of("internal/store", module+"/internal/web"), false},
+		{"markdown, the domain", of("internal/markdown", module), false},
+		{"markdown, its parser", of("internal/markdown", "github.com/yuin/goldmark/parser"), true},
+		{"the store, markdown", of("internal/store", module+"/internal/markdown"), false},
+		{"the store, a surface", of("internal/store", module+"/internal/web"), false},
 		{"the store, drivers", of("internal/store", "modernc.org/sqlite/lib", "github.com/jackc/pgx/v5/pgconn", module), true},
-		{"a face, a driver", of("internal/api", "github.com/jackc/pgx/v5/pgconn"), false},
-		{"a face's test, a driver", inTest("internal/api", "modernc.org/sqlite"), false},
-		{"a face, another face", of("internal/api", module+"/internal/page"), false},
-		{"a face's test, another face", inTest("internal/page", module+"/internal/api"), false},
-		{"a face, what faces share", of("internal/api", module, module+"/internal/web", module+"/internal/store", module+"/internal/limit"), true},
-		{"what faces share, a face", of("internal/web", module+"/internal/api"), false},
-		{"pings, what faces share", of("internal/ping", module+"/internal/web"), false},
-		{"pings, what time brings", of("internal/ping", module+"/internal/scheduler"), false},
-		{"what time brings, notifications", of("internal/scheduler", module+"/internal/notify"), false},
-		{"notifications, what faces share", of("internal/notify", module+"/internal/web"), false},
-		{"the program, everybody", of("cmd/allswell", module, module+"/internal/api", module+"/internal/ping"), true},
+		{"a surface, a driver", of("internal/api", "github.com/jackc/pgx/v5/pgconn"), false},
+		{"a surface's test, a driver", inTest("internal/api", "modernc.org/sqlite"), false},
+		{"a surface, another surface", of("internal/api", module+"/internal/page"), false},
+		{"a surface's test, another surface", inTest("internal/page", module+"/internal/api"), false},
+		{"a surface, the package web", of("internal/api", module, module+"/internal/web", module+"/internal/store", module+"/internal/limit"), true},
+		{"the package web, a surface", of("internal/web", module+"/internal/api"), false},
+		{"pings, the package web", of("internal/ping", module+"/internal/web"), false},
+		{"pings, the scheduler", of("internal/ping", module+"/internal/scheduler"), false},
+		{"the scheduler, notifications", of("internal/scheduler", module+"/internal/notify"), false},
+		{"notifications, the package web", of("internal/notify", module+"/internal/web"), false},
+		{"the program, all packages", of("cmd/allswell", module, module+"/internal/api", module+"/internal/ping"), true},
 		{"the program, the tests' store", of("cmd/allswell", module+"/internal/store/storetest"), false},
 		{"the program's test, the tests' store", inTest("cmd/allswell", module+"/internal/store/storetest"), true},
 		{"the program, a driver", of("cmd/allswell", "modernc.org/sqlite"), false},

@@ -25,11 +25,10 @@ import (
 // countingBackend is a server with the page "acme" that counts the requests which reach it, by path.
 type countingBackend struct {
 	*Server
-	url       string
-	token     string
-	workspace string
-	counts    sync.Map // path → *atomic.Int64
-	stop      func()
+	url    string
+	token  string
+	counts sync.Map // path → *atomic.Int64
+	stop   func()
 }
 
 func newCountingBackend(t *testing.T) *countingBackend {
@@ -54,9 +53,9 @@ func newCountingBackend(t *testing.T) *countingBackend {
 		s.site.Run(work)
 		close(running)
 	}()
-	b := &countingBackend{Server: s}
-	b.workspace, b.token = storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
-	if _, err := s.store.CreatePage(t.Context(), b.workspace, allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
+	actor, token := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
+	b := &countingBackend{Server: s, token: token}
+	if _, err := s.store.CreatePage(t.Context(), actor, allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
 		t.Fatal(err)
 	}
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

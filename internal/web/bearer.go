@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// maxSecret is the most characters that a token may have; longer ones are not
-// looked up.
+// maxSecret is the maximum length of a token. Longer ones are invalid without a look-up.
 const maxSecret = 512
 
 // Bearer returns the token of the request's Authorization header (RFC 6750).
-// The scheme's name may be in any case. ok is false if there is no such header,
-// more than one, another scheme, or what cannot be a token.
+// The scheme's name is case-insensitive. ok is false if there is no such header or more than one, if the scheme is
+// another one, or if the token contains invalid characters.
 func Bearer(r *http.Request) (secret string, ok bool) {
 	headers := r.Header.Values("Authorization")
 	if len(headers) != 1 {

@@ -1,5 +1,4 @@
-// Package web is what the HTTP faces share. A [Handler] returns its error, and
-// [Fail] is the one place that turns an error into a response and a log line.
-// [ReadBody], [ParseObject] and [ParseQuery] read what strangers send: within
-// limits, strictly, and naming everything that is wrong at once.
+// Package web contains what the HTTP surfaces share. A [Handler] returns its error, and only [Fail] turns errors into
+// responses and log lines. [ReadBody], [ParseObject] and [ParseQuery] parse input strictly and within limits, and report
+// all errors at once. A [Document] is a response that is compressed once and served many times.
 package web

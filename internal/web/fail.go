@@ -18,12 +18,11 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Handler answers a request, or returns why it cannot. One that returns an
-// error has written nothing.
+// Handler answers a request, or returns an error and has not written anything.
 type Handler func(http.ResponseWriter, *http.Request) error
 
-// Handle makes an http.Handler of h: its errors are answered by Fail, and so
-// is a panic, as a fault of ours.
+// Handle returns an http.Handler that calls h and answers its errors with Fail. A panic is answered as an internal
+// error.
 func Handle(log *slog.Logger, h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -41,14 +40,14 @@ func Handle(log *slog.Logger, h Handler) http.Handler {
 	})
 }
 
-// TooLarge means that the request's body is longer than it may be.
+// TooLarge means that the request's body is too long.
 type TooLarge struct {
-	Most int64 // bytes
+	Most int64 // the limit in bytes
 }
 
 func (e *TooLarge) Error() string { return "the request body is too large" }
 
-// Forbidden means that the token is in force, but its scope is too small.
+// Forbidden means that the token is valid, but its scope does not allow the request.
 type Forbidden struct {
 	Has, Needs allswell.Scope
 }
@@ -59,33 +58,31 @@ func (e *Forbidden) Error() string {
 
 // MethodNotAllowed means that the path exists, but not with this method.
 type MethodNotAllowed struct {
-	Allow []string // the methods that it has
+	Allow []string // the methods of the path
 }
 
 func (e *MethodNotAllowed) Error() string { return "method not allowed" }
 
-// TooMany means that a rate limit is used up.
+// TooMany means that a rate limit is exceeded.
 type TooMany struct {
 	Now   time.Time
-	Reset time.Time // when the next request is taken
+	Reset time.Time // when the next request is accepted
 }
 
 func (e *TooMany) Error() string { return "too many requests" }
 
-// busyRetry is the Retry-After of a 503, in seconds: long enough for a restart
-// or a failover to pass with a few tries.
+// busyRetry is the Retry-After of a 503 in seconds. A client that tries a few times survives a restart or a failover.
 const busyRetry = 5
 
-// failure is the body of every answer that is not a success.
+// failure is the body of every response that is not a success.
 type failure struct {
 	Message string              `json:"message"`
 	Errors  map[string][]string `json:"errors,omitempty"`
 	ID      string              `json:"id,omitempty"`
 }
 
-// Fail answers r with what err means for a client, as JSON. The text of an
-// error is never sent: what this function does not know is a fault of ours,
-// answered by 500 with an id under which the cause is in the log.
+// Fail answers r with the status and the JSON body for err. The text of err is never sent: an error that Fail does not
+// know is an internal error, answered with 500 and an id that the log contains together with the text.
 func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	var (
 		bad       *allswell.ValidationError
@@ -120,7 +117,7 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	case errors.Is(err, allswell.ErrInProgress):
 		writeFailure(w, http.StatusConflict, failure{Message: "A request with this Idempotency-Key is still being answered."})
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
-		// The client has gone: there is nobody to answer, and no fault.
+		// The client has disconnected and gets no response.
 		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The request was cancelled."})
 	case errors.Is(err, allswell.ErrUnknownOutcome):
 		log.LogAttrs(r.Context(), slog.LevelDebug, "the outcome of a request is unknown",
@@ -142,13 +139,13 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 
 func writeFailure(w http.ResponseWriter, status int, f failure) {
 	body, err := Marshal(f)
-	if err != nil { // strings alone cannot fail
+	if err != nil { // impossible for strings
 		panic(err)
 	}
 	WriteJSON(w, status, body)
 }
 
-// ceilUnix is the first whole Unix second that is not before t.
+// ceilUnix returns t in Unix seconds, rounded up.
 func ceilUnix(t time.Time) int64 {
 	s := t.Unix()
 	if t.Nanosecond() > 0 {
@@ -157,8 +154,8 @@ func ceilUnix(t time.Time) int64 {
 	return s
 }
 
-// Sentence says what is wrong in one line: the first complaint, fields in
-// alphabetical order, and how many others there are.
+// Sentence summarises a validation error in one line: the first error, with fields in alphabetical order, and the number
+// of other errors.
 func Sentence(bad *allswell.ValidationError) string {
 	first, others := "", -1
 	for _, field := range slices.Sorted(maps.Keys(bad.Fields)) {

@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// Marshal returns v as one line of JSON. Text is written as it is: "<", ">"
-// and "&" need no escapes in an answer that is never read as HTML.
+// Marshal returns v as one line of JSON, without HTML escapes.
 func Marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -19,9 +18,8 @@ func Marshal(v any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// WriteJSON answers with a body that is JSON already. Answers may hold secrets
-// and are never kept by caches, unless Cache-Control was set before. That the
-// client has gone is not an error.
+// WriteJSON answers with a JSON body. It sets Cache-Control to no-store, because responses may contain secrets, unless
+// the header is already set.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")

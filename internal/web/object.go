@@ -19,18 +19,17 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// The limits of a request's body.
+// Limits of a request's body.
 const (
 	MaxBody  = 1 << 20 // bytes
 	MaxDepth = 32      // objects and arrays within each other, the outermost included
 )
 
-// BodyField is the name under which an error of the body as a whole is
-// reported.
+// BodyField is the field name for errors of the body as a whole.
 const BodyField = "body"
 
-// ReadBody returns the request's whole body. One of more than most bytes is a
-// *TooLarge; one that breaks off is an *allswell.ValidationError.
+// ReadBody returns the request's body. The error is a *TooLarge if the body has more than most bytes, and an
+// *allswell.ValidationError if it ends early.
 func ReadBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -42,21 +41,18 @@ func ReadBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error
 	return body, nil
 }
 
-// Object is a JSON object that a client sent. Its accessors note what is wrong
-// with a field and go on, so that Check can name all of it at once. A field is
-// absent, null or given: null is "not given", except where an accessor says
-// otherwise. Fields that nobody asks for are ignored, whatever they hold. Names
-// are compared exactly, with upper and lower case.
+// Object is a JSON object that a client has sent. Its accessors collect errors, so that Check can return all of them at
+// once. A field is absent, null or given; accessors treat null as absent unless their documentation says otherwise.
+// Fields that no accessor reads are ignored. Names are case-sensitive.
 type Object struct {
 	fields map[string]json.RawMessage
-	prefix string                    // of the names under which its fields are complained of
+	prefix string                    // of field names in errors
 	bad    *allswell.ValidationError // the outermost object's
 }
 
-// ParseObject reads a body that must be one JSON object (RFC 8259) in UTF-8
-// and nothing else. What is broken or nested deeper than MaxDepth is an
-// *allswell.ValidationError at once. A name that occurs twice in the object itself
-// could be read in two ways: Check complains of it.
+// ParseObject parses a body that must be one JSON object (RFC 8259) in UTF-8. It returns an *allswell.ValidationError
+// if the body is malformed or nested deeper than MaxDepth. A duplicate name is an error that Check returns, because
+// parsers disagree about which value counts.
 func ParseObject(body []byte) (*Object, error) {
 	switch {
 	case len(bytes.TrimLeft(body, " \t\r\n")) == 0:
@@ -99,13 +95,13 @@ func readObject(raw json.RawMessage, prefix string, bad *allswell.ValidationErro
 	return o, nil
 }
 
-// complain notes what is wrong with one of the object's own fields.
+// complain records an error of one of the object's own fields.
 func (o *Object) complain(field, format string, args ...any) {
 	o.bad.Add(o.prefix+field, format, args...)
 }
 
 // tooDeep reports whether brackets outside of strings are nested deeper than
-// MaxDepth. It is right for valid JSON and harmless for everything else.
+// MaxDepth. For malformed JSON the result is meaningless.
 func tooDeep(body []byte) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(body); i++ {
@@ -126,10 +122,9 @@ func tooDeep(body []byte) bool {
 	return false
 }
 
-// Check returns everything that is wrong as one *allswell.ValidationError: what the
-// accessors noted and, for the fields they did not complain of, nor of the list
-// or object that they are in, what refused says. refused is the result of a
-// Validate method of the domain; any other error is returned as it is.
+// Check returns all errors as one *allswell.ValidationError, or nil: those of the accessors, and those of refused for
+// fields without an error of an accessor, also of a field within them. refused is the result of a Validate method of the
+// domain; an error of another type is returned unchanged.
 func (o *Object) Check(refused error) error {
 	if refused != nil {
 		var more *allswell.ValidationError
@@ -149,7 +144,7 @@ func (o *Object) Check(refused error) error {
 	return o.bad.Err()
 }
 
-// Require complains of each of the fields that is absent or null.
+// Require records an error for each of the fields that is absent or null.
 func (o *Object) Require(fields ...string) {
 	for _, field := range fields {
 		if !o.given(field) {
@@ -158,13 +153,13 @@ func (o *Object) Require(fields ...string) {
 	}
 }
 
-// given reports whether the field is there and not null.
+// given reports whether the field is present and not null.
 func (o *Object) given(field string) bool {
 	raw, ok := o.fields[field]
 	return ok && string(raw) != "null"
 }
 
-// Null reports whether the field is null, which is something else than absent.
+// Null reports whether the field is present and null.
 func (o *Object) Null(field string) bool { return string(o.fields[field]) == "null" }
 
 // Text returns the field's string, or nil if it is not given.
@@ -180,8 +175,7 @@ func (o *Object) Text(field string) *string {
 	return &text
 }
 
-// readText reads a valid JSON value that must be a string, or says what is
-// wrong with it.
+// readText parses a valid JSON value that must be a string, or returns what is wrong with it.
 func readText(raw json.RawMessage) (text, complaint string) {
 	if raw[0] != '"' {
 		return "", "must be a string"
@@ -195,15 +189,14 @@ func readText(raw json.RawMessage) (text, complaint string) {
 	return text, ""
 }
 
-// NullableText returns the field's string, or nil for null; given is false if
-// the field is absent, which is something else than null here.
+// NullableText returns the field's string, or nil for null. given is false if the field is absent.
 func (o *Object) NullableText(field string) (text *string, given bool) {
 	_, given = o.fields[field]
 	return o.Text(field), given
 }
 
-// Texts returns the field's list of strings, or nil if it is not given. An
-// empty list is not nil, and a null in a list is no string.
+// Texts returns the field's list of strings, or nil if it is not given. An empty list is not nil. A null in the list is
+// an error.
 func (o *Object) Texts(field string) []string {
 	if !o.given(field) {
 		return nil
@@ -224,9 +217,8 @@ func (o *Object) Texts(field string) []string {
 	return texts
 }
 
-// Objects returns the field's list of at most most objects, or nil if it is not
-// given; an empty list is not nil. What is wrong with the objects' own fields is
-// reported by o under dotted paths: "field.0.name".
+// Objects returns the field's list of at most most objects, or nil if it is not given. An empty list is not nil. Errors
+// of the objects' fields are recorded in o with dotted paths, such as "field.0.name".
 func (o *Object) Objects(field string, most int) []*Object {
 	if !o.given(field) {
 		return nil
@@ -247,17 +239,16 @@ func (o *Object) Objects(field string, most int) []*Object {
 		if objects[i], err = readObject(item, o.prefix+path+".", o.bad); err != nil {
 			o.complain(path, "Each item of the %s must be an object.", field)
 			objects[i] = new(Object)
-			objects[i].bad = new(allswell.ValidationError) // nothing more is said of it
+			objects[i].bad = new(allswell.ValidationError) // so that no more errors of it are recorded
 		}
 	}
 	return objects
 }
 
-// instantForm is RFC 3339, of which time.Parse alone takes more than there is.
+// instantForm matches RFC 3339. time.Parse accepts more.
 var instantForm = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
 
-// Instant returns the field's instant, with any offset, in UTC and cut to the
-// millisecond, or nil if it is not given.
+// Instant returns the field's time in UTC, truncated to milliseconds, or nil if it is not given.
 func (o *Object) Instant(field string) *time.Time {
 	if !o.given(field) {
 		return nil
@@ -286,9 +277,8 @@ func (o *Object) Flag(field string) *bool {
 	return nil
 }
 
-// Integer returns the field's whole number, or nil if it is not given. Only
-// digits with an optional minus are one: neither 1.0 nor 1e3 nor "1" is taken,
-// and neither is what does not fit into 64 bits.
+// Integer returns the field's whole number, or nil if it is not given. It accepts digits with an optional minus that
+// fit into 64 bits, and neither 1.0 nor 1e3 nor "1".
 func (o *Object) Integer(field string) *int {
 	if !o.given(field) {
 		return nil
@@ -324,15 +314,14 @@ func words[T ~string](values []T) string {
 	return strings.Join(out, ", ")
 }
 
-// badEscape returns what is wrong with the escapes of a JSON string, or "".
-// encoding/json reads a lone surrogate as U+FFFD, which is not what was sent,
-// and no database of ours can store U+0000.
+// badEscape returns what is wrong with the escapes of a JSON string, or "". encoding/json replaces a lone surrogate with
+// U+FFFD, which the client did not send, and PostgreSQL cannot store U+0000.
 func badEscape(literal []byte) string {
 	for i := 0; i < len(literal); i++ {
 		if literal[i] != '\\' {
 			continue
 		}
-		i++ // at the letter of the escape
+		i++ // the letter of the escape
 		if literal[i] != 'u' {
 			continue
 		}
@@ -352,7 +341,7 @@ func badEscape(literal []byte) string {
 	return ""
 }
 
-// hex4 reads the four hexadecimal digits that valid JSON has after \u.
+// hex4 parses the four hexadecimal digits after \u in valid JSON.
 func hex4(digits []byte) rune {
 	n, err := strconv.ParseUint(string(digits[:4]), 16, 16)
 	if err != nil {

@@ -9,18 +9,17 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Query is what follows the "?" of an address. Like Object it notes what is
-// wrong and goes on; parameters that nobody asks for are ignored.
+// Query holds the parameters of a URL. Its accessors collect errors, as those of Object do. Parameters that no accessor
+// reads are ignored.
 type Query struct {
 	values url.Values
 	bad    allswell.ValidationError
 }
 
-// QueryField is the name under which an error of the query as a whole is
-// reported.
+// QueryField is the field name for errors of the query as a whole.
 const QueryField = "query"
 
-// ParseQuery reads a raw query.
+// ParseQuery parses the query of a URL, without the "?".
 func ParseQuery(raw string) *Query {
 	q := new(Query)
 	var err error
@@ -30,11 +29,10 @@ func ParseQuery(raw string) *Query {
 	return q
 }
 
-// Check returns everything that is wrong as one *allswell.ValidationError, or nil.
+// Check returns all errors as one *allswell.ValidationError, or nil.
 func (q *Query) Check() error { return q.bad.Err() }
 
-// one returns the parameter's value; ok is false if it is absent or given more
-// than once, which is wrong.
+// one returns the parameter's value. ok is false if it is absent or, which is an error, given more than once.
 func (q *Query) one(name string) (value string, ok bool) {
 	switch values := q.values[name]; len(values) {
 	case 0:
@@ -87,8 +85,7 @@ func Choice[T ~string](q *Query, name string, values []T) T {
 	return T(text)
 }
 
-// Choices returns the values that the parameter lists with commas between them,
-// each once, or nil if it is absent.
+// Choices returns the values that the parameter lists, separated by commas, without duplicates, or nil if it is absent.
 func Choices[T ~string](q *Query, name string, values []T) []T {
 	text, ok := q.one(name)
 	if !ok {
