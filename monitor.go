@@ -2,6 +2,7 @@ package allswell
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -212,35 +213,43 @@ func PingCommand(url string) string {
 	return "curl -fsS -m 10 --retry 5 --retry-connrefused " + url
 }
 
-// FormatDuration writes d for people, in at most two units: "5 minutes",
-// "1 hour 30 minutes". Less than half a second, or less than nothing, is "0
-// seconds".
-func FormatDuration(d time.Duration) string {
+// DurationPart is a number of one unit of time.
+type DurationPart struct {
+	Count int
+	Unit  time.Duration // a day, an hour, a minute or a second
+}
+
+// SplitDuration returns d, rounded to seconds, as people say it: one or two parts of adjacent units, the rest cut off.
+// 24 hours and 3 seconds are 1 day. Less than half a second, and negative durations, are 0 seconds.
+func SplitDuration(d time.Duration) []DurationPart {
 	d = max(d, 0).Round(time.Second)
-	units := []struct {
-		name string
-		size time.Duration
-	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}}
-	out, spoken := "", 0
-	for _, u := range units {
-		n := d / u.size
-		if n == 0 || spoken == 2 {
-			if spoken > 0 {
-				break // neighbours only: "1 day", not "1 day 3 seconds"
-			}
+	units := []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}
+	for i, unit := range units {
+		if d < unit {
 			continue
 		}
-		d -= n * u.size
-		if spoken++; spoken == 2 {
-			out += " "
+		parts := []DurationPart{{int(d / unit), unit}}
+		if i+1 < len(units) {
+			if rest := d % unit / units[i+1]; rest > 0 {
+				parts = append(parts, DurationPart{int(rest), units[i+1]})
+			}
 		}
-		out += fmt.Sprintf("%d %s", n, u.name)
-		if n > 1 {
-			out += "s"
+		return parts
+	}
+	return []DurationPart{{0, time.Second}}
+}
+
+// FormatDuration writes d in English with the parts of SplitDuration: "5 minutes", "1 hour 30 minutes". In other
+// languages, package i18n does that.
+func FormatDuration(d time.Duration) string {
+	names := map[time.Duration]string{24 * time.Hour: "day", time.Hour: "hour", time.Minute: "minute", time.Second: "second"}
+	var words []string
+	for _, part := range SplitDuration(d) {
+		plural := "s"
+		if part.Count == 1 {
+			plural = ""
 		}
+		words = append(words, fmt.Sprintf("%d %s%s", part.Count, names[part.Unit], plural))
 	}
-	if out == "" {
-		return "0 seconds"
-	}
-	return out
+	return strings.Join(words, " ")
 }

@@ -6,40 +6,30 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/allswell/allswell"
 )
 
-// Duration formats d in at most two adjacent units, as allswell.FormatDuration
-// does: "5 minutes", "1 hour 30 minutes". Durations below half a second, and
-// negative ones, are "0 seconds".
+// durationKeys are the messages of the units of time.
+var durationKeys = map[time.Duration]string{
+	24 * time.Hour: "duration.days", time.Hour: "duration.hours", time.Minute: "duration.minutes", time.Second: "duration.seconds",
+}
+
+// Duration formats d with the parts of allswell.SplitDuration: "5 minutes", "1 hour 30 minutes".
 func (l *Language) Duration(d time.Duration) string {
-	d = max(d, 0).Round(time.Second)
-	units := []struct {
-		key  string
-		size time.Duration
-	}{{"duration.days", 24 * time.Hour}, {"duration.hours", time.Hour}, {"duration.minutes", time.Minute}, {"duration.seconds", time.Second}}
-	for i, u := range units {
-		n := d / u.size
-		if n == 0 {
-			continue
-		}
-		large := l.T(u.key, "n", int(n))
-		if i+1 == len(units) {
-			return large
-		}
-		next := units[i+1]
-		rest := (d - n*u.size) / next.size
-		if rest == 0 {
-			return large
-		}
-		small := l.T(next.key, "n", int(rest))
-		return l.formats["two_units"].fill(func(name string) string {
-			if name == "large" {
-				return large
-			}
-			return small
-		})
+	var texts []string
+	for _, part := range allswell.SplitDuration(d) {
+		texts = append(texts, l.T(durationKeys[part.Unit], "n", part.Count))
 	}
-	return l.T("duration.seconds", "n", 0)
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return l.formats["two_units"].fill(func(name string) string {
+		if name == "large" {
+			return texts[0]
+		}
+		return texts[1]
+	})
 }
 
 // Date formats the day of t in its own zone, as all the following do: "Monday, 2
