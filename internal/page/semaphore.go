@@ -14,12 +14,12 @@ import (
 
 // How many requests of one kind use the database at the same time. Each kind
 // has its own semaphore, so that a flood of one kind cannot starve the others,
-// least of all unsubscribing, which mail providers try only once.
+// in particular unsubscribing, which mail providers try only once.
 const (
 	maxLoads            = 4 // parts of pages that are not in memory
 	maxSignUps          = 2
 	maxKeyLookups       = 2
-	maxGuessedLookups   = 1 // keys from addresses that guess; see guessesPerAddress
+	maxGuessedLookups   = 1 // keys from addresses above guessesPerAddress
 	maxSubscriptionJobs = 2 // showing, confirming and changing a subscription
 	maxUnsubscribes     = 4
 )
@@ -37,19 +37,20 @@ const (
 	guessWindow       = time.Minute
 )
 
-// formPatience is how long a request of a subscriber waits for its semaphore.
-const formPatience = 5 * time.Second
+// formTimeout is how long a request of a subscriber waits for its semaphore.
+const formTimeout = 5 * time.Second
 
-// errTooManyGuesses is the answer to an address above guessesPerAddress.
+// errTooManyGuesses is the error of requests from an address above
+// guessesPerAddress.
 var errTooManyGuesses = errors.New("too many requests for what does not exist")
 
-// semaphore bounds how many requests do one thing at the same time.
+// semaphore bounds the number of requests that do one thing at the same time.
 type semaphore chan struct{}
 
-// acquire waits for at most patience until there is room, and returns the
-// function that makes room again.
-func (p semaphore) acquire(ctx context.Context, patience time.Duration) (release func(), ok bool) {
-	timer := time.NewTimer(patience)
+// acquire waits up to timeout for the semaphore, and returns the function that
+// releases it.
+func (p semaphore) acquire(ctx context.Context, timeout time.Duration) (release func(), ok bool) {
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case p <- struct{}{}:
@@ -60,15 +61,15 @@ func (p semaphore) acquire(ctx context.Context, patience time.Duration) (release
 	return nil, false
 }
 
-// run calls verb as soon as there is room. It returns allswell.ErrBusy, and does
-// not call verb, if there is none within formPatience.
-func (p semaphore) run(ctx context.Context, verb func() error) error {
-	release, ok := p.acquire(ctx, formPatience)
+// run calls f with the semaphore held. If it is not acquired within formTimeout,
+// run returns allswell.ErrBusy and does not call f.
+func (p semaphore) run(ctx context.Context, f func() error) error {
+	release, ok := p.acquire(ctx, formTimeout)
 	if !ok {
 		return allswell.ErrBusy
 	}
 	defer release()
-	return verb()
+	return f()
 }
 
 // formSemaphores are those for requests of subscribers.
@@ -93,7 +94,7 @@ func newGuesses(now func() time.Time) guesses {
 	return guesses{limit.NewAddresses(guessesPerAddress, guessWindow), now}
 }
 
-// over reports whether the client has made all the guesses that it may.
+// over reports whether the client has used up its guesses.
 func (g guesses) over(r *http.Request) bool { return g.Full(clientaddr.Of(r), g.now()) }
 
 // missed counts a request for what does not exist, and returns the error to
@@ -105,14 +106,14 @@ func (g guesses) missed(r *http.Request) error {
 	return errTooManyGuesses
 }
 
-// keyLookup is what a look for the key in a form's address has found.
+// keyLookup is the result of looking up the key in the path of a form.
 type keyLookup struct {
 	slug string // the present slug of the subscription's page; "" with an error
 	err  error  // allswell.ErrNotFound: there is no such subscription
 }
 
-// lookUpKey finds the subscription that a part of a page is for. The slug in a
-// link may be an old one. A part without a key has none.
+// lookUpKey looks up the subscription whose key is in part. The slug in a link to
+// it may be an old one. The error is allswell.ErrNotFound if part has no key.
 func (s *Site) lookUpKey(r *http.Request, part string) keyLookup {
 	name, key, _ := strings.Cut(part, "/")
 	if name != "subscription" && name != "unsubscribe" || !allswell.ValidSubscriberKey(key) {

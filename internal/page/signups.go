@@ -18,8 +18,8 @@ const (
 	signUpWindow      = time.Hour
 )
 
-// signUps limits how often somebody may have mail sent to an address that may
-// not be theirs.
+// signUps limits how often a client can have mail sent to addresses that may not
+// be its own.
 type signUps struct {
 	addresses *limit.Addresses
 	networks  *limit.Limiter
