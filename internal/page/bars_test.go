@@ -341,7 +341,7 @@ func TestBarsBudget(t *testing.T) {
 func TestBusyPageBudget(t *testing.T) {
 	sum := troubled(50, barsNow).Summarize(barsNow)
 	for _, l := range i18n.All() {
-		sh, err := newSheet(t.Context(), statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, sum))
+		sh, err := newRenderedPage(t.Context(), statusScreen(presentation{base: "/status/acme", lang: l, zone: time.UTC}, sum))
 		if err != nil {
 			t.Fatal(err)
 		}

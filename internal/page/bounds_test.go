@@ -57,8 +57,8 @@ func TestSixHundredLongUpdates(t *testing.T) {
 		t.Errorf("%d documents are kept, in %d bytes", n, bytes)
 	}
 	// Many requests, one rendering.
-	k := key{entry: w.site.index.Last().find("acme"), kind: "incident", name: inc, facet: facet{lang: i18ntest.Language(t, "en")}}
-	_, err := loadRendered(t.Context(), w.site, k, func(context.Context) (*sheet, time.Time, error) {
+	k := key{entry: w.site.index.Last().find("acme"), kind: "incident", name: inc, variant: variant{lang: i18ntest.Language(t, "en")}}
+	_, err := loadRendered(t.Context(), w.site, k, func(context.Context) (*renderedPage, time.Time, error) {
 		t.Error("the page of the incident is rendered again")
 		return nil, time.Time{}, allswell.ErrNotFound
 	})
@@ -134,7 +134,7 @@ func TestWorstPage(t *testing.T) {
 	p, page := worstPage()
 	sum := p.Summarize(day)
 	for _, l := range []*i18n.Language{i18ntest.Language(t, "en"), i18ntest.Language(t, "ar")} {
-		at := where{base: "/status/acme", lang: l, zone: time.UTC, mail: true}
+		at := presentation{base: "/status/acme", lang: l, zone: time.UTC, mail: true}
 		screens := map[string]screen{
 			"status":      withSubscribe(statusScreen(at, sum), sum.Blocks),
 			"history":     historyScreen(at, page, sum.Status, month{monthOf(day, time.UTC), page.CreatedAt, day, p}),
@@ -143,7 +143,7 @@ func TestWorstPage(t *testing.T) {
 			"component":   componentScreen(at, "https://status.example", sum, p.Components[0], p),
 		}
 		for name, s := range screens {
-			sh, err := newSheet(t.Context(), s)
+			sh, err := newRenderedPage(t.Context(), s)
 			if err != nil {
 				t.Errorf("%s in %s: %v", name, l.Tag, err)
 				continue
@@ -224,15 +224,15 @@ func worstPage() (allswell.PageContents, allswell.Page) {
 // TestWorkOfAPageIsBounded: no more Markdown is rendered for a page than roomChars,
 // however much there is.
 func TestWorkOfAPageIsBounded(t *testing.T) {
-	r, s := newRoom(), i18n.UpdateText{Message: strings.Repeat("x", allswell.MaxMessageLength)}
+	r, s := newBudget(), i18n.UpdateText{Message: strings.Repeat("x", allswell.MaxMessageLength)}
 	rendered := 0
 	for range 1_000 {
 		if _, ok := r.message(english(), s, 0); ok {
 			rendered += len(s.Message)
 		}
 	}
-	if rendered != roomChars {
-		t.Errorf("%d characters were rendered, want %d", rendered, roomChars)
+	if rendered != budgetChars {
+		t.Errorf("%d characters were rendered, want %d", rendered, budgetChars)
 	}
 	if len(markdown.HTML(s.Message)) < allswell.MaxMessageLength {
 		t.Error("it is not rendered")
@@ -244,7 +244,7 @@ func TestNothingIsRenderedForNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p, _ := worstPage()
-	if _, err := newSheet(ctx, statusScreen(english(), p.Summarize(day))); err != context.Canceled {
+	if _, err := newRenderedPage(ctx, statusScreen(english(), p.Summarize(day))); err != context.Canceled {
 		t.Errorf("rendered with %v", err)
 	}
 	w := open(t, "sqlite:"+t.TempDir()+"/a.db", &clock{})

@@ -22,13 +22,13 @@ type componentBody struct {
 	Name, Description string
 	Status            allswell.Status
 	Active            []incidentView // with their latest update
-	Running, Upcoming []plannedView
+	Running, Upcoming []maintenanceView
 	Figures           []figure
 	Bars              barsView
 	Legend            []legendItem
 	Explained         string // how the uptime is computed
 	Incidents         []incidentView
-	Maintenances      []plannedView
+	Maintenances      []maintenanceView
 	Home, History     string
 	Atom, RSS         string
 	Badge             badgeView
@@ -47,7 +47,7 @@ type badgeView struct{ URL, Code string }
 
 // componentScreen lays out a component of sum. contents has what is known of
 // it alone; base is the absolute address of the page.
-func componentScreen(at where, base string, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) screen {
+func componentScreen(at presentation, base string, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) screen {
 	l, record := at.lang, sum.Histories[c.ID]
 	b := componentBody{
 		Name: c.Name, Status: c.Status(), Home: at.home(), History: at.history(),
@@ -63,8 +63,8 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 	for _, days := range figureDays {
 		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(record.Last(days).Uptime())})
 	}
-	r := newRoom()
-	line, latest := extent{names: maxNamed, room: r, lines: r}, extent{updates: 1, names: maxNamed, room: r, lines: r}
+	r := newBudget()
+	line, latest := extent{names: maxNamed, budget: r, lines: r}, extent{updates: 1, names: maxNamed, budget: r, lines: r}
 	var active []allswell.Incident
 	for _, inc := range contents.Incidents {
 		switch {
@@ -82,19 +82,19 @@ func componentScreen(at where, base string, sum allswell.Summary, c allswell.Com
 		case m.Running():
 			b.Running = append(b.Running, viewMaintenance(at, m, latest))
 		case m.State == allswell.MaintenanceScheduled:
-			b.Upcoming = append([]plannedView{viewMaintenance(at, m, latest)}, b.Upcoming...) // soonest first
+			b.Upcoming = append([]maintenanceView{viewMaintenance(at, m, latest)}, b.Upcoming...) // soonest first
 		case len(b.Maintenances) < maxOfComponent:
 			b.Maintenances = append(b.Maintenances, viewMaintenance(at, m, line))
 		}
 	}
-	f := frameOf(at, sum.Page, sum.Status, sum.AsOf)
+	f := newLayout(at, sum.Page, sum.Status, sum.AsOf)
 	f.Path = componentPath(c.ID)
 	f.Title = l.T("component.title", "name", c.Name, "page", sum.Page.Name)
 	f.Description = l.T("component.description", "name", c.Name, "page", sum.Page.Name)
 	return screen{f, b}
 }
 
-func viewBadge(at where, base string, c allswell.Component) badgeView {
+func viewBadge(at presentation, base string, c allswell.Component) badgeView {
 	link := base + componentPath(c.ID)
 	return badgeView{
 		URL:  at.link(componentPath(c.ID) + "/" + badge.SVGName),
@@ -108,13 +108,13 @@ func (s *Site) serveComponent(w http.ResponseWriter, r *http.Request, v visit, i
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
-	e, f := v.entry, v.facet
-	s.servePart(w, r, v, key{entry: e, kind: "component", name: id, facet: f},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadComponent(ctx, e, f, id) })
+	e, f := v.entry, v.variant
+	s.servePart(w, r, v, key{entry: e, kind: "component", name: id, variant: f},
+		func(ctx context.Context) (*renderedPage, time.Time, error) { return s.loadComponent(ctx, e, f, id) })
 }
 
 // loadComponent is good for as long as the snapshot that it is made of.
-func (s *Site) loadComponent(ctx context.Context, e *entry, f facet, id string) (*sheet, time.Time, error) {
+func (s *Site) loadComponent(ctx context.Context, e *entry, f variant, id string) (*renderedPage, time.Time, error) {
 	snap, err := e.summary.Get(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -130,10 +130,10 @@ func (s *Site) loadComponent(ctx context.Context, e *entry, f facet, id string) 
 	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	clean(&contents)
-	sc := componentScreen(s.whereOf(snap.page, f), snap.page.URL(s.base), snap.sum, c, contents)
-	sc.Frame.follow(snap.tag)
-	sh, err := newSheet(ctx, sc)
+	cleanNames(&contents)
+	sc := componentScreen(s.presentationOf(snap.page, f), snap.page.URL(s.base), snap.sum, c, contents)
+	sc.Layout.follow(snap.tag)
+	sh, err := newRenderedPage(ctx, sc)
 	return sh, snap.until, err
 }
 

@@ -46,7 +46,7 @@ func (s *Site) state(ctx context.Context, e *entry) (tag string, expires time.Ti
 // except for the time of rendering and for what changes with time alone:
 // replicas agree, and rendering again without a change gives the same tag.
 func tagOf(ctx context.Context, sc screen) (string, error) {
-	sc.Frame.AsOf = moment{}
+	sc.Layout.AsOf = moment{}
 	if b, ok := sc.Body.(statusBody); ok {
 		sc.Body = b.still()
 	}
@@ -63,7 +63,7 @@ func lateTag(tag string) string { return tag + "-late" }
 
 // follow makes the browser keep a part of a status page current. tag is that of
 // the status page.
-func (f *frame) follow(tag string) {
+func (f *layout) follow(tag string) {
 	home, _, _ := strings.Cut(f.Site.Home, "?")
 	f.Events, f.Tag = strings.TrimSuffix(home, "/")+"/events", tag
 }

@@ -32,7 +32,7 @@ type entry struct {
 // snapshot is a page at one moment: what was loaded, and what its documents need
 // to know of it.
 type snapshot struct {
-	layout func(facet) screen // of the status page
+	layout func(variant) screen // of the status page
 
 	tag    string // see tagOf
 	until  time.Time
@@ -123,7 +123,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	clean(&contents)
+	cleanNames(&contents)
 	sum := contents.Summarize(contents.AsOf)
 	snap := &snapshot{sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badge.NewSet(sum)}
 	for _, inc := range contents.Incidents {
@@ -131,15 +131,15 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 			snap.first = inc.CreatedAt
 		}
 	}
-	snap.layout = func(f facet) screen {
-		sc := statusScreen(s.whereOf(sum.Page, f), sum)
+	snap.layout = func(f variant) screen {
+		sc := statusScreen(s.presentationOf(sum.Page, f), sum)
 		if s.mail {
 			sc = withSubscribe(sc, sum.Blocks)
 		}
-		sc.Frame.follow(snap.tag)
+		sc.Layout.follow(snap.tag)
 		return sc
 	}
-	usual := facet{lang: i18n.Or(sum.Page.Language), own: sum.Page.Host != ""}
+	usual := variant{lang: i18n.Or(sum.Page.Language), own: sum.Page.Host != ""}
 	if snap.tag, err = tagOf(ctx, snap.layout(usual)); err != nil {
 		return nil, time.Time{}, err
 	}

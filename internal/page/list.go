@@ -54,9 +54,9 @@ func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) serveList(w http.ResponseWriter, r *http.Request) {
 	k := key{kind: "list"}
-	k.facet.lang, k.facet.chosen = languageFor(r, "")
-	sh, err := getRendered(r.Context(), s, k, &s.list.Loads, func(ctx context.Context) (*sheet, time.Time, error) {
-		sh, err := newSheet(ctx, listScreen(s.anywhere(k.facet), s.list.Last().PageIndex))
+	k.variant.lang, k.variant.chosen = languageFor(r, "")
+	sh, err := getRendered(r.Context(), s, k, &s.list.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
+		sh, err := newRenderedPage(ctx, listScreen(s.anywhere(k.variant), s.list.Last().PageIndex))
 		return sh, time.Time{}, err
 	})
 	if err != nil {
@@ -72,9 +72,9 @@ func (s *Site) serveList(w http.ResponseWriter, r *http.Request) {
 
 // renderFirstStep renders the page that says what to do first.
 func (s *Site) renderFirstStep() *web.Document {
-	at := anywhere(facet{lang: i18n.English()})
+	at := anywhere(variant{lang: i18n.English()})
 	doc, err := renderDocument(context.Background(), screen{
-		frame{At: at, Title: "Allswell is running", Status: allswell.StatusOperational}, firstStepsBody{s.base},
+		layout{At: at, Title: "Allswell is running", Status: allswell.StatusOperational}, firstStepsBody{s.base},
 	}, web.CacheNever)
 	if err != nil {
 		panic(err) // nothing in it can fail
@@ -83,16 +83,16 @@ func (s *Site) renderFirstStep() *web.Document {
 }
 
 // listScreen lays out the list of pages, and says how many it leaves out.
-func listScreen(at where, index store.PageIndex) screen {
+func listScreen(at presentation, index store.PageIndex) screen {
 	worst := allswell.StatusOperational
 	b := listBody{More: index.Total - len(index.Pages)}
 	for _, p := range index.Pages {
 		if p.Status.Worse(worst) {
 			worst = p.Status
 		}
-		b.Pages = append(b.Pages, listedPage{at.link("/status/" + p.Slug), nameOf(p.Name), p.Status})
+		b.Pages = append(b.Pages, listedPage{at.link("/status/" + p.Slug), displayName(p.Name), p.Status})
 	}
-	f := frame{
+	f := layout{
 		At: at, Title: at.lang.T("list.heading"), Description: at.lang.T("list.description"),
 		Path: "/", Status: worst, AsOf: at.moment(index.AsOf),
 	}

@@ -94,20 +94,20 @@ func renderDocument(ctx context.Context, s screen, cacheControl string) (*web.Do
 	// What people type is escaped and cannot look like a form or a script.
 	form, script := bytes.Contains(html, []byte("<form ")), bytes.Contains(html, []byte("<script "))
 	return web.NewDocument(html, web.DocumentHeader{
-		ContentType: typeHTML, CacheControl: cacheControl, Policy: web.PolicyPage(form, script), ByLanguage: true, Secret: s.Frame.Secret,
+		ContentType: typeHTML, CacheControl: cacheControl, Policy: web.PolicyPage(form, script), ByLanguage: true, Secret: s.Layout.Secret,
 	}), nil
 }
 
 func render(ctx context.Context, s screen) ([]byte, error) {
-	all := templates[s.Frame.At.lang]()
+	all := templates[s.Layout.At.lang]()
 	page, out := renderBuffer{ctx: ctx}, renderBuffer{ctx: ctx}
 	if err := all.ExecuteTemplate(&page, "page "+s.Body.template(), s.Body); err != nil {
 		return nil, err
 	}
 	if err := all.Execute(&out, struct {
-		Frame frame
-		Main  template.HTML
-	}{s.Frame, template.HTML(page.String())}); err != nil {
+		Layout layout
+		Main   template.HTML
+	}{s.Layout, template.HTML(page.String())}); err != nil {
 		return nil, err
 	}
 	return bytes.Clone(out.Bytes()), nil

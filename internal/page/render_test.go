@@ -80,23 +80,25 @@ func sample(s string) allswell.PageContents {
 }
 
 // places are all the ways of showing the page called acme.
-func places() (all []where) {
+func places() (all []presentation) {
 	for _, l := range i18n.All() {
-		for _, f := range []facet{{lang: l}, {lang: l, chosen: true, own: true}} {
-			all = append(all, whereOf(allswell.Page{Slug: "acme", Host: "status.acme.example"}, f))
+		for _, f := range []variant{{lang: l}, {lang: l, chosen: true, own: true}} {
+			all = append(all, presentationOf(allswell.Page{Slug: "acme", Host: "status.acme.example"}, f))
 		}
 	}
 	return all
 }
 
 // english is how most tests look at the page called acme.
-func english() where { return whereOf(allswell.Page{Slug: "acme"}, facet{lang: i18n.English()}) }
+func english() presentation {
+	return presentationOf(allswell.Page{Slug: "acme"}, variant{lang: i18n.English()})
+}
 
 // screens returns every kind of page, with the given text wherever one fits.
-func screens(at where, s string) []screen {
+func screens(at presentation, s string) []screen {
 	p := sample(s)
 	sum := p.Summarize(day)
-	other := screen{Frame: frame{At: at, Title: s, Description: s, Status: allswell.StatusUnknown, Late: at.moment(day)}}
+	other := screen{Layout: layout{At: at, Title: s, Description: s, Status: allswell.StatusUnknown, Late: at.moment(day)}}
 	first, said := other, other
 	first.Body = firstStepsBody{"https://status.example"}
 	said.Body = plainBody{Heading: s, Text: []string{s, s}, Home: "/"}
@@ -115,8 +117,8 @@ func screens(at where, s string) []screen {
 
 // formScreens returns the pages that take forms, with the given text wherever
 // one fits.
-func formScreens(at where, s string, sum allswell.Summary) []screen {
-	v := visit{snap: &snapshot{sum: sum, page: sum.Page, status: sum.Status}, facet: facet{lang: at.lang, chosen: at.chosen, own: at.base == ""}}
+func formScreens(at presentation, s string, sum allswell.Summary) []screen {
+	v := visit{snap: &snapshot{sum: sum, page: sum.Page, status: sum.Status}, variant: variant{lang: at.lang, chosen: at.chosen, own: at.base == ""}}
 	bad := new(allswell.ValidationError)
 	bad.Add("target", "%s", s)
 	bad.Add("components", "%s", s)
@@ -125,14 +127,14 @@ func formScreens(at where, s string, sum allswell.Summary) []screen {
 	held.ConfirmedAt, held.SuspendedAt, held.SuspendedFor = day, day, s
 	active := subscriptionOf(v, held, s)
 	active.Suspended, active.Choice.Error = moment{}, s
-	f := v.secretFrame()
+	f := v.secretLayout()
 	return []screen{
 		{f, subscribeBody{at.lang, refusedForm(v, allswell.NewSubscriber{Target: s, Components: []string{"comp_1"}}, bad)}},
 		{f, subscriptionOf(v, sub, "")},
 		{f, subscriptionOf(v, held, s)},
 		{f, active},
 		{f, unsubscribeBody{at.lang, s}},
-		faultScreen(fault{v.facet, 404}, v.frame()),
+		errorScreen(errorPage{v.variant, 404}, v.layout()),
 	}
 }
 
@@ -158,7 +160,7 @@ func TestEveryTemplate(t *testing.T) {
 			if found := i18ntest.Leftovers(strings.ReplaceAll(p.text(), "https://status.example", "")); len(found) > 0 {
 				t.Errorf("%s: %q is no text", name, found)
 			}
-			if s.Frame.Site != nil {
+			if s.Layout.Site != nil {
 				checkLinks(t, name, at, p)
 			}
 		}
@@ -180,7 +182,7 @@ func pageTemplates(l *i18n.Language) (names []string) {
 }
 
 // checkLinks holds the links of a page to its place.
-func checkLinks(t *testing.T, name string, at where, p tree) {
+func checkLinks(t *testing.T, name string, at presentation, p tree) {
 	t.Helper()
 	for _, a := range p.all("body [href]") {
 		href := a.attr("href")
@@ -351,7 +353,7 @@ func TestWeight(t *testing.T) {
 		p.Incidents = append(p.Incidents, inc)
 	}
 	sum := p.Summarize(day)
-	sh, err := newSheet(t.Context(), withSubscribe(statusScreen(english(), sum), sum.Blocks))
+	sh, err := newRenderedPage(t.Context(), withSubscribe(statusScreen(english(), sum), sum.Blocks))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,9 +379,9 @@ func TestTheWorstDay(t *testing.T) {
 		for n := range 30 {
 			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: n + 1, Message: fmt.Sprint("Update ", n+1), CreatedAt: day})
 		}
-		past := inc
-		past.ID, past.Resolved, past.ResolvedAt = fmt.Sprint("past-", i), true, day
-		p.Incidents = append(p.Incidents, inc, past)
+		dayEntry := inc
+		dayEntry.ID, dayEntry.Resolved, dayEntry.ResolvedAt = fmt.Sprint("past-", i), true, day
+		p.Incidents = append(p.Incidents, inc, dayEntry)
 	}
 	out, err := render(t.Context(), statusScreen(english(), p.Summarize(day)))
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 type key struct {
 	entry      *entry // nil: it belongs to no page
 	kind, name string
-	facet      facet // zero if it is the same in all
-	lateSince  int64 // Unix milliseconds; see serveSheet
+	variant    variant // zero if it is the same in all
+	lateSince  int64   // Unix milliseconds; see serveSheet
 }
 
 // Owner makes pages evict their own documents before those of others.
@@ -64,37 +64,37 @@ func loadRendered[T rendered](ctx context.Context, s *Site, k key, load cache.Lo
 	return getRendered(ctx, s, k, &k.entry.version, load)
 }
 
-// sheet is a rendered HTML page, with what it takes to render it once more with
+// renderedPage is a rendered HTML page, with what it takes to render it once more with
 // a line that it is delayed.
-type sheet struct {
+type renderedPage struct {
 	screen screen
 	doc    *web.Document
 }
 
-// newSheet renders a screen. It stops when ctx ends.
-func newSheet(ctx context.Context, s screen) (*sheet, error) {
+// newRenderedPage renders a screen. It stops when ctx ends.
+func newRenderedPage(ctx context.Context, s screen) (*renderedPage, error) {
 	doc, err := renderDocument(ctx, s, web.CacheRevalidate)
 	if err != nil {
 		return nil, err
 	}
-	return &sheet{screen: s, doc: doc}, nil
+	return &renderedPage{screen: s, doc: doc}, nil
 }
 
 // Size counts the screen as large as the HTML rendered from it.
-func (sh *sheet) Size() int { return sh.doc.Size() + len(sh.doc.Body()) }
+func (sh *renderedPage) Size() int { return sh.doc.Size() + len(sh.doc.Body()) }
 
 // delayed renders the sheet with the line that it was not refreshed since an
 // instant.
-func (sh *sheet) delayed(ctx context.Context, since time.Time) (*web.Document, error) {
+func (sh *renderedPage) delayed(ctx context.Context, since time.Time) (*web.Document, error) {
 	late := sh.screen
-	late.Frame.Late = late.Frame.At.moment(since)
-	late.Frame.Tag = lateTag(late.Frame.Tag)
+	late.Layout.Late = late.Layout.At.moment(since)
+	late.Layout.Tag = lateTag(late.Layout.Tag)
 	return renderDocument(ctx, late, web.CacheRevalidate)
 }
 
 // serveSheet writes a sheet, with a line that it is delayed if the store has
 // not reached its database for delayedAfter.
-func (s *Site) serveSheet(w http.ResponseWriter, r *http.Request, k key, sh *sheet) {
+func (s *Site) serveSheet(w http.ResponseWriter, r *http.Request, k key, sh *renderedPage) {
 	if contact, late := s.late(); late {
 		s.serveDelayed(w, r, k, sh, contact)
 		return
@@ -104,7 +104,7 @@ func (s *Site) serveSheet(w http.ResponseWriter, r *http.Request, k key, sh *she
 
 // serveDelayed writes a sheet with the line that it was not refreshed since an
 // instant.
-func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, k key, sh *sheet, since time.Time) {
+func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, k key, sh *renderedPage, since time.Time) {
 	k.lateSince = since.UnixMilli()
 	doc, err := getRendered(r.Context(), s, k, &unchanging, func(ctx context.Context) (*web.Document, time.Time, error) {
 		doc, err := sh.delayed(ctx, since)

@@ -13,15 +13,15 @@ import (
 
 // visit is a request for a page or a part of it.
 type visit struct {
-	entry *entry
-	snap  *snapshot // an old one if it cannot be loaded again
-	facet facet
-	part  string // of the path, below the page: "", "history", "incidents/…"
-	key   keyLookup
+	entry   *entry
+	snap    *snapshot // an old one if it cannot be loaded again
+	variant variant
+	part    string // of the path, below the page: "", "history", "incidents/…"
+	key     keyLookup
 }
 
-// where returns how the page is shown to the visitor.
-func (v visit) where() where { return whereOf(v.snap.page, v.facet) }
+// presentation returns how the page is shown to the visitor.
+func (v visit) presentation() presentation { return presentationOf(v.snap.page, v.variant) }
 
 // routeSlug serves a part of the page under a slug.
 func (s *Site) routeSlug(w http.ResponseWriter, r *http.Request, slug, part string) {
@@ -68,8 +68,8 @@ func (s *Site) failVisit(w http.ResponseWriter, r *http.Request, part string, er
 }
 
 func newVisit(r *http.Request, e *entry, snap *snapshot, part string, own bool) visit {
-	v := visit{entry: e, snap: snap, part: part, facet: facet{own: own}}
-	v.facet.lang, v.facet.chosen = languageFor(r, snap.page.Language)
+	v := visit{entry: e, snap: snap, part: part, variant: variant{own: own}}
+	v.variant.lang, v.variant.chosen = languageFor(r, snap.page.Language)
 	return v
 }
 
@@ -96,8 +96,8 @@ func (s *Site) routePage(w http.ResponseWriter, r *http.Request, v visit) {
 	case deeper && kind == "maintenances":
 		s.serveMaintenance(w, r, v, id)
 	case deeper && kind == "look":
-		s.serveLook(w, r, v, id)
-	case s.routeMachine(w, r, v):
+		s.serveTheme(w, r, v, id)
+	case s.routePrograms(w, r, v):
 	case deeper && kind == "components":
 		s.serveComponent(w, r, v, id)
 	default:
@@ -107,9 +107,9 @@ func (s *Site) routePage(w http.ResponseWriter, r *http.Request, v visit) {
 
 // serveStatus answers with the page itself.
 func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, v visit) {
-	e, k := v.entry, key{entry: v.entry, kind: "status", facet: v.facet}
-	sh, err := getRendered(r.Context(), s, k, &e.summary.Loads, func(ctx context.Context) (*sheet, time.Time, error) {
-		sh, err := newSheet(ctx, e.summary.Last().layout(k.facet))
+	e, k := v.entry, key{entry: v.entry, kind: "status", variant: v.variant}
+	sh, err := getRendered(r.Context(), s, k, &e.summary.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
+		sh, err := newRenderedPage(ctx, e.summary.Last().layout(k.variant))
 		return sh, time.Time{}, err
 	})
 	if err != nil {

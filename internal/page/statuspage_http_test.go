@@ -62,8 +62,8 @@ func TestStatuspageOverHTTP(t *testing.T) {
 			rec := w.do("GET", path)
 			body := rec.Body.Bytes()
 			isCompatAnswer(t, rec, 200, body)
-			for _, fault := range statuspagetest.Faults(strings.TrimPrefix(path, "/status/acme/api/v2/"), body) {
-				t.Error(fault)
+			for _, errorPage := range statuspagetest.Faults(strings.TrimPrefix(path, "/status/acme/api/v2/"), body) {
+				t.Error(errorPage)
 			}
 			if got := rec.Header().Get("Content-Type"); got != "application/json" {
 				t.Errorf("%s: type %s", path, got)

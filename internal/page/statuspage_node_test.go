@@ -85,8 +85,8 @@ func askStatuspage(w *world, address, host string) {
 		"unresolved": "incidents/unresolved.json", "planned": "scheduled-maintenances/upcoming.json",
 		"upcoming": "scheduled-maintenances/upcoming.json", "active": "scheduled-maintenances/upcoming.json",
 	} {
-		for _, fault := range statuspagetest.Faults(path, told[call]) {
-			t.Error(fault)
+		for _, errorPage := range statuspagetest.Faults(path, told[call]) {
+			t.Error(errorPage)
 		}
 		var page struct {
 			Page struct {

@@ -78,11 +78,11 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _
 	switch {
 	case !s.mail:
 		// Nothing is broken that would be there in a moment: it is not offered.
-		s.say(w, r, v, http.StatusNotFound, "subscribe.off.heading", v.facet.lang.T("subscribe.off.text"))
+		s.say(w, r, v, http.StatusNotFound, "subscribe.off.heading", v.variant.lang.T("subscribe.off.text"))
 		return
 	case isRead(r): // somebody asks for the address of the form
 		w.Header()["Cache-Control"] = []string{web.CacheNever}
-		http.Redirect(w, r, v.where().home()+"#subscribe", http.StatusSeeOther)
+		http.Redirect(w, r, v.presentation().home()+"#subscribe", http.StatusSeeOther)
 		return
 	case s.origins.Check(r) != nil:
 		s.failAt(w, r, v, http.StatusForbidden)
@@ -104,12 +104,12 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _
 		request := store.SignUp{Slug: v.entry.slug, Subscriber: checked, Discard: !s.signUps.mailboxes.Take(allswell.MailboxKey(checked.Target), now).Allowed}
 		err = s.forms.signUps.run(r.Context(), func() error { return s.store.RequestSignUp(r.Context(), request) })
 	}
-	l := v.facet.lang
+	l := v.variant.lang
 	switch bad := (*allswell.ValidationError)(nil); {
 	case err == nil:
 		s.say(w, r, v, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
 	case errors.As(err, &bad):
-		s.answer(w, r, http.StatusUnprocessableEntity, v.frame(), subscribeBody{l, refusedForm(v, n, bad)})
+		s.answer(w, r, http.StatusUnprocessableEntity, v.layout(), subscribeBody{l, refusedForm(v, n, bad)})
 	default:
 		s.failForm(w, r, v, "somebody could not be subscribed", err)
 	}
@@ -119,7 +119,7 @@ func (s *Site) refuseSignUp(w http.ResponseWriter, r *http.Request, v visit, wai
 	wait = max(wait, time.Second)
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	minutes := int(math.Ceil(wait.Minutes()))
-	s.say(w, r, v, http.StatusTooManyRequests, "subscribe.too_many.heading", v.facet.lang.T("subscribe.too_many.text", "n", minutes))
+	s.say(w, r, v, http.StatusTooManyRequests, "subscribe.too_many.heading", v.variant.lang.T("subscribe.too_many.text", "n", minutes))
 }
 
 // readForm reads a form of bounded size. The status is 200, or why there is
@@ -141,7 +141,7 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 }
 
 // answer renders a page for one person.
-func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f frame, b titledBody) {
+func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f layout, b titledBody) {
 	f.titled(b.title())
 	doc, err := renderDocument(context.Background(), screen{f, b}, web.CacheNever)
 	if err != nil {
@@ -154,11 +154,13 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f fram
 
 // say answers with a heading, given by its key, and paragraphs.
 func (s *Site) say(w http.ResponseWriter, r *http.Request, v visit, status int, heading string, text ...string) {
-	s.answer(w, r, status, v.frame(), plainBody{Heading: v.facet.lang.T(heading), Text: text, Home: v.where().home(), AtPage: true})
+	s.answer(w, r, status, v.layout(), plainBody{Heading: v.variant.lang.T(heading), Text: text, Home: v.presentation().home(), AtPage: true})
 }
 
-// frame returns the frame of an answer, which is of no particular time.
-func (v visit) frame() frame { return frameOf(v.where(), v.snap.page, v.snap.status, time.Time{}) }
+// layout returns the frame of an answer, which is of no particular time.
+func (v visit) layout() layout {
+	return newLayout(v.presentation(), v.snap.page, v.snap.status, time.Time{})
+}
 
 // failForm answers a form that the store did not take. Of the address, which
 // may hold a key, only the page is logged.
@@ -217,17 +219,17 @@ func (b plainBody) title() string     { return b.Heading }
 // withSubscribe offers the subscription on a page's own screen.
 func withSubscribe(sc screen, blocks []allswell.Block) screen {
 	b := sc.Body.(statusBody)
-	b.Subscribe = &subscribeForm{Action: sc.Frame.At.subscribe(), Choice: choice{Blocks: blocks}}
+	b.Subscribe = &subscribeForm{Action: sc.Layout.At.subscribe(), Choice: choice{Blocks: blocks}}
 	sc.Body = b
-	sc.Frame.Site.Subscribe = "#subscribe"
+	sc.Layout.Site.Subscribe = "#subscribe"
 	return sc
 }
 
 // refusedForm is the form as it was sent, with what is wrong with it.
 func refusedForm(v visit, n allswell.NewSubscriber, bad *allswell.ValidationError) *subscribeForm {
-	l := v.facet.lang
+	l := v.variant.lang
 	form := &subscribeForm{
-		Action: v.where().subscribe(), Email: strings.ToValidUTF8(n.Target, "\ufffd"),
+		Action: v.presentation().subscribe(), Email: strings.ToValidUTF8(n.Target, "\ufffd"),
 		Choice: choice{Blocks: v.snap.sum.Blocks, Chosen: n.Components},
 	}
 	if len(bad.Fields["components"]) > 0 {

@@ -58,9 +58,9 @@ func (b subscriptionBody) title() string {
 }
 func (b unsubscribeBody) title() string { return b.lang.T("unsubscribe.title") }
 
-// secretFrame is the frame of a page whose address holds a key.
-func (v visit) secretFrame() frame {
-	f := v.frame()
+// secretLayout is the frame of a page whose address holds a key.
+func (v visit) secretLayout() layout {
+	f := v.layout()
 	f.Secret = true
 	return f
 }
@@ -109,7 +109,7 @@ type change struct {
 }
 
 func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visit, key string, ch change) {
-	ctx, l := r.Context(), v.facet.lang
+	ctx, l := r.Context(), v.variant.lang
 	var sub allswell.Subscriber
 	var done string
 	at := s.forms.subscriptions
@@ -156,7 +156,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visi
 		if len(ch.components) == 0 {
 			b.Choice.Error = l.T("subscribe.choose_one")
 		}
-		s.answer(w, r, http.StatusUnprocessableEntity, v.secretFrame(), b)
+		s.answer(w, r, http.StatusUnprocessableEntity, v.secretLayout(), b)
 	default:
 		s.showSubscription(w, r, v, sub, done, err)
 	}
@@ -185,14 +185,14 @@ func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, v visit,
 	case err != nil:
 		s.failForm(w, r, v, "a subscription could not be read or changed", err)
 	default:
-		s.answer(w, r, http.StatusOK, v.secretFrame(), subscriptionOf(v, sub, done))
+		s.answer(w, r, http.StatusOK, v.secretLayout(), subscriptionOf(v, sub, done))
 	}
 }
 
 func (s *Site) noSubscription(w http.ResponseWriter, r *http.Request, v visit) {
-	l := v.facet.lang
-	s.answer(w, r, http.StatusNotFound, v.secretFrame(), plainBody{
-		Heading: l.T("subscription.gone.heading"), Home: v.where().home(), AtPage: true,
+	l := v.variant.lang
+	s.answer(w, r, http.StatusNotFound, v.secretLayout(), plainBody{
+		Heading: l.T("subscription.gone.heading"), Home: v.presentation().home(), AtPage: true,
 		Text: []string{l.T("subscription.gone.text"), l.T("subscription.gone.again")},
 	})
 }
@@ -202,7 +202,7 @@ func (s *Site) noSubscription(w http.ResponseWriter, r *http.Request, v visit) {
 // whether there is such a subscription.
 func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, v visit, key string) {
 	if isRead(r) {
-		s.answer(w, r, http.StatusOK, v.secretFrame(), unsubscribeBody{v.facet.lang, v.snap.page.Name})
+		s.answer(w, r, http.StatusOK, v.secretLayout(), unsubscribeBody{v.variant.lang, v.snap.page.Name})
 		return
 	}
 	// Nothing in it matters, but a mail provider should not find the line cut.
@@ -219,16 +219,16 @@ func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, v visit,
 }
 
 func (s *Site) sayUnsubscribed(w http.ResponseWriter, r *http.Request, v visit) {
-	l := v.facet.lang
-	s.answer(w, r, http.StatusOK, v.secretFrame(), plainBody{
-		Heading: l.T("unsubscribe.done.heading"), Home: v.where().home(), AtPage: true,
+	l := v.variant.lang
+	s.answer(w, r, http.StatusOK, v.secretLayout(), plainBody{
+		Heading: l.T("unsubscribe.done.heading"), Home: v.presentation().home(), AtPage: true,
 		Text: []string{l.T("unsubscribe.done.text", "page", v.snap.page.Name)},
 	})
 }
 
 // subscriptionOf lays out a subscription.
 func subscriptionOf(v visit, sub allswell.Subscriber, done string) subscriptionBody {
-	at := v.where()
+	at := v.presentation()
 	b := subscriptionBody{
 		lang: at.lang, Page: v.snap.page.Name, Done: done, Webhook: sub.Channel == allswell.ChannelWebhook, Target: sub.Target,
 		Confirmed: !sub.ConfirmedAt.IsZero(), Since: at.moment(sub.ConfirmedAt),

@@ -177,9 +177,9 @@ func TestHeldSubscriptions(t *testing.T) {
 		if got := p.texts(".facts div"); len(got) != 3 || got[0] != "Webhook tohttps://hooks.example/a?b=c" || strings.Contains(p.rawText(), "whsec_") {
 			t.Errorf("%q", got)
 		}
-		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, facet: facet{lang: i18n.English()}}
+		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, variant: variant{lang: i18n.English()}}
 		sub := allswell.Subscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
-		out, err := render(t.Context(), screen{v.secretFrame(), subscriptionOf(v, sub, "")})
+		out, err := render(t.Context(), screen{v.secretLayout(), subscriptionOf(v, sub, "")})
 		must(w.world, out, err)
 		p = parse(t, string(out))
 		if got := actions(p); !slices.Equal(got, []string{actResume, actUnsubscribe}) {

@@ -67,7 +67,7 @@ func TestDownInEveryLanguage(t *testing.T) {
 				t.Errorf("%s: %q, want %q", tag, got, inc.Title)
 			}
 		}
-		v := viewIncident(whereOf(allswell.Page{Slug: "acme"}, facet{lang: l}), outage, extent{updates: 1, room: newRoom(), lines: newRoom()})
+		v := viewIncident(presentationOf(allswell.Page{Slug: "acme"}, variant{lang: l}), outage, extent{updates: 1, budget: newBudget(), lines: newBudget()})
 		if v.Title != want {
 			t.Errorf("%s: on the page %q", tag, v.Title)
 		}

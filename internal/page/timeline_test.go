@@ -147,8 +147,8 @@ func (w *world) timelines(id string) (told timelines) {
 	if err := json.NewDecoder(strings.NewReader(body)).Decode(&doc); err != nil || len(doc.Incidents) != 1 {
 		w.t.Fatalf("%v: %s", err, body)
 	}
-	for _, fault := range statuspagetest.Faults("incidents.json", []byte(body)) {
-		w.t.Error(fault)
+	for _, errorPage := range statuspagetest.Faults("incidents.json", []byte(body)) {
+		w.t.Error(errorPage)
 	}
 	told.compat = doc.Incidents[0].Updates
 	return told

@@ -44,7 +44,7 @@ func TestFacts(t *testing.T) {
 func TestFiguresOfOneSpan(t *testing.T) {
 	p := troubled(10, barsNow)
 	for _, l := range i18n.All() {
-		out, err := render(t.Context(), statusScreen(where{base: "/status/acme", lang: l, zone: time.UTC}, p.Summarize(barsNow)))
+		out, err := render(t.Context(), statusScreen(presentation{base: "/status/acme", lang: l, zone: time.UTC}, p.Summarize(barsNow)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func TestOneRunOfADay(t *testing.T) {
 	if got := page(p).one(t, "#past"); got != "Past incidents" {
 		t.Errorf("without maintenance it reads %q", got)
 	}
-	views := viewDays(english(), []allswell.Day{{Date: day, Incidents: p.Incidents, Maintenances: p.Maintenances}}, 1, extent{names: maxNamed, room: newRoom(), lines: newRoom()})
+	views := viewDays(english(), []allswell.Day{{Date: day, Incidents: p.Incidents, Maintenances: p.Maintenances}}, 1, extent{names: maxNamed, budget: newBudget(), lines: newBudget()})
 	if len(views[0].Past) != 1 || views[0].More != 1 {
 		t.Errorf("of two, one may be shown: %+v", views[0])
 	}
@@ -70,7 +70,7 @@ func TestTimelinesOfAMonth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(html) > monthRoom*3/2 {
+	if len(html) > monthBudget*3/2 {
 		t.Errorf("the month takes %d bytes", len(html))
 	}
 	p := parse(t, string(html))

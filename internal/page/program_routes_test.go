@@ -48,7 +48,7 @@ func (w *world) ids(path string) (ids []string) {
 	return append(r.Entries, r.Items...)
 }
 
-func TestMachinesAreServed(t *testing.T) {
+func TestProgramsAreServed(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
 		c, _, _ := newsworthy(w)
@@ -245,14 +245,14 @@ func TestPublicBase(t *testing.T) {
 }
 
 // Machines get what a form of an address may look like, and nothing else.
-func TestCutMachine(t *testing.T) {
+func TestParseProgramPath(t *testing.T) {
 	id := allswell.NewID(allswell.PrefixComponent, day)
 	for part, want := range map[string][2]string{
 		"history.atom": {"", "history.atom"}, "components/" + id + "/badge.json": {id, "badge.json"}, "history.ics": {"", "history.ics"},
 		"": {}, "history": {}, "components/" + id: {}, "components/" + id + "/history.ics": {}, "components//badge.svg": {},
 		"components/" + id[:len(id)-1] + "/badge.svg": {}, "components/" + strings.ToUpper(id) + "/badge.svg": {}, "components/" + id + "w/badge.svg": {},
 	} {
-		component, name, ok := cutMachine(part)
+		component, name, ok := parseProgramPath(part)
 		if got := [2]string{component, name}; got != want || ok != (name != "") {
 			t.Errorf("%q: %q %v, want %q", part, got, ok, want)
 		}

@@ -38,23 +38,23 @@ func (incidentBody) template() string { return "incident" }
 type dayView struct {
 	Date    string // for people
 	ISO     string
-	Past    []pastView // newest first
+	Past    []dayEntryView // newest first
 	More    int
 	MoreURL string
 	Active  int  // began on the day and still active; shown above
 	Lasting bool // an incident of an earlier day was not over yet
 }
 
-// pastView is an incident or a completed maintenance: the other is nil.
-type pastView struct {
+// dayEntryView is an incident or a completed maintenance; the other is nil.
+type dayEntryView struct {
 	Incident *incidentView
-	Planned  *plannedView
+	Planned  *maintenanceView
 }
 
-// Calm reports whether nothing began on the day.
+// Calm reports whether no incident and no maintenance began on the day.
 func (d dayView) Calm() bool { return len(d.Past)+d.Active == 0 }
 
-// incidentView is an incident as people read it.
+// incidentView is an incident as it is shown.
 type incidentView struct {
 	URL      string
 	Title    string
@@ -73,7 +73,7 @@ type incidentView struct {
 	Notes    int // updates of a timeline that is folded; 0: none is
 }
 
-// AtOnce reports whether the incident was over as soon as it began.
+// AtOnce reports whether the incident ended as soon as it began.
 func (v incidentView) AtOnce() bool { return atOnce(v.Lasted) }
 
 // OneTime reports whether it reads the same on the clock when it began and ended.
@@ -105,23 +105,23 @@ type changeView struct {
 type extent struct {
 	updates int // at most, the newest
 	names   int // of components, at most
-	room    *room
-	lines   *room // for names and excerpts, where that is another room
+	budget  *budget
+	lines   *budget // for names and excerpts, where that is another room
 }
 
 // full is the extent of an incident or a maintenance on its own page.
 func full() extent {
-	r := newRoom()
-	return extent{updates: store.TimelinePageSize, names: allswell.MaxAffectedComponents, room: r, lines: r}
+	r := newBudget()
+	return extent{updates: store.TimelinePageSize, names: allswell.MaxAffectedComponents, budget: r, lines: r}
 }
 
 // viewIncident returns inc with its timeline, newest first.
-func viewIncident(at where, inc allswell.Incident, e extent) incidentView {
+func viewIncident(at presentation, inc allswell.Incident, e extent) incidentView {
 	return viewEntries(at, inc, inc.Timeline(), e)
 }
 
 // viewEntries is viewIncident with a part of the timeline, newest first.
-func viewEntries(at where, inc allswell.Incident, entries []allswell.IncidentUpdate, e extent) incidentView {
+func viewEntries(at presentation, inc allswell.Incident, entries []allswell.IncidentUpdate, e extent) incidentView {
 	v := incidentView{
 		URL: at.incident(inc.ID), Title: at.lang.IncidentTitle(inc), Impact: inc.Impact, State: inc.State,
 		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt),
@@ -150,7 +150,7 @@ func viewEntries(at where, inc allswell.Incident, entries []allswell.IncidentUpd
 		if !inc.Resolved && entries[0].Number == 1 {
 			u.Affected = nil // they are as v.Affected says
 		}
-		shown, ok := e.room.update(at, u)
+		shown, ok := e.budget.update(at, u)
 		if !ok {
 			break
 		}
@@ -174,7 +174,7 @@ func viewChanges(u allswell.IncidentUpdate) (changes []changeView) {
 // the others are in the month's history. If e has updates, these are the days of
 // that history: they have timelines, folded, and what there is no room for is
 // only counted.
-func viewDays(at where, days []allswell.Day, most int, e extent) []dayView {
+func viewDays(at presentation, days []allswell.Day, most int, e extent) []dayView {
 	out := make([]dayView, 0, len(days))
 	for _, d := range days {
 		iso := d.Date.Format(time.DateOnly)
@@ -182,74 +182,74 @@ func viewDays(at where, days []allswell.Day, most int, e extent) []dayView {
 		if e.updates == 0 {
 			v.MoreURL = at.month(d.Date) + "#" + iso
 		}
-		past := pastOf(d)
-		for _, p := range past[:min(len(past), most)] {
+		entries := dayEntriesOf(d)
+		for _, p := range entries[:min(len(entries), most)] {
 			if !e.lines.take(p.weight()) {
 				break
 			}
 			v.Past = append(v.Past, p.view(at, e))
 		}
-		v.More = len(past) - len(v.Past)
+		v.More = len(entries) - len(v.Past)
 		out = append(out, v)
 	}
 	return out
 }
 
-// past is an incident or a completed maintenance of a day: the other is nil.
-type past struct {
+// dayEntry is an incident or a completed maintenance of a day; the other is nil.
+type dayEntry struct {
 	began    time.Time
 	incident *allswell.Incident
 	planned  *allswell.Maintenance
 }
 
-// pastOf returns what began on a day, newest first.
-func pastOf(d allswell.Day) []past {
-	all := make([]past, 0, len(d.Incidents)+len(d.Maintenances))
+// dayEntriesOf returns what began on a day, newest first.
+func dayEntriesOf(d allswell.Day) []dayEntry {
+	all := make([]dayEntry, 0, len(d.Incidents)+len(d.Maintenances))
 	for i := range d.Incidents {
-		all = append(all, past{began: d.Incidents[i].CreatedAt, incident: &d.Incidents[i]})
+		all = append(all, dayEntry{began: d.Incidents[i].CreatedAt, incident: &d.Incidents[i]})
 	}
 	for i := range d.Maintenances {
-		all = append(all, past{began: d.Maintenances[i].BegunAt, planned: &d.Maintenances[i]})
+		all = append(all, dayEntry{began: d.Maintenances[i].BegunAt, planned: &d.Maintenances[i]})
 	}
-	slices.SortStableFunc(all, func(a, b past) int { return b.began.Compare(a.began) })
+	slices.SortStableFunc(all, func(a, b dayEntry) int { return b.began.Compare(a.began) })
 	return all
 }
 
-// pastWeight is about how many bytes a past incident takes beside what people
+// dayEntryWeight is about how many bytes a past incident takes beside what people
 // have typed.
-const pastWeight = 900
+const dayEntryWeight = 900
 
 // weight is about how many bytes it takes without components and timeline.
-func (p past) weight() int {
+func (p dayEntry) weight() int {
 	title := ""
 	if p.incident != nil {
 		title = p.incident.Title
 	} else {
 		title = p.planned.Title
 	}
-	return pastWeight + len(template.HTMLEscapeString(title))
+	return dayEntryWeight + len(template.HTMLEscapeString(title))
 }
 
 // view returns it in a few lines, with its timeline as far as there is room.
-func (p past) view(at where, e extent) pastView {
+func (p dayEntry) view(at presentation, e extent) dayEntryView {
 	if p.incident != nil {
 		v := viewIncident(at, *p.incident, e)
 		if e.updates > 0 {
 			v.Notes = len(v.Updates) + v.Earlier
 		}
-		return pastView{Incident: &v}
+		return dayEntryView{Incident: &v}
 	}
 	v := viewMaintenance(at, *p.planned, e)
 	if e.updates > 0 {
 		v.Notes = len(v.Updates) + v.Earlier
 	}
-	return pastView{Planned: &v}
+	return dayEntryView{Planned: &v}
 }
 
-// markLasting finds the days on which an incident of an earlier day was not
+// markOngoing finds the days on which an incident of an earlier day was not
 // over yet, so that none of them is called free of incidents. active are those
 // that are not among the days'.
-func markLasting(views []dayView, days []allswell.Day, active []allswell.Incident) {
+func markOngoing(views []dayView, days []allswell.Day, active []allswell.Incident) {
 	incidents := slices.Clone(active)
 	for _, d := range days {
 		incidents = append(incidents, d.Incidents...)
@@ -269,7 +269,7 @@ type month struct {
 
 // historyScreen lays out the incidents of one month: every day of it from the
 // first on, the future left out.
-func historyScreen(at where, page allswell.Page, status allswell.Status, m month) screen {
+func historyScreen(at presentation, page allswell.Page, status allswell.Status, m month) screen {
 	from, to := m.start, allswell.AddDays(nextMonth(m.start, 1), -1)
 	if day := allswell.Midnight(m.first, at.zone); day.After(from) {
 		from = day
@@ -283,24 +283,26 @@ func historyScreen(at where, page allswell.Page, status allswell.Status, m month
 	}
 	text := at.lang.Month(m.start)
 	days := allswell.Days(m.contents.Incidents, m.contents.Maintenances, from, to)
-	e := extent{updates: maxUpdates, names: maxNamed, room: &room{monthRoom, roomChars}, lines: newRoom()}
+	e := extent{updates: maxUpdates, names: maxNamed, budget: &budget{monthBudget, budgetChars}, lines: newBudget()}
 	b := historyBody{Month: text, Days: viewDays(at, days, len(m.contents.Incidents)+len(m.contents.Maintenances), e)}
 	b.Since = at.moment(since)
-	markLasting(b.Days, days, nil)
+	markOngoing(b.Days, days, nil)
 	if m.start.After(m.first) {
 		b.Previous = linkMonth(at, nextMonth(m.start, -1))
 	}
 	if next := nextMonth(m.start, 1); !next.After(m.now) {
 		b.Next = linkMonth(at, next)
 	}
-	f := frameOf(at, page, status, m.now)
+	f := newLayout(at, page, status, m.now)
 	f.Path = monthPath(m.start)
 	f.Title = at.lang.T("history.title", "month", text, "page", page.Name)
 	f.Description = at.lang.T("history.description", "month", text, "page", page.Name)
 	return screen{f, b}
 }
 
-func linkMonth(at where, m time.Time) *monthLink { return &monthLink{at.month(m), at.lang.Month(m)} }
+func linkMonth(at presentation, m time.Time) *monthLink {
+	return &monthLink{at.month(m), at.lang.Month(m)}
+}
 
 // monthOf returns the beginning of t's month in a zone.
 func monthOf(t time.Time, zone *time.Location) time.Time {
@@ -323,7 +325,7 @@ type incidentPart struct {
 }
 
 // incidentScreen lays out one incident with a part of its timeline.
-func incidentScreen(at where, page allswell.Page, status allswell.Status, part incidentPart, asOf time.Time) screen {
+func incidentScreen(at presentation, page allswell.Page, status allswell.Status, part incidentPart, asOf time.Time) screen {
 	inc := part.Incident
 	entries := inc.Timeline()
 	if part.before > 0 {
@@ -332,7 +334,7 @@ func incidentScreen(at where, page allswell.Page, status allswell.Status, part i
 	v := viewEntries(at, inc, entries, full())
 	began := inc.CreatedAt.In(at.zone)
 	l := at.lang
-	f := frameOf(at, page, status, asOf)
+	f := newLayout(at, page, status, asOf)
 	f.Path = timelinePath("/incidents/"+inc.ID, part.before)
 	f.Description = l.T("incident.description", "state", l.State(inc.EffectiveState()), "impact", l.Impact(inc.Impact), "text", v.Excerpt)
 	b := incidentBody{Incident: v, Home: at.home(), Month: *linkMonth(at, began)}

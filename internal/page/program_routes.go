@@ -28,10 +28,10 @@ var (
 	crossOrigin = []string{"cross-origin"}
 )
 
-// routeMachine answers what programs ask of a page. It returns false for all
+// routePrograms answers what programs ask of a page. It returns false for all
 // else.
-func (s *Site) routeMachine(w http.ResponseWriter, r *http.Request, v visit) bool {
-	component, name, ok := cutMachine(v.part)
+func (s *Site) routePrograms(w http.ResponseWriter, r *http.Request, v visit) bool {
+	component, name, ok := parseProgramPath(v.part)
 	if !ok {
 		return false
 	}
@@ -45,17 +45,17 @@ func (s *Site) routeMachine(w http.ResponseWriter, r *http.Request, v visit) boo
 		s.serveBadge(w, r, v, component, name)
 	default:
 		doc, err := loadRendered(r.Context(), s, key{entry: e, kind: name, name: component}, func(ctx context.Context) (*web.Document, time.Time, error) {
-			doc, err := s.loadNews(ctx, e, component, name)
+			doc, err := s.loadFeed(ctx, e, component, name)
 			return doc, time.Time{}, err
 		})
-		s.serveMachine(w, r, v, doc, err)
+		s.serveToPrograms(w, r, v, doc, err)
 	}
 	return true
 }
 
-// cutMachine takes a path below that of a page apart; component is "" where it
+// parseProgramPath takes a path below that of a page apart; component is "" where it
 // is the page that is asked about.
-func cutMachine(part string) (component, name string, ok bool) {
+func parseProgramPath(part string) (component, name string, ok bool) {
 	name = part
 	if rest, found := strings.CutPrefix(part, "components/"); found {
 		component, name, _ = strings.Cut(rest, "/")
@@ -85,32 +85,32 @@ func isComponentID(id string) bool {
 	return true
 }
 
-// serveMachine answers with a document for programs, or with the error of loading
+// serveToPrograms answers with a document for programs, or with the error of loading
 // it. While the database is unavailable it is an old one: each feed says when it
 // was updated.
-func (s *Site) serveMachine(w http.ResponseWriter, r *http.Request, v visit, doc *web.Document, err error) {
+func (s *Site) serveToPrograms(w http.ResponseWriter, r *http.Request, v visit, doc *web.Document, err error) {
 	if err != nil {
 		s.failForAt(w, r, v, err)
 		return
 	}
-	serveOpen(w, r, doc)
+	serveCrossOrigin(w, r, doc)
 }
 
-// serveOpen serves a document that every other site may read.
-func serveOpen(w http.ResponseWriter, r *http.Request, doc *web.Document) {
+// serveCrossOrigin serves a document that every other site may read.
+func serveCrossOrigin(w http.ResponseWriter, r *http.Request, doc *web.Document) {
 	h := w.Header()
 	h["Access-Control-Allow-Origin"] = anyOrigin
 	h["Cross-Origin-Resource-Policy"] = crossOrigin
 	doc.ServeHTTP(w, r)
 }
 
-// newMachine returns a document for programs.
-func newMachine(body []byte, contentType, cacheControl string) *web.Document {
+// newProgramDocument returns a document for programs.
+func newProgramDocument(body []byte, contentType, cacheControl string) *web.Document {
 	return web.NewDocument(body, web.DocumentHeader{ContentType: contentType, CacheControl: cacheControl, Policy: web.PolicyData})
 }
 
-// loadNews makes a feed or the calendar.
-func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (*web.Document, error) {
+// loadFeed makes a feed or the calendar.
+func (s *Site) loadFeed(ctx context.Context, e *entry, component, name string) (*web.Document, error) {
 	contents, err := s.store.LoadNewest(ctx, e.slug, component)
 	if err != nil {
 		return nil, err
@@ -120,10 +120,10 @@ func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (
 	}
 	base := contents.Page.URL(s.base)
 	if name == feed.CalendarName {
-		if err := s.addPlanned(ctx, &contents); err != nil {
+		if err := s.addUpcoming(ctx, &contents); err != nil {
 			return nil, err
 		}
-		return newMachine(feed.Calendar(contents, base), feed.CalendarType, web.CacheRevalidate), nil
+		return newProgramDocument(feed.Calendar(contents, base), feed.CalendarType, web.CacheRevalidate), nil
 	}
 	f, ok := feed.New(contents, component, base)
 	if !ok {
@@ -137,12 +137,12 @@ func (s *Site) loadNews(ctx context.Context, e *entry, component, name string) (
 	if err != nil {
 		return nil, err
 	}
-	return newMachine(body, contentType, web.CacheRevalidate), nil
+	return newProgramDocument(body, contentType, web.CacheRevalidate), nil
 }
 
-// addPlanned adds the maintenances that are not over to the newest, which have
+// addUpcoming adds the maintenances that are not over to the newest, which have
 // the later ones only if there are many.
-func (s *Site) addPlanned(ctx context.Context, contents *allswell.PageContents) error {
+func (s *Site) addUpcoming(ctx context.Context, contents *allswell.PageContents) error {
 	if len(contents.Maintenances) < store.MaxNewest {
 		return nil
 	}
@@ -181,17 +181,17 @@ func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, v visit, compo
 	}
 	if options.Label != "" {
 		doc, _, err := load(r.Context())
-		s.serveMachine(w, r, v, doc, err)
+		s.serveToPrograms(w, r, v, doc, err)
 		return
 	}
 	kind := fmt.Sprint(name, " ", options.Theme, " ", options.Uptime, " ", late)
 	doc, err := getRendered(r.Context(), s, key{entry: e, kind: kind, name: component}, &e.summary.Loads, load)
-	s.serveMachine(w, r, v, doc, err)
+	s.serveToPrograms(w, r, v, doc, err)
 }
 
 func badgeDocument(b badge.Badge, name, theme string) *web.Document {
 	if name == badge.JSONName {
-		return newMachine(b.JSON(), typeJSON, cacheBadge)
+		return newProgramDocument(b.JSON(), typeJSON, cacheBadge)
 	}
 	svg, style := b.SVG(theme)
 	h := web.DocumentHeader{ContentType: typeSVG, CacheControl: cacheBadge, Policy: web.PolicyData}

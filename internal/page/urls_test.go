@@ -15,21 +15,21 @@ func TestLinks(t *testing.T) {
 	month := time.Date(2020, 11, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		page allswell.Page
-		f    facet
+		f    variant
 		want []string // home, its canonical address, a month, that in English
 	}{
-		{allswell.Page{Slug: "acme"}, facet{lang: de}, []string{"/status/acme", "/status/acme", "/status/acme/history?month=2020-11", "/status/acme/history?month=2020-11&lang=en"}},
-		{allswell.Page{Slug: "acme"}, facet{lang: de, chosen: true},
+		{allswell.Page{Slug: "acme"}, variant{lang: de}, []string{"/status/acme", "/status/acme", "/status/acme/history?month=2020-11", "/status/acme/history?month=2020-11&lang=en"}},
+		{allswell.Page{Slug: "acme"}, variant{lang: de, chosen: true},
 			[]string{"/status/acme?lang=de", "/status/acme?lang=de", "/status/acme/history?month=2020-11&lang=de", "/status/acme/history?month=2020-11&lang=en"}},
-		{allswell.Page{Slug: "acme", Host: "a.example"}, facet{lang: de},
+		{allswell.Page{Slug: "acme", Host: "a.example"}, variant{lang: de},
 			[]string{"/status/acme", "https://a.example/", "/status/acme/history?month=2020-11", "/status/acme/history?month=2020-11&lang=en"}},
-		{allswell.Page{Slug: "acme", Host: "a.example"}, facet{lang: de, chosen: true, own: true},
+		{allswell.Page{Slug: "acme", Host: "a.example"}, variant{lang: de, chosen: true, own: true},
 			[]string{"/?lang=de", "https://a.example/?lang=de", "/history?month=2020-11&lang=de", "/history?month=2020-11&lang=en"}},
-		{allswell.Page{Slug: "acme", Host: "a.example"}, facet{lang: de, own: true},
+		{allswell.Page{Slug: "acme", Host: "a.example"}, variant{lang: de, own: true},
 			[]string{"/", "https://a.example/", "/history?month=2020-11", "/history?month=2020-11&lang=en"}},
 	} {
-		at := whereOf(c.page, c.f)
-		got := []string{at.home(), at.canonical("/"), at.month(month), at.spoken(monthPath(month), i18n.Find("en"))}
+		at := presentationOf(c.page, c.f)
+		got := []string{at.home(), at.canonical("/"), at.month(month), at.inLanguage(monthPath(month), i18n.Find("en"))}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.f, got, c.want)
 		}
@@ -37,7 +37,7 @@ func TestLinks(t *testing.T) {
 }
 
 // TestAlternates: search engines are told each language by an absolute address,
-// where the page is found for good.
+// presentation the page is found for good.
 func TestAlternates(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t

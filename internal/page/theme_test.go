@@ -439,8 +439,8 @@ func TestVariantsShareOneLoad(t *testing.T) {
 		if got, _ := w.site.rendered.Stats(); got != 4*len(i18n.All()) {
 			t.Errorf("%d variants", got)
 		}
-		german := key{entry: e, kind: "status", facet: facet{lang: i18n.Find("de")}}
-		_, err := getRendered(t.Context(), w.site, german, &e.summary.Loads, func(context.Context) (*sheet, time.Time, error) {
+		german := key{entry: e, kind: "status", variant: variant{lang: i18n.Find("de")}}
+		_, err := getRendered(t.Context(), w.site, german, &e.summary.Loads, func(context.Context) (*renderedPage, time.Time, error) {
 			t.Error("the German page is rendered again")
 			return nil, time.Time{}, allswell.ErrNotFound
 		})
@@ -457,16 +457,16 @@ func TestVariantsAreBounded(t *testing.T) {
 		t := w.t
 		w.get("/status/acme", 200)
 		_, size := w.site.rendered.Stats()
-		room := 3 * size
-		w.site.rendered = w.site.newRendered(room)
+		budget := 3 * size
+		w.site.rendered = w.site.newRendered(budget)
 		for _, l := range i18n.All() {
 			for _, path := range []string{"/status/acme", "/status/acme/nothing", "/status/acme/history?month=1999-01"} {
 				for _, path := range []string{path, path + map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")] + "lang=" + l.Tag} {
 					w.do("GET", path, "Accept-Language", l.Tag)
 				}
 			}
-			if n, bytes := w.site.rendered.Stats(); bytes > room || n == 0 {
-				t.Fatalf("%d documents of %d bytes are kept, and there is room for %d", n, bytes, room)
+			if n, bytes := w.site.rendered.Stats(); bytes > budget || n == 0 {
+				t.Fatalf("%d documents of %d bytes are kept, and there is room for %d", n, bytes, budget)
 			}
 		}
 		c := w.component("acme", "Website", allswell.StatusMajorOutage)

@@ -12,14 +12,14 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// fault is a reason to show nothing else, as one facet tells it.
-type fault struct {
-	facet
+// errorPage identifies an error page: its variant and its HTTP status.
+type errorPage struct {
+	variant
 	status int // of HTTP
 }
 
-// faultNames are the reasons by their statuses, as the languages know them.
-var faultNames = map[int]string{
+// errorNames are the names of the errors in the keys of their messages.
+var errorNames = map[int]string{
 	http.StatusBadRequest:            "bad_form",
 	http.StatusForbidden:             "foreign_form",
 	http.StatusNotFound:              "not_found",
@@ -29,8 +29,8 @@ var faultNames = map[int]string{
 	http.StatusServiceUnavailable:    "unavailable",
 }
 
-func faultScreen(f fault, around frame) screen {
-	key := "error." + faultNames[f.status]
+func errorScreen(f errorPage, around layout) screen {
+	key := "error." + errorNames[f.status]
 	b := plainBody{Heading: f.lang.T(key + ".heading"), Text: []string{f.lang.T(key + ".text")}, Home: around.At.home()}
 	around.Secret = true // of whichever address it is
 	if around.Site != nil {
@@ -44,17 +44,17 @@ func faultScreen(f fault, around frame) screen {
 
 // fail answers with an error page that belongs to no status page.
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
-	var f facet
+	var f variant
 	f.lang, f.chosen = languageFor(r, "")
-	s.serveFault(w, r, key{facet: f}, &unchanging, status, func() frame { return frame{At: anywhere(f), Status: allswell.StatusUnknown} })
+	s.serveFault(w, r, key{variant: f}, &unchanging, status, func() layout { return layout{At: anywhere(f), Status: allswell.StatusUnknown} })
 }
 
 // serveFault answers with an error page within a frame. The page of each status
 // and variant is kept. It is rendered even if the client has gone.
-func (s *Site) serveFault(w http.ResponseWriter, r *http.Request, k key, version *atomic.Uint64, status int, around func() frame) {
+func (s *Site) serveFault(w http.ResponseWriter, r *http.Request, k key, version *atomic.Uint64, status int, around func() layout) {
 	k.kind, k.name = "fault", strconv.Itoa(status)
 	doc, err := getRendered(context.WithoutCancel(r.Context()), s, k, version, func(ctx context.Context) (*web.Document, time.Time, error) {
-		doc, err := renderDocument(ctx, faultScreen(fault{k.facet, status}, around()), web.CacheNever)
+		doc, err := renderDocument(ctx, errorScreen(errorPage{k.variant, status}, around()), web.CacheNever)
 		return doc, time.Time{}, err
 	})
 	if err != nil {
@@ -64,26 +64,26 @@ func (s *Site) serveFault(w http.ResponseWriter, r *http.Request, k key, version
 	doc.ServeStatus(w, r, status)
 }
 
-// failFor is fail with the page that fits an error.
+// failFor answers with the error page for err.
 func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 	s.fail(w, r, statusFor(w, err))
 }
 
 // failAt answers with an error page in the layout of a status page.
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, v visit, status int) {
-	e, f := v.entry, v.facet
-	s.serveFault(w, r, key{entry: e, facet: f}, &e.summary.Loads, status, func() frame {
+	e, f := v.entry, v.variant
+	s.serveFault(w, r, key{entry: e, variant: f}, &e.summary.Loads, status, func() layout {
 		snap := e.summary.Last()
-		return frameOf(s.whereOf(snap.page, f), snap.page, snap.status, snap.sum.AsOf)
+		return newLayout(s.presentationOf(snap.page, f), snap.page, snap.status, snap.sum.AsOf)
 	})
 }
 
-// failForAt is failAt with the page that fits an error.
+// failForAt is failAt with the status for err.
 func (s *Site) failForAt(w http.ResponseWriter, r *http.Request, v visit, err error) {
 	s.failAt(w, r, v, statusFor(w, err))
 }
 
-// statusFor returns the status that fits an error, and says when to try again.
+// statusFor returns the HTTP status for err, and sets Retry-After.
 func statusFor(w http.ResponseWriter, err error) int {
 	if errors.Is(err, allswell.ErrNotFound) {
 		return http.StatusNotFound

@@ -18,8 +18,8 @@ const (
 	maxMore      = 50      // further active incidents in a line each
 	maxNamed     = 20      // components that an incident concerns, where it is shown with others
 	maxConcerns  = 5       // incidents and maintenances named at a component
-	maxPerDay    = 10      // past incidents of one day; the others in the month's history
-	monthRoom    = 1 << 20 // bytes of the timelines of a month, before compression
+	maxPerDay    = 10      // dayEntry incidents of one day; the others in the month's history
+	monthBudget  = 1 << 20 // bytes of the timelines of a month, before compression
 )
 
 // statusBody is the page itself.
@@ -28,15 +28,15 @@ type statusBody struct {
 	Status      allswell.Status
 	Facts       string // "" if the banner has said it all
 	Active      []incidentView
-	More        []incidentView // active as well, without their timelines
-	Further     int            // active incidents that are left out
-	Running     []plannedView  // maintenance
-	MoreRunning int            // maintenances that are left out
-	Spans       []spanView     // of all components together; nil: nothing is known
+	More        []incidentView    // active as well, without their timelines
+	Further     int               // active incidents that are left out
+	Running     []maintenanceView // maintenance
+	MoreRunning int               // maintenances that are left out
+	Spans       []spanView        // of all components together; nil: nothing is known
 	Blocks      []blockView
 	Legend      []legendItem
 	Explained   string // how the uptime is computed
-	Upcoming    []plannedView
+	Upcoming    []maintenanceView
 	MorePlanned int // upcoming maintenances that are left out
 	Calendar    string
 	Past        []dayView
@@ -93,8 +93,8 @@ type concern struct {
 }
 
 // statusScreen lays out a summary.
-func statusScreen(at where, sum allswell.Summary) screen {
-	r := &room{statusBytes, roomChars}
+func statusScreen(at presentation, sum allswell.Summary) screen {
+	r := &budget{statusBytes, budgetChars}
 	b := statusBody{Status: sum.Status, Facts: facts(at.lang, sum), History: at.history(), Calendar: at.calendar()}
 	if sum.Page.Description != nil {
 		b.Description = markdown.HTML(*sum.Page.Description)
@@ -104,7 +104,7 @@ func statusScreen(at where, sum allswell.Summary) screen {
 	for _, block := range sum.Blocks {
 		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, concerns, r))
 	}
-	b.Past = viewDays(at, sum.Past, maxPerDay, extent{names: maxNamed, room: r, lines: r})
+	b.Past = viewDays(at, sum.Past, maxPerDay, extent{names: maxNamed, budget: r, lines: r})
 	for i, day := range sum.Past {
 		b.PastPlanned = b.PastPlanned || len(day.Maintenances) > 0
 		for _, inc := range sum.Active {
@@ -113,10 +113,10 @@ func statusScreen(at where, sum allswell.Summary) screen {
 			}
 		}
 	}
-	markLasting(b.Past, sum.Past, sum.Active)
+	markOngoing(b.Past, sum.Past, sum.Active)
 	l := at.lang
 	b.Spans, b.Legend, b.Explained = knownSpans(l, sum.History), viewLegend(l), explainUptime(l)
-	f := frameOf(at, sum.Page, sum.Status, sum.AsOf)
+	f := newLayout(at, sum.Page, sum.Status, sum.AsOf)
 	f.Site.AtHome = true
 	f.Path = "/"
 	f.titled(l.Banner(sum.Status))
@@ -125,25 +125,25 @@ func statusScreen(at where, sum allswell.Summary) screen {
 }
 
 // layIncidents lays out what goes on now and what is planned.
-func (b *statusBody) layIncidents(at where, sum allswell.Summary, r *room) {
-	timelines := extent{updates: maxUpdates, names: maxNamed, room: r, lines: r}
+func (b *statusBody) layIncidents(at presentation, sum allswell.Summary, r *budget) {
+	timelines := extent{updates: maxUpdates, names: maxNamed, budget: r, lines: r}
 	latest := allswell.ByLatestUpdate(sum.Active)
 	for i, inc := range latest[:min(len(latest), maxTimelines+maxMore)] {
 		if i < maxTimelines {
 			b.Active = append(b.Active, viewIncident(at, inc, timelines))
 		} else {
 			inc.Affected, inc.Updates = nil, nil
-			b.More = append(b.More, viewIncident(at, inc, extent{room: r, lines: r}))
+			b.More = append(b.More, viewIncident(at, inc, extent{budget: r, lines: r}))
 		}
 	}
 	b.Further = len(latest) - len(b.Active) - len(b.More)
 	running, upcoming := sum.Running[:min(len(sum.Running), maxTimelines)], sum.Upcoming[:min(len(sum.Upcoming), maxTimelines)]
 	b.Running, b.MoreRunning = viewMaintenances(at, running, timelines), len(sum.Running)-len(running)
-	b.Upcoming = viewMaintenances(at, upcoming, extent{updates: 1, names: maxNamed, room: r, lines: r})
+	b.Upcoming = viewMaintenances(at, upcoming, extent{updates: 1, names: maxNamed, budget: r, lines: r})
 	b.MorePlanned = len(sum.Upcoming) - len(upcoming)
 }
 
-func viewBlock(at where, sum allswell.Summary, block allswell.Block, concerns map[string][]concern, r *room) blockView {
+func viewBlock(at presentation, sum allswell.Summary, block allswell.Block, concerns map[string][]concern, r *budget) blockView {
 	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status}
 	if v.Key != "" {
 		v.Bars, v.Spans = drawBars(block.History), knownSpans(at.lang, block.History)
@@ -180,7 +180,7 @@ func explainUptime(l *i18n.Language) string {
 }
 
 // concernsOf returns what each component has to do with right now.
-func concernsOf(at where, sum allswell.Summary) map[string][]concern {
+func concernsOf(at presentation, sum allswell.Summary) map[string][]concern {
 	concerns := make(map[string][]concern)
 	for _, inc := range allswell.ByLatestUpdate(sum.Active) {
 		for _, a := range inc.Affected {

@@ -33,19 +33,19 @@ var (
 	preflightAge = []string{"86400"}
 )
 
-// compatFaults are the answers to all that is not a document.
-var compatFaults = map[int]*web.Document{
-	http.StatusNotFound:           compatFault("Not found."),
-	http.StatusMethodNotAllowed:   compatFault("This method is not allowed here."),
-	http.StatusServiceUnavailable: compatFault("This could not be loaded. Please try again in a moment."),
+// statuspageErrors are the answers to all that is not a document.
+var statuspageErrors = map[int]*web.Document{
+	http.StatusNotFound:           newStatuspageError("Not found."),
+	http.StatusMethodNotAllowed:   newStatuspageError("This method is not allowed here."),
+	http.StatusServiceUnavailable: newStatuspageError("This could not be loaded. Please try again in a moment."),
 }
 
-func compatFault(message string) *web.Document {
+func newStatuspageError(message string) *web.Document {
 	body, err := json.Marshal(map[string]string{"message": message})
 	if err != nil {
 		panic(err) // they are above
 	}
-	return newMachine(body, typeJSON, web.CacheNever)
+	return newProgramDocument(body, typeJSON, web.CacheNever)
 }
 
 // routeStatuspage answers all under api/v2/ of a page, whatever the method. It
@@ -82,19 +82,19 @@ func serveStatuspage(w http.ResponseWriter, r *http.Request, load func() (*web.D
 		return
 	case !isRead(r):
 		h["Allow"] = allowOpen
-		serveCompatFault(w, r, http.StatusMethodNotAllowed)
+		serveStatuspageError(w, r, http.StatusMethodNotAllowed)
 		return
 	}
 	if doc, err := load(); err != nil {
-		serveCompatFault(w, r, statusFor(w, err))
+		serveStatuspageError(w, r, statusFor(w, err))
 	} else {
-		serveOpen(w, r, doc)
+		serveCrossOrigin(w, r, doc)
 	}
 }
 
-func serveCompatFault(w http.ResponseWriter, r *http.Request, status int) {
+func serveStatuspageError(w http.ResponseWriter, r *http.Request, status int) {
 	w.Header()["Access-Control-Allow-Origin"] = anyOrigin
-	compatFaults[status].ServeStatus(w, r, status)
+	statuspageErrors[status].ServeStatus(w, r, status)
 }
 
 // statuspageDocument returns one document of a page, or allswell.ErrNotFound.
@@ -127,14 +127,14 @@ func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, er
 	if newest.Page.ID != e.id {
 		return nil, allswell.ErrNotFound // another page has the slug now
 	}
-	clean(&newest)
+	cleanNames(&newest)
 	bodies, err := statuspage.Documents(snap.sum, newest, snap.sum.Page.URL(s.base))
 	if err != nil {
 		return nil, err
 	}
 	d := &statuspageSet{documents: make(map[string]*web.Document, len(bodies))}
 	for path, body := range bodies {
-		doc := newMachine(body, typeJSON, web.CacheRevalidate)
+		doc := newProgramDocument(body, typeJSON, web.CacheRevalidate)
 		d.documents[path] = doc
 		d.bytes += doc.Size()
 	}

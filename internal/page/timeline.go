@@ -25,7 +25,7 @@ type timelineSpan struct {
 
 // part sets the title of a page with a timeline, and returns the links to the
 // other parts. url is the address of the newest.
-func (f *frame) part(title, url string, s timelineSpan) partView {
+func (f *layout) part(title, url string, s timelineSpan) partView {
 	if s.before == 0 && s.older == 0 {
 		f.titled(title)
 		return partView{}

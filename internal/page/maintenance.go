@@ -15,7 +15,7 @@ import (
 
 // maintenanceBody is one planned maintenance, for good.
 type maintenanceBody struct {
-	Planned  plannedView
+	Planned  maintenanceView
 	Part     partView
 	Home     string
 	Month    *monthLink // in whose history it is; nil while it is not over
@@ -24,41 +24,41 @@ type maintenanceBody struct {
 
 func (maintenanceBody) template() string { return "maintenance" }
 
-// plannedView is a planned maintenance as people read it.
-type plannedView struct {
+// maintenanceView is a planned maintenance as people read it.
+type maintenanceView struct {
 	URL, Title  string
 	State       allswell.MaintenanceState
 	From, Until moment // as planned; from when it has begun and ended, as it was
 	SameDay     bool   // both are on one day
 	Lasts       time.Duration
 	Affected    []affectedView
-	Others      int             // more components that it affects
-	Updates     []plannedUpdate // newest first
-	Earlier     int             // older updates that are left out
+	Others      int                     // more components that it affects
+	Updates     []maintenanceUpdateView // newest first
+	Earlier     int                     // older updates that are left out
 	Excerpt     string
 	Notes       int // updates of a timeline that is folded; 0: none is
 }
 
 // Over reports whether the maintenance is complete.
-func (v plannedView) Over() bool { return v.State == allswell.MaintenanceCompleted }
+func (v maintenanceView) Over() bool { return v.State == allswell.MaintenanceCompleted }
 
 // AtOnce reports whether the maintenance was over as soon as it began.
-func (v plannedView) AtOnce() bool { return atOnce(v.Lasts) }
+func (v maintenanceView) AtOnce() bool { return atOnce(v.Lasts) }
 
 // OneTime reports whether beginning and end read the same on the clock.
-func (v plannedView) OneTime() bool { return v.From.minute() == v.Until.minute() }
+func (v maintenanceView) OneTime() bool { return v.From.minute() == v.Until.minute() }
 
-// plannedUpdate is an entry of a maintenance's timeline.
-type plannedUpdate struct {
+// maintenanceUpdateView is an entry of a maintenance's timeline.
+type maintenanceUpdateView struct {
 	State   allswell.MaintenanceState
 	Message template.HTML
 	At      moment
 }
 
 // viewMaintenance returns m with its updates, newest first.
-func viewMaintenance(at where, m allswell.Maintenance, e extent) plannedView {
+func viewMaintenance(at presentation, m allswell.Maintenance, e extent) maintenanceView {
 	from, until := m.Span()
-	v := plannedView{
+	v := maintenanceView{
 		URL: at.maintenance(m.ID), Title: m.Title, State: m.State, From: at.moment(from), Until: at.moment(until),
 		SameDay: at.sameDay(from, until), Lasts: max(0, until.Sub(from)),
 	}
@@ -75,7 +75,7 @@ func viewMaintenance(at where, m allswell.Maintenance, e extent) plannedView {
 	v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, System: updates[0].System})
 	v.Earlier = updates[0].Number
 	for _, u := range updates[:min(len(updates), e.updates)] {
-		shown, ok := e.room.plannedUpdate(at, u)
+		shown, ok := e.budget.maintenanceUpdateView(at, u)
 		if !ok {
 			break
 		}
@@ -85,8 +85,8 @@ func viewMaintenance(at where, m allswell.Maintenance, e extent) plannedView {
 }
 
 // viewMaintenances returns maintenances in the order given.
-func viewMaintenances(at where, maintenances []allswell.Maintenance, e extent) []plannedView {
-	views := make([]plannedView, len(maintenances))
+func viewMaintenances(at presentation, maintenances []allswell.Maintenance, e extent) []maintenanceView {
+	views := make([]maintenanceView, len(maintenances))
 	for i, m := range maintenances {
 		views[i] = viewMaintenance(at, m, e)
 	}
@@ -100,7 +100,7 @@ type maintenancePart struct {
 }
 
 // maintenanceScreen lays out one maintenance with a part of its timeline.
-func maintenanceScreen(at where, page allswell.Page, status allswell.Status, part maintenancePart, asOf time.Time) screen {
+func maintenanceScreen(at presentation, page allswell.Page, status allswell.Status, part maintenancePart, asOf time.Time) screen {
 	m := part.Maintenance
 	v := viewMaintenance(at, m, full())
 	b := maintenanceBody{Planned: v, Home: at.home(), Calendar: at.calendar()}
@@ -108,7 +108,7 @@ func maintenanceScreen(at where, page allswell.Page, status allswell.Status, par
 		b.Month = linkMonth(at, m.BegunAt.In(at.zone))
 	}
 	l := at.lang
-	f := frameOf(at, page, status, asOf)
+	f := newLayout(at, page, status, asOf)
 	f.Path = timelinePath("/maintenances/"+m.ID, part.before)
 	b.Part = f.part(v.Title, v.URL, timelineSpan{part.before, len(v.Updates), v.Earlier})
 	f.Description = l.T("maintenance.description", "state", l.MaintenanceState(m.State),
@@ -117,7 +117,7 @@ func maintenanceScreen(at where, page allswell.Page, status allswell.Status, par
 }
 
 // calendar returns the address of the page's calendar.
-func (at where) calendar() string { return at.link("/" + feed.CalendarName) }
+func (at presentation) calendar() string { return at.link("/" + feed.CalendarName) }
 
 // serveMaintenance answers with one planned maintenance and a part of its
 // timeline: the newest, or the one that ?before= asks for.
@@ -127,12 +127,14 @@ func (s *Site) serveMaintenance(w http.ResponseWriter, r *http.Request, v visit,
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
-	e, f := v.entry, v.facet
-	s.servePart(w, r, v, key{entry: e, kind: "maintenance", name: timelinePath(id, before), facet: f},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadMaintenance(ctx, e, f, id, before) })
+	e, f := v.entry, v.variant
+	s.servePart(w, r, v, key{entry: e, kind: "maintenance", name: timelinePath(id, before), variant: f},
+		func(ctx context.Context) (*renderedPage, time.Time, error) {
+			return s.loadMaintenance(ctx, e, f, id, before)
+		})
 }
 
-func (s *Site) loadMaintenance(ctx context.Context, e *entry, f facet, id string, before int) (*sheet, time.Time, error) {
+func (s *Site) loadMaintenance(ctx context.Context, e *entry, f variant, id string, before int) (*renderedPage, time.Time, error) {
 	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
 		return s.store.LoadMaintenance(ctx, slug, id, before)
 	})
@@ -143,9 +145,9 @@ func (s *Site) loadMaintenance(ctx context.Context, e *entry, f facet, id string
 	if n := len(m.Updates); before > 0 && (n == 0 || m.Updates[n-1].Number != before-1) {
 		return nil, time.Time{}, allswell.ErrNotFound
 	}
-	sc := maintenanceScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, maintenancePart{m, before}, s.now())
-	sc.Frame.follow(snap.tag)
-	sh, err := newSheet(ctx, sc)
+	sc := maintenanceScreen(s.presentationOf(contents.Page, f), contents.Page, snap.status, maintenancePart{m, before}, s.now())
+	sc.Layout.follow(snap.tag)
+	sh, err := newRenderedPage(ctx, sc)
 	return sh, time.Time{}, err
 }
 

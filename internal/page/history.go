@@ -24,9 +24,9 @@ func (s *Site) serveHistory(w http.ResponseWriter, r *http.Request, v visit) {
 			return
 		}
 	}
-	e, f := v.entry, v.facet
-	s.servePart(w, r, v, key{entry: e, kind: "history", name: start.Format(monthForm), facet: f},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadHistory(ctx, e, f, start) })
+	e, f := v.entry, v.variant
+	s.servePart(w, r, v, key{entry: e, kind: "history", name: start.Format(monthForm), variant: f},
+		func(ctx context.Context) (*renderedPage, time.Time, error) { return s.loadHistory(ctx, e, f, start) })
 }
 
 // serveIncident answers with one incident and a part of its timeline: the newest,
@@ -37,14 +37,16 @@ func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, v visit, id
 		s.failAt(w, r, v, http.StatusNotFound)
 		return
 	}
-	e, f := v.entry, v.facet
-	s.servePart(w, r, v, key{entry: e, kind: "incident", name: timelinePath(id, before), facet: f},
-		func(ctx context.Context) (*sheet, time.Time, error) { return s.loadIncident(ctx, e, f, id, before) })
+	e, f := v.entry, v.variant
+	s.servePart(w, r, v, key{entry: e, kind: "incident", name: timelinePath(id, before), variant: f},
+		func(ctx context.Context) (*renderedPage, time.Time, error) {
+			return s.loadIncident(ctx, e, f, id, before)
+		})
 }
 
 // loadHistory loads the month that in begins, by whichever clock. It is good
 // until midnight, when a day begins.
-func (s *Site) loadHistory(ctx context.Context, e *entry, f facet, in time.Time) (*sheet, time.Time, error) {
+func (s *Site) loadHistory(ctx context.Context, e *entry, f variant, in time.Time) (*renderedPage, time.Time, error) {
 	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
 		return s.store.LoadMonth(ctx, slug, in.Year(), in.Month())
 	})
@@ -54,13 +56,13 @@ func (s *Site) loadHistory(ctx context.Context, e *entry, f facet, in time.Time)
 	now, zone := s.now(), contents.Page.Location() // which may be another than when the month was asked for
 	start := allswell.Midnight(time.Date(in.Year(), in.Month(), 1, 12, 0, 0, 0, zone), zone)
 	m := month{start: start, first: snap.first, now: now, contents: contents}
-	sc := historyScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, m)
-	sc.Frame.follow(snap.tag)
-	sh, err := newSheet(ctx, sc)
+	sc := historyScreen(s.presentationOf(contents.Page, f), contents.Page, snap.status, m)
+	sc.Layout.follow(snap.tag)
+	sh, err := newRenderedPage(ctx, sc)
 	return sh, tomorrow(now, zone), err
 }
 
-func (s *Site) loadIncident(ctx context.Context, e *entry, f facet, id string, before int) (*sheet, time.Time, error) {
+func (s *Site) loadIncident(ctx context.Context, e *entry, f variant, id string, before int) (*renderedPage, time.Time, error) {
 	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
 		return s.store.LoadIncident(ctx, slug, id, before)
 	})
@@ -71,9 +73,9 @@ func (s *Site) loadIncident(ctx context.Context, e *entry, f facet, id string, b
 	if n := len(inc.Updates); before > 0 && (n == 0 || inc.Updates[n-1].Number != before-1) {
 		return nil, time.Time{}, allswell.ErrNotFound
 	}
-	sc := incidentScreen(s.whereOf(contents.Page, f), contents.Page, snap.status, incidentPart{asActive(snap.sum, inc), before}, s.now())
-	sc.Frame.follow(snap.tag)
-	sh, err := newSheet(ctx, sc)
+	sc := incidentScreen(s.presentationOf(contents.Page, f), contents.Page, snap.status, incidentPart{asActive(snap.sum, inc), before}, s.now())
+	sc.Layout.follow(snap.tag)
+	sh, err := newRenderedPage(ctx, sc)
 	return sh, time.Time{}, err
 }
 
@@ -99,14 +101,14 @@ func (e *entry) load(ctx context.Context, part func(slug string) (allswell.PageC
 	if err == nil && contents.Page.ID != e.id {
 		err = allswell.ErrNotFound
 	}
-	clean(&contents)
+	cleanNames(&contents)
 	return snap, contents, err
 }
 
 // servePart answers with a part of a page that is loaded from the store; see
 // loadRendered. A client that has asked for too much that does not exist gets
 // only what is in memory.
-func (s *Site) servePart(w http.ResponseWriter, r *http.Request, v visit, k key, load cache.Loader[*sheet]) {
+func (s *Site) servePart(w http.ResponseWriter, r *http.Request, v visit, k key, load cache.Loader[*renderedPage]) {
 	if !s.rendered.Contains(k) && s.guesses.over(r) {
 		s.failForAt(w, r, v, errTooManyGuesses)
 		return

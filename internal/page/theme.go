@@ -183,23 +183,23 @@ func accentName(accent string) string {
 	return "style." + hex.EncodeToString(sum[:8]) + ".css"
 }
 
-// lookPath is below which a page has its style sheet and pictures.
-const lookPath = "/look/"
+// themePath is below which a page has its style sheet and pictures.
+const themePath = "/look/"
 
-// dress puts on what a page wears.
-func (f *siteFrame) dress(at where, page allswell.Page) {
+// decorate puts on what a page wears.
+func (f *siteLayout) decorate(at presentation, page allswell.Page) {
 	address := func(name string) string {
 		if name == "" {
 			return ""
 		}
-		return at.plain(at.base, lookPath+name)
+		return at.plain(at.base, themePath+name)
 	}
 	f.Logo, f.Icon, f.Accent = address(page.Logo), address(page.Icon), address(accentName(page.Accent))
 }
 
-// serveLook answers with the page's style sheet, its logo or its icon. Their
+// serveTheme answers with the page's style sheet, its logo or its icon. Their
 // names change with their contents, so that they are kept for good.
-func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name string) {
+func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, v visit, name string) {
 	var load cache.Loader[*web.Document]
 	switch page := v.snap.page; name {
 	case "":
@@ -209,9 +209,9 @@ func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name s
 			return web.NewDocument(accentStyle(accent), assetHeader("text/css; charset=utf-8", web.CacheForever)), time.Time{}, nil
 		}
 	case page.Logo:
-		load = s.loadPicture(v.entry, allswell.ImageLogo, name)
+		load = s.loadImage(v.entry, allswell.ImageLogo, name)
 	case page.Icon:
-		load = s.loadPicture(v.entry, allswell.ImageIcon, name)
+		load = s.loadImage(v.entry, allswell.ImageIcon, name)
 	}
 	if load == nil {
 		s.failAt(w, r, v, http.StatusNotFound)
@@ -225,7 +225,7 @@ func (s *Site) serveLook(w http.ResponseWriter, r *http.Request, v visit, name s
 	doc.ServeHTTP(w, r)
 }
 
-func (s *Site) loadPicture(e *entry, kind allswell.ImageKind, name string) cache.Loader[*web.Document] {
+func (s *Site) loadImage(e *entry, kind allswell.ImageKind, name string) cache.Loader[*web.Document] {
 	return func(ctx context.Context) (*web.Document, time.Time, error) {
 		image, err := s.store.LoadPageImage(ctx, e.slug, kind)
 		if err != nil {

@@ -107,13 +107,13 @@ func TestPlannedViews(t *testing.T) {
 		"ar": "",
 	}
 	for _, l := range i18n.All() {
-		at := where{base: "/status/acme", lang: l, zone: berlin}
-		v := viewMaintenance(at, m, extent{updates: 3, room: newRoom(), lines: newRoom()})
+		at := presentation{base: "/status/acme", lang: l, zone: berlin}
+		v := viewMaintenance(at, m, extent{updates: 3, budget: newBudget(), lines: newBudget()})
 		if len(v.Updates) != 3 || v.Earlier != 27 || v.Excerpt != "Update 30" || v.Updates[0].Message != "<p>Update 30</p>" {
 			t.Errorf("%s: %d updates, %d earlier, %q", l.Tag, len(v.Updates), v.Earlier, v.Excerpt)
 		}
 		var out strings.Builder
-		if err := templates[l]().ExecuteTemplate(&out, "planned", []plannedView{v}); err != nil {
+		if err := templates[l]().ExecuteTemplate(&out, "planned", []maintenanceView{v}); err != nil {
 			t.Fatal(err)
 		}
 		if found := i18ntest.Leftovers(out.String()); len(found) > 0 {
