@@ -104,7 +104,7 @@ type componentCreate struct {
 	Page        string  `required:"" placeholder:"SLUG" help:"Slug of the page."`
 	Name        string  `required:"" placeholder:"NAME" help:"Name of the component."`
 	Description *string `placeholder:"TEXT" help:"Text under the name."`
-	Status      *string `placeholder:"STATUS" help:"operational (the default), degraded, partial_outage, major_outage, maintenance or unknown."`
+	Status      *string `placeholder:"STATUS" help:"Status: ${statuses}. Default: operational."`
 	Order       *int    `placeholder:"NUMBER" help:"Its position: lower is first, counted from 0, and negative ones are before that; of equal ones the oldest is first. Behind all others if it is not given."`
 	Group       *string `placeholder:"GROUP" help:"Id or name of the group that it belongs to."`
 }
@@ -228,7 +228,7 @@ func (cmd *componentShow) Run(t *talk) error {
 
 type componentSet struct {
 	componentOf
-	Status        string  `arg:"" help:"operational, degraded, partial_outage, major_outage, maintenance or unknown."`
+	Status        string  `arg:"" help:"Status: ${statuses}."`
 	Description   *string `placeholder:"TEXT" xor:"description" help:"Another text under the name."`
 	NoDescription bool    `xor:"description" help:"No text under the name."`
 }

@@ -31,7 +31,7 @@ type incidentOpen struct {
 	Impact     *string    `placeholder:"IMPACT" help:"none, minor, major or critical. If it is not given, by the worst status among the components, and none without any."`
 	State      *string    `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message    *string    `placeholder:"TEXT" help:"First update of the timeline; - reads it from standard input."`
-	Components []affected `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"A component that it concerns, by id or name, and its status meanwhile: operational, degraded, partial_outage or major_outage; several are several flags."`
+	Components []affected `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"A component that it concerns, by id or name, and its status meanwhile: ${affected_statuses}. Repeatable."`
 }
 
 func (cmd *incidentOpen) Run(t *talk) error {

@@ -19,13 +19,13 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	_ "time/tzdata" // zones have to be known on hosts without a zone database
 
 	"github.com/alecthomas/kong"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/server"
 	"github.com/allswell/allswell/internal/settings"
-
-	_ "time/tzdata" // zones have to be known on hosts without a zone database
 )
 
 // The statuses that the program exits with.
@@ -116,6 +116,11 @@ func newParser(c *console) (*kong.Kong, error) {
 			"It exits with 0 when done, with 1 when refused or failed, and with 2 when the command line or a setting is wrong."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 		kong.ValueFormatter(explain),
+		kong.Vars{
+			"statuses":          enumerate(allswell.Statuses),
+			"affected_statuses": enumerate(allswell.AffectedStatuses),
+			"down_statuses":     enumerate(allswell.DownStatuses),
+		},
 		kong.Writers(c.out, c.err),
 		kong.Exit(func(code int) { panic(exiting(code)) }),
 	)
@@ -210,4 +215,17 @@ func (c *console) warnOfUnknown(environ []string) {
 		slices.Sort(unknown)
 		fmt.Fprintf(c.err, "allswell: warning: ignored, because there are no such settings: %s\n", strings.Join(unknown, ", "))
 	}
+}
+
+// enumerate returns statuses for the help text of a flag, without aliases: "a, b or
+// c".
+func enumerate(statuses []allswell.Status) string {
+	var names []string
+	for _, s := range statuses {
+		if s.Canonical() == s {
+			names = append(names, string(s))
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

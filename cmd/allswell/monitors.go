@@ -28,7 +28,7 @@ type monitorCreate struct {
 	Interval         seconds `required:"" placeholder:"DURATION" help:"The longest time between two pings that is still well, such as 30s, 5m, 25h, 8d. Leave room: 25h for a job of every night."`
 	Component        *string `placeholder:"COMPONENT" help:"Id or name of the component that goes down with it."`
 	FailureThreshold *int    `placeholder:"COUNT" help:"How many checks in a row have to find it overdue. As the server is set if not given."`
-	DownStatus       *string `placeholder:"STATUS" help:"What the component gets: major_outage (the default), partial_outage or degraded."`
+	DownStatus       *string `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage."`
 	Enabled          *bool   `negatable:"disabled" help:"Switched on, which is the default, or off at first."`
 }
 
@@ -258,7 +258,7 @@ type monitorSet struct {
 	NoComponent      bool     `xor:"component" help:"No component."`
 	Enabled          *bool    `negatable:"disabled" help:"Switch it on, or off."`
 	FailureThreshold *int     `placeholder:"COUNT" help:"How many checks in a row have to find it overdue. 0: as the server is set."`
-	DownStatus       *string  `placeholder:"STATUS" help:"What the component gets: major_outage, partial_outage or degraded."`
+	DownStatus       *string  `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
 }
 
 func (cmd *monitorSet) Run(t *talk) error {

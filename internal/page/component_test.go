@@ -20,7 +20,7 @@ func TestComponentPage(t *testing.T) {
 		if got := p.one(t, "h1") + ", " + p.one(t, ".now"); got != "Check & pay, Operational" {
 			t.Errorf("it says %q", got)
 		}
-		if got := p.texts("#incidents"); len(got) != 1 || !strings.Contains(p.text(), "No incidents of this component are known.") {
+		if got := p.texts("#incidents"); len(got) != 1 || !strings.Contains(p.text(), "This component has had no incidents.") {
 			t.Errorf("nothing has happened, and it says %q", p.text())
 		}
 		if got := p.all(".days tbody tr"); len(got) != 90 || got[0].text() != "Saturday, 21 NovemberOperational100%" &&

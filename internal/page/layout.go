@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 )
 
-// screen is all that a template is given: the frame that all have, and what is
-// in it.
+// screen is the data of a template: the layout, which all pages have, and the
+// body.
 type screen struct {
 	Layout layout
 	Body   body
@@ -30,14 +30,14 @@ type layout struct {
 	AsOf        moment
 	Secret      bool   // see document
 	Late        moment // when the database last answered; zero: it does
-	Events      string // presentation changes are told; "": nowhere
+	Events      string // URL of the event stream; "": none
 	Tag         string // of the status page, compared with that of events
 }
 
 // siteLayout is the status page that a page belongs to.
 type siteLayout struct {
 	Name, Home, History string
-	Subscribe           string // presentation to; "": not offered here
+	Subscribe           string // URL; "": not offered
 	AtHome              bool
 	Atom, RSS, Calendar string // addresses, and the following
 	Logo, Icon, Accent  string // "": ours
@@ -103,14 +103,14 @@ func (f layout) Icon() string {
 // DrawnIcon reports whether the favicon is ours.
 func (f layout) DrawnIcon() bool { return f.Site == nil || f.Site.Icon == "" }
 
-// newLayout returns the frame of a part of page.
+// newLayout returns the layout of a part of a page.
 func newLayout(at presentation, page allswell.Page, status allswell.Status, asOf time.Time) layout {
 	site := &siteLayout{
 		Name: page.Name, Home: at.home(), History: at.history(), Footer: page.Footer,
 		Atom: at.plain(at.base, "/"+feed.AtomName), RSS: at.plain(at.base, "/"+feed.RSSName), Calendar: at.plain(at.base, "/"+feed.CalendarName),
 	}
 	if at.mail {
-		site.Subscribe = at.home() + "#subscribe" // presentation the form is
+		site.Subscribe = at.home() + "#subscribe" // the form
 	}
 	site.decorate(at, page)
 	return layout{At: at, Status: status, AsOf: at.moment(asOf), Site: site}
@@ -152,7 +152,7 @@ type firstStepsBody struct{ BaseURL string }
 type plainBody struct {
 	Heading string
 	Text    []string
-	Home    string // presentation to go on: the status page, or "/"
+	Home    string // URL to continue at: the status page, or "/"
 	AtPage  bool   // Home is the status page
 }
 

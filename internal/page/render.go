@@ -39,7 +39,7 @@ func everyLanguage() map[*i18n.Language]func() *template.Template {
 func vocabulary(l *i18n.Language) template.FuncMap {
 	return template.FuncMap{
 		"t": l.T, "HTML": l.HTML, "tone": tone, "tones": allswell.Tones,
-		"iconBody": func(t *allswell.Tone) template.HTML { return template.HTML(t.Icon.Body) },
+		"iconBody": func(t *allswell.Tone) template.HTML { return withAttribute(t.Icon.Body, `class="body"`) },
 		"status":   l.Status, "banner": l.Banner, "state": l.State, "impact": l.Impact,
 		"maintenanceState": l.MaintenanceState, "duration": l.Duration,
 		"moment":    func(m moment) template.HTML { return timeElement(m, "", l.Moment) },

@@ -35,7 +35,7 @@ type Config struct {
 	Store   *store.Store
 	Logger  *slog.Logger     // nil: discard
 	Now     func() time.Time // the host's clock; nil: time.Now
-	BaseURL string           // presentation visitors find us; "": http://localhost:8080
+	BaseURL string           // URL of the service; "": http://localhost:8080
 	Mail    bool             // mail can be sent, so that people may subscribe by it
 	SignUps int              // sign-ups by e-mail that are accepted in any hour, of all clients together; 0: any number
 	Streams int              // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers

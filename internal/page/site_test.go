@@ -156,7 +156,7 @@ func TestStatusPage(t *testing.T) {
 			"article.incident .impact":  {"Critical impact"},
 			"article.incident .message": {"Wires are up.", "Wires are down."},
 			"article.incident .when":    {"Investigating 21 Nov 2020, 15:14 UTC", "Investigating 21 Nov 2020, 15:04 UTC"},
-			"footer p":                  {"State of 21 Nov 2020, 15:14 UTC, unchanged since. All times are in UTC.", "Watched by Allswell"},
+			"footer p":                  {"As of 21 Nov 2020, 15:14 UTC. No changes since. All times are in UTC.", "Monitored by Allswell"},
 			"main .onward a":            {"Incident history"},
 			".late":                     nil,
 		} {

@@ -18,7 +18,7 @@ const (
 	maxMore      = 50      // further active incidents in a line each
 	maxNamed     = 20      // components that an incident concerns, where it is shown with others
 	maxConcerns  = 5       // incidents and maintenances named at a component
-	maxPerDay    = 10      // dayEntry incidents of one day; the others in the month's history
+	maxPerDay    = 10      // past incidents of one day; the others in the month's history
 	monthBudget  = 1 << 20 // bytes of the timelines of a month, before compression
 )
 

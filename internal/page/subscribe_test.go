@@ -234,12 +234,12 @@ func TestRefusedSignUps(t *testing.T) {
 		}{
 			{"nothing", nil, "Please enter your e-mail address.", ""},
 			{"blank", url.Values{fieldEmail: {" \t"}}, "Please enter your e-mail address.", ""},
-			{"no address", url.Values{fieldEmail: {"ann"}, fieldComponent: w.ids("North")}, "This is not a full e-mail address, like name@example.com.", ""},
-			{"hostile", url.Values{fieldEmail: {hostile}}, "This is not a full e-mail address, like name@example.com.", ""},
-			{"no text", url.Values{fieldEmail: {"\xff\x00@"}}, "This is not a full e-mail address, like name@example.com.", ""},
-			{"two headers", url.Values{fieldEmail: {"ann@example.com\r\nBcc: bob@example.com"}}, "This is not a full e-mail address, like name@example.com.", ""},
-			{"another page's component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {theirs}}, "", "A chosen component is not on this page any more. Please choose again."},
-			{"a hostile component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {hostile, w.components["North"]}}, "", "A chosen component is not on this page any more. Please choose again."},
+			{"no address", url.Values{fieldEmail: {"ann"}, fieldComponent: w.ids("North")}, "Please enter a complete e-mail address, such as name@example.com.", ""},
+			{"hostile", url.Values{fieldEmail: {hostile}}, "Please enter a complete e-mail address, such as name@example.com.", ""},
+			{"no text", url.Values{fieldEmail: {"\xff\x00@"}}, "Please enter a complete e-mail address, such as name@example.com.", ""},
+			{"two headers", url.Values{fieldEmail: {"ann@example.com\r\nBcc: bob@example.com"}}, "Please enter a complete e-mail address, such as name@example.com.", ""},
+			{"another page's component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {theirs}}, "", "A component that you chose is no longer on this page. Please choose again."},
+			{"a hostile component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {hostile, w.components["North"]}}, "", "A component that you chose is no longer on this page. Please choose again."},
 		} {
 			p := w.answer(w.post("/status/acme/subscribe", c.form), 422)
 			if got := strings.Join(p.texts("#email-error"), ""); got != c.email {

@@ -115,7 +115,7 @@ func TestSubscription(t *testing.T) {
 			t.Errorf("%q, %v", got, w.subscribers())
 		}
 		for _, rec := range []*httptest.ResponseRecorder{w.do("GET", path), w.send(path, "action=confirm"), w.send(path, "action=save"), w.send(path, "action=resume"), w.send(path, "action=unsubscribe")} {
-			if got := w.secret(rec, 404, sub.Key).one(t, "h1"); got != "There is no such subscription" {
+			if got := w.secret(rec, 404, sub.Key).one(t, "h1"); got != "This subscription does not exist" {
 				t.Errorf("ended: %q", got)
 			}
 		}
@@ -131,7 +131,7 @@ func TestRefusedChanges(t *testing.T) {
 		path := "/status/acme/subscription/" + sub.Key
 		for body, want := range map[string]string{
 			"action=save&scope=components": "Please choose at least one component, or the whole page.",
-			"action=save&scope=components&component=" + theirs + "&component=" + w.components["North"]: "A chosen component is not on this page any more. Please choose again.",
+			"action=save&scope=components&component=" + theirs + "&component=" + w.components["North"]: "A component that you chose is no longer on this page. Please choose again.",
 		} {
 			p := w.secret(w.send(path, body), 422, sub.Key)
 			if got := p.one(t, ".choice .wrong"); got != want {
@@ -193,7 +193,7 @@ func TestHeldSubscriptions(t *testing.T) {
 		chosen, err := w.store.ChangeSubscription(t.Context(), "acme", ann.Key, w.ids("South"))
 		must(w.world, chosen, err)
 		p = w.secret(w.send("/status/acme/subscription/"+ann.Key, "action=resume"), 200, ann.Key)
-		if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, w.ids("South")) || p.one(t, "[role=status]") != "You are told again what happens." {
+		if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, w.ids("South")) || p.one(t, "[role=status]") != "Notifications resumed." {
 			t.Errorf("resumed: %v", got)
 		}
 	})

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"html/template"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -47,7 +48,12 @@ func themed(light, dark string) string {
 
 // favicon draws the favicon of a tone.
 func favicon(t *allswell.Tone) string {
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><g fill="%s">%s</g>`+
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">%s`+
 		`<path d="%s" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>`,
-		t.Favicon, t.Icon.Body, t.Icon.Sign)
+		withAttribute(t.Icon.Body, `fill="`+t.Favicon+`"`), t.Icon.Sign)
+}
+
+// withAttribute adds an attribute to an element.
+func withAttribute(element, attribute string) template.HTML {
+	return template.HTML(strings.Replace(element, " ", " "+attribute+" ", 1))
 }

@@ -77,7 +77,7 @@ func TestZone(t *testing.T) {
 		if got := p.texts(".day")[0]; got != "Monday, 30 November Late No impact Resolved 23:30" {
 			t.Errorf("the day reads %q", got)
 		}
-		if got := p.texts("footer .notes p")[0]; got != "State of 30 Nov 2020, 23:30 EST, unchanged since. All times are in America/New York." {
+		if got := p.texts("footer .notes p")[0]; got != "As of 30 Nov 2020, 23:30 EST. No changes since. All times are in America/New York." {
 			t.Errorf("the footer reads %q", got)
 		}
 		if got := p.all(".day .meta time")[0].attr("datetime"); got != "2020-12-01T04:30:00.000Z" {

@@ -129,10 +129,10 @@ func TestPageThatCannotKnow(t *testing.T) {
 	}
 	var all []open
 	for i, words := range []open{
-		{name: "en", late: "Updates are delayed.", gone: "This page is no longer there."},
+		{name: "en", late: "Updates are delayed.", gone: "This page no longer exists."},
 		{name: "ar", late: "التحديثات متأخرة.", gone: "لم تعد هذه الصفحة موجودة."},
 		{name: "de", late: "Aktualisierungen verzögern sich.", gone: "Diese Seite gibt es nicht mehr."},
-		{name: "en", late: "Updates are delayed.", gone: "This page is no longer there."},
+		{name: "en", late: "Updates are delayed.", gone: "This page no longer exists."},
 	} {
 		words.view = views[i]
 		words.tab = c.openHurried(t, views[i], server.URL+"/status/acme?lang="+words.name)

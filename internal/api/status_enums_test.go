@@ -1,0 +1,55 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/allswell/allswell"
+)
+
+// Every enumeration of statuses in openapi.json is one of the domain's. A new
+// status fails it at each place that lacks the status.
+func TestStatusEnumerations(t *testing.T) {
+	var doc any
+	if err := json.Unmarshal(document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	ranked := append(slices.Clone(allswell.RankedStatuses), "")
+	allowed := [][]allswell.Status{allswell.Statuses, allswell.RankedStatuses, ranked, allswell.AffectedStatuses, allswell.DownStatuses}
+	found := 0
+	var walk func(path string, v any)
+	walk = func(path string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for i, item := range v {
+				walk(fmt.Sprint(path, "/", i), item)
+			}
+		case map[string]any:
+			for name, member := range v {
+				walk(path+"/"+name, member)
+			}
+			for _, name := range []string{"enum", "required"} {
+				list, _ := v[name].([]any)
+				if !slices.Contains(list, any("major_outage")) {
+					continue
+				}
+				found++
+				var got []allswell.Status
+				for _, value := range list {
+					text, _ := value.(string) // null: ""
+					got = append(got, allswell.Status(text))
+				}
+				slices.Sort(got)
+				if !slices.ContainsFunc(allowed, func(want []allswell.Status) bool { return slices.Equal(got, slices.Sorted(slices.Values(want))) }) {
+					t.Errorf("openapi.yaml: %s/%s is %q, want one of %q", path, name, got, allowed)
+				}
+			}
+		}
+	}
+	walk("", doc)
+	if found < 6 {
+		t.Errorf("%d enumerations of statuses", found)
+	}
+}

@@ -1,0 +1,54 @@
+package allswell_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/allswell/allswell"
+)
+
+// Every status has all that its row in the table of statuses is to say, and
+// nothing by which statuses are told apart is there twice.
+func TestStatusTable(t *testing.T) {
+	colour := regexp.MustCompile(`^#[0-9a-f]{6}$`)
+	seen := map[string]allswell.Status{}
+	for _, s := range allswell.RankedStatuses {
+		tone := s.Tone()
+		for what, text := range map[string]string{
+			"label": s.Label(), "banner": allswell.Banner(s), "tone": tone.Name,
+			"icon": tone.Icon.Body, "bar class": tone.Bar.Class, "badge": tone.Badge, "favicon": tone.Favicon,
+		} {
+			if text == "" && !(what == "bar class" && s == allswell.StatusOperational) {
+				t.Errorf("%s has no %s", s, what)
+			}
+			if other, taken := seen[what+text]; taken {
+				t.Errorf("%s has the %s of %s", s, what, other)
+			}
+			seen[what+text] = s
+		}
+		for _, c := range []string{
+			tone.Text.Light, tone.Text.Dark, tone.Solid.Light, tone.Solid.Dark, tone.OnSolid, tone.Badge, tone.Favicon,
+			tone.Bar.Fill.Light, tone.Bar.Fill.Dark,
+		} {
+			if !colour.MatchString(c) {
+				t.Errorf("%s has the colour %q", s, c)
+			}
+		}
+		if !allswell.ImpactOf(s).Valid() || s.Downtime() < 0 || s.Downtime() > 1 || tone.Bar.Height == "" || tone.Icon.Sign == "" {
+			t.Errorf("the row of %s is not complete", s)
+		}
+		if like := s.Statuspage(); like.Component == "" || like.Indicator == "" {
+			t.Errorf("%s has no counterpart of Statuspage", s)
+		}
+	}
+	for i, s := range allswell.RankedStatuses[1:] {
+		if !allswell.RankedStatuses[i].Worse(s) {
+			t.Errorf("%s does not rank above %s", allswell.RankedStatuses[i], s)
+		}
+	}
+	for _, i := range allswell.Impacts {
+		if i.Label() == "" || i.Tone().Name == "" {
+			t.Errorf("the row of the impact %s is not complete", i)
+		}
+	}
+}
