@@ -44,7 +44,7 @@ var mailTemplates embed.FS
 
 var (
 	mailText = texttemplate.Must(texttemplate.ParseFS(mailTemplates, "templates/*.txt"))
-	mailHTML = htmltemplate.Must(htmltemplate.ParseFS(mailTemplates, "templates/*.html"))
+	mailHTML = htmltemplate.Must(htmltemplate.New("layout.html").Funcs(htmltemplate.FuncMap{"tones": mailTones}).ParseFS(mailTemplates, "templates/*.html"))
 )
 
 // envelope is a mail as it goes to the server: one sender, one recipient, and

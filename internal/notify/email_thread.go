@@ -23,7 +23,7 @@ type place struct {
 type thread struct {
 	Title    string
 	State    string // the newest, in words
-	Tone     string // the name of its colour
+	Tone     *allswell.Tone
 	Impact   string // in words, or that it is a maintenance; "": none
 	When     string // of a maintenance: from when until when
 	Affected string // the components, in words; "": none
@@ -40,10 +40,11 @@ type thread struct {
 
 // entry is one event of a thread.
 type entry struct {
-	State, Tone, At string
-	Text            string            // the message
-	HTML            htmltemplate.HTML // the message
-	Short           bool              // the page has the rest of the message
+	State, At string
+	Tone      *allswell.Tone
+	Text      string            // the message
+	HTML      htmltemplate.HTML // the message
+	Short     bool              // the page has the rest of the message
 }
 
 // about is the id of what mail tells: of an incident or a maintenance; "" of a

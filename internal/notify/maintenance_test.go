@@ -60,7 +60,7 @@ func TestMailOfMaintenance(t *testing.T) {
 			}
 			tone := map[string]string{"Complete": `class="ok"`, "Cancelled": `class="none"`}[c.subject]
 			if tone == "" {
-				tone = `class="planned" style="margin:0 0 6px;font-size:14px;line-height:1.4;font-weight:700;color:#2357b8;"`
+				tone = `class="maintenance" style="margin:0 0 6px;font-size:14px;line-height:1.4;font-weight:700;color:#2357b8;"`
 			}
 			if !strings.Contains(p.html, tone) {
 				t.Errorf("the HTML lacks %s", tone)

@@ -60,27 +60,23 @@ func isResolved(e allswell.Event) bool {
 	return e.Data.Resolved || e.Kind == allswell.EventIncidentResolved
 }
 
-// toneOf names the colour of what an event told.
-func toneOf(e allswell.Event) string {
+// toneOf returns the tone of an event: that of its impact, unless it ends what it
+// is about or is about a maintenance.
+func toneOf(e allswell.Event) *allswell.Tone {
 	switch {
 	case e.Kind == allswell.EventMaintenanceEnded, e.Kind == allswell.EventIncidentResolved, e.Data.State == allswell.IncidentResolved:
-		return "ok"
+		return allswell.StatusOperational.Tone()
 	case e.Kind == allswell.EventMaintenanceCancelled:
-		return "none"
+		return &allswell.NeutralTone
 	case e.Data.Maintenance != nil:
-		return "planned"
-	}
-	switch e.Data.Impact {
-	case allswell.ImpactMinor:
-		return "degraded"
-	case allswell.ImpactMajor:
-		return "partial"
-	case allswell.ImpactCritical:
-		return "major"
+		return allswell.StatusMaintenance.Tone()
 	default:
-		return "none"
+		return e.Data.Impact.Tone()
 	}
 }
+
+// mailTones are the tones that a mail can have.
+func mailTones() []*allswell.Tone { return append(allswell.Tones(), &allswell.NeutralTone) }
 
 // affectedWords lists the components that an event concerns, at most
 // mailComponents of them by name, with the statuses that an incident gives them
