@@ -123,6 +123,25 @@ func TestBusyBehindAWriter(t *testing.T) {
 	must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
 }
 
+// TestUnknownOutcomeOfAPartialDeletion: of a page with many subscribers these are
+// deleted first. The deletion of the page fails then, and is repeated.
+func TestUnknownOutcomeOfAPartialDeletion(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, 1200))
+		ctx := w.endsAt("DELETE FROM pages", false)
+		err := w.DeletePage(ctx, w.ws, "acme")
+		w.SetFault(nil)
+		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+			t.Errorf("error %v, want ErrUnknownOutcome alone", err)
+		}
+		if n := w.value(`SELECT count(*) FROM subscribers`); n != "0" {
+			t.Errorf("%s subscribers are left", n)
+		}
+		must(w.Page(w.ctx, w.ws, "acme"))(w)
+		w.ok(w.DeletePage(w.ctx, w.ws, "acme"))
+	})
+}
+
 // TestUnknownOutcomeOfALostCommit: the server commits, and the connection is lost
 // before its answer arrives.
 func TestUnknownOutcomeOfALostCommit(t *testing.T) {

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/allswell/allswell"
 )
@@ -248,23 +250,29 @@ func (s *Store) slugTaken(err error) error {
 }
 
 // DeletePage deletes a page with everything that belongs to it: components,
-// incidents, events, subscribers and the monitors linked to it. What there may be
-// most of goes first, in steps, if it is more than one transaction should hold.
+// incidents, events, subscribers and the monitors linked to it. That is one
+// transaction, except on a page with stepRows subscribers or deliveries or more:
+// these are deleted before, in transactions of their own, because one that deletes
+// them all would delay pings. If that fails in the middle, the error is
+// allswell.ErrUnknownOutcome: the page is still there, with a part of its
+// subscribers and deliveries, and calling DeletePage again deletes the rest.
 func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug string) error {
 	p, err := s.Page(ctx, actor, slug)
 	if err != nil {
 		return s.replicated(ctx, err)
 	}
+	inSteps := false
 	for _, table := range []string{"subscribers", "deliveries"} {
 		n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE page_id = $1 LIMIT $2) AS few`, p.ID, stepRows)
 		if err != nil {
-			return s.unavailable(err)
+			return partlyDeleted(inSteps, s.unavailable(err))
 		}
 		if n < stepRows {
 			continue
 		}
+		inSteps = true
 		if err := s.deleteInSteps(ctx, `FROM `+table+` WHERE page_id = $1`, func(*tx) any { return p.ID }); err != nil {
-			return err
+			return partlyDeleted(inSteps, err)
 		}
 	}
 	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
@@ -282,5 +290,14 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 		n, err := t.exec(`DELETE FROM pages WHERE id = $1`, p.ID)
 		return struct{}{}, found(n, err)
 	})
+	return partlyDeleted(inSteps, err)
+}
+
+// partlyDeleted returns the error of a deletion in steps. ErrBusy would say that
+// nothing was changed, which earlier steps may have.
+func partlyDeleted(inSteps bool, err error) error {
+	if inSteps && errors.Is(err, allswell.ErrBusy) {
+		return fmt.Errorf("%w: the page may be deleted in part: %v", allswell.ErrUnknownOutcome, err)
+	}
 	return err
 }
