@@ -69,7 +69,7 @@ func TestSubscription(t *testing.T) {
 		if got := actions(p); !slices.Equal(got, []string{actConfirm, actUnsubscribe}) || p.one(t, "h1") != "Confirm your subscription" {
 			t.Errorf("unconfirmed: %v", got)
 		}
-		if text := p.one(t, "main"); !strings.Contains(text, "ann@example.com") || !strings.Contains(text, "concern North") || len(p.all("[role=status]")) > 0 {
+		if text := p.one(t, "main"); !strings.Contains(text, "ann@example.com") || !strings.Contains(text, "affect North") || len(p.all("[role=status]")) > 0 {
 			t.Errorf("unconfirmed: %q", text)
 		}
 		if get(); !w.subscribers()["ann@example.com"].ConfirmedAt.IsZero() {
