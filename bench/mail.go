@@ -189,7 +189,7 @@ func (b *bench) written(path string) error {
 	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
 	for open := 1; open > 0; time.Sleep(20 * time.Millisecond) {
-		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE fanned_at IS NULL`).Scan(&open); err != nil {
+		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM events WHERE fanned_out_at IS NULL`).Scan(&open); err != nil {
 			return err
 		}
 	}

@@ -217,7 +217,7 @@ func (w *testServer) blockCommits() (release func()) {
 	w.Helper()
 	tx := must(w.beside().BeginTx(w.Context(), nil))(w) // on SQLite, this alone takes the write lock
 	if !strings.HasPrefix(w.dsn, "sqlite:") {
-		must(tx.Exec(`LOCK TABLE monitors, beats IN EXCLUSIVE MODE`))(w)
+		must(tx.Exec(`LOCK TABLE monitors, liveness IN EXCLUSIVE MODE`))(w)
 	}
 	return func() {
 		w.Helper()
@@ -231,12 +231,12 @@ func (w *testServer) blockCommits() (release func()) {
 func (w *testServer) breakDatabase() (repair func()) {
 	w.Helper()
 	db := w.beside()
-	for _, table := range []string{"beats", "monitors"} {
+	for _, table := range []string{"liveness", "monitors"} {
 		must(db.Exec(`ALTER TABLE ` + table + ` RENAME TO ` + table + `_elsewhere`))(w)
 	}
 	return func() {
 		w.Helper()
-		for _, table := range []string{"beats", "monitors"} {
+		for _, table := range []string{"liveness", "monitors"} {
 			must(db.Exec(`ALTER TABLE ` + table + `_elsewhere RENAME TO ` + table))(w)
 		}
 	}

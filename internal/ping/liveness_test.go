@@ -24,17 +24,17 @@ func TestFirstLivenessRecord(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newTestServer(t, dsn, Config{})
 		w.start()
-		if n := w.count(`SELECT count(*) FROM beats WHERE replica = 'a'`); n != 1 {
+		if n := w.count(`SELECT count(*) FROM liveness WHERE replica = 'a'`); n != 1 {
 			w.Errorf("%d liveness records", n)
 		}
 		w.want(w.ping(w.monitor.Token), 200, okBody)
 		w.stop()
-		if n := w.count(`SELECT count(*) FROM holes`); n != 0 {
+		if n := w.count(`SELECT count(*) FROM listening_gaps`); n != 0 {
 			w.Errorf("%d gaps while pings were received", n)
 		}
-		must(w.beside().Exec(`UPDATE beats SET beat_at = beat_at - 10000`))(w)
+		must(w.beside().Exec(`UPDATE liveness SET seen_at = seen_at - 10000`))(w)
 		w.start()
-		if n := w.count(`SELECT count(*) FROM holes`); n != 1 {
+		if n := w.count(`SELECT count(*) FROM listening_gaps`); n != 1 {
 			w.Errorf("%d gaps, want the one between the two processes", n)
 		}
 	})
@@ -52,8 +52,8 @@ func TestLivenessRecords(t *testing.T) {
 		w.start()
 		awaitRecord := func() {
 			t.Helper()
-			at := w.count(`SELECT max(beat_at) FROM beats`)
-			w.until("another liveness record", func() bool { return w.count(`SELECT max(beat_at) FROM beats`) > at })
+			at := w.count(`SELECT max(seen_at) FROM liveness`)
+			w.until("another liveness record", func() bool { return w.count(`SELECT max(seen_at) FROM liveness`) > at })
 		}
 		awaitRecord()
 		repair := w.breakDatabase()

@@ -17,21 +17,21 @@ func TestLostPingsStopLiveness(t *testing.T) {
 		if !w.Shedding() {
 			t.Fatal("not shedding after a loss")
 		}
-		w.until("the gap is saved", func() bool { return w.count(`SELECT count(*) FROM holes`) == 1 })
-		last := w.count(`SELECT max(beat_at) FROM beats`)
-		first := w.count(`SELECT max(to_at) FROM holes`)
+		w.until("the gap is saved", func() bool { return w.count(`SELECT count(*) FROM listening_gaps`) == 1 })
+		last := w.count(`SELECT max(seen_at) FROM liveness`)
+		first := w.count(`SELECT max(to_at) FROM listening_gaps`)
 		w.until("the gap is extended", func() bool {
 			w.NoteLost()
 			w.want(w.ping(w.monitor.Token), 200, okBody)
-			return w.count(`SELECT max(to_at) FROM holes`) > first
+			return w.count(`SELECT max(to_at) FROM listening_gaps`) > first
 		})
-		if w.count(`SELECT count(*) FROM holes`) != 1 {
+		if w.count(`SELECT count(*) FROM listening_gaps`) != 1 {
 			t.Error("continuous losses are more than one gap")
 		}
-		if now := w.count(`SELECT max(beat_at) FROM beats`); now != last {
+		if now := w.count(`SELECT max(seen_at) FROM liveness`); now != last {
 			t.Errorf("a liveness record %d ms after the loss", now-last)
 		}
-		w.until("it is over", func() bool { return !w.Shedding() && w.count(`SELECT max(beat_at) FROM beats`) > last })
+		w.until("it is over", func() bool { return !w.Shedding() && w.count(`SELECT max(seen_at) FROM liveness`) > last })
 	})
 }
 
@@ -44,10 +44,10 @@ func TestLostPingsCountForAllReplicas(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.want(w.ping(w.monitor.Token), 200, okBody)
-		if n := w.count(`SELECT max(to_at - from_at) FROM holes`); n < 60_000 {
+		if n := w.count(`SELECT max(to_at - from_at) FROM listening_gaps`); n < 60_000 {
 			t.Errorf("a gap of %d ms, want a minute", n)
 		}
-		if n := w.count(`SELECT count(*) FROM beats WHERE replica = 'shedding'`); n != 0 {
+		if n := w.count(`SELECT count(*) FROM liveness WHERE replica = 'shedding'`); n != 0 {
 			t.Error("the shedding replica has a liveness record")
 		}
 	})

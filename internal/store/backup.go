@@ -155,7 +155,7 @@ func isAllswellDatabase(ctx context.Context, path string) error {
 	defer db.Close()
 	var verdict string
 	var ours int
-	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name IN ('goose_db_version', 'monitors', 'beats')`).Scan(&ours); err != nil || ours != 3 {
+	if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name IN ('goose_db_version', 'monitors', 'outages')`).Scan(&ours); err != nil || ours != 3 {
 		return fmt.Errorf("%s is not an Allswell database", path)
 	}
 	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil || verdict != "ok" {
@@ -224,12 +224,12 @@ func (s *Store) Prune(ctx context.Context) error {
 			text string
 			age  time.Duration
 		}{
-			{`DELETE FROM answers WHERE created_at <= $1`, IdempotencyLifetime},
+			{`DELETE FROM idempotency_keys WHERE created_at <= $1`, IdempotencyLifetime},
 			{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at) FROM status_changes o
 				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, statusChangeRetention},
-			{`DELETE FROM holes WHERE to_at <= $1`, gapRetention},
-			{`DELETE FROM holes WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
-			{`DELETE FROM beats WHERE beat_at <= $1 AND beat_at < (SELECT max(beat_at) FROM beats)`, livenessRetention},
+			{`DELETE FROM listening_gaps WHERE to_at <= $1`, gapRetention},
+			{`DELETE FROM listening_gaps WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
+			{`DELETE FROM liveness WHERE seen_at <= $1 AND seen_at < (SELECT max(seen_at) FROM liveness)`, livenessRetention},
 			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, allswell.UnconfirmedLifetime},
 			{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token IS NOT NULL AND old_token_until_at <= $1`, 0},
 		} {

@@ -177,13 +177,13 @@ var contradictions = map[string]string{
 		WHERE outage_id IS NULL AND NOT resolved AND NOT EXISTS (SELECT 1 FROM causes WHERE source = i.id AND causes.component_id = c.component_id)`,
 	"a monitor that is not quiet during a maintenance": `SELECT monitors.id FROM monitors
 		JOIN maintenance_components c ON c.component_id = monitors.component_id JOIN maintenances m ON m.id = maintenance_id
-		WHERE m.state IN ('in_progress', 'verifying') AND (quiet_until_at IS NULL OR quiet_until_at < scheduled_until_at)`,
+		WHERE m.state IN ('in_progress', 'verifying') AND (suppressed_until_at IS NULL OR suppressed_until_at < scheduled_until_at)`,
 	"a maintenance that has begun, or ended, without a time, or the reverse": `SELECT id FROM maintenances
 		WHERE (state = 'scheduled') <> (begun_at IS NULL) OR (state = 'completed') <> (ended_at IS NOT NULL)`,
 	"a gap in a maintenance's timeline": `SELECT maintenance_id FROM maintenance_updates GROUP BY maintenance_id HAVING max(number) <> count(*) OR min(number) <> 1`,
 	"a component without a history":     `SELECT id FROM components WHERE id NOT IN (SELECT component_id FROM status_changes)`,
 	"a history under an alias":          `SELECT component_id FROM status_changes WHERE status = 'degraded_performance'`,
-	"a hole that ends before it begins": `SELECT from_at FROM holes WHERE to_at <= from_at`,
+	"a hole that ends before it begins": `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
 }
 
 // consistent fails if the tables contradict each other, or the events what is
@@ -233,7 +233,7 @@ func (w *world) historiesAgree() {
 	if rows := w.rows(`SELECT component_id, changed_at FROM status_changes WHERE changed_at > $1`, now); len(rows) > 0 {
 		w.Errorf("changes that lie ahead: %v", rows)
 	}
-	if rows := w.rows(`SELECT id FROM monitors WHERE quiet_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
+	if rows := w.rows(`SELECT id FROM monitors WHERE suppressed_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
 		JOIN maintenances m ON m.id = maintenance_id WHERE c.component_id = monitors.component_id AND state IN ('in_progress', 'verifying'))`, now); len(rows) > 0 {
 		w.Errorf("monitors that are quiet without a maintenance: %v", rows)
 	}
@@ -255,7 +255,7 @@ func (w *world) historiesAgree() {
 // edgesAgree fails unless each maintenance is looked at when its rules say.
 func (w *world) edgesAgree() {
 	w.Helper()
-	for _, line := range w.rows(`SELECT m.id, p.workspace_id, m.next_edge_at FROM maintenances m JOIN pages p ON p.id = m.page_id`) {
+	for _, line := range w.rows(`SELECT m.id, p.workspace_id, m.next_transition_at FROM maintenances m JOIN pages p ON p.id = m.page_id`) {
 		part := strings.Split(line, "|")
 		want := "NULL"
 		if edge := must(w.Maintenance(w.ctx, allswell.Actor{WorkspaceID: part[1]}, part[0]))(w).NextTransitionAt(); !edge.IsZero() {

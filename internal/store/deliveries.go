@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, lane, position, thread, bundle, state, happened_at,
-	held_until_at, next_attempt_at, attempts, fence, lease_until_at, carried_by, reason, created_at, updated_at, host`
+const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, ordering_key, position, collapse_key, digest_key, state, happened_at,
+	held_until_at, next_attempt_at, attempts, fencing_token, lease_until_at, merged_into, reason, created_at, updated_at, host`
 
 // openCondition says what the index of the lanes is for; SQLite uses that index only
 // for what says the same in the same words.
@@ -120,10 +120,10 @@ func (t *tx) dueDeliveries(c ClaimOptions) (lanes [][]deliveryRow, err error) {
 	var ends [2][]string // what has been due longest, what is newest
 	for i, order := range []string{``, ` DESC`} {
 		var err error
-		ends[i], err = query(&t.session, scanString, `SELECT lane FROM (SELECT lane, next_attempt_at FROM deliveries
+		ends[i], err = query(&t.session, scanString, `SELECT ordering_key FROM (SELECT ordering_key, next_attempt_at FROM deliveries
 				WHERE state = 'pending' AND channel = $1 AND next_attempt_at <= $2 AND host NOT IN EACH($3)
 				ORDER BY next_attempt_at`+order+` LIMIT $4) AS due
-			GROUP BY lane ORDER BY min(next_attempt_at)`+order+`, lane LIMIT $5`,
+			GROUP BY ordering_key ORDER BY min(next_attempt_at)`+order+`, ordering_key LIMIT $5`,
 			string(c.Channel), millis(t.now), list(full), dueRows, c.orderingKeys())
 		if err != nil {
 			return nil, err
@@ -141,7 +141,7 @@ func (t *tx) dueDeliveries(c ClaimOptions) (lanes [][]deliveryRow, err error) {
 		}
 	}
 	open, err := query(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
-		WHERE lane IN EACH($1) AND `+openCondition+` ORDER BY lane, position, id LIMIT $2 FOR UPDATE`, list(mixed), maxClaimRows)
+		WHERE ordering_key IN EACH($1) AND `+openCondition+` ORDER BY ordering_key, position, id LIMIT $2 FOR UPDATE`, list(mixed), maxClaimRows)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (t *tx) claimDue(lanes [][]deliveryRow, c ClaimOptions) (claimed []ClaimedD
 	if err := t.finishDeliveries(expired, allswell.DeliveryExpired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
 		return nil, changed, err
 	}
-	if _, err := t.exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fence = fence + 1, lease_until_at = $2, updated_at = $3
+	if _, err := t.exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fencing_token = fencing_token + 1, lease_until_at = $2, updated_at = $3
 		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.now)); err != nil {
 		return nil, false, err
 	}
@@ -216,7 +216,7 @@ func (t *tx) postpone(lanes []string, by, until time.Time) error {
 		return nil
 	}
 	_, err := t.exec(`UPDATE deliveries SET next_attempt_at = $2
-		WHERE lane IN EACH($1) AND `+waitingCondition+` AND next_attempt_at <= $3`,
+		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND next_attempt_at <= $3`,
 		list(lanes), millis(until), millis(by))
 	return err
 }
@@ -237,12 +237,12 @@ func (t *tx) mergeDeliveries(open []allswell.Delivery, plan allswell.DeliveryPla
 	}
 	carrier := open[plan.Claim].ID
 	if len(carriers) > 0 {
-		if _, err := t.exec(`UPDATE deliveries SET carried_by = $2 WHERE carried_by IN EACH($1) AND carried_by IS NOT NULL`,
+		if _, err := t.exec(`UPDATE deliveries SET merged_into = $2 WHERE merged_into IN EACH($1) AND merged_into IS NOT NULL`,
 			list(carriers), carrier); err != nil {
 			return err
 		}
 	}
-	_, err := t.exec(`UPDATE deliveries SET state = 'superseded', carried_by = $2, updated_at = $3 WHERE id IN EACH($1)`,
+	_, err := t.exec(`UPDATE deliveries SET state = 'superseded', merged_into = $2, updated_at = $3 WHERE id IN EACH($1)`,
 		list(ids), carrier, millis(t.now))
 	return err
 }
@@ -262,7 +262,7 @@ func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason
 // nothing may be sent.
 func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.Notification, error) {
 	return read(ctx, s, func(r *session) (n allswell.Notification, err error) {
-		d, err := one(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = $1 AND state = 'sending' AND fence = $2`, c.ID, c.FencingToken)
+		d, err := one(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = $1 AND state = 'sending' AND fencing_token = $2`, c.ID, c.FencingToken)
 		if err != nil {
 			return n, err
 		}
@@ -273,7 +273,7 @@ func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.N
 		n.Page, err = r.page(`WHERE id = $1`, d.PageID)
 		if err == nil && d.Purpose == allswell.PurposeEvent {
 			n.Events, err = query(r, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events
-				WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE carried_by = $2)
+				WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE merged_into = $2)
 				ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxNotificationEvents)
 			slices.Reverse(n.Events)
 		}
@@ -347,7 +347,7 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, settled []DeliveryResul
 			list(sent), millis(t.now)); err != nil {
 			return struct{}{}, err
 		}
-		if _, err := t.exec(`UPDATE subscribers SET refusals = 0 WHERE id IN EACH($1) AND refusals > 0`, list(told)); err != nil {
+		if _, err := t.exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(told)); err != nil {
 			return struct{}{}, err
 		}
 		return struct{}{}, t.releaseNext(lanes)
@@ -362,15 +362,15 @@ func (t *tx) releaseNext(lanes []string) error {
 		return nil
 	}
 	if _, err := t.exec(`UPDATE deliveries SET next_attempt_at = held_until_at
-		WHERE lane IN EACH($1) AND `+waitingCondition+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(lanes), millis(t.now)); err != nil {
+		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(lanes), millis(t.now)); err != nil {
 		return err
 	}
 	type waiting struct{ id, lane string }
 	all, err := query(&t.session, func(row scanner) (w waiting, err error) {
 		err = row.Scan(&w.id, &w.lane)
 		return
-	}, `SELECT id, lane FROM deliveries WHERE lane IN EACH($1) AND `+waitingCondition+`
-		AND (held_until_at IS NULL OR held_until_at <= $2) ORDER BY lane, position`, list(lanes), millis(t.now))
+	}, `SELECT id, ordering_key FROM deliveries WHERE ordering_key IN EACH($1) AND `+waitingCondition+`
+		AND (held_until_at IS NULL OR held_until_at <= $2) ORDER BY ordering_key, position`, list(lanes), millis(t.now))
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -424,8 +424,8 @@ func scanDeliveryLogEntry(row scanner) (l allswell.DeliveryLogEntry, err error) 
 // deliveryLogColumns and deliveryLogFrom show deliveries (d) with whom they are for and
 // what they tell.
 const (
-	deliveryLogColumns = `d.id, d.page_id, d.subscriber_id, d.event_id, d.purpose, d.channel, d.lane, d.position, d.thread, d.bundle, d.state,
-		d.happened_at, d.held_until_at, d.next_attempt_at, d.attempts, d.fence, d.lease_until_at, d.carried_by, d.reason, d.created_at,
+	deliveryLogColumns = `d.id, d.page_id, d.subscriber_id, d.event_id, d.purpose, d.channel, d.ordering_key, d.position, d.collapse_key, d.digest_key, d.state,
+		d.happened_at, d.held_until_at, d.next_attempt_at, d.attempts, d.fencing_token, d.lease_until_at, d.merged_into, d.reason, d.created_at,
 		d.updated_at, d.host, (SELECT target FROM subscribers s WHERE s.id = d.subscriber_id),
 		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id),
 		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id)`

@@ -236,7 +236,7 @@ func TestOldEventsAreNotTold(t *testing.T) {
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
 		w.clock.move(allswell.DeliveryLifetime)
 		w.expect("a day late", w.deliver(taken))
-		if got := w.value(`SELECT count(*) FROM events WHERE fanned_at IS NULL`); got != "0" {
+		if got := w.value(`SELECT count(*) FROM events WHERE fanned_out_at IS NULL`); got != "0" {
 			t.Errorf("%s events are open", got)
 		}
 	})

@@ -22,7 +22,7 @@ func (t *tx) emit(e allswell.Event) error {
 	}
 	ordinal := t.ordinals[e.PageID]
 	t.ordinals[e.PageID]++
-	_, err = t.exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, maintenance_id, components, data, created_at)
+	_, err = t.exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, components, data, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		allswell.NewID(allswell.PrefixEvent, t.now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
 		nullIfEmpty(e.IncidentID), nullIfEmpty(e.UpdateID), nullIfEmpty(e.ComponentID), nullIfEmpty(e.OutageID), nullIfEmpty(e.MonitorID), nullIfEmpty(e.DigestKey),
@@ -30,7 +30,7 @@ func (t *tx) emit(e allswell.Event) error {
 	return err
 }
 
-const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, bundle, maintenance_id, components, data, created_at`
+const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, components, data, created_at`
 
 func scanEvent(row scanner) (e allswell.Event, err error) {
 	var data string

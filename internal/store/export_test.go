@@ -30,7 +30,7 @@ func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int
 					allswell.NewID(allswell.PrefixMonitor, t.now), workspaceID, p.ID, fmt.Sprintf("job %d", len(tokens)+len(made)),
 					token, interval.Milliseconds(), millis(t.now))
 				if err == nil {
-					_, err = t.exec(`INSERT INTO heard (token, live) VALUES ($1, FALSE)`, token)
+					_, err = t.exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, token)
 				}
 				if err != nil {
 					return nil, err
@@ -51,7 +51,7 @@ func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int
 func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		for i := range n {
-			if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, refusals, created_at, updated_at, whole_page)
+			if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, rejections, created_at, updated_at, whole_page)
 				VALUES ($1, $2, 'email', $3, $4, $5, $6, 0, $6, $6, TRUE)`, allswell.NewID(allswell.PrefixSubscriber, t.now), pageID,
 				fmt.Sprintf("user%d@example.com", i), "mail", allswell.NewSubscriberKey(), millis(t.now)); err != nil {
 				return struct{}{}, err

@@ -29,11 +29,11 @@ func scanOpenEvent(row scanner) (e openEvent, err error) {
 	return
 }
 
-const openEventColumns = eventColumns + `, reached, told_at`
+const openEventColumns = eventColumns + `, fan_out_cursor, notify_at`
 
 // takeTurn waits until no other replica does what the turn is for.
 func (t *tx) lockMutex(name string) error {
-	_, err := one(&t.session, scanString, `SELECT name FROM turns WHERE name = $1 FOR UPDATE`, name)
+	_, err := one(&t.session, scanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`, name)
 	return err
 }
 
@@ -42,7 +42,7 @@ func (t *tx) lockMutex(name string) error {
 // do. Of one page, events are taken in commit order; of several, the page that
 // waited longest goes first.
 func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
-	if found, err := s.exists(ctx, `SELECT 1 FROM events WHERE fanned_at IS NULL`); err != nil || !found {
+	if found, err := s.exists(ctx, `SELECT 1 FROM events WHERE fanned_out_at IS NULL`); err != nil || !found {
 		return false, err
 	}
 	large := false
@@ -51,9 +51,9 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 		e, err := one(&t.session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events e
-			WHERE fanned_at IS NULL AND NOT EXISTS (SELECT 1 FROM events o WHERE o.page_id = e.page_id AND o.fanned_at IS NULL
+			WHERE fanned_out_at IS NULL AND NOT EXISTS (SELECT 1 FROM events o WHERE o.page_id = e.page_id AND o.fanned_out_at IS NULL
 				AND (o.page_version < e.page_version OR o.page_version = e.page_version AND o.ordinal < e.ordinal))
-			ORDER BY progressed_at, created_at, id LIMIT 1`)
+			ORDER BY fan_out_progress_at, created_at, id LIMIT 1`)
 		rows := fanOutRows
 		for n := 0; err == nil && n < fanOutEvents; n++ {
 			var done bool
@@ -62,7 +62,7 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 				return true, err
 			}
 			e, err = one(&t.session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events
-				WHERE page_id = $1 AND fanned_at IS NULL ORDER BY page_version, ordinal LIMIT 1`, e.PageID)
+				WHERE page_id = $1 AND fanned_out_at IS NULL ORDER BY page_version, ordinal LIMIT 1`, e.PageID)
 		}
 		if errors.Is(err, allswell.ErrNotFound) {
 			err = nil // of this page; another one may have some
@@ -127,7 +127,7 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 	if end == "" {
 		end = e.cursor
 	}
-	_, err = t.exec(`UPDATE events SET reached = $2, told_at = $3, progressed_at = $4, fanned_at = $5 WHERE id = $1`,
+	_, err = t.exec(`UPDATE events SET fan_out_cursor = $2, notify_at = $3, fan_out_progress_at = $4, fanned_out_at = $5 WHERE id = $1`,
 		e.ID, nullIfEmpty(end), millis(e.notifyAt), millis(t.now), fanned)
 	return most - int(next.count), done, err
 }
@@ -142,7 +142,7 @@ func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
 	earlier, err := query(&t.session, func(row scanner) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT DISTINCT told_at FROM events WHERE monitor_id = $1 AND told_at IS NOT NULL AND told_at > $2 AND kind <> $4 ORDER BY told_at DESC LIMIT $3`,
+	}, `SELECT DISTINCT notify_at FROM events WHERE monitor_id = $1 AND notify_at IS NOT NULL AND notify_at > $2 AND kind <> $4 ORDER BY notify_at DESC LIMIT $3`,
 		e.MonitorID, millis(e.CreatedAt.Add(-2*allswell.DeliveryLifetime)), enough, string(allswell.EventComponentStatusChanged))
 	slices.Reverse(earlier)
 	return allswell.NotificationTime(earlier, e.CreatedAt), err
@@ -166,8 +166,8 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	if tell.After(t.now) {
 		held, next = tell, tell
 	}
-	_, err = t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, event_id, purpose, channel, host, lane, position, thread, bundle,
-			state, happened_at, held_until_at, next_attempt_at, attempts, fence, created_at, updated_at)
+	_, err = t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, event_id, purpose, channel, host, ordering_key, position, collapse_key, digest_key,
+			state, happened_at, held_until_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
 		SELECT $1 || substr(s.id, 5), s.page_id, s.id, $2, 'event', s.channel, s.host,
 			CASE WHEN s.channel IN EACH($17) THEN s.id ELSE s.id || '/' || $3 END, $4,
 			CASE WHEN s.channel IN EACH($17) THEN $5 ELSE $3 END, $6, 'pending', $7,

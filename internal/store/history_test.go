@@ -145,7 +145,7 @@ func TestPageHasItsHistory(t *testing.T) {
 			w.say(step.status)
 		}
 		made := w.anotherComponent("made late")
-		w.run(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2), ($3, $4)`, start.Add(-2*time.Hour).UnixMilli(), start.Add(-time.Hour).UnixMilli(),
+		w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2), ($3, $4)`, start.Add(-2*time.Hour).UnixMilli(), start.Add(-time.Hour).UnixMilli(),
 			start.Add(-time.Minute).UnixMilli(), start.Add(time.Minute).UnixMilli())
 		w.clock.set(end)
 		p := must(w.LoadPage(w.ctx, "acme"))(w)

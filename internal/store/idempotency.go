@@ -56,7 +56,7 @@ func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (answer St
 		r, err := one(c, func(sc scanner) (r row, err error) {
 			err = sc.Scan(&r.Status, &r.Body, &r.hash, instant{&r.created})
 			return
-		}, `SELECT status, body, request_hash, created_at FROM answers WHERE token_id = $1 AND key = $2`, key.TokenID, key.Key)
+		}, `SELECT status, body, request_hash, created_at FROM idempotency_keys WHERE token_id = $1 AND key = $2`, key.TokenID, key.Key)
 		if err == nil && c.now.Sub(r.created) >= IdempotencyLifetime {
 			err = allswell.ErrNotFound
 		}
@@ -93,10 +93,10 @@ func (t *tx) saveAnswer(result any) error {
 	}
 	// An answer past its age is replaced; a younger one means that the same
 	// request was faster.
-	n, err := t.exec(`INSERT INTO answers (token_id, key, request_hash, status, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+	n, err := t.exec(`INSERT INTO idempotency_keys (token_id, key, request_hash, status, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (token_id, key) DO UPDATE SET request_hash = excluded.request_hash, status = excluded.status,
 			body = excluded.body, created_at = excluded.created_at
-		WHERE answers.created_at <= $7`,
+		WHERE idempotency_keys.created_at <= $7`,
 		a.key.TokenID, a.key.Key, a.key.RequestHash, answer.Status, answer.Body, millis(t.now), millis(t.now.Add(-IdempotencyLifetime)))
 	if err == nil && n == 0 {
 		err = allswell.ErrInProgress

@@ -47,7 +47,7 @@ func TestAnswerIsKeptForADay(t *testing.T) {
 		answers(true)
 		w.clock.move(store.IdempotencyLifetime)
 		w.ok(w.Prune(w.ctx))
-		if n := w.value(`SELECT count(*) FROM answers`); n != "0" {
+		if n := w.value(`SELECT count(*) FROM idempotency_keys`); n != "0" {
 			w.Errorf("%s answers are left after their age", n)
 		}
 		if n := len(w.incident().Updates); n != 2 {

@@ -18,10 +18,10 @@ func scanIncident(row scanner) (i allswell.Incident, err error) {
 	return
 }
 
-const updateColumns = `id, incident_id, number, message, state, affected, auto, created_at`
+const updateColumns = `id, incident_id, number, message, state, affected, system_message, created_at`
 
 // truncatedUpdateColumns are updateColumns of an update that takes little memory.
-var truncatedUpdateColumns = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, auto, created_at`, truncatedLength)
+var truncatedUpdateColumns = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, system_message, created_at`, truncatedLength)
 
 func scanUpdate(row scanner) (u allswell.IncidentUpdate, err error) {
 	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, systemMessage{&u.System}, instant{&u.CreatedAt})
@@ -223,7 +223,7 @@ func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
 }
 
 func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
-	_, err := t.exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, auto, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	_, err := t.exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, system_message, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), systemMessageText(u.System), millis(u.CreatedAt))
 	return err
 }

@@ -173,7 +173,7 @@ func TestPagesAreBounded(t *testing.T) {
 			{"component", "name", `INSERT INTO components (id, page_id, name, baseline, position, created_at, updated_at) VALUES ('c%d', '` + page + `', 'c', 'operational', 0, 0, 0)`, 1, allswell.MaxComponents, component},
 			{"group", "name", `INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ('g%d', '` + page + `', 'g', 0, 0, 0)`, 0, allswell.MaxGroups, group},
 			{"incident", "title", `INSERT INTO incidents (id, page_id, title, impact, state, resolved, created_at, updated_at) VALUES ('i%d', '` + page + `', 'i', 'none', 'identified', FALSE, 0, 0)`, 0, allswell.MaxOpenIncidents, incident},
-			{"maintenance", "title", `INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, next_edge_at, created_at, updated_at) VALUES ('m%d', '` + page + `', 'm', 'scheduled', 9000000000000, 9000000000001, 0, 9000000000000, 0, 0)`, 0, allswell.MaxOpenMaintenances, maintenance},
+			{"maintenance", "title", `INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, next_transition_at, created_at, updated_at) VALUES ('m%d', '` + page + `', 'm', 'scheduled', 9000000000000, 9000000000001, 0, 9000000000000, 0, 0)`, 0, allswell.MaxOpenMaintenances, maintenance},
 		} {
 			fill(c.insert, c.most-c.have-1)
 			if c.what == "component" { // each has a history

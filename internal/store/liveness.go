@@ -55,7 +55,7 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 	last, err := one(&t.session, func(row scanner) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT max(beat_at) FROM beats`)
+	}, `SELECT max(seen_at) FROM liveness`)
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,14 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 	} else if hole, err := t.missedPings(b, last); err != nil {
 		return err
 	} else if hole {
-		if _, err := t.exec(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
+		if _, err := t.exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
 			millis(last), millis(t.now)); err != nil {
 			return err
 		}
 	}
 	t.liveReplica = b.Replica
-	if _, err := t.exec(`INSERT INTO beats (replica, beat_at, backlog_ms) VALUES ($1, $2, $3)
-		ON CONFLICT (replica) DO UPDATE SET beat_at = excluded.beat_at, backlog_ms = excluded.backlog_ms`,
+	if _, err := t.exec(`INSERT INTO liveness (replica, seen_at, backlog_ms) VALUES ($1, $2, $3)
+		ON CONFLICT (replica) DO UPDATE SET seen_at = excluded.seen_at, backlog_ms = excluded.backlog_ms`,
 		b.Replica, millis(t.now), b.Backlog.Milliseconds()); err != nil {
 		return err
 	}
@@ -93,17 +93,17 @@ func (t *tx) saveGap(from time.Time) error {
 	earliest, err := one(&t.session, func(row scanner) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT min(from_at) FROM holes WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.now))
+	}, `SELECT min(from_at) FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.now))
 	if err != nil {
 		return err
 	}
 	if !earliest.IsZero() && earliest.Before(from) {
 		from = earliest
 	}
-	if _, err := t.exec(`DELETE FROM holes WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.now)); err != nil {
+	if _, err := t.exec(`DELETE FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.now)); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from), millis(t.now))
+	_, err = t.exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from), millis(t.now))
 	return err
 }
 
@@ -144,7 +144,7 @@ func (t *tx) missedPings(b LivenessRecord, last time.Time) (bool, error) {
 	if gap >= 2*LivenessInterval || !b.First || !t.s.d.shared {
 		return gap >= 2*LivenessInterval || b.First, nil
 	}
-	others, err := one(&t.session, scanInt, `SELECT count(*) FROM beats WHERE replica <> $1 AND beat_at > $2`,
+	others, err := one(&t.session, scanInt, `SELECT count(*) FROM liveness WHERE replica <> $1 AND seen_at > $2`,
 		b.Replica, millis(t.now.Add(-LivenessInterval-clockSlack)))
 	return others == 0, err
 }
@@ -154,7 +154,7 @@ func (t *tx) saveRejected(tokens []string) error {
 	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return !allswell.IsPingToken(token) })
 	for chunk := range slices.Chunk(tokens, 1000) {
 		for _, column := range []string{"token", "old_token"} {
-			if _, err := t.exec(`UPDATE monitors SET refused_at = $1 WHERE id IN
+			if _, err := t.exec(`UPDATE monitors SET rejected_at = $1 WHERE id IN
 				(SELECT id FROM monitors WHERE `+column+` IN EACH($2) AND enabled ORDER BY id FOR UPDATE)`,
 				millis(t.now), list(chunk)); err != nil {
 				return err
@@ -170,12 +170,12 @@ func (t *tx) repairFutureTimes() error {
 	for _, text := range []string{
 		`UPDATE monitors SET last_ping_at = CASE WHEN last_ping_at > $1 THEN $1 ELSE last_ping_at END,
 			waiting_since_at = $1, next_check_at = $1 + interval_ms WHERE waiting_since_at > $1`,
-		`UPDATE heard SET heard_at = $1 WHERE heard_at > $1`,
-		`UPDATE monitors SET refused_at = $1 WHERE refused_at > $1`,
-		`UPDATE beats SET beat_at = $1 WHERE beat_at > $1`,
-		`DELETE FROM holes WHERE from_at >= $1`,
-		`UPDATE holes SET to_at = $1 WHERE to_at > $1`,
-		`UPDATE monitors SET quiet_until_at = $1 WHERE quiet_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
+		`UPDATE last_pings SET pinged_at = $1 WHERE pinged_at > $1`,
+		`UPDATE monitors SET rejected_at = $1 WHERE rejected_at > $1`,
+		`UPDATE liveness SET seen_at = $1 WHERE seen_at > $1`,
+		`DELETE FROM listening_gaps WHERE from_at >= $1`,
+		`UPDATE listening_gaps SET to_at = $1 WHERE to_at > $1`,
+		`UPDATE monitors SET suppressed_until_at = $1 WHERE suppressed_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
 			JOIN maintenances m ON m.id = c.maintenance_id WHERE c.component_id = monitors.component_id AND m.state IN ('in_progress', 'verifying'))`,
 		// Of each component only the present status is to stay.
 		`DELETE FROM status_changes WHERE changed_at >= $1 AND EXISTS (SELECT 1 FROM status_changes o
@@ -197,7 +197,7 @@ func (c *session) gaps(since time.Time) ([]allswell.ListeningGap, error) {
 	rows, err := query(c, func(row scanner) (w allswell.ListeningGap, err error) {
 		err = row.Scan(instant{&w.From}, instant{&w.To})
 		return
-	}, `SELECT from_at, to_at FROM holes WHERE to_at > $1 ORDER BY from_at`, millis(since))
+	}, `SELECT from_at, to_at FROM listening_gaps WHERE to_at > $1 ORDER BY from_at`, millis(since))
 	out := rows[:0]
 	for _, w := range rows {
 		if n := len(out); n > 0 && w.From.Before(out[n-1].To) {

@@ -97,7 +97,7 @@ func TestHoleIsStoredOnceByTwoReplicas(t *testing.T) {
 func TestHolesOfOneAbsenceAreOne(t *testing.T) {
 	inWorlds(t, func(w *world) { // as two replicas may have stored them
 		for _, h := range [][2]int64{{0, 100_000}, {50_000, 120_000}, {60_000, 70_000}, {120_000, 150_000}} {
-			w.run(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2)`, began.UnixMilli()+h[0], began.UnixMilli()+h[1])
+			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, began.UnixMilli()+h[0], began.UnixMilli()+h[1])
 		}
 		w.holds([2]int{0, 120}, [2]int{120, 150})
 	})
@@ -138,7 +138,7 @@ func TestGrantSetsTheCountToZero(t *testing.T) {
 		if m := w.now(); m.ConsecutiveFailures != 2 {
 			w.Fatalf("before: %+v", m)
 		}
-		w.run(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2)`, began.Add(4*time.Minute).UnixMilli(), began.Add(6*time.Minute).UnixMilli())
+		w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, began.Add(4*time.Minute).UnixMilli(), began.Add(6*time.Minute).UnixMilli())
 		w.pass(time.Minute)
 		if m := w.now(); m.ConsecutiveFailures != 0 || m.State != allswell.MonitorUp {
 			w.Errorf("after the hole became known: %+v", m)
@@ -426,7 +426,7 @@ func TestPrune(t *testing.T) {
 		const day = 24 * time.Hour
 		hole := func(age, length time.Duration) {
 			to := w.clock.now().Add(-age)
-			w.run(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2)`, to.Add(-length).UnixMilli(), to.UnixMilli())
+			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, to.Add(-length).UnixMilli(), to.UnixMilli())
 		}
 		hole(31*day, allswell.LongGap-time.Millisecond)
 		hole(31*day-time.Second, 20*time.Second)
@@ -438,19 +438,19 @@ func TestPrune(t *testing.T) {
 		w.ok(w.Prune(w.ctx)) // the last one stays, however old
 		w.clock.move(2 * day)
 		w.ok(w.Prune(w.ctx))
-		if got := w.rows(`SELECT replica FROM beats`); !slices.Equal(got, []string{"gone"}) {
+		if got := w.rows(`SELECT replica FROM liveness`); !slices.Equal(got, []string{"gone"}) {
 			w.Errorf("beats %v, want the only one kept", got)
 		}
 		w.beat()
 		w.ok(w.Prune(w.ctx))
-		if got := w.rows(`SELECT replica FROM beats`); !slices.Equal(got, []string{"a"}) {
+		if got := w.rows(`SELECT replica FROM liveness`); !slices.Equal(got, []string{"a"}) {
 			w.Errorf("beats %v, want the one of the replica that is there", got)
 		}
 		var ages []string
 		for _, d := range []time.Duration{2*allswell.MaxInterval - time.Second, 31*day + time.Hour, 31*day - time.Second, 0} {
 			ages = append(ages, fmt.Sprint(d.Milliseconds()))
 		}
-		if got := w.rows(`SELECT $1 - to_at FROM holes ORDER BY to_at`, w.clock.now().UnixMilli()); !slices.Equal(got, ages) {
+		if got := w.rows(`SELECT $1 - to_at FROM listening_gaps ORDER BY to_at`, w.clock.now().UnixMilli()); !slices.Equal(got, ages) {
 			w.Errorf("holes of ages %v stayed, want %v", got, ages)
 		}
 	})

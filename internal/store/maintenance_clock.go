@@ -25,7 +25,7 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 		out, err = query(c, func(row scanner) (d due, err error) {
 			err = row.Scan(&d.id, instant{&d.at})
 			return
-		}, `SELECT id, next_edge_at FROM maintenances WHERE next_edge_at IS NOT NULL ORDER BY next_edge_at, id LIMIT $1`, maxDueMaintenances)
+		}, `SELECT id, next_transition_at FROM maintenances WHERE next_transition_at IS NOT NULL ORDER BY next_transition_at, id LIMIT $1`, maxDueMaintenances)
 		for i, d := range out {
 			if d.at.After(c.now) {
 				next, out = d.at, out[:i]

@@ -108,7 +108,7 @@ func TestTwoReplicasAdvanceAtOnce(t *testing.T) {
 			fmt.Sprint("maintenance.begun|", count), fmt.Sprint("maintenance.ended|", count), fmt.Sprint("maintenance.scheduled|", count))
 		w.expect("updates", w.rows(`SELECT count(*) FROM maintenance_updates GROUP BY maintenance_id HAVING count(*) <> 2`))
 		w.expect("causes", w.rows(`SELECT source FROM causes`))
-		w.expect("quiet", w.rows(`SELECT DISTINCT quiet_until_at FROM monitors WHERE quiet_until_at IS NOT NULL`), fmt.Sprint(w.clock.now().UnixMilli()))
+		w.expect("quiet", w.rows(`SELECT DISTINCT suppressed_until_at FROM monitors WHERE suppressed_until_at IS NOT NULL`), fmt.Sprint(w.clock.now().UnixMilli()))
 	})
 }
 
@@ -138,7 +138,7 @@ func TestPlannedWorkAgainstEverything(t *testing.T) {
 		for minute := range 8 {
 			w.clock.move(time.Minute)
 			w.beat()
-			w.run(`DELETE FROM holes`)
+			w.run(`DELETE FROM listening_gaps`)
 			var work []func()
 			for i, s := range replicas {
 				name := string(rune('a' + i))

@@ -17,11 +17,11 @@ func scanMaintenance(row scanner) (m allswell.Maintenance, err error) {
 	return
 }
 
-const maintenanceUpdateColumns = `id, maintenance_id, number, message, state, auto, created_at`
+const maintenanceUpdateColumns = `id, maintenance_id, number, message, state, system_message, created_at`
 
 // truncatedMaintenanceUpdateColumns are maintenanceUpdateColumns of an update that takes
 // little memory.
-var truncatedMaintenanceUpdateColumns = fmt.Sprintf(`id, maintenance_id, number, substr(message, 1, %d), state, auto, created_at`, truncatedLength)
+var truncatedMaintenanceUpdateColumns = fmt.Sprintf(`id, maintenance_id, number, substr(message, 1, %d), state, system_message, created_at`, truncatedLength)
 
 func scanMaintenanceUpdate(row scanner) (u allswell.MaintenanceUpdate, err error) {
 	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, systemMessage{&u.System}, instant{&u.CreatedAt})
@@ -122,7 +122,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 		if m.Components, err = t.namedComponents(p.ID, n.Components); err != nil {
 			return m, err
 		}
-		if _, err := t.exec(`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, reminded_at, next_edge_at, created_at, updated_at)
+		if _, err := t.exec(`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, reminded_at, next_transition_at, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
 			m.ID, m.PageID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil),
 			m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(t.now)); err != nil {
@@ -170,7 +170,7 @@ func (t *tx) saveMaintenanceComponents(m allswell.Maintenance) error {
 }
 
 func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
-	_, err := t.exec(`INSERT INTO maintenance_updates (id, maintenance_id, number, message, state, auto, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+	_, err := t.exec(`INSERT INTO maintenance_updates (id, maintenance_id, number, message, state, system_message, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		u.ID, u.MaintenanceID, u.Number, u.Message, string(u.State), systemMessageText(u.System), millis(u.CreatedAt))
 	return err
 }
@@ -179,7 +179,7 @@ func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
 func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 	t.maintenanceChanged = true
 	_, err := t.exec(`UPDATE maintenances SET title = $2, state = $3, scheduled_for_at = $4, scheduled_until_at = $5, begun_at = $6,
-			ended_at = $7, remind_before_ms = $8, reminded_at = $9, next_edge_at = $10, updated_at = $11 WHERE id = $1`,
+			ended_at = $7, remind_before_ms = $8, reminded_at = $9, next_transition_at = $10, updated_at = $11 WHERE id = $1`,
 		m.ID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil), millis(m.BegunAt),
 		millis(m.EndedAt), m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(m.UpdatedAt))
 	return err

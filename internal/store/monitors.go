@@ -14,8 +14,8 @@ const PingTokenOverlap = 24 * time.Hour
 
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
 	component_id, name, token, old_token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures,
-	last_ping_at, waiting_since_at, refused_at, quiet_until_at, ticked_at, created_at, updated_at,
-	(SELECT heard_at FROM heard WHERE heard.token = monitors.token)`
+	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
+	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
 // monitorRow is a monitor as it is stored: its own row, and beside it the last
 // ping of a monitor that is up (table heard), which current adds.
@@ -165,12 +165,12 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 			return m, err
 		}
 		_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled,
-				failure_threshold, down_status, state, consecutive_failures, quiet_until_at, created_at, updated_at)
+				failure_threshold, down_status, state, consecutive_failures, suppressed_until_at, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $13)`,
 			m.ID, m.WorkspaceID, m.PageID, nullIfEmpty(m.ComponentID), m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
 			m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.SuppressedUntil), millis(t.now))
 		if err == nil {
-			_, err = t.exec(`INSERT INTO heard (token, live) VALUES ($1, FALSE)`, m.Token)
+			_, err = t.exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 		}
 		t.newPingTokens = append(t.newPingTokens, m.Token)
 		return t.filledMonitor(m, err)
@@ -295,7 +295,7 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 // saveWait saves what pings and ticks change; NextCheckAt has been computed.
 func (t *tx) saveMonitorState(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
-			next_check_at = $6, refused_at = $7, ticked_at = $8, updated_at = $9, quiet_until_at = $10 WHERE id = $1`,
+			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10 WHERE id = $1`,
 		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
 		millis(m.NextCheckAt), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil))
 	return err
@@ -304,7 +304,7 @@ func (t *tx) saveMonitorState(m allswell.Monitor) error {
 // setLive keeps in the row beside the monitor whether a ping means no more than
 // that row.
 func (t *tx) saveHealthy(m allswell.Monitor) error {
-	_, err := t.exec(`UPDATE heard SET live = $2 WHERE token = $1`,
+	_, err := t.exec(`UPDATE last_pings SET healthy = $2 WHERE token = $1`,
 		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero())
 	return err
 }

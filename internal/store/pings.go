@@ -61,7 +61,7 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	}
 	// Whose last ping is not now was not recorded.
 	heard, err := query(&t.session, scanString,
-		`SELECT token FROM heard WHERE token IN EACH($1) AND live AND heard_at = $2`, list(possible), millis(t.now))
+		`SELECT token FROM last_pings WHERE token IN EACH($1) AND healthy AND pinged_at = $2`, list(possible), millis(t.now))
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
 			down = count > 0 && random.IntN(3) == 0
 		}
 		w.run(`UPDATE monitors SET interval_ms = $2, enabled = $3, state = $4, consecutive_failures = $5, last_ping_at = $6,
-			waiting_since_at = $7, next_check_at = $8, refused_at = $9, ticked_at = $10 WHERE id = $1`,
+			waiting_since_at = $7, next_check_at = $8, rejected_at = $9, ticked_at = $10 WHERE id = $1`,
 			m.ID, interval, enabled, map[bool]string{true: "down", false: "up"}[down], count, last, since, due, nil, nil)
 		if down {
 			w.run(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $4)`, "out_"+m.ID, m.ID, since, now)
@@ -69,14 +69,14 @@ func (w *world) scatter(random *rand.Rand, monitors []allswell.Monitor) {
 				w.run(`UPDATE monitors SET last_ping_at = NULL, waiting_since_at = NULL, next_check_at = NULL WHERE id = $1`, m.ID)
 			}
 		case 1:
-			w.run(`UPDATE monitors SET refused_at = $2 WHERE id = $1`, m.ID, now-random.Int64N(300_000))
+			w.run(`UPDATE monitors SET rejected_at = $2 WHERE id = $1`, m.ID, now-random.Int64N(300_000))
 		case 2:
 			w.run(`UPDATE monitors SET ticked_at = $2 WHERE id = $1`, m.ID, now+int64(random.IntN(5)-3)*60_000)
 		}
 		if random.IntN(3) > 0 { // pinged since its row was saved, or not
-			w.run(`UPDATE heard SET heard_at = $2, live = COALESCE((SELECT enabled AND state = 'up' AND waiting_since_at IS NOT NULL
-				FROM monitors WHERE monitors.token = heard.token), FALSE) WHERE token = $1`, m.Token, last+random.Int64N(2*interval)-interval)
-			w.run(`UPDATE heard SET heard_at = NULL WHERE NOT live AND token = $1`, m.Token)
+			w.run(`UPDATE last_pings SET pinged_at = $2, healthy = COALESCE((SELECT enabled AND state = 'up' AND waiting_since_at IS NOT NULL
+				FROM monitors WHERE monitors.token = last_pings.token), FALSE) WHERE token = $1`, m.Token, last+random.Int64N(2*interval)-interval)
+			w.run(`UPDATE last_pings SET pinged_at = NULL WHERE NOT healthy AND token = $1`, m.Token)
 		}
 	}
 }

@@ -28,8 +28,8 @@ var postgresDialect = dialect{
 	hasVersions: `SELECT count(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
 	readOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
 	// Rows are locked in one order, as everywhere.
-	recordPings: `WITH given AS MATERIALIZED (SELECT token FROM heard WHERE token IN EACH($2) ORDER BY token FOR UPDATE)
-		UPDATE heard SET heard_at = $1 WHERE token IN (SELECT token FROM given) AND live AND (heard_at IS NULL OR heard_at <= $1)`,
+	recordPings: `WITH given AS MATERIALIZED (SELECT token FROM last_pings WHERE token IN EACH($2) ORDER BY token FOR UPDATE)
+		UPDATE last_pings SET pinged_at = $1 WHERE token IN (SELECT token FROM given) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`,
 	// Asked in every transaction, so a connection that leads to a standby, through
 	// a proxy that keeps sessions, is noticed before anything stale is read.
 	now: func(c *session) (time.Time, error) {

@@ -214,7 +214,7 @@ func TestFrozenTransactionLosesItsLocks(t *testing.T) {
 		w.ping(w.monitor.Token)
 		frozen := w.replica()
 		db, _ := frozen.Pools()
-		for _, lock := range []string{`SELECT name FROM turns FOR UPDATE`, `SELECT token FROM heard FOR UPDATE`} {
+		for _, lock := range []string{`SELECT name FROM mutexes FOR UPDATE`, `SELECT token FROM last_pings FOR UPDATE`} {
 			tx := must(db.BeginTx(w.ctx, nil))(w)
 			defer tx.Rollback()
 			must(tx.Exec(lock))(w)

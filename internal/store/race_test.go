@@ -53,7 +53,7 @@ func TestTwoReplicasTickAndPing(t *testing.T) {
 			for name, s := range replicas {
 				w.ok(s.RecordLiveness(w.ctx, store.LivenessRecord{Replica: name}))
 			}
-			w.run(`DELETE FROM holes`)
+			w.run(`DELETE FROM listening_gaps`)
 			tick := func(name string) func() {
 				return func() {
 					for again := range 2 {
@@ -119,7 +119,7 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 		for range 20 {
 			w.clock.move(time.Minute)
 			w.beat()
-			w.run(`DELETE FROM holes`)
+			w.run(`DELETE FROM listening_gaps`)
 			var work []func()
 			for i, s := range replicas {
 				name := string(rune('a' + i))

@@ -47,7 +47,7 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 	if err := <-posted; !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
 		t.Errorf("without the standby: error %v, want ErrUnknownOutcome alone", err)
 	}
-	for w.value(`SELECT count(*) FROM answers`) == "0" { // until the driver has cancelled the commit
+	for w.value(`SELECT count(*) FROM idempotency_keys`) == "0" { // until the driver has cancelled the commit
 		time.Sleep(10 * time.Millisecond)
 	}
 	ctx, cancel := context.WithTimeout(w.ctx, time.Second)

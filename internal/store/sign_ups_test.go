@@ -41,7 +41,7 @@ func TestSignUpsCostTheSame(t *testing.T) {
 			return
 		}
 		confirmed, suspended := w.subscribe("confirmed@example.com"), w.subscribe("suspended@example.com")
-		w.run(`UPDATE subscribers SET suspended_at = 1, suspended_for = 'x' WHERE id = $1`, suspended.ID)
+		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'x' WHERE id = $1`, suspended.ID)
 		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "pending@example.com"}))
 		ran, written := request("unknown@example.com", false)
 		if strings.Count(written, "\n") != 1 || strings.Count(ran, "INSERT")+strings.Count(ran, "UPDATE")+strings.Count(ran, "DELETE") != 1 {

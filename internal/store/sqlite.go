@@ -20,7 +20,7 @@ var sqliteDialect = dialect{
 	each:        `(SELECT value FROM json_each($1))`,
 	forUpdate:   "",
 	hasVersions: `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version'`,
-	recordPings: `UPDATE heard SET heard_at = $1 WHERE token IN EACH($2) AND live AND (heard_at IS NULL OR heard_at <= $1)`,
+	recordPings: `UPDATE last_pings SET pinged_at = $1 WHERE token IN EACH($2) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`,
 	now: func(*session) (time.Time, error) {
 		return time.Now().UTC().Truncate(time.Millisecond), nil
 	},

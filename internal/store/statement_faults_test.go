@@ -153,7 +153,7 @@ var faultTests = map[string]struct {
 		},
 		complete: func(w *world, _ allswell.Monitor) {
 			w.deliveriesAre("dead 1", "pending 1", "sent 1", "superseded 1")
-			if got := w.value(`SELECT sum(refusals) FROM subscribers`); got != "1" {
+			if got := w.value(`SELECT sum(rejections) FROM subscribers`); got != "1" {
 				w.Errorf("%s refusals", got)
 			}
 		},

@@ -7,7 +7,7 @@ import (
 )
 
 const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
-	suspended_at, suspended_for, refusals, mailed_at, created_at, updated_at`
+	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at`
 
 func scanSubscriber(row scanner) (s allswell.Subscriber, err error) {
 	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil},
@@ -108,7 +108,7 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscr
 	} else {
 		sub.MailedAt = t.now
 	}
-	if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, refusals, mailed_at, created_at, updated_at, whole_page)
+	if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12)`,
 		sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Channel.Host(sub.Target), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
 		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage); err != nil {
@@ -142,8 +142,8 @@ func (t *tx) saveChosenComponents(sub allswell.Subscriber) error {
 // ask lets a subscriber be sent a question or a link.
 func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
 	id := allswell.NewID(allswell.PrefixDelivery, t.now)
-	_, err := t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, lane, position, thread, state,
-			happened_at, next_attempt_at, attempts, fence, created_at, updated_at)
+	_, err := t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
+			happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $3, 0, $1, 'pending', $7, $7, 0, 0, $7, $7)`,
 		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Channel.Host(sub.Target), millis(t.now))
 	t.mailQueued = true
@@ -279,7 +279,7 @@ func (s *Store) changeSubscription(ctx context.Context, slug, key string, change
 
 // saveSubscriber saves what consent, choice and refusals change.
 func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
-	_, err := t.exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspended_for = $4, refusals = $5, updated_at = $6, whole_page = $7 WHERE id = $1`,
+	_, err := t.exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspension_reason = $4, rejections = $5, updated_at = $6, whole_page = $7 WHERE id = $1`,
 		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), nullIfEmpty(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage)
 	return err
 }

@@ -77,7 +77,7 @@ func TestRefusalsSuspend(t *testing.T) {
 func TestSuspensionCancelsWhatWaits(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a, b := w.subscribe("a@example.com"), w.subscribe("b@example.com")
-		w.run(`UPDATE subscribers SET refusals = 2 WHERE id = $1`, a.ID)
+		w.run(`UPDATE subscribers SET rejections = 2 WHERE id = $1`, a.ID)
 		w.clock.move(time.Second)
 		for _, title := range []string{"one", "two", "three"} {
 			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title, Message: ptr(title)}))(w)
@@ -153,7 +153,7 @@ func TestSignUp(t *testing.T) {
 		w.expect("an hour later", w.deliver(taken), "ann@example.com: confirmation")
 		key := w.value(`SELECT key FROM subscribers`)
 		w.clock.move(time.Minute)
-		w.run(`UPDATE subscribers SET suspended_at = 1, suspended_for = 'x', refusals = 3`) // the questions were refused
+		w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'x', rejections = 3`) // the questions were refused
 		sub := must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
 		again := must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
 		if !sub.Active() || !again.ConfirmedAt.Equal(sub.ConfirmedAt) || !slices.Equal(sub.Components, n.Components) {

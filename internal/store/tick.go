@@ -83,7 +83,7 @@ func (c *session) prepareTick(t *allswell.Tick, replica string, backlog time.Dur
 	}, err error) {
 		err = row.Scan(instant{&b.last}, duration{&b.backlog})
 		return
-	}, `SELECT max(beat_at), max(CASE WHEN replica <> $1 AND beat_at > $2 THEN backlog_ms ELSE 0 END) FROM beats`,
+	}, `SELECT max(seen_at), max(CASE WHEN replica <> $1 AND seen_at > $2 THEN backlog_ms ELSE 0 END) FROM liveness`,
 		replica, millis(c.now.Add(-livenessTimeout)))
 	if err != nil {
 		return "", err
@@ -195,9 +195,9 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 	if len(v.postponed) > 0 {
 		// What Monitor.RecordPing and Monitor.Check made of most of a fleet, as
 		// TestTickIsMonitorCheck compares.
-		if _, err := t.exec(`UPDATE monitors SET last_ping_at = heard_at, waiting_since_at = heard_at,
-				next_check_at = heard_at + interval_ms, consecutive_failures = 0
-			FROM heard WHERE heard.token = monitors.token AND monitors.id IN EACH($1)`, list(v.postponed)); err != nil {
+		if _, err := t.exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
+				next_check_at = pinged_at + interval_ms, consecutive_failures = 0
+			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`, list(v.postponed)); err != nil {
 			return report, err
 		}
 	}
@@ -224,7 +224,7 @@ func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
 func (t *tx) markDown(down []allswell.Monitor) (int, error) {
 	fell := make([]allswell.Monitor, 0, len(down))
 	for _, m := range down {
-		n, err := t.exec(`UPDATE heard SET live = FALSE WHERE token = $1 AND (heard_at IS NULL OR heard_at <= $2)`,
+		n, err := t.exec(`UPDATE last_pings SET healthy = FALSE WHERE token = $1 AND (pinged_at IS NULL OR pinged_at <= $2)`,
 			m.Token, millis(m.LastPingAt))
 		if err != nil {
 			return 0, err

@@ -25,7 +25,7 @@ func TestTickIsMonitorCheck(t *testing.T) {
 		w.scatter(random, w.fill(400, time.Minute))
 		now := w.clock.now().UnixMilli()
 		for from := now - 1_500_000; from < now-100_000; from += 100_000 + random.Int64N(300_000) {
-			w.run(`INSERT INTO holes (from_at, to_at) VALUES ($1, $2)`, from, from+random.Int64N(60_000)+1)
+			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, from, from+random.Int64N(60_000)+1)
 		}
 		verdicts := map[allswell.CheckResult]int{}
 		for round := range 6 {
@@ -153,7 +153,7 @@ func TestBacklogShiftsTheJudgedInstant(t *testing.T) {
 				w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b", Backlog: tt.other}))
 				w.clock.set(instant)
 				w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", Backlog: time.Hour})) // its own is given to Tick
-				w.run(`DELETE FROM holes`)
+				w.run(`DELETE FROM listening_gaps`)
 				if r := must(w.Tick(w.ctx, instant, "a", tt.own))(w); r.Overdue != tt.counted {
 					w.Errorf("%+v, want %d counted", r, tt.counted)
 				}
@@ -175,7 +175,7 @@ func TestTickOverManyMonitors(t *testing.T) {
 		}
 		w.clock.set(began.Add(3 * time.Minute))
 		w.beat()
-		w.run(`DELETE FROM holes`)
+		w.run(`DELETE FROM listening_gaps`)
 		if r := w.tick(); r != (store.TickReport{Checked: 2300, Overdue: 2300, Down: 450}) {
 			w.Errorf("first tick: %+v", r)
 		}
@@ -222,7 +222,7 @@ func TestMonitorChangedBetweenLookupAndJudgement(t *testing.T) {
 				w.pass(5 * time.Minute)
 				w.clock.set(began.Add(6 * time.Minute))
 				w.beat()
-				w.run(`DELETE FROM holes`)
+				w.run(`DELETE FROM listening_gaps`)
 				done := false
 				w.SetFault(func(when, query string) error {
 					if when == "before" && !done {
@@ -258,14 +258,14 @@ func TestPingBetweenJudgementAndFall(t *testing.T) {
 				w.pass(7 * time.Minute)
 				w.clock.move(time.Minute)
 				w.beat()
-				w.run(`DELETE FROM holes`)
+				w.run(`DELETE FROM listening_gaps`)
 				answered := make(chan store.PingResult, 1)
 				ping := func() {
 					answered <- must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}))(w)[0]
 				}
 				done := false
 				w.SetFault(func(at, query string) error {
-					if !done && at == when && strings.HasPrefix(query, `UPDATE heard SET live = FALSE`) {
+					if !done && at == when && strings.HasPrefix(query, `UPDATE last_pings SET healthy = FALSE`) {
 						if done = true; when == "before" {
 							ping()
 						} else {

@@ -91,8 +91,8 @@ func TestStartWaitsForDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	age(`UPDATE beats SET beat_at = beat_at - 40000`)
-	age(`UPDATE heard SET heard_at = heard_at - 65000`)
+	age(`UPDATE liveness SET seen_at = seen_at - 40000`)
+	age(`UPDATE last_pings SET pinged_at = pinged_at - 65000`)
 	age(`UPDATE monitors SET last_ping_at = last_ping_at - 65000, next_check_at = next_check_at - 65000`)
 	cluster.Stop(storetest.Fast)
 
@@ -129,7 +129,7 @@ func TestStartWaitsForDatabase(t *testing.T) {
 		t.Errorf("a ping after the database is back is answered %d", status)
 	}
 	var from, to int64
-	if err := db.QueryRow(`SELECT from_at, to_at FROM holes`).Scan(&from, &to); err != nil {
+	if err := db.QueryRow(`SELECT from_at, to_at FROM listening_gaps`).Scan(&from, &to); err != nil {
 		t.Fatalf("no listening gap is stored: %v", err)
 	}
 	if at := rejected.UnixMilli(); at <= from || at >= to {

@@ -26,7 +26,7 @@ func TestStopIsTheLastRecord(t *testing.T) {
 	}
 	defer db.Close()
 	var last int64
-	if err := db.QueryRow(`SELECT max(beat_at) FROM beats`).Scan(&last); err != nil || last < stopping {
+	if err := db.QueryRow(`SELECT max(seen_at) FROM liveness`).Scan(&last); err != nil || last < stopping {
 		t.Errorf("the last liveness record is %d ms older than the stop: %v", stopping-last, err)
 	}
 }

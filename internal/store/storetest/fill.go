@@ -49,7 +49,7 @@ func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	beside, err := tx.PrepareContext(ctx, `INSERT INTO heard (token, heard_at, live) VALUES ($1, $2, TRUE)`)
+	beside, err := tx.PrepareContext(ctx, `INSERT INTO last_pings (token, pinged_at, healthy) VALUES ($1, $2, TRUE)`)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func FillSubscribers(ctx context.Context, path, slug string, count int) error {
 		return err
 	}
 	defer tx.Rollback()
-	insert, err := tx.PrepareContext(ctx, `INSERT INTO subscribers (id, page_id, channel, target, host, key, whole_page, confirmed_at, refusals, created_at, updated_at)
+	insert, err := tx.PrepareContext(ctx, `INSERT INTO subscribers (id, page_id, channel, target, host, key, whole_page, confirmed_at, rejections, created_at, updated_at)
 		SELECT $1, id, 'email', $2, 'mail', $3, TRUE, $4, 0, $4, $4 FROM pages WHERE slug = $5`)
 	if err != nil {
 		return err
