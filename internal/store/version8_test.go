@@ -1,0 +1,192 @@
+package store_test
+
+import (
+	"database/sql"
+	"encoding/hex"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// renamedTables lists the tables that version 9 renamed.
+var renamedTables = map[string]string{
+	"heard": "last_pings", "beats": "liveness", "holes": "listening_gaps", "answers": "idempotency_keys",
+}
+
+// blob matches a SQLite blob literal.
+var blob = regexp.MustCompile(`X'([0-9A-F]*)'`)
+
+// loadVersion8 makes a database of version 8 with the rows of
+// testdata/version8.sql and returns the number of rows per table.
+func loadVersion8(t *testing.T, dsn string) map[string]int {
+	t.Helper()
+	if err := store.MigrateTo(t.Context(), dsn, 8); err != nil {
+		t.Fatal(err)
+	}
+	dump := string(must(os.ReadFile("testdata/version8.sql"))(t))
+	driver, address := "pgx", dsn
+	if path, isFile := strings.CutPrefix(dsn, "sqlite:"); isFile {
+		driver, address = "sqlite", path
+	} else {
+		dump = blob.ReplaceAllString(dump, `'\x$1'`)
+	}
+	db := must(sql.Open(driver, address))(t)
+	defer db.Close()
+	if _, err := db.Exec(dump); err != nil {
+		t.Fatalf("loading the rows: %v", err)
+	}
+	counts := make(map[string]int)
+	for _, m := range regexp.MustCompile(`INSERT INTO ([a-z_]+)`).FindAllStringSubmatch(dump, -1) {
+		var n int
+		if err := db.QueryRow(`SELECT count(*) FROM ` + m[1]).Scan(&n); err != nil || n == 0 {
+			t.Fatalf("%s: %d rows, %v", m[1], n, err)
+		}
+		counts[m[1]] = n
+	}
+	return counts
+}
+
+// TestVersion8IsMigrated migrates a database of version 8 that has rows in every
+// table, reads all of it through the store, and goes on with it: the open outage
+// ends, the retried request gets its first response, and deliveries are sent.
+func TestVersion8IsMigrated(t *testing.T) {
+	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
+		t.Parallel()
+		counts := loadVersion8(t, dsn)
+		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn}
+		w.clock.set(time.UnixMilli(1795344284000)) // two seconds after the last row was written
+		w.Store = w.replica()
+		for table, want := range counts {
+			if name, ok := renamedTables[table]; ok {
+				table = name
+			}
+			if rows := w.rows(`SELECT 1 FROM ` + table); len(rows) != want {
+				t.Errorf("%s: %d rows, want %d", table, len(rows), want)
+			}
+		}
+		w.ws = w.value(`SELECT id FROM workspaces`)
+		w.readsVersion8()
+		w.goesOnFromVersion8()
+		w.consistent()
+	})
+}
+
+// readsVersion8 checks what each renamed table and column holds.
+func (w *world) readsVersion8() {
+	w.Helper()
+	all := store.Pagination{Page: 1, PerPage: 100}
+	monitors := make(map[string]allswell.Monitor)
+	list, _, err := w.Monitors(w.ctx, w.ws, all)
+	w.ok(err)
+	for _, m := range list {
+		monitors[m.Name] = m
+	}
+	backup, down := monitors["Backup"], monitors["Card check"]
+	if backup.LastPingAt.IsZero() || backup.RejectedAt.Sub(backup.CreatedAt) != 500*time.Millisecond || backup.SuppressedUntil.Before(w.clock.now()) {
+		w.Errorf("the monitor of the maintained component: %+v", backup)
+	}
+	if down.State != allswell.MonitorDown || monitors["Disabled"].Enabled || !monitors["Never pinged"].LastPingAt.IsZero() {
+		w.Errorf("monitors: %+v", list)
+	}
+	contents := must(w.LoadPage(w.ctx, "acme"))(w)
+	summary := contents.Summarize(w.clock.now())
+	if summary.Status != allswell.StatusPartialOutage || len(summary.Active) != 3 || len(summary.Running) != 1 || len(summary.Upcoming) != 1 {
+		w.Errorf("the page: %s, %d incidents, %d and %d maintenances", summary.Status, len(summary.Active), len(summary.Running), len(summary.Upcoming))
+	}
+	if gaps := must(w.Gaps(w.ctx))(w); len(gaps) != 1 || gaps[0].Len() < allswell.LongGap {
+		w.Errorf("gaps: %+v", gaps)
+	}
+	for _, i := range contents.Incidents {
+		want := allswell.SystemMessageSilent
+		if i.Resolved {
+			want = allswell.SystemMessagePingsResumed
+		}
+		if i.OutageID != "" && i.Updates[0].System.Kind != want {
+			w.Errorf("the incident of an outage: %+v", i.Updates)
+		}
+	}
+	if u := summary.Running[0].Updates[0]; u.System.Kind != allswell.SystemMessageMaintenanceBegun || !summary.Running[0].NextTransitionAt().After(w.clock.now()) {
+		w.Errorf("the running maintenance: %+v", summary.Running[0])
+	}
+	subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", all)
+	w.ok(err)
+	suspended := slices.IndexFunc(subscribers, func(s allswell.Subscriber) bool { return !s.SuspendedAt.IsZero() })
+	if len(subscribers) != 4 || suspended < 0 || subscribers[suspended].Rejections != 3 || subscribers[suspended].SuspendedFor != "No such mailbox." {
+		w.Errorf("subscribers: %+v", subscribers)
+	}
+	deliveries, _, err := w.Deliveries(w.ctx, w.ws, "acme", nil, all)
+	w.ok(err)
+	states := make(map[allswell.DeliveryState]int)
+	for _, d := range deliveries {
+		states[d.State]++
+		if d.OrderingKey == "" || d.CollapseKey == "" && d.Purpose == allswell.PurposeEvent || (d.State == allswell.DeliverySuperseded) != (d.MergedInto != "") {
+			w.Errorf("a delivery: %+v", d)
+		}
+		if d.State == allswell.DeliverySending && d.FencingToken != 3 {
+			w.Errorf("the claimed delivery: %+v", d)
+		}
+	}
+	if states[allswell.DeliveryPending] == 0 || states[allswell.DeliverySending] != 1 || states[allswell.DeliverySent] != 1 || states[allswell.DeliverySuperseded] == 0 {
+		w.Errorf("deliveries: %v", states)
+	}
+	row := strings.Split(w.value(`SELECT token_id, key FROM idempotency_keys`), "|")
+	key := store.IdempotencyKey{TokenID: row[0], Key: row[1], RequestHash: w.bytes(`SELECT request_hash FROM idempotency_keys`)}
+	if response, ok, err := w.FindResponse(w.ctx, key); err != nil || !ok || response.Status != 201 || len(response.Body) == 0 {
+		w.Errorf("the stored response: %+v, %v, %v", response, ok, err)
+	}
+	if image := must(w.LoadPageImage(w.ctx, "acme", allswell.ImageIcon))(w); image.Type != "image/png" || !strings.HasPrefix(hex.EncodeToString(image.Body), "89504e47") {
+		w.Errorf("the icon: %+v", image)
+	}
+}
+
+// bytes returns the only value that a statement finds.
+func (w *world) bytes(text string) (value []byte) {
+	w.Helper()
+	_, db := w.Pools()
+	w.ok(db.QueryRowContext(w.ctx, text).Scan(&value))
+	return value
+}
+
+// goesOnFromVersion8 runs the verbs that write renamed tables.
+func (w *world) goesOnFromVersion8() {
+	w.Helper()
+	w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "new", First: true}))
+	if gaps := must(w.Gaps(w.ctx))(w); len(gaps) == 0 {
+		w.Error("the gap is gone")
+	}
+	token := w.value(`SELECT token FROM monitors WHERE name = 'Card check'`)
+	if results := must(w.RecordPings(w.ctx, []string{token}, store.LivenessRecord{Replica: "new"}))(w); results[0] != store.PingRecorded {
+		w.Errorf("a ping of the monitor that is down: %v", results)
+	}
+	if n := w.value(`SELECT count(*) FROM outages WHERE ended_at IS NULL`); n != "1" { // "Mail check"
+		w.Errorf("%s outages last", n)
+	}
+	for more := true; more; {
+		more = must(w.FanOut(w.ctx))(w)
+	}
+	must(w.ProcessSignUps(w.ctx))(w)
+	w.clock.move(time.Minute) // claims of version 8 have expired
+	claimed, _, err := w.ClaimDeliveries(w.ctx, store.ClaimOptions{Channel: allswell.ChannelEmail, Limit: 10})
+	w.ok(err)
+	if len(claimed) == 0 {
+		w.Fatal("nothing is due")
+	}
+	var results []store.DeliveryResult
+	for _, c := range claimed {
+		n := must(w.Notification(w.ctx, c))(w)
+		if n.Subscriber.Target == "" {
+			w.Errorf("a notification: %+v", n)
+		}
+		results = append(results, store.DeliveryResult{ClaimedDelivery: c, Outcome: allswell.SendOutcome{Result: allswell.SendAccepted}})
+	}
+	w.ok(w.SaveDeliveryResults(w.ctx, results))
+	must(w.AdvanceMaintenances(w.ctx))(w)
+	w.ok(w.Prune(w.ctx))
+}
