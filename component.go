@@ -2,32 +2,32 @@ package allswell
 
 import "time"
 
-// Cause is a reason a component is not at its baseline: an outage of a monitor,
-// an incident that says so, or a planned maintenance. An acknowledged cause no
-// longer counts, because a human has spoken since it appeared.
+// Cause is a reason why a component differs from its baseline: an outage of a monitor, an
+// incident, or a running maintenance. Setting a component's status by hand acknowledges its
+// causes, and an acknowledged cause has no effect.
 type Cause struct {
-	Source       string // the outage's, incident's or maintenance's id
+	Source       string // id of the outage, incident or maintenance
 	Status       Status
 	Acknowledged bool
 	StartedAt    time.Time
 }
 
-// Component is one part of what a page reports on.
+// Component is a part of the service that a page reports on.
 type Component struct {
 	ID          string
 	PageID      string
-	GroupID     string // "": in no group
+	GroupID     string // "": no group
 	Name        string
 	Description *string
-	Baseline    Status // what humans say
+	Baseline    Status // the status set by people
 	Causes      []Cause
 	Order       int
 	CreatedAt   time.Time
-	UpdatedAt   time.Time // moves when a shown field changes, the effective status included
+	UpdatedAt   time.Time // changes with every visible field, including the effective status
 }
 
-// Status returns the effective status: the most severe of the baseline and the
-// causes that are not acknowledged. A tie keeps the baseline as it was given.
+// Status returns the effective status: the most severe of the baseline and the unacknowledged
+// causes. If they are equally severe, it is the baseline.
 func (c Component) Status() Status {
 	status := c.Baseline
 	for _, cause := range c.Causes {
@@ -38,15 +38,15 @@ func (c Component) Status() Status {
 	return status
 }
 
-// ComponentChange is what contract section 4.4 may change. Status is required
-// there; the caller has checked it to be valid.
+// ComponentChange is the input for changing a component's status through the API. Status is
+// required.
 type ComponentChange struct {
 	Status         Status
-	Description    *string // nil with HasDescription clears
+	Description    *string // nil with HasDescription removes it
 	HasDescription bool
 }
 
-// Validate names every bad field of ch.
+// Validate returns a *ValidationError with every invalid field.
 func (ch ComponentChange) Validate() error {
 	var bad ValidationError
 	if !ch.Status.Valid() {
@@ -58,10 +58,9 @@ func (ch ComponentChange) Validate() error {
 	return bad.Err()
 }
 
-// Apply does what a human's PATCH does: the status becomes the baseline and
-// every cause of this moment is acknowledged, so that the given status shows
-// at once and stands until a human speaks again or a new cause appears.
-// UpdatedAt moves if a shown field changed.
+// Apply sets the baseline and acknowledges all present causes, so that the given status takes
+// effect immediately and lasts until the next change or the next cause. UpdatedAt changes if a
+// visible field does.
 func (c *Component) Apply(ch ComponentChange, now time.Time) {
 	before := c.Status()
 	c.Baseline = ch.Status
@@ -78,8 +77,7 @@ func (c *Component) Apply(ch ComponentChange, now time.Time) {
 	}
 }
 
-// AddCause adds a cause; RemoveCause takes away only that of one source. Both
-// move UpdatedAt if the effective status changed.
+// AddCause adds a cause. UpdatedAt changes if the effective status does.
 func (c *Component) AddCause(cause Cause, now time.Time) {
 	before := c.Status()
 	c.Causes = append(c.Causes, cause)
@@ -88,7 +86,7 @@ func (c *Component) AddCause(cause Cause, now time.Time) {
 	}
 }
 
-// RemoveCause removes the cause of the source, and no other; see AddCause.
+// RemoveCause removes the cause with this source. UpdatedAt changes if the effective status does.
 func (c *Component) RemoveCause(source string, now time.Time) {
 	before := c.Status()
 	kept := make([]Cause, 0, len(c.Causes))
@@ -103,8 +101,8 @@ func (c *Component) RemoveCause(source string, now time.Time) {
 	}
 }
 
-// ChangeCause gives the cause of the source another status; a human's word on
-// it stands. See AddCause.
+// ChangeCause changes the status of the cause with this source and keeps its acknowledgement.
+// UpdatedAt changes if the effective status does.
 func (c *Component) ChangeCause(source string, status Status, now time.Time) {
 	before := c.Status()
 	for i := range c.Causes {
@@ -117,9 +115,8 @@ func (c *Component) ChangeCause(source string, status Status, now time.Time) {
 	}
 }
 
-// Rollup returns the page status: the most severe among the components, aliases
-// resolved. Unknown counts only if nothing else is there; a page without
-// components is operational.
+// Rollup returns the status of a page: the most severe of its components, with aliases resolved.
+// It is StatusUnknown only if every component is, and StatusOperational without components.
 func Rollup(components []Component) Status {
 	if len(components) == 0 {
 		return StatusOperational

@@ -2,20 +2,20 @@ package allswell
 
 import "time"
 
-// NewComponent is what a caller gives to make a component.
+// NewComponent is the input for creating a component.
 type NewComponent struct {
 	Name        string
 	Description *string
-	Status      Status // "": operational
-	Order       *int   // nil: behind all others
-	GroupID     string // "": in no group
+	Status      Status // "": StatusOperational
+	Order       *int   // nil: after all others
+	GroupID     string // "": no group
 }
 
-// MaxOrder bounds an order in both directions.
+// MaxOrder is the largest absolute value of an order.
 const MaxOrder = 1_000_000
 
-// Validate names every bad field of n. That the group exists is for the store
-// to say.
+// Validate returns a *ValidationError with every invalid field. The store checks that the group
+// exists.
 func (n NewComponent) Validate() error {
 	var bad ValidationError
 	CheckText(&bad, "name", n.Name, MaxNameLength)
@@ -29,16 +29,17 @@ func (n NewComponent) Validate() error {
 	return bad.Err()
 }
 
-// ComponentEdit changes what is not a component's status; nil fields stay.
+// ComponentEdit is the input for changing a component's fields other than its status. Nil fields
+// keep their values.
 type ComponentEdit struct {
 	Name           *string
-	Description    *string // nil with HasDescription clears
+	Description    *string // nil with HasDescription removes it
 	HasDescription bool
 	Order          *int
-	GroupID        *string // "": in no group
+	GroupID        *string // "": no group
 }
 
-// Validate names every bad field of e.
+// Validate returns a *ValidationError with every invalid field.
 func (e ComponentEdit) Validate() error {
 	var bad ValidationError
 	if e.Name != nil {
@@ -51,7 +52,7 @@ func (e ComponentEdit) Validate() error {
 	return bad.Err()
 }
 
-// Edit changes c and moves UpdatedAt if a field changed.
+// Edit changes c. UpdatedAt changes if a field does.
 func (c *Component) Edit(e ComponentEdit, now time.Time) {
 	name, description, order, group := c.Name, c.Description, c.Order, c.GroupID
 	if e.Name != nil {
@@ -71,13 +72,13 @@ func (c *Component) Edit(e ComponentEdit, now time.Time) {
 	}
 }
 
-// NewGroup is what a caller gives to make a group.
+// NewGroup is the input for creating a group.
 type NewGroup struct {
 	Name  string
-	Order *int // nil: behind all others
+	Order *int // nil: after all others
 }
 
-// Validate names every bad field of n.
+// Validate returns a *ValidationError with every invalid field.
 func (n NewGroup) Validate() error {
 	var bad ValidationError
 	CheckText(&bad, "name", n.Name, MaxNameLength)
@@ -85,13 +86,13 @@ func (n NewGroup) Validate() error {
 	return bad.Err()
 }
 
-// GroupChange changes a group; nil fields stay.
+// GroupChange is the input for changing a group. Nil fields keep their values.
 type GroupChange struct {
 	Name  *string
 	Order *int
 }
 
-// Validate names every bad field of ch.
+// Validate returns a *ValidationError with every invalid field.
 func (ch GroupChange) Validate() error {
 	var bad ValidationError
 	if ch.Name != nil {
@@ -101,7 +102,7 @@ func (ch GroupChange) Validate() error {
 	return bad.Err()
 }
 
-// Apply changes g and moves UpdatedAt if a field changed.
+// Apply changes g. UpdatedAt changes if a field does.
 func (g *Group) Apply(ch GroupChange, now time.Time) {
 	name, order := g.Name, g.Order
 	if ch.Name != nil {

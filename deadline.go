@@ -2,88 +2,85 @@ package allswell
 
 import "time"
 
-// LongGap is the least length of a hole in the ledger of listening that may
-// grant a fresh interval (design section 7, point 2).
+// LongGap is the minimum length of a listening gap that can grant a monitor a fresh interval and
+// that histories show as unknown. Shorter gaps come from quick restarts.
 const LongGap = 30 * time.Second
 
 const (
-	// retryPause is the longest pause between two retries of a well-behaved
-	// job, which come after 1, 2, 4, 8 and 16 s.
+	// retryPause is the longest pause between two retries of a job, which follow after 1, 2, 4, 8
+	// and 16 seconds.
 	retryPause = 16 * time.Second
 
-	// lateness is how late a punctual job's ping may come, by its start and
-	// the network. It moves no deadline; but a hole that begins this soon after
-	// one may have swallowed the ping that was on its way.
+	// pingDelay is how late a punctual job's ping may arrive because of its start and the network.
+	// It does not move the deadline, but a gap that begins within this time after the deadline may
+	// have swallowed the ping.
 	pingDelay = 10 * time.Second
 )
 
-// Window is a hole in the ledger of listening: from From until To nothing
-// could be heard. One of LongGap or more is a deaf window; a shorter one is
-// the trace of a quick restart.
+// ListeningGap is a period during which the service could not receive pings.
 type ListeningGap struct {
 	From, To time.Time
 }
 
-// Len returns how long the window lasted.
-func (w ListeningGap) Len() time.Duration { return w.To.Sub(w.From) }
+// Len returns the length of the gap.
+func (g ListeningGap) Len() time.Duration { return g.To.Sub(g.From) }
 
-// Wait is one monitor waiting for one ping.
+// PingWait is a monitor's wait for its next ping.
 type PingWait struct {
-	Since           time.Time     // the last recorded ping, or when a human started the wait anew
-	Interval        time.Duration // a ping is due within this
-	RejectedAt      time.Time     // when a valid ping was last refused by us; zero: never
-	SuppressedUntil time.Time     // when the planned maintenance of its component ends, or ended; zero: there was none
+	Since           time.Time     // the last recorded ping, or when a person restarted the wait
+	Interval        time.Duration // the ping is due within this time
+	RejectedAt      time.Time     // when the service last rejected a valid ping; zero: never
+	SuppressedUntil time.Time     // end of the component's maintenance, past or planned; zero: none
 }
 
-// Deadline returns the instant after which silence counts. holes are all holes
-// in the ledger, in order and without overlap; those before the wait do not
-// matter. One more hole never makes it earlier.
+// Deadline returns the instant after which silence counts as a failure. gaps are the recorded
+// listening gaps, in order and without overlap; gaps before the wait have no effect. An additional
+// gap never makes the deadline earlier.
 //
-// The rule (design section 7, point 3). Undisturbed it is Since + Interval. A
-// deaf window that touches the second half of the wait grants one fresh
-// interval from when we hear again, because the ping that was due may have
-// come while nobody listened; after such a grant the job's phase is unknown,
-// and any overlap grants again. A shorter hole grants only what the job's own
-// retries need: they double their pause, so a ping that first failed inside
-// the hole arrives at most the hole's length and a second after its end. Holes
-// with less than a retry's pause between them count as one. All of this is
-// capped at Since + 2 × Interval + the time we were deaf, so that endless
-// restarts cannot hide a real outage.
+// Without gaps the deadline is Since + Interval. A gap of at least LongGap that touches the second
+// half of the wait grants one fresh interval from its end, because the ping may have come while
+// the service was not listening. After such a grant the phase of the job is unknown, so any
+// overlap grants again. A shorter gap grants only the time that the job's retries need: they
+// double their pause, so a ping that first failed inside the gap arrives at most the gap's length
+// plus one second after its end. Gaps less than one retry pause apart count as one. The deadline
+// is never later than Since + 2 × Interval + the total length of the gaps, so that repeated
+// restarts cannot hide an outage.
 //
-// A refused ping proves life as a recorded one does: silence counts from it by
-// the same rule, whatever the cap of the wait. So it does from the end of a
-// planned maintenance: until then nothing is expected, and after it there is one
-// fresh interval.
-func (w PingWait) Deadline(holes []ListeningGap) time.Time {
-	due := deadline(w.Since, w.Interval, holes)
+// A rejected ping counts as a sign of life: the same rule applies from RejectedAt, and the later
+// deadline wins. The same holds for SuppressedUntil: nothing is expected during maintenance, and
+// its end starts a fresh interval.
+//
+// See docs/deadlines.md for the rule with a picture.
+func (w PingWait) Deadline(gaps []ListeningGap) time.Time {
+	due := deadline(w.Since, w.Interval, gaps)
 	if w.RejectedAt.After(w.Since) {
-		due = later(due, deadline(w.RejectedAt, w.Interval, holes))
+		due = later(due, deadline(w.RejectedAt, w.Interval, gaps))
 	}
 	if w.SuppressedUntil.After(w.Since) {
-		due = later(due, deadline(w.SuppressedUntil, w.Interval, holes))
+		due = later(due, deadline(w.SuppressedUntil, w.Interval, gaps))
 	}
 	return due
 }
 
-// deadline is PingWait.Deadline from one sign of life.
-func deadline(since time.Time, interval time.Duration, holes []ListeningGap) time.Time {
+// deadline applies the rule of PingWait.Deadline from one sign of life.
+func deadline(since time.Time, interval time.Duration, gaps []ListeningGap) time.Time {
 	due := since.Add(interval)
-	middle := since.Add(interval / 2) // whatever follows a grant is behind it
-	deaf := time.Duration(0)
-	var span ListeningGap // the hole, and those that count as one with it
-	for _, hole := range holes {
-		if !hole.To.After(since) {
+	middle := since.Add(interval / 2) // always before the end of a later grant
+	missed := time.Duration(0)
+	var span ListeningGap // the gap, joined with those right before it
+	for _, gap := range gaps {
+		if !gap.To.After(since) {
 			continue
 		}
-		if hole.From.After(due.Add(pingDelay)) {
-			break // the ping was due before this hole began
+		if gap.From.After(due.Add(pingDelay)) {
+			break // the ping was due before this gap
 		}
-		if span.To.IsZero() || hole.From.Sub(span.To) >= retryPause {
-			span.From = hole.From
+		if span.To.IsZero() || gap.From.Sub(span.To) >= retryPause {
+			span.From = gap.From
 		}
-		span.To = hole.To
-		deaf += hole.To.Sub(later(hole.From, since))
-		limit := since.Add(2*interval + deaf)
+		span.To = gap.To
+		missed += gap.To.Sub(later(gap.From, since))
+		limit := since.Add(2*interval + missed)
 		retried := span.To.Add(min(span.Len(), LongGap) + time.Second)
 		due = later(due, earlier(retried, limit))
 		if span.Len() >= LongGap && span.To.After(middle) {

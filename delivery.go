@@ -5,43 +5,43 @@ import (
 	"time"
 )
 
-// DeliveryState says how far a delivery is.
+// DeliveryState is the progress of a delivery.
 type DeliveryState string
 
-// The states of a delivery. The last five are final, except that dead and
-// expired ones may be tried again by hand.
+// The states of a delivery. The last five are final, except that a dead or expired delivery can be
+// retried by hand.
 const (
-	DeliveryPending    DeliveryState = "pending"    // to be sent, or sent again
-	DeliverySending    DeliveryState = "sending"    // claimed by a replica, until its lease ends
-	DeliverySent       DeliveryState = "sent"       // taken by the other side
-	DeliverySuperseded DeliveryState = "superseded" // a later message of the same thread carries what it tells
-	DeliveryCancelled  DeliveryState = "cancelled"  // its subscription ended or was suspended
-	DeliveryExpired    DeliveryState = "expired"    // not taken within DeliveryLifetime
-	DeliveryDead       DeliveryState = "dead"       // refused for good
+	DeliveryPending    DeliveryState = "pending"    // waiting to be sent, or to be retried
+	DeliverySending    DeliveryState = "sending"    // claimed by a replica until the lease ends
+	DeliverySent       DeliveryState = "sent"       // accepted by the receiver
+	DeliverySuperseded DeliveryState = "superseded" // merged into a later message with the same collapse key
+	DeliveryCancelled  DeliveryState = "cancelled"  // the subscription ended or was suspended
+	DeliveryExpired    DeliveryState = "expired"    // not accepted within DeliveryLifetime
+	DeliveryDead       DeliveryState = "dead"       // rejected permanently
 )
 
-// DeliveryStates are all of them.
+// DeliveryStates lists all delivery states.
 var DeliveryStates = []DeliveryState{DeliveryPending, DeliverySending, DeliverySent, DeliverySuperseded, DeliveryCancelled, DeliveryExpired, DeliveryDead}
 
-// Purpose is why something is delivered.
+// DeliveryPurpose is the reason for a delivery.
 type DeliveryPurpose string
 
 // The purposes.
 const (
-	PurposeEvent        DeliveryPurpose = "event"        // what happened on the page
-	PurposeConfirmation DeliveryPurpose = "confirmation" // whether the address wants to be subscribed
-	PurposeLink         DeliveryPurpose = "link"         // to the subscription, because its holder asked for it
+	PurposeEvent        DeliveryPurpose = "event"        // notifies the subscriber of an event
+	PurposeConfirmation DeliveryPurpose = "confirmation" // asks the address to confirm the subscription
+	PurposeLink         DeliveryPurpose = "link"         // sends the link that manages the subscription, on request
 )
 
-// The times of deliveries (design section 7, point 8).
+// Time limits of deliveries.
 const (
-	DeliveryLifetime = 24 * time.Hour   // from the event to giving up; nothing older is sent
-	SendTimeout      = 20 * time.Second // one attempt, from connecting to the last answer
-	LeaseDuration    = 30 * time.Second // how long a claim holds; a replica that died loses its claims by then
+	DeliveryLifetime = 24 * time.Hour   // from the event until the delivery expires
+	SendTimeout      = 20 * time.Second // one attempt, from connecting to the final response
+	LeaseDuration    = 30 * time.Second // how long a claim lasts; a crashed replica loses its claims after this
 )
 
-// Delivery is one event, or one question, for one subscriber. Its ID is stable
-// over all attempts: it is the webhook-id, and in the Message-ID of the mail.
+// Delivery is one message to one subscriber. Its ID is the same for all attempts; it is the
+// webhook-id header, and part of a mail's Message-ID.
 type Delivery struct {
 	ID           string
 	PageID       string
@@ -50,62 +50,62 @@ type Delivery struct {
 	Purpose      DeliveryPurpose
 	Channel      Channel
 
-	// Of one lane, one delivery is sent at a time, in the order of Position. A
-	// mail subscriber is one lane; of a webhook each incident is.
+	// Deliveries with the same ordering key are sent one at a time, in the order of Position. A
+	// mail subscriber has one ordering key; a webhook subscriber has one per incident.
 	OrderingKey string
 	Position    int64
-	// For mail, a later delivery of the same thread supersedes an earlier one,
-	// and those of the same bundle are told together. "": no bundle.
+	// A later mail supersedes an earlier one with the same collapse key. Mails with the same
+	// digest key are sent as one; "" is none.
 	CollapseKey, DigestKey string
 
 	State         DeliveryState
-	HappenedAt    time.Time // of the event; what is older than DeliveryLifetime is not sent
-	HeldUntil     time.Time // notices of a flapping monitor wait
+	HappenedAt    time.Time // time of the event
+	HeldUntil     time.Time // notifications of a flapping monitor are delayed
 	NextAttemptAt time.Time
 	Attempts      int
-	FencingToken  int64     // moves with each claim
-	LeaseUntil    time.Time // while Sending
-	MergedInto    string    // while Superseded: the delivery that tells it
-	Reason        string    // why the last attempt failed, or why it ended, in words
+	FencingToken  int64     // increases with each claim
+	LeaseUntil    time.Time // set while State is DeliverySending
+	MergedInto    string    // deliveries superseded by it
+	Reason        string    // why the last attempt failed or the delivery ended, in English
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
 }
 
-// SendResult is what became of one attempt.
+// SendResult is the result of one attempt to send a delivery.
 type SendResult int
 
-// The results.
+// The results of an attempt.
 const (
-	SendFailed        SendResult = iota // trying again may help
-	SendAccepted                        // the other side has it
-	SendRejected                        // for good, by the receiver: counts against the subscription
-	SendUndeliverable                   // for good, and not the receiver's doing
+	SendFailed        SendResult = iota // temporary failure
+	SendAccepted                        // accepted by the receiver
+	SendRejected                        // rejected permanently by the receiver; counts towards suspending the subscription
+	SendUndeliverable                   // permanent failure that is not the receiver's fault
 	SendGone                            // the receiver says that the subscription is over
-	SendNotAttempted                    // nothing was tried: the claim is given back
+	SendNotAttempted                    // the claim is returned unused
 )
 
-// String returns the result in one word.
+// String returns the result as a single word, as it is used in metrics.
 func (r SendResult) String() string {
 	return [...]string{SendFailed: "failed", SendAccepted: "taken", SendRejected: "refused", SendUndeliverable: "broken", SendGone: "gone", SendNotAttempted: "unsent"}[r]
 }
 
-// Outcome is a result with what goes with it.
+// SendOutcome is a SendResult with its details.
 type SendOutcome struct {
 	Result     SendResult
-	RetryAfter time.Duration // Failed: not to be tried again before; 0: the receiver did not say
-	Reason     string        // in words, for the workspace; "" if taken
-	Detail     string        // for the operator's log alone, and not saved: what the workspace must not learn
+	RetryAfter time.Duration // minimum delay before the next attempt, as requested by the receiver; 0: none
+	Reason     string        // in English, for the workspace; "" if accepted
+	Detail     string        // for the operator's log only; never stored or shown to the workspace
 
-	Unreachable bool // the destination as a whole is in trouble, not this message
+	Unreachable bool // the destination failed, not just this message
 }
 
-// backOff is the wait after each failed attempt; the last one repeats.
+// backOff is the delay after each failed attempt. The last one repeats.
 var backOff = []time.Duration{
 	5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
 }
 
-// Settle is what an attempt's outcome makes of a claimed delivery. jitter, from
-// 0 to 1, spreads the next attempt over a fifth of the wait to either side.
+// ApplyOutcome applies the outcome of an attempt to a claimed delivery. jitter, from 0 to 1,
+// spreads the next attempt by up to a fifth of the delay in either direction.
 func (d *Delivery) ApplyOutcome(o SendOutcome, now time.Time, jitter float64) {
 	d.Reason, d.LeaseUntil, d.UpdatedAt = o.Reason, time.Time{}, now
 	switch o.Result {
@@ -127,21 +127,19 @@ func (d *Delivery) ApplyOutcome(o SendOutcome, now time.Time, jitter float64) {
 	}
 }
 
-// DeliveryPlan is what to do with the deliveries of one lane.
+// DeliveryPlan is the next step for the deliveries with one ordering key.
 type DeliveryPlan struct {
 	Claim  int   // index of the delivery to send now; -1: none
 	Merge  []int // superseded by it
-	Expire []int // too old
-	// Defer is when to look at the lane again if nothing is claimed; zero: only
-	// when something changes.
+	Expire []int // deliveries older than DeliveryLifetime
+	// Defer is when to plan again if Claim is -1. Zero: when a delivery changes.
 	Defer time.Time
 }
 
-// PlanDeliveries decides what to do with the open deliveries of one lane, in the
-// order of their positions, at now. At most one of a lane is on its way. The
-// oldest goes first, and while it waits to be tried again the others wait
-// behind it, except that fresh news for a mailbox tries it again at once: the
-// newest of the thread then carries what the older ones would have told.
+// PlanDeliveries plans the open deliveries with one ordering key, sorted by position. At most one
+// delivery is being sent at a time. The oldest is sent first, and the others wait while it is
+// being retried. A mail is the exception: a new delivery retries it immediately, and the newest
+// delivery with its collapse key includes the older ones.
 func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 	plan := DeliveryPlan{Claim: -1}
 	var live []int
@@ -187,15 +185,15 @@ func (p *DeliveryPlan) deferUntil(until time.Time) {
 	}
 }
 
-// gather lets the newest delivery that goes with the claimed one carry it and
-// the others that do. One that is held goes along if a later one of its thread
-// is not: nobody is told the end before the beginning.
+// merge claims the newest delivery that shares the collapse key or the digest key of the claimed
+// one, and merges the others into it. A delivery that is held is merged only if a later one with
+// its collapse key is sent, so that messages never arrive out of order.
 func (p *DeliveryPlan) merge(open []Delivery, live []int, now time.Time) {
 	head := open[p.Claim]
 	with := func(d Delivery) bool {
 		return d.CollapseKey == head.CollapseKey || head.DigestKey != "" && d.DigestKey == head.DigestKey
 	}
-	last := make(map[string]int64) // thread -> position of its newest that may go
+	last := make(map[string]int64) // collapse key -> position of its newest delivery that is not held
 	for _, i := range live {
 		if d := open[i]; with(d) && !d.HeldUntil.After(now) {
 			last[d.CollapseKey] = max(last[d.CollapseKey], d.Position)
@@ -209,17 +207,16 @@ func (p *DeliveryPlan) merge(open []Delivery, live []int, now time.Time) {
 	}
 }
 
-// Folding of a flapping monitor's notices: as many in the first hour, then one
-// an hour.
 const (
 	throttleBurst    = 4
 	throttleInterval = time.Hour
 )
 
-// NotificationTime returns when a notice of what happened to a monitor is sent, given
-// when its earlier ones were, oldest first, each instant once. A quiet hour
-// starts over. No notice is ever held for longer than that, so a later instant is
-// the work of a clock that was ahead, and counts for nothing.
+// NotificationTime returns when to send a notification about a monitor. earlier lists when its
+// previous notifications were sent, oldest first, without duplicates. The first throttleBurst
+// notifications within an hour are sent immediately and later ones once per hour, until an hour
+// passes without any. Instants more than an hour ahead come from a clock that was wrong and are
+// ignored.
 func NotificationTime(earlier []time.Time, happened time.Time) time.Time {
 	for len(earlier) > 0 && earlier[len(earlier)-1].After(happened.Add(throttleInterval)) {
 		earlier = earlier[:len(earlier)-1]
@@ -229,12 +226,12 @@ func NotificationTime(earlier []time.Time, happened time.Time) time.Time {
 	}
 	latest := earlier[len(earlier)-1]
 	if latest.After(happened) {
-		return latest // wait together
+		return latest // join the notification that is already delayed
 	}
 	if happened.Sub(latest) > throttleInterval {
 		return happened
 	}
-	first, count := latest, 1 // of this run of notices without a quiet hour
+	first, count := latest, 1 // of the notifications since the last hour without any
 	for i := len(earlier) - 2; i >= 0 && earlier[i+1].Sub(earlier[i]) <= throttleInterval; i-- {
 		first, count = earlier[i], count+1
 	}
@@ -244,37 +241,35 @@ func NotificationTime(earlier []time.Time, happened time.Time) time.Time {
 	return latest.Add(throttleInterval)
 }
 
-// DigestWait is how long mail of what belongs to a bundle waits for the rest of
-// it, and that of a resolved incident for its last update.
+// DigestWait is how long a mail waits for others with its digest key, and how long the mail about
+// a resolved incident waits for a final update.
 const DigestWait = 3 * time.Second
 
-// MonitorCollapseKey names the thread of a monitor's notices.
+// MonitorCollapseKey returns the collapse key of a monitor's notifications.
 func MonitorCollapseKey(monitorID string) string { return "monitor:" + monitorID }
 
-// DownDigestKey names what went down in one tick, RecoveryDigestKey what came back in one
-// minute: to be told together.
+// DownDigestKey returns the digest key shared by all monitors that go down in one tick.
 func DownDigestKey(tick time.Time) string { return "down:" + strconv.FormatInt(tick.UnixMilli(), 10) }
 
-// RecoveryDigestKey: see DownDigestKey.
+// RecoveryDigestKey returns the digest key shared by all monitors that recover in one minute.
 func RecoveryDigestKey(now time.Time) string {
 	return "up:" + strconv.FormatInt(now.Truncate(time.Minute).UnixMilli(), 10)
 }
 
-// Notice is all that a message is made of: the claimed delivery, whom it is
-// for, and what it tells.
+// Notification is the content of a message: a claimed delivery, its subscriber and its events.
 type Notification struct {
 	Delivery   Delivery
 	Subscriber Subscriber
 	Page       Page    // as it is now
-	Events     []Event // oldest first; the last is the delivery's own; none for a question
+	Events     []Event // oldest first, the delivery's own event last; empty unless the purpose is PurposeEvent
 }
 
 // DeliveryLogEntry is a delivery as the log shows it.
 type DeliveryLogEntry struct {
 	Delivery
-	Target     string    // "": the subscription has ended, and its address is forgotten
+	Target     string    // "": the subscription has ended and its address was deleted
 	Kind       EventKind // "" unless Purpose is PurposeEvent
-	IncidentID string    // "": not about an incident
+	IncidentID string    // "": none
 
-	MaintenanceID string // "": not about a maintenance
+	MaintenanceID string // "": none
 }

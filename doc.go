@@ -1,29 +1,33 @@
-// Package allswell is a status page and heartbeat monitor.
+// Package allswell is the domain of a status page and heartbeat monitor: its types and rules. It
+// has no dependencies beyond the standard library, performs no I/O and takes the time as a
+// parameter. Package internal/store loads and saves these types; docs/architecture.md describes
+// the rest of the program.
 //
-// This package is the domain: its types and the rules that they follow, with
-// time passed in and nothing but the standard library. Its files are the
-// glossary. Everything that stores, sends or serves is under internal/.
+// # Pages
 //
-// # Five minutes
+// A [Workspace] owns pages, monitors and API tokens. A [Page] has components, incidents and
+// maintenances. A [Component] has a baseline, set by people, and causes, added and removed by
+// outages, incidents and maintenances. [Component.Status] is the most severe of them, and [Rollup]
+// computes the status of the page. [PageContents.Summarize] computes everything that a visitor
+// sees.
 //
-// A [Workspace] has pages and monitors, and tokens for the API. A [Page] shows
-// components and incidents. A [Component] has a baseline, which humans set,
-// and causes, which outages add and remove; its effective status is the worst
-// of them ([Component.Status]). [Rollup] and [Banner] make of all components
-// what a visitor reads first.
+// # Monitors
 //
-// A [Monitor] expects a ping within every interval. [Monitor.RecordPing] is what a
-// ping does to it and [Monitor.Check] what a periodic check does. Whether
-// silence counts at all, because perhaps it was us who could not listen, is
-// decided in one place: [PingWait.Deadline]. When a monitor goes down, an [Outage]
-// begins: it adds a [Cause] to the component and opens an [Incident]. The next
-// ping reverses all of it.
+// A [Monitor] expects a ping within every interval. [Monitor.RecordPing] applies a ping, and
+// [Monitor.Check] applies a periodic check. [PingWait.Deadline] decides when silence counts: the
+// service may have been unable to receive pings, which it records as a [ListeningGap]. A monitor
+// that goes down begins an [Outage], which adds a [Cause] to its component and opens an
+// [Incident]. The next ping ends the outage, removes the cause and resolves the incident.
 //
-// An [Incident] has a timeline of updates; [Incident.Apply] is what a change
-// does to it. An [Event] is something subscribers may be told, written in the
-// transaction of what happened. [PageContents.Summarize] computes all that a
-// visitor is shown.
+// # Incidents and maintenances
 //
-// The package internal/store turns each of these verbs into one transaction:
-// load, decide (here), save, tell.
+// An [Incident] has a timeline of updates; [Incident.Apply] and [Incident.AddUpdate] change it. A
+// [Maintenance] is planned work: [Maintenance.Advance] begins and ends it at its scheduled time.
+// While it runs, its components are under maintenance and their monitors are suppressed.
+//
+// # Notifications
+//
+// Every change that subscribers can be notified of writes an [Event]. Each event becomes one
+// [Delivery] per [Subscriber]; [PlanDeliveries] decides which delivery is sent next and which ones
+// it replaces.
 package allswell

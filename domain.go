@@ -8,28 +8,25 @@ import (
 	"time"
 )
 
-// How often a page's claim to its domain is checked, and how long it keeps a
-// domain that is no longer proved.
+// Time limits of domain checks.
 const (
 	// DomainCheckInterval is the time between two checks.
 	DomainCheckInterval = 24 * time.Hour
 
-	// DomainFirstInterval is the time between two checks of a claim that is
-	// younger than DomainCheckInterval and not verified, and the time until a
-	// check is repeated that got no answer from the DNS.
+	// DomainFirstInterval is the time between two checks of an unverified claim that is younger
+	// than DomainCheckInterval, and the time until a check that got no DNS response is repeated.
 	DomainFirstInterval = time.Hour
 
-	// DomainGrace is how long a verified domain is served after a check first
-	// found its record missing.
+	// DomainGrace is how long a verified domain is served after a check first found its record
+	// missing.
 	DomainGrace = 7 * 24 * time.Hour
 
-	// DomainCheckPause is the shortest time between two checks of one page
-	// that users ask for.
+	// DomainCheckPause is the minimum time between two checks of one page that users request.
 	DomainCheckPause = 10 * time.Second
 )
 
-// The TXT record that proves a domain: its name is domainChallenge and the
-// domain, its value is domainProof and DomainToken.
+// The name of the TXT record is domainChallenge followed by the domain; its value is domainProof
+// followed by a token.
 const (
 	domainChallenge = "_allswell-challenge."
 	domainProof     = "allswell-verification="
@@ -42,54 +39,53 @@ type DomainStatus string
 const (
 	DomainVerified DomainStatus = "verified" // the page is served there
 	DomainFailing  DomainStatus = "failing"  // the page is served there until the grace period ends
-	DomainPending  DomainStatus = "pending"  // the page is not served there before the domain is proved
-	DomainDisabled DomainStatus = "disabled" // the page is not served there because of the installation's settings
+	DomainPending  DomainStatus = "pending"  // the domain is not verified yet
+	DomainDisabled DomainStatus = "disabled" // the installation's settings do not allow the domain
 )
 
 // DomainStatuses lists the domain statuses.
 var DomainStatuses = []DomainStatus{DomainVerified, DomainFailing, DomainPending, DomainDisabled}
 
-// DomainResult is what a check of a page's domain found.
+// DomainResult is the result of a check of a page's domain.
 type DomainResult string
 
 // The results of checks.
 const (
-	DomainUnchecked   DomainResult = ""              // no check yet
-	DomainFound       DomainResult = "found"         // the record is there
-	DomainMissing     DomainResult = "missing"       // the DNS answered that the record is not there
-	DomainNoAnswer    DomainResult = "no_answer"     // the DNS did not answer, or with a failure; proves nothing
-	DomainUsedByOther DomainResult = "used_by_other" // the record is there, but another page is served at the domain
+	DomainUnchecked   DomainResult = ""              // not checked yet
+	DomainFound       DomainResult = "found"         // the record exists
+	DomainMissing     DomainResult = "missing"       // the DNS responded that the record does not exist
+	DomainNoAnswer    DomainResult = "no_answer"     // the DNS did not respond or failed; proves nothing
+	DomainUsedByOther DomainResult = "used_by_other" // the record exists, but another page is served at the domain
 )
 
-// DomainResults lists the results of checks that were made.
+// DomainResults lists the results of checks.
 var DomainResults = []DomainResult{DomainFound, DomainMissing, DomainNoAnswer, DomainUsedByOther}
 
-// DomainClaim is how far a page has proved that its Domain is its own. The zero
-// DomainClaim is that of a page without a domain.
+// DomainClaim is the state of a page's claim to its Domain. It is zero for a page without a
+// domain.
 type DomainClaim struct {
-	ClaimedAt  time.Time // when the page was given the domain
-	VerifiedAt time.Time // since when the domain is the page's; zero: not proved
-	CheckedAt  time.Time // when it was last checked; zero: never
-	FailedAt   time.Time // when the record was first missing since it was last found; zero: not, or not verified
-	CheckAt    time.Time // when it is checked next; zero: never, because no proof is needed
+	ClaimedAt  time.Time // when the domain was set
+	VerifiedAt time.Time // since when the page is served at the domain; zero: not verified
+	CheckedAt  time.Time // last check; zero: never
+	FailedAt   time.Time // first check of a verified domain that found the record missing; zero: none
+	CheckAt    time.Time // next check; zero: never, because no proof is needed
 	Result     DomainResult
 }
 
-// NewDomainClaim returns the claim of a page that has to prove a domain. It is due
-// to be checked at once.
+// NewDomainClaim returns a claim that has to be verified. Its first check is due immediately.
 func NewDomainClaim(now time.Time) DomainClaim { return DomainClaim{ClaimedAt: now, CheckAt: now} }
 
-// NewTrustedDomainClaim returns the claim of a page whose domain is taken on trust.
+// NewTrustedDomainClaim returns a claim that needs no verification.
 func NewTrustedDomainClaim(now time.Time) DomainClaim {
 	return DomainClaim{ClaimedAt: now, VerifiedAt: now}
 }
 
-// Trusted reports whether the claim needs no proof.
+// Trusted reports whether the claim needs no verification.
 func (c DomainClaim) Trusted() bool { return !c.VerifiedAt.IsZero() && c.CheckAt.IsZero() }
 
-// ReleaseAt returns when the grace period of a failing domain ends: the first
-// check from then on that finds the record missing releases the domain. It
-// returns the zero Time if the domain is not failing.
+// ReleaseAt returns when the grace period of a failing domain ends. The first check from then on
+// that finds the record missing releases the domain. It returns the zero Time if the domain is not
+// failing.
 func (c DomainClaim) ReleaseAt() time.Time {
 	if c.FailedAt.IsZero() {
 		return time.Time{}
@@ -97,21 +93,20 @@ func (c DomainClaim) ReleaseAt() time.Time {
 	return c.FailedAt.Add(DomainGrace)
 }
 
-// DomainChange is what a check changed.
+// DomainChange is the effect of a check.
 type DomainChange int
 
-// The changes.
+// The effects of a check.
 const (
 	DomainChangeNone      DomainChange = iota
-	DomainChangeVerified               // the page is served at the domain from now on
+	DomainChangeVerified               // the page is now served at the domain
 	DomainChangeFailing                // the grace period begins
-	DomainChangeRecovered              // the grace period ended because the record is there again
+	DomainChangeRecovered              // the record exists again, which ends the grace period
 	DomainChangeReleased               // the page is no longer served at the domain
 )
 
-// Check records the result of a check made at now and returns what it changed.
-// DomainNoAnswer changes neither whether the domain is served nor its grace
-// period.
+// Check applies the result of a check made at now and returns its effect. DomainNoAnswer changes
+// neither whether the domain is served nor its grace period.
 func (c *DomainClaim) Check(result DomainResult, now time.Time) DomainChange {
 	c.CheckedAt, c.Result = now, result
 	if c.FailedAt.After(now) { // the clock went back
@@ -147,39 +142,37 @@ func (c DomainClaim) nextCheck(now time.Time) time.Time {
 	return next
 }
 
-// DomainRecord is the TXT record that proves a page's domain.
+// DomainRecord is the TXT record that proves ownership of a domain.
 type DomainRecord struct {
-	Name  string // without a dot at its end
+	Name  string // without a trailing dot
 	Value string
 }
 
-// NewDomainRecord returns the record that proves that domain belongs to the page
-// with this id. It is the same whenever the page claims the domain, and another
-// one for every other page. It is no secret: only who controls the DNS zone of
-// the domain can publish it.
+// NewDomainRecord returns the record that proves that domain belongs to the page. It depends only
+// on the two arguments and is not secret: only the owner of the DNS zone can publish it.
 func NewDomainRecord(pageID, domain string) DomainRecord {
 	sum := sha256.Sum256([]byte("allswell domain\n" + pageID + "\n" + domain))
 	token := strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:20]))
 	return DomainRecord{Name: domainChallenge + domain, Value: domainProof + token}
 }
 
-// Matches reports whether one of the values of TXT records is that of r. White
-// space around a value is ignored.
+// Matches reports whether one of the given TXT values is the record's, ignoring surrounding white
+// space.
 func (r DomainRecord) Matches(values []string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == r.Value })
 }
 
-// Hosts are the host names of the installation itself, which are no page's own
-// domain. With the zero Hosts, which is of an installation without a base URL,
-// no page is served at a domain.
+// Hosts are the host names of the installation itself, which pages cannot use as their domains.
+// With the zero Hosts, which belongs to an installation without a base URL, no page can have a
+// domain.
 type Hosts struct {
 	base string
 	own  map[string]bool
 }
 
-// NewHosts returns the hosts of an installation: the host name of its base URL,
-// or "" if none is set, and its other names. Names are as they stand in a Host
-// header, in ASCII; case, a port and a dot at the end do not matter.
+// NewHosts returns the hosts of an installation: the host of its base URL, or "" if none is set,
+// and its other names. Names have the form of a Host header, in ASCII; case, port and a trailing
+// dot are ignored.
 func NewHosts(base string, others ...string) Hosts {
 	h := Hosts{base: HostName(base)}
 	for _, name := range append(others, base) {
@@ -193,11 +186,10 @@ func NewHosts(base string, others ...string) Hosts {
 	return h
 }
 
-// Own reports whether a host, as it stands in a Host header, is one of the
-// installation itself.
+// Contains reports whether host, in the form of a Host header, belongs to the installation itself.
 func (h Hosts) Contains(host string) bool { return h.own[HostName(host)] }
 
-// Allow names what is wrong with domain as a page's own, if anything is.
+// CheckDomain adds an error to bad if a page cannot use the domain.
 func (h Hosts) CheckDomain(bad *ValidationError, domain string) {
 	switch {
 	case domain == "":
@@ -208,8 +200,7 @@ func (h Hosts) CheckDomain(bad *ValidationError, domain string) {
 	}
 }
 
-// Place sets DomainStatus and Host of a page: the state of its claim to its
-// domain, and the domain if the page is served there.
+// SetHost sets the page's DomainStatus, and its Host if the page is served at its domain.
 func (h Hosts) SetHost(p *Page) {
 	p.Host = ""
 	switch {
@@ -226,8 +217,7 @@ func (h Hosts) SetHost(p *Page) {
 	}
 }
 
-// HostName returns a host as it stands in a Host header, without its port, in
-// lower case and without the dot that may end it.
+// HostName returns the host name from a Host header: in lower case, without port and trailing dot.
 func HostName(host string) string {
 	if colon := strings.LastIndexByte(host, ':'); colon > strings.LastIndexByte(host, ']') {
 		host = host[:colon]

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// The failures that a caller can act on. Everything else is a fault of ours.
+// The errors that callers handle. All other errors are internal.
 var (
-	// ErrNotFound means there is no such object, or it belongs to another
-	// workspace: the two cannot be told apart from outside.
+	// ErrNotFound means that the object does not exist or belongs to another workspace; callers
+	// cannot distinguish the two.
 	ErrNotFound = errors.New("not found")
 
-	// ErrUnauthenticated means the API token is missing, unknown or revoked.
+	// ErrUnauthenticated means that the API token is missing, unknown or revoked.
 	ErrUnauthenticated = errors.New("unauthenticated")
 
 	// ErrBusy means the work could not be done now and changed nothing; the
@@ -24,19 +24,19 @@ var (
 	// all, or may still be lost in a failover: its commit was not confirmed.
 	ErrUnknownOutcome = errors.New("the outcome of the commit is unknown")
 
-	// ErrInProgress means that a request with the same idempotency key has not
-	// been answered yet.
+	// ErrInProgress means that another request with the same idempotency key is still being
+	// processed.
 	ErrInProgress = errors.New("a request with this idempotency key is still being answered")
 )
 
-// Invalid is a refused request: every bad field with what is wrong with it.
-// The zero value is ready to collect; a refused request has changed nothing.
+// ValidationError lists the invalid fields of a request that was refused and had no effect. The
+// zero value is ready to use.
 type ValidationError struct {
 	Fields map[string][]string
 }
 
-// Add notes one thing that is wrong with a field. The text is a sentence for
-// people and never repeats what the client sent.
+// Add adds an error for a field. The message is a sentence for people and never contains the
+// client's input.
 func (e *ValidationError) Add(field, format string, args ...any) {
 	if e.Fields == nil {
 		e.Fields = make(map[string][]string)
@@ -44,7 +44,7 @@ func (e *ValidationError) Add(field, format string, args ...any) {
 	e.Fields[field] = append(e.Fields[field], fmt.Sprintf(format, args...))
 }
 
-// Err returns e if anything was added, and nil otherwise.
+// Err returns e if it has any errors, and nil otherwise.
 func (e *ValidationError) Err() error {
 	if len(e.Fields) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (e *ValidationError) Err() error {
 	return e
 }
 
-// Error lists what is wrong, fields in alphabetical order.
+// Error returns all messages, ordered by field name.
 func (e *ValidationError) Error() string {
 	names := make([]string, 0, len(e.Fields))
 	for name := range e.Fields {
@@ -69,7 +69,7 @@ func (e *ValidationError) Error() string {
 	return b.String()
 }
 
-// invalid makes an Invalid with a single complaint.
+// invalid returns a ValidationError with a single message.
 func invalid(field, format string, args ...any) error {
 	e := new(ValidationError)
 	e.Add(field, format, args...)

@@ -2,11 +2,10 @@ package allswell
 
 import "time"
 
-// EventKind is what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
-// The kinds of events. Everybody who subscribed is told of incidents and of
-// maintenance; only webhooks are told of component statuses.
+// The kinds of events. E-mail subscribers are not notified of EventComponentStatusChanged.
 const (
 	EventIncidentCreated        EventKind = "incident.created"
 	EventIncidentUpdated        EventKind = "incident.updated" // an update was added
@@ -16,41 +15,39 @@ const (
 	EventMaintenanceScheduled EventKind = "maintenance.scheduled"
 	EventMaintenanceReminder  EventKind = "maintenance.reminder"
 	EventMaintenanceBegun     EventKind = "maintenance.begun"
-	EventMaintenanceUpdated   EventKind = "maintenance.updated" // an update was added, or the time was changed
+	EventMaintenanceUpdated   EventKind = "maintenance.updated" // an update was added, or the schedule changed
 	EventMaintenanceEnded     EventKind = "maintenance.ended"
 	EventMaintenanceCancelled EventKind = "maintenance.cancelled" // deleted before its end
 )
 
-// Event is something that subscribers may be told. It is written in the
-// transaction of what happened, so there is one exactly if it happened. Events
-// of one page are ordered by (PageVersion, Ordinal), which is commit order.
+// Event is a change that subscribers can be notified of. It is written in the transaction that
+// makes the change. Ordering a page's events by (PageVersion, Ordinal) gives their commit order.
 type Event struct {
 	ID          string
 	PageID      string
-	PageVersion int64 // the page's version that the transaction made
-	Ordinal     int   // the event's place among those of its transaction
+	PageVersion int64 // the page version created by the transaction
+	Ordinal     int   // position within the transaction
 	Kind        EventKind
-	IncidentID  string // "": not about an incident
-	UpdateID    string // "": no timeline entry goes with it
-	ComponentID string // "": not about a component
+	IncidentID  string // "": none
+	UpdateID    string // "": no timeline entry
+	ComponentID string // "": none
 
-	MaintenanceID string   // "": not about a maintenance
-	Components    []string // the ids of those that it concerns; none: the whole page
+	MaintenanceID string   // "": none
+	Components    []string // ids of the components concerned; empty: the whole page
 
-	OutageID  string // "": not about an outage
-	MonitorID string // "": a human did it, not the service by itself
-	DigestKey string // "": told alone; see DownDigestKey
+	OutageID  string // "": none
+	MonitorID string // "": the change was not made by a monitor
+	DigestKey string // see DownDigestKey; "": none
 	Data      EventData
 	CreatedAt time.Time
 }
 
-// AwaitsText reports whether the event says that an incident is resolved without
-// a word on why. Mail of it waits for DigestWait, because that may follow at once,
-// in an update.
+// AwaitsUpdate reports whether the event resolves an incident without an update. Its mail waits
+// for DigestWait, because an explanation may follow.
 func (e Event) AwaitsUpdate() bool { return e.Kind == EventIncidentResolved && e.UpdateID == "" }
 
-// EventData is what was true when the event happened; it is kept with the
-// event, so that a late message still tells it as it was.
+// EventData describes the change as of its time. It is stored with the event, so that a late
+// message is still accurate.
 type EventData struct {
 	Title     string        `json:"title,omitempty"`
 	Impact    Impact        `json:"impact,omitempty"`
@@ -61,16 +58,14 @@ type EventData struct {
 	OldStatus Status        `json:"old_status,omitempty"`
 	NewStatus Status        `json:"new_status,omitempty"`
 
-	Affected    []AffectedChange `json:"affected,omitempty"` // of an incident
+	Affected    []AffectedChange `json:"affected,omitempty"` // incidents only
 	Maintenance *MaintenanceData `json:"maintenance,omitempty"`
 
-	// Abridged says that Message was left out when the event was loaded, because
-	// too many others came with it. It is not stored.
+	// MessageOmitted reports that Message was not loaded, to limit memory. It is not stored.
 	MessageOmitted bool `json:"-"`
 }
 
-// MaintenanceData is what an event keeps of a planned maintenance, beside its
-// title and message.
+// MaintenanceData describes a maintenance in an event.
 type MaintenanceData struct {
 	State          MaintenanceState `json:"state"`
 	ScheduledFor   time.Time        `json:"scheduled_for"`
@@ -78,8 +73,7 @@ type MaintenanceData struct {
 	Components     []ComponentName  `json:"components,omitempty"`
 }
 
-// NewMaintenanceEvent tells what happened to a planned maintenance; u is the
-// timeline entry that goes with it, or nil.
+// NewMaintenanceEvent returns an event of a maintenance. u is its timeline entry, or nil.
 func NewMaintenanceEvent(kind EventKind, m Maintenance, u *MaintenanceUpdate) Event {
 	e := Event{
 		Kind: kind, PageID: m.PageID, MaintenanceID: m.ID,
@@ -94,8 +88,7 @@ func NewMaintenanceEvent(kind EventKind, m Maintenance, u *MaintenanceUpdate) Ev
 	return e
 }
 
-// NewIncidentEvent tells what happened to an incident; u is the timeline entry that
-// goes with it, or nil.
+// NewIncidentEvent returns an event of an incident. u is its timeline entry, or nil.
 func NewIncidentEvent(kind EventKind, inc Incident, u *IncidentUpdate) Event {
 	e := Event{
 		Kind: kind, PageID: inc.PageID, IncidentID: inc.ID, OutageID: inc.OutageID,
@@ -112,7 +105,7 @@ func NewIncidentEvent(kind EventKind, inc Incident, u *IncidentUpdate) Event {
 	return e
 }
 
-// NewStatusEvent tells that a component's effective status changed from old.
+// NewStatusEvent returns the event of a change of a component's effective status from old.
 func NewStatusEvent(c Component, old Status) Event {
 	return Event{
 		Kind: EventComponentStatusChanged, PageID: c.PageID, ComponentID: c.ID, Components: []string{c.ID},

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Prefixes of the ids. An incident's id is a UUID instead (contract section 2).
+// Prefixes of ids. The id of an incident is a UUID instead.
 const (
 	PrefixComponent   = "comp_"
 	PrefixDelivery    = "dlv_"
@@ -24,14 +24,14 @@ const (
 	PrefixWorkspace   = "ws_"
 )
 
-// idEncoding is lower-case base32 whose alphabet sorts like the bits it
-// encodes, so that ids of one kind sort by the time they were made.
+// idEncoding is lower-case base32 with an alphabet in ASCII order, so that ids with one prefix
+// sort by the time they were created.
 var idEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
 
-// NewID returns prefix and 20 lower-case base32 characters: 48 bits of now in
-// milliseconds, then 52 random bits. It is unique, not secret.
+// NewID returns prefix followed by 20 lower-case base32 characters: now in milliseconds (48 bits)
+// and 52 random bits. Ids are unique but not secret.
 func NewID(prefix string, now time.Time) string {
-	var raw [13]byte // 104 bits; the last 4 fall off with the cut to 20 characters
+	var raw [13]byte // 104 bits; the last 4 are cut off
 	var stamp [8]byte
 	binary.BigEndian.PutUint64(stamp[:], uint64(now.UnixMilli()))
 	copy(raw[:6], stamp[2:])

@@ -2,18 +2,18 @@ package allswell
 
 import "strings"
 
-// mailProvider says which addresses of a mail provider lead to one mailbox,
-// besides those with a "+tag".
+// mailProvider describes which addresses of a mail provider share a mailbox, besides those with a
+// "+tag".
 type mailProvider struct {
-	domain  string // the domain that stands for all of the provider's; "": the address's own
-	ignored string // characters that the provider ignores in the local part
-	tag     string // what begins a tag, besides "+"; "": nothing
+	domain  string // canonical domain; "": the address's own
+	ignored string // characters that are ignored in the local part
+	tag     string // character that starts a tag, besides "+"; "": none
 }
 
 var (
 	gmail  = mailProvider{domain: "gmail.com", ignored: "."}
 	proton = mailProvider{domain: "proton.me", ignored: ".-_"}
-	yahoo  = mailProvider{tag: "-"} // names of accounts have no hyphen: it begins a disposable address
+	yahoo  = mailProvider{tag: "-"} // account names have no hyphen: it starts a disposable address
 )
 
 var mailProviders = map[string]mailProvider{
@@ -24,11 +24,10 @@ var mailProviders = map[string]mailProvider{
 	"yahoo.co.in": yahoo, "yahoo.in": yahoo, "yahoo.com.br": yahoo, "yahoo.com.au": yahoo, "yahoo.co.jp": yahoo,
 }
 
-// Mailbox returns a name for the mailbox that an e-mail address most likely
-// leads to, by which rates of mail are limited: in lower case, without the tag
-// of a local part, and without what the mail provider ignores. It is not an
-// address to send to and must not be stored as one. It returns text that is no
-// address in lower case.
+// MailboxKey returns a key that is equal for addresses that most likely share a mailbox: the
+// address in lower case, without the tag and without characters that the provider ignores. Rate
+// limits of mail use it; it is not an address to send to or to store. Text that is not an address
+// is returned in lower case.
 func MailboxKey(address string) string {
 	address = strings.ToLower(address)
 	at := strings.LastIndexByte(address, '@')

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// MonitorState is up or down.
+// MonitorState is the state of a monitor.
 type MonitorState string
 
-// The states of a monitor. One that was never pinged is up, and waits.
+// The states of a monitor. A monitor that was never pinged is up.
 const (
 	MonitorUp   MonitorState = "up"
 	MonitorDown MonitorState = "down"
 )
 
-// The limits of an interval and of a failure threshold.
+// Limits of intervals and failure thresholds.
 const (
 	MinInterval             = time.Second
 	MaxInterval             = 31_536_000 * time.Second // 365 days
@@ -23,8 +23,8 @@ const (
 	MaxFailureThreshold     = 1_000
 )
 
-// Monitor expects a ping within every interval. It is linked to a page, and
-// may be linked to one of the page's components.
+// Monitor expects a ping within every interval. It belongs to a page and can be linked to one of
+// the page's components.
 type Monitor struct {
 	ID                        string
 	WorkspaceID               string
@@ -32,56 +32,54 @@ type Monitor struct {
 	PageSlug                  string
 	ComponentID               string // "": none
 	Name                      string
-	Token                     string // the secret of the ping URL
+	Token                     string // secret part of the ping URL
 	Interval                  time.Duration
 	Enabled                   bool
-	FailureThreshold          int    // 0: the setting for all monitors
-	DownStatus                Status // what the component gets while it is down
+	FailureThreshold          int    // 0: the global setting
+	DownStatus                Status // the component's status while the monitor is down
 	State                     MonitorState
 	ConsecutiveFailures       int
 	LastPingAt                time.Time // zero: never pinged
-	WaitingSince              time.Time // what the deadline counts from; zero: waiting for the first ping
-	RejectedAt                time.Time // when a valid ping was last refused by us; zero: never
-	SuppressedUntil           time.Time // when the planned maintenance of its component ends, or ended; zero: there was none
-	NextCheckAt               time.Time // DueAt, where it was asked for
-	EffectiveFailureThreshold int       // Threshold of the setting, where it was asked for
-	IncidentID                string    // the incident of the open outage, where it was asked for; "": none
-	TickedAt                  time.Time // the nominal instant of the last tick that counted
+	WaitingSince              time.Time // start of the current wait; zero: waiting for the first ping
+	RejectedAt                time.Time // when the service last rejected a valid ping; zero: never
+	SuppressedUntil           time.Time // end of the component's maintenance, past or planned; zero: none
+	NextCheckAt               time.Time // DueAt, if requested
+	EffectiveFailureThreshold int       // result of Threshold, if requested
+	IncidentID                string    // incident of the open outage, if requested; "": none
+	TickedAt                  time.Time // instant of the last tick that found the monitor overdue
 	CreatedAt                 time.Time
 	UpdatedAt                 time.Time
 }
 
-// Outage is one down period of one monitor.
+// Outage is a period in which a monitor is down.
 type Outage struct {
 	ID          string
 	MonitorID   string
-	IncidentID  string    // the incident it opened; "": deleted since
-	SilentSince time.Time // the last ping heard before
+	IncidentID  string    // the incident it opened; "": deleted
+	SilentSince time.Time // last ping before the outage
 	StartedAt   time.Time // when the monitor was marked down
-	EndedAt     time.Time // zero while it lasts
+	EndedAt     time.Time // zero: ongoing
 }
 
-// Wait returns what the monitor is waiting for; ok is false for one that is
-// disabled or waits for its first ping, which has no deadline.
+// Wait returns the monitor's current wait. ok is false if there is no deadline: the monitor is
+// disabled or was never pinged.
 func (m Monitor) Wait() (wait PingWait, ok bool) {
 	return PingWait{Since: m.WaitingSince, Interval: m.Interval, RejectedAt: m.RejectedAt, SuppressedUntil: m.SuppressedUntil}, m.Enabled && !m.WaitingSince.IsZero()
 }
 
-// DueAt returns the instant by which the next ping is due, or the zero
-// Time for a monitor that is disabled or was never pinged. holes as in PingWait.Deadline.
-func (m Monitor) DueAt(holes []ListeningGap) time.Time {
+// DueAt returns the deadline of the next ping, or the zero Time for a monitor that is disabled or
+// was never pinged. See PingWait.Deadline for gaps.
+func (m Monitor) DueAt(gaps []ListeningGap) time.Time {
 	wait, ok := m.Wait()
 	if !ok {
 		return time.Time{}
 	}
-	return wait.Deadline(holes)
+	return wait.Deadline(gaps)
 }
 
-// Heard is what a valid ping does to the monitor (contract section 3, "Valid
-// ping"): it is up, the count is 0 and the wait begins anew. It reports
-// whether the monitor was down, in which case its outage has to be ended. The
-// last ping and the wait only move forward, because replicas may commit out of
-// order.
+// RecordPing applies a valid ping: the monitor is up, its failure count is 0 and a new wait
+// begins. recovered reports that the monitor was down, so that its outage ends. LastPingAt and
+// WaitingSince never move backwards, because replicas can commit out of order.
 func (m *Monitor) RecordPing(now time.Time) (recovered bool) {
 	recovered = m.State == MonitorDown
 	m.State = MonitorUp
@@ -93,30 +91,27 @@ func (m *Monitor) RecordPing(now time.Time) (recovered bool) {
 
 // Tick is one run of the periodic check.
 type Tick struct {
-	Instant   time.Time // the nominal instant n·T
-	AsOf      time.Time // the instant judged: Instant less what was heard but is not committed
+	Instant   time.Time // nominal instant, a multiple of Period
+	AsOf      time.Time // the instant that deadlines are compared with: Instant minus the age of uncommitted pings
 	Period    time.Duration
-	Threshold int // for monitors that have none of their own
+	Threshold int // of monitors without their own
 	Gaps      []ListeningGap
 }
 
-// Verdict is what a tick found.
+// CheckResult is the result of checking one monitor.
 type CheckResult int
 
-// The verdicts. Passed changes nothing; CheckOnTime sets the count to 0; Counted
-// adds one to it; CheckWentDown adds one and marks the monitor down.
+// The results of a check.
 const (
-	CheckSkipped CheckResult = iota
-	CheckOnTime
-	CheckOverdue
-	CheckWentDown
+	CheckSkipped  CheckResult = iota // nothing changed
+	CheckOnTime                      // the failure count is 0
+	CheckOverdue                     // the failure count increased
+	CheckWentDown                    // the failure count reached the threshold: the monitor is down
 )
 
-// Missed is what a tick does to the monitor (contract section 3, "Periodic
-// check"; design section 7, point 4). A disabled, down or never pinged monitor
-// is passed over, and so is one that this or a later instant has counted
-// already: one increment at most per instant. A clock that went back does not
-// strand it: an instant more than a period ahead is taken as never counted.
+// Check applies a tick to the monitor. Monitors that are disabled, down or never pinged are
+// skipped. Each instant increases the failure count at most once; a TickedAt more than a period in
+// the future comes from a clock that went back and is ignored.
 func (m *Monitor) Check(t Tick) CheckResult {
 	wait, ok := m.Wait()
 	if !ok || m.State == MonitorDown {
@@ -138,7 +133,7 @@ func (m *Monitor) Check(t Tick) CheckResult {
 	return CheckWentDown
 }
 
-// Threshold returns the monitor's own threshold, or else the given one.
+// Threshold returns the monitor's own failure threshold, or setting if it has none.
 func (m Monitor) Threshold(setting int) int {
 	if m.FailureThreshold > 0 {
 		return m.FailureThreshold
@@ -146,8 +141,7 @@ func (m Monitor) Threshold(setting int) int {
 	return setting
 }
 
-// restart begins the wait anew after a human changed what is waited for: count
-// 0, deadline now + interval if the monitor was ever pinged.
+// restartWait begins a new wait after a change of the monitor, unless it was never pinged.
 func (m *Monitor) restartWait(now time.Time) {
 	m.ConsecutiveFailures = 0
 	m.RejectedAt = time.Time{}
@@ -156,25 +150,22 @@ func (m *Monitor) restartWait(now time.Time) {
 	}
 }
 
-// Hush takes note of the planned maintenance of the monitor's component: until
-// it ends nothing is expected. The zero Time is none; if there was one until
-// now, it is over, and the monitor gets a fresh interval. What was counted before
-// counts no more, as after a tick that finds the monitor not overdue. It reports
-// whether anything changed.
+// Suppress sets the end of the maintenance of the monitor's component; no ping is expected before
+// it. A zero until means that no maintenance is running: if one was, it has ended, and the monitor
+// gets a fresh interval. The failure count becomes 0. Suppress reports whether anything changed.
 func (m *Monitor) Suppress(until, now time.Time) bool {
-	quiet := later(until, earlier(m.SuppressedUntil, now))
-	if quiet.Equal(m.SuppressedUntil) {
+	end := later(until, earlier(m.SuppressedUntil, now))
+	if end.Equal(m.SuppressedUntil) {
 		return false
 	}
-	m.SuppressedUntil = quiet
+	m.SuppressedUntil = end
 	if m.State == MonitorUp {
 		m.ConsecutiveFailures = 0
 	}
 	return true
 }
 
-// DownIncident is the incident that the monitor's outage opens (design section
-// 4, "The auto-incident").
+// DownIncident returns the incident that the monitor's outage opens.
 func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 	name := []rune(m.Name)
 	if len(name) > MaxTitleLength-len(downSuffix) {
@@ -185,7 +176,7 @@ func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 	return NewIncident{Title: string(name) + downSuffix, Impact: ImpactOf(m.DownStatus), State: IncidentInvestigating, Message: &message, System: auto}
 }
 
-// OutageEndReason is why an outage ended.
+// OutageEndReason is the reason why an outage ended.
 type OutageEndReason int
 
 // The reasons.
@@ -195,8 +186,8 @@ const (
 	OutageEndedByDelete
 )
 
-// Auto returns what the update tells that closes the outage's incident. lasted
-// is counted from the last ping before the silence.
+// SystemMessage returns the update that resolves the outage's incident. lasted is the time since
+// the last ping before the outage.
 func (r OutageEndReason) SystemMessage(lasted time.Duration) SystemMessage {
 	switch r {
 	case OutageEndedByDisable:

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// NewMonitor is what a caller gives to make a monitor.
+// NewMonitor is the input for creating a monitor.
 type NewMonitor struct {
 	Name             string
 	Interval         time.Duration
-	Page             string // the slug
+	Page             string // slug
 	ComponentID      string // "": none
 	Disabled         bool
-	FailureThreshold int    // 0: the setting for all monitors
-	DownStatus       Status // "": major_outage
+	FailureThreshold int    // 0: the global setting
+	DownStatus       Status // "": StatusMajorOutage
 }
 
-// Validate names every bad field of n. That page and component exist is for
-// the store to say.
+// Validate returns a *ValidationError with every invalid field. The store checks that the page and
+// the component exist.
 func (n NewMonitor) Validate() error {
 	var bad ValidationError
 	CheckText(&bad, "name", n.Name, MaxNameLength)
@@ -34,18 +34,18 @@ func (n NewMonitor) Validate() error {
 	return bad.Err()
 }
 
-// MonitorChange changes a monitor; nil fields stay.
+// MonitorChange is the input for changing a monitor. Nil fields keep their values.
 type MonitorChange struct {
 	Name             *string
 	Interval         *time.Duration
-	Page             *string // the slug
+	Page             *string // slug
 	ComponentID      *string // "": none
 	Enabled          *bool
-	FailureThreshold *int // 0: the setting for all monitors
+	FailureThreshold *int // 0: the global setting
 	DownStatus       *Status
 }
 
-// Validate names every bad field of ch.
+// Validate returns a *ValidationError with every invalid field.
 func (ch MonitorChange) Validate() error {
 	var bad ValidationError
 	if ch.Name != nil {
@@ -63,11 +63,9 @@ func (ch MonitorChange) Validate() error {
 	return bad.Err()
 }
 
-// Apply changes m's own fields, all but Page and ComponentID, which the store
-// resolves. A monitor that is switched on, or given another interval, begins
-// its wait anew. ends reports that it was down and is switched off, so that
-// its outage has to be ended; over a new interval an outage lasts, because
-// only a ping proves that the job lives.
+// Apply changes m, except for Page and ComponentID, which the store resolves. Enabling a monitor
+// or changing its interval begins a new wait. ends reports that the monitor was down and is now
+// disabled, so that its outage ends. A new interval does not end an outage; only a ping does.
 func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	before := *m
 	if ch.Name != nil {

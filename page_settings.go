@@ -9,65 +9,64 @@ import (
 	"time"
 )
 
-// The limits of how a page looks.
+// Limits of page settings.
 const (
 	MaxFooterLinks       = 10
 	MaxFooterLabelLength = 60                         // characters
-	MaxDomainLength      = 253 - len(domainChallenge) // so that the name of its TXT record is not too long
-	MaxImageSize         = 256 << 10                  // bytes of a logo or an icon
+	MaxDomainLength      = 253 - len(domainChallenge) // the name of its TXT record has at most 253 characters
+	MaxImageSize         = 256 << 10                  // bytes
 )
 
-// DefaultTimeZone is a page's time zone until it is given another.
+// DefaultTimeZone is the time zone of a new page.
 const DefaultTimeZone = "UTC"
 
-// Wear puts on what is given of a look.
-func (p *Page) ApplySettings(look PageSettings) {
-	if look.TimeZone != nil {
-		p.TimeZone = *look.TimeZone
+// ApplySettings changes the page's settings. It does not change UpdatedAt.
+func (p *Page) ApplySettings(s PageSettings) {
+	if s.TimeZone != nil {
+		p.TimeZone = *s.TimeZone
 	}
-	if look.Language != nil {
-		p.Language = *look.Language
+	if s.Language != nil {
+		p.Language = *s.Language
 	}
-	if look.Domain != nil {
-		p.Domain = *look.Domain
+	if s.Domain != nil {
+		p.Domain = *s.Domain
 	}
-	if look.Accent != nil {
-		p.Accent = strings.ToLower(*look.Accent)
+	if s.Accent != nil {
+		p.Accent = strings.ToLower(*s.Accent)
 	}
-	if look.Footer != nil {
-		p.Footer = slices.Clone(*look.Footer)
+	if s.Footer != nil {
+		p.Footer = slices.Clone(*s.Footer)
 	}
 }
 
 var (
 	accentForm   = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
 	languageForm = regexp.MustCompile(`^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$`)
-	numberForm   = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`) // as the last label it makes an IPv4 address
+	numberForm   = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`) // a host name with such a last label is an IPv4 address
 	labelForm    = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
 )
 
-// check names every bad field of the look. That the domain is free is for the
-// store to say.
-func (look PageSettings) check(bad *ValidationError) {
-	if look.TimeZone != nil && !validZone(*look.TimeZone) {
+// check adds an error to bad for every invalid setting. The store checks that the domain is free.
+func (s PageSettings) check(bad *ValidationError) {
+	if s.TimeZone != nil && !validZone(*s.TimeZone) {
 		bad.Add("time_zone", "The time_zone must be the name of a time zone, such as Europe/Berlin or UTC.")
 	}
-	if look.Language != nil && *look.Language != "" && !languageForm.MatchString(*look.Language) {
+	if s.Language != nil && *s.Language != "" && !languageForm.MatchString(*s.Language) {
 		bad.Add("language", "The language must be a language tag, such as en or de.")
 	}
-	if look.Domain != nil && *look.Domain != "" && !ValidDomain(*look.Domain) {
+	if s.Domain != nil && *s.Domain != "" && !ValidDomain(*s.Domain) {
 		bad.Add("domain", "The domain must be a public host name in lower case, such as status.example.com, without a port, of at most %d characters.", MaxDomainLength)
 	}
-	if look.Accent != nil && *look.Accent != "" && !accentForm.MatchString(*look.Accent) {
+	if s.Accent != nil && *s.Accent != "" && !accentForm.MatchString(*s.Accent) {
 		bad.Add("accent", "The accent must be a colour, such as #1b4f9c.")
 	}
-	if look.Footer != nil {
-		checkFooter(bad, *look.Footer)
+	if s.Footer != nil {
+		checkFooter(bad, *s.Footer)
 	}
 }
 
-// validZone takes the names of the time zone database. "Local" would be the
-// host's.
+// validZone reports whether name is in the time zone database. "Local" depends on the host and is
+// not valid.
 func validZone(name string) bool {
 	if name == "" || name == "Local" || len(name) > 64 {
 		return false
@@ -76,11 +75,10 @@ func validZone(name string) bool {
 	return err == nil
 }
 
-// ValidDomain reports whether s is a host name as it stands in a Host header and
-// may be public: lower case, labels of letters, digits and hyphens, with a dot. A
-// name in another script is given in its ASCII form (xn--…). Addresses are not
-// valid, in whatever form browsers read them (127.0.0.1, 127.1, 0x7f.1), nor are
-// names under localhost.
+// ValidDomain reports whether s is a host name that can be public, in the form of a Host header:
+// lower case, with at least two labels of letters, digits and hyphens. Internationalized names are
+// given in ASCII (xn--…). IP addresses are not valid in any notation that browsers accept
+// (127.0.0.1, 127.1, 0x7f.1), and neither are names under localhost.
 func ValidDomain(s string) bool {
 	labels := strings.Split(s, ".")
 	last := labels[len(labels)-1]
@@ -111,7 +109,7 @@ func validLink(s string) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" || u.Scheme == "mailto" && u.Opaque != ""
 }
 
-// ImageKind says what a page's picture is for.
+// ImageKind is the purpose of a page's image.
 type ImageKind string
 
 // The kinds.
@@ -120,13 +118,13 @@ const (
 	ImageIcon ImageKind = "icon"
 )
 
-// PageImage is a picture that a page shows: its logo, or its favicon.
+// PageImage is the logo or the icon of a page.
 type PageImage struct {
 	Kind ImageKind
-	Type string // its media type, one of ImageTypes
-	Name string // moves with the contents
-	Body []byte // at most MaxImageSize
+	Type string // media type, one of ImageTypes
+	Name string // depends on the contents, so that a URL with it can be cached forever
+	Body []byte // at most MaxImageSize bytes
 }
 
-// ImageTypes are the media types of pictures that are taken.
+// ImageTypes lists the accepted media types of images.
 var ImageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/svg+xml", "image/x-icon"}

@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// Auto is what an update tells that nobody has written, so that pages can tell
-// it in the visitor's language and by their own clock. The zero Auto is that of
-// an update that somebody has written.
+// SystemMessage is an update that the service wrote, in a form that pages can translate. The zero
+// SystemMessage belongs to an update that a person wrote.
 type SystemMessage struct {
 	Kind     SystemMessageKind `json:"kind"`
-	Since    time.Time         `json:"since,omitzero"`       // of SystemMessageSilent: when the silence began
-	Interval time.Duration     `json:"interval_ns,omitzero"` // of SystemMessageSilent: how often a ping is expected
-	Lasted   time.Duration     `json:"lasted_ns,omitzero"`   // of SystemMessagePingsResumed: how long the silence was
+	Since    time.Time         `json:"since,omitzero"`       // SystemMessageSilent: when the silence began
+	Interval time.Duration     `json:"interval_ns,omitzero"` // SystemMessageSilent: the expected time between two pings
+	Lasted   time.Duration     `json:"lasted_ns,omitzero"`   // SystemMessagePingsResumed: how long the silence lasted
 }
 
-// SystemMessageKind is one thing that the service tells by itself.
+// SystemMessageKind is the subject of a SystemMessage.
 type SystemMessageKind string
 
-// The kinds. All but SystemMessageResolved are stored.
+// The kinds of system messages. All but SystemMessageResolved are stored.
 const (
 	SystemMessageSilent           SystemMessageKind = "silent"
 	SystemMessagePingsResumed     SystemMessageKind = "pings_again"
@@ -27,21 +26,21 @@ const (
 	SystemMessageMonitorDeleted   SystemMessageKind = "monitor_deleted"
 	SystemMessageMaintenanceBegun SystemMessageKind = "maintenance_begun"
 	SystemMessageMaintenanceEnded SystemMessageKind = "maintenance_ended"
-	SystemMessageResolved         SystemMessageKind = "resolved" // of an incident; see Incident.Timeline
+	SystemMessageResolved         SystemMessageKind = "resolved" // see Incident.Timeline
 )
 
 // SystemMessageKinds lists all kinds.
 var SystemMessageKinds = []SystemMessageKind{SystemMessageSilent, SystemMessagePingsResumed, SystemMessageMonitorDisabled, SystemMessageMonitorDeleted, SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded, SystemMessageResolved}
 
-// Message returns the update's message: a in English and UTC. It is what is
-// stored, and what API and mails tell. The zero Auto has "".
-func (a SystemMessage) Text() string {
-	switch a.Kind {
+// Text returns the message in English, with times in UTC, as it is stored and as the API and mails
+// show it. The zero SystemMessage has no text.
+func (m SystemMessage) Text() string {
+	switch m.Kind {
 	case SystemMessageSilent:
 		return fmt.Sprintf("No ping has arrived since %s UTC. One is expected every %s.",
-			a.Since.UTC().Format("2 January 2006, 15:04:05"), FormatDuration(a.Interval))
+			m.Since.UTC().Format("2 January 2006, 15:04:05"), FormatDuration(m.Interval))
 	case SystemMessagePingsResumed:
-		return fmt.Sprintf("Pings are arriving again, after %s of silence.", FormatDuration(a.Lasted))
+		return fmt.Sprintf("Pings are arriving again, after %s of silence.", FormatDuration(m.Lasted))
 	case SystemMessageMonitorDisabled:
 		return "The monitor was disabled; this outage is no longer watched."
 	case SystemMessageMonitorDeleted:
@@ -57,12 +56,12 @@ func (a SystemMessage) Text() string {
 	}
 }
 
-// downSuffix is what follows the monitor's name in the title of its incident.
+// downSuffix follows the monitor's name in the title of its incident.
 const downSuffix = " is down"
 
-// Down returns the monitor's name in the title of an incident that its outage
-// has opened, so that pages can give it one in the visitor's language. It is not
-// ok where somebody has written the title.
+// DownMonitorName returns the monitor's name from the title of an incident that an outage opened,
+// so that pages can translate the rest of the title. ok is false if the title was written or
+// edited by a person.
 func (i Incident) DownMonitorName() (monitor string, ok bool) {
 	if i.OutageID == "" {
 		return "", false
@@ -70,8 +69,8 @@ func (i Incident) DownMonitorName() (monitor string, ok bool) {
 	return strings.CutSuffix(i.Title, downSuffix)
 }
 
-// Auto returns what the timeline tells of a turn that nobody has written about;
-// the zero Auto for one that has nothing to tell.
+// SystemMessage returns the timeline entry that the service writes for a transition. It is zero
+// for transitions without an entry.
 func (t MaintenanceTransition) SystemMessage() SystemMessage {
 	switch t {
 	case TransitionBegin:

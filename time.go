@@ -2,15 +2,15 @@ package allswell
 
 import "time"
 
-// TimeFormat is how every instant is written for the outside world: RFC 3339,
-// UTC, exactly three fraction digits (design: timestamps).
+// TimeFormat is the format of all times in the API, in feeds and in messages: RFC 3339 in UTC with
+// three fraction digits.
 const TimeFormat = "2006-01-02T15:04:05.000Z"
 
-// FormatTime writes t in TimeFormat, in UTC, cut to the millisecond.
+// FormatTime formats t in TimeFormat, in UTC, truncated to milliseconds.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeFormat) }
 
-// later returns the later of two instants. The zero Time stands for "never",
-// so it loses to any real instant.
+// later returns the later of two instants. The zero Time, which means never, is earlier than any
+// other.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

@@ -11,34 +11,33 @@ import (
 	"unicode/utf8"
 )
 
-// Workspace owns pages, monitors and tokens. Nothing of one workspace can be
-// seen or changed with a token of another.
+// Workspace owns pages, monitors and tokens. A token of one workspace gives no access to another.
 type Workspace struct {
 	ID        string
 	Name      string
 	CreatedAt time.Time
 }
 
-// DefaultWorkspace is the name of the workspace that a first start makes.
+// DefaultWorkspace is the name of the workspace that the first start creates.
 const DefaultWorkspace = "default"
 
-// Scope says what a token may do. Each scope includes the ones before it.
+// Scope is the permission of a token. Each scope includes the ones before it.
 type Scope string
 
 // The scopes.
 const (
-	ScopeRead  Scope = "read"  // see everything of the workspace
-	ScopeWrite Scope = "write" // and change pages, components, incidents, monitors
-	ScopeAdmin Scope = "admin" // and issue and revoke tokens
+	ScopeRead  Scope = "read"  // read everything in the workspace
+	ScopeWrite Scope = "write" // also change pages, components, incidents and monitors
+	ScopeAdmin Scope = "admin" // also issue and revoke tokens
 )
 
-// Scopes lists the scopes, least first.
+// Scopes lists the scopes, lowest first.
 var Scopes = []Scope{ScopeRead, ScopeWrite, ScopeAdmin}
 
 // Valid reports whether s is one of the three scopes.
 func (s Scope) Valid() bool { return s.rank() > 0 }
 
-// Allows reports whether a token of scope s may do what needs scope need.
+// Allows reports whether a token with scope s may use an operation that requires need.
 func (s Scope) Allows(need Scope) bool { return s.Valid() && s.rank() >= need.rank() }
 
 func (s Scope) rank() int {
@@ -50,25 +49,25 @@ func (s Scope) rank() int {
 	return 0
 }
 
-// Token is a workspace API token as it is kept: without its secret, of which
-// only the SHA-256 is stored.
+// Token is an API token of a workspace, without its secret. Only the SHA-256 of the secret is
+// stored.
 type Token struct {
 	ID          string
 	WorkspaceID string
 	Name        string
 	Scope       Scope
 	CreatedAt   time.Time
-	LastUsedAt  time.Time // zero: never used; kept to the minute
-	RevokedAt   time.Time // zero: in force
+	LastUsedAt  time.Time // zero: never used; precise to the minute
+	RevokedAt   time.Time // zero: not revoked
 }
 
-// NewToken is what a caller gives to have a token issued.
+// NewToken is the input for issuing a token.
 type NewToken struct {
 	Name  string
 	Scope Scope
 }
 
-// Validate names every bad field of n.
+// Validate returns a *ValidationError with every invalid field.
 func (n NewToken) Validate() error {
 	var bad ValidationError
 	CheckText(&bad, "name", n.Name, MaxNameLength)
@@ -78,13 +77,13 @@ func (n NewToken) Validate() error {
 	return bad.Err()
 }
 
-// base62 is the alphabet of all secrets; it survives URLs, shells and double
-// clicks.
+// base62 is the alphabet of all secrets. It needs no escaping in URLs and shells, and a double
+// click selects all of it.
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// NewTokenSecret returns the secret of a new API token: "aw_", 32 random bytes in
-// base62 (43 characters) and six characters of checksum. The checksum only
-// lets secret scanners recognise a leaked token; it is never checked here.
+// NewTokenSecret returns the secret of a new API token: "aw_", 32 random bytes in base62 (43
+// characters) and six characters of checksum. The checksum lets secret scanners recognize a leaked
+// token; it is never verified here.
 func NewTokenSecret() string {
 	var raw [32]byte
 	rand.Read(raw[:])
@@ -93,7 +92,7 @@ func NewTokenSecret() string {
 	return "aw_" + body + encode62(big.NewInt(int64(sum)), 6)
 }
 
-// encode62 writes n in base62, padded on the left to width characters.
+// encode62 encodes n in base62, padded on the left to width characters.
 func encode62(n *big.Int, width int) string {
 	out := make([]byte, width)
 	base, digit := big.NewInt(int64(len(base62))), new(big.Int)
@@ -110,12 +109,12 @@ func HashTokenSecret(secret string) []byte {
 	return sum[:]
 }
 
-// MinBootstrapTokenLength is the least number of characters of a token that the
-// operator chooses (ALLSWELL_BOOTSTRAP_TOKEN).
+// MinBootstrapTokenLength is the minimum length, in characters, of a token chosen by the operator
+// (ALLSWELL_BOOTSTRAP_TOKEN).
 const MinBootstrapTokenLength = 32
 
-// CheckBootstrapToken refuses a token that is too short or that could not be
-// sent in a header.
+// CheckBootstrapToken returns a *ValidationError if the token is too short or cannot be sent in an
+// HTTP header.
 func CheckBootstrapToken(secret string) error {
 	if utf8.RuneCountInString(secret) < MinBootstrapTokenLength {
 		return invalid("bootstrap_token", "The bootstrap token must have at least %d characters.", MinBootstrapTokenLength)
@@ -129,15 +128,13 @@ func CheckBootstrapToken(secret string) error {
 // PingTokenLength is the number of characters of a ping token.
 const PingTokenLength = 32
 
-// NewPingToken returns the secret part of a ping URL: 32 random base62
-// characters (190 bits).
+// NewPingToken returns the secret part of a ping URL: 32 random base62 characters (190 bits).
 func NewPingToken() string {
 	out := make([]byte, 0, PingTokenLength)
 	var raw [8]byte
 	for len(out) < PingTokenLength {
 		rand.Read(raw[:])
-		// 62^10 values out of 2^64: the bias is below 1 in 20 million per
-		// character, and rejection removes it.
+		// Rejecting values above the largest multiple of 62^10 keeps the characters uniform.
 		const limit = 839299365868340224 // 62^10
 		v := binary.BigEndian.Uint64(raw[:])
 		if v >= (1<<64-1)/limit*limit {
@@ -153,8 +150,8 @@ func NewPingToken() string {
 	return string(out)
 }
 
-// IsPingToken reports whether s has the form of a ping token: 32 ASCII letters
-// and digits. Anything else is unknown without asking the database.
+// IsPingToken reports whether s has the form of a ping token: 32 ASCII letters and digits. Other
+// strings need no database lookup.
 func IsPingToken(s string) bool {
 	if len(s) != PingTokenLength {
 		return false
@@ -168,7 +165,7 @@ func IsPingToken(s string) bool {
 	return true
 }
 
-// IssuedToken is a token with its secret, which is shown once and not kept.
+// IssuedToken is a new token with its secret, which is returned once and not stored.
 type IssuedToken struct {
 	Token
 	Secret string

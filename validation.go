@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// The longest texts taken, in characters. Title: contract section 8; the
-// others: design section 4.
+// Maximum lengths of texts, in characters.
 const (
 	MaxTitleLength       = 255
 	MaxNameLength        = 255
@@ -14,14 +13,12 @@ const (
 	MaxMessageLength     = 25_000
 )
 
-// MaxUpdates is the most updates that people can add to one incident or one
-// maintenance. What the service adds by itself, a recovery for instance, is
-// always added.
+// MaxUpdates is the maximum number of updates that people can add to one incident or maintenance.
+// Updates written by the service are always added.
 const MaxUpdates = 1_000
 
-// What one page can have at most. A page shows all of its groups and components,
-// and loads all of its open incidents and maintenances; those of monitors do not
-// count, because an outage has to be told whatever else there is.
+// Maximum numbers of objects on one page. Incidents opened by monitors do not count, because an
+// outage must always be reported.
 const (
 	MaxComponents       = 500
 	MaxGroups           = 100
@@ -29,19 +26,19 @@ const (
 	MaxOpenMaintenances = 200 // not completed
 )
 
-// CheckLimit refuses one more of something of which a page already has count, and
-// can have most. field is the one whose error says so; what is in the plural.
-func CheckLimit(field, what string, count, most int) error {
-	if count < most {
+// CheckLimit returns a *ValidationError for field if a page that has count objects cannot have
+// another. what names them in the plural.
+func CheckLimit(field, what string, count, limit int) error {
+	if count < limit {
 		return nil
 	}
 	var bad ValidationError
-	bad.Add(field, "A page can have no more than %d %s.", most, what)
+	bad.Add(field, "A page can have no more than %d %s.", limit, what)
 	return bad.Err()
 }
 
-// CheckUpdates refuses a further update of an incident or a maintenance that
-// already has the given number of them.
+// CheckUpdates returns a *ValidationError if an incident or maintenance with the given number of
+// updates cannot have another.
 func CheckUpdates(written int) error {
 	if written < MaxUpdates {
 		return nil
@@ -51,27 +48,27 @@ func CheckUpdates(written int) error {
 	return bad.Err()
 }
 
-// CheckText complains in bad if text is blank, longer than most characters, or
-// holds what no database of ours can store.
-func CheckText(bad *ValidationError, field, text string, most int) {
+// CheckText adds an error to bad if text is blank, is longer than maxLength characters, or
+// contains characters that cannot be stored.
+func CheckText(bad *ValidationError, field, text string, maxLength int) {
 	if strings.TrimSpace(text) == "" {
 		bad.Add(field, "The %s field is required.", field)
 		return
 	}
-	CheckLength(bad, field, text, most)
+	CheckLength(bad, field, text, maxLength)
 }
 
-// CheckLength is CheckText for a text that may be blank.
-func CheckLength(bad *ValidationError, field, text string, most int) {
-	if utf8.RuneCountInString(text) > most {
-		bad.Add(field, "The %s may not be longer than %d characters.", field, most)
+// CheckLength is like CheckText but accepts blank text.
+func CheckLength(bad *ValidationError, field, text string, maxLength int) {
+	if utf8.RuneCountInString(text) > maxLength {
+		bad.Add(field, "The %s may not be longer than %d characters.", field, maxLength)
 	}
 	if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
 		bad.Add(field, "The %s must be text without NUL characters.", field)
 	}
 }
 
-// list joins the values of an enumeration for a sentence.
+// joinValues lists the values of an enumeration, separated by commas.
 func joinValues[T ~string](values []T) string {
 	words := make([]string, len(values))
 	for i, v := range values {
