@@ -26,7 +26,7 @@ var DeliveryStates = []DeliveryState{DeliveryPending, DeliverySending, DeliveryS
 // DeliveryPurpose is the reason for a delivery.
 type DeliveryPurpose string
 
-// The purposes.
+// The purposes of deliveries.
 const (
 	PurposeEvent        DeliveryPurpose = "event"        // notifies the subscriber of an event
 	PurposeConfirmation DeliveryPurpose = "confirmation" // asks the address to confirm the subscription
@@ -207,6 +207,8 @@ func (p *DeliveryPlan) merge(open []Delivery, live []int, now time.Time) {
 	}
 }
 
+// Throttling of notifications about a flapping monitor; see NotificationTime.
+// Throttling of notifications about a flapping monitor; see NotificationTime.
 const (
 	throttleBurst    = 4
 	throttleInterval = time.Hour

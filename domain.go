@@ -49,7 +49,7 @@ var DomainStatuses = []DomainStatus{DomainVerified, DomainFailing, DomainPending
 // DomainResult is the result of a check of a page's domain.
 type DomainResult string
 
-// The results of checks.
+// The results of domain checks.
 const (
 	DomainUnchecked   DomainResult = ""              // not checked yet
 	DomainFound       DomainResult = "found"         // the record exists
@@ -58,7 +58,7 @@ const (
 	DomainUsedByOther DomainResult = "used_by_other" // the record exists, but another page is served at the domain
 )
 
-// DomainResults lists the results of checks.
+// DomainResults lists the results of domain checks, without DomainUnchecked.
 var DomainResults = []DomainResult{DomainFound, DomainMissing, DomainNoAnswer, DomainUsedByOther}
 
 // DomainClaim is the state of a page's claim to its Domain. It is zero for a page without a

@@ -6,13 +6,11 @@ import (
 	"time"
 )
 
-// HistoryDays is how many days of a component's statuses are shown, today
-// included.
+// HistoryDays is how many days a component's history shows, including today.
 const HistoryDays = 90
 
-// StatusChange is a component's effective status from an instant on, until the
-// next change. Kept one after the other, they are the component's history
-// without a gap, from when the component was made.
+// StatusChange is a change of a component's effective status. The stored changes of a component
+// cover its whole life.
 type StatusChange struct {
 	At     time.Time
 	Status Status
@@ -79,12 +77,11 @@ func (d StatusDurations) Uptime() (share float64, ok bool) {
 	return 1 - down/float64(known), true
 }
 
-// Percent returns an uptime in percent, rounded down to decimals places, so
-// that only a flawless record is 100.
+// UptimePercent returns share in percent, rounded down to the given number of decimals. It is 100
+// only if share is 1.
 func UptimePercent(share float64, decimals int) float64 {
 	scale := math.Pow(10, float64(decimals))
-	// The least fraction makes good what the division has lost: 0.9995 is
-	// 99.95 and not 99.94.
+	// The small fraction compensates for floating-point errors: 0.9995 is 99.95, not 99.94.
 	down := math.Floor(share*100*scale+1e-6) / scale
 	if share < 1 && down >= 100 {
 		down = 100 - 1/scale
@@ -103,18 +100,17 @@ func (d StatusDurations) Worst() Status {
 	return ""
 }
 
-// DayStatus is one calendar day, in the page's zone.
+// DayStatus is the time spent in each status on one calendar day of the page's zone.
 type DayStatus struct {
-	Date time.Time // its midnight
+	Date time.Time // midnight
 	StatusDurations
 }
 
-// Record is the days of a component, of a group or of a page: HistoryDays of
-// them, oldest first, the last one today. It is what all figures and bars are
-// of.
+// History is the last HistoryDays days of a component, a group or a page, oldest first. The last
+// day is today.
 type History []DayStatus
 
-// Of returns the tally of the last n days together.
+// Last returns the total of the last n days.
 func (r History) Last(n int) StatusDurations {
 	var t StatusDurations
 	for _, d := range r[max(0, len(r)-n):] {
@@ -123,8 +119,8 @@ func (r History) Last(n int) StatusDurations {
 	return t
 }
 
-// newRecord returns the empty record of the HistoryDays days up to now.
-func newRecord(now time.Time, zone *time.Location) History {
+// newHistory returns an empty history.
+func newHistory(now time.Time, zone *time.Location) History {
 	today := Midnight(now, zone)
 	r := make(History, HistoryDays)
 	for i := range r {
@@ -133,41 +129,38 @@ func newRecord(now time.Time, zone *time.Location) History {
 	return r
 }
 
-// HistoryStart returns the instant with which the record of now begins.
+// HistoryStart returns the beginning of the first day of a history at now.
 func HistoryStart(now time.Time, zone *time.Location) time.Time {
 	return AddDays(Midnight(now, zone), 1-HistoryDays)
 }
 
-// NewHistory makes the record of one component from its changes, oldest first:
-// those since HistoryStart, and the one in force then. Deaf windows, in order
-// and without overlap, are unknown whatever was noted meanwhile: nobody could
-// have heard (design section 7, point 3). A window shorter than LongGap is a
-// quick restart and counts for nothing.
-func NewHistory(changes []StatusChange, deaf []ListeningGap, now time.Time, zone *time.Location) History {
-	r := newRecord(now, zone)
+// NewHistory computes the history of one component. changes are its status changes, oldest first:
+// those since HistoryStart and the last one before it. gaps are the listening gaps, in order and
+// without overlap; those of at least LongGap count as unknown.
+func NewHistory(changes []StatusChange, gaps []ListeningGap, now time.Time, zone *time.Location) History {
+	r := newHistory(now, zone)
 	for i, ch := range changes {
 		end := now
 		if i+1 < len(changes) {
 			end = earlier(changes[i+1].At, now)
 		}
-		r.fill(ch.Status, ch.At, end, now, deaf)
+		r.fill(ch.Status, ch.At, end, now, gaps)
 	}
 	return r
 }
 
-// fill counts a status from an instant to another, day by day, and the deaf
-// time within as unknown.
-func (r History) fill(s Status, from, to, now time.Time, deaf []ListeningGap) {
+// fill adds a status from one instant to another, with listening gaps as unknown.
+func (r History) fill(s Status, from, to, now time.Time, gaps []ListeningGap) {
 	first := sort.Search(len(r), func(i int) bool { return r.end(i, now).After(from) })
 	for i := first; i < len(r) && r[i].Date.Before(to); i++ {
 		begin, end := later(from, r[i].Date), earlier(to, r.end(i, now))
-		unheard := gapTime(deaf, begin, end)
-		r[i].count(s, end.Sub(begin)-unheard)
-		r[i].count(StatusUnknown, unheard)
+		unknown := gapTime(gaps, begin, end)
+		r[i].count(s, end.Sub(begin)-unknown)
+		r[i].count(StatusUnknown, unknown)
 	}
 }
 
-// end returns when the i-th day of r is over; the last one is over now.
+// end returns the end of day i; for today it is now.
 func (r History) end(i int, now time.Time) time.Time {
 	if i == len(r)-1 {
 		return now
@@ -175,10 +168,10 @@ func (r History) end(i int, now time.Time) time.Time {
 	return r[i+1].Date
 }
 
-// gapTime returns how much of a span fell into deaf windows.
-func gapTime(deaf []ListeningGap, from, to time.Time) (sum time.Duration) {
-	first := sort.Search(len(deaf), func(i int) bool { return deaf[i].To.After(from) })
-	for _, w := range deaf[first:] {
+// gapTime returns how much of the time from from to to is in long listening gaps.
+func gapTime(gaps []ListeningGap, from, to time.Time) (sum time.Duration) {
+	first := sort.Search(len(gaps), func(i int) bool { return gaps[i].To.After(from) })
+	for _, w := range gaps[first:] {
 		if !w.From.Before(to) {
 			break
 		}
@@ -189,10 +182,9 @@ func gapTime(deaf []ListeningGap, from, to time.Time) (sum time.Duration) {
 	return sum
 }
 
-// Together makes one record of several, day by day: of a group's components, or
-// a page's. Each counts for as long as it was there.
+// MergeHistories returns the sum of the histories of several components.
 func MergeHistories(records []History, now time.Time, zone *time.Location) History {
-	sum := newRecord(now, zone)
+	sum := newHistory(now, zone)
 	for _, r := range records {
 		for i := range r {
 			sum[i].Add(r[i].StatusDurations)

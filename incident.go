@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// State is how far people have come with an incident.
+// IncidentState is the progress of work on an incident.
 type IncidentState string
 
-// The states. No move from one to another is refused.
+// The states of an incident. Any change from one to another is allowed.
 const (
 	IncidentInvestigating IncidentState = "investigating"
 	IncidentIdentified    IncidentState = "identified"
@@ -26,7 +26,7 @@ func (s IncidentState) Valid() bool {
 	return s == IncidentInvestigating || s == IncidentIdentified || s == IncidentMonitoring || s == IncidentResolved
 }
 
-// Label returns the word shown to people.
+// Label returns the English name of the state.
 func (s IncidentState) Label() string {
 	switch s {
 	case IncidentInvestigating:
@@ -40,57 +40,56 @@ func (s IncidentState) Label() string {
 	}
 }
 
-// Incident is something that went wrong, with its timeline. The Resolved flag,
-// not the state, moves it to history.
+// Incident is an unplanned disruption with a timeline of updates. Its Resolved flag, not its
+// State, decides whether it is active or past.
 type Incident struct {
 	ID         string // a UUID
 	PageID     string
-	OutageID   string // the outage that opened it; "": opened by a human
+	OutageID   string // outage that opened it; "": opened by a person
 	Title      string
 	Impact     Impact
-	State      IncidentState
+	State      IncidentState // state of the incident at the time
 	Resolved   bool
-	ResolvedAt time.Time // zero while not resolved
+	ResolvedAt time.Time // zero: not resolved
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
-	Updates    []IncidentUpdate // oldest first, where they were asked for
-	Affected   []AffectedComponent
+	Updates    []IncidentUpdate    // oldest first, if loaded
+	Affected   []AffectedComponent // without names
 }
 
-// Affected is a component that an incident concerns, and the status that the
-// incident gives it for as long as it is not resolved.
+// AffectedComponent is a component affected by an incident, with the status that the incident
+// gives it until it is resolved.
 type AffectedComponent struct {
 	ComponentID  string
-	Name         string // the component's
+	Name         string // the component's name
 	Status       Status
-	OutageStatus Status // what the outage that opened the incident makes of it while it lasts; known where the incident is changed
+	OutageStatus Status // status given by the ongoing outage that opened the incident; "": none; loaded only for changes
 }
 
-// AffectedChange is what a component had come to when an update was written,
-// and what it had been at the update before. It is kept with the update, and
-// stays when the component is gone.
+// AffectedChange is the status of an affected component at an update and at the update before. It
+// is stored with the update and kept when the component is deleted.
 type AffectedChange struct {
 	ComponentID string `json:"component_id"`
 	Name        string `json:"name"`
-	Old         Status `json:"old"` // "": it was not affected
+	Old         Status `json:"old"` // "": not affected before
 	New         Status `json:"new"`
 }
 
-// Update is one entry of an incident's timeline.
+// IncidentUpdate is an entry in the timeline of an incident.
 type IncidentUpdate struct {
 	ID         string
 	IncidentID string
-	Number     int // 1 for the first of its incident
+	Number     int // 1 for the first update of its incident
 	Message    string
 	State      IncidentState // the incident's state when it was written
 	Affected   []AffectedChange
-	System     SystemMessage // zero: somebody has written it
-	Truncated  bool          // Message is only the beginning, and Affected is not loaded: see store.LoadPage
+	System     SystemMessage // the form of Message if the service wrote it
+	Truncated  bool          // Message is only the beginning and Affected is not loaded; see store.LoadPage
 	CreatedAt  time.Time
 }
 
-// NewIncident is what a caller gives to open an incident. Zero Impact and
-// State mean the defaults; a nil Message means no first timeline entry.
+// NewIncident is the input for opening an incident. Zero values of Impact and State mean the
+// defaults. A nil Message creates no update.
 type NewIncident struct {
 	Title   string
 	Impact  Impact
@@ -98,11 +97,11 @@ type NewIncident struct {
 	Message *string
 	System  SystemMessage // what Message tells, if nobody has written it
 
-	Affected []AffectedComponent // the components it concerns, without their names
+	Affected []AffectedComponent // without names
 }
 
-// Validate names every bad field of n (contract section 4.1). That the
-// components exist is for the store to say.
+// Validate returns a *ValidationError with every invalid field. The store checks that the
+// components exist.
 func (n NewIncident) Validate() error {
 	var bad ValidationError
 	CheckText(&bad, "title", n.Title, MaxTitleLength)
@@ -115,8 +114,8 @@ func (n NewIncident) Validate() error {
 	return bad.Err()
 }
 
-// CheckAffected refuses what cannot be the affected components of an incident.
-// That they exist is for the store to say.
+// CheckAffected returns a *ValidationError if affected cannot be the components of an incident.
+// The store checks that they exist.
 func CheckAffected(affected []AffectedComponent) error {
 	var bad ValidationError
 	checkAffectedComponents(&bad, affected)
@@ -134,8 +133,8 @@ func checkAffectedComponents(bad *ValidationError, affected []AffectedComponent)
 	checkComponentIDs(bad, ids)
 }
 
-// Open makes the incident and its first update, if there is a message
-// (contract section 3, rows "(new)"). id and updateID are the caller's.
+// Open creates the incident, with its first update if there is a message. An incident that is
+// created in the state IncidentResolved is resolved.
 func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	inc := Incident{
 		ID: id, PageID: pageID, Title: n.Title, Impact: n.Impact, State: n.State,
@@ -157,7 +156,7 @@ func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	return inc
 }
 
-// IncidentChange is what contract section 4.2 may change; nil fields stay.
+// IncidentChange is the input for changing an incident. Nil fields keep their values.
 type IncidentChange struct {
 	Title    *string
 	Impact   *Impact
@@ -165,7 +164,7 @@ type IncidentChange struct {
 	Resolved *bool
 }
 
-// Validate names every bad field of ch.
+// Validate returns a *ValidationError with every invalid field.
 func (ch IncidentChange) Validate() error {
 	var bad ValidationError
 	if ch.Title != nil {
@@ -183,9 +182,9 @@ func (ch IncidentChange) Validate() error {
 	return bad.Err()
 }
 
-// Apply changes i as contract section 3 and design section 4 say, and reports
-// whether this call resolved an incident that was not resolved before.
-// UpdatedAt moves only if a field changed.
+// Apply changes the incident and reports whether this resolved it. The state IncidentResolved
+// resolves it; setting Resolved to false reopens it, as IncidentInvestigating if its state was
+// IncidentResolved. UpdatedAt changes if a field does. See docs/api.md.
 func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	before := *i
 	if ch.Title != nil {
@@ -199,7 +198,7 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	}
 	switch {
 	case ch.Resolved != nil && *ch.Resolved:
-		i.Resolved, i.ResolvedAt = true, now // again, each time
+		i.Resolved, i.ResolvedAt = true, now // also if it was resolved before
 	case ch.Resolved != nil && i.Resolved:
 		i.Resolved, i.ResolvedAt = false, time.Time{}
 		if i.State == IncidentResolved {
@@ -215,8 +214,7 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	return i.Resolved && !before.Resolved
 }
 
-// AddUpdate appends an entry to the timeline and moves UpdatedAt. last is the
-// entry before it, or nil.
+// AddUpdate appends an update to the timeline. last is the update before it, or nil.
 func (i *Incident) AddUpdate(id, message string, last *IncidentUpdate, now time.Time) IncidentUpdate {
 	u := IncidentUpdate{ID: id, IncidentID: i.ID, Number: 1, Message: message, State: i.State, CreatedAt: now}
 	if last != nil {
@@ -228,9 +226,9 @@ func (i *Incident) AddUpdate(id, message string, last *IncidentUpdate, now time.
 	return u
 }
 
-// affectedSince returns what the incident's components have come to, and what
-// they were at the update before. One that is concerned no longer, and all of a
-// resolved incident whose outage is over, are operational as far as it goes.
+// affectedSince returns the status of each affected component now and at the last update.
+// Components that are no longer affected are operational, and so are those of a resolved incident
+// without an ongoing outage.
 func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 	before := make(map[string]Status)
 	var out []AffectedChange
@@ -254,8 +252,8 @@ func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 	return out
 }
 
-// means returns what the incident means for one of its components now. Who
-// resolves the incident of an outage that lasts makes nothing well by that.
+// effectiveStatus returns the status that the incident gives to a component now. Resolving an
+// incident does not end the outage that opened it.
 func (i Incident) effectiveStatus(a AffectedComponent) Status {
 	if i.Resolved {
 		return cmp.Or(a.OutageStatus, StatusOperational)
@@ -263,30 +261,29 @@ func (i Incident) effectiveStatus(a AffectedComponent) Status {
 	return a.Status
 }
 
-// CheckMessage refuses an update's message that is blank or too long (contract
-// section 4.3).
+// CheckMessage returns a *ValidationError if the message of an update is blank or too long.
 func CheckMessage(message string) error {
 	var bad ValidationError
 	CheckText(&bad, "message", message, MaxMessageLength)
 	return bad.Err()
 }
 
-// checkImpact accepts a known impact, or "" for the default.
+// checkImpact accepts a valid impact, or "" for the default.
 func checkImpact(bad *ValidationError, impact Impact) {
 	if impact != "" && !impact.Valid() {
 		bad.Add("impact", "The impact must be one of: %s.", joinValues(Impacts))
 	}
 }
 
-// checkState accepts a known state, or "" for the default.
+// checkState accepts a valid state, or "" for the default.
 func checkState(bad *ValidationError, state IncidentState) {
 	if state != "" && !state.Valid() {
 		bad.Add("state", "The state must be one of: %s.", joinValues(IncidentStates))
 	}
 }
 
-// invalidIfEmpty turns a given but empty value into one that no check takes for
-// "not given".
+// invalidIfEmpty replaces an empty value with an invalid one, for fields that are present but
+// empty.
 func invalidIfEmpty[T ~string](v T) T {
 	if v == "" {
 		return "?"

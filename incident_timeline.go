@@ -6,17 +6,13 @@ import (
 	"strconv"
 )
 
-// Timeline returns what is shown of an incident's course, newest first: its
-// updates, each in the state that it told. What was written since the incident
-// was resolved tells that it is, whatever state it was left in.
+// Timeline returns the entries shown for the incident, newest first: its loaded updates with their
+// states. Updates written after the incident was resolved have the state IncidentResolved.
 //
-// Whoever resolves an incident without a word leaves a timeline that ends in
-// another state. It then has one entry more, of the moment in which that was
-// done; its Auto is SystemMessageResolved. It is not stored, and its id is the same each
-// time until there are further updates.
+// If an incident was resolved without an update, Timeline adds an entry for that moment with
+// SystemMessageResolved. This entry is not stored; its id stays the same until the next update.
 //
-// It is of the updates that are loaded, which have to be the newest; Entries is
-// for a part of the timeline that ends before them.
+// The newest updates must be loaded. Use Entries for an earlier part of the timeline.
 func (i Incident) Timeline() []IncidentUpdate {
 	entries := i.Entries()
 	if !i.Resolved || len(entries) > 0 && entries[0].State == IncidentResolved {
@@ -30,8 +26,7 @@ func (i Incident) Timeline() []IncidentUpdate {
 	return slices.Insert(entries, 0, end)
 }
 
-// Entries returns the updates that are loaded as Timeline does, without the entry
-// that is not stored.
+// Entries is like Timeline but adds no entry.
 func (i Incident) Entries() []IncidentUpdate {
 	entries := newestFirst(i.Updates)
 	for n := range entries {
@@ -42,8 +37,8 @@ func (i Incident) Entries() []IncidentUpdate {
 	return entries
 }
 
-// resolvedID is the id of an entry that is not stored. An incident that was
-// opened again, and written about, gets another when it is resolved again.
+// resolvedID returns the id of the entry that Timeline adds. It changes with the number of
+// updates, so that an incident that is reopened and resolved again gets another one.
 func resolvedID(incidentID string, number int) string {
 	sum := sha256.Sum256([]byte("resolved\n" + incidentID + "\n" + strconv.Itoa(number)))
 	return PrefixUpdate + idEncoding.EncodeToString(sum[:13])[:20]

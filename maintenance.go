@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// MaintenanceState is how far a planned maintenance is.
+// MaintenanceState is the progress of a maintenance.
 type MaintenanceState string
 
-// The states, in their order. The clock begins and ends a maintenance; people
-// may do so before their time, and may say that they are verifying.
+// The states of a maintenance, in order. A maintenance begins and ends at its scheduled times;
+// people can begin and end it earlier.
 const (
 	MaintenanceScheduled  MaintenanceState = "scheduled"
 	MaintenanceInProgress MaintenanceState = "in_progress"
@@ -17,7 +17,7 @@ const (
 	MaintenanceCompleted  MaintenanceState = "completed"
 )
 
-// MaintenanceStates lists them.
+// MaintenanceStates lists all valid states.
 var MaintenanceStates = []MaintenanceState{
 	MaintenanceScheduled, MaintenanceInProgress, MaintenanceVerifying, MaintenanceCompleted,
 }
@@ -25,7 +25,7 @@ var MaintenanceStates = []MaintenanceState{
 // Valid reports whether s is one of the four states.
 func (s MaintenanceState) Valid() bool { return slices.Contains(MaintenanceStates, s) }
 
-// Label returns the word shown to people.
+// Label returns the English name of the state.
 func (s MaintenanceState) Label() string {
 	switch s {
 	case MaintenanceScheduled:
@@ -39,50 +39,49 @@ func (s MaintenanceState) Label() string {
 	}
 }
 
-// The limits of a planned maintenance.
+// Limits of maintenances.
 const (
-	MinMaintenanceLength = time.Minute              // from beginning to end
-	MaxMaintenanceLength = 31 * 24 * time.Hour      // from beginning to end
-	MaxMaintenanceLead   = 2 * 366 * 24 * time.Hour // how far ahead it may be scheduled
+	MinMaintenanceLength = time.Minute
+	MaxMaintenanceLength = 31 * 24 * time.Hour
+	MaxMaintenanceLead   = 2 * 366 * 24 * time.Hour // from now until its beginning
 
 	DefaultRemindBefore = 24 * time.Hour
 	MaxRemindBefore     = 14 * 24 * time.Hour
 
-	MaxAffectedComponents = 500 // components of one maintenance, or of one incident
+	MaxAffectedComponents = 500 // of one maintenance or incident
 )
 
-// Maintenance is work that is announced. While it runs, its components
-// have a cause with the status maintenance, and silence of their monitors does
-// not count; each monitor gets one fresh interval at its end (PingWait.SuppressedUntil).
+// Maintenance is planned work. While it runs, its components have the status StatusMaintenance and
+// their monitors are suppressed. Its end gives each monitor a fresh interval; see PingWait.
 type Maintenance struct {
 	ID             string
 	PageID         string
 	Title          string
-	State          MaintenanceState
+	State          MaintenanceState // state of the maintenance at the time
 	ScheduledFor   time.Time
 	ScheduledUntil time.Time
-	BegunAt        time.Time     // zero: not yet
-	EndedAt        time.Time     // zero: not yet
-	RemindBefore   time.Duration // subscribers are reminded so long before; 0: they are not
-	RemindedAt     time.Time     // zero: not yet, or never to be
+	BegunAt        time.Time // zero: not begun
+	EndedAt        time.Time // zero: not ended
+	RemindBefore   time.Duration // when subscribers are reminded, before ScheduledFor; 0: never
+	RemindedAt     time.Time // zero: no reminder was sent or skipped
 	Components     []ComponentName
-	Updates        []MaintenanceUpdate // oldest first, where they were asked for
+	Updates        []MaintenanceUpdate // oldest first, if loaded
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
 
-// ComponentName is a component by its id and name.
+// ComponentName is the id and the name of a component.
 type ComponentName struct{ ID, Name string }
 
-// MaintenanceUpdate is one entry of a maintenance's timeline.
+// MaintenanceUpdate is an entry in the timeline of a maintenance.
 type MaintenanceUpdate struct {
 	ID            string
 	MaintenanceID string
-	Number        int // 1 for the first of its maintenance
+	Number        int // 1 for the first update of its maintenance
 	Message       string
-	State         MaintenanceState // the maintenance's state when it was written
-	System        SystemMessage    // zero: somebody has written it
-	Truncated     bool             // Message is only the beginning: see store.LoadPage
+	State         MaintenanceState // state of the maintenance at the time
+	System        SystemMessage // zero: written by a person
+	Truncated     bool // Message is only the beginning; see store.LoadPage
 	CreatedAt     time.Time
 }
 
@@ -91,8 +90,8 @@ func (m Maintenance) Running() bool {
 	return m.State == MaintenanceInProgress || m.State == MaintenanceVerifying
 }
 
-// NextEdge returns when time alone changes the maintenance next: the reminder,
-// the beginning or the end; the zero Time if it never does.
+// NextTransitionAt returns when Advance will next change the maintenance, or the zero Time if
+// never.
 func (m Maintenance) NextTransitionAt() time.Time {
 	switch {
 	case m.State == MaintenanceCompleted:
@@ -106,20 +105,20 @@ func (m Maintenance) NextTransitionAt() time.Time {
 	}
 }
 
-// Turn is what time does to a planned maintenance.
+// MaintenanceTransition is a change of a maintenance that subscribers are notified of.
 type MaintenanceTransition int
 
-// The turns.
+// The transitions of a maintenance.
 const (
 	TransitionNone   MaintenanceTransition = iota
-	TransitionRemind                       // subscribers are reminded
-	TransitionBegin                        // it begins
-	TransitionEnd                          // it ends
-	TransitionMissed                       // it has ended before anybody saw it begin: the service was not there
+	TransitionRemind // subscribers are reminded
+	TransitionBegin // it begins
+	TransitionEnd // it ends
+	TransitionMissed // it begins and ends at once, because the service was not running
 )
 
-// Advance does to m what is due at now, one turn at a time: call it again until
-// TransitionNone. A reminder that is late is left out once the maintenance begins.
+// Advance applies the next transition that is due at now. Call it until it returns TransitionNone.
+// A reminder is skipped once the maintenance has begun.
 func (m *Maintenance) Advance(now time.Time) MaintenanceTransition {
 	switch edge := m.NextTransitionAt(); {
 	case edge.IsZero() || now.Before(edge):
@@ -153,18 +152,18 @@ func (m *Maintenance) end(now time.Time) {
 // nobody has written about; "" for one that has none.
 func (t MaintenanceTransition) Message() string { return t.SystemMessage().Text() }
 
-// NewMaintenance is what a caller gives to plan a maintenance.
+// NewMaintenance is the input for planning a maintenance.
 type NewMaintenance struct {
 	Title          string
-	Message        *string // nil: no first timeline entry
+	Message        *string // nil: no first update
 	ScheduledFor   time.Time
 	ScheduledUntil time.Time
 	Components     []string       // ids
 	RemindBefore   *time.Duration // nil: DefaultRemindBefore; 0: no reminder
 }
 
-// Validate names every bad field of n, at now. That the components exist is for
-// the store to say.
+// Validate returns a *ValidationError with every invalid field. The store checks that the
+// components exist.
 func (n NewMaintenance) Validate(now time.Time) error {
 	var bad ValidationError
 	CheckText(&bad, "title", n.Title, MaxTitleLength)
@@ -179,9 +178,8 @@ func (n NewMaintenance) Validate(now time.Time) error {
 	return bad.Err()
 }
 
-// Plan makes the maintenance and its first update, if there is a message. A
-// reminder whose time has passed is not sent: this is its announcement. The
-// store fills in the components' names.
+// Plan creates the maintenance, with its first update if there is a message. A reminder that would
+// already be due is skipped, because the announcement replaces it. The store sets Components.
 func (n NewMaintenance) Plan(pageID, id, updateID string, now time.Time) Maintenance {
 	m := Maintenance{
 		ID: id, PageID: pageID, Title: n.Title, State: MaintenanceScheduled,
@@ -205,7 +203,7 @@ func (m *Maintenance) skipLateReminder(now time.Time) {
 	}
 }
 
-// MaintenanceChange changes a planned maintenance; nil fields stay.
+// MaintenanceChange is the input for changing a maintenance. Nil fields keep their values.
 type MaintenanceChange struct {
 	Title          *string
 	ScheduledFor   *time.Time
@@ -215,7 +213,7 @@ type MaintenanceChange struct {
 	State          *MaintenanceState
 }
 
-// Validate names every bad field of ch for m, at now.
+// Validate returns a *ValidationError with every field that is invalid for m at now.
 func (ch MaintenanceChange) Validate(m Maintenance, now time.Time) error {
 	var bad ValidationError
 	if ch.Title != nil {
@@ -256,13 +254,12 @@ func (ch MaintenanceChange) Validate(m Maintenance, now time.Time) error {
 	return bad.Err()
 }
 
-// begins reports whether ch has a maintenance begin that has not.
+// begins reports whether ch begins a maintenance that has not begun.
 func (ch MaintenanceChange) begins(m Maintenance) bool {
 	return ch.State != nil && *ch.State == MaintenanceInProgress && m.State == MaintenanceScheduled
 }
 
-// checkState refuses what cannot be: nothing goes back to scheduled, and what is
-// completed stays so.
+// checkState rejects changes back to MaintenanceScheduled and changes of completed maintenances.
 func (ch MaintenanceChange) checkState(bad *ValidationError, m Maintenance) {
 	switch to := *ch.State; {
 	case !to.Valid():
@@ -277,10 +274,9 @@ func (ch MaintenanceChange) checkState(bad *ValidationError, m Maintenance) {
 	}
 }
 
-// Apply changes m as a human asks, all but Components, which the store does,
-// and says what turn that is. UpdatedAt moves if a field changed. One that begins
-// before its time is moved to now, and takes as long as was planned unless ch says
-// when it ends.
+// Apply changes m, except for Components, which the store changes, and returns the transition.
+// UpdatedAt changes if a field does. A maintenance that begins early is moved to now and keeps its
+// length, unless ch has a new end.
 func (m *Maintenance) Apply(ch MaintenanceChange, now time.Time) MaintenanceTransition {
 	before := *m
 	if ch.Title != nil {
@@ -298,12 +294,12 @@ func (m *Maintenance) Apply(ch MaintenanceChange, now time.Time) MaintenanceTran
 	if m.RemindBefore != before.RemindBefore || !m.ScheduledFor.Equal(before.ScheduledFor) {
 		m.skipLateReminder(now)
 	}
-	turn := TransitionNone
+	transition := TransitionNone
 	if ch.State != nil && *ch.State != m.State {
 		switch *ch.State {
 		case MaintenanceCompleted:
 			m.end(now)
-			turn = TransitionEnd
+			transition = TransitionEnd
 		case MaintenanceInProgress:
 			if ch.begins(*m) {
 				if now.Before(m.ScheduledFor) {
@@ -313,23 +309,22 @@ func (m *Maintenance) Apply(ch MaintenanceChange, now time.Time) MaintenanceTran
 					m.ScheduledFor = now
 				}
 				m.begin(now)
-				turn = TransitionBegin
+				transition = TransitionBegin
 			}
 			m.State = MaintenanceInProgress
 		case MaintenanceVerifying:
 			m.State = MaintenanceVerifying
-		case MaintenanceScheduled: // refused by Validate
+		case MaintenanceScheduled: // rejected by Validate
 		}
 	}
 	if m.Title != before.Title || m.State != before.State || m.RemindBefore != before.RemindBefore ||
 		!m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil) {
 		m.UpdatedAt = now
 	}
-	return turn
+	return transition
 }
 
-// AddUpdate appends an entry to the timeline and moves UpdatedAt. number is one
-// more than the last update has.
+// AddUpdate appends an update with the given number to the timeline.
 func (m *Maintenance) AddUpdate(id, message string, number int, now time.Time) MaintenanceUpdate {
 	u := MaintenanceUpdate{ID: id, MaintenanceID: m.ID, Number: number, Message: message, State: m.State, CreatedAt: now}
 	m.Updates = append(m.Updates, u)
@@ -337,8 +332,8 @@ func (m *Maintenance) AddUpdate(id, message string, number int, now time.Time) M
 	return u
 }
 
-// checkSpan refuses a span that ends before it begins, that is over, too long or
-// too far ahead.
+// checkSpan adds an error to bad if the time of a maintenance is missing, in the past, too short,
+// too long or too far ahead.
 func checkSpan(bad *ValidationError, from, until, now time.Time) {
 	switch {
 	case from.IsZero():
@@ -365,7 +360,7 @@ func checkReminder(bad *ValidationError, d time.Duration) {
 	}
 }
 
-// checkComponentIDs refuses too many components, and one named twice.
+// checkComponentIDs adds an error to bad for too many components and for duplicates.
 func checkComponentIDs(bad *ValidationError, ids []string) {
 	if len(ids) > MaxAffectedComponents {
 		bad.Add("components", "There may be at most %d components.", MaxAffectedComponents)

@@ -179,7 +179,7 @@ func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 // OutageEndReason is the reason why an outage ended.
 type OutageEndReason int
 
-// The reasons.
+// The reasons why an outage ends.
 const (
 	OutageEndedByPing OutageEndReason = iota
 	OutageEndedByDisable

@@ -13,23 +13,23 @@ type Page struct {
 	WorkspaceID  string
 	Slug         string
 	Name         string
-	Description  *string
-	TimeZone     string // IANA name; days begin by it
-	Language     string // BCP 47 tag, where a visitor's own is not to be had; "": English
-	Domain       string // the host name that the page claims as its own; "": none
+	Description  *string // nil with HasDescription removes it
+	TimeZone     string // IANA name
+	Language     string // BCP 47 tag, used if the visitor's languages are not available; "": English
+	Domain       string // host name set for the page; "": none
 	Claim        DomainClaim
-	DomainStatus DomainStatus // "" without a domain; see Hosts.SetHost
-	Host         string       // the host name at which the page is served at "/", which is Domain or ""; see Hosts.SetHost
-	Accent       string       // "#rrggbb"; "": ours
+	DomainStatus DomainStatus // "": no domain; set by Hosts.SetHost
+	Host         string // Domain if the page is served there, or ""; set by Hosts.SetHost
+	Accent       string // "#rrggbb"; "": the default
 	Footer       []FooterLink
-	Logo, Icon   string // names of the stored pictures (PageImage); "": none
-	Version      int64  // moves with every change of anything the page shows
-	Status       Status // the rollup, where it was asked for
+	Logo, Icon   string // names of images; "": none
+	Version      int64 // increases with every change of the page's contents
+	Status       Status // result of Rollup for Components
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
 
-// Group is a heading under which a page lists components.
+// Group is a heading above components on a page.
 type Group struct {
 	ID        string
 	PageID    string
@@ -39,13 +39,13 @@ type Group struct {
 	UpdatedAt time.Time
 }
 
-// FooterLink is a link at the foot of a page.
+// FooterLink is a link in the footer of a page.
 type FooterLink struct {
 	Label string `json:"label"`
 	URL   string `json:"url"`
 }
 
-// Location returns the page's time zone; UTC if it is not known here.
+// Location returns the page's time zone, or UTC if the time zone database does not have it.
 func (p Page) Location() *time.Location {
 	zone, err := time.LoadLocation(p.TimeZone)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p Page) Location() *time.Location {
 	return zone
 }
 
-// MaxSlugLength is the most characters of a page slug.
+// MaxSlugLength is the maximum length of a page's slug.
 const MaxSlugLength = 63
 
 // ValidSlug reports whether s matches [a-z0-9-]{1,63}.
@@ -70,7 +70,7 @@ func ValidSlug(s string) bool {
 	return true
 }
 
-// NewPage is what a caller gives to make a page.
+// NewPage is the input for creating a page.
 type NewPage struct {
 	Name        string
 	Slug        string
@@ -78,18 +78,18 @@ type NewPage struct {
 	PageSettings
 }
 
-// PageSettings is how a page looks and where it is; nil fields are the default, or
-// stay.
+// PageSettings are the optional settings of a page. Nil fields mean the default for a new page and
+// no change for an existing one.
 type PageSettings struct {
 	TimeZone *string
 	Language *string // "": English
 	Domain   *string // "": none
-	Accent   *string // "": ours
+	Accent   *string // "": the default
 	Footer   *[]FooterLink
 }
 
-// Validate names every bad field of n. That the slug is free is for the store
-// to say.
+// Validate returns a *ValidationError with every invalid field. The store checks that the slug is
+// free.
 func (n NewPage) Validate() error {
 	var bad ValidationError
 	CheckText(&bad, "name", n.Name, MaxNameLength)
@@ -101,8 +101,8 @@ func (n NewPage) Validate() error {
 	return bad.Err()
 }
 
-// URL returns where people see the page, without a slash at its end: at its own
-// domain if it is served there, or else under base, the address of the service.
+// URL returns the page's address without a trailing slash: at its own domain if it is served
+// there, and otherwise under base, the base URL of the installation.
 func (p Page) URL(base string) string {
 	if p.Host != "" {
 		return "https://" + p.Host
@@ -110,16 +110,16 @@ func (p Page) URL(base string) string {
 	return base + "/status/" + p.Slug
 }
 
-// PageChange changes a page; nil fields stay.
+// PageChange is the input for changing a page. Nil fields keep their values.
 type PageChange struct {
 	Name           *string
 	Slug           *string
-	Description    *string // nil with HasDescription clears
+	Description    *string // nil with HasDescription removes it
 	HasDescription bool
 	PageSettings
 }
 
-// Validate names every bad field of ch.
+// Validate returns a *ValidationError with every invalid field.
 func (ch PageChange) Validate() error {
 	var bad ValidationError
 	if ch.Name != nil {
@@ -135,7 +135,7 @@ func (ch PageChange) Validate() error {
 	return bad.Err()
 }
 
-// Apply changes p and moves UpdatedAt if a field changed.
+// Apply changes p. UpdatedAt changes if a field does.
 func (p *Page) Apply(ch PageChange, now time.Time) {
 	before := *p
 	if ch.Name != nil {
@@ -163,61 +163,59 @@ func checkSlug(bad *ValidationError, slug string) {
 	}
 }
 
-// PageContents is all that a page shows, as loaded in one transaction. The
-// order of the lists does not matter, but for changes and windows.
+// PageContents is everything that a page shows, loaded in one transaction. The lists are
+// unordered, except for Changes and Gaps.
 type PageContents struct {
 	Page         Page
 	Groups       []Group
 	Components   []Component
-	Incidents    []Incident                // with their updates
-	Maintenances []Maintenance             // with their updates
-	Since        time.Time                 // of the incidents that are over, those that began before are left out; zero: none
-	Changes      map[string][]StatusChange // by component: see NewHistory
-	Gaps         []ListeningGap            // when the service could not listen: see NewHistory
-	AsOf         time.Time                 // the transaction's instant
+	Incidents    []Incident // with updates
+	Maintenances []Maintenance // with updates
+	Since        time.Time // past incidents before it were not loaded; zero: all were loaded
+	Changes      map[string][]StatusChange // by component; see NewHistory
+	Gaps         []ListeningGap // see NewHistory
+	AsOf         time.Time // time of the transaction
 }
 
-// Summary is all that a visitor is shown, computed. Lists are in the order of
-// display; instants are UTC.
+// Summary is everything that a visitor sees. Lists are in display order.
 type Summary struct {
 	Page   Page
 	Status Status
 	Banner string
-	Active []Incident // not resolved, newest first (a page shows them ByLatestUpdate); updates newest first; with the statuses that components have
-	Blocks []Block    // components, with and without a heading
-	Past   []Day      // the last PastDays days since there is anything to know of, newest first, empty ones included
+	Active []Incident // not resolved, newest first, updates newest first; Affected has the present statuses
+	Blocks []Block // components by group
+	Past   []Day // the last PastDays days since the page's first day, newest first, including empty ones
 
-	Running  []Maintenance // begun and not ended, the longest first; updates newest first
-	Upcoming []Maintenance // scheduled, soonest first; updates newest first
+	Running  []Maintenance // earliest first, updates newest first
+	Upcoming []Maintenance // scheduled, earliest first, updates newest first
 
 	Histories map[string]History // by component
-	History   History            // of all components together
+	History   History // of Components
 	AsOf      time.Time
-	Zone      *time.Location // the page's; days begin by it
+	Zone      *time.Location // of the page
 }
 
-// Block is a run of components under one heading; Group is the zero Group for
-// those in no group.
+// Block is a group with its components. Group is zero for components without a group.
 type Block struct {
 	Group      Group
-	Status     Status  // the rollup of the block
-	History    History // of the block's components together
+	Status     Status  // result of Rollup for Components
+	History    History // of Components
 	Components []Component
 }
 
-// Day is one calendar day with the resolved incidents and the completed
-// maintenances that began on it, newest first.
+// Day is a calendar day with the resolved incidents and completed maintenances that began on it,
+// newest first.
 type Day struct {
-	Date         time.Time // its midnight
+	Date         time.Time // midnight
 	Incidents    []Incident
 	Maintenances []Maintenance
 }
 
-// PastDays is how many days of past incidents a page shows, today included.
+// PastDays is how many days of past incidents a page shows, including today.
 const PastDays = 7
 
-// Summarize computes what a visitor is shown. It is the only place where that
-// is decided: HTML, JSON and feeds are rendered from its result.
+// Summarize computes what a visitor sees at now. HTML, JSON and feeds are all rendered from its
+// result.
 func (p PageContents) Summarize(now time.Time) Summary {
 	zone := p.Page.Location()
 	s := Summary{Page: p.Page, Status: Rollup(p.Components), AsOf: p.AsOf, Zone: zone}
@@ -259,8 +257,8 @@ func (p PageContents) Summarize(now time.Time) Summary {
 	return s
 }
 
-// withCurrentStatus returns what an incident concerns with the status that each component
-// has now, whatever the incident says: a human may have set another one since.
+// withCurrentStatus returns the affected components with their present statuses, which people may
+// have changed since the incident set them.
 func withCurrentStatus(affected []AffectedComponent, now map[string]Status) []AffectedComponent {
 	affected = slices.Clone(affected)
 	for i, a := range affected {
@@ -271,8 +269,8 @@ func withCurrentStatus(affected []AffectedComponent, now map[string]Status) []Af
 	return affected
 }
 
-// begin returns the day with which there is anything to know of a page: nothing
-// is said of days before it, nor that they were calm. It is today at the latest.
+// begin returns the first day of the page, which is today at the latest. Earlier days are not
+// shown.
 func (p PageContents) begin(now time.Time, zone *time.Location) time.Time {
 	begin := now
 	earlier := func(t time.Time) {
@@ -292,7 +290,7 @@ func (p PageContents) begin(now time.Time, zone *time.Location) time.Time {
 	return Midnight(begin, zone)
 }
 
-// sortIncidents puts the active incidents into s, and returns the others.
+// sortIncidents sets s.Active and returns the resolved incidents.
 func (s *Summary) sortIncidents(incidents []Incident) (past []Incident) {
 	for _, inc := range incidents {
 		inc.Updates = newestFirst(inc.Updates)
@@ -306,8 +304,7 @@ func (s *Summary) sortIncidents(incidents []Incident) (past []Incident) {
 	return past
 }
 
-// sortMaintenances puts what runs and what is to come into s, and returns the
-// others.
+// sortMaintenances sets s.Running and s.Upcoming and returns the completed maintenances.
 func (s *Summary) sortMaintenances(maintenances []Maintenance) (past []Maintenance) {
 	for _, m := range maintenances {
 		m.Updates = slices.Clone(m.Updates)
@@ -332,8 +329,7 @@ func sortMaintenances(maintenances []Maintenance) {
 	})
 }
 
-// blocks puts the components in order: those without a group first, then the
-// groups. A group without components is not shown.
+// blocks returns the components without a group, followed by the groups that have components.
 func (p PageContents) blocks() []Block {
 	byGroup := make(map[string][]Component)
 	for _, c := range p.Components {
@@ -359,7 +355,7 @@ func (p PageContents) blocks() []Block {
 	return out
 }
 
-// before is the order of what people have put in an order: by it, then by age.
+// before reports whether object a precedes b: by order, then by age.
 func before(orderA, orderB int, createdA, createdB time.Time, idA, idB string) bool {
 	if orderA != orderB {
 		return orderA < orderB
@@ -370,27 +366,26 @@ func before(orderA, orderB int, createdA, createdB time.Time, idA, idB string) b
 	return idA < idB
 }
 
-// Midnight returns the beginning of t's day in a zone.
+// Midnight returns the beginning of t's day in the zone.
 func Midnight(t time.Time, zone *time.Location) time.Time {
 	y, m, d := t.In(zone).Date()
 	return dayStart(y, m, d, zone)
 }
 
-// AddDays returns the beginning of the day n days after that of midnight.
+// AddDays returns the beginning of the day n days after midnight's.
 func AddDays(midnight time.Time, n int) time.Time {
 	y, m, d := midnight.Date()
 	return dayStart(y, m, d+n, midnight.Location())
 }
 
-// dayStart returns the first instant of a day. Where clocks are put forward at
-// midnight, that is not 0:00; where they are put back to it, it is the first of
-// the two.
+// dayStart returns the first instant of a day. It is not 0:00 if clocks are set forward at
+// midnight; if clocks are set back to midnight, it is the first of the two.
 func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
 	start := time.Date(y, m, d, 0, 0, 0, 0, zone)
 	day := time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Day()
 	changed, changes := start.ZoneBounds()
 	if start.Day() != day && !changes.IsZero() {
-		return changes.In(zone) // of the day before: the day has no 0:00
+		return changes.In(zone) // the day has no 0:00
 	}
 	if changed.IsZero() {
 		return start
@@ -403,9 +398,8 @@ func dayStart(y int, m time.Month, d int, zone *time.Location) time.Time {
 	return start
 }
 
-// Days sorts incidents and maintenances by the day on which they began, and
-// returns every day from first to last, which are midnights of one zone, newest
-// first. Those of other days are left out.
+// Days returns every day from first to last, newest first, with the incidents and maintenances
+// that began on it. first and last are midnights in one zone.
 func Days(incidents []Incident, maintenances []Maintenance, first, last time.Time) []Day {
 	incidents = slices.Clone(incidents)
 	sortIncidents(incidents)
@@ -442,11 +436,8 @@ func sortIncidents(incidents []Incident) {
 	})
 }
 
-// ByLatestUpdate returns incidents with that of the newest update first, which is
-// the order in which a page shows those that are active (design section 9): on a
-// bad day the one that people wait for may not be the one that began last. One
-// that has no updates is as new as it is itself, and of two that are as new, the
-// one that began later is first.
+// ByLatestUpdate returns the incidents in the order of their newest updates, newest first, as a
+// page shows active incidents. An incident without updates counts from its creation.
 func ByLatestUpdate(incidents []Incident) []Incident {
 	incidents = slices.Clone(incidents)
 	sortIncidents(incidents)
@@ -454,7 +445,7 @@ func ByLatestUpdate(incidents []Incident) []Incident {
 	return incidents
 }
 
-// lastWritten returns when the newest of the incident's updates was written.
+// lastUpdatedAt returns the time of the newest update, or of the incident's creation.
 func (i Incident) lastUpdatedAt() time.Time {
 	last := i.CreatedAt
 	for _, u := range i.Updates {

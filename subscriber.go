@@ -9,51 +9,51 @@ import (
 
 // Limits of subscriptions.
 const (
-	MaxEmailLength      = 254   // characters (RFC 5321)
+	MaxEmailLength      = 254 // characters (RFC 5321)
 	MaxURLLength        = 2_000 // characters
-	MaxChosenComponents = 200   // components that one subscriber may choose
+	MaxChosenComponents = 200 // of one subscriber
 
-	// MaxRejections is how many messages in a row a subscriber's side may refuse
-	// for good before the subscription is suspended.
+	// MaxRejections is the number of consecutive messages that a receiver can reject permanently
+	// before the subscription is suspended.
 	MaxRejections = 3
 
-	// SecretOverlap is how long a webhook's old secret signs beside the new one.
+	// SecretOverlap is how long the old secret of a webhook stays valid after a rotation.
 	SecretOverlap = 24 * time.Hour
 
-	// RepeatMailInterval is how long a subscriber is not sent another confirmation, or
-	// another link, because somebody typed the address into a form again.
+	// RepeatMailInterval is the minimum time between two mails that the public form sends to one
+	// subscriber.
 	RepeatMailInterval = time.Hour
 
-	// UnconfirmedLifetime is how long an address that nobody confirms is kept.
+	// UnconfirmedLifetime is how long an unconfirmed address is stored.
 	UnconfirmedLifetime = 7 * 24 * time.Hour
 )
 
-// Subscriber is somebody who is told what happens on a page.
+// Subscriber receives notifications about a page.
 type Subscriber struct {
 	ID             string
 	PageID         string
 	Channel        Channel
-	Target         string   // normalised e-mail address or URL
-	Key            string   // what the links to see, change and end the subscription carry; its holder may do all three
-	WholePage      bool     // told of all of it
-	Components     []string // the chosen ones' ids, if not the whole page; those that still exist
-	Secret         string   // webhook: signs what is sent; "" for e-mail
-	OldSecret      string   // signs as well until OldSecretUntil
+	Target         string // normalized e-mail address or URL
+	Key            string // secret of the links that show, change and end the subscription
+	WholePage      bool // notified of all events
+	Components     []string // empty: the whole page
+	Secret         string // signing secret of a webhook; "" for e-mail
+	OldSecret      string // also valid until OldSecretUntil
 	OldSecretUntil time.Time
-	ConfirmedAt    time.Time // zero: not yet, so told nothing
+	ConfirmedAt    time.Time // zero: not confirmed, so not notified
 	SuspendedAt    time.Time // zero: not suspended
-	SuspendedFor   string    // why, in words
-	Rejections     int       // messages in a row that were refused for good
-	MailedAt       time.Time // when a confirmation or a link was last sent on request
+	SuspendedFor   string // reason of the suspension, in English
+	Rejections     int // consecutive permanent rejections
+	MailedAt       time.Time // last confirmation or link sent on request
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
 
-// Active reports whether the subscriber is told anything.
+// Active reports whether the subscriber receives notifications.
 func (s Subscriber) Active() bool { return !s.ConfirmedAt.IsZero() && s.SuspendedAt.IsZero() }
 
-// Secrets are what a webhook is signed with at now: the new secret first, and
-// the old one while it still counts.
+// Secrets returns the secrets that sign a webhook at now: the present one, followed by the old one
+// while it is valid.
 func (s Subscriber) Secrets(now time.Time) []string {
 	if s.OldSecret != "" && now.Before(s.OldSecretUntil) {
 		return []string{s.Secret, s.OldSecret}
@@ -61,8 +61,8 @@ func (s Subscriber) Secrets(now time.Time) []string {
 	return []string{s.Secret}
 }
 
-// Refuse notes that a message was refused for good, with the reason; after
-// MaxRejections in a row the subscription is suspended.
+// RecordRejection records a permanent rejection. After MaxRejections in a row it suspends the
+// subscription with this reason.
 func (s *Subscriber) RecordRejection(reason string, now time.Time) {
 	s.Rejections++
 	if s.Rejections >= MaxRejections && s.SuspendedAt.IsZero() {
@@ -73,16 +73,15 @@ func (s *Subscriber) RecordRejection(reason string, now time.Time) {
 // Resume ends a suspension.
 func (s *Subscriber) Resume() { s.SuspendedAt, s.SuspendedFor, s.Rejections = time.Time{}, "", 0 }
 
-// NewSubscriber is what a subscription is made of.
+// NewSubscriber is the input for creating a subscriber.
 type NewSubscriber struct {
 	Channel    Channel
 	Target     string
-	Components []string // none: the whole page
-	Confirmed  bool     // somebody else's word that consent exists; a webhook needs none
+	Components []string // empty: the whole page
+	Confirmed  bool // the caller has obtained consent; webhooks need none
 }
 
-// Check refuses what cannot be subscribed, with every bad field at once, and
-// returns n with its target normalised.
+// Check returns n with its target normalized, or a *ValidationError with every invalid field.
 func (n NewSubscriber) Check() (NewSubscriber, error) {
 	bad := new(ValidationError)
 	if rules, ok := n.Channel.rules(); ok {
@@ -108,11 +107,11 @@ func NewWebhookSecret() string {
 // NewSubscriberKey returns 32 random characters of base62.
 func NewSubscriberKey() string { return NewPingToken() }
 
-// ValidSubscriberKey reports whether key has that form.
+// ValidSubscriberKey reports whether key has the form of a subscriber's key.
 func ValidSubscriberKey(key string) bool { return IsPingToken(key) }
 
-// Wants reports whether s is told of an event that concerns these components;
-// none means the whole page.
+// Wants reports whether s is notified of events of this kind that concern these components; no
+// components means the whole page.
 func (s Subscriber) Wants(kind EventKind, components []string) bool {
 	if kind == EventComponentStatusChanged && !s.Channel.ComponentChanges() {
 		return false

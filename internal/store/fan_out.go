@@ -31,7 +31,7 @@ func scanOpenEvent(row scanner) (e openEvent, err error) {
 
 const openEventColumns = eventColumns + `, fan_out_cursor, notify_at`
 
-// takeTurn waits until no other replica does what the turn is for.
+// lockMutex waits until no other replica does what the turn is for.
 func (t *tx) lockMutex(name string) error {
 	_, err := one(&t.session, scanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`, name)
 	return err

@@ -43,7 +43,7 @@ func WithIdempotency(ctx context.Context, key IdempotencyKey, render func(result
 	return context.WithValue(ctx, answeringKey{}, answering{key, render})
 }
 
-// FindAnswer returns the answer that was given under the key within IdempotencyLifetime, once
+// FindResponse returns the answer that was given under the key within IdempotencyLifetime, once
 // it is replicated. ok is false if there is none. If the key was used for another
 // request, the error is an *allswell.ValidationError.
 func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (answer StoredResponse, ok bool, err error) {

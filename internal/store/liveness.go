@@ -33,7 +33,7 @@ type LivenessRecord struct {
 	Shedding bool
 }
 
-// RecordBeat writes a beat, unless it says that pings are being lost. When it
+// RecordLiveness writes a beat, unless it says that pings are being lost. When it
 // returns without an error, the beat is durable, and so is the listening gap that
 // it may have ended, or that it reports.
 func (s *Store) RecordLiveness(ctx context.Context, b LivenessRecord) error {
@@ -84,7 +84,7 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 	return t.saveRejected(b.Rejected)
 }
 
-// storeGap stores a listening gap from an instant until now, as one with those
+// saveGap stores a listening gap from an instant until now, as one with those
 // that it overlaps or that ended less than LivenessInterval before it. It is stored
 // while it lasts, and not only when it is over, because other replicas may go on
 // judging.
@@ -107,7 +107,7 @@ func (t *tx) saveGap(from time.Time) error {
 	return err
 }
 
-// pingBeat is beat for a transaction of pings. Under load there are hundreds a
+// recordPingLiveness is beat for a transaction of pings. Under load there are hundreds a
 // second; a beat younger than livenessStep says what theirs would say.
 func (t *tx) recordPingLiveness(b LivenessRecord) error {
 	if b.Shedding && b.Lost == 0 && len(b.Rejected) == 0 {
@@ -132,7 +132,7 @@ func (t *tx) clockWentBack(last time.Time) (bool, error) {
 	return last.Sub(now) > clockSlack, err
 }
 
-// wasDeaf reports whether the time since the last beat was a hole: a beat was
+// missedPings reports whether the time since the last beat was a hole: a beat was
 // missed, or this replica just started and no other was there to hear. After a
 // start any gap counts, because nobody knows when in it the last process ended;
 // PingWait.Deadline weighs the length.
@@ -164,7 +164,7 @@ func (t *tx) saveRejected(tokens []string) error {
 	return nil
 }
 
-// turnBack mends what a clock that went back would strand: whatever lies in
+// repairFutureTimes mends what a clock that went back would strand: whatever lies in
 // the future is taken as of now.
 func (t *tx) repairFutureTimes() error {
 	for _, text := range []string{

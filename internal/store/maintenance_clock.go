@@ -164,7 +164,7 @@ func (t *tx) suppress(components []allswell.ComponentName) error {
 	return t.suppressMonitors(monitors)
 }
 
-// hushMonitors is hush for locked monitors, by the components that they have.
+// suppressMonitors is hush for locked monitors, by the components that they have.
 func (t *tx) suppressMonitors(monitors []allswell.Monitor) error {
 	components := make([]string, len(monitors))
 	for i, m := range monitors {
@@ -199,7 +199,7 @@ func idsOf(components []allswell.ComponentName) []string {
 	return ids
 }
 
-// quietUntil returns when the maintenance that runs on each component ends.
+// suppressedUntil returns when the maintenance that runs on each component ends.
 func (t *tx) suppressedUntil(components []string) (map[string]time.Time, error) {
 	type row struct {
 		component string

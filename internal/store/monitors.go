@@ -292,7 +292,7 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 	return t.saveMonitorState(m)
 }
 
-// saveWait saves what pings and ticks change; NextCheckAt has been computed.
+// saveMonitorState saves what pings and ticks change; NextCheckAt has been computed.
 func (t *tx) saveMonitorState(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
 			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10 WHERE id = $1`,
@@ -301,7 +301,7 @@ func (t *tx) saveMonitorState(m allswell.Monitor) error {
 	return err
 }
 
-// setLive keeps in the row beside the monitor whether a ping means no more than
+// saveHealthy keeps in the row beside the monitor whether a ping means no more than
 // that row.
 func (t *tx) saveHealthy(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE last_pings SET healthy = $2 WHERE token = $1`,

@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// lockLinked locks the components of the monitors and of their open incidents,
+// lockForOutage locks the components of the monitors and of their open incidents,
 // and then the pages of both, each in one order. What an outage
 // does beyond the monitor's own row needs it: taken one after another, the
 // locks could be crossed.

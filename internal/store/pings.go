@@ -78,7 +78,7 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	return results, nil
 }
 
-// recordOneByOne records the pings of monitors that are down, that were never
+// recordEach records the pings of monitors that are down, that were never
 // pinged before, that were given by their old token, or whose last ping lies
 // ahead. One that fails is rolled
 // back alone and harms no other.

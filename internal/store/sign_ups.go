@@ -17,7 +17,7 @@ type SignUp struct {
 }
 
 // RequestSignUp accepts a request to subscribe an e-mail address. The request is
-// durable when it returns; TakeSignUps acts on it.
+// durable when it returns; ProcessSignUps acts on it.
 //
 // It runs the same statements for every address, and writes the same: whether
 // the address is subscribed shows neither in what it returns nor in how long it
@@ -75,7 +75,7 @@ func scanSignUp(row scanner) (r storedSignUp, err error) {
 	return
 }
 
-// TakeSignUps acts on requests to subscribe, in their order, and reports whether
+// ProcessSignUps acts on requests to subscribe, in their order, and reports whether
 // there may be more: an unknown address becomes a subscriber and is asked for
 // its confirmation, one that is not confirmed is asked again, a confirmed one is
 // sent the link to its subscription; each at most once in allswell.RepeatMailInterval.

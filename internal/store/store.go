@@ -215,7 +215,7 @@ func (s *Store) OnPageChange(f func(pageID string)) {
 	s.onPageChange = append(s.onPageChange, f)
 }
 
-// BeforeAnswer registers f, which is called after each commit of this store that
+// BeforeReturn registers f, which is called after each commit of this store that
 // changed what pages show, after the functions of OnPageChange and before the verb
 // returns. Verbs that nobody waits for (pings, periodic checks, planned maintenance,
 // checks of domains) do not call it. f delays the answer and cannot change it; ctx is
@@ -230,20 +230,20 @@ func (s *Store) OnNewPingToken(f func(token string)) {
 	s.onPingToken = append(s.onPingToken, f)
 }
 
-// OnTold registers f, which is called after each commit of this store that left
+// OnDeliveriesPending registers f, which is called after each commit of this store that left
 // something to be delivered. Register before serving.
 func (s *Store) OnDeliveriesPending(f func()) {
 	s.onDeliveriesPending = append(s.onDeliveriesPending, f)
 }
 
-// OnPlanned registers f, which is called after each commit of this store that
+// OnMaintenanceChange registers f, which is called after each commit of this store that
 // may have changed when AdvanceMaintenances has something to do. Register before
 // serving.
 func (s *Store) OnMaintenanceChange(f func()) {
 	s.onMaintenanceChange = append(s.onMaintenanceChange, f)
 }
 
-// OnDomainClaimed registers f, which is called after each commit of this store
+// OnDomainCheckDue registers f, which is called after each commit of this store
 // that left BeginDomainChecks something to do at once. Register before serving.
 func (s *Store) OnDomainCheckDue(f func()) { s.onDomainCheckDue = append(s.onDomainCheckDue, f) }
 

@@ -156,7 +156,7 @@ func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug
 	return s.unsubscribe(ctx, subscriberOfPage, id, slug, actor.WorkspaceID)
 }
 
-// EndSubscription is DeleteSubscriber for the holder of key.
+// Unsubscribe is DeleteSubscriber for the holder of key.
 func (s *Store) Unsubscribe(ctx context.Context, slug, key string) error {
 	return s.unsubscribe(ctx, subscriberOfKey, key, slug)
 }
@@ -209,7 +209,7 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 	})
 }
 
-// SlugOfSubscription returns the slug that the page of a key's subscription has
+// SubscriptionPageSlug returns the slug that the page of a key's subscription has
 // now: a link outlives the one that it was made with.
 func (s *Store) SubscriptionPageSlug(ctx context.Context, key string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)

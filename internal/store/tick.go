@@ -217,7 +217,7 @@ func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
 	return t.gaps(since)
 }
 
-// goDown saves the monitors that went down, begins their outages, and returns
+// markDown saves the monitors that went down, begins their outages, and returns
 // how many. One that a ping has reached since it was judged is spared: pings do
 // not wait for the monitor's lock, so their row is what has to be unchanged.
 // From then on they find it not live, and wait.

@@ -154,7 +154,7 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 	})
 }
 
-// FirstToken makes secret an admin token of the first workspace if there has
+// CreateFirstToken makes secret an admin token of the first workspace if there has
 // never been a token. It returns true if secret is the first token: when it
 // already was, too, so that a call whose outcome is unknown can be repeated.
 func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool, err error) {

@@ -234,15 +234,15 @@ type things struct {
 // of it belongs. Each has to find nothing; those of a list without a page, an
 // empty list.
 var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error{
-	"Authenticate": nil, "FirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
-	"IssueTokenFor": nil, "AllTokens": nil, "Revoke": nil, // the operator's, above workspaces
-	"RecordPings": nil, "RecordBeat": nil, "EachPingToken": nil, "Tick": nil, // by ping token, or over all
-	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageIndex": nil, "FollowPages": nil, // public
-	"FindAnswer": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "LastContact": nil, "Close": nil,
-	"OnPageChange": nil, "OnNewPingToken": nil, "OnTold": nil, "OnPlanned": nil, "OnDomainClaimed": nil, "BeforeAnswer": nil, "Hosts": nil, "DisabledDomains": nil,
-	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "EndSubscription": nil, "ResumeSubscription": nil, "SlugOfSubscription": nil, // public, by key
-	"AdvanceMaintenances": nil, "TakeSignUps": nil, "FanOut": nil, "Claim": nil, "Notice": nil, "Settle": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
-	"AllMonitors": nil, "Events": nil, "Holes": nil, "Pools": nil, "SetFault": nil, // these tests' own
+	"Authenticate": nil, "CreateFirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
+	"IssueTokenFor": nil, "AllTokens": nil, "RevokeAnyToken": nil, // the operator's, above workspaces
+	"RecordPings": nil, "RecordLiveness": nil, "EachPingToken": nil, "Tick": nil, // by ping token, or over all
+	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageIndex": nil, "WatchPages": nil, // public
+	"FindResponse": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "LastContact": nil, "Close": nil,
+	"OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
+	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
+	"AdvanceMaintenances": nil, "ProcessSignUps": nil, "FanOut": nil, "ClaimDeliveries": nil, "Notification": nil, "SaveDeliveryResults": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
+	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {
 		_, err := s.IssueToken(ctx, allswell.Actor{WorkspaceID: "ws_nobody"}, allswell.NewToken{Name: "x", Scope: allswell.ScopeRead})

@@ -187,7 +187,7 @@ type tx struct {
 	newPingTokens      []string         // ping tokens that are new to those who keep them in memory
 	liveReplica        string           // the replica whose beat this transaction writes
 
-	unattended bool // nobody waits for the answer: BeforeAnswer does not apply
+	unattended bool // nobody waits for the answer: BeforeReturn does not apply
 }
 
 // write runs f as one durable transaction, again if the database asks for it,
