@@ -71,7 +71,7 @@ func TestVersion8IsMigrated(t *testing.T) {
 				t.Errorf("%s: %d rows, want %d", table, len(rows), want)
 			}
 		}
-		w.ws = w.value(`SELECT id FROM workspaces`)
+		w.ws = allswell.Actor{WorkspaceID: w.value(`SELECT id FROM workspaces`)}
 		w.readsVersion8()
 		w.goesOnFromVersion8()
 		w.consistent()
