@@ -60,10 +60,10 @@ type Maintenance struct {
 	State          MaintenanceState // state of the maintenance at the time
 	ScheduledFor   time.Time
 	ScheduledUntil time.Time
-	BegunAt        time.Time // zero: not begun
-	EndedAt        time.Time // zero: not ended
+	BegunAt        time.Time     // zero: not begun
+	EndedAt        time.Time     // zero: not ended
 	RemindBefore   time.Duration // when subscribers are reminded, before ScheduledFor; 0: never
-	RemindedAt     time.Time // zero: no reminder was sent or skipped
+	RemindedAt     time.Time     // zero: no reminder was sent or skipped
 	Components     []ComponentName
 	Updates        []MaintenanceUpdate // oldest first, if loaded
 	CreatedAt      time.Time
@@ -80,8 +80,8 @@ type MaintenanceUpdate struct {
 	Number        int // 1 for the first update of its maintenance
 	Message       string
 	State         MaintenanceState // state of the maintenance at the time
-	System        SystemMessage // zero: written by a person
-	Truncated     bool // Message is only the beginning; see store.LoadPage
+	System        SystemMessage    // zero: written by a person
+	Truncated     bool             // Message is only the beginning; see store.LoadPage
 	CreatedAt     time.Time
 }
 
@@ -111,10 +111,10 @@ type MaintenanceTransition int
 // The transitions of a maintenance.
 const (
 	TransitionNone   MaintenanceTransition = iota
-	TransitionRemind // subscribers are reminded
-	TransitionBegin // it begins
-	TransitionEnd // it ends
-	TransitionMissed // it begins and ends at once, because the service was not running
+	TransitionRemind                       // subscribers are reminded
+	TransitionBegin                        // it begins
+	TransitionEnd                          // it ends
+	TransitionMissed                       // it begins and ends at once, because the service was not running
 )
 
 // Advance applies the next transition that is due at now. Call it until it returns TransitionNone.

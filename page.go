@@ -14,16 +14,16 @@ type Page struct {
 	Slug         string
 	Name         string
 	Description  *string // nil with HasDescription removes it
-	TimeZone     string // IANA name
-	Language     string // BCP 47 tag, used if the visitor's languages are not available; "": English
-	Domain       string // host name set for the page; "": none
+	TimeZone     string  // IANA name
+	Language     string  // BCP 47 tag, used if the visitor's languages are not available; "": English
+	Domain       string  // host name set for the page; "": none
 	Claim        DomainClaim
 	DomainStatus DomainStatus // "": no domain; set by Hosts.SetHost
-	Host         string // Domain if the page is served there, or ""; set by Hosts.SetHost
-	Accent       string // "#rrggbb"; "": the default
+	Host         string       // Domain if the page is served there, or ""; set by Hosts.SetHost
+	Accent       string       // "#rrggbb"; "": the default
 	Footer       []FooterLink
 	Logo, Icon   string // names of images; "": none
-	Version      int64 // increases with every change of the page's contents
+	Version      int64  // increases with every change of the page's contents
 	Status       Status // result of Rollup for Components
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
@@ -169,12 +169,12 @@ type PageContents struct {
 	Page         Page
 	Groups       []Group
 	Components   []Component
-	Incidents    []Incident // with updates
-	Maintenances []Maintenance // with updates
-	Since        time.Time // past incidents before it were not loaded; zero: all were loaded
+	Incidents    []Incident                // with updates
+	Maintenances []Maintenance             // with updates
+	Since        time.Time                 // past incidents before it were not loaded; zero: all were loaded
 	Changes      map[string][]StatusChange // by component; see NewHistory
-	Gaps         []ListeningGap // see NewHistory
-	AsOf         time.Time // time of the transaction
+	Gaps         []ListeningGap            // see NewHistory
+	AsOf         time.Time                 // time of the transaction
 }
 
 // Summary is everything that a visitor sees. Lists are in display order.
@@ -183,14 +183,14 @@ type Summary struct {
 	Status Status
 	Banner string
 	Active []Incident // not resolved, newest first, updates newest first; Affected has the present statuses
-	Blocks []Block // components by group
-	Past   []Day // the last PastDays days since the page's first day, newest first, including empty ones
+	Blocks []Block    // components by group
+	Past   []Day      // the last PastDays days since the page's first day, newest first, including empty ones
 
 	Running  []Maintenance // earliest first, updates newest first
 	Upcoming []Maintenance // scheduled, earliest first, updates newest first
 
 	Histories map[string]History // by component
-	History   History // of Components
+	History   History            // of Components
 	AsOf      time.Time
 	Zone      *time.Location // of the page
 }

@@ -9,9 +9,9 @@ import (
 
 // Limits of subscriptions.
 const (
-	MaxEmailLength      = 254 // characters (RFC 5321)
+	MaxEmailLength      = 254   // characters (RFC 5321)
 	MaxURLLength        = 2_000 // characters
-	MaxChosenComponents = 200 // of one subscriber
+	MaxChosenComponents = 200   // of one subscriber
 
 	// MaxRejections is the number of consecutive messages that a receiver can reject permanently
 	// before the subscription is suspended.
@@ -33,17 +33,17 @@ type Subscriber struct {
 	ID             string
 	PageID         string
 	Channel        Channel
-	Target         string // normalized e-mail address or URL
-	Key            string // secret of the links that show, change and end the subscription
-	WholePage      bool // notified of all events
+	Target         string   // normalized e-mail address or URL
+	Key            string   // secret of the links that show, change and end the subscription
+	WholePage      bool     // notified of all events
 	Components     []string // empty: the whole page
-	Secret         string // signing secret of a webhook; "" for e-mail
-	OldSecret      string // also valid until OldSecretUntil
+	Secret         string   // signing secret of a webhook; "" for e-mail
+	OldSecret      string   // also valid until OldSecretUntil
 	OldSecretUntil time.Time
 	ConfirmedAt    time.Time // zero: not confirmed, so not notified
 	SuspendedAt    time.Time // zero: not suspended
-	SuspendedFor   string // reason of the suspension, in English
-	Rejections     int // consecutive permanent rejections
+	SuspendedFor   string    // reason of the suspension, in English
+	Rejections     int       // consecutive permanent rejections
 	MailedAt       time.Time // last confirmation or link sent on request
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -78,7 +78,7 @@ type NewSubscriber struct {
 	Channel    Channel
 	Target     string
 	Components []string // empty: the whole page
-	Confirmed  bool // the caller has obtained consent; webhooks need none
+	Confirmed  bool     // the caller has obtained consent; webhooks need none
 }
 
 // Check returns n with its target normalized, or a *ValidationError with every invalid field.
