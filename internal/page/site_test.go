@@ -194,7 +194,7 @@ func TestChangeShowsAtOnce(t *testing.T) {
 				}
 			})
 		}
-		for i := range 300 {
+		for i := range 100 {
 			status := []allswell.Status{allswell.StatusMajorOutage, allswell.StatusOperational, allswell.StatusMaintenance}[i%3]
 			w.status("acme", c.ID, status)
 			began := time.Now()

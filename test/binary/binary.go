@@ -4,6 +4,7 @@ package binary
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -24,17 +26,44 @@ import (
 // ready, on a machine that is busy with other tests.
 const readyTimeout = 30 * time.Second
 
-// Build builds the binary for the time of the test and returns its path.
+// Build returns the path of the built binary, which is there until the test ends.
+// It is built once per process.
 func Build(t testing.TB) string {
 	t.Helper()
+	f, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
 	path := filepath.Join(t.TempDir(), "allswell")
-	cmd := exec.Command("go", "build", "-o", path, "github.com/allswell/allswell/cmd/allswell")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	// Another process writes the copy: a file that this one has open for writing can
+	// leak into a child for a moment, and could then not be run.
+	cp := exec.Command("cp", "/dev/fd/3", path)
+	cp.ExtraFiles = []*os.File{f}
+	if out, err := cp.CombinedOutput(); err != nil {
+		t.Fatalf("copying the binary: %v\n%s", err, out)
+	}
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
+
+// built builds the binary and returns it open and without a name, so that nothing of
+// it is left when the process ends.
+var built = sync.OnceValues(func() (f *os.File, err error) {
+	dir, err := os.MkdirTemp("", "allswell-binary-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	path := filepath.Join(dir, "allswell")
+	cmd := exec.Command("go", "build", "-o", path, "github.com/allswell/allswell/cmd/allswell")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return os.Open(path)
+})
 
 // A Server is one `allswell serve`, with the database that it is given and
 // nothing else of the environment. It can be killed and started again.

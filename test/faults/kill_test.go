@@ -20,7 +20,7 @@ import (
 // server is killed.
 const killsVariable = "ALLSWELL_KILLS"
 
-const defaultKills = 10
+const defaultKills = 4
 
 func kills(t *testing.T) int {
 	value := os.Getenv(killsVariable)
