@@ -89,16 +89,22 @@ var layers = []layer{
 		"internal/notify", "internal/page", "internal/ping", "internal/scheduler", "internal/settings", "internal/store", "internal/stream", "internal/web",
 	}, []string{"internal/store/storetest", "test/dnsserver"},
 		"The wiring: the only package that knows all parts of the serving process."},
-	{"cmd/allswell", []string{"."}, []string{"internal/store/storetest"},
-		"The command line: the only package that knows all commands. See anyInternal."},
+	{"internal/console", []string{"internal/settings"}, nil,
+		"What all commands share: streams, tables, exit statuses. It knows no command."},
+	{"internal/cli", []string{".", "client", "internal/buildinfo", "internal/console", "internal/settings"}, []string{"internal/i18n"},
+		"The commands that use the API see the server only through the client, as everybody's programs do."},
+	{"internal/admin", []string{".", "internal/console", "internal/settings", "internal/store"}, nil,
+		"The commands that work on the database, with no server between."},
+	{"internal/demo", []string{".", "client", "internal/console", "internal/server", "internal/settings", "internal/store"}, nil,
+		"A server in its own process, whose API the demo uses like any program. The store makes the past."},
+	{"cmd/allswell", []string{"internal/admin", "internal/buildinfo", "internal/cli", "internal/console", "internal/demo", "internal/server"},
+		[]string{"internal/settings"},
+		"main and the command tree."},
 	{"bench", []string{".", "internal/store", "internal/store/storetest", "internal/limit"}, []string{"test/subprocess"},
 		"Measures the store in the same process, and the built program from outside."},
 	{"test/...", []string{"test/..."}, []string{".", "internal/store", "internal/store/storetest"},
 		"Uses the built program as a user does. It reads the database only to check the contents."},
 }
-
-// anyInternal may import every package under internal/ but storetest.
-const anyInternal = "cmd/allswell"
 
 // drivers are the modules that access a database.
 var drivers = []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/pressly/goose"}
@@ -207,8 +213,7 @@ func violations(p listed) (out []string) {
 // refuse says why a package may not import a path, or "".
 func refuse(l layer, name, path string, test bool) string {
 	if imported, ok := local(path); ok {
-		free := name == anyInternal && strings.HasPrefix(imported, "internal/") && imported != "internal/store/storetest"
-		if free || coversAny(l.imports, imported) || test && (imported == name || coversAny(l.tests, imported)) {
+		if coversAny(l.imports, imported) || test && (imported == name || coversAny(l.tests, imported)) {
 			return ""
 		}
 		return l.reason
@@ -295,7 +300,7 @@ func TestImportsAreRefused(t *testing.T) {
 		{"notifications, the package web", of("internal/notify", module+"/internal/web"), false},
 		{"the program, all packages", of("cmd/allswell", module, module+"/internal/api", module+"/internal/ping"), true},
 		{"the program, the tests' store", of("cmd/allswell", module+"/internal/store/storetest"), false},
-		{"the program's test, the tests' store", inTest("cmd/allswell", module+"/internal/store/storetest"), true},
+		{"the server's test, the tests' store", inTest("internal/server", module+"/internal/store/storetest"), true},
 		{"the program, a driver", of("cmd/allswell", "modernc.org/sqlite"), false},
 		{"a tool of the tests, a driver", of("test/faults", "modernc.org/sqlite"), false},
 		{"a test from outside, a driver", inTest("test/faults", "modernc.org/sqlite"), true},

@@ -25,7 +25,7 @@ type Monitor struct {
 	LastPingAt                *time.Time            `json:"last_ping_at"`                // nil: never pinged, so never down
 	FailureThreshold          *int                  `json:"failure_threshold"`           // nil: the server's setting
 	EffectiveFailureThreshold int                   `json:"effective_failure_threshold"` // its own, or the server's setting
-	IncidentID                *string               `json:"incident_id"`                 // the incident of the outage that lasts; nil: none
+	IncidentID                *string               `json:"incident_id"`                 // the open incident of its outage; nil: none
 	DownStatus                allswell.Status       `json:"down_status"`                 // of the component while the monitor is down
 	CreatedAt                 time.Time             `json:"created_at"`
 	UpdatedAt                 time.Time             `json:"updated_at"`

@@ -1,121 +1,139 @@
-package main
+package cli
 
 import (
-	"bytes"
-	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"net/http"
-	"regexp"
+	"io"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/buildinfo"
+	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/settings"
 )
 
-// clientSettings are those of the commands that drive a running Allswell.
-type clientSettings struct {
-	URL   string `name:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"Address of the Allswell to talk to."`
-	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token to talk with."`
-	JSON  bool   `name:"json" help:"Print what the API answers, for programs."`
+// ClientSettings are the settings of the commands that use the API.
+type ClientSettings struct {
+	URL   string `name:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server."`
+	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token."`
+	JSON  bool   `name:"json" help:"Print the JSON of the API, for programs."`
 }
 
-// parse checks the settings. Nothing is sent.
-func (s clientSettings) parse() (*client, error) {
+// retries is client.Options.Retries. Tests change it.
+var retries = client.DefaultRetries
+
+// ProvideContext is called by the parser before a command runs. It sends nothing.
+func (s ClientSettings) ProvideContext(c *console.Console) (*commandContext, error) {
 	p := settings.NewParser(&s)
-	base := settings.Parse(p, &s.URL, apiAddress)
-	token := settings.Parse(p, &s.Token, apiToken)
+	base := settings.Parse(p, &s.URL, parseServerURL)
+	token := settings.Parse(p, &s.Token, parseToken)
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return newClient(base, token), nil
+	api, err := client.New(base, token, client.Options{UserAgent: "allswell/" + buildinfo.Read().Version, Retries: retries})
+	return &commandContext{console.Printer{Console: c, JSON: s.JSON}, api}, err
 }
 
-func apiAddress(value string) (string, error) {
+func parseServerURL(value string) (string, error) {
 	base, err := settings.BaseURL(value)
 	if err != nil {
-		err = errors.New("the http:// or https:// address of an Allswell without a path, such as https://status.example.com")
+		err = errors.New("the http:// or https:// URL of an Allswell server without a path, such as https://status.example.com")
 	}
 	return base, err
 }
 
-func apiToken(value string) (string, error) {
+func parseToken(value string) (string, error) {
 	if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", errors.New("an API token; `allswell token create --name me` makes one")
+		return "", errors.New("an API token; `allswell token create --name me` creates one")
 	}
 	return value, nil
 }
 
-// talk is a client command's conversation with an Allswell and with whoever
-// typed it.
-type talk struct {
-	printer
-	api *client
+// commandContext is what a command works with: the API, and the console of the user.
+type commandContext struct {
+	console.Printer
+	api *client.Client
 }
 
-// ProvideTalk is called by the parser before a client command runs.
-func (s clientSettings) ProvideTalk(c *console) (*talk, error) {
-	api, err := s.parse()
-	return &talk{printer{c, s.JSON}, api}, err
-}
+// resource is a resource of the API.
+type resource interface{ RawJSON() json.RawMessage }
 
-func (t *talk) get(path string) (json.RawMessage, error) {
-	return t.api.call(t.ctx, http.MethodGet, path, nil)
-}
-
-func (t *talk) post(path string, fields body) (json.RawMessage, error) {
-	return t.api.call(t.ctx, http.MethodPost, path, fields)
-}
-
-// patch refuses to send nothing.
-func (t *talk) patch(path string, fields body) (json.RawMessage, error) {
-	if len(fields) == 0 {
-		return nil, &usageError{errors.New("nothing to set: name at least one thing to change (--help lists them)")}
-	}
-	return t.api.call(t.ctx, http.MethodPatch, path, fields)
-}
-
-func (t *talk) put(path string, fields body) (json.RawMessage, error) {
-	return t.api.call(t.ctx, http.MethodPut, path, fields)
-}
-
-// upload puts bytes that are no JSON.
-func (t *talk) upload(path string, raw []byte) (json.RawMessage, error) {
-	answer, err := t.api.send(t.ctx, http.MethodPut, path, "application/octet-stream", bytes.NewReader(raw))
-	return answer.Data, err
-}
-
-// remove deletes an object and says so.
-func (t *talk) remove(path, noun, name string) error {
-	if _, err := t.api.call(t.ctx, http.MethodDelete, path, nil); err != nil {
+// object prints a resource: the JSON of the API, or what show prints. It returns err if there is one.
+func object[T resource](c *commandContext, v T, err error, show func(T)) error {
+	if err != nil {
 		return err
 	}
-	t.done("The %s %s is deleted.", noun, visible(name))
+	if c.JSON {
+		return c.Raw(v.RawJSON())
+	}
+	show(v)
 	return nil
 }
 
-// find returns the id of the object that is meant: given by its id, which
-// begins with prefix, or by its name (a subscriber's is its target) if only one
-// of the list has it.
-func (t *talk) find(noun, prefix, given, path string) (string, error) {
+// table prints the first resources of a list of total resources: a JSON array, or a table with a row for each.
+func table[T resource](c *commandContext, list []T, total int, none string, header []string, row func(T) []string) error {
+	if c.JSON {
+		raw := make([]json.RawMessage, len(list))
+		for i, v := range list {
+			raw[i] = v.RawJSON()
+		}
+		return c.Raw(raw)
+	}
+	if len(list) == 0 {
+		c.Printf("%s\n", none)
+		return nil
+	}
+	rows := [][]string{header}
+	for _, v := range list {
+		rows = append(rows, row(v))
+	}
+	c.Columns(rows)
+	if total > len(list) {
+		c.Printf("… and %d more (--limit).\n", total-len(list))
+	}
+	return nil
+}
+
+// deleted prints that a resource was deleted, unless err says that it was not.
+func (c *commandContext) deleted(err error, noun, name string) error {
+	if err == nil {
+		c.Done("Deleted the %s %s.", noun, console.Visible(name))
+	}
+	return err
+}
+
+// checkNotEmpty returns a usage error if a change changes nothing.
+func checkNotEmpty(change any) error {
+	if reflect.ValueOf(change).IsZero() {
+		return console.UsageErrorf("nothing to set: give at least one flag (--help lists them)")
+	}
+	return nil
+}
+
+// maxFind is how many resources are searched for a name.
+const maxFind = 10_000
+
+// find returns the id of a resource that is given by its id, which begins with prefix, or by its name. A name must
+// be unique in the list.
+func find[T any](ctx context.Context, list *client.List[T], noun, prefix, given string, named func(*T) (id, name string)) (string, error) {
 	if strings.HasPrefix(given, prefix) {
 		return given, nil
 	}
-	objects, _, err := t.api.list(t.ctx, path, maxFind)
+	all, _, err := list.First(ctx, maxFind)
 	if err != nil {
 		return "", err
 	}
 	var ids []string
-	for _, raw := range objects {
-		named, err := decode[struct{ ID, Name, Target string }](raw)
-		if err != nil {
-			return "", err
-		}
-		if cmp.Or(named.Name, named.Target) == given {
-			ids = append(ids, visible(named.ID))
+	for _, v := range all {
+		if id, name := named(v); name == given {
+			ids = append(ids, console.Visible(id))
 		}
 	}
 	switch len(ids) {
@@ -124,11 +142,11 @@ func (t *talk) find(noun, prefix, given, path string) (string, error) {
 	case 1:
 		return ids[0], nil
 	}
-	return "", fmt.Errorf("several %ss are named %q: give the id of one (%s)", noun, given, someOf(ids))
+	return "", fmt.Errorf("several %ss are named %q: give the id of one (%s)", noun, given, firstOf(ids))
 }
 
-// someOf lists the first few ids, and says how many more there are.
-func someOf(ids []string) string {
+// firstOf lists the first ids, and says how many more there are.
+func firstOf(ids []string) string {
 	const most = 5
 	if len(ids) <= most {
 		return strings.Join(ids, ", ")
@@ -136,51 +154,88 @@ func someOf(ids []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
 }
 
-// maxFind is how many objects are searched for a name.
-const maxFind = 10_000
-
-// text adds a field if it was given.
-func (b body) text(name string, value *string) body {
-	if value != nil {
-		b[name] = *value
+// group returns the id of a group that is given by its id or name; nil if none is given.
+func (c *commandContext) group(given *string, page string) (*string, error) {
+	if given == nil || strings.HasPrefix(*given, allswell.PrefixGroup) {
+		return given, nil
 	}
-	return b
+	if page == "" {
+		return nil, pageNeeded("group", *given)
+	}
+	id, err := find(c.Ctx, c.api.ListGroups(page), "group", allswell.PrefixGroup, *given,
+		func(g *client.Group) (id, name string) { return g.ID, g.Name })
+	return &id, err
 }
 
-// textOrNull adds a field that can also be cleared.
-func (b body) textOrNull(name string, value *string, clear bool) body {
-	if clear {
-		b[name] = nil
-		return b
-	}
-	return b.text(name, value)
+// component returns the id of a component that is given by its id or name.
+func (c *commandContext) component(given, page string) (string, error) {
+	return find(c.Ctx, c.api.ListComponents(page), "component", allswell.PrefixComponent, given,
+		func(v *client.Component) (id, name string) { return v.ID, v.Name })
 }
 
-// number adds a field if it was given.
-func (b body) number(name string, value *int) body {
-	if value != nil {
-		b[name] = *value
+// components returns the ids of components that are given by their ids or names. Names need the page.
+func (c *commandContext) components(given []string, page string) ([]string, error) {
+	ids := make([]string, len(given))
+	for i, name := range given {
+		if page == "" && !strings.HasPrefix(name, allswell.PrefixComponent) {
+			return nil, pageNeeded("component", name)
+		}
+		var err error
+		if ids[i], err = c.component(name, page); err != nil {
+			return nil, err
+		}
 	}
-	return b
+	return ids, nil
 }
 
-// flag adds a field if it was given.
-func (b body) flag(name string, value *bool) body {
-	if value != nil {
-		b[name] = *value
-	}
-	return b
+// monitor returns the id of a monitor that is given by its id or name.
+func (c *commandContext) monitor(given string) (string, error) {
+	return find(c.Ctx, c.api.ListMonitors(), "monitor", allswell.PrefixMonitor, given,
+		func(m *client.Monitor) (id, name string) { return m.ID, m.Name })
 }
 
-// listing is embedded by the commands that list.
+// pageNeeded is the error for a name without the page to look it up on.
+func pageNeeded(noun, name string) error {
+	return console.UsageErrorf("to find the %s %q by its name, give its page: --page=SLUG", noun, name)
+}
+
+// message returns the text of an update. If it is "-", the text is read from standard input.
+func (c *commandContext) message(given *string) (*string, error) {
+	if given == nil || *given != "-" {
+		return given, nil
+	}
+	const most = allswell.MaxMessageLength * utf8.UTFMax
+	raw, err := io.ReadAll(io.LimitReader(c.In, most+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading the message from standard input: %w", err)
+	case len(raw) > most:
+		return nil, console.UsageErrorf("the message on standard input must have at most %d characters", allswell.MaxMessageLength)
+	case !utf8.Valid(raw):
+		return nil, console.UsageErrorf("the message on standard input must be UTF-8")
+	}
+	text := string(raw)
+	return &text, nil
+}
+
+// pageURL returns the URL of a page for visitors, or the one on the server's own address if the page cannot be read.
+func (c *commandContext) pageURL(slug string) string {
+	page, err := c.api.GetPage(c.Ctx, slug)
+	if err != nil || page.URL == "" {
+		return c.api.BaseURL() + "/status/" + slug
+	}
+	return page.URL
+}
+
+// listing is embedded by the commands that list resources.
 type listing struct {
-	Limit count `default:"1000" placeholder:"COUNT" help:"The most objects that are listed."`
+	Limit count `default:"1000" placeholder:"COUNT" help:"Maximum number of results."`
 }
 
-// count is a number of objects on the command line.
+// count is a number of results on the command line.
 type count int
 
-// UnmarshalText reads a number from 1 to 100000.
+// UnmarshalText parses a number from 1 to 100000.
 func (n *count) UnmarshalText(text []byte) error {
 	v, err := strconv.Atoi(string(text))
 	if err != nil || v < 1 || v > 100_000 {
@@ -190,54 +245,45 @@ func (n *count) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// seconds is an interval on the command line: a duration, or a bare number of
-// seconds. Whether it is within the limits is for the server to say.
-type seconds int64
-
-// duration returns the time that it is.
-func (s seconds) duration() time.Duration { return time.Duration(s) * time.Second }
-
-// instant is a point in time on the command line.
-type instant time.Time
-
-// UnmarshalText reads "2026-11-21T22:00:00+01:00".
-func (i *instant) UnmarshalText(text []byte) error {
-	t, err := time.Parse(time.RFC3339, string(text))
-	if err != nil {
-		return errors.New("must be a time with its zone, such as 2026-11-21T22:00:00+01:00 or 2026-11-21T21:00:00Z")
+// valueOf returns what a pointer points to, or the zero value.
+func valueOf[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	*i = instant(t)
-	return nil
+	return v
 }
 
-// weeksAndDays is the part of a duration that time.ParseDuration does not know.
-var weeksAndDays = regexp.MustCompile(`^(?:([0-9]{1,6})w)?(?:([0-9]{1,6})d)?`)
+// textOrNone returns the text that a pointer points to, or "none".
+func textOrNone(text *string) string {
+	if valueOf(text) == "" {
+		return "none"
+	}
+	return *text
+}
 
-// UnmarshalText reads "5m", "90s", "2d", "1w", "1d12h" or "300".
-func (s *seconds) UnmarshalText(text []byte) error {
-	wrong := errors.New("must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h, or a bare number such as 300")
-	value := string(text)
-	if value != "" && strings.Trim(value, "0123456789") == "" {
-		value += "s"
+// timeOr formats a time, or returns what to print if there is none.
+func timeOr(t *time.Time, none string) string {
+	if t == nil {
+		return none
 	}
-	long := weeksAndDays.FindStringSubmatch(value)
-	weeks, _ := strconv.ParseInt(cmp.Or(long[1], "0"), 10, 64) // digits
-	days, _ := strconv.ParseInt(cmp.Or(long[2], "0"), 10, 64)
-	rest := value[len(long[0]):]
-	if long[0] != "" {
-		if strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "+") {
-			return wrong
-		}
-		rest = cmp.Or(rest, "0s")
+	return console.Time(*t)
+}
+
+// nullable returns the change of a field that a flag sets and another one clears.
+func nullable(value *string, clear bool) client.Nullable[string] {
+	switch {
+	case clear:
+		return client.Null[string]()
+	case value != nil:
+		return client.Set(*value)
 	}
-	d, err := time.ParseDuration(rest)
-	if err != nil || d%time.Second != 0 {
-		return wrong
+	return client.Nullable[string]{}
+}
+
+// statusLabel returns the label of a status.
+func statusLabel(status allswell.Status) string {
+	if status.Valid() {
+		return status.Label()
 	}
-	total := (weeks*7+days)*24*60*60 + int64(d/time.Second)
-	if total > int64(math.MaxInt64/time.Second) {
-		return wrong
-	}
-	*s = seconds(total)
-	return nil
+	return string(status)
 }

@@ -1,87 +1,68 @@
-package main
+package cli
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
 )
-
-type apiDomain struct {
-	Domain, Status *string
-	Record         *struct{ Type, Name, Value string }
-	LastResult     *string `json:"last_result"`
-	LastCheckAt    *string `json:"last_check_at"`
-	NextCheckAt    *string `json:"next_check_at"`
-	VerifiedAt     *string `json:"verified_at"`
-	ReleaseAt      *string `json:"release_at"`
-}
 
 type pageDomain struct {
 	Page   string `arg:"" name:"slug" help:"Slug of the page."`
-	Verify bool   `help:"Check the DNS record now. Fails unless the domain is verified then."`
+	Verify bool   `help:"Check the DNS record now. The command fails unless the domain is verified then."`
 }
 
-// Run prints the state of a page's claim to its domain.
-func (cmd *pageDomain) Run(t *talk) error {
-	fetch := t.get
+func (cmd *pageDomain) Run(c *commandContext) error {
+	var domain *client.PageDomain
+	var err error
 	if cmd.Verify {
-		fetch = func(path string) (json.RawMessage, error) { return t.post(path+"/verify", nil) }
+		domain, err = c.api.VerifyDomain(c.Ctx, cmd.Page)
+	} else {
+		domain, err = c.api.GetDomain(c.Ctx, cmd.Page)
 	}
-	raw, err := fetch(pathOf("pages", cmd.Page, "domain"))
-	if err != nil {
+	if err := object(c, domain, err, c.printDomain); err != nil {
 		return err
 	}
-	if err := object(t.printer, raw, t.domainFacts); err != nil || !cmd.Verify {
-		return err
+	if cmd.Verify && valueOf(domain.Status) != allswell.DomainVerified {
+		return fmt.Errorf("the domain %s is not verified", console.Visible(valueOf(domain.Domain)))
 	}
-	d, err := decode[apiDomain](raw)
-	if err == nil && orEmpty(d.Status) != string(allswell.DomainVerified) {
-		err = fmt.Errorf("the domain %s is not verified", visible(orEmpty(d.Domain)))
-	}
-	return err
+	return nil
 }
 
-// domainWords explain the statuses of domains.
-var domainWords = map[string]string{
-	string(allswell.DomainVerified): "verified: the page is served there",
-	string(allswell.DomainFailing):  "failing: the page is served there, but the TXT record is missing",
-	string(allswell.DomainPending):  "pending: the page is served there once the TXT record is found",
-	string(allswell.DomainDisabled): "disabled: no base URL is set, or the domain is a name of the installation itself",
+// domainStatusTexts explain the statuses of domains.
+var domainStatusTexts = map[allswell.DomainStatus]string{
+	allswell.DomainVerified: "verified: the page is served there",
+	allswell.DomainFailing:  "failing: the page is served there, but the TXT record is missing",
+	allswell.DomainPending:  "pending: the page is served there once the TXT record is found",
+	allswell.DomainDisabled: "disabled: no base URL is set, or the domain is a host name of the installation itself",
 }
 
-// resultWords explain the results of checks.
-var resultWords = map[string]string{
-	string(allswell.DomainFound):       "the TXT record was found",
-	string(allswell.DomainMissing):     "the TXT record was not found",
-	string(allswell.DomainNoAnswer):    "the DNS did not answer; nothing changes because of it",
-	string(allswell.DomainUsedByOther): "the TXT record was found, but another page is served at the domain",
+// domainResultTexts explain the results of DNS checks.
+var domainResultTexts = map[allswell.DomainResult]string{
+	allswell.DomainFound:       "the TXT record was found",
+	allswell.DomainMissing:     "the TXT record was not found",
+	allswell.DomainNoAnswer:    "the DNS did not answer, which changes nothing",
+	allswell.DomainUsedByOther: "the TXT record was found, but another page is served at the domain",
 }
 
-// words returns the explanation of a word of the API; one that is not known
-// explains itself.
-func words(of map[string]string, word *string) string {
-	if text, ok := of[orEmpty(word)]; ok {
+// textOf returns the explanation of a word of the API, or the word if it is not known.
+func textOf[T ~string](texts map[T]string, word *T) string {
+	if text, ok := texts[valueOf(word)]; ok {
 		return text
 	}
-	return orEmpty(word)
+	return string(valueOf(word))
 }
 
-func (t *talk) domainFacts(d apiDomain) {
-	at := func(instant *string) string {
-		if instant == nil {
-			return ""
-		}
-		return when(*instant)
-	}
-	facts := [][2]string{{"Domain", orNone(d.Domain)}, {"Status", words(domainWords, d.Status)}, {"Verified", at(d.VerifiedAt)}}
+func (c *commandContext) printDomain(d *client.PageDomain) {
+	facts := [][2]string{{"Domain", textOrNone(d.Domain)}, {"Status", textOf(domainStatusTexts, d.Status)}, {"Verified", timeOr(d.VerifiedAt, "")}}
 	if d.Record != nil {
 		facts = append(facts, [2]string{"TXT record", d.Record.Name}, [2]string{"Value", d.Record.Value})
 	} else if d.Domain != nil {
 		facts = append(facts, [2]string{"TXT record", "not needed"})
 	}
-	if last := at(d.LastCheckAt); last != "" {
-		facts = append(facts, [2]string{"Last check", last + ": " + words(resultWords, d.LastResult)})
+	if d.LastCheckAt != nil {
+		facts = append(facts, [2]string{"Last check", console.Time(*d.LastCheckAt) + ": " + textOf(domainResultTexts, d.LastResult)})
 	}
-	t.facts(append(facts, [2]string{"Next check", at(d.NextCheckAt)}, [2]string{"Released", at(d.ReleaseAt)})...)
+	c.Facts(append(facts, [2]string{"Next check", timeOr(d.NextCheckAt, "")}, [2]string{"Released", timeOr(d.ReleaseAt, "")})...)
 }

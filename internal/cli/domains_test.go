@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -9,9 +9,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestPageDomain holds what the command shows.
 func TestPageDomain(t *testing.T) {
-	t.Setenv("TZ", "UTC")
 	domain := ""
 	server := func(w http.ResponseWriter, r *http.Request) {
 		if want := map[string]string{"GET": "/api/v1/pages/acme/domain", "POST": "/api/v1/pages/acme/domain/verify"}[r.Method]; r.URL.Path != want {
@@ -26,11 +24,11 @@ func TestPageDomain(t *testing.T) {
 	}{
 		{`"domain": null, "status": null`, "Domain:  none\n", "the domain  is not verified"},
 		{`"domain": "a.example", "status": "verified", "record": null`, "Domain:      a.example\nStatus:      verified: the page is served there\nTXT record:  not needed\n", ""},
-		{`"domain": "a.example", "status": "pending", ` + record + `, "last_check_at": "soon", "last_result": "missing", "next_check_at": "later"`,
+		{`"domain": "a.example", "status": "pending", ` + record + `, "last_check_at": "2026-11-21T04:00:00.000Z", "last_result": "missing", "next_check_at": "2026-11-21T05:00:00.000Z"`,
 			"Domain:      a.example\nStatus:      pending: the page is served there once the TXT record is found\n" + shown +
-				"Last check:  soon: the TXT record was not found\nNext check:  later\n", "the domain a.example is not verified"},
-		{`"domain": "a.example", "status": "failing", ` + record + `, "verified_at": "once", "release_at": "then"`,
-			"Domain:      a.example\nStatus:      failing: the page is served there, but the TXT record is missing\nVerified:    once\n" + shown + "Released:    then\n",
+				"Last check:  2026-11-21 04:00:00 UTC: the TXT record was not found\nNext check:  2026-11-21 05:00:00 UTC\n", "the domain a.example is not verified"},
+		{`"domain": "a.example", "status": "failing", ` + record + `, "verified_at": "2026-11-21T04:00:00.000Z", "release_at": "2026-11-28T04:00:00.000Z"`,
+			"Domain:      a.example\nStatus:      failing: the page is served there, but the TXT record is missing\nVerified:    2026-11-21 04:00:00 UTC\n" + shown + "Released:    2026-11-28 04:00:00 UTC\n",
 			"the domain a.example is not verified"},
 	} {
 		domain = c.answer
@@ -49,16 +47,15 @@ func TestPageDomain(t *testing.T) {
 	}
 }
 
-// TestDomainWordsAreComplete holds that the command explains all that the API
-// says.
-func TestDomainWordsAreComplete(t *testing.T) {
+// TestDomainTexts: every word of the API is explained.
+func TestDomainTexts(t *testing.T) {
 	for _, status := range allswell.DomainStatuses {
-		if domainWords[string(status)] == "" {
+		if domainStatusTexts[status] == "" {
 			t.Errorf("the status %s is not explained", status)
 		}
 	}
 	for _, result := range allswell.DomainResults {
-		if resultWords[string(result)] == "" {
+		if domainResultTexts[result] == "" {
 			t.Errorf("the result %s is not explained", result)
 		}
 	}

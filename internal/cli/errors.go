@@ -1,94 +1,106 @@
-package main
+package cli
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/http"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
 )
 
-// apiError is a refusal or a failure that the API answered.
-type apiError struct {
-	Message string              `json:"message"`
-	Errors  map[string][]string `json:"errors"`
-	ID      string              `json:"id"`
-
-	status     int
-	path       string // that was asked, escaped
-	retryAfter string
-	unchanged  bool              // it was to change something, and nothing is
-	typed      map[string]string // the flags that were typed, where a field has several
+// stepError is an error of one of several calls of a command.
+type stepError struct {
+	step    string // what failed, and what was done before
+	changed bool   // earlier calls have changed something
+	err     error
 }
 
-// typedAs says with which flag a field was given that several can give.
-func typedAs(field, flag string, err error) error {
-	if refused := (*apiError)(nil); errors.As(err, &refused) {
-		refused.typed = map[string]string{field: flag}
+func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
+func (e *stepError) Unwrap() error { return e.err }
+
+// after adds to an error what the command did before it.
+func after(done string, err error) error { return &stepError{done, true, err} }
+
+// flagError is an error about a field that one of several flags gives.
+type flagError struct {
+	field, flag string
+	err         error
+}
+
+func (e *flagError) Error() string { return e.err.Error() }
+func (e *flagError) Unwrap() error { return e.err }
+
+// Message returns the text of a command's error for the user. Errors of the API are described in terms of the command
+// line: by the codes of the errors, and with the names of the flags.
+func Message(err error) string {
+	refused := (*client.Error)(nil)
+	if !errors.As(err, &refused) {
+		return err.Error()
 	}
-	return err
-}
-
-// afterAll adds to an error what was done before it.
-func afterAll(done string, err error) error {
-	if refused := (*apiError)(nil); errors.As(err, &refused) {
-		refused.unchanged = false
+	step := (*stepError)(nil)
+	if !errors.As(err, &step) {
+		return describe(err, refused, false)
 	}
-	return fmt.Errorf("%s: %w", done, err)
+	return step.step + ": " + describe(err, refused, step.changed)
 }
 
-func (e *apiError) Error() string {
-	switch e.status {
-	case http.StatusUnauthorized:
-		return "the token was refused: it is wrong, revoked, or of another Allswell (ALLSWELL_TOKEN or --token)"
-	case http.StatusNotFound:
-		return "there is no " + missing(e.path) + " in the workspace of this token"
-	case http.StatusTooManyRequests:
-		return "too many requests: the next one is taken in " + e.retryAfter + " s"
-	case http.StatusUnprocessableEntity:
-		if e.unchanged {
-			return "the request was refused, nothing was changed:" + e.fields()
+// describe describes an error of the API, which err wraps. changed tells whether the command has changed something.
+func describe(err error, refused *client.Error, changed bool) string {
+	switch refused.Code {
+	case client.CodeUnauthenticated:
+		return "the token was refused: it is wrong, revoked, or of another Allswell server (ALLSWELL_TOKEN or --token)"
+	case client.CodeNotFound:
+		return "there is no " + missing(refused.Path) + " in the workspace of this token"
+	case client.CodeRateLimited:
+		return fmt.Sprintf("too many requests: try again in %d s", refused.RetryAfter/time.Second)
+	case client.CodeInvalid:
+		if changed || refused.Method == "GET" {
+			return "the request was refused:" + fields(err, refused)
 		}
-		return "the request was refused:" + e.fields()
+		return "the request was refused, nothing was changed:" + fields(err, refused)
 	}
-	text := visible(e.Message)
-	if e.ID != "" {
-		text += " In the server's log it is " + visible(e.ID) + "."
+	text := fmt.Sprintf("the server answered %d: %s", refused.Status, console.Visible(refused.Message))
+	if refused.LogID != "" {
+		text += " In the server's log it is " + console.Visible(refused.LogID) + "."
 	}
-	return fmt.Sprintf("the server answered %d: %s", e.status, text)
+	return text
 }
 
-// fields lists every field that was refused, each on its own line.
-func (e *apiError) fields() string {
+// fields lists the fields that were refused, each on its own line.
+func fields(err error, refused *client.Error) string {
+	if len(refused.Errors) == 0 {
+		return " " + console.Visible(refused.Message)
+	}
+	flag := (*flagError)(nil)
+	errors.As(err, &flag)
 	var b strings.Builder
-	names := make([]string, 0, len(e.Errors))
-	for name := range e.Errors {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		for _, complaint := range e.Errors[name] {
-			fmt.Fprintf(&b, "\n  %s: %s", visible(cmp.Or(e.typed[name], asTyped(name))), visible(flagsIn(name, complaint)))
+	for _, field := range slices.Sorted(maps.Keys(refused.Errors)) {
+		name := flagOf(field)
+		if flag != nil && flag.field == field {
+			name = flag.flag
 		}
-	}
-	if len(names) == 0 {
-		return " " + visible(e.Message)
+		for _, complaint := range refused.Errors[field] {
+			fmt.Fprintf(&b, "\n  %s: %s", console.Visible(name), console.Visible(withFlags(field, complaint)))
+		}
 	}
 	return b.String()
 }
 
-// nouns are what the API's collections hold.
+// nouns are the resources in the API's collections.
 var nouns = map[string]string{
 	"pages": "page", "groups": "group", "components": "component", "incidents": "incident", "maintenances": "maintenance",
 	"monitors": "monitor", "subscribers": "subscriber", "deliveries": "delivery",
 }
 
-// missing names what is not there, by the path that was asked: the object that
-// its last id or slug names.
+// missing describes the resource that a path names.
 func missing(path string) string {
 	segments := strings.Split(strings.TrimPrefix(path, "/api/v1/"), "/")
 	what := ""
@@ -100,32 +112,29 @@ func missing(path string) string {
 		}
 		switch {
 		case noun == "page":
-			what = fmt.Sprintf("page with the slug %q", visible(given))
+			what = fmt.Sprintf("page with the slug %q", console.Visible(given))
 		case what != "":
-			what = fmt.Sprintf("%s %q on a %s", noun, visible(given), what)
+			what = fmt.Sprintf("%s %q on a %s", noun, console.Visible(given), what)
 		default:
-			what = fmt.Sprintf("%s %q", noun, visible(given))
+			what = fmt.Sprintf("%s %q", noun, console.Visible(given))
 		}
 	}
-	if what == "" {
-		return "such object"
-	}
-	return what
+	return cmp.Or(what, "such resource")
 }
 
-// typed is what people type where the API has another name for it.
-var typed = map[string]string{
+// flags are the flags of fields with another name.
+var flags = map[string]string{
 	"scheduled_for": "--at/--in", "scheduled_until": "--until/--for", "remind_before": "--remind", "time_zone": "--time-zone",
 	"footer_links": "--footer", "component_id": "--component", "failure_threshold": "--failure-threshold",
 	"down_status": "--down-status", "target": "--email/--webhook", "per_page": "--limit",
 }
 
-// listed is a field of one object in a list: components.0.status.
-var listed = regexp.MustCompile(`^(component|footer_link)s\.([0-9]{1,4})(?:\.(\w+))?$`)
+// listField matches a field of an object in a list: components.0.status.
+var listField = regexp.MustCompile(`^(component|footer_link)s\.([0-9]{1,4})(?:\.(\w+))?$`)
 
-// asTyped names a field as whoever typed the command does.
-func asTyped(field string) string {
-	if m := listed.FindStringSubmatch(field); m != nil {
+// flagOf returns the name of a field on the command line.
+func flagOf(field string) string {
+	if m := listField.FindStringSubmatch(field); m != nil {
 		n, _ := strconv.Atoi(m[2]) // digits
 		name := fmt.Sprintf("%s %d", strings.ReplaceAll(m[1], "_", " "), n+1)
 		if m[3] != "" {
@@ -133,16 +142,15 @@ func asTyped(field string) string {
 		}
 		return name
 	}
-	return cmp.Or(typed[field], field)
+	return cmp.Or(flags[field], field)
 }
 
-// flagsIn names other fields in a complaint about one as they were typed, and
-// leaves its own out.
-func flagsIn(field, complaint string) string {
-	if typed[field] != "" {
+// withFlags replaces the names of fields in a complaint about one by those of flags, and removes the field's own.
+func withFlags(field, complaint string) string {
+	if flags[field] != "" {
 		complaint = strings.TrimPrefix(strings.TrimPrefix(complaint, "The "+field+" "), "field ")
 	}
-	for name, flag := range typed {
+	for name, flag := range flags {
 		if strings.Contains(name, "_") {
 			complaint = strings.ReplaceAll(complaint, name, flag)
 		}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -9,7 +9,6 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestImpactOf: an outage that nobody has named an impact for is none without.
 func TestImpactOf(t *testing.T) {
 	for statuses, want := range map[string]allswell.Impact{
 		"degraded": allswell.ImpactMinor, "degraded_performance": allswell.ImpactMinor, "partial_outage": allswell.ImpactMajor,
@@ -18,7 +17,7 @@ func TestImpactOf(t *testing.T) {
 	} {
 		var given []affected
 		for _, status := range strings.Fields(statuses) {
-			given = append(given, affected{"API", status})
+			given = append(given, affected{"API", allswell.Status(status)})
 		}
 		if got := impactOf(given); got != want {
 			t.Errorf("%s: %s, want %s", statuses, got, want)
@@ -26,8 +25,8 @@ func TestImpactOf(t *testing.T) {
 	}
 }
 
-// TestTheImpactChosenIsSaid, and only that.
-func TestTheImpactChosenIsSaid(t *testing.T) {
+// TestDerivedImpact is printed, a given one is not.
+func TestDerivedImpact(t *testing.T) {
 	const opened = "The incident is i\n"
 	const shown = "It is shown at URL/status/p/incidents/i\n"
 	for args, want := range map[string]string{
@@ -42,15 +41,14 @@ func TestTheImpactChosenIsSaid(t *testing.T) {
 	}
 }
 
-// TestAMonitorStillDownIsSaid: whoever resolves its incident has not ended its
-// outage.
-func TestAMonitorStillDownIsSaid(t *testing.T) {
+// TestMonitorStillDown: resolving an incident does not end the outage of its monitor.
+func TestMonitorStillDown(t *testing.T) {
 	const resolved = "The incident \"db is down\" is resolved.\n"
 	for _, c := range []struct{ args, components, monitors, want string }{
 		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`,
 			`{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1"}, {"id": "mon_2", "name": "other", "state": "down", "enabled": true, "component_id": "comp_2"}`,
 			resolved + "The monitor job is still down: the component API keeps its status until a ping arrives.\n"},
-		{"incident set|i|--state=resolved", ``, `{"id": "mon_1", "name": "db", "state": "down", "enabled": true}, {"name": "x", "state": "down", "enabled": true}`,
+		{"incident set|i|--state=resolved", ``, `{"id": "mon_1", "name": "db", "state": "down", "enabled": true, "incident_id": "i"}, {"name": "db", "state": "down", "enabled": true}`,
 			resolved + "The monitor db is still down, until a ping arrives.\n"},
 		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "up", "enabled": true, "component_id": "comp_1"}`, resolved},
 		{"incident set|i|--title=x", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "down", "enabled": true, "component_id": "comp_1"}`, resolved},
@@ -68,20 +66,5 @@ func TestAMonitorStillDownIsSaid(t *testing.T) {
 		if stdout != c.want || stderr != "" {
 			t.Errorf("%s: %s\ngot\n%swant\n%s", c.args, stderr, stdout, c.want)
 		}
-	}
-}
-
-// TestTimelinesHaveOneForm: an incident's as a maintenance's, as soon as the API
-// tells the states.
-func TestTimelinesHaveOneForm(t *testing.T) {
-	_, stdout, _ := against(t, func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/components") {
-			io.WriteString(w, `{"data": []}`)
-			return
-		}
-		io.WriteString(w, `{"data": {"id": "i", "updates": [{"message": "x", "created_at": "now", "state": "identified"}, {"message": "y", "created_at": "then"}]}}`)
-	}, "incident", "show", "i")
-	if !strings.HasSuffix(stdout, "\nnow (identified)\n  x\n\nthen\n  y\n") {
-		t.Errorf("got\n%s", stdout)
 	}
 }

@@ -1,166 +1,155 @@
-package main
+package cli
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/settings"
 )
 
-type maintenanceCommands struct {
-	clientSettings `embed:""`
+// MaintenanceCommands are the commands of planned maintenance.
+type MaintenanceCommands struct {
+	ClientSettings `embed:""`
 
-	Plan   maintenancePlan   `cmd:"" help:"Plan a maintenance. It begins and ends by the clock."`
-	List   maintenanceList   `cmd:"" help:"List a page's maintenances, the latest first."`
-	Show   maintenanceShow   `cmd:"" help:"Show a maintenance with its timeline."`
-	Update maintenanceUpdate `cmd:"" help:"Add an update to a maintenance's timeline."`
-	Set    maintenanceSet    `cmd:"" help:"Change a maintenance's title, components or reminder."`
-	Move   maintenanceMove   `cmd:"" help:"Change when a maintenance begins or ends. Subscribers are told."`
-	Begin  maintenanceBegin  `cmd:"" help:"Begin a maintenance now, before its time. It takes as long as was planned, from now on."`
-	End    maintenanceEnd    `cmd:"" help:"End a maintenance now, before its time."`
-	Cancel maintenanceCancel `cmd:"" help:"Call a maintenance off that is not over. It is deleted, and subscribers are told."`
-	Delete maintenanceDelete `cmd:"" help:"Delete a maintenance with its timeline. If it is not over, that calls it off."`
+	Plan   maintenancePlan   `cmd:"" help:"Plan maintenance. It begins and ends automatically."`
+	List   maintenanceList   `cmd:"" help:"List a page's maintenance, latest first."`
+	Show   maintenanceShow   `cmd:"" help:"Show maintenance with its updates."`
+	Update maintenanceUpdate `cmd:"" help:"Add an update to maintenance. Subscribers are notified."`
+	Set    maintenanceSet    `cmd:"" help:"Change the title, components or reminder of maintenance."`
+	Move   maintenanceMove   `cmd:"" help:"Change when maintenance begins or ends. Subscribers are notified."`
+	Begin  maintenanceBegin  `cmd:"" help:"Begin maintenance now, before its time. It keeps its planned duration."`
+	End    maintenanceEnd    `cmd:"" help:"End maintenance now, before its time."`
+	Cancel maintenanceCancel `cmd:"" help:"Cancel maintenance that has not ended. It is deleted, and subscribers are notified."`
+	Delete maintenanceDelete `cmd:"" help:"Delete maintenance with its updates. If it has not ended, this cancels it."`
 }
 
-// span is embedded by the commands that say when a maintenance is.
+// span is embedded by the commands that set the time of maintenance.
 type span struct {
-	At    *instant `xor:"begin" placeholder:"TIME" help:"When it begins, such as 2026-11-21T22:00:00+01:00."`
-	In    *seconds `xor:"begin" placeholder:"DURATION" help:"When it begins, from now on: 2h, 2d."`
-	Until *instant `xor:"end" placeholder:"TIME" help:"When it ends."`
-	For   *seconds `xor:"end" placeholder:"DURATION" help:"How long it takes from its beginning: 30m."`
+	At    *instant `xor:"begin" placeholder:"TIME" help:"Beginning, such as 2026-11-21T22:00:00+01:00."`
+	In    *seconds `xor:"begin" placeholder:"DURATION" help:"Time from now to the beginning: 2h, 2d."`
+	Until *instant `xor:"end" placeholder:"TIME" help:"End."`
+	For   *seconds `xor:"end" placeholder:"DURATION" help:"Duration: 30m."`
 }
 
-// beginning returns when it begins; ok is false if that is not said.
-func (s span) beginning(now time.Time) (at time.Time, ok bool) {
+// beginning returns when the maintenance begins; nil if that is not given.
+func (s span) beginning(now time.Time) *time.Time {
 	switch {
 	case s.At != nil:
-		return time.Time(*s.At), true
+		return (*time.Time)(s.At)
 	case s.In != nil:
-		return now.Add(s.In.duration()).Truncate(time.Second), true
+		return new(now.Add(s.In.duration()).Truncate(time.Second))
 	}
-	return at, false
+	return nil
 }
 
-// end returns when one that begins then ends; ok is false if that is not said.
-func (s span) end(beginning time.Time) (at time.Time, ok bool) {
+// end returns when maintenance that begins then ends; nil if that is not given.
+func (s span) end(beginning time.Time) *time.Time {
 	switch {
 	case s.Until != nil:
-		return time.Time(*s.Until), true
+		return (*time.Time)(s.Until)
 	case s.For != nil:
-		return beginning.Add(s.For.duration()), true
+		return new(beginning.Add(s.For.duration()))
 	}
-	return at, false
+	return nil
 }
 
-// reminding is embedded by the commands that say when subscribers are reminded.
-type reminding struct {
-	Remind     *seconds `xor:"remind" placeholder:"DURATION" help:"How long before subscribers are reminded: 1d until it is said, at most 14d."`
-	NoReminder bool     `xor:"remind" help:"They are not reminded."`
+// reminder is embedded by the commands that set when subscribers are reminded.
+type reminder struct {
+	Remind     *seconds `xor:"remind" placeholder:"DURATION" help:"Time between the reminder of subscribers and the beginning: 1d by default, at most 14d."`
+	NoReminder bool     `xor:"remind" help:"Send no reminder."`
 }
 
-func (r reminding) add(fields body) body {
-	switch {
-	case r.NoReminder:
-		fields["remind_before"] = 0
-	case r.Remind != nil:
-		fields["remind_before"] = int64(*r.Remind)
+func (r reminder) before() *client.Seconds {
+	if r.NoReminder {
+		return new(client.Seconds(0))
 	}
-	return fields
+	return (*client.Seconds)(r.Remind)
 }
 
 type maintenancePlan struct {
 	Page       string   `required:"" placeholder:"SLUG" help:"Slug of the page."`
 	Title      string   `required:"" placeholder:"TEXT" help:"Title of the maintenance, at most 255 characters."`
-	Message    *string  `placeholder:"TEXT" help:"First update of the timeline; - reads it from standard input."`
-	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id or name of a component that is worked on; several are several flags."`
+	Message    *string  `placeholder:"TEXT" help:"First update; - reads it from standard input."`
+	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id or name of an affected component; repeatable."`
 	span
-	reminding
+	reminder
 }
 
-func (cmd *maintenancePlan) Run(t *talk) error {
-	from, begins := cmd.beginning(time.Now())
-	until, ends := cmd.end(from)
-	if !begins || !ends {
-		return &usageError{errors.New("say when it begins, with --at or --in, and when it ends, with --until or --for")}
+func (cmd *maintenancePlan) Run(c *commandContext) error {
+	needsTimes := console.UsageErrorf("give the beginning, with --at or --in, and the end, with --until or --for")
+	from := cmd.beginning(time.Now())
+	if from == nil {
+		return needsTimes
 	}
-	message, err := t.message(cmd.Message)
+	until := cmd.end(*from)
+	if until == nil {
+		return needsTimes
+	}
+	message, err := c.message(cmd.Message)
 	if err != nil {
 		return err
 	}
-	fields := cmd.add(body{
-		"title": cmd.Title, "scheduled_for": allswell.FormatTime(from), "scheduled_until": allswell.FormatTime(until),
-	}.text("message", message))
-	if len(cmd.Components) > 0 {
-		if fields["components"], err = t.componentIDs(cmd.Components, cmd.Page); err != nil {
-			return err
-		}
-	}
-	raw, err := t.post(pathOf("pages", cmd.Page, "maintenances"), fields)
+	components, err := c.components(cmd.Components, cmd.Page)
 	if err != nil {
 		return err
 	}
-	return object(t.printer, raw, func(m apiMaintenance) {
-		t.printf("The maintenance is %s, %s\nIt is shown at %s/maintenances/%s\n",
-			visible(m.ID), m.when(), visible(t.pageURL(cmd.Page)), visible(m.ID))
+	maintenance, err := c.api.CreateMaintenance(c.Ctx, cmd.Page, client.NewMaintenance{
+		Title: cmd.Title, Message: message, ScheduledFor: *from, ScheduledUntil: *until, Components: components, RemindBefore: cmd.before(),
+	})
+	return object(c, maintenance, err, func(m *client.Maintenance) {
+		c.Printf("The maintenance is %s, %s\nIt is shown at %s/maintenances/%s\n",
+			console.Visible(m.ID), timesOf(m), console.Visible(c.pageURL(cmd.Page)), console.Visible(m.ID))
 	})
 }
 
-// from is when it begins, or has begun.
-func (m apiMaintenance) from() string {
+// begins returns when maintenance begins, or has begun.
+func begins(m *client.Maintenance) string {
 	if m.BegunAt != nil {
-		return when(*m.BegunAt)
+		return console.Time(*m.BegunAt)
 	}
-	return when(m.ScheduledFor)
+	return console.Time(m.ScheduledFor)
 }
 
-// until is when it ends, or has ended.
-func (m apiMaintenance) until() string {
+// ends returns when maintenance ends, or has ended.
+func ends(m *client.Maintenance) string {
 	if m.EndedAt != nil {
-		return when(*m.EndedAt)
+		return console.Time(*m.EndedAt)
 	}
-	return when(m.ScheduledUntil)
+	return console.Time(m.ScheduledUntil)
 }
 
-// when says from when until when it is.
-func (m apiMaintenance) when() string {
-	return "from " + visible(m.from()) + " until " + visible(m.until())
-}
+func timesOf(m *client.Maintenance) string { return "from " + begins(m) + " until " + ends(m) }
 
-// state writes its state for people.
-func (m apiMaintenance) state() string {
-	if s := allswell.MaintenanceState(m.State); s.Valid() {
-		return strings.ToLower(s.Label())
+// maintenanceState returns the label of a state.
+func maintenanceState(state allswell.MaintenanceState) string {
+	if state.Valid() {
+		return strings.ToLower(state.Label())
 	}
-	return m.State
+	return string(state)
 }
 
-func (t *talk) sayMaintenance(m apiMaintenance) {
-	t.printf("The maintenance %q is %s, %s.\n", m.Title, visible(m.state()), m.when())
+func (c *commandContext) printMaintenance(m *client.Maintenance) {
+	c.Printf("The maintenance %q is %s, %s.\n", m.Title, console.Visible(maintenanceState(m.State)), timesOf(m))
 }
 
 type maintenanceList struct {
-	Page  string  `required:"" placeholder:"SLUG" help:"Slug of the page."`
-	State *string `placeholder:"STATE" help:"Only those that are scheduled, in_progress, verifying or completed."`
+	Page  string                    `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	State allswell.MaintenanceState `placeholder:"STATE" help:"Only maintenance in this state: scheduled, in_progress, verifying or completed."`
 	listing
 }
 
-func (cmd *maintenanceList) Run(t *talk) error {
-	path := pathOf("pages", cmd.Page, "maintenances")
-	if cmd.State != nil {
-		path += "?state=" + url.QueryEscape(*cmd.State)
-	}
-	maintenances, total, err := t.api.list(t.ctx, path, int(cmd.Limit))
+func (cmd *maintenanceList) Run(c *commandContext) error {
+	list, total, err := c.api.ListMaintenances(cmd.Page, client.MaintenanceFilter{State: cmd.State}).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
 	}
 	header := []string{"MAINTENANCE", "STATE", "FROM", "UNTIL", "TITLE"}
-	return table(t.printer, maintenances, total, "No maintenance.", header, func(m apiMaintenance) []string {
-		return []string{m.ID, m.state(), m.from(), m.until(), m.Title}
+	return table(c, list, total, "No maintenance.", header, func(m *client.Maintenance) []string {
+		return []string{m.ID, maintenanceState(m.State), begins(m), ends(m), m.Title}
 	})
 }
 
@@ -168,73 +157,67 @@ type maintenanceShow struct {
 	Maintenance string `arg:"" help:"Id of the maintenance."`
 }
 
-func (cmd *maintenanceShow) Run(t *talk) error {
-	raw, err := t.get(pathOf("maintenances", cmd.Maintenance))
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, func(m apiMaintenance) {
+func (cmd *maintenanceShow) Run(c *commandContext) error {
+	maintenance, err := c.api.GetMaintenance(c.Ctx, cmd.Maintenance)
+	return object(c, maintenance, err, func(m *client.Maintenance) {
 		names := make([]string, len(m.Components))
-		for i, c := range m.Components {
-			names[i] = c.Name
+		for i, v := range m.Components {
+			names[i] = v.Name
 		}
 		reminder := "none"
 		if m.RemindBefore > 0 {
-			reminder = settings.ShortDuration(seconds(m.RemindBefore).duration()) + " before"
+			reminder = settings.ShortDuration(m.RemindBefore.Duration()) + " before"
 		}
-		t.facts([2]string{"Maintenance", m.Title}, [2]string{"Id", m.ID}, [2]string{"State", m.state()},
-			[2]string{"Planned", when(m.ScheduledFor) + " until " + when(m.ScheduledUntil)},
-			[2]string{"Begun", when(orEmpty(m.BegunAt))}, [2]string{"Ended", when(orEmpty(m.EndedAt))},
+		c.Facts([2]string{"Maintenance", m.Title}, [2]string{"Id", m.ID}, [2]string{"State", maintenanceState(m.State)},
+			[2]string{"Planned", console.Time(m.ScheduledFor) + " until " + console.Time(m.ScheduledUntil)},
+			[2]string{"Begun", timeOr(m.BegunAt, "")}, [2]string{"Ended", timeOr(m.EndedAt, "")},
 			[2]string{"Reminder", reminder}, [2]string{"Components", strings.Join(names, ", ")})
 		for _, u := range m.Updates {
-			t.printf("\n%s\n%s\n", u.heading(apiMaintenance{State: u.State}.state()), paragraph(u.Message, "  "))
+			c.Printf("\n%s (%s)\n%s\n", console.Time(u.CreatedAt), console.Visible(maintenanceState(u.State)), console.Paragraph(u.Message, "  "))
 		}
 	})
 }
 
 type maintenanceUpdate struct {
-	Maintenance string  `arg:"" help:"Id of the maintenance."`
-	Message     string  `arg:"" help:"Text of the update; - reads it from standard input."`
-	State       *string `placeholder:"STATE" help:"Its state from now on: in_progress, verifying or completed."`
+	Maintenance string                     `arg:"" help:"Id of the maintenance."`
+	Message     string                     `arg:"" help:"Text of the update; - reads it from standard input."`
+	State       *allswell.MaintenanceState `placeholder:"STATE" help:"New state: in_progress, verifying or completed."`
 }
 
-func (cmd *maintenanceUpdate) Run(t *talk) error {
-	message, err := t.message(&cmd.Message)
+func (cmd *maintenanceUpdate) Run(c *commandContext) error {
+	message, err := c.message(&cmd.Message)
 	if err != nil {
 		return err
 	}
-	raw, err := t.post(pathOf("maintenances", cmd.Maintenance, "updates"), body{}.text("message", message).text("state", cmd.State))
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, func(u apiUpdate) {
-		t.printf("The update is on the timeline. The maintenance is %s.\n", visible(apiMaintenance{State: u.State}.state()))
+	update, err := c.api.AddMaintenanceUpdate(c.Ctx, cmd.Maintenance, client.NewMaintenanceUpdate{Message: *message, State: cmd.State})
+	return object(c, update, err, func(u *client.MaintenanceUpdate) {
+		c.Printf("Added the update. The maintenance is %s.\n", console.Visible(maintenanceState(u.State)))
 	})
 }
 
 type maintenanceSet struct {
 	Maintenance  string   `arg:"" help:"Id of the maintenance."`
-	Title        *string  `placeholder:"TEXT" help:"Another title."`
-	Components   []string `name:"component" sep:"none" xor:"components" placeholder:"COMPONENT" help:"Id or name of a component that is worked on, instead of those before; several are several flags."`
-	NoComponents bool     `xor:"components" help:"No component in particular."`
+	Title        *string  `placeholder:"TEXT" help:"New title."`
+	Components   []string `name:"component" sep:"none" xor:"components" placeholder:"COMPONENT" help:"Id or name of an affected component; repeatable. Replaces all others."`
+	NoComponents bool     `xor:"components" help:"Remove all components."`
 	Page         string   `placeholder:"SLUG" help:"Slug of the page, to find components by their names."`
-	reminding
+	reminder
 }
 
-func (cmd *maintenanceSet) Run(t *talk) error {
-	fields := cmd.add(body{}.text("title", cmd.Title))
+func (cmd *maintenanceSet) Run(c *commandContext) error {
+	change := client.MaintenanceChange{Title: cmd.Title, RemindBefore: cmd.before()}
 	if len(cmd.Components) > 0 || cmd.NoComponents {
-		ids, err := t.componentIDs(cmd.Components, cmd.Page)
+		ids, err := c.components(cmd.Components, cmd.Page)
 		if err != nil {
 			return err
 		}
-		fields["components"] = ids
+		change.Components = &ids
 	}
-	raw, err := t.patch(pathOf("maintenances", cmd.Maintenance), fields)
-	if err != nil {
+	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
-	return object(t.printer, raw, t.sayMaintenance)
+	maintenance, err := c.api.ChangeMaintenance(c.Ctx, cmd.Maintenance, change)
+	return object(c, maintenance, err, c.printMaintenance)
 }
 
 type maintenanceMove struct {
@@ -242,92 +225,82 @@ type maintenanceMove struct {
 	span
 }
 
-// Run keeps how long it takes, unless that is said too.
-func (cmd *maintenanceMove) Run(t *talk) error {
+// Run keeps the duration of the maintenance, unless the end is given.
+func (cmd *maintenanceMove) Run(c *commandContext) error {
 	if cmd.span == (span{}) {
-		return &usageError{errors.New("say when it begins, with --at or --in, or when it ends, with --until or --for")}
+		return console.UsageErrorf("give the beginning, with --at or --in, or the end, with --until or --for")
 	}
-	path := pathOf("maintenances", cmd.Maintenance)
-	m, err := read[apiMaintenance](t.ctx, t.api, path)
+	m, err := c.api.GetMaintenance(c.Ctx, cmd.Maintenance)
 	if err != nil {
 		return err
 	}
-	from, err := time.Parse(time.RFC3339, m.ScheduledFor)
-	until, err2 := time.Parse(time.RFC3339, m.ScheduledUntil)
-	if err := errors.Join(err, err2); err != nil {
-		return fmt.Errorf("the answer is not what an Allswell gives: %w", err)
+	var change client.MaintenanceChange
+	from := m.ScheduledFor
+	if at := cmd.beginning(time.Now()); at != nil {
+		from = *at
+		change.ScheduledFor = &from
+		change.ScheduledUntil = new(from.Add(m.ScheduledUntil.Sub(m.ScheduledFor)))
 	}
-	fields := body{}
-	length := until.Sub(from)
-	if at, ok := cmd.beginning(time.Now()); ok {
-		from, until = at, at.Add(length)
-		fields["scheduled_for"], fields["scheduled_until"] = allswell.FormatTime(from), allswell.FormatTime(until)
+	if at := cmd.end(from); at != nil {
+		change.ScheduledUntil = at
 	}
-	if at, ok := cmd.end(from); ok {
-		fields["scheduled_until"] = allswell.FormatTime(at)
-	}
-	raw, err := t.patch(path, fields)
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, t.sayMaintenance)
+	maintenance, err := c.api.ChangeMaintenance(c.Ctx, cmd.Maintenance, change)
+	return object(c, maintenance, err, c.printMaintenance)
 }
 
-// turn is embedded by the commands that begin or end a maintenance.
-type turn struct {
+// transition is embedded by the commands that begin or end maintenance.
+type transition struct {
 	Maintenance string  `arg:"" help:"Id of the maintenance."`
-	Message     *string `placeholder:"TEXT" help:"Update of the timeline that goes with it; - reads it from standard input."`
+	Message     *string `placeholder:"TEXT" help:"Update to add; - reads it from standard input."`
 }
 
-// take brings the maintenance to a state, in one request.
-func (cmd turn) take(t *talk, state allswell.MaintenanceState) error {
-	path := pathOf("maintenances", cmd.Maintenance)
-	message, err := t.message(cmd.Message)
+// run brings the maintenance to a state, with the update in the same request if there is one.
+func (cmd transition) run(c *commandContext, state allswell.MaintenanceState) error {
+	message, err := c.message(cmd.Message)
 	if err != nil {
 		return err
 	}
 	if message == nil {
-		raw, err := t.patch(path, body{"state": state})
-		if err != nil {
-			return err
-		}
-		return object(t.printer, raw, t.sayMaintenance)
+		maintenance, err := c.api.ChangeMaintenance(c.Ctx, cmd.Maintenance, client.MaintenanceChange{State: &state})
+		return object(c, maintenance, err, c.printMaintenance)
 	}
-	if _, err := t.post(path+"/updates", body{"message": *message, "state": state}); err != nil {
+	update := client.NewMaintenanceUpdate{Message: *message, State: &state}
+	if _, err := c.api.AddMaintenanceUpdate(c.Ctx, cmd.Maintenance, update); err != nil {
 		return err
 	}
-	raw, err := t.get(path)
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, t.sayMaintenance)
+	maintenance, err := c.api.GetMaintenance(c.Ctx, cmd.Maintenance)
+	return object(c, maintenance, err, c.printMaintenance)
 }
 
-type maintenanceBegin struct{ turn }
+type maintenanceBegin struct{ transition }
 
-func (cmd *maintenanceBegin) Run(t *talk) error { return cmd.take(t, allswell.MaintenanceInProgress) }
+func (cmd *maintenanceBegin) Run(c *commandContext) error {
+	return cmd.run(c, allswell.MaintenanceInProgress)
+}
 
-type maintenanceEnd struct{ turn }
+type maintenanceEnd struct{ transition }
 
-func (cmd *maintenanceEnd) Run(t *talk) error { return cmd.take(t, allswell.MaintenanceCompleted) }
+func (cmd *maintenanceEnd) Run(c *commandContext) error {
+	return cmd.run(c, allswell.MaintenanceCompleted)
+}
 
 type maintenanceCancel struct {
 	Maintenance string `arg:"" help:"Id of the maintenance."`
 }
 
-func (cmd *maintenanceCancel) Run(t *talk) error {
-	path := pathOf("maintenances", cmd.Maintenance)
-	m, err := read[apiMaintenance](t.ctx, t.api, path)
+func (cmd *maintenanceCancel) Run(c *commandContext) error {
+	m, err := c.api.GetMaintenance(c.Ctx, cmd.Maintenance)
 	if err != nil {
 		return err
 	}
-	if m.State == string(allswell.MaintenanceCompleted) {
-		return fmt.Errorf("the maintenance %q is over, so it cannot be cancelled; `allswell maintenance delete %s` deletes its record", visible(m.Title), visible(cmd.Maintenance))
+	if m.State == allswell.MaintenanceCompleted {
+		return fmt.Errorf("the maintenance %q has ended, so it cannot be cancelled; `allswell maintenance delete %s` deletes it",
+			console.Visible(m.Title), console.Visible(cmd.Maintenance))
 	}
-	if _, err := t.api.call(t.ctx, http.MethodDelete, path, nil); err != nil {
+	if err := c.api.DeleteMaintenance(c.Ctx, cmd.Maintenance); err != nil {
 		return err
 	}
-	t.done("The maintenance %q is cancelled.", m.Title)
+	c.Done("Cancelled the maintenance %q.", m.Title)
 	return nil
 }
 
@@ -335,6 +308,6 @@ type maintenanceDelete struct {
 	Maintenance string `arg:"" help:"Id of the maintenance."`
 }
 
-func (cmd *maintenanceDelete) Run(t *talk) error {
-	return t.remove(pathOf("maintenances", cmd.Maintenance), "maintenance", cmd.Maintenance)
+func (cmd *maintenanceDelete) Run(c *commandContext) error {
+	return c.deleted(c.api.DeleteMaintenance(c.Ctx, cmd.Maintenance), "maintenance", cmd.Maintenance)
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/console"
 )
 
-// TestWhatIsSentForMaintenance holds the requests that these commands make, all
-// of them but the looks for a component's name.
-func TestWhatIsSentForMaintenance(t *testing.T) {
+// TestMaintenanceRequests compares the requests of these commands, without those that find a component by its name.
+func TestMaintenanceRequests(t *testing.T) {
 	const svg = `<svg xmlns="http://www.w3.org/2000/svg"/>`
 	logo := filepath.Join(t.TempDir(), "logo.svg")
 	if err := os.WriteFile(logo, []byte(svg), 0o600); err != nil {
@@ -29,7 +29,7 @@ func TestWhatIsSentForMaintenance(t *testing.T) {
 			`POST /api/v1/pages/acme/maintenances {"components":["comp_1","comp_2"],"scheduled_for":"2026-11-21T21:00:00.000Z","scheduled_until":"2026-11-21T22:30:00.000Z","title":"x"}`},
 		{"maintenance plan|--page=acme|--title=x|--at=2026-11-21T22:00:00Z|--until=2026-11-21T23:00:00.5Z|--no-reminder|--message=-",
 			`POST /api/v1/pages/acme/maintenances {"message":"from standard input\n","remind_before":0,"scheduled_for":"2026-11-21T22:00:00.000Z","scheduled_until":"2026-11-21T23:00:00.500Z","title":"x"}`},
-		{"maintenance list|--page=acme|--state=completed", `GET /api/v1/pages/acme/maintenances?state=completed&per_page=100&page=1 `},
+		{"maintenance list|--page=acme|--state=completed", `GET /api/v1/pages/acme/maintenances?page=1&per_page=100&state=completed `},
 		{"maintenance show|mnt_1", `GET /api/v1/maintenances/mnt_1 `},
 		{"maintenance update|mnt_1|text", `POST /api/v1/maintenances/mnt_1/updates {"message":"text"}`},
 		{"maintenance update|mnt_1|text|--state=verifying", `POST /api/v1/maintenances/mnt_1/updates {"message":"text","state":"verifying"}`},
@@ -73,7 +73,7 @@ func TestWhatIsSentForMaintenance(t *testing.T) {
 				io.WriteString(w, `{"data": [{"id": "comp_1", "name": "API"}, {"id": "comp_3", "name": "a=b"}], "meta": {"total": 2}}`)
 				return
 			}
-			got = append(got, r.Method+" "+r.RequestURI+" "+string(sent))
+			got = append(got, r.Method+" "+r.RequestURI+" "+canonical(sent))
 			switch {
 			case r.Method == http.MethodDelete:
 				w.WriteHeader(http.StatusNoContent)
@@ -84,45 +84,44 @@ func TestWhatIsSentForMaintenance(t *testing.T) {
 			}
 		}, expand(c.args)...)
 		got = slices.DeleteFunc(got, func(call string) bool { return call == askForPage && !strings.Contains(c.want, call) })
-		if last := strings.Join(got, "; "); status != exitDone || last != c.want {
+		if last := strings.Join(got, "; "); status != console.ExitDone || last != c.want {
 			t.Errorf("%s: status %d %s\ngot  %s\nwant %s", c.args, status, stderr, last, c.want)
 		}
 	}
 }
 
-// TestWhatIsOverIsNotCancelled holds that nothing is deleted then.
-func TestWhatIsOverIsNotCancelled(t *testing.T) {
+// TestEndedMaintenanceIsNotCancelled: it would be deleted.
+func TestEndedMaintenanceIsNotCancelled(t *testing.T) {
 	status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			t.Errorf("%s %s", r.Method, r.URL)
 		}
 		io.WriteString(w, `{"data": {"title": "Disks", "state": "completed"}}`)
 	}, "maintenance", "cancel", "mnt_1")
-	if status != exitFailed || stdout != "" || !strings.Contains(stderr, `"Disks" is over, so it cannot be cancelled`) {
+	if status != console.ExitFailed || stdout != "" || !strings.Contains(stderr, `"Disks" has ended, so it cannot be cancelled`) {
 		t.Errorf("status %d, %q, %q", status, stdout, stderr)
 	}
 }
 
-// TestWhatIsSaidOfMaintenance: what has begun is told by when it did, not by when
-// it was to.
-func TestWhatIsSaidOfMaintenance(t *testing.T) {
-	const object = `{"id": "mnt_1", "title": "Disks", "state": "completed", "scheduled_for": "eight", "scheduled_until": "nine", `
+// TestMaintenanceOutput: actual times are printed instead of scheduled ones.
+func TestMaintenanceOutput(t *testing.T) {
+	const object = `{"id": "mnt_1", "title": "Disks", "state": "completed", "scheduled_for": "2026-11-21T08:00:00.000Z", "scheduled_until": "2026-11-21T09:00:00.000Z", `
 	for _, c := range []struct{ args, data, want string }{
-		{"maintenance begin|mnt_1", object + `"begun_at": "seven", "state": "in_progress"}`, "The maintenance \"Disks\" is in progress, from seven until nine.\n"},
-		{"maintenance end|mnt_1", object + `"begun_at": "seven", "ended_at": "ten"}`, "The maintenance \"Disks\" is completed, from seven until ten.\n"},
-		{"maintenance list|--page=p", "[" + object + `"begun_at": "seven", "ended_at": "ten"}]`,
-			"MAINTENANCE  STATE      FROM   UNTIL  TITLE\nmnt_1        completed  seven  ten    Disks\n"},
-		{"maintenance show|mnt_1", object + `"begun_at": "seven", "ended_at": "ten"}`,
-			"Maintenance:  Disks\nId:           mnt_1\nState:        completed\nPlanned:      eight until nine\nBegun:        seven\nEnded:        ten\nReminder:     none\n"},
+		{"maintenance begin|mnt_1", object + `"begun_at": "2026-11-21T07:00:00.000Z", "state": "in_progress"}`, "The maintenance \"Disks\" is in progress, from 2026-11-21 07:00:00 UTC until 2026-11-21 09:00:00 UTC.\n"},
+		{"maintenance end|mnt_1", object + `"begun_at": "2026-11-21T07:00:00.000Z", "ended_at": "2026-11-21T10:00:00.000Z"}`, "The maintenance \"Disks\" is completed, from 2026-11-21 07:00:00 UTC until 2026-11-21 10:00:00 UTC.\n"},
+		{"maintenance list|--page=p", "[" + object + `"begun_at": "2026-11-21T07:00:00.000Z", "ended_at": "2026-11-21T10:00:00.000Z"}]`,
+			"MAINTENANCE  STATE      FROM                     UNTIL                    TITLE\nmnt_1        completed  2026-11-21 07:00:00 UTC  2026-11-21 10:00:00 UTC  Disks\n"},
+		{"maintenance show|mnt_1", object + `"begun_at": "2026-11-21T07:00:00.000Z", "ended_at": "2026-11-21T10:00:00.000Z"}`,
+			"Maintenance:  Disks\nId:           mnt_1\nState:        completed\nPlanned:      2026-11-21 08:00:00 UTC until 2026-11-21 09:00:00 UTC\nBegun:        2026-11-21 07:00:00 UTC\nEnded:        2026-11-21 10:00:00 UTC\nReminder:     none\n"},
 	} {
 		status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+c.data+`, "meta": {"total": 1}}`), expand(c.args)...)
-		if status != exitDone || stdout != c.want {
+		if status != console.ExitDone || stdout != c.want {
 			t.Errorf("%s: status %d %s\ngot\n%swant\n%s", c.args, status, stderr, stdout, c.want)
 		}
 	}
 }
 
-// TestRelativeTimes plans something from now on.
+// TestRelativeTimes plans maintenance with --in and --for.
 func TestRelativeTimes(t *testing.T) {
 	var sent string
 	status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
@@ -134,7 +133,7 @@ func TestRelativeTimes(t *testing.T) {
 		io.WriteString(w, `{"data": {}}`)
 	}, "maintenance", "plan", "--page=p", "--title=x", "--in=2h", "--for=30m")
 	m := regexp.MustCompile(`"scheduled_for":"(.*?)","scheduled_until":"(.*?)"`).FindStringSubmatch(sent)
-	if status != exitDone || m == nil {
+	if status != console.ExitDone || m == nil {
 		t.Fatalf("status %d, %s, %s", status, stderr, sent)
 	}
 	var from, until instant
@@ -149,8 +148,8 @@ func TestRelativeTimes(t *testing.T) {
 	}
 }
 
-// TestMaintenanceIsRefused holds what is refused before anything is sent.
-func TestMaintenanceIsRefused(t *testing.T) {
+// TestMaintenanceUsage: wrong command lines send nothing.
+func TestMaintenanceUsage(t *testing.T) {
 	large := filepath.Join(t.TempDir(), "large.png")
 	if err := os.WriteFile(large, make([]byte, allswell.MaxImageSize+1), 0o600); err != nil {
 		t.Fatal(err)
@@ -176,7 +175,7 @@ func TestMaintenanceIsRefused(t *testing.T) {
 		status, _, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) {
 			t.Errorf("%s: %s %s", args, r.Method, r.URL)
 		}, expand(args)...)
-		if status != exitUsage {
+		if status != console.ExitUsage {
 			t.Errorf("%s: status %d, %s", args, status, stderr)
 		}
 	}

@@ -1,106 +1,102 @@
-package main
+package cli
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/settings"
 )
 
-type monitorCommands struct {
-	clientSettings `embed:""`
+// MonitorCommands are the commands of heartbeat monitors.
+type MonitorCommands struct {
+	ClientSettings `embed:""`
 
-	Create monitorCreate `cmd:"" help:"Create a monitor and print the line that its job has to run."`
-	List   monitorList   `cmd:"" help:"List the monitors of all pages, or of one. One that is waiting was never pinged: nothing is raised before its first ping."`
-	Show   monitorShow   `cmd:"" help:"Show a monitor with its ping address. While it is waiting for its first ping nothing is raised."`
+	Create monitorCreate `cmd:"" help:"Create a monitor and print the command that its job has to run."`
+	List   monitorList   `cmd:"" help:"List the monitors of all pages, or of one. A monitor is waiting until its first ping, and cannot go down before."`
+	Show   monitorShow   `cmd:"" help:"Show a monitor with its ping URL. A monitor is waiting until its first ping, and cannot go down before."`
 	Set    monitorSet    `cmd:"" help:"Change a monitor."`
-	Rotate monitorRotate `cmd:"" help:"Give a monitor another ping address. The old one works for a day more."`
+	Rotate monitorRotate `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
 	Delete monitorDelete `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
 type monitorCreate struct {
-	Name             string  `required:"" placeholder:"NAME" help:"Name of the monitor."`
-	Page             string  `required:"" placeholder:"SLUG" help:"Slug of the page that its incidents are opened on."`
-	Interval         seconds `required:"" placeholder:"DURATION" help:"The longest time between two pings that is still well, such as 30s, 5m, 25h, 8d. Leave room: 25h for a job of every night."`
-	Component        *string `placeholder:"COMPONENT" help:"Id or name of the component that goes down with it."`
-	FailureThreshold *int    `placeholder:"COUNT" help:"How many checks in a row have to find it overdue. As the server is set if not given."`
-	DownStatus       *string `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage."`
-	Enabled          *bool   `negatable:"disabled" help:"Switched on, which is the default, or off at first."`
+	Name             string           `required:"" placeholder:"NAME" help:"Name of the monitor."`
+	Page             string           `required:"" placeholder:"SLUG" help:"Slug of the page on which its incidents are opened."`
+	Interval         seconds          `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
+	Component        *string          `placeholder:"COMPONENT" help:"Id or name of the component that goes down with it."`
+	FailureThreshold *int             `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
+	DownStatus       *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage."`
+	Enabled          *bool            `negatable:"disabled" help:"Create it enabled (the default) or disabled."`
 }
 
-func (cmd *monitorCreate) Run(t *talk) error {
-	component, err := t.monitorComponent(cmd.Component, cmd.Page)
+func (cmd *monitorCreate) Run(c *commandContext) error {
+	component, err := c.monitorComponent(cmd.Component, cmd.Page)
 	if err != nil {
 		return err
 	}
-	fields := body{"name": cmd.Name, "page": cmd.Page, "interval": cmd.Interval}.text("component_id", component).
-		number("failure_threshold", cmd.FailureThreshold).text("down_status", cmd.DownStatus).flag("enabled", cmd.Enabled)
-	raw, err := t.post(pathOf("monitors"), fields)
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, func(m apiMonitor) {
-		t.sayPing(m)
-		t.printf("\nDown after %s.\n", m.downAfter())
-		t.warnOfHaste(m)
+	monitor, err := c.api.CreateMonitor(c.Ctx, client.NewMonitor{
+		Name: cmd.Name, Page: cmd.Page, Interval: client.Seconds(cmd.Interval), ComponentID: component,
+		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus, Enabled: cmd.Enabled,
+	})
+	return object(c, monitor, err, func(m *client.Monitor) {
+		c.printPing(m)
+		c.Printf("\nDown after %s.\n", downAfter(m))
+		c.warnOfHaste(m)
 	})
 }
 
-// sayPing prints what the monitor's job has to run.
-func (t *talk) sayPing(m apiMonitor) {
-	state, must := "", "Its job has to run this"
+// printPing prints the command that the monitor's job has to run.
+func (c *commandContext) printPing(m *client.Monitor) {
+	state, instruction := "", "Its job has to run this"
 	if !m.Enabled {
-		state, must = ", and switched off",
-			"Once it is switched on (allswell monitor set "+visible(m.ID)+" --enabled), its job has to run this"
+		state = ", and disabled"
+		instruction = "Once it is enabled (allswell monitor set " + console.Visible(m.ID) + " --enabled), its job has to run this"
 	}
-	t.printf("The monitor %s is %s%s. %s at least %s:\n\n  %s\n",
-		visible(m.Name), visible(m.ID), state, must, every(m.interval()), allswell.PingCommand(visible(m.PingURL)))
+	c.Printf("The monitor %s is %s%s. %s at least %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
+		instruction, every(m.Interval.Duration()), allswell.PingCommand(console.Visible(m.PingURL)))
 }
 
-// every says how often: "every minute", "every 5 minutes".
+// every returns "every minute", "every 5 minutes".
 func every(interval time.Duration) string {
-	spoken := allswell.FormatDuration(interval)
-	if unit, single := strings.CutPrefix(spoken, "1 "); single && !strings.Contains(unit, " ") {
-		spoken = unit
+	text := allswell.FormatDuration(interval)
+	if unit, single := strings.CutPrefix(text, "1 "); single && !strings.Contains(unit, " ") {
+		text = unit
 	}
-	return "every " + spoken
+	return "every " + text
 }
 
-// defaultCheck is how often an Allswell checks its monitors unless it is set
-// otherwise. The API does not say how it is set.
+// defaultCheck is how often a server checks its monitors by default. The API does not have the setting.
 const defaultCheck = time.Minute
 
-// threshold returns how many checks in a row have to find the monitor overdue,
-// as far as it can be told from here.
-func (m apiMonitor) threshold() int {
-	if m.FailureThreshold == nil {
-		return allswell.DefaultFailureThreshold
-	}
-	return *m.FailureThreshold
+// threshold returns how many checks in a row must find the monitor overdue: as the server says, or by default.
+func threshold(m *client.Monitor) int {
+	return cmp.Or(m.EffectiveFailureThreshold, valueOf(m.FailureThreshold), allswell.DefaultFailureThreshold)
 }
 
-// downAfter says which silence makes the monitor down, at the latest, and what
-// is taken for granted in that.
-func (m apiMonitor) downAfter() string {
-	checks := "as it does by default"
-	if m.FailureThreshold == nil {
-		checks = fmt.Sprintf("and %d checks in a row count, as by default", m.threshold())
+// downAfter returns after which time without pings the monitor is down at the latest, with what that assumes.
+func downAfter(m *client.Monitor) string {
+	assumption := "as it does by default"
+	if m.FailureThreshold == nil && m.EffectiveFailureThreshold == 0 {
+		assumption = fmt.Sprintf("and %d checks in a row count, as by default", threshold(m))
 	}
-	silence := m.interval() + time.Duration(m.threshold())*defaultCheck
-	return fmt.Sprintf("%s without a ping, if this Allswell checks every minute %s", exact(silence), checks)
+	silence := m.Interval.Duration() + time.Duration(threshold(m))*defaultCheck
+	return fmt.Sprintf("%s without a ping, if the server checks every minute %s", exactDuration(silence), assumption)
 }
 
-// exact writes a duration for people with all its units: "25 h 3 min".
-func exact(d time.Duration) string {
+// exactDuration writes a duration with all its units: "25 h 3 min". Days begin at 48 hours.
+func exactDuration(d time.Duration) string {
 	var parts []string
 	for _, unit := range []struct {
 		name string
 		size time.Duration
-		from time.Duration // a day is told from two days on: 25 h reads better than 1 d 1 h
+		from time.Duration
 	}{{"d", 24 * time.Hour, 48 * time.Hour}, {"h", time.Hour, 0}, {"min", time.Minute, 0}, {"s", time.Second, 0}} {
 		if n := d / unit.size; n > 0 && d >= unit.from {
 			parts = append(parts, fmt.Sprintf("%d %s", n, unit.name))
@@ -110,210 +106,177 @@ func exact(d time.Duration) string {
 	return strings.Join(parts, " ")
 }
 
-// leastPatience is what a restart of the service and the retries of a job take:
-// a monitor that is down sooner can be so because of a restart alone.
-const leastPatience = time.Minute
+// minDownAfter is the time that a restart of the server takes, with the retries of a job. A monitor that goes down
+// sooner can go down because of a restart alone.
+const minDownAfter = time.Minute
 
-// warnOfHaste says so if the monitor is down that soon, as far as it can be
-// told from here: with a check every minute, and three in a row.
-func (t *talk) warnOfHaste(m apiMonitor) {
-	if m.interval()+time.Duration(m.threshold()-1)*defaultCheck < leastPatience {
-		t.printf("\nSo short an interval with a single check can take a restart of Allswell for silence: use %s, or a failure threshold of 2.\n",
-			settings.ShortDuration(leastPatience))
+// warnOfHaste warns if the monitor goes down sooner, assuming the default settings of the server.
+func (c *commandContext) warnOfHaste(m *client.Monitor) {
+	if m.Interval.Duration()+time.Duration(threshold(m)-1)*defaultCheck < minDownAfter {
+		c.Printf("\nWith so short an interval and a single check, a restart of the server can make the monitor go down: use %s, or a failure threshold of 2.\n",
+			settings.ShortDuration(minDownAfter))
 	}
 }
 
-// interval returns the interval as a duration.
-func (m apiMonitor) interval() time.Duration { return time.Duration(m.Interval) * time.Second }
-
-// monitorComponent finds a component that may be given by its name, or not at
-// all.
-func (t *talk) monitorComponent(given *string, page string) (*string, error) {
+// monitorComponent returns the id of a component that is given by its id or name; nil if none is given.
+func (c *commandContext) monitorComponent(given *string, page string) (*string, error) {
 	if given == nil || strings.HasPrefix(*given, allswell.PrefixComponent) {
 		return given, nil
 	}
-	id, err := t.component(*given, page)
+	id, err := c.component(*given, page)
 	return &id, err
 }
 
 type monitorList struct {
-	Page string `placeholder:"SLUG" help:"Only those of this page."`
+	Page string `placeholder:"SLUG" help:"Only monitors of this page."`
 	listing
 }
 
-func (cmd *monitorList) Run(t *talk) error {
-	monitors, total, err := cmd.monitors(t)
+func (cmd *monitorList) Run(c *commandContext) error {
+	monitors, total, err := cmd.monitors(c)
 	if err != nil {
 		return err
 	}
 	header := []string{"MONITOR", "STATE", "INTERVAL", "LAST PING", "PAGE", "NAME"}
-	return table(t.printer, monitors, total, "No monitors yet.", header, func(m apiMonitor) []string {
-		last := "never"
-		if m.LastPingAt != nil {
-			last = when(*m.LastPingAt)
-		}
-		return []string{m.ID, m.state(), settings.ShortDuration(m.interval()), last, m.Page, m.Name}
+	return table(c, monitors, total, "No monitors yet.", header, func(m *client.Monitor) []string {
+		return []string{m.ID, monitorState(m), settings.ShortDuration(m.Interval.Duration()), timeOr(m.LastPingAt, "never"), m.Page, m.Name}
 	})
 }
 
-// monitors returns those that are asked for, and how many there are in all.
-func (cmd *monitorList) monitors(t *talk) (monitors []json.RawMessage, total int, err error) {
+// monitors returns the monitors to list, and how many there are in all.
+func (cmd *monitorList) monitors(c *commandContext) (monitors []*client.Monitor, total int, err error) {
 	if cmd.Page == "" {
-		return t.api.list(t.ctx, pathOf("monitors"), int(cmd.Limit))
+		return c.api.ListMonitors().First(c.Ctx, int(cmd.Limit))
 	}
-	if monitors, err = t.monitorsOf(cmd.Page); err == nil && len(monitors) == 0 {
-		_, err = t.get(pathOf("pages", cmd.Page)) // there may be no such page
+	if monitors, err = c.monitorsOf(cmd.Page); err == nil && len(monitors) == 0 {
+		_, err = c.api.GetPage(c.Ctx, cmd.Page) // perhaps there is no such page
 	}
 	return monitors[:min(len(monitors), int(cmd.Limit))], len(monitors), err
 }
 
-// monitorsOf returns a page's monitors. The API lists those of all pages only.
-func (t *talk) monitorsOf(page string) (monitors []json.RawMessage, err error) {
-	all, _, err := t.api.list(t.ctx, pathOf("monitors"), maxFind)
-	if err != nil {
-		return nil, err
-	}
-	for _, raw := range all {
-		m, err := decode[apiMonitor](raw)
-		if err != nil {
-			return nil, err
-		}
-		if m.Page == page {
-			monitors = append(monitors, raw)
-		}
-	}
-	return monitors, nil
+// monitorsOf returns the monitors of a page.
+func (c *commandContext) monitorsOf(page string) ([]*client.Monitor, error) {
+	all, _, err := c.api.ListMonitors().First(c.Ctx, maxFind)
+	return slices.DeleteFunc(all, func(m *client.Monitor) bool { return m.Page != page }), err
 }
 
-// state says in one word how the monitor is.
-func (m apiMonitor) state() string {
+// monitorState returns a monitor's state as a word for people.
+func monitorState(m *client.Monitor) string {
 	switch {
 	case !m.Enabled:
 		return "off"
 	case m.LastPingAt == nil:
 		return "waiting"
 	}
-	return m.State
+	return string(m.State)
 }
 
 type monitorShow struct {
 	Monitor string `arg:"" help:"Id or name of the monitor."`
 }
 
-// monitor finds a monitor that may be given by its name, and returns its path.
-func (t *talk) monitor(given string) (string, error) {
-	id, err := t.find("monitor", allswell.PrefixMonitor, given, pathOf("monitors"))
-	return pathOf("monitors", id), err
-}
-
-func (cmd *monitorShow) Run(t *talk) error {
-	path, err := t.monitor(cmd.Monitor)
+func (cmd *monitorShow) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
 	if err != nil {
 		return err
 	}
-	raw, err := t.get(path)
-	if err != nil {
-		return err
-	}
-	if t.json {
-		return t.raw(raw)
-	}
-	m, err := decode[apiMonitor](raw)
-	if err != nil {
-		return err
+	m, err := c.api.GetMonitor(c.Ctx, id)
+	if err != nil || c.JSON {
+		return object(c, m, err, nil)
 	}
 	component := ""
 	if m.ComponentID != nil {
-		c, err := read[apiComponent](t.ctx, t.api, pathOf("pages", m.Page, "components", *m.ComponentID))
+		v, err := c.api.GetComponent(c.Ctx, m.Page, *m.ComponentID)
 		if err != nil {
 			return err
 		}
-		component = c.Name + " (" + c.ID + ")"
+		component = v.Name + " (" + v.ID + ")"
 	}
-	threshold := "as the server is set"
-	if m.FailureThreshold != nil {
-		threshold = strconv.Itoa(*m.FailureThreshold)
-	}
-	instant := func(text *string) string {
-		if text == nil {
-			return "never"
-		}
-		return when(*text)
-	}
-	t.facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"State", m.state()},
-		[2]string{"Interval", settings.ShortDuration(m.interval())}, [2]string{"Failure threshold", threshold},
-		[2]string{"Down after", m.downAfter()},
-		[2]string{"Last ping", instant(m.LastPingAt)}, [2]string{"Next ping due", instant(m.NextCheckAt)},
+	c.Facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"State", monitorState(m)},
+		[2]string{"Incident", valueOf(m.IncidentID)},
+		[2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Failure threshold", thresholdText(m)},
+		[2]string{"Down after", downAfter(m)},
+		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
-		[2]string{"When down", statusWords(m.DownStatus)}, [2]string{"Ping", allswell.PingCommand(m.PingURL)})
+		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Ping", allswell.PingCommand(m.PingURL)})
 	return nil
 }
 
-type monitorSet struct {
-	Monitor          string   `arg:"" help:"Id or name of the monitor."`
-	Name             *string  `placeholder:"NAME" help:"Another name."`
-	Interval         *seconds `placeholder:"DURATION" help:"Another interval, the longest time between two pings that is still well: 30s, 5m, 25h, 8d. The wait begins anew."`
-	Page             *string  `placeholder:"SLUG" help:"Another page."`
-	Component        *string  `placeholder:"COMPONENT" xor:"component" help:"Id of another component, or its name together with --page."`
-	NoComponent      bool     `xor:"component" help:"No component."`
-	Enabled          *bool    `negatable:"disabled" help:"Switch it on, or off."`
-	FailureThreshold *int     `placeholder:"COUNT" help:"How many checks in a row have to find it overdue. 0: as the server is set."`
-	DownStatus       *string  `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
+// thresholdText returns a monitor's failure threshold, and whether it is the server's setting.
+func thresholdText(m *client.Monitor) string {
+	switch {
+	case m.FailureThreshold != nil:
+		return strconv.Itoa(*m.FailureThreshold)
+	case m.EffectiveFailureThreshold > 0:
+		return strconv.Itoa(m.EffectiveFailureThreshold) + " (the server's setting)"
+	}
+	return "the server's setting"
 }
 
-func (cmd *monitorSet) Run(t *talk) error {
-	path, err := t.monitor(cmd.Monitor)
+type monitorSet struct {
+	Monitor          string           `arg:"" help:"Id or name of the monitor."`
+	Name             *string          `placeholder:"NAME" help:"New name."`
+	Interval         *seconds         `placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
+	Page             *string          `placeholder:"SLUG" help:"New page."`
+	Component        *string          `placeholder:"COMPONENT" xor:"component" help:"Id or name of the new component."`
+	NoComponent      bool             `xor:"component" help:"Remove the component."`
+	Enabled          *bool            `negatable:"disabled" help:"Enable or disable it."`
+	FailureThreshold *int             `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
+	DownStatus       *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
+}
+
+func (cmd *monitorSet) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
 	if err != nil {
 		return err
 	}
-	component := cmd.Component
-	if component != nil && !strings.HasPrefix(*component, allswell.PrefixComponent) {
-		page := orEmpty(cmd.Page)
-		if page == "" {
-			m, err := read[apiMonitor](t.ctx, t.api, path)
-			if err != nil {
-				return err
-			}
-			page = m.Page
-		}
-		if component, err = t.monitorComponent(component, page); err != nil {
-			return err
-		}
+	change := client.MonitorChange{
+		Name: cmd.Name, Interval: (*client.Seconds)(cmd.Interval), Page: cmd.Page, Enabled: cmd.Enabled,
+		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus,
 	}
-	fields := body{}.text("name", cmd.Name).text("page", cmd.Page).text("component_id", component).
-		flag("enabled", cmd.Enabled).number("failure_threshold", cmd.FailureThreshold).text("down_status", cmd.DownStatus)
-	if cmd.NoComponent {
-		fields["component_id"] = ""
-	}
-	if cmd.Interval != nil {
-		fields["interval"] = *cmd.Interval
-	}
-	raw, err := t.patch(path, fields)
-	if err != nil {
+	if change.ComponentID, err = cmd.componentID(c, id); err != nil {
 		return err
 	}
-	return object(t.printer, raw, func(m apiMonitor) {
-		t.printf("The monitor %s is set.\n", visible(m.Name))
-		t.warnOfHaste(m)
+	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
+	monitor, err := c.api.ChangeMonitor(c.Ctx, id, change)
+	return object(c, monitor, err, func(m *client.Monitor) {
+		c.Printf("Changed the monitor %s.\n", console.Visible(m.Name))
+		c.warnOfHaste(m)
 	})
+}
+
+// componentID returns the id of the new component, "" for none, or nil if it stays. A name is looked up on the new
+// page, or on the page that the monitor is on.
+func (cmd *monitorSet) componentID(c *commandContext, monitor string) (*string, error) {
+	if cmd.NoComponent {
+		return new(""), nil
+	}
+	page := valueOf(cmd.Page)
+	if cmd.Component != nil && page == "" && !strings.HasPrefix(*cmd.Component, allswell.PrefixComponent) {
+		m, err := c.api.GetMonitor(c.Ctx, monitor)
+		if err != nil {
+			return nil, err
+		}
+		page = m.Page
+	}
+	return c.monitorComponent(cmd.Component, page)
 }
 
 type monitorRotate struct {
 	Monitor string `arg:"" help:"Id or name of the monitor."`
 }
 
-func (cmd *monitorRotate) Run(t *talk) error {
-	path, err := t.monitor(cmd.Monitor)
+func (cmd *monitorRotate) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
 	if err != nil {
 		return err
 	}
-	raw, err := t.post(path+"/rotate", nil)
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, func(m apiMonitor) {
-		t.sayPing(m)
-		t.printf("\nThe old address works for a day more.\n")
+	monitor, err := c.api.RotateMonitor(c.Ctx, id)
+	return object(c, monitor, err, func(m *client.Monitor) {
+		c.printPing(m)
+		c.Printf("\nThe old URL works for another 24 hours.\n")
 	})
 }
 
@@ -321,10 +284,10 @@ type monitorDelete struct {
 	Monitor string `arg:"" help:"Id or name of the monitor."`
 }
 
-func (cmd *monitorDelete) Run(t *talk) error {
-	path, err := t.monitor(cmd.Monitor)
+func (cmd *monitorDelete) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
 	if err != nil {
 		return err
 	}
-	return t.remove(path, "monitor", cmd.Monitor)
+	return c.deleted(c.api.DeleteMonitor(c.Ctx, id), "monitor", cmd.Monitor)
 }

@@ -1,203 +1,165 @@
-package main
+package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/api"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
 )
 
-// pageLook is embedded by the commands that say how a page looks and where it
-// is.
-type pageLook struct {
-	TimeZone *string      `placeholder:"ZONE" help:"Time zone by which its days begin, such as Europe/Berlin. UTC until it is said."`
-	Language *string      `placeholder:"TAG" xor:"language" help:"Language where none of a visitor's own is to be had: en, de or ar."`
-	Domain   *string      `placeholder:"HOST" xor:"domain" help:"Host name at which it is served too, such as status.example.com."`
-	Accent   *string      `placeholder:"COLOUR" xor:"accent" help:"Its colour, such as #1b4f9c."`
-	Footer   []footerLink `name:"footer" sep:"none" xor:"footer" placeholder:"LABEL=URL" help:"A link at its foot; several are several flags."`
+// pageSettings is embedded by the commands that set a page's address and appearance.
+type pageSettings struct {
+	TimeZone *string      `placeholder:"ZONE" help:"Time zone in which the page's days begin, such as Europe/Berlin. UTC by default."`
+	Language *string      `placeholder:"TAG" xor:"language" help:"Language for visitors whose own languages are not available: en, de or ar."`
+	Domain   *string      `placeholder:"HOST" xor:"domain" help:"Host name at which the page is served too, such as status.example.com."`
+	Accent   *string      `placeholder:"COLOUR" xor:"accent" help:"Colour, such as #1b4f9c."`
+	Footer   []footerLink `name:"footer" sep:"none" xor:"footer" placeholder:"LABEL=URL" help:"Link at the foot of the page; repeatable."`
 }
 
-// add adds what is given to a request.
-func (l pageLook) add(fields body) body {
-	if len(l.Footer) > 0 {
-		fields["footer_links"] = l.Footer
+func (s pageSettings) links() (links []client.FooterLink) {
+	for _, l := range s.Footer {
+		links = append(links, client.FooterLink(l))
 	}
-	return fields.text("time_zone", l.TimeZone).text("language", l.Language).text("domain", l.Domain).text("accent", l.Accent)
+	return links
 }
 
 // footerLink is a link on the command line.
-type footerLink struct {
-	Label string `json:"label"`
-	URL   string `json:"url"`
-}
+type footerLink client.FooterLink
 
-// UnmarshalText reads "Imprint=https://example.com/imprint".
+// UnmarshalText parses "Imprint=https://example.com/imprint".
 func (l *footerLink) UnmarshalText(text []byte) error {
 	var ok bool
 	if l.Label, l.URL, ok = strings.Cut(string(text), "="); !ok {
-		return errors.New("must be a label and an address, such as Imprint=https://example.com/imprint")
+		return errors.New("must be a label and a URL, such as Imprint=https://example.com/imprint")
 	}
 	return nil
 }
 
 type pageSet struct {
 	Page          string  `arg:"" name:"slug" help:"Slug of the page."`
-	Name          *string `placeholder:"NAME" help:"Another name."`
-	Slug          *string `placeholder:"SLUG" help:"Another slug. The page's address changes with it."`
-	Description   *string `placeholder:"TEXT" xor:"description" help:"Another text under the name."`
-	NoDescription bool    `xor:"description" help:"No text under the name."`
-	pageLook
-	NoLanguage bool   `xor:"language" help:"No language of its own: English."`
-	NoDomain   bool   `xor:"domain" help:"No host name of its own."`
-	NoAccent   bool   `xor:"accent" help:"No colour of its own."`
-	NoFooter   bool   `xor:"footer" help:"No links at its foot."`
-	Logo       string `placeholder:"FILE" xor:"logo" help:"File of its logo: PNG, JPEG, GIF, WebP or SVG, at most 256 KiB."`
-	NoLogo     bool   `xor:"logo" help:"No logo."`
-	Icon       string `placeholder:"FILE" xor:"icon" help:"File of its icon, which may be an ICO too."`
-	NoIcon     bool   `xor:"icon" help:"No icon of its own."`
+	Name          *string `placeholder:"NAME" help:"New name."`
+	Slug          *string `placeholder:"SLUG" help:"New slug. It changes the page's URL."`
+	Description   *string `placeholder:"TEXT" xor:"description" help:"New text below the name."`
+	NoDescription bool    `xor:"description" help:"Remove the text below the name."`
+	pageSettings
+	NoLanguage bool   `xor:"language" help:"Use the default language, English."`
+	NoDomain   bool   `xor:"domain" help:"Remove the page's own host name."`
+	NoAccent   bool   `xor:"accent" help:"Use the default colour."`
+	NoFooter   bool   `xor:"footer" help:"Remove the links at the foot of the page."`
+	Logo       string `placeholder:"FILE" xor:"logo" help:"File of the logo: PNG, JPEG, GIF, WebP or SVG, at most 256 KiB."`
+	NoLogo     bool   `xor:"logo" help:"Remove the logo."`
+	Icon       string `placeholder:"FILE" xor:"icon" help:"File of the icon: like a logo, or ICO."`
+	NoIcon     bool   `xor:"icon" help:"Use the default icon."`
 }
 
-// Run reads the pictures before anything is changed, and sets them after the
-// rest.
-func (cmd *pageSet) Run(t *talk) error {
-	images := []pageImage{
-		{kind: allswell.ImageLogo, file: cmd.Logo, none: cmd.NoLogo}, {kind: allswell.ImageIcon, file: cmd.Icon, none: cmd.NoIcon},
+func (cmd *pageSet) change() client.PageChange {
+	change := client.PageChange{
+		Name: cmd.Name, Slug: cmd.Slug, Description: nullable(cmd.Description, cmd.NoDescription), TimeZone: cmd.TimeZone,
+		Language: nullable(cmd.Language, cmd.NoLanguage), Domain: nullable(cmd.Domain, cmd.NoDomain), Accent: nullable(cmd.Accent, cmd.NoAccent),
 	}
-	pictures := false
+	switch {
+	case cmd.NoFooter:
+		change.FooterLinks = client.Null[[]client.FooterLink]()
+	case len(cmd.Footer) > 0:
+		change.FooterLinks = client.Set(cmd.links())
+	}
+	return change
+}
+
+// Run reads the image files before it changes anything. It changes the page first, then the images.
+func (cmd *pageSet) Run(c *commandContext) error {
+	images := []imageChange{
+		{kind: allswell.ImageLogo, file: cmd.Logo, remove: cmd.NoLogo}, {kind: allswell.ImageIcon, file: cmd.Icon, remove: cmd.NoIcon},
+	}
+	withImages := false
 	for i := range images {
 		if err := images[i].read(); err != nil {
-			return &usageError{err}
+			return &console.UsageError{Err: err}
 		}
-		pictures = pictures || images[i].file != "" || images[i].none
+		withImages = withImages || images[i].file != "" || images[i].remove
 	}
-	fields := cmd.add(body{}.text("name", cmd.Name).text("slug", cmd.Slug)).
-		textOrNull("description", cmd.Description, cmd.NoDescription)
-	for name, clear := range map[string]bool{
-		"language": cmd.NoLanguage, "domain": cmd.NoDomain, "accent": cmd.NoAccent, "footer_links": cmd.NoFooter,
-	} {
-		if clear {
-			fields[name] = nil
-		}
-	}
-	path := pathOf("pages", cmd.Page)
+	slug, change := cmd.Page, cmd.change()
 	var done []string
-	if len(fields) > 0 || !pictures {
-		raw, err := t.patch(path, fields)
+	if err := checkNotEmpty(change); err == nil || !withImages {
 		if err != nil {
 			return err
 		}
-		if !pictures {
-			return object(t.printer, raw, t.pageFacts)
+		page, err := c.api.ChangePage(c.Ctx, slug, change)
+		if err != nil || !withImages {
+			return object(c, page, err, c.printPage)
 		}
 		done = append(done, "the page is changed")
 		if cmd.Slug != nil {
-			path = pathOf("pages", *cmd.Slug)
+			slug = *cmd.Slug
 		}
 	}
 	for _, image := range images {
-		set, err := t.setImage(path, image)
-		if err != nil {
-			if len(done) == 0 {
-				return fmt.Errorf("the %s was not set: %w", image.kind, err)
-			}
-			return afterAll(fmt.Sprintf("%s, but the %s was not set", strings.Join(done, ", "), image.kind), err)
-		}
-		if set {
+		set, err := c.setImage(slug, image)
+		switch {
+		case err != nil && len(done) > 0:
+			return after(fmt.Sprintf("%s, but the %s was not set", strings.Join(done, ", "), image.kind), err)
+		case err != nil:
+			return &stepError{step: fmt.Sprintf("the %s was not set", image.kind), err: err}
+		case set:
 			done = append(done, fmt.Sprintf("the %s is changed", image.kind))
 		}
 	}
-	raw, err := t.get(path)
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, t.pageFacts)
+	page, err := c.api.GetPage(c.Ctx, slug)
+	return object(c, page, err, c.printPage)
 }
 
-// pageImage is what is to become of one of a page's pictures.
-type pageImage struct {
-	kind allswell.ImageKind
-	file string // "": it stays, or goes
-	none bool
-	body []byte
+// imageChange is a change of one of a page's images.
+type imageChange struct {
+	kind   allswell.ImageKind
+	file   string // "": not set
+	remove bool
+	body   []byte
 }
 
-func (i *pageImage) read() error {
+// read reads the file. The server checks it again, and more strictly.
+func (i *imageChange) read() error {
 	if i.file == "" {
 		return nil
 	}
 	f, err := os.Open(i.file)
 	if err != nil {
-		return fmt.Errorf("the %s cannot be read: %w", i.kind, err)
+		return fmt.Errorf("reading the %s: %w", i.kind, err)
 	}
 	defer f.Close()
 	if i.body, err = io.ReadAll(io.LimitReader(f, allswell.MaxImageSize+1)); err != nil {
-		return fmt.Errorf("the %s cannot be read: %w", i.kind, err)
+		return fmt.Errorf("reading the %s: %w", i.kind, err)
 	}
 	if len(i.body) > allswell.MaxImageSize {
 		return fmt.Errorf("the %s %s is larger than %d bytes", i.kind, i.file, allswell.MaxImageSize)
 	}
-	if _, err := api.ReadImage(i.kind, i.body); err != nil {
-		return fmt.Errorf("the file %s cannot be the %s: it must be a picture, PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or ICO for an icon", i.file, i.kind)
+	mediaType := http.DetectContentType(i.body)
+	isImage := strings.HasPrefix(mediaType, "image/") || bytes.Contains(i.body, []byte("<svg"))
+	if !isImage || mediaType == "image/x-icon" && i.kind != allswell.ImageIcon {
+		return fmt.Errorf("the file %s cannot be the %s: it must be an image, PNG, JPEG, GIF, WebP or SVG, or ICO for an icon", i.file, i.kind)
 	}
 	return nil
 }
 
-// setImage sets or removes a picture, and reports whether that was asked for.
-func (t *talk) setImage(page string, i pageImage) (asked bool, err error) {
-	path := page + "/" + string(i.kind)
-	switch {
-	case i.none:
-		_, err = t.api.call(t.ctx, "DELETE", path, nil)
-	case i.file != "":
-		_, err = t.upload(path, i.body)
-	default:
+// setImage sets or removes an image, and reports whether there was something to do.
+func (c *commandContext) setImage(slug string, i imageChange) (set bool, err error) {
+	switch isLogo := i.kind == allswell.ImageLogo; {
+	case i.remove && isLogo:
+		err = c.api.DeleteLogo(c.Ctx, slug)
+	case i.remove:
+		err = c.api.DeleteIcon(c.Ctx, slug)
+	case i.file == "":
 		return false, nil
+	case isLogo:
+		_, err = c.api.SetLogo(c.Ctx, slug, i.body)
+	default:
+		_, err = c.api.SetIcon(c.Ctx, slug, i.body)
 	}
 	return true, err
-}
-
-type pageUptime struct {
-	Page string `arg:"" name:"slug" help:"Slug of the page."`
-	Days int    `default:"90" placeholder:"COUNT" help:"How many days, today included: at most 90."`
-}
-
-func (cmd *pageUptime) Run(t *talk) error {
-	raw, err := t.get(pathOf("pages", cmd.Page, "uptime") + "?days=" + strconv.Itoa(cmd.Days))
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, func(u apiUptime) {
-		t.facts([2]string{"Page", cmd.Page}, [2]string{"Days", fmt.Sprintf("%d (%s)", u.Days, u.TimeZone)}, [2]string{"Uptime", percentWords(u.Uptime)})
-		if len(u.Components) == 0 {
-			return
-		}
-		rows := [][]string{{"COMPONENT", "UPTIME", "STATUS", "NAME"}}
-		for _, c := range u.Components {
-			rows = append(rows, []string{c.ID, percentWords(c.Uptime), statusWords(c.Status), c.Name})
-		}
-		t.printf("\n")
-		t.columns(rows)
-		if len(u.Groups) == 0 {
-			return
-		}
-		rows = [][]string{{"GROUP", "UPTIME", "NAME"}}
-		for _, g := range u.Groups {
-			rows = append(rows, []string{g.ID, percentWords(g.Uptime), g.Name})
-		}
-		t.printf("\n")
-		t.columns(rows)
-	})
-}
-
-// percentWords writes an uptime for people.
-func percentWords(p *float64) string {
-	if p == nil {
-		return "unknown"
-	}
-	return strconv.FormatFloat(*p, 'f', 3, 64) + " %"
 }

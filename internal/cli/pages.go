@@ -1,111 +1,111 @@
-package main
+package cli
 
 import (
-	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
 )
 
-type pageCommands struct {
-	clientSettings `embed:""`
+// PageCommands are the commands of status pages.
+type PageCommands struct {
+	ClientSettings `embed:""`
 
 	Create pageCreate `cmd:"" help:"Create a page."`
 	List   pageList   `cmd:"" help:"List all pages."`
 	Show   pageShow   `cmd:"" help:"Show a page with its components and open incidents."`
-	Set    pageSet    `cmd:"" help:"Change a page: its name, where it is and how it looks."`
-	Domain pageDomain `cmd:"" help:"Show whether a page's domain is verified, and the DNS record that proves it."`
+	Set    pageSet    `cmd:"" help:"Change a page's name, address and appearance."`
+	Domain pageDomain `cmd:"" help:"Show whether a page's domain is verified, and the DNS record that verifies it."`
 	Uptime pageUptime `cmd:"" help:"Show the uptime of a page and its components."`
-	Delete pageDelete `cmd:"" help:"Delete a page with all that is on it, and its monitors."`
+	Delete pageDelete `cmd:"" help:"Delete a page with everything on it, and its monitors."`
 }
 
 type pageCreate struct {
 	Name        string  `required:"" placeholder:"NAME" help:"Name of the page."`
-	Slug        string  `placeholder:"SLUG" help:"Its part of the address: a-z, 0-9 and hyphens, at most 63. Made from the name if it is not given."`
-	Description *string `placeholder:"TEXT" help:"Text under the name."`
-	pageLook
+	Slug        string  `placeholder:"SLUG" help:"Last part of the page's URL: a-z, 0-9 and hyphens, at most 63. By default made from the name."`
+	Description *string `placeholder:"TEXT" help:"Text below the name."`
+	pageSettings
 }
 
-func (cmd *pageCreate) Run(t *talk) error {
+func (cmd *pageCreate) Run(c *commandContext) error {
 	if strings.TrimSpace(cmd.Name) == "" {
-		return &usageError{errors.New("--name: a page needs a name")}
+		return console.UsageErrorf("--name: a page needs a name")
 	}
 	slug := cmd.Slug
 	if slug == "" {
 		slug = slugOf(cmd.Name)
 	}
 	if slug == "" {
-		return &usageError{fmt.Errorf("no slug can be made from the name %q: give one with --slug", cmd.Name)}
+		return console.UsageErrorf("no slug can be made from the name %q: give one with --slug", cmd.Name)
 	}
-	raw, err := t.post(pathOf("pages"), cmd.add(body{"name": cmd.Name, "slug": slug}.text("description", cmd.Description)))
-	if err != nil {
-		return err
-	}
-	return object(t.printer, raw, t.sayPage)
+	page, err := c.api.CreatePage(c.Ctx, client.NewPage{
+		Name: cmd.Name, Slug: slug, Description: cmd.Description,
+		TimeZone: cmd.TimeZone, Language: cmd.Language, Domain: cmd.Domain, Accent: cmd.Accent, FooterLinks: cmd.links(),
+	})
+	return object(c, page, err, func(page *client.Page) {
+		c.Printf("The page %s is at %s\n", console.Visible(page.Name), console.Visible(page.URL))
+	})
 }
 
-// plain writes Latin letters that are no ASCII letter with a mark.
-var plain = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "'", "", "’", "")
+// latin spells out Latin letters that are not an ASCII letter with a mark.
+var latin = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "'", "", "’", "")
 
-// slugOf makes a slug of a name: its Latin letters without their marks and its
-// digits, in lower case, with hyphens between the words; "" if it has others,
-// which would be lost.
+// slugOf makes a slug from a name: its Latin letters without marks and its digits, in lower case, with hyphens between
+// words. It returns "" if the name has other letters.
 func slugOf(name string) string {
-	name = plain.Replace(strings.Map(func(r rune) rune {
+	name = latin.Replace(strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
 			return -1
 		}
 		return r
 	}, norm.NFKD.String(strings.ToLower(name))))
-	lost := false
+	other := false
 	words := strings.FieldsFunc(name, func(r rune) bool {
 		word := unicode.IsLetter(r) || unicode.IsDigit(r)
-		lost = lost || word && r > unicode.MaxASCII
+		other = other || word && r > unicode.MaxASCII
 		return !word
 	})
-	if lost {
+	if other {
 		return ""
 	}
 	slug := strings.Join(words, "-")
 	return strings.Trim(slug[:min(len(slug), 63)], "-")
 }
 
-func (t *talk) sayPage(page apiPage) {
-	t.printf("The page %s is at %s\n", visible(page.Name), visible(page.URL))
-}
-
-// pageFacts says what a page is, but for what is on it.
-func (t *talk) pageFacts(page apiPage) {
+// printPage prints a page without what is on it.
+func (c *commandContext) printPage(page *client.Page) {
 	domain := "none"
 	if page.Domain != nil {
 		domain = "https://" + *page.Domain
-		if status := orEmpty(page.DomainStatus); status != "" && status != string(allswell.DomainVerified) {
+		if status := valueOf(page.DomainStatus); status != "" && status != allswell.DomainVerified {
 			domain = fmt.Sprintf("%s (%s: see allswell page domain %s)", *page.Domain, status, page.Slug)
 		}
 	}
-	facts := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusWords(page.Status)},
-		{"Description", orEmpty(page.Description)}, {"Address", page.URL},
-		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", orNone(page.Language)},
-		{"Accent", orNone(page.Accent)}, {"Logo", orNone(page.Logo)}, {"Icon", orNone(page.Icon)}}
+	facts := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusLabel(page.Status)},
+		{"Description", valueOf(page.Description)}, {"Address", page.URL},
+		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", textOrNone(page.Language)},
+		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Icon", textOrNone(page.Icon)}}
 	for _, l := range page.FooterLinks {
 		facts = append(facts, [2]string{"Footer", l.Label + ": " + l.URL})
 	}
-	t.facts(append(facts, [2]string{"Created", when(page.CreatedAt)})...)
+	c.Facts(append(facts, [2]string{"Created", console.Time(page.CreatedAt)})...)
 }
 
 type pageList struct{ listing }
 
-func (cmd *pageList) Run(t *talk) error {
-	pages, total, err := t.api.list(t.ctx, pathOf("pages"), int(cmd.Limit))
+func (cmd *pageList) Run(c *commandContext) error {
+	pages, total, err := c.api.ListPages().First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
 	}
-	return table(t.printer, pages, total, "No pages yet.", []string{"SLUG", "STATUS", "NAME"}, func(page apiPage) []string {
-		return []string{page.Slug, statusWords(page.Status), page.Name}
+	return table(c, pages, total, "No pages yet.", []string{"SLUG", "STATUS", "NAME"}, func(page *client.Page) []string {
+		return []string{page.Slug, statusLabel(page.Status), page.Name}
 	})
 }
 
@@ -113,79 +113,114 @@ type pageShow struct {
 	Page string `arg:"" name:"slug" help:"Slug of the page."`
 }
 
-func (cmd *pageShow) Run(t *talk) error {
-	raw, err := t.get(pathOf("pages", cmd.Page))
+func (cmd *pageShow) Run(c *commandContext) error {
+	page, err := c.api.GetPage(c.Ctx, cmd.Page)
+	if err != nil || c.JSON {
+		return object(c, page, err, nil)
+	}
+	components, allComponents, err := c.api.ListComponents(page.Slug).First(c.Ctx, 100)
 	if err != nil {
 		return err
 	}
-	if t.json {
-		return t.raw(raw)
-	}
-	page, err := decode[apiPage](raw)
+	incidents, allOpen, err := c.api.ListIncidents(page.Slug, client.IncidentFilter{Resolved: new(false)}).First(c.Ctx, 100)
 	if err != nil {
 		return err
 	}
-	components, all, err := t.api.list(t.ctx, pathOf("pages", page.Slug, "components"), 100)
-	if err != nil {
+	c.printPage(page)
+	c.Printf("\n")
+	if err := table(c, components, allComponents, "No components yet.", componentHeader, componentRow); err != nil {
 		return err
 	}
-	incidents, open, err := t.api.list(t.ctx, pathOf("pages", page.Slug, "incidents")+"?resolved=false", 100)
-	if err != nil {
-		return err
+	c.Printf("\n")
+	return table(c, incidents, allOpen, "No open incidents.", incidentHeader, incidentRow)
+}
+
+type pageUptime struct {
+	Page string `arg:"" name:"slug" help:"Slug of the page."`
+	Days int    `default:"90" placeholder:"COUNT" help:"Number of days, including today: at most 90."`
+}
+
+func (cmd *pageUptime) Run(c *commandContext) error {
+	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, cmd.Days)
+	return object(c, uptime, err, func(u *client.Uptime) {
+		c.Facts([2]string{"Page", cmd.Page}, [2]string{"Days", fmt.Sprintf("%d (%s)", u.Days, u.TimeZone)},
+			[2]string{"Uptime", percent(u.Uptime)})
+		if len(u.Components) == 0 {
+			return
+		}
+		rows := [][]string{{"COMPONENT", "UPTIME", "STATUS", "NAME"}}
+		for _, v := range u.Components {
+			rows = append(rows, []string{v.ID, percent(v.Uptime), statusLabel(v.Status), v.Name})
+		}
+		c.Printf("\n")
+		c.Columns(rows)
+		if len(u.Groups) == 0 {
+			return
+		}
+		rows = [][]string{{"GROUP", "UPTIME", "NAME"}}
+		for _, g := range u.Groups {
+			rows = append(rows, []string{g.ID, percent(g.Uptime), g.Name})
+		}
+		c.Printf("\n")
+		c.Columns(rows)
+	})
+}
+
+// percent formats an uptime.
+func percent(p *float64) string {
+	if p == nil {
+		return "unknown"
 	}
-	t.pageFacts(page)
-	t.printf("\n")
-	if err := table(t.printer, components, all, "No components yet.", componentHeader, componentRow); err != nil {
-		return err
-	}
-	t.printf("\n")
-	return table(t.printer, incidents, open, "No open incidents.", incidentHeader, incidentRow)
+	return strconv.FormatFloat(*p, 'f', 3, 64) + " %"
 }
 
 type pageDelete struct {
 	Page string `arg:"" name:"slug" help:"Slug of the page."`
-	Yes  bool   `help:"Yes, with all that is on it. Without it nothing is deleted, and it is said what would be."`
+	Yes  bool   `help:"Confirm the deletion. Without it, the command only says what would be deleted."`
 }
 
-func (cmd *pageDelete) Run(t *talk) error {
+func (cmd *pageDelete) Run(c *commandContext) error {
 	if !cmd.Yes {
-		return t.askBeforeDeleting(cmd.Page)
+		return c.refuseToDelete(cmd.Page)
 	}
-	return t.remove(pathOf("pages", cmd.Page), "page", cmd.Page)
+	return c.deleted(c.api.DeletePage(c.Ctx, cmd.Page), "page", cmd.Page)
 }
 
-// askBeforeDeleting returns an error that says what would go with the page.
-func (t *talk) askBeforeDeleting(slug string) error {
-	if _, err := read[apiPage](t.ctx, t.api, pathOf("pages", slug)); err != nil {
+// refuseToDelete returns an error that says what would be deleted with a page.
+func (c *commandContext) refuseToDelete(slug string) error {
+	if _, err := c.api.GetPage(c.Ctx, slug); err != nil {
 		return err
 	}
 	var parts []string
-	count := func(noun string, n int) {
-		if n > 1 {
-			noun += "s"
-		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, noun))
-		}
-	}
-	for _, noun := range []string{"component", "group", "incident", "maintenance", "subscriber"} {
-		_, n, err := t.api.list(t.ctx, pathOf("pages", slug, noun+"s"), 1)
-		if err != nil {
+	for _, part := range []struct {
+		noun  string
+		count func() (int, error)
+	}{
+		{"component", func() (int, error) { return c.api.ListComponents(slug).Count(c.Ctx) }},
+		{"group", func() (int, error) { return c.api.ListGroups(slug).Count(c.Ctx) }},
+		{"incident", func() (int, error) { return c.api.ListIncidents(slug, client.IncidentFilter{}).Count(c.Ctx) }},
+		{"maintenance", func() (int, error) { return c.api.ListMaintenances(slug, client.MaintenanceFilter{}).Count(c.Ctx) }},
+		{"subscriber", func() (int, error) { return c.api.ListSubscribers(slug).Count(c.Ctx) }},
+		{"monitor", func() (int, error) {
+			monitors, err := c.monitorsOf(slug)
+			return len(monitors), err
+		}},
+	} {
+		switch n, err := part.count(); {
+		case err != nil:
 			return err
+		case n == 1:
+			parts = append(parts, "1 "+part.noun)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, part.noun))
 		}
-		count(noun, n)
 	}
-	monitors, err := t.monitorsOf(slug)
-	if err != nil {
-		return err
-	}
-	count("monitor", len(monitors))
-	what := "nothing is on it"
+	with := ""
 	switch last := len(parts) - 1; {
 	case last == 0:
-		what = parts[0] + " would go with it"
+		with = " with " + parts[0]
 	case last > 0:
-		what = strings.Join(parts[:last], ", ") + " and " + parts[last] + " would go with it"
+		with = " with " + strings.Join(parts[:last], ", ") + " and " + parts[last]
 	}
-	return &usageError{fmt.Errorf("the page %s is not deleted: %s, and nothing brings it back; if that is meant, add --yes", visible(slug), what)}
+	return console.UsageErrorf("not deleted: --yes is needed to delete the page %s%s; this cannot be undone", console.Visible(slug), with)
 }

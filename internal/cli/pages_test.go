@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -6,20 +6,22 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/allswell/allswell/internal/console"
 )
 
-// TestAPageIsNotDeletedWithoutYes: what would go with it is counted instead.
-func TestAPageIsNotDeletedWithoutYes(t *testing.T) {
-	const kept = "allswell: the page acme is not deleted: "
-	const yes = ", and nothing brings it back; if that is meant, add --yes\n"
+// TestPageDeleteNeedsYes: without it, the command counts what would be deleted.
+func TestPageDeleteNeedsYes(t *testing.T) {
+	const kept = "allswell: not deleted: --yes is needed to delete the page acme with "
+	const yes = "; this cannot be undone\n"
 	for _, c := range []struct {
 		totals map[string]string
 		want   string
 	}{
 		{map[string]string{"components": "3", "groups": "0", "incidents": "1", "maintenances": "2", "subscribers": "120"},
-			kept + "3 components, 1 incident, 2 maintenances, 120 subscribers and 2 monitors would go with it" + yes},
-		{map[string]string{"components": "1"}, kept + "1 component and 2 monitors would go with it" + yes},
-		{nil, kept + "2 monitors would go with it" + yes},
+			kept + "3 components, 1 incident, 2 maintenances, 120 subscribers and 2 monitors" + yes},
+		{map[string]string{"components": "1"}, kept + "1 component and 2 monitors" + yes},
+		{nil, kept + "2 monitors" + yes},
 	} {
 		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != http.MethodGet {
@@ -37,13 +39,13 @@ func TestAPageIsNotDeletedWithoutYes(t *testing.T) {
 				io.WriteString(w, `{"data": [], "meta": {"total": 0}}`)
 			}
 		}, "page", "delete", "acme")
-		if status != exitUsage || stdout != "" || stderr != c.want {
+		if status != console.ExitUsage || stdout != "" || stderr != c.want {
 			t.Errorf("status %d, %q\ngot  %swant %s", status, stdout, stderr, c.want)
 		}
 	}
 }
 
-// TestMonitorsOfAPage holds what is listed with --page.
+// TestMonitorsOfAPage lists with --page.
 func TestMonitorsOfAPage(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -69,7 +71,7 @@ func TestMonitorsOfAPage(t *testing.T) {
 	}
 }
 
-// TestGroupsAreFoundByName, if it is said on which page.
+// TestGroupsAreFoundByName: with --page.
 func TestGroupsAreFoundByName(t *testing.T) {
 	var last string
 	server := func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +88,7 @@ func TestGroupsAreFoundByName(t *testing.T) {
 	for args, want := range map[string]string{
 		"group set|Edge|--page=acme|--name=x": "PATCH /api/v1/groups/grp_2", "group delete|--page=acme|Core": "DELETE /api/v1/groups/grp_1",
 	} {
-		if status, _, stderr := against(t, server, expand(args)...); status != exitDone || last != want {
+		if status, _, stderr := against(t, server, expand(args)...); status != console.ExitDone || last != want {
 			t.Errorf("%s: status %d %s, %s", args, status, stderr, last)
 		}
 	}
@@ -94,21 +96,21 @@ func TestGroupsAreFoundByName(t *testing.T) {
 		"group set|Edge|--name=x": "group", "group delete|Edge": "group", "component edit|Edge|--name=x": "component", "component edit|comp_1|--group=Edge": "group",
 	} {
 		last = ""
-		want := "allswell: to find the " + noun + " \"Edge\" by its name, say of which page: --page=SLUG\n"
-		if status, _, stderr := against(t, server, expand(args)...); status != exitUsage || stderr != want || last != "" {
+		want := "allswell: to find the " + noun + " \"Edge\" by its name, give its page: --page=SLUG\n"
+		if status, _, stderr := against(t, server, expand(args)...); status != console.ExitUsage || stderr != want || last != "" {
 			t.Errorf("%s: status %d %s, %s", args, status, stderr, last)
 		}
 	}
 }
 
-// TestHelpNamesTheLanguages holds those that pages are to be had in.
+// TestHelpNamesTheLanguages compares the help with the languages of pages.
 func TestHelpNamesTheLanguages(t *testing.T) {
 	files, err := os.ReadDir("../../internal/i18n/languages")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
 	for _, command := range []string{"create", "set"} {
-		_, stdout, _ := runIn(t, nil, "page", command, "--help")
+		_, stdout, _ := against(t, nil, "page", command, "--help")
 		_, help, _ := strings.Cut(stdout, "--language=TAG")
 		help, _, _ = strings.Cut(help, "--domain")
 		for _, f := range files {

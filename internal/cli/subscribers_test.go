@@ -1,14 +1,16 @@
-package main
+package cli
 
 import (
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/allswell/allswell/internal/console"
 )
 
-// TestWhatIsSentForSubscribers holds the requests that their commands make.
-func TestWhatIsSentForSubscribers(t *testing.T) {
+// TestSubscriberRequests compares the requests of these commands.
+func TestSubscriberRequests(t *testing.T) {
 	const listed = `{"data": [{"id": "sub_1", "target": "ada@example.com"}, {"id": "sub_2", "target": "https://example.com/a,b"}], "meta": {"total": 2}}`
 	for _, c := range []struct {
 		args, want string
@@ -17,12 +19,12 @@ func TestWhatIsSentForSubscribers(t *testing.T) {
 		{"subscriber add|--page=acme|--email=ada@example.com|--confirmed", `POST /api/v1/pages/acme/subscribers {"channel":"email","confirmed":true,"target":"ada@example.com"}`},
 		{"subscriber add|--page=acme|--webhook=https://example.com/a,b|--component=comp_1|--component=comp_2",
 			`POST /api/v1/pages/acme/subscribers {"channel":"webhook","components":["comp_1","comp_2"],"target":"https://example.com/a,b"}`},
-		{"subscriber list|--page=acme", `GET /api/v1/pages/acme/subscribers?per_page=100&page=1 `},
+		{"subscriber list|--page=acme", `GET /api/v1/pages/acme/subscribers?page=1&per_page=100 `},
 		{"subscriber show|--page=acme|sub_1", `GET /api/v1/pages/acme/subscribers/sub_1 `},
 		{"subscriber rotate|--page=acme|https://example.com/a,b", `POST /api/v1/pages/acme/subscribers/sub_2/rotate `},
 		{"subscriber remove|--page=acme|ada@example.com", `DELETE /api/v1/pages/acme/subscribers/sub_1 `},
-		{"delivery list|--page=acme", `GET /api/v1/pages/acme/deliveries?per_page=100&page=1 `},
-		{"delivery list|--page=acme|--state=dead,expired|--state=pending|--limit=7", `GET /api/v1/pages/acme/deliveries?state=dead%2Cexpired%2Cpending&per_page=7&page=1 `},
+		{"delivery list|--page=acme", `GET /api/v1/pages/acme/deliveries?page=1&per_page=100 `},
+		{"delivery list|--page=acme|--state=dead,expired|--state=pending|--limit=7", `GET /api/v1/pages/acme/deliveries?page=1&per_page=7&state=dead%2Cexpired%2Cpending `},
 		{"delivery retry|dlv_1", `POST /api/v1/deliveries/dlv_1/retry `},
 	} {
 		var last string
@@ -31,7 +33,7 @@ func TestWhatIsSentForSubscribers(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			last = r.Method + " " + r.RequestURI + " " + string(sent)
+			last = r.Method + " " + r.RequestURI + " " + canonical(sent)
 			switch {
 			case r.Method == http.MethodDelete:
 				w.WriteHeader(http.StatusNoContent)
@@ -41,15 +43,14 @@ func TestWhatIsSentForSubscribers(t *testing.T) {
 				io.WriteString(w, `{"data": {}}`)
 			}
 		}, expand(c.args)...)
-		if status != exitDone || last != c.want {
+		if status != console.ExitDone || last != c.want {
 			t.Errorf("%s: status %d %s\ngot  %q\nwant %q", c.args, status, stderr, last, c.want)
 		}
 	}
 }
 
-// TestASubscriberIsOneThing holds what the command line is refused for before
-// anything is sent.
-func TestASubscriberIsOneThing(t *testing.T) {
+// TestSubscriberUsage: wrong command lines send nothing.
+func TestSubscriberUsage(t *testing.T) {
 	for _, args := range []string{
 		"subscriber add|--page=acme",
 		"subscriber add|--page=acme|--email=a@example.com|--webhook=https://example.com/",
@@ -61,61 +62,60 @@ func TestASubscriberIsOneThing(t *testing.T) {
 		status, stdout, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) {
 			t.Errorf("%s: %s %s was sent", args, r.Method, r.URL)
 		}, expand(args)...)
-		if status != exitUsage || stdout != "" || stderr == "" {
+		if status != console.ExitUsage || stdout != "" || stderr == "" {
 			t.Errorf("%s: status %d, %q, %q", args, status, stdout, stderr)
 		}
 	}
 }
 
-// TestARefusedTargetIsTheFlagTyped holds which of the two flags is named.
-func TestARefusedTargetIsTheFlagTyped(t *testing.T) {
+// TestTargetErrors name the flag that was given.
+func TestTargetErrors(t *testing.T) {
 	for _, flag := range []string{"--email", "--webhook"} {
 		status, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {"target": ["The target must be right."]}}`),
 			"subscriber", "add", "--page=p", flag+"=x")
-		if status != exitFailed || !strings.HasSuffix(stderr, "\n  "+flag+": must be right.\n") {
+		if status != console.ExitFailed || !strings.HasSuffix(stderr, "\n  "+flag+": must be right.\n") {
 			t.Errorf("%s: status %d, %s", flag, status, stderr)
 		}
 	}
 }
 
-// TestWhatIsSaidOfSubscribers holds the words, and that a target that somebody
-// chose cannot move the cursor of who reads it.
-func TestWhatIsSaidOfSubscribers(t *testing.T) {
-	const subscriber = `{"id": "sub_1", "channel": "email", "target": "a@example.com", "created_at": "", `
-	const delivery = `{"id": "dlv_1", "purpose": "event", "event": "incident.created", "target": "a@example.com", "created_at": "yesterday", "attempts": 2, `
+// TestSubscriberOutput: control characters in a target are not printed.
+func TestSubscriberOutput(t *testing.T) {
+	const subscriber = `{"id": "sub_1", "channel": "email", "target": "a@example.com", `
+	const delivery = `{"id": "dlv_1", "purpose": "event", "event": "incident.created", "target": "a@example.com", "created_at": "2026-11-21T04:00:00.000Z", "attempts": 2, `
 	for _, c := range []struct {
 		args, data, want string
 	}{
 		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": false}`,
-			"The subscriber sub_1 is added: a@example.com is asked to confirm first, if this Allswell sends mail. What became of it: allswell delivery list --page p\n"},
+			"Added the subscriber sub_1: a@example.com is asked to confirm first, if the server sends mail. To see the delivery: allswell delivery list --page p\n"},
 		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": true}`,
-			"The subscriber sub_1 is added: a@example.com is told from now on.\n"},
+			"Added the subscriber sub_1: a@example.com is notified from now on.\n"},
 		{"subscriber add|--page=p|--webhook=x", subscriber + `"confirmed": true, "secret": "whsec_7"}`,
-			"The subscriber sub_1 is added: a@example.com is called from now on.\n" +
-				"Its messages are signed with this secret, which is shown only this once:\n\n  whsec_7\n"},
+			"Added the subscriber sub_1: a@example.com is called from now on.\n" +
+				"Messages are signed with this secret, which is shown only this once:\n\n  whsec_7\n"},
 		{"subscriber rotate|--page=p|sub_1", subscriber + `"secret": "whsec_8"}`,
-			"Its messages are signed with this secret, which is shown only this once:\n\n  whsec_8\n\nThe old one signs beside it for a day more.\n"},
+			"Messages are signed with this secret, which is shown only this once:\n\n  whsec_8\n\nMessages are signed with the old secret too for another 24 hours.\n"},
 		{"subscriber list|--page=p", `[]`, "No subscribers yet.\n"},
 		{"subscriber list|--page=p", `[` + subscriber + `"confirmed": true, "whole_page": true}, ` + subscriber + `"confirmed": false, "components": ["comp_1", "comp_2"]}, ` +
-			`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "confirmed": true, "whole_page": false, "suspended_at": "x"}]`,
+			`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "confirmed": true, "whole_page": false, "suspended_at": "2026-11-21T04:00:00.000Z"}]`,
 			"SUBSCRIBER  CHANNEL  STATE        ABOUT     TARGET\n" +
 				"sub_1       email    active       the page  a@example.com\n" +
 				"sub_1       email    unconfirmed  2 of it   a@example.com\n" +
 				"sub_2       webhook  suspended    0 of it   \ufffd[31m\n"},
-		{"subscriber show|--page=p|sub_1", subscriber + `"confirmed": true, "refusals": 3, "suspended_at": "now", "suspended_for": "No such mailbox.", "components": ["comp_1"]}`,
+		{"subscriber show|--page=p|sub_1", subscriber + `"confirmed": true, "refusals": 3, "suspended_at": "2026-11-21T04:00:00.000Z", "suspended_for": "No such mailbox.", "components": ["comp_1"]}`,
 			"Target:     a@example.com\nId:         sub_1\nChannel:    email\nState:      suspended\nAbout:      comp_1\n" +
-				"Suspended:  now: No such mailbox.\nRefusals:   3\n"},
+				"Suspended:  2026-11-21 04:00:00 UTC: No such mailbox.\nRefusals:   3\n"},
 		{"delivery list|--page=p", `[]`, "No deliveries.\n"},
-		{"delivery list|--page=p", `[` + delivery + `"state": "pending", "reason": "It was slow.", "next_attempt_at": "soon"}]`,
-			"DELIVERY  STATE    TRIED  CREATED    TELLS             TARGET         NOTE\n" +
-				"dlv_1     pending  2      yesterday  incident.created  a@example.com  It was slow. Next attempt: soon.\n"},
-		{"delivery list|--page=p", `[{"id": "dlv_2", "purpose": "link", "state": "superseded", "created_at": "x", "carried_by": "dlv_1"}]`,
-			"DELIVERY  STATE       TRIED  CREATED  TELLS  TARGET  NOTE\n" +
-				"dlv_2     superseded  0      x        link   (gone)  Told by dlv_1.\n"},
-		{"delivery retry|dlv_1", delivery + `"state": "pending"}`, "The delivery dlv_1 is tried again now.\n"},
+		{"delivery list|--page=p", `[` + delivery + `"state": "pending", "reason": "It was slow.", "next_attempt_at": "2026-11-21T04:00:00.000Z"}]`,
+			"DELIVERY  STATE    TRIED  CREATED                  ABOUT             TARGET         NOTE\n" +
+				"dlv_1     pending  2      2026-11-21 04:00:00 UTC  incident.created  a@example.com  It was slow. Next attempt: 2026-11-21 04:00:00 UTC.\n"},
+		{"delivery list|--page=p", `[{"id": "dlv_2", "purpose": "link", "state": "superseded", "created_at": "2026-11-21T04:00:00.000Z", "carried_by": "dlv_1"}]`,
+			"DELIVERY  STATE       TRIED  CREATED                  ABOUT  TARGET  NOTE\n" +
+				"dlv_2     superseded  0      2026-11-21 04:00:00 UTC  link   (gone)  Merged into dlv_1.\n"},
+		{"delivery retry|dlv_1", delivery + `"state": "pending"}`, "Sending the delivery dlv_1 again now.\n"},
 	} {
 		status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+c.data+`, "meta": {"total": 1}}`), expand(c.args)...)
-		if status != exitDone || stdout != c.want || stderr != "" {
+		if status != console.ExitDone || stdout != c.want || stderr != "" {
 			t.Errorf("%s: status %d %s\ngot\n%swant\n%s", c.args, status, stderr, stdout, c.want)
 		}
 	}

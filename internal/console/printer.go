@@ -1,80 +1,36 @@
-package main
+package console
 
 import (
-	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/allswell/allswell"
 )
 
-// printer writes what a client command got: as it came, for programs, or in
-// words and aligned columns, for people. It never writes colour codes, and
-// shows control characters instead of sending them to a terminal.
-type printer struct {
-	*console
-	json bool
+// Printer prints results: as JSON for programs, or as text for people. Text has no colour codes and no control
+// characters of the data.
+type Printer struct {
+	*Console
+	JSON bool
 }
 
-// raw prints data for programs.
-func (p printer) raw(data any) error {
+// Raw prints data as indented JSON.
+func (p Printer) Raw(data any) error {
 	encoded, err := json.MarshalIndent(data, "", "  ")
 	if err != nil {
 		return err
 	}
-	p.printf("%s\n", encoded)
+	p.Printf("%s\n", encoded)
 	return nil
 }
 
-// object prints one object: as it came, or by show.
-func object[T any](p printer, raw json.RawMessage, show func(T)) error {
-	if p.json {
-		return p.raw(raw)
-	}
-	v, err := decode[T](raw)
-	if err != nil {
-		return err
-	}
-	show(v)
-	return nil
-}
-
-// table prints a list: as an array, or as a table with one row per object.
-func table[T any](p printer, objects []json.RawMessage, total int, none string, header []string, row func(T) []string) error {
-	if p.json {
-		if objects == nil {
-			objects = []json.RawMessage{}
-		}
-		return p.raw(objects)
-	}
-	if len(objects) == 0 {
-		p.printf("%s\n", none)
-		return nil
-	}
-	rows := [][]string{header}
-	for _, raw := range objects {
-		v, err := decode[T](raw)
-		if err != nil {
-			return err
-		}
-		rows = append(rows, row(v))
-	}
-	p.columns(rows)
-	if total > len(objects) {
-		p.printf("… and %d more (--limit).\n", total-len(objects))
-	}
-	return nil
-}
-
-// columns aligns rows; the last column is not padded.
-func (p printer) columns(rows [][]string) {
+// Columns prints rows with aligned columns.
+func (p Printer) Columns(rows [][]string) {
 	var widths []int
 	for _, row := range rows {
 		for i := range row {
-			row[i] = visible(row[i])
+			row[i] = Visible(row[i])
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -89,31 +45,31 @@ func (p printer) columns(rows [][]string) {
 				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
 			}
 		}
-		p.printf("%s\n", strings.TrimRight(line.String(), " "))
+		p.Printf("%s\n", strings.TrimRight(line.String(), " "))
 	}
 }
 
-// facts prints names and values below each other; empty values are left out.
-func (p printer) facts(pairs ...[2]string) {
+// Facts prints names and values, a pair on each line. Pairs with an empty value are left out.
+func (p Printer) Facts(pairs ...[2]string) {
 	var rows [][]string
 	for _, pair := range pairs {
 		if pair[1] != "" {
 			rows = append(rows, []string{pair[0] + ":", pair[1]})
 		}
 	}
-	p.columns(rows)
+	p.Columns(rows)
 }
 
-// done prints a sentence about what was done, for people only.
-func (p printer) done(format string, args ...any) {
-	if !p.json {
-		p.printf(format+"\n", args...)
+// Done prints a line about what the command did, but not for programs.
+func (p Printer) Done(format string, args ...any) {
+	if !p.JSON {
+		p.Printf(format+"\n", args...)
 	}
 }
 
-// visible makes text safe for a terminal and for one line: what would move the
-// cursor or change colours is shown as U+FFFD.
-func visible(text string) string {
+// Visible makes text safe for one line of a terminal: line breaks become spaces, and characters that move the cursor,
+// change colours or change the direction of text become U+FFFD.
+func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
@@ -125,39 +81,19 @@ func visible(text string) string {
 	}, text)
 }
 
-// paragraph is visible for texts of several lines, each with an indent.
-func paragraph(text, indent string) string {
+// Paragraph makes text of several lines safe for a terminal, and indents each line.
+func Paragraph(text, indent string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {
-		lines[i] = strings.TrimRight(indent+visible(line), " ")
+		lines[i] = strings.TrimRight(indent+Visible(line), " ")
 	}
 	return strings.Join(lines, "\n")
 }
 
-// orEmpty returns what a nullable text points to.
-func orEmpty(text *string) string {
-	if text == nil {
+// Time formats a time in the time zone of this computer. The zero time is "".
+func Time(t time.Time) string {
+	if t.IsZero() {
 		return ""
 	}
-	return *text
-}
-
-// orNone is orEmpty for what is worth saying that there is none.
-func orNone(text *string) string { return cmp.Or(orEmpty(text), "none") }
-
-// when writes an instant of the API for people, in this machine's zone.
-func when(instant string) string {
-	t, err := time.Parse(time.RFC3339, instant)
-	if err != nil {
-		return instant
-	}
 	return t.Local().Format("2006-01-02 15:04:05 MST")
-}
-
-// statusWords writes a status for people.
-func statusWords(status string) string {
-	if s := allswell.Status(status); s.Valid() {
-		return s.Label()
-	}
-	return status
 }

@@ -1,4 +1,6 @@
-package main
+// Package demo runs the service with an example: a status page with three months of history, jobs that ping, and a
+// mailbox that shows the mail to subscribers.
+package demo
 
 import (
 	"context"
@@ -16,32 +18,34 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/server"
 	"github.com/allswell/allswell/internal/settings"
 )
 
-type demoCommand struct {
-	Listen string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that HTTP is served on. If the port is taken, the next free one."`
-	For    string `placeholder:"DURATION" help:"End after this long, such as 30s or 5m. Until interrupted if not given."`
+// Command is the demo command.
+type Command struct {
+	Listen string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to serve HTTP on. If the port is in use, the next free one is used."`
+	For    string `placeholder:"DURATION" help:"Duration of the demo, such as 30s or 5m. By default it runs until interrupted."`
 }
 
-// The demo's clock: checks every second, so that a job that pings every second
-// is down five seconds after its last ping.
+// The demo checks monitors every second: a job that pings every second is down five seconds after its last ping.
 const (
 	demoCheck     = time.Second
 	demoInterval  = 2 // seconds
 	demoThreshold = 3
-	demoPatience  = time.Minute // for what Allswell is expected to notice
+	demoTimeout   = time.Minute // for what the service is expected to notice
 	demoPorts     = 100         // tried one after the other
 )
 
-// demo runs the real service with an example and tells what happens.
+// demo runs the real service with an example and prints what happens.
 type demo struct {
-	*console
+	*console.Console
 	service *server.Server
-	api     *client
+	api     *client.Client
 	secret  string // of its API token
-	mailbox *demoMailbox
+	mailbox *mailbox
 	jobs    []*job
 }
 
@@ -64,7 +68,8 @@ var (
 	}
 )
 
-func (cmd *demoCommand) Run(c *console) (err error) {
+// Run runs the demo until it is interrupted.
+func (cmd *Command) Run(c *console.Console) (err error) {
 	p := settings.NewParser(cmd)
 	address := settings.Parse(p, &cmd.Listen, settings.ListenAddress)
 	if err := p.Err(); err != nil {
@@ -72,7 +77,7 @@ func (cmd *demoCommand) Run(c *console) (err error) {
 	}
 	lasts, err := time.ParseDuration(cmd.For)
 	if cmd.For != "" && (err != nil || lasts <= 0) {
-		return &usageError{errors.New("--for must be a positive duration, such as 30s or 5m")}
+		return console.UsageErrorf("--for must be a positive duration, such as 30s or 5m")
 	}
 	folder, err := os.MkdirTemp("", "allswell-demo-")
 	if err != nil {
@@ -83,13 +88,13 @@ func (cmd *demoCommand) Run(c *console) (err error) {
 			err = errors.Join(err, fmt.Errorf("the temporary folder %s is left behind: %w", folder, gone))
 		}
 	}()
-	ctx, cancel := context.WithCancel(c.ctx)
+	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
 	if lasts > 0 {
 		ctx, cancel = context.WithTimeout(ctx, lasts)
 		defer cancel()
 	}
-	d := &demo{console: &console{ctx, c.in, c.out, c.err}}
+	d := &demo{Console: &console.Console{Ctx: ctx, In: c.In, Out: c.Out, Err: c.Err}}
 	if d.mailbox, err = openMailbox(d.received); err != nil {
 		return fmt.Errorf("the demo's mail server: %w", err)
 	}
@@ -101,7 +106,7 @@ func (cmd *demoCommand) Run(c *console) (err error) {
 	return d.run(address)
 }
 
-// open makes the service, on the next free port if the wanted one is taken.
+// open creates the service, on the next free port if the wanted one is in use.
 func (d *demo) open(address, folder string) (err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -116,12 +121,12 @@ func (d *demo) open(address, folder string) (err error) {
 		CheckInterval: demoCheck, FailureThreshold: demoThreshold, LogLevel: slog.LevelError,
 		SMTPURL: d.mailbox.url, MailFrom: &mail.Address{Name: "Example Shop", Address: "status@example.com"},
 	}
-	if d.secret, err = makePast(d.ctx, cfg.Database, time.Now()); err != nil {
+	if d.secret, err = makeHistory(d.Ctx, cfg.Database, time.Now()); err != nil {
 		return err
 	}
 	for n := first; n < first+demoPorts && n < 1<<16; n++ {
 		cfg.Listen = net.JoinHostPort(host, strconv.Itoa(n))
-		d.service, err = server.New(d.ctx, cfg, cfg.Logger(d.err))
+		d.service, err = server.New(d.Ctx, cfg, cfg.Logger(d.Err))
 		if !errors.Is(err, syscall.EADDRINUSE) {
 			return err
 		}
@@ -129,25 +134,24 @@ func (d *demo) open(address, folder string) (err error) {
 	return err
 }
 
-// run serves, tells the story until the time is over or somebody interrupts,
-// and ends everything that it started.
+// run serves and tells the stories until the demo ends, and then stops everything that it has started.
 func (d *demo) run(wanted string) error {
-	serving, stop := context.WithCancel(context.WithoutCancel(d.ctx))
+	serving, stop := context.WithCancel(context.WithoutCancel(d.Ctx))
 	defer stop()
 	served := make(chan error, 1)
-	telling, cancel := context.WithCancel(d.ctx)
+	telling, cancel := context.WithCancel(d.Ctx)
 	defer cancel()
 	go func() {
 		served <- d.service.Run(serving)
 		cancel()
 	}()
-	d.ctx = telling
+	d.Ctx = telling
 	told := d.tell(wanted)
 	if errors.Is(told, context.Canceled) || errors.Is(told, context.DeadlineExceeded) || telling.Err() != nil {
 		told = nil
 	}
 	if told == nil {
-		d.say("The demo ends: its processes, its service and its database go.")
+		d.say("The demo ends and removes its processes, its service and its database.")
 	}
 	for _, j := range d.jobs {
 		j.kill()
@@ -158,29 +162,29 @@ func (d *demo) run(wanted string) error {
 
 // say prints a line of the story.
 func (d *demo) say(format string, args ...any) {
-	d.printf("%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
+	d.Printf("%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }
 
-// tell makes the example and goes on with one story after the other.
+// tell creates the example and tells one story after another.
 func (d *demo) tell(wanted string) error {
 	if err := d.prepare(); err != nil {
 		return err
 	}
-	d.printf("The demo's status page: %s\n", d.pageURL())
+	d.Printf("The demo's status page: %s\n", d.pageURL())
 	if got := d.service.Addr().String(); !samePort(wanted, got) {
 		_, port, _ := net.SplitHostPort(wanted)
-		d.printf("(Port %s is taken, so this is the next free one.)\n", port)
+		d.Printf("(Port %s is in use, so this is the next free one.)\n", port)
 	}
-	d.printf(`
-Open it in a browser, and watch it as you read on. Behind it is the real
-service, on a temporary database, checking its monitors every second. Ctrl-C
-ends it and leaves nothing behind. Mail to subscribers goes to a mailbox of the
-demo's own, which prints it here. To join in, from another terminal:
+	d.Printf(`
+Open it in a browser, and watch it as you read on. The real service serves it,
+with a temporary database, and checks its monitors every second. Ctrl-C ends the
+demo and leaves nothing behind. Mail to subscribers is not sent but printed here.
+To take part, from another terminal:
 
   export ALLSWELL_URL=%s ALLSWELL_TOKEN=%s
   %s incident open --page demo --title "Something is wrong" --impact minor --message "We are looking into it."
 
-`, d.api.base, d.api.token, programName())
+`, d.api.BaseURL(), d.secret, programName())
 	var names []string
 	for _, j := range d.jobs {
 		if err := j.start(); err != nil {
@@ -188,7 +192,7 @@ demo's own, which prints it here. To join in, from another terminal:
 		}
 		names = append(names, fmt.Sprintf("%s (%d)", j.name, j.pid()))
 	}
-	d.say("%d jobs run, each a process of its own. Each pings every second, and is expected every %d seconds: %s.",
+	d.say("%d jobs run, each as a process. Each pings every second, and is expected every %d seconds: %s.",
 		len(d.jobs), demoInterval, strings.Join(names, ", "))
 	pause := 3 * time.Second
 	for turn := 0; ; turn++ {
@@ -196,8 +200,8 @@ demo's own, which prints it here. To join in, from another terminal:
 			return err
 		}
 		err := d.story(turn)
-		if missing := (*apiError)(nil); errors.As(err, &missing) && missing.status == http.StatusNotFound {
-			d.say("Somebody deleted what this was about. On to the next.")
+		if errors.Is(err, client.ErrNotFound) {
+			d.say("Something of this story was deleted. On to the next one.")
 			err = nil
 		}
 		if err != nil {
@@ -213,12 +217,13 @@ func samePort(a, b string) bool {
 	return x == y || x == "0"
 }
 
-func (d *demo) pageURL() string { return d.api.base + "/status/" + demoPage }
+func (d *demo) pageURL() string { return d.api.BaseURL() + "/status/" + demoPage }
 
-// prepare waits until the service is ready and makes what is to come with the
-// calls that anybody would make.
-func (d *demo) prepare() error {
-	d.api = newClient(d.service.URL(), d.secret)
+// prepare waits until the service is ready, and creates the monitors and the subscriber through the API.
+func (d *demo) prepare() (err error) {
+	if d.api, err = client.New(d.service.URL(), d.secret, client.Options{}); err != nil {
+		return err
+	}
 	if err := d.until("the service is ready", func() (bool, error) { return d.service.Ready(), nil }); err != nil {
 		return err
 	}
@@ -227,62 +232,48 @@ func (d *demo) prepare() error {
 		if err != nil {
 			return err
 		}
-		id, err := d.make(pathOf("monitors"), body{"name": j.name, "page": demoPage, "interval": demoInterval, "component_id": component})
-		if err != nil {
-			return err
-		}
-		m, err := read[apiMonitor](d.ctx, d.api, pathOf("monitors", id))
+		m, err := d.api.CreateMonitor(d.Ctx, client.NewMonitor{Name: j.name, Page: demoPage, Interval: demoInterval, ComponentID: &component})
 		if err != nil {
 			return err
 		}
 		d.jobs = append(d.jobs, &job{name: j.name, component: j.component, monitor: m})
 	}
-	if _, err := d.make(pathOf("pages", demoPage, "subscribers"), body{"channel": "email", "target": demoReader, "confirmed": true}); err != nil {
+	subscriber := client.NewSubscriber{Channel: allswell.ChannelEmail, Target: demoReader, Confirmed: new(true)}
+	if _, err := d.api.CreateSubscriber(d.Ctx, demoPage, subscriber); err != nil {
 		return err
 	}
-	// The page is shown once before anybody is told its address.
+	// The page must have been rendered once before its URL is printed.
 	return d.until("the page answers", func() (bool, error) {
-		r, err := http.NewRequestWithContext(d.ctx, http.MethodGet, d.pageURL(), nil)
+		r, err := http.NewRequestWithContext(d.Ctx, http.MethodGet, d.pageURL(), nil)
 		if err != nil {
 			return false, err
 		}
-		response, err := d.api.http.Do(r)
+		response, err := http.DefaultClient.Do(r)
 		if err != nil {
-			return false, d.ctx.Err()
+			return false, d.Ctx.Err()
 		}
 		response.Body.Close()
 		return response.StatusCode == http.StatusOK, nil
 	})
 }
 
-// make creates something and returns its id.
-func (d *demo) make(path string, fields body) (id string, err error) {
-	raw, err := d.api.call(d.ctx, http.MethodPost, path, fields)
-	if err != nil {
-		return "", err
-	}
-	made, err := decode[struct{ ID string }](raw)
-	return made.ID, err
-}
-
 // await waits until the job's monitor is in a state.
 func (d *demo) await(j *job, state allswell.MonitorState) error {
 	return d.until(fmt.Sprintf("the monitor of the %s is %s", j.name, state), func() (bool, error) {
-		m, err := read[apiMonitor](d.ctx, d.api, pathOf("monitors", j.monitor.ID))
-		return m.State == string(state), err
+		m, err := d.api.GetMonitor(d.Ctx, j.monitor.ID)
+		return err == nil && m.State == state, err
 	})
 }
 
-// until asks again and again until something is the case, at most for
-// demoPatience.
+// until polls until is returns true, for demoTimeout at most.
 func (d *demo) until(what string, is func() (bool, error)) error {
-	deadline := time.Now().Add(demoPatience)
+	deadline := time.Now().Add(demoTimeout)
 	for {
 		if done, err := is(); done || err != nil {
 			return err
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("the demo waited for %s in vain that %s", demoPatience, what)
+			return fmt.Errorf("the demo waited for %s, but not: %s", demoTimeout, what)
 		}
 		if err := d.sleep(100 * time.Millisecond); err != nil {
 			return err
@@ -290,29 +281,29 @@ func (d *demo) until(what string, is func() (bool, error)) error {
 	}
 }
 
-// sleep waits, and returns an error if the demo ends before.
+// sleep waits. It returns an error if the demo ends before.
 func (d *demo) sleep(how time.Duration) error {
 	t := time.NewTimer(how)
 	defer t.Stop()
 	select {
-	case <-d.ctx.Done():
-		return d.ctx.Err()
+	case <-d.Ctx.Done():
+		return d.Ctx.Err()
 	case <-t.C:
 		return nil
 	}
 }
 
-// pause waits, but not longer than until a job's process ends by itself.
+// pause waits, until the process of a job has ended by itself at most.
 func (d *demo) pause(how time.Duration) error {
 	for end := time.Now().Add(how); time.Now().Before(end) && d.dead() == nil; {
 		if err := d.sleep(200 * time.Millisecond); err != nil {
 			return err
 		}
 	}
-	return d.ctx.Err()
+	return d.Ctx.Err()
 }
 
-// dead returns the first job whose process has ended; nil: all run.
+// dead returns the first job whose process has ended, or nil.
 func (d *demo) dead() *job {
 	for _, j := range d.jobs {
 		if !j.running() {

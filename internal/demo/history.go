@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"context"
@@ -88,8 +88,8 @@ type step struct {
 	do func(context.Context) error
 }
 
-// makePast fills a new database, and returns the secret of its first token.
-func makePast(ctx context.Context, database string, now time.Time) (secret string, err error) {
+// makeHistory fills a new database, and returns the secret of its first token.
+func makeHistory(ctx context.Context, database string, now time.Time) (secret string, err error) {
 	p := &past{clock: now.Add(-demoAge).Truncate(time.Minute), components: make(map[string]string)}
 	p.store, err = store.Open(ctx, database, store.Options{Clock: func() time.Time { return p.clock }})
 	if err != nil {

@@ -1,48 +1,54 @@
-package main
+package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"strings"
 	"time"
+
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
 )
 
-// demoPingVariable tells a job of the demo what to ping; an argument could be
-// seen by everybody on this machine.
-const demoPingVariable = "ALLSWELL_DEMO_PING"
+// pingVariable is the environment variable with a job's ping URL. Other users of the machine could see an argument.
+const pingVariable = "ALLSWELL_DEMO_PING"
 
-// jobPeriod is how often a job of the demo pings.
+// jobPeriod is the time between two pings of a job.
 const jobPeriod = time.Second
 
-// jobCommand is what the demo's jobs run, each in a process of its own.
-type jobCommand struct{}
+// JobCommand is a job of the demo, which runs in a process of its own.
+type JobCommand struct {
+	Ping string `env:"ALLSWELL_DEMO_PING" placeholder:"URL" help:"URL to ping."`
+}
 
-func (cmd *jobCommand) Run(c *console) error {
-	address := os.Getenv(demoPingVariable)
-	if address == "" {
-		return &usageError{errors.New(demoPingVariable + " must be a ping address")}
+// Run pings until standard input ends.
+func (cmd *JobCommand) Run(c *console.Console) error {
+	u, err := url.Parse(cmd.Ping)
+	if err != nil || u.Host == "" {
+		return console.UsageErrorf("%s must be a ping URL", pingVariable)
 	}
-	// A Ctrl-C in the terminal is for the demo, which ends its jobs itself.
+	pinger, err := client.New(u.Scheme+"://"+u.Host, "", client.Options{Timeout: 10 * time.Second, Retries: -1})
+	if err != nil {
+		return &console.UsageError{Err: err}
+	}
+	// Ctrl-C in the terminal ends the demo, which then ends its jobs.
 	signal.Ignore(os.Interrupt)
-	ctx, cancel := context.WithCancel(c.ctx)
+	ctx, cancel := context.WithCancel(c.Ctx)
 	defer cancel()
 	go func() {
-		// The other end of this pipe is the demo's, and gone with it however
-		// that ends.
-		io.Copy(io.Discard, c.in)
+		io.Copy(io.Discard, c.In) // ends with the demo, however that ends
 		cancel()
 	}()
-	pinger := &http.Client{Timeout: 10 * time.Second}
 	tick := time.NewTicker(jobPeriod)
 	defer tick.Stop()
 	for {
-		sendPing(ctx, pinger, address) // a failure is what the next one makes good
+		pinger.Ping(ctx, path.Base(u.Path)) // if it fails, the next one counts
 		select {
 		case <-ctx.Done():
 			return nil
@@ -51,38 +57,25 @@ func (cmd *jobCommand) Run(c *console) error {
 	}
 }
 
-func sendPing(ctx context.Context, pinger *http.Client, address string) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, address, nil)
-	if err != nil {
-		return
-	}
-	response, err := pinger.Do(r)
-	if err != nil {
-		return
-	}
-	io.Copy(io.Discard, io.LimitReader(response.Body, 1<<10)) // so that the connection is used again
-	response.Body.Close()
-}
-
 // job is one job of the demo: a monitor and the process that pings for it.
 type job struct {
 	name      string // of the monitor
 	component string
-	monitor   apiMonitor
+	monitor   *client.Monitor
 
 	cmd  *exec.Cmd
 	gone chan struct{} // closed when the process has ended
 }
 
-// start starts the job's process, which is this program once more.
+// start starts the job's process, which runs this program.
 func (j *job) start() error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("the demo cannot find its own program: %w", err)
 	}
 	cmd := exec.Command(self, "job")
-	cmd.Env = append(os.Environ(), demoPingVariable+"="+j.monitor.PingURL)
-	// Never written to: its end tells the process that the demo is gone.
+	cmd.Env = append(os.Environ(), pingVariable+"="+j.monitor.PingURL)
+	// Nothing is written to it. It closes when the demo ends.
 	if _, err := cmd.StdinPipe(); err != nil {
 		return err
 	}
@@ -98,8 +91,7 @@ func (j *job) start() error {
 	return nil
 }
 
-// programName is what to type to run this program: its name if the shell finds
-// it, or else its path, as after `go run`.
+// programName returns what to type to run this program: its name if the shell finds it, or else its path.
 func programName() string {
 	self, err := os.Executable()
 	if err != nil {

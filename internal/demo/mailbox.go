@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"bytes"
@@ -10,65 +10,87 @@ import (
 	"mime/quotedprintable"
 	"net"
 	"net/mail"
+	"net/textproto"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/emersion/go-smtp"
 )
 
-// The demo's reader of mail, and the most of one mail that is looked at.
 const (
-	demoReader  = "ann@example.com"
-	demoMaxMail = 1 << 20
+	demoReader  = "ann@example.com" // the subscriber
+	demoMaxMail = 1 << 20           // bytes
 )
 
-// demoMailbox is a mail server that shows what it is given and forgets it.
-type demoMailbox struct {
-	server *smtp.Server
-	url    *url.URL
+// mailbox is an SMTP server that shows the mails it gets. It knows what the service's own sender needs, and no more:
+// see docs/decisions/0041-the-demo-catches-its-mail-itself.md.
+type mailbox struct {
+	listener net.Listener
+	url      *url.URL
+	show     func(to, subject, text string)
 }
 
-// openMailbox serves SMTP on a free port of this machine; show gets each mail's
-// recipient, subject and plain text.
-func openMailbox(show func(to, subject, text string)) (*demoMailbox, error) {
+// openMailbox serves SMTP on a free port of this machine. show gets each mail's recipient, subject and plain text.
+func openMailbox(show func(to, subject, text string)) (*mailbox, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &demoSession{show: show}, nil }))
-	server.Domain, server.MaxMessageBytes, server.MaxRecipients = "localhost", demoMaxMail, 1
-	server.ReadTimeout, server.WriteTimeout = time.Minute, time.Minute
-	go server.Serve(l)
-	return &demoMailbox{server, &url.URL{Scheme: "smtp", Host: l.Addr().String()}}, nil
+	m := &mailbox{l, &url.URL{Scheme: "smtp", Host: l.Addr().String()}, show}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			go m.serve(conn)
+		}
+	}()
+	return m, nil
 }
 
-func (m *demoMailbox) close() { m.server.Close() }
+func (m *mailbox) close() { m.listener.Close() }
 
-// demoSession is one connection to the mailbox.
-type demoSession struct {
-	show func(to, subject, text string)
-	to   string
-}
-
-// Mail, Rcpt, Data, Reset and Logout make it an smtp.Session.
-func (s *demoSession) Mail(string, *smtp.MailOptions) error { return nil }
-
-func (s *demoSession) Rcpt(to string, _ *smtp.RcptOptions) error {
-	s.to = to
-	return nil
-}
-
-func (s *demoSession) Data(r io.Reader) error {
-	subject, text, err := readMail(io.LimitReader(r, demoMaxMail))
-	if err == nil {
-		s.show(s.to, subject, text)
+// serve answers one connection. It ends when the client quits or is silent for a minute.
+func (m *mailbox) serve(conn net.Conn) {
+	defer conn.Close()
+	c := textproto.NewConn(conn)
+	reply := func(line string) error { return c.PrintfLine("%s", line) }
+	to := ""
+	for err := reply("220 localhost"); err == nil; {
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		var line string
+		if line, err = c.ReadLine(); err != nil {
+			return
+		}
+		verb, rest, _ := strings.Cut(line, " ")
+		switch strings.ToUpper(verb) {
+		case "RCPT":
+			_, address, _ := strings.Cut(rest, "<")
+			to, _, _ = strings.Cut(address, ">")
+			err = reply("250 OK")
+		case "DATA":
+			if err = reply("354 Go ahead"); err == nil {
+				err = reply(m.receive(to, c.DotReader()))
+			}
+		case "QUIT":
+			reply("221 Bye")
+			return
+		default: // HELO, EHLO, MAIL, RSET and NOOP; extensions are not offered
+			err = reply("250 OK")
+		}
 	}
-	return err
 }
 
-func (s *demoSession) Reset()        { s.to = "" }
-func (s *demoSession) Logout() error { return nil }
+// receive shows a mail and returns the reply.
+func (m *mailbox) receive(to string, r io.Reader) string {
+	subject, text, err := readMail(io.LimitReader(r, demoMaxMail))
+	io.Copy(io.Discard, r)
+	if err != nil {
+		return "554 The mail cannot be read"
+	}
+	m.show(to, subject, text)
+	return "250 OK"
+}
 
 // readMail returns the subject of a mail and its part in plain text.
 func readMail(r io.Reader) (subject, text string, err error) {
@@ -103,13 +125,12 @@ func readMail(r io.Reader) (subject, text string, err error) {
 	}
 }
 
-// received tells of a mail in the demo's story: the subject, and the first lines
-// of what it says.
+// received prints a mail: the subject, and the first lines of the text.
 func (d *demo) received(to, subject, text string) {
 	const most = 5
 	lines := []string{"Mail to " + to + ": " + subject}
 	head := strings.TrimPrefix(subject, "[Example Shop] ")
-	text, _, _ = strings.Cut(text, "\n-- ") // what all mails end with
+	text, _, _ = strings.Cut(text, "\n-- ") // the footer of all mails
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || line == head || strings.HasPrefix(line, "http") {

@@ -1,12 +1,11 @@
-package main
+package demo
 
 import (
 	"fmt"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
 )
 
 // story tells one story: that of a job which has ended by itself, or else, in
@@ -43,7 +42,7 @@ func (d *demo) outage(j *job) error {
 	if err := d.sleep(3 * time.Second); err != nil {
 		return err
 	}
-	if err := d.update(incident, "identified", "The process was killed. We are about to start it again."); err != nil {
+	if err := d.update(incident, allswell.IncidentIdentified, "The process was killed. We are about to start it again."); err != nil {
 		return err
 	}
 	if err := d.sleep(4 * time.Second); err != nil {
@@ -60,34 +59,27 @@ func (d *demo) outage(j *job) error {
 	return nil
 }
 
-// openIncident returns the id of the incident that the job's outage opened; ""
-// if somebody closed it in the meantime.
+// openIncident returns the id of the incident that the job's outage opened; "" if it has been deleted.
 func (d *demo) openIncident(j *job) (string, error) {
-	found, _, err := d.api.list(d.ctx, pathOf("pages", demoPage, "incidents")+"?resolved=false", 100)
+	m, err := d.api.GetMonitor(d.Ctx, j.monitor.ID)
 	if err != nil {
 		return "", err
 	}
-	for _, raw := range found {
-		i, err := decode[apiIncident](raw)
-		if err != nil {
-			return "", err
-		}
-		if strings.HasPrefix(i.Title, j.name+" ") {
-			return i.ID, nil
-		}
+	if m.IncidentID == nil {
+		return "", nil
 	}
-	return "", nil
+	return *m.IncidentID, nil
 }
 
-// update is a human who changes an incident's state and says why.
-func (d *demo) update(incident, state, message string) error {
+// update changes an incident's state and adds an update, as a human would.
+func (d *demo) update(incident string, state allswell.IncidentState, message string) error {
 	if incident == "" {
 		return nil
 	}
-	if _, err := d.api.call(d.ctx, http.MethodPatch, pathOf("incidents", incident), body{"state": state}); err != nil {
+	if _, err := d.api.ChangeIncident(d.Ctx, incident, client.IncidentChange{State: &state}); err != nil {
 		return err
 	}
-	if _, err := d.api.call(d.ctx, http.MethodPost, pathOf("incidents", incident, "updates"), body{"message": message}); err != nil {
+	if _, err := d.api.PostUpdate(d.Ctx, incident, message); err != nil {
 		return err
 	}
 	d.say("A human sets the incident to %s and writes: %s", state, message)
@@ -100,17 +92,21 @@ func (d *demo) slowWebsite() error {
 	if err != nil {
 		return err
 	}
-	incident, err := d.make(pathOf("pages", demoPage, "incidents"), body{
-		"title": "Pages load slowly", "impact": "minor", "message": "Some pages take several seconds. We are looking into it.",
-		"components": []body{{"id": website, "status": allswell.StatusDegraded}},
+	created, err := d.api.CreateIncident(d.Ctx, demoPage, client.NewIncident{
+		Title: "Pages load slowly", Impact: new(allswell.ImpactMinor), Message: new("Some pages take several seconds. We are looking into it."),
+		Components: []client.AffectedStatus{{ID: website, Status: allswell.StatusDegraded}},
 	})
 	if err != nil {
 		return err
 	}
+	incident := created.ID
 	d.say("A human opens an incident that has Website degraded: %s/incidents/%s", d.pageURL(), incident)
-	for _, step := range []struct{ state, message string }{
-		{"identified", "A cache was switched off by mistake."},
-		{"monitoring", "The cache is back, and pages load quickly again."},
+	for _, step := range []struct {
+		state   allswell.IncidentState
+		message string
+	}{
+		{allswell.IncidentIdentified, "A cache was switched off by mistake."},
+		{allswell.IncidentMonitoring, "The cache is back, and pages load quickly again."},
 	} {
 		if err := d.sleep(5 * time.Second); err != nil {
 			return err
@@ -122,7 +118,8 @@ func (d *demo) slowWebsite() error {
 	if err := d.sleep(5 * time.Second); err != nil {
 		return err
 	}
-	if _, err := d.api.call(d.ctx, http.MethodPatch, pathOf("incidents", incident), body{"state": "resolved", "resolved": true}); err != nil {
+	resolve := client.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true)}
+	if _, err := d.api.ChangeIncident(d.Ctx, incident, resolve); err != nil {
 		return err
 	}
 	d.say("The human resolves the incident, and Website is operational by itself.")
@@ -137,17 +134,17 @@ func (d *demo) maintenance(j *job) error {
 		return err
 	}
 	begins := time.Now().Add(5 * time.Second)
-	id, err := d.make(pathOf("pages", demoPage, "maintenances"), body{
-		"title": "New version of the " + j.name, "message": "It pauses for a moment.", "components": []string{component},
-		"scheduled_for": allswell.FormatTime(begins), "scheduled_until": allswell.FormatTime(begins.Add(10 * time.Minute)),
+	planned, err := d.api.CreateMaintenance(d.Ctx, demoPage, client.NewMaintenance{
+		Title: "New version of the " + j.name, Message: new("It pauses for a moment."), Components: []string{component},
+		ScheduledFor: begins, ScheduledUntil: begins.Add(10 * time.Minute),
 	})
 	if err != nil {
 		return err
 	}
-	d.say("A human plans maintenance of %s, to begin in 5 seconds: %s/maintenances/%s", j.component, d.pageURL(), id)
+	d.say("A human plans maintenance of %s, to begin in 5 seconds: %s/maintenances/%s", j.component, d.pageURL(), planned.ID)
 	if err := d.until("the maintenance has begun", func() (bool, error) {
-		m, err := read[struct{ State allswell.MaintenanceState }](d.ctx, d.api, pathOf("maintenances", id))
-		return m.State == allswell.MaintenanceInProgress, err
+		m, err := d.api.GetMaintenance(d.Ctx, planned.ID)
+		return err == nil && m.State == allswell.MaintenanceInProgress, err
 	}); err != nil {
 		return err
 	}
@@ -159,7 +156,7 @@ func (d *demo) maintenance(j *job) error {
 	if err := j.start(); err != nil {
 		return err
 	}
-	if _, err := d.api.call(d.ctx, http.MethodPatch, pathOf("maintenances", id), body{"state": allswell.MaintenanceCompleted}); err != nil {
+	if _, err := d.api.ChangeMaintenance(d.Ctx, planned.ID, client.MaintenanceChange{State: new(allswell.MaintenanceCompleted)}); err != nil {
 		return err
 	}
 	d.say("The %s runs again, as process %d. The human ends the maintenance early, and %s is operational.", j.name, j.pid(), j.component)
@@ -168,12 +165,7 @@ func (d *demo) maintenance(j *job) error {
 
 // component returns the id of a component of the example.
 func (d *demo) component(name string) (string, error) {
-	found, _, err := d.api.list(d.ctx, pathOf("pages", demoPage, "components"), 100)
-	if err != nil {
-		return "", err
-	}
-	for _, raw := range found {
-		c, err := decode[apiComponent](raw)
+	for c, err := range d.api.ListComponents(demoPage).All(d.Ctx) {
 		if err != nil {
 			return "", err
 		}

@@ -1,7 +1,8 @@
-package main
+package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,22 +13,67 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/console"
 )
 
-// against runs a client command against a server that stands for one of the
-// world's, and returns what people see.
+// testCommands are the commands of this package.
+type testCommands struct {
+	Page        PageCommands        `cmd:""`
+	Group       GroupCommands       `cmd:""`
+	Component   ComponentCommands   `cmd:""`
+	Monitor     MonitorCommands     `cmd:""`
+	Incident    IncidentCommands    `cmd:""`
+	Maintenance MaintenanceCommands `cmd:""`
+	Subscriber  SubscriberCommands  `cmd:""`
+	Delivery    DeliveryCommands    `cmd:""`
+}
+
+func TestMain(m *testing.M) {
+	retries = -1
+	time.Local = time.UTC
+	os.Exit(m.Run())
+}
+
+// against runs a command against a server, and returns the exit status and the output. The server's URL is replaced by
+// "URL" in the output.
 func against(t *testing.T, server http.HandlerFunc, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	s := httptest.NewServer(server)
 	defer s.Close()
 	var out, errs bytes.Buffer
 	args = append(args, "--url="+s.URL, "--token=hunter2")
-	status = run(&console{t.Context(), strings.NewReader("from standard input\n"), &out, &errs}, args, nil)
-	said, told := strings.ReplaceAll(out.String(), s.URL, "URL"), strings.ReplaceAll(errs.String(), s.URL, "URL")
-	if strings.Contains(said+told, "hunter2") {
-		t.Errorf("the token is shown: %s%s", said, told)
+	program := console.Program{Commands: new(testCommands), Name: "allswell", Variables: HelpVariables(), Message: Message}
+	c := &console.Console{Ctx: t.Context(), In: strings.NewReader("from standard input\n"), Out: &out, Err: &errs}
+	status = program.Run(c, args, nil)
+	stdout, stderr = strings.ReplaceAll(out.String(), s.URL, "URL"), strings.ReplaceAll(errs.String(), s.URL, "URL")
+	if strings.Contains(stdout+stderr, "hunter2") {
+		t.Errorf("the token is printed: %s%s", stdout, stderr)
 	}
-	return status, said, told
+	return status, stdout, stderr
+}
+
+// canonical returns a JSON body with sorted keys and times in UTC, and any other body as it is.
+func canonical(body []byte) string {
+	var v map[string]any
+	if json.Unmarshal(body, &v) != nil {
+		return string(body)
+	}
+	for key, value := range v {
+		text, _ := value.(string)
+		if t, err := time.Parse(time.RFC3339, text); err == nil {
+			v[key] = allswell.FormatTime(t)
+		}
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(out.String())
 }
 
 func answer(status int, header, value, body string) http.HandlerFunc {
@@ -40,39 +86,38 @@ func answer(status int, header, value, body string) http.HandlerFunc {
 	}
 }
 
-// TestAnswersThatAreNoSuccess holds the sentence and the status for each.
-func TestAnswersThatAreNoSuccess(t *testing.T) {
+// TestErrors compares the message and the exit status of each kind of failure.
+func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		server http.HandlerFunc
 		want   string
 	}{
-		{"a web site", answer(200, "Content-Type", "text/html", "<html>"), "URL does not answer like an Allswell (200 OK)"},
-		{"another API", answer(200, "", "", `{"result": []}`), "URL does not answer like an Allswell (200 OK)"},
-		{"an object for a list", answer(200, "", "", `{"data": {}}`), "URL does not answer like an Allswell: a list was expected"},
-		{"a broken proxy", answer(502, "", "", "Bad Gateway"), "URL does not answer like an Allswell (502 Bad Gateway)"},
-		{"a redirect", answer(301, "Location", "https://other.example/", `{"data": []}`), "URL answers with a redirect to https://other.example/: give the address itself"},
-		{"a huge answer", answer(200, "", "", `{"data": ["`+strings.Repeat("x", maxAnswer)+`"]}`), "URL answered with more than 16777216 bytes"},
-		{"401", answer(401, "", "", `{"message": "Unauthenticated."}`), "the token was refused: it is wrong, revoked, or of another Allswell (ALLSWELL_TOKEN or --token)"},
+		{"a web site", answer(200, "Content-Type", "text/html", "<html>"), "URL is not an Allswell server (200 OK)"},
+		{"another API", answer(200, "", "", `{"result": []}`), "URL is not an Allswell server (200 OK)"},
+		{"an object for a list", answer(200, "", "", `{"data": {}}`), "URL is not an Allswell server: a list was expected"},
+		{"a broken proxy", answer(502, "", "", "Bad Gateway"), "URL is not an Allswell server (502 Bad Gateway)"},
+		{"a redirect", answer(301, "Location", "https://other.example/", `{"data": []}`), "URL redirects to https://other.example/: use that address"},
+		{"a huge answer", answer(200, "", "", `{"data": ["`+strings.Repeat("x", 16<<20)+`"]}`), "URL answered with more than 16777216 bytes"},
+		{"401", answer(401, "", "", `{"message": "Unauthenticated."}`), "the token was refused: it is wrong, revoked, or of another Allswell server (ALLSWELL_TOKEN or --token)"},
 		{"403", answer(403, "", "", `{"message": "This token has the scope read; this call needs write."}`), "the server answered 403: This token has the scope read; this call needs write."},
-		{"404", answer(404, "", "", `{"message": "Not found."}`), "there is no such object in the workspace of this token"},
+		{"404", answer(404, "", "", `{"message": "Not found."}`), "there is no such resource in the workspace of this token"},
 		{"422", answer(422, "", "", `{"message": "x", "errors": {"slug": ["One.", "Two."], "name": ["Three.\u001b[31m"]}}`),
 			"the request was refused:\n  name: Three.\ufffd[31m\n  slug: One.\n  slug: Two."},
 		{"422 without fields", answer(422, "", "", `{"message": "No."}`), "the request was refused: No."},
-		{"429", answer(429, "Retry-After", "17", `{"message": "Too many requests."}`), "too many requests: the next one is taken in 17 s"},
+		{"429", answer(429, "Retry-After", "17", `{"message": "Too many requests."}`), "too many requests: try again in 17 s"},
 		{"500", answer(500, "", "", `{"message": "Something went wrong.", "id": "err_7"}`), "the server answered 500: Something went wrong. In the server's log it is err_7."},
 		{"503", answer(503, "", "", `{"message": "Please try again."}`), "the server answered 503: Please try again."},
 	} {
 		status, stdout, stderr := against(t, c.server, "page", "list")
-		if status != exitFailed || stdout != "" || stderr != "allswell: "+c.want+"\n" {
+		if status != console.ExitFailed || stdout != "" || stderr != "allswell: "+c.want+"\n" {
 			t.Errorf("%s: status %d, %q, %q\nwant %q", c.name, status, stdout, stderr, c.want)
 		}
 	}
 }
 
-// TestRefusalsAreInTheWordsTyped holds the names of what was refused, and that
-// nothing was changed if it was to be.
-func TestRefusalsAreInTheWordsTyped(t *testing.T) {
+// TestFieldErrors name the flags instead of the fields.
+func TestFieldErrors(t *testing.T) {
 	for errors, want := range map[string]string{
 		`"scheduled_until": ["The scheduled_until must be at least a minute after scheduled_for."]`: "--until/--for: must be at least a minute after --at/--in.",
 		`"scheduled_for": ["The scheduled_for field is required."]`:                                 "--at/--in: is required.",
@@ -89,8 +134,8 @@ func TestRefusalsAreInTheWordsTyped(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotThereIsNamed: as it was typed.
-func TestWhatIsNotThereIsNamed(t *testing.T) {
+// TestNotFoundErrors name what was given on the command line.
+func TestNotFoundErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"page show|acmee":                                `page with the slug "acmee"`,
 		"page set|a b|--name=x":                          `page with the slug "a b"`,
@@ -110,15 +155,14 @@ func TestWhatIsNotThereIsNamed(t *testing.T) {
 		"delivery retry|dlv_9":                           `delivery "dlv_9"`,
 	} {
 		status, _, stderr := against(t, answer(404, "", "", `{"message": "Not found."}`), expand(args)...)
-		if status != exitFailed || stderr != "allswell: there is no "+want+" in the workspace of this token\n" {
+		if status != console.ExitFailed || stderr != "allswell: there is no "+want+" in the workspace of this token\n" {
 			t.Errorf("%s: status %d, %s", args, status, stderr)
 		}
 	}
 }
 
-// TestHalfIsDone: where the second of two calls is refused, the first is not
-// denied.
-func TestHalfIsDone(t *testing.T) {
+// TestPartlyDone: if the second of two calls fails, the message says what the first one has changed.
+func TestPartlyDone(t *testing.T) {
 	icon := filepath.Join(t.TempDir(), "icon.svg")
 	if err := os.WriteFile(icon, []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), 0o600); err != nil {
 		t.Fatal(err)
@@ -146,8 +190,8 @@ func TestHalfIsDone(t *testing.T) {
 	}
 }
 
-// TestWhatIsShown holds what is gathered from several answers.
-func TestWhatIsShown(t *testing.T) {
+// TestOutput compares output that is collected from several answers.
+func TestOutput(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, map[string]string{
 			"/api/v1/pages/acme": `{"data": {"name": "Acme", "slug": "acme", "status": "operational", "url": "https://status.example.com", "time_zone": "UTC", "domain": "status.example.com",
@@ -155,7 +199,7 @@ func TestWhatIsShown(t *testing.T) {
 			"/api/v1/pages/acme/components":  `{"data": [{"id": "comp_1", "name": "API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational", "order": 3}], "meta": {"total": 2}}`,
 			"/api/v1/pages/acme/groups":      `{"data": [{"id": "grp_1", "name": "Core", "order": 2}], "meta": {"total": 1}}`,
 			"/api/v1/pages/acme/uptime":      `{"data": {"components": [{"id": "comp_1", "group": "grp_1"}, {"id": "comp_2", "group": null}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
-			"/api/v1/incidents/i":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"message": "x", "created_at": "now"}]}}`,
+			"/api/v1/incidents/i":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"message": "x", "created_at": "2026-11-21T04:00:00.000Z"}]}}`,
 			"/api/v1/incidents/i/components": `{"data": [{"id": "comp_1", "name": "API", "status": "degraded"}]}`,
 		}[r.URL.Path])
 	}
@@ -165,7 +209,7 @@ func TestWhatIsShown(t *testing.T) {
 			"Logo:        https://x/logo.png\nIcon:        none\nFooter:      Imprint: https://example.com/\n",
 		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop\n",
 		"group list|--page=acme":     "ID     ORDER  NAME\ngrp_1  2      Core\n",
-		"incident show|i":            "Incident:  Slow\nId:        i\nState:     identified\nResolved:  no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\nnow\n  x\n",
+		"incident show|i":            "Incident:  Slow\nId:        i\nState:     identified\nResolved:  no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 UTC\n  x\n",
 	} {
 		_, stdout, stderr := against(t, server, expand(args)...)
 		if stdout != want || stderr != "" {
@@ -174,7 +218,7 @@ func TestWhatIsShown(t *testing.T) {
 	}
 }
 
-// TestRedirectsAreNotFollowed holds that the token goes nowhere else.
+// TestRedirectsAreNotFollowed: the token is not sent elsewhere.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("followed with the headers %v", r.Header)
@@ -183,9 +227,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	against(t, http.RedirectHandler(other.URL, http.StatusTemporaryRedirect).ServeHTTP, "page", "create", "--name=x")
 }
 
-// TestListsAreReadToTheirEnd reads 250 objects, of which people see the first
-// ones if they ask for no more.
-func TestListsAreReadToTheirEnd(t *testing.T) {
+// TestLongLists lists 250 resources, all and the first 2.
+func TestLongLists(t *testing.T) {
 	var asked []string
 	server := func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.URL.RawQuery)
@@ -211,9 +254,8 @@ func TestListsAreReadToTheirEnd(t *testing.T) {
 	}
 }
 
-// TestNamesMayBeAmbiguous holds that nothing is done when it is not clear to
-// what.
-func TestNamesMayBeAmbiguous(t *testing.T) {
+// TestAmbiguousNames: nothing is changed.
+func TestAmbiguousNames(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
 			t.Errorf("%s %s", r.Method, r.URL)
@@ -225,17 +267,17 @@ func TestNamesMayBeAmbiguous(t *testing.T) {
 		"other": `there is no monitor named "other", and ids begin with mon_`,
 	} {
 		status, _, stderr := against(t, server, "monitor", "delete", name)
-		if status != exitFailed || stderr != "allswell: "+want+"\n" {
+		if status != console.ExitFailed || stderr != "allswell: "+want+"\n" {
 			t.Errorf("status %d, %s", status, stderr)
 		}
 	}
 }
 
-// askForPage is how a command learns where people see what it has made.
+// askForPage is how a command gets the URL of the page.
 const askForPage = "GET /api/v1/pages/acme "
 
-// TestWhatIsSent holds the requests that commands make.
-func TestWhatIsSent(t *testing.T) {
+// TestRequests compares the requests of commands.
+func TestRequests(t *testing.T) {
 	for _, c := range []struct {
 		args, want string
 	}{
@@ -257,7 +299,7 @@ func TestWhatIsSent(t *testing.T) {
 		{"incident update|i|text", `POST /api/v1/incidents/i/updates {"message":"text"}`},
 		{"incident set|i|--resolved", `PATCH /api/v1/incidents/i {"resolved":true}`},
 		{"incident resolve|i", `PATCH /api/v1/incidents/i {"resolved":true,"state":"resolved"}`},
-		{"incident list|--page=acme|--open", `GET /api/v1/pages/acme/incidents?resolved=false&per_page=100&page=1 `},
+		{"incident list|--page=acme|--open", `GET /api/v1/pages/acme/incidents?page=1&per_page=100&resolved=false `},
 	} {
 		var got []string
 		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
@@ -265,7 +307,7 @@ func TestWhatIsSent(t *testing.T) {
 			if err != nil || r.Header.Get("Authorization") != "Bearer hunter2" {
 				t.Errorf("%v, headers %v", err, r.Header)
 			}
-			got = append(got, r.Method+" "+r.RequestURI+" "+string(sent))
+			got = append(got, r.Method+" "+r.RequestURI+" "+canonical(sent))
 			switch r.Method {
 			case http.MethodGet:
 				io.WriteString(w, `{"data": [], "meta": {"total": 0}}`)
@@ -276,22 +318,22 @@ func TestWhatIsSent(t *testing.T) {
 			}
 		}, expand(c.args)...)
 		got = slices.DeleteFunc(got, func(call string) bool { return call == askForPage && call != c.want })
-		if status != exitDone || len(got) != 1 || got[0] != c.want {
+		if status != console.ExitDone || len(got) != 1 || got[0] != c.want {
 			t.Errorf("%s: status %d %s\ngot  %q\nwant %q", c.args, status, stderr, got, c.want)
 		}
 	}
 }
 
-// TestWhatIsSaidOfAMonitor holds what its people are told when it is made.
-func TestWhatIsSaidOfAMonitor(t *testing.T) {
+// TestMonitorCreateOutput compares what is printed after a monitor is created.
+func TestMonitorCreateOutput(t *testing.T) {
 	const line = "\n\n  curl -fsS -m 10 --retry 5 --retry-connrefused URL/p\n"
-	const haste = "\nSo short an interval with a single check can take a restart of Allswell for silence: use 1m, or a failure threshold of 2.\n"
-	const defaults = " without a ping, if this Allswell checks every minute and 3 checks in a row count, as by default.\n"
-	const own = " without a ping, if this Allswell checks every minute as it does by default.\n"
+	const haste = "\nWith so short an interval and a single check, a restart of the server can make the monitor go down: use 1m, or a failure threshold of 2.\n"
+	const defaults = " without a ping, if the server checks every minute and 3 checks in a row count, as by default.\n"
+	const own = " without a ping, if the server checks every minute as it does by default.\n"
 	for fields, want := range map[string]string{
 		`"interval": 60, "enabled": true`:                           "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 4 min" + defaults,
 		`"interval": 5400, "enabled": true`:                         "The monitor x is mon_1. Its job has to run this at least every 1 hour 30 minutes:" + line + "\nDown after 1 h 33 min" + defaults,
-		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and switched off. Once it is switched on (allswell monitor set mon_1 --enabled), its job has to run this at least every 10 seconds:" + line + "\nDown after 3 min 10 s" + defaults,
+		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and disabled. Once it is enabled (allswell monitor set mon_1 --enabled), its job has to run this at least every 10 seconds:" + line + "\nDown after 3 min 10 s" + defaults,
 		`"interval": 59, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every 59 seconds:" + line + "\nDown after 1 min 59 s" + own + haste,
 		`"interval": 60, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 2 min" + own,
 		`"interval": 1, "enabled": true, "failure_threshold": 2`:    "The monitor x is mon_1. Its job has to run this at least every second:" + line + "\nDown after 2 min 1 s" + own,
@@ -316,9 +358,8 @@ func expand(line string) []string {
 	return args
 }
 
-// TestUpdateAfterChange holds the order of the two calls: an update carries the
-// state that the incident has when it is written. A message that would be
-// refused keeps the first call from being made.
+// TestUpdateAfterChange compares the order of the calls: an update carries the state that the incident has when it is
+// written. An invalid message is refused before the first call.
 func TestUpdateAfterChange(t *testing.T) {
 	var got []string
 	server := func(w http.ResponseWriter, r *http.Request) {
@@ -329,12 +370,12 @@ func TestUpdateAfterChange(t *testing.T) {
 		}
 		io.WriteString(w, `{"data": {"title": "x", "state": "resolved", "resolved": true}}`)
 	}
-	if status, stdout, stderr := against(t, server, "incident", "resolve", "i", "--message=Done."); status != exitDone ||
+	if status, stdout, stderr := against(t, server, "incident", "resolve", "i", "--message=Done."); status != console.ExitDone ||
 		strings.Join(got, ", ") != "PATCH /api/v1/incidents/i, POST /api/v1/incidents/i/updates, GET /api/v1/incidents/i/components, GET /api/v1/monitors" || stdout != "The incident \"x\" is resolved.\n" {
 		t.Errorf("status %d, %q, %s%s", status, got, stdout, stderr)
 	}
 	got = nil
-	if status, _, stderr := against(t, server, "incident", "resolve", "i", "--message= "); status != exitUsage || len(got) != 0 {
+	if status, _, stderr := against(t, server, "incident", "resolve", "i", "--message= "); status != console.ExitUsage || len(got) != 0 {
 		t.Errorf("a blank message: status %d, %q, %s", status, got, stderr)
 	}
 }
@@ -346,16 +387,6 @@ func TestSlugOf(t *testing.T) {
 	} {
 		if got := slugOf(name); got != want || len(got) > 63 {
 			t.Errorf("%q gives %q, want %q", name, got, want)
-		}
-	}
-}
-
-func TestVisible(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain": "plain", "a\nb\tc": "a b c", "\x1b[31mred\x07": "\ufffd[31mred\ufffd", "\u202eevil": "\ufffdevil", "\u0085": "\ufffd",
-	} {
-		if got := visible(text); got != want {
-			t.Errorf("%q is shown as %q, want %q", text, got, want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/server"
 	"github.com/allswell/allswell/internal/settings"
 )
@@ -26,7 +27,7 @@ func runIn(t *testing.T, environ map[string]string, args ...string) (status int,
 	var out, errs bytes.Buffer
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a start that should have been refused ends
 	defer cancel()
-	status = run(&console{ctx, strings.NewReader(""), &out, &errs}, args, list)
+	status = program().Run(&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: &errs}, args, list)
 	return status, out.String(), errs.String()
 }
 
@@ -80,8 +81,8 @@ func TestWrongSettings(t *testing.T) {
 		t.Run(c.env+"="+c.value, func(t *testing.T) {
 			environ := map[string]string{"ALLSWELL_DATABASE": database, c.env: c.value}
 			status, stdout, stderr := runIn(t, environ, "serve")
-			if status != exitUsage || stdout != "" {
-				t.Errorf("exit status %d, output %q; want %d and none", status, stdout, exitUsage)
+			if status != console.ExitUsage || stdout != "" {
+				t.Errorf("exit status %d, output %q; want %d and none", status, stdout, console.ExitUsage)
 			}
 			flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(c.env, "ALLSWELL_")), "_", "-")
 			for _, part := range []string{"allswell: " + c.env + " (--" + flag + ") ", c.takes} {
@@ -111,7 +112,7 @@ func TestEmptyVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parser, err := newParser(&console{out: io.Discard, err: io.Discard})
+	parser, err := program().Parser(&console.Console{Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +122,8 @@ func TestEmptyVariables(t *testing.T) {
 	if _, err := parser.Parse([]string{"serve"}); err != nil {
 		t.Fatal(err)
 	}
-	cli := parser.Model.Target.Interface().(commands)
-	if got, err := cli.Serve.Parse(); err != nil || !reflect.DeepEqual(got, want) {
+	tree := parser.Model.Target.Interface().(commands)
+	if got, err := tree.Serve.Parse(); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v, %v\nwant %+v", got, err, want)
 	}
 }
@@ -133,7 +134,7 @@ func TestUnknownSettingsAreNamed(t *testing.T) {
 		"ALLSWELL_URL": "http://x", "ALLSWELL_TOKEN": "hunter2", "OTHER": "1",
 	}, "version")
 	want := "allswell: warning: ignored, because there are no such settings: ALLSWELL_CHECKINTERVAL, ALLSWELL_LISTN\n"
-	if status != exitDone || stderr != want {
+	if status != console.ExitDone || stderr != want {
 		t.Errorf("status %d, %q, want %q", status, stderr, want)
 	}
 }
@@ -145,39 +146,39 @@ func TestUsage(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"", exitDone, "Usage: allswell <command>"},
-		{"--help", exitDone, "Over the API of a running Allswell:"},
-		{"serve --help", exitDone, "($ALLSWELL_CHECK_INTERVAL, default 1m)"},
-		{"version", exitDone, "allswell "},
-		{"nonsense", exitUsage, "unexpected argument nonsense"},
-		{"serve --nonsense", exitUsage, "unknown flag --nonsense"},
-		{"page create", exitUsage, "missing flags: --name=NAME"},
-		{"page create Foo", exitUsage, "unexpected argument Foo: a name is given with --name"},
-		{"incident open --page acme Down", exitUsage, "unexpected argument Down: a title is given with --title"},
-		{"page list Foo", exitUsage, "allswell: unexpected argument Foo\n"},
-		{"page create --token x --name=", exitUsage, "--name: a page needs a name"},
-		{"page list", exitUsage, "ALLSWELL_TOKEN (--token) must be an API token"},
-		{"page list --token x --url nonsense", exitUsage, "ALLSWELL_URL (--url) must be the http:// or https:// address"},
-		{"page list --token x --url http://me:hunter2@localhost", exitUsage, "ALLSWELL_URL (--url)"},
-		{"page list --limit 0", exitUsage, "--limit: must be a whole number from 1 to 100000"},
-		{"monitor create --token x --name x --page x --interval 1.5s", exitUsage, "--interval: must be in whole seconds"},
-		{"page set x --token x", exitUsage, "nothing to set"},
-		{"demo --for banana", exitUsage, "allswell: --for must be a positive duration, such as 30s or 5m"},
-		{"page create --name 日本 --token x", exitUsage, `no slug can be made from the name "日本": give one with --slug`},
-		{"monitor create --token x --name x --page x --interval 1y", exitUsage, "--interval: must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h, or a bare number such as 300"},
-		{"--version", exitDone, "allswell "},
-		{"migrate --database /path/x.db", exitUsage, "with %-escapes for special characters; for this file it is sqlite:/path/x.db."},
-		{"demo --for=-1s", exitUsage, "--for must be a positive duration"},
-		{"demo --listen 8080", exitUsage, "ALLSWELL_LISTEN (--listen) must be HOST:PORT"},
-		{"token create --name x --database nonsense", exitUsage, "ALLSWELL_DATABASE (--database) must be sqlite:PATH"},
-		{"job", exitUsage, "ALLSWELL_DEMO_PING must be a ping address"},
+		{"", console.ExitDone, "Usage: allswell <command>"},
+		{"--help", console.ExitDone, "Using the API of a running server:"},
+		{"serve --help", console.ExitDone, "($ALLSWELL_CHECK_INTERVAL, default 1m)"},
+		{"version", console.ExitDone, "allswell "},
+		{"nonsense", console.ExitUsage, "unexpected argument nonsense"},
+		{"serve --nonsense", console.ExitUsage, "unknown flag --nonsense"},
+		{"page create", console.ExitUsage, "missing flags: --name=NAME"},
+		{"page create Foo", console.ExitUsage, "unexpected argument Foo: a name is given with --name"},
+		{"incident open --page acme Down", console.ExitUsage, "unexpected argument Down: a title is given with --title"},
+		{"page list Foo", console.ExitUsage, "allswell: unexpected argument Foo\n"},
+		{"page create --token x --name=", console.ExitUsage, "--name: a page needs a name"},
+		{"page list", console.ExitUsage, "ALLSWELL_TOKEN (--token) must be an API token"},
+		{"page list --token x --url nonsense", console.ExitUsage, "ALLSWELL_URL (--url) must be the http:// or https:// URL"},
+		{"page list --token x --url http://me:hunter2@localhost", console.ExitUsage, "ALLSWELL_URL (--url)"},
+		{"page list --limit 0", console.ExitUsage, "--limit: must be a whole number from 1 to 100000"},
+		{"monitor create --token x --name x --page x --interval 1.5s", console.ExitUsage, "--interval: must be in whole seconds"},
+		{"page set x --token x", console.ExitUsage, "nothing to set"},
+		{"demo --for banana", console.ExitUsage, "allswell: --for must be a positive duration, such as 30s or 5m"},
+		{"page create --name 日本 --token x", console.ExitUsage, `no slug can be made from the name "日本": give one with --slug`},
+		{"monitor create --token x --name x --page x --interval 1y", console.ExitUsage, "--interval: must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h, or a bare number such as 300"},
+		{"--version", console.ExitDone, "allswell "},
+		{"migrate --database /path/x.db", console.ExitUsage, "with %-escapes for special characters; for this file it is sqlite:/path/x.db."},
+		{"demo --for=-1s", console.ExitUsage, "--for must be a positive duration"},
+		{"demo --listen 8080", console.ExitUsage, "ALLSWELL_LISTEN (--listen) must be HOST:PORT"},
+		{"token create --name x --database nonsense", console.ExitUsage, "ALLSWELL_DATABASE (--database) must be sqlite:PATH"},
+		{"job", console.ExitUsage, "ALLSWELL_DEMO_PING must be a ping URL"},
 	} {
 		status, stdout, stderr := runIn(t, nil, strings.Fields(c.args)...)
 		stdout = strings.Join(strings.Fields(stdout), " ") // help texts are wrapped
 		if status != c.status || !strings.Contains(stdout+stderr, c.says) {
 			t.Errorf("allswell %s: status %d, want %d\n%s%s\ndoes not say %q", c.args, status, c.status, stdout, stderr, c.says)
 		}
-		if status == exitUsage && stdout != "" {
+		if status == console.ExitUsage && stdout != "" {
 			t.Errorf("allswell %s writes an error to standard output: %q", c.args, stdout)
 		}
 	}
@@ -186,7 +187,7 @@ func TestUsage(t *testing.T) {
 // TestGroupsNameTheirCommands: the line of help of each group of commands names
 // all of them.
 func TestGroupsNameTheirCommands(t *testing.T) {
-	parser, err := newParser(&console{t.Context(), nil, io.Discard, io.Discard})
+	parser, err := program().Parser(&console.Console{Ctx: t.Context(), Out: io.Discard, Err: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,12 +208,12 @@ func TestSecretsOfAnUnreachableDatabase(t *testing.T) {
 		args   []string
 		status int
 	}{
-		{[]string{"serve", "--listen=127.0.0.1:0"}, 0}, {[]string{"migrate"}, exitFailed}, {[]string{"token", "list"}, exitFailed},
+		{[]string{"serve", "--listen=127.0.0.1:0"}, 0}, {[]string{"migrate"}, console.ExitFailed}, {[]string{"token", "list"}, console.ExitFailed},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		var out bytes.Buffer
 		errs := &watched{until: "refused", then: cancel}
-		if status := run(&console{ctx, strings.NewReader(""), &out, errs}, c.args, nil); status != c.status {
+		if status := program().Run(&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: errs}, c.args, nil); status != c.status {
 			t.Errorf("%v: exit status %d, want %d", c.args, status, c.status)
 		}
 		cancel()

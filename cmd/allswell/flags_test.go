@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/allswell/allswell/internal/cli"
+	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/server"
 	"github.com/allswell/allswell/internal/settings"
 )
@@ -11,7 +13,7 @@ import (
 // TestFlagsAreNamedLikeVariables holds the flags that the parser makes of the
 // struct to the names that messages and the manual use.
 func TestFlagsAreNamedLikeVariables(t *testing.T) {
-	parser, err := newParser(&console{})
+	parser, err := program().Parser(&console.Console{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +25,7 @@ func TestFlagsAreNamedLikeVariables(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range slices.Concat(settings.List(server.Settings{}), settings.List(clientSettings{})) {
+	for _, s := range slices.Concat(settings.List(server.Settings{}), settings.List(cli.ClientSettings{})) {
 		if flags[s.Env] != s.Flag {
 			t.Errorf("the flag of %s is --%s, but messages say --%s", s.Env, flags[s.Env], s.Flag)
 		}

@@ -1,0 +1,157 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TokenCommands are the commands of API tokens.
+type TokenCommands struct {
+	settings.DatabaseSetting `embed:""`
+	JSON                     bool `name:"json" help:"Print JSON, for programs."`
+
+	Create tokenCreate `cmd:"" help:"Create a token and print it, only once."`
+	List   tokenList   `cmd:"" help:"List all tokens, of all workspaces, without their secrets."`
+	Revoke tokenRevoke `cmd:"" help:"Revoke a token at once."`
+}
+
+// tokenContext is what the token commands work with.
+type tokenContext struct {
+	console.Printer
+	database string
+}
+
+// ProvideContext is called by the parser before a token command runs.
+func (cmd *TokenCommands) ProvideContext(c *console.Console) (*tokenContext, error) {
+	database, err := parseExisting(cmd.DatabaseSetting)
+	return &tokenContext{console.Printer{Console: c, JSON: cmd.JSON}, database}, err
+}
+
+// on calls f with the open database, which a running service may use too.
+func (c *tokenContext) on(f func(*store.Store) error) error {
+	s, err := store.OpenBeside(c.Ctx, c.database, store.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.Close())
+}
+
+// tokenRecord is the JSON of a token, with the keys of the API.
+type tokenRecord struct {
+	ID         string         `json:"id"`
+	Workspace  string         `json:"workspace"`
+	Name       string         `json:"name"`
+	Scope      allswell.Scope `json:"scope"`
+	CreatedAt  string         `json:"created_at"`
+	LastUsedAt *string        `json:"last_used_at"`
+	RevokedAt  *string        `json:"revoked_at"`
+	Token      string         `json:"token,omitempty"`
+}
+
+func recordOf(t allswell.Token, workspace string) tokenRecord {
+	format := func(at time.Time) *string {
+		if at.IsZero() {
+			return nil
+		}
+		return new(allswell.FormatTime(at))
+	}
+	return tokenRecord{
+		ID: t.ID, Workspace: workspace, Name: t.Name, Scope: t.Scope,
+		CreatedAt: allswell.FormatTime(t.CreatedAt), LastUsedAt: format(t.LastUsedAt), RevokedAt: format(t.RevokedAt),
+	}
+}
+
+type tokenCreate struct {
+	Name      string `required:"" placeholder:"NAME" help:"Name of the token, such as its purpose."`
+	Scope     string `default:"write" placeholder:"SCOPE" help:"Permissions: read, write (the default) or admin."`
+	Workspace string `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist."`
+}
+
+func (cmd *tokenCreate) Run(c *tokenContext) error {
+	return c.on(func(s *store.Store) error {
+		issued, err := s.IssueTokenFor(c.Ctx, cmd.Workspace, allswell.NewToken{Name: cmd.Name, Scope: allswell.Scope(cmd.Scope)})
+		if err != nil {
+			return refused(err)
+		}
+		if c.JSON {
+			record := recordOf(issued.Token, cmd.Workspace)
+			record.Token = issued.Secret
+			return c.Raw(record)
+		}
+		// The token alone on standard output: TOKEN=$(allswell token create …).
+		fmt.Fprintf(c.Err, "The token %s (%s, scope %s, workspace %s) of %s is shown only this once:\n",
+			issued.ID, console.Visible(issued.Name), issued.Scope, console.Visible(cmd.Workspace), settings.DatabaseName(c.database))
+		c.Printf("%s\n", issued.Secret)
+		return nil
+	})
+}
+
+// refused returns a usage error if the input is invalid.
+func refused(err error) error {
+	if bad := (*allswell.ValidationError)(nil); errors.As(err, &bad) {
+		return &console.UsageError{Err: err}
+	}
+	return err
+}
+
+type tokenList struct{}
+
+func (cmd *tokenList) Run(c *tokenContext) error {
+	return c.on(func(s *store.Store) error {
+		tokens, err := s.AllTokens(c.Ctx)
+		if err != nil {
+			return err
+		}
+		records := make([]tokenRecord, len(tokens))
+		rows := [][]string{{"TOKEN", "SCOPE", "WORKSPACE", "LAST USED", "STATE", "NAME"}}
+		for i, t := range tokens {
+			records[i] = recordOf(t.Token, t.Workspace)
+			last, state := "never", "valid"
+			if !t.LastUsedAt.IsZero() {
+				last = console.Time(t.LastUsedAt)
+			}
+			if !t.RevokedAt.IsZero() {
+				state = "revoked"
+			}
+			rows = append(rows, []string{t.ID, string(t.Scope), t.Workspace, last, state, t.Name})
+		}
+		switch {
+		case c.JSON:
+			return c.Raw(records)
+		case len(tokens) == 0:
+			c.Printf("No tokens yet in %s.\n", settings.DatabaseName(c.database))
+		default:
+			fmt.Fprintf(c.Err, "The tokens of %s:\n", settings.DatabaseName(c.database))
+			c.Columns(rows)
+		}
+		return nil
+	})
+}
+
+type tokenRevoke struct {
+	ID string `arg:"" help:"Id of the token, as it is listed; not its secret."`
+}
+
+func (cmd *tokenRevoke) Run(c *tokenContext) error {
+	return c.on(func(s *store.Store) error {
+		err := s.RevokeAnyToken(c.Ctx, cmd.ID)
+		if errors.Is(err, allswell.ErrNotFound) {
+			which := "with this id" // what was typed may be a secret
+			if strings.HasPrefix(cmd.ID, allswell.PrefixToken) {
+				which = fmt.Sprintf("%q", console.Visible(cmd.ID))
+			}
+			return fmt.Errorf("there is no token %s; `allswell token list` shows them", which)
+		}
+		if err == nil {
+			c.Done("Revoked the token %s.", console.Visible(cmd.ID))
+		}
+		return err
+	})
+}

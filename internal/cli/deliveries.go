@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+)
+
+// DeliveryCommands are the commands of messages to subscribers.
+type DeliveryCommands struct {
+	ClientSettings `embed:""`
+
+	List  deliveryList  `cmd:"" help:"List the messages to a page's subscribers, newest first."`
+	Retry deliveryRetry `cmd:"" help:"Send a dead, expired or pending message again, at once."`
+}
+
+type deliveryList struct {
+	Page   string                   `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	States []allswell.DeliveryState `name:"state" placeholder:"STATE" help:"Only messages in one of these states, separated by commas: pending, sending, sent, superseded, cancelled, expired or dead."`
+	listing
+}
+
+func (cmd *deliveryList) Run(c *commandContext) error {
+	deliveries, total, err := c.api.ListDeliveries(cmd.Page, client.DeliveryFilter{States: cmd.States}).First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	header := []string{"DELIVERY", "STATE", "TRIED", "CREATED", "ABOUT", "TARGET", "NOTE"}
+	return table(c, deliveries, total, "No deliveries.", header, func(d *client.Delivery) []string {
+		about, target := string(d.Purpose), "(gone)"
+		if d.Event != nil {
+			about = string(*d.Event)
+		}
+		if d.Target != nil {
+			target = *d.Target
+		}
+		return []string{d.ID, string(d.State), strconv.Itoa(d.Attempts), console.Time(d.CreatedAt), about, target, deliveryNote(d)}
+	})
+}
+
+// deliveryNote returns the reason of a failure, the next attempt, and the delivery that this one was merged into.
+func deliveryNote(d *client.Delivery) string {
+	var notes []string
+	if d.Reason != nil {
+		notes = append(notes, *d.Reason)
+	}
+	if d.NextAttemptAt != nil {
+		notes = append(notes, "Next attempt: "+console.Time(*d.NextAttemptAt)+".")
+	}
+	if d.CarriedBy != nil {
+		notes = append(notes, "Merged into "+*d.CarriedBy+".")
+	}
+	return strings.Join(notes, " ")
+}
+
+type deliveryRetry struct {
+	Delivery string `arg:"" help:"Id of the delivery."`
+}
+
+func (cmd *deliveryRetry) Run(c *commandContext) error {
+	delivery, err := c.api.RetryDelivery(c.Ctx, cmd.Delivery)
+	return object(c, delivery, err, func(d *client.Delivery) {
+		c.Printf("Sending the delivery %s again now.\n", console.Visible(d.ID))
+	})
+}

@@ -1,0 +1,30 @@
+// Package console is what commands read from and write to: the standard streams, text for people in aligned columns,
+// JSON for programs.
+package console
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Console is the terminal, or whatever else a command runs in.
+type Console struct {
+	Ctx      context.Context // ends when the process is asked to stop
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Printf writes to standard output.
+func (c *Console) Printf(format string, args ...any) { fmt.Fprintf(c.Out, format, args...) }
+
+// UsageError is a wrong command line. The command has changed nothing.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// UsageErrorf returns a *UsageError.
+func UsageErrorf(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }

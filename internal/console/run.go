@@ -1,0 +1,172 @@
+package console
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/allswell/allswell/internal/settings"
+)
+
+// Exit statuses of the program.
+const (
+	ExitDone   = 0
+	ExitFailed = 1
+	ExitUsage  = 2 // the command line or a setting is wrong; nothing was changed
+)
+
+// Program is the command tree of a program.
+type Program struct {
+	Commands    any // pointer to a struct, as kong takes it
+	Name        string
+	Description string
+	EnvPrefix   string             // of the environment variables that are settings
+	Variables   map[string]string  // in help texts, as ${name}
+	Message     func(error) string // describes an error for the user; nil: its text
+}
+
+// exiting is the panic with which the parser ends the program, after it has printed a help text.
+type exiting int
+
+// Run runs a command line and returns the exit status. environ is the environment, to warn of unknown settings.
+func (p Program) Run(c *Console, args, environ []string) (status int) {
+	defer func() {
+		if r := recover(); r != nil {
+			code, ok := r.(exiting)
+			if !ok {
+				panic(r)
+			}
+			status = int(code)
+		}
+	}()
+	parser, err := p.Parser(c)
+	if err != nil {
+		return p.fail(c, err)
+	}
+	p.warnOfUnknown(c, parser.Model.Node, environ)
+	switch {
+	case len(args) == 0:
+		args = []string{"--help"}
+	case args[0] == "--version": // a common attempt
+		args = append([]string{"version"}, args[1:]...)
+	}
+	parsed, err := parser.Parse(joinNegative(args))
+	if err != nil {
+		return p.fail(c, &UsageError{withHint(err)})
+	}
+	return p.fail(c, parsed.Run(c))
+}
+
+// Parser returns the parser of the command line.
+func (p Program) Parser(c *Console) (*kong.Kong, error) {
+	return kong.New(p.Commands,
+		kong.Name(p.Name),
+		kong.Description(p.Description),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
+		kong.ValueFormatter(flagHelp),
+		kong.Vars(p.Variables),
+		kong.Writers(c.Out, c.Err),
+		kong.Exit(func(code int) { panic(exiting(code)) }),
+	)
+}
+
+// fail prints an error and returns the exit status.
+func (p Program) fail(c *Console, err error) int {
+	if err == nil {
+		return ExitDone
+	}
+	text := err.Error()
+	if p.Message != nil {
+		text = p.Message(err)
+	}
+	fmt.Fprintf(c.Err, "%s: %s\n", p.Name, text)
+	if errors.As(err, new(*UsageError)) || errors.As(err, new(*settings.Error)) {
+		return ExitUsage
+	}
+	return ExitFailed
+}
+
+// negative matches a number that the parser would take for a flag.
+var negative = regexp.MustCompile(`^-[0-9]+$`)
+
+// joinNegative replaces "--order -1" by "--order=-1", which the parser understands. No flag is a number.
+func joinNegative(args []string) []string {
+	var out []string
+	for i, arg := range args {
+		last := len(out) - 1
+		switch {
+		case arg == "--":
+			return append(out, args[i:]...)
+		case last >= 0 && negative.MatchString(arg) && strings.HasPrefix(out[last], "--") && !strings.Contains(out[last], "="):
+			out[last] += "=" + arg
+		default:
+			out = append(out, arg)
+		}
+	}
+	return out
+}
+
+// withHint adds to the error about an unexpected argument the flag that it may belong to.
+func withHint(err error) error {
+	wrong := (*kong.ParseError)(nil)
+	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "unexpected argument ") {
+		return err
+	}
+	node := wrong.Context.Selected()
+	if node == nil {
+		return err
+	}
+	for _, flag := range node.Flags {
+		if flag.Required && (flag.Name == "name" || flag.Name == "title") {
+			return fmt.Errorf("%w: a %s is given with --%s", err, flag.Name, flag.Name)
+		}
+	}
+	return err
+}
+
+// flagHelp returns the help of a flag or argument: its text, its environment variable and its default.
+func flagHelp(v *kong.Value) string {
+	var notes []string
+	for _, env := range v.Tag.Envs {
+		notes = append(notes, "$"+env)
+	}
+	if v.HasDefault && v.Default != "" {
+		notes = append(notes, "default "+v.Default)
+	}
+	if len(notes) == 0 {
+		return v.Help
+	}
+	return v.Help + " (" + strings.Join(notes, ", ") + ")"
+}
+
+// warnOfUnknown prints a line that names the environment variables that look like settings but are not.
+func (p Program) warnOfUnknown(c *Console, root *kong.Node, environ []string) {
+	known := make(map[string]bool)
+	var visit func(*kong.Node)
+	visit = func(n *kong.Node) {
+		for _, flag := range n.Flags {
+			for _, env := range flag.Envs {
+				known[env] = true
+			}
+		}
+		for _, child := range n.Children {
+			visit(child)
+		}
+	}
+	visit(root)
+	var unknown []string
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if value != "" && strings.HasPrefix(name, p.EnvPrefix) && !known[name] {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) > 0 {
+		slices.Sort(unknown)
+		fmt.Fprintf(c.Err, "%s: warning: ignored, because there are no such settings: %s\n", p.Name, strings.Join(unknown, ", "))
+	}
+}
