@@ -11,6 +11,7 @@ import (
 const (
 	PrefixComponent   = "comp_"
 	PrefixDelivery    = "dlv_"
+	PrefixAuditEntry  = "aud_"
 	PrefixEvent       = "evt_"
 	PrefixGroup       = "grp_"
 	PrefixMaintenance = "mnt_"

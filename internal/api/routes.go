@@ -104,6 +104,8 @@ func (a *api) routes() []route {
 		{"POST", "/api/v1/tokens", admin, a.issueToken},
 		{"DELETE", "/api/v1/tokens/{tokenId}", admin, a.revokeToken},
 
+		{"GET", "/api/v1/audit", admin, a.listAudit},
+
 		{"GET", "/api/v1/openapi.json", open, a.describe},
 	}
 }

@@ -61,6 +61,8 @@ type Settings struct {
 
 	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Addresses that webhooks may not go to in any case: addresses or networks, separated by commas. For example, the public address of this machine if a router or the cloud translates it."`
 
+	AuditRetention string `env:"ALLSWELL_AUDIT_RETENTION" default:"400d" placeholder:"DURATION" help:"How long the audit log is kept, from 1d to 3650d, in days or hours."`
+
 	LogFormat string `env:"ALLSWELL_LOG_FORMAT" default:"text" placeholder:"text|json" help:"How log lines are written to standard error: text or json."`
 
 	LogLevel string `env:"ALLSWELL_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"The least important lines that are logged: debug, info, warn or error. Requests are logged at info, pings at debug."`
@@ -90,6 +92,7 @@ type Config struct {
 	MailFrom                 *mail.Address
 	WebhookAllowPrivate      bool
 	WebhookDeny              []netip.Prefix
+	AuditRetention           time.Duration
 	LogJSON                  bool
 	LogLevel                 slog.Level
 }
@@ -123,6 +126,7 @@ func (s Settings) Parse() (Config, error) {
 		MailFrom:            settings.Parse(p, &s.MailFrom, settings.MailAddress),
 		WebhookAllowPrivate: settings.Parse(p, &s.WebhookAllowPrivate, settings.Switch),
 		WebhookDeny:         settings.Parse(p, &s.WebhookDeny, settings.Networks),
+		AuditRetention:      settings.Parse(p, &s.AuditRetention, settings.Days(1, 3650)),
 		LogJSON:             settings.Parse(p, &s.LogFormat, settings.OneOf("text", "json")) == "json",
 		LogLevel:            settings.Parse(p, &s.LogLevel, settings.LogLevel),
 	}

@@ -104,6 +104,24 @@ func Seconds(least, most time.Duration) func(string) (time.Duration, error) {
 	}
 }
 
+// Days returns a function that parses a duration between two numbers of days, written in days ("400d") or as
+// time.ParseDuration accepts it ("48h").
+func Days(least, most int) func(string) (time.Duration, error) {
+	const day = 24 * time.Hour
+	return func(value string) (time.Duration, error) {
+		d, err := time.ParseDuration(value)
+		if days, ok := strings.CutSuffix(value, "d"); ok {
+			var n int
+			n, err = strconv.Atoi(days)
+			d = time.Duration(min(n, most+1)) * day
+		}
+		if err != nil || d < time.Duration(least)*day || d > time.Duration(most)*day {
+			return 0, fmt.Errorf("a duration from %dd to %dd, such as 400d or 48h", least, most)
+		}
+		return d, nil
+	}
+}
+
 // ShortDuration writes a duration without its zero units, as settings and flags accept it: "1h", "1m30s".
 func ShortDuration(d time.Duration) string {
 	s := d.String()

@@ -219,6 +219,9 @@ func (s *Store) Prune(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.pruneAuditLog(ctx); err != nil {
+		return err
+	}
 	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
 		for _, p := range []struct {
 			text string

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/allswell/allswell"
 )
@@ -122,6 +123,9 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 		if err == nil {
 			err = t.saveStatusChange(c)
 		}
+		if err == nil {
+			err = t.audit(actor, allswell.AuditCreate, nil, c)
+		}
 		return c, err
 	})
 }
@@ -175,7 +179,8 @@ func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug,
 		if err != nil {
 			return c, err
 		}
-		old := c.Status()
+		before, old := c, c.Status()
+		before.Causes = slices.Clone(c.Causes)
 		c.Apply(ch, t.now)
 		if _, err := t.exec(`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID); err != nil {
 			return c, err
@@ -184,7 +189,10 @@ func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug,
 			c.ID, string(c.Baseline), c.Description, millis(c.UpdatedAt)); err != nil {
 			return c, err
 		}
-		return c, t.componentChanged(c, old, origin{})
+		if err := t.componentChanged(c, old, origin{}); err != nil {
+			return c, err
+		}
+		return c, t.audit(actor, allswell.AuditUpdate, before, c)
 	})
 }
 
@@ -204,9 +212,13 @@ func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, id stri
 		if err != nil {
 			return c, err
 		}
+		before := c
 		c.Edit(e, t.now)
 		_, err = t.exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6 WHERE id = $1`,
 			c.ID, c.Name, c.Description, c.Order, nullIfEmpty(c.GroupID), millis(c.UpdatedAt))
+		if err == nil {
+			err = t.audit(actor, allswell.AuditUpdate, before, c)
+		}
 		return c, err
 	})
 }
@@ -223,9 +235,15 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 		if err != nil {
 			return struct{}{}, err
 		}
-		n, err := t.exec(`DELETE FROM components WHERE id = $1 AND page_id = $2`, id, p.ID)
-		if err = found(n, err); err == nil {
+		c, err := t.component(`WHERE id = $1 AND page_id = $2 FOR UPDATE`, id, p.ID)
+		if err == nil {
+			_, err = t.exec(`DELETE FROM components WHERE id = $1`, c.ID)
+		}
+		if err == nil {
 			err = t.touch(p.ID)
+		}
+		if err == nil {
+			err = t.audit(actor, allswell.AuditDelete, c, nil)
 		}
 		if err != nil {
 			return struct{}{}, err
@@ -276,6 +294,9 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 		}
 		_, err = t.exec(`INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 			g.ID, g.PageID, g.Name, g.Order, millis(g.CreatedAt), millis(g.UpdatedAt))
+		if err == nil {
+			err = t.audit(actor, allswell.AuditCreate, nil, g)
+		}
 		return g, err
 	})
 }
@@ -290,9 +311,13 @@ func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, id string
 		if err != nil {
 			return g, err
 		}
+		before := g
 		g.Apply(ch, t.now)
 		_, err = t.exec(`UPDATE component_groups SET name = $2, position = $3, updated_at = $4 WHERE id = $1`,
 			g.ID, g.Name, g.Order, millis(g.UpdatedAt))
+		if err == nil {
+			err = t.audit(actor, allswell.AuditUpdate, before, g)
+		}
 		return g, err
 	})
 }
@@ -323,7 +348,10 @@ func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, id string
 			return struct{}{}, err
 		}
 		n, err := t.exec(`DELETE FROM component_groups WHERE id = $1`, g.ID)
-		return struct{}{}, found(n, err)
+		if err = found(n, err); err == nil {
+			err = t.audit(actor, allswell.AuditDelete, g, nil)
+		}
+		return struct{}{}, err
 	})
 	return err
 }

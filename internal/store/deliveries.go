@@ -479,6 +479,11 @@ func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id stri
 			return allswell.DeliveryLogEntry{}, err
 		}
 		t.mailQueued = true
+		retried := d.Delivery
+		retried.State = allswell.DeliveryPending
+		if err := t.audit(actor, allswell.AuditRetry, d.Delivery, retried); err != nil {
+			return allswell.DeliveryLogEntry{}, err
+		}
 		return one(&t.session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, d.PageID, d.ID)
 	})
 }

@@ -159,6 +159,12 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 		if err == nil && !i.Resolved {
 			err = t.putCauses(i)
 		}
+		if err == nil {
+			err = t.audit(actor, allswell.AuditCreate, nil, i)
+		}
+		if err == nil && len(i.Updates) > 0 {
+			err = t.audit(actor, allswell.AuditCreate, nil, i.Updates[0])
+		}
 		return i, err
 	})
 }
@@ -289,7 +295,7 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 		if err != nil {
 			return i, err
 		}
-		wasResolved := i.Resolved
+		before, wasResolved := i, i.Resolved
 		resolvedNow := i.Apply(ch, t.now)
 		if wasResolved {
 			if err := t.checkOpenIncidents("resolved", i); err != nil {
@@ -311,6 +317,9 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 		if resolvedNow {
 			err = t.emit(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, nil))
 		}
+		if err == nil {
+			err = t.audit(actor, allswell.AuditUpdate, before, i)
+		}
 		return i, err
 	})
 }
@@ -330,7 +339,10 @@ func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID
 		if err != nil {
 			return u, err
 		}
-		return u, t.emit(allswell.NewIncidentEvent(allswell.EventIncidentUpdated, i, &u))
+		if err := t.emit(allswell.NewIncidentEvent(allswell.EventIncidentUpdated, i, &u)); err != nil {
+			return u, err
+		}
+		return u, t.audit(actor, allswell.AuditCreate, nil, u)
 	})
 }
 
@@ -387,7 +399,7 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 		if err != nil {
 			return nil, err
 		}
-		before := i.Affected
+		was, before := i, i.Affected
 		if i.Affected, err = t.nameAffected(i.PageID, affected); err != nil {
 			return nil, err
 		}
@@ -405,6 +417,9 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 		}
 		if !i.Resolved {
 			err = t.moveCauses(i.ID, before, i.Affected)
+		}
+		if err == nil {
+			err = t.audit(actor, allswell.AuditUpdate, was, i)
 		}
 		if err != nil {
 			return nil, err
@@ -456,7 +471,10 @@ func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id str
 			return struct{}{}, err
 		}
 		n, err := t.exec(`DELETE FROM incidents WHERE id = $1`, i.ID)
-		return struct{}{}, found(n, err)
+		if err = found(n, err); err == nil {
+			err = t.audit(actor, allswell.AuditDelete, i, nil)
+		}
+		return struct{}{}, err
 	})
 	return err
 }

@@ -142,6 +142,14 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 		if err := t.emit(allswell.NewMaintenanceEvent(allswell.EventMaintenanceScheduled, m, first)); err != nil {
 			return m, err
 		}
+		if err := t.audit(actor, allswell.AuditCreate, nil, m); err != nil {
+			return m, err
+		}
+		if first != nil {
+			if err := t.audit(actor, allswell.AuditCreate, nil, *first); err != nil {
+				return m, err
+			}
+		}
 		return m, t.advance(&m)
 	})
 }
@@ -247,6 +255,9 @@ func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id 
 		if err := t.applyTransition(&m, turn, turn.Message(), turn.SystemMessage()); err != nil {
 			return m, err
 		}
+		if err := t.audit(actor, allswell.AuditUpdate, before, m); err != nil {
+			return m, err
+		}
 		moved := !m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil)
 		if moved && turn == allswell.TransitionNone {
 			if err := t.suppress(m.Components); err != nil {
@@ -318,8 +329,15 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 				return u, err
 			}
 		}
-		err = t.applyTransition(&m, m.Apply(ch, t.now), message, allswell.SystemMessage{})
-		return m.Updates[len(m.Updates)-1], err
+		before := m
+		if err := t.applyTransition(&m, m.Apply(ch, t.now), message, allswell.SystemMessage{}); err != nil {
+			return u, err
+		}
+		u = m.Updates[len(m.Updates)-1]
+		if err := t.audit(actor, allswell.AuditCreate, nil, u); err != nil {
+			return u, err
+		}
+		return u, t.audit(actor, allswell.AuditUpdate, before, m)
 	})
 }
 
@@ -344,6 +362,9 @@ func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id 
 		}
 		if n, err := t.exec(`DELETE FROM maintenances WHERE id = $1`, m.ID); err != nil || n == 0 {
 			return struct{}{}, found(n, err)
+		}
+		if err := t.audit(actor, allswell.AuditDelete, m, nil); err != nil {
+			return struct{}{}, err
 		}
 		return struct{}{}, t.suppress(m.Components)
 	})

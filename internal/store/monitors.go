@@ -172,6 +172,9 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 		if err == nil {
 			_, err = t.exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 		}
+		if err == nil {
+			err = t.audit(actor, allswell.AuditCreate, nil, m)
+		}
 		t.newPingTokens = append(t.newPingTokens, m.Token)
 		return t.filledMonitor(m, err)
 	})
@@ -260,7 +263,10 @@ func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id stri
 		if m.Enabled && !before.Enabled {
 			t.newPingTokens = append(t.newPingTokens, m.Token)
 		}
-		return m, t.adjustOutage(before, m, ends)
+		if err := t.adjustOutage(before, m, ends); err != nil {
+			return m, err
+		}
+		return m, t.audit(actor, allswell.AuditUpdate, before, m)
 	})
 }
 
@@ -317,13 +323,16 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 		if err != nil {
 			return m, err
 		}
-		old := m.Token
+		before, old := m, m.Token
 		m.Token, m.UpdatedAt = allswell.NewPingToken(), t.now
 		if _, err := t.exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5 WHERE id = $1`,
 			m.ID, m.Token, old, millis(t.now.Add(PingTokenOverlap)), millis(m.UpdatedAt)); err != nil {
 			return m, err
 		}
 		t.newPingTokens = append(t.newPingTokens, m.Token)
+		if err := t.audit(actor, allswell.AuditRotate, before, m); err != nil {
+			return m, err
+		}
 		return t.filledMonitor(m, nil)
 	})
 }
@@ -340,8 +349,10 @@ func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id stri
 		if err != nil {
 			return struct{}{}, err
 		}
-		n, err := t.exec(`DELETE FROM monitors WHERE id = $1`, m.ID)
-		return struct{}{}, found(n, err)
+		if _, err := t.exec(`DELETE FROM monitors WHERE id = $1`, m.ID); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, t.audit(actor, allswell.AuditDelete, m, nil)
 	})
 	return err
 }

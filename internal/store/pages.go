@@ -157,6 +157,9 @@ func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell
 		if err == nil {
 			err = t.touch(p.ID)
 		}
+		if err == nil {
+			err = t.audit(actor, allswell.AuditCreate, nil, p)
+		}
 		return p, err
 	})
 	return p, s.slugTaken(err)
@@ -175,13 +178,13 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 		if err != nil {
 			return p, err
 		}
-		before := p.Domain
+		before := p
 		p.Apply(ch, t.now)
 		if p.UpdatedAt.Equal(t.now) {
 			if err := t.touch(p.ID); err != nil {
 				return p, err
 			}
-			if p.Domain != before {
+			if p.Domain != before.Domain {
 				if err := t.claimDomain(&p); err != nil {
 					return p, err
 				}
@@ -192,6 +195,9 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 			if _, err := t.exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
 					accent = $7, footer = $8, updated_at = $9 WHERE id = $1`,
 				p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt)); err != nil {
+				return p, err
+			}
+			if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {
 				return p, err
 			}
 		}
@@ -234,6 +240,9 @@ func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug stri
 		if err == nil && (p.Logo != before.Logo || p.Icon != before.Icon) {
 			p.UpdatedAt = t.now
 			_, err = t.exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(t.now))
+		}
+		if err == nil {
+			err = t.audit(actor, allswell.AuditUpdate, before, p)
 		}
 		return p, err
 	})
@@ -288,7 +297,10 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 		}
 		t.versions[p.ID] = p.Version + 1
 		n, err := t.exec(`DELETE FROM pages WHERE id = $1`, p.ID)
-		return struct{}{}, found(n, err)
+		if err = found(n, err); err == nil {
+			err = t.audit(actor, allswell.AuditDelete, p, nil)
+		}
+		return struct{}{}, err
 	})
 	return partlyDeleted(inSteps, err)
 }

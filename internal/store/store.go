@@ -46,6 +46,10 @@ type Options struct {
 	// CheckInterval is the period of the ticks; 0 means a minute.
 	CheckInterval time.Duration
 
+	// AuditRetention is how long audit entries are kept; 0 means
+	// allswell.DefaultAuditRetention.
+	AuditRetention time.Duration
+
 	// Hosts are the host names of the installation itself. With the zero Hosts
 	// no page may have a domain.
 	Hosts allswell.Hosts
@@ -66,6 +70,8 @@ type Store struct {
 	threshold int
 	period    time.Duration
 	hosts     allswell.Hosts
+
+	auditRetention time.Duration
 
 	statements   sync.Map  // written text -> the engine's text
 	recordPings  *prepared // the dialect's
@@ -146,7 +152,8 @@ const sqlitePrefix = "sqlite:"
 
 // connect opens the pools; nothing is read or written yet.
 func connect(dsn string, o Options) (*Store, error) {
-	s := &Store{replica: rand.Text(), pages: newKnownPages(), clock: o.Clock, log: o.Logger, threshold: o.FailureThreshold, period: o.CheckInterval, hosts: o.Hosts}
+	s := &Store{replica: rand.Text(), pages: newKnownPages(), clock: o.Clock, log: o.Logger, threshold: o.FailureThreshold, period: o.CheckInterval, hosts: o.Hosts,
+		auditRetention: auditRetentionOf(o.AuditRetention)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}

@@ -84,7 +84,11 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 		if err != nil {
 			return allswell.Subscriber{}, err
 		}
-		return t.subscribe(p.ID, n)
+		sub, err := t.subscribe(p.ID, n)
+		if err == nil {
+			err = t.audit(actor, allswell.AuditCreate, nil, sub)
+		}
+		return sub, err
 	})
 	if err != nil && s.d.duplicate(err) {
 		var bad allswell.ValidationError
@@ -153,17 +157,24 @@ func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose
 // DeleteSubscriber ends a subscription: it is told nothing more, and its
 // address is forgotten.
 func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug, id string) error {
-	return s.unsubscribe(ctx, subscriberOfPage, id, slug, actor.WorkspaceID)
+	return s.unsubscribe(ctx, func(t *tx, sub allswell.Subscriber) error {
+		return t.audit(actor, allswell.AuditDelete, sub, nil)
+	}, subscriberOfPage, id, slug, actor.WorkspaceID)
 }
 
 // Unsubscribe is DeleteSubscriber for the holder of key.
 func (s *Store) Unsubscribe(ctx context.Context, slug, key string) error {
-	return s.unsubscribe(ctx, subscriberOfKey, key, slug)
+	return s.unsubscribe(ctx, func(t *tx, sub allswell.Subscriber) error {
+		return t.auditSubscriber(allswell.AuditDelete, sub, nil, sub)
+	}, subscriberOfKey, key, slug)
 }
 
-func (s *Store) unsubscribe(ctx context.Context, where string, args ...any) error {
+func (s *Store) unsubscribe(ctx context.Context, audit func(*tx, allswell.Subscriber) error, where string, args ...any) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		sub, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers `+where+` FOR UPDATE`, args...)
+		sub, err := t.subscriber(where+` FOR UPDATE`, args...)
+		if err == nil {
+			err = audit(t, sub)
+		}
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -201,10 +212,14 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 			bad.Add("channel", "Only webhooks have a secret.")
 			return sub, bad.Err()
 		}
+		before := sub
 		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.now.Add(allswell.SecretOverlap)
 		sub.Secret, sub.UpdatedAt = allswell.NewWebhookSecret(), t.now
 		_, err = t.exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5 WHERE id = $1`,
 			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretUntil), millis(sub.UpdatedAt))
+		if err == nil {
+			err = t.audit(actor, allswell.AuditRotate, before, sub)
+		}
 		return sub, err
 	})
 }
@@ -229,7 +244,7 @@ func (s *Store) Subscription(ctx context.Context, slug, key string) (allswell.Su
 // ConfirmSubscription notes the holder's consent; a second time it changes
 // nothing.
 func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
-	return s.changeSubscription(ctx, slug, key, func(t *tx, sub *allswell.Subscriber) error {
+	return s.changeSubscription(ctx, slug, key, allswell.AuditConfirm, func(t *tx, sub *allswell.Subscriber) error {
 		if sub.ConfirmedAt.IsZero() {
 			sub.ConfirmedAt = t.now
 			sub.Resume() // whatever kept the question from arriving, it has
@@ -240,7 +255,7 @@ func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (alls
 
 // ResumeSubscription ends a suspension.
 func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
-	return s.changeSubscription(ctx, slug, key, func(_ *tx, sub *allswell.Subscriber) error {
+	return s.changeSubscription(ctx, slug, key, allswell.AuditResume, func(_ *tx, sub *allswell.Subscriber) error {
 		sub.Resume()
 		return nil
 	})
@@ -253,7 +268,7 @@ func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, compon
 	if err != nil {
 		return allswell.Subscriber{}, err
 	}
-	return s.changeSubscription(ctx, slug, key, func(t *tx, sub *allswell.Subscriber) error {
+	return s.changeSubscription(ctx, slug, key, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) error {
 		sub.WholePage, sub.Components = len(n.Components) == 0, n.Components
 		sub.Resume()
 		if _, err := t.exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
@@ -263,17 +278,21 @@ func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, compon
 	})
 }
 
-func (s *Store) changeSubscription(ctx context.Context, slug, key string, change func(*tx, *allswell.Subscriber) error) (allswell.Subscriber, error) {
+func (s *Store) changeSubscription(ctx context.Context, slug, key string, action allswell.AuditAction, change func(*tx, *allswell.Subscriber) error) (allswell.Subscriber, error) {
 	return write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
 		sub, err := t.subscriber(subscriberOfKey+` FOR UPDATE`, key, slug)
 		if err != nil {
 			return sub, err
 		}
+		before := sub
 		if err := change(t, &sub); err != nil {
 			return sub, err
 		}
 		sub.UpdatedAt = t.now
-		return sub, t.saveSubscriber(sub)
+		if err := t.saveSubscriber(sub); err != nil {
+			return sub, err
+		}
+		return sub, t.auditSubscriber(action, before, sub, sub)
 	})
 }
 

@@ -57,7 +57,7 @@ func (s *Store) IssueToken(ctx context.Context, actor allswell.Actor, n allswell
 		return allswell.IssuedToken{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.IssuedToken, error) {
-		return t.issue(actor.WorkspaceID, n, allswell.NewTokenSecret())
+		return t.issue(actor, n, allswell.NewTokenSecret())
 	})
 }
 
@@ -74,7 +74,7 @@ func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.
 		if err != nil {
 			return allswell.IssuedToken{}, err
 		}
-		return t.issue(id, n, allswell.NewTokenSecret())
+		return t.issue(allswell.SystemActor("allswell token create", id), n, allswell.NewTokenSecret())
 	})
 }
 
@@ -82,9 +82,7 @@ func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.
 // first time.
 func (s *Store) RevokeToken(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		n, err := t.exec(`UPDATE tokens SET revoked_at = coalesce(revoked_at, $3) WHERE id = $1 AND workspace_id = $2`,
-			id, actor.WorkspaceID, millis(t.now))
-		return struct{}{}, found(n, err)
+		return struct{}{}, t.revoke(actor, id)
 	})
 	return err
 }
@@ -110,10 +108,28 @@ func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 // Revoke is RevokeToken for the operator, who is above workspaces.
 func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		n, err := t.exec(`UPDATE tokens SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1`, id, millis(t.now))
-		return struct{}{}, found(n, err)
+		workspace, err := one(&t.session, scanString, `SELECT workspace_id FROM tokens WHERE id = $1`, id)
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, t.revoke(allswell.SystemActor("allswell token revoke", workspace), id)
 	})
 	return err
+}
+
+// revoke revokes a token of the actor's workspace. One that is revoked already
+// keeps its time.
+func (t *tx) revoke(actor allswell.Actor, id string) error {
+	token, err := one(&t.session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
+	if err != nil || !token.RevokedAt.IsZero() {
+		return err
+	}
+	revoked := token
+	revoked.RevokedAt = t.now
+	if _, err := t.exec(`UPDATE tokens SET revoked_at = $2 WHERE id = $1`, id, millis(t.now)); err != nil {
+		return err
+	}
+	return t.audit(actor, allswell.AuditRevoke, token, revoked)
 }
 
 // Bootstrapped is what Bootstrap did.
@@ -136,10 +152,11 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 		if err != nil {
 			return BootstrapResult{}, err
 		}
+		actor := allswell.SystemActor("ALLSWELL_BOOTSTRAP_TOKEN", workspaceID)
 		token, err := one(&t.session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
 		if errors.Is(err, allswell.ErrNotFound) {
 			var issued allswell.IssuedToken
-			issued, err = t.issue(workspaceID, allswell.NewToken{Name: "bootstrap", Scope: allswell.ScopeAdmin}, secret)
+			issued, err = t.issue(actor, allswell.NewToken{Name: "bootstrap", Scope: allswell.ScopeAdmin}, secret)
 			token = issued.Token
 		}
 		if err != nil || !token.RevokedAt.IsZero() {
@@ -148,9 +165,14 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 		if _, err := t.exec(`UPDATE tokens SET bootstrap = TRUE WHERE id = $1 AND NOT bootstrap`, token.ID); err != nil {
 			return BootstrapResult{}, err
 		}
-		revoked, err := query(&t.session, scanString,
-			`UPDATE tokens SET revoked_at = $2 WHERE bootstrap AND id <> $1 AND revoked_at IS NULL RETURNING id`, token.ID, millis(t.now))
-		return BootstrapResult{Revoked: revoked, Active: true}, err
+		replaced, err := query(&t.session, scanString,
+			`SELECT id FROM tokens WHERE bootstrap AND id <> $1 AND revoked_at IS NULL AND workspace_id = $2 ORDER BY id`, token.ID, workspaceID)
+		for _, id := range replaced {
+			if err == nil {
+				err = t.revoke(actor, id)
+			}
+		}
+		return BootstrapResult{Revoked: replaced, Active: true}, err
 	})
 }
 
@@ -171,7 +193,7 @@ func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool
 			n, err = one(&t.session, scanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
 			return n > 0, err
 		}
-		_, err = t.issue(id, allswell.NewToken{Name: "first start", Scope: allswell.ScopeAdmin}, secret)
+		_, err = t.issue(allswell.SystemActor("first start", id), allswell.NewToken{Name: "first start", Scope: allswell.ScopeAdmin}, secret)
 		return err == nil, err
 	})
 }
@@ -185,13 +207,16 @@ func (t *tx) workspace(name string) (string, error) {
 		allswell.NewID(allswell.PrefixWorkspace, t.now), name, millis(t.now))
 }
 
-func (t *tx) issue(workspaceID string, n allswell.NewToken, secret string) (allswell.IssuedToken, error) {
+func (t *tx) issue(actor allswell.Actor, n allswell.NewToken, secret string) (allswell.IssuedToken, error) {
 	token := allswell.Token{
-		ID: allswell.NewID(allswell.PrefixToken, t.now), WorkspaceID: workspaceID,
+		ID: allswell.NewID(allswell.PrefixToken, t.now), WorkspaceID: actor.WorkspaceID,
 		Name: n.Name, Scope: n.Scope, CreatedAt: t.now,
 	}
 	_, err := t.exec(`INSERT INTO tokens (id, workspace_id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		token.ID, workspaceID, token.Name, string(token.Scope), allswell.HashTokenSecret(secret), millis(t.now))
+		token.ID, token.WorkspaceID, token.Name, string(token.Scope), allswell.HashTokenSecret(secret), millis(t.now))
+	if err == nil {
+		err = t.audit(actor, allswell.AuditCreate, nil, token)
+	}
 	return allswell.IssuedToken{Token: token, Secret: secret}, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/allswell/allswell"
 )
@@ -57,6 +59,31 @@ func (q *Query) Integer(name string, missing, least, most int) int {
 		return missing
 	}
 	return int(n)
+}
+
+// Text returns the parameter, or "" if it is absent. NUL characters and invalid
+// UTF-8 are refused.
+func (q *Query) Text(name string) string {
+	text, _ := q.one(name)
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		q.bad.Add(name, "The %s must be text in UTF-8.", name)
+		return ""
+	}
+	return text
+}
+
+// Time returns the parameter, an instant in RFC 3339, or the zero Time if it is
+// absent.
+func (q *Query) Time(name string) time.Time {
+	text, ok := q.one(name)
+	if !ok {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		q.bad.Add(name, "The %s must be a time such as 2026-11-21T04:00:00Z.", name)
+	}
+	return t
 }
 
 // Flag returns the parameter, which must be true or false, or nil if it is

@@ -1,0 +1,84 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
+)
+
+type auditEntryJSON struct {
+	ID     string               `json:"id"`
+	At     string               `json:"at"`
+	Actor  auditActorJSON       `json:"actor"`
+	Action allswell.AuditAction `json:"action"`
+	Object auditObjectJSON      `json:"object"`
+	Before json.RawMessage      `json:"before"`
+	After  json.RawMessage      `json:"after"`
+}
+
+type auditActorJSON struct {
+	Kind    allswell.ActorKind `json:"kind"`
+	ID      *string            `json:"id"`
+	Name    *string            `json:"name"`
+	Address *string            `json:"address"`
+}
+
+type auditObjectJSON struct {
+	Kind allswell.ObjectKind `json:"kind"`
+	ID   string              `json:"id"`
+	Name *string             `json:"name"`
+}
+
+func presentAuditEntry(e allswell.AuditEntry) auditEntryJSON {
+	return auditEntryJSON{
+		ID: e.ID, At: allswell.FormatTime(e.At), Action: e.Action, Before: e.Before, After: e.After,
+		Actor: auditActorJSON{
+			Kind: e.Actor.Kind, ID: unlessZero(e.Actor.ID), Name: unlessZero(e.Actor.Name), Address: unlessZero(e.Actor.Address),
+		},
+		Object: auditObjectJSON{Kind: e.Object.Kind, ID: e.Object.ID, Name: unlessZero(e.Object.Name)},
+	}
+}
+
+// cursorMetaJSON leads to the rest of a list that is read by cursor.
+type cursorMetaJSON struct {
+	NextCursor *string `json:"next_cursor"` // null: this is the end
+}
+
+// listAudit lists the audit entries of the workspace, newest first. The cursor is
+// the id of the last entry that the caller has read.
+func (a *api) listAudit(c *call) (store.StoredResponse, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	f := allswell.AuditFilter{
+		ObjectKind: web.Choice(q, "kind", allswell.ObjectKinds),
+		ObjectID:   q.Text("object"),
+		ActorID:    q.Text("actor"),
+		Action:     web.Choice(q, "action", allswell.AuditActions),
+		Since:      q.Time("since"),
+		Until:      q.Time("until"),
+	}
+	limit := q.Integer("limit", defaultPerPage, 1, maxPerPage)
+	cursor := q.Text("cursor")
+	if err := q.Check(); err != nil {
+		return store.StoredResponse{}, err
+	}
+	entries, more, err := a.store.AuditLog(c.Context(), c.actor(), f, cursor, limit)
+	if err != nil {
+		return store.StoredResponse{}, err
+	}
+	data := make([]auditEntryJSON, len(entries))
+	for i, e := range entries {
+		data[i] = presentAuditEntry(e)
+	}
+	var meta cursorMetaJSON
+	if more {
+		meta.NextCursor = &entries[len(entries)-1].ID
+	}
+	body, err := web.Marshal(struct {
+		Data []auditEntryJSON `json:"data"`
+		Meta cursorMetaJSON   `json:"meta"`
+	}{data, meta})
+	return store.StoredResponse{Status: http.StatusOK, Body: body}, err
+}

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+const auditColumns = `id, workspace_id, happened_at, actor_kind, actor_id, actor_name, actor_address, action,
+	object_kind, object_id, object_name, old_fields, new_fields`
+
+func scanAuditEntry(row scanner) (e allswell.AuditEntry, err error) {
+	var before, after string
+	err = row.Scan(&e.ID, &e.Actor.WorkspaceID, instant{&e.At}, &e.Actor.Kind, text{&e.Actor.ID}, &e.Actor.Name, text{&e.Actor.Address},
+		&e.Action, &e.Object.Kind, &e.Object.ID, &e.Object.Name, &before, &after)
+	e.Before, e.After = json.RawMessage(before), json.RawMessage(after)
+	return
+}
+
+// audit writes the audit entry of a change. before is nil for a new object, after
+// for one that was deleted. An update that changed nothing has no entry.
+func (t *tx) audit(actor allswell.Actor, action allswell.AuditAction, before, after allswell.Auditable) error {
+	e, ok := allswell.NewAuditEntry(actor, action, before, after, t.now)
+	if !ok {
+		return nil
+	}
+	_, err := t.exec(`INSERT INTO audit_entries (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		e.ID, actor.WorkspaceID, millis(e.At), string(actor.Kind), nullIfEmpty(actor.ID), actor.Name, nullIfEmpty(actor.Address),
+		string(e.Action), string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After))
+	return err
+}
+
+// auditSubscriber is audit for a change by the subscriber.
+func (t *tx) auditSubscriber(action allswell.AuditAction, before, after allswell.Auditable, sub allswell.Subscriber) error {
+	workspace, err := one(&t.session, scanString, `SELECT workspace_id FROM pages WHERE id = $1`, sub.PageID)
+	if err != nil {
+		return err
+	}
+	return t.audit(allswell.Actor{Kind: allswell.ActorSubscriber, ID: sub.ID, WorkspaceID: workspace}, action, before, after)
+}
+
+// AuditLog returns the audit entries of the actor's workspace that match the
+// filter, newest first: at most limit entries that are older than the entry with
+// the id before, or the newest if before is "". more reports whether there are
+// older ones.
+func (s *Store) AuditLog(ctx context.Context, actor allswell.Actor, f allswell.AuditFilter, before string, limit int) (entries []allswell.AuditEntry, more bool, err error) {
+	where, args := `workspace_id = $1`, []any{actor.WorkspaceID}
+	and := func(condition string, value any) {
+		args = append(args, value)
+		where += fmt.Sprintf(` AND %s $%d`, condition, len(args))
+	}
+	for _, c := range []struct{ column, value string }{
+		{`object_kind`, string(f.ObjectKind)}, {`object_id`, f.ObjectID}, {`actor_id`, f.ActorID}, {`action`, string(f.Action)},
+	} {
+		if c.value != "" {
+			and(c.column+` =`, c.value)
+		}
+	}
+	if !f.Since.IsZero() {
+		and(`happened_at >=`, millis(f.Since))
+	}
+	if !f.Until.IsZero() {
+		and(`happened_at <`, millis(f.Until))
+	}
+	if before != "" {
+		and(`id <`, before)
+	}
+	args = append(args, limit+1)
+	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {
+		return query(c, scanAuditEntry, `SELECT `+auditColumns+` FROM audit_entries WHERE `+where+
+			fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)), args...)
+	})
+	if len(entries) > limit {
+		return entries[:limit], true, err
+	}
+	return entries, false, err
+}
+
+// pruneAuditLog deletes the audit entries that are older than the setting keeps
+// them.
+func (s *Store) pruneAuditLog(ctx context.Context) error {
+	return s.deleteInSteps(ctx, `FROM audit_entries WHERE happened_at <= $1`, func(t *tx) any { return millis(t.now.Add(-s.auditRetention)) })
+}
+
+// auditRetentionOf returns the setting, or the default for 0.
+func auditRetentionOf(setting time.Duration) time.Duration {
+	if setting == 0 {
+		return allswell.DefaultAuditRetention
+	}
+	return setting
+}
