@@ -251,6 +251,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		}
 		return nil
 	},
+	"AuditLog": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		log, _, err := s.AuditLog(ctx, ws, allswell.AuditFilter{ObjectID: x.component}, "", 100)
+		return none(len(log), err, false)
+	},
 	"Tokens": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		list, total, err := s.Tokens(ctx, ws, firstHundred)
 		return none(total-1, err, slices.ContainsFunc(list, func(t allswell.Token) bool { return t.ID == x.token }))

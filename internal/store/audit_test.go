@@ -1,0 +1,248 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// audited returns the audit entries of the world's workspace, oldest first, as
+// "action kind before after".
+func (w *world) audited() []string {
+	w.Helper()
+	entries, more, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{}, "", 1000)
+	w.ok(err)
+	if more {
+		w.Fatal("more than 1,000 audit entries")
+	}
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[len(entries)-1-i] = fmt.Sprintf("%s %s %s %s", e.Action, e.Object.Kind, e.Before, e.After)
+	}
+	return out
+}
+
+func TestChangesAreAudited(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		var group allswell.Group
+		var component allswell.Component
+		var monitor allswell.Monitor
+		var incident allswell.Incident
+		var maintenance allswell.Maintenance
+		var sub allswell.Subscriber
+		var token allswell.IssuedToken
+		for _, c := range []struct {
+			name string
+			do   func() error
+			want []string // in any order: entries of one transaction have one time
+		}{
+			{"page", func() (err error) {
+				_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme Inc.")})
+				return
+			}, []string{`update page {"name":"Acme"} {"name":"Acme Inc."}`}},
+			{"page, nothing new", func() (err error) {
+				_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme Inc.")})
+				return
+			}, nil},
+			{"logo", func() (err error) {
+				_, err = w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "a.png", Body: []byte("a")})
+				return
+			}, []string{`update page {"logo":""} {"logo":"a.png"}`}},
+			{"new group", func() (err error) {
+				group, err = w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "Shop"})
+				return
+			}, []string{`create group {} {"name":"Shop","order":0}`}},
+			{"group", func() (err error) {
+				_, err = w.ChangeGroup(w.ctx, w.ws, group.ID, allswell.GroupChange{Name: ptr("Store")})
+				return
+			}, []string{`update group {"name":"Shop"} {"name":"Store"}`}},
+			{"new component", func() (err error) {
+				component, err = w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Cart"})
+				return
+			}, []string{`create component {} {"name":"Cart","order":1,"status":"operational"}`}},
+			{"status", func() (err error) {
+				_, err = w.ChangeComponent(w.ctx, w.ws, "acme", component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
+				return
+			}, []string{`update component {"status":"operational"} {"status":"degraded"}`}},
+			{"component", func() (err error) {
+				_, err = w.EditComponent(w.ctx, w.ws, component.ID, allswell.ComponentEdit{Name: ptr("Basket")})
+				return
+			}, []string{`update component {"name":"Cart"} {"name":"Basket"}`}},
+			{"new monitor", func() (err error) {
+				monitor, err = w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "nightly", Interval: time.Hour, Page: "acme"})
+				return
+			}, []string{`create monitor {} {"down_status":"major_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme"}`}},
+			{"monitor", func() (err error) {
+				_, err = w.ChangeMonitor(w.ctx, w.ws, monitor.ID, allswell.MonitorChange{Enabled: ptr(false)})
+				return
+			}, []string{`update monitor {"enabled":true} {"enabled":false}`}},
+			{"rotated monitor", func() (err error) {
+				_, err = w.RotateMonitor(w.ctx, w.ws, monitor.ID)
+				return
+			}, []string{`rotate monitor {} {}`}},
+			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, monitor.ID) },
+				[]string{`delete monitor {"down_status":"major_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme"} {}`}},
+			{"new incident", func() (err error) {
+				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We know.")})
+				return
+			}, []string{
+				`create incident {} {"impact":"none","resolved":false,"state":"investigating","title":"Slow"}`,
+				`create incident_update {} {"incident_id":"INCIDENT","message":"We know."}`,
+			}},
+			{"update", func() (err error) {
+				_, err = w.PostUpdate(w.ctx, w.ws, incident.ID, "Still.")
+				return
+			}, []string{`create incident_update {} {"incident_id":"INCIDENT","message":"Still."}`}},
+			{"affected", func() (err error) {
+				_, err = w.SetIncidentComponents(w.ctx, w.ws, incident.ID, []allswell.AffectedComponent{{ComponentID: component.ID, Status: allswell.StatusPartialOutage}})
+				return
+			}, []string{`update incident {"components":[]} {"components":[{"id":"COMPONENT","status":"partial_outage"}]}`}},
+			{"incident", func() (err error) {
+				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, allswell.IncidentChange{Resolved: ptr(true)})
+				return
+			}, []string{`update incident {"resolved":false} {"resolved":true}`}},
+			{"new maintenance", func() (err error) {
+				maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})
+				return
+			}, []string{`create maintenance {} {"remind_before":86400,"scheduled_for":"FOR","scheduled_until":"UNTIL","state":"scheduled","title":"Upgrade"}`}},
+			{"maintenance", func() (err error) {
+				_, err = w.ChangeMaintenance(w.ctx, w.ws, maintenance.ID, allswell.MaintenanceChange{Title: ptr("Big upgrade")})
+				return
+			}, []string{`update maintenance {"title":"Upgrade"} {"title":"Big upgrade"}`}},
+			{"maintenance update", func() (err error) {
+				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID, "Soon.", "")
+				return
+			}, []string{`create maintenance_update {} {"maintenance_id":"MAINTENANCE","message":"Soon.","state":"scheduled"}`}},
+			{"new subscriber", func() (err error) {
+				sub, err = w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com"})
+				return
+			}, []string{`create subscriber {} {"channel":"email","confirmed":false,"suspended":false,"whole_page":true}`}},
+			{"confirmation", func() (err error) {
+				_, err = w.ConfirmSubscription(w.ctx, "acme", sub.Key)
+				return
+			}, []string{`confirm subscriber {"confirmed":false} {"confirmed":true}`}},
+			{"confirmed again", func() (err error) {
+				_, err = w.ConfirmSubscription(w.ctx, "acme", sub.Key)
+				return
+			}, nil},
+			{"unsubscribed", func() error { return w.Unsubscribe(w.ctx, "acme", sub.Key) },
+				[]string{`delete subscriber {"channel":"email","confirmed":true,"suspended":false,"whole_page":true} {}`}},
+			{"token", func() (err error) {
+				token, err = w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite})
+				return
+			}, []string{`create token {} {"name":"ci","revoked":false,"scope":"write"}`}},
+			{"revoked", func() error { return w.RevokeToken(w.ctx, w.ws, token.ID) },
+				[]string{`revoke token {"revoked":false} {"revoked":true}`}},
+			{"revoked again", func() error { return w.RevokeToken(w.ctx, w.ws, token.ID) }, nil},
+			{"refused", func() error {
+				_, err := w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"})
+				if err == nil {
+					return errors.New("not refused")
+				}
+				return nil
+			}, nil},
+			{"ping", func() error { w.pinged(w.monitor); return nil }, nil},
+			{"deleted page", func() error { return w.DeletePage(w.ctx, w.ws, "acme") },
+				[]string{`delete page {"logo":"a.png","name":"Acme Inc.","slug":"acme","time_zone":"UTC"} {}`}},
+		} {
+			before := w.audited()
+			w.pass(time.Millisecond) // entries sort by time
+			w.ok(c.do())
+			names := strings.NewReplacer(incident.ID+"_", "_", "INCIDENT", incident.ID, "COMPONENT", component.ID, "MAINTENANCE", maintenance.ID,
+				"FOR", allswell.FormatTime(maintenance.ScheduledFor), "UNTIL", allswell.FormatTime(maintenance.ScheduledUntil))
+			got := w.audited()[len(before):]
+			if len(got) != len(c.want) {
+				w.Errorf("%s: audited %q, want %q", c.name, got, c.want)
+				continue
+			}
+			for _, want := range c.want {
+				if want = names.Replace(want); !strings.Contains(strings.Join(got, "\n"), want) {
+					w.Errorf("%s: audited\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), want)
+				}
+			}
+		}
+		for _, secret := range []string{sub.Key, "ada@example.com", monitor.Token, token.Secret} {
+			if strings.Contains(strings.Join(w.rows(`SELECT * FROM audit_entries`), "\n"), secret) {
+				w.Errorf("the audit log contains %q", secret)
+			}
+		}
+	})
+}
+
+// A change whose audit entry cannot be written does not happen.
+func TestAuditEntryIsInTheTransaction(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.SetFault(func(when, query string) error {
+			if when == "before" && strings.Contains(query, "INSERT INTO audit_entries") {
+				return errors.New("no audit")
+			}
+			return nil
+		})
+		_, err := w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Other")})
+		w.SetFault(nil)
+		if p := must(w.Page(w.ctx, w.ws, "acme"))(w); err == nil || p.Name == "Other" {
+			w.Errorf("the page is called %q without an audit entry, and the verb returned %v", p.Name, err)
+		}
+	})
+}
+
+func TestAuditLogFilters(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		other, _ := storetest.Workspace(w.T, w.Store, "other")
+		must(w.CreatePage(w.ctx, other, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		start := w.clock.now()
+		var ids []string
+		for i := range 5 {
+			w.clock.move(time.Second)
+			ids = append(ids, must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: fmt.Sprint(i)}))(w).ID)
+		}
+		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", ids[0]))
+		for _, c := range []struct {
+			name   string
+			filter allswell.AuditFilter
+			want   int
+		}{
+			{"object", allswell.AuditFilter{ObjectID: ids[0]}, 2},
+			{"action", allswell.AuditFilter{Action: allswell.AuditDelete}, 1},
+			{"kind and since", allswell.AuditFilter{ObjectKind: allswell.ObjectComponent, Since: start.Add(2 * time.Second)}, 5},
+			{"until", allswell.AuditFilter{Since: start.Add(time.Second), Until: start.Add(3 * time.Second)}, 2},
+			{"actor", allswell.AuditFilter{ActorID: w.ws.ID, Since: start.Add(time.Second)}, 6},
+			{"nobody", allswell.AuditFilter{ActorID: "tok_nobody"}, 0},
+		} {
+			// In steps of two, each entry comes once.
+			seen := map[string]bool{}
+			for cursor, more := "", true; more; {
+				var entries []allswell.AuditEntry
+				var err error
+				entries, more, err = w.AuditLog(w.ctx, w.ws, c.filter, cursor, 2)
+				w.ok(err)
+				for _, e := range entries {
+					if seen[e.ID] || e.Actor.WorkspaceID != w.ws.WorkspaceID {
+						w.Errorf("%s: entry %s twice, or of another workspace", c.name, e.ID)
+					}
+					seen[e.ID], cursor = true, e.ID
+				}
+			}
+			if len(seen) != c.want {
+				w.Errorf("%s: %d entries, want %d", c.name, len(seen), c.want)
+			}
+		}
+	})
+}
+
+func TestAuditLogIsPruned(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "old"}))(w)
+		w.clock.move(allswell.DefaultAuditRetention)
+		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "new"}))(w)
+		w.ok(w.Prune(w.ctx))
+		if got := w.audited(); len(got) != 1 || !strings.Contains(got[0], "new") {
+			w.Errorf("after the retention: %q", got)
+		}
+	})
+}
