@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 )
 
@@ -129,6 +130,12 @@ var operations = map[string]struct {
 	}), nil, client.Delivery{}},
 	"retryDelivery": {func(ctx context.Context, c *client.Client) error { return second(c.RetryDelivery(ctx, "dlv_1")) }, nil, client.Delivery{}},
 
+	"listAudit": {func(ctx context.Context, c *client.Client) error {
+		for _, err := range c.ListAudit(ctx, allswell.AuditFilter{}) {
+			return err
+		}
+		return nil
+	}, nil, client.AuditEntry{}},
 	"listTokens":  {list((*client.Client).ListTokens), nil, client.Token{}},
 	"issueToken":  {func(ctx context.Context, c *client.Client) error { return second(c.IssueToken(ctx, client.NewToken{})) }, client.NewToken{}, client.Token{}},
 	"revokeToken": {func(ctx context.Context, c *client.Client) error { return c.RevokeToken(ctx, "tok_1") }, nil, nil},

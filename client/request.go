@@ -46,7 +46,8 @@ type request struct {
 type response struct {
 	Data json.RawMessage `json:"data"`
 	Meta struct {
-		Total int `json:"total"`
+		Total      int    `json:"total"`
+		NextCursor string `json:"next_cursor"` // "": the end of the list
 	} `json:"meta"`
 	raw []byte // the whole body
 }

@@ -247,6 +247,35 @@ func TestPingURLNamesTheHostThatWasAsked(t *testing.T) {
 	})
 }
 
+func TestAuditLog(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.build("acme")
+		page := c.get("/api/v1/pages/acme").is(200).id()
+		c.clock.Advance(time.Second)
+		c.patch("/api/v1/pages/acme", `{"name":"Acme Inc."}`).is(200)
+		rows := c.get("/api/v1/audit?object=" + page + "&kind=page").is(200).rows()
+		if len(rows) != 2 || rows[0]["action"] != "update" || rows[1]["action"] != "create" {
+			t.Fatalf("the audit log of the page is %v", rows)
+		}
+		keys(t, rows[0], "id", "at", "actor", "action", "object", "before", "after")
+		actor, object := rows[0]["actor"].(map[string]any), rows[0]["object"].(map[string]any)
+		if actor["kind"] != "token" || actor["id"] == nil || actor["address"] == nil || object["name"] != "Acme Inc." {
+			t.Errorf("%v changed %v", actor, object)
+		}
+		if after := rows[0]["after"].(map[string]any); len(after) != 1 || after["name"] != "Acme Inc." {
+			t.Errorf("after the change: %v", after)
+		}
+		first := c.get("/api/v1/audit?limit=1").is(200)
+		cursor := first.object()["meta"].(map[string]any)["next_cursor"].(string)
+		if rest := c.get("/api/v1/audit?limit=1&cursor=" + cursor).is(200).rows(); len(rest) != 1 || rest[0]["id"] == first.rows()[0]["id"] {
+			t.Errorf("after the cursor: %v", rest)
+		}
+		for _, query := range []string{"kind=x", "action=x", "since=yesterday", "limit=101", "limit=0", "object=%00"} {
+			c.get("/api/v1/audit?" + query).is(422)
+		}
+	})
+}
+
 func TestTokens(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		a := c.post("/api/v1/tokens", `{"name":"Pipeline","scope":"write"}`).is(201)

@@ -1,0 +1,91 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// AuditEntry is one change of one object, and who made it.
+type AuditEntry struct {
+	Object
+	ID     string               `json:"id"`
+	At     time.Time            `json:"at"`
+	Actor  AuditActor           `json:"actor"`
+	Action allswell.AuditAction `json:"action"`
+	Target AuditObject          `json:"object"`
+	Before json.RawMessage      `json:"before"` // the changed fields before; {} for a new object
+	After  json.RawMessage      `json:"after"`  // the changed fields afterwards; {} for a deleted object
+}
+
+// AuditActor is who made a change.
+type AuditActor struct {
+	Kind    allswell.ActorKind `json:"kind"`
+	ID      *string            `json:"id"`      // of the token or the subscriber
+	Name    *string            `json:"name"`    // of the token, or the command
+	Address *string            `json:"address"` // IP address of the client
+}
+
+// AuditObject is an object that was changed. It may be gone.
+type AuditObject struct {
+	Kind allswell.ObjectKind `json:"kind"`
+	ID   string              `json:"id"`
+	Name *string             `json:"name"` // at that time
+}
+
+// ListAudit returns an iterator over the audit log of the workspace, newest entries first. It needs an admin token. It
+// asks the server for 100 entries at a time, when they are needed. After an error the iteration ends.
+func (c *Client) ListAudit(ctx context.Context, filter allswell.AuditFilter) iter.Seq2[*AuditEntry, error] {
+	query := auditQuery(filter)
+	return func(yield func(*AuditEntry, error) bool) {
+		for {
+			answer, err := c.do(ctx, request{method: http.MethodGet, path: pathOf("audit"), query: query})
+			var raw []json.RawMessage
+			if err == nil && json.Unmarshal(answer.Data, &raw) != nil {
+				err = fmt.Errorf("%s %w: a list was expected", c.base, ErrNotAllswell)
+			}
+			entries, errEntries := decodeAll[AuditEntry](c, raw)
+			if err == nil {
+				err = errEntries
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, e := range entries {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if answer.Meta.NextCursor == "" {
+				return
+			}
+			query.Set("cursor", answer.Meta.NextCursor)
+		}
+	}
+}
+
+func auditQuery(f allswell.AuditFilter) url.Values {
+	query := url.Values{"limit": {strconv.Itoa(maxPerPage)}}
+	for name, value := range map[string]string{
+		"kind": string(f.ObjectKind), "object": f.ObjectID, "actor": f.ActorID, "action": string(f.Action),
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if !f.Since.IsZero() {
+		query.Set("since", allswell.FormatTime(f.Since))
+	}
+	if !f.Until.IsZero() {
+		query.Set("until", allswell.FormatTime(f.Until))
+	}
+	return query
+}
