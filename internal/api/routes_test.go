@@ -138,13 +138,13 @@ func TestNoWorkspaceSeesAnother(t *testing.T) {
 }
 
 // needs states the rule of scopes apart from the table of routes: reading needs
-// read, changing needs write, tokens need admin; subscribers' addresses and what
+// read, changing needs write, tokens and the audit log need admin; subscribers' addresses and what
 // is delivered to them are personal and need write.
 func needs(method, path string) allswell.Scope {
 	switch {
 	case path == "/api/v1/openapi.json":
 		return open
-	case strings.HasPrefix(path, "/api/v1/tokens"):
+	case strings.HasPrefix(path, "/api/v1/tokens"), path == "/api/v1/audit":
 		return admin
 	case method != "GET", strings.Contains(path, "/subscribers"), strings.Contains(path, "/deliveries"):
 		return write
