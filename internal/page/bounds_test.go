@@ -270,8 +270,8 @@ func TestMonthsSayWhatIsLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(out), "are left out") {
-		t.Error("nothing is said of the incidents that are left out")
+	if !strings.Contains(string(out), "are not shown") {
+		t.Error("nothing is said of the incidents that are not shown")
 	}
 	if days := s.Body.(historyBody).Days; len(days) != 6 {
 		t.Errorf("%d days, want those of which all is known", len(days))
