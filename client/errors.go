@@ -27,31 +27,35 @@ var (
 // ErrNotAllswell means that something answers at the server's address, but not the Allswell API.
 var ErrNotAllswell = errors.New("is not an Allswell server")
 
-// Codes of errors. Servers that send none get the code of their HTTP status.
+// Codes of errors. The server sends them, except for CodeUnauthenticated and CodeNotFound, which follow from the status.
 const (
-	CodeInvalid         = "invalid"
-	CodeUnauthenticated = "unauthenticated"
-	CodeForbidden       = "forbidden"
-	CodeNotFound        = "not_found"
-	CodeInProgress      = "in_progress" // a request with the same Idempotency-Key is being executed
-	CodeRateLimited     = "rate_limited"
-	CodeBusy            = "busy"            // nothing was changed
-	CodeUnknownOutcome  = "unknown_outcome" // it may have been saved
-	CodeInternal        = "internal"
+	CodeUnauthenticated  = "unauthenticated"
+	CodeForbidden        = "forbidden"
+	CodeNotFound         = "not_found"
+	CodeMethodNotAllowed = "method_not_allowed"
+	CodeInProgress       = "in_progress" // a request with the same Idempotency-Key is in progress
+	CodeTooLarge         = "too_large"
+	CodeInvalid          = "invalid"
+	CodeRateLimited      = "rate_limited"
+	CodeInternal         = "internal"
+	CodeBusy             = "busy"            // nothing was changed
+	CodeUnknownOutcome   = "unknown_outcome" // the change may or may not have been saved
 )
 
-// codeOf returns the code of an error without one. A 503 is of unknown outcome: without a code it does not say that
-// nothing was changed.
+// codeOf returns the code of an error that the server sent without one. A 503 without a code may have changed
+// something.
 func codeOf(status int) string {
 	return map[int]string{
-		http.StatusUnprocessableEntity: CodeInvalid,
-		http.StatusUnauthorized:        CodeUnauthenticated,
-		http.StatusForbidden:           CodeForbidden,
-		http.StatusNotFound:            CodeNotFound,
-		http.StatusConflict:            CodeInProgress,
-		http.StatusTooManyRequests:     CodeRateLimited,
-		http.StatusServiceUnavailable:  CodeUnknownOutcome,
-		http.StatusInternalServerError: CodeInternal,
+		http.StatusUnprocessableEntity:   CodeInvalid,
+		http.StatusUnauthorized:          CodeUnauthenticated,
+		http.StatusForbidden:             CodeForbidden,
+		http.StatusNotFound:              CodeNotFound,
+		http.StatusMethodNotAllowed:      CodeMethodNotAllowed,
+		http.StatusRequestEntityTooLarge: CodeTooLarge,
+		http.StatusConflict:              CodeInProgress,
+		http.StatusTooManyRequests:       CodeRateLimited,
+		http.StatusServiceUnavailable:    CodeUnknownOutcome,
+		http.StatusInternalServerError:   CodeInternal,
 	}[status]
 }
 

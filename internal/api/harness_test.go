@@ -244,6 +244,9 @@ func (a answer) id() string {
 func (a answer) complains(fields ...string) answer {
 	a.t.Helper()
 	a.is(http.StatusUnprocessableEntity)
+	if code := a.object()["code"]; code != "invalid" {
+		a.t.Fatalf("%s: the code is %v", a.asked, code)
+	}
 	errors, _ := a.object()["errors"].(map[string]any)
 	got := slices.Sorted(maps.Keys(errors))
 	slices.Sort(fields)
@@ -253,10 +256,23 @@ func (a answer) complains(fields ...string) answer {
 	return a
 }
 
-// says ends the test unless the body is {"message": message} and nothing else.
+// says ends the test unless the body is the message and the code of the status, and nothing else.
 func (a answer) says(message string) answer {
 	a.t.Helper()
-	if diff := cmp.Diff(map[string]any{"message": message}, a.object()); diff != "" {
+	want := map[string]any{"message": message}
+	switch a.status {
+	case http.StatusForbidden:
+		want["code"] = "forbidden"
+	case http.StatusMethodNotAllowed:
+		want["code"] = "method_not_allowed"
+	case http.StatusConflict:
+		want["code"] = "in_progress"
+	case http.StatusRequestEntityTooLarge:
+		want["code"] = "too_large"
+	case http.StatusTooManyRequests:
+		want["code"] = "rate_limited"
+	}
+	if diff := cmp.Diff(want, a.object()); diff != "" {
 		a.t.Fatalf("%s (-want +got):\n%s", a.asked, diff)
 	}
 	return a

@@ -172,7 +172,11 @@ func checkAnswer(doc *openapi3.T, r *http.Request, status int, header http.Heade
 		if err := json.Unmarshal(body, &value); err != nil {
 			return err
 		}
-		return doc.Components.Schemas["Failure"].Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
+		schema := "Error"
+		if status == http.StatusNotFound {
+			schema = "Failure"
+		}
+		return doc.Components.Schemas[schema].Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
 	}
 	if r.Method == http.MethodHead {
 		if op.Responses.Status(status) == nil {

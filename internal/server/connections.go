@@ -9,7 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/allswell/allswell/internal/connlimit"
+	"github.com/allswell/allswell/internal/ping"
 	"github.com/allswell/allswell/internal/stream"
+	"github.com/allswell/allswell/internal/web"
 )
 
 const (
@@ -53,9 +55,9 @@ func maxStreams(connections int) int { return min(connections*2/3, stream.Defaul
 
 // refuseRequest answers a request for which no connection is left.
 func refuseRequest(w http.ResponseWriter, r *http.Request, reason connlimit.Reason) {
-	status, message := http.StatusServiceUnavailable, "The service cannot do this right now. Please try again."
+	status, message, code := http.StatusServiceUnavailable, "The service cannot do this right now. Please try again.", web.CodeBusy
 	if reason == connlimit.AddressBusy {
-		status, message = http.StatusTooManyRequests, "Too many requests."
+		status, message, code = http.StatusTooManyRequests, "Too many requests.", web.CodeRateLimited
 	}
 	h := w.Header()
 	h["Retry-After"] = []string{"10"} // seconds
@@ -63,7 +65,11 @@ func refuseRequest(w http.ResponseWriter, r *http.Request, reason connlimit.Reas
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		h["Content-Type"] = []string{"application/json"}
 		w.WriteHeader(status)
-		w.Write([]byte(`{"message":"` + message + `"}`)) // fails if the client has disconnected
+		body := `{"message":"` + message + `","code":"` + string(code) + `"}`
+		if strings.HasPrefix(r.URL.Path, ping.Path) { // responses to pings have no code
+			body = `{"message":"` + message + `"}`
+		}
+		w.Write([]byte(body)) // fails if the client has disconnected
 		return
 	}
 	http.Error(w, message, status)

@@ -74,9 +74,32 @@ func (e *TooMany) Error() string { return "too many requests" }
 // busyRetry is the Retry-After of a 503 in seconds. A client that tries a few times survives a restart or a failover.
 const busyRetry = 5
 
+// ErrorCode tells programs what kind of error a response is. Messages may be reworded; codes stay as they are.
+// Responses with 401 and 404 have no code: their bodies are fixed, see docs/api.md, and their status says it all.
+type ErrorCode string
+
+// The codes of errors.
+const (
+	CodeForbidden        ErrorCode = "forbidden"
+	CodeMethodNotAllowed ErrorCode = "method_not_allowed"
+	CodeInProgress       ErrorCode = "in_progress" // a request with the same Idempotency-Key is in progress
+	CodeTooLarge         ErrorCode = "too_large"
+	CodeInvalid          ErrorCode = "invalid"
+	CodeRateLimited      ErrorCode = "rate_limited"
+	CodeInternal         ErrorCode = "internal"
+	CodeBusy             ErrorCode = "busy"            // nothing was changed
+	CodeUnknownOutcome   ErrorCode = "unknown_outcome" // the change may or may not have been saved
+)
+
+// ErrorCodes lists all codes.
+var ErrorCodes = []ErrorCode{
+	CodeForbidden, CodeMethodNotAllowed, CodeInProgress, CodeTooLarge, CodeInvalid, CodeRateLimited, CodeInternal, CodeBusy, CodeUnknownOutcome,
+}
+
 // failure is the body of every response that is not a success.
 type failure struct {
 	Message string              `json:"message"`
+	Code    ErrorCode           `json:"code,omitempty"`
 	Errors  map[string][]string `json:"errors,omitempty"`
 	ID      string              `json:"id,omitempty"`
 }
@@ -94,46 +117,50 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	)
 	switch {
 	case errors.As(err, &bad):
-		writeFailure(w, http.StatusUnprocessableEntity, failure{Message: Sentence(bad), Errors: bad.Fields})
+		writeFailure(w, http.StatusUnprocessableEntity, failure{Message: Sentence(bad), Code: CodeInvalid, Errors: bad.Fields})
 	case errors.Is(err, allswell.ErrNotFound):
 		writeFailure(w, http.StatusNotFound, failure{Message: "Not found."})
 	case errors.Is(err, allswell.ErrUnauthenticated):
 		h.Set("WWW-Authenticate", "Bearer")
 		writeFailure(w, http.StatusUnauthorized, failure{Message: "Unauthenticated."})
 	case errors.As(err, &forbidden):
-		writeFailure(w, http.StatusForbidden, failure{Message: fmt.Sprintf(
+		writeFailure(w, http.StatusForbidden, failure{Code: CodeForbidden, Message: fmt.Sprintf(
 			"This token has the scope %s; this call needs %s.", forbidden.Has, forbidden.Needs)})
 	case errors.As(err, &method):
 		h.Set("Allow", strings.Join(method.Allow, ", "))
-		writeFailure(w, http.StatusMethodNotAllowed, failure{Message: "Method not allowed."})
+		writeFailure(w, http.StatusMethodNotAllowed, failure{Message: "Method not allowed.", Code: CodeMethodNotAllowed})
 	case errors.As(err, &tooMany):
 		wait := math.Ceil(tooMany.Reset.Sub(tooMany.Now).Seconds())
 		h.Set("Retry-After", strconv.Itoa(max(1, int(wait))))
 		h.Set("X-RateLimit-Reset", strconv.FormatInt(ceilUnix(tooMany.Reset), 10))
-		writeFailure(w, http.StatusTooManyRequests, failure{Message: "Too many requests."})
+		writeFailure(w, http.StatusTooManyRequests, failure{Message: "Too many requests.", Code: CodeRateLimited})
 	case errors.As(err, &tooLarge):
-		writeFailure(w, http.StatusRequestEntityTooLarge, failure{Message: fmt.Sprintf(
+		writeFailure(w, http.StatusRequestEntityTooLarge, failure{Code: CodeTooLarge, Message: fmt.Sprintf(
 			"The request body may not be larger than %d bytes.", tooLarge.Most)})
 	case errors.Is(err, allswell.ErrInProgress):
-		writeFailure(w, http.StatusConflict, failure{Message: "A request with this Idempotency-Key is still being answered."})
+		writeFailure(w, http.StatusConflict, failure{
+			Message: "A request with this Idempotency-Key is still being answered.", Code: CodeInProgress})
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
 		// The client has disconnected and gets no response.
-		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The request was cancelled."})
+		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The request was cancelled.", Code: CodeUnknownOutcome})
 	case errors.Is(err, allswell.ErrUnknownOutcome):
 		log.LogAttrs(r.Context(), slog.LevelDebug, "the outcome of a request is unknown",
 			slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))
 		h.Set("Retry-After", strconv.Itoa(busyRetry))
-		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "This may have been saved or not: the database did not confirm it. Please check, or try again with the same Idempotency-Key."})
+		writeFailure(w, http.StatusServiceUnavailable, failure{Code: CodeUnknownOutcome, Message: "The change may or may not have been saved: " +
+			"the database did not confirm it. Please check, or try again with the same Idempotency-Key."})
 	case errors.Is(err, allswell.ErrBusy), errors.Is(err, context.DeadlineExceeded):
 		log.LogAttrs(r.Context(), slog.LevelDebug, "a request could not be served now",
 			slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))
 		h.Set("Retry-After", strconv.Itoa(busyRetry))
-		writeFailure(w, http.StatusServiceUnavailable, failure{Message: "The service cannot do this right now. Please try again."})
+		writeFailure(w, http.StatusServiceUnavailable, failure{
+			Message: "The service cannot do this right now. Please try again.", Code: CodeBusy})
 	default:
 		id := "err_" + strings.ToLower(rand.Text()[:20])
 		log.LogAttrs(r.Context(), slog.LevelError, "a request failed", slog.String("id", id),
 			slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))
-		writeFailure(w, http.StatusInternalServerError, failure{Message: "Something went wrong on our side.", ID: id})
+		writeFailure(w, http.StatusInternalServerError, failure{
+			Message: "Something went wrong on our side.", Code: CodeInternal, ID: id})
 	}
 }
 

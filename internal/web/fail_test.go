@@ -51,27 +51,28 @@ func TestFailures(t *testing.T) {
 		body   map[string]any
 		logged bool
 	}{
-		{"invalid", &bad, 422, nil, map[string]any{"message": "A is wrong. (And 1 more error.)",
+		{"invalid", &bad, 422, nil, map[string]any{"message": "A is wrong. (And 1 more error.)", "code": "invalid",
 			"errors": map[string]any{"a": []any{"A is wrong."}, "b": []any{"B is wrong."}}}, false},
 		{"not found", allswell.ErrNotFound, 404, nil, map[string]any{"message": "Not found."}, false},
 		{"unauthenticated", allswell.ErrUnauthenticated, 401, map[string]string{"WWW-Authenticate": "Bearer"},
 			map[string]any{"message": "Unauthenticated."}, false},
 		{"forbidden", &Forbidden{allswell.ScopeRead, allswell.ScopeWrite}, 403, nil,
-			map[string]any{"message": "This token has the scope read; this call needs write."}, false},
+			map[string]any{"message": "This token has the scope read; this call needs write.", "code": "forbidden"}, false},
 		{"method", &MethodNotAllowed{[]string{"GET", "HEAD"}}, 405, map[string]string{"Allow": "GET, HEAD"},
-			map[string]any{"message": "Method not allowed."}, false},
+			map[string]any{"message": "Method not allowed.", "code": "method_not_allowed"}, false},
 		{"too many", &TooMany{now, now.Add(1500 * time.Millisecond)}, 429,
-			map[string]string{"Retry-After": "2", "X-RateLimit-Reset": fmt.Sprint(now.Unix() + 2)}, map[string]any{"message": "Too many requests."}, false},
-		{"too many until now", &TooMany{now, now}, 429, map[string]string{"Retry-After": "1"}, map[string]any{"message": "Too many requests."}, false},
-		{"too large", &TooLarge{MaxBody}, 413, nil, map[string]any{"message": "The request body may not be larger than 1048576 bytes."}, false},
+			map[string]string{"Retry-After": "2", "X-RateLimit-Reset": fmt.Sprint(now.Unix() + 2)}, map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
+		{"too many until now", &TooMany{now, now}, 429, map[string]string{"Retry-After": "1"}, map[string]any{"message": "Too many requests.", "code": "rate_limited"}, false},
+		{"too large", &TooLarge{MaxBody}, 413, nil, map[string]any{"message": "The request body may not be larger than 1048576 bytes.", "code": "too_large"}, false},
 		{"in progress", allswell.ErrInProgress, 409, nil,
-			map[string]any{"message": "A request with this Idempotency-Key is still being answered."}, false},
+			map[string]any{"message": "A request with this Idempotency-Key is still being answered.", "code": "in_progress"}, false},
 		{"busy", allswell.ErrBusy, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"message": "The service cannot do this right now. Please try again."}, false},
+			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"}, false},
 		{"unknown outcome", allswell.ErrUnknownOutcome, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"message": "This may have been saved or not: the database did not confirm it. Please check, or try again with the same Idempotency-Key."}, false},
+			map[string]any{"code": "unknown_outcome",
+				"message": "The change may or may not have been saved: the database did not confirm it. Please check, or try again with the same Idempotency-Key."}, false},
 		{"out of time", context.DeadlineExceeded, 503, map[string]string{"Retry-After": "5"},
-			map[string]any{"message": "The service cannot do this right now. Please try again."}, false},
+			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"}, false},
 	}
 	for _, tt := range tests {
 		for _, err := range []error{tt.err, fmt.Errorf("password=hunter2: %w", tt.err), errors.Join(errors.New("hunter2"), tt.err)} {
@@ -107,7 +108,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, body, log := serveHandler(t, httptest.NewRequest("GET", "/x?secret=1", nil), h)
-			if w.Code != 500 || body["message"] != "Something went wrong on our side." || len(body) != 2 {
+			if w.Code != 500 || body["message"] != "Something went wrong on our side." || body["code"] != "internal" || len(body) != 3 {
 				t.Errorf("%d %v", w.Code, body)
 			}
 			id, _ := body["id"].(string)

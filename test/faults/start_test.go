@@ -106,7 +106,7 @@ func TestStartWaitsForDatabase(t *testing.T) {
 		{"POST", strings.TrimPrefix(pingURL, server.URL), 503, "7", `^{"message":"The service cannot do this right now\. Please try again\."}$`},
 		{"GET", strings.TrimPrefix(pingURL, server.URL), 503, "7", `^{"message":"The service cannot`},
 		{"GET", "/api/v1/heartbeat/short", 404, "", `^{"message":"Not found\."}$`},
-		{"GET", "/api/v1/pages", 503, "5", `^{"message":"The service cannot do this right now\. Please try again\."}`},
+		{"GET", "/api/v1/pages", 503, "5", `^{"message":"The service cannot do this right now\. Please try again\.","code":"busy"}`},
 		{"GET", "/status/acme", 503, "5", `^The service is starting\. Please try again\.\n$`},
 		{"GET", "/", 503, "5", `^The service is starting`},
 		{"GET", "/metrics", 503, "5", `^{"message":"The service cannot`},
