@@ -38,7 +38,7 @@ type Config struct {
 
 	// VerifyDomain checks the domain of a workspace's page now and returns the
 	// page with its status.
-	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error)
+	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 
 	// RateLimit is how many requests a token may make in any minute. 0 means
 	// that neither these nor failed authentications are limited.
@@ -63,7 +63,7 @@ type api struct {
 	store     *store.Store
 	baseURL   string
 	languages []string
-	verify    func(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error)
+	verify    func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	log       *slog.Logger
 	now       func() time.Time
 	calls     *limit.Limiter   // by token id

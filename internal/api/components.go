@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/allswell/allswell"
@@ -30,9 +29,8 @@ func (a *api) createComponent(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, presentComponent, func(ctx context.Context) (allswell.Component, error) {
-		return a.store.CreateComponent(ctx, c.actor(), c.PathValue("pageSlug"), n)
-	})
+	r := newResponder(c, http.StatusCreated, presentComponent)
+	return r.respond(a.store.CreateComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) getComponent(c *call) (store.StoredResponse, error) {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/allswell/allswell"
@@ -25,7 +24,6 @@ func (a *api) listDeliveries(c *call) (store.StoredResponse, error) {
 
 // retryDelivery has a delivery tried again at once. It needs no body.
 func (a *api) retryDelivery(c *call) (store.StoredResponse, error) {
-	return act(c, http.StatusOK, presentDelivery, func(ctx context.Context) (allswell.DeliveryLogEntry, error) {
-		return a.store.RetryDelivery(ctx, c.actor(), c.PathValue("deliveryId"))
-	})
+	r := newResponder(c, http.StatusOK, presentDelivery)
+	return r.respond(a.store.RetryDelivery(c.Context(), c.actor(), c.PathValue("deliveryId"), r.save...))
 }

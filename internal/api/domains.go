@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/allswell/allswell"
@@ -15,9 +14,8 @@ func (a *api) getDomain(c *call) (store.StoredResponse, error) {
 
 // verifyDomain checks the domain now, which takes as long as the DNS does.
 func (a *api) verifyDomain(c *call) (store.StoredResponse, error) {
-	return act(c, http.StatusOK, presentDomain, func(ctx context.Context) (allswell.Page, error) {
-		return a.verify(ctx, c.actor(), c.PathValue("pageSlug"))
-	})
+	r := newResponder(c, http.StatusOK, presentDomain)
+	return r.respond(a.verify(c.Context(), c.actor(), c.PathValue("pageSlug"), r.save...))
 }
 
 // domainJSON is a page's claim to its domain. All is null for a page without a

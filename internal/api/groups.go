@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/allswell/allswell"
@@ -23,9 +22,8 @@ func (a *api) createGroup(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, presentGroup, func(ctx context.Context) (allswell.Group, error) {
-		return a.store.CreateGroup(ctx, c.actor(), c.PathValue("pageSlug"), n)
-	})
+	r := newResponder(c, http.StatusCreated, presentGroup)
+	return r.respond(a.store.CreateGroup(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) changeGroup(c *call) (store.StoredResponse, error) {

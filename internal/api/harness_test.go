@@ -92,12 +92,12 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 	config.Logger = slog.New(slog.NewTextHandler(log, nil))
 	_, secret := storetest.Workspace(t, s, "ours")
 	svc := &service{store: s, clock: clk, log: log}
-	config.VerifyDomain = func(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error) {
+	config.VerifyDomain = func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
 		p, err := s.Page(ctx, actor, slug)
 		if err != nil {
 			return p, err
 		}
-		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain}, svc.found)
+		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain}, svc.found, save...)
 	}
 	svc.Handler = New(config)
 	return &client{service: svc, t: t, token: secret, address: "192.0.2.1:4711"}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -83,28 +82,35 @@ func hashRequest(c *call) []byte {
 	return sum.Sum(nil)
 }
 
-// act answers with what a verb returns. Under an Idempotency-Key the verb saves
-// the answer in its own transaction.
-func act[T, J any](c *call, status int, present func(T) J, verb func(context.Context) (T, error)) (store.StoredResponse, error) {
-	ctx := c.Context()
+// responder makes the response to a POST request from what a verb of the store
+// returns.
+type responder[T any] struct {
+	render func(T) (store.StoredResponse, error)
+	save   []store.SaveResponse[T] // for the verb; empty without an Idempotency-Key
+}
+
+// newResponder returns a responder that responds with the status and what present
+// makes of the verb's result.
+func newResponder[T, J any](c *call, status int, present func(T) J) responder[T] {
+	r := responder[T]{render: func(v T) (store.StoredResponse, error) { return one(status, present(v)) }}
 	if c.key != nil {
-		ctx = store.WithIdempotency(ctx, *c.key, func(result any) (store.StoredResponse, error) {
-			v, ok := result.(T)
-			if !ok {
-				return store.StoredResponse{}, fmt.Errorf("a verb gave its answer a %T", result)
-			}
-			answer, err := one(status, present(v))
+		r.save = []store.SaveResponse[T]{{Key: *c.key, Render: func(v T) (store.StoredResponse, error) {
+			response, err := r.render(v)
 			if err == nil {
-				answer.Body, err = c.seal(answer.Body)
+				response.Body, err = c.seal(response.Body)
 			}
-			return answer, err
-		})
+			return response, err
+		}}}
 	}
-	v, err := verb(ctx)
+	return r
+}
+
+// respond returns the response to what the verb returned.
+func (r responder[T]) respond(v T, err error) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	return one(status, present(v))
+	return r.render(v)
 }
 
 // seal encrypts a kept answer with the caller's token, of which the database

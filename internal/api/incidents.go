@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 
@@ -41,9 +40,8 @@ func (a *api) createIncident(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, presentTimeline, func(ctx context.Context) (allswell.Incident, error) {
-		return a.store.CreateIncident(ctx, c.actor(), c.PathValue("pageSlug"), n)
-	})
+	r := newResponder(c, http.StatusCreated, presentTimeline)
+	return r.respond(a.store.CreateIncident(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) getIncident(c *call) (store.StoredResponse, error) {

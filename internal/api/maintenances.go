@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -41,9 +40,8 @@ func (a *api) createMaintenance(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, o.Check(n.Validate(a.now()))
 	}
 	// What time it is is for the store to say.
-	return act(c, http.StatusCreated, presentSchedule, func(ctx context.Context) (allswell.Maintenance, error) {
-		return a.store.CreateMaintenance(ctx, c.actor(), c.PathValue("pageSlug"), n)
-	})
+	r := newResponder(c, http.StatusCreated, presentSchedule)
+	return r.respond(a.store.CreateMaintenance(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) getMaintenance(c *call) (store.StoredResponse, error) {
@@ -99,9 +97,8 @@ func (a *api) postMaintenanceUpdate(c *call) (store.StoredResponse, error) {
 	if err := o.Check(allswell.CheckMessage(message)); err != nil {
 		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, presentNotice, func(ctx context.Context) (allswell.MaintenanceUpdate, error) {
-		return a.store.PostMaintenanceUpdate(ctx, c.actor(), c.PathValue("maintenanceId"), message, state)
-	})
+	r := newResponder(c, http.StatusCreated, presentNotice)
+	return r.respond(a.store.PostMaintenanceUpdate(c.Context(), c.actor(), c.PathValue("maintenanceId"), message, state, r.save...))
 }
 
 // reminder makes a duration of seconds as clients give them. What is beyond

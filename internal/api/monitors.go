@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -35,9 +34,8 @@ func (a *api) createMonitor(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, c.presentMonitor, func(ctx context.Context) (allswell.Monitor, error) {
-		return a.store.CreateMonitor(ctx, c.actor(), n)
-	})
+	r := newResponder(c, http.StatusCreated, c.presentMonitor)
+	return r.respond(a.store.CreateMonitor(c.Context(), c.actor(), n, r.save...))
 }
 
 func (a *api) getMonitor(c *call) (store.StoredResponse, error) {
@@ -72,9 +70,8 @@ func (a *api) deleteMonitor(c *call) (store.StoredResponse, error) {
 
 // rotateMonitor gives the monitor another ping token. It needs no body.
 func (a *api) rotateMonitor(c *call) (store.StoredResponse, error) {
-	return act(c, http.StatusOK, c.presentMonitor, func(ctx context.Context) (allswell.Monitor, error) {
-		return a.store.RotateMonitor(ctx, c.actor(), c.PathValue("monitorId"))
-	})
+	r := newResponder(c, http.StatusOK, c.presentMonitor)
+	return r.respond(a.store.RotateMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), r.save...))
 }
 
 // seconds makes a duration of an interval as clients give it. What is beyond

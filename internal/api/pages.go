@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -32,9 +31,8 @@ func (a *api) createPage(c *call) (store.StoredResponse, error) {
 	if err := o.Check(a.suits(n.PageSettings)); err != nil {
 		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, c.presentPage, func(ctx context.Context) (allswell.Page, error) {
-		return a.store.CreatePage(ctx, c.actor(), n)
-	})
+	r := newResponder(c, http.StatusCreated, c.presentPage)
+	return r.respond(a.store.CreatePage(c.Context(), c.actor(), n, r.save...))
 }
 
 // readLook reads how a page looks. Null clears what a page need not have.

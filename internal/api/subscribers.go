@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/allswell/allswell"
@@ -31,9 +30,8 @@ func (a *api) createSubscriber(c *call) (store.StoredResponse, error) {
 	if err := o.Check(refused); err != nil {
 		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, presentSecret, func(ctx context.Context) (allswell.Subscriber, error) {
-		return a.store.CreateSubscriber(ctx, c.actor(), c.PathValue("pageSlug"), n)
-	})
+	r := newResponder(c, http.StatusCreated, presentSecret)
+	return r.respond(a.store.CreateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) getSubscriber(c *call) (store.StoredResponse, error) {
@@ -47,7 +45,6 @@ func (a *api) deleteSubscriber(c *call) (store.StoredResponse, error) {
 
 // rotateSubscriber gives a webhook another secret. It needs no body.
 func (a *api) rotateSubscriber(c *call) (store.StoredResponse, error) {
-	return act(c, http.StatusOK, presentSecret, func(ctx context.Context) (allswell.Subscriber, error) {
-		return a.store.RotateSubscriber(ctx, c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
-	})
+	r := newResponder(c, http.StatusOK, presentSecret)
+	return r.respond(a.store.RotateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/allswell/allswell"
@@ -29,9 +28,8 @@ func (a *api) issueToken(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, presentIssuedToken, func(ctx context.Context) (allswell.IssuedToken, error) {
-		return a.store.IssueToken(ctx, c.actor(), n)
-	})
+	r := newResponder(c, http.StatusCreated, presentIssuedToken)
+	return r.respond(a.store.IssueToken(c.Context(), c.actor(), n, r.save...))
 }
 
 func (a *api) revokeToken(c *call) (store.StoredResponse, error) {

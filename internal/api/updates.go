@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/allswell/allswell"
@@ -24,7 +23,6 @@ func (a *api) postUpdate(c *call) (store.StoredResponse, error) {
 	if err := o.Check(allswell.CheckMessage(message)); err != nil {
 		return store.StoredResponse{}, err
 	}
-	return act(c, http.StatusCreated, presentUpdate, func(ctx context.Context) (allswell.IncidentUpdate, error) {
-		return a.store.PostUpdate(ctx, c.actor(), c.PathValue("incidentId"), message)
-	})
+	r := newResponder(c, http.StatusCreated, presentUpdate)
+	return r.respond(a.store.PostUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), message, r.save...))
 }

@@ -112,7 +112,7 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 // its status. Nothing is looked up if the domain needs no proof or was checked
 // less than allswell.DomainCheckPause ago. A page without a domain is an
 // *allswell.ValidationError.
-func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string) (allswell.Page, error) {
+func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
 	p, err := d.store.Page(ctx, actor, slug)
 	if err != nil {
 		return p, err
@@ -128,18 +128,18 @@ func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string)
 	}
 	check := store.DomainCheck{PageID: p.ID, Domain: p.Domain}
 	if age := now.Sub(p.Claim.CheckedAt); p.Claim.Trusted() || age >= 0 && age < allswell.DomainCheckPause {
-		return d.store.RecordDomainCheck(ctx, check, allswell.DomainUnchecked)
+		return d.store.RecordDomainCheck(ctx, check, allswell.DomainUnchecked, save...)
 	}
-	return d.check(ctx, check)
+	return d.check(ctx, check, save...)
 }
 
 // check makes one check and records its result.
-func (d *Checker) check(ctx context.Context, c store.DomainCheck) (allswell.Page, error) {
+func (d *Checker) check(ctx context.Context, c store.DomainCheck, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
 	result := d.lookUp(ctx, c.Record())
 	if err := ctx.Err(); err != nil {
 		return allswell.Page{}, err // it was interrupted, and says nothing
 	}
-	return d.store.RecordDomainCheck(ctx, c, result)
+	return d.store.RecordDomainCheck(ctx, c, result, save...)
 }
 
 // lookUp looks for a record in the DNS.

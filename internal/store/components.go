@@ -89,7 +89,7 @@ func (s *Store) Component(ctx context.Context, actor allswell.Actor, slug, id st
 
 // CreateComponent adds a component to a page, behind all others unless it is
 // given an order.
-func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewComponent) (allswell.Component, error) {
+func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewComponent, save ...SaveResponse[allswell.Component]) (allswell.Component, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
@@ -127,7 +127,7 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 			err = t.audit(actor, allswell.AuditCreate, nil, c)
 		}
 		return c, err
-	})
+	}, save...)
 }
 
 // order returns the given order, or the next free one.
@@ -273,7 +273,7 @@ func (s *Store) Groups(ctx context.Context, actor allswell.Actor, slug string, r
 }
 
 // CreateGroup adds a group to a page.
-func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewGroup) (allswell.Group, error) {
+func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewGroup, save ...SaveResponse[allswell.Group]) (allswell.Group, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Group{}, err
 	}
@@ -298,7 +298,7 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 			err = t.audit(actor, allswell.AuditCreate, nil, g)
 		}
 		return g, err
-	})
+	}, save...)
 }
 
 // ChangeGroup changes a group.

@@ -453,7 +453,7 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 // RetryDelivery lets a dead, expired or waiting delivery be tried again at once,
 // for another allswell.DeliveryLifetime; any other, and one whose subscription has
 // ended or is suspended, is refused.
-func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id string) (allswell.DeliveryLogEntry, error) {
+func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
 	return write(ctx, s, func(t *tx) (allswell.DeliveryLogEntry, error) {
 		d, err := one(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, actor.WorkspaceID)
@@ -485,5 +485,5 @@ func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id stri
 			return allswell.DeliveryLogEntry{}, err
 		}
 		return one(&t.session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, d.PageID, d.ID)
-	})
+	}, save...)
 }

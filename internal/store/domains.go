@@ -125,7 +125,7 @@ func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck,
 // allswell.ErrNotFound. If the record was found but another page is served at the
 // domain, that page is released from it if its own record was missing in its last
 // check; otherwise the recorded result is allswell.DomainUsedByOther.
-func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result allswell.DomainResult) (allswell.Page, error) {
+func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result allswell.DomainResult, save ...SaveResponse[allswell.Page]) (allswell.Page, error) {
 	return write(ctx, s, func(t *tx) (p allswell.Page, err error) {
 		t.unattended = true
 		if err := t.lockMutex("domains"); err != nil {
@@ -152,7 +152,7 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 			return p, err
 		}
 		return t.withStatus(p, nil)
-	})
+	}, save...)
 }
 
 // takeDomain makes room at the domain of a page that has proved it, and returns

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -11,11 +10,11 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// posting is a context under which an update is posted with its answer.
-func (w *world) posting(key store.IdempotencyKey) context.Context {
-	return store.WithIdempotency(w.ctx, key, func(result any) (store.StoredResponse, error) {
-		return store.StoredResponse{Status: 201, Body: []byte(result.(allswell.IncidentUpdate).ID)}, nil
-	})
+// saveID saves the id of an update as the response to its request.
+func saveID(key store.IdempotencyKey) store.SaveResponse[allswell.IncidentUpdate] {
+	return store.SaveResponse[allswell.IncidentUpdate]{Key: key, Render: func(u allswell.IncidentUpdate) (store.StoredResponse, error) {
+		return store.StoredResponse{Status: 201, Body: []byte(u.ID)}, nil
+	}}
 }
 
 func TestAnswerIsKeptForADay(t *testing.T) {
@@ -25,7 +24,7 @@ func TestAnswerIsKeptForADay(t *testing.T) {
 		if _, ok, err := w.FindResponse(w.ctx, key); ok || err != nil {
 			w.Errorf("before: %t, %v", ok, err)
 		}
-		u := must(w.PostUpdate(w.posting(key), w.ws, i.ID, "one"))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, "one", saveID(key)))(w)
 		answers := func(want bool) {
 			w.Helper()
 			a, ok, err := w.FindResponse(w.ctx, key)
@@ -36,14 +35,14 @@ func TestAnswerIsKeptForADay(t *testing.T) {
 		answers(true)
 		w.clock.move(store.IdempotencyLifetime - time.Millisecond)
 		answers(true)
-		if _, err := w.PostUpdate(w.posting(key), w.ws, i.ID, "two"); !errors.Is(err, allswell.ErrInProgress) {
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, "two", saveID(key)); !errors.Is(err, allswell.ErrInProgress) {
 			w.Errorf("the same key within the day: %v", err)
 		}
 		w.ok(w.Prune(w.ctx))
 		answers(true)
 		w.clock.move(time.Millisecond)
 		answers(false)
-		u = must(w.PostUpdate(w.posting(key), w.ws, i.ID, "three"))(w)
+		u = must(w.PostUpdate(w.ctx, w.ws, i.ID, "three", saveID(key)))(w)
 		answers(true)
 		w.clock.move(store.IdempotencyLifetime)
 		w.ok(w.Prune(w.ctx))
@@ -60,7 +59,7 @@ func TestAnswerIsForItsTokenKeyAndRequest(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		key := w.answerKey("k")
-		must(w.PostUpdate(w.posting(key), w.ws, i.ID, "one"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "one", saveID(key)))(w)
 		other := key
 		other.RequestHash = []byte("another")
 		_, ok, err := w.FindResponse(w.ctx, other)
@@ -78,7 +77,7 @@ func TestAnswerIsForItsTokenKeyAndRequest(t *testing.T) {
 		if _, ok, err := w.FindResponse(w.ctx, other); ok || err != nil {
 			w.Errorf("another token: %t, %v", ok, err)
 		}
-		must(w.PostUpdate(w.posting(other), w.ws, i.ID, "two"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two", saveID(other)))(w)
 	})
 }
 
@@ -86,14 +85,15 @@ func TestRefusedOrUnansweredVerbKeepsNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		before := w.dump()
-		if _, err := w.PostUpdate(w.posting(w.answerKey("k")), w.ws, "nowhere", "x"); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.PostUpdate(w.ctx, w.ws, "nowhere", "x", saveID(w.answerKey("k"))); !errors.Is(err, allswell.ErrNotFound) {
 			w.Error(err)
 		}
-		if _, err := w.PostUpdate(w.posting(w.answerKey("k")), w.ws, i.ID, " "); err == nil {
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, " ", saveID(w.answerKey("k"))); err == nil {
 			w.Error("a blank message was taken")
 		}
-		ctx := store.WithIdempotency(w.ctx, w.answerKey("k"), func(any) (store.StoredResponse, error) { return store.StoredResponse{}, errFault })
-		if _, err := w.PostUpdate(ctx, w.ws, i.ID, "x"); !errors.Is(err, errFault) {
+		failing := saveID(w.answerKey("k"))
+		failing.Render = func(allswell.IncidentUpdate) (store.StoredResponse, error) { return store.StoredResponse{}, errFault }
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, "x", failing); !errors.Is(err, errFault) {
 			w.Errorf("an answer that cannot be rendered: %v", err)
 		}
 		if w.dump() != before {
@@ -117,7 +117,7 @@ func TestConcurrentRepetitionsActOnce(t *testing.T) {
 			var sends []func()
 			for n := range cap(errs) {
 				sends = append(sends, func() {
-					_, err := stores[n%len(stores)].PostUpdate(w.posting(key), w.ws, i.ID, "once")
+					_, err := stores[n%len(stores)].PostUpdate(w.ctx, w.ws, i.ID, "once", saveID(key))
 					errs <- err
 				})
 			}

@@ -146,7 +146,7 @@ func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID st
 }
 
 // CreateIncident opens an incident (contract section 4.1) and tells of it.
-func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident) (allswell.Incident, error) {
+func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Incident{}, err
 	}
@@ -166,7 +166,7 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 			err = t.audit(actor, allswell.AuditCreate, nil, i.Updates[0])
 		}
 		return i, err
-	})
+	}, save...)
 }
 
 // origin is what the service itself tells an event from; zero for a human's.
@@ -326,7 +326,7 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 
 // PostUpdate adds an entry to an incident's timeline (contract section 4.3)
 // and tells of it.
-func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID, message string) (allswell.IncidentUpdate, error) {
+func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID, message string, save ...SaveResponse[allswell.IncidentUpdate]) (allswell.IncidentUpdate, error) {
 	if err := allswell.CheckMessage(message); err != nil {
 		return allswell.IncidentUpdate{}, err
 	}
@@ -343,7 +343,7 @@ func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID
 			return u, err
 		}
 		return u, t.audit(actor, allswell.AuditCreate, nil, u)
-	})
+	}, save...)
 }
 
 // addUpdate appends to the timeline of a locked incident and saves both. auto is

@@ -102,7 +102,7 @@ func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id
 
 // CreateMaintenance plans a maintenance and tells of it. One whose time has come
 // begins at once, in the same transaction.
-func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance) (allswell.Maintenance, error) {
+func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance, save ...SaveResponse[allswell.Maintenance]) (allswell.Maintenance, error) {
 	return write(ctx, s, func(t *tx) (m allswell.Maintenance, err error) {
 		if err := n.Validate(t.now); err != nil {
 			return m, err
@@ -151,7 +151,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 			}
 		}
 		return m, t.advance(&m)
-	})
+	}, save...)
 }
 
 // namedComponents returns the components by their ids, and refuses ids that the
@@ -305,7 +305,7 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 
 // PostMaintenanceUpdate adds an entry to a maintenance's timeline and tells of
 // it. With a state it also does what ChangeMaintenance would; "" is none.
-func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor, id, message string, state allswell.MaintenanceState) (allswell.MaintenanceUpdate, error) {
+func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor, id, message string, state allswell.MaintenanceState, save ...SaveResponse[allswell.MaintenanceUpdate]) (allswell.MaintenanceUpdate, error) {
 	return write(ctx, s, func(t *tx) (u allswell.MaintenanceUpdate, err error) {
 		if err := allswell.CheckMessage(message); err != nil {
 			return u, err
@@ -338,7 +338,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 			return u, err
 		}
 		return u, t.audit(actor, allswell.AuditUpdate, before, m)
-	})
+	}, save...)
 }
 
 // DeleteMaintenance deletes a maintenance. One that has not ended is cancelled:

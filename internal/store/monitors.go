@@ -145,7 +145,7 @@ func (s *Store) Monitor(ctx context.Context, actor allswell.Actor, id string) (a
 }
 
 // CreateMonitor makes a monitor, which waits for its first ping.
-func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor) (allswell.Monitor, error) {
+func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Monitor{}, err
 	}
@@ -177,7 +177,7 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 		}
 		t.newPingTokens = append(t.newPingTokens, m.Token)
 		return t.filledMonitor(m, err)
-	})
+	}, save...)
 }
 
 // link resolves the page that m names by its slug, and checks that its
@@ -317,7 +317,7 @@ func (t *tx) saveHealthy(m allswell.Monitor) error {
 
 // RotateMonitor gives a monitor a new ping token. The old one is taken for
 // PingTokenOverlap more; the one before it no longer.
-func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id string) (allswell.Monitor, error) {
+func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
 	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
 		m, err := t.lockMonitor(actor.WorkspaceID, id)
 		if err != nil {
@@ -334,7 +334,7 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 			return m, err
 		}
 		return t.filledMonitor(m, nil)
-	})
+	}, save...)
 }
 
 // DeleteMonitor deletes a monitor. If it is down, its outage ends first.

@@ -131,7 +131,7 @@ func (c *session) fillStatus(pages []allswell.Page) error {
 
 // CreatePage makes a page. A slug that is taken, in whichever workspace, is an
 // *allswell.ValidationError.
-func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell.NewPage) (allswell.Page, error) {
+func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell.NewPage, save ...SaveResponse[allswell.Page]) (allswell.Page, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
@@ -161,7 +161,7 @@ func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell
 			err = t.audit(actor, allswell.AuditCreate, nil, p)
 		}
 		return p, err
-	})
+	}, save...)
 	return p, s.slugTaken(err)
 }
 

@@ -21,14 +21,9 @@ func replicated(t *testing.T) (w *world, primary, standby *storetest.Cluster) {
 	return newWorld(t, primary.Address("world"), ""), primary, standby
 }
 
-// keepAnswer renders any result as the same answer.
-func keepAnswer(any) (store.StoredResponse, error) {
-	return store.StoredResponse{Status: 201, Body: []byte("{}")}, nil
-}
-
-// TestReplayWaitsForTheStandby: the commit of an update waits in vain for the
-// standby and is given up, which makes PostgreSQL commit it on the primary
-// alone. A repetition must not acknowledge that.
+// TestReplayWaitsForTheStandby: the commit of an update waits for a standby that
+// does not answer. The client gives up, and PostgreSQL commits the update on the
+// primary alone. A repetition must not acknowledge it.
 func TestReplayWaitsForTheStandby(t *testing.T) {
 	t.Parallel()
 	w, _, standby := replicated(t)
@@ -38,7 +33,7 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 	ctx, giveUp := context.WithCancel(w.ctx)
 	posted := make(chan error, 1)
 	go func() {
-		posted <- second(w.PostUpdate(store.WithIdempotency(ctx, key, keepAnswer), w.ws, i.ID, "Found it."))
+		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, "Found it.", saveID(key)))
 	}()
 	for w.value(`SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`) == "0" {
 		time.Sleep(10 * time.Millisecond)

@@ -90,9 +90,7 @@ var faultTests = map[string]struct {
 			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.PostUpdate(store.WithIdempotency(w.ctx, w.answerKey("k"), func(any) (store.StoredResponse, error) {
-				return store.StoredResponse{Status: 201, Body: []byte("{}")}, nil
-			}), w.ws, w.incident().ID, "Found it.")
+			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, "Found it.", saveID(w.answerKey("k")))
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {

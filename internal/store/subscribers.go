@@ -74,7 +74,7 @@ func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id s
 // CreateSubscriber adds a subscriber on the word of an operator. A target that
 // is subscribed already is refused. An e-mail address that is not confirmed is
 // asked for its confirmation first.
-func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber) (allswell.Subscriber, error) {
+func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	n, err := n.Check()
 	if err != nil {
 		return allswell.Subscriber{}, err
@@ -89,7 +89,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 			err = t.audit(actor, allswell.AuditCreate, nil, sub)
 		}
 		return sub, err
-	})
+	}, save...)
 	if err != nil && s.d.duplicate(err) {
 		var bad allswell.ValidationError
 		bad.Add("target", "The target is already subscribed to this page.")
@@ -201,7 +201,7 @@ func (t *tx) cancel(subscriberID, reason string) error {
 
 // RotateSubscriber gives a webhook a new secret; the old one signs beside it
 // for allswell.SecretOverlap. An e-mail subscriber has none, which is refused.
-func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Subscriber, error) {
+func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	return write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
 		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, actor.WorkspaceID)
 		if err != nil {
@@ -221,7 +221,7 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 			err = t.audit(actor, allswell.AuditRotate, before, sub)
 		}
 		return sub, err
-	})
+	}, save...)
 }
 
 // SubscriptionPageSlug returns the slug that the page of a key's subscription has

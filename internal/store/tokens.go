@@ -52,13 +52,13 @@ func (s *Store) Tokens(ctx context.Context, actor allswell.Actor, r Pagination) 
 }
 
 // IssueToken makes a token; the answer carries its secret, which is not kept.
-func (s *Store) IssueToken(ctx context.Context, actor allswell.Actor, n allswell.NewToken) (allswell.IssuedToken, error) {
+func (s *Store) IssueToken(ctx context.Context, actor allswell.Actor, n allswell.NewToken, save ...SaveResponse[allswell.IssuedToken]) (allswell.IssuedToken, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.IssuedToken{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.IssuedToken, error) {
 		return t.issue(actor, n, allswell.NewTokenSecret())
-	})
+	}, save...)
 }
 
 // IssueTokenFor is IssueToken for a workspace given by name, which is made if

@@ -190,14 +190,14 @@ type tx struct {
 	unattended bool // nobody waits for the answer: BeforeReturn does not apply
 }
 
-// write runs f as one durable transaction, again if the database asks for it,
-// and then says what changed. An answer that ctx asks for (WithIdempotency) is
-// saved in the same transaction.
-func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (out T, err error) {
+// write runs f as one durable transaction, again if the database asks for a
+// repetition, and then calls the functions that are registered for what changed.
+// The responses in save are saved in the same transaction.
+func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ...SaveResponse[T]) (out T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		out, err = writeOnce(ctx, s, f)
+		out, err = writeOnce(ctx, s, f, save)
 		if err == nil || attempt == maxAttempts || errors.Is(err, allswell.ErrUnknownOutcome) || !s.d.repeatable(err) {
 			break
 		}
@@ -265,7 +265,7 @@ func neverSent(err error) bool {
 	return err == sql.ErrTxDone || err == context.Canceled || err == context.DeadlineExceeded
 }
 
-func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (out T, err error) {
+func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save []SaveResponse[T]) (out T, err error) {
 	t, err := s.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return out, err
@@ -278,8 +278,10 @@ func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error)) (ou
 	if out, err = f(w); err != nil {
 		return out, err
 	}
-	if err = w.saveAnswer(out); err != nil {
-		return out, err
+	for _, r := range save {
+		if err = r.save(w, out); err != nil {
+			return out, err
+		}
 	}
 	if err = s.d.announce(w); err != nil {
 		return out, err
