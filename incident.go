@@ -43,10 +43,15 @@ func (s IncidentState) Label() string {
 // Incident is an unplanned disruption with a timeline of updates. Its Resolved flag, not its
 // State, decides whether it is active or past.
 type Incident struct {
-	ID         string // a UUID
-	PageID     string
-	OutageID   string // outage that opened it; "": opened by a person
-	Title      string
+	ID       string // a UUID
+	PageID   string
+	OutageID string // outage that opened it; "": opened by a person
+	Title    string
+
+	// DownMonitor is the monitor that Title names, if the outage gave the incident its title. It is
+	// empty if a person wrote the title.
+	DownMonitor string
+
 	Impact     Impact
 	State      IncidentState // state of the incident at the time
 	Resolved   bool
@@ -91,11 +96,12 @@ type IncidentUpdate struct {
 // NewIncident is the input for opening an incident. Zero values of Impact and State mean the
 // defaults. A nil Message creates no update.
 type NewIncident struct {
-	Title   string
-	Impact  Impact
-	State   IncidentState
-	Message *string
-	System  SystemMessage // what Message tells, if nobody has written it
+	Title       string
+	DownMonitor string // see Incident
+	Impact      Impact
+	State       IncidentState
+	Message     *string
+	System      SystemMessage // what Message tells, if nobody has written it
 
 	Affected []AffectedComponent // without names
 }
@@ -137,7 +143,7 @@ func checkAffectedComponents(bad *ValidationError, affected []AffectedComponent)
 // created in the state IncidentResolved is resolved.
 func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	inc := Incident{
-		ID: id, PageID: pageID, Title: n.Title, Impact: n.Impact, State: n.State,
+		ID: id, PageID: pageID, Title: n.Title, DownMonitor: n.DownMonitor, Impact: n.Impact, State: n.State,
 		CreatedAt: now, UpdatedAt: now, Affected: n.Affected,
 	}
 	if inc.Impact == "" {
@@ -187,8 +193,8 @@ func (ch IncidentChange) Validate() error {
 // IncidentResolved. UpdatedAt changes if a field does. See docs/api.md.
 func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	before := *i
-	if ch.Title != nil {
-		i.Title = *ch.Title
+	if ch.Title != nil && *ch.Title != i.Title {
+		i.Title, i.DownMonitor = *ch.Title, ""
 	}
 	if ch.Impact != nil {
 		i.Impact = *ch.Impact

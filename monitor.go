@@ -165,6 +165,9 @@ func (m *Monitor) Suppress(until, now time.Time) bool {
 	return true
 }
 
+// downSuffix follows the monitor's name in the title of an incident that its outage opens.
+const downSuffix = " is down"
+
 // DownIncident returns the incident that the monitor's outage opens.
 func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 	name := []rune(m.Name)
@@ -173,7 +176,10 @@ func (m Monitor) DownIncident(silentSince time.Time) NewIncident {
 	}
 	auto := SystemMessage{Kind: SystemMessageSilent, Since: silentSince.UTC(), Interval: m.Interval}
 	message := auto.Text()
-	return NewIncident{Title: string(name) + downSuffix, Impact: ImpactOf(m.DownStatus), State: IncidentInvestigating, Message: &message, System: auto}
+	return NewIncident{
+		Title: string(name) + downSuffix, DownMonitor: string(name), Impact: ImpactOf(m.DownStatus),
+		State: IncidentInvestigating, Message: &message, System: auto,
+	}
 }
 
 // OutageEndReason is the reason why an outage ended.

@@ -2,7 +2,6 @@ package allswell
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -54,19 +53,6 @@ func (m SystemMessage) Text() string {
 	default:
 		return ""
 	}
-}
-
-// downSuffix follows the monitor's name in the title of its incident.
-const downSuffix = " is down"
-
-// DownMonitorName returns the monitor's name from the title of an incident that an outage opened,
-// so that pages can translate the rest of the title. ok is false if the title was written or
-// edited by a person.
-func (i Incident) DownMonitorName() (monitor string, ok bool) {
-	if i.OutageID == "" {
-		return "", false
-	}
-	return strings.CutSuffix(i.Title, downSuffix)
 }
 
 // SystemMessage returns the timeline entry that the service writes for a transition. It is zero

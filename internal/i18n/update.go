@@ -8,11 +8,11 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// IncidentTitle returns the title of an incident as people wrote it; for an
-// incident that the service opened itself, the title in the language.
+// IncidentTitle returns the title of an incident: in the language if the outage of
+// a monitor gave it, and otherwise as it was written.
 func (l *Language) IncidentTitle(inc allswell.Incident) string {
-	if monitor, ok := inc.DownMonitorName(); ok {
-		return l.T("auto.down", "name", monitor)
+	if inc.DownMonitor != "" {
+		return l.T("auto.down", "name", inc.DownMonitor)
 	}
 	return inc.Title
 }

@@ -54,15 +54,16 @@ func TestAutoOnThePage(t *testing.T) {
 // TestDownInEveryLanguage: the title that the service gives to an outage is in
 // the visitor's language, and what people have written stays.
 func TestDownInEveryLanguage(t *testing.T) {
-	outage := allswell.Incident{Title: allswell.Monitor{Name: "Backup"}.DownIncident(time.Now()).Title, OutageID: "out"}
-	renamed := allswell.Incident{Title: "No backups", OutageID: "out"}
+	outage := allswell.Monitor{Name: "Backup"}.DownIncident(time.Now()).Open("page", "id", "update", time.Now())
+	edited, title := outage, "All of Backup is down"
+	edited.Apply(allswell.IncidentChange{Title: &title}, time.Now())
 	human := allswell.Incident{Title: "Everything is down"}
 	for tag, want := range map[string]string{"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069"} {
 		l := i18ntest.Language(t, tag)
 		if got := l.IncidentTitle(outage); got != want {
 			t.Errorf("%s: %q, want %q", tag, got, want)
 		}
-		for _, inc := range []allswell.Incident{renamed, human} {
+		for _, inc := range []allswell.Incident{edited, human} {
 			if got := l.IncidentTitle(inc); got != inc.Title {
 				t.Errorf("%s: %q, want %q", tag, got, inc.Title)
 			}

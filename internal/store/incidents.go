@@ -11,10 +11,10 @@ import (
 	"github.com/allswell/allswell"
 )
 
-const incidentColumns = `id, page_id, outage_id, title, impact, state, resolved, resolved_at, created_at, updated_at`
+const incidentColumns = `id, page_id, outage_id, title, down_monitor, impact, state, resolved, resolved_at, created_at, updated_at`
 
 func scanIncident(row scanner) (i allswell.Incident, err error) {
-	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, &i.Impact, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt})
+	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Impact, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt})
 	return
 }
 
@@ -199,9 +199,9 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	if err := t.checkOpenIncidents("title", i); err != nil {
 		return i, err
 	}
-	if _, err := t.exec(`INSERT INTO incidents (id, page_id, outage_id, title, impact, state, resolved, resolved_at, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, string(i.Impact), string(i.State), i.Resolved,
+	if _, err := t.exec(`INSERT INTO incidents (`+incidentColumns+`)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, nullIfEmpty(i.DownMonitor), string(i.Impact), string(i.State), i.Resolved,
 		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt)); err != nil {
 		return i, err
 	}
@@ -279,8 +279,8 @@ func (t *tx) putCauses(i allswell.Incident) error {
 
 // saveIncident saves the fields that a change may have changed.
 func (t *tx) saveIncident(i allswell.Incident) error {
-	_, err := t.exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7 WHERE id = $1`,
-		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt))
+	_, err := t.exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8 WHERE id = $1`,
+		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor))
 	return err
 }
 

@@ -298,7 +298,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a new name is for the next incident": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Name: ptr("nightly dump")}))(w)
-		if i := w.incident(); i.Title != "job is down" {
+		if i := w.incident(); i.Title != "job is down" || i.DownMonitor != "job" {
 			w.Errorf("title: %s", i.Title)
 		}
 		w.pinged(job)

@@ -108,6 +108,9 @@ func (w *world) readsVersion8() {
 		if i.Resolved {
 			want = allswell.SystemMessagePingsResumed
 		}
+		if auto := i.OutageID != ""; auto != (i.DownMonitor != "") || auto && i.DownMonitor+" is down" != i.Title {
+			w.Errorf("title %q names the monitor %q", i.Title, i.DownMonitor)
+		}
 		if i.OutageID != "" && i.Updates[0].System.Kind != want {
 			w.Errorf("the incident of an outage: %+v", i.Updates)
 		}
