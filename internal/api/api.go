@@ -1,10 +1,10 @@
-// Package api is the JSON API. routes.go has all of it on one screen; there is
-// one file per noun, present.go turns what the domain has into JSON, and
-// openapi.yaml describes everything for clients.
+// Package api is the JSON API. routes.go lists all routes. Each kind of resource has
+// a file with its handlers, resources.go has the JSON of the resources, and
+// openapi.yaml is the reference for clients.
 //
-// A request goes through serve: who asks (auth.go), may they ask that, was it
-// asked before (idempotency.go), and then the route's action, which is one
-// verb of the store.
+// serve handles a request: it authenticates the caller (auth.go), checks the scope of
+// the token, returns the saved response of a repeated request (idempotency.go), and
+// otherwise runs the route's action, which calls one method of the store.
 package api
 
 import (
@@ -23,40 +23,39 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// Config is what the API needs.
+// Config is the configuration of the API.
 type Config struct {
 	Store *store.Store
 
-	// BaseURL is the address under which the world reaches this service,
-	// without a path of the API; ping URLs begin with it. Empty means what each
-	// request names: its scheme and its Host header.
+	// BaseURL is the public address of this service; ping URLs begin with it. If it
+	// is empty, the scheme and the Host header of each request are used.
 	BaseURL string
 
-	// Languages are the primary tags of those that a page may have: "de". Nil: of
-	// all that there are.
+	// Languages are the primary tags, such as "de", of the languages that a page may
+	// have. Nil: no restriction.
 	Languages []string
 
 	// VerifyDomain checks the domain of a workspace's page now and returns the
 	// page with its status.
 	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 
-	// RateLimit is how many requests a token may make in any minute. 0 means
-	// that neither these nor failed authentications are limited.
+	// RateLimit is the maximum number of requests per token in any minute. 0 disables
+	// this limit and the limit of failed authentications.
 	RateLimit int
 
 	Logger *slog.Logger     // nil: discard
-	Now    func() time.Time // what rate limits are counted by; nil: time.Now
+	Now    func() time.Time // the clock of rate limits; nil: time.Now
 }
 
-// FailedAuthLimit is how many requests without a valid token are answered with
-// 401 in any minute, per client address, and ten times as many per IPv6
-// network of 64 bits; further ones get 429.
+// FailedAuthLimit is the maximum number of requests without a valid token in any
+// minute, per client address; ten times as many per IPv6 /64 network. Further ones
+// get 429 in place of 401.
 const FailedAuthLimit = 100
 
 const limitWindow = time.Minute
 
-// maxPath is the most bytes of a path that is looked at; the longest real one
-// has less than 150.
+// maxPath is the maximum length of a path, in bytes. The longest path of a route has
+// less than 150.
 const maxPath = 512
 
 type api struct {
@@ -67,14 +66,13 @@ type api struct {
 	log       *slog.Logger
 	now       func() time.Time
 	calls     *limit.Limiter   // by token id
-	failed    *limit.Addresses // authentications that failed
-	running   inFlight
+	failed    *limit.Addresses // failed authentications, by address
+	inFlight  inFlight
 }
 
-// New returns the handler of everything under /api but the heartbeat. It
-// expects the client's true address in Request.RemoteAddr, and paths as the
-// client sent them: a ServeMux in front of it would answer odd ones itself, by
-// a redirect.
+// New returns the handler of all paths under /api except the heartbeat. It expects
+// the client's address in Request.RemoteAddr, and paths as the client sent them: a
+// ServeMux in front of it would redirect unclean ones.
 func New(c Config) http.Handler {
 	a := &api{
 		store:     c.Store,
@@ -99,8 +97,8 @@ func New(c Config) http.Handler {
 	return a.handler()
 }
 
-// handler mounts the routes by path. Methods are told apart here and not by
-// the mux, so that a wrong one is answered like everything else.
+// handler registers the routes by path. The mux does not match methods, so that the
+// response to a wrong method is JSON too.
 func (a *api) handler() http.Handler {
 	byPath := make(map[string][]route)
 	for _, rt := range a.routes() {
@@ -113,7 +111,7 @@ func (a *api) handler() http.Handler {
 	notFound := web.Handle(a.log, func(http.ResponseWriter, *http.Request) error { return allswell.ErrNotFound })
 	mux.Handle("/", notFound)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !plain(r.URL.EscapedPath()) {
+		if !isPlainPath(r.URL.EscapedPath()) {
 			notFound.ServeHTTP(w, r)
 			return
 		}
@@ -121,16 +119,15 @@ func (a *api) handler() http.Handler {
 	})
 }
 
-// plain reports whether an escaped path can be one of ours: none of them has a
-// trailing slash, an empty or dot segment, or a character that needs escaping.
-// It keeps from the mux what that would redirect, and from the database what
-// no id can hold.
-func plain(escaped string) bool {
+// isPlainPath reports whether an escaped path has no trailing slash, no empty or dot
+// segment and no character that needs escaping. The path of a route never has. The
+// mux would redirect the others, and the database would get characters that no id has.
+func isPlainPath(escaped string) bool {
 	return len(escaped) <= maxPath && !strings.Contains(escaped, "%") && path.Clean(escaped) == escaped
 }
 
-// methods answers a path by the method. HEAD is GET; net/http leaves out the
-// body.
+// methods returns the handler of the routes of one path. HEAD is handled as GET;
+// net/http omits the body.
 func (a *api) methods(routes []route) web.Handler {
 	var allow []string
 	for _, rt := range routes {
@@ -154,17 +151,17 @@ func (a *api) methods(routes []route) web.Handler {
 	}
 }
 
-// call is one request on its way to an action.
+// call is a request with what serve knows about it.
 type call struct {
 	*http.Request
-	by     allswell.Token // who asks; zero on an open route
-	secret string         // the token itself
-	base   string         // what addresses of ours begin with
+	token  allswell.Token // zero on a route without authentication
+	secret string         // of the token
+	base   string         // the public address of this service
 	body   []byte         // of a POST, PUT or PATCH
 	key    *store.IdempotencyKey
 }
 
-// action answers a call. An error of it is answered by web.Fail.
+// action handles a call. web.Fail writes the response to its error.
 type action func(*call) (store.StoredResponse, error)
 
 func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
@@ -173,29 +170,29 @@ func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 		if err := a.authenticate(c, w.Header()); err != nil {
 			return err
 		}
-		if !c.by.Scope.Allows(rt.scope) {
-			return &web.Forbidden{Has: c.by.Scope, Needs: rt.scope}
+		if !c.token.Scope.Allows(rt.scope) {
+			return &web.Forbidden{Has: c.token.Scope, Needs: rt.scope}
 		}
 	}
-	if most := rt.mostBody(); most > 0 {
+	if most := rt.maxBodySize(); most > 0 {
 		var err error
 		if c.body, err = web.ReadBody(w, r, most); err != nil {
 			return err
 		}
 	}
-	answer, err := a.once(rt, c, w.Header())
+	response, err := a.serveOnce(rt, c, w.Header())
 	if err != nil {
 		return err
 	}
-	if answer.Status == http.StatusNoContent {
-		w.WriteHeader(answer.Status)
+	if response.Status == http.StatusNoContent {
+		w.WriteHeader(response.Status)
 		return nil
 	}
-	web.WriteJSON(w, answer.Status, answer.Body)
+	web.WriteJSON(w, response.Status, response.Body)
 	return nil
 }
 
-// base returns what addresses of this service begin with, for this client.
+// base returns the public address of this service for a client.
 func (a *api) base(r *http.Request) string {
 	switch {
 	case a.baseURL != "":
@@ -214,8 +211,8 @@ func (c *call) actor() allswell.Actor {
 	if err != nil {
 		host = c.RemoteAddr
 	}
-	return c.by.Actor(host)
+	return c.token.Actor(host)
 }
 
-// object reads the body.
+// object parses the body.
 func (c *call) object() (*web.Object, error) { return web.ParseObject(c.body) }

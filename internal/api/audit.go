@@ -32,19 +32,19 @@ type auditObjectJSON struct {
 	Name *string             `json:"name"`
 }
 
-func presentAuditEntry(e allswell.AuditEntry) auditEntryJSON {
+func newAuditEntryJSON(e allswell.AuditEntry) auditEntryJSON {
 	return auditEntryJSON{
 		ID: e.ID, At: allswell.FormatTime(e.At), Action: e.Action, Before: e.Before, After: e.After,
 		Actor: auditActorJSON{
-			Kind: e.Actor.Kind, ID: unlessZero(e.Actor.ID), Name: unlessZero(e.Actor.Name), Address: unlessZero(e.Actor.Address),
+			Kind: e.Actor.Kind, ID: ptrOrNil(e.Actor.ID), Name: ptrOrNil(e.Actor.Name), Address: ptrOrNil(e.Actor.Address),
 		},
-		Object: auditObjectJSON{Kind: e.Object.Kind, ID: e.Object.ID, Name: unlessZero(e.Object.Name)},
+		Object: auditObjectJSON{Kind: e.Object.Kind, ID: e.Object.ID, Name: ptrOrNil(e.Object.Name)},
 	}
 }
 
-// cursorMetaJSON leads to the rest of a list that is read by cursor.
+// cursorMetaJSON has the cursor of the next page of a list.
 type cursorMetaJSON struct {
-	NextCursor *string `json:"next_cursor"` // null: this is the end
+	NextCursor *string `json:"next_cursor"` // null: this is the last page
 }
 
 // listAudit lists the audit entries of the workspace, newest first. The cursor is
@@ -70,7 +70,7 @@ func (a *api) listAudit(c *call) (store.StoredResponse, error) {
 	}
 	data := make([]auditEntryJSON, len(entries))
 	for i, e := range entries {
-		data[i] = presentAuditEntry(e)
+		data[i] = newAuditEntryJSON(e)
 	}
 	var meta cursorMetaJSON
 	if more {

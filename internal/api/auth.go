@@ -12,19 +12,18 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// authenticate finds out who asks, and counts the request. The token is looked
-// up before anything is refused, so that a valid one is never the victim of
-// failed attempts from the same address.
+// authenticate sets the token of the call and counts the request. It looks up the
+// token first, so that failed attempts from the same address never block a valid one.
 func (a *api) authenticate(c *call, h http.Header) error {
 	secret, ok := web.Bearer(c.Request)
 	err := error(allswell.ErrUnauthenticated)
 	if ok {
-		c.by, err = a.store.Authenticate(c.Context(), secret)
+		c.token, err = a.store.Authenticate(c.Context(), secret)
 	}
 	now := a.now()
 	switch {
 	case errors.Is(err, allswell.ErrUnauthenticated):
-		if tooMany := counted(a.failed.Take(clientaddr.Of(c.Request), now), now, h); tooMany != nil {
+		if tooMany := checkRateLimit(a.failed.Take(clientaddr.Of(c.Request), now), now, h); tooMany != nil {
 			return tooMany
 		}
 		return err
@@ -32,12 +31,12 @@ func (a *api) authenticate(c *call, h http.Header) error {
 		return err
 	}
 	c.secret = secret
-	return counted(a.calls.Take(c.by.ID, now), now, h)
+	return checkRateLimit(a.calls.Take(c.token.ID, now), now, h)
 }
 
-// counted tells in the headers where the client stands, and returns the error
-// of a request that is one too many. Without a limit there is nothing to tell.
-func counted(v limit.Verdict, now time.Time, h http.Header) error {
+// checkRateLimit writes the headers of a rate limit and returns an error if the
+// request exceeds it. Without a limit it does nothing.
+func checkRateLimit(v limit.Verdict, now time.Time, h http.Header) error {
 	if v.Limit == 0 {
 		return nil
 	}

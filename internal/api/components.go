@@ -9,7 +9,7 @@ import (
 )
 
 func (a *api) listComponents(c *call) (store.StoredResponse, error) {
-	return list(c, presentComponent, func(r store.Pagination) ([]allswell.Component, int, error) {
+	return serveList(c, newComponentJSON, func(r store.Pagination) ([]allswell.Component, int, error) {
 		return a.store.Components(c.Context(), c.actor(), c.PathValue("pageSlug"), r)
 	})
 }
@@ -29,16 +29,16 @@ func (a *api) createComponent(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	r := newResponder(c, http.StatusCreated, presentComponent)
+	r := newResponder(c, http.StatusCreated, newComponentJSON)
 	return r.respond(a.store.CreateComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) getComponent(c *call) (store.StoredResponse, error) {
 	component, err := a.store.Component(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"))
-	return show(component, err, presentComponent)
+	return resourceResponse(component, err, newComponentJSON)
 }
 
-// changeComponent is contract section 4.4: what humans say of a component.
+// changeComponent sets the manual status of a component.
 func (a *api) changeComponent(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
@@ -51,10 +51,10 @@ func (a *api) changeComponent(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	component, err := a.store.ChangeComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"), ch)
-	return show(component, err, presentComponent)
+	return resourceResponse(component, err, newComponentJSON)
 }
 
-// editComponent changes what is not a component's status.
+// editComponent changes the fields of a component except its status.
 func (a *api) editComponent(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
@@ -66,9 +66,9 @@ func (a *api) editComponent(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	component, err := a.store.EditComponent(c.Context(), c.actor(), c.PathValue("componentId"), e)
-	return show(component, err, presentComponent)
+	return resourceResponse(component, err, newComponentJSON)
 }
 
 func (a *api) deleteComponent(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId")))
+	return noContent(a.store.DeleteComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId")))
 }

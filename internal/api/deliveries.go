@@ -8,10 +8,10 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// listDeliveries takes ?state=, one or several, beside the range.
+// listDeliveries filters by ?state=, which is repeatable.
 func (a *api) listDeliveries(c *call) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	r, states := readRange(q), web.Choices(q, "state", allswell.DeliveryStates)
+	r, states := readPagination(q), web.Choices(q, "state", allswell.DeliveryStates)
 	if err := q.Check(); err != nil {
 		return store.StoredResponse{}, err
 	}
@@ -19,11 +19,11 @@ func (a *api) listDeliveries(c *call) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	return many(deliveries, total, r, presentDelivery)
+	return newListResponse(deliveries, total, r, newDeliveryJSON)
 }
 
-// retryDelivery has a delivery tried again at once. It needs no body.
+// retryDelivery makes a delivery due immediately. It reads no body.
 func (a *api) retryDelivery(c *call) (store.StoredResponse, error) {
-	r := newResponder(c, http.StatusOK, presentDelivery)
+	r := newResponder(c, http.StatusOK, newDeliveryJSON)
 	return r.respond(a.store.RetryDelivery(c.Context(), c.actor(), c.PathValue("deliveryId"), r.save...))
 }

@@ -9,21 +9,20 @@ import (
 
 func (a *api) getDomain(c *call) (store.StoredResponse, error) {
 	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
-	return show(page, err, presentDomain)
+	return resourceResponse(page, err, newDomainJSON)
 }
 
-// verifyDomain checks the domain now, which takes as long as the DNS does.
+// verifyDomain checks the domain now and waits for the DNS.
 func (a *api) verifyDomain(c *call) (store.StoredResponse, error) {
-	r := newResponder(c, http.StatusOK, presentDomain)
+	r := newResponder(c, http.StatusOK, newDomainJSON)
 	return r.respond(a.verify(c.Context(), c.actor(), c.PathValue("pageSlug"), r.save...))
 }
 
-// domainJSON is a page's claim to its domain. All is null for a page without a
-// domain.
+// domainJSON is the state of a page's domain. All fields are null if the page has none.
 type domainJSON struct {
 	Domain      *string                `json:"domain"`
 	Status      *allswell.DomainStatus `json:"status"`
-	Record      *recordJSON            `json:"record"` // null where no proof is needed
+	Record      *domainRecordJSON      `json:"record"` // null if no proof is needed
 	LastResult  *allswell.DomainResult `json:"last_result"`
 	LastCheckAt *string                `json:"last_check_at"`
 	NextCheckAt *string                `json:"next_check_at"`
@@ -31,21 +30,21 @@ type domainJSON struct {
 	ReleaseAt   *string                `json:"release_at"` // null unless failing
 }
 
-type recordJSON struct {
+type domainRecordJSON struct {
 	Type  string `json:"type"`
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-func presentDomain(p allswell.Page) domainJSON {
+func newDomainJSON(p allswell.Page) domainJSON {
 	out := domainJSON{
-		Domain: unlessZero(p.Domain), Status: unlessZero(p.DomainStatus), LastResult: unlessZero(p.Claim.Result),
-		LastCheckAt: whenever(p.Claim.CheckedAt), NextCheckAt: whenever(p.Claim.CheckAt),
-		VerifiedAt: whenever(p.Claim.VerifiedAt), ReleaseAt: whenever(p.Claim.ReleaseAt()),
+		Domain: ptrOrNil(p.Domain), Status: ptrOrNil(p.DomainStatus), LastResult: ptrOrNil(p.Claim.Result),
+		LastCheckAt: timePtr(p.Claim.CheckedAt), NextCheckAt: timePtr(p.Claim.CheckAt),
+		VerifiedAt: timePtr(p.Claim.VerifiedAt), ReleaseAt: timePtr(p.Claim.ReleaseAt()),
 	}
 	if p.Domain != "" && !p.Claim.Trusted() {
 		r := allswell.NewDomainRecord(p.ID, p.Domain)
-		out.Record = &recordJSON{"TXT", r.Name, r.Value}
+		out.Record = &domainRecordJSON{"TXT", r.Name, r.Value}
 	}
 	return out
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func (a *api) listGroups(c *call) (store.StoredResponse, error) {
-	return list(c, presentGroup, func(r store.Pagination) ([]allswell.Group, int, error) {
+	return serveList(c, newGroupJSON, func(r store.Pagination) ([]allswell.Group, int, error) {
 		return a.store.Groups(c.Context(), c.actor(), c.PathValue("pageSlug"), r)
 	})
 }
@@ -22,7 +22,7 @@ func (a *api) createGroup(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	r := newResponder(c, http.StatusCreated, presentGroup)
+	r := newResponder(c, http.StatusCreated, newGroupJSON)
 	return r.respond(a.store.CreateGroup(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
@@ -36,9 +36,9 @@ func (a *api) changeGroup(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	group, err := a.store.ChangeGroup(c.Context(), c.actor(), c.PathValue("groupId"), ch)
-	return show(group, err, presentGroup)
+	return resourceResponse(group, err, newGroupJSON)
 }
 
 func (a *api) deleteGroup(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteGroup(c.Context(), c.actor(), c.PathValue("groupId")))
+	return noContent(a.store.DeleteGroup(c.Context(), c.actor(), c.PathValue("groupId")))
 }

@@ -15,66 +15,66 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// keyHeader names a POST that may be repeated; replayedHeader marks an answer
-// that was given before.
+// idempotencyKeyHeader makes a POST safe to repeat. replayedHeader marks a saved
+// response.
 const (
-	keyHeader      = "Idempotency-Key"
-	replayedHeader = "Idempotency-Replayed"
-	maxKey         = 255
+	idempotencyKeyHeader = "Idempotency-Key"
+	replayedHeader       = "Idempotency-Replayed"
+	maxIdempotencyKey    = 255
 )
 
-// once runs the route's action, or gives the answer that the same request had
-// before. A request that was refused changed nothing and is not remembered.
-func (a *api) once(rt route, c *call, h http.Header) (store.StoredResponse, error) {
-	keys := c.Header.Values(keyHeader)
+// serveOnce runs the route's action, or returns the saved response of the same
+// request. Errors are not saved: such a request has changed nothing.
+func (a *api) serveOnce(rt route, c *call, h http.Header) (store.StoredResponse, error) {
+	keys := c.Header.Values(idempotencyKeyHeader)
 	if rt.method != http.MethodPost || len(keys) == 0 {
 		return rt.do(c)
 	}
-	if len(keys) > 1 || !validKey(keys[0]) {
+	if len(keys) > 1 || !validIdempotencyKey(keys[0]) {
 		var bad allswell.ValidationError
-		bad.Add(keyHeader, "The Idempotency-Key must be one header of 1 to %d printable ASCII characters.", maxKey)
+		bad.Add(idempotencyKeyHeader, "The Idempotency-Key must be one header of 1 to %d printable ASCII characters.", maxIdempotencyKey)
 		return store.StoredResponse{}, bad.Err()
 	}
-	c.key = &store.IdempotencyKey{TokenID: c.by.ID, Key: keys[0], RequestHash: hashRequest(c)}
-	end, ok := a.running.begin(c.by.ID + " " + keys[0])
+	c.key = &store.IdempotencyKey{TokenID: c.token.ID, Key: keys[0], RequestHash: hashRequest(c)}
+	end, ok := a.inFlight.begin(c.token.ID + " " + keys[0])
 	if !ok {
 		return store.StoredResponse{}, allswell.ErrInProgress
 	}
 	defer end()
-	if answer, found, err := a.kept(c, h); found || err != nil {
-		return answer, err
+	if saved, found, err := a.findResponse(c, h); found || err != nil {
+		return saved, err
 	}
-	answer, refused := rt.do(c)
-	if refused != nil {
-		// Another replica may have been faster with the same request, and that
-		// may be the very reason for the refusal.
-		if answer, found, err := a.kept(c, h); found && err == nil {
-			return answer, nil
+	response, actionErr := rt.do(c)
+	if actionErr != nil {
+		// Another replica may have completed the same request meanwhile, which may be
+		// the cause of the error.
+		if saved, found, err := a.findResponse(c, h); found && err == nil {
+			return saved, nil
 		}
 	}
-	return answer, refused
+	return response, actionErr
 }
 
-// kept finds the answer that the same request had before, if it had one.
-func (a *api) kept(c *call, h http.Header) (answer store.StoredResponse, found bool, err error) {
-	answer, found, err = a.store.FindResponse(c.Context(), *c.key)
+// findResponse returns the saved response of the same request, if there is one.
+func (a *api) findResponse(c *call, h http.Header) (saved store.StoredResponse, found bool, err error) {
+	saved, found, err = a.store.FindResponse(c.Context(), *c.key)
 	if err != nil || !found {
 		return store.StoredResponse{}, false, err
 	}
-	if answer.Body, err = c.unseal(answer.Body); err != nil {
+	if saved.Body, err = c.decrypt(saved.Body); err != nil {
 		return store.StoredResponse{}, false, err
 	}
 	h.Set(replayedHeader, "true")
-	return answer, true, nil
+	return saved, true, nil
 }
 
-func validKey(key string) bool {
-	return key != "" && len(key) <= maxKey &&
+func validIdempotencyKey(key string) bool {
+	return key != "" && len(key) <= maxIdempotencyKey &&
 		!strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' })
 }
 
-// hashRequest is over all that makes two requests the same. Neither method nor
-// path can hold the separator.
+// hashRequest returns a hash of the method, the path and the body. Neither method nor
+// path can contain the separator.
 func hashRequest(c *call) []byte {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\n%s\n", c.Method, c.URL.Path)
@@ -82,22 +82,21 @@ func hashRequest(c *call) []byte {
 	return sum.Sum(nil)
 }
 
-// responder makes the response to a POST request from what a verb of the store
-// returns.
+// responder builds the response to a POST from the result of a method of the store.
 type responder[T any] struct {
 	render func(T) (store.StoredResponse, error)
-	save   []store.SaveResponse[T] // for the verb; empty without an Idempotency-Key
+	save   []store.SaveResponse[T] // argument of the method; empty without an Idempotency-Key
 }
 
-// newResponder returns a responder that responds with the status and what present
-// makes of the verb's result.
-func newResponder[T, J any](c *call, status int, present func(T) J) responder[T] {
-	r := responder[T]{render: func(v T) (store.StoredResponse, error) { return one(status, present(v)) }}
+// newResponder returns a responder whose responses have the status and the JSON that
+// toJSON returns for the result.
+func newResponder[T, J any](c *call, status int, toJSON func(T) J) responder[T] {
+	r := responder[T]{render: func(v T) (store.StoredResponse, error) { return newResponse(status, toJSON(v)) }}
 	if c.key != nil {
 		r.save = []store.SaveResponse[T]{{Key: *c.key, Render: func(v T) (store.StoredResponse, error) {
 			response, err := r.render(v)
 			if err == nil {
-				response.Body, err = c.seal(response.Body)
+				response.Body, err = c.encrypt(response.Body)
 			}
 			return response, err
 		}}}
@@ -105,7 +104,7 @@ func newResponder[T, J any](c *call, status int, present func(T) J) responder[T]
 	return r
 }
 
-// respond returns the response to what the verb returned.
+// respond returns the response to a result of the method, or its error.
 func (r responder[T]) respond(v T, err error) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
@@ -113,10 +112,10 @@ func (r responder[T]) respond(v T, err error) (store.StoredResponse, error) {
 	return r.render(v)
 }
 
-// seal encrypts a kept answer with the caller's token, of which the database
-// has only a hash: what is shown once, as a new token's secret, cannot be read
-// from the database alone.
-func (c *call) seal(body []byte) ([]byte, error) {
+// encrypt encrypts a response to be saved with a key derived from the caller's token.
+// The database has only a hash of the token, so secrets that a response shows once
+// cannot be read from the database alone.
+func (c *call) encrypt(body []byte) ([]byte, error) {
 	gcm, err := c.cipher()
 	if err != nil {
 		return nil, err
@@ -126,24 +125,25 @@ func (c *call) seal(body []byte) ([]byte, error) {
 	return gcm.Seal(nonce, nonce, body, c.key.RequestHash), nil
 }
 
-// unseal is the reverse of seal.
-func (c *call) unseal(sealed []byte) ([]byte, error) {
+// decrypt is the reverse of encrypt.
+func (c *call) decrypt(sealed []byte) ([]byte, error) {
 	gcm, err := c.cipher()
 	if err != nil {
 		return nil, err
 	}
 	if len(sealed) < gcm.NonceSize() {
-		return nil, errors.New("a kept answer is too short")
+		return nil, errors.New("saved response is too short")
 	}
 	nonce, text := sealed[:gcm.NonceSize()], sealed[gcm.NonceSize():]
 	body, err := gcm.Open(nil, nonce, text, c.key.RequestHash)
 	if err != nil {
-		return nil, fmt.Errorf("a kept answer cannot be read: %w", err)
+		return nil, fmt.Errorf("decrypting a saved response: %w", err)
 	}
 	return body, nil
 }
 
 func (c *call) cipher() (cipher.AEAD, error) {
+	// The prefix is part of the stored data: with another one, saved responses cannot be decrypted.
 	key := sha256.Sum256([]byte("allswell kept answer\n" + c.secret))
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
@@ -152,14 +152,14 @@ func (c *call) cipher() (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// inFlight holds the requests with a key that this process is answering. The
-// zero value is ready. Between processes the database decides.
+// inFlight holds the keys of the requests that this process is handling. The zero
+// value is ready to use. Between processes, the database excludes duplicates.
 type inFlight struct {
 	mu   sync.Mutex
 	keys map[string]struct{}
 }
 
-// begin enters a request; ok is false if it is running already. end leaves.
+// begin adds a key; ok is false if it is there already. end removes it.
 func (f *inFlight) begin(key string) (end func(), ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -23,13 +23,13 @@ func TestRepeatedPOST(t *testing.T) {
 				continue
 			}
 			key := fmt.Sprintf("key %d", i)
-			first := c.do("POST", w.path(rt), validBody(t, rt, w), keyHeader, key)
+			first := c.do("POST", w.path(rt), validBody(t, rt, w), idempotencyKeyHeader, key)
 			if first.status >= 300 || first.header.Get(replayedHeader) != "" {
 				t.Fatalf("%s = %d %v", first.asked, first.status, first.header)
 			}
 			c.clock.Advance(time.Minute)
 			c.unchanged(func() {
-				second := c.do("POST", w.path(rt), validBody(t, rt, w), keyHeader, key).is(first.status)
+				second := c.do("POST", w.path(rt), validBody(t, rt, w), idempotencyKeyHeader, key).is(first.status)
 				if !bytes.Equal(second.body, first.body) {
 					t.Errorf("%s: the second answer is another:\n%s%s", first.asked, first.body, second.body)
 				}
@@ -45,24 +45,24 @@ func TestIdempotencyKey(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.build("acme")
 		const target = "/api/v1/pages/acme/incidents"
-		post := func(c *client, key, body string) answer { return c.do("POST", target, body, keyHeader, key) }
+		post := func(c *client, key, body string) answer { return c.do("POST", target, body, idempotencyKeyHeader, key) }
 
 		t.Run("another body is 422", func(t *testing.T) {
 			c := c.in(t)
 			post(c, "a", `{"title":"x"}`).is(201)
 			c.unchanged(func() {
-				post(c, "a", `{"title":"y"}`).complains(keyHeader)
-				post(c, "a", `{"title":"x"} `).complains(keyHeader)
-				c.do("POST", "/api/v1/pages", `{"title":"x"}`, keyHeader, "a").complains(keyHeader)
+				post(c, "a", `{"title":"y"}`).complains(idempotencyKeyHeader)
+				post(c, "a", `{"title":"x"} `).complains(idempotencyKeyHeader)
+				c.do("POST", "/api/v1/pages", `{"title":"x"}`, idempotencyKeyHeader, "a").complains(idempotencyKeyHeader)
 			})
 		})
 		t.Run("a refused request is not remembered", func(t *testing.T) {
 			c := c.in(t)
 			post(c, "b", `{}`).complains("title")
 			post(c, "b", `{"title":"x"}`).is(201)
-			c.do("POST", "/api/v1/pages/later/incidents", `{"title":"x"}`, keyHeader, "c").is(404)
+			c.do("POST", "/api/v1/pages/later/incidents", `{"title":"x"}`, idempotencyKeyHeader, "c").is(404)
 			c.post("/api/v1/pages", `{"name":"x","slug":"later"}`).is(201)
-			c.do("POST", "/api/v1/pages/later/incidents", `{"title":"x"}`, keyHeader, "c").is(201)
+			c.do("POST", "/api/v1/pages/later/incidents", `{"title":"x"}`, idempotencyKeyHeader, "c").is(201)
 		})
 		t.Run("keys are a token's own", func(t *testing.T) {
 			c := c.in(t)
@@ -98,12 +98,12 @@ func TestIdempotencyKey(t *testing.T) {
 				c := c.in(t)
 				var headers []string
 				for _, key := range keys {
-					headers = append(headers, keyHeader, key)
+					headers = append(headers, idempotencyKeyHeader, key)
 				}
 				if name == "blank" { // as net/http reads it from the wire
 					headers[1] = ""
 				}
-				c.unchanged(func() { c.do("POST", target, `{"title":"x"}`, headers...).complains(keyHeader) })
+				c.unchanged(func() { c.do("POST", target, `{"title":"x"}`, headers...).complains(idempotencyKeyHeader) })
 			})
 		}
 		t.Run("a key of 255 characters", func(t *testing.T) {
@@ -112,8 +112,8 @@ func TestIdempotencyKey(t *testing.T) {
 		t.Run("a PATCH takes no notice of it", func(t *testing.T) {
 			c := c.in(t)
 			incident := "/api/v1/incidents/" + c.post(target, `{"title":"x"}`).is(201).id()
-			c.do("PATCH", incident, `{"title":"y"}`, keyHeader, "g").is(200)
-			c.do("PATCH", incident, `{"title":"z"}`, keyHeader, "g").is(200).has(map[string]any{"title": "z"})
+			c.do("PATCH", incident, `{"title":"y"}`, idempotencyKeyHeader, "g").is(200)
+			c.do("PATCH", incident, `{"title":"z"}`, idempotencyKeyHeader, "g").is(200).has(map[string]any{"title": "z"})
 		})
 		t.Run("a token without the scope is refused first", func(t *testing.T) {
 			c := c.in(t)
@@ -127,7 +127,7 @@ func TestIdempotencyKey(t *testing.T) {
 func TestSecretsAreNotKeptInAnswers(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		const body = `{"name":"x","scope":"admin"}`
-		secret := c.do("POST", "/api/v1/tokens", body, keyHeader, "k").is(201).data()["token"].(string)
+		secret := c.do("POST", "/api/v1/tokens", body, idempotencyKeyHeader, "k").is(201).data()["token"].(string)
 		by, err := c.store.Authenticate(t.Context(), c.token)
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 				if i%2 == 0 { // as another process would: nothing in memory is shared
 					c.service = &service{Handler: replica, store: c.store, clock: c.clock}
 				}
-				answers[i] = c.do("POST", "/api/v1/pages/acme/incidents", `{"title":"x","message":"y"}`, keyHeader, "k")
+				answers[i] = c.do("POST", "/api/v1/pages/acme/incidents", `{"title":"x","message":"y"}`, idempotencyKeyHeader, "k")
 			})
 		}
 		wg.Wait()
@@ -207,8 +207,8 @@ func TestKeyInFlight(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			r.Header.Set(keyHeader, "k")
-			_, err = a.once(rt, &call{Request: r, by: by, secret: secret}, http.Header{})
+			r.Header.Set(idempotencyKeyHeader, "k")
+			_, err = a.serveOnce(rt, &call{Request: r, token: by, secret: secret}, http.Header{})
 			return err
 		}
 		done := make(chan error)
@@ -236,8 +236,8 @@ func TestKeyInFlight(t *testing.T) {
 		if err := ask(quick); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
-		if len(a.running.keys) != 0 {
-			t.Errorf("keys are left over: %v", a.running.keys)
+		if len(a.inFlight.keys) != 0 {
+			t.Errorf("keys are left over: %v", a.inFlight.keys)
 		}
 	})
 }
@@ -255,15 +255,15 @@ func TestAnotherReplicaWasFaster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set(keyHeader, "k")
+		r.Header.Set(idempotencyKeyHeader, "k")
 		a := &api{store: c.store, now: c.clock.Now}
 		var theirs answer
 		late := route{"POST", "/api/v1/pages", write, func(ours *call) (store.StoredResponse, error) {
-			theirs = c.do("POST", "/api/v1/pages", body, keyHeader, "k").is(201)
+			theirs = c.do("POST", "/api/v1/pages", body, idempotencyKeyHeader, "k").is(201)
 			return a.createPage(ours) // the slug is taken by now
 		}}
 		header := http.Header{}
-		got, err := a.once(late, &call{Request: r, by: by, secret: c.token, body: []byte(body)}, header)
+		got, err := a.serveOnce(late, &call{Request: r, token: by, secret: c.token, body: []byte(body)}, header)
 		if err != nil || got.Status != 201 || !bytes.Equal(got.Body, theirs.body) || header.Get(replayedHeader) != "true" {
 			t.Errorf("once = %d %s, %v, want %s", got.Status, got.Body, err, theirs.body)
 		}

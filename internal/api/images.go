@@ -15,13 +15,13 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// extensions are the ends of the pictures' names, by their types.
-var extensions = map[string]string{
+// imageExtensions are the file name extensions of images, by media type.
+var imageExtensions = map[string]string{
 	"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp",
 	"image/svg+xml": ".svg", "image/x-icon": ".ico",
 }
 
-// putImage gives a page a picture, which is the body itself.
+// putImage sets an image of a page. The body is the image itself.
 func (a *api) putImage(kind allswell.ImageKind) action {
 	return func(c *call) (store.StoredResponse, error) {
 		image, err := ReadImage(kind, c.body)
@@ -29,29 +29,29 @@ func (a *api) putImage(kind allswell.ImageKind) action {
 			return store.StoredResponse{}, err
 		}
 		page, err := a.store.SetPageImage(c.Context(), c.actor(), c.PathValue("pageSlug"), image)
-		return show(page, err, c.presentPage)
+		return resourceResponse(page, err, c.newPageJSON)
 	}
 }
 
-// deleteImage takes a page's picture away, if it has one.
+// deleteImage removes an image of a page, if there is one.
 func (a *api) deleteImage(kind allswell.ImageKind) action {
 	return func(c *call) (store.StoredResponse, error) {
 		_, err := a.store.DeletePageImage(c.Context(), c.actor(), c.PathValue("pageSlug"), kind)
-		return gone(err)
+		return noContent(err)
 	}
 }
 
-// ReadImage makes a page's picture of a body, of at most allswell.MaxImageSize bytes.
-// Its name is 16 hexadecimal digits of what it holds, so that it can be kept for
-// ever under it, and its extension. One that is no picture is an
+// ReadImage returns the page image in a body of at most allswell.MaxImageSize bytes.
+// Its name is 16 hexadecimal digits of a hash of the body and an extension, so that
+// caches may keep it forever. The error for a body that is not an image is an
 // *allswell.ValidationError.
 func ReadImage(kind allswell.ImageKind, body []byte) (allswell.PageImage, error) {
 	mediaType := imageType(body)
-	ext := extensions[mediaType]
+	ext := imageExtensions[mediaType]
 	var bad allswell.ValidationError
 	switch {
 	case ext == "":
-		bad.Add(web.BodyField, "The body must be a picture: PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or ICO for an icon.")
+		bad.Add(web.BodyField, "The body must be an image: PNG, JPEG, GIF, WebP or SVG without a DOCTYPE, or ICO for an icon.")
 	case mediaType == "image/x-icon" && kind != allswell.ImageIcon:
 		bad.Add(web.BodyField, "An ICO can be the icon of a page, but not its logo.")
 	}
@@ -62,7 +62,7 @@ func ReadImage(kind allswell.ImageKind, body []byte) (allswell.PageImage, error)
 	return allswell.PageImage{Kind: kind, Type: mediaType, Name: fmt.Sprintf("%x%s", sum[:8], ext), Body: body}, nil
 }
 
-// imageType tells the media type from the bytes alone, whatever a header says.
+// imageType detects the media type from the bytes. The Content-Type is ignored.
 func imageType(body []byte) string {
 	if isSVG(body) {
 		return "image/svg+xml"
@@ -70,12 +70,12 @@ func imageType(body []byte) string {
 	return http.DetectContentType(body)
 }
 
-// svgSpace is the namespace without which no browser shows an SVG.
-const svgSpace = "http://www.w3.org/2000/svg"
+// svgNamespace is the namespace that browsers require of an SVG.
+const svgNamespace = "http://www.w3.org/2000/svg"
 
-// isSVG reports whether a body is an SVG in UTF-8: well-formed XML without a
-// DOCTYPE, and so without entities of its own. It may hold scripts: it is
-// served so that they do not run.
+// isSVG reports whether a body is an SVG in UTF-8: well-formed XML without a DOCTYPE,
+// and so without custom entities. It may contain scripts: the headers that it is
+// served with prevent them from running.
 func isSVG(body []byte) bool {
 	if !utf8.Valid(body) {
 		return false
@@ -90,7 +90,7 @@ func isSVG(body []byte) bool {
 		case xml.StartElement:
 			if depth == 0 {
 				roots++
-				if (token.Name != xml.Name{Space: svgSpace, Local: "svg"}) {
+				if (token.Name != xml.Name{Space: svgNamespace, Local: "svg"}) {
 					return false
 				}
 			}

@@ -9,10 +9,10 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// listIncidents takes ?resolved=true or false beside the range.
+// listIncidents filters by ?resolved=true or false.
 func (a *api) listIncidents(c *call) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	r, resolved := readRange(q), q.Flag("resolved")
+	r, resolved := readPagination(q), q.Flag("resolved")
 	if err := q.Check(); err != nil {
 		return store.StoredResponse{}, err
 	}
@@ -20,10 +20,10 @@ func (a *api) listIncidents(c *call) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	return many(incidents, total, r, presentIncident)
+	return newListResponse(incidents, total, r, newIncidentJSON)
 }
 
-// createIncident is contract section 4.1.
+// createIncident returns the incident with its updates.
 func (a *api) createIncident(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
@@ -40,16 +40,16 @@ func (a *api) createIncident(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	r := newResponder(c, http.StatusCreated, presentTimeline)
+	r := newResponder(c, http.StatusCreated, newIncidentWithUpdatesJSON)
 	return r.respond(a.store.CreateIncident(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) getIncident(c *call) (store.StoredResponse, error) {
 	incident, err := a.store.Incident(c.Context(), c.actor(), c.PathValue("incidentId"))
-	return show(incident, err, presentTimeline)
+	return resourceResponse(incident, err, newIncidentWithUpdatesJSON)
 }
 
-// changeIncident is contract section 4.2; its answer has no updates.
+// changeIncident returns the incident without its updates.
 func (a *api) changeIncident(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
@@ -65,15 +65,15 @@ func (a *api) changeIncident(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	incident, err := a.store.ChangeIncident(c.Context(), c.actor(), c.PathValue("incidentId"), ch)
-	return show(incident, err, presentIncident)
+	return resourceResponse(incident, err, newIncidentJSON)
 }
 
 func (a *api) deleteIncident(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteIncident(c.Context(), c.actor(), c.PathValue("incidentId")))
+	return noContent(a.store.DeleteIncident(c.Context(), c.actor(), c.PathValue("incidentId")))
 }
 
-// readAffected reads which components an incident concerns, and their statuses;
-// nil if they are not given.
+// readAffected reads the affected components of an incident with their statuses. It
+// returns nil if they are absent.
 func readAffected(o *web.Object) []allswell.AffectedComponent {
 	items := o.Objects("components", allswell.MaxAffectedComponents)
 	if items == nil {
@@ -83,7 +83,7 @@ func readAffected(o *web.Object) []allswell.AffectedComponent {
 	for i, item := range items {
 		item.Require("id", "status")
 		affected[i] = allswell.AffectedComponent{
-			ComponentID: strconv.Itoa(i), // one that cannot be read is not the same as another
+			ComponentID: strconv.Itoa(i), // unique, so that two invalid ids are not reported as duplicates
 			Status:      orZero(web.Enum(item, "status", allswell.AffectedStatuses)),
 		}
 		if id := item.Text("id"); id != nil {
@@ -93,14 +93,13 @@ func readAffected(o *web.Object) []allswell.AffectedComponent {
 	return affected
 }
 
-func (a *api) getAffected(c *call) (store.StoredResponse, error) {
+func (a *api) getIncidentComponents(c *call) (store.StoredResponse, error) {
 	affected, err := a.store.IncidentComponents(c.Context(), c.actor(), c.PathValue("incidentId"))
-	return show(affected, err, presentAffected)
+	return resourceResponse(affected, err, newAffectedComponentsJSON)
 }
 
-// putAffected says which components an incident concerns, instead of those
-// before.
-func (a *api) putAffected(c *call) (store.StoredResponse, error) {
+// putIncidentComponents replaces the affected components of an incident.
+func (a *api) putIncidentComponents(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
 		return store.StoredResponse{}, err
@@ -111,5 +110,5 @@ func (a *api) putAffected(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	affected, err = a.store.SetIncidentComponents(c.Context(), c.actor(), c.PathValue("incidentId"), affected)
-	return show(affected, err, presentAffected)
+	return resourceResponse(affected, err, newAffectedComponentsJSON)
 }

@@ -100,7 +100,7 @@ func reads(rt route) bool {
 	case "PATCH":
 		return true
 	case "PUT":
-		return rt.mostBody() == web.MaxBody // the others take a picture
+		return rt.maxBodySize() == web.MaxBody // the others take a picture
 	case "POST":
 		return !strings.HasSuffix(rt.path, "/rotate") && !strings.HasSuffix(rt.path, "/retry") && !strings.HasSuffix(rt.path, "/verify")
 	}
@@ -267,7 +267,7 @@ func TestBodySizes(t *testing.T) {
 		}
 		c.unchanged(func() {
 			for _, rt := range new(api).routes() {
-				if rt.mostBody() == web.MaxBody {
+				if rt.maxBodySize() == web.MaxBody {
 					c.do(rt.method, w.path(rt), padded(rt, web.MaxBody+1)).is(413).
 						says("The request body may not be larger than 1048576 bytes.")
 				}

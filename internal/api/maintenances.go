@@ -9,10 +9,10 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// listMaintenances takes ?state= beside the range.
+// listMaintenances filters by ?state=.
 func (a *api) listMaintenances(c *call) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	r, state := readRange(q), web.Choice(q, "state", allswell.MaintenanceStates)
+	r, state := readPagination(q), web.Choice(q, "state", allswell.MaintenanceStates)
 	if err := q.Check(); err != nil {
 		return store.StoredResponse{}, err
 	}
@@ -20,7 +20,7 @@ func (a *api) listMaintenances(c *call) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	return many(maintenances, total, r, presentMaintenance)
+	return newListResponse(maintenances, total, r, newMaintenanceJSON)
 }
 
 func (a *api) createMaintenance(c *call) (store.StoredResponse, error) {
@@ -40,17 +40,17 @@ func (a *api) createMaintenance(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, o.Check(n.Validate(a.now()))
 	}
 	// What time it is is for the store to say.
-	r := newResponder(c, http.StatusCreated, presentSchedule)
+	r := newResponder(c, http.StatusCreated, newMaintenanceWithUpdatesJSON)
 	return r.respond(a.store.CreateMaintenance(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) getMaintenance(c *call) (store.StoredResponse, error) {
 	m, err := a.store.Maintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"))
-	return show(m, err, presentSchedule)
+	return resourceResponse(m, err, newMaintenanceWithUpdatesJSON)
 }
 
-// changeMaintenance moves, begins and ends a maintenance, among others; its
-// answer has no updates.
+// changeMaintenance changes a maintenance, and begins or ends it. The response has no
+// updates.
 func (a *api) changeMaintenance(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
@@ -67,26 +67,26 @@ func (a *api) changeMaintenance(c *call) (store.StoredResponse, error) {
 		ch.Components = &components
 	}
 	if o.Check(nil) != nil {
-		// What the fields alone tell; the rest depends on what there is.
+		// Without the stored maintenance, only these fields can be validated.
 		alone := allswell.MaintenanceChange{Title: ch.Title, Components: ch.Components, RemindBefore: ch.RemindBefore}
 		return store.StoredResponse{}, o.Check(alone.Validate(allswell.Maintenance{}, a.now()))
 	}
 	m, err := a.store.ChangeMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId"), ch)
-	return show(m, err, presentMaintenance)
+	return resourceResponse(m, err, newMaintenanceJSON)
 }
 
 func (a *api) deleteMaintenance(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId")))
+	return noContent(a.store.DeleteMaintenance(c.Context(), c.actor(), c.PathValue("maintenanceId")))
 }
 
 func (a *api) listMaintenanceUpdates(c *call) (store.StoredResponse, error) {
-	return list(c, presentNotice, func(r store.Pagination) ([]allswell.MaintenanceUpdate, int, error) {
+	return serveList(c, newMaintenanceUpdateJSON, func(r store.Pagination) ([]allswell.MaintenanceUpdate, int, error) {
 		return a.store.MaintenanceUpdates(c.Context(), c.actor(), c.PathValue("maintenanceId"), r)
 	})
 }
 
-// postMaintenanceUpdate adds to the timeline; with a state it also begins or
-// ends the maintenance.
+// postMaintenanceUpdate adds an update to the timeline. With a state, it also begins
+// or ends the maintenance.
 func (a *api) postMaintenanceUpdate(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
@@ -97,12 +97,12 @@ func (a *api) postMaintenanceUpdate(c *call) (store.StoredResponse, error) {
 	if err := o.Check(allswell.CheckMessage(message)); err != nil {
 		return store.StoredResponse{}, err
 	}
-	r := newResponder(c, http.StatusCreated, presentNotice)
+	r := newResponder(c, http.StatusCreated, newMaintenanceUpdateJSON)
 	return r.respond(a.store.PostMaintenanceUpdate(c.Context(), c.actor(), c.PathValue("maintenanceId"), message, state, r.save...))
 }
 
-// reminder makes a duration of seconds as clients give them. What is beyond
-// the limits is refused anyway, and may not overflow before.
+// reminder converts seconds to a duration. Values out of range are clamped to invalid
+// ones, so that they do not overflow and validation rejects them.
 func reminder(n *int) *time.Duration {
 	if n == nil {
 		return nil

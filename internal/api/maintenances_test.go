@@ -150,7 +150,9 @@ func TestMaintenanceIsRepeatable(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
 		body := map[string]any{"title": "x", "scheduled_for": c.clock.Now(), "scheduled_until": c.clock.Now().Add(time.Hour)}
-		post := func() answer { return c.do("POST", "/api/v1/pages/acme/maintenances", body, keyHeader, "k").is(201) }
+		post := func() answer {
+			return c.do("POST", "/api/v1/pages/acme/maintenances", body, idempotencyKeyHeader, "k").is(201)
+		}
 		first := post()
 		c.clock.Advance(2 * time.Hour) // it would be refused now
 		if second := post(); string(first.body) != string(second.body) {

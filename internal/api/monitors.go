@@ -10,7 +10,7 @@ import (
 )
 
 func (a *api) listMonitors(c *call) (store.StoredResponse, error) {
-	return list(c, c.presentMonitor, func(r store.Pagination) ([]allswell.Monitor, int, error) {
+	return serveList(c, c.newMonitorJSON, func(r store.Pagination) ([]allswell.Monitor, int, error) {
 		return a.store.Monitors(c.Context(), c.actor(), r)
 	})
 }
@@ -34,13 +34,13 @@ func (a *api) createMonitor(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	r := newResponder(c, http.StatusCreated, c.presentMonitor)
+	r := newResponder(c, http.StatusCreated, c.newMonitorJSON)
 	return r.respond(a.store.CreateMonitor(c.Context(), c.actor(), n, r.save...))
 }
 
 func (a *api) getMonitor(c *call) (store.StoredResponse, error) {
 	monitor, err := a.store.Monitor(c.Context(), c.actor(), c.PathValue("monitorId"))
-	return show(monitor, err, c.presentMonitor)
+	return resourceResponse(monitor, err, c.newMonitorJSON)
 }
 
 func (a *api) changeMonitor(c *call) (store.StoredResponse, error) {
@@ -61,21 +61,21 @@ func (a *api) changeMonitor(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), ch)
-	return show(monitor, err, c.presentMonitor)
+	return resourceResponse(monitor, err, c.newMonitorJSON)
 }
 
 func (a *api) deleteMonitor(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteMonitor(c.Context(), c.actor(), c.PathValue("monitorId")))
+	return noContent(a.store.DeleteMonitor(c.Context(), c.actor(), c.PathValue("monitorId")))
 }
 
-// rotateMonitor gives the monitor another ping token. It needs no body.
+// rotateMonitor replaces the ping token of a monitor. It reads no body.
 func (a *api) rotateMonitor(c *call) (store.StoredResponse, error) {
-	r := newResponder(c, http.StatusOK, c.presentMonitor)
+	r := newResponder(c, http.StatusOK, c.newMonitorJSON)
 	return r.respond(a.store.RotateMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), r.save...))
 }
 
-// seconds makes a duration of an interval as clients give it. What is beyond
-// the longest one becomes just that, lest it overflow: it is refused anyway.
+// seconds converts seconds to a duration. Values out of range are clamped to invalid
+// ones, so that they do not overflow and validation rejects them.
 func seconds(n *int) *time.Duration {
 	if n == nil {
 		return nil

@@ -175,7 +175,7 @@ func TestPageImages(t *testing.T) {
 				a.has(map[string]any{string(kind): want})
 				c.get(page).has(map[string]any{string(kind): want})
 				kept, err := c.store.LoadPageImage(t.Context(), "acme", kind)
-				if err != nil || string(kept.Body) != body || extensions[kept.Type] != ext {
+				if err != nil || string(kept.Body) != body || imageExtensions[kept.Type] != ext {
 					t.Errorf("a %s is kept as %s, %d bytes, %v", ext, kept.Type, len(kept.Body), err)
 				}
 			}
@@ -231,11 +231,11 @@ func TestSVG(t *testing.T) {
 
 // TestEveryImageTypeHasAName holds what is taken to what the domain says is.
 func TestEveryImageTypeHasAName(t *testing.T) {
-	if len(extensions) != len(allswell.ImageTypes) {
-		t.Errorf("there are %d extensions for %d types", len(extensions), len(allswell.ImageTypes))
+	if len(imageExtensions) != len(allswell.ImageTypes) {
+		t.Errorf("there are %d imageExtensions for %d types", len(imageExtensions), len(allswell.ImageTypes))
 	}
 	for _, mediaType := range allswell.ImageTypes {
-		if extensions[mediaType] == "" {
+		if imageExtensions[mediaType] == "" {
 			t.Errorf("%s has no extension", mediaType)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func (a *api) listPages(c *call) (store.StoredResponse, error) {
-	return list(c, c.presentPage, func(r store.Pagination) ([]allswell.Page, int, error) {
+	return serveList(c, c.newPageJSON, func(r store.Pagination) ([]allswell.Page, int, error) {
 		return a.store.Pages(c.Context(), c.actor(), r)
 	})
 }
@@ -25,26 +25,26 @@ func (a *api) createPage(c *call) (store.StoredResponse, error) {
 		Name:         orZero(o.Text("name")),
 		Slug:         orZero(o.Text("slug")),
 		Description:  o.Text("description"),
-		PageSettings: readLook(o),
+		PageSettings: readPageSettings(o),
 	}
 	o.Check(n.Validate()) // the next one returns this, too
-	if err := o.Check(a.suits(n.PageSettings)); err != nil {
+	if err := o.Check(a.checkPageSettings(n.PageSettings)); err != nil {
 		return store.StoredResponse{}, err
 	}
-	r := newResponder(c, http.StatusCreated, c.presentPage)
+	r := newResponder(c, http.StatusCreated, c.newPageJSON)
 	return r.respond(a.store.CreatePage(c.Context(), c.actor(), n, r.save...))
 }
 
-// readLook reads how a page looks. Null clears what a page need not have.
-func readLook(o *web.Object) allswell.PageSettings {
-	look := allswell.PageSettings{
+// readPageSettings reads the settings of a page. Null clears an optional one.
+func readPageSettings(o *web.Object) allswell.PageSettings {
+	settings := allswell.PageSettings{
 		TimeZone: o.Text("time_zone"),
-		Language: clearable(o, "language"),
-		Domain:   clearable(o, "domain"),
-		Accent:   clearable(o, "accent"),
+		Language: nullableText(o, "language"),
+		Domain:   nullableText(o, "domain"),
+		Accent:   nullableText(o, "accent"),
 	}
 	if o.Null("footer_links") {
-		look.Footer = new([]allswell.FooterLink)
+		settings.Footer = new([]allswell.FooterLink)
 	}
 	if links := o.Objects("footer_links", allswell.MaxFooterLinks); links != nil {
 		footer := make([]allswell.FooterLink, len(links))
@@ -52,30 +52,29 @@ func readLook(o *web.Object) allswell.PageSettings {
 			l.Require("label", "url")
 			footer[i] = allswell.FooterLink{Label: orZero(l.Text("label")), URL: orZero(l.Text("url"))}
 		}
-		look.Footer = &footer
+		settings.Footer = &footer
 	}
-	return look
+	return settings
 }
 
-// suits refuses what is well-formed but means nothing in this installation: a
-// language that it does not speak, and as a page's own domain a name of the
-// installation itself.
-func (a *api) suits(look allswell.PageSettings) error {
+// checkPageSettings checks what depends on this installation: the language must be
+// available, and the domain must not be a host name of the installation itself.
+func (a *api) checkPageSettings(settings allswell.PageSettings) error {
 	var bad allswell.ValidationError
-	if look.Language != nil && *look.Language != "" && len(a.languages) > 0 {
-		primary, _, _ := strings.Cut(*look.Language, "-") // of "de-AT"
+	if settings.Language != nil && *settings.Language != "" && len(a.languages) > 0 {
+		primary, _, _ := strings.Cut(*settings.Language, "-") // of "de-AT"
 		if !slices.Contains(a.languages, strings.ToLower(primary)) {
 			bad.Add("language", "The language must be one that pages can be in: %s.", strings.Join(a.languages, ", "))
 		}
 	}
-	if look.Domain != nil {
-		a.store.Hosts().CheckDomain(&bad, *look.Domain)
+	if settings.Domain != nil {
+		a.store.Hosts().CheckDomain(&bad, *settings.Domain)
 	}
 	return bad.Err()
 }
 
-// clearable reads a text that null makes empty.
-func clearable(o *web.Object, field string) *string {
+// nullableText reads a text; null becomes "".
+func nullableText(o *web.Object, field string) *string {
 	if o.Null(field) {
 		return new(string)
 	}
@@ -84,7 +83,7 @@ func clearable(o *web.Object, field string) *string {
 
 func (a *api) getPage(c *call) (store.StoredResponse, error) {
 	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
-	return show(page, err, c.presentPage)
+	return resourceResponse(page, err, c.newPageJSON)
 }
 
 func (a *api) changePage(c *call) (store.StoredResponse, error) {
@@ -92,16 +91,16 @@ func (a *api) changePage(c *call) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	ch := allswell.PageChange{Name: o.Text("name"), Slug: o.Text("slug"), PageSettings: readLook(o)}
+	ch := allswell.PageChange{Name: o.Text("name"), Slug: o.Text("slug"), PageSettings: readPageSettings(o)}
 	ch.Description, ch.HasDescription = o.NullableText("description")
 	o.Check(ch.Validate()) // the next one returns this, too
-	if err := o.Check(a.suits(ch.PageSettings)); err != nil {
+	if err := o.Check(a.checkPageSettings(ch.PageSettings)); err != nil {
 		return store.StoredResponse{}, err
 	}
 	page, err := a.store.ChangePage(c.Context(), c.actor(), c.PathValue("pageSlug"), ch)
-	return show(page, err, c.presentPage)
+	return resourceResponse(page, err, c.newPageJSON)
 }
 
 func (a *api) deletePage(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeletePage(c.Context(), c.actor(), c.PathValue("pageSlug")))
+	return noContent(a.store.DeletePage(c.Context(), c.actor(), c.PathValue("pageSlug")))
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// The JSON of every resource. Those of the contract have exactly its keys.
+// The JSON of every resource. docs/api.md fixes the keys; components, incidents and
+// their updates have no others.
 
 type pageJSON struct {
 	ID           string                 `json:"id"`
@@ -14,31 +15,30 @@ type pageJSON struct {
 	Name         string                 `json:"name"`
 	Description  *string                `json:"description"`
 	Status       allswell.Status        `json:"status"`
-	URL          string                 `json:"url"` // where people see it
+	URL          string                 `json:"url"` // of the public status page
 	TimeZone     string                 `json:"time_zone"`
 	Language     *string                `json:"language"`
 	Domain       *string                `json:"domain"`
 	DomainStatus *allswell.DomainStatus `json:"domain_status"`
 	Accent       *string                `json:"accent"`
 	FooterLinks  []allswell.FooterLink  `json:"footer_links"`
-	Logo         *string                `json:"logo"` // where it is to be had
+	Logo         *string                `json:"logo"` // URL of the image
 	Icon         *string                `json:"icon"`
 	CreatedAt    string                 `json:"created_at"`
 	UpdatedAt    string                 `json:"updated_at"`
 }
 
-func (c *call) presentPage(p allswell.Page) pageJSON {
+func (c *call) newPageJSON(p allswell.Page) pageJSON {
 	return pageJSON{
 		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, URL: p.URL(c.base), TimeZone: p.TimeZone,
-		Language: unlessZero(p.Language), Domain: unlessZero(p.Domain), DomainStatus: unlessZero(p.DomainStatus), Accent: unlessZero(p.Accent),
+		Language: ptrOrNil(p.Language), Domain: ptrOrNil(p.Domain), DomainStatus: ptrOrNil(p.DomainStatus), Accent: ptrOrNil(p.Accent),
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
 		Logo:        c.imageURL(p, p.Logo), Icon: c.imageURL(p, p.Icon),
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
 }
 
-// imageURL returns where one of a page's pictures is to be had, or nil if it has
-// none.
+// imageURL returns the URL of an image of a page, or nil if the name is "".
 func (c *call) imageURL(p allswell.Page, name string) *string {
 	if name == "" {
 		return nil
@@ -55,14 +55,13 @@ type groupJSON struct {
 	UpdatedAt string `json:"updated_at"`
 }
 
-func presentGroup(g allswell.Group) groupJSON {
+func newGroupJSON(g allswell.Group) groupJSON {
 	return groupJSON{
 		ID: g.ID, Name: g.Name, Order: g.Order,
 		CreatedAt: allswell.FormatTime(g.CreatedAt), UpdatedAt: allswell.FormatTime(g.UpdatedAt),
 	}
 }
 
-// componentJSON is contract section 2, "Component".
 type componentJSON struct {
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
@@ -73,14 +72,14 @@ type componentJSON struct {
 	UpdatedAt   string          `json:"updated_at"`
 }
 
-func presentComponent(c allswell.Component) componentJSON {
+func newComponentJSON(c allswell.Component) componentJSON {
 	return componentJSON{
 		ID: c.ID, Name: c.Name, Description: c.Description, Status: c.Status(), Order: c.Order,
 		CreatedAt: allswell.FormatTime(c.CreatedAt), UpdatedAt: allswell.FormatTime(c.UpdatedAt),
 	}
 }
 
-// incidentJSON is contract section 2, "Incident", without updates.
+// incidentJSON is an incident without its updates.
 type incidentJSON struct {
 	ID         string                 `json:"id"`
 	Title      string                 `json:"title"`
@@ -92,65 +91,64 @@ type incidentJSON struct {
 	UpdatedAt  string                 `json:"updated_at"`
 }
 
-func presentIncident(i allswell.Incident) incidentJSON {
+func newIncidentJSON(i allswell.Incident) incidentJSON {
 	return incidentJSON{
 		ID: i.ID, Title: i.Title, Impact: i.Impact, State: i.State,
-		Resolved: i.Resolved, ResolvedAt: whenever(i.ResolvedAt),
+		Resolved: i.Resolved, ResolvedAt: timePtr(i.ResolvedAt),
 		CreatedAt: allswell.FormatTime(i.CreatedAt), UpdatedAt: allswell.FormatTime(i.UpdatedAt),
 	}
 }
 
-// timelineJSON is an incident with its updates, oldest first.
-type timelineJSON struct {
+// incidentWithUpdatesJSON is an incident with its updates, oldest first.
+type incidentWithUpdatesJSON struct {
 	incidentJSON
-	Updates []entryJSON `json:"updates"`
+	Updates []timelineEntryJSON `json:"updates"`
 }
 
-func presentTimeline(i allswell.Incident) timelineJSON {
-	out := timelineJSON{incidentJSON: presentIncident(i), Updates: make([]entryJSON, len(i.Updates))}
+func newIncidentWithUpdatesJSON(i allswell.Incident) incidentWithUpdatesJSON {
+	out := incidentWithUpdatesJSON{incidentJSON: newIncidentJSON(i), Updates: make([]timelineEntryJSON, len(i.Updates))}
 	for n, u := range i.Updates {
-		out.Updates[n] = presentEntry(u)
+		out.Updates[n] = newTimelineEntryJSON(u)
 	}
 	return out
 }
 
-// entryJSON is an update within its incident, where incident_id is absent.
-type entryJSON struct {
+// timelineEntryJSON is an update inside its incident, without incident_id.
+type timelineEntryJSON struct {
 	ID        string `json:"id"`
 	Message   string `json:"message"`
 	CreatedAt string `json:"created_at"`
 }
 
-func presentEntry(u allswell.IncidentUpdate) entryJSON {
-	return entryJSON{ID: u.ID, Message: u.Message, CreatedAt: allswell.FormatTime(u.CreatedAt)}
+func newTimelineEntryJSON(u allswell.IncidentUpdate) timelineEntryJSON {
+	return timelineEntryJSON{ID: u.ID, Message: u.Message, CreatedAt: allswell.FormatTime(u.CreatedAt)}
 }
 
-// updateJSON is contract section 2, "Incident update".
-type updateJSON struct {
+type incidentUpdateJSON struct {
 	ID         string `json:"id"`
 	IncidentID string `json:"incident_id"`
 	Message    string `json:"message"`
 	CreatedAt  string `json:"created_at"`
 }
 
-func presentUpdate(u allswell.IncidentUpdate) updateJSON {
-	return updateJSON{
+func newIncidentUpdateJSON(u allswell.IncidentUpdate) incidentUpdateJSON {
+	return incidentUpdateJSON{
 		ID: u.ID, IncidentID: u.IncidentID, Message: u.Message,
 		CreatedAt: allswell.FormatTime(u.CreatedAt),
 	}
 }
 
-// affectedJSON is a component that an incident concerns.
-type affectedJSON struct {
+// affectedComponentJSON is a component that an incident affects.
+type affectedComponentJSON struct {
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`
 	Status allswell.Status `json:"status"`
 }
 
-func presentAffected(affected []allswell.AffectedComponent) []affectedJSON {
-	out := make([]affectedJSON, len(affected))
+func newAffectedComponentsJSON(affected []allswell.AffectedComponent) []affectedComponentJSON {
+	out := make([]affectedComponentJSON, len(affected))
 	for i, a := range affected {
-		out[i] = affectedJSON{a.ComponentID, a.Name, a.Status}
+		out[i] = affectedComponentJSON{a.ComponentID, a.Name, a.Status}
 	}
 	return out
 }
@@ -164,54 +162,54 @@ type maintenanceJSON struct {
 	BegunAt        *string                   `json:"begun_at"`
 	EndedAt        *string                   `json:"ended_at"`
 	RemindBefore   int64                     `json:"remind_before"` // seconds; 0: no reminder
-	Components     []namedJSON               `json:"components"`
+	Components     []componentRefJSON        `json:"components"`
 	CreatedAt      string                    `json:"created_at"`
 	UpdatedAt      string                    `json:"updated_at"`
 }
 
-type namedJSON struct {
+type componentRefJSON struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }
 
-func presentMaintenance(m allswell.Maintenance) maintenanceJSON {
+func newMaintenanceJSON(m allswell.Maintenance) maintenanceJSON {
 	out := maintenanceJSON{
 		ID: m.ID, Title: m.Title, State: m.State,
 		ScheduledFor: allswell.FormatTime(m.ScheduledFor), ScheduledUntil: allswell.FormatTime(m.ScheduledUntil),
-		BegunAt: whenever(m.BegunAt), EndedAt: whenever(m.EndedAt), RemindBefore: int64(m.RemindBefore / time.Second),
-		Components: make([]namedJSON, len(m.Components)),
+		BegunAt: timePtr(m.BegunAt), EndedAt: timePtr(m.EndedAt), RemindBefore: int64(m.RemindBefore / time.Second),
+		Components: make([]componentRefJSON, len(m.Components)),
 		CreatedAt:  allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
 	}
 	for i, c := range m.Components {
-		out.Components[i] = namedJSON(c)
+		out.Components[i] = componentRefJSON(c)
 	}
 	return out
 }
 
-// scheduleJSON is a maintenance with its updates, oldest first.
-type scheduleJSON struct {
+// maintenanceWithUpdatesJSON is a maintenance with its updates, oldest first.
+type maintenanceWithUpdatesJSON struct {
 	maintenanceJSON
-	Updates []noticeJSON `json:"updates"`
+	Updates []maintenanceUpdateJSON `json:"updates"`
 }
 
-func presentSchedule(m allswell.Maintenance) scheduleJSON {
-	out := scheduleJSON{maintenanceJSON: presentMaintenance(m), Updates: make([]noticeJSON, len(m.Updates))}
+func newMaintenanceWithUpdatesJSON(m allswell.Maintenance) maintenanceWithUpdatesJSON {
+	out := maintenanceWithUpdatesJSON{maintenanceJSON: newMaintenanceJSON(m), Updates: make([]maintenanceUpdateJSON, len(m.Updates))}
 	for i, u := range m.Updates {
-		out.Updates[i] = presentNotice(u)
+		out.Updates[i] = newMaintenanceUpdateJSON(u)
 	}
 	return out
 }
 
-// noticeJSON is an update of a maintenance.
-type noticeJSON struct {
+// maintenanceUpdateJSON is an update of a maintenance.
+type maintenanceUpdateJSON struct {
 	ID        string                    `json:"id"`
 	Message   string                    `json:"message"`
 	State     allswell.MaintenanceState `json:"state"`
 	CreatedAt string                    `json:"created_at"`
 }
 
-func presentNotice(u allswell.MaintenanceUpdate) noticeJSON {
-	return noticeJSON{ID: u.ID, Message: u.Message, State: u.State, CreatedAt: allswell.FormatTime(u.CreatedAt)}
+func newMaintenanceUpdateJSON(u allswell.MaintenanceUpdate) maintenanceUpdateJSON {
+	return maintenanceUpdateJSON{ID: u.ID, Message: u.Message, State: u.State, CreatedAt: allswell.FormatTime(u.CreatedAt)}
 }
 
 type monitorJSON struct {
@@ -235,19 +233,19 @@ type monitorJSON struct {
 	UpdatedAt           string                `json:"updated_at"`
 }
 
-func (c *call) presentMonitor(m allswell.Monitor) monitorJSON {
+func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
 	return monitorJSON{
 		ID: m.ID, Name: m.Name, Token: m.Token, PingURL: c.base + "/api/v1/heartbeat/" + m.Token,
-		Interval: int64(m.Interval / time.Second), NextCheckAt: whenever(m.NextCheckAt),
+		Interval: int64(m.Interval / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
 		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled,
-		ComponentID: unlessZero(m.ComponentID), Page: m.PageSlug, LastPingAt: whenever(m.LastPingAt),
-		FailureThreshold: unlessZero(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
-		IncidentID: unlessZero(m.IncidentID), DownStatus: m.DownStatus,
+		ComponentID: ptrOrNil(m.ComponentID), Page: m.PageSlug, LastPingAt: timePtr(m.LastPingAt),
+		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
+		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus,
 		CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
 	}
 }
 
-// subscriberJSON has neither the key of the subscription's links nor a secret.
+// subscriberJSON contains neither the key of the subscription's links nor a secret.
 type subscriberJSON struct {
 	ID           string           `json:"id"`
 	Channel      allswell.Channel `json:"channel"`
@@ -263,24 +261,24 @@ type subscriberJSON struct {
 	ConfirmedAt  *string          `json:"confirmed_at"`
 }
 
-func presentSubscriber(s allswell.Subscriber) subscriberJSON {
+func newSubscriberJSON(s allswell.Subscriber) subscriberJSON {
 	return subscriberJSON{
 		ID: s.ID, Channel: s.Channel, Target: s.Target, Confirmed: !s.ConfirmedAt.IsZero(),
 		WholePage: s.WholePage, Components: append([]string{}, s.Components...), // [], never null
-		SuspendedAt: whenever(s.SuspendedAt), SuspendedFor: unlessZero(s.SuspendedFor), Refusals: s.Rejections,
-		CreatedAt: allswell.FormatTime(s.CreatedAt), UpdatedAt: allswell.FormatTime(s.UpdatedAt), ConfirmedAt: whenever(s.ConfirmedAt),
+		SuspendedAt: timePtr(s.SuspendedAt), SuspendedFor: ptrOrNil(s.SuspendedFor), Refusals: s.Rejections,
+		CreatedAt: allswell.FormatTime(s.CreatedAt), UpdatedAt: allswell.FormatTime(s.UpdatedAt), ConfirmedAt: timePtr(s.ConfirmedAt),
 	}
 }
 
-// secretJSON is a subscriber with its new secret, which is shown this once. An
-// e-mail subscriber has none.
-type secretJSON struct {
+// subscriberWithSecretJSON is a subscriber with a new secret, which is shown only
+// once. E-mail subscribers have none.
+type subscriberWithSecretJSON struct {
 	subscriberJSON
 	Secret string `json:"secret,omitempty"`
 }
 
-func presentSecret(s allswell.Subscriber) secretJSON {
-	return secretJSON{presentSubscriber(s), s.Secret}
+func newSubscriberWithSecretJSON(s allswell.Subscriber) subscriberWithSecretJSON {
+	return subscriberWithSecretJSON{newSubscriberJSON(s), s.Secret}
 }
 
 type deliveryJSON struct {
@@ -301,11 +299,11 @@ type deliveryJSON struct {
 	CarriedBy     *string                  `json:"carried_by"` // null unless superseded
 }
 
-func presentDelivery(d allswell.DeliveryLogEntry) deliveryJSON {
+func newDeliveryJSON(d allswell.DeliveryLogEntry) deliveryJSON {
 	out := deliveryJSON{
-		ID: d.ID, Purpose: d.Purpose, Channel: d.Channel, Target: unlessZero(d.Target),
-		Event: unlessZero(d.Kind), IncidentID: unlessZero(d.IncidentID), MaintenanceID: unlessZero(d.MaintenanceID),
-		State: d.State, Attempts: d.Attempts, Reason: unlessZero(d.Reason),
+		ID: d.ID, Purpose: d.Purpose, Channel: d.Channel, Target: ptrOrNil(d.Target),
+		Event: ptrOrNil(d.Kind), IncidentID: ptrOrNil(d.IncidentID), MaintenanceID: ptrOrNil(d.MaintenanceID),
+		State: d.State, Attempts: d.Attempts, Reason: ptrOrNil(d.Reason),
 		CreatedAt: allswell.FormatTime(d.CreatedAt), UpdatedAt: allswell.FormatTime(d.UpdatedAt),
 		SubscriberID: d.SubscriberID,
 	}
@@ -315,9 +313,9 @@ func presentDelivery(d allswell.DeliveryLogEntry) deliveryJSON {
 		if d.HeldUntil.After(next) {
 			next = d.HeldUntil
 		}
-		out.NextAttemptAt = whenever(next)
+		out.NextAttemptAt = timePtr(next)
 	case allswell.DeliverySuperseded:
-		out.CarriedBy = unlessZero(d.MergedInto)
+		out.CarriedBy = ptrOrNil(d.MergedInto)
 	}
 	return out
 }
@@ -331,25 +329,25 @@ type tokenJSON struct {
 	RevokedAt  *string        `json:"revoked_at"`
 }
 
-func presentToken(t allswell.Token) tokenJSON {
+func newTokenJSON(t allswell.Token) tokenJSON {
 	return tokenJSON{
 		ID: t.ID, Name: t.Name, Scope: t.Scope, CreatedAt: allswell.FormatTime(t.CreatedAt),
-		LastUsedAt: whenever(t.LastUsedAt), RevokedAt: whenever(t.RevokedAt),
+		LastUsedAt: timePtr(t.LastUsedAt), RevokedAt: timePtr(t.RevokedAt),
 	}
 }
 
-// issuedTokenJSON is a new token with its secret, which is shown this once.
+// issuedTokenJSON is a new token with its secret, which is shown only once.
 type issuedTokenJSON struct {
 	tokenJSON
 	Token string `json:"token"`
 }
 
-func presentIssuedToken(t allswell.IssuedToken) issuedTokenJSON {
-	return issuedTokenJSON{presentToken(t.Token), t.Secret}
+func newIssuedTokenJSON(t allswell.IssuedToken) issuedTokenJSON {
+	return issuedTokenJSON{newTokenJSON(t.Token), t.Secret}
 }
 
-// whenever writes an instant, or null for the zero Time, which means never.
-func whenever(t time.Time) *string {
+// timePtr formats a time. It returns nil for the zero Time.
+func timePtr(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
@@ -357,8 +355,8 @@ func whenever(t time.Time) *string {
 	return &text
 }
 
-// unlessZero makes null of a value that stands for "none".
-func unlessZero[T comparable](v T) *T {
+// ptrOrNil returns a pointer to v, or nil if v is the zero value.
+func ptrOrNil[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil

@@ -8,32 +8,32 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// The limits of ?per_page.
+// Limits of the query parameter per_page.
 const (
 	defaultPerPage = 50
 	maxPerPage     = 100
 )
 
-// one answers with a single resource.
-func one(status int, resource any) (store.StoredResponse, error) {
+// newResponse returns a response with a single resource.
+func newResponse(status int, resource any) (store.StoredResponse, error) {
 	body, err := web.Marshal(struct {
 		Data any `json:"data"`
 	}{resource})
 	return store.StoredResponse{Status: status, Body: body}, err
 }
 
-// metaJSON says which part of a list this is.
+// metaJSON describes a page of a list.
 type metaJSON struct {
 	Page    int `json:"page"`
 	PerPage int `json:"per_page"`
 	Total   int `json:"total"`
 }
 
-// many answers with one page of a list. A page behind the last is empty.
-func many[T, J any](items []T, total int, r store.Pagination, present func(T) J) (store.StoredResponse, error) {
+// newListResponse returns a response with one page of a list. A page after the last one is empty.
+func newListResponse[T, J any](items []T, total int, r store.Pagination, toJSON func(T) J) (store.StoredResponse, error) {
 	data := make([]J, len(items))
 	for i, item := range items {
-		data[i] = present(item)
+		data[i] = toJSON(item)
 	}
 	body, err := web.Marshal(struct {
 		Data []J      `json:"data"`
@@ -42,10 +42,10 @@ func many[T, J any](items []T, total int, r store.Pagination, present func(T) J)
 	return store.StoredResponse{Status: http.StatusOK, Body: body}, err
 }
 
-// list reads ?page and ?per_page and answers with what load finds there.
-func list[T, J any](c *call, present func(T) J, load func(store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
+// serveList reads ?page and ?per_page and returns a response with the items that load returns.
+func serveList[T, J any](c *call, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	r := readRange(q)
+	r := readPagination(q)
 	if err := q.Check(); err != nil {
 		return store.StoredResponse{}, err
 	}
@@ -53,26 +53,26 @@ func list[T, J any](c *call, present func(T) J, load func(store.Pagination) ([]T
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	return many(items, total, r, present)
+	return newListResponse(items, total, r, toJSON)
 }
 
-func readRange(q *web.Query) store.Pagination {
+func readPagination(q *web.Query) store.Pagination {
 	return store.Pagination{
 		Page:    q.Integer("page", 1, 1, math.MaxInt32),
 		PerPage: q.Integer("per_page", defaultPerPage, 1, maxPerPage),
 	}
 }
 
-// show answers with what a verb returned.
-func show[T, J any](v T, err error, present func(T) J) (store.StoredResponse, error) {
+// resourceResponse returns a response with a resource, or the error of the store.
+func resourceResponse[T, J any](v T, err error, toJSON func(T) J) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	return one(http.StatusOK, present(v))
+	return newResponse(http.StatusOK, toJSON(v))
 }
 
-// gone answers a DELETE.
-func gone(err error) (store.StoredResponse, error) {
+// noContent returns the response to a DELETE.
+func noContent(err error) (store.StoredResponse, error) {
 	return store.StoredResponse{Status: http.StatusNoContent}, err
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// route is one line of the table: who may do what where.
+// route is a method and a path, the scope that a token needs, and the action.
 type route struct {
 	method string
 	path   string
@@ -16,7 +16,7 @@ type route struct {
 	do     action
 }
 
-// What a route asks of the caller.
+// The scope that a route requires.
 const (
 	open  = allswell.Scope("") // no token
 	read  = allswell.ScopeRead
@@ -24,9 +24,9 @@ const (
 	admin = allswell.ScopeAdmin
 )
 
-// mostBody returns how many bytes a request's body may have; 0 is where it is
-// not read. A picture is a body of its own, everything else is JSON.
-func (rt route) mostBody() int64 {
+// maxBodySize returns the maximum size of a request body in bytes. 0: no body is read.
+// Bodies are images or JSON.
+func (rt route) maxBodySize() int64 {
 	switch {
 	case rt.method == http.MethodPut && (strings.HasSuffix(rt.path, "/logo") || strings.HasSuffix(rt.path, "/icon")):
 		return allswell.MaxImageSize
@@ -36,8 +36,8 @@ func (rt route) mostBody() int64 {
 	return 0
 }
 
-// routes is the whole API but the heartbeat, which internal/ping serves. HEAD
-// goes wherever GET goes.
+// routes returns all routes of the API except the heartbeat, which package ping
+// serves. A route of GET serves HEAD too.
 func (a *api) routes() []route {
 	return []route{
 		{"GET", "/api/v1/pages", read, a.listPages},
@@ -61,19 +61,19 @@ func (a *api) routes() []route {
 		{"GET", "/api/v1/pages/{pageSlug}/components", read, a.listComponents},
 		{"POST", "/api/v1/pages/{pageSlug}/components", write, a.createComponent},
 		{"GET", "/api/v1/pages/{pageSlug}/components/{componentId}", read, a.getComponent},
-		{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", write, a.changeComponent}, // contract 4.4
+		{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", write, a.changeComponent},
 		{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", write, a.deleteComponent},
 		{"PATCH", "/api/v1/components/{componentId}", write, a.editComponent},
 
 		{"GET", "/api/v1/pages/{pageSlug}/incidents", read, a.listIncidents},
-		{"POST", "/api/v1/pages/{pageSlug}/incidents", write, a.createIncident}, // contract 4.1
+		{"POST", "/api/v1/pages/{pageSlug}/incidents", write, a.createIncident},
 		{"GET", "/api/v1/incidents/{incidentId}", read, a.getIncident},
-		{"PATCH", "/api/v1/incidents/{incidentId}", write, a.changeIncident}, // contract 4.2
+		{"PATCH", "/api/v1/incidents/{incidentId}", write, a.changeIncident},
 		{"DELETE", "/api/v1/incidents/{incidentId}", write, a.deleteIncident},
 		{"GET", "/api/v1/incidents/{incidentId}/updates", read, a.listUpdates},
-		{"POST", "/api/v1/incidents/{incidentId}/updates", write, a.postUpdate}, // contract 4.3
-		{"GET", "/api/v1/incidents/{incidentId}/components", read, a.getAffected},
-		{"PUT", "/api/v1/incidents/{incidentId}/components", write, a.putAffected},
+		{"POST", "/api/v1/incidents/{incidentId}/updates", write, a.postUpdate},
+		{"GET", "/api/v1/incidents/{incidentId}/components", read, a.getIncidentComponents},
+		{"PUT", "/api/v1/incidents/{incidentId}/components", write, a.putIncidentComponents},
 
 		{"GET", "/api/v1/pages/{pageSlug}/maintenances", read, a.listMaintenances},
 		{"POST", "/api/v1/pages/{pageSlug}/maintenances", write, a.createMaintenance},
@@ -90,8 +90,8 @@ func (a *api) routes() []route {
 		{"DELETE", "/api/v1/monitors/{monitorId}", write, a.deleteMonitor},
 		{"POST", "/api/v1/monitors/{monitorId}/rotate", write, a.rotateMonitor},
 
-		// Addresses are personal, and the URL of a webhook may be a credential.
-		// Tokens with the scope read are in many hands, so they see neither.
+		// E-mail addresses are personal data, and the URL of a webhook may contain a
+		// credential: tokens with the scope read are widely shared and see neither.
 		{"GET", "/api/v1/pages/{pageSlug}/subscribers", write, a.listSubscribers},
 		{"POST", "/api/v1/pages/{pageSlug}/subscribers", write, a.createSubscriber},
 		{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, a.getSubscriber},
@@ -106,6 +106,6 @@ func (a *api) routes() []route {
 
 		{"GET", "/api/v1/audit", admin, a.listAudit},
 
-		{"GET", "/api/v1/openapi.json", open, a.describe},
+		{"GET", "/api/v1/openapi.json", open, a.getOpenAPI},
 	}
 }

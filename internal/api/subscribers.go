@@ -8,9 +8,9 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// listSubscribers shows none with its secret.
+// listSubscribers returns subscribers without their secrets.
 func (a *api) listSubscribers(c *call) (store.StoredResponse, error) {
-	return list(c, presentSubscriber, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
+	return serveList(c, newSubscriberJSON, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
 		return a.store.Subscribers(c.Context(), c.actor(), c.PathValue("pageSlug"), r)
 	})
 }
@@ -21,30 +21,30 @@ func (a *api) createSubscriber(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	o.Require("channel", "target")
-	n, refused := allswell.NewSubscriber{
+	n, invalid := allswell.NewSubscriber{
 		Channel:    orZero(web.Enum(o, "channel", allswell.Channels)),
 		Target:     orZero(o.Text("target")),
 		Components: o.Texts("components"),
 		Confirmed:  orZero(o.Flag("confirmed")),
 	}.Check()
-	if err := o.Check(refused); err != nil {
+	if err := o.Check(invalid); err != nil {
 		return store.StoredResponse{}, err
 	}
-	r := newResponder(c, http.StatusCreated, presentSecret)
+	r := newResponder(c, http.StatusCreated, newSubscriberWithSecretJSON)
 	return r.respond(a.store.CreateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
 func (a *api) getSubscriber(c *call) (store.StoredResponse, error) {
 	subscriber, err := a.store.Subscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
-	return show(subscriber, err, presentSubscriber)
+	return resourceResponse(subscriber, err, newSubscriberJSON)
 }
 
 func (a *api) deleteSubscriber(c *call) (store.StoredResponse, error) {
-	return gone(a.store.DeleteSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId")))
+	return noContent(a.store.DeleteSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId")))
 }
 
-// rotateSubscriber gives a webhook another secret. It needs no body.
+// rotateSubscriber replaces the secret of a webhook. It reads no body.
 func (a *api) rotateSubscriber(c *call) (store.StoredResponse, error) {
-	r := newResponder(c, http.StatusOK, presentSecret)
+	r := newResponder(c, http.StatusOK, newSubscriberWithSecretJSON)
 	return r.respond(a.store.RotateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
 }

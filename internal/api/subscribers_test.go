@@ -251,7 +251,7 @@ func TestSubscriberSecretsAreNotKeptInAnswers(t *testing.T) {
 		}
 		once := func(target, body string) answer {
 			t.Helper()
-			first := c.do("POST", target, body, keyHeader, target)
+			first := c.do("POST", target, body, idempotencyKeyHeader, target)
 			secret := first.data()["secret"].(string)
 			r, err := http.NewRequest("POST", target, nil)
 			if err != nil {
@@ -266,7 +266,7 @@ func TestSubscriberSecretsAreNotKeptInAnswers(t *testing.T) {
 				t.Errorf("the secret is kept in the clear by %s", target)
 			}
 			c.unchanged(func() {
-				if again := c.do("POST", target, body, keyHeader, target).is(first.status); !bytes.Equal(again.body, first.body) {
+				if again := c.do("POST", target, body, idempotencyKeyHeader, target).is(first.status); !bytes.Equal(again.body, first.body) {
 					t.Errorf("%s again: %s, first %s", target, again.body, first.body)
 				}
 			})
@@ -525,12 +525,12 @@ func TestHeldDeliverySaysWhenItGoes(t *testing.T) {
 		held  time.Time
 		next  *string
 	}{
-		{state: allswell.DeliveryPending, next: whenever(due)},
-		{state: allswell.DeliveryPending, held: due.Add(-time.Minute), next: whenever(due)},
-		{state: allswell.DeliveryPending, held: due.Add(time.Minute), next: whenever(due.Add(time.Minute))},
+		{state: allswell.DeliveryPending, next: timePtr(due)},
+		{state: allswell.DeliveryPending, held: due.Add(-time.Minute), next: timePtr(due)},
+		{state: allswell.DeliveryPending, held: due.Add(time.Minute), next: timePtr(due.Add(time.Minute))},
 		{state: allswell.DeliveryExpired, held: due.Add(time.Minute)},
 	} {
-		got := presentDelivery(allswell.DeliveryLogEntry{Delivery: allswell.Delivery{State: tt.state, NextAttemptAt: due, HeldUntil: tt.held}})
+		got := newDeliveryJSON(allswell.DeliveryLogEntry{Delivery: allswell.Delivery{State: tt.state, NextAttemptAt: due, HeldUntil: tt.held}})
 		if diff := cmp.Diff(tt.next, got.NextAttemptAt); diff != "" {
 			t.Errorf("%s, held until %v (-want +got):\n%s", tt.state, tt.held, diff)
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// listTokens shows revoked ones too; none with its secret.
+// listTokens returns all tokens, including revoked ones, without their secrets.
 func (a *api) listTokens(c *call) (store.StoredResponse, error) {
-	return list(c, presentToken, func(r store.Pagination) ([]allswell.Token, int, error) {
+	return serveList(c, newTokenJSON, func(r store.Pagination) ([]allswell.Token, int, error) {
 		return a.store.Tokens(c.Context(), c.actor(), r)
 	})
 }
@@ -28,10 +28,10 @@ func (a *api) issueToken(c *call) (store.StoredResponse, error) {
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	r := newResponder(c, http.StatusCreated, presentIssuedToken)
+	r := newResponder(c, http.StatusCreated, newIssuedTokenJSON)
 	return r.respond(a.store.IssueToken(c.Context(), c.actor(), n, r.save...))
 }
 
 func (a *api) revokeToken(c *call) (store.StoredResponse, error) {
-	return gone(a.store.RevokeToken(c.Context(), c.actor(), c.PathValue("tokenId")))
+	return noContent(a.store.RevokeToken(c.Context(), c.actor(), c.PathValue("tokenId")))
 }

@@ -8,12 +8,12 @@ import (
 )
 
 func (a *api) listUpdates(c *call) (store.StoredResponse, error) {
-	return list(c, presentUpdate, func(r store.Pagination) ([]allswell.IncidentUpdate, int, error) {
+	return serveList(c, newIncidentUpdateJSON, func(r store.Pagination) ([]allswell.IncidentUpdate, int, error) {
 		return a.store.Updates(c.Context(), c.actor(), c.PathValue("incidentId"), r)
 	})
 }
 
-// postUpdate is contract section 4.3.
+// postUpdate adds an update to the timeline of an incident.
 func (a *api) postUpdate(c *call) (store.StoredResponse, error) {
 	o, err := c.object()
 	if err != nil {
@@ -23,6 +23,6 @@ func (a *api) postUpdate(c *call) (store.StoredResponse, error) {
 	if err := o.Check(allswell.CheckMessage(message)); err != nil {
 		return store.StoredResponse{}, err
 	}
-	r := newResponder(c, http.StatusCreated, presentUpdate)
+	r := newResponder(c, http.StatusCreated, newIncidentUpdateJSON)
 	return r.respond(a.store.PostUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), message, r.save...))
 }

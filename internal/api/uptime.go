@@ -8,10 +8,10 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// uptimeDecimals is how exactly an uptime is given, in percent.
+// uptimeDecimals is the number of decimals of an uptime in percent.
 const uptimeDecimals = 3
 
-// getUptime takes ?days=, from 1 to allswell.HistoryDays.
+// getUptime reads ?days=, from 1 to allswell.HistoryDays.
 func (a *api) getUptime(c *call) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	days := q.Integer("days", allswell.HistoryDays, 1, allswell.HistoryDays)
@@ -19,13 +19,13 @@ func (a *api) getUptime(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	summary, err := a.store.Summary(c.Context(), c.actor(), c.PathValue("pageSlug"))
-	return show(summary, err, func(s allswell.Summary) uptimeJSON { return presentUptime(s, days) })
+	return resourceResponse(summary, err, func(s allswell.Summary) uptimeJSON { return newUptimeJSON(s, days) })
 }
 
 type uptimeJSON struct {
 	Days       int                   `json:"days"`
-	TimeZone   string                `json:"time_zone"` // days begin by it
-	Uptime     *float64              `json:"uptime"`    // percent; null: nothing is known
+	TimeZone   string                `json:"time_zone"` // of the days
+	Uptime     *float64              `json:"uptime"`    // percent; null: unknown
 	Components []componentUptimeJSON `json:"components"`
 	Groups     []groupUptimeJSON     `json:"groups"`
 }
@@ -47,12 +47,12 @@ type groupUptimeJSON struct {
 
 type dayJSON struct {
 	Date    string                      `json:"date"`
-	Status  *allswell.Status            `json:"status"` // the worst; null: it was not there yet
+	Status  *allswell.Status            `json:"status"` // the worst of the day; null: the component did not exist
 	Uptime  *float64                    `json:"uptime"`
 	Seconds map[allswell.Status]float64 `json:"seconds"` // in each status
 }
 
-func presentUptime(s allswell.Summary, days int) uptimeJSON {
+func newUptimeJSON(s allswell.Summary, days int) uptimeJSON {
 	out := uptimeJSON{
 		Days: days, TimeZone: s.Page.TimeZone, Uptime: percent(s.History.Last(days)),
 		Components: []componentUptimeJSON{}, Groups: []groupUptimeJSON{},
@@ -62,21 +62,21 @@ func presentUptime(s allswell.Summary, days int) uptimeJSON {
 			out.Groups = append(out.Groups, groupUptimeJSON{b.Group.ID, b.Group.Name, percent(b.History.Last(days))})
 		}
 		for _, c := range b.Components {
-			record := s.Histories[c.ID]
+			history := s.Histories[c.ID]
 			out.Components = append(out.Components, componentUptimeJSON{
-				ID: c.ID, Name: c.Name, Group: unlessZero(c.GroupID), Status: c.Status(),
-				Uptime: percent(record.Last(days)), History: presentDays(record[max(0, len(record)-days):]),
+				ID: c.ID, Name: c.Name, Group: ptrOrNil(c.GroupID), Status: c.Status(),
+				Uptime: percent(history.Last(days)), History: newDaysJSON(history[max(0, len(history)-days):]),
 			})
 		}
 	}
 	return out
 }
 
-func presentDays(record allswell.History) []dayJSON {
-	out := make([]dayJSON, len(record))
-	for i, d := range record {
+func newDaysJSON(history allswell.History) []dayJSON {
+	out := make([]dayJSON, len(history))
+	for i, d := range history {
 		out[i] = dayJSON{
-			Date: d.Date.Format(time.DateOnly), Status: unlessZero(d.Worst()), Uptime: percent(d.StatusDurations),
+			Date: d.Date.Format(time.DateOnly), Status: ptrOrNil(d.Worst()), Uptime: percent(d.StatusDurations),
 			Seconds: secondsOf(d.StatusDurations),
 		}
 	}
@@ -92,7 +92,7 @@ func secondsOf(d allswell.StatusDurations) map[allswell.Status]float64 {
 	return seconds
 }
 
-// percent returns an uptime, or nil if nothing is known.
+// percent returns an uptime in percent, or nil if it is unknown.
 func percent(t allswell.StatusDurations) *float64 {
 	share, ok := t.Uptime()
 	if !ok {

@@ -1,7 +1,7 @@
-// Package domains proves that pages' own domains belong to their workspaces: a
-// TXT record that allswell.NewDomainRecord names has to be in the DNS zone of the
-// domain. Claims are checked when they are made, when users ask for it, and
-// daily. No transaction is open while the DNS is asked.
+// Package domains verifies that a page's own domain belongs to its workspace: the DNS
+// zone of the domain must contain the TXT record of allswell.NewDomainRecord. A domain
+// is checked when it is set, on request, and daily. No transaction is open during a DNS
+// lookup.
 package domains
 
 import (
@@ -17,21 +17,21 @@ import (
 )
 
 const (
-	// lookupTimeout bounds one lookup, including its repetitions and the wait for
-	// one of maxLookups.
+	// lookupTimeout is the maximum duration of one lookup, including retries and waiting
+	// for a slot.
 	lookupTimeout = 10 * time.Second
 
-	// maxLookups is how many lookups a replica makes at the same time.
+	// maxLookups is the maximum number of concurrent lookups of a replica.
 	maxLookups = 8
 
-	// lookInterval is how often checks are looked for that are due.
-	lookInterval = time.Minute
+	// pollInterval is how often Run looks for due checks.
+	pollInterval = time.Minute
 )
 
-// Config is what a Checker needs.
+// Config is the configuration of a Checker.
 type Config struct {
 	Store  *store.Store
-	Server string       // host and port of the DNS server to ask; "": those of the system
+	Server string       // host and port of the DNS server; "": the servers of the system
 	Logger *slog.Logger // nil: discard
 }
 
@@ -42,15 +42,15 @@ type Checker struct {
 	resolver *net.Resolver
 	timeout  time.Duration
 	lookups  chan struct{} // holds one element for each lookup under way
-	claimed  chan struct{} // there may be a check that is due
+	due      chan struct{} // signals that a check may be due
 }
 
-// New returns a Checker that checks nothing by itself before Run. It is to be
-// called before the store serves.
+// New returns a Checker. It checks nothing by itself until Run is called. Call New
+// before the store is used.
 func New(c Config) *Checker {
 	d := &Checker{
 		store: c.Store, log: c.Logger, resolver: &net.Resolver{PreferGo: true}, timeout: lookupTimeout,
-		lookups: make(chan struct{}, maxLookups), claimed: make(chan struct{}, 1),
+		lookups: make(chan struct{}, maxLookups), due: make(chan struct{}, 1),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -62,17 +62,16 @@ func New(c Config) *Checker {
 	}
 	c.Store.OnDomainCheckDue(func() {
 		select {
-		case d.claimed <- struct{}{}:
-		default: // it is going to look anyway
+		case d.due <- struct{}{}:
+		default: // already signalled
 		}
 	})
 	return d
 }
 
-// Run makes the checks that are due until ctx ends. Of several replicas, one
-// makes each check.
+// Run makes the due checks until ctx ends. Each check is made by one replica.
 func (d *Checker) Run(ctx context.Context) {
-	ticker := time.NewTicker(lookInterval)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		for d.CheckDue(ctx) == maxLookups { // there may be more
@@ -80,19 +79,19 @@ func (d *Checker) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-d.claimed:
+		case <-d.due:
 		case <-ticker.C:
 		}
 	}
 }
 
-// CheckDue makes at most maxLookups checks that are due and returns how many
-// were. Errors are logged; what failed is due again in two minutes.
+// CheckDue makes at most maxLookups due checks and returns their number. It logs errors;
+// a failed check is due again in two minutes.
 func (d *Checker) CheckDue(ctx context.Context) int {
 	checks, err := d.store.BeginDomainChecks(ctx, maxLookups)
 	if err != nil {
 		if ctx.Err() == nil {
-			d.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "looking for domains to check failed", "error", err)
+			d.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "finding due domain checks failed", "error", err)
 		}
 		return 0
 	}
@@ -100,7 +99,7 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 	for _, c := range checks {
 		running.Go(func() {
 			if _, err := d.check(ctx, c); err != nil && ctx.Err() == nil && !errors.Is(err, allswell.ErrNotFound) {
-				d.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "recording the check of a domain failed", "domain", c.Domain, "error", err)
+				d.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "recording a domain check failed", "domain", c.Domain, "error", err)
 			}
 		})
 	}
@@ -108,9 +107,9 @@ func (d *Checker) CheckDue(ctx context.Context) int {
 	return len(checks)
 }
 
-// Verify checks the domain of a workspace's page now and returns the page with
-// its status. Nothing is looked up if the domain needs no proof or was checked
-// less than allswell.DomainCheckPause ago. A page without a domain is an
+// Verify checks the domain of a workspace's page now and returns the page with its
+// status. It makes no lookup if the domain needs no proof or was checked less than
+// allswell.DomainCheckPause ago. The error for a page without a domain is an
 // *allswell.ValidationError.
 func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
 	p, err := d.store.Page(ctx, actor, slug)
@@ -137,12 +136,12 @@ func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string,
 func (d *Checker) check(ctx context.Context, c store.DomainCheck, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
 	result := d.lookUp(ctx, c.Record())
 	if err := ctx.Err(); err != nil {
-		return allswell.Page{}, err // it was interrupted, and says nothing
+		return allswell.Page{}, err // the lookup was interrupted: there is no result
 	}
 	return d.store.RecordDomainCheck(ctx, c, result, save...)
 }
 
-// lookUp looks for a record in the DNS.
+// lookUp looks up a record in the DNS.
 func (d *Checker) lookUp(ctx context.Context, record allswell.DomainRecord) allswell.DomainResult {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()
@@ -152,12 +151,12 @@ func (d *Checker) lookUp(ctx context.Context, record allswell.DomainRecord) alls
 	case <-ctx.Done():
 		return allswell.DomainNoAnswer
 	}
-	values, err := d.resolver.LookupTXT(ctx, record.Name+".") // with the dot no search list is tried
-	var none *net.DNSError
+	values, err := d.resolver.LookupTXT(ctx, record.Name+".") // the trailing dot disables search domains
+	var dnsErr *net.DNSError
 	switch {
 	case err == nil && record.Matches(values):
 		return allswell.DomainFound
-	case err == nil, errors.As(err, &none) && none.IsNotFound:
+	case err == nil, errors.As(err, &dnsErr) && dnsErr.IsNotFound:
 		return allswell.DomainMissing
 	}
 	d.log.Debug("looking up a TXT record failed", "name", record.Name, "error", err)

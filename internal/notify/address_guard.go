@@ -13,23 +13,23 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// ownAddressesAge is how old the list of this machine's addresses may be: an
-// address that it gets is refused from then on.
+// ownAddressesAge is the maximum age of the cached list of this machine's addresses: a
+// new address is rejected after at most this time.
 const ownAddressesAge = 5 * time.Second
 
-// metadata are services that clouds offer to their machines at addresses which
-// look public. All others are at private or link-local ones.
+// metadata are the addresses of cloud metadata services that look public. The others
+// are private or link-local.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("168.63.129.16/32"), // Azure's agent, DNS and health probes
 }
 
-// errRefusedAddress is that the guard has refused an address. What wraps it says
-// which and why, for the operator alone.
+// errRefusedAddress means that the guard rejected an address. The wrapping error says
+// which one and why; only the operator may see it.
 var errRefusedAddress = errors.New("webhooks may not go to this address")
 
 // guard decides which addresses webhooks may connect to.
 type guard struct {
-	denied       []netip.Prefix // by the operator
+	denied       []netip.Prefix // ALLSWELL_WEBHOOK_DENY
 	allowPrivate bool
 	public       *ssrf.Guardian
 	own          ownAddresses
@@ -42,8 +42,8 @@ func newGuard(c Config) *guard {
 	}
 }
 
-// control is a net.Dialer's Control. It is called for each address that is about
-// to be connected to, so that what a name resolved to earlier does not matter.
+// control is the Control of a net.Dialer. The dialer calls it with each address before
+// it connects, so an earlier result of the DNS cannot mislead it.
 func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -76,8 +76,8 @@ func inAny(networks []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// ownAddresses are those of this machine's interfaces. It is safe for concurrent
-// use.
+// ownAddresses caches the addresses of this machine's interfaces. It is safe for
+// concurrent use.
 type ownAddresses struct {
 	list func() ([]net.Addr, error)
 
@@ -86,8 +86,8 @@ type ownAddresses struct {
 	read  time.Time
 }
 
-// has reports whether the machine has an address, as of at most ownAddressesAge
-// before now. An error is that its addresses cannot be read.
+// has reports whether the machine has an address. The answer is at most
+// ownAddressesAge old. It returns an error if the addresses cannot be read.
 func (o *ownAddresses) has(addr netip.Addr, now time.Time) (bool, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -27,16 +27,16 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// Limits of one mail. What they leave out is on the page, and the mail says so.
+// Limits of one mail. The mail links to the page for the rest.
 const (
-	mailThreads    = 50     // told together
-	mailEntries    = 50     // of one thread
+	mailThreads    = 50     // threads
+	mailEntries    = 50     // entries of one thread
 	mailMessages   = 50_000 // characters of all messages together
-	mailReferences = 20     // threads named in the header
-	mailNameInLine = 60     // characters of the page's name in header and subject
+	mailReferences = 20     // threads in the References header
+	mailNameInLine = 60     // characters of the page's name in From and Subject
 	mailTitle      = 150    // characters of a title in the subject
-	mailPreview    = 140    // characters that an inbox shows beside the subject
-	mailComponents = 20     // named of one thread
+	mailPreview    = 140    // characters of the preview text in an inbox
+	mailComponents = 20     // component names of one thread
 )
 
 //go:embed templates
@@ -47,35 +47,35 @@ var (
 	mailHTML = htmltemplate.Must(htmltemplate.New("layout.html").Funcs(htmltemplate.FuncMap{"tones": mailTones}).ParseFS(mailTemplates, "templates/*.html"))
 )
 
-// envelope is a mail as it goes to the server: one sender, one recipient, and
-// header and body with CRLF between the lines.
+// envelope is a mail for SMTP: sender, recipient, and the header and body with CRLF line
+// endings.
 type envelope struct {
 	from, to string
 	content  []byte
 }
 
-// letter is what the templates of a mail show.
-type letter struct {
+// mailData is the data of the mail templates.
+type mailData struct {
 	Subject  string
 	Preview  string
 	Page     string // the page's name
 	PageURL  string
-	Manage   string // where the subscription is confirmed, changed and ended
-	End      string // where it is ended with one click
-	KeptDays int    // for how long an address is kept that nobody confirms
+	Manage   string // URL to confirm, change and end the subscription
+	End      string // URL to unsubscribe with one click
+	KeptDays int    // days after which an unconfirmed address is deleted
 	Threads  []thread
-	Hidden   int // threads left to the page
+	Hidden   int // number of threads that only the page shows
 }
 
-// compose makes the mail of a notice. base is the address of this service,
-// without a slash at its end. The Message-ID is the same each time; an error
-// means that no attempt can ever succeed.
+// compose returns the mail of a notification. base is the address of this service
+// without a trailing slash. The Message-ID is the same in every attempt. An error means
+// that no attempt can succeed.
 func compose(n allswell.Notification, base string, from mail.Address) (envelope, error) {
 	to, err := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: n.Subscriber.Target}.Check()
 	if err != nil || to.Target != n.Subscriber.Target {
-		return envelope{}, errors.New("the subscriber's address is no e-mail address")
+		return envelope{}, errors.New("the subscriber's address is not an e-mail address")
 	}
-	l := letter{
+	l := mailData{
 		Page:     oneLine(n.Page.Name, allswell.MaxNameLength),
 		PageURL:  pageURL(n.Page, base),
 		KeptDays: int(allswell.UnconfirmedLifetime / (24 * time.Hour)),
@@ -86,23 +86,23 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 	l.Manage = subscriptionsURL(n.Page, base) + "/subscription/" + url.PathEscape(n.Subscriber.Key)
 	l.End = subscriptionsURL(n.Page, base) + "/unsubscribe/" + url.PathEscape(n.Subscriber.Key)
 	name := oneLine(l.Page, mailNameInLine)
-	var about []string // the threads that the mail belongs to
+	var roots []string // the threads that the mail belongs to
 	switch n.Delivery.Purpose {
 	case allswell.PurposeConfirmation:
 		l.Subject = "[" + name + "] Please confirm your subscription"
 	case allswell.PurposeLink:
 		l.Subject = "[" + name + "] The link to your subscription"
 	case allswell.PurposeEvent:
-		threads := threadsOf(n.Events, place{l.PageURL, n.Page.Location()})
+		threads := threadsOf(n.Events, pageInfo{l.PageURL, n.Page.Location()})
 		if len(threads) == 0 {
-			return envelope{}, errors.New("there is no event that mail tells")
+			return envelope{}, errors.New("no event of the notification is reported by mail")
 		}
 		l.Subject = "[" + name + "] " + headline(threads)
 		l.Preview = oneLine(cmp.Or(threads[0].Entries[0].Text, threads[0].When), mailPreview)
 		l.Threads, l.Hidden = threads[:min(len(threads), mailThreads)], max(0, len(threads)-mailThreads)
-		about = rootsOf(n.Events)
+		roots = rootsOf(n.Events)
 	default:
-		return envelope{}, fmt.Errorf("mail does not know the purpose %q", n.Delivery.Purpose)
+		return envelope{}, fmt.Errorf("unknown purpose of a mail: %q", n.Delivery.Purpose)
 	}
 	if from.Name == "" {
 		from.Name = l.Page
@@ -110,17 +110,18 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 	from.Name = oneLine(from.Name, mailNameInLine)
 	e := envelope{from: from.Address, to: to.Target}
 	var content bytes.Buffer
-	writeHeader(&content, n, l, from, about)
+	writeHeader(&content, n, l, from, roots)
 	err = writeBody(&content, string(n.Delivery.Purpose), n.Delivery.ID, l)
 	e.content = content.Bytes()
 	return e, err
 }
 
-// writeHeader writes all of the header but the fields of the body's form.
-func writeHeader(w *bytes.Buffer, n allswell.Notification, l letter, from mail.Address, about []string) {
+// writeHeader writes the header except the Content fields. roots are the threads that
+// the mail belongs to, oldest first.
+func writeHeader(w *bytes.Buffer, n allswell.Notification, l mailData, from mail.Address, roots []string) {
 	domain := domainOf(from.Address)
 	field := func(name, value string) {
-		// Encoded words, and the ids of messages, go on lines of their own.
+		// Fold the header between encoded words and between message ids.
 		value = strings.NewReplacer("?= =?", "?=\r\n =?", "> <", ">\r\n <").Replace(value)
 		w.WriteString(name + ": " + value + "\r\n")
 	}
@@ -129,11 +130,11 @@ func writeHeader(w *bytes.Buffer, n allswell.Notification, l letter, from mail.A
 	field("To", "<"+n.Subscriber.Target+">")
 	field("Subject", mime.QEncoding.Encode("utf-8", l.Subject))
 	field("Message-ID", "<"+n.Delivery.ID+"@"+domain+">")
-	if len(about) > 0 {
-		ids := make([]string, len(about))
-		for i, thread := range about {
-			// Of its subscriber alone, so that a mail that is passed on tells
-			// nothing about what others got.
+	if len(roots) > 0 {
+		ids := make([]string, len(roots))
+		for i, thread := range roots {
+			// The id depends on the subscriber, so that a forwarded mail reveals
+			// nothing about the mails of others.
 			sum := sha256.Sum256([]byte(n.Subscriber.ID + "\n" + thread))
 			ids[i] = "<" + hex.EncodeToString(sum[:16]) + "@" + domain + ">"
 		}
@@ -147,9 +148,9 @@ func writeHeader(w *bytes.Buffer, n allswell.Notification, l letter, from mail.A
 	field("MIME-Version", "1.0")
 }
 
-// writeBody writes the templates of a name as alternatives, and the header
-// field that says so. The boundary cannot occur in what is quoted-printable.
-func writeBody(w *bytes.Buffer, name, id string, l letter) error {
+// writeBody writes the Content-Type field and the text and HTML templates of a name as
+// alternatives. The boundary cannot occur in quoted-printable text.
+func writeBody(w *bytes.Buffer, name, id string, l mailData) error {
 	parts := multipart.NewWriter(w)
 	if err := parts.SetBoundary("=_" + id); err != nil {
 		return err
@@ -180,7 +181,7 @@ func writeBody(w *bytes.Buffer, name, id string, l letter) error {
 	return parts.Close()
 }
 
-// domainOf is the domain of a mail address in ASCII.
+// domainOf returns the domain of a mail address in ASCII, or "localhost".
 func domainOf(address string) string {
 	domain, err := idna.Lookup.ToASCII(address[strings.LastIndexByte(address, '@')+1:])
 	if err != nil || domain == "" {
@@ -189,9 +190,9 @@ func domainOf(address string) string {
 	return domain
 }
 
-// rootsOf names the threads of the events, oldest first, the last being that of
-// the newest event. A monitor's incidents hang below the monitor, and what
-// humans add to one of them below the incident; a maintenance is a thread.
+// rootsOf returns the threads of the events for the References header, sorted by their
+// newest event, oldest first. A monitor, an incident and a maintenance are threads; an
+// incident of a monitor belongs to both.
 func rootsOf(events []allswell.Event) (roots []string) {
 	add := func(root string) {
 		if i := slices.Index(roots, root); i >= 0 {
@@ -200,7 +201,7 @@ func rootsOf(events []allswell.Event) (roots []string) {
 		roots = append(roots, root)
 	}
 	for _, e := range events {
-		id := about(e)
+		id := subjectID(e)
 		if id == "" {
 			continue
 		}
@@ -212,22 +213,22 @@ func rootsOf(events []allswell.Event) (roots []string) {
 	return roots[max(0, len(roots)-mailReferences):]
 }
 
-// oneLine is markdown.Line for a header of a mail, of at most most characters.
-func oneLine(s string, most int) string {
-	s, _ = cut(markdown.Line(s), most)
-	// Nothing that is not encoded may look as if it were.
+// oneLine returns s as one line of at most limit characters for a header field.
+func oneLine(s string, limit int) string {
+	s, _ = truncate(markdown.Line(s), limit)
+	// Plain text must not look like an encoded word.
 	return strings.ReplaceAll(s, "=?", "= ?")
 }
 
-// cut shortens a text to most characters, the last being an ellipsis if
-// something was cut off.
-func cut(s string, most int) (short string, was bool) {
-	if len(s) <= most {
+// truncate shortens a text to limit characters. If anything is cut off, the last
+// character is an ellipsis.
+func truncate(s string, limit int) (short string, truncated bool) {
+	if len(s) <= limit {
 		return s, false
 	}
 	runes := []rune(s)
-	if len(runes) <= most {
+	if len(runes) <= limit {
 		return s, false
 	}
-	return strings.TrimSpace(string(runes[:max(0, most-1)])) + "…", true
+	return strings.TrimSpace(string(runes[:max(0, limit-1)])) + "…", true
 }

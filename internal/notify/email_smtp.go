@@ -23,47 +23,47 @@ import (
 
 // Limits of the connections to the mail server.
 const (
-	smtpIdleTime  = 30 * time.Second // a connection is kept for the next mail
-	smtpMails     = 100              // over one connection
-	smtpRead      = 64 << 10         // bytes that the server may say about one mail
-	smtpQuitTime  = time.Second      // to say goodbye
+	smtpIdleTime  = 30 * time.Second // after which an idle connection is closed
+	smtpMails     = 100              // mails per connection
+	smtpRead      = 64 << 10         // bytes of the server's replies to one mail
+	smtpQuitTime  = time.Second      // timeout of QUIT
 	smtpReasonMax = 300              // characters of a reason
 )
 
-// mailer hands mails to the operator's mail server. It may be used by many at
-// once; it has no more connections than there are mails at the same moment.
+// mailer sends mail through the operator's mail server. It is safe for concurrent use,
+// and has at most one connection per mail that is being sent.
 type mailer struct {
 	url                        *url.URL
 	base, address, host, hello string
 	from                       mail.Address
 	user, password             string
 	implicit                   bool // TLS from the first byte
-	demanded                   bool // nothing is sent without TLS
+	requireTLS                 bool // no mail is sent without TLS
 	loopback                   bool
 	tls                        *tls.Config
-	secrets                    *strings.Replacer // takes them out of what the server says
+	secrets                    *strings.Replacer // removes credentials from the server's replies
 
 	mu     sync.Mutex
-	idle   []*session // the one used last is the last
+	idle   []*session // the most recently used is the last
 	closed bool
 }
 
-// newMailer returns a mailer for the server at u: smtp://user:password@host:port
-// or smtps://…, as the setting ALLSWELL_SMTP_URL has it. The links in its mails
-// begin with base, which has no slash at its end.
+// newMailer returns a mailer for the server at u, the setting ALLSWELL_SMTP_URL:
+// smtp://user:password@host:port or smtps://…. The links in its mails begin with base,
+// which has no trailing slash.
 //
-// With smtp, STARTTLS is used if the server offers it, and demanded if there
-// are credentials and the host is not this one. Where TLS is not demanded its
-// certificate is not checked either: who could forge it could as well take away
-// the offer.
+// With smtp, the mailer uses STARTTLS if the server offers it, and requires it if there
+// are credentials and the host is not this machine. Where TLS is not required, the
+// certificate is not verified: an attacker who can forge it can also remove the offer
+// of STARTTLS.
 func newMailer(u *url.URL, base string, from mail.Address) *mailer {
 	m := &mailer{url: u, base: base, host: u.Hostname(), from: from, implicit: u.Scheme == "smtps"}
 	m.user = u.User.Username()
 	m.password, _ = u.User.Password()
 	ip := net.ParseIP(m.host)
 	m.loopback = m.host == "localhost" || strings.HasSuffix(m.host, ".localhost") || ip != nil && ip.IsLoopback()
-	m.demanded = m.implicit || m.user != "" && !m.loopback
-	m.tls = &tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: !m.demanded}
+	m.requireTLS = m.implicit || m.user != "" && !m.loopback
+	m.tls = &tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: !m.requireTLS}
 	port := u.Port()
 	switch {
 	case port != "":
@@ -75,7 +75,7 @@ func newMailer(u *url.URL, base string, from mail.Address) *mailer {
 		port = "25"
 	}
 	m.address = net.JoinHostPort(m.host, port)
-	// A name without a dot is none that the server could look up.
+	// The server cannot look up a name without a dot.
 	if name, err := os.Hostname(); err == nil && strings.Contains(name, ".") {
 		m.hello = name
 	}
@@ -91,8 +91,7 @@ func newMailer(u *url.URL, base string, from mail.Address) *mailer {
 	return m
 }
 
-// send makes one attempt to hand the mail of a notice to the server. All of it,
-// from the first packet to the last answer, ends with ctx or after
+// send makes one attempt to send the mail of a notification. It ends with ctx, or after
 // allswell.SendTimeout.
 func (m *mailer) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	o := m.attempt(ctx, n)
@@ -101,14 +100,14 @@ func (m *mailer) send(ctx context.Context, n allswell.Notification) allswell.Sen
 	return o
 }
 
-// attempt is send, with a reason that is not yet fit to be kept.
+// attempt is send without removing confidential details from the reason.
 func (m *mailer) attempt(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	if m.base == "" {
 		return allswell.SendOutcome{Reason: "The links of a mail need the setting ALLSWELL_BASE_URL.", Unreachable: true}
 	}
 	e, err := compose(n, m.base, m.from)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: fmt.Sprintf("The mail cannot be made: %v.", err)}
+		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: fmt.Sprintf("The mail cannot be composed: %v.", err)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, allswell.SendTimeout)
 	defer cancel()
@@ -118,7 +117,7 @@ func (m *mailer) attempt(ctx context.Context, n allswell.Notification) allswell.
 		if !isStale(err) || ctx.Err() != nil {
 			return m.outcome(ctx, e.to, err)
 		}
-		// The kept connection was dead, and the server has not seen the mail.
+		// The idle connection was dead, and the server does not have the mail.
 	}
 	dialer := net.Dialer{}
 	conn, err := dialer.DialContext(ctx, "tcp", m.address)
@@ -128,23 +127,23 @@ func (m *mailer) attempt(ctx context.Context, n allswell.Notification) allswell.
 	return m.outcome(ctx, e.to, m.over(ctx, &session{conn: &boundedConn{Conn: conn}}, e))
 }
 
-// over sends one mail over a connection, and then keeps or closes it.
+// over sends one mail over a connection, and then keeps the connection or closes it.
 func (m *mailer) over(ctx context.Context, s *session, e envelope) error {
 	s.conn.left = smtpRead
-	// When ctx ends, all that reads and writes fails at once, and from then on.
+	// When ctx ends, all reads and writes fail.
 	release := context.AfterFunc(ctx, func() { _ = s.conn.SetDeadline(time.Unix(1, 0)) })
 	err := m.greet(s)
 	if err == nil {
 		err = s.deliver(e)
 	}
 	var f *failure
-	var odd textproto.ProtocolError
-	if errors.As(err, &f) && s.conn.err != nil && errors.As(err, &odd) {
-		f.err = s.conn.err // half a line came, because nothing more did
+	var protocolErr textproto.ProtocolError
+	if errors.As(err, &f) && s.conn.err != nil && errors.As(err, &protocolErr) {
+		f.err = s.conn.err // the line is incomplete because the connection failed
 	}
 	var answer *textproto.Error
-	// What was refused for the mail's sake says nothing against the next one; a
-	// server that refuses before it may have enough of this connection.
+	// A rejected mail does not affect the next one. If an earlier step fails, the server
+	// may reject everything on this connection.
 	usable := err == nil || f.late() && errors.As(err, &answer) && answer.Code != 421
 	if release() && usable {
 		m.keep(s)
@@ -154,7 +153,7 @@ func (m *mailer) over(ctx context.Context, s *session, e envelope) error {
 	return err
 }
 
-// greet does on a new connection what comes before the first mail.
+// greet prepares a new connection: TLS, EHLO and authentication.
 func (m *mailer) greet(s *session) (err error) {
 	if s.ready {
 		return nil
@@ -170,8 +169,8 @@ func (m *mailer) greet(s *session) (err error) {
 	if s.client, err = smtp.NewClient(conn, m.host); err != nil {
 		return &failure{"the greeting", err}
 	}
-	// Only an address of ours in Unicode needs it, and asking for it without
-	// need can make a later server return the mail.
+	// Only a sender address in Unicode needs SMTPUTF8. If it is requested without need, a
+	// later server may return the mail.
 	s.client.SkipSMTPUTF8(isASCII(m.from.Address))
 	hello := m.hello
 	if hello == "" {
@@ -183,7 +182,7 @@ func (m *mailer) greet(s *session) (err error) {
 	if !m.implicit {
 		if offered, _ := s.client.Extension("STARTTLS"); offered {
 			err = s.client.StartTLS(m.tls)
-		} else if m.demanded {
+		} else if m.requireTLS {
 			err = errNoTLS
 		}
 		if err != nil {
@@ -199,21 +198,21 @@ func (m *mailer) greet(s *session) (err error) {
 	return nil
 }
 
-// authenticate signs in with what the server offers. Without TLS the password
-// goes to this host alone.
+// authenticate signs in with a mechanism that the server offers. Without TLS, it sends
+// the password only to this machine.
 func (m *mailer) authenticate(client *smtp.Client) error {
 	_, offered := client.Extension("AUTH")
-	ways := strings.Fields(strings.ToUpper(offered))
+	mechanisms := strings.Fields(strings.ToUpper(offered))
 	switch {
-	case slices.Contains(ways, "PLAIN"):
+	case slices.Contains(mechanisms, "PLAIN"):
 		return client.Auth(smtp.PlainAuth("", m.user, m.password, m.host, m.loopback))
-	case slices.Contains(ways, "LOGIN"):
+	case slices.Contains(mechanisms, "LOGIN"):
 		return client.Auth(smtp.LoginAuth(m.user, m.password, m.host, m.loopback))
 	}
 	return errNoAuth
 }
 
-// take returns a connection that was kept, or nil.
+// take returns an idle connection, or nil.
 func (m *mailer) take() *session {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -226,7 +225,7 @@ func (m *mailer) take() *session {
 	return s
 }
 
-// keep keeps a connection for the next mail, for smtpIdleTime.
+// keep makes a connection idle. It is closed after smtpIdleTime.
 func (m *mailer) keep(s *session) {
 	m.mu.Lock()
 	kept := !m.closed && s.mails < smtpMails
@@ -240,7 +239,7 @@ func (m *mailer) keep(s *session) {
 	}
 }
 
-// drop closes a connection unless somebody has taken it meanwhile.
+// drop closes a connection if it is still idle.
 func (m *mailer) drop(s *session) {
 	m.mu.Lock()
 	i := slices.Index(m.idle, s)
@@ -274,12 +273,12 @@ type session struct {
 	conn   *boundedConn
 	client *smtp.Client
 	timer  *time.Timer // runs while the session is idle
-	mails  int         // taken by the server
-	ready  bool        // greeted, encrypted and signed in
-	begun  bool        // a mail that has not been taken to its end
+	mails  int         // number of mails that the server accepted
+	ready  bool        // greet has succeeded
+	begun  bool        // a mail was begun and not accepted
 }
 
-// deliver hands one mail to the server.
+// deliver sends one mail.
 func (s *session) deliver(e envelope) error {
 	if s.begun {
 		if err := s.client.Reset(); err != nil {
@@ -302,7 +301,7 @@ func (s *session) deliver(e envelope) error {
 	}
 	var answer *textproto.Error
 	if errors.As(err, &answer) && answer.Code/100 == 2 {
-		err = nil // any of them says that it has the mail
+		err = nil // any 2xx reply accepts the mail
 	}
 	if err != nil {
 		return &failure{"the message", err}
@@ -312,15 +311,15 @@ func (s *session) deliver(e envelope) error {
 	return nil
 }
 
-// quit says goodbye and closes the connection, without waiting for an answer.
+// quit sends QUIT and closes the connection without waiting for the reply.
 func (s *session) quit() {
 	_ = s.conn.SetDeadline(time.Now().Add(smtpQuitTime))
 	_ = s.client.Text.PrintfLine("QUIT")
 	_ = s.conn.Close()
 }
 
-// boundedConn is a connection that reads no more than what is left, and
-// remembers why it reads no more.
+// boundedConn is a connection that reads at most left bytes. err is the last error of
+// Read.
 type boundedConn struct {
 	net.Conn
 	left int
@@ -329,7 +328,7 @@ type boundedConn struct {
 
 func (c *boundedConn) Read(p []byte) (n int, err error) {
 	if c.left <= 0 {
-		c.err = errTooMuch
+		c.err = errTooLong
 		return 0, c.err
 	}
 	n, err = c.Conn.Read(p[:min(len(p), c.left)])
@@ -340,14 +339,14 @@ func (c *boundedConn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// angle is an address as the commands want it.
+// angle returns an address in angle brackets, as SMTP commands require.
 func angle(address string) string { return (&mail.Address{Address: address}).String() }
 
 func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 })
 }
 
-// literalOf is an address of this host in the form that stands for a name.
+// literalOf returns a local address as an address literal for EHLO.
 func literalOf(local net.Addr) string {
 	host, _, err := net.SplitHostPort(local.String())
 	ip := net.ParseIP(host)

@@ -203,7 +203,7 @@ func (s smtpScript) serve(t *testing.T) (address string, conns *atomic.Int32) {
 	return l.Addr().String(), conns
 }
 
-// talk is one conversation.
+// talk serves one SMTP session.
 func (s smtpScript) talk(conn net.Conn, nth int) error {
 	answer := func(step, usual string) error {
 		if step == s.step {

@@ -40,7 +40,7 @@ func within(t *testing.T, m *mailer, d time.Duration, n allswell.Notification) a
 }
 
 // smtpUnusable is all that a workspace learns of a server that takes no mail.
-const smtpUnusable = "The mail server cannot be used at the moment. The operator finds the cause in the log of the service."
+const smtpUnusable = "The mail server cannot be used at the moment. The log of the service has the cause."
 
 const smtpSoon = 20 * time.Second // a deadline that is never met
 
@@ -98,7 +98,7 @@ func TestSMTPMisconfigured(t *testing.T) {
 		ways                       []string
 		roots                      *x509.CertPool
 	}{
-		{"TLS is demanded", "smtp://ann:s3cr%3At@example.com", "plain", "does not offer TLS", []string{"PLAIN"}, nil},
+		{"TLS is required", "smtp://ann:s3cr%3At@example.com", "plain", "does not offer TLS", []string{"PLAIN"}, nil},
 		{"STARTTLS, an unknown issuer", "smtp://ann:s3cr%3At@example.com", "starttls", "certificate", []string{"PLAIN"}, nil},
 		{"TLS, an unknown issuer", "smtps://example.com", "tls", "certificate", nil, nil},
 		{"TLS, another name", "smtps://mail.invalid", "tls", "certificate", nil, trusted},
@@ -347,7 +347,7 @@ func TestSMTPOddlyTaken(t *testing.T) {
 	}
 }
 
-// When the service stops, no conversation keeps it.
+// When the service stops, no SMTP session delays it.
 func TestSMTPInterrupted(t *testing.T) {
 	at := make(chan struct{})
 	address, _ := smtpScript{step: "RCPT", act: func(conn net.Conn, _ int) error {
@@ -363,11 +363,11 @@ func TestSMTPInterrupted(t *testing.T) {
 	cancel()
 	select {
 	case o := <-done:
-		if o.Result != allswell.SendFailed || o.Reason != "The attempt was broken off at RCPT TO." {
+		if o.Result != allswell.SendFailed || o.Reason != "The attempt was cancelled at RCPT TO." {
 			t.Errorf("%+v", o)
 		}
 	case <-time.After(smtpSoon):
-		t.Error("the conversation goes on")
+		t.Error("the session continues")
 	}
 }
 

@@ -12,28 +12,28 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// place is where people see a page, and the zone of the times on it.
-type place struct {
+// pageInfo is the URL and the time zone of a page.
+type pageInfo struct {
 	url  string
 	zone *time.Location
 }
 
-// thread is what a mail tells of one incident, of all outages of one monitor, or
-// of one planned maintenance.
+// thread is the section of a mail about one incident, all outages of one monitor, or
+// one planned maintenance.
 type thread struct {
 	Title    string
-	State    string // the newest, in words
+	State    string // label of the newest state
 	Tone     *allswell.Tone
-	Impact   string // in words, or that it is a maintenance; "": none
-	When     string // of a maintenance: from when until when
-	Affected string // the components, in words; "": none
+	Impact   string // label, or "Planned maintenance"; "": none
+	When     string // the scheduled time of a maintenance
+	Affected string // names of the components; "": none
 	URL      string // of the newest incident, or of the maintenance
-	Link     string // the words that lead there
-	Outages  int    // how often the monitor went down
-	Since    string // when the oldest entry was
+	Link     string // text of the link to URL
+	Outages  int    // number of outages of the monitor
+	Since    string // time of the oldest entry
 	Entries  []entry
-	Hidden   int // entries left to the page
-	machine  bool
+	Hidden   int  // number of entries that only the page shows
+	machine  bool // opened by a monitor
 	planned  bool // a maintenance
 	resolved bool
 }
@@ -44,16 +44,16 @@ type entry struct {
 	Tone      *allswell.Tone
 	Text      string            // the message
 	HTML      htmltemplate.HTML // the message
-	Short     bool              // the page has the rest of the message
+	Short     bool              // the message is truncated
 }
 
-// about is the id of what mail tells: of an incident or a maintenance; "" of a
-// component.
-func about(e allswell.Event) string { return cmp.Or(e.IncidentID, e.MaintenanceID) }
+// subjectID returns the id of the incident or the maintenance of an event; "" for an
+// event of a component, which mail does not report.
+func subjectID(e allswell.Event) string { return cmp.Or(e.IncidentID, e.MaintenanceID) }
 
-// threadsOf sorts events, oldest first, into threads: the one with the newest
-// event first, and of each the newest entry first.
-func threadsOf(events []allswell.Event, page place) []thread {
+// threadsOf groups events, which are sorted oldest first, into threads. The threads are
+// sorted by their newest event, newest first, and so are the entries of each.
+func threadsOf(events []allswell.Event, page pageInfo) []thread {
 	monitors := make(map[string]string) // by incident
 	for _, e := range events {
 		if e.MonitorID != "" {
@@ -63,7 +63,7 @@ func threadsOf(events []allswell.Event, page place) []thread {
 	groups := make(map[string][]allswell.Event) // newest first
 	var order []string
 	for _, e := range slices.Backward(events) {
-		key := about(e)
+		key := subjectID(e)
 		if key == "" {
 			continue
 		}
@@ -74,7 +74,7 @@ func threadsOf(events []allswell.Event, page place) []thread {
 			order = append(order, key)
 		}
 		if later := groups[key]; len(later) > 0 && explains(later[len(later)-1], e) {
-			later[len(later)-1].Kind = e.Kind // one entry says both
+			later[len(later)-1].Kind = e.Kind // one entry for both
 			continue
 		}
 		groups[key] = append(groups[key], e)
@@ -87,21 +87,21 @@ func threadsOf(events []allswell.Event, page place) []thread {
 		} else {
 			threads[i] = newThread(groups[key][:1], page, new(int)) // counted, not shown
 		}
-		_, threads[i].machine = monitors[about(groups[key][0])]
+		_, threads[i].machine = monitors[subjectID(groups[key][0])]
 	}
 	return threads
 }
 
-// explains reports whether an update follows at once on its incident's being
-// resolved without a word.
+// explains reports whether an update follows the resolution of its incident within
+// allswell.DigestWait, and the resolution has no message of its own.
 func explains(update, resolved allswell.Event) bool {
 	return resolved.AwaitsUpdate() && update.Kind == allswell.EventIncidentUpdated && update.IncidentID == resolved.IncidentID &&
 		update.Data.Resolved && update.CreatedAt.Sub(resolved.CreatedAt) <= allswell.DigestWait
 }
 
-// newThread makes a thread of its events, newest first; their messages take no
-// more than left characters.
-func newThread(events []allswell.Event, page place, left *int) thread {
+// newThread returns the thread of events, which are sorted newest first. It shortens
+// the messages to left characters in total, and subtracts their length from left.
+func newThread(events []allswell.Event, page pageInfo, left *int) thread {
 	newest, oldest := events[0], events[len(events)-1]
 	t := thread{
 		Title:    oneLine(newest.Data.Title, allswell.MaxTitleLength),
@@ -117,7 +117,7 @@ func newThread(events []allswell.Event, page place, left *int) thread {
 		t.Title = cmp.Or(t.Title, "A maintenance")
 		t.URL, t.Link = page.url+"/maintenances/"+newest.MaintenanceID, "See this maintenance on the page"
 		if newest.Kind == allswell.EventMaintenanceCancelled {
-			t.URL, t.Link = page.url, "See the page" // which has it no more
+			t.URL, t.Link = page.url, "See the page" // the maintenance itself is deleted
 		}
 	} else {
 		t.Impact = impactWord(newest.Data.Impact)
@@ -130,7 +130,7 @@ func newThread(events []allswell.Event, page place, left *int) thread {
 		if i >= mailEntries {
 			continue
 		}
-		message, short := cut(e.Data.Message, *left)
+		message, short := truncate(e.Data.Message, *left)
 		*left = max(0, *left-len([]rune(message)))
 		t.Entries = append(t.Entries, entry{
 			State: stateWord(e), Tone: toneOf(e), At: timeIn(page.zone, e.CreatedAt),
@@ -141,7 +141,7 @@ func newThread(events []allswell.Event, page place, left *int) thread {
 	return t
 }
 
-// headline says in one line what the threads, the newest first, tell.
+// headline returns a summary of the threads in one line. threads is sorted newest first.
 func headline(threads []thread) string {
 	newest := threads[0]
 	title := oneLine(newest.Title, mailTitle)

@@ -20,9 +20,9 @@ import (
 
 // Limits of one attempt to call a webhook.
 const (
-	webhookTimeout    = 10 * time.Second // from looking up the name to the end of the answer
-	webhookRead       = 64 << 10         // bytes of the answer's header, and of its body
-	webhookRetryAfter = 24 * time.Hour   // the most that a Retry-After counts
+	webhookTimeout    = 10 * time.Second // from the DNS lookup to the end of the response
+	webhookRead       = 64 << 10         // bytes of the response's header, and of its body
+	webhookRetryAfter = 24 * time.Hour   // the maximum accepted Retry-After
 	webhookReasonMax  = 300              // characters of a reason
 
 	webhookWorkers = 64
@@ -42,11 +42,11 @@ var webhookChannel = channel{
 	open: func(c Config) sender { return newWebhooks(c) },
 }
 
-// webhookMessage is the documented JSON (docs/webhooks.md). All types have the
-// same members; what does not apply is null.
+// webhookMessage is the JSON in docs/webhooks.md. All types of messages have the same
+// members; those that do not apply are null.
 type webhookMessage struct {
 	Type      allswell.EventKind `json:"type"`
-	Timestamp string             `json:"timestamp"` // when it happened
+	Timestamp string             `json:"timestamp"` // of the event
 	Data      webhookData        `json:"data"`
 }
 
@@ -98,7 +98,7 @@ type webhookNamed struct {
 
 type webhookUpdate struct {
 	ID      string `json:"id"`
-	Message string `json:"message"` // Markdown, as it was typed
+	Message string `json:"message"` // Markdown source
 }
 
 type webhookComponent struct {
@@ -108,12 +108,12 @@ type webhookComponent struct {
 	Status    allswell.Status `json:"status"`
 }
 
-// webhookBody returns the JSON that tells the last event of n. base is the
-// address of this service without a slash at its end; if it is "" the URLs of a
-// page without a domain are null. The error is for an event that has no documented form.
+// webhookBody returns the JSON of the last event of n. base is the address of this
+// service without a trailing slash. If it is "", the URLs of a page without a domain are
+// null. It returns an error if the type of the event has no documented JSON.
 func webhookBody(n allswell.Notification, base string) ([]byte, error) {
 	if len(n.Events) == 0 {
-		return nil, errors.New("there is no event to tell")
+		return nil, errors.New("the notification has no event")
 	}
 	e := n.Events[len(n.Events)-1]
 	page := pageURL(n.Page, base)
@@ -184,7 +184,7 @@ func webhookLink(page, path string) *string {
 	return &link
 }
 
-// webhookOptional is s as JSON has it: null instead of "".
+// webhookOptional returns a pointer to s, or nil if s is "".
 func webhookOptional(s string) *string {
 	if s == "" {
 		return nil
@@ -192,7 +192,7 @@ func webhookOptional(s string) *string {
 	return &s
 }
 
-// webhooks calls webhooks. It may be used by many at once.
+// webhooks sends notifications to webhooks. It is safe for concurrent use.
 type webhooks struct {
 	base      string
 	timeout   time.Duration
@@ -201,19 +201,19 @@ type webhooks struct {
 	transport *http.Transport
 }
 
-// newWebhooks returns a sender whose messages link to c.BaseURL. It connects only
-// to the addresses that c allows.
+// newWebhooks returns a sender whose messages link to c.BaseURL. It connects only to
+// addresses that c allows.
 func newWebhooks(c Config) *webhooks {
-	// A dial goes on when its request is given up, so it needs a bound of its own.
+	// A dial continues after its request is cancelled, so it needs its own timeout.
 	dialer := &net.Dialer{Timeout: webhookTimeout, Control: newGuard(c).control}
-	// A request that times out takes its connection with it. That is so of
-	// HTTP/1 alone: a dead connection of HTTP/2 would fail the next ones too.
+	// With HTTP/1, a request that times out closes its connection. With HTTP/2, a dead
+	// connection would fail the next requests too.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &webhooks{
 		base: c.BaseURL, timeout: webhookTimeout, now: time.Now, dialer: dialer,
 		transport: &http.Transport{
-			Proxy:                  nil, // it would connect past the guard
+			Proxy:                  nil, // a proxy would bypass the guard
 			DialContext:            dialer.DialContext,
 			Protocols:              protocols,
 			TLSHandshakeTimeout:    webhookTimeout,
@@ -232,8 +232,8 @@ func (w *webhooks) close() { w.transport.CloseIdleConnections() }
 // server returns "": each webhook has its own server.
 func (w *webhooks) server() string { return "" }
 
-// send makes one attempt to hand the notice to its subscriber. It takes at most
-// webhookTimeout, and less if ctx ends before.
+// send makes one attempt to deliver a notification. It takes at most webhookTimeout,
+// and ends early with ctx.
 func (w *webhooks) send(ctx context.Context, n allswell.Notification) allswell.SendOutcome {
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
@@ -241,15 +241,15 @@ func (w *webhooks) send(ctx context.Context, n allswell.Notification) allswell.S
 	if err != nil {
 		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be made: %v.", err)}
 	}
-	// The transport alone follows no redirect: each would be an address that
-	// nobody subscribed.
+	// Unlike a client, the transport does not follow redirects: nobody subscribed their
+	// targets.
 	resp, err := w.transport.RoundTrip(req)
 	if err != nil {
 		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: w.failure(ctx), Detail: webhookReason("%v", err), Unreachable: true}
 	}
-	// Read to its end, the connection can be used again. What is too long or too
-	// slow is dropped with it, and does not change what the status said. What
-	// follows a 101 would not end with ctx.
+	// Reading the whole body makes the connection reusable. If the body is too long or
+	// too slow, the connection is closed; only the status counts. Reading after a 101
+	// would not end with ctx.
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, webhookRead))
 	}
@@ -257,7 +257,7 @@ func (w *webhooks) send(ctx context.Context, n allswell.Notification) allswell.S
 	return w.outcome(resp)
 }
 
-// request makes the signed request. Its errors never hold the secret or the URL.
+// request returns the signed request. Its errors never contain the secret or the URL.
 func (w *webhooks) request(ctx context.Context, n allswell.Notification) (*http.Request, error) {
 	body, err := webhookBody(n, w.base)
 	if err != nil {
@@ -265,7 +265,7 @@ func (w *webhooks) request(ctx context.Context, n allswell.Notification) (*http.
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.Subscriber.Target, bytes.NewReader(body))
 	if err != nil || req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
-		return nil, errors.New("the webhook's address is no URL of http or https")
+		return nil, errors.New("the webhook's address is not an http or https URL")
 	}
 	now := w.now()
 	signature, err := webhookSignature(n.Delivery.ID, now, body, n.Subscriber.Secrets(now))
@@ -277,14 +277,14 @@ func (w *webhooks) request(ctx context.Context, n allswell.Notification) (*http.
 	req.Header.Set(standardwebhooks.HeaderWebhookID, n.Delivery.ID)
 	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
 	req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
-	// Sends nothing. It lets the transport repeat the request if the receiver
-	// closes a kept connection at that moment: receivers know repeats by the id.
+	// The nil value sends no header, but lets the transport repeat the request if the
+	// receiver closes an idle connection. Receivers detect repeats by the id.
 	req.Header["Idempotency-Key"] = nil
 	return req, nil
 }
 
-// webhookSignature signs with each secret, so that a receiver who knows one of
-// them can verify it.
+// webhookSignature signs with each secret, so that receivers can verify the message
+// with any of them.
 func webhookSignature(id string, now time.Time, body []byte, secrets []string) (string, error) {
 	var signatures []string
 	for _, secret := range secrets {
@@ -301,7 +301,7 @@ func webhookSignature(id string, now time.Time, body []byte, secrets []string) (
 	return strings.Join(signatures, " "), nil
 }
 
-// outcome is what an answer means.
+// outcome returns what a response means for the delivery.
 func (w *webhooks) outcome(resp *http.Response) allswell.SendOutcome {
 	code := resp.StatusCode
 	if code >= 200 && code <= 299 {
@@ -315,18 +315,18 @@ func (w *webhooks) outcome(resp *http.Response) allswell.SendOutcome {
 		reason = webhookReason("The webhook answered %d, and redirects are not followed.", code)
 	}
 	after := webhookAfter(resp.Header.Get("Retry-After"), w.now())
-	// Any other answer may be about the one URL of many that a host has.
+	// Other statuses may concern only this URL of the host.
 	unreachable := code >= 500 && code <= 599 || code == http.StatusTooManyRequests
 	return allswell.SendOutcome{Result: allswell.SendFailed, RetryAfter: after, Reason: reason, Unreachable: unreachable}
 }
 
-// webhookAfter is the wait that a Retry-After asks for, in seconds or until a
-// date: at most webhookRetryAfter, and 0 for what says neither.
+// webhookAfter returns the delay of a Retry-After header, which is a number of seconds or
+// a date: at most webhookRetryAfter, and 0 if the value is invalid.
 func webhookAfter(value string, now time.Time) time.Duration {
 	if value != "" && strings.Trim(value, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || seconds > int64(webhookRetryAfter/time.Second) {
-			return webhookRetryAfter // err: more seconds than a number holds
+			return webhookRetryAfter // err: the number overflows
 		}
 		return time.Duration(seconds) * time.Second
 	}
@@ -337,10 +337,9 @@ func webhookAfter(value string, now time.Time) time.Duration {
 	return max(0, min(at.Sub(now), webhookRetryAfter))
 }
 
-// failure is the reason for all attempts that got no answer. It is the same for a
-// name that does not exist, an address that is refused, closed or filtered, and a
-// peer that does not speak HTTP: otherwise a workspace could explore the network
-// that this machine is in.
+// failure returns the reason for attempts without a response. It is the same for an
+// unknown name, a rejected, closed or filtered address, and a peer that does not speak
+// HTTP: otherwise a workspace could explore the server's network.
 func (w *webhooks) failure(ctx context.Context) string {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return "The attempt was interrupted before the webhook answered."
@@ -349,7 +348,7 @@ func (w *webhooks) failure(ctx context.Context) string {
 		"and the certificate of an https URL must be valid.", w.timeout.Seconds())
 }
 
-// webhookReason is a sentence of at most webhookReasonMax characters.
+// webhookReason formats a reason of at most webhookReasonMax characters.
 func webhookReason(format string, args ...any) string {
 	text := []rune(fmt.Sprintf(format, args...))
 	return string(text[:min(len(text), webhookReasonMax)])
