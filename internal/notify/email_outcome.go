@@ -124,7 +124,7 @@ func (m *mailer) describe(ctx context.Context, f *failure) string {
 	case errors.Is(f.err, errNoTLS):
 		return "The mail server does not offer TLS, and the password is not sent without it."
 	case errors.Is(f.err, errNoAuth):
-		return "The mail server offers neither of the supported authentication mechanisms, PLAIN and LOGIN."
+		return "The mail server offers no supported authentication mechanism (PLAIN, LOGIN)."
 	case errors.Is(f.err, errTooLong):
 		return fmt.Sprintf("The mail server's response at %s is too long.", f.step)
 	case errors.As(f.err, &name):
