@@ -35,6 +35,7 @@ type commands struct {
 	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"Plan, list, show, update, set, move, begin, end, cancel and delete maintenance."`
 	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"Add, list, show, rotate and remove a page's subscribers."`
 	Delivery    cli.DeliveryCommands    `cmd:"" group:"Using the API of a running server:" help:"List the messages to subscribers, and retry them."`
+	Audit       cli.AuditCommands       `cmd:"" group:"Using the API of a running server:" help:"List who changed what."`
 
 	Token   admin.TokenCommands  `cmd:"" group:"Using the database:" help:"Create, list and revoke API tokens."`
 	Migrate admin.MigrateCommand `cmd:"" group:"Using the database:" help:"Create or upgrade the database. serve does this too when it starts."`

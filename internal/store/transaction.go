@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -202,12 +203,23 @@ func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ..
 			break
 		}
 		s.log.Debug("transaction repeated", "attempt", attempt, "error", err)
+		pauseBeforeRepeating(ctx, attempt)
 	}
 	if err != nil {
 		var none T
 		return none, s.unavailable(s.replicated(ctx, err))
 	}
 	return out, nil
+}
+
+// pauseBeforeRepeating waits for a random time, at most 10 ms before the second
+// attempt and 40 ms before the fourth: transactions that ended each other in a
+// deadlock would meet again if both were repeated at once.
+func pauseBeforeRepeating(ctx context.Context, attempt int) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(rand.N(5 * time.Millisecond << attempt)):
+	}
 }
 
 // replicated is how a verb refuses: err, or why it cannot be said. A refusal,

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+)
+
+// AuditCommands are the commands of the audit log.
+type AuditCommands struct {
+	ClientSettings `embed:""`
+
+	List auditList `cmd:"" help:"List who changed what, newest first."`
+}
+
+type auditList struct {
+	Kind   allswell.ObjectKind  `placeholder:"KIND" help:"Only changes of this kind of object, such as component or incident_update."`
+	Object string               `placeholder:"ID" help:"Only changes of the object with this id."`
+	Actor  string               `placeholder:"ID" help:"Only changes by the token or subscriber with this id."`
+	Action allswell.AuditAction `placeholder:"ACTION" help:"Only this action: create, update, delete, rotate, revoke, retry, confirm or resume."`
+	Since  time.Time            `placeholder:"TIME" help:"Only changes at or after this time, such as 2026-11-21T04:00:00Z."`
+	Until  time.Time            `placeholder:"TIME" help:"Only changes before this time."`
+	listing
+}
+
+func (cmd *auditList) Run(c *commandContext) error {
+	filter := allswell.AuditFilter{
+		ObjectKind: cmd.Kind, ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action, Since: cmd.Since, Until: cmd.Until,
+	}
+	var entries []*client.AuditEntry
+	for e, err := range c.api.ListAudit(c.Ctx, filter) {
+		if err != nil {
+			return err
+		}
+		if entries = append(entries, e); len(entries) >= int(cmd.Limit) {
+			break
+		}
+	}
+	header := []string{"TIME", "ACTOR", "ACTION", "OBJECT", "CHANGES"}
+	return table(c, entries, len(entries), "No changes.", header, func(e *client.AuditEntry) []string {
+		return []string{console.Time(e.At), auditActor(e.Actor), string(e.Action), auditObject(e.Target), auditChanges(e)}
+	})
+}
+
+func auditActor(a client.AuditActor) string {
+	name := string(a.Kind)
+	if a.Name != nil {
+		name = *a.Name
+	}
+	if a.Address != nil {
+		name += " (" + *a.Address + ")"
+	}
+	return name
+}
+
+func auditObject(o client.AuditObject) string {
+	if o.Name == nil {
+		return string(o.Kind) + " " + o.ID
+	}
+	return string(o.Kind) + " " + *o.Name
+}
+
+// auditChanges returns the changed fields: "status: operational → degraded".
+func auditChanges(e *client.AuditEntry) string {
+	var before, after map[string]any
+	if json.Unmarshal(e.Before, &before) != nil || json.Unmarshal(e.After, &after) != nil {
+		return ""
+	}
+	if e.Action == allswell.AuditCreate || e.Action == allswell.AuditDelete {
+		return ""
+	}
+	var changes []string
+	for _, field := range slices.Sorted(maps.Keys(after)) {
+		changes = append(changes, fmt.Sprintf("%s: %s → %s", field, auditValue(before[field]), auditValue(after[field])))
+	}
+	return strings.Join(changes, ", ")
+}
+
+func auditValue(v any) string {
+	if v == nil || v == "" {
+		return "none"
+	}
+	if text, ok := v.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
