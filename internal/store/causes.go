@@ -6,7 +6,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// putCause gives a component a cause; "" is no component, which has none.
+// putCause adds a cause to a component; it does nothing if componentID is empty.
 func (t *tx) putCause(source, componentID string, status allswell.Status, from origin) error {
 	if componentID == "" {
 		return nil
@@ -45,14 +45,14 @@ func (t *tx) dropCauses(source string, from origin) error {
 	return err
 }
 
-// causeComponents returns the components that a source is a cause of, in the
-// order in which they are locked.
+// causeComponents returns the components that have a cause of the source, in the order in
+// which components are locked.
 func (t *tx) causeComponents(source string) ([]string, error) {
 	return query(&t.session, scanString, `SELECT component_id FROM causes WHERE source = $1 ORDER BY component_id`, source)
 }
 
-// changeCauses runs change on a locked component and then makes known what that
-// did to the effective status.
+// changeCauses runs change on a locked component and then saves and emits a change of its
+// effective status.
 func (t *tx) changeCauses(componentID string, from origin, change func(*allswell.Component) error) error {
 	c, err := t.component(`WHERE id = $1 FOR UPDATE`, componentID)
 	if err != nil {
@@ -71,7 +71,8 @@ func (t *tx) changeCauses(componentID string, from origin, change func(*allswell
 	return t.componentChanged(c, old, from)
 }
 
-// componentChanged makes the page new, keeps a changed status and tells of it.
+// componentChanged makes a new version of the component's page. If the status changed, it
+// saves the change in the history and emits an event.
 func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from origin) error {
 	if err := t.touch(c.PageID); err != nil {
 		return err
@@ -87,8 +88,8 @@ func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from or
 	return t.emit(e)
 }
 
-// keepStatus writes the present status into the component's history, behind all
-// that is there: a clock may have gone back a little.
+// saveStatusChange adds the current status to the component's history, after all entries
+// that are there: the clock may have gone back a little.
 func (t *tx) saveStatusChange(c allswell.Component) error {
 	_, err := t.exec(`INSERT INTO status_changes (component_id, changed_at, status)
 		SELECT $1, CASE WHEN max(changed_at) > CAST($2 AS BIGINT) THEN max(changed_at) ELSE CAST($2 AS BIGINT) END, $3
@@ -98,7 +99,7 @@ func (t *tx) saveStatusChange(c allswell.Component) error {
 	return err
 }
 
-// lockComponents locks components in the one order, each once.
+// lockComponents locks components in the order of their ids, each once.
 func (t *tx) lockComponents(ids []string) error {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	if len(ids) == 0 {
@@ -108,8 +109,8 @@ func (t *tx) lockComponents(ids []string) error {
 	return err
 }
 
-// componentNames returns the names of a page's components by their ids, and
-// refuses ids that it does not have: field names the place of each.
+// componentNames returns the names of a page's components by id. Ids that the page does
+// not have make an *allswell.ValidationError; field returns the field of the i-th id.
 func (c *session) componentNames(pageID string, ids []string, field func(i int) string) (map[string]string, error) {
 	type named struct{ id, name string }
 	rows, err := query(c, func(row scanner) (n named, err error) {

@@ -45,7 +45,7 @@ func (d duration) Scan(src any) error {
 	return nil
 }
 
-// maybe is how an id that may be missing is stored: "" is NULL.
+// nullIfEmpty returns the stored form of an optional text: NULL for "".
 func nullIfEmpty(id string) any {
 	if id == "" {
 		return nil
@@ -53,7 +53,7 @@ func nullIfEmpty(id string) any {
 	return id
 }
 
-// text reads what maybe wrote.
+// text scans an optional text, which nullIfEmpty stored.
 type text struct{ to *string }
 
 // Scan makes text a destination of rows.Scan.
@@ -107,10 +107,10 @@ func systemMessageText(a allswell.SystemMessage) any {
 	return string(out)
 }
 
-// auto reads what systemMessageText wrote.
+// systemMessage scans what systemMessageText stored.
 type systemMessage struct{ to *allswell.SystemMessage }
 
-// Scan makes auto a destination of rows.Scan.
+// Scan makes systemMessage a destination of rows.Scan.
 func (a systemMessage) Scan(src any) error {
 	var v sql.NullString
 	if err := v.Scan(src); err != nil {
@@ -123,7 +123,7 @@ func (a systemMessage) Scan(src any) error {
 	return json.Unmarshal([]byte(v.String), a.to)
 }
 
-// list is how a list is given to EACH($n): as a JSON array, on both engines.
+// list returns the parameter for EACH($n): a JSON array, on both engines.
 func list[T ~string](values []T) string {
 	if len(values) == 0 {
 		return "[]" // not "null", which is no array

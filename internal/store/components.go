@@ -87,8 +87,8 @@ func (s *Store) Component(ctx context.Context, actor allswell.Actor, slug, id st
 	})
 }
 
-// CreateComponent adds a component to a page, behind all others unless it is
-// given an order.
+// CreateComponent adds a component to a page, after all others unless it is given an
+// order.
 func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewComponent, save ...SaveResponse[allswell.Component]) (allswell.Component, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Component{}, err
@@ -139,9 +139,9 @@ func (t *tx) order(given *int, next string, pageID string) (int, error) {
 	return min(int(n), allswell.MaxOrder), err
 }
 
-// checkRoom refuses one more of something that a touched page can have most of;
-// count is the statement that counts them. The page's lock lets nobody else add
-// one meanwhile.
+// checkLimit returns an *allswell.ValidationError if a touched page already has the
+// maximum number of something; count is the statement that counts them. The page's lock
+// keeps other transactions from adding more meanwhile.
 func (t *tx) checkLimit(field, what string, most int, count, pageID string) error {
 	n, err := one(&t.session, scanInt, count, pageID)
 	if err != nil {
@@ -150,7 +150,7 @@ func (t *tx) checkLimit(field, what string, most int, count, pageID string) erro
 	return allswell.CheckLimit(field, what, int(n), most)
 }
 
-// checkGroup refuses a group that the page does not have.
+// checkGroup returns an *allswell.ValidationError if the page does not have the group.
 func (t *tx) checkGroup(pageID, groupID string) error {
 	if groupID == "" {
 		return nil
@@ -164,8 +164,8 @@ func (t *tx) checkGroup(pageID, groupID string) error {
 	return err
 }
 
-// ChangeComponent is a human's word on a component (contract section 4.4): it
-// sets the baseline and acknowledges the causes of this moment.
+// ChangeComponent sets the status of a component by hand: it sets the baseline and
+// acknowledges the current causes. See docs/design.md, The status of a component.
 func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.ComponentChange) (allswell.Component, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Component{}, err

@@ -19,12 +19,11 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Temporary reports whether err, of Open or of a verb, says that the database at
-// dsn is a PostgreSQL database that cannot be used now but may be later:
-// it does not answer, is starting, is read-only, has no connection left, or is
-// being migrated by another process. Wrong credentials, an unknown database, a
-// wrong certificate and everything about a SQLite file are not temporary: only
-// a person can mend them.
+// IsTemporary reports whether err, of Open or of a verb, means that the PostgreSQL
+// database at dsn cannot be used now but may be later: it does not answer, is starting,
+// is read-only, has no free connection, or is being migrated by another process. Wrong
+// credentials, an unknown database, a wrong certificate and all errors of a SQLite file
+// are not temporary: a person has to correct them.
 func IsTemporary(dsn string, err error) bool {
 	var certificate *tls.CertificateVerificationError
 	switch {
@@ -40,8 +39,8 @@ func IsTemporary(dsn string, err error) bool {
 	return errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, context.DeadlineExceeded) || postgresDialect.unavailable(err)
 }
 
-// openError is a database that cannot be opened, in one sentence for whoever
-// gave its address. The error below has the details.
+// openError means that a database cannot be opened. Its text is one sentence for the
+// operator; the wrapped error has the details.
 type openError struct {
 	sentence string
 	err      error
@@ -58,8 +57,8 @@ func (s *Store) openFailed(err error) error {
 	return &openError{name + " cannot be opened: " + s.openFailureReason(err), err}
 }
 
-// whyNot says without any SQL why the database cannot be used. For PostgreSQL it
-// names the host, if the error is about one.
+// openFailureReason returns in plain words, without SQL, why the database cannot be used.
+// For PostgreSQL it includes the host if the error is about one.
 func (s *Store) openFailureReason(err error) string {
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_NOTADB:

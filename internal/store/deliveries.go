@@ -12,26 +12,26 @@ import (
 const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, ordering_key, position, collapse_key, digest_key, state, happened_at,
 	held_until_at, next_attempt_at, attempts, fencing_token, lease_until_at, merged_into, reason, created_at, updated_at, host`
 
-// openCondition says what the index of the lanes is for; SQLite uses that index only
-// for what says the same in the same words.
+// openCondition is the condition of the partial index on the ordering key. SQLite uses
+// the index only for a condition in the same words.
 const openCondition = `state IN ('pending', 'sending')`
 
-// waitingCondition is that a delivery is pending, said so that no index but that of
-// the lanes fits: PostgreSQL, whose statistics are of a quiet moment, would else
-// read the index of all that is due.
+// waitingCondition means that a delivery is pending, written so that only the index on
+// the ordering key fits. Otherwise PostgreSQL, with statistics of a quiet moment, would
+// read the index of all due deliveries.
 const waitingCondition = openCondition + ` AND state <> 'sending'`
 
-// The most that one lane, and one message, is looked at for.
+// Limits of one claim and of one notification.
 const (
-	maxClaimRows          = 5000 // deliveries of all lanes of one claim
+	maxClaimRows          = 5000 // deliveries of all ordering keys of one claim
 	maxNotificationEvents = 2500 // events
 
-	// maxNotificationText is how many bytes of messages one notice has in memory; a mail
-	// shows far fewer. Older events come without theirs.
+	// maxNotificationText is how many bytes of messages a notification holds in memory. A mail
+	// shows far fewer. Older events are loaded without their message.
 	maxNotificationText = 1 << 20
 )
 
-// claimable is a delivery with the destination that it is for.
+// deliveryRow is a delivery with the host of its destination.
 type deliveryRow struct {
 	allswell.Delivery
 	host string
@@ -44,15 +44,16 @@ func scanDelivery(row scanner) (d deliveryRow, err error) {
 	return
 }
 
-// Claims is what a replica can send now.
+// ClaimOptions are what a replica can send now.
 type ClaimOptions struct {
 	Channel      allswell.Channel
 	Limit        int            // deliveries
-	LimitPerHost int            // on their way to one destination at a time; 0: no limit
-	InFlight     map[string]int // destinations that some are on their way to, and how many
+	LimitPerHost int            // in flight to one destination; 0: no limit
+	InFlight     map[string]int // number of deliveries in flight, by destination
 }
 
-// Claimed is a delivery that is the replica's to send until its lease ends.
+// ClaimedDelivery is a delivery that only the replica that claimed it may send, until the
+// lease ends.
 type ClaimedDelivery struct {
 	ID           string
 	FencingToken int64
@@ -60,15 +61,15 @@ type ClaimedDelivery struct {
 	LeaseUntil   time.Time
 }
 
-// keysPerClaim is how many lanes are looked at for each delivery that is claimed,
-// where a destination may be full, and dueRows at how many due deliveries from
-// each end, to find them: many may be of the same lane.
+// keysPerClaim is how many ordering keys are looked at for each delivery that may be
+// claimed, if destinations have a limit. dueRows is how many due deliveries are read
+// from each end of the queue to find them: many may have the same key.
 const (
 	keysPerClaim = 4
 	dueRows      = 500
 )
 
-// lanes is how many lanes are looked at.
+// orderingKeys returns how many ordering keys a claim looks at.
 func (c ClaimOptions) orderingKeys() int {
 	if c.LimitPerHost == 0 {
 		return c.Limit
@@ -76,10 +77,11 @@ func (c ClaimOptions) orderingKeys() int {
 	return c.Limit * keysPerClaim
 }
 
-// Claim takes due deliveries for this replica, and reports whether looking again
-// at once may find more. Half of what it looks at is what has been due longest, the
-// other half what is newest: a long queue does not hold up what has just
-// happened. Claims whose lease has ended are open to all again.
+// ClaimDeliveries claims due deliveries for this replica and returns once that is
+// durable. more reports whether another call may claim more at once. Half of the ordering
+// keys that it looks at are those due longest, the other half the newest ones, so that a
+// long queue does not delay new notifications. A delivery whose lease has ended may be
+// claimed again.
 func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []ClaimedDelivery, more bool, err error) {
 	now, err := s.Clock(ctx)
 	if err != nil {
@@ -95,29 +97,30 @@ func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []
 			return nil, err
 		}
 		if _, err := t.exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
-			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.now), "The replica that was sending it stopped in the middle."); err != nil {
+			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.now), "The replica that was sending it stopped before it finished."); err != nil {
 			return nil, err
 		}
-		lanes, err := t.dueDeliveries(c)
+		due, err := t.dueDeliveries(c)
 		if err != nil {
 			return nil, err
 		}
-		claimed, changed, err := t.claimDue(lanes, c)
-		more = changed && len(lanes) >= c.orderingKeys()
+		claimed, changed, err := t.claimDue(due, c)
+		more = changed && len(due) >= c.orderingKeys()
 		return claimed, err
 	})
 	return claimed, more, err
 }
 
-// dueLanes loads all open deliveries of the lanes in which some are due.
-func (t *tx) dueDeliveries(c ClaimOptions) (lanes [][]deliveryRow, err error) {
+// dueDeliveries loads all open deliveries of the ordering keys that have a due one, a
+// slice for each key.
+func (t *tx) dueDeliveries(c ClaimOptions) (due [][]deliveryRow, err error) {
 	var full []string
 	for host, n := range c.InFlight {
 		if c.LimitPerHost > 0 && n >= c.LimitPerHost {
 			full = append(full, host)
 		}
 	}
-	var ends [2][]string // what has been due longest, what is newest
+	var ends [2][]string // due longest, newest
 	for i, order := range []string{``, ` DESC`} {
 		var err error
 		ends[i], err = query(&t.session, scanString, `SELECT ordering_key FROM (SELECT ordering_key, next_attempt_at FROM deliveries
@@ -129,7 +132,7 @@ func (t *tx) dueDeliveries(c ClaimOptions) (lanes [][]deliveryRow, err error) {
 			return nil, err
 		}
 	}
-	// The two ends in turn, so that whatever the room is for, both get some.
+	// Both ends alternate, so that each gets its share.
 	var mixed []string
 	seen := make(map[string]bool)
 	for i := range max(len(ends[0]), len(ends[1])) {
@@ -145,36 +148,36 @@ func (t *tx) dueDeliveries(c ClaimOptions) (lanes [][]deliveryRow, err error) {
 	if err != nil {
 		return nil, err
 	}
-	byLane := make(map[string][]deliveryRow)
+	byKey := make(map[string][]deliveryRow)
 	for _, d := range open {
-		byLane[d.OrderingKey] = append(byLane[d.OrderingKey], d)
+		byKey[d.OrderingKey] = append(byKey[d.OrderingKey], d)
 	}
-	for _, name := range mixed {
-		if lane := byLane[name]; lane != nil { // not cancelled meanwhile
-			lanes = append(lanes, lane)
+	for _, key := range mixed {
+		if deliveries := byKey[key]; deliveries != nil { // not cancelled meanwhile
+			due = append(due, deliveries)
 		}
 	}
-	return lanes, nil
+	return due, nil
 }
 
-// claimFrom plans each lane, saves what the plans say, and returns what is
-// claimed, and whether anything changed.
-func (t *tx) claimDue(lanes [][]deliveryRow, c ClaimOptions) (claimed []ClaimedDelivery, changed bool, err error) {
+// claimDue plans the deliveries of each ordering key, saves the plans, and returns the
+// claimed deliveries and whether anything changed.
+func (t *tx) claimDue(due [][]deliveryRow, c ClaimOptions) (claimed []ClaimedDelivery, changed bool, err error) {
 	busy := make(map[string]int, len(c.InFlight))
 	for host, n := range c.InFlight {
 		busy[host] = n
 	}
 	var expired, taken, behind []string
 	until := t.now.Add(allswell.LeaseDuration)
-	for _, lane := range lanes {
+	for _, deliveries := range due {
 		if len(claimed) == c.Limit {
 			break
 		}
-		if host := lane[0].host; c.LimitPerHost > 0 && busy[host] >= c.LimitPerHost {
+		if host := deliveries[0].host; c.LimitPerHost > 0 && busy[host] >= c.LimitPerHost {
 			continue
 		}
-		open := make([]allswell.Delivery, len(lane))
-		for i, d := range lane {
+		open := make([]allswell.Delivery, len(deliveries))
+		for i, d := range deliveries {
 			open[i] = d.Delivery
 		}
 		plan := allswell.PlanDeliveries(open, t.now)
@@ -187,7 +190,7 @@ func (t *tx) claimDue(lanes [][]deliveryRow, c ClaimOptions) (claimed []ClaimedD
 				err = t.postpone([]string{open[0].OrderingKey}, plan.Defer, plan.Defer)
 			}
 		} else {
-			d := lane[plan.Claim]
+			d := deliveries[plan.Claim]
 			busy[d.host]++
 			taken = append(taken, d.ID)
 			claimed = append(claimed, ClaimedDelivery{d.ID, d.FencingToken + 1, d.host, until})
@@ -207,47 +210,48 @@ func (t *tx) claimDue(lanes [][]deliveryRow, c ClaimOptions) (claimed []ClaimedD
 		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.now)); err != nil {
 		return nil, false, err
 	}
-	return claimed, changed, t.postpone(behind, t.now, until) // until the claimed one is settled
+	return claimed, changed, t.postpone(behind, t.now, until) // until the result of the claimed one is saved
 }
 
-// deferLanes lets what is due in lanes by a time wait.
-func (t *tx) postpone(lanes []string, by, until time.Time) error {
-	if len(lanes) == 0 {
+// postpone sets the next attempt of the waiting deliveries that are due by an instant to
+// a later one.
+func (t *tx) postpone(keys []string, by, until time.Time) error {
+	if len(keys) == 0 {
 		return nil
 	}
 	_, err := t.exec(`UPDATE deliveries SET next_attempt_at = $2
 		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND next_attempt_at <= $3`,
-		list(lanes), millis(until), millis(by))
+		list(keys), millis(until), millis(by))
 	return err
 }
 
-// supersede lets the claimed delivery carry what the plan says, and what those
-// carry already.
+// mergeDeliveries merges into the claimed delivery those that the plan names, and the
+// deliveries that were merged into them before.
 func (t *tx) mergeDeliveries(open []allswell.Delivery, plan allswell.DeliveryPlan) error {
 	if len(plan.Merge) == 0 {
 		return nil
 	}
 	ids := make([]string, len(plan.Merge))
-	var carriers []string // only what was claimed before may carry others
+	var claimedBefore []string // only a delivery that was claimed before can have others merged into it
 	for n, i := range plan.Merge {
 		ids[n] = open[i].ID
 		if open[i].FencingToken > 0 {
-			carriers = append(carriers, ids[n])
+			claimedBefore = append(claimedBefore, ids[n])
 		}
 	}
-	carrier := open[plan.Claim].ID
-	if len(carriers) > 0 {
+	target := open[plan.Claim].ID
+	if len(claimedBefore) > 0 {
 		if _, err := t.exec(`UPDATE deliveries SET merged_into = $2 WHERE merged_into IN EACH($1) AND merged_into IS NOT NULL`,
-			list(carriers), carrier); err != nil {
+			list(claimedBefore), target); err != nil {
 			return err
 		}
 	}
 	_, err := t.exec(`UPDATE deliveries SET state = 'superseded', merged_into = $2, updated_at = $3 WHERE id IN EACH($1)`,
-		list(ids), carrier, millis(t.now))
+		list(ids), target, millis(t.now))
 	return err
 }
 
-// endAll brings deliveries to a final state.
+// finishDeliveries brings deliveries to a final state.
 func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason string) error {
 	if len(ids) == 0 {
 		return nil
@@ -257,9 +261,9 @@ func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason
 	return err
 }
 
-// Notice loads what a claimed delivery tells, as it is now. If the claim no
-// longer holds, or the subscription has ended, it is allswell.ErrNotFound and
-// nothing may be sent.
+// Notification loads the content of a claimed delivery as it is now. It returns
+// allswell.ErrNotFound if the claim no longer holds or the subscription has ended;
+// nothing may be sent then.
 func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.Notification, error) {
 	return read(ctx, s, func(r *session) (n allswell.Notification, err error) {
 		d, err := one(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = $1 AND state = 'sending' AND fencing_token = $2`, c.ID, c.FencingToken)
@@ -281,8 +285,8 @@ func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.N
 	})
 }
 
-// abridged returns a scanEvent that leaves out the messages from the first one on
-// that exceeds room, in bytes. The first event of all keeps its message.
+// scanEventWithin returns a scan function like scanEvent that omits messages from the
+// first one on that exceeds room, in bytes. The first event keeps its message.
 func scanEventWithin(room int) func(scanner) (allswell.Event, error) {
 	first := true
 	return func(row scanner) (allswell.Event, error) {
@@ -295,25 +299,25 @@ func scanEventWithin(room int) func(scanner) (allswell.Event, error) {
 	}
 }
 
-// Settlement is what became of a claimed delivery.
+// DeliveryResult is the result of sending a claimed delivery.
 type DeliveryResult struct {
 	ClaimedDelivery
 	Outcome allswell.SendOutcome
 	Jitter  float64 // 0 to 1, spreads the next attempt
 }
 
-// Settle saves what became of claimed deliveries, in one transaction. One whose
-// claim no longer holds is left as it is: it has been cancelled, or claimed
-// again after its lease ended.
-func (s *Store) SaveDeliveryResults(ctx context.Context, settled []DeliveryResult) error {
-	ids := make([]string, len(settled))
-	outcomes := make(map[string]DeliveryResult, len(settled))
-	for i, v := range settled {
+// SaveDeliveryResults saves the results of claimed deliveries in one transaction. It
+// ignores the result of a delivery whose claim no longer holds, because it was cancelled,
+// or claimed again after its lease ended.
+func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResult) error {
+	ids := make([]string, len(results))
+	outcomes := make(map[string]DeliveryResult, len(results))
+	for i, v := range results {
 		ids[i], outcomes[v.ID] = v.ID, v
 	}
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		// Not beside a claim: it would let what waits in a lane wait for the end of
-		// a lease that is given back here, and nobody would wake it.
+		// Not concurrently with a claim, which would postpone the waiting deliveries of a
+		// key to the end of a lease that this transaction ends.
 		if err := t.lockMutex("claim"); err != nil {
 			return struct{}{}, err
 		}
@@ -327,7 +331,7 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, settled []DeliveryResul
 		if err != nil {
 			return struct{}{}, err
 		}
-		var sent, told, lanes []string
+		var sent, notified, keys []string
 		for _, d := range rows {
 			v := outcomes[d.ID]
 			if v.FencingToken != d.FencingToken {
@@ -335,48 +339,48 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, settled []DeliveryResul
 			}
 			d.ApplyOutcome(v.Outcome, t.now, v.Jitter)
 			if d.State == allswell.DeliverySent {
-				sent, told = append(sent, d.ID), append(told, d.SubscriberID)
+				sent, notified = append(sent, d.ID), append(notified, d.SubscriberID)
 			} else if err := t.saveFailedDelivery(d.Delivery, v.Outcome); err != nil {
 				return struct{}{}, err
 			}
 			if d.State != allswell.DeliveryPending || v.Outcome.Result == allswell.SendNotAttempted {
-				lanes = append(lanes, d.OrderingKey)
+				keys = append(keys, d.OrderingKey)
 			}
 		}
 		if _, err := t.exec(`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2 WHERE id IN EACH($1)`,
 			list(sent), millis(t.now)); err != nil {
 			return struct{}{}, err
 		}
-		if _, err := t.exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(told)); err != nil {
+		if _, err := t.exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(notified)); err != nil {
 			return struct{}{}, err
 		}
-		return struct{}{}, t.releaseNext(lanes)
+		return struct{}{}, t.releaseNext(keys)
 	})
 	return err
 }
 
-// wake lets the first delivery that waits in each lane go; a claim of it looks at
-// the others. What is held goes when it is due, whatever it had to wait behind.
-func (t *tx) releaseNext(lanes []string) error {
-	if len(lanes) == 0 {
+// releaseNext makes the first waiting delivery of each ordering key due; a claim of it
+// looks at the others. A held delivery stays held until its own time.
+func (t *tx) releaseNext(keys []string) error {
+	if len(keys) == 0 {
 		return nil
 	}
 	if _, err := t.exec(`UPDATE deliveries SET next_attempt_at = held_until_at
-		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(lanes), millis(t.now)); err != nil {
+		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(keys), millis(t.now)); err != nil {
 		return err
 	}
-	type waiting struct{ id, lane string }
+	type waiting struct{ id, key string }
 	all, err := query(&t.session, func(row scanner) (w waiting, err error) {
-		err = row.Scan(&w.id, &w.lane)
+		err = row.Scan(&w.id, &w.key)
 		return
 	}, `SELECT id, ordering_key FROM deliveries WHERE ordering_key IN EACH($1) AND `+waitingCondition+`
-		AND (held_until_at IS NULL OR held_until_at <= $2) ORDER BY ordering_key, position`, list(lanes), millis(t.now))
+		AND (held_until_at IS NULL OR held_until_at <= $2) ORDER BY ordering_key, position`, list(keys), millis(t.now))
 	if err != nil || len(all) == 0 {
 		return err
 	}
 	var first []string
 	for i, w := range all {
-		if i == 0 || w.lane != all[i-1].lane {
+		if i == 0 || w.key != all[i-1].key {
 			first = append(first, w.id)
 		}
 	}
@@ -384,7 +388,7 @@ func (t *tx) releaseNext(lanes []string) error {
 	return err
 }
 
-// settleOne saves a delivery that was not taken, and what follows for its
+// saveFailedDelivery saves a delivery that was not sent, and what follows for its
 // subscription.
 func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) error {
 	if _, err := t.exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5, attempts = $6 WHERE id = $1`,
@@ -421,8 +425,8 @@ func scanDeliveryLogEntry(row scanner) (l allswell.DeliveryLogEntry, err error) 
 	return
 }
 
-// deliveryLogColumns and deliveryLogFrom show deliveries (d) with whom they are for and
-// what they tell.
+// deliveryLogColumns and deliveryLogFrom select deliveries (d) with their subscriber's target
+// and the object of their event.
 const (
 	deliveryLogColumns = `d.id, d.page_id, d.subscriber_id, d.event_id, d.purpose, d.channel, d.ordering_key, d.position, d.collapse_key, d.digest_key, d.state,
 		d.happened_at, d.held_until_at, d.next_attempt_at, d.attempts, d.fencing_token, d.lease_until_at, d.merged_into, d.reason, d.created_at,
@@ -432,8 +436,8 @@ const (
 	deliveryLogFrom = `FROM deliveries d WHERE d.page_id = $1`
 )
 
-// Deliveries lists a page's deliveries, newest first; states limits them to
-// these, none to all.
+// Deliveries lists a page's deliveries, newest first, with the total number. It lists
+// those in the given states, or all if states is empty.
 func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug string, states []allswell.DeliveryState, r Pagination) ([]allswell.DeliveryLogEntry, int, error) {
 	p, err := s.Page(ctx, actor, slug)
 	if err != nil {
@@ -450,9 +454,9 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 	return listed(ctx, s, scanDeliveryLogEntry, deliveryLogColumns, deliveryLogFrom+` AND d.state IN EACH($2)`, order, r, p.ID, list(names))
 }
 
-// RetryDelivery lets a dead, expired or waiting delivery be tried again at once,
-// for another allswell.DeliveryLifetime; any other, and one whose subscription has
-// ended or is suspended, is refused.
+// RetryDelivery makes a dead, expired or pending delivery due at once, with another
+// allswell.DeliveryLifetime. In any other state, or if the subscription has ended or is
+// suspended, it returns an *allswell.ValidationError.
 func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
 	return write(ctx, s, func(t *tx) (allswell.DeliveryLogEntry, error) {
 		d, err := one(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries

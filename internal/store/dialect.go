@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// dialect is what differs between the engines. Statements are written once, in
-// PostgreSQL's $1 form, with two words of ours that each engine spells in its
-// own way:
+// dialect is what differs between the engines. Statements are written once, with
+// PostgreSQL's $1 parameters and two phrases that are translated for each engine:
 //
 //	EACH($n)    the strings of the JSON array in parameter n, as a subquery
 //	FOR UPDATE  the row lock, which SQLite's single writer does not need
@@ -21,36 +20,36 @@ type dialect struct {
 	readOptions *sql.TxOptions
 	hasVersions string // tells whether any migration was ever run: 0 or 1
 
-	// recordPings notes pings in the live rows of the table heard: $1 is now, $2 the
+	// recordPings records pings in the healthy rows of last_pings: $1 is now, $2 the
 	// tokens. TestRecordPingsIsMonitorRecordPing compares it with Monitor.RecordPing.
 	recordPings string
 
-	// now reads the clock that decides (design section 7, point 6).
+	// now reads the clock that all decisions use.
 	now func(*session) (time.Time, error)
-	// announce tells the other replicas, in the transaction, which pages it
+	// announce notifies the other replicas, in the transaction, of the pages that it
 	// changed.
 	announce func(*tx) error
-	// address names the database in logs, without secrets.
+	// address returns the database's address without secrets, for logs.
 	address func(dsn string) string
-	// replicate makes the commit of a transaction that changed nothing wait for
-	// all that a commit waits for; nil where there is nothing to wait for.
+	// replicate makes the commit of a transaction that changed nothing wait as any
+	// other commit does, for the disk and for standbys; nil if that is not needed.
 	replicate func(*session) error
-	// create makes a missing database file, readable by its owner alone.
+	// create creates a missing database file, readable only by its owner.
 	create func(dsn string) error
-	// lock takes the serving lock and returns what gives it back.
+	// lock acquires the serving lock and returns the function that releases it.
 	lock func(dsn string) (func(), error)
-	// repeatable reports errors after which the whole transaction may be run
-	// again; unavailable those that say the database cannot be used now;
-	// duplicate a broken unique index.
+	// repeatable reports errors after which the whole transaction may be run again,
+	// unavailable errors that mean that the database cannot be used now, and
+	// duplicate violations of a unique index.
 	repeatable, unavailable, duplicate func(error) bool
-	// undone reports errors of a commit that say that it has not happened and
-	// will not; after any other its outcome is unknown.
+	// undone reports errors of a commit that prove that the transaction was rolled
+	// back. After any other error its outcome is unknown.
 	undone func(error) bool
 }
 
 var eachList = regexp.MustCompile(`EACH\((\$\d+)\)`)
 
-// text turns a statement as it is written into the engine's.
+// text translates a statement to the engine's SQL.
 func (d *dialect) text(query string) string {
 	query = eachList.ReplaceAllString(query, d.each)
 	return strings.ReplaceAll(query, " FOR UPDATE", d.forUpdate)

@@ -11,8 +11,8 @@ import (
 // to Open.
 func (s *Store) Hosts() allswell.Hosts { return s.hosts }
 
-// takeDomainTurn takes the turn for domains where a look has one. It comes before
-// the page's lock.
+// lockDomains locks the mutex of domains if the settings have a domain. Call it before
+// locking the page.
 func (t *tx) lockDomains(look allswell.PageSettings) error {
 	if look.Domain == nil {
 		return nil
@@ -21,8 +21,8 @@ func (t *tx) lockDomains(look allswell.PageSettings) error {
 }
 
 // claimDomain gives a page that has another domain than before the claim to it:
-// at once in the first workspace, pending in others. The transaction has taken
-// the turn for domains. A domain that cannot be the page's is an
+// at once in the first workspace, pending in others. The transaction holds
+// the mutex of domains. A domain that cannot be the page's is an
 // *allswell.ValidationError.
 func (t *tx) claimDomain(p *allswell.Page) error {
 	defer t.s.hosts.SetHost(p)
@@ -61,7 +61,7 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 	return nil
 }
 
-// saveClaim saves a page's domain and its claim.
+// saveDomainClaim saves a page's domain and its claim.
 func (t *tx) saveDomainClaim(p allswell.Page) error {
 	_, err := t.exec(`UPDATE pages SET domain = $2, domain_claimed_at = $3, domain_verified_at = $4, domain_checked_at = $5,
 			domain_failed_at = $6, domain_check_at = $7, domain_result = $8 WHERE id = $1`,
@@ -155,8 +155,8 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 	}, save...)
 }
 
-// takeDomain makes room at the domain of a page that has proved it, and returns
-// the result of its check.
+// acquireDomain releases the domain from another page whose record is missing, for a page
+// that has proved it, and returns the result of the check.
 func (t *tx) acquireDomain(p allswell.Page) (allswell.DomainResult, error) {
 	others, err := t.pages(`WHERE domain = $1 AND domain_verified_at IS NOT NULL AND id <> $2 FOR UPDATE`, p.Domain, p.ID)
 	if err != nil || len(others) == 0 {

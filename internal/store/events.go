@@ -6,8 +6,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// tell writes an event into the transaction of what happened. Its page has
-// been touched, so its place in the page's order of commits is known.
+// emit writes an event in the transaction of the change. It makes a new version of the
+// event's page, which gives the event its place in the commit order of the page.
 func (t *tx) emit(e allswell.Event) error {
 	if err := t.touch(e.PageID); err != nil {
 		return err

@@ -75,7 +75,7 @@ func (s *Store) Events(ctx context.Context) ([]allswell.Event, error) {
 	return query(s.bare(ctx), scanEvent, `SELECT `+eventColumns+` FROM events ORDER BY page_id, page_version, ordinal`)
 }
 
-// Holes returns the ledger's holes as the deadline sees them.
+// Gaps returns the stored listening gaps as the deadline sees them.
 func (s *Store) Gaps(ctx context.Context) ([]allswell.ListeningGap, error) {
 	return s.bare(ctx).gaps(time.UnixMilli(0))
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// The most that one step of the fan-out looks at, so that none holds a lock for
-// long.
+// Limits of one transaction of the fan-out, which keep its locks short.
 const (
 	fanOutRows   = 500 // subscribers
 	fanOutEvents = 200
 )
 
-// openEvent is an event that not all who are told of it have a delivery of.
+// openEvent is an event whose deliveries have not all been created.
 type openEvent struct {
 	allswell.Event
 	cursor   string // the last subscriber looked at
@@ -31,16 +30,16 @@ func scanOpenEvent(row scanner) (e openEvent, err error) {
 
 const openEventColumns = eventColumns + `, fan_out_cursor, notify_at`
 
-// lockMutex waits until no other replica does what the turn is for.
+// lockMutex waits until no other transaction holds the mutex, and holds it until this one
+// ends.
 func (t *tx) lockMutex(name string) error {
 	_, err := one(&t.session, scanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`, name)
 	return err
 }
 
-// FanOut gives the next subscribers their deliveries of what happened, at most
-// 500 of them in one transaction, and reports whether there may be more to
-// do. Of one page, events are taken in commit order; of several, the page that
-// waited longest goes first.
+// FanOut creates deliveries of new events, for at most 500 subscribers in one
+// transaction, and reports whether there may be more to do. The events of a page are
+// taken in commit order; among pages, the one that has waited longest comes first.
 func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM events WHERE fanned_out_at IS NULL`); err != nil || !found {
 		return false, err
@@ -65,7 +64,7 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 				WHERE page_id = $1 AND fanned_out_at IS NULL ORDER BY page_version, ordinal LIMIT 1`, e.PageID)
 		}
 		if errors.Is(err, allswell.ErrNotFound) {
-			err = nil // of this page; another one may have some
+			err = nil // this page has no more; another one may have
 		}
 		return true, err
 	})
@@ -75,12 +74,12 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// statisticsAge is how old the planner's statistics of deliveries may be while
-// many are being made.
+// statisticsAge is the minimum time between two refreshes of the planner's statistics of
+// deliveries.
 const statisticsAge = 10 * time.Second
 
-// refreshStatistics lets PostgreSQL know that there are many deliveries now: by
-// statistics of a quiet moment it would plan as if there were none.
+// refreshStatistics refreshes PostgreSQL's statistics after many deliveries were created.
+// With statistics of a quiet moment it would plan as if there were none.
 func (s *Store) refreshStatistics(ctx context.Context) {
 	last := s.analyzed.Load()
 	now := time.Now().UnixMilli()
@@ -90,12 +89,12 @@ func (s *Store) refreshStatistics(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
 	if _, err := s.writer.ExecContext(ctx, `ANALYZE deliveries`); err != nil {
-		s.log.Debug("the statistics could not be refreshed", "error", err)
+		s.log.Debug("refreshing the statistics of deliveries failed", "error", err)
 	}
 }
 
-// fanOut looks at the next subscribers, at most most, for one event. It returns
-// how many more may be looked at, and whether the event is done.
+// fanOut creates the deliveries of one event for the next subscribers, at most most of
+// them. It returns how many more may be looked at, and whether the event is done.
 func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 	if e.cursor == "" {
 		if e.notifyAt, err = t.notificationTime(e.Event); err != nil {
@@ -132,8 +131,8 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 	return most - int(next.count), done, err
 }
 
-// noticeTime is when mail tells of an event: at once, but for what a flapping
-// monitor does.
+// notificationTime returns when mail about an event is due: at once, or later if its
+// monitor is flapping.
 func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
 	if e.MonitorID == "" || e.Kind == allswell.EventComponentStatusChanged {
 		return e.CreatedAt, nil
@@ -148,10 +147,10 @@ func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
 	return allswell.NotificationTime(earlier, e.CreatedAt), err
 }
 
-// deliver makes the deliveries of an event for the subscribers after the last
-// reached one up to end. Who confirmed after it happened is not told of it.
+// createDeliveries creates the deliveries of an event for the subscribers after its
+// cursor, up to and including end. Subscribers who confirmed after the event get none.
 func (t *tx) createDeliveries(e openEvent, end string) error {
-	thread, components, err := t.collapseKeyOf(e.Event)
+	collapseKey, components, err := t.collapseKeyOf(e.Event)
 	if err != nil {
 		return err
 	}
@@ -159,12 +158,12 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
 	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID)
 	held, next := time.Time{}, t.now // of mail
-	tell := e.notifyAt
-	if together := e.CreatedAt.Add(allswell.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) && together.After(tell) {
-		tell = together
+	notifyAt := e.notifyAt
+	if digestAt := e.CreatedAt.Add(allswell.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) && digestAt.After(notifyAt) {
+		notifyAt = digestAt
 	}
-	if tell.After(t.now) {
-		held, next = tell, tell
+	if notifyAt.After(t.now) {
+		held, next = notifyAt, notifyAt
 	}
 	_, err = t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, event_id, purpose, channel, host, ordering_key, position, collapse_key, digest_key,
 			state, happened_at, held_until_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
@@ -177,18 +176,18 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 		WHERE s.page_id = $10 AND s.id > $11 AND s.id <= $12 AND s.confirmed_at <= $7 AND s.suspended_at IS NULL
 			AND (NOT $13 OR s.channel IN EACH($18))
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
-		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, thread, nullIfEmpty(e.DigestKey),
+		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, collapseKey, nullIfEmpty(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
 		e.PageID, e.cursor, end, componentChange, len(components) == 0, list(components), millis(t.now),
 		list(allswell.MergedChannels), list(allswell.ComponentChangeChannels))
 	return err
 }
 
-// threadOf returns the thread that an event belongs to, and the components that
-// it concerns; none is the whole page. Of an incident that the service opened it
-// is the monitor's thread, whoever speaks later. Who was told of something's
-// beginning is told of its end: what it concerned once, it concerns since.
-func (t *tx) collapseKeyOf(e allswell.Event) (thread string, components []string, err error) {
+// collapseKeyOf returns the collapse key of an event, and the components that it
+// concerns; none means the whole page. All events of an incident that an outage opened
+// have the monitor's key. A later event also concerns the components of earlier ones, so
+// that subscribers who were notified of the beginning are notified of the end.
+func (t *tx) collapseKeyOf(e allswell.Event) (key string, components []string, err error) {
 	column, id := "incident_id", e.IncidentID
 	switch {
 	case e.MaintenanceID != "":
@@ -205,11 +204,11 @@ func (t *tx) collapseKeyOf(e allswell.Event) (thread string, components []string
 		return
 	}, `SELECT DISTINCT monitor_id, components FROM events WHERE `+column+` = $1
 		AND (page_version < $2 OR page_version = $2 AND ordinal <= $3)`, id, e.PageVersion, e.Ordinal)
-	thread = id
+	key = id
 	whole := false
 	for _, p := range parts {
 		if p.monitor != "" {
-			thread = allswell.MonitorCollapseKey(p.monitor)
+			key = allswell.MonitorCollapseKey(p.monitor)
 		}
 		whole = whole || len(p.components) == 0
 		components = append(components, p.components...)
@@ -217,5 +216,5 @@ func (t *tx) collapseKeyOf(e allswell.Event) (thread string, components []string
 	if whole {
 		components = nil
 	}
-	return thread, components, err
+	return key, components, err
 }

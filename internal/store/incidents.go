@@ -28,8 +28,8 @@ func scanUpdate(row scanner) (u allswell.IncidentUpdate, err error) {
 	return
 }
 
-// Incidents lists a page's incidents, newest first, without their updates.
-// resolved picks by the flag; nil is all.
+// Incidents lists a page's incidents, newest first, without their updates. resolved
+// selects by the flag; nil means all.
 func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string, resolved *bool, r Pagination) ([]allswell.Incident, int, error) {
 	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
@@ -48,8 +48,8 @@ func (c *session) incidentOf(workspaceID, id string) (allswell.Incident, error) 
 		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, workspaceID)
 }
 
-// lockIncident loads a workspace's incident with its page and itself locked, and
-// before them the components that it concerns and others that it is to concern.
+// lockIncident loads a workspace's incident and locks it and its page, after the
+// components that it affects and the others given.
 func (t *tx) lockIncident(workspaceID, id string, others ...allswell.AffectedComponent) (allswell.Incident, error) {
 	i, err := t.incidentOf(workspaceID, id)
 	if err != nil {
@@ -71,7 +71,7 @@ func (t *tx) lockIncident(workspaceID, id string, others ...allswell.AffectedCom
 	return t.lockedIncident(id)
 }
 
-// lockedIncident loads an incident with its row locked; its page is already.
+// lockedIncident loads an incident and locks its row. Its page is locked already.
 func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
 	i, err := one(&t.session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID st
 	return listed(ctx, s, scanUpdate, updateColumns, `FROM incident_updates WHERE incident_id = $1`, `ORDER BY number`, r, incidentID)
 }
 
-// CreateIncident opens an incident (contract section 4.1) and tells of it.
+// CreateIncident opens an incident and emits its event.
 func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Incident{}, err
@@ -169,12 +169,14 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 	}, save...)
 }
 
-// origin is what the service itself tells an event from; zero for a human's.
+// origin identifies the outage from which an event follows; it is zero for a change by a
+// person.
 type origin struct{ outageID, monitorID, componentID, digestKey string }
 
-// originOf is what a monitor's outage tells; bundle is what it is told with.
-func originOf(m allswell.Monitor, outageID, bundle string) origin {
-	return origin{outageID, m.ID, m.ComponentID, bundle}
+// originOf returns the origin of the events of a monitor's outage. Events with the same
+// digestKey are combined in one mail.
+func originOf(m allswell.Monitor, outageID, digestKey string) origin {
+	return origin{outageID, m.ID, m.ComponentID, digestKey}
 }
 
 func (o origin) of(e allswell.Event) allswell.Event {
@@ -182,7 +184,7 @@ func (o origin) of(e allswell.Event) allswell.Event {
 	return e
 }
 
-// openIncident saves a new incident and tells of it.
+// openIncident saves a new incident and emits its event.
 func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (allswell.Incident, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -284,7 +286,7 @@ func (t *tx) saveIncident(i allswell.Incident) error {
 	return err
 }
 
-// ChangeIncident changes an incident (contract section 4.2), and tells if that
+// ChangeIncident changes an incident, and emits an event if that
 // resolved it.
 func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id string, ch allswell.IncidentChange) (allswell.Incident, error) {
 	if err := ch.Validate(); err != nil {
@@ -324,8 +326,7 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 	})
 }
 
-// PostUpdate adds an entry to an incident's timeline (contract section 4.3)
-// and tells of it.
+// PostUpdate adds an update to an incident's timeline and emits its event.
 func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID, message string, save ...SaveResponse[allswell.IncidentUpdate]) (allswell.IncidentUpdate, error) {
 	if err := allswell.CheckMessage(message); err != nil {
 		return allswell.IncidentUpdate{}, err

@@ -8,41 +8,42 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// LivenessInterval is how often each replica notes that it can hear pings.
+// LivenessInterval is how often each replica writes a liveness record. See
+// docs/deadlines.md for what the records are for.
 const LivenessInterval = 5 * time.Second
 
-// livenessStep is how exactly a recorded ping counts as a beat.
+// livenessStep is the age up to which a replica's last liveness record also counts for a
+// transaction of pings.
 const livenessStep = time.Second
 
-// clockSlack is how far the clock may step back without anything being done
-// about it.
+// clockSlack is how far the clock may go back without consequences.
 const clockSlack = time.Second
 
-// Beat is a replica noting that it can hear pings.
+// LivenessRecord states that a replica can receive pings.
 type LivenessRecord struct {
 	Replica  string
-	Backlog  time.Duration // age of the oldest ping received and not yet committed, this transaction's own left out
-	First    bool          // the replica's first beat since it started
-	Rejected []string      // tokens of valid pings that were refused since the last beat
+	Backlog  time.Duration // age of the oldest ping received and not committed, without this transaction's
+	First    bool          // the replica's first record since it started
+	Rejected []string      // tokens of valid pings that were rejected since the last record
 
-	// Lost is for how long pings may have been lost of which nobody read the token:
-	// a listening gap from then until now is stored. 0: none were.
+	// Lost is for how long pings may have been lost before their token was read. A
+	// listening gap of that length, until now, is stored. 0 means that none were lost.
 	Lost time.Duration
 
-	// Shedding means that pings may still be being lost: this is no liveness record.
+	// Shedding means that pings may still be lost. No liveness record is written then.
 	Shedding bool
 }
 
-// RecordLiveness writes a beat, unless it says that pings are being lost. When it
-// returns without an error, the beat is durable, and so is the listening gap that
-// it may have ended, or that it reports.
+// RecordLiveness writes a liveness record, unless b.Shedding is set. When it returns nil,
+// the record is durable, and so are the listening gap that the record ends and the one
+// that it reports.
 func (s *Store) RecordLiveness(ctx context.Context, b LivenessRecord) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, t.recordLiveness(b) })
 	return err
 }
 
-// beat keeps the ledger of listening (design section 7, points 2 and 6): it
-// notes this replica's beat and stores the hole before it, if there is one.
+// recordLiveness writes the liveness record and stores the listening gap before it, if
+// there is one (docs/deadlines.md).
 func (t *tx) recordLiveness(b LivenessRecord) error {
 	if b.Lost > 0 {
 		if err := t.saveGap(t.now.Add(-b.Lost)); err != nil {
@@ -67,9 +68,9 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 		if err := t.repairFutureTimes(); err != nil {
 			return err
 		}
-	} else if hole, err := t.missedPings(b, last); err != nil {
+	} else if missed, err := t.missedPings(b, last); err != nil {
 		return err
-	} else if hole {
+	} else if missed {
 		if _, err := t.exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
 			millis(last), millis(t.now)); err != nil {
 			return err
@@ -84,10 +85,9 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 	return t.saveRejected(b.Rejected)
 }
 
-// saveGap stores a listening gap from an instant until now, as one with those
-// that it overlaps or that ended less than LivenessInterval before it. It is stored
-// while it lasts, and not only when it is over, because other replicas may go on
-// judging.
+// saveGap stores a listening gap from an instant until now. It replaces the gaps that it
+// overlaps and those that ended less than LivenessInterval before it. A gap is stored
+// while it lasts, because other replicas may run periodic checks meanwhile.
 func (t *tx) saveGap(from time.Time) error {
 	since := millis(from.Add(-LivenessInterval))
 	earliest, err := one(&t.session, func(row scanner) (at time.Time, err error) {
@@ -107,8 +107,9 @@ func (t *tx) saveGap(from time.Time) error {
 	return err
 }
 
-// recordPingLiveness is beat for a transaction of pings. Under load there are hundreds a
-// second; a beat younger than livenessStep says what theirs would say.
+// recordPingLiveness is recordLiveness for a transaction of pings. Under load there are
+// hundreds a second, so it writes nothing if this replica's last record is younger than
+// livenessStep.
 func (t *tx) recordPingLiveness(b LivenessRecord) error {
 	if b.Shedding && b.Lost == 0 && len(b.Rejected) == 0 {
 		return nil
@@ -121,9 +122,9 @@ func (t *tx) recordPingLiveness(b LivenessRecord) error {
 	return t.recordLiveness(b)
 }
 
-// wentBack reports whether the clock has gone back since the newest beat. A
-// transaction that was held up since it read its now, while others wrote on,
-// looks alike: so the clock is asked again.
+// clockWentBack reports whether the clock has gone back since the newest liveness record.
+// It reads the clock again, because t.now may be old: the transaction may have waited for
+// others since it began.
 func (t *tx) clockWentBack(last time.Time) (bool, error) {
 	if last.Sub(t.now) <= clockSlack {
 		return false, nil
@@ -132,10 +133,10 @@ func (t *tx) clockWentBack(last time.Time) (bool, error) {
 	return last.Sub(now) > clockSlack, err
 }
 
-// missedPings reports whether the time since the last beat was a hole: a beat was
-// missed, or this replica just started and no other was there to hear. After a
-// start any gap counts, because nobody knows when in it the last process ended;
-// PingWait.Deadline weighs the length.
+// missedPings reports whether pings may have been missed since the last liveness record:
+// a record is overdue, or this replica has just started and no other was running. After a
+// start any gap counts, because the previous process may have ended at any time in it.
+// PingWait.Deadline takes its length into account.
 func (t *tx) missedPings(b LivenessRecord, last time.Time) (bool, error) {
 	gap := t.now.Sub(last)
 	if last.IsZero() || gap <= 0 {
@@ -149,7 +150,7 @@ func (t *tx) missedPings(b LivenessRecord, last time.Time) (bool, error) {
 	return others == 0, err
 }
 
-// refused notes that valid pings were refused: their jobs live.
+// saveRejected records that valid pings were rejected: their jobs are alive.
 func (t *tx) saveRejected(tokens []string) error {
 	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return !allswell.IsPingToken(token) })
 	for chunk := range slices.Chunk(tokens, 1000) {
@@ -164,8 +165,8 @@ func (t *tx) saveRejected(tokens []string) error {
 	return nil
 }
 
-// repairFutureTimes mends what a clock that went back would strand: whatever lies in
-// the future is taken as of now.
+// repairFutureTimes sets stored times that lie in the future, after the clock went back,
+// to now.
 func (t *tx) repairFutureTimes() error {
 	for _, text := range []string{
 		`UPDATE monitors SET last_ping_at = CASE WHEN last_ping_at > $1 THEN $1 ELSE last_ping_at END,
@@ -177,11 +178,11 @@ func (t *tx) repairFutureTimes() error {
 		`UPDATE listening_gaps SET to_at = $1 WHERE to_at > $1`,
 		`UPDATE monitors SET suppressed_until_at = $1 WHERE suppressed_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
 			JOIN maintenances m ON m.id = c.maintenance_id WHERE c.component_id = monitors.component_id AND m.state IN ('in_progress', 'verifying'))`,
-		// Of each component only the present status is to stay.
+		// Of each component only the current status stays.
 		`DELETE FROM status_changes WHERE changed_at >= $1 AND EXISTS (SELECT 1 FROM status_changes o
 			WHERE o.component_id = status_changes.component_id AND o.changed_at > status_changes.changed_at)`,
 		`UPDATE status_changes SET changed_at = $1 WHERE changed_at > $1`,
-		// Grants of what has just been taken back: a tick looks and grants anew.
+		// Time granted for gaps that are gone: the next tick computes it again.
 		`UPDATE monitors SET next_check_at = waiting_since_at + interval_ms WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms`,
 	} {
 		if _, err := t.exec(text, millis(t.now)); err != nil {
@@ -191,8 +192,8 @@ func (t *tx) repairFutureTimes() error {
 	return nil
 }
 
-// holes loads the holes that end after an instant, in order. Those that
-// replicas stored while they resumed together are made one.
+// gaps loads the listening gaps that end after an instant, in order. Overlapping gaps,
+// which replicas may store when they resume at the same time, are merged.
 func (c *session) gaps(since time.Time) ([]allswell.ListeningGap, error) {
 	rows, err := query(c, func(row scanner) (w allswell.ListeningGap, err error) {
 		err = row.Scan(instant{&w.From}, instant{&w.To})

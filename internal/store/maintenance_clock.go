@@ -12,10 +12,11 @@ import (
 // maxDueMaintenances is how many maintenances one call advances at most.
 const maxDueMaintenances = 100
 
-// AdvanceMaintenances does what is due by the clock: it reminds of, begins and
-// ends maintenances, each in a transaction of its own. It returns when something
-// is due next, by Clock; the zero Time is never. One that fails holds up no
-// other; it stays due. Any number of replicas may run it.
+// AdvanceMaintenances applies the transitions that are due: it sends reminders of
+// maintenances, begins and ends them, each in a transaction of its own. It returns when
+// the next transition is due, by Clock, or the zero Time if there is none. A maintenance
+// that fails stays due and does not hold up the others. Any number of replicas may run
+// it.
 func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err error) {
 	type due struct {
 		id string
@@ -47,7 +48,7 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 			return t.advanceOne(d.id)
 		})
 		if errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) {
-			return time.Time{}, err // and so would be the others
+			return time.Time{}, err // the others would fail, too
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("maintenance %s: %w", d.id, err))
@@ -60,8 +61,8 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 	return next, errors.Join(failed...)
 }
 
-// advanceOne does what is due to a maintenance that may have been changed or
-// deleted meanwhile, and returns when something is due to it next.
+// advanceOne advances a maintenance that may have been changed or deleted meanwhile, and
+// returns when its next transition is due.
 func (t *tx) advanceOne(id string) (time.Time, error) {
 	m, err := one(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1`, id)
 	if err == nil {
@@ -76,28 +77,27 @@ func (t *tx) advanceOne(id string) (time.Time, error) {
 	return m.NextTransitionAt(), err
 }
 
-// advance takes the turns of a locked maintenance that are due.
+// advance applies the transitions of a locked maintenance that are due.
 func (t *tx) advance(m *allswell.Maintenance) error {
 	for {
-		turn := m.Advance(t.now)
-		if turn == allswell.TransitionNone {
+		transition := m.Advance(t.now)
+		if transition == allswell.TransitionNone {
 			return nil
 		}
-		if err := t.applyTransition(m, turn, turn.Message(), turn.SystemMessage()); err != nil {
+		if err := t.applyTransition(m, transition, transition.Message(), transition.SystemMessage()); err != nil {
 			return err
 		}
 	}
 }
 
-// take saves a maintenance after a turn, or none, and does all that follows:
-// the entry in the timeline, if there is a message, the components' causes, the
-// monitors' quiet, the event. auto is what the message tells, if nobody has
-// written it.
-func (t *tx) applyTransition(m *allswell.Maintenance, turn allswell.MaintenanceTransition, message string, auto allswell.SystemMessage) error {
-	kind, told := map[allswell.MaintenanceTransition]allswell.EventKind{
+// applyTransition saves a maintenance after a transition, or none, with all its effects:
+// the update if there is a message, the causes of the components, the suppression of the
+// monitors, and the event. auto is the form of the message if the service wrote it.
+func (t *tx) applyTransition(m *allswell.Maintenance, transition allswell.MaintenanceTransition, message string, auto allswell.SystemMessage) error {
+	kind, hasEvent := map[allswell.MaintenanceTransition]allswell.EventKind{
 		allswell.TransitionRemind: allswell.EventMaintenanceReminder, allswell.TransitionBegin: allswell.EventMaintenanceBegun,
 		allswell.TransitionEnd: allswell.EventMaintenanceEnded, allswell.TransitionMissed: allswell.EventMaintenanceEnded,
-	}[turn]
+	}[transition]
 	var u *allswell.MaintenanceUpdate
 	if message != "" {
 		number := 1
@@ -111,25 +111,25 @@ func (t *tx) applyTransition(m *allswell.Maintenance, turn allswell.MaintenanceT
 			return err
 		}
 		u = &added
-		if !told {
-			kind, told = allswell.EventMaintenanceUpdated, true
+		if !hasEvent {
+			kind, hasEvent = allswell.EventMaintenanceUpdated, true
 		}
 	}
 	if err := t.saveMaintenance(*m); err != nil {
 		return err
 	}
-	if err := t.applyTransitionEffects(*m, turn); err != nil || !told {
+	if err := t.applyTransitionEffects(*m, transition); err != nil || !hasEvent {
 		return err
 	}
 	return t.emit(allswell.NewMaintenanceEvent(kind, *m, u))
 }
 
-// applyTurn is what a turn does to the components and their monitors.
-func (t *tx) applyTransitionEffects(m allswell.Maintenance, turn allswell.MaintenanceTransition) error {
-	if what := transitionLogMessages[turn]; what != "" {
-		t.logEntries = append(t.logEntries, logEntry{what, "maintenance", m.ID, m.Title})
+// applyTransitionEffects applies a transition to the components and their monitors.
+func (t *tx) applyTransitionEffects(m allswell.Maintenance, transition allswell.MaintenanceTransition) error {
+	if message := transitionLogMessages[transition]; message != "" {
+		t.logEntries = append(t.logEntries, logEntry{message, "maintenance", m.ID, m.Title})
 	}
-	switch turn {
+	switch transition {
 	case allswell.TransitionBegin:
 		for _, c := range m.Components {
 			if err := t.putCause(m.ID, c.ID, allswell.StatusMaintenance, origin{}); err != nil {
@@ -147,15 +147,15 @@ func (t *tx) applyTransitionEffects(m allswell.Maintenance, turn allswell.Mainte
 	return t.suppress(m.Components)
 }
 
-// transitionLogMessages is what the log says of a turn.
+// transitionLogMessages are the log messages of the transitions.
 var transitionLogMessages = map[allswell.MaintenanceTransition]string{
-	allswell.TransitionRemind: "maintenance was reminded of", allswell.TransitionBegin: "maintenance has begun",
-	allswell.TransitionEnd: "maintenance has ended", allswell.TransitionMissed: "maintenance has ended unseen",
+	allswell.TransitionRemind: "maintenance reminder sent", allswell.TransitionBegin: "maintenance began",
+	allswell.TransitionEnd: "maintenance ended", allswell.TransitionMissed: "maintenance window was missed",
 }
 
-// hush brings the monitors of the components up to date with what maintenance
-// runs: until its end nothing is expected of them; if none does any more, they
-// get a fresh interval from now. All is locked.
+// suppress updates the monitors of the components for the maintenances that are running:
+// until their end no ping is expected. Monitors whose maintenance has ended get a fresh
+// interval from now. Everything is locked.
 func (t *tx) suppress(components []allswell.ComponentName) error {
 	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(idsOf(components)))
 	if err != nil {
@@ -164,19 +164,19 @@ func (t *tx) suppress(components []allswell.ComponentName) error {
 	return t.suppressMonitors(monitors)
 }
 
-// suppressMonitors is hush for locked monitors, by the components that they have.
+// suppressMonitors is suppress for locked monitors.
 func (t *tx) suppressMonitors(monitors []allswell.Monitor) error {
 	components := make([]string, len(monitors))
 	for i, m := range monitors {
 		components[i] = m.ComponentID
 	}
-	quiet, err := t.suppressedUntil(components)
+	until, err := t.suppressedUntil(components)
 	if err != nil {
 		return err
 	}
 	var changed []allswell.Monitor
 	for _, m := range monitors {
-		if m.Suppress(quiet[m.ComponentID], t.now) {
+		if m.Suppress(until[m.ComponentID], t.now) {
 			changed = append(changed, m)
 		}
 	}
@@ -199,7 +199,7 @@ func idsOf(components []allswell.ComponentName) []string {
 	return ids
 }
 
-// suppressedUntil returns when the maintenance that runs on each component ends.
+// suppressedUntil returns the end of the running maintenance of each component.
 func (t *tx) suppressedUntil(components []string) (map[string]time.Time, error) {
 	type row struct {
 		component string
@@ -210,9 +210,9 @@ func (t *tx) suppressedUntil(components []string) (map[string]time.Time, error) 
 		return
 	}, `SELECT c.component_id, max(m.scheduled_until_at) FROM maintenance_components c JOIN maintenances m ON m.id = c.maintenance_id
 		WHERE c.component_id IN EACH($1) AND m.state IN ('in_progress', 'verifying') GROUP BY c.component_id`, list(components))
-	quiet := make(map[string]time.Time, len(rows))
+	until := make(map[string]time.Time, len(rows))
 	for _, r := range rows {
-		quiet[r.component] = r.until
+		until[r.component] = r.until
 	}
-	return quiet, err
+	return until, err
 }

@@ -42,7 +42,8 @@ func (s *Store) Maintenances(ctx context.Context, actor allswell.Actor, slug str
 	return listedWith(ctx, s, (*session).fillMaintenanceComponents, scanMaintenance, maintenanceColumns, from, `ORDER BY scheduled_for_at DESC, id DESC`, r, args...)
 }
 
-// fillMaintained loads the components of the maintenances, in their order.
+// fillMaintenanceComponents loads the components of maintenances, in their order on the
+// page.
 func (c *session) fillMaintenanceComponents(maintenances []allswell.Maintenance) error {
 	index := make(map[string]int, len(maintenances))
 	for i, m := range maintenances {
@@ -65,7 +66,8 @@ func (c *session) fillMaintenanceComponents(maintenances []allswell.Maintenance)
 	return err
 }
 
-// filled loads what belongs to one maintenance.
+// withMaintenanceComponents returns a maintenance with its components; it passes err
+// through.
 func (c *session) withMaintenanceComponents(m allswell.Maintenance, err error) (allswell.Maintenance, error) {
 	if err != nil {
 		return m, err
@@ -100,8 +102,8 @@ func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id
 	return listed(ctx, s, scanMaintenanceUpdate, maintenanceUpdateColumns, `FROM maintenance_updates WHERE maintenance_id = $1`, `ORDER BY number`, r, id)
 }
 
-// CreateMaintenance plans a maintenance and tells of it. One whose time has come
-// begins at once, in the same transaction.
+// CreateMaintenance plans a maintenance and emits its event. If its time has come, it
+// begins in the same transaction.
 func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance, save ...SaveResponse[allswell.Maintenance]) (allswell.Maintenance, error) {
 	return write(ctx, s, func(t *tx) (m allswell.Maintenance, err error) {
 		if err := n.Validate(t.now); err != nil {
@@ -183,7 +185,8 @@ func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
 	return err
 }
 
-// saveMaintenance saves all that a change may have changed but the components.
+// saveMaintenance saves all fields that a change may have changed, without the
+// components.
 func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 	t.maintenanceChanged = true
 	_, err := t.exec(`UPDATE maintenances SET title = $2, state = $3, scheduled_for_at = $4, scheduled_until_at = $5, begun_at = $6,
@@ -193,8 +196,8 @@ func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 	return err
 }
 
-// lockMaintained locks, in the one order, what a maintenance of the components
-// may change: their monitors, themselves, and the page.
+// lockMaintenanceComponents locks, in the lock order, everything that a maintenance of
+// the components may change: their monitors, the components, and the page.
 func (t *tx) lockMaintenanceComponents(components []string, pageID string) error {
 	if _, err := query(&t.session, scanString, `SELECT id FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(components)); err != nil {
 		return err
@@ -205,8 +208,8 @@ func (t *tx) lockMaintenanceComponents(components []string, pageID string) error
 	return t.touch(pageID)
 }
 
-// lockMaintenance loads a maintenance with all locked that a change of it, or
-// its having other components, may change.
+// lockMaintenance loads a maintenance and locks everything that a change of it, or a
+// change to the other components, may change.
 func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.Maintenance, error) {
 	components, err := query(&t.session, scanString, `SELECT component_id FROM maintenance_components WHERE maintenance_id = $1`, m.ID)
 	if err != nil {
@@ -271,8 +274,8 @@ func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id 
 	})
 }
 
-// changeMaintained gives a maintenance other components. While it runs, those
-// that it leaves return, and those that it takes change.
+// changeMaintenanceComponents changes the components of a maintenance. While it runs, the
+// removed components lose its status and the added ones get it.
 func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswell.Maintenance, ids []string) (err error) {
 	if m.Components, err = t.namedComponents(m.PageID, ids); err != nil {
 		return err
@@ -295,7 +298,7 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 		}
 		return out
 	}
-	if m.Running() { // else the turn that ends it takes them all
+	if m.Running() { // otherwise the transition that ends it removes them all
 		if err := t.moveCauses(m.ID, statuses(before.Components), statuses(m.Components)); err != nil {
 			return err
 		}
@@ -303,8 +306,8 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 	return t.suppress(append(slices.Clone(before.Components), m.Components...))
 }
 
-// PostMaintenanceUpdate adds an entry to a maintenance's timeline and tells of
-// it. With a state it also does what ChangeMaintenance would; "" is none.
+// PostMaintenanceUpdate adds an update to a maintenance's timeline and emits its event. A
+// state that is not "" is also set, as by ChangeMaintenance.
 func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor, id, message string, state allswell.MaintenanceState, save ...SaveResponse[allswell.MaintenanceUpdate]) (allswell.MaintenanceUpdate, error) {
 	return write(ctx, s, func(t *tx) (u allswell.MaintenanceUpdate, err error) {
 		if err := allswell.CheckMessage(message); err != nil {

@@ -50,7 +50,7 @@ func (w *world) quietFor(m allswell.Monitor, want time.Duration) {
 	}
 }
 
-// another makes another component of the page.
+// anotherComponent creates another component of the page.
 func (w *world) anotherComponent(name string) allswell.Component {
 	w.Helper()
 	return must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name}))(w)

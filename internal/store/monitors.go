@@ -144,7 +144,7 @@ func (s *Store) Monitor(ctx context.Context, actor allswell.Actor, id string) (a
 	})
 }
 
-// CreateMonitor makes a monitor, which waits for its first ping.
+// CreateMonitor creates a monitor, which waits for its first ping.
 func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Monitor{}, err
@@ -204,9 +204,9 @@ func (t *tx) link(m *allswell.Monitor) error {
 	return err
 }
 
-// heed takes note of the maintenance that runs on the monitor's component. The
-// components that it has and had are locked first: one that is just beginning
-// looks for the monitor, and is looked for here.
+// applySuppression applies the maintenance that runs on the monitor's component. It first
+// locks the components that the monitor has and had, because a maintenance that begins at
+// the same time looks for their monitors.
 func (t *tx) applySuppression(m *allswell.Monitor, components ...string) error {
 	if err := t.lockComponents(components); err != nil {
 		return err
@@ -307,16 +307,16 @@ func (t *tx) saveMonitorState(m allswell.Monitor) error {
 	return err
 }
 
-// saveHealthy keeps in the row beside the monitor whether a ping means no more than
-// that row.
+// saveHealthy stores with the last ping whether a ping changes nothing but the time of
+// the last ping.
 func (t *tx) saveHealthy(m allswell.Monitor) error {
 	_, err := t.exec(`UPDATE last_pings SET healthy = $2 WHERE token = $1`,
 		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero())
 	return err
 }
 
-// RotateMonitor gives a monitor a new ping token. The old one is taken for
-// PingTokenOverlap more; the one before it no longer.
+// RotateMonitor gives a monitor a new ping token. The old one stays valid for
+// PingTokenOverlap; the one before it becomes invalid.
 func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
 	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
 		m, err := t.lockMonitor(actor.WorkspaceID, id)

@@ -7,10 +7,9 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// lockForOutage locks the components of the monitors and of their open incidents,
-// and then the pages of both, each in one order. What an outage
-// does beyond the monitor's own row needs it: taken one after another, the
-// locks could be crossed.
+// lockForOutage locks the components of the monitors and of their open incidents, and
+// then the pages of both, each in one order. Beginning or ending outages needs all these
+// locks; taken one after another they could deadlock.
 func (t *tx) lockForOutage(monitors ...allswell.Monitor) error {
 	var ids, components []string
 	for _, m := range monitors {
@@ -44,9 +43,9 @@ func (t *tx) lockForOutage(monitors ...allswell.Monitor) error {
 	return nil
 }
 
-// beginOutage is what going down means beyond the monitor's own row: the
-// outage, the component's cause, the incident with its first update, and the
-// events, in the transaction that marks the monitor down.
+// beginOutage saves the outage of a monitor that goes down, the cause of its component,
+// and the incident with its first update, and emits the events, in the transaction that
+// marks the monitor down.
 func (t *tx) beginOutage(m allswell.Monitor) error {
 	o := allswell.Outage{
 		ID: allswell.NewID(allswell.PrefixOutage, t.now), MonitorID: m.ID,
@@ -68,8 +67,8 @@ func (t *tx) beginOutage(m allswell.Monitor) error {
 	return err
 }
 
-// endOutage reverses beginOutage, and only that: the outage ends, its cause
-// goes, its incident is resolved unless a human has closed or deleted it.
+// endOutage reverses beginOutage: it ends the outage, removes its cause, and resolves its
+// incident unless a person has resolved or deleted it.
 func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	o, err := t.openOutage(m.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
@@ -123,9 +122,9 @@ func (t *tx) openOutage(monitorID string) (allswell.Outage, error) {
 	}, `SELECT id, monitor_id, silent_since_at, started_at FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
 }
 
-// moveCause takes the cause of a down monitor to the component and status that
-// the monitor has now. On another component it is a new cause, which no human
-// has seen; on the same one it is the old cause with another status.
+// moveCause moves the cause of a down monitor to the component and status that the
+// monitor has now. On another component it is a new cause, not acknowledged yet; on the
+// same one only its status changes.
 func (t *tx) moveCause(m allswell.Monitor) error {
 	o, err := t.openOutage(m.ID)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// PingResult is what became of one ping.
+// PingResult is the result of one ping.
 type PingResult int
 
-// The results.
+// The results of a ping.
 const (
 	PingFailed   PingResult = iota // not recorded; the same ping may succeed later
 	PingRecorded                   // durable
 	PingUnknown                    // no such token, or its monitor is disabled
 )
 
-// RecordPings records pings, at most one per token, in one durable transaction
-// together with the replica's beat. The i-th result is the i-th token's. What
-// has not even the form of a token is unknown. After an error nothing is known
-// to be recorded.
+// RecordPings records pings, at most one per token, and the replica's liveness in one
+// transaction, and returns a result for each token in order. PingRecorded means that the
+// ping is durable. A string that does not have the form of a token is unknown. After an
+// error no ping is known to be recorded.
 func (s *Store) RecordPings(ctx context.Context, tokens []string, b LivenessRecord) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.unattended = true
@@ -35,9 +35,9 @@ func (s *Store) RecordPings(ctx context.Context, tokens []string, b LivenessReco
 	})
 }
 
-// recordPings notes with one statement that all monitors were heard to which a
-// ping means no more than that; monitorRow.current does with it what
-// Monitor.RecordPing says. With the others it does what has to be done, one by one.
+// recordPings records with one statement the pings of healthy monitors, for which a ping
+// changes nothing but its own time; monitorRow.current applies it later, as
+// Monitor.RecordPing would. It records the other pings one by one.
 func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	results := make([]PingResult, len(tokens))
 	index := make(map[string]int, len(tokens))
@@ -59,13 +59,13 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 		}
 		return results, nil
 	}
-	// Whose last ping is not now was not recorded.
-	heard, err := query(&t.session, scanString,
+	// A monitor whose last ping is not now was not recorded.
+	recorded, err := query(&t.session, scanString,
 		`SELECT token FROM last_pings WHERE token IN EACH($1) AND healthy AND pinged_at = $2`, list(possible), millis(t.now))
 	if err != nil {
 		return nil, err
 	}
-	for _, token := range heard {
+	for _, token := range recorded {
 		results[index[token]] = PingRecorded
 	}
 	rest := slices.DeleteFunc(possible, func(token string) bool { return results[index[token]] == PingRecorded })
@@ -78,10 +78,9 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	return results, nil
 }
 
-// recordEach records the pings of monitors that are down, that were never
-// pinged before, that were given by their old token, or whose last ping lies
-// ahead. One that fails is rolled
-// back alone and harms no other.
+// recordEach records the pings of monitors that are down, were never pinged, were given
+// by their old token, or whose last ping lies in the future. A ping that fails is rolled
+// back alone.
 func (t *tx) recordEach(given func(monitorRow) string, where string, args []any, index map[string]int, results []PingResult) error {
 	rows, err := t.monitorRows(`WHERE enabled AND `+where+` ORDER BY id FOR UPDATE`, args...)
 	if err != nil || len(rows) == 0 {
@@ -108,10 +107,10 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 	return nil
 }
 
-// recordOne records one ping under a savepoint. An error that asks for the
-// whole transaction again is returned; another one is this ping's alone.
+// recordOne records one ping under a savepoint. It returns an error if the whole
+// transaction has to be repeated; any other error fails this ping alone.
 func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
-	touched, news := maps.Clone(t.versions), len(t.logEntries)
+	versions, entries := maps.Clone(t.versions), len(t.logEntries)
 	if _, err := t.exec(`SAVEPOINT ping`); err != nil {
 		return PingFailed, err
 	}
@@ -126,12 +125,12 @@ func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
 	if _, back := t.exec(`ROLLBACK TO SAVEPOINT ping`); back != nil {
 		return PingFailed, fmt.Errorf("%w after %w", back, err)
 	}
-	t.versions, t.logEntries = touched, t.logEntries[:news] // what was made since is gone
-	t.s.log.Error("a ping could not be recorded", "monitor", m.ID, "error", err)
+	t.versions, t.logEntries = versions, t.logEntries[:entries] // the rest was rolled back
+	t.s.log.Error("recording a ping failed", "monitor", m.ID, "error", err)
 	return PingFailed, nil
 }
 
-// heard is what a ping does to one locked monitor.
+// applyPing records a ping of a locked monitor.
 func (t *tx) applyPing(m allswell.Monitor) error {
 	recovered := m.RecordPing(t.now)
 	m.NextCheckAt = m.DueAt(nil)
@@ -144,14 +143,14 @@ func (t *tx) applyPing(m allswell.Monitor) error {
 	return t.endOutage(m, allswell.OutageEndedByPing)
 }
 
-// ShortTokenHash is what a token is known by in memory, where a million of them are
-// kept.
+// ShortTokenHash returns the hash by which a token is kept in memory, where there may be
+// a million of them.
 func ShortTokenHash(token string) uint64 {
 	return binary.BigEndian.Uint64(allswell.HashTokenSecret(token))
 }
 
-// EachPingToken calls f for the short hash of every ping token that is taken
-// now, old ones included.
+// EachPingToken calls f with the short hash of every valid ping token, including old
+// tokens.
 func (s *Store) EachPingToken(ctx context.Context, f func(short uint64)) error {
 	rows, err := s.reader.QueryContext(ctx, s.text(`SELECT token, old_token FROM monitors WHERE enabled`))
 	if err != nil {

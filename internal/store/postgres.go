@@ -27,11 +27,11 @@ var postgresDialect = dialect{
 	shared:      true,
 	hasVersions: `SELECT count(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
 	readOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-	// Rows are locked in one order, as everywhere.
+	// The rows are locked in the order of their tokens to prevent deadlocks.
 	recordPings: `WITH given AS MATERIALIZED (SELECT token FROM last_pings WHERE token IN EACH($2) ORDER BY token FOR UPDATE)
 		UPDATE last_pings SET pinged_at = $1 WHERE token IN (SELECT token FROM given) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`,
-	// Asked in every transaction, so a connection that leads to a standby, through
-	// a proxy that keeps sessions, is noticed before anything stale is read.
+	// Every transaction asks whether the server is a standby, so that a connection
+	// that a proxy leads to a standby is detected before stale data is read.
 	now: func(c *session) (time.Time, error) {
 		type answer struct {
 			ms      int64
@@ -55,8 +55,8 @@ var postgresDialect = dialect{
 		return err
 	},
 	// One statement counts the transaction (see page_changes) and notifies for each
-	// page. It is the last one, because the row that it locks is everybody's: the
-	// commit of a NOTIFY waits for the commits of others anyway.
+	// page. It is the last statement, because all transactions lock its row. The commit
+	// of a NOTIFY waits for the commits of others anyway.
 	announce: func(t *tx) (err error) {
 		if len(t.versions) == 0 {
 			return nil
@@ -92,15 +92,15 @@ var postgresDialect = dialect{
 		switch postgresCode(err) {
 		case "40001", "40P01": // serialisation failure, deadlock
 			return true
-		case "23503": // what was just found has been deleted since: the next look misses it
+		case "23503": // a referenced row has been deleted meanwhile
 			return true
-		case "55P03": // the holder of a lock took too long; a frozen one is ended meanwhile
+		case "55P03": // lock timeout; the server ends a frozen holder meanwhile
 			return true
 		}
 		return false
 	},
-	// Not what pgconn.SafeToRetry says: a connection that is lost while COMMIT waits
-	// for its answer is reported as closed before it was sent.
+	// pgconn.SafeToRetry is no proof: it also reports true for a connection that was lost
+	// while COMMIT waited for its answer.
 	undone: func(err error) bool {
 		var refusal *pgconn.PgError
 		return errors.As(err, &refusal) && refusal.SeverityUnlocalized == "ERROR" || errors.Is(err, pgx.ErrTxCommitRollback)
@@ -117,7 +117,7 @@ var postgresDialect = dialect{
 			return false
 		case code == "57014": // cancelled: by our deadline, or by the operator
 			return true
-		case code == "55P03": // a lock was not to be had in time
+		case code == "55P03": // lock timeout
 			return true
 		default:
 			class := code[:2]
@@ -128,15 +128,15 @@ var postgresDialect = dialect{
 	duplicate: func(err error) bool { return postgresCode(err) == "23505" },
 }
 
-// pageChannel carries the changes of pages between replicas: see parsePageChange.
+// pageChannel is the channel of notifications about changed pages: see parsePageChange.
 const pageChannel = "allswell_page"
 
-// timelineOf is the cluster that a server belongs to, and its timeline if it is
-// a primary.
+// timelineOf selects the identifier of a server's cluster, and its timeline if it is a
+// primary.
 const timelineOf = `SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 0
 	ELSE ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint END FROM pg_control_system()`
 
-// postgresConnections is the most connections of one replica.
+// postgresConnections is the maximum number of connections of one replica.
 const postgresConnections = 12
 
 func postgresCode(err error) string {
@@ -147,8 +147,8 @@ func postgresCode(err error) string {
 	return ""
 }
 
-// openPostgres opens one pool, for reading and writing. A commit is durable
-// when it returns, whatever the server's default is.
+// openPostgres opens one pool for reading and writing. A commit is durable when it
+// returns, independently of the server's default.
 func openPostgres(p *primary) *sql.DB {
 	db := sql.OpenDB(p)
 	db.SetMaxOpenConns(postgresConnections)
@@ -169,7 +169,7 @@ func (s *Store) listen(ctx context.Context, notified func(payload string)) error
 	if _, err := conn.Exec(ctx, "LISTEN "+pageChannel); err != nil {
 		return err
 	}
-	defer s.pages.setUnsure(true) // of a transaction's notifications only some may have arrived
+	defer s.pages.setUnsure(true) // some notifications of a transaction may be lost
 	for {
 		n, err := conn.WaitForNotification(ctx)
 		if err != nil {

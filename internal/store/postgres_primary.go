@@ -25,53 +25,53 @@ const (
 	// otherwise (connect_timeout).
 	connectTimeout = 5 * time.Second
 
-	// hangTime is how long a transaction may take before a newer primary is
-	// looked for, and probeTimeout how long that takes.
+	// hangTime is how long a transaction may take before suspect looks for a newer
+	// primary, and probeTimeout bounds that.
 	hangTime     = 5 * time.Second
 	probeTimeout = 3 * time.Second
 
-	// lockTimeout is how long a statement waits for a lock, and idleTimeout how
-	// long the server lets a transaction wait for its client: one that is
-	// frozen or cut off then loses its locks. The first is the shorter one.
+	// lockTimeout is how long a statement waits for a lock, and idleTimeout how long
+	// the server lets a transaction wait for its client, so that a frozen or
+	// disconnected client loses its locks. lockTimeout has to be the shorter one.
 	lockTimeout = 4 * time.Second
 	idleTimeout = 5 * time.Second
 
-	// keepAliveTime is after how much silence, and how often from then on, either
-	// side probes a connection, keepAliveProbes how many probes may be lost, and
-	// peerTimeout is how long either side waits for what it sent to be acknowledged.
+	// keepAliveTime is how long a connection may be silent before either side probes
+	// it, and the interval of the probes. keepAliveProbes is how many probes may be
+	// lost, and peerTimeout how long sent data may stay unacknowledged.
 	keepAliveTime   = 5 * time.Second
 	keepAliveProbes = 3
 	peerTimeout     = 10 * time.Second
 )
 
-// errOldTimeline is a server on an older timeline than one that was connected to: it
-// was the primary once.
+// errOldTimeline means that the server is on an older timeline than one that was
+// connected to: it is a former primary.
 var errOldTimeline = errors.New("the server is on an older timeline: another one has been promoted")
 
-// errLocalOnly is a commit that the primary has, and perhaps no standby.
+// errLocalOnly means that a commit is on the primary, and perhaps on no standby.
 var errLocalOnly = errors.New("the wait for the synchronous standby was cancelled")
 
-// primary connects to the server of a PostgreSQL cluster that takes writes, and
-// drops the connections to one that no longer does. It is the pool's
-// driver.Connector, for concurrent use.
+// primary connects to the server of a PostgreSQL cluster that accepts writes, and drops
+// the connections to a server that no longer does. It is the pool's driver.Connector and
+// safe for concurrent use.
 type primary struct {
 	log   *slog.Logger
 	hosts []*pgx.ConnConfig // one for each host of the address, in its order
 
-	// generation counts how often all connections were dropped. Those of an
-	// earlier one are closed.
+	// generation counts how often all connections were dropped. Connections of
+	// earlier generations are closed.
 	generation atomic.Int64
 
 	mu       sync.Mutex
 	sockets  map[*socket]struct{}
-	first    int    // the host to try first: the last one that was connected to
+	first    int    // index of the host to try first: the last one connected to
 	system   string // identifier of the cluster
-	timeline uint64 // of system: the newest that a connection was on
+	timeline uint64 // newest timeline of the cluster that a connection was on
 	probing  bool
 }
 
-// newPrimary reads an address. Only a server that takes writes is connected to,
-// unless the address has a target_session_attrs of its own.
+// newPrimary parses an address. Connections are made only to a server that accepts
+// writes, unless the address has its own target_session_attrs.
 func newPrimary(dsn string, log *slog.Logger) (*primary, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -90,7 +90,7 @@ func newPrimary(dsn string, log *slog.Logger) (*primary, error) {
 	config.OnNotice = noteWarning
 	closing := config.OnPgError
 	config.OnPgError = func(c *pgconn.PgConn, e *pgconn.PgError) bool {
-		if e.Code == "25006" { // a read-only transaction, and none of ours writes in one of its own
+		if e.Code == "25006" { // a write in a read-only transaction; we never write in one that we began as read-only
 			p.drop(socketOf(c).generation, "the database server has become read-only")
 			return false
 		}
@@ -109,17 +109,17 @@ func newPrimary(dsn string, log *slog.Logger) (*primary, error) {
 	return p, nil
 }
 
-// choosesTarget reports whether an address, or the environment, says which
-// servers may be connected to.
+// choosesTarget reports whether the address or the environment determines which servers
+// may be connected to.
 func choosesTarget(dsn string) bool {
 	_, query, _ := strings.Cut(dsn, "?")
 	values, err := url.ParseQuery(query)
 	return err == nil && values.Has("target_session_attrs") || os.Getenv("PGTARGETSESSIONATTRS") != ""
 }
 
-// setParameters sets what every session needs, whatever the server's or the
-// role's defaults are. The keepalives, which a network may need otherwise, are
-// the address's if it has any.
+// setParameters sets what every session needs, independently of the server's and the
+// role's defaults. The address may override the keepalives, because they depend on the
+// network.
 func setParameters(parameters map[string]string) {
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	seconds := strconv.Itoa(int(keepAliveTime.Seconds()))
@@ -144,8 +144,8 @@ func setParameters(parameters map[string]string) {
 	}
 }
 
-// perHost splits a configuration into one for each host. The ways to talk to a
-// host, with TLS and without, stay together.
+// perHost splits a configuration into one for each host. The variants of one host, with
+// and without TLS, stay together.
 func perHost(config *pgx.ConnConfig) (hosts []*pgx.ConnConfig) {
 	ways := append([]*pgconn.FallbackConfig{{Host: config.Host, Port: config.Port, TLSConfig: config.TLSConfig}}, config.Fallbacks...)
 	for _, way := range ways {
@@ -160,8 +160,8 @@ func perHost(config *pgx.ConnConfig) (hosts []*pgx.ConnConfig) {
 	return hosts
 }
 
-// Connect connects to the first host that takes writes, beginning with the one
-// that did last.
+// Connect connects to the first host that accepts writes, starting with the one that did
+// last.
 func (p *primary) Connect(ctx context.Context) (driver.Conn, error) {
 	p.mu.Lock()
 	first := p.first
@@ -183,13 +183,13 @@ func (p *primary) Connect(ctx context.Context) (driver.Conn, error) {
 	return nil, errors.Join(failed...)
 }
 
-// Driver is part of driver.Connector.
+// Driver implements driver.Connector.
 func (p *primary) Driver() driver.Driver { return stdlib.GetDefaultDriver() }
 
-// admit refuses a server that was the primary once. Every promotion begins a
-// timeline, so one with a lower number than another primary of the cluster had
-// has been replaced, whatever it says itself. Where the server does not tell
-// (managed services), there is no such check.
+// admit refuses a former primary. Every promotion begins a new timeline, so a server with
+// a lower timeline than an earlier primary of the cluster has been replaced, even if it
+// does not know. Servers that do not report their timeline (managed services) are not
+// checked.
 func (p *primary) admit(ctx context.Context, c *pgconn.PgConn) error {
 	system, timeline, err := askTimeline(ctx, c)
 	if err != nil || timeline == 0 {
@@ -224,7 +224,7 @@ func askTimeline(ctx context.Context, c *pgconn.PgConn) (system string, timeline
 }
 
 // suspect looks for a primary on a newer timeline than that of a connection whose
-// transaction hangs: its server may have been replaced without knowing. If there
+// transaction hangs, because its server may have been replaced without knowing. If there
 // is one, the connections of the generation are dropped.
 func (p *primary) suspect(generation int64, timeline uint64) {
 	p.mu.Lock()
@@ -261,28 +261,27 @@ const (
 	warningKey  = "allswell.warning"
 )
 
-// probe returns the timeline of the primary that a host is, or leads to; 0 if
-// there is none.
+// probe returns the timeline of the primary at a host, or behind it; 0 if there is none.
 func probe(ctx context.Context, host *pgx.ConnConfig) uint64 {
 	conn, err := pgx.ConnectConfig(ctx, host)
 	if err != nil {
 		return 0
 	}
 	timeline := timelineOn(conn.PgConn())
-	_ = conn.Close(ctx) // it has served its purpose
+	_ = conn.Close(ctx) // only used to read the timeline
 	return timeline
 }
 
-// timelineOn returns the timeline that a connection's server was on when it was
-// connected to; 0 if the server does not report it.
+// timelineOn returns the timeline of a connection's server when it was connected to; 0 if
+// the server does not report it.
 func timelineOn(c *pgconn.PgConn) uint64 {
 	timeline, _ := c.CustomData()[timelineKey].(uint64)
 	return timeline
 }
 
-// drop closes all connections of a generation and of earlier ones, whatever they
-// are doing. Whoever uses one gets an error and repeats what it does on a new
-// connection, or answers that it is unavailable.
+// drop closes all connections of a generation and of earlier ones, even in use. Their
+// users get an error, and repeat the transaction on a new connection or return
+// allswell.ErrBusy or allswell.ErrUnknownOutcome.
 func (p *primary) drop(generation int64, reason string) {
 	if !p.generation.CompareAndSwap(generation, generation+1) {
 		return // dropped already
@@ -301,7 +300,7 @@ func (p *primary) drop(generation int64, reason string) {
 	}
 }
 
-// dropAll drops the connections of today.
+// dropAll drops the connections of the current generation.
 func (p *primary) dropAll(reason string) { p.drop(p.generation.Load(), reason) }
 
 // A socket is an open connection to a server.
@@ -311,7 +310,7 @@ type socket struct {
 	generation int64
 }
 
-// Close closes the socket; it may be closed again.
+// Close closes the socket; it may be called repeatedly.
 func (s *socket) Close() error {
 	s.p.mu.Lock()
 	delete(s.p.sockets, s)
@@ -338,7 +337,7 @@ func (p *primary) dial(ctx context.Context, network, address string) (net.Conn, 
 	return s, nil
 }
 
-// socketOf returns the socket below a connection, and below its TLS.
+// socketOf returns the socket of a connection, below TLS if it is used.
 func socketOf(c *pgconn.PgConn) *socket {
 	for conn := c.Conn(); ; {
 		switch layer := conn.(type) {
@@ -347,21 +346,21 @@ func socketOf(c *pgconn.PgConn) *socket {
 		case interface{ NetConn() net.Conn }:
 			conn = layer.NetConn()
 		default:
-			return &socket{Conn: conn} // of another dialer; there is none
+			return &socket{Conn: conn} // from another dialer, which does not occur
 		}
 	}
 }
 
-// noteWarning keeps a warning for transaction.Commit. The severity is compared in
-// its form that is not translated.
+// noteWarning keeps a warning for transaction.Commit. It compares the severity in the
+// form that is not translated.
 func noteWarning(c *pgconn.PgConn, n *pgconn.Notice) {
 	if n.SeverityUnlocalized == "WARNING" {
 		c.CustomData()[warningKey] = n.Message
 	}
 }
 
-// connection is a pooled connection that notices when its server is not the
-// primary any more.
+// connection is a pooled connection that detects that its server is not the primary any
+// more.
 type connection struct {
 	*stdlib.Conn
 	p *primary
@@ -369,14 +368,14 @@ type connection struct {
 
 func (c *connection) server() *pgconn.PgConn { return c.Conn.Conn().PgConn() }
 
-// watch calls for a look at the other hosts if what follows hangs; the timer has
-// to be stopped when it is done.
+// watch starts a timer that calls suspect if the following operation hangs. Stop it when
+// the operation is done.
 func (c *connection) watch() *time.Timer {
 	generation, timeline := socketOf(c.server()).generation, timelineOn(c.server())
 	return time.AfterFunc(hangTime, func() { c.p.suspect(generation, timeline) })
 }
 
-// former reports whether another timeline than the connection's was seen since.
+// superseded reports whether a connection was made since that is on another timeline.
 func (c *connection) superseded() bool {
 	timeline := timelineOn(c.server())
 	c.p.mu.Lock()
@@ -384,8 +383,8 @@ func (c *connection) superseded() bool {
 	return timeline > 0 && timeline != c.p.timeline
 }
 
-// ResetSession refuses a connection that was dropped while it was idle, and one
-// whose server has been replaced since.
+// ResetSession refuses a connection that was dropped while idle, and one whose server has
+// been replaced.
 func (c *connection) ResetSession(ctx context.Context) error {
 	if socketOf(c.server()).generation != c.p.generation.Load() || c.superseded() {
 		return driver.ErrBadConn
@@ -405,17 +404,16 @@ func (c *connection) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx
 	return &transaction{t, c, hangs}, nil
 }
 
-// transaction is a driver's, watched.
+// transaction is a transaction of the driver whose duration is watched.
 type transaction struct {
 	driver.Tx
 	c     *connection
 	hangs *time.Timer
 }
 
-// Commit fails if the commit is not what it should be: when the wait for a
-// synchronous standby is cancelled, by whomever, PostgreSQL keeps the transaction
-// on the primary, warns, and reports success. No other warning comes at a commit
-// of ours.
+// Commit returns errLocalOnly if the commit is not replicated: if the wait for a
+// synchronous standby is cancelled, PostgreSQL keeps the transaction on the primary,
+// warns, and reports success. No other warning comes at our commits.
 func (t *transaction) Commit() error {
 	defer t.hangs.Stop()
 	notes := t.c.server().CustomData()

@@ -13,16 +13,15 @@ import (
 type SignUp struct {
 	Slug       string
 	Subscriber allswell.NewSubscriber // by e-mail; never confirmed
-	Discard    bool                   // to be accepted like any other, and to have no effect
+	Discard    bool                   // accepted like any other, without effect
 }
 
-// RequestSignUp accepts a request to subscribe an e-mail address. The request is
-// durable when it returns; ProcessSignUps acts on it.
+// RequestSignUp accepts a request to subscribe an e-mail address. When it returns nil,
+// the request is durable; ProcessSignUps acts on it.
 //
-// It runs the same statements for every address, and writes the same: whether
-// the address is subscribed shows neither in what it returns nor in how long it
-// takes. An unknown page is allswell.ErrNotFound, a bad address or component an
-// *allswell.ValidationError.
+// It runs the same statements for every address, so that neither its result nor its
+// duration shows whether the address is subscribed. An unknown page makes
+// allswell.ErrNotFound, an invalid address or component an *allswell.ValidationError.
 func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	n, err := r.Subscriber.Check()
 	if err == nil && n.Channel != allswell.ChannelEmail {
@@ -49,7 +48,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	return err
 }
 
-// checkChoice refuses components that are not on the page.
+// checkComponents returns an *allswell.ValidationError if a component is not on the page.
 func (t *tx) checkComponents(pageID string, components []string) error {
 	n, err := one(&t.session, scanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(components))
 	if err == nil && int(n) != len(components) {
@@ -60,7 +59,7 @@ func (t *tx) checkComponents(pageID string, components []string) error {
 	return err
 }
 
-// signUpRows is how many requests one transaction acts on at most.
+// signUpRows is the maximum number of requests that one transaction processes.
 const signUpRows = 100
 
 // storedSignUp is a row of sign_ups.
@@ -75,25 +74,25 @@ func scanSignUp(row scanner) (r storedSignUp, err error) {
 	return
 }
 
-// ProcessSignUps acts on requests to subscribe, in their order, and reports whether
-// there may be more: an unknown address becomes a subscriber and is asked for
-// its confirmation, one that is not confirmed is asked again, a confirmed one is
-// sent the link to its subscription; each at most once in allswell.RepeatMailInterval.
-// Any number of replicas may run it.
+// ProcessSignUps processes requests to subscribe in their order, and reports whether
+// there may be more. A new address becomes a subscriber and is sent a confirmation mail;
+// an unconfirmed one is sent it again; a confirmed one is sent the link to its
+// subscription. Each is sent at most one mail in allswell.RepeatMailInterval. Any number
+// of replicas may run it.
 func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM sign_ups`); err != nil || !found {
 		return false, err
 	}
 	more, err = s.processSignUps(ctx)
 	if err != nil && s.d.duplicate(err) {
-		more, err = s.processSignUps(ctx) // somebody else was faster: the address is known now
+		more, err = s.processSignUps(ctx) // another transaction added the address
 	}
 	return more, err
 }
 
 func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
-		// Another replica that takes the same rows waits here, and finds none.
+		// Another replica that deletes the same rows waits here, and then finds none.
 		rows, err := query(&t.session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
 			RETURNING id, page_id, target, components, discarded`, signUpRows)
 		slices.SortFunc(rows, func(a, b storedSignUp) int { return strings.Compare(a.id, b.id) })
@@ -112,7 +111,7 @@ func (t *tx) processSignUp(r storedSignUp) error {
 	if errors.Is(err, allswell.ErrNotFound) {
 		chosen, err := query(&t.session, scanString, `SELECT id FROM components WHERE page_id = $1 AND id IN EACH($2)`, r.pageID, list(r.components))
 		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
-			return err // all that was chosen has been deleted meanwhile
+			return err // all chosen components have been deleted
 		}
 		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: r.target, Components: chosen}
 		_, err = t.subscribe(r.pageID, n)

@@ -1,11 +1,11 @@
 // Package store holds every SQL statement and every transaction of Allswell, on
 // SQLite and on PostgreSQL.
 //
-// Its methods are the product's verbs. A verb that changes something is one
-// transaction with one frozen now: load, decide (a pure function of the root
-// package), save, tell (write the events). When it returns without an error,
-// all of it is durable; when it returns one, nothing was changed, except that
-// after allswell.ErrUnknownOutcome it may have been committed.
+// Its methods are the verbs of the product. A verb that changes something is one
+// transaction with one value of now: it loads, decides (by a pure function of the
+// root package), saves, and emits events. When it returns nil, all of it is
+// durable. When it returns an error, nothing was changed, except that after
+// allswell.ErrUnknownOutcome the transaction may have been committed.
 package store
 
 import (
@@ -23,23 +23,23 @@ import (
 	"github.com/allswell/allswell/internal/failurelog"
 )
 
-// verbTimeout bounds every verb, waiting for its turn included.
+// verbTimeout bounds every verb, including waiting for a connection and for locks.
 const verbTimeout = 10 * time.Second
 
-// maxAttempts is how often a transaction is run when the database asks for a
+// maxAttempts is how often a transaction is run at most if the database asks for a
 // repetition (serialisation failure, deadlock).
 const maxAttempts = 4
 
-// Options are what a Store needs to know besides its database.
+// Options configure a Store.
 type Options struct {
-	// Clock gives now. nil means the host's clock on SQLite, and the
-	// database's on PostgreSQL, where hosts' clocks decide nothing.
+	// Clock returns the current time. nil means the host's clock on SQLite and
+	// the database's clock on PostgreSQL, where hosts' clocks are not used.
 	Clock func() time.Time
 
-	// Logger gets what no caller is told. nil discards it.
+	// Logger gets the messages that no error carries. nil discards them.
 	Logger *slog.Logger
 
-	// FailureThreshold is for monitors that have none of their own; 0 means
+	// FailureThreshold applies to monitors that have none of their own; 0 means
 	// allswell.DefaultFailureThreshold.
 	FailureThreshold int
 
@@ -61,10 +61,10 @@ type Store struct {
 	writer    *sql.DB // SQLite: one connection; PostgreSQL: the same as reader
 	reader    *sql.DB
 	primary   *primary // PostgreSQL only
-	replica   string   // names this store among those of the same database
+	replica   string   // identifies this store among those of the same database
 	pages     *knownPages
 	dsn       string
-	lock      func() // gives the serving lock back
+	lock      func() // releases the serving lock
 	clock     func() time.Time
 	log       *slog.Logger
 	threshold int
@@ -75,7 +75,7 @@ type Store struct {
 
 	statements   sync.Map  // written text -> the engine's text
 	recordPings  *prepared // the dialect's
-	lastLiveness sync.Map  // replica -> the instant of its last beat that this store committed
+	lastLiveness sync.Map  // replica -> time of its last liveness record that this store committed
 	contact      atomic.Int64
 	failures     failurelog.Log // of the database
 	address      string         // of the database, for logs
@@ -88,15 +88,15 @@ type Store struct {
 	onMaintenanceChange []func()
 	onDomainCheckDue    []func()
 
-	// fault, set by tests only, is asked before and after each statement of a
-	// writing transaction; an error it returns is the statement's.
+	// fault is set by tests only. It is called before and after each statement of a
+	// writing transaction, and the statement fails with the error that it returns.
 	fault func(when, query string) error
 }
 
 // Open opens the database for serving and brings its schema up to date. dsn is
-// "sqlite:PATH" or "postgres://…". A SQLite file that another process serves
-// is refused, and so is a database of a newer version. Temporary tells whether
-// the same call may succeed later.
+// "sqlite:PATH" or "postgres://…". It refuses a SQLite file that another process serves,
+// and a database of a newer version. IsTemporary reports whether a later call may
+// succeed.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	s, err := connect(dsn, o)
 	if err != nil {
@@ -116,9 +116,9 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return s.opened(ctx, err)
 }
 
-// OpenBeside opens the database for a short command beside a running service:
-// without the serving lock. A database that has no schema yet, or an older
-// one, is brought up to date if nobody serves it, and refused otherwise.
+// OpenBeside opens the database for a short command while the service may be running:
+// without the serving lock. It migrates a new or older database if no process serves it,
+// and refuses it otherwise.
 func OpenBeside(ctx context.Context, dsn string, o Options) (*Store, error) {
 	s, err := connect(dsn, o)
 	if err != nil {
@@ -130,7 +130,7 @@ func OpenBeside(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return s.opened(ctx, err)
 }
 
-// opened is the end of opening: err is what became of it so far.
+// opened completes Open and OpenBeside. err is the result so far.
 func (s *Store) opened(ctx context.Context, err error) (*Store, error) {
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, verbTimeout)
@@ -150,7 +150,7 @@ func (s *Store) opened(ctx context.Context, err error) (*Store, error) {
 // sqlitePrefix begins the address of a SQLite file.
 const sqlitePrefix = "sqlite:"
 
-// connect opens the pools; nothing is read or written yet.
+// connect creates the connection pools. It does not read or write anything yet.
 func connect(dsn string, o Options) (*Store, error) {
 	s := &Store{replica: rand.Text(), pages: newKnownPages(), clock: o.Clock, log: o.Logger, threshold: o.FailureThreshold, period: o.CheckInterval, hosts: o.Hosts,
 		auditRetention: auditRetentionOf(o.AuditRetention)}
@@ -185,16 +185,16 @@ func connect(dsn string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// contacted notes that the database has just answered.
+// contacted records that the database has just answered.
 func (s *Store) contacted() {
 	now := time.Now()
 	s.contact.Store(now.UnixMilli())
 	s.failures.Worked(now)
 }
 
-// LogLevel returns at which level to log that something of the store's failed
-// with err: at debug if the database cannot be used, which the store itself logs
-// once for all that fail meanwhile, and otherwise at level.
+// LogLevel returns the level at which to log that an operation of the store failed with
+// err: debug if the database cannot be used, which the store itself logs once, and level
+// otherwise.
 func LogLevel(err error, level slog.Level) slog.Level {
 	if errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, context.DeadlineExceeded) {
 		return slog.LevelDebug
@@ -202,7 +202,7 @@ func LogLevel(err error, level slog.Level) slog.Level {
 	return level
 }
 
-// Close gives the connections and the serving lock back.
+// Close closes the connections and releases the serving lock.
 func (s *Store) Close() error {
 	err := s.reader.Close()
 	if s.writer != s.reader {
@@ -215,43 +215,41 @@ func (s *Store) Close() error {
 	return err
 }
 
-// OnPageChange registers f, which is called after each commit of this store
-// that changed what a page shows, before the verb returns. Register before
-// serving.
+// OnPageChange registers f, which is called after each commit of this store that changed
+// the content of a page, before the verb returns. Register before serving.
 func (s *Store) OnPageChange(f func(pageID string)) {
 	s.onPageChange = append(s.onPageChange, f)
 }
 
-// BeforeReturn registers f, which is called after each commit of this store that
-// changed what pages show, after the functions of OnPageChange and before the verb
-// returns. Verbs that nobody waits for (pings, periodic checks, planned maintenance,
-// checks of domains) do not call it. f delays the answer and cannot change it; ctx is
-// the verb's. Register before serving.
+// BeforeReturn registers f, which is called after each commit of this store that changed
+// the content of pages, after the functions of OnPageChange and before the verb returns.
+// Verbs without a waiting client (pings, periodic checks, transitions of maintenances,
+// checks of domains) do not call it. f delays the result and cannot change it; ctx is the
+// verb's. Register before serving.
 func (s *Store) BeforeReturn(f func(ctx context.Context, pageIDs []string)) {
 	s.beforeReturn = append(s.beforeReturn, f)
 }
 
-// OnNewPingToken registers f, which is called after each commit of this store
-// that made a ping token, or enabled its monitor. Register before serving.
+// OnNewPingToken registers f, which is called after each commit of this store that
+// created a ping token or enabled its monitor. Register before serving.
 func (s *Store) OnNewPingToken(f func(token string)) {
 	s.onPingToken = append(s.onPingToken, f)
 }
 
-// OnDeliveriesPending registers f, which is called after each commit of this store that left
-// something to be delivered. Register before serving.
+// OnDeliveriesPending registers f, which is called after each commit of this store that
+// created work for FanOut, ProcessSignUps or ClaimDeliveries. Register before serving.
 func (s *Store) OnDeliveriesPending(f func()) {
 	s.onDeliveriesPending = append(s.onDeliveriesPending, f)
 }
 
 // OnMaintenanceChange registers f, which is called after each commit of this store that
-// may have changed when AdvanceMaintenances has something to do. Register before
-// serving.
+// may have changed when AdvanceMaintenances is due. Register before serving.
 func (s *Store) OnMaintenanceChange(f func()) {
 	s.onMaintenanceChange = append(s.onMaintenanceChange, f)
 }
 
-// OnDomainCheckDue registers f, which is called after each commit of this store
-// that left BeginDomainChecks something to do at once. Register before serving.
+// OnDomainCheckDue registers f, which is called after each commit of this store after
+// which BeginDomainChecks has work. Register before serving.
 func (s *Store) OnDomainCheckDue(f func()) { s.onDomainCheckDue = append(s.onDomainCheckDue, f) }
 
 // LastContact returns the instant, by the host's clock, of the last successful
@@ -266,10 +264,10 @@ func (s *Store) LastContact() time.Time {
 // Shared reports whether other replicas may serve the same database.
 func (s *Store) Shared() bool { return s.d.shared }
 
-// FailureThreshold returns the setting for monitors that have none of their own.
+// FailureThreshold returns the failure threshold of monitors that have none of their own.
 func (s *Store) FailureThreshold() int { return s.threshold }
 
-// Range is one page of a list: Page from 1, PerPage rows each.
+// Pagination selects one page of a list. Page counts from 1; each page has PerPage rows.
 type Pagination struct{ Page, PerPage int }
 
 func (r Pagination) offset() int { return (r.Page - 1) * r.PerPage }

@@ -35,7 +35,7 @@ func (c *session) fillChosen(subscribers []allswell.Subscriber) error {
 	return err
 }
 
-// subscriber loads the one that where finds, its choice included.
+// subscriber loads the subscriber that where selects, with the chosen components.
 func (c *session) subscriber(where string, args ...any) (allswell.Subscriber, error) {
 	s, err := one(c, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers `+where, args...)
 	if err != nil {
@@ -46,8 +46,8 @@ func (c *session) subscriber(where string, args ...any) (allswell.Subscriber, er
 	return one[0], err
 }
 
-// The subscriber with an id on a workspace's page, and the one with a key on
-// any page.
+// Conditions for the subscriber with an id on a workspace's page, and for the one with a
+// key on any page.
 const (
 	subscriberOfPage = `WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2 AND workspace_id = $3)`
 	subscriberOfKey  = `WHERE key = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2)`
@@ -64,16 +64,16 @@ func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug stri
 		`ORDER BY created_at DESC, id DESC`, r, p.ID)
 }
 
-// Subscriber returns one of them.
+// Subscriber returns a subscriber of a workspace's page.
 func (s *Store) Subscriber(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Subscriber, error) {
 	return read(ctx, s, func(c *session) (allswell.Subscriber, error) {
 		return c.subscriber(subscriberOfPage, id, slug, actor.WorkspaceID)
 	})
 }
 
-// CreateSubscriber adds a subscriber on the word of an operator. A target that
-// is subscribed already is refused. An e-mail address that is not confirmed is
-// asked for its confirmation first.
+// CreateSubscriber adds a subscriber on behalf of an operator. If the target is
+// subscribed already, it returns an *allswell.ValidationError. An unconfirmed e-mail
+// address is sent a confirmation mail first.
 func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewSubscriber, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	n, err := n.Check()
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 	return sub, err
 }
 
-// subscribe saves a new subscriber, and asks for the confirmation that it needs.
+// subscribe saves a new subscriber and queues the confirmation mail if it needs one.
 func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscriber, error) {
 	sub := allswell.Subscriber{
 		ID: allswell.NewID(allswell.PrefixSubscriber, t.now), PageID: pageID, Channel: n.Channel, Target: n.Target,
@@ -127,8 +127,8 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscr
 	return sub, nil
 }
 
-// choose saves the components of a subscriber that has none saved yet; one that
-// is not on its page is refused.
+// saveChosenComponents saves the components of a subscriber that has none saved yet. A
+// component of another page makes an *allswell.ValidationError.
 func (t *tx) saveChosenComponents(sub allswell.Subscriber) error {
 	if len(sub.Components) == 0 {
 		return nil
@@ -143,7 +143,7 @@ func (t *tx) saveChosenComponents(sub allswell.Subscriber) error {
 	return err
 }
 
-// ask lets a subscriber be sent a question or a link.
+// queueMail queues a confirmation mail, or a mail with the link to the subscription.
 func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
 	id := allswell.NewID(allswell.PrefixDelivery, t.now)
 	_, err := t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
@@ -154,8 +154,8 @@ func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose
 	return err
 }
 
-// DeleteSubscriber ends a subscription: it is told nothing more, and its
-// address is forgotten.
+// DeleteSubscriber ends a subscription: open deliveries are cancelled and the
+// subscriber's address is deleted.
 func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug, id string) error {
 	return s.unsubscribe(ctx, func(t *tx, sub allswell.Subscriber) error {
 		return t.audit(actor, allswell.AuditDelete, sub, nil)
@@ -183,7 +183,7 @@ func (s *Store) unsubscribe(ctx context.Context, audit func(*tx, allswell.Subscr
 	return err
 }
 
-// endSubscription forgets a subscriber and cancels what was on its way to it.
+// endSubscription deletes a subscriber and cancels its open deliveries.
 func (t *tx) endSubscription(id, reason string) error {
 	if err := t.cancel(id, reason); err != nil {
 		return err
@@ -199,8 +199,9 @@ func (t *tx) cancel(subscriberID, reason string) error {
 	return err
 }
 
-// RotateSubscriber gives a webhook a new secret; the old one signs beside it
-// for allswell.SecretOverlap. An e-mail subscriber has none, which is refused.
+// RotateSubscriber gives a webhook a new secret. The old one also signs for
+// allswell.SecretOverlap. An e-mail subscriber has no secret, so it makes an
+// *allswell.ValidationError.
 func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
 	return write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
 		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, actor.WorkspaceID)
@@ -224,13 +225,13 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 	}, save...)
 }
 
-// SubscriptionPageSlug returns the slug that the page of a key's subscription has
-// now: a link outlives the one that it was made with.
+// SubscriptionPageSlug returns the current slug of the page of a subscription: links keep
+// the slug of the time when they were sent.
 func (s *Store) SubscriptionPageSlug(ctx context.Context, key string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
 	slug, err := one(s.bare(ctx), scanString, `SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
-	return slug, s.unavailable(s.replicated(ctx, err)) // that it has ended acknowledges an unsubscription
+	return slug, s.unavailable(s.replicated(ctx, err)) // not found acknowledges the end of the subscription
 }
 
 // Subscription returns the subscription that the holder of key may see and
@@ -241,13 +242,12 @@ func (s *Store) Subscription(ctx context.Context, slug, key string) (allswell.Su
 	})
 }
 
-// ConfirmSubscription notes the holder's consent; a second time it changes
-// nothing.
+// ConfirmSubscription records the holder's consent. Repeating it changes nothing.
 func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
 	return s.changeSubscription(ctx, slug, key, allswell.AuditConfirm, func(t *tx, sub *allswell.Subscriber) error {
 		if sub.ConfirmedAt.IsZero() {
 			sub.ConfirmedAt = t.now
-			sub.Resume() // whatever kept the question from arriving, it has
+			sub.Resume() // the confirmation mail has arrived, so mail can be sent
 		}
 		return nil
 	})
@@ -261,7 +261,7 @@ func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (allsw
 	})
 }
 
-// ChangeSubscription chooses components, none for the whole page, and ends a
+// ChangeSubscription sets the chosen components, none meaning the whole page, and ends a
 // suspension.
 func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, components []string) (allswell.Subscriber, error) {
 	n, err := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "x@example.com", Components: components}.Check()
@@ -296,7 +296,7 @@ func (s *Store) changeSubscription(ctx context.Context, slug, key string, action
 	})
 }
 
-// saveSubscriber saves what consent, choice and refusals change.
+// saveSubscriber saves the fields that confirmations, choices and rejections change.
 func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
 	_, err := t.exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspension_reason = $4, rejections = $5, updated_at = $6, whole_page = $7 WHERE id = $1`,
 		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), nullIfEmpty(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage)

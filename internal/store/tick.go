@@ -7,21 +7,22 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// The sizes of a tick's work: how many candidates are looked up at once, and
-// how many are written in one transaction, between which pings have their turn.
+// tickLookup is how many candidates are looked up at once, and tickBatch how many are
+// written in one transaction. Pings are recorded between the transactions.
 const (
 	tickLookup = 1000
 	tickBatch  = 200
 )
 
-// livenessTimeout is how old the newest beat may be for a tick to judge anybody:
-// three beats. With none newer we cannot tell silence from our own deafness.
+// livenessTimeout is how old the newest liveness record may be for a tick to check
+// monitors. Without a newer one, silence of a job cannot be told from pings that the
+// service did not receive.
 const livenessTimeout = 3 * LivenessInterval
 
-// TickReport is what a tick did.
+// TickReport is the result of a tick.
 type TickReport struct {
-	Skipped string // why nothing was judged; "": it was
-	Checked int    // monitors whose deadline had to be looked at
+	Skipped string // why no monitor was checked; "": they were
+	Checked int    // monitors whose deadline was computed
 	Overdue int    // of these, overdue
 	Down    int    // of these, marked down
 }
@@ -32,12 +33,11 @@ func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	return read(ctx, s, func(c *session) (time.Time, error) { return c.now, nil })
 }
 
-// Tick runs the periodic check of the nominal instant (contract section 3;
-// design section 7, point 4) over all monitors. replica and backlog are this
-// replica's: its name, and the age of the oldest ping that it received and has
-// not committed. A tick may be run by any number of replicas at once, and
-// again: each monitor is counted at most once per instant. An instant that is
-// a period old, or ahead, is skipped.
+// Tick runs the periodic check of all monitors for the nominal instant
+// (docs/deadlines.md). replica is this replica's name, and backlog the age of the oldest
+// ping that it received and has not committed. Any number of replicas may run a tick,
+// also repeatedly: each monitor is counted at most once per instant. An instant in the
+// future, or at least a period old, is skipped.
 func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, backlog time.Duration) (TickReport, error) {
 	var report TickReport
 	t := allswell.Tick{Instant: instant, Period: s.period, Threshold: s.threshold}
@@ -72,40 +72,40 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 	}
 }
 
-// prepareTick finds the instant that is judged, or says why none is.
+// prepareTick sets the instant as of which monitors are checked, or returns why none are.
 func (c *session) prepareTick(t *allswell.Tick, replica string, backlog time.Duration) (skip string, err error) {
 	if age := c.now.Sub(t.Instant); age < 0 || age >= t.Period {
 		return "the instant is not the current one", nil
 	}
-	beats, err := one(c, func(row scanner) (b struct {
-		last    time.Time
+	newest, err := one(c, func(row scanner) (b struct {
+		seenAt  time.Time
 		backlog time.Duration
 	}, err error) {
-		err = row.Scan(instant{&b.last}, duration{&b.backlog})
+		err = row.Scan(instant{&b.seenAt}, duration{&b.backlog})
 		return
 	}, `SELECT max(seen_at), max(CASE WHEN replica <> $1 AND seen_at > $2 THEN backlog_ms ELSE 0 END) FROM liveness`,
 		replica, millis(c.now.Add(-livenessTimeout)))
 	if err != nil {
 		return "", err
 	}
-	if c.now.Sub(beats.last) > livenessTimeout {
-		return "no beat was recorded lately", nil
+	if c.now.Sub(newest.seenAt) > livenessTimeout {
+		return "no liveness record is recent", nil
 	}
-	t.AsOf = t.Instant.Add(-max(backlog, beats.backlog))
+	t.AsOf = t.Instant.Add(-max(backlog, newest.backlog))
 	return "", nil
 }
 
-// candidate is a monitor that may be overdue, by the key of the partial index.
+// candidate is a monitor that may be overdue, identified by the key of the partial index.
 type candidate struct {
 	due int64
 	id  string
 }
 
-// candidates looks up monitors whose stored deadline has passed at the nominal
-// instant, after from. The stored deadline is never later than the true one,
-// which Monitor.Check computes: grants are added when the monitor is looked
-// at. The judged instant may lie before the one of the last tick, so it is not
-// what is looked up by: who was counted then has to be found, to count 0 again.
+// candidates looks up monitors whose stored deadline has passed at the nominal instant,
+// after from. The stored deadline is never later than the true one, which Monitor.Check
+// computes, because time granted for gaps is added when the monitor is checked. The
+// lookup uses the nominal instant, because AsOf may lie before that of the last tick, and
+// monitors that were counted then have to be found to be set back to 0.
 // TestTickIsMonitorCheck compares the outcome with Monitor.Check over all monitors.
 func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidate) ([]candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
@@ -122,23 +122,23 @@ func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidat
 	return found, err
 }
 
-// verdicts is what a batch of candidates came to: monitors of which one column
-// or a few change alike, and those that are saved one by one.
+// tickResults are the results for a batch of candidates: monitors that are updated
+// together, by one statement, and monitors that are saved one by one.
 type tickResults struct {
-	postponed []string // pinged, and not due before the ping's own deadline
-	counted   []string // one failure more
+	postponed []string // pinged since the row was saved; due by that ping
+	counted   []string // one more failure
 	save      []allswell.Monitor
 	down      []allswell.Monitor
 	overdue   int
 }
 
-// add judges one candidate; due is the deadline that it was looked up by.
+// add checks one candidate. due is the deadline by which it was looked up.
 func (v *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 	now := row.current()
 	m, pinged := &now, now.WaitingSince.After(row.WaitingSince) // since the row was saved
-	verdict := m.Check(tick)
+	result := m.Check(tick)
 	m.NextCheckAt = m.DueAt(tick.Gaps)
-	switch verdict {
+	switch result {
 	case allswell.CheckOnTime:
 		switch {
 		case pinged && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval)):
@@ -146,7 +146,7 @@ func (v *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 		case pinged || row.ConsecutiveFailures > 0 || m.NextCheckAt.UnixMilli() != due:
 			v.save = append(v.save, *m)
 		default:
-			// Only not judged yet, because of the backlog.
+			// Not checked as of now yet, because of the backlog.
 		}
 	case allswell.CheckOverdue:
 		v.overdue++
@@ -162,8 +162,8 @@ func (v *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 	}
 }
 
-// judge decides on a batch of candidates as they are now, under their locks,
-// and saves what follows.
+// checkBatch locks a batch of candidates, checks them as they are now, and saves the
+// results.
 func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickReport, err error) {
 	ids := make([]string, len(batch))
 	due := make(map[string]int64, len(batch))
@@ -177,33 +177,33 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 	if tick.Gaps, err = t.gapsFor(rows); err != nil {
 		return report, err
 	}
-	var v tickResults
+	var results tickResults
 	for _, row := range rows {
-		v.add(row, due[row.ID], tick)
+		results.add(row, due[row.ID], tick)
 	}
-	for _, m := range v.save {
+	for _, m := range results.save {
 		if err := t.saveMonitorState(m); err != nil {
 			return report, err
 		}
 	}
-	if len(v.counted) > 0 { // as Monitor.Check does: see TestTickIsMonitorCheck
+	if len(results.counted) > 0 { // as Monitor.Check does: see TestTickIsMonitorCheck
 		if _, err := t.exec(`UPDATE monitors SET consecutive_failures = consecutive_failures + 1, ticked_at = $1
-			WHERE id IN EACH($2) AND state = 'up'`, millis(tick.Instant), list(v.counted)); err != nil {
+			WHERE id IN EACH($2) AND state = 'up'`, millis(tick.Instant), list(results.counted)); err != nil {
 			return report, err
 		}
 	}
-	if len(v.postponed) > 0 {
-		// What Monitor.RecordPing and Monitor.Check made of most of a fleet, as
-		// TestTickIsMonitorCheck compares.
+	if len(results.postponed) > 0 {
+		// The result of Monitor.RecordPing and Monitor.Check for most monitors; see
+		// TestTickIsMonitorCheck.
 		if _, err := t.exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
 				next_check_at = pinged_at + interval_ms, consecutive_failures = 0
-			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`, list(v.postponed)); err != nil {
+			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`, list(results.postponed)); err != nil {
 			return report, err
 		}
 	}
-	fell, err := t.markDown(v.down)
-	spared := len(v.down) - fell
-	return TickReport{Checked: len(rows), Overdue: v.overdue - spared, Down: fell}, err
+	down, err := t.markDown(results.down)
+	pinged := len(results.down) - down
+	return TickReport{Checked: len(rows), Overdue: results.overdue - pinged, Down: down}, err
 }
 
 func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
@@ -217,10 +217,10 @@ func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
 	return t.gaps(since)
 }
 
-// markDown saves the monitors that went down, begins their outages, and returns
-// how many. One that a ping has reached since it was judged is spared: pings do
-// not wait for the monitor's lock, so their row is what has to be unchanged.
-// From then on they find it not live, and wait.
+// markDown saves the monitors that went down, begins their outages, and returns how many
+// there are. It skips a monitor that was pinged since it was checked: pings do not wait
+// for the monitor's lock, so the row of its last ping decides. Later pings find that row
+// not healthy and wait for the lock.
 func (t *tx) markDown(down []allswell.Monitor) (int, error) {
 	fell := make([]allswell.Monitor, 0, len(down))
 	for _, m := range down {

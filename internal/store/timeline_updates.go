@@ -42,8 +42,8 @@ var (
 	maintenanceTimelines = timelineTable{"maintenance_updates", "maintenance_id", "octet_length(message)"}
 )
 
-// pickUpdates returns the ids of the updates that are loaded: whole, and those of
-// which there is only room for the beginning. No message is read for that.
+// selectUpdates returns the ids of the updates to load: those to load whole, and those of
+// which only the beginning fits. It reads no message.
 func (c *session) selectUpdates(table timelineTable, owners []string, t timelines) (whole, cut []string, err error) {
 	type row struct {
 		id, owner  string

@@ -105,7 +105,7 @@ func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 	})
 }
 
-// Revoke is RevokeToken for the operator, who is above workspaces.
+// RevokeAnyToken is RevokeToken for the operator, in any workspace.
 func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		workspace, err := one(&t.session, scanString, `SELECT workspace_id FROM tokens WHERE id = $1`, id)
@@ -117,8 +117,8 @@ func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 	return err
 }
 
-// revoke revokes a token of the actor's workspace. One that is revoked already
-// keeps its time.
+// revoke revokes a token of the actor's workspace. A token that is revoked already keeps
+// its time.
 func (t *tx) revoke(actor allswell.Actor, id string) error {
 	token, err := one(&t.session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
 	if err != nil || !token.RevokedAt.IsZero() {
@@ -132,17 +132,16 @@ func (t *tx) revoke(actor allswell.Actor, id string) error {
 	return t.audit(actor, allswell.AuditRevoke, token, revoked)
 }
 
-// Bootstrapped is what Bootstrap did.
+// BootstrapResult is the result of Bootstrap.
 type BootstrapResult struct {
 	Revoked []string // ids of the bootstrap tokens that this one replaces
-	Active  bool     // false if this one was revoked before
+	Active  bool     // false if secret was revoked before
 }
 
-// Bootstrap makes secret an admin token of the first workspace, unless it is a
-// token already, and revokes all earlier bootstrap tokens in the same
-// transaction. A secret that was revoked stays so, and nothing else changes:
-// replicas that start with the old and the new value in turn, as in a rolling
-// deployment, do not bring the old one back.
+// Bootstrap makes secret an admin token of the first workspace, unless it is a token
+// already, and revokes all earlier bootstrap tokens in the same transaction. If secret
+// was revoked before, it stays revoked and nothing changes: in a rolling deployment,
+// replicas with the old value do not bring it back.
 func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, error) {
 	if err := allswell.CheckBootstrapToken(secret); err != nil {
 		return BootstrapResult{}, err

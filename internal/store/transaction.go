@@ -14,24 +14,24 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// querier is what *sql.DB, *sql.Tx and *sql.Conn have in common.
+// querier has the methods that *sql.DB, *sql.Tx and *sql.Conn have in common.
 type querier interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// session runs statements of one transaction, or of none.
+// session runs statements, within a transaction or outside one.
 type session struct {
 	s     *Store
 	ctx   context.Context
 	q     querier
-	now   time.Time                      // frozen; zero outside a transaction
-	wrote bool                           // some row was changed, so that the commit has to be replicated
+	now   time.Time                      // constant during the transaction; zero outside one
+	wrote bool                           // some row was changed, so the commit waits for replication anyway
 	fault func(when, query string) error // nil but in tests
 }
 
-// exec runs a statement that changes rows and returns how many it changed. One
-// that reads goes through query.
+// exec runs a statement that changes rows and returns how many it changed. Use query for
+// statements that return rows.
 func (c *session) exec(query string, args ...any) (int64, error) {
 	return c.run(query, func() (sql.Result, error) { return c.q.ExecContext(c.ctx, c.s.text(query), args...) })
 }
@@ -94,7 +94,8 @@ func query[T any](c *session, scan func(scanner) (T, error), text string, args .
 	return out, rows.Err()
 }
 
-// one is query for a statement that gives one row; none is ErrNotFound.
+// one is query for a statement that returns at most one row. Without a row it returns
+// allswell.ErrNotFound.
 func one[T any](c *session, scan func(scanner) (T, error), text string, args ...any) (T, error) {
 	rows, err := query(c, scan, text, args...)
 	if err != nil || len(rows) == 0 {
@@ -110,8 +111,7 @@ func one[T any](c *session, scan func(scanner) (T, error), text string, args ...
 // scanner is a row.
 type scanner interface{ Scan(dest ...any) error }
 
-// widerRow is a row with more columns behind those that a struct's scan function
-// reads.
+// widerRow is a row with more columns than a struct's scan function reads.
 type widerRow struct {
 	scanner
 	more []any
@@ -123,7 +123,7 @@ func (w widerRow) Scan(dest ...any) error { return w.scanner.Scan(append(dest, w
 func scanInt(row scanner) (n int64, err error)     { err = row.Scan(&n); return }
 func scanString(row scanner) (v string, err error) { err = row.Scan(&v); return }
 
-// text turns a statement as it is written in this package into the engine's.
+// text translates a statement, as it is written in this package, to the engine's SQL.
 func (s *Store) text(query string) string {
 	if t, ok := s.statements.Load(query); ok {
 		return t.(string)
@@ -133,13 +133,13 @@ func (s *Store) text(query string) string {
 	return t
 }
 
-// firstLine names a statement in an error without its whole text.
+// firstLine returns the first line of a statement, which identifies it in errors.
 func firstLine(query string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(query), "\n")
 	return line
 }
 
-// exists reports whether a query finds a row, outside any transaction.
+// exists reports whether a query returns a row. It runs outside a transaction.
 func (s *Store) exists(ctx context.Context, text string, args ...any) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
 	defer cancel()
@@ -147,13 +147,12 @@ func (s *Store) exists(ctx context.Context, text string, args ...any) (bool, err
 	return n > 0, s.unavailable(err)
 }
 
-// bare returns a session outside any transaction, for single statements that
-// only read.
+// bare returns a session outside any transaction, for single statements that only read.
 func (s *Store) bare(ctx context.Context) *session {
 	return &session{s: s, ctx: ctx, q: s.reader}
 }
 
-// read runs f in one read-only transaction, so that all it loads is of one
+// read runs f in a read-only transaction, so that everything it loads is of the same
 // moment.
 func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (out T, err error) {
 	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
@@ -174,21 +173,21 @@ func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (ou
 	return out, nil
 }
 
-// tx is a writing transaction.
+// tx is a transaction that writes.
 type tx struct {
 	session
 	sqlTx              *sql.Tx
-	versions           map[string]int64 // touched pages and the versions this transaction makes
-	changeNumber       int64            // of the change of those pages; 0 where there are no replicas
-	ordinals           map[string]int   // events told per page
-	logEntries         []logEntry       // for the log
-	mailQueued         bool             // somebody is sent a question or a link
-	maintenanceChanged bool             // when a maintenance is due may have changed
+	versions           map[string]int64 // new versions of the touched pages
+	changeNumber       int64            // number of this change of pages; 0 on SQLite
+	ordinals           map[string]int   // number of events emitted per page
+	logEntries         []logEntry       // to be logged after the commit
+	mailQueued         bool             // a mail, a retry or a sign-up was queued
+	maintenanceChanged bool             // the time of the next transition may have changed
 	domainCheckDue     bool             // a domain is due to be checked
-	newPingTokens      []string         // ping tokens that are new to those who keep them in memory
-	liveReplica        string           // the replica whose beat this transaction writes
+	newPingTokens      []string         // new ping tokens, and those of monitors that were enabled
+	liveReplica        string           // the replica whose liveness record this transaction writes
 
-	unattended bool // nobody waits for the answer: BeforeReturn does not apply
+	unattended bool // no client waits for the result, so BeforeReturn does not apply
 }
 
 // write runs f as one durable transaction, again if the database asks for a
@@ -222,10 +221,9 @@ func pauseBeforeRepeating(ctx context.Context, attempt int) {
 	}
 }
 
-// replicated is how a verb refuses: err, or why it cannot be said. A refusal,
-// such as that there is nothing to delete or that a name is taken, follows from
-// what others have committed. It is as much of an answer as a success, so it
-// waits until that is replicated, too.
+// replicated returns err, or the reason why it cannot be returned yet. An error such as
+// ErrNotFound or a name that is taken depends on what other transactions have committed.
+// It is an answer as much as a success is, so it also waits until that is replicated.
 func (s *Store) replicated(ctx context.Context, err error) error {
 	var bad *allswell.ValidationError
 	if !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &bad) && !s.d.duplicate(err) {
@@ -237,8 +235,8 @@ func (s *Store) replicated(ctx context.Context, err error) error {
 	return err
 }
 
-// awaitReplication returns when all that was committed before, and seen, is
-// durable and replicated as far as the server is told to.
+// awaitReplication returns when everything that was committed and visible before is
+// durable and replicated as the server is configured.
 func (s *Store) awaitReplication(ctx context.Context) error {
 	if s.d.replicate == nil {
 		return nil
@@ -299,8 +297,7 @@ func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error), sav
 		return out, err
 	}
 	if !w.wrote && s.d.replicate != nil {
-		// What it answers with was found, and may be of a commit that is not
-		// replicated.
+		// The result was read, possibly from a commit that is not replicated yet.
 		if err = s.d.replicate(&w.session); err != nil {
 			return out, err
 		}
@@ -326,7 +323,7 @@ func writeOnce[T any](ctx context.Context, s *Store, f func(*tx) (T, error), sav
 	return out, err
 }
 
-// committed calls the functions that are registered for what the transaction did.
+// committed calls the registered functions for what the transaction changed.
 func (t *tx) committed() {
 	s := t.s
 	if t.liveReplica != "" {
@@ -361,17 +358,18 @@ func callAll(registered []func()) {
 	}
 }
 
-// news is what became of a monitor or of a maintenance, for the log.
+// logEntry is a message about a monitor or a maintenance, which is logged after the
+// commit.
 type logEntry struct{ what, kind, id, name string }
 
-// logNews writes one line for each of the first few, and one for all others.
+// writeLogEntries logs the first few entries and the number of the others.
 func (s *Store) writeLogEntries(all []logEntry) {
 	const most = 20
 	for _, n := range all[:min(len(all), most)] {
 		s.log.Info(n.what, n.kind, n.id, "name", n.name)
 	}
 	if len(all) > most {
-		s.log.Info("and more in the same transaction", "count", len(all)-most)
+		s.log.Info("more changes in the same transaction", "count", len(all)-most)
 	}
 }
 
@@ -381,7 +379,8 @@ func (s *Store) pageChanged(pageID string) {
 	}
 }
 
-// now returns the instant that a transaction freezes, cut to the millisecond.
+// now returns the current instant, truncated to the millisecond. A transaction calls it
+// once.
 func (s *Store) now(c *session) (time.Time, error) {
 	if s.clock != nil {
 		return s.clock().UTC().Truncate(time.Millisecond), nil
@@ -389,12 +388,12 @@ func (s *Store) now(c *session) (time.Time, error) {
 	return s.d.now(c)
 }
 
-// unavailable wraps errors that mean that the database cannot be used right now,
-// or that the context ended before the commit, in allswell.ErrBusy. What commit
-// returned stays as it is. It logs the first error of a series: see LogLevel.
+// unavailable wraps errors that mean that the database cannot be used now, or that
+// the context ended before the commit, in allswell.ErrBusy. It leaves errors of
+// commit as they are. It logs the first error of a series: see LogLevel.
 func (s *Store) unavailable(err error) error {
 	marked := errors.Is(err, allswell.ErrBusy) || errors.Is(err, allswell.ErrUnknownOutcome)
-	cancelled := errors.Is(err, context.Canceled) // by the caller: that says nothing about the database
+	cancelled := errors.Is(err, context.Canceled) // by the caller, which is no failure of the database
 	if err == nil || !marked && !cancelled && !s.d.unavailable(err) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -407,9 +406,9 @@ func (s *Store) unavailable(err error) error {
 	return fmt.Errorf("%w: %w", allswell.ErrBusy, err)
 }
 
-// touch makes a new version of the page, once per transaction, and thereby
-// locks its row. By the lock order it comes after monitors and components and
-// before incidents.
+// touch increments the version of the page, once per transaction, and thereby locks its
+// row. In the lock order the page comes after monitors and components and before
+// incidents.
 func (t *tx) touch(pageID string) error {
 	if _, done := t.versions[pageID]; done {
 		return nil
