@@ -21,8 +21,8 @@ func secs(from, to float64) allswell.ListeningGap {
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// TestDeadline holds the rule of design section 7, point 3, for a monitor of
-// 1000 s that was last heard at the epoch.
+// TestDeadline checks the rule of docs/deadlines.md for a monitor of
+// 1000 s that was last pinged at the epoch.
 func TestDeadline(t *testing.T) {
 	type holes = []allswell.ListeningGap
 	for _, c := range []struct {
@@ -146,9 +146,10 @@ func TestDeadlineIsNeverAfterTheCapUnlessRefused(t *testing.T) {
 	})
 }
 
-// What the store keeps as a monitor's deadline was computed with the holes of
-// that moment; it finds the overdue by it, and must never find one too late.
-func TestDeadlineIsNeverEarlierForOneMoreHole(t *testing.T) {
+// TestDeadlineIsNeverEarlierForOneMoreGap checks that another listening gap never makes a
+// deadline earlier. The store finds overdue monitors by a deadline that was computed with
+// the gaps of an earlier moment, so that must never be too late.
+func TestDeadlineIsNeverEarlierForOneMoreGap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wait, holes := drawWait(t), drawHoles(t)
 		if len(holes) == 0 {

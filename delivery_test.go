@@ -40,9 +40,9 @@ func TestNoticeTime(t *testing.T) {
 	}
 }
 
-// Whatever a monitor does: no notice comes before what it tells, or more than an
-// hour after; of a run without a quiet hour at most four come within its first
-// hour, and then each an hour after the one before.
+// TestFlappingIsBounded checks the notification times of monitors that flap: none is
+// before its event or more than an hour after it. Without a quiet hour, at most four come
+// in the first hour, and then one an hour.
 func TestFlappingIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var notices []time.Time
@@ -298,9 +298,10 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// However it fails, the second attempt comes within ten seconds, and waits do
-// not shrink but for the jitter, and none goes beyond the end.
-func TestSettleInvariants(t *testing.T) {
+// TestApplyOutcomeInvariants checks the retries of a failing delivery: the second attempt
+// comes within ten seconds, waits never shrink except by the jitter, and no attempt comes
+// after the delivery's lifetime.
+func TestApplyOutcomeInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := allswell.Delivery{HappenedAt: epoch}
 		now := epoch

@@ -255,7 +255,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// The table refuses what it is there to refuse.
+// TestImportsAreRefused checks that the table refuses forbidden imports.
 func TestImportsAreRefused(t *testing.T) {
 	of := func(name string, imports ...string) listed {
 		return listed{ImportPath: module + "/" + name, Imports: imports}
@@ -316,8 +316,9 @@ func TestImportsAreRefused(t *testing.T) {
 	}
 }
 
-// modernc.org/sqlite is C translated to Go against one version of
-// modernc.org/libc. With another it builds, and may corrupt what it stores.
+// TestLibcIsTheOneOfSQLite checks the version of modernc.org/libc. modernc.org/sqlite is
+// C translated to Go for one version of it; with another it builds, and may corrupt
+// databases.
 func TestLibcIsTheOneOfSQLite(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite").Output()
 	if err != nil {

@@ -18,7 +18,7 @@ const (
 	IncidentResolved      IncidentState = "resolved"
 )
 
-// States lists all valid states.
+// IncidentStates lists all valid states.
 var IncidentStates = []IncidentState{IncidentInvestigating, IncidentIdentified, IncidentMonitoring, IncidentResolved}
 
 // Valid reports whether s is one of the four states.

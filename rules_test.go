@@ -14,7 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is done to an incident, in any order, these hold.
+// TestIncidentInvariants checks rules that hold for an incident after any sequence of
+// changes.
 func TestIncidentInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := epoch
@@ -74,8 +75,9 @@ func invariants(t *rapid.T, inc allswell.Incident) {
 	}
 }
 
-// Whatever outages and humans do to a component, in any order, its status is
-// what a plain replay of the rule gives, and updated_at moves with it alone.
+// TestComponentIsWhatItsHistorySays checks that the status of a component is the one that
+// a plain replay of its outages and changes gives, and that updated_at changes only with
+// the status.
 func TestComponentIsWhatItsHistorySays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := with(rapid.SampledFrom(allswell.Statuses).Draw(t, "baseline"))
@@ -193,8 +195,9 @@ func TestSecretEndsInItsChecksum(t *testing.T) {
 	}
 }
 
-// Each of the 62 characters comes equally often at each place of a ping token.
-// The bound is one that a fair source exceeds less than once in a million runs.
+// TestPingTokensAreUniform checks that each of the 62 characters is equally frequent at
+// each place of a ping token. A fair source exceeds the bound less than once in a million
+// runs.
 func TestPingTokensAreUniform(t *testing.T) {
 	const runs = 20_000
 	var count [allswell.PingTokenLength][128]int
@@ -259,7 +262,7 @@ func TestInvalid(t *testing.T) {
 	equal(t, "text", got.Error(), "One. Two. The title is odd.")
 }
 
-// No complaint repeats what the client sent.
+// TestComplaintsDoNotEcho checks that no validation message repeats what the client sent.
 func TestComplaintsDoNotEcho(t *testing.T) {
 	const sent = "<script>7f3a"
 	for _, err := range []error{
@@ -360,8 +363,8 @@ func TestSummarize(t *testing.T) {
 	equal(t, "blocks", blocks, []string{" operational a b", "grp_early maintenance c d", "grp_late degraded e"})
 }
 
-// Nothing that is loaded is lost or shown twice, in whatever order it comes.
-// TestLatestFirst: what was written about last comes first, however old it is.
+// TestLatestFirst checks that what was updated last comes first, and that nothing is lost
+// or duplicated.
 func TestLatestFirst(t *testing.T) {
 	at := func(minute int) time.Time { return epoch.Add(time.Duration(minute) * time.Minute) }
 	incident := func(id string, began int, updates ...int) allswell.Incident {

@@ -93,8 +93,9 @@ func (w *world) paused(t *rapid.T) {
 	slices.SortFunc(w.pings, time.Time.Compare)
 }
 
-// A job that pauses during planned maintenance, and is back within an interval of
-// its end, raises nothing; nor do our restarts meanwhile.
+// TestJobThatPausesForMaintenanceIsNeverMarkedDown checks that a job that pauses during
+// planned maintenance, and is back within an interval of its end, is not marked down,
+// also if the service restarts meanwhile.
 func TestJobThatPausesForMaintenanceIsNeverMarkedDown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
@@ -105,7 +106,8 @@ func TestJobThatPausesForMaintenanceIsNeverMarkedDown(t *testing.T) {
 	})
 }
 
-// A job that pauses for maintenance while our own restarts come on top.
+// TestRestartsDuringMaintenanceRaiseNothing checks a job that pauses for maintenance
+// while the service restarts.
 func TestRestartsDuringMaintenanceRaiseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
@@ -130,8 +132,9 @@ func TestRestartsDuringMaintenanceRaiseNothing(t *testing.T) {
 	})
 }
 
-// A monitor goes down neither during maintenance, nor within an interval of its
-// end; silence that goes on after it is an outage, in the usual time.
+// TestSilenceAfterMaintenanceIsAnOutage checks that a monitor goes down neither during
+// maintenance nor within an interval of its end, and that continued silence is an outage
+// in the usual time.
 func TestSilenceAfterMaintenanceIsAnOutage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)

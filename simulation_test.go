@@ -198,7 +198,7 @@ func (w world) String() string {
 	return text
 }
 
-func TestLivingJobIsNeverMarkedDownThroughDeafness(t *testing.T) {
+func TestLivingJobIsNeverMarkedDownThroughGaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
 		w.drawDeafness(t)
@@ -207,9 +207,10 @@ func TestLivingJobIsNeverMarkedDownThroughDeafness(t *testing.T) {
 	})
 }
 
-// A punctual job whose rhythm is the interval itself is late by a little, each
-// time anew. What the threshold forgives in calm, deafness must not punish.
-func TestPunctualJobIsNeverMarkedDownThroughDeafness(t *testing.T) {
+// TestPunctualJobIsNeverMarkedDownThroughGaps checks a job whose rhythm is the interval
+// itself, so that each ping is a little late. Listening gaps must not make it go down if
+// the threshold tolerates that without gaps.
+func TestPunctualJobIsNeverMarkedDownThroughGaps(t *testing.T) {
 	const lateness = 10 * time.Second
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
@@ -237,9 +238,9 @@ func TestRefusedJobIsNeverMarkedDown(t *testing.T) {
 	})
 }
 
-// However often and long we are away, silence counts from the cap on: the
-// K-th check after it marks a dead job down, and no check does before the
-// interval is over.
+// TestDeadJobIsMarkedDownByTheCap checks that silence counts from the cap on, however
+// often and long the service is away: the K-th check after it marks a dead job down, and
+// no check does before the interval is over.
 func TestDeadJobIsMarkedDownByTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
@@ -267,8 +268,8 @@ func TestDeadJobIsMarkedDownByTheCap(t *testing.T) {
 	})
 }
 
-// Design section 10: without faults, down at most I + K·T + T after the last
-// ping.
+// TestDeadJobIsMarkedDownInTimeWithoutFaults checks that without faults a dead job is
+// down at most I + K·T + T after its last ping (docs/deadlines.md).
 func TestDeadJobIsMarkedDownInTimeWithoutFaults(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)

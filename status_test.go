@@ -7,8 +7,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Every status has all that its row in the table of statuses is to say, and
-// nothing by which statuses are told apart is there twice.
+// TestStatusTable checks that every status has all columns of its row in the table of
+// statuses, and that the columns that distinguish statuses are unique.
 func TestStatusTable(t *testing.T) {
 	colour := regexp.MustCompile(`^#[0-9a-f]{6}$`)
 	seen := map[string]allswell.Status{}

@@ -308,7 +308,7 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// server answers with a list of n groups.
+// listServer returns a server that answers with a list of n groups.
 func listServer(n int, asked *[]string) roundTripper {
 	return func(r *http.Request) (*http.Response, error) {
 		*asked = append(*asked, r.URL.RawQuery)

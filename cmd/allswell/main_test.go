@@ -106,7 +106,7 @@ func TestWrongSettings(t *testing.T) {
 	}
 }
 
-// Empty variables are ignored.
+// TestEmptyVariables checks that empty environment variables are ignored.
 func TestEmptyVariables(t *testing.T) {
 	want, err := server.Settings{}.Parse()
 	if err != nil {

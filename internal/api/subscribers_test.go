@@ -517,7 +517,8 @@ func TestSuspendedSubscribers(t *testing.T) {
 	})
 }
 
-// What is held is not tried before it is let go, whatever it waits for besides.
+// TestHeldDeliverySaysWhenItGoes checks that the next attempt of a held delivery is not
+// before the end of the hold.
 func TestHeldDeliverySaysWhenItGoes(t *testing.T) {
 	due := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {

@@ -125,7 +125,8 @@ func TestBadge(t *testing.T) {
 	}
 }
 
-// Everything can be read, in both themes, and a theme changes colours alone.
+// TestBadgeColours checks that all text is readable in both themes, and that a theme
+// changes only colours.
 func TestBadgeColours(t *testing.T) {
 	for _, s := range allswell.Statuses {
 		b := Badge{"Acme", s.Label(), s.Tone()}

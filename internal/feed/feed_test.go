@@ -209,8 +209,8 @@ func TestComponentFeed(t *testing.T) {
 	}
 }
 
-// However long the timelines are, a feed is not; what was left out is a link
-// away.
+// TestFeedIsBounded checks that the size of a feed is bounded, and that it links to what
+// it omits.
 func TestFeedIsBounded(t *testing.T) {
 	p := newsPage("It is dark", "It dawns.", "Lamps")
 	inc := p.Incidents[0]

@@ -24,8 +24,8 @@ async function main(feeds) {
 }
 `
 
-// What a well-known reader of feeds finds in both formats, with texts that are
-// meant to break out.
+// TestFeedsInJavaScript checks what a widely used feed parser reads from both formats,
+// with hostile texts.
 func TestFeedsInJavaScript(t *testing.T) {
 	type item struct{ ID, Title, Link, Date, HTML string }
 	type found struct {
@@ -77,7 +77,7 @@ function main(calendars) {
 }
 `
 
-// What a well-known reader of calendars finds.
+// TestCalendarInJavaScript checks what a widely used calendar parser reads.
 func TestCalendarInJavaScript(t *testing.T) {
 	type event struct {
 		ID, Title, Text, URL, Status, From, To string

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Every kind of system message is translated.
+// TestSystemMessages checks that every kind of system message is translated.
 func TestSystemMessages(t *testing.T) {
 	zone := berlin(t)
 	seen := map[string]string{}

@@ -164,7 +164,7 @@ func TestPanicOfTheParser(t *testing.T) {
 	}
 }
 
-// A text without syntax is rendered unchanged.
+// TestPlainTextIsUnchanged checks that text without syntax is rendered unchanged.
 func TestPlainTextIsUnchanged(t *testing.T) {
 	chars := rapid.StringOfN(rapid.RuneFrom([]rune("abcXYZ019äßжعה中🙂<>&\"'/(){}|;:,.?!=+-%$#@^")), 1, 10, -1)
 	word := rapid.Custom(func(t *rapid.T) string {

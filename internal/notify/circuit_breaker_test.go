@@ -64,7 +64,8 @@ func TestBreakersAreBounded(t *testing.T) {
 	}
 }
 
-// After a pause, one test message is allowed, if none is being sent.
+// TestBreakerProbesWithOne checks that one test message is allowed after a pause, if none
+// is being sent.
 func TestBreakerProbesWithOne(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for _, b := range []breakers{

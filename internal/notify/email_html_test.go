@@ -61,8 +61,8 @@ func bareMessage(t *testing.T, message *html.Node) string {
 	return strings.NewReplacer("<br/>", "<br>", "<hr/>", "<hr>").Replace(b.String())
 }
 
-// A message is Markdown, and looks the same in a mail as on the page; plain
-// text looks as it was typed.
+// TestMailMessages checks that Markdown looks the same in a mail as on the page, and
+// plain text as it was typed.
 func TestMailMessages(t *testing.T) {
 	for _, c := range []struct{ name, typed, text, html string }{
 		{"plain", "One.\r\nTwo & <b>three</b>.\n\nFour.", "One.\nTwo & <b>three</b>.\n\nFour.",
@@ -97,7 +97,8 @@ func TestMailMessages(t *testing.T) {
 	}
 }
 
-// A message that is all markup makes no mail that servers would refuse.
+// TestMailOfMarkup checks that a message of nothing but markup makes no mail that servers
+// would refuse.
 func TestMailOfMarkup(t *testing.T) {
 	for _, unit := range []string{"`a`b", ">\n\n", "-\n*\n", "- ", "> ", "[a](http://b)", "***a***", "```\na\n```\n", "a@b.cd ", "---\n"} {
 		events := mailDatabase()

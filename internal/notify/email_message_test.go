@@ -238,8 +238,8 @@ func TestMailHeader(t *testing.T) {
 	}
 }
 
-// Mails of one incident hang together, also those that tell it among others,
-// and those of a monitor's incidents do; what two subscribers got does not.
+// TestMailThreads checks that the mails of one incident form a thread, as do those of a
+// monitor's incidents, and that mails to two subscribers share none.
 func TestMailThreads(t *testing.T) {
 	references := func(subscriber string, events ...allswell.Event) []string {
 		n := mailNotice(allswell.PurposeEvent, events...)
@@ -314,7 +314,7 @@ func TestMailSubjects(t *testing.T) {
 	}
 }
 
-// The display name is the page's if the operator set none.
+// TestMailFrom checks that the display name is the page's if the operator set none.
 func TestMailFrom(t *testing.T) {
 	n := mailNotice(allswell.PurposeLink)
 	n.Page.Name = "Ö\nBcc: eve@example.net"
@@ -427,7 +427,8 @@ func TestMailHTML(t *testing.T) {
 	htmlWords(t, p.html)
 }
 
-// A question says nothing that whoever typed the address could choose.
+// TestMailQuestions checks that a confirmation mail contains nothing that the person who
+// typed the address could choose.
 func TestMailQuestions(t *testing.T) {
 	for _, purpose := range []allswell.DeliveryPurpose{allswell.PurposeConfirmation, allswell.PurposeLink} {
 		n := mailNotice(purpose)
@@ -449,7 +450,7 @@ func TestMailQuestions(t *testing.T) {
 	}
 }
 
-// What is too much is left to the page, and the mail says so.
+// TestMailLimits checks that a long mail is cut, says so, and links to the page.
 func TestMailLimits(t *testing.T) {
 	var down []allswell.Event
 	for i := range 210 {
@@ -483,7 +484,7 @@ func TestMailLimits(t *testing.T) {
 	}
 }
 
-// No attempt could succeed with these.
+// TestMailBroken checks mails that no attempt could send.
 func TestMailBroken(t *testing.T) {
 	for _, target := range []string{
 		"", "ann", "Ann <ann@example.org>", "ann@example.org, eve@example.net", "ann@example.org\r\nBcc: eve@example.net",
@@ -508,7 +509,7 @@ func TestMailBroken(t *testing.T) {
 	}
 }
 
-// A retry sends the same content, but for the date.
+// TestMailStable checks that a retry sends the same content except for the date.
 func TestMailStable(t *testing.T) {
 	content := func() string {
 		e, err := compose(mailNotice(allswell.PurposeEvent, mailDatabase()...), mailBase, mailFrom)
@@ -523,7 +524,8 @@ func TestMailStable(t *testing.T) {
 	}
 }
 
-// Each file is the mail of a purpose, and each part of the layout is used.
+// TestMailTemplates checks that each template file belongs to a purpose, and that each
+// part of the layout is used.
 func TestMailTemplates(t *testing.T) {
 	files, err := mailTemplates.ReadDir("templates")
 	if err != nil {

@@ -89,8 +89,8 @@ func TestSMTPTaken(t *testing.T) {
 	}
 }
 
-// What the operator can mend is tried again, and the password is not shown, nor
-// sent to who might be somebody else.
+// TestSMTPMisconfigured checks that failures that the operator can correct are retried,
+// and that the password is not logged and not sent to an unverified server.
 func TestSMTPMisconfigured(t *testing.T) {
 	_, trusted := smtpCertificate()
 	for _, c := range []struct {
@@ -164,8 +164,8 @@ func TestSMTPUnreachable(t *testing.T) {
 	}
 }
 
-// Whatever the server does, and wherever, the attempt ends in time with what it
-// means.
+// TestSMTPSteps checks that an attempt ends in time with the right outcome, whatever the
+// server does at any step.
 func TestSMTPSteps(t *testing.T) {
 	steps := []struct {
 		name, reason string
@@ -236,7 +236,8 @@ func TestSMTPSteps(t *testing.T) {
 	}
 }
 
-// A server that does not know RSET gets a new connection after each refusal.
+// TestSMTPWithoutReset checks that a server without RSET gets a new connection after each
+// refusal.
 func TestSMTPWithoutReset(t *testing.T) {
 	address, conns := smtpScript{step: "RCPT", reset: "502 what?", act: func(conn net.Conn, nth int) error {
 		return smtpSays([]string{"550 no\r\n", "250 fine\r\n"}[nth-1])(conn, nth)
@@ -252,7 +253,7 @@ func TestSMTPWithoutReset(t *testing.T) {
 	}
 }
 
-// That our mails are not passed on, or are not liked, is no word about the
+// TestSMTPRelay checks that a relay's refusal of our mail is not counted against the
 // recipient.
 func TestSMTPRelay(t *testing.T) {
 	for answer, want := range map[string]allswell.SendResult{
@@ -300,7 +301,8 @@ func TestSMTPRelay(t *testing.T) {
 	}
 }
 
-// Servers quote the address, and the log keeps what they say longer than it.
+// TestSMTPReasonWithoutAddress checks that the stored reason omits the address, which
+// servers quote and which is deleted before the reason.
 func TestSMTPReasonWithoutAddress(t *testing.T) {
 	for step, name := range map[string]string{"RCPT": "RCPT TO", "message": "the message"} {
 		for answer, want := range map[string]string{
@@ -319,8 +321,8 @@ func TestSMTPReasonWithoutAddress(t *testing.T) {
 	}
 }
 
-// Mail servers name the machines of their network; the workspace must not learn
-// those, and the operator may.
+// TestSMTPReasonWithoutNames checks that the workspace does not see the names of machines
+// that mail servers mention; the operator may.
 func TestSMTPReasonWithoutNames(t *testing.T) {
 	for answer, want := range map[string]string{
 		"550 5.1.1 mx3.corp.example.com[10.1.2.3]:25 said: 550 unknown": "5.1.1 …[…]:25 said: 550 unknown",
@@ -339,7 +341,8 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 	}
 }
 
-// Any 2xx after the message says that the server has it.
+// TestSMTPOddlyTaken checks that any 2xx reply after the message means that the server
+// has it.
 func TestSMTPOddlyTaken(t *testing.T) {
 	address, _ := smtpScript{step: "message", act: smtpSays("252 I have it\r\n")}.serve(t)
 	if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.PurposeLink)); o.Result != allswell.SendAccepted {
@@ -347,7 +350,7 @@ func TestSMTPOddlyTaken(t *testing.T) {
 	}
 }
 
-// When the service stops, no SMTP session delays it.
+// TestSMTPInterrupted checks that no SMTP session delays a stop of the service.
 func TestSMTPInterrupted(t *testing.T) {
 	at := make(chan struct{})
 	address, _ := smtpScript{step: "RCPT", act: func(conn net.Conn, _ int) error {
@@ -406,7 +409,7 @@ func TestSMTPReuse(t *testing.T) {
 	}
 }
 
-// Many at once share the connections that were kept.
+// TestSMTPConcurrent checks that concurrent sends share kept connections.
 func TestSMTPConcurrent(t *testing.T) {
 	peer := newSMTPPeer(t, "starttls")
 	m := newTestMailer(t, "smtp://127.0.0.1", peer.address)
@@ -435,8 +438,9 @@ func TestSMTPConcurrent(t *testing.T) {
 	}
 }
 
-// A kept connection that the server has ended meanwhile costs no attempt; one
-// that ends after the message does, because the server may have it.
+// TestSMTPStale checks that a kept connection which the server has closed costs no
+// attempt. A connection that ends after the message does, because the server may have the
+// message.
 func TestSMTPStale(t *testing.T) {
 	for _, c := range []struct {
 		step string

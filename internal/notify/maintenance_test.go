@@ -17,7 +17,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// Every kind of event of a maintenance has its words, in the page's zone.
+// TestMailOfMaintenance checks the mails of all kinds of maintenance events, with times
+// in the page's zone.
 func TestMailOfMaintenance(t *testing.T) {
 	moved := mailMaintenance(30, allswell.EventMaintenanceUpdated, allswell.MaintenanceScheduled, "", "")
 	life := mailUpgrade()
@@ -70,8 +71,8 @@ func TestMailOfMaintenance(t *testing.T) {
 	}
 }
 
-// What an older mail would have told is in the newer one, and the inbox shows
-// the time if there is no message.
+// TestMailCarriesMaintenance checks that a mail contains the events that were merged into
+// it, and that its preview shows the time if there is no message.
 func TestMailCarriesMaintenance(t *testing.T) {
 	p := composed(t, mailNotice(allswell.PurposeEvent, mailUpgrade()[:2]...))
 	if p.subject != "[Acme] Reminder: Database upgrade" || !strings.Contains(p.text, "\nReminder · 21 Nov 2026, 08:48 UTC\n\nScheduled · 21 Nov 2026, 07:48 UTC\nWrites wait") {
@@ -86,8 +87,8 @@ func TestMailCarriesMaintenance(t *testing.T) {
 	}
 }
 
-// What is said of a resolution at once is one entry with it; what is said later is
-// one of its own.
+// TestMailOfResolutionAndWhy checks that an update that resolves an incident is one
+// entry, and that a later update is another.
 func TestMailOfResolutionAndWhy(t *testing.T) {
 	events := mailDatabase()[1:]
 	resolved := &events[1]
@@ -129,7 +130,8 @@ func TestMailSpans(t *testing.T) {
 	}
 }
 
-// An incident says what it concerns, and how badly until it is over.
+// TestMailAffected checks that a mail lists the affected components, with their status
+// until the incident is resolved.
 func TestMailAffected(t *testing.T) {
 	events := mailDatabase()
 	for i := range events {
@@ -158,8 +160,8 @@ func TestMailAffected(t *testing.T) {
 	}
 }
 
-// A page at its own domain is linked to there; the subscription stays at the
-// base address, which has the unsubscribe button of mail programs.
+// TestMailOfDomain checks that a mail links to a page at its own domain, and to the
+// subscription at the base address, which the unsubscribe button of mail programs uses.
 func TestMailOfDomain(t *testing.T) {
 	for _, c := range []struct {
 		event allswell.Event
@@ -275,9 +277,9 @@ func (s *plannedSite) told(n int) (kinds []string) {
 	return kinds
 }
 
-// The life of a maintenance comes in order, in one thread of a mailbox, and
-// signed to a webhook.
-func TestMaintenanceIsTold(t *testing.T) {
+// TestMaintenanceIsNotified checks that the mails of a maintenance arrive in order in one
+// thread, and that a webhook gets them signed.
+func TestMaintenanceIsNotified(t *testing.T) {
 	onPlannedSites(t, func(s *plannedSite) {
 		peer := newSMTPPeer(t, "plain")
 		s.start(peer.address)
@@ -322,9 +324,10 @@ func TestMaintenanceIsTold(t *testing.T) {
 	})
 }
 
-// What could not be sent before the next thing happened is one mail, which tells
-// all of it; an incident in between has its own. A webhook gets all.
-func TestMaintenanceMailGivesWay(t *testing.T) {
+// TestMaintenanceMailIsMerged checks that mails of a maintenance that were not sent
+// before the next event are merged into one, that an incident in between has its own, and
+// that a webhook gets all events.
+func TestMaintenanceMailIsMerged(t *testing.T) {
 	onPlannedSites(t, func(s *plannedSite) {
 		s.plan()
 		s.pass(time.Hour)
@@ -353,8 +356,9 @@ func TestMaintenanceMailGivesWay(t *testing.T) {
 	})
 }
 
-// What is cancelled is told although nothing is left of it.
-func TestCancelledMaintenanceIsTold(t *testing.T) {
+// TestCancelledMaintenanceIsNotified checks that a cancellation is notified although the
+// maintenance is deleted.
+func TestCancelledMaintenanceIsNotified(t *testing.T) {
 	onPlannedSites(t, func(s *plannedSite) {
 		peer := newSMTPPeer(t, "plain")
 		s.start(peer.address)

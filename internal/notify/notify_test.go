@@ -164,8 +164,8 @@ func TestNotifierDelivers(t *testing.T) {
 	})
 }
 
-// A host that hangs and one that is dead get what they can take, and no other
-// host waits for them.
+// TestBadHostsDelayNobody checks that neither a host that hangs nor one that is down
+// delays other hosts.
 func TestBadHostsDelayNobody(t *testing.T) {
 	onSites(t, func(s *site) {
 		hanging, dead := newGate(t), httptest.NewServer(nil)
@@ -199,7 +199,8 @@ func TestBadHostsDelayNobody(t *testing.T) {
 	})
 }
 
-// A stop lets what is on its way arrive, saves that, and begins nothing.
+// TestStopLetsSendsEnd checks that a stop waits for running sends, saves their results,
+// and starts no others.
 func TestStopLetsSendsEnd(t *testing.T) {
 	onSites(t, func(s *site) {
 		slow := newGate(t)
@@ -282,7 +283,8 @@ func testQueue(n *Notifier, send fakeSender) *queue {
 	return newQueue(n, c, send)
 }
 
-// A message is not sent if its subscription ends after the claim.
+// TestNothingIsSentAfterTheEnd checks that a message is not sent if its subscription ends
+// after the claim.
 func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	onSites(t, func(s *site) {
 		ann := s.subscribe(allswell.ChannelEmail, "ann@example.com")
@@ -296,8 +298,8 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	})
 }
 
-// A job that cannot be sent before its lease ends, or is queued when the service stops,
-// is given back without an attempt.
+// TestLateJobsAreGivenBack checks that a job that cannot be sent before its lease ends,
+// or is queued when the service stops, is given back without an attempt.
 func TestLateJobsAreGivenBack(t *testing.T) {
 	onSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
@@ -321,7 +323,8 @@ func TestLateJobsAreGivenBack(t *testing.T) {
 	})
 }
 
-// A delivery that cannot be loaded is not in flight while its lease lasts.
+// TestFailedLoadIsNotInFlight checks that a delivery that cannot be loaded is not in
+// flight while its lease lasts.
 func TestFailedLoadIsNotInFlight(t *testing.T) {
 	onSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
@@ -337,8 +340,8 @@ func TestFailedLoadIsNotInFlight(t *testing.T) {
 	})
 }
 
-// Failures of single messages do not open the circuit breaker of a destination; failures
-// of the destination do, also for mail.
+// TestUnreachableDestinationIsPaused checks that failures of the destination open its
+// circuit breaker, also for mail, and that failures of single messages do not.
 func TestUnreachableDestinationIsPaused(t *testing.T) {
 	onSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
@@ -366,7 +369,8 @@ func TestUnreachableDestinationIsPaused(t *testing.T) {
 	})
 }
 
-// An attempt ends after SendTimeout, and before the lease.
+// TestSendsEndBeforeTheLease checks that an attempt ends after SendTimeout, and before
+// the lease.
 func TestSendsEndBeforeTheLease(t *testing.T) {
 	var end time.Time
 	q := testQueue(&Notifier{}, func(ctx context.Context) allswell.SendOutcome {

@@ -61,8 +61,8 @@ func webhookReadRequest(conn net.Conn) error {
 	return err
 }
 
-// What may go wrong on the way: each is one connection, an outcome in words, and
-// an end in time.
+// TestWebhookWire checks failures on the wire: each uses one connection, has an outcome
+// with a reason, and ends in time.
 func TestWebhookWire(t *testing.T) {
 	hang := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) } // until the other side gives up
 	drip := func(conn net.Conn, piece string) {
@@ -229,9 +229,9 @@ func TestWebhookTLS(t *testing.T) {
 	failed(w, "https://"+address, "deadline exceeded")
 }
 
-// A packed answer is read as it is: it is within the bound, so the connection is
-// used again. Unpacked it would be far over it.
-func TestWebhookPackedAnswer(t *testing.T) {
+// TestWebhookCompressedResponse checks that a compressed response is not decompressed. It
+// is within the limit, so the connection is used again.
+func TestWebhookCompressedResponse(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	if _, err := z.Write(make([]byte, 32<<20)); err != nil || z.Close() != nil || packed.Len() > webhookRead {
@@ -260,8 +260,8 @@ func TestWebhookPackedAnswer(t *testing.T) {
 	}
 }
 
-// A receiver that closes a kept connection just as the next request comes has
-// not failed: the request goes out again on a new one.
+// TestWebhookKeptConnectionCloses checks that the request is sent again on a new
+// connection if the receiver closes a kept connection at that moment.
 func TestWebhookKeptConnectionCloses(t *testing.T) {
 	address, accepted := webhookWire(t, func(conn net.Conn, n int) {
 		if webhookReadRequest(conn) != nil {

@@ -67,7 +67,8 @@ func webhookResolve(packet []byte, addresses func(string) []string) []byte {
 // webhookNone is the one reason for all that gave no answer.
 const webhookNone = "The webhook gave no HTTP answer within 10 seconds. Its name must resolve to a public address, and the certificate of an https URL must be valid."
 
-// No connection is made to what is not public, however it is written.
+// TestWebhookGuard checks that no connection is made to an address that is not public, in
+// any notation.
 func TestWebhookGuard(t *testing.T) {
 	address, accepted := webhookWire(t, func(conn net.Conn, _ int) {
 		if webhookReadRequest(conn) == nil {
@@ -121,7 +122,8 @@ func TestWebhookGuard(t *testing.T) {
 	}
 }
 
-// A name that was public when somebody looked, and is not when it is called.
+// TestWebhookGuardRebinding checks a name that resolves to a public address first and to
+// a private one when it is called.
 func TestWebhookGuardRebinding(t *testing.T) {
 	address, accepted := webhookWire(t, func(net.Conn, int) {})
 	_, port, _ := net.SplitHostPort(address)
@@ -149,8 +151,9 @@ func TestWebhookGuardRebinding(t *testing.T) {
 	}
 }
 
-// The addresses of this machine's interfaces are refused, public or not, a little
-// after it has got them at the latest. Where they cannot be read nothing is sent.
+// TestWebhookGuardOwnAddresses checks that the addresses of this machine's interfaces are
+// refused soon after they were added, public or not, and that nothing is sent if they
+// cannot be read.
 func TestWebhookGuardOwnAddresses(t *testing.T) {
 	network := func(address string) net.Addr {
 		return &net.IPNet{IP: net.ParseIP(address), Mask: net.CIDRMask(24, 32)}
@@ -191,7 +194,8 @@ func TestWebhookGuardOwnAddresses(t *testing.T) {
 	}
 }
 
-// What the operator denies is refused, also where private addresses are allowed.
+// TestWebhookGuardDenied checks that addresses which the operator denies are refused,
+// also if private addresses are allowed.
 func TestWebhookGuardDenied(t *testing.T) {
 	for _, private := range []bool{false, true} {
 		g := newGuard(Config{AllowPrivate: private, Deny: []netip.Prefix{netip.MustParsePrefix("93.184.0.0/16"), netip.MustParsePrefix("2606:4700::/32")}})

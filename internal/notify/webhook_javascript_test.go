@@ -28,9 +28,10 @@ process.stdin.on("end", () => {
 });
 `
 
-// The signatures are good for the specification's own library for JavaScript.
-// It is looked for in the node_modules of the directory
-// ALLSWELL_TEST_NODE_MODULES; with ALLSWELL_TEST_REQUIRE_NODE=1 it must be there.
+// TestWebhookSignaturesInJavaScript checks signatures with the specification's own
+// library for JavaScript. The library is loaded from the node_modules of the directory
+// ALLSWELL_TEST_NODE_MODULES; the test is skipped without it, unless
+// ALLSWELL_TEST_REQUIRE_NODE=1.
 func TestWebhookSignaturesInJavaScript(t *testing.T) {
 	missing := t.Skipf
 	if os.Getenv("ALLSWELL_TEST_REQUIRE_NODE") == "1" {

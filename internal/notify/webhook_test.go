@@ -27,7 +27,8 @@ const (
 	webhookTestToken  = "t0ken-in-the-path"
 )
 
-// The longest that a test waits for what should come at once.
+// webhookPatience is how long a test waits at most for something that should happen at
+// once.
 const webhookPatience = 30 * time.Second
 
 var webhookTestTime = time.Date(2026, 3, 1, 2, 4, 5, 678_900_000, time.UTC)
@@ -114,7 +115,8 @@ func webhookNotice(target string, e allswell.Event) allswell.Notification {
 	}
 }
 
-// The examples of the documentation are what is sent, member by member.
+// TestWebhookExamples checks that the examples of the documentation have the members that
+// are sent.
 func TestWebhookExamples(t *testing.T) {
 	page, err := os.ReadFile("../../docs/webhooks.md")
 	if err != nil {
@@ -162,8 +164,8 @@ func TestWebhookBodyNulls(t *testing.T) {
 	}
 }
 
-// A page at its own domain is linked to there, whatever the base address is, and
-// what is no more is not linked to.
+// TestWebhookLinks checks that links lead to the page's own domain, and that nothing
+// links to what is deleted.
 func TestWebhookLinks(t *testing.T) {
 	notices := webhookNotices()
 	for _, c := range []struct {
@@ -198,8 +200,8 @@ func TestWebhookLinks(t *testing.T) {
 	}
 }
 
-// Once an incident is resolved, what it concerned is operational as far as it
-// goes, whoever resolved it.
+// TestWebhookAffected checks that the components of a resolved incident are operational
+// as far as it is concerned.
 func TestWebhookAffected(t *testing.T) {
 	statuses := func(n allswell.Notification) string {
 		body, err := webhookBody(n, webhookTestBase)
@@ -363,7 +365,8 @@ func TestWebhookRequest(t *testing.T) {
 	}
 }
 
-// What can never be sent is broken, says why, and does not tell the secret.
+// TestWebhookBroken checks that a message that can never be sent is broken, has a reason,
+// and does not reveal the secret.
 func TestWebhookBroken(t *testing.T) {
 	address, seen := webhookSink(t)
 	for name, c := range map[string]struct {

@@ -92,8 +92,8 @@ func TestProgramsAreServed(t *testing.T) {
 	})
 }
 
-// A feed has what concerns it, newest first, and what it has keeps its id
-// wherever the page moves.
+// TestFeedsOverTime checks that a feed has its entries newest first, and that their ids
+// stay the same if the page moves.
 func TestFeedsOverTime(t *testing.T) {
 	run(t, func(w *world) {
 		t, ctx := w.t, w.t.Context()
@@ -137,7 +137,8 @@ func TestFeedsOverTime(t *testing.T) {
 	})
 }
 
-// All that is planned is in the calendar, even if there is much of it.
+// TestCalendarOverTime checks that all planned maintenances are in the calendar, even if
+// there are many.
 func TestCalendarOverTime(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
@@ -216,8 +217,8 @@ func TestBadgesOverTime(t *testing.T) {
 	})
 }
 
-// A browser that opens a badge by itself applies its style sheet: the policy
-// names it.
+// TestBadgePolicy checks that the Content-Security-Policy of a badge allows its style
+// sheet.
 func TestBadgePolicy(t *testing.T) {
 	b, _ := badge.NewSet(allswell.Summary{Page: allswell.Page{Name: "Acme"}, Status: allswell.StatusOperational}).Badge("", badge.Options{}, false)
 	policy := func(theme string) string {
@@ -244,7 +245,7 @@ func TestPublicBase(t *testing.T) {
 	}
 }
 
-// Machines get what a form of an address may look like, and nothing else.
+// TestParseProgramPath checks that only paths of the known forms are routes for programs.
 func TestParseProgramPath(t *testing.T) {
 	id := allswell.NewID(allswell.PrefixComponent, day)
 	for part, want := range map[string][2]string{

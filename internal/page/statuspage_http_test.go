@@ -234,7 +234,7 @@ func TestStatuspageChanges(t *testing.T) {
 	})
 }
 
-// The names that are served are those that are made.
+// TestStatuspageNames checks that the names that are served are those that are generated.
 func TestStatuspageNames(t *testing.T) {
 	if got, want := slices.Sorted(slices.Values(statuspage.Names)), slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -117,7 +117,7 @@ func (at presentation) withLanguage(address string) string {
 	return address + "?" + langParam + "=" + at.lang.Tag
 }
 
-// The URLs of the parts of a page.
+// home returns the URL of the page. The functions below return the URLs of its parts.
 func (at presentation) home() string                 { return at.link("/") }
 func (at presentation) history() string              { return at.link("/history") }
 func (at presentation) month(m time.Time) string     { return at.link(monthPath(m)) }

@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/test/dnsserver"
 )
 
-// domainService is a service on a database that outlives it.
+// newServerOn returns a server on a database that outlives it.
 func newServerOn(t *testing.T, database string, s Settings) (*Server, *bytes.Buffer) {
 	t.Helper()
 	s.Listen, s.DatabaseSetting.Database = "127.0.0.1:0", database

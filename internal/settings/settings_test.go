@@ -34,7 +34,8 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
-// The name of a database does not contain any part of its address that can be secret.
+// TestDatabaseName checks that the name of a database contains no part of its address
+// that can be secret.
 func TestDatabaseName(t *testing.T) {
 	for address, want := range map[string]string{
 		"sqlite:/var/lib/allswell.db":                              "sqlite:/var/lib/allswell.db",
@@ -49,7 +50,8 @@ func TestDatabaseName(t *testing.T) {
 	}
 }
 
-// An error names the setting by variable and flag, and shows the value unless it is secret.
+// TestError checks that an error names the setting by variable and flag, and shows the
+// value unless it is secret.
 func TestError(t *testing.T) {
 	type group struct {
 		Level  string `env:"ALLSWELL_LOG_LEVEL" default:"info"`

@@ -388,7 +388,7 @@ func TestStatuspageLimits(t *testing.T) {
 	}
 }
 
-// statuspagetest finds what is wrong.
+// TestFaultsAreFound checks that statuspagetest finds faults.
 func TestFaultsAreFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	var summary string

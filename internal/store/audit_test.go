@@ -174,7 +174,8 @@ func TestChangesAreAudited(t *testing.T) {
 	})
 }
 
-// A change whose audit entry cannot be written does not happen.
+// TestAuditEntryIsInTheTransaction checks that a change is rolled back if its audit entry
+// cannot be written.
 func TestAuditEntryIsInTheTransaction(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.SetFault(func(when, query string) error {

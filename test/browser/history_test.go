@@ -62,7 +62,7 @@ func troubled(t *testing.T) (page, component string) {
 	return page, page + "/components/" + made.Data.ID
 }
 
-// press sends a key to what has the focus.
+// key presses a key in the focused element.
 func (p *tab) key(name string) {
 	p.t.Helper()
 	codes := map[string]int{"Tab": 9, "Escape": 27, "PageUp": 33, "PageDown": 34, "End": 35, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}
