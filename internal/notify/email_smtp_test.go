@@ -142,7 +142,7 @@ func TestSMTPBroken(t *testing.T) {
 	m := newTestMailer(t, "smtp://127.0.0.1", "127.0.0.1:1")
 	n := mailNotice(allswell.PurposeLink)
 	n.Subscriber.Target = "ann@example.org\r\nRCPT TO:<eve@example.net>"
-	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendUndeliverable || !strings.Contains(o.Reason, "no e-mail address") {
+	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendUndeliverable || !strings.Contains(o.Reason, "not an e-mail address") {
 		t.Errorf("%+v", o)
 	}
 	m.base = ""

@@ -17,55 +17,55 @@ import (
 // The tags are described in package settings. The help texts are the manual: the help of the command line and the
 // table in docs/operating.md are generated from them.
 type Settings struct {
-	Listen string `env:"ALLSWELL_LISTEN" default:":8080" placeholder:"HOST:PORT" help:"Address that HTTP is served on. Without a host it is all addresses of this machine; port 0 takes a free port."`
+	Listen string `env:"ALLSWELL_LISTEN" default:":8080" placeholder:"HOST:PORT" help:"Address to listen on for HTTP. Without a host: all addresses of this machine. Port 0: any free port."`
 
 	settings.DatabaseSetting `embed:""`
 
-	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Address under which the world reaches this service, such as https://status.example.com. Ping URLs and links begin with it. Empty: the host that each request names."`
+	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL of this service, such as https://status.example.com. Ping URLs and links begin with it. Empty: the Host header of each request."`
 
-	OwnHosts string `env:"ALLSWELL_OWN_HOSTS" placeholder:"HOSTS" help:"Other host names of this installation, separated by commas. Like that of ALLSWELL_BASE_URL they cannot be a page's own domain."`
+	OwnHosts string `env:"ALLSWELL_OWN_HOSTS" placeholder:"HOSTS" help:"Other host names of this installation, separated by commas. Like the host of ALLSWELL_BASE_URL, they cannot be a page's own domain."`
 
-	DNSServer string `name:"dns-server" env:"ALLSWELL_DNS_SERVER" placeholder:"HOST:PORT" help:"DNS server that is asked for the TXT records that prove pages' domains. Empty: the servers of the system."`
+	DNSServer string `name:"dns-server" env:"ALLSWELL_DNS_SERVER" placeholder:"HOST:PORT" help:"DNS server for the TXT records that verify pages' domains. Empty: the servers of the system."`
 
-	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Becomes an admin token of the first workspace: 32 or more printable ASCII characters without spaces. For automated provisioning. A new value revokes the earlier one. Empty: the first start makes a token and prints it."`
+	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Admin token of the first workspace, for automated provisioning: 32 or more printable ASCII characters without spaces. A new value revokes the previous one. Empty: the first start creates a token and prints it."`
 
-	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often all monitors are checked, from 1s to 1h in whole seconds. The same on all replicas."`
+	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often all monitors are checked, from 1s to 1h in whole seconds. It must be the same on all replicas."`
 
-	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"How many checks in a row have to find a monitor overdue before it is down, from 1 to 1000. A monitor may have its own."`
+	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Number of consecutive checks that must find a monitor overdue before it is down, from 1 to 1000. A monitor may override it."`
 
-	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"How many pings one address may send in any minute, from 1 to 1000000. 0: no limit."`
+	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"Maximum number of pings per client address in any minute, from 1 to 1000000. 0: no limit."`
 
-	APIRateLimit string `name:"api-rate-limit" env:"ALLSWELL_API_RATE_LIMIT" default:"600" placeholder:"COUNT" help:"How many API requests one token may make in any minute, from 1 to 1000000. 0: no limit, also for failed authentications, which are limited to 100 a minute and address otherwise."`
+	APIRateLimit string `name:"api-rate-limit" env:"ALLSWELL_API_RATE_LIMIT" default:"600" placeholder:"COUNT" help:"Maximum number of API requests per token in any minute, from 1 to 1000000. 0: no limit, and none for failed authentications, which are otherwise limited to 100 per minute and client address."`
 
-	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"How many sign-ups by e-mail are accepted in any hour, of all visitors together, from 1 to 1000000. Each sends a mail. 0: no limit."`
+	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Maximum number of sign-ups by e-mail in any hour, of all visitors together, from 1 to 1000000. Each sends a mail. 0: no limit."`
 
 	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies trusted to report the client's address: addresses or networks, separated by commas. Empty: none."`
 
 	ClientIPHeader string `name:"client-ip-header" env:"ALLSWELL_CLIENT_IP_HEADER" default:"X-Forwarded-For" placeholder:"HEADER" help:"Request header in which trusted proxies report the client's address: X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP. The proxies must set it on every request."`
 
-	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited: addresses or networks, separated by commas. A request whose forwarding headers disagree about the client is always limited."`
+	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited: addresses or networks, separated by commas. Requests with contradictory forwarding headers are always limited."`
 
-	MaxConnections string `env:"ALLSWELL_MAX_CONNECTIONS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections, from 16 to 1000000. 0: what the limit of open files allows, at most 65536."`
+	MaxConnections string `env:"ALLSWELL_MAX_CONNECTIONS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections, from 16 to 1000000. 0: as many as the limit of open files allows, at most 65536."`
 
-	MaxConnectionsPerAddress string `env:"ALLSWELL_MAX_CONNECTIONS_PER_ADDRESS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections of one client address, from 16 to 1000000. Trusted proxies are not limited. 0: a quarter of all, from 32 to 1024."`
+	MaxConnectionsPerAddress string `env:"ALLSWELL_MAX_CONNECTIONS_PER_ADDRESS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections per client address, from 16 to 1000000. Trusted proxies are not limited. 0: a quarter of ALLSWELL_MAX_CONNECTIONS, between 32 and 1024."`
 
-	MemoryLimit string `env:"ALLSWELL_MEMORY_LIMIT" placeholder:"SIZE" help:"Memory that the process tries to stay below, such as 512MiB or 2GiB, at least 64MiB. Empty: 90 % of what its control group or this machine has."`
+	MemoryLimit string `env:"ALLSWELL_MEMORY_LIMIT" placeholder:"SIZE" help:"Soft limit of the process's memory, such as 512MiB or 2GiB, at least 64MiB. Empty: 90 % of the memory of its control group or this machine."`
 
-	MetricsListen string `env:"ALLSWELL_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that /metrics is served on for everyone who can reach it, without a token. Empty: only on the main address, with a read token."`
+	MetricsListen string `env:"ALLSWELL_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Additional address to listen on for /metrics, without authentication. Empty: /metrics is served only on the main address, and needs a read token."`
 
-	SMTPURL string `name:"smtp-url" env:"ALLSWELL_SMTP_URL" secret:"" placeholder:"URL" help:"Mail server: smtp://user:password@host:587 or smtps://user:password@host:465. smtp:// encrypts if the server offers it, and insists on it where a password is given to another machine. Empty: no mail is sent, and nobody can subscribe by mail."`
+	SMTPURL string `name:"smtp-url" env:"ALLSWELL_SMTP_URL" secret:"" placeholder:"URL" help:"Mail server: smtp://user:password@host:587 or smtps://user:password@host:465. smtp:// uses STARTTLS if the server offers it, and requires it to send a password to another machine. Empty: no mail is sent, and nobody can subscribe by mail."`
 
-	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>. Needed with ALLSWELL_SMTP_URL."`
+	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>. Required with ALLSWELL_SMTP_URL."`
 
-	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks may go to private addresses of this network and to this machine, on or off. Off: only to public ones, so that no subscriber can reach what only this machine can."`
+	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks may connect to private addresses and to this machine, on or off. Off: only to public addresses, so that subscribers cannot reach the internal network."`
 
-	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Addresses that webhooks may not go to in any case: addresses or networks, separated by commas. For example, the public address of this machine if a router or the cloud translates it."`
+	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Addresses or networks that webhooks must never connect to, separated by commas. For example, the public address of this machine if a router or the cloud translates it."`
 
 	AuditRetention string `env:"ALLSWELL_AUDIT_RETENTION" default:"400d" placeholder:"DURATION" help:"How long the audit log is kept, from 1d to 3650d, in days or hours."`
 
-	LogFormat string `env:"ALLSWELL_LOG_FORMAT" default:"text" placeholder:"text|json" help:"How log lines are written to standard error: text or json."`
+	LogFormat string `env:"ALLSWELL_LOG_FORMAT" default:"text" placeholder:"text|json" help:"Format of the log on standard error: text or json."`
 
-	LogLevel string `env:"ALLSWELL_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"The least important lines that are logged: debug, info, warn or error. Requests are logged at info, pings at debug."`
+	LogLevel string `env:"ALLSWELL_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"Minimum level of log lines: debug, info, warn or error. Requests are logged at info, pings at debug."`
 }
 
 // Config holds the values of Settings.
