@@ -9,7 +9,7 @@ import (
 
 // channels is the registry. Each channel is one file of this package, one row of the
 // table in channel.go of the root package, which has the rules that do not depend on
-// how messages are sent, and one section of docs/subscribers.md.
+// how messages are sent, and one column of the table in docs/subscribers.md.
 var channels = []channel{emailChannel, webhookChannel}
 
 // channel is a way to send messages.

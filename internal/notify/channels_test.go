@@ -1,0 +1,58 @@
+package notify
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+)
+
+// The registry, the OpenAPI document and the table of events in docs/subscribers.md have
+// exactly the channels of the domain.
+func TestChannelsAreComplete(t *testing.T) {
+	var registered []allswell.Channel
+	for _, c := range channels {
+		registered = append(registered, c.name)
+	}
+	if !slices.Equal(registered, allswell.Channels) {
+		t.Errorf("channels.go has %q, want %q", registered, allswell.Channels)
+	}
+
+	var openAPI struct {
+		Components struct {
+			Schemas struct{ Channel struct{ Enum []allswell.Channel } }
+		}
+	}
+	if err := json.Unmarshal(read(t, "../api/openapi.json"), &openAPI); err != nil {
+		t.Fatal(err)
+	}
+	if enum := openAPI.Components.Schemas.Channel.Enum; !slices.Equal(enum, allswell.Channels) {
+		t.Errorf("openapi.yaml has %q, want %q", enum, allswell.Channels)
+	}
+
+	_, header, found := strings.Cut(string(read(t, "../../docs/subscribers.md")), "\n| What happens |")
+	if !found {
+		t.Fatal("docs/subscribers.md has no table of events")
+	}
+	header, _, _ = strings.Cut(header, "\n")
+	columns := strings.Split(strings.ToLower(strings.ReplaceAll(header, "-", "")), "|")
+	var documented []allswell.Channel
+	for _, column := range columns[:len(columns)-2] { // the last column is about all channels
+		documented = append(documented, allswell.Channel(strings.TrimSpace(column)))
+	}
+	if !slices.Equal(documented, allswell.Channels) {
+		t.Errorf("docs/subscribers.md has %q, want %q", documented, allswell.Channels)
+	}
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
