@@ -23,7 +23,9 @@ func TestChannelsAreComplete(t *testing.T) {
 
 	var openAPI struct {
 		Components struct {
-			Schemas struct{ Channel struct{ Enum []allswell.Channel } }
+			Schemas struct {
+				Channel struct{ Enum []allswell.Channel }
+			}
 		}
 	}
 	if err := json.Unmarshal(read(t, "../api/openapi.json"), &openAPI); err != nil {
