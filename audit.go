@@ -172,13 +172,13 @@ func (p Page) AuditObject() AuditObject {
 
 // AuditObject returns what the audit log says about a group.
 func (g Group) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectGroup, ID: g.ID, Name: g.Name, Fields: map[string]any{"name": g.Name, "order": g.Order}}
+	return AuditObject{Kind: ObjectGroup, ID: g.ID, Name: g.Name, Fields: map[string]any{"slug": g.Slug, "name": g.Name, "order": g.Order}}
 }
 
 // AuditObject returns what the audit log says about a component.
 func (c Component) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectComponent, ID: c.ID, Name: c.Name, Fields: map[string]any{
-		"name": c.Name, "description": orNil(c.Description), "status": c.Status(), "order": c.Order, "group": c.GroupID,
+		"slug": c.Slug, "name": c.Name, "description": orNil(c.Description), "status": c.Status(), "order": c.Order, "group": c.GroupID,
 	}}
 }
 
@@ -234,7 +234,7 @@ func (m Monitor) AuditObject() AuditObject {
 		threshold = m.FailureThreshold
 	}
 	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
-		"name": m.Name, "interval": int64(m.Interval / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
+		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
 		"enabled": m.Enabled, "failure_threshold": threshold, "down_status": m.DownStatus,
 	}}
 }

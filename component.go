@@ -17,6 +17,7 @@ type Component struct {
 	ID          string
 	PageID      string
 	GroupID     string // "": no group
+	Slug        string // unique on the page
 	Name        string
 	Description *string
 	Baseline    Status // the status set by people

@@ -4,11 +4,12 @@ import "time"
 
 // NewComponent is the input for creating a component.
 type NewComponent struct {
+	Slug        string // "": made from the name
 	Name        string
 	Description *string
 	Status      Status // "": StatusOperational
 	Order       *int   // nil: after all others
-	GroupID     string // "": no group
+	GroupID     string // id or slug; "": no group
 }
 
 // MaxOrder is the largest absolute value of an order.
@@ -18,6 +19,7 @@ const MaxOrder = 1_000_000
 // exists.
 func (n NewComponent) Validate() error {
 	var bad ValidationError
+	checkOptionalSlug(&bad, n.Slug)
 	CheckText(&bad, "name", n.Name, MaxNameLength)
 	if n.Description != nil {
 		CheckLength(&bad, "description", *n.Description, MaxDescriptionLength)
@@ -36,7 +38,7 @@ type ComponentEdit struct {
 	Description    *string // nil with HasDescription removes it
 	HasDescription bool
 	Order          *int
-	GroupID        *string // "": no group
+	GroupID        *string // id or slug; "": no group
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -74,6 +76,7 @@ func (c *Component) Edit(e ComponentEdit, now time.Time) {
 
 // NewGroup is the input for creating a group.
 type NewGroup struct {
+	Slug  string // "": made from the name
 	Name  string
 	Order *int // nil: after all others
 }
@@ -81,6 +84,7 @@ type NewGroup struct {
 // Validate returns a *ValidationError with every invalid field.
 func (n NewGroup) Validate() error {
 	var bad ValidationError
+	checkOptionalSlug(&bad, n.Slug)
 	CheckText(&bad, "name", n.Name, MaxNameLength)
 	checkOrder(&bad, n.Order)
 	return bad.Err()

@@ -31,6 +31,7 @@ type Monitor struct {
 	PageID                    string
 	PageSlug                  string
 	ComponentID               string // "": none
+	Slug                      string // unique in the workspace
 	Name                      string
 	Token                     string // secret part of the ping URL
 	Interval                  time.Duration

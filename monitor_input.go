@@ -7,10 +7,11 @@ import (
 
 // NewMonitor is the input for creating a monitor.
 type NewMonitor struct {
+	Slug             string // "": made from the name
 	Name             string
 	Interval         time.Duration
 	Page             string // slug
-	ComponentID      string // "": none
+	ComponentID      string // id or slug; "": none
 	Disabled         bool
 	FailureThreshold int    // 0: the global setting
 	DownStatus       Status // "": StatusMajorOutage
@@ -20,6 +21,7 @@ type NewMonitor struct {
 // the component exist.
 func (n NewMonitor) Validate() error {
 	var bad ValidationError
+	checkOptionalSlug(&bad, n.Slug)
 	CheckText(&bad, "name", n.Name, MaxNameLength)
 	checkInterval(&bad, n.Interval)
 	if n.Page == "" {
@@ -39,7 +41,7 @@ type MonitorChange struct {
 	Name             *string
 	Interval         *time.Duration
 	Page             *string // slug
-	ComponentID      *string // "": none
+	ComponentID      *string // id or slug; "": none
 	Enabled          *bool
 	FailureThreshold *int // 0: the global setting
 	DownStatus       *Status

@@ -33,6 +33,7 @@ type Page struct {
 type Group struct {
 	ID        string
 	PageID    string
+	Slug      string // unique on the page
 	Name      string
 	Order     int
 	CreatedAt time.Time
@@ -52,22 +53,6 @@ func (p Page) Location() *time.Location {
 		return time.UTC
 	}
 	return zone
-}
-
-// MaxSlugLength is the maximum length of a page's slug.
-const MaxSlugLength = 63
-
-// ValidSlug reports whether s matches [a-z0-9-]{1,63}.
-func ValidSlug(s string) bool {
-	if len(s) < 1 || len(s) > MaxSlugLength {
-		return false
-	}
-	for i := range len(s) {
-		if c := s[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
-			return false
-		}
-	}
-	return true
 }
 
 // NewPage is the input for creating a page.
@@ -152,14 +137,6 @@ func (p *Page) Apply(ch PageChange, now time.Time) {
 		p.TimeZone != before.TimeZone || p.Language != before.Language || p.Domain != before.Domain ||
 		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer) {
 		p.UpdatedAt = now
-	}
-}
-
-func checkSlug(bad *ValidationError, slug string) {
-	if slug == "" {
-		bad.Add("slug", "The slug field is required.")
-	} else if !ValidSlug(slug) {
-		bad.Add("slug", "The slug may only have lower-case letters, digits and hyphens, at most %d.", MaxSlugLength)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 type Group struct {
 	Object
 	ID        string    `json:"id"`
+	Slug      string    `json:"slug"` // unique on the page
 	Name      string    `json:"name"`
 	Order     int       `json:"order"` // the lowest is first
 	CreatedAt time.Time `json:"created_at"`
@@ -20,6 +21,7 @@ type Group struct {
 
 // NewGroup describes a group to create.
 type NewGroup struct {
+	Slug  string `json:"slug,omitempty"` // "": made from the name
 	Name  string `json:"name"`
 	Order *int   `json:"order,omitempty"` // nil: after all others
 }
@@ -64,11 +66,12 @@ type Component struct {
 
 // NewComponent describes a component to create.
 type NewComponent struct {
+	Slug        string           `json:"slug,omitempty"` // "": made from the name
 	Name        string           `json:"name"`
 	Description *string          `json:"description,omitempty"`
 	Status      *allswell.Status `json:"status,omitempty"` // nil: operational
 	Order       *int             `json:"order,omitempty"`  // nil: after all others
-	Group       *string          `json:"group,omitempty"`  // the group's id
+	Group       *string          `json:"group,omitempty"`  // the group's id or slug
 }
 
 // ComponentStatusChange sets a component's status.

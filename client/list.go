@@ -21,6 +21,28 @@ type List[T any] struct {
 	query  url.Values
 }
 
+// Filter limits a list of pages, groups, components or monitors. Empty fields do not limit it.
+type Filter struct {
+	Slug string // only the one with this slug
+	Name string // only those with exactly this name
+}
+
+// Filter returns the part of the list that matches f. Lists of other resources ignore the filter.
+func (l *List[T]) Filter(f Filter) *List[T] {
+	filtered := *l
+	filtered.query = maps.Clone(l.query)
+	if filtered.query == nil {
+		filtered.query = url.Values{}
+	}
+	if f.Slug != "" {
+		filtered.query.Set("slug", f.Slug)
+	}
+	if f.Name != "" {
+		filtered.query.Set("name", f.Name)
+	}
+	return &filtered
+}
+
 // All returns an iterator over the list. It asks the server for 100 resources at a time, when they are needed.
 // After an error the iteration ends.
 //

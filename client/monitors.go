@@ -12,6 +12,7 @@ import (
 type Monitor struct {
 	Object
 	ID                        string                `json:"id"`
+	Slug                      string                `json:"slug"` // unique in the workspace
 	Name                      string                `json:"name"`
 	Token                     string                `json:"token"`    // in PingURL; a secret
 	PingURL                   string                `json:"ping_url"` // the address to ping
@@ -33,6 +34,7 @@ type Monitor struct {
 
 // NewMonitor describes a monitor to create.
 type NewMonitor struct {
+	Slug             string           `json:"slug,omitempty"` // "": made from the name
 	Name             string           `json:"name"`
 	Interval         Seconds          `json:"interval"`
 	Page             string           `json:"page"` // the page's slug

@@ -9,8 +9,8 @@ import (
 )
 
 func (a *api) listComponents(c *call) (store.StoredResponse, error) {
-	return serveList(c, newComponentJSON, func(r store.Pagination) ([]allswell.Component, int, error) {
-		return a.store.Components(c.Context(), c.actor(), c.PathValue("pageSlug"), r)
+	return serveNamedList(c, newComponentJSON, func(f store.Filter, r store.Pagination) ([]allswell.Component, int, error) {
+		return a.store.Components(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)
 	})
 }
 
@@ -20,6 +20,7 @@ func (a *api) createComponent(c *call) (store.StoredResponse, error) {
 		return store.StoredResponse{}, err
 	}
 	n := allswell.NewComponent{
+		Slug:        orZero(o.Text("slug")),
 		Name:        orZero(o.Text("name")),
 		Description: o.Text("description"),
 		Status:      orZero(web.Enum(o, "status", allswell.Statuses)),

@@ -8,8 +8,8 @@ import (
 )
 
 func (a *api) listGroups(c *call) (store.StoredResponse, error) {
-	return serveList(c, newGroupJSON, func(r store.Pagination) ([]allswell.Group, int, error) {
-		return a.store.Groups(c.Context(), c.actor(), c.PathValue("pageSlug"), r)
+	return serveNamedList(c, newGroupJSON, func(f store.Filter, r store.Pagination) ([]allswell.Group, int, error) {
+		return a.store.Groups(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)
 	})
 }
 
@@ -18,7 +18,7 @@ func (a *api) createGroup(c *call) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	n := allswell.NewGroup{Name: orZero(o.Text("name")), Order: o.Integer("order")}
+	n := allswell.NewGroup{Slug: orZero(o.Text("slug")), Name: orZero(o.Text("name")), Order: o.Integer("order")}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}

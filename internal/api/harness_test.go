@@ -379,14 +379,14 @@ func (c *client) state() map[string]any {
 		tokens[i].LastUsedAt = time.Time{}
 	}
 	keep("tokens", tokens, total, err)
-	monitors, total, err := c.store.Monitors(ctx, by.Actor(""), all)
+	monitors, total, err := c.store.Monitors(ctx, by.Actor(""), store.Filter{}, all)
 	keep("monitors", monitors, total, err)
-	pages, total, err := c.store.Pages(ctx, by.Actor(""), all)
+	pages, total, err := c.store.Pages(ctx, by.Actor(""), store.Filter{}, all)
 	keep("pages", pages, total, err)
 	for _, p := range pages {
-		groups, total, err := c.store.Groups(ctx, by.Actor(""), p.Slug, all)
+		groups, total, err := c.store.Groups(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
 		keep("groups of "+p.ID, groups, total, err)
-		components, total, err := c.store.Components(ctx, by.Actor(""), p.Slug, all)
+		components, total, err := c.store.Components(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
 		keep("components of "+p.ID, components, total, err)
 		incidents, total, err := c.store.Incidents(ctx, by.Actor(""), p.Slug, nil, all)
 		for i := range incidents {

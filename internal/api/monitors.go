@@ -10,8 +10,8 @@ import (
 )
 
 func (a *api) listMonitors(c *call) (store.StoredResponse, error) {
-	return serveList(c, c.newMonitorJSON, func(r store.Pagination) ([]allswell.Monitor, int, error) {
-		return a.store.Monitors(c.Context(), c.actor(), r)
+	return serveNamedList(c, c.newMonitorJSON, func(f store.Filter, r store.Pagination) ([]allswell.Monitor, int, error) {
+		return a.store.Monitors(c.Context(), c.actor(), f, r)
 	})
 }
 
@@ -23,6 +23,7 @@ func (a *api) createMonitor(c *call) (store.StoredResponse, error) {
 	o.Require("interval")
 	enabled := o.Flag("enabled")
 	n := allswell.NewMonitor{
+		Slug:             orZero(o.Text("slug")),
 		Name:             orZero(o.Text("name")),
 		Interval:         orZero(seconds(o.Integer("interval"))),
 		Page:             orZero(o.Text("page")),

@@ -11,8 +11,8 @@ import (
 )
 
 func (a *api) listPages(c *call) (store.StoredResponse, error) {
-	return serveList(c, c.newPageJSON, func(r store.Pagination) ([]allswell.Page, int, error) {
-		return a.store.Pages(c.Context(), c.actor(), r)
+	return serveNamedList(c, c.newPageJSON, func(f store.Filter, r store.Pagination) ([]allswell.Page, int, error) {
+		return a.store.Pages(c.Context(), c.actor(), f, r)
 	})
 }
 

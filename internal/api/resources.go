@@ -49,6 +49,7 @@ func (c *call) imageURL(p allswell.Page, name string) *string {
 
 type groupJSON struct {
 	ID        string `json:"id"`
+	Slug      string `json:"slug"`
 	Name      string `json:"name"`
 	Order     int    `json:"order"`
 	CreatedAt string `json:"created_at"`
@@ -57,7 +58,7 @@ type groupJSON struct {
 
 func newGroupJSON(g allswell.Group) groupJSON {
 	return groupJSON{
-		ID: g.ID, Name: g.Name, Order: g.Order,
+		ID: g.ID, Slug: g.Slug, Name: g.Name, Order: g.Order,
 		CreatedAt: allswell.FormatTime(g.CreatedAt), UpdatedAt: allswell.FormatTime(g.UpdatedAt),
 	}
 }
@@ -214,6 +215,7 @@ func newMaintenanceUpdateJSON(u allswell.MaintenanceUpdate) maintenanceUpdateJSO
 
 type monitorJSON struct {
 	ID                  string                `json:"id"`
+	Slug                string                `json:"slug"`
 	Name                string                `json:"name"`
 	Token               string                `json:"token"`
 	PingURL             string                `json:"ping_url"`
@@ -235,7 +237,7 @@ type monitorJSON struct {
 
 func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
 	return monitorJSON{
-		ID: m.ID, Name: m.Name, Token: m.Token, PingURL: c.base + "/api/v1/heartbeat/" + m.Token,
+		ID: m.ID, Slug: m.Slug, Name: m.Name, Token: m.Token, PingURL: c.base + "/api/v1/heartbeat/" + m.Token,
 		Interval: int64(m.Interval / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
 		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled,
 		ComponentID: ptrOrNil(m.ComponentID), Page: m.PageSlug, LastPingAt: timePtr(m.LastPingAt),

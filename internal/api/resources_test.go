@@ -63,7 +63,7 @@ func TestGroupsAndComponents(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
 		group := c.post("/api/v1/pages/acme/groups", `{"name":"Europe"}`).is(201)
-		keys(t, group.data(), "id", "name", "order", "created_at", "updated_at")
+		keys(t, group.data(), "id", "slug", "name", "order", "created_at", "updated_at")
 		group.has(map[string]any{"name": "Europe", "order": 0.0})
 		c.post("/api/v1/pages/acme/groups", `{"name":"Asia","order":-5}`).is(201).has(map[string]any{"order": -5.0})
 		c.patch("/api/v1/groups/"+group.id(), `{"name":"EU","order":null}`).is(200).has(map[string]any{"name": "EU", "order": 0.0})
@@ -185,7 +185,7 @@ func TestMonitors(t *testing.T) {
 		w := c.build("acme")
 		body := map[string]any{"name": "Nightly", "interval": 86400, "page": "acme", "component_id": w.component}
 		a := c.post("/api/v1/monitors", body).is(201)
-		keys(t, a.data(), "id", "name", "token", "ping_url", "interval", "next_check_at", "consecutive_failures", "state",
+		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "next_check_at", "consecutive_failures", "state",
 			"enabled", "component_id", "page", "last_ping_at", "failure_threshold",
 			"effective_failure_threshold", "incident_id", "down_status", "created_at", "updated_at")
 		a.has(map[string]any{

@@ -44,7 +44,17 @@ func newListResponse[T, J any](items []T, total int, r store.Pagination, toJSON 
 
 // serveList reads ?page and ?per_page and returns a response with the items that load returns.
 func serveList[T, J any](c *call, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
+	return servePage(web.ParseQuery(c.URL.RawQuery), toJSON, load)
+}
+
+// serveNamedList is serveList for resources with slugs and names. It also reads ?slug and ?name.
+func serveNamedList[T, J any](c *call, toJSON func(T) J, load func(store.Filter, store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
+	f := store.Filter{Slug: q.Text("slug"), Name: q.Text("name")}
+	return servePage(q, toJSON, func(r store.Pagination) ([]T, int, error) { return load(f, r) })
+}
+
+func servePage[T, J any](q *web.Query, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
 	r := readPagination(q)
 	if err := q.Check(); err != nil {
 		return store.StoredResponse{}, err

@@ -117,16 +117,22 @@ func checkNotEmpty(change any) error {
 	return nil
 }
 
-// maxFind is how many resources are searched for a name.
+// maxFind is how many monitors are read to find those of an incident or a component.
 const maxFind = 10_000
 
-// find returns the id of a resource that is given by its id, which begins with prefix, or by its name. A name must
-// be unique in the list.
+// maxSameName is how many resources with the same name are read, to list their ids.
+const maxSameName = 100
+
+// find returns the id of a resource that is given by its id, which begins with prefix, by its name, which must be
+// unique in the list, or by its slug.
 func find[T any](ctx context.Context, list *client.List[T], noun, prefix, given string, named func(*T) (id, name string)) (string, error) {
 	if strings.HasPrefix(given, prefix) {
 		return given, nil
 	}
-	all, _, err := list.First(ctx, maxFind)
+	all, total, err := list.Filter(client.Filter{Name: given}).First(ctx, maxSameName)
+	if err == nil && total == 0 && allswell.ValidSlug(given) {
+		all, _, err = list.Filter(client.Filter{Slug: given}).First(ctx, 1)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -56,7 +56,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"new group", func() (err error) {
 				group, err = w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "Shop"})
 				return
-			}, []string{`create group {} {"name":"Shop","order":0}`}},
+			}, []string{`create group {} {"name":"Shop","order":0,"slug":"shop"}`}},
 			{"group", func() (err error) {
 				_, err = w.ChangeGroup(w.ctx, w.ws, group.ID, allswell.GroupChange{Name: ptr("Store")})
 				return
@@ -64,7 +64,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"new component", func() (err error) {
 				component, err = w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Cart"})
 				return
-			}, []string{`create component {} {"name":"Cart","order":1,"status":"operational"}`}},
+			}, []string{`create component {} {"name":"Cart","order":1,"slug":"cart","status":"operational"}`}},
 			{"status", func() (err error) {
 				_, err = w.ChangeComponent(w.ctx, w.ws, "acme", component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
 				return
@@ -76,7 +76,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"new monitor", func() (err error) {
 				monitor, err = w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "nightly", Interval: time.Hour, Page: "acme"})
 				return
-			}, []string{`create monitor {} {"down_status":"major_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme"}`}},
+			}, []string{`create monitor {} {"down_status":"major_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"}`}},
 			{"monitor", func() (err error) {
 				_, err = w.ChangeMonitor(w.ctx, w.ws, monitor.ID, allswell.MonitorChange{Enabled: ptr(false)})
 				return
@@ -86,7 +86,7 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`rotate monitor {} {}`}},
 			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, monitor.ID) },
-				[]string{`delete monitor {"down_status":"major_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme"} {}`}},
+				[]string{`delete monitor {"down_status":"major_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"} {}`}},
 			{"new incident", func() (err error) {
 				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We know.")})
 				return

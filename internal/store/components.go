@@ -2,15 +2,16 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/allswell/allswell"
 )
 
-const componentColumns = `id, page_id, group_id, name, description, baseline, position, created_at, updated_at`
+const componentColumns = `id, page_id, group_id, slug, name, description, baseline, position, created_at, updated_at`
 
 func scanComponent(row scanner) (c allswell.Component, err error) {
-	err = row.Scan(&c.ID, &c.PageID, text{&c.GroupID}, &c.Name, &c.Description, &c.Baseline, &c.Order, instant{&c.CreatedAt}, instant{&c.UpdatedAt})
+	err = row.Scan(&c.ID, &c.PageID, text{&c.GroupID}, text{&c.Slug}, &c.Name, &c.Description, &c.Baseline, &c.Order, instant{&c.CreatedAt}, instant{&c.UpdatedAt})
 	return
 }
 
@@ -61,14 +62,14 @@ func (c *session) component(where string, args ...any) (allswell.Component, erro
 	return found[0], nil
 }
 
-// Components lists a page's components in their order.
-func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug string, r Pagination) ([]allswell.Component, int, error) {
+// Components lists a page's components that match the filter, in their order.
+func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug string, f Filter, r Pagination) ([]allswell.Component, int, error) {
 	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
-	return listedWith(ctx, s, (*session).fillCauses, scanComponent, componentColumns,
-		`FROM components WHERE page_id = $1`, `ORDER BY position, created_at, id`, r, p.ID)
+	from, args := f.from(`FROM components WHERE page_id = $1`, p.ID)
+	return listedWith(ctx, s, (*session).fillCauses, scanComponent, componentColumns, from, `ORDER BY position, created_at, id`, r, args...)
 }
 
 // pageOf finds a workspace's page in a transaction of its own.
@@ -76,14 +77,14 @@ func (s *Store) pageOf(ctx context.Context, workspaceID, slug string) (allswell.
 	return read(ctx, s, func(c *session) (allswell.Page, error) { return c.pageBySlug(workspaceID, slug) })
 }
 
-// Component returns one component of a workspace's page.
-func (s *Store) Component(ctx context.Context, actor allswell.Actor, slug, id string) (allswell.Component, error) {
+// Component returns one component of a workspace's page by its id or slug.
+func (s *Store) Component(ctx context.Context, actor allswell.Actor, slug, ref string) (allswell.Component, error) {
 	return read(ctx, s, func(c *session) (allswell.Component, error) {
 		p, err := c.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Component{}, err
 		}
-		return c.component(`WHERE id = $1 AND page_id = $2`, id, p.ID)
+		return c.component(`WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, p.ID)
 	})
 }
 
@@ -93,7 +94,7 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 	if err := n.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.Component, error) {
+	c, err := write(ctx, s, func(t *tx) (allswell.Component, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
 			err = t.touch(p.ID)
@@ -101,14 +102,18 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 		if err == nil {
 			err = t.checkLimit("name", "components", allswell.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, p.ID)
 		}
+		groupID := ""
 		if err == nil {
-			err = t.checkGroup(p.ID, n.GroupID)
+			groupID, err = t.groupID(p.ID, n.GroupID)
+		}
+		if err == nil && n.Slug == "" {
+			n.Slug, err = t.freeSlug(allswell.SlugOf(n.Name, "component"), `FROM components WHERE page_id = $1`, p.ID)
 		}
 		if err != nil {
 			return allswell.Component{}, err
 		}
 		c := allswell.Component{
-			ID: allswell.NewID(allswell.PrefixComponent, t.now), PageID: p.ID, GroupID: n.GroupID, Name: n.Name,
+			ID: allswell.NewID(allswell.PrefixComponent, t.now), PageID: p.ID, GroupID: groupID, Slug: n.Slug, Name: n.Name,
 			Description: n.Description, Baseline: n.Status, CreatedAt: t.now, UpdatedAt: t.now,
 		}
 		if c.Baseline == "" {
@@ -117,9 +122,9 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 		if c.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM components WHERE page_id = $1`, p.ID); err != nil {
 			return c, err
 		}
-		_, err = t.exec(`INSERT INTO components (id, page_id, group_id, name, description, baseline, position, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			c.ID, c.PageID, nullIfEmpty(c.GroupID), c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
+		_, err = t.exec(`INSERT INTO components (id, page_id, group_id, slug, name, description, baseline, position, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			c.ID, c.PageID, nullIfEmpty(c.GroupID), c.Slug, c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
 		if err == nil {
 			err = t.saveStatusChange(c)
 		}
@@ -128,6 +133,7 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 		}
 		return c, err
 	}, save...)
+	return c, s.slugTaken(err)
 }
 
 // order returns the given order, or the next free one.
@@ -150,18 +156,19 @@ func (t *tx) checkLimit(field, what string, most int, count, pageID string) erro
 	return allswell.CheckLimit(field, what, int(n), most)
 }
 
-// checkGroup returns an *allswell.ValidationError if the page does not have the group.
-func (t *tx) checkGroup(pageID, groupID string) error {
-	if groupID == "" {
-		return nil
+// groupID returns the id of a page's group, given its id or slug. It returns an
+// *allswell.ValidationError if the page does not have the group.
+func (t *tx) groupID(pageID, ref string) (string, error) {
+	if ref == "" {
+		return "", nil
 	}
-	n, err := one(&t.session, scanInt, `SELECT count(*) FROM component_groups WHERE id = $1 AND page_id = $2`, groupID, pageID)
-	if err == nil && n == 0 {
+	id, err := one(&t.session, scanString, `SELECT id FROM component_groups WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, pageID)
+	if errors.Is(err, allswell.ErrNotFound) {
 		var bad allswell.ValidationError
 		bad.Add("group", "The group does not exist on this page.")
 		err = bad.Err()
 	}
-	return err
+	return id, err
 }
 
 // ChangeComponent sets the status of a component by hand: it sets the baseline and
@@ -207,7 +214,9 @@ func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, id stri
 			err = t.touch(c.PageID)
 		}
 		if err == nil && e.GroupID != nil {
-			err = t.checkGroup(c.PageID, *e.GroupID)
+			var id string
+			id, err = t.groupID(c.PageID, *e.GroupID)
+			e.GroupID = &id
 		}
 		if err != nil {
 			return c, err
@@ -223,11 +232,15 @@ func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, id stri
 	})
 }
 
-// DeleteComponent deletes a component. Monitors linked to it stay, without a
-// component; a planned maintenance of it is over for them.
-func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, id string) error {
+// DeleteComponent deletes a component, given its id or slug. Monitors linked to it
+// stay, without a component; a planned maintenance of it is over for them.
+func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, ref string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		if err != nil {
+			return struct{}{}, err
+		}
+		id, err := one(&t.session, scanString, `SELECT id FROM components WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, p.ID)
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -256,20 +269,21 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 	return err
 }
 
-const groupColumns = `id, page_id, name, position, created_at, updated_at`
+const groupColumns = `id, page_id, slug, name, position, created_at, updated_at`
 
 func scanGroup(row scanner) (g allswell.Group, err error) {
-	err = row.Scan(&g.ID, &g.PageID, &g.Name, &g.Order, instant{&g.CreatedAt}, instant{&g.UpdatedAt})
+	err = row.Scan(&g.ID, &g.PageID, text{&g.Slug}, &g.Name, &g.Order, instant{&g.CreatedAt}, instant{&g.UpdatedAt})
 	return
 }
 
-// Groups lists a page's groups in their order.
-func (s *Store) Groups(ctx context.Context, actor allswell.Actor, slug string, r Pagination) ([]allswell.Group, int, error) {
+// Groups lists a page's groups that match the filter, in their order.
+func (s *Store) Groups(ctx context.Context, actor allswell.Actor, slug string, f Filter, r Pagination) ([]allswell.Group, int, error) {
 	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
-	return listed(ctx, s, scanGroup, groupColumns, `FROM component_groups WHERE page_id = $1`, `ORDER BY position, created_at, id`, r, p.ID)
+	from, args := f.from(`FROM component_groups WHERE page_id = $1`, p.ID)
+	return listed(ctx, s, scanGroup, groupColumns, from, `ORDER BY position, created_at, id`, r, args...)
 }
 
 // CreateGroup adds a group to a page.
@@ -277,7 +291,7 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 	if err := n.Validate(); err != nil {
 		return allswell.Group{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.Group, error) {
+	g, err := write(ctx, s, func(t *tx) (allswell.Group, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
 			err = t.touch(p.ID)
@@ -285,20 +299,24 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 		if err == nil {
 			err = t.checkLimit("name", "groups", allswell.MaxGroups, `SELECT count(*) FROM component_groups WHERE page_id = $1`, p.ID)
 		}
+		if err == nil && n.Slug == "" {
+			n.Slug, err = t.freeSlug(allswell.SlugOf(n.Name, "group"), `FROM component_groups WHERE page_id = $1`, p.ID)
+		}
 		if err != nil {
 			return allswell.Group{}, err
 		}
-		g := allswell.Group{ID: allswell.NewID(allswell.PrefixGroup, t.now), PageID: p.ID, Name: n.Name, CreatedAt: t.now, UpdatedAt: t.now}
+		g := allswell.Group{ID: allswell.NewID(allswell.PrefixGroup, t.now), PageID: p.ID, Slug: n.Slug, Name: n.Name, CreatedAt: t.now, UpdatedAt: t.now}
 		if g.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM component_groups WHERE page_id = $1`, p.ID); err != nil {
 			return g, err
 		}
-		_, err = t.exec(`INSERT INTO component_groups (id, page_id, name, position, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			g.ID, g.PageID, g.Name, g.Order, millis(g.CreatedAt), millis(g.UpdatedAt))
+		_, err = t.exec(`INSERT INTO component_groups (id, page_id, slug, name, position, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			g.ID, g.PageID, g.Slug, g.Name, g.Order, millis(g.CreatedAt), millis(g.UpdatedAt))
 		if err == nil {
 			err = t.audit(actor, allswell.AuditCreate, nil, g)
 		}
 		return g, err
 	}, save...)
+	return g, s.slugTaken(err)
 }
 
 // ChangeGroup changes a group.

@@ -58,13 +58,13 @@ func (s *Store) provider() (*goose.Provider, error) {
 		return nil, err
 	}
 	if s.d == &sqliteDialect {
-		return goose.NewProvider(database.DialectSQLite3, s.writer, sub)
+		return goose.NewProvider(database.DialectSQLite3, s.writer, sub, goose.WithGoMigrations(addSlugs))
 	}
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 60))
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(database.DialectPostgres, s.writer, sub, goose.WithSessionLocker(migrationLock{locker}))
+	return goose.NewProvider(database.DialectPostgres, s.writer, sub, goose.WithSessionLocker(migrationLock{locker}), goose.WithGoMigrations(addSlugs))
 }
 
 // versions returns the database's version, 0 for an empty one, and the newest

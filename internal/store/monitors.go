@@ -13,7 +13,7 @@ import (
 const PingTokenOverlap = 24 * time.Hour
 
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
-	component_id, name, token, old_token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures,
+	component_id, slug, name, token, old_token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures,
 	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
@@ -27,7 +27,7 @@ type monitorRow struct {
 
 func scanMonitor(row scanner) (r monitorRow, err error) {
 	m := &r.Monitor
-	err = row.Scan(&m.ID, &m.WorkspaceID, &m.PageID, &m.PageSlug, text{&m.ComponentID}, &m.Name, &m.Token, text{&r.oldToken},
+	err = row.Scan(&m.ID, &m.WorkspaceID, &m.PageID, &m.PageSlug, text{&m.ComponentID}, text{&m.Slug}, &m.Name, &m.Token, text{&r.oldToken},
 		duration{&m.Interval}, &m.Enabled, &m.FailureThreshold, &m.DownStatus, &m.State, &m.ConsecutiveFailures,
 		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil},
 		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&r.pingedAt})
@@ -72,13 +72,14 @@ func currentMonitors(rows []monitorRow) []allswell.Monitor {
 	return monitors
 }
 
-// Monitors lists a workspace's monitors, oldest first.
-func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, r Pagination) (monitors []allswell.Monitor, total int, err error) {
+// Monitors lists a workspace's monitors that match the filter, oldest first.
+func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, f Filter, r Pagination) (monitors []allswell.Monitor, total int, err error) {
 	fill := func(c *session, rows []monitorRow) error {
 		monitors = currentMonitors(rows)
 		return c.fillMonitors(monitors)
 	}
-	_, total, err = listedWith(ctx, s, fill, scanMonitor, monitorColumns, `FROM monitors WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+	from, args := f.from(`FROM monitors WHERE workspace_id = $1`, actor.WorkspaceID)
+	_, total, err = listedWith(ctx, s, fill, scanMonitor, monitorColumns, from, `ORDER BY created_at, id`, r, args...)
 	return monitors, total, err
 }
 
@@ -137,10 +138,10 @@ func (c *session) filledMonitor(m allswell.Monitor, err error) (allswell.Monitor
 	return monitors[0], err
 }
 
-// Monitor returns a workspace's monitor.
-func (s *Store) Monitor(ctx context.Context, actor allswell.Actor, id string) (allswell.Monitor, error) {
+// Monitor returns a workspace's monitor by its id or slug.
+func (s *Store) Monitor(ctx context.Context, actor allswell.Actor, ref string) (allswell.Monitor, error) {
 	return read(ctx, s, func(c *session) (allswell.Monitor, error) {
-		return c.filledMonitor(c.monitor(`WHERE id = $1 AND workspace_id = $2`, id, actor.WorkspaceID))
+		return c.filledMonitor(c.monitor(`WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2`, ref, actor.WorkspaceID))
 	})
 }
 
@@ -149,9 +150,30 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 	if err := n.Validate(); err != nil {
 		return allswell.Monitor{}, err
 	}
+	for attempt := 0; ; attempt++ {
+		m, err := s.createMonitor(ctx, actor, n, save)
+		// Another transaction can take the slug that this one found free.
+		if err == nil || n.Slug != "" || !s.d.duplicate(err) || attempt == slugAttempts {
+			return m, s.slugTaken(err)
+		}
+	}
+}
+
+// slugAttempts is how often CreateMonitor looks for another free slug.
+const slugAttempts = 10
+
+func (s *Store) createMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save []SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
 	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
+		slug := n.Slug
+		if slug == "" {
+			var err error
+			slug, err = t.freeSlug(allswell.SlugOf(n.Name, "monitor"), `FROM monitors WHERE workspace_id = $1`, actor.WorkspaceID)
+			if err != nil {
+				return allswell.Monitor{}, err
+			}
+		}
 		m := allswell.Monitor{
-			ID: allswell.NewID(allswell.PrefixMonitor, t.now), WorkspaceID: actor.WorkspaceID, Name: n.Name, ComponentID: n.ComponentID,
+			ID: allswell.NewID(allswell.PrefixMonitor, t.now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
 			Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
 			DownStatus: n.DownStatus, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.now, UpdatedAt: t.now,
 		}
@@ -164,10 +186,10 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 		if err := t.applySuppression(&m, m.ComponentID); err != nil {
 			return m, err
 		}
-		_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, name, token, interval_ms, enabled,
+		_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
 				failure_threshold, down_status, state, consecutive_failures, suppressed_until_at, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, $12, $13, $13)`,
-			m.ID, m.WorkspaceID, m.PageID, nullIfEmpty(m.ComponentID), m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, $13, $14, $14)`,
+			m.ID, m.WorkspaceID, m.PageID, nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
 			m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.SuppressedUntil), millis(t.now))
 		if err == nil {
 			_, err = t.exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
@@ -180,8 +202,8 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 	}, save...)
 }
 
-// link resolves the page that m names by its slug, and checks that its
-// component is on that page.
+// link resolves the page that m names by its slug, and the component that it names
+// by id or slug, which must be on that page.
 func (t *tx) link(m *allswell.Monitor) error {
 	var bad allswell.ValidationError
 	p, err := t.pageBySlug(m.WorkspaceID, m.PageSlug)
@@ -196,8 +218,8 @@ func (t *tx) link(m *allswell.Monitor) error {
 	if m.ComponentID == "" {
 		return nil
 	}
-	n, err := one(&t.session, scanInt, `SELECT count(*) FROM components WHERE id = $1 AND page_id = $2`, m.ComponentID, p.ID)
-	if err == nil && n == 0 {
+	m.ComponentID, err = one(&t.session, scanString, `SELECT id FROM components WHERE `+refColumn(m.ComponentID)+` = $1 AND page_id = $2`, m.ComponentID, p.ID)
+	if errors.Is(err, allswell.ErrNotFound) {
 		bad.Add("component_id", "The component does not exist on this page.")
 		err = bad.Err()
 	}
@@ -216,9 +238,9 @@ func (t *tx) applySuppression(m *allswell.Monitor, components ...string) error {
 	return err
 }
 
-// lockMonitor loads a workspace's monitor with its row locked.
-func (t *tx) lockMonitor(workspaceID, id string) (allswell.Monitor, error) {
-	return t.monitor(`WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, workspaceID)
+// lockMonitor loads a workspace's monitor, given its id or slug, with its row locked.
+func (t *tx) lockMonitor(workspaceID, ref string) (allswell.Monitor, error) {
+	return t.monitor(`WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, workspaceID)
 }
 
 // ChangeMonitor changes a monitor. One that is down and is switched off ends

@@ -429,7 +429,7 @@ func TestMonitorNamesItsOpenIncident(t *testing.T) {
 		job := w.quick("job", w.component, "")
 		is := func(what, incident string, threshold int) {
 			w.Helper()
-			listed, _, err := w.Monitors(w.ctx, w.ws, firstHundred)
+			listed, _, err := w.Monitors(w.ctx, w.ws, store.Filter{}, firstHundred)
 			w.ok(err)
 			listed = slices.DeleteFunc(listed, func(m allswell.Monitor) bool { return m.ID != job.ID })
 			for _, m := range append(listed, w.monitorNow(job)) {

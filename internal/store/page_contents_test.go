@@ -189,11 +189,11 @@ func TestLists(t *testing.T) {
 			}
 		}
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Components(w.ctx, w.ws, "acme", r)
+			list, total, err := w.Components(w.ctx, w.ws, "acme", store.Filter{}, r)
 			return each(list, func(c allswell.Component) string { return c.Name }), total, err
 		}, "4", "3", "2", "1", "Backups", "0", "last")
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Monitors(w.ctx, w.ws, r)
+			list, total, err := w.Monitors(w.ctx, w.ws, store.Filter{}, r)
 			return each(list, func(m allswell.Monitor) string { return m.Name }), total, err
 		}, "nightly", "0", "1", "2", "3", "4")
 		names(func(r store.Pagination) ([]string, int, error) {
@@ -205,11 +205,11 @@ func TestLists(t *testing.T) {
 			return each(list, func(i allswell.Incident) string { return i.Title }), total, err
 		}, "4", "2", "0")
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Groups(w.ctx, w.ws, "acme", r)
+			list, total, err := w.Groups(w.ctx, w.ws, "acme", store.Filter{}, r)
 			return each(list, func(g allswell.Group) string { return g.Name }), total, err
 		}, "0", "1", "2", "3", "4")
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Pages(w.ctx, w.ws, r)
+			list, total, err := w.Pages(w.ctx, w.ws, store.Filter{}, r)
 			return each(list, func(p allswell.Page) string { return p.Slug }), total, err
 		}, "acme", "p0", "p1", "p2", "p3", "p4")
 		i := w.incidents()[0]
@@ -236,7 +236,7 @@ func TestPageStatusIsTheRollup(t *testing.T) {
 		job := w.quick("job", w.component, allswell.StatusPartialOutage)
 		must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "c", Status: allswell.StatusUnknown}))(w)
 		for _, want := range []allswell.Status{allswell.StatusOperational, allswell.StatusPartialOutage} {
-			list, _, err := w.Pages(w.ctx, w.ws, firstHundred)
+			list, _, err := w.Pages(w.ctx, w.ws, store.Filter{}, firstHundred)
 			w.ok(err)
 			if one := must(w.Page(w.ctx, w.ws, "acme"))(w); one.Status != want || list[0].Status != want {
 				w.Errorf("status %s, in the list %s, want %s", one.Status, list[0].Status, want)

@@ -40,7 +40,7 @@ func TestPageIndex(t *testing.T) {
 					w.run(fmt.Sprintf(`UPDATE causes SET status = '%s', acknowledged = %s WHERE source = '%s-%d'`, status(), acknowledged, id, k))
 				}
 			}
-			want, total, err := w.Pages(w.ctx, w.ws, store.Pagination{Page: 1, PerPage: 100})
+			want, total, err := w.Pages(w.ctx, w.ws, store.Filter{}, store.Pagination{Page: 1, PerPage: 100})
 			w.ok(err)
 			got := must(w.PageIndex(w.ctx, 100))(w)
 			if got.Total != total || len(got.Pages) != len(want) || !got.AsOf.Equal(w.clock.now()) {

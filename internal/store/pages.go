@@ -83,13 +83,15 @@ func (c *session) pageBySlug(workspaceID, slug string) (allswell.Page, error) {
 	return c.page(`WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
 }
 
-// Pages lists a workspace's pages with their statuses, oldest first.
-func (s *Store) Pages(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Page, int, error) {
+// Pages lists a workspace's pages that match the filter, with their statuses,
+// oldest first.
+func (s *Store) Pages(ctx context.Context, actor allswell.Actor, f Filter, r Pagination) ([]allswell.Page, int, error) {
 	fill := func(c *session, pages []allswell.Page) error {
 		c.fillHosts(pages)
 		return c.fillStatus(pages)
 	}
-	return listedWith(ctx, s, fill, scanPage, pageColumns, `FROM pages WHERE workspace_id = $1`, `ORDER BY created_at, id`, r, actor.WorkspaceID)
+	from, args := f.from(`FROM pages WHERE workspace_id = $1`, actor.WorkspaceID)
+	return listedWith(ctx, s, fill, scanPage, pageColumns, from, `ORDER BY created_at, id`, r, args...)
 }
 
 // Page returns a workspace's page with its status.

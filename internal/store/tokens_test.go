@@ -263,7 +263,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return s.RevokeToken(ctx, ws, x.token)
 	},
 	"Pages": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, total, err := s.Pages(ctx, ws, firstHundred)
+		_, total, err := s.Pages(ctx, ws, store.Filter{}, firstHundred)
 		return none(total, err, false)
 	},
 	"Page": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -282,7 +282,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return s.DeletePage(ctx, ws, x.slug)
 	},
 	"Groups": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Groups(ctx, ws, x.slug, firstHundred)
+		_, _, err := s.Groups(ctx, ws, x.slug, store.Filter{}, firstHundred)
 		return err
 	},
 	"CreateGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -297,7 +297,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return s.DeleteGroup(ctx, ws, x.group)
 	},
 	"Components": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Components(ctx, ws, x.slug, firstHundred)
+		_, _, err := s.Components(ctx, ws, x.slug, store.Filter{}, firstHundred)
 		return err
 	},
 	"Component": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -395,7 +395,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"Monitors": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, total, err := s.Monitors(ctx, ws, firstHundred)
+		_, total, err := s.Monitors(ctx, ws, store.Filter{}, firstHundred)
 		return none(total, err, false)
 	},
 	"Monitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {

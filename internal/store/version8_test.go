@@ -83,10 +83,20 @@ func (w *world) readsVersion8() {
 	w.Helper()
 	all := store.Pagination{Page: 1, PerPage: 100}
 	monitors := make(map[string]allswell.Monitor)
-	list, _, err := w.Monitors(w.ctx, w.ws, all)
+	list, _, err := w.Monitors(w.ctx, w.ws, store.Filter{}, all)
 	w.ok(err)
 	for _, m := range list {
 		monitors[m.Name] = m
+	}
+	for name, slug := range map[string]string{"Backup": "backup", "Card check": "card-check", "Disabled": "disabled", "Never pinged": "never-pinged"} {
+		if got := monitors[name].Slug; got != slug {
+			w.Errorf("the slug of %q is %q, want %q", name, got, slug)
+		}
+	}
+	for _, table := range []string{"component_groups", "components", "monitors"} {
+		if rows := w.rows(`SELECT name FROM ` + table + ` WHERE slug IS NULL`); len(rows) > 0 {
+			w.Errorf("%s without a slug: %v", table, rows)
+		}
 	}
 	backup, down := monitors["Backup"], monitors["Card check"]
 	if backup.LastPingAt.IsZero() || backup.RejectedAt.Sub(backup.CreatedAt) != 500*time.Millisecond || backup.SuppressedUntil.Before(w.clock.now()) {

@@ -1,0 +1,44 @@
+package allswell_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+)
+
+func TestSlugOf(t *testing.T) {
+	for name, want := range map[string]string{
+		"API": "api", "Public API (v2)": "public-api-v2", "  a -- b  ": "a-b", "Zürich": "z-rich", "日本": "component", "...": "component", "": "component",
+		"comp_1": "comp-1", strings.Repeat("x", 80): strings.Repeat("x", 63), strings.Repeat("x", 62) + " y": strings.Repeat("x", 62),
+	} {
+		if got := allswell.SlugOf(name, "component"); got != want || !allswell.ValidSlug(got) {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestFreeSlug(t *testing.T) {
+	long := strings.Repeat("x", 63)
+	for _, c := range []struct {
+		slug, want string
+		taken      []string
+	}{
+		{"api", "api", nil}, {"api", "api", []string{"api-2"}}, {"api", "api-2", []string{"api"}}, {"api", "api-3", []string{"api-2", "api"}},
+		{long, long[:61] + "-2", []string{long}},
+	} {
+		if got := allswell.FreeSlug(c.slug, c.taken); got != c.want || !allswell.ValidSlug(got) {
+			t.Errorf("%s of %q: %q, want %q", c.slug, c.taken, got, c.want)
+		}
+	}
+}
+
+func FuzzSlugOf(f *testing.F) {
+	f.Add("Public API")
+	f.Fuzz(func(t *testing.T, name string) {
+		slug := allswell.SlugOf(name, "x")
+		if !allswell.ValidSlug(slug) || !allswell.ValidSlug(allswell.FreeSlug(slug, []string{slug})) {
+			t.Errorf("%q gives %q", name, slug)
+		}
+	})
+}
