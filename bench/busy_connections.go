@@ -23,9 +23,9 @@ const (
 	busyPingers     = 8
 )
 
-// busy measures the memory of a service on which 14,000 connections ask for a page
-// without a pause, and how long pings take meanwhile: as it is, and with the
-// garbage collector at 400 % without a limit.
+// busy measures the memory of a service while 14,000 connections request a page without
+// a pause, and the latency of pings meanwhile: with the default settings, and with the
+// garbage collector at 400 % without a memory limit.
 func (b *bench) busy() ([]result, error) {
 	peak, p99, rate, err := b.busyRun()
 	if err != nil {
@@ -43,8 +43,8 @@ func (b *bench) busy() ([]result, error) {
 	}, nil
 }
 
-// busyRun returns the most memory in megabytes, the 99th percentile of pings and
-// the pages answered per second.
+// busyRun returns the maximum memory in megabytes, the 99th percentile of the latency of
+// pings, and the pages served per second.
 func (b *bench) busyRun(env ...string) (peak float64, p99 time.Duration, rate float64, err error) {
 	path, tokens, err := b.filled(storetest.Fill{Count: busyPingers, Interval: time.Hour, Now: time.Now()})
 	if err != nil {
@@ -103,7 +103,7 @@ func (b *bench) busyRun(env ...string) (peak float64, p99 time.Duration, rate fl
 	return peak, all[len(all)*99/100], float64(answered.Load()) / busyFor.Seconds(), nil
 }
 
-// askAgain asks for the page until the connection ends.
+// askAgain requests the page repeatedly until the connection ends.
 func askAgain(conn net.Conn, answered *atomic.Int64) error {
 	in := bufio.NewReaderSize(conn, 4<<10)
 	for {
@@ -124,7 +124,7 @@ func askAgain(conn net.Conn, answered *atomic.Int64) error {
 	}
 }
 
-// pingAgain pings until ctx ends and returns how long each took.
+// pingAgain pings repeatedly until ctx ends and returns the latencies.
 func pingAgain(ctx context.Context, url string) (times []time.Duration) {
 	client := http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
 	for ctx.Err() == nil {

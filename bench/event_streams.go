@@ -19,16 +19,15 @@ import (
 
 const (
 	openPages = 10_000
-	// perVisitor is how many pages one visitor has open, behind a proxy that we
-	// play: the service gives an address a hundred.
-	perVisitor = 50
-	patience   = time.Minute // for whatever is waited for
+	// perVisitor is the number of open pages per visitor; the service allows a hundred
+	// per client address. The bench acts as a proxy and reports the addresses.
+	perVisitor    = 50
+	streamTimeout = time.Minute // to open a page, and to receive an event on all pages
 )
 
-// live opens many pages at a time, the way a browser keeps them open, and
-// measures what each costs and when the last of them hears of a change. It
-// takes as many open files as pages in this process, and a third more in the
-// service's.
+// live opens many pages at the same time, like browsers, and measures the memory of each
+// and when the last of them receives a change. It needs one open file per page in this
+// process, and a third more in the service.
 func (b *bench) live() ([]result, error) {
 	p, err := b.allswell(filepath.Join(b.dir, "live.db"), "ALLSWELL_TRUSTED_PROXIES=127.0.0.1")
 	if err != nil {
@@ -55,7 +54,7 @@ func (b *bench) live() ([]result, error) {
 	if err != nil {
 		return nil, err
 	}
-	time.Sleep(45 * time.Second) // over a sign of life for each, and until memory is given back
+	time.Sleep(45 * time.Second) // until each stream has sent a keep-alive, and memory is released
 	after, err := p.resident()
 	if err != nil {
 		return nil, err
@@ -67,16 +66,16 @@ func (b *bench) live() ([]result, error) {
 		if err := p.setStatus(component, status); err != nil {
 			return nil, err
 		}
-		took, err := pages.told(began)
+		took, err := pages.await(began)
 		if err != nil {
 			return nil, err
 		}
 		medians = append(medians, took[len(took)/2])
 		lates = append(lates, took[len(took)*99/100])
 		lasts = append(lasts, took[len(took)-1])
-		time.Sleep(2 * time.Second) // two changes within half a second are told as one
+		time.Sleep(2 * time.Second) // two changes within half a second are one event
 	}
-	told, err := p.resident()
+	afterChanges, err := p.resident()
 	if err != nil {
 		return nil, err
 	}
@@ -85,36 +84,36 @@ func (b *bench) live() ([]result, error) {
 	ended := time.Since(began)
 	return []result{
 		{fmt.Sprintf("Resident memory with %d open pages", openPages), "",
-			fmt.Sprintf("%.1f MB (%.1f MB without): %.1f kB each; %.1f MB after all were told %d times", after, before, (after-before)*1000/openPages, told, rounds)},
-		{"From sending a component's change to the API until half of them, 99 % and all are told", "",
+			fmt.Sprintf("%.1f MB (%.1f MB without): %.1f kB each; %.1f MB after %d changes on all", after, before, (after-before)*1000/openPages, afterChanges, rounds)},
+		{"From sending a component's change to the API until half of them, 99 % and all have received it", "",
 			fmt.Sprintf("%.0f ms, %.0f ms, %.0f ms", median(medians), median(lates), median(lasts))},
 		{"SIGTERM to the end with all of them open", "≤ 10 s", fmt.Sprintf("%.2f s", ended.Seconds())},
 	}, nil
 }
 
-// crowd is the open pages.
-type crowd struct {
-	conns []net.Conn
-	heard chan hearing
+// streams are the event streams of the open pages.
+type streams struct {
+	conns    []net.Conn
+	received chan receipt
 }
 
-// hearing is that a page was told of a change, or could not be.
-type hearing struct {
+// receipt is the time at which a page received a change, or an error.
+type receipt struct {
 	at  time.Time
 	err error
 }
 
-// openAll opens the pages, a hundred at a time.
-func openAll(address string) (*crowd, error) {
-	c := &crowd{heard: make(chan hearing, openPages)}
+// openAll opens the pages, at most a hundred at a time.
+func openAll(address string) (*streams, error) {
+	c := &streams{received: make(chan receipt, openPages)}
 	var mu sync.Mutex
 	var failed error
 	var opening sync.WaitGroup
-	places := make(chan struct{}, 100)
+	slots := make(chan struct{}, 100)
 	for i := range openPages {
-		places <- struct{}{}
+		slots <- struct{}{}
 		opening.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-slots }()
 			conn, text, err := openPage(address, i/perVisitor)
 			mu.Lock()
 			defer mu.Unlock()
@@ -130,13 +129,13 @@ func openAll(address string) (*crowd, error) {
 	return c, failed
 }
 
-// openPage asks for the events of the page and reads up to the first one.
+// openPage requests the event stream of the page and reads up to the first event.
 func openPage(address string, visitor int) (net.Conn, *bufio.Reader, error) {
-	conn, err := net.DialTimeout("tcp", address, patience)
+	conn, err := net.DialTimeout("tcp", address, streamTimeout)
 	if err != nil {
 		return nil, nil, err
 	}
-	conn.SetDeadline(time.Now().Add(patience))
+	conn.SetDeadline(time.Now().Add(streamTimeout))
 	_, err = fmt.Fprintf(conn, "GET /status/acme/events HTTP/1.1\r\nHost: %s\r\nAccept: text/event-stream\r\nAccept-Encoding: gzip, deflate, br\r\n"+
 		"Accept-Language: en-GB,en;q=0.9\r\nCache-Control: no-store\r\nReferer: http://%s/status/acme\r\n"+
 		"User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36\r\n"+
@@ -161,42 +160,42 @@ func openPage(address string, visitor int) (net.Conn, *bufio.Reader, error) {
 	return conn, text, conn.SetDeadline(time.Time{})
 }
 
-// listen notes each change until the connection ends.
-func (c *crowd) listen(text *bufio.Reader) {
+// listen records each change until the connection ends.
+func (c *streams) listen(text *bufio.Reader) {
 	for {
 		line, err := text.ReadSlice('\n')
 		if err != nil {
-			c.heard <- hearing{err: err}
+			c.received <- receipt{err: err}
 			return
 		}
 		if bytes.HasPrefix(line, []byte("event: change")) {
-			c.heard <- hearing{at: time.Now()}
+			c.received <- receipt{at: time.Now()}
 		}
 	}
 }
 
-// told waits until each page was told once, and returns after how many
-// milliseconds each was, sorted.
-func (c *crowd) told(began time.Time) ([]float64, error) {
-	timer := time.NewTimer(patience)
+// await waits until each page has received one change, and returns the delays in
+// milliseconds, sorted.
+func (c *streams) await(began time.Time) ([]float64, error) {
+	timer := time.NewTimer(streamTimeout)
 	defer timer.Stop()
 	took := make([]float64, 0, openPages)
 	for len(took) < openPages {
 		select {
-		case h := <-c.heard:
+		case h := <-c.received:
 			if h.err != nil {
-				return nil, fmt.Errorf("a page is not open any more: %w", h.err)
+				return nil, fmt.Errorf("a page was closed: %w", h.err)
 			}
 			took = append(took, float64(h.at.Sub(began).Microseconds())/1000)
 		case <-timer.C:
-			return nil, fmt.Errorf("%d of %d pages were told within %v", len(took), openPages, patience)
+			return nil, fmt.Errorf("%d of %d pages received the change within %v", len(took), openPages, streamTimeout)
 		}
 	}
 	slices.Sort(took)
 	return took, nil
 }
 
-func (c *crowd) close() {
+func (c *streams) close() {
 	for _, conn := range c.conns {
 		conn.Close()
 	}
@@ -219,7 +218,8 @@ func (p *process) setStatus(component, status string) error {
 	return p.ask(http.MethodPatch, "/api/v1/pages/acme/components/"+component, map[string]string{"status": status}, nil)
 }
 
-// ask sends a request to the API, which has to answer 200, or 201 to a POST.
+// ask sends a request to the API. A status other than 200, or 201 for a POST, is an
+// error.
 func (p *process) ask(method, path string, body, into any) error {
 	data, err := json.Marshal(body)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 	mailSpan        = 30 * time.Second
 )
 
-// mailSink is a mail server that counts.
+// mailSink is a mail server that counts mails.
 type mailSink struct {
 	mu    sync.Mutex
 	count int
@@ -70,7 +70,7 @@ func (s *mailSink) got(to string) (time.Time, bool) {
 	return at, ok
 }
 
-// caller drives the API of a service under measurement.
+// caller calls the API of the service.
 type caller struct{ base string }
 
 func (c caller) post(path string, body any) (id string, took time.Duration, err error) {
@@ -99,8 +99,8 @@ func (c caller) post(path string, body any) (id string, took time.Duration, err 
 	return out.Data.ID, took, err
 }
 
-// mail measures what 100,000 subscribers cost: the call that tells them, their
-// deliveries, the mails, and how long somebody else's news waits behind them.
+// mail measures the cost of 100,000 subscribers: the call that notifies them, their
+// deliveries, the mails, and how long they delay a notification of another page.
 func (b *bench) mail() ([]result, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

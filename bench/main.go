@@ -1,6 +1,6 @@
-// Command bench measures the figures that Allswell promises, as ratios from one
-// run, with public tools: wrk (load) and nginx (the page's rival). It prints a
-// Markdown table, which docs/benchmarks.md keeps.
+// Command bench measures the figures that Allswell promises, as ratios within one run,
+// with public tools: wrk generates the load, and nginx is the reference for pages. It
+// prints the Markdown table of docs/benchmarks.md.
 //
 //	go run ./bench            all of it, about five minutes
 //	go run ./bench pings tick only these
@@ -19,13 +19,13 @@ import (
 	"time"
 )
 
-// rounds is how often each pair is measured; medians are quoted.
+// rounds is how often each pair is measured. The results are medians.
 const rounds = 3
 
-// span is how long one measurement lasts.
+// span is the duration of one measurement.
 const span = 5 * time.Second
 
-// result is one line of the table.
+// result is a row of the table.
 type result struct {
 	what, figure, measured string
 }

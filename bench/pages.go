@@ -22,8 +22,8 @@ http {
 }
 `
 
-// page compares page requests with a bare net/http server that answers the same
-// bytes, and with nginx serving them from a file.
+// page compares page requests with a bare net/http server that serves the same bytes,
+// and with nginx, which serves them from a file.
 func (b *bench) page() ([]result, error) {
 	dir, err := os.MkdirTemp(b.dir, "page")
 	if err != nil {
@@ -106,8 +106,7 @@ func (b *bench) nginx(dir string) (*process, error) {
 	return b.launch(exec.CommandContext(b.ctx, "nginx", "-c", conf, "-p", dir), port, "/acme.html")
 }
 
-// barePage starts a process that answers the same bytes with net/http and
-// nothing else.
+// barePage starts a process that serves the same bytes with net/http only.
 func (b *bench) barePage(dir string) (*process, error) {
 	port, err := freePort()
 	if err != nil {
@@ -164,7 +163,7 @@ func pageRate(b *bench, url, header string) (float64, error) {
 	return rate, err
 }
 
-// fetch returns a body as it was sent, and its ETag.
+// fetch returns a body, not decompressed, and its ETag.
 func fetch(url, encoding string) ([]byte, string, error) {
 	req, err := http.NewRequest(http.MethodGet, url, nil)
 	if err != nil {

@@ -23,8 +23,8 @@ request = function()
 end
 `
 
-// serveBare is the rival of the ping endpoint: the same answer to the same
-// request from net/http, without a database.
+// serveBare is the reference for the ping endpoint: net/http with the same response to
+// the same request, without a database.
 func serveBare(addr string) {
 	body := []byte(`{"ok":true}`)
 	mux := http.NewServeMux()

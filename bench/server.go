@@ -20,13 +20,13 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// process is a server under measurement.
+// process is a server that is measured.
 type process struct {
 	cmd  *exec.Cmd
 	base string // http://127.0.0.1:port
 }
 
-// freePort returns a port that was free a moment ago.
+// freePort returns a port that is probably free.
 func freePort() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,7 +37,7 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// launch starts a command and waits until path answers 200, at most a minute.
+// launch starts a command and waits until the response at path is 200, at most a minute.
 func (b *bench) launch(cmd *exec.Cmd, port, path string) (*process, error) {
 	p := &process{cmd: cmd, base: "http://127.0.0.1:" + port}
 	cmd.Stderr = os.Stderr
@@ -80,7 +80,7 @@ func (b *bench) allswell(database string, env ...string) (*process, error) {
 
 const benchToken = "bench-bench-bench-bench-bench-bench"
 
-// filled makes a database with that many monitors and returns its path and
+// filled creates a database with the given number of monitors and returns its path and
 // their ping tokens.
 func (b *bench) filled(f storetest.Fill) (string, []string, error) {
 	dir, err := os.MkdirTemp(b.dir, "db")
@@ -111,8 +111,8 @@ func (p *process) resident() (float64, error) {
 	return kb / 1000, err
 }
 
-// wrk loads an address and returns requests per second and the 99th percentile
-// of latency. Any answer but 2xx is an error.
+// wrk generates load and returns the requests per second and the 99th percentile of the
+// latency. A status other than 2xx is an error.
 func (b *bench) wrk(connections int, url string, args ...string) (perSecond float64, p99 time.Duration, err error) {
 	return wrk(b.ctx, connections, url, args...)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// tick measures one periodic check with 1 % of the monitors overdue: once where
-// each is counted, and once where each goes down.
+// tick measures one periodic check with 1 % of the monitors overdue: once when their
+// failures are counted, and once when all of them go down.
 func (b *bench) tick() ([]result, error) {
 	var out []result
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 var attacks = []struct {
 	name   string
 	files  int // the server's limit of open files; 0: the system's
-	attack func(w *world)
+	attack func(w *environment)
 }{
 	{"idle connections take all descriptors", 256, idleConnections},
 	{"connections from everywhere", 1024, connectionsFromEverywhere},
@@ -44,7 +44,7 @@ func TestAttacks(t *testing.T) {
 			seed := rand.Uint64()
 			t.Run(a.name, func(t *testing.T) {
 				t.Logf("seed %d", seed)
-				w := newWorld(t, setup{exe: exe, seed: seed, files: a.files, long: duration > 0})
+				w := newEnvironment(t, setup{exe: exe, seed: seed, files: a.files, long: duration > 0})
 				a.attack(w)
 				w.finish()
 			})

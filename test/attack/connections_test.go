@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// besiege keeps n connections open until end is called: whenever one is closed,
-// another takes its place. open dials the i-th and says what it has to say; it
-// returns nil if it was refused.
-func (w *world) besiege(n int, open func(i int) net.Conn) (end func()) {
+// besiege keeps n connections open until end is called: it replaces each one that is
+// closed. open dials the i-th and writes to it; it returns nil if it was refused.
+func (w *environment) besiege(n int, open func(i int) net.Conn) (end func()) {
 	var all sync.WaitGroup
 	over := make(chan struct{})
 	for i := range n {
@@ -42,8 +41,8 @@ func (w *world) besiege(n int, open func(i int) net.Conn) (end func()) {
 	return func() { close(over); all.Wait() }
 }
 
-// siege besieges the server, and sees pings acknowledged all the while.
-func (w *world) siege(n int, what string, open func(i int) net.Conn) {
+// siege besieges the server and checks that pings are acknowledged meanwhile.
+func (w *environment) siege(n int, what string, open func(i int) net.Conn) {
 	end := w.besiege(n, open)
 	defer end()
 	for range w.size(3, 30) {
@@ -60,15 +59,15 @@ func say(conn net.Conn, text string) net.Conn {
 	return conn
 }
 
-// idleConnections opens more connections than the server has descriptors, from
-// one address, and says nothing on them.
-func idleConnections(w *world) {
+// idleConnections opens more connections than the server has descriptors, from one
+// address, and sends nothing.
+func idleConnections(w *environment) {
 	w.siege(w.size(400, 2000), "idle connections of one address", func(int) net.Conn { return w.dial(address(20, 1)) })
 }
 
 // connectionsFromEverywhere does the same from many addresses, half of them
 // after a request that keeps the connection.
-func connectionsFromEverywhere(w *world) {
+func connectionsFromEverywhere(w *environment) {
 	w.siege(w.size(1200, 6000), "connections of many addresses", func(i int) net.Conn {
 		conn := w.dial(address(21, i))
 		if i%2 == 0 {
@@ -78,9 +77,9 @@ func connectionsFromEverywhere(w *world) {
 	})
 }
 
-// slowRequests begins requests and never ends them: in the request line, in the
-// headers, in the body, and with answers that are not read.
-func slowRequests(w *world) {
+// slowRequests sends incomplete requests: they stop in the request line, in the headers
+// or in the body, or do not read the response.
+func slowRequests(w *environment) {
 	beginnings := []string{
 		"POST /api/v1/heartb",
 		"GET /status/acme HTTP/1.1\r\nHost: localhost\r\nX-Slow: ",
@@ -95,15 +94,15 @@ func slowRequests(w *world) {
 
 // openPages opens more event streams than there are descriptors, and keeps the
 // connections on which they were refused.
-func openPages(w *world) {
+func openPages(w *environment) {
 	w.siege(w.size(1200, 6000), "open pages", func(i int) net.Conn {
 		return say(w.dial(address(23, i%500)), "GET /status/acme/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	})
 }
 
-// stopUnderLoad stops the server while clients with one request each arrive,
-// and starts it again. No client may be reset: it is answered, or refused.
-func stopUnderLoad(w *world) {
+// stopUnderLoad restarts the server while clients connect and send one request each. No
+// connection may be reset: each gets a response or is refused.
+func stopUnderLoad(w *environment) {
 	const clients = 60
 	token := w.monitor("many", 3600)
 	for round := range w.size(5, 100) {

@@ -37,7 +37,7 @@ const (
 	maxMemory = 700 << 20
 )
 
-// setup says what a world is made of.
+// setup says the contents of an environment.
 type setup struct {
 	exe   string
 	seed  uint64
@@ -45,8 +45,8 @@ type setup struct {
 	long  bool
 }
 
-// world is a server under attack, and the jobs that ping it meanwhile.
-type world struct {
+// environment is a server under attack, and the jobs that ping it meanwhile.
+type environment struct {
 	*testing.T
 	*rand.Rand
 	long   bool
@@ -62,9 +62,9 @@ type world struct {
 
 type params = map[string]any
 
-func newWorld(t *testing.T, s setup) *world {
+func newEnvironment(t *testing.T, s setup) *environment {
 	t.Helper()
-	w := &world{T: t, Rand: rand.New(rand.NewPCG(s.seed, 0)), long: s.long}
+	w := &environment{T: t, Rand: rand.New(rand.NewPCG(s.seed, 0)), long: s.long}
 	exe := s.exe
 	if s.files > 0 {
 		exe = limited(t, exe, s.files)
@@ -101,7 +101,7 @@ func limited(t *testing.T, exe string, files int) string {
 }
 
 // monitor makes a monitor and returns its ping token.
-func (w *world) monitor(name string, interval int) (token string) {
+func (w *environment) monitor(name string, interval int) (token string) {
 	w.Helper()
 	var made binary.Data[struct{ Token string }]
 	w.api.Must(w, "POST", "/api/v1/monitors", params{"name": name, "page": "acme", "interval": interval}, &made)
@@ -109,7 +109,7 @@ func (w *world) monitor(name string, interval int) (token string) {
 }
 
 // size is a number of requests: small in a short campaign, large in a long one.
-func (w *world) size(small, large int) int {
+func (w *environment) size(small, large int) int {
 	if w.long {
 		return large
 	}
@@ -126,7 +126,7 @@ func dialer(from netip.Addr) *net.Dialer {
 }
 
 // dial opens a connection from an address; nil if it is refused.
-func (w *world) dial(from netip.Addr) net.Conn {
+func (w *environment) dial(from netip.Addr) net.Conn {
 	conn, err := dialer(from).Dial("tcp", strings.TrimPrefix(w.server.URL, "http://"))
 	if err != nil {
 		return nil
@@ -163,7 +163,7 @@ func get(c *http.Client, method, url string, headers ...string) (status, size in
 }
 
 // job pings on a connection each, as curl does.
-func (w *world) job(ctx context.Context, token string, from netip.Addr) {
+func (w *environment) job(ctx context.Context, token string, from netip.Addr) {
 	c := client(from)
 	for ctx.Err() == nil {
 		if status, _ := get(c, "POST", w.server.URL+"/api/v1/heartbeat/"+token); status == http.StatusOK {
@@ -182,7 +182,7 @@ func (w *world) job(ctx context.Context, token string, from netip.Addr) {
 func isRefused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
 // await waits until a condition holds.
-func (w *world) await(what string, holds func() bool) {
+func (w *environment) await(what string, holds func() bool) {
 	w.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -194,14 +194,14 @@ func (w *world) await(what string, holds func() bool) {
 }
 
 // pingsGoOn waits until every job may have pinged twice since now.
-func (w *world) pingsGoOn(during string) {
+func (w *environment) pingsGoOn(during string) {
 	w.Helper()
 	before := w.pings.Load()
 	w.await("pings are acknowledged during "+during, func() bool { return w.pings.Load() >= before+2*jobs })
 }
 
 // during runs n times f on many goroutines; f is given the number of its turn.
-func (w *world) during(n, parallel int, f func(i int)) {
+func (w *environment) during(n, parallel int, f func(i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for range parallel {
@@ -215,7 +215,7 @@ func (w *world) during(n, parallel int, f func(i int)) {
 }
 
 // watchMemory notes the largest resident set, where the system tells it.
-func (w *world) watchMemory(ctx context.Context, pid int) {
+func (w *environment) watchMemory(ctx context.Context, pid int) {
 	if runtime.GOOS != "linux" {
 		return
 	}
@@ -247,7 +247,7 @@ func resident(pid int) int64 {
 }
 
 // finish holds the server to what has to be true after every attack.
-func (w *world) finish() {
+func (w *environment) finish() {
 	w.Helper()
 	w.pingsGoOn("the end of the attack")
 	w.stop()

@@ -14,7 +14,7 @@ import (
 )
 
 // tokenOf returns an admin token of another workspace.
-func (w *world) tokenOf(workspace string) string {
+func (w *environment) tokenOf(workspace string) string {
 	w.Helper()
 	out, err := w.server.Command("token", "create", "--workspace", workspace, "--name", "attack", "--scope", "admin")
 	token := regexp.MustCompile(`aw_\w+`).FindString(out)
@@ -25,7 +25,7 @@ func (w *world) tokenOf(workspace string) string {
 }
 
 // longUpdates makes an incident as long as it can be, and reads it in every form.
-func longUpdates(w *world) {
+func longUpdates(w *environment) {
 	var incident binary.Data[struct{ ID string }]
 	w.api.Must(w, "POST", "/api/v1/pages/acme/incidents", params{"title": "Long"}, &incident)
 	shapes := []string{"[a](b", "*a_ ", "> ", "![", "`", "<a ", "- ", "**a", "http://a.b ", "&amp;", "word ", "[a]: /b\n", "|-|\n"}
@@ -54,7 +54,7 @@ func longUpdates(w *world) {
 
 // guesses floods everything that can be guessed. What is right works meanwhile:
 // the page, an update, a subscription's end.
-func guesses(w *world) {
+func guesses(w *environment) {
 	over := make(chan struct{})
 	var flood sync.WaitGroup
 	var sent atomic.Int64
@@ -104,7 +104,7 @@ func guesses(w *world) {
 // webhooksInside subscribes webhooks at this machine, in the forms that guards
 // forget; only loopback, so that a guard that fails lets nothing out. None may be called, and the reason shown must not tell an open port
 // from a closed one.
-func webhooksInside(w *world) {
+func webhooksInside(w *environment) {
 	var called atomic.Int64
 	trap := w.trap(&called)
 	forms := []string{
@@ -168,7 +168,7 @@ func webhooksInside(w *world) {
 
 // trap listens on loopback, counts who connects, and
 // returns its port.
-func (w *world) trap(called *atomic.Int64) (port int) {
+func (w *environment) trap(called *atomic.Int64) (port int) {
 	w.Helper()
 	l, err := net.Listen("tcp", "localhost:0")
 	if err != nil {

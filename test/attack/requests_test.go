@@ -19,7 +19,7 @@ import (
 // smuggledRequests sends streams in which a ping stands where it is no request:
 // in a body, in a header, behind a framing that two readers may read differently.
 // Its monitor must never have been pinged.
-func smuggledRequests(w *world) {
+func smuggledRequests(w *environment) {
 	victim := w.monitor("victim", 3600)
 	ping := "POST /api/v1/heartbeat/" + victim + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	framings := []string{ // what is ambiguous has to be refused, what is not is a body
@@ -77,7 +77,7 @@ var statusLine = regexp.MustCompile(`^HTTP/1\.[01] ([1-5]\d\d) `)
 
 // stream sends raw bytes and reads what comes back until the server has nothing
 // to say for a moment.
-func (w *world) stream(i int, raw string) (answer string) {
+func (w *environment) stream(i int, raw string) (answer string) {
 	conn := w.dial(address(40+i%50, i))
 	if conn == nil {
 		return ""
@@ -98,7 +98,7 @@ func (w *world) stream(i int, raw string) (answer string) {
 // route is one operation of the API's own description.
 type route struct{ method, path string }
 
-func (w *world) routes() (all []route) {
+func (w *environment) routes() (all []route) {
 	w.Helper()
 	var document struct {
 		Paths map[string]map[string]any
@@ -127,7 +127,7 @@ func (r route) at(values map[string]string) string {
 
 // objects makes one of everything with a client and returns the ids by the
 // names of the path's parameters.
-func (w *world) objects(c *binary.Client, slug string) map[string]string {
+func (w *environment) objects(c *binary.Client, slug string) map[string]string {
 	w.Helper()
 	ids := map[string]string{"pageSlug": slug}
 	made := func(name, path string, body params) {
@@ -157,7 +157,7 @@ func (w *world) objects(c *binary.Client, slug string) map[string]string {
 }
 
 // anotherWorkspace asks every operation for the objects of another workspace.
-func anotherWorkspace(w *world) {
+func anotherWorkspace(w *environment) {
 	ours := w.objects(w.api, "acme")
 	theirs := binary.NewClient(w.server.URL, w.tokenOf("theirs"))
 	w.objects(theirs, "theirs")
@@ -182,7 +182,7 @@ func anotherWorkspace(w *world) {
 }
 
 // everything is all that the API lists of a workspace, but for what pings move.
-func (w *world) everything(c *binary.Client) string {
+func (w *environment) everything(c *binary.Client) string {
 	w.Helper()
 	var out strings.Builder
 	for _, path := range []string{"pages", "pages/acme", "pages/acme/groups", "pages/acme/components", "pages/acme/incidents",
@@ -201,7 +201,7 @@ func (w *world) everything(c *binary.Client) string {
 
 // fuzzedBodies sends bodies that are nearly right to every operation that reads
 // one. None may be answered 500, and what is refused changes nothing.
-func fuzzedBodies(w *world) {
+func fuzzedBodies(w *environment) {
 	ids := w.objects(w.api, "acme")
 	values := []string{
 		`null`, `true`, `0`, `-1`, `1e400`, `9223372036854775808`, `""`, `" "`, `"\u0000"`, `"\ud800"`, "\"\xff\"", `[]`, `{}`, `[[]]`,
@@ -258,7 +258,7 @@ func fuzzedBodies(w *world) {
 }
 
 // bombs sends what is small to send and large to handle.
-func bombs(w *world) {
+func bombs(w *environment) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	z.Write(make([]byte, 64<<20))

@@ -1,5 +1,4 @@
-// Package binary builds allswell and runs it, for tests that see it from
-// outside only.
+// Package binary builds allswell and runs it, for black-box tests.
 package binary
 
 import (
@@ -22,11 +21,11 @@ import (
 	"github.com/allswell/allswell/test/subprocess"
 )
 
-// readyTimeout bounds how long a server may take until it says that it is
-// ready, on a machine that is busy with other tests.
+// readyTimeout is the maximum time until a server is ready, on a machine that is busy
+// with other tests.
 const readyTimeout = 30 * time.Second
 
-// Build returns the path of the built binary, which is there until the test ends.
+// Build returns the path of the binary, which exists until the test ends.
 // It is built once per process.
 func Build(t testing.TB) string {
 	t.Helper()
@@ -123,8 +122,7 @@ func newServer(t testing.TB, exe, command string, env []string) *Server {
 // open from its next start on.
 func (s *Server) LimitFiles(n int) { s.files = n }
 
-// Start starts the server, waits until it is ready and returns how long that
-// took.
+// Start starts the server, waits until it is ready and returns the duration.
 func (s *Server) Start() time.Duration {
 	s.t.Helper()
 	began := time.Now()
@@ -196,7 +194,7 @@ func (s *Server) Command(args ...string) (output string, err error) {
 	return string(out), err
 }
 
-// Kill ends the server as kill -9 does.
+// Kill kills the server with SIGKILL.
 func (s *Server) Kill() {
 	s.t.Helper()
 	s.end(syscall.SIGKILL)
@@ -248,7 +246,7 @@ func (s *Server) FirstAddress() string {
 	return ""
 }
 
-// Log returns all that the server has written, over all its starts.
+// Log returns the output of the server, of all its starts.
 func (s *Server) Log() string {
 	b, err := os.ReadFile(s.logFile)
 	if err != nil {

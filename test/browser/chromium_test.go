@@ -20,8 +20,8 @@ import (
 // fail instead of skip where Chromium is not installed.
 const RequireChromium = "ALLSWELL_TEST_REQUIRE_CHROMIUM"
 
-// patience bounds everything that is waited for in the browser.
-const patience = 30 * time.Second
+// browserTimeout is the maximum time to wait for anything in the browser.
+const browserTimeout = 30 * time.Second
 
 // chromium is a browser without a window, driven by the DevTools protocol over
 // a pair of pipes: JSON objects, each ended by a NUL. It ends when the pipes do.
@@ -75,7 +75,7 @@ func start(t *testing.T) *chromium {
 	t.Cleanup(func() {
 		_, err := c.call("", "Browser.close", nil)
 		commandsWrite.Close()
-		kill := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+		kill := time.AfterFunc(browserTimeout, func() { _ = cmd.Process.Kill() })
 		err = errors.Join(err, cmd.Wait())
 		kill.Stop()
 		<-read
@@ -158,7 +158,7 @@ func (c *chromium) call(session, method string, args params) (json.RawMessage, e
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), browserTimeout)
 	defer cancel()
 	select {
 	case a := <-wait:
@@ -167,7 +167,7 @@ func (c *chromium) call(session, method string, args params) (json.RawMessage, e
 		}
 		return a.Result, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: no answer within %v", method, patience)
+		return nil, fmt.Errorf("%s: no answer within %v", method, browserTimeout)
 	}
 }
 
@@ -226,8 +226,8 @@ func (c *chromium) open(t *testing.T, v view, url string) *tab {
 	}
 	select {
 	case <-p.loaded:
-	case <-time.After(patience):
-		t.Fatalf("%s has not loaded after %v", url, patience)
+	case <-time.After(browserTimeout):
+		t.Fatalf("%s has not loaded after %v", url, browserTimeout)
 	}
 	return p
 }

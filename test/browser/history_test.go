@@ -77,8 +77,8 @@ func (p *tab) reload() {
 	p.do("Page.reload", nil, nil)
 	select {
 	case <-p.loaded:
-	case <-time.After(patience):
-		p.t.Fatalf("the page has not loaded again after %v", patience)
+	case <-time.After(browserTimeout):
+		p.t.Fatalf("the page has not loaded again after %v", browserTimeout)
 	}
 }
 

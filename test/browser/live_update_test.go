@@ -22,7 +22,7 @@ func (p *tab) eventually(expression string) {
 	p.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(patience); !eval[bool](p, expression); <-tick.C {
+	for deadline := time.Now().Add(browserTimeout); !eval[bool](p, expression); <-tick.C {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("never true: %s\n%s", expression, eval[string](p, `document.documentElement.outerHTML`))
 		}
@@ -197,7 +197,7 @@ func (s *stage) tell(tag, main string) {
 	s.show(tag, main)
 	select {
 	case s.news <- tag:
-	case <-time.After(patience):
+	case <-time.After(browserTimeout):
 		s.t.Fatal("nobody listens")
 	}
 	s.eventually(`document.querySelector("main").dataset.tag === "` + tag + `"`)
@@ -311,7 +311,7 @@ func TestQuietPolling(t *testing.T) {
 	s.broken.Store(true)
 	eval[any](s.tab, `dispatchEvent(new Event("pagehide")), dispatchEvent(new Event("pageshow")), window.same = true`)
 	before := s.fetches.Load()
-	for deadline := time.Now().Add(patience); s.fetches.Load() < before+3; s.is(`document.querySelector("main").innerText === "Two"`) {
+	for deadline := time.Now().Add(browserTimeout); s.fetches.Load() < before+3; s.is(`document.querySelector("main").innerText === "Two"`) {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody asks any more")
 		}

@@ -63,8 +63,8 @@ func (p *tab) press(button, heading string) {
 	eval[any](p, `document.querySelector("`+button+`").click()`)
 	select {
 	case <-p.loaded:
-	case <-time.After(patience):
-		p.t.Fatalf("nothing has loaded %v after %s was pressed", patience, button)
+	case <-time.After(browserTimeout):
+		p.t.Fatalf("nothing has loaded %v after %s was pressed", browserTimeout, button)
 	}
 	if got := eval[string](p, `document.querySelector("h1").innerText`); got != heading {
 		p.t.Fatalf("%s leads to %q", button, got)

@@ -39,8 +39,8 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// environment returns the lines of a file that are not comments.
-func environment(content string) []string {
+// envLines returns the lines of a file that are not comments.
+func envLines(content string) []string {
 	var env []string
 	for line := range strings.Lines(content) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -60,7 +60,7 @@ func route(name, content, old, new string) string {
 
 // forNode replaces node1 by the node's name, except where all nodes are listed.
 func (c *cluster) forNode(m *machine, name string) []string {
-	env := environment(read(c.t, name))
+	env := envLines(read(c.t, name))
 	for i, line := range env {
 		if !strings.HasPrefix(line, "ETCD_INITIAL_CLUSTER=") {
 			env[i] = strings.ReplaceAll(line, "node1", m.name)
@@ -82,7 +82,7 @@ func newCluster(t *testing.T) *cluster {
 		}
 		address, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		m := newMachine(t, name, address, "127.0.0.1 localhost\n"+hosts)
-		m.sysctl(environment(read(t, "sysctl.conf")))
+		m.sysctl(envLines(read(t, "sysctl.conf")))
 		if name == "edge" {
 			c.edge = m
 		} else {
@@ -112,7 +112,7 @@ func newCluster(t *testing.T) *cluster {
 	for _, m := range c.nodes {
 		c.startAllswell(m)
 	}
-	for _, line := range environment(read(t, "allswell.env")) {
+	for _, line := range envLines(read(t, "allswell.env")) {
 		if token, found := strings.CutPrefix(line, "ALLSWELL_BOOTSTRAP_TOKEN="); found {
 			c.token = token
 		}
@@ -138,7 +138,7 @@ func (c *cluster) startHAProxy(m *machine) {
 // without limits on the clients of the test, and with webhooks to it allowed.
 func (c *cluster) startAllswell(m *machine) {
 	address := route("hosts", read(c.t, "allswell.env"), "@127.0.0.1:5000/", "@node1,node2,node3/")
-	env := append(environment(address), "ALLSWELL_PING_EXEMPT="+testAddress,
+	env := append(envLines(address), "ALLSWELL_PING_EXEMPT="+testAddress,
 		"ALLSWELL_API_RATE_LIMIT=0", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on", "ALLSWELL_LOG_LEVEL=warn")
 	m.supervise("allswell", "nobody", env, c.exe, "serve")
 }
@@ -151,7 +151,7 @@ func (c *cluster) startNode(m *machine) {
 	c.startAllswell(m)
 }
 
-// edgeURL is where the world reaches the service.
+// edgeURL is the public address of the service.
 func (c *cluster) edgeURL() string { return "http://" + c.edge.address }
 
 // member is a node as Patroni reports it.
@@ -282,7 +282,7 @@ func (c *cluster) switchover() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	env := environment(read(c.t, "patroni.env"))
+	env := envLines(read(c.t, "patroni.env"))
 	value := func(name string) string {
 		for _, line := range env {
 			if v, found := strings.CutPrefix(line, name+"="); found {

@@ -36,8 +36,8 @@ const (
 
 type params = map[string]any
 
-// world is the cluster with its clients.
-type world struct {
+// environment is the cluster with its clients.
+type environment struct {
 	t        *testing.T
 	cluster  *cluster
 	api      *binary.Client
@@ -68,7 +68,7 @@ func TestFailover(t *testing.T) {
 	if err != nil {
 		seed = 1
 	}
-	w := newWorld(t)
+	w := newEnvironment(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	w.begin(ctx, &running)
@@ -108,10 +108,10 @@ func choose(t *testing.T, rnd *rand.Rand, n int) (chosen []fault) {
 	return chosen[:n]
 }
 
-// newWorld starts the cluster and makes the page, the monitors and the webhook.
-func newWorld(t *testing.T) *world {
+// newEnvironment starts the cluster and makes the page, the monitors and the webhook.
+func newEnvironment(t *testing.T) *environment {
 	t.Helper()
-	w := &world{t: t, cluster: newCluster(t)}
+	w := &environment{t: t, cluster: newCluster(t)}
 	w.api = binary.NewClient(w.cluster.edgeURL(), w.cluster.token)
 	w.receiver = newReceiver(t)
 	w.api.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
@@ -138,7 +138,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // makeJob makes a job with its component. interval is in seconds.
-func (w *world) makeJob(name string, interval, threshold int, every time.Duration) *job {
+func (w *environment) makeJob(name string, interval, threshold int, every time.Duration) *job {
 	w.t.Helper()
 	var component binary.Data[struct{ ID string }]
 	w.api.Must(w.t, "POST", "/api/v1/pages/acme/components", params{"name": name}, &component)
@@ -149,7 +149,7 @@ func (w *world) makeJob(name string, interval, threshold int, every time.Duratio
 }
 
 // begin starts the clients.
-func (w *world) begin(ctx context.Context, running *sync.WaitGroup) {
+func (w *environment) begin(ctx context.Context, running *sync.WaitGroup) {
 	p := newPinger(w.cluster.edgeURL())
 	running.Go(func() { w.probes.run(ctx) })
 	running.Go(func() { w.probes.visit(ctx) })
@@ -163,7 +163,7 @@ func (w *world) begin(ctx context.Context, running *sync.WaitGroup) {
 
 // kill lets mortal jobs live, and one after the other die for as long as it takes
 // to notice it, until ctx ends. It returns how many deaths there were.
-func (w *world) kill(ctx context.Context) (deaths int) {
+func (w *environment) kill(ctx context.Context) (deaths int) {
 	p := newPinger(w.cluster.edgeURL())
 	var lives sync.WaitGroup
 	defer lives.Wait()
@@ -201,7 +201,7 @@ func (w *world) kill(ctx context.Context) (deaths int) {
 }
 
 // awaitState reports whether a monitor gets into a state in time.
-func (w *world) awaitState(j *job, state string) bool {
+func (w *environment) awaitState(j *job, state string) bool {
 	for deadline := time.Now().Add(detection); time.Now().Before(deadline); pause(context.Background(), time.Second) {
 		if got, err := w.state(j); err == nil && got == state {
 			return true
@@ -211,7 +211,7 @@ func (w *world) awaitState(j *job, state string) bool {
 }
 
 // state returns the state of a job's monitor.
-func (w *world) state(j *job) (string, error) {
+func (w *environment) state(j *job) (string, error) {
 	var m binary.Data[struct{ State string }]
 	status, err := w.api.Do(context.Background(), "GET", "/api/v1/monitors/"+j.id, nil, &m)
 	if err != nil || status != 200 {
@@ -222,7 +222,7 @@ func (w *world) state(j *job) (string, error) {
 
 // awaitCalm waits until everything has run, and pings have been acknowledged,
 // for a while without interruption.
-func (w *world) awaitCalm() {
+func (w *environment) awaitCalm() {
 	w.t.Helper()
 	since := time.Now()
 	await(w.t, healTimeout, func() error {
@@ -241,7 +241,7 @@ func (w *world) awaitCalm() {
 
 // strike makes a fault, mends it, waits until all is well, and looks whether
 // acknowledged pings are lost.
-func (w *world) strike(n int, f fault, rnd *rand.Rand) {
+func (w *environment) strike(n int, f fault, rnd *rand.Rand) {
 	w.t.Helper()
 	w.probes.mu.Lock()
 	clear(w.probes.refused)
@@ -273,7 +273,7 @@ func (w *world) strike(n int, f fault, rnd *rand.Rand) {
 }
 
 // lostPings returns the monitors that do not know their last acknowledged ping.
-func (w *world) lostPings() []string {
+func (w *environment) lostPings() []string {
 	w.t.Helper()
 	sent := w.probes.sent() // before what is known is asked
 	for _, j := range w.jobs {
@@ -292,7 +292,7 @@ func (w *world) lostPings() []string {
 }
 
 // check holds the service to what it acknowledged, once everything is mended.
-func (w *world) check(deaths int) {
+func (w *environment) check(deaths int) {
 	w.t.Helper()
 	for _, wrong := range w.probes.wrong {
 		w.t.Error(wrong)
@@ -328,7 +328,7 @@ func (w *world) check(deaths int) {
 
 // checkLogs holds the replicas to few lines of log: what goes wrong is said when
 // it begins, and not with each attempt.
-func (w *world) checkLogs() {
+func (w *environment) checkLogs() {
 	w.t.Helper()
 	for _, m := range w.cluster.nodes {
 		log, err := os.ReadFile(m.logFile("allswell"))
@@ -348,7 +348,7 @@ func (w *world) checkLogs() {
 
 // checkAlarms holds the incidents that Allswell opened to the deaths of jobs,
 // and returns how many there are too many.
-func (w *world) checkAlarms(deaths int) (alarms int) {
+func (w *environment) checkAlarms(deaths int) (alarms int) {
 	w.t.Helper()
 	expected := map[string]int{}
 	for i := range deaths {
@@ -381,7 +381,7 @@ func (w *world) checkAlarms(deaths int) (alarms int) {
 }
 
 // print writes the table of gaps, and judges them in a long round.
-func (w *world) print() {
+func (w *environment) print() {
 	var table strings.Builder
 	for _, f := range faults {
 		var gaps, pages []time.Duration

@@ -247,7 +247,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 }
 
 // makeMonitors makes a monitor for each name, a few at a time.
-func (w *world) makeMonitors(names []string, body func(name string) params) []probed {
+func (w *environment) makeMonitors(names []string, body func(name string) params) []probed {
 	w.t.Helper()
 	made := make([]probed, len(names))
 	var running sync.WaitGroup

@@ -32,7 +32,7 @@ type update struct{ id, message string }
 // A writer opens incidents and adds updates. Every request is sent again, with
 // the same key, until it is acknowledged.
 type writer struct {
-	w    *world
+	w    *environment
 	name string
 
 	mu        sync.Mutex

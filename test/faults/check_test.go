@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// What the API says about the things of this world.
+// Responses of the API.
 type (
 	monitorState struct {
 		State      string     `json:"state"`
@@ -29,7 +29,7 @@ type (
 
 // checkRound holds the server to what it acknowledged in the round, and then
 // has the round's incidents resolved.
-func (w *world) checkRound(l *load) {
+func (w *environment) checkRound(l *load) {
 	w.t.Helper()
 	for _, j := range w.jobs {
 		w.checkPings(j)
@@ -47,7 +47,7 @@ func (w *world) checkRound(l *load) {
 
 // checkPings: the last ping is not older than the last that was acknowledged,
 // and a job that pings is up.
-func (w *world) checkPings(j *job) {
+func (w *environment) checkPings(j *job) {
 	w.t.Helper()
 	var m binary.Data[monitorState]
 	w.api.Must(w.t, "GET", "/api/v1/monitors/"+j.id, nil, &m)
@@ -64,7 +64,7 @@ func (w *world) checkPings(j *job) {
 
 // checkOutage: the monitor is down, its component shows it, and one incident
 // says so; or none of the three.
-func (w *world) checkOutage(j *job) {
+func (w *environment) checkOutage(j *job) {
 	w.t.Helper()
 	// A tick may come between two questions: then they are asked again.
 	for before, tries := w.state(j), 0; ; tries++ {
@@ -95,7 +95,7 @@ func (w *world) checkOutage(j *job) {
 
 // sendAgain sends what has a key and was not answered once more: it is answered
 // now, whether it was done before the kill or not.
-func (w *world) sendAgain(inc *incident) {
+func (w *environment) sendAgain(inc *incident) {
 	w.t.Helper()
 	for _, e := range inc.entries {
 		if e.id != "" || e.key == "" {
@@ -115,7 +115,7 @@ func (w *world) sendAgain(inc *incident) {
 // given, in the order in which it was written; what was not is there once or
 // not at all; and there is nothing else. It returns how many are there that
 // nobody was told of.
-func (w *world) checkUpdates(inc *incident) (unacknowledged int) {
+func (w *environment) checkUpdates(inc *incident) (unacknowledged int) {
 	w.t.Helper()
 	stored := map[string][]string{}
 	var order []string
@@ -151,7 +151,7 @@ func (w *world) checkUpdates(inc *incident) (unacknowledged int) {
 
 // checkEnd lets each flapping job fall silent and come back once more, and then
 // looks at everything that is left of all rounds.
-func (w *world) checkEnd() {
+func (w *environment) checkEnd() {
 	w.t.Helper()
 	var silent []*job
 	for _, j := range w.jobs {
@@ -183,7 +183,7 @@ func (w *world) checkEnd() {
 }
 
 // awaitDown returns when all silent jobs are reported. Their neighbours go on.
-func (w *world) awaitDown(silent []*job) {
+func (w *environment) awaitDown(silent []*job) {
 	w.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -200,7 +200,7 @@ func (w *world) awaitDown(silent []*job) {
 	}
 }
 
-func (w *world) mustPing(j *job) {
+func (w *environment) mustPing(j *job) {
 	w.t.Helper()
 	sent := time.Now()
 	if status, err := w.sendPing(w.t.Context(), j); err != nil || status != http.StatusOK {
@@ -209,7 +209,7 @@ func (w *world) mustPing(j *job) {
 	j.heard(sent)
 }
 
-func (w *world) state(j *job) string {
+func (w *environment) state(j *job) string {
 	w.t.Helper()
 	var m binary.Data[monitorState]
 	w.api.Must(w.t, "GET", "/api/v1/monitors/"+j.id, nil, &m)
@@ -218,7 +218,7 @@ func (w *world) state(j *job) string {
 
 // checkAllIncidents: all incidents are resolved by now. Those of outages belong
 // to jobs that were silent, and have the two updates of a whole outage.
-func (w *world) checkAllIncidents() {
+func (w *environment) checkAllIncidents() {
 	w.t.Helper()
 	acknowledged := map[string]*incident{}
 	for _, inc := range w.incidents {

@@ -42,9 +42,9 @@ const (
 	lastBlow  = 320 * time.Millisecond // at most, from the first update to the kill
 )
 
-// outbox is a world that has subscribers.
+// outbox is an environment with subscribers.
 type outbox struct {
-	*world
+	*environment
 	office   *postOffice
 	exchange *exchange
 	long     *incident // goes on over several rounds
@@ -52,7 +52,7 @@ type outbox struct {
 
 func newOutbox(t *testing.T, exe, database string) *outbox {
 	office, exchange := newPostOffice(t), newExchange(t, hookHosts)
-	return &outbox{office: office, exchange: exchange, world: newWorld(t, exe, database, mailSettings(office)...)}
+	return &outbox{office: office, exchange: exchange, environment: newEnvironment(t, exe, database, mailSettings(office)...)}
 }
 
 func mailSettings(office *postOffice) []string {
@@ -81,7 +81,7 @@ func (o *outbox) subscribe() {
 // beginNews starts the writers of a round. Each has an incident of its own.
 func (o *outbox) beginNews(round int) *load {
 	ctx, stop := context.WithCancel(o.t.Context())
-	l := &load{w: o.world, stop: stop}
+	l := &load{w: o.environment, stop: stop}
 	for n := range tellers {
 		inc := &incident{title: fmt.Sprintf("Round %d, writer %d", round, n)}
 		if n == 0 && o.long != nil && round%longStory != 0 {
@@ -209,11 +209,11 @@ func TestReplicasShareTheOutbox(t *testing.T) {
 	t.Parallel()
 	exe, database := binary.Build(t), storetest.PostgreSQL(t)
 	o := newOutbox(t, exe, database)
-	other := newWorld(t, exe, database, mailSettings(o.office)...)
+	other := newEnvironment(t, exe, database, mailSettings(o.office)...)
 	o.server.Start()
 	other.server.Start()
 	o.subscribe()
-	theirs := &outbox{world: other, office: o.office, exchange: o.exchange}
+	theirs := &outbox{environment: other, office: o.office, exchange: o.exchange}
 	mine, yours := o.beginNews(0), theirs.beginNews(1)
 	mine.running.Wait()
 	yours.running.Wait()
@@ -245,7 +245,7 @@ func TestReplicasShareTheOutbox(t *testing.T) {
 }
 
 // checkLog looks for what must never be in a log, and stops the server.
-func (w *world) checkLog() {
+func (w *environment) checkLog() {
 	w.t.Helper()
 	if err := w.server.Stop(); err != nil {
 		w.t.Errorf("the server was asked to stop and exited with: %v", err)

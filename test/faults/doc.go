@@ -1,3 +1,3 @@
-// Package faults breaks things under a running allswell, the binary itself and
-// its database, and holds it to what it has acknowledged.
+// Package faults kills the built binary and its database while they work, and checks
+// that nothing that was acknowledged is lost.
 package faults

@@ -44,16 +44,16 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "allswell.db")
-		killAgainAndAgain(t, newWorld(t, exe, "sqlite:"+path), n, func() { checkIntegrity(t, path) })
+		killAgainAndAgain(t, newEnvironment(t, exe, "sqlite:"+path), n, func() { checkIntegrity(t, path) })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		cluster := storetest.NewCluster(t, "fsync=on", "full_page_writes=on")
-		killAgainAndAgain(t, newWorld(t, exe, cluster.Database(t)), n, func() {})
+		killAgainAndAgain(t, newEnvironment(t, exe, cluster.Database(t)), n, func() {})
 	})
 }
 
-func killAgainAndAgain(t *testing.T, w *world, kills int, checkDatabase func()) {
+func killAgainAndAgain(t *testing.T, w *environment, kills int, checkDatabase func()) {
 	w.server.Start()
 	w.settle()
 	var restarts []time.Duration
@@ -119,7 +119,7 @@ func checkIntegrity(t *testing.T, path string) {
 // stands.
 func TestKilledDatabaseLosesNothing(t *testing.T) {
 	cluster := storetest.NewCluster(t, "fsync=on", "full_page_writes=on")
-	w := newWorld(t, binary.Build(t), cluster.Database(t))
+	w := newEnvironment(t, binary.Build(t), cluster.Database(t))
 	w.server.Start()
 	w.settle()
 	blows := []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// The world that the server is in: jobs that ping all the time, jobs that fall
+// The environment of the server: jobs that ping all the time, jobs that fall
 // silent now and then, and people who write incident updates. What it was told,
 // and when, is kept here, outside of the server.
 const (
@@ -26,7 +26,7 @@ const (
 
 const apiToken = "fault-test-token-0123456789abcdef"
 
-type world struct {
+type environment struct {
 	t      *testing.T
 	server *binary.Server
 	api    *binary.Client
@@ -86,16 +86,16 @@ type entry struct {
 
 type params = map[string]any
 
-// newWorld prepares a server with env beside what all of them get.
-func newWorld(t *testing.T, exe, database string, env ...string) *world {
+// newEnvironment prepares a server with env beside what all of them get.
+func newEnvironment(t *testing.T, exe, database string, env ...string) *environment {
 	server := binary.NewServer(t, exe, append(env,
 		"ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
 		"ALLSWELL_CHECK_INTERVAL=1s", "ALLSWELL_PING_RATE_LIMIT=0", "ALLSWELL_API_RATE_LIMIT=0", "ALLSWELL_LOG_LEVEL=warn")...)
-	return &world{t: t, server: server, api: binary.NewClient(server.URL, apiToken)}
+	return &environment{t: t, server: server, api: binary.NewClient(server.URL, apiToken)}
 }
 
 // settle makes the page, the components and the monitors.
-func (w *world) settle() {
+func (w *environment) settle() {
 	w.t.Helper()
 	w.api.Must(w.t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
 	for i := range livingJobs + flappingJobs {
@@ -116,7 +116,7 @@ func (w *world) settle() {
 
 // load is what comes in during one round.
 type load struct {
-	w         *world
+	w         *environment
 	stop      context.CancelFunc
 	running   sync.WaitGroup
 	progress  atomic.Int64
@@ -125,7 +125,7 @@ type load struct {
 
 // beginLoad starts the jobs and the writers of a round. A flapping job pings in
 // two rounds of ten, each in others.
-func (w *world) beginLoad(round int) *load {
+func (w *environment) beginLoad(round int) *load {
 	ctx, stop := context.WithCancel(w.t.Context())
 	l := &load{w: w, stop: stop}
 	for i, j := range w.jobs {
@@ -188,7 +188,7 @@ func (l *load) ping(ctx context.Context, j *job) {
 	}
 }
 
-func (w *world) sendPing(ctx context.Context, j *job) (status int, err error) {
+func (w *environment) sendPing(ctx context.Context, j *job) (status int, err error) {
 	return w.api.Do(ctx, "POST", "/api/v1/heartbeat/"+j.token, nil, nil)
 }
 
@@ -245,7 +245,7 @@ func (l *load) send(ctx context.Context, path string, body, into any, key string
 	return false
 }
 
-func (w *world) counts() string {
+func (w *environment) counts() string {
 	return fmt.Sprintf("%d pings acknowledged, %d without an answer; %d updates acknowledged, %d without an answer, of which %d were there; %d outages",
 		w.pings.Load(), w.pingsUnknown.Load(), w.updates.Load(), w.updatesUnknown.Load(), w.kept, w.outages)
 }

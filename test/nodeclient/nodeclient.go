@@ -1,5 +1,4 @@
-// Package nodeclient lets tests run packages of npm, as independent readers of what
-// Allswell serves.
+// Package nodeclient runs npm packages in tests, as independent clients of Allswell.
 package nodeclient
 
 import (

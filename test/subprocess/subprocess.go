@@ -1,5 +1,5 @@
-// Package subprocess runs programs that do not outlive the test process, however
-// that ends: returning, panicking, timing out, killed.
+// Package subprocess runs programs that end with the test process, even if it panics,
+// times out or is killed.
 package subprocess
 
 import (
@@ -32,7 +32,7 @@ shift 2
 exec "$@" 3<&-
 `
 
-// Process is a program on the leash.
+// Process is a program that ends with the test process.
 type Process struct {
 	cmd  *exec.Cmd
 	gone chan struct{}
@@ -78,7 +78,7 @@ func Start(cmd *exec.Cmd, signal, folder string) (*Process, error) {
 // Pid returns the process id of the program itself, not of a shell around it.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Signal sends sig; to a process that is gone that is no error.
+// Signal sends sig. It is not an error if the process has ended.
 func (p *Process) Signal(sig os.Signal) error {
 	if err := p.cmd.Process.Signal(sig); !errors.Is(err, os.ErrProcessDone) {
 		return err
