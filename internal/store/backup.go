@@ -199,9 +199,9 @@ func copyFile(from, to string) (err error) {
 	return err
 }
 
-// How long what nobody needs any more is kept. A hole matters as long as a
-// monitor may wait over it. A short one matters for a job's retries, or with
-// its neighbours (decision 0018), which a month covers for all but the rarest.
+// Retention times. A listening gap matters as long as a monitor may be waiting since
+// before it. A short one matters only for a job's retries, or together with others
+// (docs/decisions/0018-what-a-hole-may-have-swallowed.md), for which a month is enough in all but the rarest cases.
 const (
 	gapRetention          = 2 * allswell.MaxInterval
 	shortGapRetention     = 31 * 24 * time.Hour
@@ -210,9 +210,9 @@ const (
 	deliveryLogRetention  = 30 * 24 * time.Hour
 )
 
-// Prune deletes what has passed its age: answers to repeated requests, beats of
-// replicas that are gone, old holes, addresses that nobody confirmed, and the
-// log of deliveries that are over. At least one beat always stays.
+// Prune deletes old data: responses to idempotent requests, liveness records of replicas
+// that are gone, old listening gaps, addresses that were never confirmed, and the log of
+// finished deliveries. It always keeps at least one liveness record.
 func (s *Store) Prune(ctx context.Context) error {
 	err := s.deleteInSteps(ctx, `FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages) AND state NOT IN ('pending', 'sending')`,
 		func(t *tx) any { return millis(t.now.Add(-deliveryLogRetention)) })

@@ -139,7 +139,7 @@ func TestRestoreKeepsWhatOnlyTheLogHolds(t *testing.T) {
 }
 
 // TestRestoredBackupRaisesNoAlarm: the pings since the backup are unknown to
-// it, so the time since is deaf.
+// it, so the time since is a listening gap.
 func TestRestoredBackupRaisesNoAlarm(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "backup.db")
@@ -205,7 +205,7 @@ func TestBackupUnderWrites(t *testing.T) {
 	}
 }
 
-func TestBackupsThatAreNone(t *testing.T) {
+func TestInvalidBackups(t *testing.T) {
 	w, dir := onSQLite(t)
 	good := filepath.Join(dir, "good.db")
 	w.ok(store.Backup(w.ctx, w.dsn, good))
@@ -253,7 +253,7 @@ func TestBackupsThatAreNone(t *testing.T) {
 }
 
 // TestBackupWhoseIndexLies: every page of the file can be read, but an index
-// does not hold what its table does. Only the verdict of the integrity check
+// does not hold what its table does. Only the result of the integrity check
 // says so; the check itself does not fail.
 func TestBackupWhoseIndexLies(t *testing.T) {
 	w, dir := onSQLite(t)

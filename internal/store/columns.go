@@ -94,8 +94,8 @@ func (l listOf[T]) Scan(src any) error {
 	return json.Unmarshal([]byte(v.String), l.to)
 }
 
-// systemMessageText is how what the service itself tells is stored: as JSON; nothing is
-// NULL.
+// systemMessageText returns the stored form of a system message: JSON, or NULL for the
+// zero message.
 func systemMessageText(a allswell.SystemMessage) any {
 	if a == (allswell.SystemMessage{}) {
 		return nil

@@ -97,12 +97,12 @@ func (w *world) dump() string {
 	return out.String()
 }
 
-// told returns what was told since the last call, one line per event.
-func (w *world) told() []string {
+// newEvents returns the events since the last call, one line for each.
+func (w *world) newEvents() []string {
 	w.Helper()
 	events := must(w.Events(w.ctx))(w)
 	var lines []string
-	for _, e := range events[w.heardOf:] {
+	for _, e := range events[w.eventsSeen:] {
 		by := ""
 		if e.OutageID != "" {
 			by = " (outage)"
@@ -121,15 +121,15 @@ func (w *world) told() []string {
 		}
 		lines = append(lines, line)
 	}
-	w.heardOf = len(events)
+	w.eventsSeen = len(events)
 	return lines
 }
 
-// tells fails unless exactly this was told since the last call.
-func (w *world) tells(want ...string) {
+// expectEvents fails unless exactly these events were written since the last call.
+func (w *world) expectEvents(want ...string) {
 	w.Helper()
-	if got := w.told(); !slices.Equal(got, want) {
-		w.Errorf("told:\n\t%s\nwant:\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	if got := w.newEvents(); !slices.Equal(got, want) {
+		w.Errorf("events:\n\t%s\nwant:\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
@@ -175,7 +175,7 @@ var contradictions = map[string]string{
 			(SELECT 1 FROM incident_components c WHERE c.incident_id = i.id AND c.component_id = causes.component_id AND c.status = causes.status)`,
 	"an incident by hand without its cause": `SELECT i.id FROM incidents i JOIN incident_components c ON c.incident_id = i.id
 		WHERE outage_id IS NULL AND NOT resolved AND NOT EXISTS (SELECT 1 FROM causes WHERE source = i.id AND causes.component_id = c.component_id)`,
-	"a monitor that is not quiet during a maintenance": `SELECT monitors.id FROM monitors
+	"a monitor that is not suppressed during a maintenance": `SELECT monitors.id FROM monitors
 		JOIN maintenance_components c ON c.component_id = monitors.component_id JOIN maintenances m ON m.id = maintenance_id
 		WHERE m.state IN ('in_progress', 'verifying') AND (suppressed_until_at IS NULL OR suppressed_until_at < scheduled_until_at)`,
 	"a maintenance that has begun, or ended, without a time, or the reverse": `SELECT id FROM maintenances
@@ -183,7 +183,7 @@ var contradictions = map[string]string{
 	"a gap in a maintenance's timeline": `SELECT maintenance_id FROM maintenance_updates GROUP BY maintenance_id HAVING max(number) <> count(*) OR min(number) <> 1`,
 	"a component without a history":     `SELECT id FROM components WHERE id NOT IN (SELECT component_id FROM status_changes)`,
 	"a history under an alias":          `SELECT component_id FROM status_changes WHERE status = 'degraded_performance'`,
-	"a hole that ends before it begins": `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
+	"a gap that ends before it begins":  `SELECT from_at FROM listening_gaps WHERE to_at <= from_at`,
 }
 
 // consistent fails if the tables contradict each other, or the events what is
@@ -198,9 +198,9 @@ func (w *world) consistent() {
 	}
 	w.historiesAgree()
 	w.edgesAgree()
-	holes := must(w.Gaps(w.ctx))(w)
+	gaps := must(w.Gaps(w.ctx))(w)
 	for _, m := range must(w.AllMonitors(w.ctx))(w) {
-		due := m.DueAt(holes)
+		due := m.DueAt(gaps)
 		if !due.IsZero() && w.value(`SELECT next_check_at FROM monitors WHERE id = $1`, m.ID) > fmt.Sprint(due.UnixMilli()) {
 			w.Errorf("%s would be looked at after its deadline %v", m.Name, due)
 		}
@@ -211,14 +211,14 @@ func (w *world) consistent() {
 			continue
 		}
 		if before, known := last[e.ComponentID]; e.Data.OldStatus == e.Data.NewStatus || known && before != e.Data.OldStatus {
-			w.Errorf("told of %s: %s > %s, after %s", e.Data.Component, e.Data.OldStatus, e.Data.NewStatus, before)
+			w.Errorf("event of %s: %s > %s, after %s", e.Data.Component, e.Data.OldStatus, e.Data.NewStatus, before)
 		}
 		last[e.ComponentID] = e.Data.NewStatus
 	}
 	for _, slug := range w.rows(`SELECT slug FROM pages`) {
 		for _, c := range must(w.LoadPage(w.ctx, slug))(w).Components {
-			if told, known := last[c.ID]; known && told != c.Status() {
-				w.Errorf("%s shows %s, but %s was told last", c.Name, c.Status(), told)
+			if reported, known := last[c.ID]; known && reported != c.Status() {
+				w.Errorf("%s shows %s, but the last event says %s", c.Name, c.Status(), reported)
 			}
 		}
 	}
@@ -235,7 +235,7 @@ func (w *world) historiesAgree() {
 	}
 	if rows := w.rows(`SELECT id FROM monitors WHERE suppressed_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
 		JOIN maintenances m ON m.id = maintenance_id WHERE c.component_id = monitors.component_id AND state IN ('in_progress', 'verifying'))`, now); len(rows) > 0 {
-		w.Errorf("monitors that are quiet without a maintenance: %v", rows)
+		w.Errorf("monitors that are suppressed without a maintenance: %v", rows)
 	}
 	last := make(map[string]string)
 	for _, line := range w.rows(`SELECT component_id, status FROM status_changes s WHERE changed_at =

@@ -57,7 +57,7 @@ func (w *world) deliver(o allswell.SendOutcome) (lines []string) {
 		if len(claimed) == 0 {
 			return lines
 		}
-		var settled []store.DeliveryResult
+		var results []store.DeliveryResult
 		for _, c := range claimed {
 			n := must(w.Notification(w.ctx, c))(w)
 			var what []string
@@ -74,9 +74,9 @@ func (w *world) deliver(o allswell.SendOutcome) (lines []string) {
 				what = append(what, string(n.Delivery.Purpose))
 			}
 			lines = append(lines, n.Subscriber.Target+": "+strings.Join(what, ", "))
-			settled = append(settled, store.DeliveryResult{ClaimedDelivery: c, Outcome: o, Jitter: 0.5})
+			results = append(results, store.DeliveryResult{ClaimedDelivery: c, Outcome: o, Jitter: 0.5})
 		}
-		w.ok(w.SaveDeliveryResults(w.ctx, settled))
+		w.ok(w.SaveDeliveryResults(w.ctx, results))
 	}
 	w.Fatal("there is no end of deliveries")
 	return nil
@@ -112,9 +112,9 @@ var (
 	failed = allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It was not there."}
 )
 
-// TestWhoIsTold: everybody who subscribed to the page or to an affected
+// TestRecipients: everybody who subscribed to the page or to an affected
 // component, from their confirmation on, each once.
-func TestWhoIsTold(t *testing.T) {
+func TestRecipients(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
 		early := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "before", Message: ptr("before")}))(w)
@@ -152,9 +152,9 @@ func TestWhoIsTold(t *testing.T) {
 	})
 }
 
-// TestNewerSupersedesOlder: mail tells the newest with what was not told yet;
+// TestNewerDeliveryMergesOlder: mail tells the newest with what was not told yet;
 // a webhook gets each event, in order.
-func TestNewerSupersedesOlder(t *testing.T) {
+func TestNewerDeliveryMergesOlder(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
@@ -184,9 +184,9 @@ func TestNewerSupersedesOlder(t *testing.T) {
 	})
 }
 
-// TestBackOffAndExpiry: when an outage of the receiver's lasts, attempts come
+// TestBackoffAndExpiry: when an outage of the receiver's lasts, attempts come
 // as the schedule says, none is missing and none comes after a day.
-func TestBackOffAndExpiry(t *testing.T) {
+func TestBackoffAndExpiry(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
@@ -228,8 +228,8 @@ func TestBackOffAndExpiry(t *testing.T) {
 	})
 }
 
-// TestOldEventsAreNotTold: what happened over a day before anybody could tell.
-func TestOldEventsAreNotTold(t *testing.T) {
+// TestOldEventsAreNotDelivered: what happened over a day before anybody could tell.
+func TestOldEventsAreNotDelivered(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
@@ -242,9 +242,9 @@ func TestOldEventsAreNotTold(t *testing.T) {
 	})
 }
 
-// TestFlappingIsFolded: each outage has its incident, mail tells of at most
+// TestFlappingIsDigested: each outage has its incident, mail tells of at most
 // four notices in the first hour, and then once an hour with all of them.
-func TestFlappingIsFolded(t *testing.T) {
+func TestFlappingIsDigested(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
@@ -286,8 +286,8 @@ func TestFlappingIsFolded(t *testing.T) {
 	})
 }
 
-// TestManyDownAreToldTogether: one mail for what one tick found.
-func TestManyDownAreToldTogether(t *testing.T) {
+// TestManyOutagesAreOneDigest: one mail for what one tick found.
+func TestManyOutagesAreOneDigest(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		var jobs []allswell.Monitor
@@ -307,9 +307,9 @@ func TestManyDownAreToldTogether(t *testing.T) {
 	})
 }
 
-// TestResolvedAndWhyAreOneMail: an update that follows on a resolution goes into its
+// TestResolutionAndItsUpdateAreOneMail: an update that follows on a resolution goes into its
 // mail; without one the resolution is told alone. Webhooks are told at once.
-func TestResolvedAndWhyAreOneMail(t *testing.T) {
+func TestResolutionAndItsUpdateAreOneMail(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.subscribe("https://example.com/hook")
@@ -333,8 +333,8 @@ func TestResolvedAndWhyAreOneMail(t *testing.T) {
 	})
 }
 
-// TestFences: who lost a claim cannot settle it.
-func TestFences(t *testing.T) {
+// TestFencingTokens: who lost a claim cannot settle it.
+func TestFencingTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)
@@ -427,8 +427,8 @@ func TestFanOutInSteps(t *testing.T) {
 	})
 }
 
-// TestRetryOfNobody: a delivery whose subscription has ended stays over.
-func TestRetryOfNobody(t *testing.T) {
+// TestRetryWithoutSubscriber: a delivery whose subscription has ended stays over.
+func TestRetryWithoutSubscriber(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
@@ -442,9 +442,9 @@ func TestRetryOfNobody(t *testing.T) {
 	})
 }
 
-// TestGivenBack: what was claimed and not tried is due at once, and was no
+// TestDeliveryGivenBack: what was claimed and not tried is due at once, and was no
 // attempt.
-func TestGivenBack(t *testing.T) {
+func TestDeliveryGivenBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
@@ -490,9 +490,9 @@ func TestLargeDeletions(t *testing.T) {
 	})
 }
 
-// TestNoticeIsBounded: a mail that carries many long updates has all of them,
+// TestNotificationIsBounded: a mail that carries many long updates has all of them,
 // and the messages of the newest alone.
-func TestNoticeIsBounded(t *testing.T) {
+func TestNotificationIsBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")
 		w.clock.move(time.Second)

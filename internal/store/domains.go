@@ -38,8 +38,8 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 	if err != nil {
 		return err
 	}
-	// Who has claimed a domain without a proof keeps nobody else from it, except
-	// in the same workspace, where it is a mistake.
+	// An unproved claim does not keep other workspaces from the domain. In the same
+	// workspace it is a mistake.
 	of, trusted := `workspace_id = $2`, workspace == allswell.DefaultWorkspace
 	if trusted {
 		of = `(workspace_id = $2 OR domain_verified_at IS NOT NULL)`

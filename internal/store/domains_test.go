@@ -59,9 +59,9 @@ func (w *world) twoMore() (x, y allswell.Actor) {
 
 const someDomain = "status.example.com"
 
-// TestDomainGoesToWhomProvesIt: claims of several workspaces do not keep each
+// TestDomainBelongsToThePageThatProvesIt: claims of several workspaces do not keep each
 // other away, and one page is served.
-func TestDomainGoesToWhomProvesIt(t *testing.T) {
+func TestDomainBelongsToThePageThatProvesIt(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		wx, wy := w.twoMore()
 		x, y := w.claimDomain(wx, "x", someDomain), w.claimDomain(wy, "y", someDomain)
@@ -286,9 +286,9 @@ func TestDisabledDomains(t *testing.T) {
 	})
 }
 
-// TestVersion3IsBroughtUpToDate: domains of the first workspace need no proof, and
+// TestVersion3IsMigrated: domains of the first workspace need no proof, and
 // the others are served until the grace period of a first check has passed.
-func TestVersion3IsBroughtUpToDate(t *testing.T) {
+func TestVersion3IsMigrated(t *testing.T) {
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		if err := store.MigrateTo(t.Context(), dsn, 3); err != nil {
 			t.Fatal(err)

@@ -70,7 +70,7 @@ func (s *Store) SetFault(fault func(when, query string) error) { s.fault = fault
 // look at the tables themselves.
 func (s *Store) Pools() (writer, reader *sql.DB) { return s.writer, s.reader }
 
-// Events returns everything that was told, page by page in commit order.
+// Events returns all events, page by page in commit order.
 func (s *Store) Events(ctx context.Context) ([]allswell.Event, error) {
 	return query(s.bare(ctx), scanEvent, `SELECT `+eventColumns+` FROM events ORDER BY page_id, page_version, ordinal`)
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestVersion2IsBroughtUpToDate: a database that was used at version 2 keeps its
+// TestVersion2IsMigrated: a database that was used at version 2 keeps its
 // causes, and each component begins its history with the status that it has.
-func TestVersion2IsBroughtUpToDate(t *testing.T) {
+func TestVersion2IsMigrated(t *testing.T) {
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		t.Parallel()
 		if err := store.MigrateTo(t.Context(), dsn, 2); err != nil {
@@ -125,7 +125,7 @@ func TestHistoryIsKeptAsLongAsItIsShown(t *testing.T) {
 }
 
 // TestPageHasItsHistory: the changes of the days shown, what was in force when
-// they begin, and when nobody could hear; of this page alone.
+// they begin, and with listening gaps; of this page alone.
 func TestPageHasItsHistory(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
@@ -162,7 +162,7 @@ func TestPageHasItsHistory(t *testing.T) {
 			w.Errorf("changes of another %v, of %d components", got, len(p.Changes))
 		}
 		if len(p.Gaps) != 1 || !p.Gaps[0].To.Equal(start.Add(time.Minute)) {
-			w.Errorf("deaf windows: %+v", p.Gaps)
+			w.Errorf("gaps: %+v", p.Gaps)
 		}
 		sum := must(w.Summary(w.ctx, w.ws, "acme"))(w)
 		first := sum.Histories[w.component.ID][0]
@@ -258,8 +258,8 @@ func TestNewestOfAComponent(t *testing.T) {
 	})
 }
 
-// TestPictures: one of each kind, under a name that moves with it.
-func TestPictures(t *testing.T) {
+// TestPageImages: one of each kind, under a name that moves with it.
+func TestPageImages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		set := func(kind allswell.ImageKind, name, body string) allswell.Page {
 			w.Helper()
@@ -296,8 +296,8 @@ func TestPictures(t *testing.T) {
 	})
 }
 
-// TestLookIsKept holds that a page looks as it was told to.
-func TestLookIsKept(t *testing.T) {
+// TestPageSettingsAreStored holds that a page looks as it was told to.
+func TestPageSettingsAreStored(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		p := must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com"), TimeZone: ptr("Europe/Berlin"),
 			Language: ptr("de"), Accent: ptr("#112233"), Footer: &[]allswell.FooterLink{{Label: "Imprint", URL: "https://example.com"}}}}))(w)

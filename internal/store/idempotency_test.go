@@ -17,7 +17,7 @@ func saveID(key store.IdempotencyKey) store.SaveResponse[allswell.IncidentUpdate
 	}}
 }
 
-func TestAnswerIsKeptForADay(t *testing.T) {
+func TestResponseIsKeptForADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		key := w.answerKey("k")
@@ -55,7 +55,7 @@ func TestAnswerIsKeptForADay(t *testing.T) {
 	})
 }
 
-func TestAnswerIsForItsTokenKeyAndRequest(t *testing.T) {
+func TestResponseBelongsToTokenKeyAndRequest(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		key := w.answerKey("k")
@@ -81,7 +81,7 @@ func TestAnswerIsForItsTokenKeyAndRequest(t *testing.T) {
 	})
 }
 
-func TestRefusedOrUnansweredVerbKeepsNothing(t *testing.T) {
+func TestFailedVerbSavesNoResponse(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		before := w.dump()

@@ -53,7 +53,7 @@ var affectedTests = map[string]func(w *world){
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "All is well."))(w)
 		w.expect("what the updates say", w.affectedBy(i.ID), "We look.: Backups >degraded_performance",
 			"Found it.: Backups degraded_performance>degraded_performance", "All is well.: Backups degraded_performance>operational")
-		w.tells("created: Slow, none, investigating: We look.", "Backups: operational > degraded_performance",
+		w.expectEvents("created: Slow, none, investigating: We look.", "Backups: operational > degraded_performance",
 			"updated: Slow, none, investigating: Found it.", "Backups: degraded_performance > operational",
 			"resolved: Slow, none, resolved", "updated: Slow, none, resolved: All is well.")
 		w.history("operational", "degraded", "operational")
@@ -69,7 +69,7 @@ var affectedTests = map[string]func(w *world){
 	"created resolved": func(w *world) {
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was slow", State: allswell.IncidentResolved, Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}))(w)
 		w.shows(allswell.StatusOperational)
-		w.tells("created: Was slow, none, resolved")
+		w.expectEvents("created: Was slow, none, resolved")
 	},
 	"reopened, and deleted": func(w *world) {
 		i := w.about("Slow", nil, w.at(allswell.StatusPartialOutage))
@@ -165,7 +165,7 @@ var affectedTests = map[string]func(w *world){
 			w.Errorf("%s causes, want the outage's alone", got)
 		}
 		w.clock.move(time.Second)
-		w.beat()
+		w.recordLiveness()
 		w.pinged(job)
 		w.shows(allswell.StatusOperational)
 		said := w.affectedBy(i.ID)
@@ -188,7 +188,7 @@ var affectedTests = map[string]func(w *world){
 		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
 		w.shows(allswell.StatusMajorOutage)
 		w.clock.move(time.Second)
-		w.beat()
+		w.recordLiveness()
 		w.pinged(job)
 		w.shows(allswell.StatusOperational)
 		w.shows(allswell.StatusOperational, b)
@@ -224,16 +224,16 @@ func TestAffectedComponents(t *testing.T) {
 	}
 }
 
-// TestWhoIsToldOfComponents: those of a component are told of what concerns it,
+// TestRecipientsOfComponents: those of a component are told of what concerns it,
 // and of the end of all that they were told of; those of the whole page always.
-func TestWhoIsToldOfComponents(t *testing.T) {
+func TestRecipientsOfComponents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		b := w.anotherComponent("b")
 		w.subscribe("all@example.com")
 		w.subscribe("a@example.com", w.component.ID)
 		w.subscribe("b@example.com", b.ID)
 		w.clock.move(time.Second)
-		told := func(what string, want ...string) {
+		notifies := func(what string, want ...string) {
 			w.Helper()
 			var who []string
 			w.fanOut()
@@ -245,35 +245,35 @@ func TestWhoIsToldOfComponents(t *testing.T) {
 			slices.Sort(who)
 			slices.Sort(want)
 			if !slices.Equal(who, want) {
-				w.Errorf("%s is told to %v, want %v", what, who, want)
+				w.Errorf("%s notifies %v, want %v", what, who, want)
 			}
 		}
 		i := w.about("Slow", ptr("We look."), w.at(allswell.StatusDegraded))
-		told("an incident of a", "all", "a")
+		notifies("an incident of a", "all", "a")
 		w.concerns(i, w.at(allswell.StatusDegraded, b))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "It is b."))(w)
-		told("its update, of b", "all", "a", "b")
+		notifies("its update, of b", "all", "a", "b")
 		w.concerns(i)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
-		told("its end, of none", "all", "a", "b")
+		notifies("its end, of none", "all", "a", "b")
 		i = w.about("Everything", nil)
-		told("an incident of the page", "all", "a", "b")
+		notifies("an incident of the page", "all", "a", "b")
 		w.concerns(i, w.at(allswell.StatusDegraded))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Only a."))(w)
-		told("its update, of a", "all", "a", "b")
+		notifies("its update, of a", "all", "a", "b")
 
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
-		told("a maintenance of a", "all", "a")
+		notifies("a maintenance of a", "all", "a")
 		w.alter(m, allswell.MaintenanceChange{Components: &[]string{b.ID}})
-		told("nothing")
+		notifies("nothing")
 		w.clock.move(time.Hour)
 		w.advance()
-		told("its beginning, of b", "all", "a", "b")
+		notifies("its beginning, of b", "all", "a", "b")
 		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
-		told("its end", "all", "a", "b")
+		notifies("its end", "all", "a", "b")
 		m = w.plan("More disks", time.Hour, 2*time.Hour, b.ID)
-		told("a maintenance of b", "all", "b")
+		notifies("a maintenance of b", "all", "b")
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
-		told("that it is cancelled", "all", "b")
+		notifies("that it is cancelled", "all", "b")
 	})
 }

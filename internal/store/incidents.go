@@ -348,7 +348,7 @@ func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID
 }
 
 // addUpdate appends to the timeline of a locked incident and saves both. auto is
-// what the message tells, if nobody has written it.
+// the form of the message if the service wrote it.
 func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage) (allswell.IncidentUpdate, error) {
 	last, err := query(&t.session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, i.ID)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// holds fails unless these are the ledger's holes, as seconds after began.
-func (w *world) holds(want ...[2]int) {
+// expectGaps fails unless these are the stored listening gaps, as seconds after began.
+func (w *world) expectGaps(want ...[2]int) {
 	w.Helper()
 	var got [][2]int
 	for _, h := range must(w.Gaps(w.ctx))(w) {
 		got = append(got, [2]int{int(h.From.Sub(began) / time.Second), int(h.To.Sub(began) / time.Second)})
 	}
 	if !slices.Equal(got, want) {
-		w.Errorf("holes %v, want %v", got, want)
+		w.Errorf("gaps %v, want %v", got, want)
 	}
 }
 
@@ -33,45 +33,45 @@ func (w *world) beatAt(seconds int, b store.LivenessRecord) {
 	w.ok(w.RecordLiveness(w.ctx, b))
 }
 
-func TestHoles(t *testing.T) {
+func TestListeningGaps(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a, b := store.LivenessRecord{Replica: "a"}, store.LivenessRecord{Replica: "b"}
 		start := func(b store.LivenessRecord) store.LivenessRecord { b.First = true; return b }
 		w.beatAt(0, start(a))
-		w.holds() // there was nothing to miss before the very first beat
+		w.expectGaps() // no ping could be missed before the first record
 		w.beatAt(9, a)
-		w.holds() // late, but none was missed
+		w.expectGaps() // late, but none was missed
 		w.beatAt(19, a)
 		want := [][2]int{{9, 19}}
-		w.holds(want...)
+		w.expectGaps(want...)
 		w.beatAt(20, a)
-		w.holds(want...) // stored once
+		w.expectGaps(want...) // stored once
 		w.beatAt(22, start(a))
 		want = append(want, [2]int{20, 22})
-		w.holds(want...) // after a start, however short
+		w.expectGaps(want...) // after a start, however short
 		w.beatAt(22, start(b))
-		w.holds(want...)
+		w.expectGaps(want...)
 		if !isSQLite(w.Store) {
 			w.beatAt(25, start(b))
-			w.holds(want...) // another replica could hear
+			w.expectGaps(want...) // another replica could hear
 			for at := 30; at <= 300; at += 5 {
 				w.beatAt(at, b)
 			}
 			w.beatAt(301, a)
-			w.holds(want...) // one replica's absence is no hole
+			w.expectGaps(want...) // the absence of one replica is no gap
 		} else {
 			w.beatAt(301, a)
 			want = append(want, [2]int{22, 301})
 		}
 		w.clock.set(began.Add(400 * time.Second))
-		w.pinged() // a recorded ping is a beat
+		w.pinged() // a recorded ping counts as a record
 		w.beatAt(405, a)
-		w.holds(append(want, [2]int{301, 400})...)
+		w.expectGaps(append(want, [2]int{301, 400})...)
 	})
 }
 
-// TestHoleIsStoredOnceByTwoReplicas lets two replicas resume at the same time.
-func TestHoleIsStoredOnceByTwoReplicas(t *testing.T) {
+// TestGapIsStoredOnceByTwoReplicas lets two replicas resume at the same time.
+func TestGapIsStoredOnceByTwoReplicas(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		stores := []*store.Store{w.Store, w.replica(), w.replica()}
 		w.beatAt(0, store.LivenessRecord{Replica: "0"})
@@ -89,21 +89,21 @@ func TestHoleIsStoredOnceByTwoReplicas(t *testing.T) {
 			for range stores {
 				w.ok(<-errs)
 			}
-			w.holds(want...)
+			w.expectGaps(want...)
 		}
 	})
 }
 
-func TestHolesOfOneAbsenceAreOne(t *testing.T) {
+func TestOverlappingGapsAreMerged(t *testing.T) {
 	inWorlds(t, func(w *world) { // as two replicas may have stored them
 		for _, h := range [][2]int64{{0, 100_000}, {50_000, 120_000}, {60_000, 70_000}, {120_000, 150_000}} {
 			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, began.UnixMilli()+h[0], began.UnixMilli()+h[1])
 		}
-		w.holds([2]int{0, 120}, [2]int{120, 150})
+		w.expectGaps([2]int{0, 120}, [2]int{120, 150})
 	})
 }
 
-func TestGrantShowsAtOnce(t *testing.T) {
+func TestGrantedTimeShowsAtOnce(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
 		w.pass(4 * time.Minute)
@@ -130,8 +130,8 @@ func TestGrantShowsAtOnce(t *testing.T) {
 	})
 }
 
-// TestGrantSetsTheCountToZero: the ticks that count have to be consecutive.
-func TestGrantSetsTheCountToZero(t *testing.T) {
+// TestGrantedTimeResetsTheCount: the ticks that count have to be consecutive.
+func TestGrantedTimeResetsTheCount(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
 		w.pass(7 * time.Minute)
@@ -141,12 +141,12 @@ func TestGrantSetsTheCountToZero(t *testing.T) {
 		w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, began.Add(4*time.Minute).UnixMilli(), began.Add(6*time.Minute).UnixMilli())
 		w.pass(time.Minute)
 		if m := w.now(); m.ConsecutiveFailures != 0 || m.State != allswell.MonitorUp {
-			w.Errorf("after the hole became known: %+v", m)
+			w.Errorf("after the gap was stored: %+v", m)
 		}
 	})
 }
 
-func TestRefusedPingProvesLife(t *testing.T) {
+func TestRejectedPingProvesLife(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("job", w.component, "")
 		old := job.Token
@@ -184,8 +184,8 @@ func TestRefusedPingProvesLife(t *testing.T) {
 	})
 }
 
-// TestClockBack sets the clock back by two hours while everything waits.
-func TestClockBack(t *testing.T) {
+// TestClockGoesBack sets the clock back by two hours while everything waits.
+func TestClockGoesBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job, dead, refused := w.quick("job", w.component, ""), w.quick("dead", w.component, ""), w.quick("refused", w.component, "")
 		old := w.quick("old", allswell.Component{}, "")
@@ -193,7 +193,7 @@ func TestClockBack(t *testing.T) {
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
 		must(w.ChangeMonitor(w.ctx, w.ws, old.ID, allswell.MonitorChange{Interval: ptr(4 * time.Hour)}))(w)
 		w.clock.set(began.Add(2*time.Hour - time.Minute))
-		w.beat() // a hole
+		w.recordLiveness() // a gap
 		w.pinged(job, dead)
 		w.clock.move(time.Second)
 		w.pinged(job, dead) // the second is noted beside the monitor alone
@@ -201,7 +201,7 @@ func TestClockBack(t *testing.T) {
 		w.pass(time.Minute) // the tick moves the refused one's deadline
 
 		w.clock.set(began.Add(30 * time.Second))
-		w.beat()
+		w.recordLiveness()
 		for _, m := range w.stored() {
 			if m.ID != w.monitor.ID && (m.LastPingAt.After(w.clock.now()) || m.WaitingSince.After(w.clock.now()) || m.RejectedAt.After(w.clock.now())) {
 				w.Errorf("still ahead: %+v", m)
@@ -230,19 +230,19 @@ func TestClockBack(t *testing.T) {
 		}
 		for _, h := range must(w.Gaps(w.ctx))(w) {
 			if h.To.After(began.Add(30 * time.Second)) {
-				w.Errorf("a hole ahead: %+v", h)
+				w.Errorf("a gap in the future: %+v", h)
 			}
 		}
 	})
 }
 
-func TestSmallStepBackIsLetBe(t *testing.T) {
+func TestSmallStepBackIsIgnored(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.clock.move(time.Second)
 		w.pinged()
 		before := w.now()
 		w.clock.move(-time.Second)
-		w.beat()
+		w.recordLiveness()
 		w.pinged()
 		if diff := cmp.Diff(before, w.now()); diff != "" {
 			w.Errorf("a ping committed out of order moved something back (-before +after):\n%s", diff)
@@ -250,9 +250,9 @@ func TestSmallStepBackIsLetBe(t *testing.T) {
 	})
 }
 
-// TestHeldUpTransactionIsNoStepBack: a transaction whose now is long ago,
-// because its process stood still, finds beats of others that are younger.
-func TestHeldUpTransactionIsNoStepBack(t *testing.T) {
+// TestDelayedTransactionIsNoStepBack: a transaction whose now is long ago,
+// because its process stood still, finds newer liveness records of others.
+func TestDelayedTransactionIsNoStepBack(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.clock.move(time.Minute)
 		w.pinged()
@@ -283,12 +283,12 @@ func (w *world) another(now func() time.Time) *store.Store {
 	return s
 }
 
-func TestClockForwardIsDeafness(t *testing.T) {
+func TestClockForwardIsAListeningGap(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
 		w.pass(time.Minute)
 		w.clock.move(3 * time.Hour)
-		w.beat()
+		w.recordLiveness()
 		w.clock.set(w.clock.now().Truncate(time.Minute))
 		w.tick()
 		if m := w.now(); m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 || m.NextCheckAt.Before(w.clock.now()) {
@@ -311,12 +311,12 @@ type job struct {
 // retries are those of the line that we print: curl --retry 5.
 var retries = []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 31 * time.Second}
 
-// TestOurAbsenceRaisesNoAlarm runs jobs of many intervals and phases for hours,
+// TestServiceOutageRaisesNoAlarm runs jobs of many intervals and phases for hours,
 // during which the service is away again and again, for seconds or hours. No
 // job that lives may be reported, unless two of its pings in a row were lost:
 // the cap is there so that endless restarts cannot hide a real outage. Each that
 // dies has to be reported by the cap.
-func TestOurAbsenceRaisesNoAlarm(t *testing.T) {
+func TestServiceOutageRaisesNoAlarm(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -337,13 +337,13 @@ func TestOurAbsenceRaisesNoAlarm(t *testing.T) {
 			jobs = append(jobs, j)
 		}
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
-		var deaf time.Duration
+		var absence time.Duration
 		for w.clock.now().Before(end) {
 			first := false
 			if random.IntN(120) == 0 { // away, mostly shortly
 				away := time.Duration(random.ExpFloat64() * float64([]time.Duration{3 * time.Second, 40 * time.Second, 20 * time.Minute}[random.IntN(3)]))
 				w.clock.move(away)
-				deaf += away
+				absence += away
 				first = true
 				for _, j := range jobs {
 					j.tried(w.clock.now())
@@ -352,7 +352,7 @@ func TestOurAbsenceRaisesNoAlarm(t *testing.T) {
 			w.clock.move(store.LivenessInterval)
 			var pings []string
 			for _, j := range jobs {
-				if j.heardBy(w.clock.now()) {
+				if j.pingedBy(w.clock.now()) {
 					pings = append(pings, j.token)
 				}
 			}
@@ -376,19 +376,19 @@ func TestOurAbsenceRaisesNoAlarm(t *testing.T) {
 				continue
 			}
 			// Of the ticks within the cap some were missed, at most one per absence.
-			by := m.LastPingAt.Add(2*j.interval + deaf + 10*time.Minute)
+			by := m.LastPingAt.Add(2*j.interval + absence + 10*time.Minute)
 			if !reported[m.ID] && by.Before(w.clock.now()) {
-				w.Errorf("not reported: silent since %v, interval %v, deaf for %v in all", m.LastPingAt, j.interval, deaf)
+				w.Errorf("not reported: silent since %v, interval %v, away for %v in all", m.LastPingAt, j.interval, absence)
 			}
 		}
-		w.Logf("deaf for %v of %v; %d of %d outages were of jobs that had lost two pings in a row", deaf.Round(time.Minute), end.Sub(began), capped, len(reported))
+		w.Logf("away for %v of %v; %d of %d outages were of jobs that had lost two pings in a row", absence.Round(time.Minute), end.Sub(began), capped, len(reported))
 		if len(reported)-capped < len(dead)/4 {
 			w.Errorf("only %d of %d dead jobs were reported", len(reported)-capped, len(dead))
 		}
 	})
 }
 
-// tried makes the job try while nobody listens, until now.
+// tried makes the job try until now while no replica listens.
 func (j *job) tried(now time.Time) {
 	for j.advance(now) {
 		j.tries = slices.DeleteFunc(j.tries, func(at time.Time) bool { return !at.After(now) })
@@ -399,14 +399,14 @@ func (j *job) tried(now time.Time) {
 	}
 }
 
-// heardBy reports whether a try of the job has got through until now.
-func (j *job) heardBy(now time.Time) bool {
-	heard := false
+// pingedBy reports whether a try of the job has got through until now.
+func (j *job) pingedBy(now time.Time) bool {
+	received := false
 	for j.advance(now) {
-		heard = true
+		received = true
 		j.tries, j.lost = nil, 0
 	}
-	return heard
+	return received
 }
 
 // advance starts the job's next ping if it is due, and reports whether there
@@ -424,39 +424,39 @@ func (j *job) advance(now time.Time) bool {
 func TestPrune(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const day = 24 * time.Hour
-		hole := func(age, length time.Duration) {
+		gap := func(age, length time.Duration) {
 			to := w.clock.now().Add(-age)
 			w.run(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2)`, to.Add(-length).UnixMilli(), to.UnixMilli())
 		}
-		hole(31*day, allswell.LongGap-time.Millisecond)
-		hole(31*day-time.Second, 20*time.Second)
-		hole(31*day+time.Hour, allswell.LongGap)
-		hole(2*allswell.MaxInterval, time.Hour)
-		hole(2*allswell.MaxInterval-time.Second, time.Hour)
+		gap(31*day, allswell.LongGap-time.Millisecond)
+		gap(31*day-time.Second, 20*time.Second)
+		gap(31*day+time.Hour, allswell.LongGap)
+		gap(2*allswell.MaxInterval, time.Hour)
+		gap(2*allswell.MaxInterval-time.Second, time.Hour)
 		w.clock.move(-2 * day)
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "gone"}))
 		w.ok(w.Prune(w.ctx)) // the last one stays, however old
 		w.clock.move(2 * day)
 		w.ok(w.Prune(w.ctx))
 		if got := w.rows(`SELECT replica FROM liveness`); !slices.Equal(got, []string{"gone"}) {
-			w.Errorf("beats %v, want the only one kept", got)
+			w.Errorf("liveness %v, want the only one kept", got)
 		}
-		w.beat()
+		w.recordLiveness()
 		w.ok(w.Prune(w.ctx))
 		if got := w.rows(`SELECT replica FROM liveness`); !slices.Equal(got, []string{"a"}) {
-			w.Errorf("beats %v, want the one of the replica that is there", got)
+			w.Errorf("liveness %v, want the one of the running replica", got)
 		}
 		var ages []string
 		for _, d := range []time.Duration{2*allswell.MaxInterval - time.Second, 31*day + time.Hour, 31*day - time.Second, 0} {
 			ages = append(ages, fmt.Sprint(d.Milliseconds()))
 		}
 		if got := w.rows(`SELECT $1 - to_at FROM listening_gaps ORDER BY to_at`, w.clock.now().UnixMilli()); !slices.Equal(got, ages) {
-			w.Errorf("holes of ages %v stayed, want %v", got, ages)
+			w.Errorf("gaps of ages %v stayed, want %v", got, ages)
 		}
 	})
 }
 
-func TestContactIsNoted(t *testing.T) {
+func TestLastContact(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		before := time.Now().Add(-time.Second)
 		must(s.Clock(t.Context()))(t)

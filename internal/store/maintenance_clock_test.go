@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestPlanningWakes: whoever waits for the next edge is told when there may be
+// TestMaintenanceChangeIsSignalled: whoever waits for the next edge is told when there may be
 // another one, and only then.
-func TestPlanningWakes(t *testing.T) {
+func TestMaintenanceChangeIsSignalled(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		woken := 0
 		w.OnMaintenanceChange(func() { woken++ })
@@ -112,9 +112,9 @@ func TestTwoReplicasAdvanceAtOnce(t *testing.T) {
 	})
 }
 
-// TestPlannedWorkAgainstEverything: replicas plan, change, cancel and advance
+// TestMaintenanceAgainstEverything: replicas plan, change, cancel and advance
 // while others link monitors, ping and tick.
-func TestPlannedWorkAgainstEverything(t *testing.T) {
+func TestMaintenanceAgainstEverything(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		replicas := []*store.Store{w.Store, w.replica()}
 		var components []string
@@ -137,7 +137,7 @@ func TestPlannedWorkAgainstEverything(t *testing.T) {
 		}
 		for minute := range 8 {
 			w.clock.move(time.Minute)
-			w.beat()
+			w.recordLiveness()
 			w.run(`DELETE FROM listening_gaps`)
 			var work []func()
 			for i, s := range replicas {

@@ -229,9 +229,8 @@ func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.
 	return m, nil
 }
 
-// ChangeMaintenance changes a planned maintenance: a human may move it, begin it
-// and end it. Subscribers are told of another time, of the beginning and of the
-// end.
+// ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for
+// a new time, for the beginning and for the end.
 func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id string, ch allswell.MaintenanceChange) (allswell.Maintenance, error) {
 	return write(ctx, s, func(t *tx) (allswell.Maintenance, error) {
 		var others []string
@@ -249,20 +248,20 @@ func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id 
 			return m, err
 		}
 		before := m
-		turn := m.Apply(ch, t.now)
+		transition := m.Apply(ch, t.now)
 		if ch.Components != nil {
 			if err := t.changeMaintenanceComponents(&m, before, others); err != nil {
 				return m, err
 			}
 		}
-		if err := t.applyTransition(&m, turn, turn.Message(), turn.SystemMessage()); err != nil {
+		if err := t.applyTransition(&m, transition, transition.Message(), transition.SystemMessage()); err != nil {
 			return m, err
 		}
 		if err := t.audit(actor, allswell.AuditUpdate, before, m); err != nil {
 			return m, err
 		}
 		moved := !m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil)
-		if moved && turn == allswell.TransitionNone {
+		if moved && transition == allswell.TransitionNone {
 			if err := t.suppress(m.Components); err != nil {
 				return m, err
 			}
@@ -344,8 +343,8 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 	}, save...)
 }
 
-// DeleteMaintenance deletes a maintenance. One that has not ended is cancelled:
-// its components return, and subscribers are told.
+// DeleteMaintenance deletes a maintenance. If it has not ended, it is cancelled: its
+// components return to their other status, and an event is emitted.
 func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		m, err := t.maintenanceOf(actor.WorkspaceID, id)

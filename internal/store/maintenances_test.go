@@ -41,12 +41,12 @@ func (w *world) alter(m allswell.Maintenance, ch allswell.MaintenanceChange) all
 	return must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, ch))(w)
 }
 
-// quietFor fails unless the monitor is quiet until so long after now; a negative
+// suppressedFor fails unless the monitor is suppressed until that long after now; a negative
 // one has been over for that long.
-func (w *world) quietFor(m allswell.Monitor, want time.Duration) {
+func (w *world) suppressedFor(m allswell.Monitor, want time.Duration) {
 	w.Helper()
 	if got := w.monitorNow(m).SuppressedUntil; !got.Equal(w.clock.now().Add(want)) {
-		w.Errorf("%s is quiet until %v from now, want %v", m.Name, got.Sub(w.clock.now()), want)
+		w.Errorf("%s is suppressed until %v from now, want %v", m.Name, got.Sub(w.clock.now()), want)
 	}
 }
 
@@ -56,9 +56,9 @@ func (w *world) anotherComponent(name string) allswell.Component {
 	return must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name}))(w)
 }
 
-// toldOfMaintenance returns what was told of maintenance, and what its updates
+// maintenanceEvents returns the new events of maintenances, and what its updates
 // say.
-func (w *world) toldOfMaintenance() (lines []string) {
+func (w *world) maintenanceEvents() (lines []string) {
 	w.Helper()
 	for _, e := range must(w.Events(w.ctx))(w) {
 		if e.MaintenanceID == "" {
@@ -113,7 +113,7 @@ var maintenanceTests = map[string]func(w *world){
 		if err != nil || total != 5 || len(updates) != 2 || updates[0].Number != 3 {
 			w.Errorf("the second page of updates: %+v of %d, %v", updates, total, err)
 		}
-		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled: We replace disks.", "reminder Disks scheduled",
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled: We replace disks.", "reminder Disks scheduled",
 			"begun Disks in_progress: The maintenance has begun.", "updated Disks in_progress: Half of them.",
 			"updated Disks verifying: All of them.", "ended Disks completed: The maintenance is complete.")
 		w.history("operational", "maintenance", "operational")
@@ -124,7 +124,7 @@ var maintenanceTests = map[string]func(w *world){
 		if m.State != allswell.MaintenanceInProgress || len(m.Components) != 1 || m.Components[0].Name != "Backups" {
 			w.Errorf("maintenance: %+v", m)
 		}
-		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
 	},
 	"missed altogether": func(w *world) {
 		w.pinged()
@@ -136,7 +136,7 @@ var maintenanceTests = map[string]func(w *world){
 		if got.State != allswell.MaintenanceCompleted || !got.BegunAt.Equal(m.ScheduledFor) || !got.EndedAt.Equal(m.ScheduledUntil) {
 			w.Errorf("maintenance: %+v", got)
 		}
-		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "ended Disks completed: The maintenance is complete.")
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "ended Disks completed: The maintenance is complete.")
 		w.history("operational")
 	},
 	"moved, extended, cut short, ended": func(w *world) {
@@ -149,19 +149,19 @@ var maintenanceTests = map[string]func(w *world){
 		w.alter(m, allswell.MaintenanceChange{Title: ptr("Two disks")})
 		w.clock.move(3 * time.Hour)
 		w.advance()
-		w.quietFor(w.monitor, time.Hour)
+		w.suppressedFor(w.monitor, time.Hour)
 		w.alter(m, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(2 * time.Hour))})
-		w.quietFor(w.monitor, 2*time.Hour)
+		w.suppressedFor(w.monitor, 2*time.Hour)
 		w.alter(m, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(30 * time.Minute)), State: ptr(allswell.MaintenanceVerifying)})
-		w.quietFor(w.monitor, 30*time.Minute)
+		w.suppressedFor(w.monitor, 30*time.Minute)
 		if got := w.advance(); got != 30*time.Minute {
 			w.Errorf("cut short, it ends in %v", got)
 		}
 		w.clock.move(10 * time.Minute)
 		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
-		w.quietFor(w.monitor, 0)
+		w.suppressedFor(w.monitor, 0)
 		w.shows(allswell.StatusOperational)
-		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "updated Disks scheduled", "begun Two disks in_progress: The maintenance has begun.",
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "updated Disks scheduled", "begun Two disks in_progress: The maintenance has begun.",
 			"updated Two disks in_progress", "updated Two disks verifying", "ended Two disks completed: The maintenance is complete.")
 		before := w.dump()
 		for _, ch := range []allswell.MaintenanceChange{{State: ptr(allswell.MaintenanceInProgress)}, {Components: &[]string{}}, {ScheduledUntil: ptr(w.clock.now().Add(time.Hour))}} {
@@ -177,10 +177,10 @@ var maintenanceTests = map[string]func(w *world){
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
 		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)})
 		w.shows(allswell.StatusMaintenance)
-		w.quietFor(w.monitor, time.Hour) // as long as was planned, from now on
+		w.suppressedFor(w.monitor, time.Hour) // as long as was planned, from now on
 		w.clock.move(time.Hour - time.Second)
 		w.advance()
-		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
 		w.clock.move(time.Second)
 		w.advance()
 		w.shows(allswell.StatusOperational)
@@ -194,25 +194,25 @@ var maintenanceTests = map[string]func(w *world){
 		w.shows(allswell.StatusMaintenance)
 		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Done.", allswell.MaintenanceCompleted))(w)
 		w.shows(allswell.StatusOperational)
-		w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: Off we go.", "ended Disks completed: Done.")
+		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: Off we go.", "ended Disks completed: Done.")
 	},
 	"two that overlap": func(w *world) {
 		first, second := w.plan("First", time.Hour, 3*time.Hour), w.plan("Second", 2*time.Hour, 4*time.Hour)
 		w.clock.move(time.Hour)
 		w.advance()
-		w.quietFor(w.monitor, 2*time.Hour)
+		w.suppressedFor(w.monitor, 2*time.Hour)
 		w.clock.move(time.Hour)
 		w.advance()
-		w.quietFor(w.monitor, 2*time.Hour)
+		w.suppressedFor(w.monitor, 2*time.Hour)
 		w.alter(second, allswell.MaintenanceChange{ScheduledUntil: ptr(w.clock.now().Add(30 * time.Minute))})
-		w.quietFor(w.monitor, time.Hour) // of the first
+		w.suppressedFor(w.monitor, time.Hour) // of the first
 		w.clock.move(30 * time.Minute)
 		w.advance()
 		w.shows(allswell.StatusMaintenance)
-		w.quietFor(w.monitor, 30*time.Minute)
+		w.suppressedFor(w.monitor, 30*time.Minute)
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, first.ID))
 		w.shows(allswell.StatusOperational)
-		w.quietFor(w.monitor, 0)
+		w.suppressedFor(w.monitor, 0)
 		w.history("operational", "maintenance", "operational")
 	},
 	"other components while it runs": func(w *world) {
@@ -226,11 +226,11 @@ var maintenanceTests = map[string]func(w *world){
 		w.shows(allswell.StatusOperational)
 		w.shows(allswell.StatusMaintenance, b)
 		w.shows(allswell.StatusMaintenance, c)
-		w.quietFor(w.monitor, 0)
-		w.quietFor(job, time.Hour)
+		w.suppressedFor(w.monitor, 0)
+		w.suppressedFor(job, time.Hour)
 		w.clock.move(time.Minute)
 		w.alter(m, allswell.MaintenanceChange{Components: &[]string{c.ID}, State: ptr(allswell.MaintenanceCompleted)})
-		w.quietFor(job, 0) // though it is of it no longer when it ends
+		w.suppressedFor(job, 0) // though it is of it no longer when it ends
 		w.shows(allswell.StatusOperational, b)
 		w.shows(allswell.StatusOperational, c)
 	},
@@ -250,14 +250,14 @@ var maintenanceTests = map[string]func(w *world){
 		w.clock.move(time.Minute)
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
 		w.shows(allswell.StatusOperational)
-		w.quietFor(w.monitor, 0)
+		w.suppressedFor(w.monitor, 0)
 		if err := w.DeleteMaintenance(w.ctx, w.ws, m.ID); !errors.Is(err, allswell.ErrNotFound) {
 			w.Errorf("cancelled twice: %v", err)
 		}
 		m = w.plan("Over", 0, time.Hour)
 		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
 		w.ok(w.DeleteMaintenance(w.ctx, w.ws, m.ID))
-		w.expect("what was told", w.toldOfMaintenance(), "scheduled Soon scheduled", "cancelled Soon scheduled",
+		w.expect("events", w.maintenanceEvents(), "scheduled Soon scheduled", "cancelled Soon scheduled",
 			"scheduled Now scheduled", "begun Now in_progress: The maintenance has begun.", "cancelled Now in_progress",
 			"scheduled Over scheduled", "begun Over in_progress: The maintenance has begun.", "ended Over completed: The maintenance is complete.")
 	},
@@ -266,7 +266,7 @@ var maintenanceTests = map[string]func(w *world){
 		m := w.plan("Disks", 0, time.Hour)
 		w.clock.move(time.Minute)
 		w.say(allswell.StatusOperational)
-		w.quietFor(w.monitor, 59*time.Minute) // it is quiet all the same
+		w.suppressedFor(w.monitor, 59*time.Minute) // it is suppressed all the same
 		w.alter(m, allswell.MaintenanceChange{Title: ptr("x"), Components: &[]string{w.component.ID}})
 		w.shows(allswell.StatusOperational) // acknowledged, and the same
 		w.clock.move(time.Minute)
@@ -282,7 +282,7 @@ var maintenanceTests = map[string]func(w *world){
 		w.plan("Disks", 0, time.Hour)
 		w.shows(allswell.StatusMajorOutage)
 		w.clock.move(time.Minute)
-		w.beat()
+		w.recordLiveness()
 		w.pinged(job)
 		w.shows(allswell.StatusMaintenance)
 		w.clock.move(time.Hour)
@@ -294,7 +294,7 @@ var maintenanceTests = map[string]func(w *world){
 		m := w.plan("Disks", 0, time.Hour)
 		w.clock.move(time.Minute)
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
-		w.quietFor(w.monitor, 0)
+		w.suppressedFor(w.monitor, 0)
 		w.clock.move(time.Hour)
 		w.advance()
 		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w); got.State != allswell.MaintenanceCompleted || len(got.Components) != 0 {
@@ -306,16 +306,16 @@ var maintenanceTests = map[string]func(w *world){
 		w.plan("Disks", 0, time.Hour)
 		w.plan("Later", 0, 2*time.Hour, b.ID)
 		made := w.quick("made", w.component, "")
-		w.quietFor(made, time.Hour)
+		w.suppressedFor(made, time.Hour)
 		linked := w.quick("linked", allswell.Component{}, "")
 		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, allswell.MonitorChange{ComponentID: &w.component.ID}))(w)
-		w.quietFor(linked, time.Hour)
+		w.suppressedFor(linked, time.Hour)
 		w.clock.move(time.Minute)
 		must(w.ChangeMonitor(w.ctx, w.ws, made.ID, allswell.MonitorChange{ComponentID: &b.ID}))(w)
-		w.quietFor(made, 119*time.Minute)
+		w.suppressedFor(made, 119*time.Minute)
 		w.pinged(linked)
 		must(w.ChangeMonitor(w.ctx, w.ws, linked.ID, allswell.MonitorChange{ComponentID: ptr("")}))(w)
-		w.quietFor(linked, 0)
+		w.suppressedFor(linked, 0)
 		if got := w.monitorNow(linked).NextCheckAt; !got.Equal(w.clock.now().Add(time.Minute)) {
 			w.Errorf("unlinked, it is due at %v", got)
 		}
@@ -366,23 +366,23 @@ var maintenanceTests = map[string]func(w *world){
 			w.Errorf("%d incidents, %+v", n, w.monitorNow(job))
 		}
 	},
-	"a clock that goes back leaves nobody quiet": func(w *world) {
+	"a clock that goes back ends no suppression late": func(w *world) {
 		m := w.plan("Disks", 0, 10*time.Minute)
 		w.pass(10 * time.Minute)
 		w.advance()
 		w.pinged()
 		w.say(allswell.StatusDegraded)
 		w.clock.move(-time.Hour)
-		w.beat()
-		w.quietFor(w.monitor, 0)
+		w.recordLiveness()
+		w.suppressedFor(w.monitor, 0)
 		w.history("degraded")
 		if got := must(w.Maintenance(w.ctx, w.ws, m.ID))(w).State; got != allswell.MaintenanceCompleted {
 			w.Errorf("state %s", got)
 		}
 		w.plan("Again", 0, 10*time.Minute)
 		w.clock.move(-time.Hour)
-		w.beat()
-		w.quietFor(w.monitor, 70*time.Minute) // it runs until then, whatever the clock says now
+		w.recordLiveness()
+		w.suppressedFor(w.monitor, 70*time.Minute) // it runs until then, whatever the clock says now
 	},
 	"many at once": func(w *world) {
 		for i := range 102 {

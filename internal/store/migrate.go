@@ -37,8 +37,8 @@ func Migrate(ctx context.Context, dsn string) (from, to int64, err error) {
 // errMigrating means that another process kept the migration lock all the time.
 var errMigrating = errors.New("another allswell is bringing the database up to date")
 
-// migrationLock is goose's lock on PostgreSQL, with an error that can be told
-// from others when it was not free in time.
+// migrationLock is goose's lock on PostgreSQL. It returns errMigrating if the lock was
+// not free in time.
 type migrationLock struct{ lock.SessionLocker }
 
 func (l migrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {

@@ -38,7 +38,7 @@ func TestFourReplicasMigrateOneFreshDatabase(t *testing.T) {
 	}
 }
 
-func TestMigrateTellsVersions(t *testing.T) {
+func TestMigrateReturnsVersions(t *testing.T) {
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
 		from, to, err := store.Migrate(t.Context(), dsn)
 		if err != nil || from != 0 || to < 1 {
@@ -124,7 +124,7 @@ func TestServedFileIsNotOpenedTwice(t *testing.T) {
 	w.consistent()
 }
 
-func TestFileIsItsOwnersAlone(t *testing.T) {
+func TestFileIsPrivate(t *testing.T) {
 	for _, name := range []string{"plain.db", "with space.db", "a?b#c%20d&e=f.db", "'quoted\".db", "ünïcode.db"} {
 		dir := t.TempDir()
 		w := newWorld(t, "sqlite:"+filepath.Join(dir, name), "")
@@ -144,7 +144,7 @@ func TestFileIsItsOwnersAlone(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreNone(t *testing.T) {
+func TestInvalidAddresses(t *testing.T) {
 	garbage := filepath.Join(t.TempDir(), "garbage.db")
 	if err := os.WriteFile(garbage, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
@@ -164,9 +164,9 @@ func TestAddressesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestEverySettingIsInForce asks each connection what it does, the one that a
+// TestEverySessionSettingIsSet asks each connection what it does, the one that a
 // lost one is replaced by, too.
-func TestEverySettingIsInForce(t *testing.T) {
+func TestEverySessionSettingIsSet(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		writer, reader := w.Pools()
 		ask := func(of string, want map[string]string) {
@@ -200,9 +200,9 @@ func TestEverySettingIsInForce(t *testing.T) {
 	})
 }
 
-// TestPostgreSQLDecidesTheTime lets a store without a clock of its own read
+// TestPostgreSQLClockIsUsed lets a store without a clock of its own read
 // the database's.
-func TestPostgreSQLDecidesTheTime(t *testing.T) {
+func TestPostgreSQLClockIsUsed(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		before := time.Now().Add(-time.Second)
 		now := must(s.Clock(t.Context()))(t)

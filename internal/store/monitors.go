@@ -18,7 +18,7 @@ const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
 // monitorRow is a monitor as it is stored: its own row, and beside it the last
-// ping of a monitor that is up (table heard), which current adds.
+// ping of a monitor that is up (table last_pings), which current adds.
 type monitorRow struct {
 	allswell.Monitor
 	oldToken string // "": none
@@ -233,8 +233,8 @@ func (t *tx) applySuppression(m *allswell.Monitor, components ...string) error {
 	if err := t.lockComponents(components); err != nil {
 		return err
 	}
-	quiet, err := t.suppressedUntil([]string{m.ComponentID})
-	m.Suppress(quiet[m.ComponentID], t.now)
+	until, err := t.suppressedUntil([]string{m.ComponentID})
+	m.Suppress(until[m.ComponentID], t.now)
 	return err
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestClaimFillsItsRoom: however much waits for each mailbox, a claim finds as
+// TestClaimFillsItsLimit: however much waits for each mailbox, a claim finds as
 // many mailboxes as there is room for, and so does the next.
-func TestClaimFillsItsRoom(t *testing.T) {
+func TestClaimFillsItsLimit(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		const mailboxes, most = 40, 16
 		for n := range mailboxes {
@@ -31,11 +31,11 @@ func TestClaimFillsItsRoom(t *testing.T) {
 			if len(claimed) != most {
 				t.Errorf("claim %d found %d of %d mailboxes, for each of which much waits", n, len(claimed), most)
 			}
-			var settled []store.DeliveryResult
+			var results []store.DeliveryResult
 			for _, c := range claimed {
-				settled = append(settled, store.DeliveryResult{ClaimedDelivery: c, Outcome: taken})
+				results = append(results, store.DeliveryResult{ClaimedDelivery: c, Outcome: taken})
 			}
-			w.ok(w.SaveDeliveryResults(w.ctx, settled))
+			w.ok(w.SaveDeliveryResults(w.ctx, results))
 		}
 	})
 }
@@ -68,9 +68,9 @@ func TestMailboxBacksOff(t *testing.T) {
 	})
 }
 
-// TestClaimBesideASettlement: a claim that finds something on its way lets what
+// TestClaimDuringSavingResults: a claim that finds something on its way lets what
 // waits behind it wait; the settlement that ends that does not pass it by.
-func TestClaimBesideASettlement(t *testing.T) {
+func TestClaimDuringSavingResults(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
@@ -80,13 +80,13 @@ func TestClaimBesideASettlement(t *testing.T) {
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
 		w.fanOut()
 		other := w.replica()
-		settled := make(chan error, 1)
+		results := make(chan error, 1)
 		w.SetFault(func(when, query string) error {
 			if when == "before" && strings.HasPrefix(query, "UPDATE deliveries SET next_attempt_at") {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					settled <- other.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: first[0], Outcome: taken}})
+					results <- other.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: first[0], Outcome: taken}})
 				}()
 				select {
 				case <-done:
@@ -99,9 +99,9 @@ func TestClaimBesideASettlement(t *testing.T) {
 			t.Fatalf("claimed beside one that is on its way: %v", got)
 		}
 		w.SetFault(nil)
-		w.ok(<-settled)
+		w.ok(<-results)
 		if got := w.claim(); len(got) != 1 {
-			t.Errorf("what waited behind a settled one: claimed %v", got)
+			t.Errorf("waiting behind a delivery whose result was saved: claimed %v", got)
 		}
 	})
 }

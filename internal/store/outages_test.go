@@ -23,14 +23,14 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.shows(allswell.StatusMajorOutage)
 		w.goDown(part)
 		w.shows(allswell.StatusMajorOutage)
-		w.told()
+		w.newEvents()
 		w.pinged(job)
 		w.shows(allswell.StatusPartialOutage)
 		w.pinged(slow)
 		w.shows(allswell.StatusPartialOutage)
 		w.pinged(part)
 		w.shows(allswell.StatusOperational)
-		w.tells(
+		w.expectEvents(
 			"Backups: major_outage > partial_outage (outage)",
 			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.",
 			"resolved: slow is down, minor, resolved (outage): Pings are arriving again, after 6 minutes of silence.",
@@ -43,22 +43,22 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a human's word stands until a new cause appears, and is the baseline afterwards": func(w *world, job allswell.Monitor) {
 		second := w.quick("second", w.component, allswell.StatusPartialOutage)
 		w.goDown(job)
-		w.told()
+		w.newEvents()
 		w.say(allswell.StatusOperational)
-		w.tells("Backups: major_outage > operational")
+		w.expectEvents("Backups: major_outage > operational")
 		w.pass(5 * time.Minute)
 		w.shows(allswell.StatusOperational)
 		w.say(allswell.StatusDegraded)
 		w.pass(5 * time.Minute)
 		w.shows(allswell.StatusDegraded)
-		w.told()
+		w.newEvents()
 		w.goDown(second)
 		w.shows(allswell.StatusPartialOutage)
 		w.pinged(second)
 		w.shows(allswell.StatusDegraded)
 		w.pinged(job)
 		w.shows(allswell.StatusDegraded)
-		w.tells(
+		w.expectEvents(
 			"Backups: degraded > partial_outage (outage)",
 			"created: second is down, major, investigating (outage): No ping has arrived since 1 March 2026, 12:12:00 UTC. One is expected every 1 minute.",
 			"Backups: partial_outage > degraded (outage)",
@@ -93,10 +93,10 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"a worse baseline hides the cause": func(w *world, _ allswell.Monitor) {
 		slow := w.quick("slow", w.component, allswell.StatusDegraded)
 		w.say(allswell.StatusMajorOutage)
-		w.told()
+		w.newEvents()
 		w.goDown(slow)
 		w.shows(allswell.StatusMajorOutage)
-		w.tells("created: slow is down, minor, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. One is expected every 1 minute.")
+		w.expectEvents("created: slow is down, minor, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. One is expected every 1 minute.")
 	},
 	"an alias is kept as it was given, as baseline and as cause": func(w *world, _ allswell.Monitor) {
 		slow := w.quick("slow", w.component, allswell.StatusDegradedPerformance)
@@ -110,14 +110,14 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	},
 	"an incident closed by hand stays closed, and no other is raised": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.told()
+		w.newEvents()
 		closed := w.change(w.incident(), allswell.IncidentChange{Resolved: ptr(true)})
-		w.tells("resolved: job is down, critical, investigating (outage)")
+		w.expectEvents("resolved: job is down, critical, investigating (outage)")
 		w.pass(5 * time.Minute)
 		w.shows(allswell.StatusMajorOutage)
 		w.pinged(job)
 		w.shows(allswell.StatusOperational)
-		w.tells("Backups: major_outage > operational (outage)")
+		w.expectEvents("Backups: major_outage > operational (outage)")
 		if i := w.incident(); i.State != closed.State || !i.ResolvedAt.Equal(closed.ResolvedAt) || !i.UpdatedAt.Equal(closed.UpdatedAt) || len(i.Updates) != 1 {
 			w.Errorf("the recovery touched what a human had closed: %+v", i)
 		}
@@ -165,9 +165,9 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.goDown(job)
 		i := w.change(w.incident(), allswell.IncidentChange{Title: ptr("Tape robot"), Impact: ptr(allswell.ImpactMinor), State: ptr(allswell.IncidentIdentified)})
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "It needs oil."))(w)
-		w.told()
+		w.newEvents()
 		w.pinged(job)
-		w.tells(
+		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
 			"resolved: Tape robot, minor, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
 		if i = w.incident(); !i.Resolved || len(i.Updates) != 3 || i.Updates[2].State != allswell.IncidentResolved || i.Updates[1].State != allswell.IncidentIdentified {
@@ -181,21 +181,21 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		if i = w.change(i, allswell.IncidentChange{Resolved: ptr(false)}); i.State != allswell.IncidentInvestigating || i.Resolved {
 			w.Fatalf("reopened: %+v", i)
 		}
-		w.told()
+		w.newEvents()
 		w.pinged(job)
-		if i = w.incident(); !i.Resolved || len(i.Updates) != 2 || len(w.told()) != 2 {
+		if i = w.incident(); !i.Resolved || len(i.Updates) != 2 || len(w.newEvents()) != 2 {
 			w.Errorf("after the recovery: %+v", i)
 		}
 	},
 	"an incident deleted by hand is not raised again": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.told()
+		w.newEvents()
 		w.ok(w.DeleteIncident(w.ctx, w.ws, w.incident().ID))
 		w.pass(5 * time.Minute)
 		w.shows(allswell.StatusMajorOutage)
 		w.pinged(job)
 		w.shows(allswell.StatusOperational)
-		w.tells("Backups: major_outage > operational (outage)")
+		w.expectEvents("Backups: major_outage > operational (outage)")
 		if n := len(w.incidents()); n != 0 {
 			w.Errorf("%d incidents after one was deleted", n)
 		}
@@ -204,20 +204,20 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	},
 	"a monitor that is disabled ends its outage": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.told()
+		w.newEvents()
 		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
 		if m.State != allswell.MonitorUp || m.ConsecutiveFailures != 0 || m.Enabled {
 			w.Errorf("disabled: %+v", m)
 		}
 		w.shows(allswell.StatusOperational)
-		w.tells(
+		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
 			"resolved: job is down, critical, resolved (outage): The monitor was disabled; this outage is no longer watched.")
 		if got := w.ping(job.Token); got[0] != store.PingUnknown {
 			w.Errorf("ping of a disabled monitor: %v", got)
 		}
 		w.pass(10 * time.Minute)
-		w.tells()
+		w.expectEvents()
 		m = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(true)}))(w)
 		if !m.NextCheckAt.Equal(w.clock.now().Add(time.Minute)) || m.ConsecutiveFailures != 0 {
 			w.Errorf("enabled again: %+v, want a deadline of now and an interval", m)
@@ -229,10 +229,10 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	},
 	"a monitor that is deleted ends its outage": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.told()
+		w.newEvents()
 		w.ok(w.DeleteMonitor(w.ctx, w.ws, job.ID))
 		w.shows(allswell.StatusOperational)
-		w.tells(
+		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
 			"resolved: job is down, critical, resolved (outage): The monitor was deleted; this outage is no longer watched.")
 		if got := w.ping(job.Token); got[0] != store.PingUnknown {
@@ -242,17 +242,17 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	},
 	"a new interval starts the wait anew, but only a ping ends the outage": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.told()
+		w.newEvents()
 		m := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Interval: ptr(time.Hour)}))(w)
 		if m.State != allswell.MonitorDown || m.ConsecutiveFailures != 0 || !m.NextCheckAt.Equal(w.clock.now().Add(time.Hour)) {
 			w.Errorf("with a new interval: %+v", m)
 		}
 		w.pass(2 * time.Minute)
 		w.shows(allswell.StatusMajorOutage)
-		w.tells()
+		w.expectEvents()
 		w.pinged(job)
 		w.shows(allswell.StatusOperational)
-		w.tells(
+		w.expectEvents(
 			"Backups: major_outage > operational (outage)",
 			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 4 minutes of silence.")
 	},
@@ -260,37 +260,37 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Archive"}))(w)
 		w.goDown(job)
 		w.say(allswell.StatusDegraded)
-		w.told()
+		w.newEvents()
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: &other.ID}))(w)
 		w.shows(allswell.StatusDegraded)
 		w.shows(allswell.StatusMajorOutage, other)
-		w.tells("Archive: operational > major_outage (outage)")
+		w.expectEvents("Archive: operational > major_outage (outage)")
 		w.pinged(job)
 		w.shows(allswell.StatusOperational, other)
 		w.shows(allswell.StatusDegraded)
 	},
 	"without a component the cause is gone, with one it is back": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.told()
+		w.newEvents()
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: ptr("")}))(w)
 		w.shows(allswell.StatusOperational)
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: &w.component.ID}))(w)
 		w.shows(allswell.StatusMajorOutage)
-		w.tells("Backups: major_outage > operational (outage)", "Backups: operational > major_outage (outage)")
+		w.expectEvents("Backups: major_outage > operational (outage)", "Backups: operational > major_outage (outage)")
 		w.pinged(job)
 		w.shows(allswell.StatusOperational)
 	},
 	"a new down_status changes the cause, once, and a human's word on it stands": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.told()
+		w.newEvents()
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.StatusDegraded)}))(w)
 		w.shows(allswell.StatusDegraded)
-		w.tells("Backups: major_outage > degraded (outage)")
+		w.expectEvents("Backups: major_outage > degraded (outage)")
 		w.say(allswell.StatusOperational)
-		w.told()
+		w.newEvents()
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.StatusMajorOutage)}))(w)
 		w.shows(allswell.StatusOperational)
-		w.tells()
+		w.expectEvents()
 		if i := w.incident(); i.Impact != allswell.ImpactCritical {
 			w.Errorf("the incident's impact became %s", i.Impact)
 		}
@@ -323,13 +323,13 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	},
 	"a component that is deleted leaves its monitor, which recovers without it": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
-		w.told()
+		w.newEvents()
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
 		if m := w.monitorNow(job); m.State != allswell.MonitorDown || m.ComponentID != "" {
 			w.Errorf("after its component was deleted: %+v", m)
 		}
 		w.pinged(job)
-		w.tells("resolved: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+		w.expectEvents("resolved: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
 	},
 	"a page that is deleted takes everything along": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
@@ -357,7 +357,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 				w.Errorf("incident: %+v", i)
 			}
 		}
-		if len(seen) != 3 || len(w.told()) != 12 {
+		if len(seen) != 3 || len(w.newEvents()) != 12 {
 			w.Errorf("%d outages with incidents, want 3 and 12 events", len(seen))
 		}
 	},
@@ -366,7 +366,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.goDown(alone)
 		w.shows(allswell.StatusOperational)
 		w.pinged(alone)
-		w.tells(
+		w.expectEvents(
 			"created: alone is down, critical, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. One is expected every 1 minute.",
 			"resolved: alone is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
 	},
@@ -389,27 +389,27 @@ func TestOutages(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatSubscribersAreToldIsAnEvent goes through what humans do.
-func TestOnlyWhatSubscribersAreToldIsAnEvent(t *testing.T) {
+// TestOnlyNotifiedChangesAreEvents goes through what humans do.
+func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We look.")}))(w)
-		w.tells("created: Slow, none, investigating: We look.")
+		w.expectEvents("created: Slow, none, investigating: We look.")
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Quiet", State: allswell.IncidentResolved, Impact: allswell.ImpactMajor}))(w)
-		w.tells("created: Quiet, major, resolved")
+		w.expectEvents("created: Quiet, major, resolved")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
-		w.tells("updated: Slow, none, investigating: Found it.")
+		w.expectEvents("updated: Slow, none, investigating: Found it.")
 		w.change(i, allswell.IncidentChange{Title: ptr("Slower"), State: ptr(allswell.IncidentMonitoring)})
-		w.tells()
+		w.expectEvents()
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
-		w.tells("resolved: Slower, none, monitoring")
+		w.expectEvents("resolved: Slower, none, monitoring")
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
 		w.change(i, allswell.IncidentChange{Resolved: ptr(false)})
-		w.tells()
+		w.expectEvents()
 		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)})
-		w.tells("resolved: Slower, none, resolved")
+		w.expectEvents("resolved: Slower, none, resolved")
 		w.say(allswell.StatusPartialOutage)
 		w.say(allswell.StatusPartialOutage)
-		w.tells("Backups: operational > partial_outage")
+		w.expectEvents("Backups: operational > partial_outage")
 		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{
 			Status: allswell.StatusPartialOutage, Description: ptr("Nightly"), HasDescription: true}))(w)
 		must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{Name: ptr("Dumps")}))(w)
@@ -419,7 +419,7 @@ func TestOnlyWhatSubscribersAreToldIsAnEvent(t *testing.T) {
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
 		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme & Co")}))(w)
-		w.tells()
+		w.expectEvents()
 	})
 }
 

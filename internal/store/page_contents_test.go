@@ -103,9 +103,9 @@ func TestMonthAndIncident(t *testing.T) {
 	})
 }
 
-// TestPageChangeIsToldBeforeTheVerbReturns, once per page and commit, and a new
+// TestPageChangeIsSignalledBeforeTheVerbReturns, once per page and commit, and a new
 // version is there when it is.
-func TestPageChangeIsToldBeforeTheVerbReturns(t *testing.T) {
+func TestPageChangeIsSignalledBeforeTheVerbReturns(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var changed []string
 		var version int64
@@ -117,42 +117,42 @@ func TestPageChangeIsToldBeforeTheVerbReturns(t *testing.T) {
 				}
 			}
 		})
-		tells := func(what string, want ...string) {
+		expectChanged := func(what string, want ...string) {
 			w.Helper()
 			if !slices.Equal(changed, want) {
-				w.Errorf("%s: told of %v, want %v", what, changed, want)
+				w.Errorf("%s: changed %v, want %v", what, changed, want)
 			}
 			changed = nil
 		}
 		job := w.quick("job", w.component, "")
 		second := w.quick("second", w.component, "")
-		tells("monitors")
+		expectChanged("monitors")
 		w.pinged(job, second)
 		w.pass(time.Minute)
-		tells("pings and idle ticks")
+		expectChanged("pings and idle ticks")
 		before := version
 		w.pass(time.Minute)
-		tells("two outages of one tick", w.page.ID)
+		expectChanged("two outages of one tick", w.page.ID)
 		if version <= before {
 			w.Errorf("version %d after %d", version, before)
 		}
 		w.pinged(job)
-		tells("a recovery", w.page.ID)
+		expectChanged("a recovery", w.page.ID)
 		w.say(allswell.StatusDegraded)
-		tells("a human's word", w.page.ID)
+		expectChanged("a human's word", w.page.ID)
 		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
-		tells("a page made", p.ID)
+		expectChanged("a page made", p.ID)
 		must(w.ChangePage(w.ctx, w.ws, "other", allswell.PageChange{Slug: ptr("another")}))(w)
-		tells("a page renamed", p.ID)
+		expectChanged("a page renamed", p.ID)
 		w.ok(w.DeletePage(w.ctx, w.ws, "another"))
-		tells("a page deleted", p.ID)
+		expectChanged("a page deleted", p.ID)
 		if failed, err := w.failAt(2, func() error {
 			_, err := w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x"})
 			return err
 		}); failed == "" || err == nil {
 			w.Fatal("nothing failed")
 		}
-		tells("a verb that failed")
+		expectChanged("a verb that failed")
 	})
 }
 

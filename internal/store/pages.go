@@ -250,7 +250,8 @@ func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug stri
 	})
 }
 
-// slugTaken turns a broken unique index into what the caller can mend.
+// slugTaken turns the violation of the unique index of slugs into an
+// *allswell.ValidationError.
 func (s *Store) slugTaken(err error) error {
 	if err != nil && s.d.duplicate(err) {
 		var bad allswell.ValidationError

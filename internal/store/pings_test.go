@@ -133,7 +133,7 @@ func TestRecordPingsIsMonitorRecordPing(t *testing.T) {
 	})
 }
 
-func TestTokensThatAreNone(t *testing.T) {
+func TestInvalidPingTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		odd := []string{"", " ", "a\x00b", "\xff", `"]`, "' OR '1'='1", "%", strings.Repeat("A", 1<<16), strings.ToLower(w.monitor.Token) + "x", w.monitor.ID}
 		for i, r := range w.ping(append(odd, w.monitor.Token)...) {
@@ -148,7 +148,7 @@ func TestTokensThatAreNone(t *testing.T) {
 	})
 }
 
-func TestOldTokenIsTakenForADay(t *testing.T) {
+func TestOldTokenIsValidForADay(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		first := w.monitor.Token
 		second := must(w.RotateMonitor(w.ctx, w.ws, w.monitor.ID))(w).Token
@@ -172,7 +172,7 @@ func TestOldTokenIsTakenForADay(t *testing.T) {
 	})
 }
 
-func TestShortHashesOfAllTokensTaken(t *testing.T) {
+func TestShortHashesOfAllValidTokens(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var announced []string
 		w.OnNewPingToken(func(token string) { announced = append(announced, token) })
@@ -195,9 +195,9 @@ func TestShortHashesOfAllTokensTaken(t *testing.T) {
 	})
 }
 
-// TestPoisonedPingHarmsNoOther makes the database refuse the recovery of one
+// TestFailingPingHarmsNoOther makes the database refuse the recovery of one
 // monitor of a batch.
-func TestPoisonedPingHarmsNoOther(t *testing.T) {
+func TestFailingPingHarmsNoOther(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		good, bad := w.quick("good", w.component, ""), w.quick("bad", w.component, "")
 		w.goDown(good, bad)
@@ -247,9 +247,9 @@ func TestFailedBatchRecordsNothing(t *testing.T) {
 	})
 }
 
-// TestDisabledMonitorTakesNoPing: after its first pings, a monitor is pinged
+// TestDisabledMonitorRejectsPings: after its first pings, a monitor is pinged
 // through the row beside it alone, which has to know of the change.
-func TestDisabledMonitorTakesNoPing(t *testing.T) {
+func TestDisabledMonitorRejectsPings(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
 		w.clock.move(time.Second)

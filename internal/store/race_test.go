@@ -118,7 +118,7 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 		}
 		for range 20 {
 			w.clock.move(time.Minute)
-			w.beat()
+			w.recordLiveness()
 			w.run(`DELETE FROM listening_gaps`)
 			var work []func()
 			for i, s := range replicas {
@@ -273,7 +273,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 			}
 			w.goDown(monitors[:2]...)
 			w.clock.move(time.Minute)
-			w.beat()
+			w.recordLiveness()
 			deletion := []func(){
 				func() { gone("delete page", w.DeletePage(w.ctx, w.ws, slug)) },
 				func() { gone("delete component", w.DeleteComponent(w.ctx, w.ws, slug, c.ID)) },

@@ -156,7 +156,7 @@ func newKnownPages() *knownPages {
 	return &knownPages{after: make(map[int64]struct{}), versions: make(map[string]int64)}
 }
 
-// maxAfter bounds knownPages.after where nobody follows the other replicas.
+// maxAfter bounds knownPages.after if WatchPages is not running.
 const maxAfter = 10_000
 
 // learn notes the change of a page, and reports whether it was unknown.

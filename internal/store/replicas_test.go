@@ -47,8 +47,8 @@ func (w *world) reports(changed <-chan string, pageID, of string, most time.Dura
 	}
 }
 
-// quiet fails if anything is reported in the time of three polls.
-func (w *world) quiet(changed <-chan string, what string) {
+// reportsNothing fails if anything is reported in the time of three polls.
+func (w *world) reportsNothing(changed <-chan string, what string) {
 	w.Helper()
 	select {
 	case id := <-changed:
@@ -78,8 +78,8 @@ func TestReplicasNotifyEachOther(t *testing.T) {
 		w.reports(ours, p.ID, "a page made", notifiedWithin)
 		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
 		w.reports(ours, w.page.ID, "a page deleted", notifiedWithin)
-		w.quiet(ours, "changes that were reported, or made here")
-		w.quiet(theirs, "changes that were reported, or made there")
+		w.reportsNothing(ours, "changes that were reported, or made here")
+		w.reportsNothing(theirs, "changes that were reported, or made there")
 	})
 	t.Run("not on SQLite", func(t *testing.T) {
 		w, _ := onSQLite(t)
@@ -101,10 +101,10 @@ func TestLostNotifications(t *testing.T) {
 			w.reports(changed, w.page.ID, "another replica's incident", polledWithin)
 			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "ours"}))(w)
 		}
-		w.quiet(changed, "our own incident")
+		w.reportsNothing(changed, "our own incident")
 		w.ok(other.DeletePage(w.ctx, w.ws, "acme"))
 		w.reports(changed, w.page.ID, "the deletion", polledWithin)
-		w.quiet(changed, "nothing")
+		w.reportsNothing(changed, "nothing")
 	})
 }
 
@@ -139,7 +139,7 @@ func TestIdleReplicaReadsOneRow(t *testing.T) {
 		changed := w.following(w.Store)
 		w.listening("1")
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "ours"}))(w)
-		w.quiet(changed, "our own incident") // and meanwhile what its commit begins is over
+		w.reportsNothing(changed, "our own incident") // and meanwhile what its commit begins is over
 		mu.Lock()
 		clear(statements)
 		mu.Unlock()

@@ -24,7 +24,7 @@ var sqliteDialect = dialect{
 	now: func(*session) (time.Time, error) {
 		return time.Now().UTC().Truncate(time.Millisecond), nil
 	},
-	announce: func(*tx) error { return nil }, // nobody else serves this file
+	announce: func(*tx) error { return nil }, // no other process serves this file
 	address:  func(path string) string { return path },
 	create: func(path string) error {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

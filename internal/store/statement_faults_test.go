@@ -26,7 +26,7 @@ var faultTests = map[string]struct {
 			w.pinged(job)
 			w.pass(2*time.Minute - store.LivenessInterval)
 			w.clock.move(store.LivenessInterval)
-			w.beat()
+			w.recordLiveness()
 		},
 		act: func(w *world, _ allswell.Monitor) error {
 			_, err := w.Tick(w.ctx, w.clock.now(), "a", 0)
@@ -80,7 +80,7 @@ var faultTests = map[string]struct {
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
-			if i := w.incident(); i.Title != "Slow" || len(i.Updates) != 1 || len(w.told()) != 1 {
+			if i := w.incident(); i.Title != "Slow" || len(i.Updates) != 1 || len(w.newEvents()) != 1 {
 				w.Errorf("incident: %+v", i)
 			}
 		},
@@ -97,7 +97,7 @@ var faultTests = map[string]struct {
 			if _, ok, err := w.FindResponse(w.ctx, w.answerKey("k")); !ok || err != nil {
 				w.Errorf("the answer: %t, %v", ok, err)
 			}
-			if i := w.incident(); len(i.Updates) != 1 || len(w.told()) != 2 {
+			if i := w.incident(); len(i.Updates) != 1 || len(w.newEvents()) != 2 {
 				w.Errorf("incident: %+v", i)
 			}
 		},
@@ -111,7 +111,7 @@ var faultTests = map[string]struct {
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
-			if i := w.incident(); !i.Resolved || len(w.told()) != 2 {
+			if i := w.incident(); !i.Resolved || len(w.newEvents()) != 2 {
 				w.Errorf("incident: %+v", i)
 			}
 		},
@@ -165,8 +165,8 @@ var faultTests = map[string]struct {
 		act: (*world).tryAdvance,
 		complete: func(w *world, job allswell.Monitor) {
 			w.shows(allswell.StatusMaintenance)
-			w.quietFor(job, 59*time.Minute)
-			w.expect("what was told", w.toldOfMaintenance(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
+			w.suppressedFor(job, 59*time.Minute)
+			w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: The maintenance has begun.")
 		},
 	},
 	"a maintenance's end": {
@@ -180,8 +180,8 @@ var faultTests = map[string]struct {
 		act: (*world).tryAdvance,
 		complete: func(w *world, job allswell.Monitor) {
 			w.shows(allswell.StatusOperational)
-			w.quietFor(job, 0)
-			if told := w.toldOfMaintenance(); len(told) != 4 || told[3] != "ended Disks completed: The maintenance is complete." {
+			w.suppressedFor(job, 0)
+			if told := w.maintenanceEvents(); len(told) != 4 || told[3] != "ended Disks completed: The maintenance is complete." {
 				w.Errorf("told: %q", told)
 			}
 		},
@@ -198,7 +198,7 @@ var faultTests = map[string]struct {
 		},
 		complete: func(w *world, job allswell.Monitor) {
 			w.shows(allswell.StatusOperational)
-			w.quietFor(job, 0)
+			w.suppressedFor(job, 0)
 		},
 	},
 	"an incident of a component": {
@@ -264,7 +264,7 @@ func (w *world) isDown(job allswell.Monitor) {
 	if i := w.incident(); i.Resolved || len(i.Updates) != 1 || i.OutageID == "" {
 		w.Errorf("incident: %+v", i)
 	}
-	if n := len(w.told()); n != 2 {
+	if n := len(w.newEvents()); n != 2 {
 		w.Errorf("%d events, want 2", n)
 	}
 }
@@ -280,7 +280,7 @@ func (w *world) isBack(job allswell.Monitor, because string) {
 	if i := w.incident(); !i.Resolved || len(i.Updates) != 2 || !strings.HasPrefix(i.Updates[1].Message, because) {
 		w.Errorf("incident: %+v", i)
 	}
-	if n := len(w.told()); n != 4 {
+	if n := len(w.newEvents()); n != 4 {
 		w.Errorf("%d events, want 4", n)
 	}
 }
@@ -382,7 +382,7 @@ func TestUnknownOutcomeOfATickIsSafe(t *testing.T) {
 		}
 		afterCommit(func() error { return going.act(w, job) })
 		w.isDown(job)
-		w.heardOf = 0
+		w.eventsSeen = 0
 		afterCommit(func() error { return w.tryPing(job) })
 		w.isBack(job, "Pings are arriving again")
 	})

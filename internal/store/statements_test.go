@@ -71,7 +71,7 @@ func TestStatementsSayNothingThatTheEnginesReadDifferently(t *testing.T) {
 	}
 }
 
-func TestGuardKnowsWhatItGuardsAgainst(t *testing.T) {
+func TestStatementGuardFindsFaults(t *testing.T) {
 	for _, text := range []string{`SELECT 1 WHERE a LIKE 'x'`, `SELECT now()`, `SELECT a::bigint`, `SELECT x = ANY ($1)`, `CREATE TABLE t (a JSONB)`} {
 		if !differing.MatchString(text) {
 			t.Errorf("%s passes", text)

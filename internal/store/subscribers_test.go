@@ -42,9 +42,9 @@ func TestNothingAfterTheEnd(t *testing.T) {
 	})
 }
 
-// TestRefusalsSuspend: some in a row, visibly; a message that is taken starts
+// TestRejectionsSuspend: some in a row, visibly; a message that is taken starts
 // over; the holder can go on.
-func TestRefusalsSuspend(t *testing.T) {
+func TestRejectionsSuspend(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a := w.subscribe("a@example.com")
 		w.clock.move(time.Second)
@@ -72,9 +72,9 @@ func TestRefusalsSuspend(t *testing.T) {
 	})
 }
 
-// TestSuspensionCancelsWhatWaits: what was fanned out before the suspension, of
+// TestSuspensionCancelsOpenDeliveries: what was fanned out before the suspension, of
 // other incidents too, is not sent when the subscription goes on later.
-func TestSuspensionCancelsWhatWaits(t *testing.T) {
+func TestSuspensionCancelsOpenDeliveries(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		a, b := w.subscribe("a@example.com"), w.subscribe("b@example.com")
 		w.run(`UPDATE subscribers SET rejections = 2 WHERE id = $1`, a.ID)
@@ -206,9 +206,9 @@ func TestRotateSecret(t *testing.T) {
 	})
 }
 
-// TestWhoIsToldIsTheRule holds the statement that picks subscribers to the rule
+// TestRecipientsFollowTheRule holds the statement that picks subscribers to the rule
 // of the domain.
-func TestWhoIsToldIsTheRule(t *testing.T) {
+func TestRecipientsFollowTheRule(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		var components []string
 		for i := range 3 {

@@ -7,9 +7,9 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestUpdatesRememberWhatTheServiceTells: what the service tells by itself is
+// TestUpdatesStoreSystemMessages: what the service tells by itself is
 // kept beside the message in English, and what people write has nothing.
-func TestUpdatesRememberWhatTheServiceTells(t *testing.T) {
+func TestUpdatesStoreSystemMessages(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("job", w.component, allswell.StatusMajorOutage)
 		w.goDown(job)

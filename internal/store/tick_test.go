@@ -30,7 +30,7 @@ func TestTickIsMonitorCheck(t *testing.T) {
 		verdicts := map[allswell.CheckResult]int{}
 		for round := range 6 {
 			w.clock.move(time.Minute)
-			w.beat()
+			w.recordLiveness()
 			backlog := []time.Duration{0, 0, 700 * time.Millisecond, 90 * time.Second}[random.IntN(4)]
 			tick := allswell.Tick{Instant: w.clock.now(), AsOf: w.clock.now().Add(-backlog), Period: time.Minute,
 				Threshold: allswell.DefaultFailureThreshold, Gaps: must(w.Gaps(w.ctx))(w)}
@@ -88,7 +88,7 @@ func TestTicksNotRunAreNotMadeUp(t *testing.T) {
 		w.pinged()
 		for w.clock.now().Before(began.Add(20 * time.Minute)) { // beats, no ticks
 			w.clock.move(store.LivenessInterval)
-			w.beat()
+			w.recordLiveness()
 		}
 		w.tick()
 		if m := w.now(); m.ConsecutiveFailures != 1 {
@@ -114,11 +114,11 @@ func TestTickIsSkipped(t *testing.T) {
 		skipped(began.Add(6*time.Minute), false)
 		w.clock.move(time.Millisecond)
 		skipped(began.Add(6*time.Minute), true)
-		w.beat()
+		w.recordLiveness()
 		skipped(began.Add(5*time.Minute), true) // over
 		skipped(began.Add(7*time.Minute), true) // not yet
 		w.clock.set(began.Add(7*time.Minute - time.Millisecond))
-		w.beat()
+		w.recordLiveness()
 		skipped(began.Add(6*time.Minute), false)
 	})
 	inWorlds(t, func(w *world) { // nothing was ever heard
@@ -129,7 +129,7 @@ func TestTickIsSkipped(t *testing.T) {
 	})
 }
 
-func TestBacklogShiftsTheJudgedInstant(t *testing.T) {
+func TestBacklogShiftsTheCheckedInstant(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		own     time.Duration // this replica's
@@ -174,7 +174,7 @@ func TestTickOverManyMonitors(t *testing.T) {
 			w.run(`UPDATE monitors SET failure_threshold = 1 WHERE id = $1`, m.ID)
 		}
 		w.clock.set(began.Add(3 * time.Minute))
-		w.beat()
+		w.recordLiveness()
 		w.run(`DELETE FROM listening_gaps`)
 		if r := w.tick(); r != (store.TickReport{Checked: 2300, Overdue: 2300, Down: 450}) {
 			w.Errorf("first tick: %+v", r)
@@ -196,9 +196,9 @@ func TestTickOverManyMonitors(t *testing.T) {
 	})
 }
 
-// TestMonitorChangedBetweenLookupAndJudgement changes a monitor when its tick
+// TestMonitorChangedBetweenLookupAndCheck changes a monitor when its tick
 // has found it, but not yet locked it.
-func TestMonitorChangedBetweenLookupAndJudgement(t *testing.T) {
+func TestMonitorChangedBetweenLookupAndCheck(t *testing.T) {
 	changes := map[string]func(w *world, other *store.Store){
 		"a ping": func(w *world, other *store.Store) {
 			must(other.RecordPings(w.ctx, []string{w.monitor.Token}, store.LivenessRecord{Replica: "b"}))(w)
@@ -221,7 +221,7 @@ func TestMonitorChangedBetweenLookupAndJudgement(t *testing.T) {
 				w.pinged()
 				w.pass(5 * time.Minute)
 				w.clock.set(began.Add(6 * time.Minute))
-				w.beat()
+				w.recordLiveness()
 				w.run(`DELETE FROM listening_gaps`)
 				done := false
 				w.SetFault(func(when, query string) error {
@@ -244,10 +244,10 @@ func TestMonitorChangedBetweenLookupAndJudgement(t *testing.T) {
 	}
 }
 
-// TestPingBetweenJudgementAndFall pings a monitor that has been judged to go
+// TestPingBetweenCheckAndMarkDown pings a monitor that has been judged to go
 // down, before that is saved: pings do not wait for the monitor's lock. It is
 // spared. A ping a moment later waits, and brings it back.
-func TestPingBetweenJudgementAndFall(t *testing.T) {
+func TestPingBetweenCheckAndMarkDown(t *testing.T) {
 	for name, when := range map[string]string{"before the fall": "before", "behind it": "after"} {
 		t.Run(name, func(t *testing.T) {
 			onPostgres(t, "", func(w *world) {
@@ -257,7 +257,7 @@ func TestPingBetweenJudgementAndFall(t *testing.T) {
 				w.pinged() // the one that is recorded beside the monitor
 				w.pass(7 * time.Minute)
 				w.clock.move(time.Minute)
-				w.beat()
+				w.recordLiveness()
 				w.run(`DELETE FROM listening_gaps`)
 				answered := make(chan store.PingResult, 1)
 				ping := func() {

@@ -559,8 +559,8 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 	})
 }
 
-// TestEveryVerbIsTriedByAStranger makes a new verb be put into the table.
-func TestEveryVerbIsTriedByAStranger(t *testing.T) {
+// TestEveryVerbIsTestedForWorkspaces makes a new verb be put into the table.
+func TestEveryVerbIsTestedForWorkspaces(t *testing.T) {
 	of := reflect.TypeFor[*store.Store]()
 	for i := range of.NumMethod() {
 		if name := of.Method(i).Name; !slices.Contains(keys(verbs), name) {

@@ -28,14 +28,14 @@ func (c *clock) move(by time.Duration) { c.ms.Add(by.Milliseconds()) }
 type world struct {
 	*testing.T
 	*store.Store
-	ctx       context.Context
-	dsn       string
-	clock     *clock
-	ws        allswell.Actor
-	page      allswell.Page
-	component allswell.Component
-	monitor   allswell.Monitor
-	heardOf   int // events that told has given back
+	ctx        context.Context
+	dsn        string
+	clock      *clock
+	ws         allswell.Actor
+	page       allswell.Page
+	component  allswell.Component
+	monitor    allswell.Monitor
+	eventsSeen int // events that told has given back
 }
 
 // began is the virtual time at which every world begins: a nominal instant.
@@ -109,7 +109,7 @@ func (w *world) pass(d time.Duration) {
 	w.Helper()
 	for end := w.clock.now().Add(d); w.clock.now().Before(end); {
 		w.clock.set(w.clock.now().Truncate(store.LivenessInterval).Add(store.LivenessInterval))
-		w.beat()
+		w.recordLiveness()
 		if now := w.clock.now(); now.Truncate(time.Minute).Equal(now) {
 			w.tick()
 		}
@@ -123,7 +123,7 @@ func (w *world) absent(d time.Duration) {
 	w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a", First: true}))
 }
 
-func (w *world) beat() {
+func (w *world) recordLiveness() {
 	w.Helper()
 	w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "a"}))
 }
@@ -268,7 +268,7 @@ func TestOutageAndRecovery(t *testing.T) {
 		if i = w.incident(); !i.Resolved || i.State != allswell.IncidentResolved || !i.ResolvedAt.Equal(w.clock.now()) || len(i.Updates) != 2 {
 			w.Fatalf("incident: %+v", i)
 		}
-		w.tells(
+		w.expectEvents(
 			"Backups: operational > major_outage (outage)",
 			"created: nightly is down, critical, investigating (outage): No ping has arrived since 1 March 2026, 12:10:00 UTC. One is expected every 5 minutes.",
 			"Backups: major_outage > operational (outage)",
