@@ -131,7 +131,11 @@ func find[T any](ctx context.Context, list *client.List[T], noun, prefix, given 
 	}
 	all, total, err := list.Filter(client.Filter{Name: given}).First(ctx, maxSameName)
 	if err == nil && total == 0 && allswell.ValidSlug(given) {
-		all, _, err = list.Filter(client.Filter{Slug: given}).First(ctx, 1)
+		all, total, err = list.Filter(client.Filter{Slug: given}).First(ctx, 1)
+		if err == nil && total == 1 {
+			id, _ := named(all[0])
+			return console.Visible(id), nil
+		}
 	}
 	if err != nil {
 		return "", err

@@ -103,6 +103,29 @@ func TestGroupsAreFoundByName(t *testing.T) {
 	}
 }
 
+// TestComponentsAreFoundBySlug checks that a slug is looked up if nothing has it as its name.
+func TestComponentsAreFoundBySlug(t *testing.T) {
+	var last string
+	server := func(w http.ResponseWriter, r *http.Request) {
+		last = r.Method + " " + r.URL.Path
+		switch {
+		case r.Method != http.MethodGet:
+			w.WriteHeader(http.StatusNoContent)
+		case r.URL.Query().Get("slug") == "api":
+			io.WriteString(w, `{"data": [{"id": "comp_1", "name": "Public API"}], "meta": {"total": 1}}`)
+		default:
+			io.WriteString(w, `{"data": [], "meta": {"total": 0}}`)
+		}
+	}
+	if status, _, stderr := against(t, server, "component", "delete", "--page=acme", "api"); status != console.ExitDone ||
+		last != "DELETE /api/v1/pages/acme/components/comp_1" {
+		t.Errorf("status %d %s, %s", status, stderr, last)
+	}
+	if status, _, stderr := against(t, server, "component", "delete", "--page=acme", "web"); status != console.ExitFailed {
+		t.Errorf("status %d %s, %s", status, stderr, last)
+	}
+}
+
 // TestHelpNamesTheLanguages compares the help with the languages of pages.
 func TestHelpNamesTheLanguages(t *testing.T) {
 	files, err := os.ReadDir("../../internal/i18n/languages")
