@@ -80,13 +80,13 @@ type client struct {
 }
 
 // subscribe opens a stream for a lifetime.
-func (s *fixture) subscribe(life time.Duration) *client {
+func (f *fixture) subscribe(life time.Duration) *client {
 	near, far := net.Pipe()
-	s.admit(netip.Addr{})
-	s.mu.Lock()
-	tag := s.tag
-	s.mu.Unlock()
-	go s.run(s.topic, &subscriber{conn: near, ends: time.Now().Add(life), seen: s.latest(s.topic), tag: tag})
+	f.admit(netip.Addr{})
+	f.mu.Lock()
+	tag := f.tag
+	f.mu.Unlock()
+	go f.run(f.topic, &subscriber{conn: near, ends: time.Now().Add(life), seen: f.latest(f.topic), tag: tag})
 	return &client{conn: far}
 }
 
