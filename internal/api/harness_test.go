@@ -21,14 +21,14 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// clock is the time of a test; it only moves when it is told to.
+// clock is the clock of a test. Only Advance moves it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
 func newClock() *clock {
-	// Not before the host's own time: the store notes the use of a token by it.
+	// Not before the host's time: the store records the use of a token by it.
 	return &clock{now: time.Now().UTC().Truncate(time.Second).Add(time.Hour)}
 }
 
@@ -50,11 +50,10 @@ type service struct {
 	store *store.Store
 	clock *clock
 	log   *strings.Builder
-	found allswell.DomainResult // what the DNS says of every domain
+	found allswell.DomainResult // result of every domain check
 }
 
-// client is one caller of the service. Each answer that it gets is held to
-// the OpenAPI document.
+// client calls the service. It checks each response against the OpenAPI document.
 type client struct {
 	*service
 	t       testing.TB
@@ -62,7 +61,7 @@ type client struct {
 	address string
 }
 
-// each runs f on every engine, as an admin of a workspace of its own.
+// each runs f on every engine, with an admin token of a new workspace.
 func each(t *testing.T, f func(t *testing.T, c *client)) {
 	t.Helper()
 	eachWith(t, Config{}, f)
@@ -124,7 +123,7 @@ func (c *client) stranger() *client {
 	return c.with(secret)
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	t      testing.TB
 	asked  string

@@ -149,7 +149,7 @@ func TestSecretsAreNotKeptInAnswers(t *testing.T) {
 }
 
 // TestSameKeyAtOnce sends one request many times at once: one is done, and
-// every other gets its answer or is told to wait.
+// every other gets its answer or must retry later.
 func TestSameKeyAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)

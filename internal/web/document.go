@@ -13,8 +13,8 @@ import (
 
 // Values of Cache-Control.
 const (
-	// CacheRevalidate makes a browser ask each time, so that no cache hides a
-	// change. A cache that cannot reach us may serve its copy for a day.
+	// CacheRevalidate makes caches revalidate each time, so that no cache hides a
+	// change. A cache that cannot reach the server may serve its copy for a day.
 	CacheRevalidate = "public, no-cache, stale-if-error=86400"
 	// CacheForever is for documents whose URL changes with their content.
 	CacheForever = "public, max-age=31536000, immutable"
@@ -32,7 +32,7 @@ var (
 	noIndex        = []string{"noindex"}
 )
 
-// DocumentHeader is what the creator of a Document decides about its headers.
+// DocumentHeader holds the headers that the creator of a Document chooses.
 type DocumentHeader struct {
 	ContentType  string
 	CacheControl string
@@ -53,7 +53,7 @@ type Document struct {
 }
 
 // encoded is a document in one content encoding. Each encoding has its own
-// entity tag, as RFC 9110 demands of strong tags.
+// entity tag, as RFC 9110 requires of strong tags.
 type encoded struct {
 	body   []byte
 	length []string

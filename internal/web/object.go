@@ -28,12 +28,12 @@ const (
 // BodyField is the field name for errors of the body as a whole.
 const BodyField = "body"
 
-// ReadBody returns the request's body. The error is a *TooLarge if the body has more than most bytes, and an
+// ReadBody returns the request's body. The error is a *TooLarge if the body has more than limit bytes, and an
 // *allswell.ValidationError if it ends early.
-func ReadBody(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return nil, &TooLarge{most}
+		return nil, &TooLarge{limit}
 	}
 	if err != nil {
 		return nil, invalid(BodyField, "The body could not be read to its end.")
@@ -74,18 +74,18 @@ func ParseObject(body []byte) (*Object, error) {
 func readObject(raw json.RawMessage, prefix string, bad *allswell.ValidationError) (*Object, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
-		return nil, fmt.Errorf("a valid object could not be read: %v, %w", open, err)
+		return nil, fmt.Errorf("parsing a valid JSON object: %v, %w", open, err)
 	}
 	o := &Object{fields: make(map[string]json.RawMessage), prefix: prefix, bad: bad}
 	for dec.More() {
 		token, err := dec.Token()
 		name, ok := token.(string)
 		if err != nil || !ok {
-			return nil, fmt.Errorf("a valid object's name could not be read: %v, %w", token, err)
+			return nil, fmt.Errorf("parsing the name of a member of a valid JSON object: %v, %w", token, err)
 		}
 		var value json.RawMessage
 		if err := dec.Decode(&value); err != nil {
-			return nil, fmt.Errorf("a valid object's value could not be read: %w", err)
+			return nil, fmt.Errorf("parsing the value of a member of a valid JSON object: %w", err)
 		}
 		if _, twice := o.fields[name]; twice && len(o.bad.Fields[o.prefix+name]) == 0 {
 			o.complain(name, "The field is given more than once.")
@@ -122,14 +122,14 @@ func tooDeep(body []byte) bool {
 	return false
 }
 
-// Check returns all errors as one *allswell.ValidationError, or nil: those of the accessors, and those of refused for
-// fields without an error of an accessor, also of a field within them. refused is the result of a Validate method of the
-// domain; an error of another type is returned unchanged.
-func (o *Object) Check(refused error) error {
-	if refused != nil {
+// Check returns all errors as one *allswell.ValidationError, or nil: the errors of the accessors, and those of validation
+// for fields that have no error of an accessor. validation is the result of a Validate method of the domain; an error of
+// another type is returned unchanged.
+func (o *Object) Check(validation error) error {
+	if validation != nil {
 		var more *allswell.ValidationError
-		if !errors.As(refused, &more) {
-			return refused
+		if !errors.As(validation, &more) {
+			return validation
 		}
 		noted := slices.Collect(maps.Keys(o.bad.Fields))
 		for field, complaints := range more.Fields {
@@ -217,9 +217,9 @@ func (o *Object) Texts(field string) []string {
 	return texts
 }
 
-// Objects returns the field's list of at most most objects, or nil if it is not given. An empty list is not nil. Errors
+// Objects returns the field's list of at most limit objects, or nil if it is not given. An empty list is not nil. Errors
 // of the objects' fields are recorded in o with dotted paths, such as "field.0.name".
-func (o *Object) Objects(field string, most int) []*Object {
+func (o *Object) Objects(field string, limit int) []*Object {
 	if !o.given(field) {
 		return nil
 	}
@@ -228,8 +228,8 @@ func (o *Object) Objects(field string, most int) []*Object {
 		o.complain(field, "The %s must be a list of objects.", field)
 		return nil
 	}
-	if len(items) > most {
-		o.complain(field, "The %s may have at most %d items.", field, most)
+	if len(items) > limit {
+		o.complain(field, "The %s may have at most %d items.", field, limit)
 		return nil
 	}
 	objects := make([]*Object, len(items))

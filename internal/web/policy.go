@@ -19,10 +19,10 @@ const (
 	PolicyImage Policy = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 )
 
-// PolicyPage returns the policy of an HTML page. It allows our own style sheets
-// and images, forms that are sent to us if the page contains a form, and our own
-// scripts if it contains a script. Nobody may frame a page: visitors should see
-// its address.
+// PolicyPage returns the policy of an HTML page. It allows style sheets and images of
+// this server; forms that are sent to this server, if the page contains a form; and
+// scripts of this server, if it contains a script. No site may frame a page, so that
+// visitors always see its address.
 func PolicyPage(form, script bool) Policy {
 	p := Policy("default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; ")
 	if script {

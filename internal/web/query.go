@@ -46,23 +46,22 @@ func (q *Query) one(name string) (value string, ok bool) {
 	return "", false
 }
 
-// Integer returns the parameter as a whole number from least to most, or
-// missing if it is absent.
-func (q *Query) Integer(name string, missing, least, most int) int {
+// Integer returns the parameter as a whole number from minimum to maximum, or def if it is absent.
+func (q *Query) Integer(name string, def, minimum, maximum int) int {
 	text, ok := q.one(name)
 	if !ok {
-		return missing
+		return def
 	}
 	n, err := strconv.ParseUint(text, 10, 63) // digits only, no sign
-	if err != nil || n < uint64(least) || n > uint64(most) {
-		q.bad.Add(name, "The %s must be a whole number from %d to %d.", name, least, most)
-		return missing
+	if err != nil || n < uint64(minimum) || n > uint64(maximum) {
+		q.bad.Add(name, "The %s must be a whole number from %d to %d.", name, minimum, maximum)
+		return def
 	}
 	return int(n)
 }
 
 // Text returns the parameter, or "" if it is absent. NUL characters and invalid
-// UTF-8 are refused.
+// UTF-8 are errors.
 func (q *Query) Text(name string) string {
 	text, _ := q.one(name)
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
