@@ -34,6 +34,20 @@ func TestSwitch(t *testing.T) {
 	}
 }
 
+func TestSeconds(t *testing.T) {
+	parse := Seconds(time.Second, time.Hour)
+	for value, want := range map[string]time.Duration{"1s": time.Second, "90s": 90 * time.Second, "1m30s": 90 * time.Second, "1h": time.Hour} {
+		if got, err := parse(value); err != nil || got != want {
+			t.Errorf("%q is %v, %v, want %v", value, got, err, want)
+		}
+	}
+	for _, value := range []string{"", "60", "0s", "-1s", "999ms", "1500ms", "59m59.5s", "1h1s", "1d"} {
+		if got, err := parse(value); err == nil {
+			t.Errorf("%q is accepted as %v", value, got)
+		}
+	}
+}
+
 // TestDatabaseName checks that the name of a database contains no part of its address
 // that can be secret.
 func TestDatabaseName(t *testing.T) {

@@ -328,6 +328,31 @@ func TestClientSends(t *testing.T) {
 	})
 }
 
+// TestEndedStreamsFreeTheirSlots checks that a stream counts towards the limits until it
+// ends, whether the client, the topic or its lifetime ends it.
+func TestEndedStreamsFreeTheirSlots(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		wantOpen := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if got := s.Subscribers(); got != want {
+				t.Errorf("%d streams are open, want %d", got, want)
+			}
+		}
+		left := s.subscribe(lifetime).read()
+		s.subscribe(minInterval).read()
+		s.subscribe(lifetime).read()
+		wantOpen(3)
+		left.conn.Close()
+		wantOpen(2)
+		time.Sleep(minInterval)
+		wantOpen(1)
+		s.change("", errGone)
+		time.Sleep(minInterval)
+		wantOpen(0)
+	})
+}
+
 func TestLimits(t *testing.T) {
 	b := newBroadcaster(2*maxPerAddress + 10)
 	admit := func(address string, want int) {
