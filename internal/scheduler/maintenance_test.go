@@ -84,7 +84,7 @@ func TestMaintenanceIsOnTime(t *testing.T) {
 				if now.State != allswell.MaintenanceCompleted || now.EndedAt.Before(until) || now.EndedAt.After(until.Add(c.late)) {
 					t.Errorf("ended at %v (%s), want %v, or %v later", now.EndedAt, now.State, until, c.late)
 				}
-				for _, line := range []string{`msg="maintenance has begun" maintenance=` + m.ID + ` name=Disks`, `msg="maintenance has ended" maintenance=` + m.ID} {
+				for _, line := range []string{`msg="maintenance began" maintenance=` + m.ID + ` name=Disks`, `msg="maintenance ended" maintenance=` + m.ID} {
 					if strings.Count(log.String(), line) != 1 {
 						t.Errorf("the log does not contain exactly one %s:\n%s", line, log)
 					}
