@@ -31,6 +31,12 @@ func (n NewComponent) Validate() error {
 	return bad.Err()
 }
 
+// Replacement returns the change that makes a component what n describes, without its status. An
+// order that n does not have is kept.
+func (n NewComponent) Replacement() ComponentEdit {
+	return ComponentEdit{Name: &n.Name, Description: n.Description, HasDescription: true, Order: n.Order, GroupID: &n.GroupID}
+}
+
 // ComponentEdit is the input for changing a component's fields other than its status. Nil fields
 // keep their values.
 type ComponentEdit struct {

@@ -24,6 +24,10 @@ var (
 	// all, or may still be lost in a failover: its commit was not confirmed.
 	ErrUnknownOutcome = errors.New("the outcome of the commit is unknown")
 
+	// ErrPreconditionFailed means that an object is not what a conditional request expects. Nothing
+	// was changed.
+	ErrPreconditionFailed = errors.New("the precondition failed")
+
 	// ErrInProgress means that another request with the same idempotency key is still being
 	// processed.
 	ErrInProgress = errors.New("a request with this idempotency key is still being answered")

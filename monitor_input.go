@@ -36,6 +36,19 @@ func (n NewMonitor) Validate() error {
 	return bad.Err()
 }
 
+// Replacement returns the change that makes a monitor what n describes: fields that n does not have
+// get their defaults.
+func (n NewMonitor) Replacement() MonitorChange {
+	enabled := !n.Disabled
+	if n.DownStatus == "" {
+		n.DownStatus = StatusMajorOutage
+	}
+	return MonitorChange{
+		Name: &n.Name, Interval: &n.Interval, Page: &n.Page, ComponentID: &n.ComponentID, Enabled: &enabled,
+		FailureThreshold: &n.FailureThreshold, DownStatus: &n.DownStatus,
+	}
+}
+
 // MonitorChange is the input for changing a monitor. Nil fields keep their values.
 type MonitorChange struct {
 	Name             *string

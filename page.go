@@ -86,6 +86,27 @@ func (n NewPage) Validate() error {
 	return bad.Err()
 }
 
+// Replacement returns the change that makes a page what n describes: settings that n does not have
+// get their defaults.
+func (n NewPage) Replacement() PageChange {
+	zone := DefaultTimeZone
+	ch := PageChange{Name: &n.Name, Description: n.Description, HasDescription: true, PageSettings: n.PageSettings}
+	ch.TimeZone = firstOf(n.TimeZone, &zone)
+	ch.Language = firstOf(n.Language, new(string))
+	ch.Domain = firstOf(n.Domain, new(string))
+	ch.Accent = firstOf(n.Accent, new(string))
+	ch.Footer = firstOf(n.Footer, new([]FooterLink))
+	return ch
+}
+
+// firstOf returns p, or fallback if p is nil.
+func firstOf[T any](p, fallback *T) *T {
+	if p != nil {
+		return p
+	}
+	return fallback
+}
+
 // URL returns the page's address without a trailing slash: at its own domain if it is served
 // there, and otherwise under base, the base URL of the installation.
 func (p Page) URL(base string) string {

@@ -103,6 +103,13 @@ func (c *Client) GetComponent(ctx context.Context, page, id string) (*Component,
 	return call[Component](ctx, c, http.MethodGet, pathOf("pages", page, "components", id), nil)
 }
 
+// PutComponent creates the component with the slug on a page, or replaces its configuration: fields that component does
+// not have get their defaults, but a status and an order are kept. The options are IfMatch and IfNoneMatch.
+func (c *Client) PutComponent(ctx context.Context, page, slug string, component NewComponent, options ...CallOption) (*Component, error) {
+	component.Slug = ""
+	return call[Component](ctx, c, http.MethodPut, pathOf("pages", page, "components", slug), component, options...)
+}
+
 // ChangeComponentStatus sets a component's status. It is shown at once, whatever monitors report, until it is set
 // again or another monitor goes down.
 func (c *Client) ChangeComponentStatus(ctx context.Context, page, id string, change ComponentStatusChange) (*Component, error) {

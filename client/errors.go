@@ -33,7 +33,8 @@ const (
 	CodeForbidden        = "forbidden"
 	CodeNotFound         = "not_found"
 	CodeMethodNotAllowed = "method_not_allowed"
-	CodeInProgress       = "in_progress" // a request with the same Idempotency-Key is in progress
+	CodeInProgress       = "in_progress"         // a request with the same Idempotency-Key is in progress
+	CodePrecondition     = "precondition_failed" // see IfMatch and IfNoneMatch
 	CodeTooLarge         = "too_large"
 	CodeInvalid          = "invalid"
 	CodeRateLimited      = "rate_limited"
@@ -53,6 +54,7 @@ func codeOf(status int) string {
 		http.StatusMethodNotAllowed:      CodeMethodNotAllowed,
 		http.StatusRequestEntityTooLarge: CodeTooLarge,
 		http.StatusConflict:              CodeInProgress,
+		http.StatusPreconditionFailed:    CodePrecondition,
 		http.StatusTooManyRequests:       CodeRateLimited,
 		http.StatusServiceUnavailable:    CodeUnknownOutcome,
 		http.StatusInternalServerError:   CodeInternal,

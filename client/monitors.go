@@ -70,6 +70,13 @@ func (c *Client) GetMonitor(ctx context.Context, id string) (*Monitor, error) {
 	return call[Monitor](ctx, c, http.MethodGet, pathOf("monitors", id), nil)
 }
 
+// PutMonitor creates the monitor with the slug, or replaces its configuration: fields that monitor does not have get
+// their defaults. The ping token is kept. The options are IfMatch and IfNoneMatch.
+func (c *Client) PutMonitor(ctx context.Context, slug string, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
+	monitor.Slug = ""
+	return call[Monitor](ctx, c, http.MethodPut, pathOf("monitors", slug), monitor, options...)
+}
+
 // ChangeMonitor changes a monitor.
 func (c *Client) ChangeMonitor(ctx context.Context, id string, change MonitorChange) (*Monitor, error) {
 	return call[Monitor](ctx, c, http.MethodPatch, pathOf("monitors", id), change)

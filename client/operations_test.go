@@ -26,6 +26,15 @@ var operations = map[string]struct {
 	"listPages":  {list((*client.Client).ListPages), nil, client.Page{}},
 	"createPage": {func(ctx context.Context, c *client.Client) error { return second(c.CreatePage(ctx, client.NewPage{})) }, client.NewPage{}, client.Page{}},
 	"getPage":    {func(ctx context.Context, c *client.Client) error { return second(c.GetPage(ctx, "acme")) }, nil, client.Page{}},
+	"putPage": {func(ctx context.Context, c *client.Client) error {
+		return second(c.PutPage(ctx, "acme", client.NewPage{}))
+	}, client.NewPage{}, client.Page{}},
+	"putComponent": {func(ctx context.Context, c *client.Client) error {
+		return second(c.PutComponent(ctx, "acme", "api", client.NewComponent{}))
+	}, client.NewComponent{}, client.Component{}},
+	"putMonitor": {func(ctx context.Context, c *client.Client) error {
+		return second(c.PutMonitor(ctx, "nightly", client.NewMonitor{}))
+	}, client.NewMonitor{}, client.Monitor{}},
 	"changePage": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangePage(ctx, "acme", client.PageChange{}))
 	}, client.PageChange{}, client.Page{}},

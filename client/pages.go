@@ -73,6 +73,13 @@ func (c *Client) GetPage(ctx context.Context, slug string) (*Page, error) {
 	return call[Page](ctx, c, http.MethodGet, pathOf("pages", slug), nil)
 }
 
+// PutPage creates the page with the slug, or replaces its settings: those that page does not have get their defaults.
+// The logo and the icon are kept. The options are IfMatch and IfNoneMatch.
+func (c *Client) PutPage(ctx context.Context, slug string, page NewPage, options ...CallOption) (*Page, error) {
+	page.Slug = slug
+	return call[Page](ctx, c, http.MethodPut, pathOf("pages", slug), page, options...)
+}
+
 // ChangePage changes a page.
 func (c *Client) ChangePage(ctx context.Context, slug string, change PageChange) (*Page, error) {
 	return call[Page](ctx, c, http.MethodPatch, pathOf("pages", slug), change)

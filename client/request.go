@@ -39,6 +39,8 @@ type request struct {
 	body        []byte // nil: none
 	contentType string
 	key         string // the Idempotency-Key of a POST
+	ifMatch     string // of a PUT; "": any
+	ifNoneMatch string // of a PUT; "": any
 	anonymous   bool   // without the token
 }
 
@@ -49,11 +51,20 @@ type response struct {
 		Total      int    `json:"total"`
 		NextCursor string `json:"next_cursor"` // "": the end of the list
 	} `json:"meta"`
-	raw []byte // the whole body
+	raw  []byte // the whole body
+	etag string
 }
 
-// CallOption changes how one POST request is sent.
+// CallOption changes how one POST or PUT request is sent.
 type CallOption func(*request)
+
+// IfMatch makes a Put method fail with CodePrecondition unless the resource has the entity tag that an earlier call
+// returned. Such a request is not repeated if it may have been executed.
+func IfMatch(etag string) CallOption { return func(r *request) { r.ifMatch = etag } }
+
+// IfNoneMatch makes a Put method fail with CodePrecondition if the resource exists. Such a request is not repeated if it
+// may have been executed.
+func IfNoneMatch() CallOption { return func(r *request) { r.ifNoneMatch = "*" } }
 
 // IdempotencyKey sends a key of the caller's instead of a random one. The server performs requests with the same key
 // once within 24 hours and repeats its first answer, also to another process: a deployment that runs twice creates a
@@ -83,9 +94,9 @@ func call[T any](ctx context.Context, c *Client, method, path string, body any, 
 	}
 	if method == http.MethodPost {
 		r.key = rand.Text()
-		for _, option := range options {
-			option(&r)
-		}
+	}
+	for _, option := range options {
+		option(&r)
 	}
 	return send[T](ctx, c, r)
 }
@@ -96,7 +107,11 @@ func send[T any](ctx context.Context, c *Client, r request) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode[T](c, answer.Data)
+	v, err := decode[T](c, answer.Data)
+	if object, ok := any(v).(interface{ tag(string) }); ok && err == nil {
+		object.tag(answer.etag)
+	}
+	return v, err
 }
 
 // remove sends a DELETE request.
@@ -146,7 +161,7 @@ func retry(r request, err error, attempt int) (wait time.Duration, again bool) {
 	wait = firstWait << min(attempt, 16)
 	wait = min(wait, lastWait)
 	wait = wait/2 + randomUpTo(wait/2)
-	repeatable := r.key != "" || r.method != http.MethodPost && r.method != http.MethodPatch || r.anonymous
+	repeatable := r.key != "" || r.method != http.MethodPost && r.method != http.MethodPatch && r.ifMatch+r.ifNoneMatch == "" || r.anonymous
 	if refused := (*Error)(nil); errors.As(err, &refused) {
 		if refused.RetryAfter > maxRetryAfter {
 			return 0, false
@@ -215,6 +230,12 @@ func (c *Client) attempt(ctx context.Context, r request) (*response, error) {
 	if r.key != "" {
 		sent.Header.Set("Idempotency-Key", r.key)
 	}
+	if r.ifMatch != "" {
+		sent.Header.Set("If-Match", r.ifMatch)
+	}
+	if r.ifNoneMatch != "" {
+		sent.Header.Set("If-None-Match", r.ifNoneMatch)
+	}
 	got, err := c.http.Do(sent)
 	if err != nil {
 		return nil, c.networkError(r, err, connected.Load())
@@ -257,7 +278,7 @@ func (c *Client) networkError(r request, err error, connected bool) *NetworkErro
 
 // read returns the answer if it is a success, and otherwise an error.
 func (c *Client) read(r request, got *http.Response, body []byte) (*response, error) {
-	answer := &response{raw: body}
+	answer := &response{raw: body, etag: got.Header.Get("ETag")}
 	success := got.StatusCode/100 == 2
 	if success && got.StatusCode == http.StatusNoContent {
 		return answer, nil

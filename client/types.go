@@ -6,13 +6,22 @@ import (
 )
 
 // Object is embedded in every resource.
-type Object struct{ raw json.RawMessage }
+type Object struct {
+	raw  json.RawMessage
+	etag string
+}
 
 // RawJSON returns the resource as the server sent it, with fields that this package does not know. It is nil for a
 // resource that does not come from a server.
 func (o *Object) RawJSON() json.RawMessage { return o.raw }
 
+// ETag returns the entity tag of a page, a component or a monitor that was returned by a Get or Put method, for
+// IfMatch. It is "" for all others.
+func (o *Object) ETag() string { return o.etag }
+
 func (o *Object) keep(raw json.RawMessage) { o.raw = raw }
+
+func (o *Object) tag(etag string) { o.etag = etag }
 
 // Nullable is a field of a change that can be left as it is, which is the zero value, set, or cleared.
 type Nullable[T any] struct {

@@ -159,6 +159,7 @@ type call struct {
 	base   string         // the public address of this service
 	body   []byte         // of a POST, PUT or PATCH
 	key    *store.IdempotencyKey
+	etag   string // of the resource in the response; "": none
 }
 
 // action handles a call. web.Fail writes the response to its error.
@@ -183,6 +184,9 @@ func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	response, err := a.serveOnce(rt, c, w.Header())
 	if err != nil {
 		return err
+	}
+	if c.etag != "" {
+		w.Header().Set("ETag", c.etag)
 	}
 	if response.Status == http.StatusNoContent {
 		w.WriteHeader(response.Status)

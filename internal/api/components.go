@@ -19,24 +19,30 @@ func (a *api) createComponent(c *call) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	n := allswell.NewComponent{
-		Slug:        orZero(o.Text("slug")),
-		Name:        orZero(o.Text("name")),
-		Description: o.Text("description"),
-		Status:      orZero(web.Enum(o, "status", allswell.Statuses)),
-		Order:       o.Integer("order"),
-		GroupID:     orZero(o.Text("group")),
-	}
-	if err := o.Check(n.Validate()); err != nil {
+	n, err := readNewComponent(o, orZero(o.Text("slug")))
+	if err = o.Check(err); err != nil {
 		return store.StoredResponse{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newComponentJSON)
 	return r.respond(a.store.CreateComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
+// readNewComponent reads the fields of a component, and returns what is invalid.
+func readNewComponent(o *web.Object, slug string) (allswell.NewComponent, error) {
+	n := allswell.NewComponent{
+		Slug:        slug,
+		Name:        orZero(o.Text("name")),
+		Description: o.Text("description"),
+		Status:      orZero(web.Enum(o, "status", allswell.Statuses)),
+		Order:       o.Integer("order"),
+		GroupID:     orZero(o.Text("group")),
+	}
+	return n, n.Validate()
+}
+
 func (a *api) getComponent(c *call) (store.StoredResponse, error) {
 	component, err := a.store.Component(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"))
-	return resourceResponse(component, err, newComponentJSON)
+	return taggedResponse(c, component, err, newComponentJSON)
 }
 
 // changeComponent sets the manual status of a component.

@@ -46,6 +46,9 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "POST /api/v1/pages":
 		return []field{{"name", text, true, 255}, {"slug", text, true, 63}, {"description", freeText, false, 1000},
 			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
+	case "PUT /api/v1/pages/{pageSlug}":
+		return []field{{"name", text, true, 255}, {"description", freeText, false, 1000},
+			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
 	case "PATCH /api/v1/pages/{pageSlug}":
 		return []field{{"name", text, false, 255}, {"slug", text, false, 63}, {"description", freeText, false, 1000},
 			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
@@ -55,6 +58,9 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"name", text, false, 255}, {"order", integer, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/components":
 		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"description", freeText, false, 1000}, {"status", choice, false, 0},
+			{"order", integer, false, 0}, {"group", reference, false, 0}}
+	case "PUT /api/v1/pages/{pageSlug}/components/{componentId}":
+		return []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"status", choice, false, 0},
 			{"order", integer, false, 0}, {"group", reference, false, 0}}
 	case "PATCH /api/v1/components/{componentId}":
 		return []field{{"name", text, false, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0}, {"group", reference, false, 0}}
@@ -79,6 +85,9 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"message", text, true, 25000}}
 	case "POST /api/v1/monitors":
 		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"interval", integer, true, 0}, {"page", reference, true, 0}, {"component_id", reference, false, 0},
+			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}}
+	case "PUT /api/v1/monitors/{monitorId}":
+		return []field{{"name", text, true, 255}, {"interval", integer, true, 0}, {"page", reference, true, 0}, {"component_id", reference, false, 0},
 			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}}
 	case "PATCH /api/v1/monitors/{monitorId}":
 		return []field{{"name", text, false, 255}, {"interval", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},

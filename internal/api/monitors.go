@@ -20,10 +20,20 @@ func (a *api) createMonitor(c *call) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
+	n, err := readNewMonitor(o, orZero(o.Text("slug")))
+	if err = o.Check(err); err != nil {
+		return store.StoredResponse{}, err
+	}
+	r := newResponder(c, http.StatusCreated, c.newMonitorJSON)
+	return r.respond(a.store.CreateMonitor(c.Context(), c.actor(), n, r.save...))
+}
+
+// readNewMonitor reads the fields of a monitor, and returns what is invalid.
+func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
 	o.Require("interval")
 	enabled := o.Flag("enabled")
 	n := allswell.NewMonitor{
-		Slug:             orZero(o.Text("slug")),
+		Slug:             slug,
 		Name:             orZero(o.Text("name")),
 		Interval:         orZero(seconds(o.Integer("interval"))),
 		Page:             orZero(o.Text("page")),
@@ -32,16 +42,12 @@ func (a *api) createMonitor(c *call) (store.StoredResponse, error) {
 		FailureThreshold: orZero(o.Integer("failure_threshold")),
 		DownStatus:       orZero(web.Enum(o, "down_status", allswell.DownStatuses)),
 	}
-	if err := o.Check(n.Validate()); err != nil {
-		return store.StoredResponse{}, err
-	}
-	r := newResponder(c, http.StatusCreated, c.newMonitorJSON)
-	return r.respond(a.store.CreateMonitor(c.Context(), c.actor(), n, r.save...))
+	return n, n.Validate()
 }
 
 func (a *api) getMonitor(c *call) (store.StoredResponse, error) {
 	monitor, err := a.store.Monitor(c.Context(), c.actor(), c.PathValue("monitorId"))
-	return resourceResponse(monitor, err, c.newMonitorJSON)
+	return taggedResponse(c, monitor, err, c.newMonitorJSON)
 }
 
 func (a *api) changeMonitor(c *call) (store.StoredResponse, error) {

@@ -21,18 +21,24 @@ func (a *api) createPage(c *call) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	n := allswell.NewPage{
-		Name:         orZero(o.Text("name")),
-		Slug:         orZero(o.Text("slug")),
-		Description:  o.Text("description"),
-		PageSettings: readPageSettings(o),
-	}
-	o.Check(n.Validate()) // the next one returns this, too
-	if err := o.Check(a.checkPageSettings(n.PageSettings)); err != nil {
+	n, err := a.readNewPage(o, orZero(o.Text("slug")))
+	if err = o.Check(err); err != nil {
 		return store.StoredResponse{}, err
 	}
 	r := newResponder(c, http.StatusCreated, c.newPageJSON)
 	return r.respond(a.store.CreatePage(c.Context(), c.actor(), n, r.save...))
+}
+
+// readNewPage reads the fields of a page, and returns what is invalid.
+func (a *api) readNewPage(o *web.Object, slug string) (allswell.NewPage, error) {
+	n := allswell.NewPage{
+		Name:         orZero(o.Text("name")),
+		Slug:         slug,
+		Description:  o.Text("description"),
+		PageSettings: readPageSettings(o),
+	}
+	o.Check(n.Validate())
+	return n, a.checkPageSettings(n.PageSettings)
 }
 
 // readPageSettings reads the settings of a page. Null clears an optional one.
@@ -83,7 +89,7 @@ func nullableText(o *web.Object, field string) *string {
 
 func (a *api) getPage(c *call) (store.StoredResponse, error) {
 	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
-	return resourceResponse(page, err, c.newPageJSON)
+	return taggedResponse(c, page, err, c.newPageJSON)
 }
 
 func (a *api) changePage(c *call) (store.StoredResponse, error) {

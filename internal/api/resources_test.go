@@ -341,3 +341,38 @@ func TestDatabaseGone(t *testing.T) {
 		}
 	})
 }
+
+func TestPut(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		created := c.put("/api/v1/pages/shop", `{"name":"Shop"}`).is(201)
+		tag := created.header.Get("ETag")
+		if got := c.get("/api/v1/pages/shop").is(200).header.Get("ETag"); tag == "" || got != tag {
+			t.Errorf("ETag %s, then %s", tag, got)
+		}
+		c.put("/api/v1/pages/shop/components/api", `{"name":"API"}`).is(201)
+		m := c.put("/api/v1/monitors/nightly", `{"name":"Nightly","interval":3600,"page":"shop","component_id":"api"}`).is(201)
+		again := c.put("/api/v1/monitors/nightly", `{"slug":"nightly","name":"Nightly","interval":7200,"page":"shop"}`).is(200)
+		again.has(map[string]any{"id": m.id(), "token": m.data()["token"], "interval": 7200.0, "component_id": nil})
+
+		c.unchanged(func() {
+			c.put("/api/v1/pages/shop", `{"name":"Shop","slug":"other"}`).complains("slug")
+			c.put("/api/v1/pages/Shop", `{"name":"Shop"}`).complains("slug")
+			c.put("/api/v1/pages/shop", `{}`).complains("name")
+			c.put("/api/v1/monitors/mon_00000000000000000000", `{"name":"x","interval":60,"page":"shop"}`).is(404)
+			c.put("/api/v1/monitors/new", `{"name":"x","interval":60,"page":"nowhere"}`).complains("page")
+			c.do("PUT", "/api/v1/pages/shop", `{"name":"Other"}`, "If-Match", `"0000000000000000"`).is(412)
+			c.do("PUT", "/api/v1/pages/shop", `{"name":"Other"}`, "If-Match", "W/"+tag).is(412)
+			c.do("PUT", "/api/v1/pages/shop", `{"name":"Other"}`, "If-None-Match", "*").is(412)
+			c.do("PUT", "/api/v1/pages/new", `{"name":"New"}`, "If-Match", "*").is(412)
+			c.do("PUT", "/api/v1/pages/shop", `{"name":"Other"}`, "If-None-Match", tag).complains("If-None-Match")
+		})
+		changed := c.do("PUT", "/api/v1/pages/shop", `{"name":"Other"}`, "If-Match", `"x", `+tag).is(200).header.Get("ETag")
+		if changed == "" || changed == tag {
+			t.Errorf("after a change the ETag is %s", changed)
+		}
+		c.patch("/api/v1/pages/shop/components/"+c.get("/api/v1/pages/shop/components/api").is(200).id(), `{"status":"degraded"}`).is(200)
+		if got := c.get("/api/v1/pages/shop").is(200).header.Get("ETag"); got != changed {
+			t.Errorf("after a status has changed the ETag of the page is %s, before it was %s", got, changed)
+		}
+	})
+}

@@ -96,44 +96,50 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 	}
 	c, err := write(ctx, s, func(t *tx) (allswell.Component, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
-		if err == nil {
-			err = t.touch(p.ID)
-		}
-		if err == nil {
-			err = t.checkLimit("name", "components", allswell.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, p.ID)
-		}
-		groupID := ""
-		if err == nil {
-			groupID, err = t.groupID(p.ID, n.GroupID)
-		}
-		if err == nil && n.Slug == "" {
-			n.Slug, err = t.freeSlug(allswell.SlugOf(n.Name, "component"), `FROM components WHERE page_id = $1`, p.ID)
-		}
 		if err != nil {
 			return allswell.Component{}, err
 		}
-		c := allswell.Component{
-			ID: allswell.NewID(allswell.PrefixComponent, t.now), PageID: p.ID, GroupID: groupID, Slug: n.Slug, Name: n.Name,
-			Description: n.Description, Baseline: n.Status, CreatedAt: t.now, UpdatedAt: t.now,
-		}
-		if c.Baseline == "" {
-			c.Baseline = allswell.StatusOperational
-		}
-		if c.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM components WHERE page_id = $1`, p.ID); err != nil {
-			return c, err
-		}
-		_, err = t.exec(`INSERT INTO components (id, page_id, group_id, slug, name, description, baseline, position, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			c.ID, c.PageID, nullIfEmpty(c.GroupID), c.Slug, c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
-		if err == nil {
-			err = t.saveStatusChange(c)
-		}
-		if err == nil {
-			err = t.audit(actor, allswell.AuditCreate, nil, c)
-		}
-		return c, err
+		return t.createComponent(actor, p, n)
 	}, save...)
 	return c, s.slugTaken(err)
+}
+
+// createComponent adds a component to a page.
+func (t *tx) createComponent(actor allswell.Actor, p allswell.Page, n allswell.NewComponent) (allswell.Component, error) {
+	err := t.touch(p.ID)
+	if err == nil {
+		err = t.checkLimit("name", "components", allswell.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, p.ID)
+	}
+	groupID := ""
+	if err == nil {
+		groupID, err = t.groupID(p.ID, n.GroupID)
+	}
+	if err == nil && n.Slug == "" {
+		n.Slug, err = t.freeSlug(allswell.SlugOf(n.Name, "component"), `FROM components WHERE page_id = $1`, p.ID)
+	}
+	if err != nil {
+		return allswell.Component{}, err
+	}
+	c := allswell.Component{
+		ID: allswell.NewID(allswell.PrefixComponent, t.now), PageID: p.ID, GroupID: groupID, Slug: n.Slug, Name: n.Name,
+		Description: n.Description, Baseline: n.Status, CreatedAt: t.now, UpdatedAt: t.now,
+	}
+	if c.Baseline == "" {
+		c.Baseline = allswell.StatusOperational
+	}
+	if c.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM components WHERE page_id = $1`, p.ID); err != nil {
+		return c, err
+	}
+	_, err = t.exec(`INSERT INTO components (id, page_id, group_id, slug, name, description, baseline, position, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		c.ID, c.PageID, nullIfEmpty(c.GroupID), c.Slug, c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
+	if err == nil {
+		err = t.saveStatusChange(c)
+	}
+	if err == nil {
+		err = t.audit(actor, allswell.AuditCreate, nil, c)
+	}
+	return c, err
 }
 
 // order returns the given order, or the next free one.
@@ -186,21 +192,26 @@ func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug,
 		if err != nil {
 			return c, err
 		}
-		before, old := c, c.Status()
-		before.Causes = slices.Clone(c.Causes)
-		c.Apply(ch, t.now)
-		if _, err := t.exec(`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID); err != nil {
-			return c, err
-		}
-		if _, err := t.exec(`UPDATE components SET baseline = $2, description = $3, updated_at = $4 WHERE id = $1`,
-			c.ID, string(c.Baseline), c.Description, millis(c.UpdatedAt)); err != nil {
-			return c, err
-		}
-		if err := t.componentChanged(c, old, origin{}); err != nil {
-			return c, err
-		}
-		return c, t.audit(actor, allswell.AuditUpdate, before, c)
+		return t.changeComponent(actor, c, ch)
 	})
+}
+
+// changeComponent sets the status of a locked component by hand.
+func (t *tx) changeComponent(actor allswell.Actor, c allswell.Component, ch allswell.ComponentChange) (allswell.Component, error) {
+	before, old := c, c.Status()
+	before.Causes = slices.Clone(c.Causes)
+	c.Apply(ch, t.now)
+	if _, err := t.exec(`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID); err != nil {
+		return c, err
+	}
+	if _, err := t.exec(`UPDATE components SET baseline = $2, description = $3, updated_at = $4 WHERE id = $1`,
+		c.ID, string(c.Baseline), c.Description, millis(c.UpdatedAt)); err != nil {
+		return c, err
+	}
+	if err := t.componentChanged(c, old, origin{}); err != nil {
+		return c, err
+	}
+	return c, t.audit(actor, allswell.AuditUpdate, before, c)
 }
 
 // EditComponent changes all of a component but its status.
@@ -210,26 +221,32 @@ func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, id stri
 	}
 	return write(ctx, s, func(t *tx) (allswell.Component, error) {
 		c, err := t.component(`WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, actor.WorkspaceID)
-		if err == nil {
-			err = t.touch(c.PageID)
-		}
-		if err == nil && e.GroupID != nil {
-			var id string
-			id, err = t.groupID(c.PageID, *e.GroupID)
-			e.GroupID = &id
-		}
 		if err != nil {
 			return c, err
 		}
-		before := c
-		c.Edit(e, t.now)
-		_, err = t.exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6 WHERE id = $1`,
-			c.ID, c.Name, c.Description, c.Order, nullIfEmpty(c.GroupID), millis(c.UpdatedAt))
-		if err == nil {
-			err = t.audit(actor, allswell.AuditUpdate, before, c)
-		}
-		return c, err
+		return t.editComponent(actor, c, e)
 	})
+}
+
+// editComponent changes a locked component, except its status.
+func (t *tx) editComponent(actor allswell.Actor, c allswell.Component, e allswell.ComponentEdit) (allswell.Component, error) {
+	err := t.touch(c.PageID)
+	if err == nil && e.GroupID != nil {
+		var id string
+		id, err = t.groupID(c.PageID, *e.GroupID)
+		e.GroupID = &id
+	}
+	if err != nil {
+		return c, err
+	}
+	before := c
+	c.Edit(e, t.now)
+	_, err = t.exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6 WHERE id = $1`,
+		c.ID, c.Name, c.Description, c.Order, nullIfEmpty(c.GroupID), millis(c.UpdatedAt))
+	if err == nil {
+		err = t.audit(actor, allswell.AuditUpdate, before, c)
+	}
+	return c, err
 }
 
 // DeleteComponent deletes a component, given its id or slug. Monitors linked to it

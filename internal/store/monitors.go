@@ -163,43 +163,46 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 const slugAttempts = 10
 
 func (s *Store) createMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save []SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
-	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
-		slug := n.Slug
-		if slug == "" {
-			var err error
-			slug, err = t.freeSlug(allswell.SlugOf(n.Name, "monitor"), `FROM monitors WHERE workspace_id = $1`, actor.WorkspaceID)
-			if err != nil {
-				return allswell.Monitor{}, err
-			}
+	return write(ctx, s, func(t *tx) (allswell.Monitor, error) { return t.createMonitor(actor, n) }, save...)
+}
+
+// createMonitor creates a monitor, with a free slug if n has none.
+func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswell.Monitor, error) {
+	slug := n.Slug
+	if slug == "" {
+		var err error
+		slug, err = t.freeSlug(allswell.SlugOf(n.Name, "monitor"), `FROM monitors WHERE workspace_id = $1`, actor.WorkspaceID)
+		if err != nil {
+			return allswell.Monitor{}, err
 		}
-		m := allswell.Monitor{
-			ID: allswell.NewID(allswell.PrefixMonitor, t.now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
-			Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
-			DownStatus: n.DownStatus, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.now, UpdatedAt: t.now,
-		}
-		if m.DownStatus == "" {
-			m.DownStatus = allswell.StatusMajorOutage
-		}
-		if err := t.link(&m); err != nil {
-			return m, err
-		}
-		if err := t.applySuppression(&m, m.ComponentID); err != nil {
-			return m, err
-		}
-		_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
+	}
+	m := allswell.Monitor{
+		ID: allswell.NewID(allswell.PrefixMonitor, t.now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
+		Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
+		DownStatus: n.DownStatus, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.now, UpdatedAt: t.now,
+	}
+	if m.DownStatus == "" {
+		m.DownStatus = allswell.StatusMajorOutage
+	}
+	if err := t.link(&m); err != nil {
+		return m, err
+	}
+	if err := t.applySuppression(&m, m.ComponentID); err != nil {
+		return m, err
+	}
+	_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
 				failure_threshold, down_status, state, consecutive_failures, suppressed_until_at, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, $13, $14, $14)`,
-			m.ID, m.WorkspaceID, m.PageID, nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
-			m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.SuppressedUntil), millis(t.now))
-		if err == nil {
-			_, err = t.exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
-		}
-		if err == nil {
-			err = t.audit(actor, allswell.AuditCreate, nil, m)
-		}
-		t.newPingTokens = append(t.newPingTokens, m.Token)
-		return t.filledMonitor(m, err)
-	}, save...)
+		m.ID, m.WorkspaceID, m.PageID, nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
+		m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.SuppressedUntil), millis(t.now))
+	if err == nil {
+		_, err = t.exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
+	}
+	if err == nil {
+		err = t.audit(actor, allswell.AuditCreate, nil, m)
+	}
+	t.newPingTokens = append(t.newPingTokens, m.Token)
+	return t.filledMonitor(m, err)
 }
 
 // link resolves the page that m names by its slug, and the component that it names
@@ -254,42 +257,47 @@ func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id stri
 		if err != nil {
 			return m, err
 		}
-		before := m
-		if ch.Page != nil {
-			m.PageSlug = *ch.Page
-		}
-		if ch.ComponentID != nil {
-			m.ComponentID = *ch.ComponentID
-		}
-		if ch.Page != nil || ch.ComponentID != nil {
-			if err := t.link(&m); err != nil {
-				return m, err
-			}
-			if err := t.applySuppression(&m, before.ComponentID, m.ComponentID); err != nil {
-				return m, err
-			}
-		}
-		ends := m.Apply(ch, t.now)
-		if m != before {
-			m.UpdatedAt = t.now
-		}
-		if m, err = t.filledMonitor(m, nil); err != nil {
-			return m, err
-		}
-		if err := t.saveMonitor(m); err != nil {
-			return m, err
-		}
-		if err := t.saveHealthy(m); err != nil {
-			return m, err
-		}
-		if m.Enabled && !before.Enabled {
-			t.newPingTokens = append(t.newPingTokens, m.Token)
-		}
-		if err := t.adjustOutage(before, m, ends); err != nil {
-			return m, err
-		}
-		return m, t.audit(actor, allswell.AuditUpdate, before, m)
+		return t.changeMonitor(actor, m, ch)
 	})
+}
+
+// changeMonitor changes a locked monitor, and ends or moves its outage.
+func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell.MonitorChange) (_ allswell.Monitor, err error) {
+	before := m
+	if ch.Page != nil {
+		m.PageSlug = *ch.Page
+	}
+	if ch.ComponentID != nil {
+		m.ComponentID = *ch.ComponentID
+	}
+	if ch.Page != nil || ch.ComponentID != nil {
+		if err := t.link(&m); err != nil {
+			return m, err
+		}
+		if err := t.applySuppression(&m, before.ComponentID, m.ComponentID); err != nil {
+			return m, err
+		}
+	}
+	ends := m.Apply(ch, t.now)
+	if m != before {
+		m.UpdatedAt = t.now
+	}
+	if m, err = t.filledMonitor(m, nil); err != nil {
+		return m, err
+	}
+	if err := t.saveMonitor(m); err != nil {
+		return m, err
+	}
+	if err := t.saveHealthy(m); err != nil {
+		return m, err
+	}
+	if m.Enabled && !before.Enabled {
+		t.newPingTokens = append(t.newPingTokens, m.Token)
+	}
+	if err := t.adjustOutage(before, m, ends); err != nil {
+		return m, err
+	}
+	return m, t.audit(actor, allswell.AuditUpdate, before, m)
 }
 
 // adjustOutage does to the outage of a monitor that was down what follows from

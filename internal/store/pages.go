@@ -131,7 +131,7 @@ func (c *session) fillStatus(pages []allswell.Page) error {
 	return nil
 }
 
-// CreatePage makes a page. A slug that is taken, in whichever workspace, is an
+// CreatePage creates a page. A slug that is taken, in any workspace, is an
 // *allswell.ValidationError.
 func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell.NewPage, save ...SaveResponse[allswell.Page]) (allswell.Page, error) {
 	if err := n.Validate(); err != nil {
@@ -141,30 +141,36 @@ func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell
 		if err := t.lockDomains(n.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
-		p := allswell.Page{
-			ID: allswell.NewID(allswell.PrefixPage, t.now), WorkspaceID: actor.WorkspaceID, Slug: n.Slug, Name: n.Name,
-			Description: n.Description, TimeZone: allswell.DefaultTimeZone, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.now, UpdatedAt: t.now,
-		}
-		p.ApplySettings(n.PageSettings)
-		if err := t.claimDomain(&p); err != nil {
-			return p, err
-		}
-		_, err := t.exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer, version, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-			p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer),
-			p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
-		if err == nil && p.Domain != "" {
-			err = t.saveDomainClaim(p)
-		}
-		if err == nil {
-			err = t.touch(p.ID)
-		}
-		if err == nil {
-			err = t.audit(actor, allswell.AuditCreate, nil, p)
-		}
-		return p, err
+		return t.createPage(actor, n)
 	}, save...)
 	return p, s.slugTaken(err)
+}
+
+// createPage creates a page. If n has a domain, the transaction holds the mutex of
+// domains.
+func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page, error) {
+	p := allswell.Page{
+		ID: allswell.NewID(allswell.PrefixPage, t.now), WorkspaceID: actor.WorkspaceID, Slug: n.Slug, Name: n.Name,
+		Description: n.Description, TimeZone: allswell.DefaultTimeZone, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.now, UpdatedAt: t.now,
+	}
+	p.ApplySettings(n.PageSettings)
+	if err := t.claimDomain(&p); err != nil {
+		return p, err
+	}
+	_, err := t.exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer, version, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer),
+		p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
+	if err == nil && p.Domain != "" {
+		err = t.saveDomainClaim(p)
+	}
+	if err == nil {
+		err = t.touch(p.ID)
+	}
+	if err == nil {
+		err = t.audit(actor, allswell.AuditCreate, nil, p)
+	}
+	return p, err
 }
 
 // ChangePage changes a page's own fields.
@@ -176,36 +182,48 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 		if err := t.lockDomains(ch.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
-		p, err := t.page(`WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, actor.WorkspaceID)
+		p, err := t.lockPage(actor.WorkspaceID, slug)
 		if err != nil {
 			return p, err
 		}
-		before := p
-		p.Apply(ch, t.now)
-		if p.UpdatedAt.Equal(t.now) {
-			if err := t.touch(p.ID); err != nil {
-				return p, err
-			}
-			if p.Domain != before.Domain {
-				if err := t.claimDomain(&p); err != nil {
-					return p, err
-				}
-				if err := t.saveDomainClaim(p); err != nil {
-					return p, err
-				}
-			}
-			if _, err := t.exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
-					accent = $7, footer = $8, updated_at = $9 WHERE id = $1`,
-				p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt)); err != nil {
-				return p, err
-			}
-			if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {
-				return p, err
-			}
-		}
-		return t.withStatus(p, nil)
+		return t.changePage(actor, p, ch)
 	})
 	return p, s.slugTaken(err)
+}
+
+// lockPage loads a workspace's page with its row locked.
+func (t *tx) lockPage(workspaceID, slug string) (allswell.Page, error) {
+	return t.page(`WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
+}
+
+// changePage changes a locked page. If ch has a domain, the transaction holds the mutex
+// of domains.
+func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageChange) (allswell.Page, error) {
+	before := p
+	p.Apply(ch, t.now)
+	if !p.UpdatedAt.Equal(t.now) {
+		return t.withStatus(p, nil)
+	}
+	if err := t.touch(p.ID); err != nil {
+		return p, err
+	}
+	if p.Domain != before.Domain {
+		if err := t.claimDomain(&p); err != nil {
+			return p, err
+		}
+		if err := t.saveDomainClaim(p); err != nil {
+			return p, err
+		}
+	}
+	if _, err := t.exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
+			accent = $7, footer = $8, updated_at = $9 WHERE id = $1`,
+		p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt)); err != nil {
+		return p, err
+	}
+	if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {
+		return p, err
+	}
+	return t.withStatus(p, nil)
 }
 
 // SetPageImage gives a page a picture, instead of the one it had of that kind.

@@ -270,6 +270,18 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.Page(ctx, ws, x.slug)
 		return err
 	},
+	"PutPage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.PutPage(ctx, ws, allswell.NewPage{Name: "x", Slug: x.slug}, allswell.Precondition{})
+		return refused(err, "slug")
+	},
+	"PutComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.PutComponent(ctx, ws, x.slug, x.component, allswell.NewComponent{Name: "x"}, allswell.Precondition{})
+		return err
+	},
+	"PutMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.PutMonitor(ctx, ws, x.monitor, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: x.slug}, allswell.Precondition{})
+		return err
+	},
 	"CreatePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.CreatePage(ctx, ws, allswell.NewPage{Name: "x", Slug: x.slug})
 		return refused(err, "slug")

@@ -226,7 +226,7 @@ func pauseBeforeRepeating(ctx context.Context, attempt int) {
 // It is an answer as much as a success is, so it also waits until that is replicated.
 func (s *Store) replicated(ctx context.Context, err error) error {
 	var bad *allswell.ValidationError
-	if !errors.Is(err, allswell.ErrNotFound) && !errors.As(err, &bad) && !s.d.duplicate(err) {
+	if !errors.Is(err, allswell.ErrNotFound) && !errors.Is(err, allswell.ErrPreconditionFailed) && !errors.As(err, &bad) && !s.d.duplicate(err) {
 		return err
 	}
 	if unable := s.awaitReplication(ctx); unable != nil {

@@ -85,6 +85,7 @@ const (
 	CodeInProgress       ErrorCode = "in_progress" // a request with the same Idempotency-Key is in progress
 	CodeTooLarge         ErrorCode = "too_large"
 	CodeInvalid          ErrorCode = "invalid"
+	CodePrecondition     ErrorCode = "precondition_failed" // If-Match or If-None-Match does not match
 	CodeRateLimited      ErrorCode = "rate_limited"
 	CodeInternal         ErrorCode = "internal"
 	CodeBusy             ErrorCode = "busy"            // nothing was changed
@@ -93,7 +94,7 @@ const (
 
 // ErrorCodes lists all codes.
 var ErrorCodes = []ErrorCode{
-	CodeForbidden, CodeMethodNotAllowed, CodeInProgress, CodeTooLarge, CodeInvalid, CodeRateLimited, CodeInternal, CodeBusy, CodeUnknownOutcome,
+	CodeForbidden, CodeMethodNotAllowed, CodeInProgress, CodePrecondition, CodeTooLarge, CodeInvalid, CodeRateLimited, CodeInternal, CodeBusy, CodeUnknownOutcome,
 }
 
 // failure is the body of every response that is not a success.
@@ -137,6 +138,9 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	case errors.As(err, &tooLarge):
 		writeFailure(w, http.StatusRequestEntityTooLarge, failure{Code: CodeTooLarge, Message: fmt.Sprintf(
 			"The request body may not be larger than %d bytes.", tooLarge.Most)})
+	case errors.Is(err, allswell.ErrPreconditionFailed):
+		writeFailure(w, http.StatusPreconditionFailed, failure{
+			Message: "The object is not the one that If-Match or If-None-Match expects.", Code: CodePrecondition})
 	case errors.Is(err, allswell.ErrInProgress):
 		writeFailure(w, http.StatusConflict, failure{
 			Message: "A request with this Idempotency-Key is still being answered.", Code: CodeInProgress})

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/allswell/allswell"
+)
+
+// put is what a Put method has done.
+type put[T any] struct {
+	object  T
+	created bool
+}
+
+// PutPage makes the workspace's page with the slug n.Slug what n describes: it creates
+// the page, or replaces its settings, which get their defaults where n has none. It
+// returns allswell.ErrPreconditionFailed if the page is not what cond expects, and an
+// *allswell.ValidationError if another workspace has the slug. Images are kept.
+func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.NewPage, cond allswell.Precondition) (p allswell.Page, created bool, err error) {
+	if err := n.Validate(); err != nil {
+		return p, false, err
+	}
+	ch := n.Replacement()
+	done, err := write(ctx, s, func(t *tx) (done put[allswell.Page], err error) {
+		if err := t.lockDomains(ch.PageSettings); err != nil {
+			return done, err
+		}
+		page, err := t.lockPage(actor.WorkspaceID, n.Slug)
+		switch {
+		case errors.Is(err, allswell.ErrNotFound):
+			if err = cond.Check(nil); err == nil {
+				done.created = true
+				done.object, err = t.createPage(actor, n)
+			}
+		case err == nil:
+			if err = cond.Check(page); err == nil {
+				done.object, err = t.changePage(actor, page, ch)
+			}
+		}
+		return done, err
+	})
+	return done.object, done.created, s.slugTaken(err)
+}
+
+// PutComponent is PutPage for a component of a page, given its id or slug; one that is
+// given by its id has to exist. A status that n does not have is kept, and so is an
+// order.
+func (s *Store) PutComponent(ctx context.Context, actor allswell.Actor, pageSlug, ref string, n allswell.NewComponent, cond allswell.Precondition) (c allswell.Component, created bool, err error) {
+	if n.Slug = ""; allswell.ValidSlug(ref) {
+		n.Slug = ref
+	}
+	if err := n.Validate(); err != nil {
+		return c, false, err
+	}
+	done, err := write(ctx, s, func(t *tx) (done put[allswell.Component], err error) {
+		p, err := t.pageBySlug(actor.WorkspaceID, pageSlug)
+		if err != nil {
+			return done, err
+		}
+		c, err := t.component(`WHERE `+refColumn(ref)+` = $1 AND page_id = $2 FOR UPDATE`, ref, p.ID)
+		switch {
+		case errors.Is(err, allswell.ErrNotFound) && n.Slug != "":
+			if err = cond.Check(nil); err == nil {
+				done.created = true
+				done.object, err = t.createComponent(actor, p, n)
+			}
+		case err == nil:
+			if err = cond.Check(c); err == nil {
+				done.object, err = t.replaceComponent(actor, c, n)
+			}
+		}
+		return done, err
+	})
+	return done.object, done.created, s.slugTaken(err)
+}
+
+// replaceComponent makes a locked component what n describes.
+func (t *tx) replaceComponent(actor allswell.Actor, c allswell.Component, n allswell.NewComponent) (allswell.Component, error) {
+	c, err := t.editComponent(actor, c, n.Replacement())
+	if err != nil || n.Status == "" || n.Status == c.Status() {
+		return c, err
+	}
+	return t.changeComponent(actor, c, allswell.ComponentChange{Status: n.Status})
+}
+
+// PutMonitor is PutPage for a monitor, given its id or slug; one that is given by its id
+// has to exist. The ping token is kept.
+func (s *Store) PutMonitor(ctx context.Context, actor allswell.Actor, ref string, n allswell.NewMonitor, cond allswell.Precondition) (m allswell.Monitor, created bool, err error) {
+	if n.Slug = ""; allswell.ValidSlug(ref) {
+		n.Slug = ref
+	}
+	if err := n.Validate(); err != nil {
+		return m, false, err
+	}
+	done, err := write(ctx, s, func(t *tx) (done put[allswell.Monitor], err error) {
+		m, err := t.lockMonitor(actor.WorkspaceID, ref)
+		switch {
+		case errors.Is(err, allswell.ErrNotFound) && n.Slug != "":
+			if err = cond.Check(nil); err == nil {
+				done.created = true
+				done.object, err = t.createMonitor(actor, n)
+			}
+		case err == nil:
+			if err = cond.Check(m); err == nil {
+				done.object, err = t.changeMonitor(actor, m, n.Replacement())
+			}
+		}
+		return done, err
+	})
+	return done.object, done.created, s.slugTaken(err)
+}

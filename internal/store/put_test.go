@@ -1,0 +1,107 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+func TestPut(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		any := allswell.Precondition{}
+		page := allswell.NewPage{Name: "Shop", Slug: "shop", PageSettings: allswell.PageSettings{Accent: ptr("#102030")}}
+		p, created, err := w.PutPage(w.ctx, w.ws, page, any)
+		w.ok(err)
+		if !created || p.Accent != "#102030" {
+			w.Errorf("created %v: %+v", created, p)
+		}
+		api, created, err := w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "API"}, any)
+		w.ok(err)
+		if !created || api.Slug != "api" {
+			w.Errorf("created %v: %+v", created, api)
+		}
+		nightly := allswell.NewMonitor{Name: "Nightly", Interval: time.Hour, Page: "shop", ComponentID: "api"}
+		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
+		w.ok(err)
+		if !created || m.Slug != "shop-nightly" || m.ComponentID != api.ID {
+			w.Errorf("created %v: %+v", created, m)
+		}
+		w.pinged(m)
+
+		// The same again changes nothing.
+		w.pass(time.Minute)
+		log, was := len(w.audited()), w.monitorNow(m)
+		mustPut(w.PutPage(w.ctx, w.ws, page, any))(w)
+		mustPut(w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "API"}, any))(w)
+		again, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", nightly, any)
+		w.ok(err)
+		if created || again.Token != m.Token || !again.NextCheckAt.Equal(was.NextCheckAt) || !again.UpdatedAt.Equal(was.UpdatedAt) {
+			w.Errorf("the same again makes %+v of %+v", again, was)
+		}
+		if n := len(w.audited()); n != log {
+			w.Errorf("the same again is audited %d times", n-log)
+		}
+
+		// What is left out gets its default, but not a status and an order.
+		must(w.ChangeComponent(w.ctx, w.ws, "shop", api.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
+		must(w.EditComponent(w.ctx, w.ws, api.ID, allswell.ComponentEdit{Order: ptr(7), Description: ptr("x"), HasDescription: true}))(w)
+		replaced := mustPut(w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "The API"}, any))(w)
+		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 || replaced.Status() != allswell.StatusDegraded || replaced.ID != api.ID {
+			w.Errorf("replaced: %+v", replaced)
+		}
+		healed := mustPut(w.PutComponent(w.ctx, w.ws, "shop", api.ID, allswell.NewComponent{Name: "The API", Status: allswell.StatusOperational}, any))(w)
+		if healed.Status() != allswell.StatusOperational {
+			w.Errorf("replaced with a status: %s", healed.Status())
+		}
+		plain := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
+		if plain.Accent != "" || plain.ID != p.ID {
+			w.Errorf("replaced: %+v", plain)
+		}
+
+		// Another workspace's slug, an id that is nobody's, and preconditions.
+		if _, _, err := w.PutPage(w.ctx, allswell.Actor{WorkspaceID: "ws_nobody"}, page, any); err == nil {
+			w.Error("another workspace's page was replaced")
+		}
+		for name, err := range map[string]error{
+			"component": putError(w.PutComponent(w.ctx, w.ws, "shop", "comp_nobody", allswell.NewComponent{Name: "x"}, any)),
+			"monitor":   putError(w.PutMonitor(w.ctx, w.ws, "mon_nobody", nightly, any)),
+		} {
+			if !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("a %s by an id that is nobody's: %v", name, err)
+			}
+		}
+		before := w.dump()
+		for name, cond := range map[string]allswell.Precondition{
+			"another tag": {Tags: []string{allswell.EntityTag(p)}}, "only new": {New: true},
+		} {
+			if _, _, err := w.PutPage(w.ctx, w.ws, page, cond); !errors.Is(err, allswell.ErrPreconditionFailed) {
+				w.Errorf("%s: %v", name, err)
+			}
+		}
+		for name, cond := range map[string]allswell.Precondition{"a tag": {Tags: []string{`"x"`}}, "any tag": {Exists: true}} {
+			if _, _, err := w.PutMonitor(w.ctx, w.ws, "other", nightly, cond); !errors.Is(err, allswell.ErrPreconditionFailed) {
+				w.Errorf("a monitor that does not exist, with %s: %v", name, err)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a failed precondition changed something")
+		}
+		if _, _, err := w.PutPage(w.ctx, w.ws, page, allswell.Precondition{Tags: []string{`"x"`, allswell.EntityTag(plain)}, Exists: true}); err != nil {
+			w.Errorf("with its tag: %v", err)
+		}
+	})
+}
+
+// mustPut is must for a Put method.
+func mustPut[T any](v T, _ bool, err error) func(w *world) T {
+	return func(w *world) T {
+		w.Helper()
+		w.ok(err)
+		return v
+	}
+}
+
+// putError returns the error of a Put method.
+func putError[T any](_ T, _ bool, err error) error { return err }
