@@ -13,6 +13,16 @@ type put[T any] struct {
 	created bool
 }
 
+// writePut is write for a Put method. If another transaction creates the object at the
+// same time, f runs again and finds it.
+func writePut[T any](ctx context.Context, s *Store, f func(*tx) (put[T], error)) (put[T], error) {
+	done, err := write(ctx, s, f)
+	if err != nil && s.d.duplicate(err) {
+		return write(ctx, s, f)
+	}
+	return done, err
+}
+
 // PutPage makes the workspace's page with the slug n.Slug what n describes: it creates
 // the page, or replaces its settings, which get their defaults where n has none. It
 // returns allswell.ErrPreconditionFailed if the page is not what cond expects, and an
@@ -22,7 +32,7 @@ func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.Ne
 		return p, false, err
 	}
 	ch := n.Replacement()
-	done, err := write(ctx, s, func(t *tx) (done put[allswell.Page], err error) {
+	done, err := writePut(ctx, s, func(t *tx) (done put[allswell.Page], err error) {
 		if err := t.lockDomains(ch.PageSettings); err != nil {
 			return done, err
 		}
@@ -53,7 +63,7 @@ func (s *Store) PutComponent(ctx context.Context, actor allswell.Actor, pageSlug
 	if err := n.Validate(); err != nil {
 		return c, false, err
 	}
-	done, err := write(ctx, s, func(t *tx) (done put[allswell.Component], err error) {
+	done, err := writePut(ctx, s, func(t *tx) (done put[allswell.Component], err error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, pageSlug)
 		if err != nil {
 			return done, err
@@ -93,7 +103,7 @@ func (s *Store) PutMonitor(ctx context.Context, actor allswell.Actor, ref string
 	if err := n.Validate(); err != nil {
 		return m, false, err
 	}
-	done, err := write(ctx, s, func(t *tx) (done put[allswell.Monitor], err error) {
+	done, err := writePut(ctx, s, func(t *tx) (done put[allswell.Monitor], err error) {
 		m, err := t.lockMonitor(actor.WorkspaceID, ref)
 		switch {
 		case errors.Is(err, allswell.ErrNotFound) && n.Slug != "":
