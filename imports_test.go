@@ -82,7 +82,8 @@ var layers = []layer{
 		"Work that is caused by time alone. It depends on no surface."},
 	{"internal/domains", []string{".", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver"},
 		"Checks DNS records. The API and the background work both need it, and neither imports the other."},
-	{"internal/notify", []string{".", "internal/store", "internal/failurelog", "internal/markdown"}, []string{"internal/store/storetest"},
+	{"internal/notify", []string{".", "internal/store", "internal/failurelog", "internal/markdown"},
+		[]string{"internal/store/storetest", "test/nodeclient"},
 		"Delivers messages. It depends on no surface, so that a slow receiver cannot slow a request or a ping."},
 	{"internal/server", []string{
 		".", "internal/api", "internal/buildinfo", "internal/clientaddr", "internal/connlimit", "internal/domains", "internal/i18n", "internal/limit",

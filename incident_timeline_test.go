@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestTimeline: what became of an incident is what its timeline says last. Each
-// case is steps, a minute each: a state or a flag that is set, or "say", an update.
+// TestTimeline checks that the last entry of a timeline is the outcome of the incident. Each
+// case consists of steps, one minute apart: a state or a flag that is set, or "say", an update.
 func TestTimeline(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {

@@ -10,7 +10,6 @@ package api
 import (
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"path"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
@@ -211,11 +211,11 @@ func (a *api) base(r *http.Request) string {
 // actor returns who makes the request. The audit log names the actor, and the
 // request reaches the objects of the actor's workspace only.
 func (c *call) actor() allswell.Actor {
-	host, _, err := net.SplitHostPort(c.RemoteAddr)
-	if err != nil {
-		host = c.RemoteAddr
+	address := ""
+	if client := clientaddr.Of(c.Request); client.IsValid() {
+		address = client.String()
 	}
-	return c.token.Actor(host)
+	return c.token.Actor(address)
 }
 
 // object parses the body.

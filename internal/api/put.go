@@ -33,14 +33,13 @@ func (c *call) precondition() (allswell.Precondition, error) {
 	return p, bad.Err()
 }
 
-// slugOfPath adds an error if the body has another slug than the path.
-func slugOfPath(o *web.Object, slug string) string {
+// checkSlug adds an error if the body has another slug than the path.
+func checkSlug(o *web.Object, slug string) {
 	if given := o.Text("slug"); given != nil && *given != slug {
 		var bad allswell.ValidationError
 		bad.Add("slug", "The slug must be the one in the address, or left out.")
 		o.Check(bad.Err())
 	}
-	return slug
 }
 
 // taggedResponse is resourceResponse with the resource's entity tag.
@@ -76,7 +75,7 @@ func put[N any](c *call, read func(*web.Object) (N, error)) (n N, cond allswell.
 func (a *api) putPage(c *call) (store.StoredResponse, error) {
 	slug := c.PathValue("pageSlug")
 	n, cond, err := put(c, func(o *web.Object) (allswell.NewPage, error) {
-		slugOfPath(o, slug)
+		checkSlug(o, slug)
 		return a.readNewPage(o, slug)
 	})
 	if err != nil {
@@ -89,7 +88,7 @@ func (a *api) putPage(c *call) (store.StoredResponse, error) {
 func (a *api) putComponent(c *call) (store.StoredResponse, error) {
 	ref := c.PathValue("componentId")
 	n, cond, err := put(c, func(o *web.Object) (allswell.NewComponent, error) {
-		slugOfPath(o, ref)
+		checkSlug(o, ref)
 		return readNewComponent(o, "")
 	})
 	if err != nil {
@@ -102,7 +101,7 @@ func (a *api) putComponent(c *call) (store.StoredResponse, error) {
 func (a *api) putMonitor(c *call) (store.StoredResponse, error) {
 	ref := c.PathValue("monitorId")
 	n, cond, err := put(c, func(o *web.Object) (allswell.NewMonitor, error) {
-		slugOfPath(o, ref)
+		checkSlug(o, ref)
 		return readNewMonitor(o, "")
 	})
 	if err != nil {

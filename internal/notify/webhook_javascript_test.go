@@ -1,23 +1,20 @@
 package notify
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
-	"os"
-	"os/exec"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/allswell/allswell/test/nodeclient"
 )
 
 // webhookVerifier verifies each case of its input with each of its secrets, and
 // says which did.
 const webhookVerifier = `
 const { Webhook } = require("standardwebhooks");
-let input = "";
-process.stdin.on("data", (part) => { input += part; });
-process.stdin.on("end", () => {
-  const verified = JSON.parse(input).map((c) => c.secrets.map((secret) => {
+function main(input) {
+  const verified = input.map((c) => c.secrets.map((secret) => {
     try {
       return new Webhook(secret).verify(c.body, c.headers).type;
     } catch (e) {
@@ -25,30 +22,14 @@ process.stdin.on("end", () => {
     }
   }));
   console.log(JSON.stringify(verified));
-});
-`
+}
+` + nodeclient.ReadStdin
 
 // TestWebhookSignaturesInJavaScript checks signatures with the specification's own
 // library for JavaScript. The library is loaded from the node_modules of the directory
 // ALLSWELL_TEST_NODE_MODULES; the test is skipped without it, unless
 // ALLSWELL_TEST_REQUIRE_NODE=1.
 func TestWebhookSignaturesInJavaScript(t *testing.T) {
-	missing := t.Skipf
-	if os.Getenv("ALLSWELL_TEST_REQUIRE_NODE") == "1" {
-		missing = t.Fatalf
-	}
-	node, err := exec.LookPath("node")
-	if err != nil {
-		missing("node is not installed")
-	}
-	dir := os.Getenv("ALLSWELL_TEST_NODE_MODULES")
-	if dir == "" {
-		missing("ALLSWELL_TEST_NODE_MODULES names no directory")
-	}
-	if _, err := os.Stat(dir + "/node_modules/standardwebhooks"); err != nil {
-		missing("npm's standardwebhooks is not installed: %v", err)
-	}
-
 	type input struct {
 		Secrets []string          `json:"secrets"`
 		Headers map[string]string `json:"headers"`
@@ -76,23 +57,9 @@ func TestWebhookSignaturesInJavaScript(t *testing.T) {
 		inputs = append(inputs, input{secrets, headers, string(s.Seen.Body)}, input{secrets, headers, string(s.Seen.Body) + " "})
 		want = append(want, verified, none)
 	}
-	stdin, err := json.Marshal(inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), webhookPatience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "-e", webhookVerifier)
-	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, bytes.NewReader(stdin), os.Stderr
-	got, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	wanted, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.TrimSpace(string(got)) != string(wanted) {
-		t.Errorf("verified %s\nwant %s", got, wanted)
+	var got [][]string
+	nodeclient.Run(t, "standardwebhooks", webhookVerifier, inputs, &got)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("verified %q\nwant %q", got, want)
 	}
 }

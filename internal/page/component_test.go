@@ -101,8 +101,8 @@ func TestUptimeIsExplained(t *testing.T) {
 	}
 }
 
-// TestIncidentsShowWhatIs: a card never says another status than the component
-// has, whoever set it since.
+// TestIncidentsShowWhatIs checks that a card always shows the current status of the
+// component, also after a person has set it.
 func TestIncidentsShowWhatIs(t *testing.T) {
 	run(t, func(w *world) {
 		c := w.component("acme", "Website", allswell.StatusOperational)

@@ -14,7 +14,7 @@ import (
 const (
 	signUpsPerAddress = 10  // the limiter gives an IPv6 network of 64 bits ten times that
 	signUpsPerNetwork = 100 // of an IPv4 network of 24 bits or an IPv6 network of 48
-	signUpsPerMailbox = 5   // over all pages and whoever asks; further ones are answered as usual
+	signUpsPerMailbox = 5   // over all pages and clients; further ones get the usual response
 	signUpWindow      = time.Hour
 )
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/allswell/allswell"
 )
@@ -83,12 +82,4 @@ func (s *Store) AuditLog(ctx context.Context, actor allswell.Actor, f allswell.A
 // them.
 func (s *Store) pruneAuditLog(ctx context.Context) error {
 	return s.deleteInSteps(ctx, `FROM audit_entries WHERE happened_at <= $1`, func(t *tx) any { return millis(t.now.Add(-s.auditRetention)) })
-}
-
-// auditRetentionOf returns the setting, or the default for 0.
-func auditRetentionOf(setting time.Duration) time.Duration {
-	if setting == 0 {
-		return allswell.DefaultAuditRetention
-	}
-	return setting
 }

@@ -224,8 +224,9 @@ func TestAffectedComponents(t *testing.T) {
 	}
 }
 
-// TestRecipientsOfComponents: those of a component are told of what concerns it,
-// and of the end of all that they were told of; those of the whole page always.
+// TestRecipientsOfComponents checks that subscribers of a component are notified of events
+// that affect it, and of the end of everything that they were notified of before;
+// subscribers of the whole page are always notified.
 func TestRecipientsOfComponents(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		b := w.anotherComponent("b")

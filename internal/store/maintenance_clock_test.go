@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestMaintenanceChangeIsSignalled: whoever waits for the next edge is told when there may be
-// another one, and only then.
+// TestMaintenanceChangeIsSignalled checks that OnMaintenanceChange is called when the next
+// transition may have changed, and only then.
 func TestMaintenanceChangeIsSignalled(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		woken := 0

@@ -9,6 +9,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -153,7 +154,7 @@ const sqlitePrefix = "sqlite:"
 // connect creates the connection pools. It does not read or write anything yet.
 func connect(dsn string, o Options) (*Store, error) {
 	s := &Store{replica: rand.Text(), pages: newKnownPages(), clock: o.Clock, log: o.Logger, threshold: o.FailureThreshold, period: o.CheckInterval, hosts: o.Hosts,
-		auditRetention: auditRetentionOf(o.AuditRetention)}
+		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention)}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
