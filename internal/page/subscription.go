@@ -29,7 +29,6 @@ type subscriptionBody struct {
 	lang         *i18n.Language
 	Page         string
 	Done         string // what was done just now
-	Webhook      bool
 	Target       string
 	Confirmed    bool
 	Since        moment // when it was confirmed
@@ -230,7 +229,7 @@ func (s *Site) sayUnsubscribed(w http.ResponseWriter, r *http.Request, v visit) 
 func subscriptionOf(v visit, sub allswell.Subscriber, done string) subscriptionBody {
 	at := v.presentation()
 	b := subscriptionBody{
-		lang: at.lang, Page: v.snap.page.Name, Done: done, Webhook: sub.Channel == allswell.ChannelWebhook, Target: sub.Target,
+		lang: at.lang, Page: v.snap.page.Name, Done: done, Target: sub.Target,
 		Confirmed: !sub.ConfirmedAt.IsZero(), Since: at.moment(sub.ConfirmedAt),
 		Suspended: at.moment(sub.SuspendedAt), SuspendedFor: markdown.Line(sub.SuspendedFor),
 		WholePage: sub.WholePage,

@@ -174,7 +174,7 @@ func TestHeldSubscriptions(t *testing.T) {
 		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example/a?b=c"})
 		hook := must(w.world, s, err)
 		p := w.secret(w.do("GET", "/status/acme/subscription/"+hook.Key), 200, hook.Key)
-		if got := p.texts(".facts div"); len(got) != 3 || got[0] != "Webhook tohttps://hooks.example/a?b=c" || strings.Contains(p.rawText(), "whsec_") {
+		if got := p.texts(".facts div"); len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" || strings.Contains(p.rawText(), "whsec_") {
 			t.Errorf("%q", got)
 		}
 		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, variant: variant{lang: i18n.English()}}
