@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"fmt"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -10,12 +9,10 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/feed"
-	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
-	"github.com/allswell/allswell/internal/markdown"
 	"github.com/allswell/allswell/internal/statuspage"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/view"
 )
 
 // longWorld is a page with an incident and a maintenance of many long updates.
@@ -49,7 +46,7 @@ func TestSixHundredLongUpdates(t *testing.T) {
 	}
 	for _, path := range paths {
 		rec := w.do("GET", "/status/acme"+path)
-		if rec.Code != 200 || rec.Body.Len() > maxDocument {
+		if rec.Code != 200 || rec.Body.Len() > view.MaxBytes {
 			t.Errorf("%s: %d, %d bytes", path, rec.Code, rec.Body.Len())
 		}
 	}
@@ -57,7 +54,7 @@ func TestSixHundredLongUpdates(t *testing.T) {
 		t.Errorf("%d documents are kept, in %d bytes", n, bytes)
 	}
 	// Many requests, one rendering.
-	k := key{entry: w.site.index.Last().find("acme"), kind: "incident", name: inc, variant: variant{lang: i18ntest.Language(t, "en")}}
+	k := key{entry: w.site.index.Last().find("acme"), kind: "incident", name: inc, variant: view.Variant{Language: i18ntest.Language(t, "en")}}
 	_, err := loadRendered(t.Context(), w.site, k, func(context.Context) (*renderedPage, time.Time, error) {
 		t.Error("the page of the incident is rendered again")
 		return nil, time.Time{}, allswell.ErrNotFound
@@ -78,7 +75,7 @@ func walkTimeline(t *testing.T, w *world, base string, want int) {
 	for parts := 0; path != "" && parts < 100; parts++ {
 		rec := w.do("GET", path)
 		body := rec.Body.String()
-		if rec.Code != 200 || len(body) > maxDocument {
+		if rec.Code != 200 || len(body) > view.MaxBytes {
 			t.Fatalf("%s: %d, %d bytes", path, rec.Code, len(body))
 		}
 		if canonical := `<link rel="canonical" href="` + path + `">`; !strings.Contains(body, canonical) {
@@ -129,124 +126,10 @@ func TestTimelineInParts(t *testing.T) {
 	walkTimeline(t, w, "/status/acme/incidents/"+inc, 121)
 }
 
-// TestWorstPage: the largest page that can be made, of what makes the most bytes.
-func TestWorstPage(t *testing.T) {
-	p, page := worstPage()
-	sum := p.Summarize(day)
-	for _, l := range []*i18n.Language{i18ntest.Language(t, "en"), i18ntest.Language(t, "ar")} {
-		at := presentation{base: "/status/acme", lang: l, zone: time.UTC, mail: true}
-		screens := map[string]screen{
-			"status":      withSubscribe(statusScreen(at, sum), sum.Blocks),
-			"history":     historyScreen(at, page, sum.Status, month{monthOf(day, time.UTC), page.CreatedAt, day, p}),
-			"incident":    incidentScreen(at, page, sum.Status, incidentPart{Incident: sum.Active[0]}, day),
-			"maintenance": maintenanceScreen(at, page, sum.Status, maintenancePart{Maintenance: p.Maintenances[0]}, day),
-			"component":   componentScreen(at, "https://status.example", sum, p.Components[0], p),
-		}
-		for name, s := range screens {
-			sh, err := newRenderedPage(t.Context(), s)
-			if err != nil {
-				t.Errorf("%s in %s: %v", name, l.Tag, err)
-				continue
-			}
-			t.Logf("%s in %s: %d bytes", name, l.Tag, len(sh.doc.Body()))
-		}
-		newest := p // as store.LoadNewest loads it
-		newest.Page.Language, newest.Incidents, newest.Maintenances = l.Tag, p.Incidents[:store.MaxNewest], p.Maintenances[:store.MaxNewest]
-		bodies, err := statuspage.Documents(sum, newest, "https://status.example")
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, _ := feed.New(newest, "", "https://status.example")
-		for name, write := range map[string]func() ([]byte, error){"atom": f.Atom, "rss": f.RSS} {
-			if bodies[name], err = write(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		bodies["ics"] = feed.Calendar(p, "https://status.example")
-		for name, body := range bodies {
-			t.Logf("%s in %s: %d bytes", name, l.Tag, len(body))
-			if len(body) > maxDocument {
-				t.Errorf("%s in %s: %d bytes", name, l.Tag, len(body))
-			}
-		}
-	}
-}
-
-// worstPage has as much of everything as it can have, and text that takes the most
-// bytes as HTML and as JSON. Further incidents add nothing: there is no room for these.
-func worstPage() (allswell.PageContents, allswell.Page) {
-	text := func(n int) string { return strings.Repeat("\"", n) }
-	description := text(allswell.MaxDescriptionLength)
-	page := allswell.Page{ID: "page_1", Slug: "acme", Name: text(allswell.MaxNameLength), Description: &description, CreatedAt: day.Add(-80 * 24 * time.Hour)}
-	p := allswell.PageContents{Page: page, AsOf: day}
-	var affected []allswell.AffectedComponent
-	var changes []allswell.AffectedChange
-	var named []allswell.ComponentName
-	for n := range allswell.MaxGroups {
-		p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint("grp_", n), Name: text(allswell.MaxNameLength)})
-	}
-	for n := range allswell.MaxComponents {
-		id := fmt.Sprintf("comp_%020d", n)
-		p.Components = append(p.Components, allswell.Component{ID: id, Name: text(allswell.MaxNameLength), Description: &description,
-			GroupID: fmt.Sprint("grp_", n%allswell.MaxGroups), Baseline: allswell.StatusDegraded})
-		affected = append(affected, allswell.AffectedComponent{ComponentID: id, Name: text(allswell.MaxNameLength), Status: allswell.StatusMajorOutage})
-		changes = append(changes, allswell.AffectedChange{ComponentID: id, Name: text(allswell.MaxNameLength), New: allswell.StatusMajorOutage})
-		named = append(named, allswell.ComponentName{ID: id, Name: text(allswell.MaxNameLength)})
-	}
-	message := text(allswell.MaxMessageLength)
-	for n := range 300 {
-		at := day.Add(-time.Duration(n) * time.Minute)
-		inc := allswell.Incident{ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Title: text(allswell.MaxTitleLength), Impact: allswell.ImpactCritical,
-			State: allswell.IncidentInvestigating, CreatedAt: at, UpdatedAt: at, Affected: affected}
-		if n >= 100 {
-			inc.Resolved, inc.ResolvedAt = true, at
-		}
-		for k := range 50 {
-			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{ID: "upd_1", Number: k + 1, Message: message, Affected: changes, CreatedAt: at})
-		}
-		p.Incidents = append(p.Incidents, inc)
-	}
-	for n := range 200 {
-		at := day.Add(time.Duration(n) * time.Minute)
-		m := allswell.Maintenance{ID: fmt.Sprintf("mnt_%020d", n), Title: text(allswell.MaxTitleLength), State: allswell.MaintenanceScheduled,
-			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), Components: named}
-		if n >= 100 {
-			m.State, m.BegunAt = allswell.MaintenanceInProgress, day.Add(-time.Hour)
-		}
-		for k := range 50 {
-			m.Updates = append(m.Updates, allswell.MaintenanceUpdate{ID: "upd_2", Number: k + 1, Message: message, CreatedAt: at})
-		}
-		p.Maintenances = append(p.Maintenances, m)
-	}
-	return p, page
-}
-
-// TestWorkOfAPageIsBounded: no more Markdown is rendered for a page than roomChars,
-// however much there is.
-func TestWorkOfAPageIsBounded(t *testing.T) {
-	r, s := newBudget(), i18n.UpdateText{Message: strings.Repeat("x", allswell.MaxMessageLength)}
-	rendered := 0
-	for range 1_000 {
-		if _, ok := r.message(english(), s, 0); ok {
-			rendered += len(s.Message)
-		}
-	}
-	if rendered != budgetChars {
-		t.Errorf("%d characters were rendered, want %d", rendered, budgetChars)
-	}
-	if len(markdown.HTML(s.Message)) < allswell.MaxMessageLength {
-		t.Error("it is not rendered")
-	}
-}
-
 // TestNothingIsRenderedForNobody: a template is not executed to its end for nobody.
 func TestNothingIsRenderedForNobody(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p, _ := worstPage()
-	if _, err := newRenderedPage(ctx, statusScreen(english(), p.Summarize(day))); err != context.Canceled {
-		t.Errorf("rendered with %v", err)
-	}
 	w := open(t, "sqlite:"+t.TempDir()+"/a.db", &clock{})
 	w.page("acme", "Acme")
 	inc := w.incident("acme", allswell.NewIncident{Title: "One"})
@@ -258,22 +141,4 @@ func TestNothingIsRenderedForNobody(t *testing.T) {
 		t.Errorf("for nobody: %d", rec.Code)
 	}
 	w.get("/status/acme/incidents/"+inc.ID, 200)
-}
-
-// TestMonthsSayWhatIsLeftOut: a month of more incidents than are loaded says so.
-func TestMonthsSayWhatIsLeftOut(t *testing.T) {
-	p, page := worstPage()
-	p.Incidents = p.Incidents[:250]
-	p.Since = day.Add(-5 * 24 * time.Hour)
-	s := historyScreen(english(), page, allswell.StatusOperational, month{monthOf(day, time.UTC), page.CreatedAt, day, p})
-	out, err := render(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(out), "are not shown") {
-		t.Error("nothing is said of the incidents that are not shown")
-	}
-	if days := s.Body.(historyBody).Days; len(days) != 6 {
-		t.Errorf("%d days, want those of which all is known", len(days))
-	}
 }

@@ -17,15 +17,15 @@ func TestComponentPage(t *testing.T) {
 		other := w.component("acme", "Other", "")
 		path := "/status/acme/components/" + c.ID
 		p := w.get(path, 200)
-		if got := p.one(t, "h1") + ", " + p.one(t, ".now"); got != "Check & pay, Operational" {
+		if got := p.One(t, "h1") + ", " + p.One(t, ".now"); got != "Check & pay, Operational" {
 			t.Errorf("it says %q", got)
 		}
-		if got := p.texts("#incidents"); len(got) != 1 || !strings.Contains(p.text(), "This component has had no incidents.") {
-			t.Errorf("nothing has happened, and it says %q", p.text())
+		if got := p.Texts("#incidents"); len(got) != 1 || !strings.Contains(p.Text(), "This component has had no incidents.") {
+			t.Errorf("nothing has happened, and it says %q", p.Text())
 		}
-		if got := p.all(".days tbody tr"); len(got) != 90 || got[0].text() != "Saturday, 21 NovemberOperational100%" &&
-			got[0].text() != "Saturday, 21 NovemberNo data yet" {
-			t.Errorf("%d days, the first %q", len(got), got[0].text())
+		if got := p.All(".days tbody tr"); len(got) != 90 || got[0].Text() != "Saturday, 21 NovemberOperational100%" &&
+			got[0].Text() != "Saturday, 21 NovemberNo data yet" {
+			t.Errorf("%d days, the first %q", len(got), got[0].Text())
 		}
 
 		message := "Cards are refused."
@@ -39,10 +39,10 @@ func TestComponentPage(t *testing.T) {
 		})
 		w.clock.move(36 * time.Minute)
 		p = w.get(path, 200)
-		if got := p.texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) || p.one(t, ".now") != "Major Outage" {
-			t.Errorf("it shows %q while it is %q", got, p.one(t, ".now"))
+		if got := p.Texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) || p.One(t, ".now") != "Major Outage" {
+			t.Errorf("it shows %q while it is %q", got, p.One(t, ".now"))
 		}
-		if text := p.text(); !strings.Contains(text, "Incidents of this component No past incidents") {
+		if text := p.Text(); !strings.Contains(text, "Incidents of this component No past incidents") {
 			t.Errorf("under the active one it says %q", text)
 		}
 		state := allswell.IncidentResolved
@@ -50,35 +50,35 @@ func TestComponentPage(t *testing.T) {
 		must(w, inc, err)
 		w.clock.move(36 * time.Minute)
 		p = w.get(path, 200)
-		if got := p.texts(".past h3"); !slices.Equal(got, []string{"No payments"}) {
+		if got := p.Texts(".past h3"); !slices.Equal(got, []string{"No payments"}) {
 			t.Errorf("past incidents: %q", got)
 		}
-		if got := p.all(".days tbody tr")[0].text(); !strings.HasPrefix(got, "Saturday, 21 NovemberMajor Outage, 36 minutes") {
+		if got := p.All(".days tbody tr")[0].Text(); !strings.HasPrefix(got, "Saturday, 21 NovemberMajor Outage, 36 minutes") {
 			t.Errorf("today: %q", got)
 		}
-		if got := barsIn(p); got[89].attr("class") != "m" || got[88].Data != "b" {
-			t.Errorf("the bars end with %q, %q", got[88].Data, got[89].attr("class"))
+		if got := p.All(".bars")[0].Children(); got[89].Attr("class") != "m" || got[88].Data != "b" {
+			t.Errorf("the bars end with %q, %q", got[88].Data, got[89].Attr("class"))
 		}
-		if got := p.texts(".figures dt"); !slices.Equal(got, []string{"7 days", "30 days", "90 days"}) {
+		if got := p.Texts(".figures dt"); !slices.Equal(got, []string{"7 days", "30 days", "90 days"}) {
 			t.Errorf("figures of %q", got)
 		}
 		link := "http://localhost:8080" + path
-		if got, want := p.one(t, "pre"), `<a href="`+link+`"><img src="`+link+`/badge.svg" alt="Check &amp; pay"></a>`; got != want {
+		if got, want := p.One(t, "pre"), `<a href="`+link+`"><img src="`+link+`/badge.svg" alt="Check &amp; pay"></a>`; got != want {
 			t.Errorf("to embed: %s, want %s", got, want)
 		}
-		for _, a := range p.all(".feeds a") {
-			if rec := w.do("GET", a.attr("href")); rec.Code != 200 {
-				t.Errorf("%s answers %d", a.attr("href"), rec.Code)
+		for _, a := range p.All(".feeds a") {
+			if rec := w.do("GET", a.Attr("href")); rec.Code != 200 {
+				t.Errorf("%s answers %d", a.Attr("href"), rec.Code)
 			}
 		}
-		if src := p.all(".badge img")[0].attr("src"); w.do("GET", src).Code != 200 {
+		if src := p.All(".badge img")[0].Attr("src"); w.do("GET", src).Code != 200 {
 			t.Errorf("there is no badge at %s", src)
 		}
 
 		// The next day has a bar of its own, although nothing was committed.
 		w.clock.set(day.AddDate(0, 0, 1))
 		p = w.get(path, 200)
-		if got := p.all(".days tbody tr")[0].text(); got != "Sunday, 22 NovemberOperational100%" {
+		if got := p.All(".days tbody tr")[0].Text(); got != "Sunday, 22 NovemberOperational100%" {
 			t.Errorf("tomorrow: %q", got)
 		}
 
@@ -109,9 +109,9 @@ func TestIncidentsShowWhatIs(t *testing.T) {
 		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
 		for _, want := range []string{"WebsiteDegraded", "WebsiteOperational"} {
 			for _, path := range []string{"/status/acme", "/status/acme/incidents/" + inc.ID} {
-				got := w.get(path, 200).all("ul.affected")
-				if len(got) != 1 || strings.ReplaceAll(got[0].text(), " ", "") != want {
-					w.t.Errorf("%s: %v, want %s", path, w.get(path, 200).texts("ul.affected"), want)
+				got := w.get(path, 200).All("ul.affected")
+				if len(got) != 1 || strings.ReplaceAll(got[0].Text(), " ", "") != want {
+					w.t.Errorf("%s: %v, want %s", path, w.get(path, 200).Texts("ul.affected"), want)
 				}
 			}
 			w.status("acme", c.ID, allswell.StatusOperational)

@@ -9,52 +9,23 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
 
-// errorPage identifies an error page: its variant and its HTTP status.
-type errorPage struct {
-	variant
-	status int // of HTTP
-}
-
-// errorNames are the names of the errors in the keys of their messages.
-var errorNames = map[int]string{
-	http.StatusBadRequest:            "bad_form",
-	http.StatusForbidden:             "foreign_form",
-	http.StatusNotFound:              "not_found",
-	http.StatusMethodNotAllowed:      "method",
-	http.StatusRequestEntityTooLarge: "large_form",
-	http.StatusTooManyRequests:       "too_many",
-	http.StatusServiceUnavailable:    "unavailable",
-}
-
-func errorScreen(f errorPage, around layout) screen {
-	key := "error." + errorNames[f.status]
-	b := plainBody{Heading: f.lang.T(key + ".heading"), Text: []string{f.lang.T(key + ".text")}, Home: around.At.home()}
-	around.Secret = true // of whichever address it is
-	if around.Site != nil {
-		b.AtPage = true
-		around.titled(b.Heading)
-	} else {
-		around.Title = b.Heading
-	}
-	return screen{around, b}
-}
-
 // fail answers with an error page that belongs to no status page.
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
-	var f variant
-	f.lang, f.chosen = languageFor(r, "")
-	s.serveFault(w, r, key{variant: f}, &unchanging, status, func() layout { return layout{At: anywhere(f), Status: allswell.StatusUnknown} })
+	var v view.Variant
+	v.Language, v.Chosen = languageFor(r, "")
+	s.serveFault(w, r, key{variant: v}, &unchanging, status, func() view.Layout { return view.NewRootLayout(view.PresentRoot(v)) })
 }
 
 // serveFault answers with an error page within a frame. The page of each status
 // and variant is kept. It is rendered even if the client has gone.
-func (s *Site) serveFault(w http.ResponseWriter, r *http.Request, k key, version *atomic.Uint64, status int, around func() layout) {
+func (s *Site) serveFault(w http.ResponseWriter, r *http.Request, k key, version *atomic.Uint64, status int, around func() view.Layout) {
 	k.kind, k.name = "fault", strconv.Itoa(status)
 	doc, err := getRendered(context.WithoutCancel(r.Context()), s, k, version, func(ctx context.Context) (*web.Document, time.Time, error) {
-		doc, err := renderDocument(ctx, errorScreen(errorPage{k.variant, status}, around()), web.CacheNever)
+		doc, err := renderDocument(ctx, view.Error(around(), status), web.CacheNever)
 		return doc, time.Time{}, err
 	})
 	if err != nil {
@@ -72,9 +43,9 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 // failAt answers with an error page in the layout of a status page.
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, v visit, status int) {
 	e, f := v.entry, v.variant
-	s.serveFault(w, r, key{entry: e, variant: f}, &e.summary.Loads, status, func() layout {
+	s.serveFault(w, r, key{entry: e, variant: f}, &e.summary.Loads, status, func() view.Layout {
 		snap := e.summary.Last()
-		return newLayout(s.presentationOf(snap.page, f), snap.page, snap.status, snap.sum.AsOf)
+		return view.NewLayout(s.presentation(snap.page, f), snap.page, snap.status, snap.sum.AsOf)
 	})
 }
 

@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/view"
 )
 
 // serveEvents answers with the event stream of a page. Its tags are those of the
@@ -37,7 +37,7 @@ func (s *Site) state(ctx context.Context, e *entry) (tag string, expires time.Ti
 	}
 	tag = snap.tag
 	if _, late := s.late(); late {
-		tag = lateTag(tag)
+		tag = view.DelayedTag(tag)
 	}
 	return tag, e.summary.Expires(), err
 }
@@ -45,27 +45,13 @@ func (s *Site) state(ctx context.Context, e *entry) (tag string, expires time.Ti
 // tagOf returns the tag of a status page. It depends on what the page shows,
 // except for the time of rendering and for what changes with time alone:
 // replicas agree, and rendering again without a change gives the same tag.
-func tagOf(ctx context.Context, sc screen) (string, error) {
-	sc.Layout.AsOf = moment{}
-	if b, ok := sc.Body.(statusBody); ok {
-		sc.Body = b.still()
-	}
-	html, err := render(ctx, sc)
+func tagOf(ctx context.Context, m view.Model) (string, error) {
+	html, err := m.WithoutTime().Render(ctx)
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(html)
 	return hex.EncodeToString(sum[:8]), nil
-}
-
-// lateTag is the tag of a page with the line that it is delayed.
-func lateTag(tag string) string { return tag + "-late" }
-
-// follow makes the browser keep a part of a status page current. tag is that of
-// the status page.
-func (f *layout) follow(tag string) {
-	home, _, _ := strings.Cut(f.Site.Home, "?")
-	f.Events, f.Tag = strings.TrimSuffix(home, "/")+"/events", tag
 }
 
 // Streams returns the number of open event streams.

@@ -83,7 +83,7 @@ func (o *opened) is(m map[string]string, tag string, change bool) {
 // tag returns the tag in a page's HTML.
 func (w *world) tag(path string) string {
 	w.t.Helper()
-	return w.get(path, 200).all("main[data-tag]")[0].attr("data-tag")
+	return w.get(path, 200).All("main[data-tag]")[0].Attr("data-tag")
 }
 
 func TestEvents(t *testing.T) {
@@ -155,15 +155,15 @@ func TestTagsOfParts(t *testing.T) {
 		for range 2 {
 			want := w.tag("/status/acme")
 			for _, path := range []string{"/status/acme/history", "/status/acme/incidents/" + inc.ID} {
-				main := w.get(path, 200).all("main")[0]
-				if main.attr("data-tag") != want || main.attr("data-events") != "/status/acme/events" {
-					t.Errorf("%s has %v, want %s", path, main.Attr, want)
+				main := w.get(path, 200).All("main")[0]
+				if main.Attr("data-tag") != want || main.Attr("data-events") != "/status/acme/events" {
+					t.Errorf("%s has %v, want %s", path, main.Node.Attr, want)
 				}
 			}
 			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, "News.")
 			must(w, u, err)
 		}
-		if scripts := w.get("/nope", 404).all("script"); len(scripts) > 0 {
+		if scripts := w.get("/nope", 404).All("script"); len(scripts) > 0 {
 			t.Error("an error page has a script")
 		}
 	})

@@ -21,24 +21,24 @@ func TestHistory(t *testing.T) {
 		w.clock.set(time.Date(2021, 1, 2, 8, 0, 0, 0, time.UTC))
 
 		p := w.get("/status/acme/history", 200)
-		if got := p.texts(".day"); !slices.Equal(got, []string{"Saturday, 2 January No incidents", "Friday, 1 January No incidents"}) {
+		if got := p.Texts(".day"); !slices.Equal(got, []string{"Saturday, 2 January No incidents", "Friday, 1 January No incidents"}) {
 			t.Errorf("January: %q", got)
 		}
-		if got := p.one(t, ".months a"); got != "← December 2020" {
+		if got := p.One(t, ".months a"); got != "← December 2020" {
 			t.Errorf("links of January: %q", got)
 		}
 		p = w.get("/status/acme/history?month=2020-12", 200)
-		if got := p.texts(".day"); len(got) != 31 || got[0] != "Thursday, 31 December December No impact Investigating since 23:59" {
+		if got := p.Texts(".day"); len(got) != 31 || got[0] != "Thursday, 31 December December No impact Investigating since 23:59" {
 			t.Errorf("December: %q", got)
 		}
-		if got := p.texts(".months a"); !slices.Equal(got, []string{"← November 2020", "January 2021 →"}) {
+		if got := p.Texts(".months a"); !slices.Equal(got, []string{"← November 2020", "January 2021 →"}) {
 			t.Errorf("links of December: %q", got)
 		}
-		p = w.get(p.all(".months a")[0].attr("href"), 200)
-		if got := p.texts(".day"); len(got) != 10 || got[9] != "Saturday, 21 November November Minor impact Resolved 15:04 It broke. Timeline, 1 update Resolved 21 Nov 2020, 15:04 UTC It broke." {
+		p = w.get(p.All(".months a")[0].Attr("href"), 200)
+		if got := p.Texts(".day"); len(got) != 10 || got[9] != "Saturday, 21 November November Minor impact Resolved 15:04 It broke. Timeline, 1 update Resolved 21 Nov 2020, 15:04 UTC It broke." {
 			t.Errorf("November: %q", got)
 		}
-		if got := p.one(t, ".months a"); got != "December 2020 →" {
+		if got := p.One(t, ".months a"); got != "December 2020 →" {
 			t.Errorf("links of November: %q", got)
 		}
 		for _, month := range []string{"2020-10", "2021-02", "9999-12", "2020-13", "2020-1", "26-11", "x", "", "2020-11-01", "%00", "-1", "2020-11%20"} {
@@ -49,7 +49,7 @@ func TestHistory(t *testing.T) {
 		w.get("/status/acme/history?month=2020-12", 200)
 		u, err := w.store.PostUpdate(ctx, w.ws, late.ID, "Found it.")
 		must(w, u, err)
-		if got := w.get("/status/acme/history?month=2020-12", 200).texts(".excerpt"); !slices.Equal(got, []string{"Found it."}) {
+		if got := w.get("/status/acme/history?month=2020-12", 200).Texts(".excerpt"); !slices.Equal(got, []string{"Found it."}) {
 			t.Errorf("after an update: %q", got)
 		}
 	})
@@ -60,7 +60,7 @@ func TestMidnight(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
 		w.clock.set(time.Date(2020, 11, 30, 23, 59, 59, 0, time.UTC))
-		first := func(path string) string { return w.get(path, 200).texts(".day h3")[0] }
+		first := func(path string) string { return w.get(path, 200).Texts(".day h3")[0] }
 		for _, path := range []string{"/status/acme", "/status/acme/history"} {
 			if got := first(path); got != "Monday, 30 November" {
 				t.Errorf("%s before midnight: %q", path, got)
@@ -86,24 +86,24 @@ func TestIncidentPage(t *testing.T) {
 			u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, fmt.Sprint("Update ", i))
 			must(w, u, err)
 			p := w.get(path, 200)
-			if got := p.texts(".timeline .message"); len(got) != i+2 || got[0] != fmt.Sprint("Update ", i) {
+			if got := p.Texts(".timeline .message"); len(got) != i+2 || got[0] != fmt.Sprint("Update ", i) {
 				t.Fatalf("after update %d: %d entries, the first %q", i, len(got), got[0])
 			}
 		}
 		p := w.get(path, 200)
-		if got := p.all("h1")[0].rawText(); got != strings.ReplaceAll(hostile, "\u202e", "") {
+		if got := p.All("h1")[0].RawText(); got != strings.ReplaceAll(hostile, "\u202e", "") {
 			t.Errorf("the title reads %q", got)
 		}
-		if got := p.all(".timeline .message")[40].rawText(); got != strings.NewReplacer("\n", "", "\u202e", "").Replace(first) {
+		if got := p.All(".timeline .message")[40].RawText(); got != strings.NewReplacer("\n", "", "\u202e", "").Replace(first) {
 			t.Errorf("the first message reads %q", got)
 		}
-		if got := p.one(t, ".meta"); got != "Major impact Investigating since 21 Nov 2020, 15:04 UTC" {
+		if got := p.One(t, ".meta"); got != "Major impact Investigating since 21 Nov 2020, 15:04 UTC" {
 			t.Errorf("it says %q", got)
 		}
 		state := allswell.IncidentResolved
 		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
 		must(w, inc, err)
-		if got := w.get(path, 200).one(t, ".meta"); got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 UTC to 15:44 UTC" {
+		if got := w.get(path, 200).One(t, ".meta"); got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 UTC to 15:44 UTC" {
 			t.Errorf("it says %q", got)
 		}
 
@@ -126,7 +126,7 @@ func TestZoneMoves(t *testing.T) {
 		w.clock.set(time.Date(2020, 11, 2, 12, 0, 0, 0, time.UTC))
 		w.page("old", "Old")
 		w.clock.set(time.Date(2020, 12, 3, 12, 0, 0, 0, time.UTC))
-		days := func() int { return len(w.get("/status/old/history?month=2020-12", 200).all("section.day")) }
+		days := func() int { return len(w.get("/status/old/history?month=2020-12", 200).All("section.day")) }
 		if got := days(); got != 3 {
 			t.Fatalf("%d days in UTC", got)
 		}
@@ -148,7 +148,7 @@ func TestDurationsGoOn(t *testing.T) {
 		t := w.t
 		c := w.component("acme", "Website", allswell.StatusMajorOutage)
 		w.clock.move(time.Second)
-		first := func(path string) string { return w.get(path, 200).all(".days tbody tr")[0].text() }
+		first := func(path string) string { return w.get(path, 200).All(".days tbody tr")[0].Text() }
 		tag := w.tag("/status/acme")
 		for _, path := range []string{"/status/acme", "/status/acme?lang=en", "/status/acme/components/" + c.ID} {
 			if got := first(path); !strings.Contains(got, "Major Outage, 1 second") {

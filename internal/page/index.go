@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/stream"
+	"github.com/allswell/allswell/internal/view"
 )
 
 // index is all status pages. It is immutable.
@@ -32,7 +33,7 @@ type entry struct {
 // snapshot is a page at one moment: what was loaded, and what its documents need
 // to know of it.
 type snapshot struct {
-	layout func(variant) screen // of the status page
+	model func(view.Variant) view.Model // of the status page
 
 	tag    string // see tagOf
 	until  time.Time
@@ -123,7 +124,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	if contents.Page.ID != e.id {
 		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
 	}
-	cleanNames(&contents)
+	view.CleanNames(&contents)
 	sum := contents.Summarize(contents.AsOf)
 	snap := &snapshot{sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badge.NewSet(sum)}
 	for _, inc := range contents.Incidents {
@@ -131,16 +132,13 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 			snap.first = inc.CreatedAt
 		}
 	}
-	snap.layout = func(f variant) screen {
-		sc := statusScreen(s.presentationOf(sum.Page, f), sum)
-		if s.mail {
-			sc = withSubscribe(sc, sum.Blocks)
-		}
-		sc.Layout.follow(snap.tag)
-		return sc
+	snap.model = func(v view.Variant) view.Model {
+		l := view.NewLayout(s.presentation(sum.Page, v), sum.Page, sum.Status, sum.AsOf)
+		l.Follow(snap.tag)
+		return view.Status(l, sum)
 	}
-	usual := variant{lang: i18n.Or(sum.Page.Language), own: sum.Page.Host != ""}
-	if snap.tag, err = tagOf(ctx, snap.layout(usual)); err != nil {
+	usual := view.Variant{Language: i18n.Or(sum.Page.Language), OwnDomain: sum.Page.Host != ""}
+	if snap.tag, err = tagOf(ctx, snap.model(usual)); err != nil {
 		return nil, time.Time{}, err
 	}
 	snap.until = contents.AsOf.Add(ageOf(sum))

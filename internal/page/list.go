@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -54,9 +54,9 @@ func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) serveList(w http.ResponseWriter, r *http.Request) {
 	k := key{kind: "list"}
-	k.variant.lang, k.variant.chosen = languageFor(r, "")
+	k.variant.Language, k.variant.Chosen = languageFor(r, "")
 	sh, err := getRendered(r.Context(), s, k, &s.list.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
-		sh, err := newRenderedPage(ctx, listScreen(s.anywhere(k.variant), s.list.Last().PageIndex))
+		sh, err := newRenderedPage(ctx, s.listModel(k.variant))
 		return sh, time.Time{}, err
 	})
 	if err != nil {
@@ -70,31 +70,23 @@ func (s *Site) serveList(w http.ResponseWriter, r *http.Request) {
 	s.serveSheet(w, r, k, sh)
 }
 
+func (s *Site) listModel(v view.Variant) view.Model {
+	list := s.list.Last()
+	entries := make([]view.ListEntry, len(list.Pages))
+	for i, p := range list.Pages {
+		entries[i] = view.ListEntry{Slug: p.Slug, Name: p.Name, Status: p.Status}
+	}
+	at := view.PresentRoot(v)
+	at.Public = s.base
+	return view.List(at, entries, list.Total-len(list.Pages), list.AsOf)
+}
+
 // renderFirstStep renders the page that says what to do first.
 func (s *Site) renderFirstStep() *web.Document {
-	at := anywhere(variant{lang: i18n.English()})
-	doc, err := renderDocument(context.Background(), screen{
-		layout{At: at, Title: "Allswell is running", Status: allswell.StatusOperational}, firstStepsBody{s.base},
-	}, web.CacheNever)
+	at := view.PresentRoot(view.Variant{Language: i18n.English()})
+	doc, err := renderDocument(context.Background(), view.FirstSteps(at, s.base), web.CacheNever)
 	if err != nil {
 		panic(err) // nothing in it can fail
 	}
 	return doc
-}
-
-// listScreen lays out the list of pages, and says how many it leaves out.
-func listScreen(at presentation, index store.PageIndex) screen {
-	worst := allswell.StatusOperational
-	b := listBody{More: index.Total - len(index.Pages)}
-	for _, p := range index.Pages {
-		if p.Status.Worse(worst) {
-			worst = p.Status
-		}
-		b.Pages = append(b.Pages, listedPage{at.link("/status/" + p.Slug), displayName(p.Name), p.Status})
-	}
-	f := layout{
-		At: at, Title: at.lang.T("list.heading"), Description: at.lang.T("list.description"),
-		Path: "/", Status: worst, AsOf: at.moment(index.AsOf),
-	}
-	return screen{f, b}
 }

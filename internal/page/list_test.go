@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // TestFrontWithoutPages: neither a page that hangs nor one that cannot be
@@ -36,10 +37,10 @@ func TestFrontWithoutPages(t *testing.T) {
 		w.status("hangs", hangs.ID, allswell.StatusMajorOutage)
 		w.status("fails", fails.ID, allswell.StatusDegraded)
 		p := w.get("/", 200)
-		if got, want := p.texts(".pages .state"), []string{"All systems operational", "Major system outage", "Some systems are degraded"}; !slices.Equal(got, want) {
+		if got, want := p.Texts(".pages .state"), []string{"All systems operational", "Major system outage", "Some systems are degraded"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if late := p.all(".late"); len(late) != 0 {
+		if late := p.All(".late"); len(late) != 0 {
 			t.Error("a list of this moment says that it is old")
 		}
 		w.get("/status/fails", 503)
@@ -62,18 +63,18 @@ func TestOldList(t *testing.T) {
 			w.clock.set(loaded.Add(c.after))
 			w.page(fmt.Sprint("page-", c.after.Milliseconds()), "Other")
 			p := w.get("/", 200)
-			if got := len(p.all(".pages li")); got != 2 {
+			if got := len(p.All(".pages li")); got != 2 {
 				t.Errorf("after %v: %d pages", c.after, got)
 			}
-			late := strings.Join(p.texts(".late"), "")
-			if (late != "") != c.late || c.late && !strings.Contains(late, english().lang.Moment(loaded)) {
+			late := strings.Join(p.Texts(".late"), "")
+			if (late != "") != c.late || c.late && !strings.Contains(late, i18n.English().Moment(loaded)) {
 				t.Errorf("after %v: %q", c.after, late)
 			}
 		}
 		w.site.list.Load = loads
 		w.page("last", "Last")
-		if p := w.get("/", 200); len(p.all(".pages li")) != 7 || len(p.all(".late")) != 0 {
-			t.Errorf("%d pages once it can be loaded again", len(p.all(".pages li")))
+		if p := w.get("/", 200); len(p.All(".pages li")) != 7 || len(p.All(".late")) != 0 {
+			t.Errorf("%d pages once it can be loaded again", len(p.All(".pages li")))
 		}
 	})
 }
@@ -86,11 +87,11 @@ func TestLongList(t *testing.T) {
 		w.clock.move(time.Second)
 	}
 	p := w.get("/", 200)
-	names := p.texts(".pages .component")
+	names := p.Texts(".pages .component")
 	if len(names) != maxListed || names[0] != "Page 0" || names[maxListed-1] != fmt.Sprint("Page ", maxListed-1) {
 		t.Errorf("%d pages: %.100q", len(names), names)
 	}
-	if got := p.one(t, "main .quiet"); !strings.Contains(got, "3") {
+	if got := p.One(t, "main .quiet"); !strings.Contains(got, "3") {
 		t.Errorf("what is left out: %q", got)
 	}
 }

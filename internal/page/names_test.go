@@ -86,7 +86,7 @@ func TestNamesTurnNothing(t *testing.T) {
 				t.Errorf("a refused form in %s: %d, %q", l.Tag, rec.Code, found)
 			}
 		}
-		if got := w.get("/status/acme", 200).one(t, "title"); strings.Count(got, "Acme eht [31m") != 1 {
+		if got := w.get("/status/acme", 200).One(t, "title"); strings.Count(got, "Acme eht [31m") != 1 {
 			t.Errorf("title %q", got)
 		}
 	})

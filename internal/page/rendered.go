@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"sync/atomic"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/cache"
+	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -22,8 +24,9 @@ const (
 type key struct {
 	entry      *entry // nil: it belongs to no page
 	kind, name string
-	variant    variant // zero if it is the same in all
-	lateSince  int64   // Unix milliseconds; see serveSheet
+	before     int          // see view.TimelinePart
+	variant    view.Variant // zero if it is the same in all
+	lateSince  int64        // Unix milliseconds; see serveSheet
 }
 
 // Owner makes pages evict their own documents before those of others.
@@ -67,29 +70,33 @@ func loadRendered[T rendered](ctx context.Context, s *Site, k key, load cache.Lo
 // renderedPage is a rendered HTML page, with what it takes to render it once more with
 // a line that it is delayed.
 type renderedPage struct {
-	screen screen
-	doc    *web.Document
+	model view.Model
+	doc   *web.Document
 }
 
 // newRenderedPage renders a screen. It stops when ctx ends.
-func newRenderedPage(ctx context.Context, s screen) (*renderedPage, error) {
-	doc, err := renderDocument(ctx, s, web.CacheRevalidate)
+func newRenderedPage(ctx context.Context, m view.Model) (*renderedPage, error) {
+	doc, err := renderDocument(ctx, m, web.CacheRevalidate)
 	if err != nil {
 		return nil, err
 	}
-	return &renderedPage{screen: s, doc: doc}, nil
+	return &renderedPage{model: m, doc: doc}, nil
 }
 
 // Size counts the screen as large as the HTML rendered from it.
 func (sh *renderedPage) Size() int { return sh.doc.Size() + len(sh.doc.Body()) }
 
-// delayed renders the sheet with the line that it was not refreshed since an
-// instant.
-func (sh *renderedPage) delayed(ctx context.Context, since time.Time) (*web.Document, error) {
-	late := sh.screen
-	late.Layout.Late = late.Layout.At.moment(since)
-	late.Layout.Tag = lateTag(late.Layout.Tag)
-	return renderDocument(ctx, late, web.CacheRevalidate)
+// renderDocument renders a model as a document. It stops when ctx ends.
+func renderDocument(ctx context.Context, m view.Model, cacheControl string) (*web.Document, error) {
+	html, err := m.Render(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// What people type is escaped and cannot look like a form or a script.
+	form, script := bytes.Contains(html, []byte("<form ")), bytes.Contains(html, []byte("<script "))
+	return web.NewDocument(html, web.DocumentHeader{
+		ContentType: typeHTML, CacheControl: cacheControl, Policy: web.PolicyPage(form, script), ByLanguage: true, Secret: m.Layout.Secret,
+	}), nil
 }
 
 // serveSheet writes a sheet, with a line that it is delayed if the store has
@@ -107,7 +114,7 @@ func (s *Site) serveSheet(w http.ResponseWriter, r *http.Request, k key, sh *ren
 func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, k key, sh *renderedPage, since time.Time) {
 	k.lateSince = since.UnixMilli()
 	doc, err := getRendered(r.Context(), s, k, &unchanging, func(ctx context.Context) (*web.Document, time.Time, error) {
-		doc, err := sh.delayed(ctx, since)
+		doc, err := renderDocument(ctx, sh.model.Delayed(since), web.CacheRevalidate)
 		return doc, time.Time{}, err
 	})
 	if err != nil {

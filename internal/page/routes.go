@@ -9,19 +9,21 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/view"
 )
 
 // visit is a request for a page or a part of it.
 type visit struct {
 	entry   *entry
 	snap    *snapshot // an old one if it cannot be loaded again
-	variant variant
+	variant view.Variant
 	part    string // of the path, below the page: "", "history", "incidents/…"
 	key     keyLookup
 }
 
 // presentation returns how the page is shown to the visitor.
-func (v visit) presentation() presentation { return presentationOf(v.snap.page, v.variant) }
+func (v visit) presentation() view.Presentation { return view.Present(v.snap.page, v.variant) }
 
 // routeSlug serves a part of the page under a slug.
 func (s *Site) routeSlug(w http.ResponseWriter, r *http.Request, slug, part string) {
@@ -68,8 +70,8 @@ func (s *Site) failVisit(w http.ResponseWriter, r *http.Request, part string, er
 }
 
 func newVisit(r *http.Request, e *entry, snap *snapshot, part string, own bool) visit {
-	v := visit{entry: e, snap: snap, part: part, variant: variant{own: own}}
-	v.variant.lang, v.variant.chosen = languageFor(r, snap.page.Language)
+	v := visit{entry: e, snap: snap, part: part, variant: view.Variant{OwnDomain: own}}
+	v.variant.Language, v.variant.Chosen = languageFor(r, snap.page.Language)
 	return v
 }
 
@@ -109,7 +111,7 @@ func (s *Site) routePage(w http.ResponseWriter, r *http.Request, v visit) {
 func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, v visit) {
 	e, k := v.entry, key{entry: v.entry, kind: "status", variant: v.variant}
 	sh, err := getRendered(r.Context(), s, k, &e.summary.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
-		sh, err := newRenderedPage(ctx, e.summary.Last().layout(k.variant))
+		sh, err := newRenderedPage(ctx, e.summary.Last().model(k.variant))
 		return sh, time.Time{}, err
 	})
 	if err != nil {
@@ -117,4 +119,25 @@ func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, v visit) {
 		return
 	}
 	s.serveSheet(w, r, k, sh)
+}
+
+// presentation returns how a page is shown, with what only the site knows.
+func (s *Site) presentation(page allswell.Page, v view.Variant) view.Presentation {
+	at := view.Present(page, v)
+	at.Public, at.Mail = page.URL(s.base), s.mail
+	return at
+}
+
+// languageFor returns the language of a response, and whether the URL names it.
+func languageFor(r *http.Request, fallback string) (l *i18n.Language, chosen bool) {
+	if r.URL.RawQuery != "" {
+		if l := i18n.Find(r.URL.Query().Get(view.LanguageParam)); l != nil {
+			return l, true
+		}
+	}
+	var accept string
+	if fields := r.Header["Accept-Language"]; len(fields) > 0 {
+		accept = fields[0]
+	}
+	return i18n.Choose("", accept, fallback), false
 }

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/stream"
@@ -143,7 +144,7 @@ func (s *Site) Handler() http.Handler { return http.HandlerFunc(s.route) }
 // hand: status pages are by far the most frequent requests.
 func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
-	if name, ok := strings.CutPrefix(path, "/assets/"); ok && isRead(r) {
+	if name, ok := strings.CutPrefix(path, assets.Path); ok && isRead(r) {
 		s.serveAsset(w, r, name)
 		return
 	}
@@ -166,6 +167,14 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.fail(w, r, http.StatusNotFound)
 	}
+}
+
+func (s *Site) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+	if doc := assets.Find(name); doc != nil {
+		doc.ServeHTTP(w, r)
+		return
+	}
+	s.fail(w, r, http.StatusNotFound)
 }
 
 // isRead reports whether a request only reads.

@@ -18,9 +18,20 @@ import (
 	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/htmltest"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/markdown/markdowntest"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
+
+// day is long before the current time of the host, by whose clock the store says
+// when it last reached its database.
+var day = time.Date(2020, 11, 21, 15, 4, 5, 0, time.UTC)
+
+const hostile = markdowntest.Hostile
+
+func text(s string) *string { return &s }
 
 // world is a site over a store, by one clock that only the test moves.
 type world struct {
@@ -105,7 +116,7 @@ func (w *world) do(method, path string, fields ...string) *httptest.ResponseReco
 }
 
 // get returns the page at path, which has to answer with the given status.
-func (w *world) get(path string, status int) tree {
+func (w *world) get(path string, status int) htmltest.Tree {
 	w.t.Helper()
 	rec := w.do("GET", path)
 	if rec.Code != status {
@@ -114,8 +125,8 @@ func (w *world) get(path string, status int) tree {
 	if got := rec.Header().Get("Content-Type"); got != typeHTML {
 		w.t.Errorf("GET %s: type %q", path, got)
 	}
-	p := parse(w.t, rec.Body.String())
-	checkPage(w.t, path, p)
+	p := htmltest.Parse(w.t, rec.Body.String())
+	htmltest.CheckPage(w.t, path, p)
 	return p
 }
 
@@ -123,7 +134,7 @@ func TestStatusPage(t *testing.T) {
 	run(t, func(w *world) {
 		ctx, t := w.t.Context(), w.t
 		p := w.get("/status/acme", 200)
-		if got := p.one(t, "#banner"); got != "All systems operational" {
+		if got := p.One(t, "#banner"); got != "All systems operational" {
 			t.Errorf("the empty page's banner: %q", got)
 		}
 		w.component("acme", "Website", "")
@@ -160,7 +171,7 @@ func TestStatusPage(t *testing.T) {
 			"main .onward a":            {"Incident history"},
 			".late":                     nil,
 		} {
-			if got := p.texts(selector); !slices.Equal(got, want) {
+			if got := p.Texts(selector); !slices.Equal(got, want) {
 				t.Errorf("%s: %q, want %q", selector, got, want)
 			}
 		}
@@ -170,10 +181,10 @@ func TestStatusPage(t *testing.T) {
 		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{Resolved: &resolved})
 		must(w, inc, err)
 		p = w.get("/status/acme", 200)
-		if got := len(p.all("article.incident")); got != 0 {
+		if got := len(p.All("article.incident")); got != 0 {
 			t.Errorf("%d active incidents", got)
 		}
-		if got := p.texts(".past li"); !slices.Equal(got, []string{"The north is dark Critical impact Resolved after 30 minutes 15:04 to 15:34 Wires are up."}) {
+		if got := p.Texts(".past li"); !slices.Equal(got, []string{"The north is dark Critical impact Resolved after 30 minutes 15:04 to 15:34 Wires are up."}) {
 			t.Errorf("past incidents: %q", got)
 		}
 	})
@@ -198,7 +209,7 @@ func TestChangeShowsAtOnce(t *testing.T) {
 			status := []allswell.Status{allswell.StatusMajorOutage, allswell.StatusOperational, allswell.StatusMaintenance}[i%3]
 			w.status("acme", c.ID, status)
 			began := time.Now()
-			got := parse(t, w.do("GET", "/status/acme").Body.String()).one(t, "#banner")
+			got := htmltest.Parse(t, w.do("GET", "/status/acme").Body.String()).One(t, "#banner")
 			took := time.Since(began)
 			if got != allswell.Banner(status) && took < cache.WaitTimeout { // a machine that busy gets the old page
 				t.Errorf("change %d: after %v the banner says %q, want %q", i, took, got, allswell.Banner(status))
@@ -245,14 +256,14 @@ func TestFront(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := open(t, dsn, &clock{})
 		p := w.get("/", 200)
-		if got := p.one(t, "h1"); got != "Allswell is running" {
+		if got := p.One(t, "h1"); got != "Allswell is running" {
 			t.Errorf("with no page: %q", got)
 		}
-		if !strings.Contains(p.text(), "http://localhost:8080") {
+		if !strings.Contains(p.Text(), "http://localhost:8080") {
 			t.Error("the first steps do not say where")
 		}
 		w.page("acme", "Acme")
-		if got := w.get("/", 200).one(t, "title"); got != "All systems operational – Acme" {
+		if got := w.get("/", 200).One(t, "title"); got != "All systems operational – Acme" {
 			t.Errorf("with one page: %q", got)
 		}
 		w.clock.move(time.Second)
@@ -261,18 +272,18 @@ func TestFront(t *testing.T) {
 		for _, status := range []allswell.Status{allswell.StatusMajorOutage, allswell.StatusUnknown} {
 			w.status("beta", c.ID, status)
 			p = w.get("/", 200)
-			got := p.texts(".pages li .state")
+			got := p.Texts(".pages li .state")
 			if want := []string{"All systems operational", allswell.Banner(status)}; !slices.Equal(got, want) {
 				t.Errorf("with two pages: %q, want %q", got, want)
 			}
 		}
-		for _, a := range p.all(".pages a") {
-			w.get(a.attr("href"), 200)
+		for _, a := range p.All(".pages a") {
+			w.get(a.Attr("href"), 200)
 		}
 		if err := w.store.DeletePage(t.Context(), w.ws, "beta"); err != nil {
 			t.Fatal(err)
 		}
-		if got := w.get("/", 200).one(t, "h1"); got != "Acme" {
+		if got := w.get("/", 200).One(t, "h1"); got != "Acme" {
 			t.Errorf("with one page again: %q", got)
 		}
 	})
@@ -307,7 +318,7 @@ func TestSlugs(t *testing.T) {
 		}
 		rename("acme", "other")
 		w.page("acme", "The new one")
-		if got := w.get("/status/acme", 200).one(t, "h1"); got != "The new one" {
+		if got := w.get("/status/acme", 200).One(t, "h1"); got != "The new one" {
 			t.Errorf("the slug shows %q", got)
 		}
 		w.get("/status/acme/incidents/"+inc.ID, 404)
@@ -373,15 +384,15 @@ func TestDatabaseGone(t *testing.T) {
 			w.clock.set(contact.Add(tc.after))
 			for _, path := range seen {
 				p := w.get(path, 200)
-				if got := len(p.all(".late")) == 1; got != tc.late {
+				if got := len(p.All(".late")) == 1; got != tc.late {
 					t.Errorf("%s after %v: says that it is delayed: %v", path, tc.after, got)
 				}
-				if tc.late && !strings.Contains(p.one(t, ".late"), english().lang.Moment(contact)) {
-					t.Errorf("%s after %v: %q", path, tc.after, p.one(t, ".late"))
+				if tc.late && !strings.Contains(p.One(t, ".late"), i18n.English().Moment(contact)) {
+					t.Errorf("%s after %v: %q", path, tc.after, p.One(t, ".late"))
 				}
 			}
 			p := w.get("/status/acme", 200)
-			if got := p.one(t, "#banner"); got != "Partial system outage" {
+			if got := p.One(t, "#banner"); got != "Partial system outage" {
 				t.Errorf("the banner says %q", got)
 			}
 		}
@@ -450,7 +461,7 @@ func TestReplica(t *testing.T) {
 		a.status("acme", website.ID, status)
 		eventually(string(status), func() bool {
 			rec := b.do("GET", "/status/acme")
-			return rec.Code == 200 && parse(t, rec.Body.String()).one(t, "#banner") == allswell.Banner(status)
+			return rec.Code == 200 && htmltest.Parse(t, rec.Body.String()).One(t, "#banner") == allswell.Banner(status)
 		})
 	}
 	slug := "renamed"
@@ -493,12 +504,12 @@ func TestRenderingFails(t *testing.T) {
 		loads := e.summary.Load
 		e.summary.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
 		w.status("acme", c.ID, allswell.StatusMajorOutage)
-		if got := w.get("/status/acme", 200).one(t, "#banner"); got != "All systems operational" {
+		if got := w.get("/status/acme", 200).One(t, "#banner"); got != "All systems operational" {
 			t.Errorf("while rendering fails: %q", got)
 		}
 		e.summary.Load = loads
 		w.status("acme", c.ID, allswell.StatusPartialOutage)
-		if got := w.get("/status/acme", 200).one(t, "#banner"); got != "Partial system outage" {
+		if got := w.get("/status/acme", 200).One(t, "#banner"); got != "Partial system outage" {
 			t.Errorf("after it: %q", got)
 		}
 	})

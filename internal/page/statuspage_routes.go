@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/statuspage"
+	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -127,7 +128,7 @@ func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, er
 	if newest.Page.ID != e.id {
 		return nil, allswell.ErrNotFound // another page has the slug now
 	}
-	cleanNames(&newest)
+	view.CleanNames(&newest)
 	bodies, err := statuspage.Documents(snap.sum, newest, snap.sum.Page.URL(s.base))
 	if err != nil {
 		return nil, err

@@ -7,15 +7,14 @@ import (
 	"math"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
-	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -78,11 +77,11 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _
 	switch {
 	case !s.mail:
 		// Nothing is broken that would be there in a moment: it is not offered.
-		s.say(w, r, v, http.StatusNotFound, "subscribe.off.heading", v.variant.lang.T("subscribe.off.text"))
+		s.say(w, r, v, http.StatusNotFound, "subscribe.off.heading", v.variant.Language.T("subscribe.off.text"))
 		return
 	case isRead(r): // somebody asks for the address of the form
 		w.Header()["Cache-Control"] = []string{web.CacheNever}
-		http.Redirect(w, r, v.presentation().home()+"#subscribe", http.StatusSeeOther)
+		http.Redirect(w, r, v.presentation().Home()+"#subscribe", http.StatusSeeOther)
 		return
 	case s.origins.Check(r) != nil:
 		s.failAt(w, r, v, http.StatusForbidden)
@@ -104,12 +103,12 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _
 		request := store.SignUp{Slug: v.entry.slug, Subscriber: checked, Discard: !s.signUps.mailboxes.Take(allswell.MailboxKey(checked.Target), now).Allowed}
 		err = s.forms.signUps.run(r.Context(), func() error { return s.store.RequestSignUp(r.Context(), request) })
 	}
-	l := v.variant.lang
+	l := v.variant.Language
 	switch bad := (*allswell.ValidationError)(nil); {
 	case err == nil:
 		s.say(w, r, v, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
 	case errors.As(err, &bad):
-		s.answer(w, r, http.StatusUnprocessableEntity, v.layout(), subscribeBody{l, refusedForm(v, n, bad)})
+		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidSignUp(v.layout(), v.snap.sum.Blocks, n, bad))
 	default:
 		s.failForm(w, r, v, "somebody could not be subscribed", err)
 	}
@@ -119,7 +118,7 @@ func (s *Site) refuseSignUp(w http.ResponseWriter, r *http.Request, v visit, wai
 	wait = max(wait, time.Second)
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	minutes := int(math.Ceil(wait.Minutes()))
-	s.say(w, r, v, http.StatusTooManyRequests, "subscribe.too_many.heading", v.variant.lang.T("subscribe.too_many.text", "n", minutes))
+	s.say(w, r, v, http.StatusTooManyRequests, "subscribe.too_many.heading", v.variant.Language.T("subscribe.too_many.text", "n", minutes))
 }
 
 // readForm reads a form of bounded size. The status is 200, or why there is
@@ -141,9 +140,8 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 }
 
 // answer renders a page for one person.
-func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f layout, b titledBody) {
-	f.titled(b.title())
-	doc, err := renderDocument(context.Background(), screen{f, b}, web.CacheNever)
+func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, m view.Model) {
+	doc, err := renderDocument(context.Background(), m, web.CacheNever)
 	if err != nil {
 		s.logError("rendering the answer to a form", nil, err)
 		s.fail(w, r, http.StatusServiceUnavailable)
@@ -154,12 +152,12 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, f layo
 
 // say answers with a heading, given by its key, and paragraphs.
 func (s *Site) say(w http.ResponseWriter, r *http.Request, v visit, status int, heading string, text ...string) {
-	s.answer(w, r, status, v.layout(), plainBody{Heading: v.variant.lang.T(heading), Text: text, Home: v.presentation().home(), AtPage: true})
+	s.answer(w, r, status, view.Message(v.layout(), v.variant.Language.T(heading), text...))
 }
 
 // layout returns the frame of an answer, which is of no particular time.
-func (v visit) layout() layout {
-	return newLayout(v.presentation(), v.snap.page, v.snap.status, time.Time{})
+func (v visit) layout() view.Layout {
+	return view.NewLayout(v.presentation(), v.snap.page, v.snap.status, time.Time{})
 }
 
 // failForm answers a form that the store did not take. Of the address, which
@@ -169,77 +167,4 @@ func (s *Site) failForm(w http.ResponseWriter, r *http.Request, v visit, what st
 		s.logError(what, v.entry, err)
 	}
 	s.failForAt(w, r, v, err)
-}
-
-// titledBody is the contents of a page that is made for one person.
-type titledBody interface {
-	body
-	title() string
-}
-
-// subscribeForm is the form by which people subscribe. On a status page it is
-// empty; with what was wrong it comes back as it was sent.
-type subscribeForm struct {
-	Action     string
-	Email      string
-	EmailError string
-	Choice     choice
-}
-
-// choice is components to choose from, by their blocks.
-type choice struct {
-	Blocks []allswell.Block
-	Chosen []string // ids
-	Error  string
-}
-
-// Has reports whether a component is chosen.
-func (c choice) Has(id string) bool { return slices.Contains(c.Chosen, id) }
-
-// Offered reports whether there is anything to choose.
-func (c choice) Offered() bool {
-	n := 0
-	for _, block := range c.Blocks {
-		n += len(block.Components)
-	}
-	return n > 1 || n > 0 && len(c.Chosen) > 0
-}
-
-// subscribeBody is the form alone, after it was refused.
-type subscribeBody struct {
-	lang *i18n.Language
-	Form *subscribeForm
-}
-
-func (subscribeBody) template() string { return "subscribe" }
-
-func (b subscribeBody) title() string { return b.lang.T("subscribe.refused.heading") }
-func (b plainBody) title() string     { return b.Heading }
-
-// withSubscribe offers the subscription on a page's own screen.
-func withSubscribe(sc screen, blocks []allswell.Block) screen {
-	b := sc.Body.(statusBody)
-	b.Subscribe = &subscribeForm{Action: sc.Layout.At.subscribe(), Choice: choice{Blocks: blocks}}
-	sc.Body = b
-	sc.Layout.Site.Subscribe = "#subscribe"
-	return sc
-}
-
-// refusedForm is the form as it was sent, with what is wrong with it.
-func refusedForm(v visit, n allswell.NewSubscriber, bad *allswell.ValidationError) *subscribeForm {
-	l := v.variant.lang
-	form := &subscribeForm{
-		Action: v.presentation().subscribe(), Email: strings.ToValidUTF8(n.Target, "\ufffd"),
-		Choice: choice{Blocks: v.snap.sum.Blocks, Chosen: n.Components},
-	}
-	if len(bad.Fields["components"]) > 0 {
-		form.Choice.Error = l.T("subscribe.component_gone")
-	}
-	switch {
-	case strings.TrimSpace(n.Target) == "":
-		form.EmailError = l.T("subscribe.email_missing")
-	case len(bad.Fields["target"]) > 0 || form.Choice.Error == "":
-		form.EmailError = l.T("subscribe.email_wrong", "example", "name@example.com")
-	}
-	return form
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -66,7 +67,7 @@ func (w *mailWorld) send(path, body string, fields ...string) *httptest.Response
 }
 
 // answer checks what every answer to a form has, and returns it.
-func (w *mailWorld) answer(rec *httptest.ResponseRecorder, status int) tree {
+func (w *mailWorld) answer(rec *httptest.ResponseRecorder, status int) htmltest.Tree {
 	w.t.Helper()
 	h := rec.Header()
 	if rec.Code != status || h.Get("Content-Type") != typeHTML {
@@ -75,10 +76,10 @@ func (w *mailWorld) answer(rec *httptest.ResponseRecorder, status int) tree {
 	if h.Get("Cache-Control") != web.CacheNever || h.Get("Etag") != "" || h.Get("Location") != "" || h["Set-Cookie"] != nil {
 		w.t.Errorf("%d: %v", status, h)
 	}
-	p := parse(w.t, rec.Body.String())
-	checkPage(w.t, "the answer", p)
-	if want := web.PolicyPage(len(p.all("form")) > 0, false); h.Get("Content-Security-Policy") != string(want) {
-		w.t.Errorf("%d forms, policy %q", len(p.all("form")), h.Get("Content-Security-Policy"))
+	p := htmltest.Parse(w.t, rec.Body.String())
+	htmltest.CheckPage(w.t, "the answer", p)
+	if want := web.PolicyPage(len(p.All("form")) > 0, false); h.Get("Content-Security-Policy") != string(want) {
+		w.t.Errorf("%d forms, policy %q", len(p.All("form")), h.Get("Content-Security-Policy"))
 	}
 	return p
 }
@@ -119,11 +120,11 @@ func TestSubscribeForm(t *testing.T) {
 			t.Errorf("again: %d", again.Code)
 		}
 		p := w.get("/status/acme", 200)
-		sections := p.all("main section")
-		if last := sections[len(sections)-1]; last.attr("aria-labelledby") != "subscribe" {
+		sections := p.All("main section")
+		if last := sections[len(sections)-1]; last.Attr("aria-labelledby") != "subscribe" {
 			t.Error("the subscription is not the last section")
 		}
-		if links := p.all("header nav a"); links[len(links)-1].attr("href") != "#subscribe" || len(p.all("h2#subscribe")) != 1 {
+		if links := p.All("header nav a"); links[len(links)-1].Attr("href") != "#subscribe" || len(p.All("h2#subscribe")) != 1 {
 			t.Error("no link leads to the form")
 		}
 		// Nor is it far from the other parts of the page.
@@ -133,27 +134,27 @@ func TestSubscribeForm(t *testing.T) {
 		})
 		for _, part := range []string{"/history", "/incidents/" + inc.ID, "/components/" + w.components["North"], "/maintenances/" + m.ID, "/nothing"} {
 			rec := w.do("GET", "/status/acme"+part+"?lang=ar")
-			links := parse(t, rec.Body.String()).all("header nav a")
-			if got := links[len(links)-1].attr("href"); got != "/status/acme?lang=ar#subscribe" {
+			links := htmltest.Parse(t, rec.Body.String()).All("header nav a")
+			if got := links[len(links)-1].Attr("href"); got != "/status/acme?lang=ar#subscribe" {
 				t.Errorf("%s leads to %s", part, got)
 			}
 		}
-		form := p.all("form")
-		if len(form) != 1 || form[0].attr("method") != "post" || form[0].attr("action") != "/status/acme/subscribe" {
+		form := p.All("form")
+		if len(form) != 1 || form[0].Attr("method") != "post" || form[0].Attr("action") != "/status/acme/subscribe" {
 			t.Fatalf("%d forms", len(form))
 		}
-		if len(p.all("form input[type=email][name=email][autocomplete=email][inputmode=email][required]")) != 1 || p.one(t, "label[for=email]") != "E-mail address" {
+		if len(p.All("form input[type=email][name=email][autocomplete=email][inputmode=email][required]")) != 1 || p.One(t, "label[for=email]") != "E-mail address" {
 			t.Error("the field is not what it should be")
 		}
-		if got := p.texts("form details fieldset"); !slices.Equal(got, []string{"Components Website", "Regions North South"}) {
+		if got := p.Texts("form details fieldset"); !slices.Equal(got, []string{"Components Website", "Regions North South"}) {
 			t.Errorf("to choose from: %q", got)
 		}
 		for name, id := range w.components {
-			if got := p.all("form details input[type=checkbox][name=component][value=" + id + "]"); len(got) != 1 {
+			if got := p.All("form details input[type=checkbox][name=component][value=" + id + "]"); len(got) != 1 {
 				t.Errorf("%s cannot be chosen", name)
 			}
 		}
-		if len(p.all("[checked]"))+len(p.all("details[open]"))+len(p.all("[aria-invalid]")) > 0 {
+		if len(p.All("[checked]"))+len(p.All("details[open]"))+len(p.All("[aria-invalid]")) > 0 {
 			t.Error("the form is not empty")
 		}
 		rec = w.do("GET", "/status/acme/subscribe")
@@ -167,14 +168,14 @@ func TestMailIsOff(t *testing.T) {
 	runMail(t, func(w *mailWorld) {
 		w.site.mail = false
 		p := w.get("/status/acme", 200)
-		if len(p.all("form")) > 0 || len(p.all("#subscribe")) > 0 || len(p.all("header nav a")) != 1 {
+		if len(p.All("form")) > 0 || len(p.All("#subscribe")) > 0 || len(p.All("header nav a")) != 1 {
 			w.t.Error("a subscription is offered")
 		}
-		if got := w.get("/status/acme/history", 200).all("header nav a"); len(got) != 1 {
-			w.t.Errorf("the history leads to %q", got[1].attr("href"))
+		if got := w.get("/status/acme/history", 200).All("header nav a"); len(got) != 1 {
+			w.t.Errorf("the history leads to %q", got[1].Attr("href"))
 		}
 		p = w.answer(w.post("/status/acme/subscribe", url.Values{fieldEmail: {"ann@example.com"}}), 404)
-		if got := p.one(w.t, "h1"); got != "E-mail is not set up here" {
+		if got := p.One(w.t, "h1"); got != "E-mail is not set up here" {
 			w.t.Errorf("%q", got)
 		}
 		w.get("/status/acme/subscribe", 404)
@@ -194,7 +195,7 @@ func TestAnswersAreAlike(t *testing.T) {
 		signUp := func(form url.Values) {
 			t.Helper()
 			rec := w.post("/status/acme/subscribe", form)
-			if got := w.answer(rec, 200).one(t, "h1"); got != "Check your mail" {
+			if got := w.answer(rec, 200).One(t, "h1"); got != "Check your mail" {
 				t.Errorf("%q", got)
 			}
 			answers = append(answers, fmt.Sprint(rec.Header(), rec.Body))
@@ -242,27 +243,27 @@ func TestRefusedSignUps(t *testing.T) {
 			{"a hostile component", url.Values{fieldEmail: {"ann@example.com"}, fieldComponent: {hostile, w.components["North"]}}, "", "A component that you chose is no longer on this page. Please choose again."},
 		} {
 			p := w.answer(w.post("/status/acme/subscribe", c.form), 422)
-			if got := strings.Join(p.texts("#email-error"), ""); got != c.email {
+			if got := strings.Join(p.Texts("#email-error"), ""); got != c.email {
 				t.Errorf("%s: the address is said to be %q", c.name, got)
 			}
-			if invalid := p.all("input#email[aria-invalid=true][aria-describedby=email-error]"); len(invalid) == 1 != (c.email != "") {
+			if invalid := p.All("input#email[aria-invalid=true][aria-describedby=email-error]"); len(invalid) == 1 != (c.email != "") {
 				t.Errorf("%s: the field is marked %d times", c.name, len(invalid))
 			}
-			if got := strings.Join(p.texts(".choice .wrong"), ""); got != c.choice {
+			if got := strings.Join(p.Texts(".choice .wrong"), ""); got != c.choice {
 				t.Errorf("%s: the components are said to be %q", c.name, got)
 			}
 			want := strings.ReplaceAll(strings.ToValidUTF8(c.form.Get(fieldEmail), "\ufffd"), "\r\n", "\n")
-			if got := p.all("#email")[0].attr("value"); got != strings.ReplaceAll(want, "\x00", "\ufffd") {
+			if got := p.All("#email")[0].Attr("value"); got != strings.ReplaceAll(want, "\x00", "\ufffd") {
 				t.Errorf("%s: the field holds %q", c.name, got)
 			}
 			known := slices.Contains(c.form[fieldComponent], w.components["North"])
-			if got := len(p.all("[checked]")); got == 1 != known {
+			if got := len(p.All("[checked]")); got == 1 != known {
 				t.Errorf("%s: %d components are ticked", c.name, got)
 			}
-			if open := len(p.all("details[open]")) == 1; open != (len(c.form[fieldComponent]) > 0) {
+			if open := len(p.All("details[open]")) == 1; open != (len(c.form[fieldComponent]) > 0) {
 				t.Errorf("%s: the components are open: %v", c.name, open)
 			}
-			if len(p.all("script"))+len(p.all("img")) > 0 {
+			if len(p.All("script"))+len(p.All("img")) > 0 {
 				t.Errorf("%s breaks out", c.name)
 			}
 		}
@@ -372,7 +373,7 @@ func TestSignUpLimits(t *testing.T) {
 		if got := rec.Header().Get("Retry-After"); got != "2401" {
 			t.Errorf("Retry-After %q", got)
 		}
-		if got := p.texts(".sorry p")[0]; !strings.Contains(got, "41 minutes") {
+		if got := p.Texts(".sorry p")[0]; !strings.Contains(got, "41 minutes") {
 			t.Errorf("%q", got)
 		}
 		if got := len(w.subscribers()); got != signUpsPerAddress {

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
-	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/i18n"
-	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/view"
 )
 
 // What the buttons of a subscription do.
@@ -23,42 +20,8 @@ const (
 	scopeChosen = "components" // at least one
 )
 
-// subscriptionBody is one's own subscription. Its forms name no address, so
-// that they are sent to the page's own and the key is not in the page.
-type subscriptionBody struct {
-	lang         *i18n.Language
-	Page         string
-	Done         string // what was done just now
-	Target       string
-	Confirmed    bool
-	Since        moment // when it was confirmed
-	Suspended    moment // zero: it is not
-	SuspendedFor string
-	WholePage    bool
-	Chosen       []string // names, if not the whole page
-	Choice       choice
-	KeptDays     int // how long it waits for its confirmation
-}
-
-// unsubscribeBody asks once more.
-type unsubscribeBody struct {
-	lang *i18n.Language
-	Page string
-}
-
-func (subscriptionBody) template() string { return "subscription" }
-func (unsubscribeBody) template() string  { return "unsubscribe" }
-
-func (b subscriptionBody) title() string {
-	if !b.Confirmed {
-		return b.lang.T("subscription.ask.heading")
-	}
-	return b.lang.T("subscription.heading")
-}
-func (b unsubscribeBody) title() string { return b.lang.T("unsubscribe.title") }
-
 // secretLayout is the frame of a page whose address holds a key.
-func (v visit) secretLayout() layout {
+func (v visit) secretLayout() view.Layout {
 	f := v.layout()
 	f.Secret = true
 	return f
@@ -108,7 +71,7 @@ type change struct {
 }
 
 func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visit, key string, ch change) {
-	ctx, l := r.Context(), v.variant.lang
+	ctx, l := r.Context(), v.variant.Language
 	var sub allswell.Subscriber
 	var done string
 	at := s.forms.subscriptions
@@ -149,13 +112,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visi
 			s.showSubscription(w, r, v, sub, "", again)
 			return
 		}
-		b := subscriptionOf(v, sub, "")
-		b.Choice.Chosen = ch.components
-		b.Choice.Error = l.T("subscribe.component_gone")
-		if len(ch.components) == 0 {
-			b.Choice.Error = l.T("subscribe.choose_one")
-		}
-		s.answer(w, r, http.StatusUnprocessableEntity, v.secretLayout(), b)
+		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(v.secretLayout(), v.snap.sum.Blocks, sub, ch.components))
 	default:
 		s.showSubscription(w, r, v, sub, done, err)
 	}
@@ -184,16 +141,14 @@ func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, v visit,
 	case err != nil:
 		s.failForm(w, r, v, "a subscription could not be read or changed", err)
 	default:
-		s.answer(w, r, http.StatusOK, v.secretLayout(), subscriptionOf(v, sub, done))
+		s.answer(w, r, http.StatusOK, view.Subscription(v.secretLayout(), v.snap.sum.Blocks, sub, done))
 	}
 }
 
 func (s *Site) noSubscription(w http.ResponseWriter, r *http.Request, v visit) {
-	l := v.variant.lang
-	s.answer(w, r, http.StatusNotFound, v.secretLayout(), plainBody{
-		Heading: l.T("subscription.gone.heading"), Home: v.presentation().home(), AtPage: true,
-		Text: []string{l.T("subscription.gone.text"), l.T("subscription.gone.again")},
-	})
+	l := v.variant.Language
+	s.answer(w, r, http.StatusNotFound, view.Message(v.secretLayout(),
+		l.T("subscription.gone.heading"), l.T("subscription.gone.text"), l.T("subscription.gone.again")))
 }
 
 // serveUnsubscribe ends a subscription by one click (RFC 8058): a GET shows a
@@ -201,7 +156,7 @@ func (s *Site) noSubscription(w http.ResponseWriter, r *http.Request, v visit) {
 // whether there is such a subscription.
 func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, v visit, key string) {
 	if isRead(r) {
-		s.answer(w, r, http.StatusOK, v.secretLayout(), unsubscribeBody{v.variant.lang, v.snap.page.Name})
+		s.answer(w, r, http.StatusOK, view.Unsubscribe(v.secretLayout()))
 		return
 	}
 	// Nothing in it matters, but a mail provider should not find the line cut.
@@ -218,30 +173,7 @@ func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, v visit,
 }
 
 func (s *Site) sayUnsubscribed(w http.ResponseWriter, r *http.Request, v visit) {
-	l := v.variant.lang
-	s.answer(w, r, http.StatusOK, v.secretLayout(), plainBody{
-		Heading: l.T("unsubscribe.done.heading"), Home: v.presentation().home(), AtPage: true,
-		Text: []string{l.T("unsubscribe.done.text", "page", v.snap.page.Name)},
-	})
-}
-
-// subscriptionOf lays out a subscription.
-func subscriptionOf(v visit, sub allswell.Subscriber, done string) subscriptionBody {
-	at := v.presentation()
-	b := subscriptionBody{
-		lang: at.lang, Page: v.snap.page.Name, Done: done, Target: sub.Target,
-		Confirmed: !sub.ConfirmedAt.IsZero(), Since: at.moment(sub.ConfirmedAt),
-		Suspended: at.moment(sub.SuspendedAt), SuspendedFor: markdown.Line(sub.SuspendedFor),
-		WholePage: sub.WholePage,
-		Choice:    choice{Blocks: v.snap.sum.Blocks, Chosen: sub.Components},
-		KeptDays:  int(allswell.UnconfirmedLifetime / (24 * time.Hour)),
-	}
-	for _, block := range v.snap.sum.Blocks {
-		for _, c := range block.Components {
-			if slices.Contains(sub.Components, c.ID) {
-				b.Chosen = append(b.Chosen, c.Name)
-			}
-		}
-	}
-	return b
+	l := v.variant.Language
+	s.answer(w, r, http.StatusOK, view.Message(v.secretLayout(),
+		l.T("unsubscribe.done.heading"), l.T("unsubscribe.done.text", "page", v.snap.page.Name)))
 }

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/view"
 )
 
 // subscriber subscribes a confirmed address to all of Acme.
@@ -21,7 +23,7 @@ func (w *mailWorld) subscriber(address string) allswell.Subscriber {
 }
 
 // secret checks what every answer at an address with a key has.
-func (w *mailWorld) secret(rec *httptest.ResponseRecorder, status int, key string) tree {
+func (w *mailWorld) secret(rec *httptest.ResponseRecorder, status int, key string) htmltest.Tree {
 	w.t.Helper()
 	p := w.answer(rec, status)
 	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"} {
@@ -35,9 +37,9 @@ func (w *mailWorld) secret(rec *httptest.ResponseRecorder, status int, key strin
 	return p
 }
 
-func actions(p tree) (names []string) {
-	for _, b := range p.all("button") {
-		names = append(names, b.attr("value"))
+func actions(p htmltest.Tree) (names []string) {
+	for _, b := range p.All("button") {
+		names = append(names, b.Attr("value"))
 	}
 	return names
 }
@@ -48,7 +50,7 @@ func TestSubscription(t *testing.T) {
 		w.answer(w.send("/status/acme/subscribe", "email=ann@example.com&component="+w.components["North"]), 200)
 		sub := w.subscribers()["ann@example.com"]
 		path := "/status/acme/subscription/" + sub.Key
-		get := func() tree {
+		get := func() htmltest.Tree {
 			t.Helper()
 			rec, head := w.do("GET", path), w.do("HEAD", path)
 			if head.Code != rec.Code || head.Body.Len() != 0 || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
@@ -56,27 +58,27 @@ func TestSubscription(t *testing.T) {
 			}
 			return w.secret(rec, 200, sub.Key)
 		}
-		post := func(body, done string) tree {
+		post := func(body, done string) htmltest.Tree {
 			t.Helper()
 			p := w.secret(w.send(path, body), 200, sub.Key)
-			if got := p.one(t, "[role=status]"); got != done {
+			if got := p.One(t, "[role=status]"); got != done {
 				t.Errorf("%s: %q", body, got)
 			}
 			return p
 		}
 
 		p := get()
-		if got := actions(p); !slices.Equal(got, []string{actConfirm, actUnsubscribe}) || p.one(t, "h1") != "Confirm your subscription" {
+		if got := actions(p); !slices.Equal(got, []string{actConfirm, actUnsubscribe}) || p.One(t, "h1") != "Confirm your subscription" {
 			t.Errorf("unconfirmed: %v", got)
 		}
-		if text := p.one(t, "main"); !strings.Contains(text, "ann@example.com") || !strings.Contains(text, "affect North") || len(p.all("[role=status]")) > 0 {
+		if text := p.One(t, "main"); !strings.Contains(text, "ann@example.com") || !strings.Contains(text, "affect North") || len(p.All("[role=status]")) > 0 {
 			t.Errorf("unconfirmed: %q", text)
 		}
 		if get(); !w.subscribers()["ann@example.com"].ConfirmedAt.IsZero() {
 			t.Fatal("looking at it has confirmed it")
 		}
 		p = post("action=confirm", "Thank you. Your subscription is confirmed.")
-		if now := w.subscribers()["ann@example.com"]; !now.Active() || len(p.all("button[value=confirm]")) > 0 {
+		if now := w.subscribers()["ann@example.com"]; !now.Active() || len(p.All("button[value=confirm]")) > 0 {
 			t.Errorf("confirmed: %+v", now)
 		}
 		post("action=confirm", "Thank you. Your subscription is confirmed.")
@@ -85,10 +87,10 @@ func TestSubscription(t *testing.T) {
 		if got := actions(p); !slices.Equal(got, []string{actSave, actUnsubscribe}) {
 			t.Errorf("confirmed: %v", got)
 		}
-		if got := p.texts(".facts dd"); !slices.Equal(got, []string{"ann@example.com", "Active since 21 Nov 2020, 15:04 UTC", "North"}) {
+		if got := p.Texts(".facts dd"); !slices.Equal(got, []string{"ann@example.com", "Active since 21 Nov 2020, 15:04 UTC", "North"}) {
 			t.Errorf("confirmed: %q", got)
 		}
-		if len(p.all("input[checked]")) != 2 || len(p.all("input[name=scope][value=components][checked]")) != 1 || len(p.all("input[value="+w.components["North"]+"][checked]")) != 1 {
+		if len(p.All("input[checked]")) != 2 || len(p.All("input[name=scope][value=components][checked]")) != 1 || len(p.All("input[value="+w.components["North"]+"][checked]")) != 1 {
 			t.Error("the form does not show what is chosen")
 		}
 		for _, c := range []struct {
@@ -105,17 +107,17 @@ func TestSubscription(t *testing.T) {
 			if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, c.want) {
 				t.Errorf("%s: %v", c.body, got)
 			}
-			if whole := len(p.all("input[value=page][checked]")) == 1; whole != (c.want == nil) {
+			if whole := len(p.All("input[value=page][checked]")) == 1; whole != (c.want == nil) {
 				t.Errorf("%s: the whole page is chosen: %v", c.body, whole)
 			}
 		}
 
 		p = w.secret(w.send(path, "action=unsubscribe"), 200, sub.Key)
-		if got := p.one(t, "h1"); got != "You are unsubscribed" || len(w.subscribers()) != 0 {
+		if got := p.One(t, "h1"); got != "You are unsubscribed" || len(w.subscribers()) != 0 {
 			t.Errorf("%q, %v", got, w.subscribers())
 		}
 		for _, rec := range []*httptest.ResponseRecorder{w.do("GET", path), w.send(path, "action=confirm"), w.send(path, "action=save"), w.send(path, "action=resume"), w.send(path, "action=unsubscribe")} {
-			if got := w.secret(rec, 404, sub.Key).one(t, "h1"); got != "This subscription does not exist" {
+			if got := w.secret(rec, 404, sub.Key).One(t, "h1"); got != "This subscription does not exist" {
 				t.Errorf("ended: %q", got)
 			}
 		}
@@ -134,13 +136,13 @@ func TestRefusedChanges(t *testing.T) {
 			"action=save&scope=components&component=" + theirs + "&component=" + w.components["North"]: "A component that you chose is no longer on this page. Please choose again.",
 		} {
 			p := w.secret(w.send(path, body), 422, sub.Key)
-			if got := p.one(t, ".choice .wrong"); got != want {
+			if got := p.One(t, ".choice .wrong"); got != want {
 				t.Errorf("%s: %q", body, got)
 			}
-			if kept := len(p.all("input[value="+w.components["North"]+"][checked]")) == 1; kept != strings.Contains(body, theirs) {
+			if kept := len(p.All("input[value="+w.components["North"]+"][checked]")) == 1; kept != strings.Contains(body, theirs) {
 				t.Errorf("%s: the choice is kept: %v", body, kept)
 			}
-			if len(p.all("input[value=components][checked]")) != 1 {
+			if len(p.All("input[value=components][checked]")) != 1 {
 				t.Errorf("%s: the choice is not shown", body)
 			}
 		}
@@ -174,18 +176,18 @@ func TestHeldSubscriptions(t *testing.T) {
 		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example/a?b=c"})
 		hook := must(w.world, s, err)
 		p := w.secret(w.do("GET", "/status/acme/subscription/"+hook.Key), 200, hook.Key)
-		if got := p.texts(".facts div"); len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" || strings.Contains(p.rawText(), "whsec_") {
+		if got := p.Texts(".facts div"); len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" || strings.Contains(p.RawText(), "whsec_") {
 			t.Errorf("%q", got)
 		}
-		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, variant: variant{lang: i18n.English()}}
+		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, variant: view.Variant{Language: i18n.English()}}
 		sub := allswell.Subscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
-		out, err := render(t.Context(), screen{v.secretLayout(), subscriptionOf(v, sub, "")})
+		out, err := view.Subscription(v.secretLayout(), nil, sub, "").Render(t.Context())
 		must(w.world, out, err)
-		p = parse(t, string(out))
+		p = htmltest.Parse(t, string(out))
 		if got := actions(p); !slices.Equal(got, []string{actResume, actUnsubscribe}) {
 			t.Errorf("suspended: %v", got)
 		}
-		if got := p.texts(".facts dd")[1]; got != "Suspended since 21 Nov 2020, 15:04 UTC 550 no such mailbox Resume" {
+		if got := p.Texts(".facts dd")[1]; got != "Suspended since 21 Nov 2020, 15:04 UTC 550 no such mailbox Resume" {
 			t.Errorf("suspended: %q", got)
 		}
 		// Resuming keeps the choice.
@@ -193,7 +195,7 @@ func TestHeldSubscriptions(t *testing.T) {
 		chosen, err := w.store.ChangeSubscription(t.Context(), "acme", ann.Key, w.ids("South"))
 		must(w.world, chosen, err)
 		p = w.secret(w.send("/status/acme/subscription/"+ann.Key, "action=resume"), 200, ann.Key)
-		if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, w.ids("South")) || p.one(t, "[role=status]") != "Notifications resumed." {
+		if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, w.ids("South")) || p.One(t, "[role=status]") != "Notifications resumed." {
 			t.Errorf("resumed: %v", got)
 		}
 	})
@@ -213,7 +215,7 @@ func TestUnsubscribe(t *testing.T) {
 				t.Errorf("HEAD: %d %v", head.Code, head.Header())
 			}
 			p := w.secret(rec, 200, key)
-			if len(p.all("form")) != 1 || len(p.all("form[method=post] button")) != 1 || len(p.all("input")) != 0 {
+			if len(p.All("form")) != 1 || len(p.All("form[method=post] button")) != 1 || len(p.All("input")) != 0 {
 				t.Error("there is not just a button")
 			}
 			return fmt.Sprint(rec.Header(), rec.Body)
@@ -221,7 +223,7 @@ func TestUnsubscribe(t *testing.T) {
 		click := func(key, contentType, body string) string {
 			t.Helper()
 			rec := w.send("/status/acme/unsubscribe/"+key, body, "Content-Type", contentType, "Origin", "https://mail.example")
-			if got := w.secret(rec, 200, key).one(t, "h1"); got != "You are unsubscribed" {
+			if got := w.secret(rec, 200, key).One(t, "h1"); got != "You are unsubscribed" {
 				t.Errorf("%q", got)
 			}
 			return fmt.Sprint(rec.Header(), rec.Body)

@@ -3,10 +3,7 @@ package page
 import (
 	"bytes"
 	"context"
-	"math"
-	"math/rand/v2"
 	"net/http/httptest"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,96 +12,19 @@ import (
 	"weak"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
-
-// checkAccent holds what is made of one colour to what can be read.
-func checkAccent(t *testing.T, c colour) {
-	t.Helper()
-	for name, s := range map[string]scheme{"light": lightScheme, "dark": darkScheme} {
-		got := s.readable(c)
-		for _, ground := range s.grounds {
-			if ratio := contrast(got, ground); ratio < 4.5 {
-				t.Errorf("%v becomes %v in the %s, which has %.2f on %v", c, got, name, ratio, ground)
-			}
-		}
-		if ratio := contrast(got, s.button); ratio < 4.5 {
-			t.Errorf("%v becomes %v in the %s, on which a button's text has %.2f", c, got, name, ratio)
-		}
-		if was, is := c.oklab(), got.oklab(); s.legible(c) && got != c {
-			t.Errorf("%v can be read in the %s, and becomes %v", c, name, got)
-		} else if chroma := math.Hypot(is.a, is.b); chroma > 0.05 && math.Hypot(was.a, was.b) > 0.05 {
-			turn := math.Abs(math.Remainder(math.Atan2(was.b, was.a)-math.Atan2(is.b, is.a), 2*math.Pi))
-			if turn > 0.25 { // of 6.28
-				t.Errorf("%v becomes %v in the %s, a hue %.2f away", c, got, name, turn)
-			}
-		}
-	}
-}
-
-func TestEveryAccentCanBeRead(t *testing.T) {
-	for r := 0; r < 256; r += 51 {
-		for g := 0; g < 256; g += 51 {
-			for b := 0; b < 256; b += 51 {
-				checkAccent(t, colour{uint8(r), uint8(g), uint8(b)})
-			}
-		}
-	}
-	random := rand.New(rand.NewPCG(3, 4))
-	for range 500 {
-		v := random.Uint32()
-		checkAccent(t, colour{uint8(v), uint8(v >> 8), uint8(v >> 16)})
-	}
-}
-
-// TestContrast holds the formula to values of others.
-func TestContrast(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want float64
-	}{
-		{"#000000", "#ffffff", 21}, {"#777777", "#ffffff", 4.48}, {"#767676", "#ffffff", 4.54}, {"#ff0000", "#ffffff", 4.0}, {"#0000ff", "#ffffff", 8.59}, {"#123456", "#123456", 1},
-	} {
-		a, okA := parseColour(c.a)
-		b, okB := parseColour(c.b)
-		if got := contrast(a, b); !okA || !okB || math.Abs(got-c.want) > 0.01 || got != contrast(b, a) {
-			t.Errorf("%s on %s: %.3f, want %.2f", c.a, c.b, got, c.want)
-		}
-	}
-	for _, s := range []string{"", "#fff", "123456", "#12345g", "#1234567", "#-12345", "#+12345", "#12_345"} {
-		if c, ok := parseColour(s); ok {
-			t.Errorf("%q is %v", s, c)
-		}
-	}
-}
-
-// TestGroundsAreTheSheets: what is computed with is what the style sheet has.
-func TestGroundsAreTheSheets(t *testing.T) {
-	style, err := assetFiles.ReadFile("assets/style.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`--paper: (#\w+); --card: (#\w+);`).FindAllStringSubmatch(string(style), 2)
-	for i, s := range []scheme{lightScheme, darkScheme} {
-		for j, ground := range s.grounds {
-			want := found[i][j+1]
-			if len(want) == 4 {
-				want = "#" + strings.Repeat(want[1:], 2)
-			}
-			if ground.String() != want {
-				t.Errorf("the ground %v is %s", ground, want)
-			}
-		}
-	}
-}
 
 func TestLook(t *testing.T) {
 	run(t, func(w *world) {
 		t := w.t
 		p := w.get("/status/acme", 200)
-		if len(p.all("img"))+len(p.all("link[rel=stylesheet][href*=look]")) != 0 || !strings.HasPrefix(p.all("link[rel=icon]")[0].attr("href"), "/assets/icon-") {
+		if len(p.All("img"))+len(p.All("link[rel=stylesheet][href*=look]")) != 0 || !strings.HasPrefix(p.All("link[rel=icon]")[0].Attr("href"), "/assets/icon-") {
 			t.Error("a plain page wears something")
 		}
 		accent := "#ffee00"
@@ -121,26 +41,26 @@ func TestLook(t *testing.T) {
 			must(w, page, err)
 		}
 		p = w.get("/status/acme", 200)
-		logo := p.all("h1 img")
-		if len(logo) != 1 || logo[0].attr("alt") != "Acme" || logo[0].attr("src") != "/status/acme/look/0123456789abcdef.svg" {
+		logo := p.All("h1 img")
+		if len(logo) != 1 || logo[0].Attr("alt") != "Acme" || logo[0].Attr("src") != "/status/acme/look/0123456789abcdef.svg" {
 			t.Fatalf("%d logos", len(logo))
 		}
-		if a := p.all("footer a[rel=noopener]"); len(a) != 1 || a[0].text() != "Imprint" || a[0].attr("href") != "https://acme.example/imprint" {
+		if a := p.All("footer a[rel=noopener]"); len(a) != 1 || a[0].Text() != "Imprint" || a[0].Attr("href") != "https://acme.example/imprint" {
 			t.Error("the footer's link is missing")
 		}
-		rec := w.do("GET", logo[0].attr("src"))
+		rec := w.do("GET", logo[0].Attr("src"))
 		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), svg) || h.Get("Content-Type") != "image/svg+xml" || h.Get("Cache-Control") != web.CacheForever ||
 			h.Get("Content-Security-Policy") != string(web.PolicyImage) || h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("the logo: %d %v", rec.Code, h)
 		}
-		icon := p.all("link[rel=icon]")[0].attr("href")
+		icon := p.All("link[rel=icon]")[0].Attr("href")
 		if rec := w.do("GET", icon); rec.Code != 200 || rec.Header().Get("Content-Type") != "image/png" || icon != "/status/acme/look/fedcba9876543210.png" {
 			t.Errorf("the icon %s: %d", icon, rec.Code)
 		}
-		sheets := p.all("link[rel=stylesheet]")
-		style := sheets[len(sheets)-1].attr("href")
+		sheets := p.All("link[rel=stylesheet]")
+		style := sheets[len(sheets)-1].Attr("href")
 		rec = w.do("GET", style)
-		if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" || rec.Body.String() != string(accentStyle(accent)) || rec.Header().Get("Cache-Control") != web.CacheForever {
+		if rec.Code != 200 || rec.Header().Get("Content-Type") != "text/css; charset=utf-8" || rec.Body.String() != string(assets.AccentDocument(accent).Body()) || rec.Header().Get("Cache-Control") != web.CacheForever {
 			t.Errorf("the style %s: %d %v", style, rec.Code, rec.Header())
 		}
 		for _, path := range []string{"", "nope", "style.css", "style.0123456789abcdef.css", "0123456789abcdef.png", "../history", "fedcba9876543210.png/"} {
@@ -151,7 +71,7 @@ func TestLook(t *testing.T) {
 		page, err = w.store.DeletePageImage(t.Context(), w.ws, "acme", allswell.ImageLogo)
 		must(w, page, err)
 		w.get("/status/acme/look/0123456789abcdef.svg", 404)
-		if got := w.get("/status/acme", 200).one(t, "h1"); got != "Acme" {
+		if got := w.get("/status/acme", 200).One(t, "h1"); got != "Acme" {
 			t.Errorf("without its logo it is called %q", got)
 		}
 	})
@@ -183,7 +103,7 @@ func TestOwnDomain(t *testing.T) {
 		w.page("beta", "Beta")
 		c := w.component("acme", "Website", "")
 		inc := w.incident("acme", allswell.NewIncident{Title: "One", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
-		if got := parse(t, w.at(own, "GET", "/").Body.String()).one(t, "h1"); got != "Status pages" {
+		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).One(t, "h1"); got != "Status pages" {
 			t.Errorf("before it has a domain: %q", got)
 		}
 		w.domain("acme", own)
@@ -195,14 +115,14 @@ func TestOwnDomain(t *testing.T) {
 				}
 			}
 		}
-		p := parse(t, w.at(own, "GET", "/").Body.String())
-		checkPage(t, "/", p)
-		if got := p.all("link[rel=canonical]")[0].attr("href"); got != "https://"+own+"/" || p.all("main")[0].attr("data-events") != "/events" {
+		p := htmltest.Parse(t, w.at(own, "GET", "/").Body.String())
+		htmltest.CheckPage(t, "/", p)
+		if got := p.All("link[rel=canonical]")[0].Attr("href"); got != "https://"+own+"/" || p.All("main")[0].Attr("data-events") != "/events" {
 			t.Errorf("canonical %s", got)
 		}
 		seen := 0
-		for _, a := range p.all("body a[href]") {
-			if href, _, _ := strings.Cut(a.attr("href"), "#"); strings.HasPrefix(href, "/") {
+		for _, a := range p.All("body a[href]") {
+			if href, _, _ := strings.Cut(a.Attr("href"), "#"); strings.HasPrefix(href, "/") {
 				seen++
 				if rec := w.at(own, "GET", href); rec.Code != 200 {
 					t.Errorf("the link %s: %d", href, rec.Code)
@@ -217,25 +137,25 @@ func TestOwnDomain(t *testing.T) {
 		}
 		for _, path := range []string{"/nope", "/status/acme", "/status/beta", "//", "/incidents", "/incidents/x", "/history/", "/look/x"} {
 			rec := w.at(own, "GET", path)
-			p := parse(t, rec.Body.String())
-			if rec.Code != 404 || p.one(t, ".name") != "Acme" || p.all(".name a")[0].attr("href") != "/" {
+			p := htmltest.Parse(t, rec.Body.String())
+			if rec.Code != 404 || p.One(t, ".name") != "Acme" || p.All(".name a")[0].Attr("href") != "/" {
 				t.Errorf("%s: %d", path, rec.Code)
 			}
-			checkPage(t, path, p)
+			htmltest.CheckPage(t, path, p)
 		}
 		if rec := w.at(own, "POST", "/"); rec.Code != 405 {
 			t.Errorf("POST: %d", rec.Code)
 		}
-		if rec := w.at(own, "GET", assets["style.css"].url); rec.Code != 200 {
+		if rec := w.at(own, "GET", assets.URL("style.css")); rec.Code != 200 {
 			t.Errorf("the style: %d", rec.Code)
 		}
 
 		// Elsewhere all is as it was.
-		if got := w.get("/status/acme", 200).all("link[rel=canonical]")[0].attr("href"); got != "https://"+own+"/" {
+		if got := w.get("/status/acme", 200).All("link[rel=canonical]")[0].Attr("href"); got != "https://"+own+"/" {
 			t.Errorf("canonical %s", got)
 		}
 		for _, host := range []string{"", "localhost:8080", "localhost", "other.example", "acme.example", "x." + own} {
-			if got := parse(t, w.at(host, "GET", "/").Body.String()).one(t, "h1"); got != "Status pages" {
+			if got := htmltest.Parse(t, w.at(host, "GET", "/").Body.String()).One(t, "h1"); got != "Status pages" {
 				t.Errorf("at %q: %q", host, got)
 			}
 		}
@@ -243,7 +163,7 @@ func TestOwnDomain(t *testing.T) {
 		// The domain moves to another page, and away.
 		w.domain("acme", "")
 		w.domain("beta", own)
-		if got := parse(t, w.at(own, "GET", "/").Body.String()).one(t, "h1"); got != "Beta" {
+		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).One(t, "h1"); got != "Beta" {
 			t.Errorf("after it moved: %q", got)
 		}
 		if rec := w.at(own, "GET", "/incidents/"+inc.ID); rec.Code != 404 {
@@ -252,7 +172,7 @@ func TestOwnDomain(t *testing.T) {
 		if err := w.store.DeletePage(t.Context(), w.ws, "beta"); err != nil {
 			t.Fatal(err)
 		}
-		if got := parse(t, w.at(own, "GET", "/").Body.String()).one(t, "h1"); got != "Acme" {
+		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).One(t, "h1"); got != "Acme" {
 			t.Errorf("after it was deleted, the only page is not shown, but %q", got)
 		}
 	})
@@ -284,7 +204,7 @@ func TestKnownHostsAreCheap(t *testing.T) {
 		w.domain("acme", "")
 		w.domain("beta", "status.beta.example")
 		for host, want := range map[string]string{own: "Status pages", "status.beta.example": "Beta"} {
-			if got := parse(t, w.at(host, "GET", "/").Body.String()).one(t, "h1"); got != want {
+			if got := htmltest.Parse(t, w.at(host, "GET", "/").Body.String()).One(t, "h1"); got != want {
 				t.Errorf("%s shows %q", host, got)
 			}
 		}
@@ -315,7 +235,7 @@ func TestInstallationIsServedAtItsOwnNames(t *testing.T) {
 				w.domain("acme", domain)
 			}
 			for _, host := range []string{domain, "STATUS.acme.EXAMPLE:8443", domain + "."} {
-				if got := parse(t, w.at(host, "GET", "/").Body.String()).one(t, "h1"); got != c.want {
+				if got := htmltest.Parse(t, w.at(host, "GET", "/").Body.String()).One(t, "h1"); got != c.want {
 					t.Errorf("%d: at %s: %q, want %q", i, host, got, c.want)
 				}
 			}
@@ -323,7 +243,7 @@ func TestInstallationIsServedAtItsOwnNames(t *testing.T) {
 			if rec := w.at(domain, "GET", "/status/beta"); rec.Code == 200 == served {
 				t.Errorf("%d: another page: %d", i, rec.Code)
 			}
-			canonical := w.get("/status/acme", 200).all("link[rel=canonical]")[0].attr("href")
+			canonical := w.get("/status/acme", 200).All("link[rel=canonical]")[0].Attr("href")
 			if atDomain := canonical == "https://"+domain+"/"; atDomain != served {
 				t.Errorf("%d: links lead to %s", i, canonical)
 			}
@@ -338,7 +258,7 @@ func TestFormsAtOwnDomain(t *testing.T) {
 		t := w.t
 		const own = "status.acme.example"
 		w.domain("acme", own)
-		if got := parse(t, w.at(own, "GET", "/").Body.String()).all("form")[0].attr("action"); got != "/subscribe" {
+		if got := htmltest.Parse(t, w.at(own, "GET", "/").Body.String()).All("form")[0].Attr("action"); got != "/subscribe" {
 			t.Errorf("the form is sent to %s", got)
 		}
 		send := func(path, body, origin string) *httptest.ResponseRecorder {
@@ -380,8 +300,8 @@ func TestLanguageOfAVisit(t *testing.T) {
 			must(w, page, err)
 			for _, path := range []string{"/status/acme", "/status/acme/history", "/status/acme/nope"} {
 				rec := w.do("GET", path+c.query, "Accept-Language", c.accept)
-				p := parse(t, rec.Body.String())
-				if got := p.all("html")[0].attr("lang"); got != c.want {
+				p := htmltest.Parse(t, rec.Body.String())
+				if got := p.All("html")[0].Attr("lang"); got != c.want {
 					t.Errorf("%+v at %s: %s", c, path, got)
 				}
 				if rec.Header().Get("Vary") != "Accept-Encoding, Accept-Language" {
@@ -390,26 +310,26 @@ func TestLanguageOfAVisit(t *testing.T) {
 			}
 		}
 		p := w.get("/status/acme/history?month=2020-11&lang=ar", 200)
-		if got := p.all("header nav a")[0].attr("href"); got != "/status/acme/history?lang=ar" {
+		if got := p.All("header nav a")[0].Attr("href"); got != "/status/acme/history?lang=ar" {
 			t.Errorf("a link to %s", got)
 		}
 		var addresses, want []string
 		for _, l := range i18n.All() {
 			want = append(want, "/status/acme/history?month=2020-11&lang="+l.Tag)
 		}
-		for _, a := range p.all("footer a[hreflang]") {
-			addresses = append(addresses, a.attr("href"))
-			if current := a.attr("aria-current") == "true"; current != (a.attr("hreflang") == "ar") {
-				t.Errorf("%s is current: %v", a.attr("hreflang"), current)
+		for _, a := range p.All("footer a[hreflang]") {
+			addresses = append(addresses, a.Attr("href"))
+			if current := a.Attr("aria-current") == "true"; current != (a.Attr("hreflang") == "ar") {
+				t.Errorf("%s is current: %v", a.Attr("hreflang"), current)
 			}
-			if got := w.get(a.attr("href"), 200).all("html")[0].attr("lang"); got != a.attr("hreflang") {
-				t.Errorf("%s speaks %s", a.attr("href"), got)
+			if got := w.get(a.Attr("href"), 200).All("html")[0].Attr("lang"); got != a.Attr("hreflang") {
+				t.Errorf("%s speaks %s", a.Attr("href"), got)
 			}
 		}
 		if !slices.Equal(addresses, want) {
 			t.Errorf("the languages are at %q, want %q", addresses, want)
 		}
-		if got := len(p.all("link[rel=alternate][hreflang]")); got != len(i18n.All())+1 {
+		if got := len(p.All("link[rel=alternate][hreflang]")); got != len(i18n.All())+1 {
 			t.Errorf("%d alternates", got)
 		}
 	})
@@ -429,7 +349,7 @@ func TestVariantsShareOneLoad(t *testing.T) {
 				for host, path := range map[string]string{"example.com": "/status/acme", "status.acme.example": "/"} {
 					for _, path := range []string{path, path + "?lang=" + l.Tag} {
 						rec := w.at(host, "GET", path, "Accept-Language", l.Tag)
-						if got := parse(t, rec.Body.String()).all("html")[0].attr("lang"); rec.Code != 200 || got != l.Tag {
+						if got := htmltest.Parse(t, rec.Body.String()).All("html")[0].Attr("lang"); rec.Code != 200 || got != l.Tag {
 							t.Errorf("%s%s: %d in %s", host, path, rec.Code, got)
 						}
 					}
@@ -439,7 +359,7 @@ func TestVariantsShareOneLoad(t *testing.T) {
 		if got, _ := w.site.rendered.Stats(); got != 4*len(i18n.All()) {
 			t.Errorf("%d variants", got)
 		}
-		german := key{entry: e, kind: "status", variant: variant{lang: i18n.Find("de")}}
+		german := key{entry: e, kind: "status", variant: view.Variant{Language: i18n.Find("de")}}
 		_, err := getRendered(t.Context(), w.site, german, &e.summary.Loads, func(context.Context) (*renderedPage, time.Time, error) {
 			t.Error("the German page is rendered again")
 			return nil, time.Time{}, allswell.ErrNotFound

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
 )
 
@@ -48,14 +49,14 @@ func TestResolvedWithoutAWord(t *testing.T) {
 			t.Errorf("stored are %v, %v", kept.Updates, err)
 		}
 		// What somebody has written is still what the page tells in short.
-		if got := w.get("/status/acme", 200).one(t, ".past .excerpt"); got != "We look." {
+		if got := w.get("/status/acme", 200).One(t, ".past .excerpt"); got != "We look." {
 			t.Errorf("the excerpt is %q", got)
 		}
-		if got := w.get("/status/acme/history", 200).one(t, ".past summary"); got != "Timeline, 2 updates" {
+		if got := w.get("/status/acme/history", 200).One(t, ".past summary"); got != "Timeline, 2 updates" {
 			t.Errorf("the history has %q", got)
 		}
 		for lang, want := range map[string]string{"de": "Diese Störung ist behoben.", "ar": "تم حل هذه الحادثة."} {
-			if got := w.get("/status/acme/incidents/"+inc.ID+"?lang="+lang, 200).texts(".timeline .message"); got[0] != want {
+			if got := w.get("/status/acme/incidents/"+inc.ID+"?lang="+lang, 200).Texts(".timeline .message"); got[0] != want {
 				t.Errorf("%s: %q", lang, got)
 			}
 		}
@@ -72,7 +73,7 @@ func TestResolvedWithoutAWord(t *testing.T) {
 		if told.compat[0].ID != u.ID || told.compat[0].Status != "resolved" || len(told.compat) != 2 {
 			t.Errorf("with words, programs are told %+v", told.compat)
 		}
-		if got := w.get("/status/acme/incidents/"+inc.ID, 200).all("meta[name=description]")[0].attr("content"); got != "Resolved. No impact. A fuse." {
+		if got := w.get("/status/acme/incidents/"+inc.ID, 200).All("meta[name=description]")[0].Attr("content"); got != "Resolved. No impact. A fuse." {
 			t.Errorf("the page is described as %q", got)
 		}
 	})
@@ -83,8 +84,8 @@ func TestResolvedWithoutAnyWord(t *testing.T) {
 	run(t, func(w *world) {
 		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", State: allswell.IncidentResolved})
 		w.timelines(inc.ID).are(w.t, []string{"Resolved This incident has been resolved."})
-		if got := w.get("/status/acme", 200).all(".past .excerpt"); len(got) != 0 {
-			w.t.Errorf("the excerpt is %q", got[0].text())
+		if got := w.get("/status/acme", 200).All(".past .excerpt"); len(got) != 0 {
+			w.t.Errorf("the excerpt is %q", got[0].Text())
 		}
 	})
 }
@@ -109,8 +110,8 @@ func (told timelines) are(t *testing.T, want []string) {
 // timelines reads that of the only incident there is.
 func (w *world) timelines(id string) (told timelines) {
 	w.t.Helper()
-	of := func(p tree, in, state, message string) (out []string) {
-		states, messages := p.texts(in+state), p.texts(in+message)
+	of := func(p htmltest.Tree, in, state, message string) (out []string) {
+		states, messages := p.Texts(in+state), p.Texts(in+message)
 		for i := range min(len(states), len(messages)) {
 			out = append(out, states[i]+" "+messages[i])
 		}
@@ -135,7 +136,7 @@ func (w *world) timelines(id string) (told timelines) {
 	}
 	read("/status/acme/history.atom", &atom)
 	read("/status/acme/history.rss", &rss)
-	content := func(html string) []string { return of(parse(w.t, html), "", "p strong", "div") }
+	content := func(html string) []string { return of(htmltest.Parse(w.t, html), "", "p strong", "div") }
 	told.atom = content(atom.Entries[0].Content)
 	told.rss = content(rss.Items[0].Content)
 	var doc struct {

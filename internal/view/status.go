@@ -1,4 +1,4 @@
-package page
+package view
 
 import (
 	"html/template"
@@ -45,11 +45,9 @@ type statusBody struct {
 	Subscribe   *subscribeForm // nil: mail is off
 }
 
-func (statusBody) template() string { return "status" }
-
-// still returns the body without the figures of its history, which move by
-// themselves. The bars stay.
-func (b statusBody) still() statusBody {
+// withoutUptimes returns the body without uptimes, which change with time alone.
+// The bars remain.
+func (b statusBody) withoutUptimes() statusBody {
 	b.Spans = nil
 	b.Blocks = slices.Clone(b.Blocks)
 	for i := range b.Blocks {
@@ -92,8 +90,9 @@ type concern struct {
 	Tone       string
 }
 
-// statusScreen lays out a summary.
-func statusScreen(at presentation, sum allswell.Summary) screen {
+// Status returns a status page.
+func Status(l Layout, sum allswell.Summary) Model {
+	at := l.At
 	r := &budget{statusBytes, budgetChars}
 	b := statusBody{Status: sum.Status, Facts: facts(at.lang, sum), History: at.history(), Calendar: at.calendar()}
 	if sum.Page.Description != nil {
@@ -104,7 +103,7 @@ func statusScreen(at presentation, sum allswell.Summary) screen {
 	for _, block := range sum.Blocks {
 		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, concerns, r))
 	}
-	b.Past = viewDays(at, sum.Past, maxPerDay, extent{names: maxNamed, budget: r, lines: r})
+	b.Past = viewDays(at, sum.Past, maxPerDay, detail{names: maxNamed, budget: r, lines: r})
 	for i, day := range sum.Past {
 		b.PastPlanned = b.PastPlanned || len(day.Maintenances) > 0
 		for _, inc := range sum.Active {
@@ -114,36 +113,38 @@ func statusScreen(at presentation, sum allswell.Summary) screen {
 		}
 	}
 	markOngoing(b.Past, sum.Past, sum.Active)
-	l := at.lang
-	b.Spans, b.Legend, b.Explained = knownSpans(l, sum.History), viewLegend(l), explainUptime(l)
-	f := newLayout(at, sum.Page, sum.Status, sum.AsOf)
-	f.Site.AtHome = true
-	f.Path = "/"
-	f.titled(l.Banner(sum.Status))
-	f.Description = l.T("page.description", "banner", l.Banner(sum.Status), "page", sum.Page.Name)
-	return screen{f, b}
+	b.Spans, b.Legend, b.Explained = knownSpans(at.lang, sum.History), viewLegend(at.lang), explainUptime(at.lang)
+	l.Site.AtHome = true
+	if at.Mail {
+		b.Subscribe = &subscribeForm{Action: at.subscribe(), Choice: choice{Blocks: sum.Blocks}}
+		l.Site.Subscribe = "#subscribe"
+	}
+	l.Path = "/"
+	l.setTitle(at.lang.Banner(sum.Status))
+	l.Description = at.lang.T("page.description", "banner", at.lang.Banner(sum.Status), "page", sum.Page.Name)
+	return Model{l, "status", b}
 }
 
 // layIncidents lays out what goes on now and what is planned.
-func (b *statusBody) layIncidents(at presentation, sum allswell.Summary, r *budget) {
-	timelines := extent{updates: maxUpdates, names: maxNamed, budget: r, lines: r}
+func (b *statusBody) layIncidents(at Presentation, sum allswell.Summary, r *budget) {
+	timelines := detail{updates: maxUpdates, names: maxNamed, budget: r, lines: r}
 	latest := allswell.ByLatestUpdate(sum.Active)
 	for i, inc := range latest[:min(len(latest), maxTimelines+maxMore)] {
 		if i < maxTimelines {
 			b.Active = append(b.Active, viewIncident(at, inc, timelines))
 		} else {
 			inc.Affected, inc.Updates = nil, nil
-			b.More = append(b.More, viewIncident(at, inc, extent{budget: r, lines: r}))
+			b.More = append(b.More, viewIncident(at, inc, detail{budget: r, lines: r}))
 		}
 	}
 	b.Further = len(latest) - len(b.Active) - len(b.More)
 	running, upcoming := sum.Running[:min(len(sum.Running), maxTimelines)], sum.Upcoming[:min(len(sum.Upcoming), maxTimelines)]
 	b.Running, b.MoreRunning = viewMaintenances(at, running, timelines), len(sum.Running)-len(running)
-	b.Upcoming = viewMaintenances(at, upcoming, extent{updates: 1, names: maxNamed, budget: r, lines: r})
+	b.Upcoming = viewMaintenances(at, upcoming, detail{updates: 1, names: maxNamed, budget: r, lines: r})
 	b.MorePlanned = len(sum.Upcoming) - len(upcoming)
 }
 
-func viewBlock(at presentation, sum allswell.Summary, block allswell.Block, concerns map[string][]concern, r *budget) blockView {
+func viewBlock(at Presentation, sum allswell.Summary, block allswell.Block, concerns map[string][]concern, r *budget) blockView {
 	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status}
 	if v.Key != "" {
 		v.Bars, v.Spans = drawBars(block.History), knownSpans(at.lang, block.History)
@@ -180,7 +181,7 @@ func explainUptime(l *i18n.Language) string {
 }
 
 // concernsOf returns what each component has to do with right now.
-func concernsOf(at presentation, sum allswell.Summary) map[string][]concern {
+func concernsOf(at Presentation, sum allswell.Summary) map[string][]concern {
 	concerns := make(map[string][]concern)
 	for _, inc := range allswell.ByLatestUpdate(sum.Active) {
 		for _, a := range inc.Affected {

@@ -1,8 +1,7 @@
-package page
+package assets
 
 import (
 	"fmt"
-	"html/template"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -50,10 +49,5 @@ func themed(light, dark string) string {
 func favicon(t *allswell.Tone) string {
 	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24">%s`+
 		`<path d="%s" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>`,
-		withAttribute(t.Icon.Body, `fill="`+t.Favicon+`"`), t.Icon.Sign)
-}
-
-// withAttribute adds an attribute to an element.
-func withAttribute(element, attribute string) template.HTML {
-	return template.HTML(strings.Replace(element, " ", " "+attribute+" ", 1))
+		strings.Replace(t.Icon.Body, " ", ` fill="`+t.Favicon+`" `, 1), t.Icon.Sign)
 }

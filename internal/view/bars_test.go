@@ -1,10 +1,7 @@
-package page
+package view
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
@@ -59,14 +57,6 @@ var tallies = []struct {
 	{allswell.StatusDurations{}, "n", "No data yet", ""},
 }
 
-// barsIn returns the bars of the first strip of a page.
-func barsIn(p tree) (bars []tree) {
-	for n := range p.all(".bars")[0].ChildNodes() {
-		bars = append(bars, tree{n})
-	}
-	return bars
-}
-
 func TestBars(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	but := map[int]allswell.StatusDurations{}
@@ -74,31 +64,31 @@ func TestBars(t *testing.T) {
 		but[2*i] = c.tally // with a calm day between each two
 	}
 	v := viewBars(en, "Checkout", recordOf(barsNow, time.UTC, but))
-	p := parse(t, executeBars(t, en, v))
-	bars := barsIn(p)
+	p := htmltest.Parse(t, executeBars(t, en, v))
+	bars := p.All(".bars")[0].Children()
 	if len(bars) != allswell.HistoryDays {
 		t.Fatalf("there are %d bars", len(bars))
 	}
-	rows := p.all(".days tbody tr")
+	rows := p.All(".days tbody tr")
 	// The name says no figure: it would be of other days than are seen.
-	if got := p.one(t, ".days caption"); got != p.all(".bars")[0].attr("aria-label") || got != "Checkout: status day by day" {
+	if got := p.One(t, ".days caption"); got != p.All(".bars")[0].Attr("aria-label") || got != "Checkout: status day by day" {
 		t.Errorf("the picture is called %q", got)
 	}
-	if got := p.all(".bars")[0].attr("data-day"); got != "2026-11-21" {
+	if got := p.All(".bars")[0].Attr("data-day"); got != "2026-11-21" {
 		t.Errorf("the last bar is of %q", got)
 	}
-	if got := rows[0].text(); got != "20 Nov – 21 NovOperational100%" {
+	if got := rows[0].Text(); got != "20 Nov – 21 NovOperational100%" {
 		t.Errorf("the first row reads %q", got)
 	}
 	for i, c := range tallies[1:] {
 		ago := 2 * (i + 1)
-		if got := bars[len(bars)-1-ago]; got.attr("class") != c.class && (c.class != "n" || got.Data != "b") {
-			t.Errorf("%+v is the bar %s with the class %q, want %q", c.tally, got.Data, got.attr("class"), c.class)
+		if got := bars[len(bars)-1-ago]; got.Attr("class") != c.class && (c.class != "n" || got.Data != "b") {
+			t.Errorf("%+v is the bar %s with the class %q, want %q", c.tally, got.Data, got.Attr("class"), c.class)
 		}
-		row := tree{rows[1+2*i].Node}
+		row := rows[1+2*i]
 		date := barsNow.AddDate(0, 0, -ago).Format("2 Jan")
-		if got, want := row.texts("td"), []string{c.text, c.uptime}; !slices.Equal(got, want) || row.one(t, "th") != date || row.attr("class") != c.class {
-			t.Errorf("%s reads %q, want %q", row.one(t, "th"), got, want)
+		if got, want := row.Texts("td"), []string{c.text, c.uptime}; !slices.Equal(got, want) || row.One(t, "th") != date || row.Attr("class") != c.class {
+			t.Errorf("%s reads %q, want %q", row.One(t, "th"), got, want)
 		}
 	}
 }
@@ -157,13 +147,13 @@ func TestBarsInEveryLanguage(t *testing.T) {
 		if found := i18ntest.Leftovers(html); len(found) > 0 {
 			t.Errorf("%s: %q", l.Tag, found)
 		}
-		p := parse(t, html)
-		if len(p.all("script"))+len(p.all("img")) > 0 {
+		p := htmltest.Parse(t, html)
+		if len(p.All("script"))+len(p.All("img")) > 0 {
 			t.Errorf("%s: markup got through", l.Tag)
 		}
 		for _, s := range want[l.Tag] {
-			if !strings.Contains(p.rawText(), s) {
-				t.Errorf("%s: %q is not in %q", l.Tag, s, p.text())
+			if !strings.Contains(p.RawText(), s) {
+				t.Errorf("%s: %q is not in %q", l.Tag, s, p.Text())
 			}
 		}
 		for _, item := range viewLegend(l) {
@@ -265,103 +255,6 @@ func TestRowsCoverEveryDayOnce(t *testing.T) {
 			rt.Fatalf("the rows are of %d days", day)
 		}
 	})
-}
-
-// troubled returns a page of as many components, with a year's worth of
-// trouble in three months.
-func troubled(components int, now time.Time) allswell.PageContents {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	p := allswell.PageContents{
-		Page: allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", CreatedAt: now.AddDate(-1, 0, 0)},
-		AsOf: now, Changes: map[string][]allswell.StatusChange{},
-	}
-	bad := []allswell.Status{allswell.StatusDegraded, allswell.StatusPartialOutage, allswell.StatusMajorOutage, allswell.StatusMaintenance}
-	for i := range 5 {
-		p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint("grp_", i), Name: fmt.Sprintf("Region %d", i), Order: i})
-	}
-	for i := range components {
-		c := allswell.Component{
-			ID: fmt.Sprintf("comp_%020x", rnd.Uint64()), GroupID: fmt.Sprint("grp_", i%5), Baseline: allswell.StatusOperational, Order: i,
-			Name:        fmt.Sprintf("%s %d", []string{"Checkout", "Search", "Mail delivery", "Reports", "Webhooks"}[i/5%5], i),
-			Description: text(fmt.Sprintf("What number %d is there for, in a few words", i)),
-		}
-		p.Components = append(p.Components, c)
-		changes := []allswell.StatusChange{{At: now.AddDate(0, 0, -100), Status: allswell.StatusOperational}}
-		for at := now.AddDate(0, 0, -95); at.Before(now.AddDate(0, 0, -2)); at = at.AddDate(0, 0, 1) {
-			if rnd.IntN(20) == 0 { // 4 or 5 days of each component's 90
-				begin := at.Add(time.Duration(rnd.IntN(20*3600)) * time.Second)
-				changes = append(changes, allswell.StatusChange{At: begin, Status: bad[rnd.IntN(len(bad))]},
-					allswell.StatusChange{At: begin.Add(time.Duration(30+rnd.IntN(10_000)) * time.Second), Status: allswell.StatusOperational})
-			}
-		}
-		p.Changes[c.ID] = changes
-	}
-	for _, ago := range []int{3, 17, 40} { // upgrades, and a night without power
-		from := now.AddDate(0, 0, -ago)
-		p.Gaps = append([]allswell.ListeningGap{{From: from, To: from.Add(time.Duration(ago) * time.Minute)}}, p.Gaps...)
-	}
-	return p
-}
-
-// TestBarsBudget holds 50 components with 90 days to what is left of the page's
-// 30 kB.
-func TestBarsBudget(t *testing.T) {
-	p := troubled(50, barsNow)
-	sum := p.Summarize(barsNow)
-	for _, l := range i18n.All() {
-		var out bytes.Buffer
-		z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, marked := 0, 0
-		for _, c := range p.Components {
-			html := executeBars(t, l, viewBars(l, c.Name, sum.Histories[c.ID]))
-			plain += len(html)
-			marked += strings.Count(html, "<tr class=")
-			if _, err := z.Write([]byte(html)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s: %d bytes, %d compressed, %d days told", l.Tag, plain, out.Len(), marked)
-		if marked < 300 {
-			t.Errorf("%s: only %d days have something to tell, which proves nothing", l.Tag, marked)
-		}
-		if out.Len() > 20_000 {
-			t.Errorf("%s: the bars take %d bytes", l.Tag, out.Len())
-		}
-	}
-}
-
-// TestBusyPageBudget holds the whole page, with all that it loads, to 30 kB on
-// the wire: 50 components, each of them with trouble in its 90 days.
-func TestBusyPageBudget(t *testing.T) {
-	sum := troubled(50, barsNow).Summarize(barsNow)
-	for _, l := range i18n.All() {
-		sh, err := newRenderedPage(t.Context(), statusScreen(presentation{base: "/status/acme", lang: l, zone: time.UTC}, sum))
-		if err != nil {
-			t.Fatal(err)
-		}
-		page := len(sh.doc.Compressed())
-		all := page
-		for _, name := range []string{"style.css", "history.css", "page.js", "live.js", "icon-operational.svg"} {
-			all += len(assets[name].stable.Compressed())
-		}
-		t.Logf("%s: %d bytes, %d with all that it loads", l.Tag, page, all)
-		if page < 5_000 || all > 30_000 {
-			t.Errorf("%s: %d bytes, %d with all that it loads", l.Tag, page, all)
-		}
-	}
-}
-
-// TestScriptIsSmall: it is sent as people read it, but for the comments.
-func TestScriptIsSmall(t *testing.T) {
-	if n := len(assets["page.js"].stable.Body()); n > 6_000 {
-		t.Errorf("page.js has %d bytes", n)
-	}
 }
 
 // times are durations by status.

@@ -1,4 +1,4 @@
-package page
+package view
 
 import (
 	"cmp"
@@ -10,8 +10,8 @@ import (
 // displayName is markdown.Line; a name without visible characters is U+FFFD.
 func displayName(text string) string { return cmp.Or(markdown.Line(text), "\ufffd") }
 
-// cleanNames applies markdown.Line to every name and title, in place.
-func cleanNames(contents *allswell.PageContents) {
+// CleanNames applies markdown.Line to every name and title, in place.
+func CleanNames(contents *allswell.PageContents) {
 	contents.Page.Name = displayName(contents.Page.Name)
 	for i, link := range contents.Page.Footer {
 		contents.Page.Footer[i].Label = displayName(link.Label)

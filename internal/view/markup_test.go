@@ -1,4 +1,4 @@
-package page
+package view
 
 import (
 	"net/url"
@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/htmltest"
 )
 
 // allowedAttributes are the elements that a page may have, with their
@@ -29,7 +30,7 @@ const globalAttributes = "id class lang dir aria-label aria-labelledby aria-hidd
 
 // checkMarkup holds a page to the elements, attributes and addresses that ours
 // have. What people have typed can bring links and nothing else.
-func checkMarkup(t *testing.T, name string, p tree) {
+func checkMarkup(t *testing.T, name string, p htmltest.Tree) {
 	t.Helper()
 	for n := range p.Descendants() {
 		if n.Type == html.CommentNode {
@@ -47,21 +48,21 @@ func checkMarkup(t *testing.T, name string, p tree) {
 				t.Errorf("%s: the attribute %s of %s", name, a.Key, n.Data)
 			}
 		}
-		e := tree{n}
+		e := htmltest.Tree{Node: n}
 		for _, attr := range []string{"href", "src", "action"} {
 			checkAddress(t, name, e, attr)
 		}
-		if n.Data == "script" && (n.FirstChild != nil || !strings.HasPrefix(e.attr("src"), "/assets/")) {
-			t.Errorf("%s: a script of %q", name, e.attr("src"))
+		if n.Data == "script" && (n.FirstChild != nil || !strings.HasPrefix(e.Attr("src"), "/assets/")) {
+			t.Errorf("%s: a script of %q", name, e.Attr("src"))
 		}
 	}
 }
 
 // checkAddress holds an address to our own host, and that of a link to schemes
 // that run nothing.
-func checkAddress(t *testing.T, name string, e tree, attr string) {
+func checkAddress(t *testing.T, name string, e htmltest.Tree, attr string) {
 	t.Helper()
-	value := e.attr(attr)
+	value := e.Attr(attr)
 	if value == "" {
 		return
 	}
@@ -70,7 +71,7 @@ func checkAddress(t *testing.T, name string, e tree, attr string) {
 	case err != nil:
 		t.Errorf("%s: the address %q: %v", name, value, err)
 	case u.Scheme == "" && u.Host == "" && (strings.HasPrefix(value, "/") || strings.HasPrefix(value, "#")) && !strings.HasPrefix(value, "//"):
-	case e.Data == "a" && slices.Contains([]string{"http", "https", "mailto"}, u.Scheme) && e.attr("rel") != "":
+	case e.Data == "a" && slices.Contains([]string{"http", "https", "mailto"}, u.Scheme) && e.Attr("rel") != "":
 	case e.Data == "link" && u.Scheme == "https" && u.Host == "status.acme.example":
 	default:
 		t.Errorf("%s: %s leads to %q", name, e.Data, value)
@@ -95,17 +96,17 @@ func FuzzPages(f *testing.F) {
 		}
 		text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "?") // nothing else gets into the store
 		at := all[int(which)%len(all)]
-		for _, s := range screens(at, text) {
-			out, err := render(t.Context(), s)
+		for _, s := range models(at, text) {
+			out, err := s.Render(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := parse(t, string(out))
-			name := s.Body.template()
+			p := htmltest.Parse(t, string(out))
+			name := s.template
 			checkMarkup(t, name, p)
-			checkPage(t, name, p)
-			if title := p.all("head title"); len(title) == 1 && name == "component" && !strings.Contains(plainText(title[0].rawText()), plainText(text)) {
-				t.Errorf("%s is titled %q", name, title[0].rawText())
+			htmltest.CheckPage(t, name, p)
+			if title := p.All("head title"); len(title) == 1 && name == "component" && !strings.Contains(plainText(title[0].RawText()), plainText(text)) {
+				t.Errorf("%s is titled %q", name, title[0].RawText())
 			}
 		}
 	})
@@ -123,13 +124,13 @@ func TestMarkupOfHostileLooks(t *testing.T) {
 		p := sample("x")
 		p.Page.Footer = []allswell.FooterLink{{Label: text, URL: text}}
 		p.Page.Accent = text
-		out, err := render(t.Context(), statusScreen(english(), p.Summarize(day)))
+		out, err := statusModel(english(), p.Summarize(day)).Render(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, a := range parse(t, string(out)).all("footer a[rel=noopener]") {
-			if u, err := url.Parse(a.attr("href")); err != nil || u.Scheme == "javascript" || u.Scheme == "data" {
-				t.Errorf("%q leads to %q", text, a.attr("href"))
+		for _, a := range htmltest.Parse(t, string(out)).All("footer a[rel=noopener]") {
+			if u, err := url.Parse(a.Attr("href")); err != nil || u.Scheme == "javascript" || u.Scheme == "data" {
+				t.Errorf("%q leads to %q", text, a.Attr("href"))
 			}
 		}
 	}

@@ -1,12 +1,9 @@
-package page
+package view
 
 import (
-	"context"
 	"fmt"
 	"html"
-	"net/http"
 	"strings"
-	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/badge"
@@ -34,8 +31,6 @@ type componentBody struct {
 	Badge             badgeView
 }
 
-func (componentBody) template() string { return "component" }
-
 // figure is the uptime over some days.
 type figure struct{ Label, Uptime string }
 
@@ -45,16 +40,17 @@ var figureDays = []int{7, 30, allswell.HistoryDays}
 // badgeView is a badge with what to put into a page of one's own to show it.
 type badgeView struct{ URL, Code string }
 
-// componentScreen lays out a component of sum. contents has what is known of
-// it alone; base is the absolute address of the page.
-func componentScreen(at presentation, base string, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) screen {
+// Component returns the page of a component of sum. contents has its incidents
+// and maintenances.
+func Component(layout Layout, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) Model {
+	at := layout.At
 	l, record := at.lang, sum.Histories[c.ID]
 	b := componentBody{
-		Name: c.Name, Status: c.Status(), Home: at.home(), History: at.history(),
+		Name: c.Name, Status: c.Status(), Home: at.Home(), History: at.history(),
 		Bars: viewBars(l, c.Name, record), Legend: viewLegend(l),
 		Explained: explainUptime(l),
 		Atom:      at.link(componentPath(c.ID) + "/" + feed.AtomName), RSS: at.link(componentPath(c.ID) + "/" + feed.RSSName),
-		Badge: viewBadge(at, base, c),
+		Badge: viewBadge(at, c),
 	}
 	b.Bars.Rows = dailyRows(l, record)
 	if c.Description != nil {
@@ -64,7 +60,7 @@ func componentScreen(at presentation, base string, sum allswell.Summary, c allsw
 		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(record.Last(days).Uptime())})
 	}
 	r := newBudget()
-	line, latest := extent{names: maxNamed, budget: r, lines: r}, extent{updates: 1, names: maxNamed, budget: r, lines: r}
+	line, latest := detail{names: maxNamed, budget: r, lines: r}, detail{updates: 1, names: maxNamed, budget: r, lines: r}
 	var active []allswell.Incident
 	for _, inc := range contents.Incidents {
 		switch {
@@ -87,64 +83,16 @@ func componentScreen(at presentation, base string, sum allswell.Summary, c allsw
 			b.Maintenances = append(b.Maintenances, viewMaintenance(at, m, line))
 		}
 	}
-	f := newLayout(at, sum.Page, sum.Status, sum.AsOf)
-	f.Path = componentPath(c.ID)
-	f.Title = l.T("component.title", "name", c.Name, "page", sum.Page.Name)
-	f.Description = l.T("component.description", "name", c.Name, "page", sum.Page.Name)
-	return screen{f, b}
+	layout.Path = componentPath(c.ID)
+	layout.Title = l.T("component.title", "name", c.Name, "page", sum.Page.Name)
+	layout.Description = l.T("component.description", "name", c.Name, "page", sum.Page.Name)
+	return Model{layout, "component", b}
 }
 
-func viewBadge(at presentation, base string, c allswell.Component) badgeView {
-	link := base + componentPath(c.ID)
+func viewBadge(at Presentation, c allswell.Component) badgeView {
+	link := at.Public + componentPath(c.ID)
 	return badgeView{
 		URL:  at.link(componentPath(c.ID) + "/" + badge.SVGName),
 		Code: fmt.Sprintf(`<a href="%s"><img src="%s/%s" alt="%s"></a>`, link, link, badge.SVGName, html.EscapeString(c.Name)),
 	}
-}
-
-// serveComponent answers with one component and its history.
-func (s *Site) serveComponent(w http.ResponseWriter, r *http.Request, v visit, id string) {
-	if !isComponentID(id) {
-		s.failAt(w, r, v, http.StatusNotFound)
-		return
-	}
-	e, f := v.entry, v.variant
-	s.servePart(w, r, v, key{entry: e, kind: "component", name: id, variant: f},
-		func(ctx context.Context) (*renderedPage, time.Time, error) { return s.loadComponent(ctx, e, f, id) })
-}
-
-// loadComponent is good for as long as the snapshot that it is made of.
-func (s *Site) loadComponent(ctx context.Context, e *entry, f variant, id string) (*renderedPage, time.Time, error) {
-	snap, err := e.summary.Get(ctx)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	c, ok := componentOf(snap.sum, id)
-	if !ok {
-		return nil, time.Time{}, allswell.ErrNotFound
-	}
-	contents, err := s.store.LoadNewest(ctx, e.slug, id)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	if contents.Page.ID != e.id {
-		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
-	}
-	cleanNames(&contents)
-	sc := componentScreen(s.presentationOf(snap.page, f), snap.page.URL(s.base), snap.sum, c, contents)
-	sc.Layout.follow(snap.tag)
-	sh, err := newRenderedPage(ctx, sc)
-	return sh, snap.until, err
-}
-
-// componentOf returns a component of a summary.
-func componentOf(sum allswell.Summary, id string) (allswell.Component, bool) {
-	for _, block := range sum.Blocks {
-		for _, c := range block.Components {
-			if c.ID == id {
-				return c, true
-			}
-		}
-	}
-	return allswell.Component{}, false
 }

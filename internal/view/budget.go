@@ -1,4 +1,4 @@
-package page
+package view
 
 import (
 	"html/template"
@@ -11,9 +11,9 @@ import (
 
 // The limits of one document, whatever people have written.
 const (
-	// maxDocument is the most bytes of a document before compression. The limits
+	// MaxBytes is the most bytes of a document before compression. The limits
 	// below keep documents smaller; a document says what it leaves out.
-	maxDocument = 4 << 20
+	MaxBytes = 4 << 20
 	// budgetBytes is how much of that texts written by people may take on a page.
 	budgetBytes = 2 << 20
 	// statusBytes is budgetBytes for the status page, which also has all components.
@@ -40,7 +40,7 @@ func (r *budget) take(n int) bool {
 
 // message renders a message and spends its size plus overhead bytes. It reports
 // false if too little is left.
-func (r *budget) message(at presentation, s i18n.UpdateText, overhead int) (template.HTML, bool) {
+func (r *budget) message(at Presentation, s i18n.UpdateText, overhead int) (template.HTML, bool) {
 	chars := utf8.RuneCountInString(s.Message)
 	if chars > r.chars || len(s.Message)+overhead > r.bytes {
 		return "", false
@@ -59,7 +59,7 @@ func (r *budget) name(name string) string {
 }
 
 // update lays out an update of an incident.
-func (r *budget) update(at presentation, u allswell.IncidentUpdate) (updateView, bool) {
+func (r *budget) update(at Presentation, u allswell.IncidentUpdate) (updateView, bool) {
 	if u.Truncated {
 		return updateView{}, false
 	}
@@ -74,7 +74,7 @@ func (r *budget) update(at presentation, u allswell.IncidentUpdate) (updateView,
 }
 
 // maintenanceUpdateView lays out an update of a maintenance.
-func (r *budget) maintenanceUpdateView(at presentation, u allswell.MaintenanceUpdate) (maintenanceUpdateView, bool) {
+func (r *budget) maintenanceUpdateView(at Presentation, u allswell.MaintenanceUpdate) (maintenanceUpdateView, bool) {
 	if u.Truncated {
 		return maintenanceUpdateView{}, false
 	}
@@ -84,7 +84,7 @@ func (r *budget) maintenanceUpdateView(at presentation, u allswell.MaintenanceUp
 
 // excerpt returns the beginning of a message as one line, or "" if there is no
 // budget for it.
-func (r *budget) excerpt(at presentation, s i18n.UpdateText) string {
+func (r *budget) excerpt(at Presentation, s i18n.UpdateText) string {
 	chars := utf8.RuneCountInString(markdown.Prefix(s.Message, markdown.ExcerptSource))
 	if chars > r.chars {
 		return ""

@@ -1,0 +1,118 @@
+// Package assets holds the style sheets, scripts and icons that HTML pages link
+// to, and makes the style sheet of a page's accent colour.
+package assets
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/web"
+)
+
+//go:embed files
+var files embed.FS
+
+// Path is the path below which assets are served.
+const Path = "/assets/"
+
+// asset is a file under a name that contains the hash of its contents.
+type asset struct {
+	url     string
+	current *web.Document // under the name with the current hash
+	other   *web.Document // under the name with the hash of another version
+}
+
+// contentTypes are the media types by file extension. The table of the host may
+// lack them.
+var contentTypes = map[string]string{
+	".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".js": "text/javascript; charset=utf-8",
+}
+
+// comments matches the comments of style sheets and scripts, which are not served.
+// In scripts, only comments that fill a line are removed.
+var comments = map[string]*regexp.Regexp{
+	".css": regexp.MustCompile(`(?s)/\*.*?\*/\n?`), ".js": regexp.MustCompile(`(?m)^\s*//.*\n`),
+}
+
+// generated are the generated first lines of style sheets, by name.
+var generated = map[string]string{"style.css": toneStyle(), "history.css": barStyle()}
+
+// all are all assets by their names without the hash.
+var all = load()
+
+func load() map[string]asset {
+	entries, err := files.ReadDir("files")
+	if err != nil {
+		panic(err) // the files are embedded
+	}
+	all := make(map[string]asset, len(entries))
+	for _, e := range entries {
+		body, err := files.ReadFile("files/" + e.Name())
+		if err != nil {
+			panic(err)
+		}
+		if comment := comments[path.Ext(e.Name())]; comment != nil {
+			body = comment.ReplaceAll(body, nil)
+		}
+		all[e.Name()] = newAsset(e.Name(), generated[e.Name()]+string(body))
+	}
+	for _, s := range allswell.RankedStatuses {
+		name := iconName(s)
+		all[name] = newAsset(name, favicon(s.Tone()))
+	}
+	return all
+}
+
+func newAsset(name, body string) asset {
+	ext := path.Ext(name)
+	sum := sha256.Sum256([]byte(body))
+	hash := hex.EncodeToString(sum[:8])
+	return asset{
+		url:     Path + strings.TrimSuffix(name, ext) + "." + hash + ext,
+		current: newDocument([]byte(body), ext, web.CacheForever),
+		other:   newDocument([]byte(body), ext, "no-cache"),
+	}
+}
+
+// newDocument returns the document of a file with the extension ext.
+func newDocument(body []byte, ext, cacheControl string) *web.Document {
+	return web.NewDocument(body, web.DocumentHeader{
+		ContentType: contentTypes[ext], CacheControl: cacheControl, Policy: web.PolicyPage(false, false),
+	})
+}
+
+func iconName(s allswell.Status) string { return "icon-" + string(s) + ".svg" }
+
+// URL returns the URL of an asset, such as "style.css".
+func URL(name string) string { return all[name].url }
+
+// IconURL returns the URL of the favicon that shows a status.
+func IconURL(s allswell.Status) string { return URL(iconName(s.Canonical())) }
+
+// Find returns the document at Path + name, or nil. A name with the hash of
+// another version gets the current file, with a header that forbids caching:
+// during an upgrade, a page of one replica may link to an asset of another.
+func Find(name string) *web.Document {
+	ext := path.Ext(name)
+	stem := strings.TrimSuffix(name, ext)
+	hash := strings.TrimPrefix(path.Ext(stem), ".")
+	a, ok := all[strings.TrimSuffix(stem, "."+hash)+ext]
+	switch {
+	case !ok || !isHash(hash):
+		return nil
+	case a.url == Path+name:
+		return a.current
+	default:
+		return a.other
+	}
+}
+
+func isHash(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil && len(s) == 16 && s == strings.ToLower(s)
+}

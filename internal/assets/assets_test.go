@@ -1,0 +1,47 @@
+package assets
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+)
+
+// TestAssetsAreSentWithoutComments, and with all else.
+func TestAssetsAreSentWithoutComments(t *testing.T) {
+	for name, want := range map[string]string{"page.js": `const locale = root.dataset.locale`, "style.css": `:root {`} {
+		sent := string(all[name].current.Body())
+		if strings.Contains(sent, "/*") || strings.Contains(sent, "\n//") || !strings.Contains(sent, want) {
+			t.Errorf("%s: %.400s", name, sent)
+		}
+	}
+}
+
+// TestFind: an asset is found under its own hash, to be kept for good, and under
+// that of another version, to be checked each time.
+func TestFind(t *testing.T) {
+	if len(all) < 8 {
+		t.Errorf("%d assets", len(all))
+	}
+	for name, a := range all {
+		if doc := Find(strings.TrimPrefix(a.url, Path)); doc == nil || doc != a.current || len(doc.Body()) == 0 {
+			t.Errorf("%s is not found at %s", name, a.url)
+		}
+		dot := strings.LastIndexByte(a.url, '.')
+		if doc := Find(strings.TrimPrefix(a.url[:dot-16]+"0123456789abcdef"+a.url[dot:], Path)); doc == nil || doc != a.other {
+			t.Errorf("%s of another version is not found", name)
+		}
+	}
+	for _, s := range allswell.Statuses {
+		if IconURL(s) == "" {
+			t.Errorf("no icon for %s", s)
+		}
+	}
+}
+
+// TestScriptIsSmall: it is sent as people read it, but for the comments.
+func TestScriptIsSmall(t *testing.T) {
+	if n := len(all["page.js"].current.Body()); n > 6_000 {
+		t.Errorf("page.js has %d bytes", n)
+	}
+}

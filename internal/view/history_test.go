@@ -1,0 +1,112 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/htmltest"
+)
+
+// TestOneRunOfADay: incidents and maintenances of a day are in one order, and the
+// heading names what there is.
+func TestOneRunOfADay(t *testing.T) {
+	p := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme"}}
+	for hour, title := range []string{"night", "morning", "noon", "evening"} {
+		at := day.Add(time.Duration(hour-10) * time.Hour)
+		if hour%2 == 0 {
+			p.Incidents = append(p.Incidents, allswell.Incident{ID: title, Title: title, Resolved: true, CreatedAt: at, ResolvedAt: at.Add(time.Minute)})
+			continue
+		}
+		p.Maintenances = append(p.Maintenances, allswell.Maintenance{ID: title, Title: title, State: allswell.MaintenanceCompleted,
+			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), BegunAt: at, EndedAt: at.Add(time.Hour)})
+	}
+	page := func(p allswell.PageContents) htmltest.Tree {
+		html, err := statusModel(english(), p.Summarize(day)).Render(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return htmltest.Parse(t, string(html))
+	}
+	shown := page(p)
+	if got := shown.Texts(".past h4"); !slices.Equal(got, []string{"evening", "noon", "morning", "night"}) {
+		t.Errorf("the day reads %q", got)
+	}
+	if got := shown.One(t, "#past"); got != "Past incidents and maintenance" {
+		t.Errorf("the heading reads %q", got)
+	}
+	p.Maintenances = nil
+	if got := page(p).One(t, "#past"); got != "Past incidents" {
+		t.Errorf("without maintenance it reads %q", got)
+	}
+	views := viewDays(english(), []allswell.Day{{Date: day, Incidents: p.Incidents, Maintenances: p.Maintenances}}, 1, detail{names: maxNamed, budget: newBudget(), lines: newBudget()})
+	if len(views[0].Past) != 1 || views[0].More != 1 {
+		t.Errorf("of two, one may be shown: %+v", views[0])
+	}
+}
+
+// TestTimelinesOfAMonth: each incident and each maintenance has its timeline in
+// the history, folded, newest first; where it is too long, or the month too
+// busy, a link leads to the rest.
+func TestTimelinesOfAMonth(t *testing.T) {
+	text := strings.Repeat("It does not work yet. ", 50)
+	contents := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme", CreatedAt: day.AddDate(0, 0, -20)}}
+	for i := range 300 {
+		inc := allswell.Incident{ID: fmt.Sprint("inc_", i), Title: "Down", Resolved: true, CreatedAt: day.Add(-time.Duration(i) * time.Hour), ResolvedAt: day}
+		for n := range 1 + i%30 {
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: n + 1, Message: fmt.Sprint(n+1, ": ", text), State: allswell.IncidentResolved, CreatedAt: day})
+		}
+		contents.Incidents = append(contents.Incidents, inc)
+	}
+	contents.Maintenances = []allswell.Maintenance{{ID: "mnt_1", Title: "Upgrade", State: allswell.MaintenanceCompleted,
+		ScheduledFor: day, ScheduledUntil: day.Add(time.Hour), BegunAt: day.Add(time.Minute), EndedAt: day.Add(time.Hour),
+		Updates: []allswell.MaintenanceUpdate{{Number: 1, Message: "First."}, {Number: 2, Message: "Last."}}}, {
+		ID: "mnt_2", Title: "Silent", State: allswell.MaintenanceCompleted, BegunAt: day, EndedAt: day}}
+	sc := historyModel(english(), allswell.StatusOperational, Month{MonthStart(day, time.UTC), contents.Page.CreatedAt, day, contents})
+	html, err := sc.Render(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(html) > monthBudget*3/2 {
+		t.Errorf("the month takes %d bytes", len(html))
+	}
+	p := htmltest.Parse(t, string(html))
+	items := p.All(".past li")
+	timelines := p.All(".past details")
+	if got := timelines[0]; got.Attr("data-key") != "/status/acme/maintenances/mnt_1" || got.Attr("open") != "" ||
+		got.One(t, "summary") != "Timeline, 2 updates" || !slices.Equal(got.Texts(".message"), []string{"Last.", "First."}) {
+		t.Errorf("the maintenance's: %q", got.Text())
+	}
+	if text := p.Text(); !strings.Contains(text, "Silent Maintenance Completed 15:04 Down") {
+		t.Errorf("without a timeline, and over at once: %q", text[:4000])
+	}
+	long := timelines[30] // of the incident with 30 updates
+	if got := long.Texts(".message"); len(got) != maxUpdates || !strings.HasPrefix(got[0], "30: ") || long.One(t, ".more") != "5 earlier updates" {
+		t.Errorf("a long one has %d updates: %s", len(got), long.Text()[:100])
+	}
+	last := items[len(items)-1]
+	if len(timelines) >= 300 || len(last.All("details")) > 0 || last.One(t, ".more") != "Timeline, 30 updates" || last.All(".more a")[0].Attr("href") != "/status/acme/incidents/inc_299" {
+		t.Errorf("%d timelines; where there is no room: %q", len(timelines), last.Text())
+	}
+}
+
+// TestMonthsSayWhatIsLeftOut: a month of more incidents than are loaded says so.
+func TestMonthsSayWhatIsLeftOut(t *testing.T) {
+	p, page := worstPage()
+	p.Incidents = p.Incidents[:250]
+	p.Since = day.Add(-5 * 24 * time.Hour)
+	s := historyModel(english(), allswell.StatusOperational, Month{MonthStart(day, time.UTC), page.CreatedAt, day, p})
+	out, err := s.Render(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(out), "are not shown") {
+		t.Error("nothing is said of the incidents that are not shown")
+	}
+	if days := s.body.(historyBody).Days; len(days) != 6 {
+		t.Errorf("%d days, want those of which all is known", len(days))
+	}
+}

@@ -1,0 +1,155 @@
+package view
+
+import (
+	"html/template"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/markdown"
+)
+
+// incidentBody is one incident, for good.
+type incidentBody struct {
+	Incident incidentView
+	Part     partView
+	Home     string
+	Month    monthLink
+}
+
+// incidentView is an incident as it is shown.
+type incidentView struct {
+	URL      string
+	Title    string
+	Impact   allswell.Impact
+	State    allswell.IncidentState
+	Resolved bool
+	Began    moment
+	Ended    moment
+	SameDay  bool          // it ended on the day on which it began
+	Lasted   time.Duration // once it is resolved
+	Affected []affectedView
+	Others   int // more components that it concerns
+	Updates  []updateView
+	Earlier  int // older updates that are left out
+	Excerpt  string
+	Notes    int // updates of a timeline that is folded; 0: none is
+}
+
+// AtOnce reports whether the incident ended as soon as it began.
+func (v incidentView) AtOnce() bool { return atOnce(v.Lasted) }
+
+// OneTime reports whether it reads the same on the clock when it began and ended.
+func (v incidentView) OneTime() bool { return v.Began.minute() == v.Ended.minute() }
+
+// atOnce reports whether a duration is spoken as that of nothing.
+func atOnce(d time.Duration) bool { return d.Round(time.Second) <= 0 }
+
+// affectedView is a component that an incident or a maintenance concerns.
+type affectedView struct {
+	URL, Name string
+	Status    allswell.Status // "": it is only named
+}
+
+type updateView struct {
+	State   allswell.IncidentState
+	Message template.HTML
+	At      moment
+	Changes []changeView
+}
+
+// changeView is what a component came to with an update.
+type changeView struct {
+	Name     template.HTML   // on its own: it may run the other way
+	Old, New allswell.Status // Old "": it was not affected before
+}
+
+// extent is how much is shown of an incident or a maintenance.
+type detail struct {
+	updates int // at most, the newest
+	names   int // of components, at most
+	budget  *budget
+	lines   *budget // for names and excerpts, where that is another room
+}
+
+// TimelinePart is a part of the timeline of an incident or a maintenance.
+type TimelinePart struct {
+	Before int // the updates with lower numbers; 0: the newest
+	Max    int // updates at most
+}
+
+// detail is the detail of an incident or a maintenance on its own page.
+func (p TimelinePart) detail() detail {
+	r := newBudget()
+	return detail{updates: p.Max, names: allswell.MaxAffectedComponents, budget: r, lines: r}
+}
+
+// viewIncident returns inc with its timeline, newest first.
+func viewIncident(at Presentation, inc allswell.Incident, e detail) incidentView {
+	return viewEntries(at, inc, inc.Timeline(), e)
+}
+
+// viewEntries is viewIncident with a part of the timeline, newest first.
+func viewEntries(at Presentation, inc allswell.Incident, entries []allswell.IncidentUpdate, e detail) incidentView {
+	v := incidentView{
+		URL: at.incident(inc.ID), Title: at.lang.IncidentTitle(inc), Impact: inc.Impact, State: inc.State,
+		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt),
+	}
+	if inc.Resolved {
+		v.Ended = at.moment(inc.ResolvedAt)
+		v.SameDay = at.sameDay(inc.ResolvedAt, inc.CreatedAt)
+		v.Lasted = max(0, inc.ResolvedAt.Sub(inc.CreatedAt))
+	}
+	for _, a := range inc.Affected {
+		shown := affectedView{URL: at.component(a.ComponentID), Name: a.Name}
+		if !inc.Resolved {
+			shown.Status = a.Status
+		}
+		v.Affected = append(v.Affected, shown)
+	}
+	v.Affected, v.Others = e.lines.affected(v.Affected, e.names)
+	if written := newestUpdates(inc); len(written) > 0 {
+		v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: written[0].Message, System: written[0].System})
+	}
+	if len(entries) == 0 {
+		return v
+	}
+	v.Earlier = entries[0].Number
+	for _, u := range entries[:min(len(entries), e.updates)] {
+		if !inc.Resolved && entries[0].Number == 1 {
+			u.Affected = nil // they are as v.Affected says
+		}
+		shown, ok := e.budget.update(at, u)
+		if !ok {
+			break
+		}
+		v.Updates, v.Earlier = append(v.Updates, shown), u.Number-1
+	}
+	return v
+}
+
+// viewChanges returns the components that an update changed. Their names stand in
+// the middle of a sentence, and must not turn what follows them.
+func viewChanges(u allswell.IncidentUpdate) (changes []changeView) {
+	for _, a := range u.Affected {
+		if a.Old != a.New {
+			changes = append(changes, changeView{element("bdi", markdown.Line(a.Name)), a.Old, a.New})
+		}
+	}
+	return changes
+}
+
+// Incident returns the page of an incident with a part of its timeline.
+func Incident(l Layout, inc allswell.Incident, part TimelinePart) Model {
+	at := l.At
+	entries := inc.Timeline()
+	if part.Before > 0 {
+		entries = inc.Entries()
+	}
+	v := viewEntries(at, inc, entries, part.detail())
+	l.Path = timelinePath("/incidents/"+inc.ID, part.Before)
+	l.Description = at.lang.T("incident.description", "state", at.lang.State(inc.EffectiveState()), "impact", at.lang.Impact(inc.Impact), "text", v.Excerpt)
+	b := incidentBody{Incident: v, Home: at.Home(), Month: *linkMonth(at, inc.CreatedAt.In(at.zone))}
+	b.Part = l.part(v.Title, v.URL, timelineSpan{part.Before, len(v.Updates), v.Earlier})
+	return Model{l, "incident", b}
+}

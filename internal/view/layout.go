@@ -1,0 +1,142 @@
+package view
+
+import (
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/i18n"
+)
+
+// Layout is what all pages have around their body.
+type Layout struct {
+	At          Presentation
+	Title       string
+	Description string
+	Path        string // of the page, for presentation.link; "": not to be indexed
+	Status      allswell.Status
+	Site        *siteLayout // nil: not a part of a status page
+	AsOf        moment
+	Secret      bool   // see document
+	Late        moment // when the database last answered; zero: it does
+	Events      string // URL of the event stream; "": none
+	Tag         string // of the status page, compared with that of events
+}
+
+// siteLayout is the status page that a page belongs to.
+type siteLayout struct {
+	Name, Home, History string
+	Subscribe           string // URL; "": not offered
+	AtHome              bool
+	Atom, RSS, Calendar string // addresses, and the following
+	Logo, Icon, Accent  string // "": ours
+	Footer              []allswell.FooterLink
+}
+
+// languageLink is a language that the visitor can choose.
+type languageLink struct {
+	Name, Tag, URL string
+	Alternate      string // URL for search engines, absolute
+	Current        bool
+}
+
+// Lang returns the language of the page.
+func (l Layout) Lang() *i18n.Language { return l.At.lang }
+
+// Canonical returns the URL for search engines; "": none.
+func (l Layout) Canonical() string {
+	if l.Path == "" {
+		return ""
+	}
+	return l.At.canonical(l.Path)
+}
+
+// Languages returns the languages of the page.
+func (l Layout) Languages() (all []languageLink) {
+	if l.Path == "" {
+		return nil
+	}
+	for _, lang := range i18n.All() {
+		all = append(all, languageLink{lang.Name, lang.Tag, l.At.inLanguage(l.Path, lang), l.At.alternate(l.Path, lang), lang == l.At.lang})
+	}
+	return all
+}
+
+// Neutral returns the URL at which the visitor's browser chooses the language; "":
+// none.
+func (l Layout) Neutral() string {
+	if l.Path == "" {
+		return ""
+	}
+	return l.At.alternate(l.Path, nil)
+}
+
+// Zone returns the name of the page's time zone, for people.
+func (l Layout) Zone() string { return strings.ReplaceAll(l.At.Zone(), "_", " ") }
+
+// Style returns the address of the style sheet.
+func (l Layout) Style() string { return assets.URL("style.css") }
+
+// Asset returns the address of one of our files.
+func (l Layout) Asset(name string) string { return assets.URL(name) }
+
+// Icon returns the URL of the favicon: the page's own, or one that shows the
+// status.
+func (l Layout) Icon() string {
+	if l.Site != nil && l.Site.Icon != "" {
+		return l.Site.Icon
+	}
+	return assets.IconURL(l.Status)
+}
+
+// DrawnIcon reports whether the favicon is ours.
+func (l Layout) DrawnIcon() bool { return l.Site == nil || l.Site.Icon == "" }
+
+// NewLayout returns the layout of a part of a page.
+func NewLayout(at Presentation, page allswell.Page, status allswell.Status, asOf time.Time) Layout {
+	site := &siteLayout{
+		Name: page.Name, Home: at.Home(), History: at.history(), Footer: page.Footer,
+		Atom: at.plain(at.base, "/"+feed.AtomName), RSS: at.plain(at.base, "/"+feed.RSSName), Calendar: at.plain(at.base, "/"+feed.CalendarName),
+	}
+	if at.Mail {
+		site.Subscribe = at.Home() + "#subscribe" // the form
+	}
+	themeURL := func(name string) string {
+		if name == "" {
+			return ""
+		}
+		return at.plain(at.base, "/look/"+name)
+	}
+	site.Logo, site.Icon, site.Accent = themeURL(page.Logo), themeURL(page.Icon), themeURL(assets.AccentName(page.Accent))
+	return Layout{At: at, Status: status, AsOf: at.moment(asOf), Site: site}
+}
+
+// NewRootLayout returns the layout of what belongs to no status page.
+func NewRootLayout(at Presentation) Layout {
+	return Layout{At: at, Status: allswell.StatusUnknown}
+}
+
+// Follow adds the event stream of the page, which keeps the page current in the
+// browser. tag is the tag of the status page; see WithoutTime.
+func (l *Layout) Follow(tag string) {
+	l.Events, l.Tag = l.At.plain(l.At.base, "/events"), tag
+}
+
+// setTitle sets the title of a part of a page.
+func (l *Layout) setTitle(text string) {
+	l.Title = l.At.lang.T("page.title", "title", text, "page", l.Site.Name)
+}
+
+// moment is an instant in the page's time zone.
+type moment time.Time
+
+// ISO returns the instant for programs.
+func (m moment) ISO() string { return allswell.FormatTime(time.Time(m)) }
+
+// minute returns the whole minutes since 1970.
+func (m moment) minute() int64 { return time.Time(m).Unix() / 60 }
+
+// Zero reports whether the instant is not set.
+func (m moment) Zero() bool { return time.Time(m).IsZero() }

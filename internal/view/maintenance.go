@@ -1,0 +1,103 @@
+package view
+
+import (
+	"html/template"
+	"slices"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+)
+
+// maintenanceBody is one planned maintenance, for good.
+type maintenanceBody struct {
+	Planned  maintenanceView
+	Part     partView
+	Home     string
+	Month    *monthLink // in whose history it is; nil while it is not over
+	Calendar string
+}
+
+// maintenanceView is a planned maintenance as people read it.
+type maintenanceView struct {
+	URL, Title  string
+	State       allswell.MaintenanceState
+	From, Until moment // as planned; from when it has begun and ended, as it was
+	SameDay     bool   // both are on one day
+	Lasts       time.Duration
+	Affected    []affectedView
+	Others      int                     // more components that it affects
+	Updates     []maintenanceUpdateView // newest first
+	Earlier     int                     // older updates that are left out
+	Excerpt     string
+	Notes       int // updates of a timeline that is folded; 0: none is
+}
+
+// Over reports whether the maintenance is complete.
+func (v maintenanceView) Over() bool { return v.State == allswell.MaintenanceCompleted }
+
+// AtOnce reports whether the maintenance was over as soon as it began.
+func (v maintenanceView) AtOnce() bool { return atOnce(v.Lasts) }
+
+// OneTime reports whether beginning and end read the same on the clock.
+func (v maintenanceView) OneTime() bool { return v.From.minute() == v.Until.minute() }
+
+// maintenanceUpdateView is an entry of a maintenance's timeline.
+type maintenanceUpdateView struct {
+	State   allswell.MaintenanceState
+	Message template.HTML
+	At      moment
+}
+
+// viewMaintenance returns m with its updates, newest first.
+func viewMaintenance(at Presentation, m allswell.Maintenance, e detail) maintenanceView {
+	from, until := m.Span()
+	v := maintenanceView{
+		URL: at.maintenance(m.ID), Title: m.Title, State: m.State, From: at.moment(from), Until: at.moment(until),
+		SameDay: at.sameDay(from, until), Lasts: max(0, until.Sub(from)),
+	}
+	for _, c := range m.Components {
+		v.Affected = append(v.Affected, affectedView{URL: at.component(c.ID), Name: c.Name})
+	}
+	v.Affected, v.Others = e.lines.affected(v.Affected, e.names)
+	updates := slices.SortedStableFunc(slices.Values(m.Updates), func(a, b allswell.MaintenanceUpdate) int {
+		return b.Number - a.Number
+	})
+	if len(updates) == 0 {
+		return v
+	}
+	v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, System: updates[0].System})
+	v.Earlier = updates[0].Number
+	for _, u := range updates[:min(len(updates), e.updates)] {
+		shown, ok := e.budget.maintenanceUpdateView(at, u)
+		if !ok {
+			break
+		}
+		v.Updates, v.Earlier = append(v.Updates, shown), u.Number-1
+	}
+	return v
+}
+
+// viewMaintenances returns maintenances in the order given.
+func viewMaintenances(at Presentation, maintenances []allswell.Maintenance, e detail) []maintenanceView {
+	views := make([]maintenanceView, len(maintenances))
+	for i, m := range maintenances {
+		views[i] = viewMaintenance(at, m, e)
+	}
+	return views
+}
+
+// Maintenance returns the page of a maintenance with a part of its timeline.
+func Maintenance(l Layout, m allswell.Maintenance, part TimelinePart) Model {
+	at := l.At
+	v := viewMaintenance(at, m, part.detail())
+	b := maintenanceBody{Planned: v, Home: at.Home(), Calendar: at.calendar()}
+	if v.Over() {
+		b.Month = linkMonth(at, m.BegunAt.In(at.zone))
+	}
+	l.Path = timelinePath("/maintenances/"+m.ID, part.Before)
+	b.Part = l.part(v.Title, v.URL, timelineSpan{part.Before, len(v.Updates), v.Earlier})
+	l.Description = at.lang.T("maintenance.description", "state", at.lang.MaintenanceState(m.State),
+		"from", at.lang.Moment(time.Time(v.From)), "to", at.lang.Moment(time.Time(v.Until)))
+	return Model{l, "maintenance", b}
+}

@@ -1,0 +1,121 @@
+package view
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/i18n"
+)
+
+// Presentation is how a page is shown: its URLs, its language and its time zone.
+// It makes all links of a page.
+type Presentation struct {
+	Public string // absolute URL of the page, for alternate links; "": root
+	Mail   bool   // subscribing by mail is offered
+
+	base   string // before every path of the page: "/status/acme", or "" at its own domain
+	root   string // base for links from elsewhere: "https://status.example" for a page with a domain
+	lang   *i18n.Language
+	chosen bool           // see Variant
+	zone   *time.Location // of the page
+}
+
+// Variant distinguishes the renderings of one page. There are few, because there
+// are few languages.
+type Variant struct {
+	Language  *i18n.Language
+	Chosen    bool // the URL names the language, and so do all links
+	OwnDomain bool // at the page's own domain
+}
+
+// Present returns the presentation of a variant of a status page.
+func Present(page allswell.Page, v Variant) Presentation {
+	at := Presentation{base: "/status/" + page.Slug, lang: v.Language, chosen: v.Chosen, zone: page.Location()}
+	at.root = at.base
+	if page.Host != "" {
+		at.root = "https://" + page.Host
+	}
+	if v.OwnDomain {
+		at.base = ""
+	}
+	return at
+}
+
+// PresentRoot returns the presentation of what belongs to no status page.
+func PresentRoot(v Variant) Presentation {
+	return Presentation{lang: v.Language, chosen: v.Chosen, zone: time.UTC}
+}
+
+// LanguageParam is the query parameter that names a language.
+const LanguageParam = "lang"
+
+// link returns the URL of a path of the page; "/" is the page itself.
+func (at Presentation) link(path string) string { return at.withLanguage(at.plain(at.base, path)) }
+
+// canonical returns the canonical URL of a path.
+func (at Presentation) canonical(path string) string { return at.withLanguage(at.plain(at.root, path)) }
+
+// inLanguage returns the URL of a path in a language.
+func (at Presentation) inLanguage(path string, l *i18n.Language) string {
+	at.lang, at.chosen = l, true
+	return at.link(path)
+}
+
+// alternate returns the absolute URL of a path in a language; nil: in the language
+// that the visitor's browser prefers.
+func (at Presentation) alternate(path string, l *i18n.Language) string {
+	at.lang, at.chosen = l, l != nil
+	return at.withLanguage(at.plain(cmp.Or(at.Public, at.root), path))
+}
+
+func (at Presentation) plain(base, path string) string {
+	if path == "/" && strings.Contains(base, "/status/") {
+		return base
+	}
+	return base + path
+}
+
+// withLanguage adds the language that the visitor has chosen to a URL.
+func (at Presentation) withLanguage(address string) string {
+	if !at.chosen {
+		return address
+	}
+	if strings.Contains(address, "?") {
+		return address + "&" + LanguageParam + "=" + at.lang.Tag
+	}
+	return address + "?" + LanguageParam + "=" + at.lang.Tag
+}
+
+// Home returns the URL of the page. The functions below return the URLs of its parts.
+func (at Presentation) Home() string                 { return at.link("/") }
+func (at Presentation) history() string              { return at.link("/history") }
+func (at Presentation) month(m time.Time) string     { return at.link(monthPath(m)) }
+func (at Presentation) incident(id string) string    { return at.link("/incidents/" + id) }
+func (at Presentation) maintenance(id string) string { return at.link("/maintenances/" + id) }
+func (at Presentation) component(id string) string   { return at.link(componentPath(id)) }
+func (at Presentation) subscribe() string            { return at.link("/subscribe") }
+func (at Presentation) calendar() string             { return at.link("/" + feed.CalendarName) }
+func monthPath(m time.Time) string                   { return "/history?month=" + m.Format(MonthFormat) }
+func componentPath(id string) string                 { return "/components/" + id }
+
+// MonthFormat is the format of a month in a URL.
+const MonthFormat = "2006-01"
+
+// Zone returns the name of the page's time zone.
+func (at Presentation) Zone() string { return at.zone.String() }
+
+// moment returns an instant in the page's time zone.
+func (at Presentation) moment(t time.Time) moment {
+	if t.IsZero() {
+		return moment{}
+	}
+	return moment(t.In(at.zone))
+}
+
+// sameDay reports whether two instants are on the same day.
+func (at Presentation) sameDay(a, b time.Time) bool {
+	return allswell.Midnight(a, at.zone).Equal(allswell.Midnight(b, at.zone))
+}

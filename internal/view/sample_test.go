@@ -1,0 +1,244 @@
+package view
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/markdown/markdowntest"
+)
+
+// day is long ago for the host, whose clock says when the database was last
+// heard of.
+var day = time.Date(2020, 11, 21, 15, 4, 5, 0, time.UTC)
+
+const hostile = markdowntest.Hostile
+
+func text(s string) *string { return &s }
+
+// sample returns a page with the given text in every place that takes one.
+func sample(s string) allswell.PageContents {
+	p := allswell.PageContents{
+		Page: allswell.Page{
+			ID: "page_1", Slug: "acme", Name: s, Description: text(s), CreatedAt: day.AddDate(0, -3, 0), Host: "status.acme.example",
+			Footer: []allswell.FooterLink{{Label: s, URL: "https://acme.example/"}}, Accent: "#ff8800", Icon: "0123456789abcdef.png",
+		},
+		Groups: []allswell.Group{{ID: "grp_1", Name: s, Order: 1}},
+		AsOf:   day,
+	}
+	for i, status := range allswell.Statuses {
+		p.Components = append(p.Components, allswell.Component{
+			ID: fmt.Sprint("comp_", i), GroupID: []string{"", "grp_1"}[i%2], Name: s, Description: text(s), Baseline: status, Order: i,
+		})
+	}
+	for i, impact := range allswell.Impacts {
+		for _, resolved := range []bool{false, true} {
+			inc := allswell.Incident{
+				ID: fmt.Sprintf("01a1fc53-1977-7f37-b83c-ba9c7d0ad2%d%v", i, resolved)[:36], Title: s, Impact: impact,
+				State: allswell.IncidentIdentified, CreatedAt: day.Add(-time.Duration(26*i+3) * time.Hour),
+			}
+			if resolved {
+				inc.Resolved, inc.State, inc.ResolvedAt = true, allswell.IncidentResolved, inc.CreatedAt.Add(42*time.Minute)
+			}
+			inc.Updates = []allswell.IncidentUpdate{
+				{Number: 1, Message: s + " first", State: allswell.IncidentInvestigating, CreatedAt: inc.CreatedAt},
+				{Number: 2, Message: s + " second", State: inc.State, CreatedAt: inc.CreatedAt.Add(time.Minute)},
+			}
+			inc.Affected = []allswell.AffectedComponent{{ComponentID: "comp_1", Name: s, Status: allswell.StatusDegraded}, {ComponentID: "comp_2", Name: s, Status: allswell.StatusOperational}}
+			inc.Updates[1].Affected = []allswell.AffectedChange{
+				{ComponentID: "comp_1", Name: s, New: allswell.StatusDegraded}, {ComponentID: "comp_2", Name: s, Old: allswell.StatusMajorOutage, New: allswell.StatusOperational},
+			}
+			p.Incidents = append(p.Incidents, inc)
+		}
+	}
+	for i, state := range allswell.MaintenanceStates {
+		m := allswell.Maintenance{
+			ID: fmt.Sprint("mnt_", i), Title: s, State: state, ScheduledFor: day.Add(time.Duration(2-i) * time.Hour), ScheduledUntil: day.Add(time.Duration(3-i) * time.Hour),
+			Components: []allswell.ComponentName{{ID: "comp_3", Name: s}, {ID: "comp_4", Name: s}},
+			Updates:    []allswell.MaintenanceUpdate{{Number: 1, Message: s, State: state, CreatedAt: day}},
+		}
+		if state != allswell.MaintenanceScheduled {
+			m.BegunAt = m.ScheduledFor
+		}
+		if state == allswell.MaintenanceCompleted {
+			m.EndedAt = m.ScheduledUntil
+		}
+		p.Maintenances = append(p.Maintenances, m)
+	}
+	return p
+}
+
+// places are all the ways of showing the page called acme.
+func places() (all []Presentation) {
+	for _, l := range i18n.All() {
+		for _, f := range []Variant{{Language: l}, {Language: l, Chosen: true, OwnDomain: true}} {
+			all = append(all, Present(allswell.Page{Slug: "acme", Host: "status.acme.example"}, f))
+		}
+	}
+	return all
+}
+
+// english is how most tests look at the page called acme.
+func english() Presentation {
+	return Present(allswell.Page{Slug: "acme"}, Variant{Language: i18n.English()})
+}
+
+// models returns every kind of page, with the given text wherever one fits.
+func models(at Presentation, s string) []Model {
+	p := sample(s)
+	sum := p.Summarize(day)
+	late := NewRootLayout(at)
+	late.Title, late.Description, late.Late = s, s, at.moment(day)
+	month := Month{MonthStart(day, at.zone), p.Page.CreatedAt, day, p}
+	return append([]Model{
+		statusModel(withMail(at), sum),
+		historyModel(at, sum.Status, month),
+		incidentModel(at, p.Page, sum.Status, p.Incidents[0]),
+		incidentModel(at, p.Page, sum.Status, p.Incidents[1]),
+		maintenanceModel(at, p.Page, sum.Status, p.Maintenances[0]),
+		maintenanceModel(at, p.Page, sum.Status, p.Maintenances[3]),
+		componentModel(at, sum, p.Components[1], p),
+		List(at, []ListEntry{{sum.Page.Slug, sum.Page.Name, sum.Status}}, 3, day),
+		{late, "firststeps", firstStepsBody{"https://status.example"}},
+		{late, "plain", plainBody{Heading: s, Text: []string{s, s}, Home: "/"}},
+	}, formModels(at, s, sum)...)
+}
+
+// formModels returns the pages that take forms, with the given text wherever one
+// fits.
+func formModels(at Presentation, s string, sum allswell.Summary) []Model {
+	invalid := new(allswell.ValidationError)
+	invalid.Add("target", "%s", s)
+	invalid.Add("components", "%s", s)
+	sub := allswell.Subscriber{Channel: allswell.ChannelEmail, Target: s, Components: []string{"comp_1", s}}
+	suspended := sub
+	suspended.ConfirmedAt, suspended.SuspendedAt, suspended.SuspendedFor = day, day, s
+	active := suspended
+	active.SuspendedAt, active.SuspendedFor = time.Time{}, ""
+	l := func() Layout { return NewLayout(at, sum.Page, sum.Status, time.Time{}) }
+	return []Model{
+		InvalidSignUp(l(), sum.Blocks, allswell.NewSubscriber{Target: s, Components: []string{"comp_1"}}, invalid),
+		Subscription(l(), sum.Blocks, sub, ""),
+		Subscription(l(), sum.Blocks, suspended, s),
+		Subscription(l(), sum.Blocks, active, s),
+		InvalidChange(l(), sum.Blocks, active, []string{"comp_1"}),
+		Unsubscribe(l()),
+		Error(l(), 404),
+	}
+}
+
+// statusModel returns a status page.
+func statusModel(at Presentation, sum allswell.Summary) Model {
+	return Status(NewLayout(at, sum.Page, sum.Status, sum.AsOf), sum)
+}
+
+func componentModel(at Presentation, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) Model {
+	at.Public = "https://status.acme.example"
+	return Component(NewLayout(at, sum.Page, sum.Status, sum.AsOf), sum, c, contents)
+}
+
+func historyModel(at Presentation, status allswell.Status, m Month) Model {
+	return History(NewLayout(at, m.Contents.Page, status, m.Now), m)
+}
+
+func incidentModel(at Presentation, page allswell.Page, status allswell.Status, inc allswell.Incident) Model {
+	return Incident(NewLayout(at, page, status, day), inc, TimelinePart{Max: 50})
+}
+
+func maintenanceModel(at Presentation, page allswell.Page, status allswell.Status, m allswell.Maintenance) Model {
+	return Maintenance(NewLayout(at, page, status, day), m, TimelinePart{Max: 50})
+}
+
+// withMail returns a presentation that offers subscriptions by mail.
+func withMail(at Presentation) Presentation {
+	at.Mail = true
+	return at
+}
+
+// troubled returns a page of as many components, with a year's worth of
+// trouble in three months.
+func troubled(components int, now time.Time) allswell.PageContents {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	p := allswell.PageContents{
+		Page: allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", CreatedAt: now.AddDate(-1, 0, 0)},
+		AsOf: now, Changes: map[string][]allswell.StatusChange{},
+	}
+	bad := []allswell.Status{allswell.StatusDegraded, allswell.StatusPartialOutage, allswell.StatusMajorOutage, allswell.StatusMaintenance}
+	for i := range 5 {
+		p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint("grp_", i), Name: fmt.Sprintf("Region %d", i), Order: i})
+	}
+	for i := range components {
+		c := allswell.Component{
+			ID: fmt.Sprintf("comp_%020x", rnd.Uint64()), GroupID: fmt.Sprint("grp_", i%5), Baseline: allswell.StatusOperational, Order: i,
+			Name:        fmt.Sprintf("%s %d", []string{"Checkout", "Search", "Mail delivery", "Reports", "Webhooks"}[i/5%5], i),
+			Description: text(fmt.Sprintf("What number %d is there for, in a few words", i)),
+		}
+		p.Components = append(p.Components, c)
+		changes := []allswell.StatusChange{{At: now.AddDate(0, 0, -100), Status: allswell.StatusOperational}}
+		for at := now.AddDate(0, 0, -95); at.Before(now.AddDate(0, 0, -2)); at = at.AddDate(0, 0, 1) {
+			if rnd.IntN(20) == 0 { // 4 or 5 days of each component's 90
+				begin := at.Add(time.Duration(rnd.IntN(20*3600)) * time.Second)
+				changes = append(changes, allswell.StatusChange{At: begin, Status: bad[rnd.IntN(len(bad))]},
+					allswell.StatusChange{At: begin.Add(time.Duration(30+rnd.IntN(10_000)) * time.Second), Status: allswell.StatusOperational})
+			}
+		}
+		p.Changes[c.ID] = changes
+	}
+	for _, ago := range []int{3, 17, 40} { // upgrades, and a night without power
+		from := now.AddDate(0, 0, -ago)
+		p.Gaps = append([]allswell.ListeningGap{{From: from, To: from.Add(time.Duration(ago) * time.Minute)}}, p.Gaps...)
+	}
+	return p
+}
+
+// worstPage has as much of everything as it can have, and text that takes the most
+// bytes as HTML and as JSON. Further incidents add nothing: there is no room for these.
+func worstPage() (allswell.PageContents, allswell.Page) {
+	text := func(n int) string { return strings.Repeat("\"", n) }
+	description := text(allswell.MaxDescriptionLength)
+	page := allswell.Page{ID: "page_1", Slug: "acme", Name: text(allswell.MaxNameLength), Description: &description, CreatedAt: day.Add(-80 * 24 * time.Hour)}
+	p := allswell.PageContents{Page: page, AsOf: day}
+	var affected []allswell.AffectedComponent
+	var changes []allswell.AffectedChange
+	var named []allswell.ComponentName
+	for n := range allswell.MaxGroups {
+		p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint("grp_", n), Name: text(allswell.MaxNameLength)})
+	}
+	for n := range allswell.MaxComponents {
+		id := fmt.Sprintf("comp_%020d", n)
+		p.Components = append(p.Components, allswell.Component{ID: id, Name: text(allswell.MaxNameLength), Description: &description,
+			GroupID: fmt.Sprint("grp_", n%allswell.MaxGroups), Baseline: allswell.StatusDegraded})
+		affected = append(affected, allswell.AffectedComponent{ComponentID: id, Name: text(allswell.MaxNameLength), Status: allswell.StatusMajorOutage})
+		changes = append(changes, allswell.AffectedChange{ComponentID: id, Name: text(allswell.MaxNameLength), New: allswell.StatusMajorOutage})
+		named = append(named, allswell.ComponentName{ID: id, Name: text(allswell.MaxNameLength)})
+	}
+	message := text(allswell.MaxMessageLength)
+	for n := range 300 {
+		at := day.Add(-time.Duration(n) * time.Minute)
+		inc := allswell.Incident{ID: fmt.Sprintf("00000000-0000-7000-8000-%012d", n), Title: text(allswell.MaxTitleLength), Impact: allswell.ImpactCritical,
+			State: allswell.IncidentInvestigating, CreatedAt: at, UpdatedAt: at, Affected: affected}
+		if n >= 100 {
+			inc.Resolved, inc.ResolvedAt = true, at
+		}
+		for k := range 50 {
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{ID: "upd_1", Number: k + 1, Message: message, Affected: changes, CreatedAt: at})
+		}
+		p.Incidents = append(p.Incidents, inc)
+	}
+	for n := range 200 {
+		at := day.Add(time.Duration(n) * time.Minute)
+		m := allswell.Maintenance{ID: fmt.Sprintf("mnt_%020d", n), Title: text(allswell.MaxTitleLength), State: allswell.MaintenanceScheduled,
+			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), Components: named}
+		if n >= 100 {
+			m.State, m.BegunAt = allswell.MaintenanceInProgress, day.Add(-time.Hour)
+		}
+		for k := range 50 {
+			m.Updates = append(m.Updates, allswell.MaintenanceUpdate{ID: "upd_2", Number: k + 1, Message: message, CreatedAt: at})
+		}
+		p.Maintenances = append(p.Maintenances, m)
+	}
+	return p, page
+}

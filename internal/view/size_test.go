@@ -1,0 +1,215 @@
+package view
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/i18n/i18ntest"
+	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/statuspage"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// TestWeight holds a page of 50 components, with everything it loads, to 30 kB
+// on the wire.
+func TestWeight(t *testing.T) {
+	p := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme", CreatedAt: day}, AsOf: day}
+	random := rand.New(rand.NewPCG(1, 2))
+	words := func(n int) string {
+		s := make([]string, n)
+		for i := range s {
+			s[i] = fmt.Sprintf("%x", random.Uint32())
+		}
+		return strings.Join(s, " ")
+	}
+	for i := range 50 {
+		if i%5 == 0 {
+			p.Groups = append(p.Groups, allswell.Group{ID: fmt.Sprint(i / 5), Name: words(2), Order: i})
+		}
+		p.Components = append(p.Components, allswell.Component{
+			ID: allswell.NewID(allswell.PrefixComponent, day), GroupID: fmt.Sprint(i / 5), Name: words(3), Description: text(words(8)), Baseline: allswell.Statuses[i%7],
+		})
+	}
+	p.Changes = make(map[string][]allswell.StatusChange)
+	for _, c := range p.Components { // well, but for some bad hours in the last 90 days
+		changes := []allswell.StatusChange{{At: day.AddDate(-1, 0, 0), Status: allswell.StatusOperational}}
+		for at := day.AddDate(0, 0, -random.IntN(40)-50); at.Before(day.AddDate(0, 0, -1)); at = at.Add(time.Duration(200+random.IntN(1400)) * time.Hour) {
+			changes = append(changes, allswell.StatusChange{At: at, Status: allswell.Statuses[1+random.IntN(6)]},
+				allswell.StatusChange{At: at.Add(time.Duration(random.IntN(20_000)) * time.Second), Status: allswell.StatusOperational})
+		}
+		p.Changes[c.ID] = changes
+	}
+	for i := range 3 {
+		at := day.AddDate(0, 0, -30*i-10)
+		p.Gaps = append([]allswell.ListeningGap{{From: at, To: at.Add(20 * time.Minute)}}, p.Gaps...)
+	}
+	for i := range 8 {
+		inc := allswell.Incident{ID: fmt.Sprint(i), Title: words(6), Impact: allswell.ImpactMajor, State: allswell.IncidentIdentified, CreatedAt: day.AddDate(0, 0, -i)}
+		inc.Resolved, inc.ResolvedAt = i > 1, day
+		for n := range 5 {
+			inc.Updates = append(inc.Updates, allswell.IncidentUpdate{Number: n + 1, Message: words(20), State: allswell.IncidentIdentified, CreatedAt: day})
+		}
+		p.Incidents = append(p.Incidents, inc)
+	}
+	sum := p.Summarize(day)
+	html, err := statusModel(withMail(english()), sum).Render(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := map[string]int{"page": compressedSize(html)}
+	total := weights["page"]
+	for _, name := range []string{"style.css", "history.css", "page.js", "live.js", "icon-major_outage.svg"} {
+		weights[name] = assetSize(name)
+		total += weights[name]
+	}
+	t.Logf("%d bytes: %v", total, weights)
+	if total > 30_000 {
+		t.Errorf("%d bytes", total)
+	}
+}
+
+// TestBarsBudget holds 50 components with 90 days to what is left of the page's
+// 30 kB.
+func TestBarsBudget(t *testing.T) {
+	p := troubled(50, barsNow)
+	sum := p.Summarize(barsNow)
+	for _, l := range i18n.All() {
+		var out bytes.Buffer
+		z, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, marked := 0, 0
+		for _, c := range p.Components {
+			html := executeBars(t, l, viewBars(l, c.Name, sum.Histories[c.ID]))
+			plain += len(html)
+			marked += strings.Count(html, "<tr class=")
+			if _, err := z.Write([]byte(html)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d bytes, %d compressed, %d days told", l.Tag, plain, out.Len(), marked)
+		if marked < 300 {
+			t.Errorf("%s: only %d days have something to tell, which proves nothing", l.Tag, marked)
+		}
+		if out.Len() > 20_000 {
+			t.Errorf("%s: the bars take %d bytes", l.Tag, out.Len())
+		}
+	}
+}
+
+// TestBusyPageBudget holds the whole page, with all that it loads, to 30 kB on
+// the wire: 50 components, each of them with trouble in its 90 days.
+func TestBusyPageBudget(t *testing.T) {
+	sum := troubled(50, barsNow).Summarize(barsNow)
+	for _, l := range i18n.All() {
+		html, err := statusModel(Presentation{base: "/status/acme", lang: l, zone: time.UTC}, sum).Render(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := compressedSize(html)
+		all := page
+		for _, name := range []string{"style.css", "history.css", "page.js", "live.js", "icon-operational.svg"} {
+			all += assetSize(name)
+		}
+		t.Logf("%s: %d bytes, %d with all that it loads", l.Tag, page, all)
+		if page < 5_000 || all > 30_000 {
+			t.Errorf("%s: %d bytes, %d with all that it loads", l.Tag, page, all)
+		}
+	}
+}
+
+// TestWorstPage: the largest page that can be made, of what makes the most bytes.
+func TestWorstPage(t *testing.T) {
+	p, page := worstPage()
+	sum := p.Summarize(day)
+	for _, l := range []*i18n.Language{i18ntest.Language(t, "en"), i18ntest.Language(t, "ar")} {
+		at := Presentation{base: "/status/acme", lang: l, zone: time.UTC, Mail: true}
+		screens := map[string]Model{
+			"status":      statusModel(at, sum),
+			"history":     historyModel(at, sum.Status, Month{MonthStart(day, time.UTC), page.CreatedAt, day, p}),
+			"incident":    incidentModel(at, page, sum.Status, sum.Active[0]),
+			"maintenance": maintenanceModel(at, page, sum.Status, p.Maintenances[0]),
+			"component":   componentModel(at, sum, p.Components[0], p),
+		}
+		for name, s := range screens {
+			html, err := s.Render(t.Context())
+			if err != nil {
+				t.Errorf("%s in %s: %v", name, l.Tag, err)
+				continue
+			}
+			t.Logf("%s in %s: %d bytes", name, l.Tag, len(html))
+		}
+		newest := p // the store loads the newest 50 of each for feeds
+		newest.Page.Language, newest.Incidents, newest.Maintenances = l.Tag, p.Incidents[:50], p.Maintenances[:50]
+		bodies, err := statuspage.Documents(sum, newest, "https://status.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, _ := feed.New(newest, "", "https://status.example")
+		for name, write := range map[string]func() ([]byte, error){"atom": f.Atom, "rss": f.RSS} {
+			if bodies[name], err = write(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		bodies["ics"] = feed.Calendar(p, "https://status.example")
+		for name, body := range bodies {
+			t.Logf("%s in %s: %d bytes", name, l.Tag, len(body))
+			if len(body) > MaxBytes {
+				t.Errorf("%s in %s: %d bytes", name, l.Tag, len(body))
+			}
+		}
+	}
+}
+
+// TestWorkOfAPageIsBounded: no more Markdown is rendered for a page than roomChars,
+// however much there is.
+func TestWorkOfAPageIsBounded(t *testing.T) {
+	r, s := newBudget(), i18n.UpdateText{Message: strings.Repeat("x", allswell.MaxMessageLength)}
+	rendered := 0
+	for range 1_000 {
+		if _, ok := r.message(english(), s, 0); ok {
+			rendered += len(s.Message)
+		}
+	}
+	if rendered != budgetChars {
+		t.Errorf("%d characters were rendered, want %d", rendered, budgetChars)
+	}
+	if len(markdown.HTML(s.Message)) < allswell.MaxMessageLength {
+		t.Error("it is not rendered")
+	}
+}
+
+// compressedSize returns how many bytes a document takes on the wire.
+func compressedSize(html []byte) int {
+	return len(web.NewDocument(html, web.DocumentHeader{}).Compressed())
+}
+
+// assetSize is compressedSize for an asset.
+func assetSize(name string) int {
+	return len(assets.Find(strings.TrimPrefix(assets.URL(name), assets.Path)).Compressed())
+}
+
+// TestRenderStops: a template is not executed to its end after the context has
+// ended.
+func TestRenderStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p, _ := worstPage()
+	if _, err := statusModel(english(), p.Summarize(day)).Render(ctx); err != context.Canceled {
+		t.Errorf("rendered with %v", err)
+	}
+}

@@ -1,0 +1,59 @@
+package view
+
+import "strconv"
+
+// BeforeParam is the query parameter that asks for a part of a long timeline: the
+// updates with lower numbers.
+const BeforeParam = "before"
+
+// partView leads from one part of a long timeline to the others.
+type partView struct {
+	Text   string // which part it is; "": the timeline has one part
+	Newest string // address of the newest part; "": this is it
+	Older  string // address of the next older part; "": there is none
+}
+
+// timelineSpan says which updates a part of a timeline shows.
+type timelineSpan struct {
+	before int // the part asked for; 0: the newest
+	shown  int // updates on the page
+	older  int // updates that are older than these
+}
+
+// part sets the title of a page with a timeline, and returns the links to the
+// other parts. url is the address of the newest.
+func (l *Layout) part(title, url string, s timelineSpan) partView {
+	if s.before == 0 && s.older == 0 {
+		l.setTitle(title)
+		return partView{}
+	}
+	v := partView{Text: l.At.lang.T("timeline.part", "from", s.older+1, "to", s.older+s.shown)}
+	if s.shown == 1 {
+		v.Text = l.At.lang.T("timeline.update", "n", s.older+1)
+	}
+	if s.older > 0 {
+		path := l.Path
+		if s.before > 0 {
+			path = path[:len(path)-len(beforeQuery(s.before))]
+		}
+		v.Older = l.At.link(timelinePath(path, s.older+1))
+	}
+	if s.before == 0 {
+		l.setTitle(title)
+		return v
+	}
+	v.Newest = url
+	l.setTitle(l.At.lang.T("timeline.title", "title", title, "part", v.Text))
+	return v
+}
+
+// timelinePath adds to the path of an incident or a maintenance which part of its
+// timeline is asked for; 0 is the newest.
+func timelinePath(path string, before int) string {
+	if before == 0 {
+		return path
+	}
+	return path + beforeQuery(before)
+}
+
+func beforeQuery(before int) string { return "?" + BeforeParam + "=" + strconv.Itoa(before) }
