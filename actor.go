@@ -5,33 +5,35 @@ type ActorKind string
 
 // The kinds of actors.
 const (
-	ActorToken      ActorKind = "token"      // somebody with an API token
-	ActorSubscriber ActorKind = "subscriber" // a subscriber, by the link to the subscription
+	ActorToken      ActorKind = "token"      // a client with an API token
+	ActorSubscriber ActorKind = "subscriber" // a subscriber, through the link to the subscription
 	ActorSystem     ActorKind = "system"     // the service itself, or a command on its database
 )
 
 // ActorKinds lists all kinds of actors.
 var ActorKinds = []ActorKind{ActorToken, ActorSubscriber, ActorSystem}
 
-// Actor is who makes a change. Every verb of the store takes one: it reaches the
-// objects of the actor's workspace only, and the audit log names the actor.
+// Actor is the originator of a change. Every method of the store that changes something
+// takes one: it can change only objects of the actor's workspace, and the audit log names
+// the actor.
 type Actor struct {
 	Kind        ActorKind
 	ID          string // of the token or the subscriber; "" for the system
 	Name        string // of the token, or the command; "" for a subscriber
-	WorkspaceID string // "": no workspace, and so no objects
+	WorkspaceID string // "": no workspace, so the actor cannot change any object
 	Scope       Scope  // "" unless Kind is ActorToken
 	Address     string // IP address of the client; "" for subscribers and the system
 }
 
-// Actor returns the actor that requests with the token t act as. address is the
-// IP address of the client.
+// Actor returns the actor of requests with the token t. address is the IP address of the
+// client.
 func (t Token) Actor(address string) Actor {
 	return Actor{Kind: ActorToken, ID: t.ID, Name: t.Name, WorkspaceID: t.WorkspaceID, Scope: t.Scope, Address: address}
 }
 
 // SystemActor returns the actor of changes that the service, or a command on its
-// database, makes in a workspace. name says which.
+// database, makes in a workspace. name is the name of the command or of the part of the
+// service.
 func SystemActor(name, workspaceID string) Actor {
 	return Actor{Kind: ActorSystem, Name: name, WorkspaceID: workspaceID}
 }

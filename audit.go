@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// DefaultAuditRetention is how long audit entries are kept unless a setting says
-// otherwise.
+// DefaultAuditRetention is the default of the setting for how long audit entries are kept.
 const DefaultAuditRetention = 400 * 24 * time.Hour
 
 // AuditAction is what an actor did to an object.
@@ -56,22 +55,22 @@ var ObjectKinds = []ObjectKind{
 	ObjectMaintenanceUpdate, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken,
 }
 
-// AuditObject is an object as the audit log knows it.
+// AuditObject is the form in which the audit log records an object.
 type AuditObject struct {
 	Kind ObjectKind
 	ID   string
 	Name string // its name or title at that time; "" if it has none
 
-	// Fields are the values of the fields that an actor can change, under the names
-	// that the API gives them. They contain no secrets and no addresses of people.
+	// Fields are the fields that an actor can change, by their names in the API. They
+	// contain no secrets and no addresses of people.
 	Fields map[string]any
 }
 
 // Auditable is an object whose changes are audited.
 type Auditable interface{ AuditObject() AuditObject }
 
-// AuditEntry is one change of one object. Pings, and what monitors, schedules and
-// the service do by themselves, have a history of their own and no audit entries.
+// AuditEntry is one change of one object. Pings and automatic changes by monitors,
+// schedules and the service have histories of their own and no audit entries.
 type AuditEntry struct {
 	ID     string
 	At     time.Time
@@ -94,9 +93,9 @@ type AuditFilter struct {
 	Until      time.Time // exclusive
 }
 
-// NewAuditEntry returns the entry for a change that actor made at now. before is
-// nil for a new object, after for one that was deleted. ok is false if nothing
-// changed that should have.
+// NewAuditEntry returns the entry for a change that actor made at now. before is nil for a
+// new object, after is nil for a deleted one. ok is false if no field changed, unless the
+// action changes only fields that are not recorded.
 func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable, now time.Time) (e AuditEntry, ok bool) {
 	e = AuditEntry{ID: NewID(PrefixAuditEntry, now), At: now, Actor: actor, Action: action}
 	var was, is map[string]any
@@ -112,15 +111,15 @@ func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable, now
 	was, is = changedFields(was, is), changedFields(is, was)
 	e.Before, e.After = fieldsJSON(was), fieldsJSON(is)
 	switch action {
-	case AuditRotate, AuditRetry: // what changes is secret, or only a time
+	case AuditRotate, AuditRetry: // changes only a secret or a time, which are not recorded
 		return e, true
 	default:
 		return e, len(was)+len(is) > 0
 	}
 }
 
-// changedFields returns the fields whose value is another one in other. A field
-// without a value is as good as absent.
+// changedFields returns the fields whose value differs in other. For a new or deleted
+// object, whose other is nil, empty fields are left out.
 func changedFields(fields, other map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range fields {
@@ -161,7 +160,7 @@ func orNil(p *string) any {
 	return *p
 }
 
-// AuditObject returns what the audit log says about a page.
+// AuditObject returns what the audit log records of a page.
 func (p Page) AuditObject() AuditObject {
 	links := []FooterLink{}
 	return AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
@@ -170,19 +169,19 @@ func (p Page) AuditObject() AuditObject {
 	}}
 }
 
-// AuditObject returns what the audit log says about a group.
+// AuditObject returns what the audit log records of a group.
 func (g Group) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectGroup, ID: g.ID, Name: g.Name, Fields: map[string]any{"slug": g.Slug, "name": g.Name, "order": g.Order}}
 }
 
-// AuditObject returns what the audit log says about a component.
+// AuditObject returns what the audit log records of a component.
 func (c Component) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectComponent, ID: c.ID, Name: c.Name, Fields: map[string]any{
 		"slug": c.Slug, "name": c.Name, "description": orNil(c.Description), "status": c.Status(), "order": c.Order, "group": c.GroupID,
 	}}
 }
 
-// AuditObject returns what the audit log says about an incident.
+// AuditObject returns what the audit log records of an incident.
 func (i Incident) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectIncident, ID: i.ID, Name: i.Title, Fields: map[string]any{
 		"title": i.Title, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "components": affectedStatuses(i.Affected),
@@ -202,12 +201,12 @@ func affectedStatuses(affected []AffectedComponent) []map[string]string {
 	return out
 }
 
-// AuditObject returns what the audit log says about an update of an incident.
+// AuditObject returns what the audit log records of an update of an incident.
 func (u IncidentUpdate) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectIncidentUpdate, ID: u.ID, Fields: map[string]any{"incident_id": u.IncidentID, "message": u.Message}}
 }
 
-// AuditObject returns what the audit log says about a maintenance.
+// AuditObject returns what the audit log records of a maintenance.
 func (m Maintenance) AuditObject() AuditObject {
 	components := []string{}
 	for _, c := range m.Components {
@@ -220,14 +219,14 @@ func (m Maintenance) AuditObject() AuditObject {
 	}}
 }
 
-// AuditObject returns what the audit log says about an update of a maintenance.
+// AuditObject returns what the audit log records of an update of a maintenance.
 func (u MaintenanceUpdate) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectMaintenanceUpdate, ID: u.ID, Fields: map[string]any{
 		"maintenance_id": u.MaintenanceID, "message": u.Message, "state": u.State,
 	}}
 }
 
-// AuditObject returns what the audit log says about a monitor.
+// AuditObject returns what the audit log records of a monitor.
 func (m Monitor) AuditObject() AuditObject {
 	var threshold any
 	if m.FailureThreshold > 0 {
@@ -239,7 +238,7 @@ func (m Monitor) AuditObject() AuditObject {
 	}}
 }
 
-// AuditObject returns what the audit log says about a subscriber. It has no
+// AuditObject returns what the audit log records of a subscriber: everything but the
 // address, which is deleted when the subscription ends.
 func (s Subscriber) AuditObject() AuditObject {
 	components := append([]string{}, s.Components...)
@@ -250,12 +249,12 @@ func (s Subscriber) AuditObject() AuditObject {
 	}}
 }
 
-// AuditObject returns what the audit log says about a delivery.
+// AuditObject returns what the audit log records of a delivery.
 func (d Delivery) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectDelivery, ID: d.ID, Fields: map[string]any{"state": d.State}}
 }
 
-// AuditObject returns what the audit log says about a token.
+// AuditObject returns what the audit log records of a token.
 func (t Token) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectToken, ID: t.ID, Name: t.Name, Fields: map[string]any{
 		"name": t.Name, "scope": t.Scope, "revoked": !t.RevokedAt.IsZero(),

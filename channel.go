@@ -28,8 +28,8 @@ type channelRules struct {
 	// signed means that each subscriber has a secret that signs its messages.
 	signed bool
 
-	// merged means that a message carries everything that is pending for the
-	// subscriber, and that notifications of a flapping monitor are held back.
+	// merged means that a message contains everything that is pending for the
+	// subscriber, and that notifications of a flapping monitor are delayed.
 	// Otherwise each event is a message of its own, and messages about different
 	// incidents do not wait for one another.
 	merged bool
@@ -40,8 +40,8 @@ type channelRules struct {
 	// checkTarget returns the normalised target, or adds an error to bad.
 	checkTarget func(bad *ValidationError, field, target string) string
 
-	// host returns the destination that is sent to for a valid target. Limits and
-	// pauses after failures apply to all deliveries of a channel to one destination.
+	// host returns the destination of a valid target. Limits, and pauses after
+	// failures, apply to all deliveries of a channel to one destination.
 	host func(target string) string
 }
 
@@ -84,15 +84,15 @@ func (c Channel) Confirmed() bool { r, _ := c.rules(); return r.confirmed }
 // Signed reports whether each subscriber has a secret that signs its messages.
 func (c Channel) Signed() bool { r, _ := c.rules(); return r.signed }
 
-// Merged reports whether one message carries everything that is pending for a
+// Merged reports whether one message contains everything that is pending for a
 // subscriber.
 func (c Channel) Merged() bool { return slices.Contains(MergedChannels, c) }
 
 // ComponentChanges reports whether status changes of components are sent.
 func (c Channel) ComponentChanges() bool { return slices.Contains(ComponentChangeChannels, c) }
 
-// Host returns the destination of a valid target: the host of a webhook, and the same
-// value for every e-mail address, as one server takes all mail.
+// Host returns the destination of a valid target: the host of a webhook, or the same value
+// for every e-mail address, because one server accepts all mail.
 func (c Channel) Host(target string) string {
 	if r, ok := c.rules(); ok {
 		return r.host(target)

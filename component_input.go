@@ -31,8 +31,8 @@ func (n NewComponent) Validate() error {
 	return bad.Err()
 }
 
-// Replacement returns the change that makes a component what n describes, without its status. An
-// order that n does not have is kept.
+// Replacement returns the change that gives an existing component the fields of n, except the
+// status. The component keeps its order if n has none.
 func (n NewComponent) Replacement() ComponentEdit {
 	return ComponentEdit{Name: &n.Name, Description: n.Description, HasDescription: true, Order: n.Order, GroupID: &n.GroupID}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// with is a component of a baseline and causes, last changed at t0.
+// with returns a component with a baseline and causes, last changed at t0.
 func with(baseline allswell.Status, causes ...allswell.Status) allswell.Component {
 	c := allswell.Component{ID: "comp_1", Baseline: baseline, UpdatedAt: t0}
 	for i, status := range causes {
@@ -18,7 +18,7 @@ func with(baseline allswell.Status, causes ...allswell.Status) allswell.Componen
 
 func outageID(i int) string { return "out_" + string(rune('a'+i)) }
 
-// page is components of the given baselines.
+// page returns components with the given baselines.
 func page(statuses ...allswell.Status) []allswell.Component {
 	var out []allswell.Component
 	for _, s := range statuses {
@@ -34,7 +34,7 @@ func statusRow(value allswell.Status, display string) row {
 			t.Error("not valid")
 		}
 		equal(t, "label", value.Label(), display)
-		complains(t, allswell.ComponentChange{Status: value}.Validate())
+		checkFields(t, allswell.ComponentChange{Status: value}.Validate())
 		c := with(allswell.StatusOperational)
 		c.Apply(allswell.ComponentChange{Status: value}, t1)
 		equal(t, "status", c.Status(), value)
@@ -64,16 +64,16 @@ var componentRows = []row{
 	}},
 	{"Update component status, otherwise the request fails with 422", func(t *testing.T) {
 		for _, s := range []allswell.Status{"", "Operational", "down", "operational "} {
-			complains(t, allswell.ComponentChange{Status: s}.Validate(), "status")
+			checkFields(t, allswell.ComponentChange{Status: s}.Validate(), "status")
 		}
 	}},
-	{"4.4, description sets the text, null clears it, omitted it stays", func(t *testing.T) {
+	{"Update component status, description sets the text, null removes it, without it the text stays", func(t *testing.T) {
 		c := with(allswell.StatusOperational)
 		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational, Description: ptr("Cards and invoices"), HasDescription: true}, t1)
 		equal(t, "set", c.Description, ptr("Cards and invoices"))
 		equal(t, "updated_at", c.UpdatedAt, t1)
 		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational, Description: ptr("Cards and invoices"), HasDescription: true}, t2)
-		equal(t, "updated_at, set to what it is", c.UpdatedAt, t1)
+		equal(t, "updated_at, set to its value", c.UpdatedAt, t1)
 		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t2)
 		equal(t, "omitted", c.Description, ptr("Cards and invoices"))
 		equal(t, "updated_at", c.UpdatedAt, t1)
@@ -90,7 +90,7 @@ var componentRows = []row{
 			}
 			for _, better := range order[i+1:] {
 				if !worst.Worse(better) || better.Worse(worst) {
-					t.Errorf("%s must be worse than %s", worst, better)
+					t.Errorf("%s should be worse than %s", worst, better)
 				}
 			}
 		}
@@ -124,24 +124,24 @@ var componentDecisionRows = []row{
 		equal(t, "beside better", allswell.Rollup(page("maintenance", "degraded_performance")), allswell.StatusDegraded)
 		equal(t, "banner", allswell.Banner(allswell.StatusDegradedPerformance), "Some systems are degraded")
 	}},
-	{"unknown in the rollup: ignored while any component is something else", func(t *testing.T) {
+	{"unknown in the rollup: ignored while any component has another status", func(t *testing.T) {
 		equal(t, "rollup", allswell.Rollup(page("unknown", "operational", "unknown")), allswell.StatusOperational)
 		equal(t, "rollup", allswell.Rollup(page("unknown", "maintenance")), allswell.StatusMaintenance)
 	}},
-	{"unknown in the rollup: a page of only unknowns is unknown", func(t *testing.T) {
+	{"unknown in the rollup: a page is unknown if all its components are", func(t *testing.T) {
 		equal(t, "rollup", allswell.Rollup(page("unknown", "unknown")), allswell.StatusUnknown)
 		equal(t, "banner", allswell.Banner(allswell.StatusUnknown), "Status unknown")
 	}},
-	{"unknown in the rollup: no components is operational", func(t *testing.T) {
+	{"unknown in the rollup: a page without components is operational", func(t *testing.T) {
 		equal(t, "rollup", allswell.Rollup(nil), allswell.StatusOperational)
 		equal(t, "banner", allswell.Banner(allswell.StatusOperational), "All systems operational")
 	}},
-	{"Restoring the status: the effective status is the most severe of the baseline and the causes not acknowledged", func(t *testing.T) {
+	{"Restoring the status: the effective status is the most severe of the baseline and the unacknowledged causes", func(t *testing.T) {
 		equal(t, "no cause", with("degraded").Status(), allswell.StatusDegraded)
 		equal(t, "a worse cause", with("degraded", "major_outage").Status(), allswell.StatusMajorOutage)
-		equal(t, "a lesser cause", with("partial_outage", "degraded").Status(), allswell.StatusPartialOutage)
+		equal(t, "a less severe cause", with("partial_outage", "degraded").Status(), allswell.StatusPartialOutage)
 		equal(t, "two causes", with("operational", "degraded", "partial_outage").Status(), allswell.StatusPartialOutage)
-		equal(t, "unknown loses to anything", with("unknown", "degraded").Status(), allswell.StatusDegraded)
+		equal(t, "unknown is the least severe", with("unknown", "degraded").Status(), allswell.StatusDegraded)
 		equal(t, "a tie keeps the baseline as given", with("degraded_performance", "degraded").Status(), allswell.StatusDegradedPerformance)
 	}},
 	{"Restoring the status: a down monitor adds its cause and a ping removes only its own", func(t *testing.T) {
@@ -150,7 +150,7 @@ var componentDecisionRows = []row{
 		equal(t, "first down", c.Status(), allswell.StatusPartialOutage)
 		equal(t, "updated_at", c.UpdatedAt, t1)
 		c.AddCause(allswell.Cause{Source: "out_b", Status: allswell.StatusDegraded, StartedAt: t2}, t2)
-		equal(t, "updated_at, nothing shown changed", c.UpdatedAt, t1)
+		equal(t, "updated_at, no visible change", c.UpdatedAt, t1)
 		c.RemoveCause("out_a", t2)
 		equal(t, "first up again", c.Status(), allswell.StatusDegraded)
 		equal(t, "updated_at", c.UpdatedAt, t2)
@@ -159,48 +159,48 @@ var componentDecisionRows = []row{
 		equal(t, "both up again", c.Status(), allswell.StatusOperational)
 		equal(t, "causes", len(c.Causes), 0)
 	}},
-	{"Restoring the status: never remember-and-restore, so a baseline set meanwhile stays", func(t *testing.T) {
+	{"Restoring the status: a baseline set during an outage stays", func(t *testing.T) {
 		c := with("operational", "major_outage")
 		c.Apply(allswell.ComponentChange{Status: allswell.StatusDegraded}, t1)
 		c.RemoveCause("out_a", t2)
 		equal(t, "status", c.Status(), allswell.StatusDegraded)
 	}},
-	{"Restoring the status: a human's PATCH acknowledges the causes of that moment and shows at once", func(t *testing.T) {
+	{"Restoring the status: a PATCH acknowledges all current causes and takes effect immediately", func(t *testing.T) {
 		c := with("operational", "major_outage", "partial_outage")
 		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t1)
 		equal(t, "status", c.Status(), allswell.StatusOperational)
 		equal(t, "updated_at", c.UpdatedAt, t1)
 		equal(t, "causes kept", len(c.Causes), 2)
 	}},
-	{"Restoring the status: it stands until a new cause appears", func(t *testing.T) {
+	{"Restoring the status: it stays until a new cause appears", func(t *testing.T) {
 		c := with("operational", "major_outage")
 		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t1)
 		c.AddCause(allswell.Cause{Source: "out_new", Status: allswell.StatusDegraded, StartedAt: t2}, t2)
 		equal(t, "a new cause", c.Status(), allswell.StatusDegraded)
 		c.RemoveCause("out_new", t2)
-		equal(t, "gone again, the acknowledged one silent", c.Status(), allswell.StatusOperational)
+		equal(t, "removed again, the other acknowledged", c.Status(), allswell.StatusOperational)
 	}},
-	{"Restoring the status: it stands until a human speaks again", func(t *testing.T) {
+	{"Restoring the status: it stays until a person sets another one", func(t *testing.T) {
 		c := with("operational", "major_outage")
 		c.Apply(allswell.ComponentChange{Status: allswell.StatusOperational}, t1)
 		c.Apply(allswell.ComponentChange{Status: allswell.StatusPartialOutage}, t2)
 		equal(t, "status", c.Status(), allswell.StatusPartialOutage)
 	}},
-	{"Restoring the status: a hand-set maintenance is a plain baseline", func(t *testing.T) {
+	{"Restoring the status: maintenance set by a person is an ordinary baseline", func(t *testing.T) {
 		c := with("operational")
 		c.Apply(allswell.ComponentChange{Status: allswell.StatusMaintenance}, t1)
 		c.AddCause(allswell.Cause{Source: "out_a", Status: allswell.StatusMajorOutage, StartedAt: t2}, t2)
 		equal(t, "status", c.Status(), allswell.StatusMajorOutage)
 	}},
-	{"Lengths: description 1,000 characters; null clears, blank is a text", func(t *testing.T) {
+	{"Lengths: description 1,000 characters; null removes it, blank text is kept", func(t *testing.T) {
 		for _, c := range []struct {
 			text string
 			bad  []string
 		}{{strings.Repeat("ß", 1000), nil}, {strings.Repeat("ß", 1001), []string{"description"}}, {"", nil}, {"a\x00b", []string{"description"}}} {
-			complains(t, allswell.ComponentChange{Status: "operational", Description: &c.text, HasDescription: true}.Validate(), c.bad...)
-			complains(t, allswell.ComponentEdit{Description: &c.text, HasDescription: true}.Validate(), c.bad...)
-			complains(t, allswell.NewComponent{Name: "n", Description: &c.text}.Validate(), c.bad...)
+			checkFields(t, allswell.ComponentChange{Status: "operational", Description: &c.text, HasDescription: true}.Validate(), c.bad...)
+			checkFields(t, allswell.ComponentEdit{Description: &c.text, HasDescription: true}.Validate(), c.bad...)
+			checkFields(t, allswell.NewComponent{Name: "n", Description: &c.text}.Validate(), c.bad...)
 		}
-		complains(t, allswell.ComponentChange{Status: "operational", HasDescription: true}.Validate())
+		checkFields(t, allswell.ComponentChange{Status: "operational", HasDescription: true}.Validate())
 	}},
 }

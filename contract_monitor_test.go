@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// beating is a monitor of five minutes that was heard at t0.
-func beating() allswell.Monitor {
+// pinged returns a monitor with an interval of five minutes that was pinged at t0.
+func pinged() allswell.Monitor {
 	m := allswell.Monitor{
 		ID: "mon_1", Name: "Nightly backup", Interval: 5 * time.Minute, Enabled: true,
 		State: allswell.MonitorUp, DownStatus: allswell.StatusMajorOutage,
@@ -21,16 +21,16 @@ func beating() allswell.Monitor {
 	return m
 }
 
-// check is the periodic check, each minute and with a threshold of 3, at an
-// instant after the epoch.
-func check(after time.Duration, holes ...allswell.ListeningGap) allswell.Tick {
-	return allswell.Tick{Instant: at(after), AsOf: at(after), Period: time.Minute, Threshold: 3, Gaps: holes}
+// check returns the tick at an instant after the epoch, with a period of a minute and a threshold
+// of 3.
+func check(after time.Duration, gaps ...allswell.ListeningGap) allswell.Tick {
+	return allswell.Tick{Instant: at(after), AsOf: at(after), Period: time.Minute, Threshold: 3, Gaps: gaps}
 }
 
-// dead is the monitor after nine minutes, down.
+// dead returns the monitor after nine minutes, when it is down.
 func dead(t *testing.T) allswell.Monitor {
 	t.Helper()
-	m := beating()
+	m := pinged()
 	for after := time.Minute; after <= 8*time.Minute; after += time.Minute {
 		m.Check(check(after))
 	}
@@ -46,18 +46,18 @@ var monitorRows = []row{
 		for range 10_000 {
 			token := allswell.NewPingToken()
 			if seen[token] || !allswell.IsPingToken(token) {
-				t.Fatalf("%q is a repetition or not of the form", token)
+				t.Fatalf("%q is a duplicate or malformed", token)
 			}
 			seen[token] = true
 		}
 	}},
 	{"state: up or down", func(t *testing.T) {
-		equal(t, "heard", beating().State, allswell.MonitorState("up"))
+		equal(t, "pinged", pinged().State, allswell.MonitorState("up"))
 		equal(t, "silent", dead(t).State, allswell.MonitorState("down"))
 	}},
 	{"any, Valid ping → up; next_check_at = now + interval; consecutive_failures = 0", func(t *testing.T) {
 		for _, state := range []allswell.MonitorState{allswell.MonitorUp, allswell.MonitorDown} {
-			m := beating()
+			m := pinged()
 			m.State, m.ConsecutiveFailures = state, 7
 			m.RecordPing(t2)
 			equal(t, "state", m.State, allswell.MonitorUp)
@@ -67,7 +67,7 @@ var monitorRows = []row{
 		}
 	}},
 	{"any, Valid ping, if the monitor was down → it recovers", func(t *testing.T) {
-		m := beating()
+		m := pinged()
 		equal(t, "up before", m.RecordPing(t1), false)
 		m = dead(t)
 		equal(t, "down before", m.RecordPing(at(10*time.Minute)), true)
@@ -89,9 +89,9 @@ var monitorRows = []row{
 		equal(t, "incident resolved_at", inc.ResolvedAt, t2)
 	}},
 	{"up, Periodic check, next_check_at has passed with no ping → up; consecutive_failures increases by 1", func(t *testing.T) {
-		m := beating()
+		m := pinged()
 		for i, want := range []struct {
-			verdict  allswell.CheckResult
+			result   allswell.CheckResult
 			failures int
 			state    allswell.MonitorState
 		}{
@@ -101,14 +101,14 @@ var monitorRows = []row{
 			{allswell.CheckWentDown, 3, allswell.MonitorDown}, {allswell.CheckSkipped, 3, allswell.MonitorDown},
 		} {
 			minute := time.Duration(i+1) * time.Minute
-			equal(t, "verdict after "+minute.String(), m.Check(check(minute)), want.verdict)
+			equal(t, "result after "+minute.String(), m.Check(check(minute)), want.result)
 			equal(t, "failures after "+minute.String(), m.ConsecutiveFailures, want.failures)
 			equal(t, "state after "+minute.String(), m.State, want.state)
 		}
 	}},
 	{"up, Periodic check, consecutive_failures reaches the configured threshold → down", func(t *testing.T) {
 		for _, threshold := range []int{1, 2, 3, 10} {
-			m := beating()
+			m := pinged()
 			for i := 1; i <= threshold; i++ {
 				equal(t, "state before", m.State, allswell.MonitorUp)
 				tick := check(5*time.Minute + time.Duration(i)*time.Minute)
@@ -125,13 +125,13 @@ var monitorRows = []row{
 		c.AddCause(allswell.Cause{Source: "out_a", Status: m.DownStatus, StartedAt: t1}, t1)
 		equal(t, "component", c.Status(), allswell.StatusMajorOutage)
 		n := m.DownIncident(m.LastPingAt)
-		complains(t, n.Validate())
+		checkFields(t, n.Validate())
 		equal(t, "title", n.Title, "Nightly backup is down")
 	}},
 }
 
 var monitorDecisionRows = []row{
-	{"Status set when a monitor goes down: a monitor may say another", func(t *testing.T) {
+	{"Status set when a monitor goes down: each monitor can have its own", func(t *testing.T) {
 		for _, c := range []struct {
 			status allswell.Status
 			bad    []string
@@ -139,15 +139,15 @@ var monitorDecisionRows = []row{
 			{"major_outage", nil}, {"partial_outage", nil}, {"degraded", nil}, {"degraded_performance", nil},
 			{"operational", []string{"down_status"}}, {"maintenance", []string{"down_status"}}, {"unknown", []string{"down_status"}}, {"red", []string{"down_status"}},
 		} {
-			complains(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, DownStatus: c.status}.Validate(), c.bad...)
-			complains(t, allswell.MonitorChange{DownStatus: &c.status}.Validate(), c.bad...)
+			checkFields(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, DownStatus: c.status}.Validate(), c.bad...)
+			checkFields(t, allswell.MonitorChange{DownStatus: &c.status}.Validate(), c.bad...)
 		}
 	}},
-	{"The auto-incident: title, impact by down status, state investigating, a first update saying since when it is silent", func(t *testing.T) {
+	{"The auto-incident: title, impact by down status, state investigating, a first update with the beginning of the silence", func(t *testing.T) {
 		for status, impact := range map[allswell.Status]allswell.Impact{
 			"major_outage": "critical", "partial_outage": "major", "degraded": "minor", "degraded_performance": "minor",
 		} {
-			m := beating()
+			m := pinged()
 			m.DownStatus = status
 			equal(t, "incident", m.DownIncident(time.Date(2026, 3, 7, 14, 5, 9, 0, time.FixedZone("", 3600))), allswell.NewIncident{
 				Title: "Nightly backup is down", DownMonitor: "Nightly backup", Impact: impact, State: allswell.IncidentInvestigating,
@@ -158,36 +158,36 @@ var monitorDecisionRows = []row{
 			equal(t, "auto", opened.Updates[0].System.Kind, allswell.SystemMessageSilent)
 		}
 	}},
-	{"The auto-incident: the longest name still gives a title of at most 255 characters", func(t *testing.T) {
+	{"The auto-incident: the longest name results in a title of at most 255 characters", func(t *testing.T) {
 		for n := 245; n <= 255; n++ {
-			m := beating()
+			m := pinged()
 			m.Name = strings.Repeat("ü", n)
 			inc := m.DownIncident(t0)
-			complains(t, inc.Validate())
+			checkFields(t, inc.Validate())
 			equal(t, "length", utf8.RuneCountInString(inc.Title), min(n+len(" is down"), 255))
 			if !strings.HasSuffix(inc.Title, " is down") {
 				t.Errorf("%d characters: the title ends in %q", n, inc.Title[len(inc.Title)-10:])
 			}
 		}
 	}},
-	{"The auto-incident: recovery adds an update that says how long it was silent", func(t *testing.T) {
+	{"The auto-incident: recovery adds an update with the length of the silence", func(t *testing.T) {
 		equal(t, "message", allswell.OutageEndedByPing.SystemMessage(18*time.Minute+4*time.Second).Text(), "Pings are arriving again, after 18 minutes 4 seconds of silence.")
 	}},
-	{"Monitor never pinged: waiting, next_check_at null, state up, nothing is raised before the first ping", func(t *testing.T) {
+	{"Monitor never pinged: next_check_at is null, state up, no outage before the first ping", func(t *testing.T) {
 		m := allswell.Monitor{Interval: time.Second, Enabled: true, State: allswell.MonitorUp}
 		for hour := range 100 {
-			equal(t, "verdict", m.Check(check(time.Duration(hour)*time.Hour)), allswell.CheckSkipped)
+			equal(t, "result", m.Check(check(time.Duration(hour)*time.Hour)), allswell.CheckSkipped)
 		}
 		equal(t, "next_check_at", m.DueAt(nil), time.Time{})
 		equal(t, "state", m.State, allswell.MonitorUp)
 		equal(t, "consecutive_failures", m.ConsecutiveFailures, 0)
 	}},
-	{"next_check_at: always the current deadline, grants included", func(t *testing.T) {
-		m := beating()
+	{"next_check_at: always the current deadline, including grants", func(t *testing.T) {
+		m := pinged()
 		equal(t, "calm", m.DueAt(nil), at(5*time.Minute))
-		equal(t, "after deafness", m.DueAt([]allswell.ListeningGap{secs(200, 260)}), at(260*time.Second+5*time.Minute))
+		equal(t, "after a gap", m.DueAt([]allswell.ListeningGap{secs(200, 260)}), at(260*time.Second+5*time.Minute))
 		m.RejectedAt = at(time.Hour)
-		equal(t, "after a refusal", m.DueAt(nil), at(time.Hour+5*time.Minute))
+		equal(t, "after a rejected ping", m.DueAt(nil), at(time.Hour+5*time.Minute))
 	}},
 	{"Disable a monitor that is down: ends the outage", func(t *testing.T) {
 		m := dead(t)
@@ -195,18 +195,18 @@ var monitorDecisionRows = []row{
 		equal(t, "state", m.State, allswell.MonitorUp)
 		equal(t, "again", m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1), false)
 	}},
-	{"Disable or delete a monitor that is down: an update that says so", func(t *testing.T) {
+	{"Disable or delete a monitor that is down: an update says so", func(t *testing.T) {
 		equal(t, "disabled", allswell.OutageEndedByDisable.SystemMessage(time.Hour).Text(), "The monitor was disabled; this outage is no longer watched.")
 		equal(t, "deleted", allswell.OutageEndedByDelete.SystemMessage(time.Hour).Text(), "The monitor was deleted; this outage is no longer watched.")
 	}},
 	{"A disabled monitor is not checked", func(t *testing.T) {
-		m := beating()
+		m := pinged()
 		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, t1)
-		equal(t, "verdict", m.Check(check(time.Hour)), allswell.CheckSkipped)
+		equal(t, "result", m.Check(check(time.Hour)), allswell.CheckSkipped)
 		equal(t, "state", m.State, allswell.MonitorUp)
 	}},
 	{"Enable: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
-		m := beating()
+		m := pinged()
 		m.Check(check(6 * time.Minute))
 		m.Apply(allswell.MonitorChange{Enabled: ptr(false)}, at(10*time.Minute))
 		m.Apply(allswell.MonitorChange{Enabled: ptr(true)}, at(20*time.Minute))
@@ -217,7 +217,7 @@ var monitorDecisionRows = []row{
 		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},
 	{"A new interval: count 0, deadline now + interval if it was ever pinged", func(t *testing.T) {
-		m := beating()
+		m := pinged()
 		m.Check(check(6 * time.Minute))
 		equal(t, "count before", m.ConsecutiveFailures, 1)
 		m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(7*time.Minute))
@@ -227,13 +227,13 @@ var monitorDecisionRows = []row{
 		fresh.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, t1)
 		equal(t, "deadline, never pinged", fresh.DueAt(nil), time.Time{})
 	}},
-	{"A new interval: an outage lasts, because only a ping proves that the job lives", func(t *testing.T) {
+	{"A new interval: an outage continues, because only a ping proves that the job is alive", func(t *testing.T) {
 		m := dead(t)
 		equal(t, "ends", m.Apply(allswell.MonitorChange{Interval: ptr(time.Hour)}, at(10*time.Minute)), false)
 		equal(t, "state", m.State, allswell.MonitorDown)
 	}},
-	{"The same interval or enabled again: nothing begins anew", func(t *testing.T) {
-		m := beating()
+	{"The same interval or enabled again: the wait does not restart", func(t *testing.T) {
+		m := pinged()
 		m.Check(check(6 * time.Minute))
 		want := m
 		m.Apply(allswell.MonitorChange{Interval: ptr(5 * time.Minute), Enabled: ptr(true)}, at(7*time.Minute))
@@ -248,44 +248,44 @@ var monitorDecisionRows = []row{
 			{0, []string{"interval"}}, {-time.Second, []string{"interval"}}, {31_536_001 * time.Second, []string{"interval"}},
 			{1500 * time.Millisecond, []string{"interval"}}, {time.Second - 1, []string{"interval"}},
 		} {
-			complains(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: c.interval}.Validate(), c.bad...)
-			complains(t, allswell.MonitorChange{Interval: &c.interval}.Validate(), c.bad...)
+			checkFields(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: c.interval}.Validate(), c.bad...)
+			checkFields(t, allswell.MonitorChange{Interval: &c.interval}.Validate(), c.bad...)
 		}
 	}},
-	{"Failure threshold: consecutive; a tick that finds it not overdue sets the count to 0", func(t *testing.T) {
-		m := beating()
+	{"Failure threshold: consecutive; a tick at which the monitor is not overdue resets the count", func(t *testing.T) {
+		m := pinged()
 		m.Check(check(6 * time.Minute))
 		m.Check(check(7 * time.Minute))
 		equal(t, "count", m.ConsecutiveFailures, 2)
 		m.RejectedAt = at(7*time.Minute + time.Second)
-		equal(t, "verdict", m.Check(check(8*time.Minute)), allswell.CheckOnTime)
+		equal(t, "result", m.Check(check(8*time.Minute)), allswell.CheckOnTime)
 		equal(t, "count", m.ConsecutiveFailures, 0)
 		equal(t, "state", m.State, allswell.MonitorUp)
 	}},
-	{"Failure threshold: ticks not run are not made up", func(t *testing.T) {
-		m := beating()
+	{"Failure threshold: ticks that did not run are not made up for", func(t *testing.T) {
+		m := pinged()
 		m.Check(check(6 * time.Minute))
-		equal(t, "verdict a day later", m.Check(check(24*time.Hour)), allswell.CheckOverdue)
+		equal(t, "result a day later", m.Check(check(24*time.Hour)), allswell.CheckOverdue)
 		equal(t, "count", m.ConsecutiveFailures, 2)
 	}},
 	{"Failure threshold: default 3, overridable per monitor", func(t *testing.T) {
 		equal(t, "default", allswell.DefaultFailureThreshold, 3)
-		m := beating()
+		m := pinged()
 		equal(t, "the setting", m.Threshold(7), 7)
 		m.FailureThreshold = 2
 		equal(t, "its own", m.Threshold(7), 2)
 		m.Check(check(6 * time.Minute))
-		equal(t, "verdict", m.Check(check(7*time.Minute)), allswell.CheckWentDown)
+		equal(t, "result", m.Check(check(7*time.Minute)), allswell.CheckWentDown)
 		for _, c := range []struct {
 			threshold int
 			bad       []string
 		}{{1, nil}, {1000, nil}, {0, nil}, {-1, []string{"failure_threshold"}}, {1001, []string{"failure_threshold"}}} {
-			complains(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, FailureThreshold: c.threshold}.Validate(), c.bad...)
-			complains(t, allswell.MonitorChange{FailureThreshold: &c.threshold}.Validate(), c.bad...)
+			checkFields(t, allswell.NewMonitor{Name: "n", Page: "p", Interval: time.Minute, FailureThreshold: c.threshold}.Validate(), c.bad...)
+			checkFields(t, allswell.MonitorChange{FailureThreshold: &c.threshold}.Validate(), c.bad...)
 		}
 	}},
-	{"Ping rate limit: a refusal of ours to a valid token is not the job's silence, and recovers nothing", func(t *testing.T) {
-		m := beating()
+	{"Ping rate limit: a rejected ping with a valid token is no silence, but does not end an outage", func(t *testing.T) {
+		m := pinged()
 		m.RejectedAt = at(4 * time.Minute)
 		equal(t, "within an interval of it", m.Check(check(9*time.Minute)), allswell.CheckOnTime)
 		equal(t, "after that", m.Check(check(10*time.Minute)), allswell.CheckOverdue)
@@ -295,28 +295,28 @@ var monitorDecisionRows = []row{
 		equal(t, "state", m.State, allswell.MonitorDown)
 	}},
 	{"Ticks: at most one increment per monitor and instant", func(t *testing.T) {
-		m := beating()
+		m := pinged()
 		equal(t, "first", m.Check(check(6*time.Minute)), allswell.CheckOverdue)
 		equal(t, "the same again", m.Check(check(6*time.Minute)), allswell.CheckSkipped)
 		equal(t, "an earlier one", m.Check(check(5*time.Minute+30*time.Second)), allswell.CheckSkipped)
 		equal(t, "count", m.ConsecutiveFailures, 1)
 	}},
-	{"Ticks: a clock that went back strands nobody", func(t *testing.T) {
-		m := beating()
+	{"Ticks: monitors are checked although the clock went back", func(t *testing.T) {
+		m := pinged()
 		m.TickedAt = at(1000 * time.Hour)
-		equal(t, "verdict", m.Check(check(6*time.Minute)), allswell.CheckOverdue)
+		equal(t, "result", m.Check(check(6*time.Minute)), allswell.CheckOverdue)
 		equal(t, "ticked at", m.TickedAt, at(6*time.Minute))
 	}},
-	{"Ticks: what is judged is the instant less the age of what was heard and is not committed", func(t *testing.T) {
-		m := beating()
+	{"Ticks: deadlines are compared with the instant minus the age of uncommitted pings", func(t *testing.T) {
+		m := pinged()
 		tick := check(6 * time.Minute)
 		tick.AsOf = at(5 * time.Minute)
-		equal(t, "verdict", m.Check(tick), allswell.CheckOnTime)
+		equal(t, "result", m.Check(tick), allswell.CheckOnTime)
 		tick.AsOf = at(5*time.Minute + time.Millisecond)
-		equal(t, "verdict", m.Check(tick), allswell.CheckOverdue)
+		equal(t, "result", m.Check(tick), allswell.CheckOverdue)
 	}},
-	{"Ticks: a ping resets the count, and the last ping only moves forward", func(t *testing.T) {
-		m := beating()
+	{"Ticks: a ping resets the count, and the last ping never moves backwards", func(t *testing.T) {
+		m := pinged()
 		m.Check(check(6 * time.Minute))
 		m.RecordPing(at(7 * time.Minute))
 		m.RecordPing(at(6*time.Minute + 59*time.Second))
@@ -324,9 +324,9 @@ var monitorDecisionRows = []row{
 		equal(t, "last_ping_at", m.LastPingAt, at(7*time.Minute))
 		equal(t, "deadline", m.DueAt(nil), at(12*time.Minute))
 	}},
-	{"Name and page are required, and every bad field is named at once", func(t *testing.T) {
-		complains(t, allswell.NewMonitor{Name: " ", FailureThreshold: -1, DownStatus: "red"}.Validate(), "name", "interval", "page", "failure_threshold", "down_status")
-		complains(t, allswell.MonitorChange{Name: ptr("")}.Validate(), "name")
+	{"Name and page are required, and all invalid fields are named at once", func(t *testing.T) {
+		checkFields(t, allswell.NewMonitor{Name: " ", FailureThreshold: -1, DownStatus: "red"}.Validate(), "name", "interval", "page", "failure_threshold", "down_status")
+		checkFields(t, allswell.MonitorChange{Name: ptr("")}.Validate(), "name")
 	}},
 }
 
@@ -346,24 +346,24 @@ var commonDecisionRows = []row{
 	}},
 	{"Empty or blank strings: a blank title, name or message is 422", func(t *testing.T) {
 		for _, blank := range []string{"", " ", "\t\n", "\u00a0", "\u2003"} {
-			complains(t, allswell.NewIncident{Title: blank, Message: &blank}.Validate(), "title", "message")
-			complains(t, allswell.IncidentChange{Title: &blank}.Validate(), "title")
-			complains(t, allswell.CheckMessage(blank), "message")
-			complains(t, allswell.NewComponent{Name: blank}.Validate(), "name")
-			complains(t, allswell.ComponentEdit{Name: &blank}.Validate(), "name")
-			complains(t, allswell.NewGroup{Name: blank}.Validate(), "name")
-			complains(t, allswell.GroupChange{Name: &blank}.Validate(), "name")
-			complains(t, allswell.NewPage{Name: blank, Slug: "s"}.Validate(), "name")
-			complains(t, allswell.PageChange{Name: &blank}.Validate(), "name")
-			complains(t, allswell.NewToken{Name: blank, Scope: allswell.ScopeRead}.Validate(), "name")
+			checkFields(t, allswell.NewIncident{Title: blank, Message: &blank}.Validate(), "title", "message")
+			checkFields(t, allswell.IncidentChange{Title: &blank}.Validate(), "title")
+			checkFields(t, allswell.CheckMessage(blank), "message")
+			checkFields(t, allswell.NewComponent{Name: blank}.Validate(), "name")
+			checkFields(t, allswell.ComponentEdit{Name: &blank}.Validate(), "name")
+			checkFields(t, allswell.NewGroup{Name: blank}.Validate(), "name")
+			checkFields(t, allswell.GroupChange{Name: &blank}.Validate(), "name")
+			checkFields(t, allswell.NewPage{Name: blank, Slug: "s"}.Validate(), "name")
+			checkFields(t, allswell.PageChange{Name: &blank}.Validate(), "name")
+			checkFields(t, allswell.NewToken{Name: blank, Scope: allswell.ScopeRead}.Validate(), "name")
 		}
 	}},
 	{"Lengths count characters: message 25,000, name 255", func(t *testing.T) {
-		complains(t, allswell.CheckMessage(strings.Repeat("é", 25_000)))
-		complains(t, allswell.CheckMessage(strings.Repeat("é", 25_001)), "message")
-		complains(t, allswell.NewComponent{Name: strings.Repeat("é", 255)}.Validate())
-		complains(t, allswell.NewComponent{Name: strings.Repeat("é", 256)}.Validate(), "name")
-		complains(t, allswell.NewMonitor{Name: strings.Repeat("é", 256), Page: "p", Interval: time.Minute}.Validate(), "name")
+		checkFields(t, allswell.CheckMessage(strings.Repeat("é", 25_000)))
+		checkFields(t, allswell.CheckMessage(strings.Repeat("é", 25_001)), "message")
+		checkFields(t, allswell.NewComponent{Name: strings.Repeat("é", 255)}.Validate())
+		checkFields(t, allswell.NewComponent{Name: strings.Repeat("é", 256)}.Validate(), "name")
+		checkFields(t, allswell.NewMonitor{Name: strings.Repeat("é", 256), Page: "p", Interval: time.Minute}.Validate(), "name")
 	}},
 	{"Tokens: aw_ + 32 random bytes in base62 + checksum", func(t *testing.T) {
 		form := regexp.MustCompile(`^aw_[0-9A-Za-z]{43}[0-9A-Za-z]{6}$`)
@@ -371,34 +371,34 @@ var commonDecisionRows = []row{
 		for range 1000 {
 			secret := allswell.NewTokenSecret()
 			if !form.MatchString(secret) || seen[secret] {
-				t.Fatalf("%q is a repetition or not of the form", secret)
+				t.Fatalf("%q is a duplicate or malformed", secret)
 			}
 			seen[secret] = true
 		}
 	}},
-	{"Tokens: looked up by SHA-256 alone", func(t *testing.T) {
+	{"Tokens: looked up only by SHA-256", func(t *testing.T) {
 		want := sha256.Sum256([]byte("aw_secret"))
 		equal(t, "hash", allswell.HashTokenSecret("aw_secret"), want[:])
 	}},
 	{"Tokens: scopes read, write, admin", func(t *testing.T) {
 		for i, has := range allswell.Scopes {
-			complains(t, allswell.NewToken{Name: "n", Scope: has}.Validate())
+			checkFields(t, allswell.NewToken{Name: "n", Scope: has}.Validate())
 			for j, needs := range allswell.Scopes {
 				equal(t, string(has)+" allows "+string(needs), has.Allows(needs), i >= j)
 			}
 		}
 		equal(t, "scopes", allswell.Scopes, []allswell.Scope{"read", "write", "admin"})
 		for _, none := range []allswell.Scope{"", "Admin", "root"} {
-			complains(t, allswell.NewToken{Name: "n", Scope: none}.Validate(), "scope")
+			checkFields(t, allswell.NewToken{Name: "n", Scope: none}.Validate(), "scope")
 			equal(t, "an unknown scope allows nothing", none.Allows(allswell.ScopeRead), false)
 		}
 	}},
 	{"Token issue: a bootstrap token is any 32 or more characters that fit in a header", func(t *testing.T) {
-		complains(t, allswell.CheckBootstrapToken(strings.Repeat("x", 32)))
-		complains(t, allswell.CheckBootstrapToken(strings.Repeat("x", 31)), "bootstrap_token")
-		complains(t, allswell.CheckBootstrapToken(strings.Repeat("x", 32)+" "), "bootstrap_token")
-		complains(t, allswell.CheckBootstrapToken(strings.Repeat("ü", 32)), "bootstrap_token")
-		complains(t, allswell.CheckBootstrapToken(strings.Repeat("x", 32)+"\n"), "bootstrap_token")
+		checkFields(t, allswell.CheckBootstrapToken(strings.Repeat("x", 32)))
+		checkFields(t, allswell.CheckBootstrapToken(strings.Repeat("x", 31)), "bootstrap_token")
+		checkFields(t, allswell.CheckBootstrapToken(strings.Repeat("x", 32)+" "), "bootstrap_token")
+		checkFields(t, allswell.CheckBootstrapToken(strings.Repeat("ü", 32)), "bootstrap_token")
+		checkFields(t, allswell.CheckBootstrapToken(strings.Repeat("x", 32)+"\n"), "bootstrap_token")
 	}},
 	{"Ping tokens: 32 base62 characters, case-sensitive", func(t *testing.T) {
 		form := regexp.MustCompile(`^[0-9A-Za-z]{32}$`)
@@ -428,12 +428,12 @@ var commonDecisionRows = []row{
 	}},
 	{"Slugs: a to z, 0 to 9 and hyphen, 1 to 63", func(t *testing.T) {
 		for _, good := range []string{"a", "0", "-", "acme", "acme-eu-1", strings.Repeat("z", 63)} {
-			complains(t, allswell.NewPage{Name: "n", Slug: good}.Validate())
-			complains(t, allswell.PageChange{Slug: &good}.Validate())
+			checkFields(t, allswell.NewPage{Name: "n", Slug: good}.Validate())
+			checkFields(t, allswell.PageChange{Slug: &good}.Validate())
 		}
 		for _, bad := range []string{"", "Acme", "a b", "a_b", "ä", "a/b", "a.", "a\n", strings.Repeat("z", 64)} {
-			complains(t, allswell.NewPage{Name: "n", Slug: bad}.Validate(), "slug")
-			complains(t, allswell.PageChange{Slug: &bad}.Validate(), "slug")
+			checkFields(t, allswell.NewPage{Name: "n", Slug: bad}.Validate(), "slug")
+			checkFields(t, allswell.PageChange{Slug: &bad}.Validate(), "slug")
 		}
 	}},
 }

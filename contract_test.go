@@ -11,9 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// row is one rule of the API contract (docs/api.md), or of what was decided
-// where the contract is silent. Its name quotes the rule, so the tests are the
-// list of rules:
+// row is one rule of the API contract (docs/api.md), or one decision about a case that the contract
+// does not mention. Its name states the rule, so the tests are the list of rules:
 //
 //	go test -v -run '^Test(Contract|Decisions)' . ./internal/api
 type row struct {
@@ -35,7 +34,7 @@ func runRows(t *testing.T, rows []row) {
 	}
 }
 
-// What the rows are tested with.
+// Instants for the rows.
 var (
 	t0 = at(0)
 	t1 = at(time.Minute)
@@ -44,7 +43,7 @@ var (
 
 func ptr[T any](v T) *T { return &v }
 
-// opened is an incident as created at t0.
+// opened returns an incident that was created at t0.
 func opened(n allswell.NewIncident) allswell.Incident {
 	if n.Title == "" {
 		n.Title = "Checkout is slow"
@@ -52,37 +51,37 @@ func opened(n allswell.NewIncident) allswell.Incident {
 	return n.Open("page_1", "id", "upd_1", t0)
 }
 
-// resolvedIncident is an incident that was resolved, state and flag, at t1.
+// resolvedIncident returns an incident whose state and flag were set to resolved at t1.
 func resolvedIncident() allswell.Incident {
 	inc := opened(allswell.NewIncident{State: allswell.IncidentMonitoring})
 	inc.Apply(allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)}, t1)
 	return inc
 }
 
-// complains checks that err names exactly these fields.
-func complains(t *testing.T, err error, fields ...string) {
+// checkFields checks that err names exactly these fields.
+func checkFields(t *testing.T, err error, fields ...string) {
 	t.Helper()
 	var got []string
 	if err != nil {
 		invalid, ok := err.(*allswell.ValidationError)
 		if !ok {
-			t.Fatalf("error %v is no *Invalid", err)
+			t.Fatalf("error %v is not a *ValidationError", err)
 		}
 		for field, words := range invalid.Fields {
 			got = append(got, field)
 			if len(words) == 0 {
-				t.Errorf("%s is named, but nothing is said of it", field)
+				t.Errorf("%s is named without a message", field)
 			}
 		}
 	}
 	slices.Sort(got)
 	slices.Sort(fields)
 	if !slices.Equal(got, fields) {
-		t.Errorf("complains of %v, want %v", got, fields)
+		t.Errorf("fields %v, want %v", got, fields)
 	}
 }
 
-// equal checks a value.
+// equal checks that got is want.
 func equal[T any](t *testing.T, what string, got, want T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -96,32 +95,32 @@ var incidentRows = []row{
 			title string
 			bad   []string
 		}{{"x", nil}, {strings.Repeat("ü", 255), nil}, {strings.Repeat("ü", 256), []string{"title"}}, {"", []string{"title"}}} {
-			complains(t, allswell.NewIncident{Title: c.title}.Validate(), c.bad...)
-			complains(t, allswell.IncidentChange{Title: &c.title}.Validate(), c.bad...)
+			checkFields(t, allswell.NewIncident{Title: c.title}.Validate(), c.bad...)
+			checkFields(t, allswell.IncidentChange{Title: &c.title}.Validate(), c.bad...)
 		}
 	}},
 	{"impact: one of none, minor, major, critical", func(t *testing.T) {
 		equal(t, "impacts", allswell.Impacts, []allswell.Impact{"none", "minor", "major", "critical"})
 		for _, impact := range allswell.Impacts {
-			complains(t, allswell.NewIncident{Title: "x", Impact: impact}.Validate())
-			complains(t, allswell.IncidentChange{Impact: &impact}.Validate())
+			checkFields(t, allswell.NewIncident{Title: "x", Impact: impact}.Validate())
+			checkFields(t, allswell.IncidentChange{Impact: &impact}.Validate())
 			inc := opened(allswell.NewIncident{})
 			inc.Apply(allswell.IncidentChange{Impact: &impact}, t1)
 			equal(t, "impact", inc.Impact, impact)
 		}
 		for _, impact := range []allswell.Impact{"Minor", "severe", " none", "none "} {
-			complains(t, allswell.NewIncident{Title: "x", Impact: impact}.Validate(), "impact")
-			complains(t, allswell.IncidentChange{Impact: &impact}.Validate(), "impact")
+			checkFields(t, allswell.NewIncident{Title: "x", Impact: impact}.Validate(), "impact")
+			checkFields(t, allswell.IncidentChange{Impact: &impact}.Validate(), "impact")
 		}
-		complains(t, allswell.IncidentChange{Impact: ptr(allswell.Impact(""))}.Validate(), "impact")
+		checkFields(t, allswell.IncidentChange{Impact: ptr(allswell.Impact(""))}.Validate(), "impact")
 	}},
 	{"state: one of investigating, identified, monitoring, resolved", func(t *testing.T) {
 		equal(t, "states", allswell.IncidentStates, []allswell.IncidentState{"investigating", "identified", "monitoring", "resolved"})
 		for _, state := range []allswell.IncidentState{"Resolved", "open", "down"} {
-			complains(t, allswell.NewIncident{Title: "x", State: state}.Validate(), "state")
-			complains(t, allswell.IncidentChange{State: &state}.Validate(), "state")
+			checkFields(t, allswell.NewIncident{Title: "x", State: state}.Validate(), "state")
+			checkFields(t, allswell.IncidentChange{State: &state}.Validate(), "state")
 		}
-		complains(t, allswell.IncidentChange{State: ptr(allswell.IncidentState(""))}.Validate(), "state")
+		checkFields(t, allswell.IncidentChange{State: ptr(allswell.IncidentState(""))}.Validate(), "state")
 	}},
 	{"resolved_at: null until resolved", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{State: allswell.IncidentMonitoring})
@@ -169,7 +168,7 @@ var incidentRows = []row{
 			want := inc
 			want.State, want.Resolved, want.ResolvedAt, want.UpdatedAt = allswell.IncidentResolved, true, t1, t1
 			change := allswell.IncidentChange{State: ptr(allswell.IncidentResolved), Resolved: ptr(true)}
-			complains(t, change.Validate())
+			checkFields(t, change.Validate())
 			first := inc.Apply(change, t1)
 			equal(t, "from "+string(from), inc, want)
 			equal(t, "resolved by this call", first, from != allswell.IncidentResolved)
@@ -194,7 +193,7 @@ var incidentRows = []row{
 			equal(t, "updated_at", inc.UpdatedAt, t1)
 		}
 	}},
-	{"4.2, Update incident, omitted fields stay unchanged", func(t *testing.T) {
+	{"any, Update incident, omitted fields stay unchanged", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{State: allswell.IncidentIdentified, Impact: allswell.ImpactMinor})
 		inc.Apply(allswell.IncidentChange{Title: ptr("Checkout is down")}, t1)
 		equal(t, "title", inc.Title, "Checkout is down")
@@ -205,9 +204,9 @@ var incidentRows = []row{
 		equal(t, "title", inc.Title, "Checkout is down")
 		equal(t, "impact", inc.Impact, allswell.ImpactNone)
 	}},
-	{"4.3, Add an incident update, message required", func(t *testing.T) {
-		complains(t, allswell.CheckMessage("Fixed."))
-		complains(t, allswell.CheckMessage(""), "message")
+	{"any, Add an incident update, message is required", func(t *testing.T) {
+		checkFields(t, allswell.CheckMessage("Fixed."))
+		checkFields(t, allswell.CheckMessage(""), "message")
 	}},
 }
 
@@ -228,7 +227,7 @@ var incidentDecisionRows = []row{
 		equal(t, "resolved by this call", inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1), true)
 		equal(t, "state", inc.State, allswell.IncidentMonitoring)
 	}},
-	{"resolved true without state: the flag, not the state, moves it to history", func(t *testing.T) {
+	{"resolved true without state: the incident moves to history because of the flag", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{State: allswell.IncidentMonitoring})
 		inc.Apply(allswell.IncidentChange{Resolved: ptr(true)}, t1)
 		summary := allswell.PageContents{Incidents: []allswell.Incident{inc}}.Summarize(t2)
@@ -255,16 +254,16 @@ var incidentDecisionRows = []row{
 		inc.Apply(allswell.IncidentChange{Resolved: ptr(false)}, t2)
 		equal(t, "state", inc.State, allswell.IncidentMonitoring)
 	}},
-	{"resolved false: the body's state wins over the fall-back", func(t *testing.T) {
+	{"resolved false: a state in the body takes precedence over investigating", func(t *testing.T) {
 		inc := resolvedIncident()
 		inc.Apply(allswell.IncidentChange{Resolved: ptr(false), State: ptr(allswell.IncidentIdentified)}, t2)
 		equal(t, "resolved", inc.Resolved, false)
 		equal(t, "state", inc.State, allswell.IncidentIdentified)
 	}},
 	{"resolved false: with state resolved in the same body 422", func(t *testing.T) {
-		complains(t, allswell.IncidentChange{Resolved: ptr(false), State: ptr(allswell.IncidentResolved)}.Validate(), "resolved")
+		checkFields(t, allswell.IncidentChange{Resolved: ptr(false), State: ptr(allswell.IncidentResolved)}.Validate(), "resolved")
 	}},
-	{"resolved false on an incident that is not resolved: nothing", func(t *testing.T) {
+	{"resolved false on an incident that is not resolved: no change", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{})
 		want := inc
 		inc.Apply(allswell.IncidentChange{Resolved: ptr(false)}, t1)
@@ -279,27 +278,27 @@ var incidentDecisionRows = []row{
 			equal(t, string(state), inc, want)
 		}
 	}},
-	{"another state on a resolved incident: no move is refused", func(t *testing.T) {
+	{"another state on a resolved incident: every state is accepted", func(t *testing.T) {
 		for _, state := range allswell.IncidentStates {
-			complains(t, allswell.IncidentChange{State: &state}.Validate())
+			checkFields(t, allswell.IncidentChange{State: &state}.Validate())
 		}
 	}},
-	{"updated_at moves when an update is added", func(t *testing.T) {
+	{"updated_at changes when an update is added", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{Message: ptr("one")})
 		u := inc.AddUpdate("upd_2", "two", &inc.Updates[0], t1)
 		equal(t, "update", u, allswell.IncidentUpdate{ID: "upd_2", IncidentID: "id", Number: 2, Message: "two", State: allswell.IncidentInvestigating, CreatedAt: t1})
 		equal(t, "timeline", inc.Updates[1], u)
 		equal(t, "updated_at", inc.UpdatedAt, t1)
 	}},
-	{"updated_at: an empty or no-op PATCH leaves it", func(t *testing.T) {
+	{"updated_at: a PATCH without effect does not change it", func(t *testing.T) {
 		inc := opened(allswell.NewIncident{Impact: allswell.ImpactMinor})
 		want := inc
 		inc.Apply(allswell.IncidentChange{}, t1)
 		inc.Apply(allswell.IncidentChange{Title: ptr(inc.Title), Impact: ptr(inc.Impact), State: ptr(inc.State)}, t1)
 		equal(t, "incident", inc, want)
 	}},
-	{"every bad field is named at once", func(t *testing.T) {
-		complains(t, allswell.NewIncident{Impact: "?", State: "?", Message: ptr(" ")}.Validate(), "title", "impact", "state", "message")
-		complains(t, allswell.IncidentChange{Title: ptr(" "), Impact: ptr(allswell.Impact("?")), State: ptr(allswell.IncidentState("?"))}.Validate(), "title", "impact", "state")
+	{"all invalid fields are named at once", func(t *testing.T) {
+		checkFields(t, allswell.NewIncident{Impact: "?", State: "?", Message: ptr(" ")}.Validate(), "title", "impact", "state", "message")
+		checkFields(t, allswell.IncidentChange{Title: ptr(" "), Impact: ptr(allswell.Impact("?")), State: ptr(allswell.IncidentState("?"))}.Validate(), "title", "impact", "state")
 	}},
 }

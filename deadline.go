@@ -11,9 +11,9 @@ const (
 	// and 16 seconds.
 	retryPause = 16 * time.Second
 
-	// pingDelay is how late a punctual job's ping may arrive because of its start and the network.
-	// It does not move the deadline, but a gap that begins within this time after the deadline may
-	// have swallowed the ping.
+	// pingDelay is how late a punctual job's ping may arrive, because the job takes time to start
+	// and the network is slow. It does not move the deadline. But if a gap begins within this time
+	// after the deadline, the ping may have been lost in it.
 	pingDelay = 10 * time.Second
 )
 

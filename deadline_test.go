@@ -8,13 +8,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// epoch is when the tests' virtual time begins.
+// epoch is the beginning of the tests' virtual time.
 var epoch = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// at is the instant so long after the epoch.
+// at returns the instant d after the epoch.
 func at(d time.Duration) time.Time { return epoch.Add(d) }
 
-// secs is a hole from one second to another after the epoch.
+// secs returns the gap between two times, in seconds after the epoch.
 func secs(from, to float64) allswell.ListeningGap {
 	return allswell.ListeningGap{From: at(seconds(from)), To: at(seconds(to))}
 }
@@ -24,78 +24,78 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // TestDeadline checks the rule of docs/deadlines.md for a monitor of
 // 1000 s that was last pinged at the epoch.
 func TestDeadline(t *testing.T) {
-	type holes = []allswell.ListeningGap
+	type gaps = []allswell.ListeningGap
 	for _, c := range []struct {
-		name    string
-		refused float64 // 0: never
-		holes   holes
-		want    float64
+		name     string
+		rejected float64 // 0: never
+		gaps     gaps
+		want     float64
 	}{
 		{"undisturbed", 0, nil, 1000},
-		{"a hole before the wait", 0, holes{secs(-300, -100)}, 1000},
-		{"a hole that ends as the wait begins", 0, holes{secs(-300, 0)}, 1000},
+		{"a gap before the wait", 0, gaps{secs(-300, -100)}, 1000},
+		{"a gap that ends when the wait begins", 0, gaps{secs(-300, 0)}, 1000},
 
-		{"deaf in the first half: no grant", 0, holes{secs(100, 400)}, 1000},
-		{"deaf until the very middle: no grant", 0, holes{secs(100, 500)}, 1000},
-		{"deaf from the first half into the second: a fresh interval", 0, holes{secs(100, 500.001)}, 1500.001},
-		{"deaf in the second half: a fresh interval", 0, holes{secs(600, 700)}, 1700},
-		{"deaf for 30 s is deaf", 0, holes{secs(600, 630)}, 1630},
-		{"deaf over the deadline", 0, holes{secs(990, 5000)}, 6000},
-		{"deaf from the deadline on", 0, holes{secs(1000, 1100)}, 2100},
-		{"deaf for a day", 0, holes{secs(500, 86_900)}, 87_900},
+		{"a gap in the first half: no grant", 0, gaps{secs(100, 400)}, 1000},
+		{"a gap until exactly the middle: no grant", 0, gaps{secs(100, 500)}, 1000},
+		{"a gap from the first half into the second: a fresh interval", 0, gaps{secs(100, 500.001)}, 1500.001},
+		{"a gap in the second half: a fresh interval", 0, gaps{secs(600, 700)}, 1700},
+		{"a gap of 30 s is long", 0, gaps{secs(600, 630)}, 1630},
+		{"a gap across the deadline", 0, gaps{secs(990, 5000)}, 6000},
+		{"a gap that begins at the deadline", 0, gaps{secs(1000, 1100)}, 2100},
+		{"a gap of a day", 0, gaps{secs(500, 86_900)}, 87_900},
 
-		{"deaf twice in the first half: no grant", 0, holes{secs(10, 60), secs(300, 400)}, 1000},
-		{"after a grant the first half of the wait grants too", 0, holes{secs(600, 700), secs(750, 800)}, 1800},
-		{"after a grant the granted interval grants", 0, holes{secs(600, 700), secs(1050, 1150)}, 2150},
-		{"a window after the granted interval", 0, holes{secs(600, 700), secs(1711, 1800)}, 1700},
+		{"two gaps in the first half: no grant", 0, gaps{secs(10, 60), secs(300, 400)}, 1000},
+		{"after a grant, a gap in the first half grants too", 0, gaps{secs(600, 700), secs(750, 800)}, 1800},
+		{"a gap in the granted interval grants", 0, gaps{secs(600, 700), secs(1050, 1150)}, 2150},
+		{"a gap after the granted interval", 0, gaps{secs(600, 700), secs(1711, 1800)}, 1700},
 
-		{"the cap: twice the interval and the deaf time", 0, holes{secs(600, 700), secs(1600, 1700)}, 2200},
-		{"the cap counts deaf time that granted nothing", 0, holes{secs(10, 110), secs(600, 700), secs(1600, 1700)}, 2300},
-		{"the cap grows with endless restarts, but more slowly than they last", 0,
-			holes{secs(500, 530), secs(700, 730), secs(900, 930), secs(1100, 1130), secs(1300, 1330), secs(1500, 1530), secs(1700, 1730), secs(1900, 1930), secs(2100, 2130), secs(2300, 2330)},
+		{"the cap: twice the interval and the gaps", 0, gaps{secs(600, 700), secs(1600, 1700)}, 2200},
+		{"the cap includes gaps that granted nothing", 0, gaps{secs(10, 110), secs(600, 700), secs(1600, 1700)}, 2300},
+		{"endless restarts: the cap grows more slowly than they last", 0,
+			gaps{secs(500, 530), secs(700, 730), secs(900, 930), secs(1100, 1130), secs(1300, 1330), secs(1500, 1530), secs(1700, 1730), secs(1900, 1930), secs(2100, 2130), secs(2300, 2330)},
 			2000 + 9*30},
 
-		{"a window that begins long after the deadline", 0, holes{secs(1011, 1100)}, 1000},
-		{"a window that may have met a ping that was on its way", 0, holes{secs(1010, 1100)}, 2090},
+		{"a gap that begins long after the deadline", 0, gaps{secs(1011, 1100)}, 1000},
+		{"a gap in which a late ping may have been lost", 0, gaps{secs(1010, 1100)}, 2090},
 
-		{"a short hole well before the deadline: nothing", 0, holes{secs(600, 629.999)}, 1000},
-		{"a short hole over the deadline: its length and a second", 0, holes{secs(995, 1015)}, 1036},
-		{"a short hole just before the deadline", 0, holes{secs(980, 999)}, 1019},
-		{"short holes that leave a retry no pause count as one", 0, holes{secs(960, 975), secs(990.999, 1000)}, 2000},
-		{"short holes with a retry's pause between them do not", 0, holes{secs(960, 975), secs(991, 1000)}, 1010},
+		{"a short gap well before the deadline: no grant", 0, gaps{secs(600, 629.999)}, 1000},
+		{"a short gap across the deadline: its length and a second", 0, gaps{secs(995, 1015)}, 1036},
+		{"a short gap just before the deadline", 0, gaps{secs(980, 999)}, 1019},
+		{"short gaps closer than the pause between retries count as one", 0, gaps{secs(960, 975), secs(990.999, 1000)}, 2000},
+		{"short gaps a retry's pause apart count separately", 0, gaps{secs(960, 975), secs(991, 1000)}, 1010},
 
-		{"a refused ping proves life for one interval", 900, nil, 1900},
-		{"a refused ping before the last recorded one proves nothing more", -50, nil, 1000},
-		{"refused pings know no cap", 50_000, nil, 51_000},
-		{"refused just after the wait began", 1, nil, 1001},
-		{"deafness after a refused ping grants as after a recorded one", 5000, holes{secs(5700, 5800)}, 6800},
-		{"deafness before a refused ping is over", 5000, holes{secs(600, 700)}, 6000},
+		{"a rejected ping begins a new interval", 900, nil, 1900},
+		{"a rejected ping before the last recorded one has no effect", -50, nil, 1000},
+		{"the cap does not apply to rejected pings", 50_000, nil, 51_000},
+		{"a ping rejected just after the wait began", 1, nil, 1001},
+		{"a gap after a rejected ping grants like one after a recorded ping", 5000, gaps{secs(5700, 5800)}, 6800},
+		{"a gap before a rejected ping has no effect", 5000, gaps{secs(600, 700)}, 6000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			wait := allswell.PingWait{Since: epoch, Interval: 1000 * time.Second}
-			if c.refused != 0 {
-				wait.RejectedAt = at(seconds(c.refused))
+			if c.rejected != 0 {
+				wait.RejectedAt = at(seconds(c.rejected))
 			}
-			if got := wait.Deadline(c.holes).Sub(epoch); got != seconds(c.want) {
+			if got := wait.Deadline(c.gaps).Sub(epoch); got != seconds(c.want) {
 				t.Errorf("the deadline is %v after the last ping, want %v", got, seconds(c.want))
 			}
 		})
 	}
 }
 
-// drawHoles draws holes of every kind, in order and without overlap, from a
-// little before the epoch on.
-func drawHoles(t *rapid.T) []allswell.ListeningGap {
-	var holes []allswell.ListeningGap
+// drawGaps draws gaps of all lengths, in order and without overlap, from shortly before the
+// epoch.
+func drawGaps(t *rapid.T) []allswell.ListeningGap {
+	var gaps []allswell.ListeningGap
 	end := at(-100 * time.Second)
-	for range rapid.IntRange(0, 8).Draw(t, "holes") {
-		gap := rapid.OneOf(rapid.Int64Range(1, 40_000), rapid.Int64Range(1, 2_000_000)).Draw(t, "gap ms")
+	for range rapid.IntRange(0, 8).Draw(t, "gaps") {
+		pause := rapid.OneOf(rapid.Int64Range(1, 40_000), rapid.Int64Range(1, 2_000_000)).Draw(t, "pause ms")
 		length := rapid.OneOf(rapid.Int64Range(1, 40_000), rapid.Int64Range(1, 4_000_000)).Draw(t, "length ms")
-		from := end.Add(time.Duration(gap) * time.Millisecond)
+		from := end.Add(time.Duration(pause) * time.Millisecond)
 		end = from.Add(time.Duration(length) * time.Millisecond)
-		holes = append(holes, allswell.ListeningGap{From: from, To: end})
+		gaps = append(gaps, allswell.ListeningGap{From: from, To: end})
 	}
-	return holes
+	return gaps
 }
 
 func drawWait(t *rapid.T) allswell.PingWait {
@@ -103,15 +103,15 @@ func drawWait(t *rapid.T) allswell.PingWait {
 		Since:    epoch,
 		Interval: time.Duration(rapid.Int64Range(1, 2000).Draw(t, "interval s")) * time.Second,
 	}
-	if rapid.Bool().Draw(t, "refused") {
-		wait.RejectedAt = at(time.Duration(rapid.Int64Range(-10_000, 5_000_000).Draw(t, "refused ms")) * time.Millisecond)
+	if rapid.Bool().Draw(t, "rejected") {
+		wait.RejectedAt = at(time.Duration(rapid.Int64Range(-10_000, 5_000_000).Draw(t, "rejected ms")) * time.Millisecond)
 	}
 	return wait
 }
 
-// deafness is the time of holes after an instant.
-func deafness(holes []allswell.ListeningGap, since time.Time) (sum time.Duration) {
-	for _, h := range holes {
+// totalGap returns the total length of the gaps after an instant.
+func totalGap(gaps []allswell.ListeningGap, since time.Time) (sum time.Duration) {
+	for _, h := range gaps {
 		if h.To.After(since) {
 			if h.From.Before(since) {
 				h.From = since
@@ -124,23 +124,23 @@ func deafness(holes []allswell.ListeningGap, since time.Time) (sum time.Duration
 
 func TestDeadlineIsNeverBeforeTheInterval(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		wait, holes := drawWait(t), drawHoles(t)
-		due := wait.Deadline(holes)
+		wait, gaps := drawWait(t), drawGaps(t)
+		due := wait.Deadline(gaps)
 		if due.Before(wait.Since.Add(wait.Interval)) {
 			t.Fatalf("due %v after the last ping, before the interval of %v", due.Sub(wait.Since), wait.Interval)
 		}
 		if !wait.RejectedAt.IsZero() && due.Before(wait.RejectedAt.Add(wait.Interval)) {
-			t.Fatalf("due %v after a refused ping, before the interval of %v", due.Sub(wait.RejectedAt), wait.Interval)
+			t.Fatalf("due %v after a rejected ping, before the interval of %v", due.Sub(wait.RejectedAt), wait.Interval)
 		}
 	})
 }
 
-func TestDeadlineIsNeverAfterTheCapUnlessRefused(t *testing.T) {
+func TestDeadlineIsNeverAfterTheCapUnlessRejected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		wait, holes := drawWait(t), drawHoles(t)
+		wait, gaps := drawWait(t), drawGaps(t)
 		wait.RejectedAt = time.Time{}
-		limit := 2*wait.Interval + deafness(holes, wait.Since)
-		if got := wait.Deadline(holes).Sub(wait.Since); got > limit {
+		limit := 2*wait.Interval + totalGap(gaps, wait.Since)
+		if got := wait.Deadline(gaps).Sub(wait.Since); got > limit {
 			t.Fatalf("due after %v, beyond the cap of %v", got, limit)
 		}
 	})
@@ -151,14 +151,14 @@ func TestDeadlineIsNeverAfterTheCapUnlessRefused(t *testing.T) {
 // the gaps of an earlier moment, so that must never be too late.
 func TestDeadlineIsNeverEarlierForOneMoreGap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		wait, holes := drawWait(t), drawHoles(t)
-		if len(holes) == 0 {
+		wait, gaps := drawWait(t), drawGaps(t)
+		if len(gaps) == 0 {
 			return
 		}
-		drop := rapid.IntRange(0, len(holes)-1).Draw(t, "drop")
-		fewer := append(append([]allswell.ListeningGap{}, holes[:drop]...), holes[drop+1:]...)
-		if with, without := wait.Deadline(holes), wait.Deadline(fewer); with.Before(without) {
-			t.Fatalf("due after %v with a hole from %v to %v, after %v without", with.Sub(epoch), holes[drop].From.Sub(epoch), holes[drop].To.Sub(epoch), without.Sub(epoch))
+		drop := rapid.IntRange(0, len(gaps)-1).Draw(t, "drop")
+		fewer := append(append([]allswell.ListeningGap{}, gaps[:drop]...), gaps[drop+1:]...)
+		if with, without := wait.Deadline(gaps), wait.Deadline(fewer); with.Before(without) {
+			t.Fatalf("due after %v with a gap from %v to %v, after %v without it", with.Sub(epoch), gaps[drop].From.Sub(epoch), gaps[drop].To.Sub(epoch), without.Sub(epoch))
 		}
 	})
 }

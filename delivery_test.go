@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestNoticeTime(t *testing.T) {
+func TestNotificationTime(t *testing.T) {
 	minutes := func(m ...int) (out []time.Time) {
 		for _, n := range m {
 			out = append(out, at(time.Duration(n)*time.Minute))
@@ -25,14 +25,14 @@ func TestNoticeTime(t *testing.T) {
 		{"the first", nil, 0, 0},
 		{"the fourth within an hour", []int{0, 5, 10}, 15, 15},
 		{"the fifth waits for an hour after the fourth", []int{0, 5, 10, 15}, 20, 75},
-		{"those after it wait with it", []int{0, 5, 10, 15, 75}, 30, 75},
-		{"then one an hour", []int{0, 5, 10, 15, 75}, 80, 135},
+		{"later ones are merged into it", []int{0, 5, 10, 15, 75}, 30, 75},
+		{"then one per hour", []int{0, 5, 10, 15, 75}, 80, 135},
 		{"few, but after the first hour", []int{0, 50}, 70, 110},
-		{"exactly an hour of quiet is none", []int{0, 5, 10, 15}, 75, 75},
-		{"more starts over", []int{0, 5, 10, 15}, 76, 76},
-		{"and has its four again", []int{0, 5, 10, 15, 76, 77, 78}, 79, 79},
+		{"exactly an hour of silence does not reset", []int{0, 5, 10, 15}, 75, 75},
+		{"more than an hour resets", []int{0, 5, 10, 15}, 76, 76},
+		{"four again after a reset", []int{0, 5, 10, 15, 76, 77, 78}, 79, 79},
 		{"a clock that was a day ahead", []int{0, 1440}, 10, 10},
-		{"an hour that ends as the run does", []int{0, 60}, 61, 120},
+		{"an hour that ends with the series", []int{0, 60}, 61, 120},
 	} {
 		if got := allswell.NotificationTime(minutes(c.earlier...), at(time.Duration(c.happened)*time.Minute)); !got.Equal(at(time.Duration(c.want) * time.Minute)) {
 			t.Errorf("%s: at %v, want %d min", c.name, got.Sub(epoch), c.want)
@@ -40,41 +40,41 @@ func TestNoticeTime(t *testing.T) {
 	}
 }
 
-// TestFlappingIsBounded checks the notification times of monitors that flap: none is
-// before its event or more than an hour after it. Without a quiet hour, at most four come
-// in the first hour, and then one an hour.
+// TestFlappingIsBounded checks the notification times of monitors that flap. A notification is sent at
+// most an hour after its event and never before it. Without an hour of silence, at most four are sent
+// in the first hour, and then one per hour.
 func TestFlappingIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var notices []time.Time
+		var times []time.Time
 		now := epoch
 		for range rapid.IntRange(1, 200).Draw(t, "events") {
 			now = now.Add(time.Duration(rapid.OneOf(rapid.Int64Range(0, 120), rapid.Int64Range(0, 9000)).Draw(t, "s later")) * time.Second)
-			notice := allswell.NotificationTime(notices, now)
-			if notice.Before(now) || notice.Sub(now) > time.Hour {
-				t.Fatalf("what happened at %v is told at %v", now.Sub(epoch), notice.Sub(epoch))
+			next := allswell.NotificationTime(times, now)
+			if next.Before(now) || next.Sub(now) > time.Hour {
+				t.Fatalf("the event at %v is notified at %v", now.Sub(epoch), next.Sub(epoch))
 			}
-			if n := len(notices); n == 0 || !notice.Equal(notices[n-1]) {
-				notices = append(notices, notice)
+			if n := len(times); n == 0 || !next.Equal(times[n-1]) {
+				times = append(times, next)
 			}
 		}
-		run := 0 // where this one begins
-		for i := 1; i < len(notices); i++ {
-			gap := notices[i].Sub(notices[i-1])
+		run := 0 // index of the first notification of the series
+		for i := 1; i < len(times); i++ {
+			gap := times[i].Sub(times[i-1])
 			switch {
 			case gap <= 0:
-				t.Fatalf("notice %d is not after the one before", i)
+				t.Fatalf("notification %d is not after the previous one", i)
 			case gap > time.Hour:
 				run = i
-			case gap < time.Hour && (i-run >= 4 || notices[i].Sub(notices[run]) >= time.Hour):
-				t.Fatalf("notice %d of a run that began %v before comes %v after the last", i-run+1, notices[i].Sub(notices[run]), gap)
+			case gap < time.Hour && (i-run >= 4 || times[i].Sub(times[run]) >= time.Hour):
+				t.Fatalf("notification %d of a series that began %v before comes %v after the previous one", i-run+1, times[i].Sub(times[run]), gap)
 			}
 		}
 	})
 }
 
-// lane makes deliveries in the order of their positions: each is told how it
-// differs from one that is due.
-func lane(channel allswell.Channel, changes ...func(*allswell.Delivery)) (open []allswell.Delivery) {
+// deliveries returns deliveries with one ordering key, in the order of their positions. Each is due,
+// except for its change.
+func deliveries(channel allswell.Channel, changes ...func(*allswell.Delivery)) (open []allswell.Delivery) {
 	for i, change := range changes {
 		d := allswell.Delivery{
 			ID: fmt.Sprint("dlv_", i), Channel: channel, Position: int64(i), CollapseKey: "t", State: allswell.DeliveryPending,
@@ -86,18 +86,18 @@ func lane(channel allswell.Channel, changes ...func(*allswell.Delivery)) (open [
 	return open
 }
 
-func TestPlanLane(t *testing.T) {
+func TestPlanDeliveries(t *testing.T) {
 	type change = func(*allswell.Delivery)
 	due := func(*allswell.Delivery) {}
-	of := func(thread string, more ...change) change {
+	of := func(collapseKey string, more ...change) change {
 		return func(d *allswell.Delivery) {
-			d.CollapseKey = thread
+			d.CollapseKey = collapseKey
 			for _, f := range more {
 				f(d)
 			}
 		}
 	}
-	in := func(bundle string) change { return func(d *allswell.Delivery) { d.DigestKey = bundle } }
+	in := func(digestKey string) change { return func(d *allswell.Delivery) { d.DigestKey = digestKey } }
 	later := func(s int) change {
 		return func(d *allswell.Delivery) { d.NextAttemptAt = at(time.Duration(s) * time.Second) }
 	}
@@ -118,46 +118,46 @@ func TestPlanLane(t *testing.T) {
 		channel allswell.Channel
 		open    []change
 		claim   int
-		carried []int
+		merged  []int
 		expire  []int
 		wait    int // seconds; 0: only when something changes
 	}{
 		{"nothing", allswell.ChannelEmail, nil, none, nil, nil, 0},
 		{"one", allswell.ChannelEmail, []change{due}, 0, nil, nil, 0},
-		{"the newest of a thread tells all", allswell.ChannelEmail, []change{due, due, due}, 2, []int{0, 1}, nil, 0},
-		{"another thread waits for its turn", allswell.ChannelEmail, []change{due, of("u"), due}, 2, []int{0}, nil, 0},
-		{"a webhook gets each", allswell.ChannelWebhook, []change{due, due, due}, 0, nil, nil, 0},
-		{"one on the way", allswell.ChannelEmail, []change{sending(5), due}, none, nil, nil, 5},
-		{"one on the way, behind", allswell.ChannelWebhook, []change{due, sending(5)}, none, nil, nil, 5},
-		{"its lease has ended", allswell.ChannelWebhook, []change{sending(0), due}, 0, nil, nil, 0},
-		{"one waits to be tried again", allswell.ChannelEmail, []change{later(20)}, none, nil, nil, 20},
-		{"news for a mailbox tries again", allswell.ChannelEmail, []change{later(20), due}, 1, []int{0}, nil, 0},
-		{"news of another thread does too", allswell.ChannelEmail, []change{later(20), of("u")}, 0, nil, nil, 0},
-		{"news for a webhook waits behind", allswell.ChannelWebhook, []change{later(20), due}, none, nil, nil, 20},
+		{"the newest of a collapse key includes the others", allswell.ChannelEmail, []change{due, due, due}, 2, []int{0, 1}, nil, 0},
+		{"another collapse key waits", allswell.ChannelEmail, []change{due, of("u"), due}, 2, []int{0}, nil, 0},
+		{"a webhook receives each", allswell.ChannelWebhook, []change{due, due, due}, 0, nil, nil, 0},
+		{"one is being sent", allswell.ChannelEmail, []change{sending(5), due}, none, nil, nil, 5},
+		{"a later one is being sent", allswell.ChannelWebhook, []change{due, sending(5)}, none, nil, nil, 5},
+		{"the lease has ended", allswell.ChannelWebhook, []change{sending(0), due}, 0, nil, nil, 0},
+		{"one waits for a retry", allswell.ChannelEmail, []change{later(20)}, none, nil, nil, 20},
+		{"a new mail causes a retry", allswell.ChannelEmail, []change{later(20), due}, 1, []int{0}, nil, 0},
+		{"a new mail with another collapse key, too", allswell.ChannelEmail, []change{later(20), of("u")}, 0, nil, nil, 0},
+		{"a new webhook delivery waits", allswell.ChannelWebhook, []change{later(20), due}, none, nil, nil, 20},
 		{"held", allswell.ChannelEmail, []change{held(60)}, none, nil, nil, 60},
-		{"held does not stop others", allswell.ChannelEmail, []change{held(60), of("u")}, 1, nil, nil, 0},
-		{"held goes along with a later one of its thread", allswell.ChannelEmail, []change{held(60), due}, 1, []int{0}, nil, 0},
-		{"held after it stays", allswell.ChannelEmail, []change{due, held(60)}, 0, nil, nil, 0},
-		{"the first of what waits", allswell.ChannelEmail, []change{held(60), held(40), later(50)}, none, nil, nil, 40},
-		{"too old", allswell.ChannelWebhook, []change{old, due}, 1, nil, []int{0}, 0},
-		{"all too old", allswell.ChannelEmail, []change{old, old}, none, nil, []int{0, 1}, 0},
-		{"too old is not carried", allswell.ChannelEmail, []change{old, due, due}, 2, []int{1}, []int{0}, 0},
-		{"a bundle is told together", allswell.ChannelEmail, []change{of("a", in("b")), of("c"), of("d", in("b")), of("e", in("f"))}, 2, []int{0}, nil, 0},
-		{"a bundle takes what is older of each thread", allswell.ChannelEmail,
+		{"a held one does not delay others", allswell.ChannelEmail, []change{held(60), of("u")}, 1, nil, nil, 0},
+		{"a held one is merged into a later one", allswell.ChannelEmail, []change{held(60), due}, 1, []int{0}, nil, 0},
+		{"a later held one stays", allswell.ChannelEmail, []change{due, held(60)}, 0, nil, nil, 0},
+		{"the earliest of several waits", allswell.ChannelEmail, []change{held(60), held(40), later(50)}, none, nil, nil, 40},
+		{"one has expired", allswell.ChannelWebhook, []change{old, due}, 1, nil, []int{0}, 0},
+		{"all have expired", allswell.ChannelEmail, []change{old, old}, none, nil, []int{0, 1}, 0},
+		{"an expired one is not merged", allswell.ChannelEmail, []change{old, due, due}, 2, []int{1}, []int{0}, 0},
+		{"deliveries with a digest key are sent as one", allswell.ChannelEmail, []change{of("a", in("b")), of("c"), of("d", in("b")), of("e", in("f"))}, 2, []int{0}, nil, 0},
+		{"a digest includes older deliveries of each collapse key", allswell.ChannelEmail,
 			[]change{of("a", in("b")), of("c"), of("d"), of("c", in("b"))}, 3, []int{0, 1}, nil, 0},
 	} {
-		plan := allswell.PlanDeliveries(lane(c.channel, c.open...), epoch)
+		plan := allswell.PlanDeliveries(deliveries(c.channel, c.open...), epoch)
 		wait := time.Time{}
 		if c.wait > 0 {
 			wait = at(time.Duration(c.wait) * time.Second)
 		}
-		if plan.Claim != c.claim || !slices.Equal(plan.Merge, c.carried) || !slices.Equal(plan.Expire, c.expire) || !plan.Defer.Equal(wait) {
-			t.Errorf("%s: %+v, want claim %d, carried %v, expired %v, again after %d s", c.name, plan, c.claim, c.carried, c.expire, c.wait)
+		if plan.Claim != c.claim || !slices.Equal(plan.Merge, c.merged) || !slices.Equal(plan.Expire, c.expire) || !plan.Defer.Equal(wait) {
+			t.Errorf("%s: %+v, want claim %d, merged %v, expired %v, again after %d s", c.name, plan, c.claim, c.merged, c.expire, c.wait)
 		}
 	}
 }
 
-func drawLane(t *rapid.T) []allswell.Delivery {
+func drawDeliveries(t *rapid.T) []allswell.Delivery {
 	channel := rapid.SampledFrom(allswell.Channels).Draw(t, "channel")
 	moment := func(name string, lo, hi int64) time.Time {
 		return at(time.Duration(rapid.Int64Range(lo, hi).Draw(t, name)) * time.Second)
@@ -175,19 +175,19 @@ func drawLane(t *rapid.T) []allswell.Delivery {
 			if channel == allswell.ChannelWebhook {
 				return
 			}
-			d.CollapseKey = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "thread")
-			d.DigestKey = rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "bundle")
+			d.CollapseKey = rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "collapse key")
+			d.DigestKey = rapid.SampledFrom([]string{"", "", "x", "y"}).Draw(t, "digest key")
 			if rapid.IntRange(0, 3).Draw(t, "hold") == 0 {
 				d.HeldUntil = moment("held", -1, 30)
 			}
 		})
 	}
-	return lane(channel, changes...)
+	return deliveries(channel, changes...)
 }
 
-func TestPlanLaneInvariants(t *testing.T) {
+func TestPlanDeliveriesInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		open := drawLane(t)
+		open := drawDeliveries(t)
 		plan := allswell.PlanDeliveries(open, epoch)
 		busy := slices.ContainsFunc(open, func(d allswell.Delivery) bool {
 			return d.State == allswell.DeliverySending && d.LeaseUntil.After(epoch)
@@ -196,18 +196,18 @@ func TestPlanLaneInvariants(t *testing.T) {
 		held := func(i int) bool { return open[i].HeldUntil.After(epoch) }
 		waits := func(i int) bool { return open[i].NextAttemptAt.After(epoch) }
 		if busy && (plan.Claim >= 0 || len(plan.Expire) > 0 || plan.Defer.IsZero()) {
-			t.Fatalf("one is on its way, and the plan is %+v", plan)
+			t.Fatalf("one is being sent, and the plan is %+v", plan)
 		}
 		if plan.Claim < 0 {
 			if len(plan.Merge) > 0 {
-				t.Fatalf("carried by nothing: %+v", plan)
+				t.Fatalf("merged into nothing: %+v", plan)
 			}
 			for i := range open {
 				if !busy && !expired(i) && !held(i) && (i == 0 || open[i].Channel == allswell.ChannelEmail) && !waits(i) {
 					t.Fatalf("%d is due and not sent: %+v", i, plan)
 				}
 				if !busy && !expired(i) && plan.Defer.IsZero() {
-					t.Fatalf("nobody will look at %d again: %+v", i, plan)
+					t.Fatalf("%d is never planned again: %+v", i, plan)
 				}
 			}
 			return
@@ -215,39 +215,39 @@ func TestPlanLaneInvariants(t *testing.T) {
 		if !plan.Defer.IsZero() || expired(plan.Claim) || held(plan.Claim) {
 			t.Fatalf("claimed %d: %+v", plan.Claim, plan)
 		}
-		goes := append([]int{plan.Claim}, plan.Merge...)
+		sent := append([]int{plan.Claim}, plan.Merge...)
 		newest := make(map[string]int)
-		for _, i := range goes {
+		for _, i := range sent {
 			if slices.Contains(plan.Expire, i) || expired(i) {
-				t.Fatalf("%d is too old and goes: %+v", i, plan)
+				t.Fatalf("%d has expired and is sent: %+v", i, plan)
 			}
 			newest[open[i].CollapseKey] = max(newest[open[i].CollapseKey], i)
 		}
-		if len(slices.Compact(slices.Sorted(slices.Values(goes)))) != len(goes) {
-			t.Fatalf("one goes twice: %+v", plan)
+		if len(slices.Compact(slices.Sorted(slices.Values(sent)))) != len(sent) {
+			t.Fatalf("one is sent twice: %+v", plan)
 		}
 		for i := range open {
-			end, told := newest[open[i].CollapseKey]
+			last, found := newest[open[i].CollapseKey]
 			switch {
-			case expired(i) || slices.Contains(goes, i):
+			case expired(i) || slices.Contains(sent, i):
 			case open[i].Channel == allswell.ChannelWebhook && i < plan.Claim:
-				t.Fatalf("%d is passed over: %+v", i, plan)
-			case open[i].Channel == allswell.ChannelEmail && told && i < end:
-				t.Fatalf("the end of a thread is told before %d: %+v", i, plan)
+				t.Fatalf("%d is skipped: %+v", i, plan)
+			case open[i].Channel == allswell.ChannelEmail && found && i < last:
+				t.Fatalf("a later delivery is sent before %d: %+v", i, plan)
 			}
 		}
-		for thread, i := range newest {
+		for key, i := range newest {
 			if held(i) {
-				t.Fatalf("the newest of %s is held, and goes: %+v", thread, plan)
+				t.Fatalf("the newest of %s is held, and is sent: %+v", key, plan)
 			}
 			if i > plan.Claim {
-				t.Fatalf("%d is carried by one before it: %+v", i, plan)
+				t.Fatalf("%d is merged into an earlier one: %+v", i, plan)
 			}
 		}
 	})
 }
 
-func TestSettle(t *testing.T) {
+func TestApplyOutcome(t *testing.T) {
 	now := at(time.Minute)
 	claimed := func(attempts int) allswell.Delivery {
 		return allswell.Delivery{State: allswell.DeliverySending, HappenedAt: epoch, Attempts: attempts, LeaseUntil: now.Add(time.Second)}
@@ -280,14 +280,14 @@ func TestSettle(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name        string
-		after, late time.Duration // late: how long ago it happened
+		after, late time.Duration // late: age of the event
 		want        time.Duration // from now
 	}{
-		{"sooner than we would", time.Second, 0, 5 * time.Second},
-		{"later than we would", time.Minute, 0, time.Minute},
-		{"after its life", 48 * time.Hour, time.Hour, 23 * time.Hour},
-		{"at its end", 0, allswell.DeliveryLifetime - time.Second, time.Second},
-		{"before anything", -time.Hour, 0, 5 * time.Second},
+		{"sooner than the back-off", time.Second, 0, 5 * time.Second},
+		{"later than the back-off", time.Minute, 0, time.Minute},
+		{"after the expiry", 48 * time.Hour, time.Hour, 23 * time.Hour},
+		{"just before the expiry", 0, allswell.DeliveryLifetime - time.Second, time.Second},
+		{"in the past", -time.Hour, 0, 5 * time.Second},
 	} {
 		d := claimed(1)
 		d.HappenedAt = now.Add(-c.late)
@@ -308,7 +308,7 @@ func TestApplyOutcomeInvariants(t *testing.T) {
 		for now.Before(epoch.Add(allswell.DeliveryLifetime)) {
 			d.Attempts++
 			if d.Attempts > 100 {
-				t.Fatal("it is tried for ever")
+				t.Fatal("more than 100 attempts")
 			}
 			d.ApplyOutcome(allswell.SendOutcome{}, now, rapid.Float64Range(0, 1).Draw(t, "jitter"))
 			wait := d.NextAttemptAt.Sub(now)

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestHostName holds which hosts are taken for one another.
+// TestHostName checks which Host headers name the same host.
 func TestHostName(t *testing.T) {
 	for host, want := range map[string]string{
 		"": "", "status.acme.example": "status.acme.example", "STATUS.Acme.example": "status.acme.example", "status.acme.example:8443": "status.acme.example",
@@ -20,7 +20,7 @@ func TestHostName(t *testing.T) {
 	}
 }
 
-// TestHosts holds which domains a page may have, and where it is served.
+// TestHosts checks which domains a page can have, and where it is served.
 func TestHosts(t *testing.T) {
 	verified := allswell.NewTrustedDomainClaim(t1)
 	failing := verified
@@ -80,11 +80,11 @@ func TestDomainRecord(t *testing.T) {
 	}
 	longest := strings.Repeat("abc.", 56) + "a.example"
 	if name := allswell.NewDomainRecord("page_1", longest).Name; !allswell.ValidDomain(longest) || len(name) != 253 {
-		t.Errorf("the longest domain's record has a name of %d characters", len(name))
+		t.Errorf("the record of the longest domain has a name of %d characters", len(name))
 	}
 }
 
-// TestDomainClaim walks through the lives of claims.
+// TestDomainClaim checks sequences of domain checks.
 func TestDomainClaim(t *testing.T) {
 	type step struct {
 		at      time.Duration // since the claim
@@ -103,14 +103,14 @@ func TestDomainClaim(t *testing.T) {
 		same      = allswell.DomainChangeNone
 	)
 	for name, steps := range map[string][]step{
-		"a record that is set at last": {{0, missing, same, false, 0, hour}, {23 * hour, noAnswer, same, false, 0, hour},
+		"the record is published late": {{0, missing, same, false, 0, hour}, {23 * hour, noAnswer, same, false, 0, hour},
 			{day, missing, same, false, 0, day}, {2 * day, taken, same, false, 0, day}, {3 * day, found, allswell.DomainChangeVerified, true, 0, day}, {4 * day, found, same, true, 0, day}},
-		"a record that goes away": {{0, found, allswell.DomainChangeVerified, true, 0, day}, {day, missing, allswell.DomainChangeFailing, true, 8 * day, day},
+		"the record disappears": {{0, found, allswell.DomainChangeVerified, true, 0, day}, {day, missing, allswell.DomainChangeFailing, true, 8 * day, day},
 			{7*day + hour, missing, same, true, 8 * day, 23 * hour}, {8*day - 1, missing, same, true, 8 * day, 1}, {8 * day, missing, allswell.DomainChangeReleased, false, 0, day},
 			{9 * day, found, allswell.DomainChangeVerified, true, 0, day}},
-		"a record that comes back": {{0, found, allswell.DomainChangeVerified, true, 0, day}, {day, missing, allswell.DomainChangeFailing, true, 8 * day, day},
+		"the record returns": {{0, found, allswell.DomainChangeVerified, true, 0, day}, {day, missing, allswell.DomainChangeFailing, true, 8 * day, day},
 			{2 * day, found, allswell.DomainChangeRecovered, true, 0, day}, {8 * day, missing, allswell.DomainChangeFailing, true, 15 * day, day}},
-		"no answer counts for nothing": {{0, found, allswell.DomainChangeVerified, true, 0, day}, {day, noAnswer, same, true, 0, hour}, {30 * day, noAnswer, same, true, 0, hour},
+		"no answer changes nothing": {{0, found, allswell.DomainChangeVerified, true, 0, day}, {day, noAnswer, same, true, 0, hour}, {30 * day, noAnswer, same, true, 0, hour},
 			{31 * day, missing, allswell.DomainChangeFailing, true, 38 * day, day}, {38 * day, noAnswer, same, true, 38 * day, hour}, {60 * day, noAnswer, same, true, 38 * day, hour},
 			{61 * day, missing, allswell.DomainChangeReleased, false, 0, day}},
 		"the clock goes back": {{10 * day, found, allswell.DomainChangeVerified, true, 0, day}, {11 * day, missing, allswell.DomainChangeFailing, true, 18 * day, day},

@@ -16,15 +16,14 @@ var (
 	// ErrUnauthenticated means that the API token is missing, unknown or revoked.
 	ErrUnauthenticated = errors.New("unauthenticated")
 
-	// ErrBusy means the work could not be done now and changed nothing; the
-	// same call may succeed later.
+	// ErrBusy means that nothing was changed. The same call may succeed later.
 	ErrBusy = errors.New("the service cannot do this right now")
 
-	// ErrUnknownOutcome means the work may have been done, wholly or not at
-	// all, or may still be lost in a failover: its commit was not confirmed.
+	// ErrUnknownOutcome means that the commit was not confirmed. The change was made
+	// completely or not at all, and a failover may still discard it.
 	ErrUnknownOutcome = errors.New("the outcome of the commit is unknown")
 
-	// ErrPreconditionFailed means that an object is not what a conditional request expects. Nothing
+	// ErrPreconditionFailed means that an object does not meet the condition of a request. Nothing
 	// was changed.
 	ErrPreconditionFailed = errors.New("the precondition failed")
 
@@ -33,7 +32,7 @@ var (
 	ErrInProgress = errors.New("a request with this idempotency key is still being answered")
 )
 
-// ValidationError lists the invalid fields of a request that was refused and had no effect. The
+// ValidationError lists the invalid fields of a request that was rejected and had no effect. The
 // zero value is ready to use.
 type ValidationError struct {
 	Fields map[string][]string

@@ -16,9 +16,9 @@ type StatusChange struct {
 	Status Status
 }
 
-// StatusDurations is how long something was in each status, aliases counted as
-// what they stand for. Time of which nothing is known is in StatusUnknown; time
-// before it existed is in none.
+// StatusDurations is the time spent in each status. Aliases count as the status that they
+// stand for. Time whose status is not known counts as StatusUnknown; time before the
+// component existed does not count.
 type StatusDurations [len(statusTable)]time.Duration
 
 // DurationsOf returns the given durations.
@@ -51,7 +51,7 @@ func (d *StatusDurations) count(s Status, t time.Duration) {
 	d[statusIndex[s.Canonical()]] += t
 }
 
-// Known returns the time of which the status is known.
+// Known returns the time whose status is known.
 func (d StatusDurations) Known() (sum time.Duration) {
 	for _, t := range d {
 		sum += t
@@ -89,8 +89,8 @@ func UptimePercent(share float64, decimals int) float64 {
 	return down
 }
 
-// Worst returns the worst status with any time in it. StatusUnknown is it only if
-// there is nothing else; without any time it is "".
+// Worst returns the worst status with any time in it. It returns StatusUnknown only if no
+// other status has any, and "" if none has.
 func (d StatusDurations) Worst() Status {
 	for _, s := range RankedStatuses {
 		if d.In(s) > 0 {

@@ -10,13 +10,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// zoneAt names a zone, and a time around which its clocks do something.
+// zoneAt is a time zone and a time near which its offset changes.
 type zoneAt struct {
 	name string
 	near string // RFC 3339
 }
 
-// oddDays are what days can be like, beside 24 hours from 0:00 on.
+// oddDays are days that do not have 24 hours or do not begin at 0:00.
 var oddDays = []zoneAt{
 	{"UTC", "2026-11-20T12:00:00Z"},
 	{"Europe/Berlin", "2026-03-29T12:00:00+02:00"},     // 23 hours
@@ -51,8 +51,8 @@ func (z zoneAt) load(t rapid.TB) (*time.Location, time.Time) {
 // date is a calendar day in a zone.
 func date(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.DateOnly) }
 
-// TestDaysAreWhole: every instant belongs to one day, which begins with the
-// first instant that the zone's clocks give its date to.
+// TestDaysAreWhole checks that every instant belongs to exactly one day, and that a day begins with
+// the first instant of its date in the zone.
 func TestDaysAreWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone, near := rapid.SampledFrom(oddDays).Draw(t, "zone").load(t)
@@ -68,7 +68,7 @@ func TestDaysAreWhole(t *testing.T) {
 			}
 		}
 		if date(start, zone) != date(now, zone) {
-			t.Fatalf("%v is of another day than %v", start, now.In(zone))
+			t.Fatalf("%v is not on the same day as %v", start, now.In(zone))
 		}
 		for n := -95; n < 3; n++ {
 			y, m, d := now.In(zone).Date()
@@ -80,7 +80,7 @@ func TestDaysAreWhole(t *testing.T) {
 	})
 }
 
-// TestDaysHaveTheirLengths holds what the oddest days are in hours.
+// TestDaysHaveTheirLengths checks the lengths of oddDays, in hours.
 func TestDaysHaveTheirLengths(t *testing.T) {
 	for i, want := range []float64{24, 23, 25, 23, 25, 24.5, 23.5, 23, 23, 25, 25, 25, 24, 25, 24} {
 		zone, near := oddDays[i].load(t)
@@ -91,16 +91,16 @@ func TestDaysHaveTheirLengths(t *testing.T) {
 	}
 }
 
-// past is a component's changes with what goes with them.
+// past is the input of NewHistory.
 type past struct {
 	zone    *time.Location
 	now     time.Time
 	changes []allswell.StatusChange
-	deaf    []allswell.ListeningGap
+	gaps    []allswell.ListeningGap
 }
 
-// drawPast draws the past of a component that was made some time within or
-// before the record's days, with changes that may lie ahead of now.
+// drawPast draws the input for a component that was created during or before the days of the
+// history. Some changes may be in the future.
 func drawPast(t *rapid.T) past {
 	zone, near := rapid.SampledFrom(oddDays).Draw(t, "zone").load(t)
 	p := past{zone: zone, now: near.Add(time.Duration(rapid.Int64Range(-2*86400, 60*86400).Draw(t, "now s")) * time.Second)}
@@ -111,15 +111,15 @@ func drawPast(t *rapid.T) past {
 		p.changes = append(p.changes, allswell.StatusChange{At: begin.Add(time.Duration(ms) * time.Millisecond), Status: rapid.SampledFrom(allswell.Statuses).Draw(t, "status")})
 	}
 	at := begin
-	for range rapid.IntRange(0, 8).Draw(t, "windows") {
-		from := at.Add(time.Duration(rapid.Int64Range(1, 20*86400*1000).Draw(t, "gap ms")) * time.Millisecond)
+	for range rapid.IntRange(0, 8).Draw(t, "gaps") {
+		from := at.Add(time.Duration(rapid.Int64Range(1, 20*86400*1000).Draw(t, "pause ms")) * time.Millisecond)
 		at = from.Add(time.Duration(rapid.OneOf(rapid.Int64Range(1, 60_000), rapid.Int64Range(1, 5*86400*1000)).Draw(t, "length ms")) * time.Millisecond)
-		p.deaf = append(p.deaf, allswell.ListeningGap{From: from, To: at})
+		p.gaps = append(p.gaps, allswell.ListeningGap{From: from, To: at})
 	}
 	return p
 }
 
-// overlap is how much of one span lies in another.
+// overlap returns the length of the intersection of two spans.
 func overlap(aFrom, aTo, bFrom, bTo time.Time) time.Duration {
 	if bFrom.After(aFrom) {
 		aFrom = bFrom
@@ -130,13 +130,12 @@ func overlap(aFrom, aTo, bFrom, bTo time.Time) time.Duration {
 	return max(0, aTo.Sub(aFrom))
 }
 
-// TestRecordIsContiguous: each day has, of each status, as much time as the
-// changes say, less what nobody could hear; together that is all the time of the
-// day, and of the component.
-func TestRecordIsContiguous(t *testing.T) {
+// TestHistoryIsContiguous checks that each day has the time in each status that the changes imply,
+// with gaps as unknown, and that the sum is the part of the day in which the component existed.
+func TestHistoryIsContiguous(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPast(t)
-		r := allswell.NewHistory(p.changes, p.deaf, p.now, p.zone)
+		r := allswell.NewHistory(p.changes, p.gaps, p.now, p.zone)
 		if len(r) != allswell.HistoryDays || !r[len(r)-1].Date.Equal(allswell.Midnight(p.now, p.zone)) || !r[0].Date.Equal(allswell.HistoryStart(p.now, p.zone)) {
 			t.Fatalf("%d days from %v to %v", len(r), r[0].Date, r[len(r)-1].Date)
 		}
@@ -156,7 +155,7 @@ func TestRecordIsContiguous(t *testing.T) {
 				}
 				span := overlap(ch.At, until, day.Date, end)
 				there += span
-				for _, w := range p.deaf {
+				for _, w := range p.gaps {
 					if w.Len() < 30*time.Second || span == 0 {
 						continue
 					}
@@ -167,8 +166,8 @@ func TestRecordIsContiguous(t *testing.T) {
 					if end.Before(to) {
 						to = end
 					}
-					unheard := overlap(w.From, w.To, from, to)
-					want[allswell.StatusUnknown], span = want[allswell.StatusUnknown]+unheard, span-unheard
+					unknown := overlap(w.From, w.To, from, to)
+					want[allswell.StatusUnknown], span = want[allswell.StatusUnknown]+unknown, span-unknown
 				}
 				want[ch.Status.Canonical()] += span
 			}
@@ -176,52 +175,51 @@ func TestRecordIsContiguous(t *testing.T) {
 				t.Fatalf("day %d (%v): %+v, want %+v", i, day.Date, day.StatusDurations, want)
 			}
 			if got := day.Known() + day.In(allswell.StatusUnknown); got != there || got > end.Sub(day.Date) || day.Empty() != (there == 0) {
-				t.Fatalf("day %d (%v): %v of %v that the component was there", i, day.Date, got, there)
+				t.Fatalf("day %d (%v): %v of the %v in which the component existed", i, day.Date, got, there)
 			}
 		}
 	})
 }
 
-// TestRecordOf holds single cases, of a day of 24 hours whose midnight was twelve
-// hours ago.
-func TestRecordOf(t *testing.T) {
+// TestNewHistory checks single cases, twelve hours after midnight.
+func TestNewHistory(t *testing.T) {
 	midnight := epoch.Truncate(24 * time.Hour)
 	change := func(hours float64, s allswell.Status) allswell.StatusChange {
 		return allswell.StatusChange{At: midnight.Add(time.Duration(hours * float64(time.Hour))), Status: s}
 	}
-	window := func(from, to float64) allswell.ListeningGap {
+	gap := func(from, to float64) allswell.ListeningGap {
 		return allswell.ListeningGap{From: change(from, "").At, To: change(to, "").At}
 	}
 	type changes = []allswell.StatusChange
 	for _, c := range []struct {
 		name             string
 		changes          changes
-		deaf             []allswell.ListeningGap
+		gaps             []allswell.ListeningGap
 		yesterday, today allswell.StatusDurations
 	}{
 		{"no changes", nil, nil, allswell.StatusDurations{}, allswell.StatusDurations{}},
-		{"no changes, deaf", nil, []allswell.ListeningGap{window(-5, 5)}, allswell.StatusDurations{}, allswell.StatusDurations{}},
-		{"made today", changes{change(3, "operational")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 9 * time.Hour})},
-		{"made long ago", changes{change(-24*200, "degraded")}, nil, allswell.DurationsOf(times{allswell.StatusDegraded: 24 * time.Hour}), allswell.DurationsOf(times{allswell.StatusDegraded: 12 * time.Hour})},
-		{"a change over midnight", changes{change(-30, "operational"), change(-1, "major_outage"), change(1, "partial_outage")}, nil,
+		{"a gap, no changes", nil, []allswell.ListeningGap{gap(-5, 5)}, allswell.StatusDurations{}, allswell.StatusDurations{}},
+		{"created today", changes{change(3, "operational")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 9 * time.Hour})},
+		{"created long ago", changes{change(-24*200, "degraded")}, nil, allswell.DurationsOf(times{allswell.StatusDegraded: 24 * time.Hour}), allswell.DurationsOf(times{allswell.StatusDegraded: 12 * time.Hour})},
+		{"changes around midnight", changes{change(-30, "operational"), change(-1, "major_outage"), change(1, "partial_outage")}, nil,
 			allswell.DurationsOf(times{allswell.StatusOperational: 23 * time.Hour, allswell.StatusMajorOutage: time.Hour}), allswell.DurationsOf(times{allswell.StatusMajorOutage: time.Hour, allswell.StatusPartialOutage: 11 * time.Hour})},
 		{"an alias", changes{change(0, "degraded_performance")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusDegraded: 12 * time.Hour})},
 		{"set to unknown", changes{change(0, "maintenance"), change(6, "unknown")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusMaintenance: 6 * time.Hour, allswell.StatusUnknown: 6 * time.Hour})},
-		{"a change at this very instant", changes{change(0, "operational"), change(12, "major_outage")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12 * time.Hour})},
-		{"a change that lies ahead, since a clock went back", changes{change(0, "operational"), change(13, "major_outage")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12 * time.Hour})},
-		{"only what lies ahead", changes{change(13, "major_outage")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{}},
-		{"deaf over midnight", changes{change(-48, "operational")}, []allswell.ListeningGap{window(-2, 3)},
+		{"a change at the present instant", changes{change(0, "operational"), change(12, "major_outage")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12 * time.Hour})},
+		{"a change in the future, because the clock went back", changes{change(0, "operational"), change(13, "major_outage")}, nil, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12 * time.Hour})},
+		{"only a change in the future", changes{change(13, "major_outage")}, nil, allswell.StatusDurations{}, allswell.StatusDurations{}},
+		{"a gap across midnight", changes{change(-48, "operational")}, []allswell.ListeningGap{gap(-2, 3)},
 			allswell.DurationsOf(times{allswell.StatusOperational: 22 * time.Hour, allswell.StatusUnknown: 2 * time.Hour}), allswell.DurationsOf(times{allswell.StatusOperational: 9 * time.Hour, allswell.StatusUnknown: 3 * time.Hour})},
-		{"deaf over a change", changes{change(0, "operational"), change(2, "major_outage"), change(6, "operational")}, []allswell.ListeningGap{window(1, 5)},
+		{"a gap across a change", changes{change(0, "operational"), change(2, "major_outage"), change(6, "operational")}, []allswell.ListeningGap{gap(1, 5)},
 			allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 7 * time.Hour, allswell.StatusMajorOutage: time.Hour, allswell.StatusUnknown: 4 * time.Hour})},
-		{"deaf before it was made", changes{change(5, "operational")}, []allswell.ListeningGap{window(1, 6)}, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 6 * time.Hour, allswell.StatusUnknown: time.Hour})},
-		{"deaf until now", changes{change(0, "operational")}, []allswell.ListeningGap{window(11, 20)}, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 11 * time.Hour, allswell.StatusUnknown: time.Hour})},
-		{"quick restarts", changes{change(0, "operational")}, []allswell.ListeningGap{window(1, 1+29.999/3600), window(2, 2+1.0/3600)}, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12 * time.Hour})},
-		{"30 s are deaf", changes{change(0, "operational")}, []allswell.ListeningGap{{From: midnight, To: midnight.Add(30 * time.Second)}},
+		{"a gap that begins before the creation", changes{change(5, "operational")}, []allswell.ListeningGap{gap(1, 6)}, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 6 * time.Hour, allswell.StatusUnknown: time.Hour})},
+		{"a gap until now", changes{change(0, "operational")}, []allswell.ListeningGap{gap(11, 20)}, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 11 * time.Hour, allswell.StatusUnknown: time.Hour})},
+		{"quick restarts", changes{change(0, "operational")}, []allswell.ListeningGap{gap(1, 1+29.999/3600), gap(2, 2+1.0/3600)}, allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12 * time.Hour})},
+		{"a gap of 30 s is long", changes{change(0, "operational")}, []allswell.ListeningGap{{From: midnight, To: midnight.Add(30 * time.Second)}},
 			allswell.StatusDurations{}, allswell.DurationsOf(times{allswell.StatusOperational: 12*time.Hour - 30*time.Second, allswell.StatusUnknown: 30 * time.Second})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := allswell.NewHistory(c.changes, c.deaf, epoch, time.UTC)
+			r := allswell.NewHistory(c.changes, c.gaps, epoch, time.UTC)
 			equal(t, "today", r[89].StatusDurations, c.today)
 			equal(t, "yesterday", r[88].StatusDurations, c.yesterday)
 			both := c.today
@@ -234,22 +232,22 @@ func TestRecordOf(t *testing.T) {
 func TestUptime(t *testing.T) {
 	const h = time.Hour
 	for _, c := range []struct {
-		name   string
-		of     allswell.StatusDurations
-		share  float64
-		ok     bool
-		worst  allswell.Status
-		spoken float64 // with two decimals
+		name    string
+		of      allswell.StatusDurations
+		share   float64
+		ok      bool
+		worst   allswell.Status
+		percent float64 // with two decimals
 	}{
 		{"nothing", allswell.StatusDurations{}, 0, false, "", 0},
 		{"all unknown", allswell.DurationsOf(times{allswell.StatusUnknown: h}), 0, false, "unknown", 0},
-		{"all well", allswell.DurationsOf(times{allswell.StatusOperational: h}), 1, true, "operational", 100},
+		{"no outage", allswell.DurationsOf(times{allswell.StatusOperational: h}), 1, true, "operational", 100},
 		{"unknown is left out", allswell.DurationsOf(times{allswell.StatusOperational: h, allswell.StatusUnknown: 99 * h}), 1, true, "operational", 100},
 		{"a major outage counts fully", allswell.DurationsOf(times{allswell.StatusOperational: 3 * h, allswell.StatusMajorOutage: h}), 0.75, true, "major_outage", 75},
-		{"a partial one by 0.3", allswell.DurationsOf(times{allswell.StatusOperational: 9 * h, allswell.StatusPartialOutage: h}), 0.97, true, "partial_outage", 97},
-		{"degraded does not", allswell.DurationsOf(times{allswell.StatusOperational: 9 * h, allswell.StatusDegraded: h}), 1, true, "degraded", 100},
-		{"maintenance does not", allswell.DurationsOf(times{allswell.StatusOperational: 9 * h, allswell.StatusMaintenance: h}), 1, true, "maintenance", 100},
-		{"all of it", allswell.DurationsOf(times{allswell.StatusOperational: h, allswell.StatusMaintenance: h, allswell.StatusDegraded: h, allswell.StatusPartialOutage: h, allswell.StatusMajorOutage: h, allswell.StatusUnknown: h}), 0.74, true, "major_outage", 74},
+		{"a partial outage counts 0.3", allswell.DurationsOf(times{allswell.StatusOperational: 9 * h, allswell.StatusPartialOutage: h}), 0.97, true, "partial_outage", 97},
+		{"degraded does not count", allswell.DurationsOf(times{allswell.StatusOperational: 9 * h, allswell.StatusDegraded: h}), 1, true, "degraded", 100},
+		{"maintenance does not count", allswell.DurationsOf(times{allswell.StatusOperational: 9 * h, allswell.StatusMaintenance: h}), 1, true, "maintenance", 100},
+		{"all statuses", allswell.DurationsOf(times{allswell.StatusOperational: h, allswell.StatusMaintenance: h, allswell.StatusDegraded: h, allswell.StatusPartialOutage: h, allswell.StatusMajorOutage: h, allswell.StatusUnknown: h}), 0.74, true, "major_outage", 74},
 		{"down all the time", allswell.DurationsOf(times{allswell.StatusMajorOutage: h}), 0, true, "major_outage", 0},
 		{"a second of ninety days", allswell.DurationsOf(times{allswell.StatusOperational: 90*24*h - time.Second, allswell.StatusMajorOutage: time.Second}), 1 - 1.0/(90*86400), true, "major_outage", 99.99},
 	} {
@@ -260,15 +258,15 @@ func TestUptime(t *testing.T) {
 			}
 			equal(t, "worst", c.of.Worst(), c.worst)
 			if c.ok {
-				equal(t, "percent", allswell.UptimePercent(share, 2), c.spoken)
+				equal(t, "percent", allswell.UptimePercent(share, 2), c.percent)
 			}
 		})
 	}
 }
 
-// TestPercentNeverFlatters: it is at most the share, but for what a division
-// loses, within one of its last digit, and 100 only if nothing was down.
-func TestPercentNeverFlatters(t *testing.T) {
+// TestUptimePercentRoundsDown checks that the percentage is at most the share, differs by less than
+// its last digit, and is 100 only without downtime.
+func TestUptimePercentRoundsDown(t *testing.T) {
 	for share, want := range map[float64]float64{0.9995: 99.95, 0.99949999: 99.94, 0.999999: 99.99, 0.12345: 12.34, 0.29: 29, 0.57: 57, 0: 0, 1: 100, math.Nextafter(1, 0): 99.99} {
 		equal(t, "two decimals", allswell.UptimePercent(share, 2), want)
 	}
@@ -277,33 +275,33 @@ func TestPercentNeverFlatters(t *testing.T) {
 		for _, s := range []allswell.Status{allswell.StatusOperational, allswell.StatusPartialOutage, allswell.StatusMajorOutage, allswell.StatusDegraded} {
 			drawn[s] = time.Duration(rapid.OneOf(rapid.Int64Range(0, 10), rapid.Int64Range(0, 90*86400*1000)).Draw(t, "ms")) * time.Millisecond
 		}
-		tally := allswell.DurationsOf(drawn)
-		share, ok := tally.Uptime()
+		sum := allswell.DurationsOf(drawn)
+		share, ok := sum.Uptime()
 		if !ok {
 			return
 		}
-		if down := tally.In(allswell.StatusPartialOutage) + tally.In(allswell.StatusMajorOutage); (share == 1) != (down == 0) || share < 0 || share > 1 {
-			t.Fatalf("share %v of %+v", share, tally)
+		if down := sum.In(allswell.StatusPartialOutage) + sum.In(allswell.StatusMajorOutage); (share == 1) != (down == 0) || share < 0 || share > 1 {
+			t.Fatalf("share %v of %+v", share, sum)
 		}
 		decimals := rapid.IntRange(0, 4).Draw(t, "decimals")
 		got, digit := allswell.UptimePercent(share, decimals), math.Pow(10, -float64(decimals))
 		if got > share*100+1e-5 || got <= share*100-digit-1e-9 || got < 0 {
 			t.Fatalf("%v with %d decimals is %v", share, decimals, got)
 		}
-		if (got == 100) != (tally.In(allswell.StatusPartialOutage)+tally.In(allswell.StatusMajorOutage) == 0) {
-			t.Fatalf("%v with %d decimals is %v, of %+v", share, decimals, got, tally)
+		if (got == 100) != (sum.In(allswell.StatusPartialOutage)+sum.In(allswell.StatusMajorOutage) == 0) {
+			t.Fatalf("%v with %d decimals is %v, of %+v", share, decimals, got, sum)
 		}
 	})
 }
 
-// TestTogetherSums: a group, and a page, have the time of their components.
-func TestTogetherSums(t *testing.T) {
+// TestMergeHistories checks that the history of a group or page is the sum of its components.
+func TestMergeHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPast(t)
 		var records []allswell.History
 		for range rapid.IntRange(0, 4).Draw(t, "components") {
 			cut := rapid.IntRange(0, len(p.changes)).Draw(t, "made")
-			records = append(records, allswell.NewHistory(p.changes[cut:], p.deaf, p.now, p.zone))
+			records = append(records, allswell.NewHistory(p.changes[cut:], p.gaps, p.now, p.zone))
 		}
 		sum := allswell.MergeHistories(records, p.now, p.zone)
 		days := rapid.SampledFrom([]int{0, 1, 30, 60, 90, 200}).Draw(t, "days")
@@ -333,5 +331,5 @@ func TestTogetherSums(t *testing.T) {
 	})
 }
 
-// times are durations by status.
+// times is durations by status.
 type times = map[allswell.Status]time.Duration

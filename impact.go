@@ -13,8 +13,8 @@ const (
 	ImpactCritical Impact = "critical"
 )
 
-// impactTable lists the impacts, the least first, with their English labels.
-// like is the status whose tone an impact has; "": the neutral tone.
+// impactTable lists the impacts, least severe first, with their English labels. like is
+// the status whose tone the impact shares; "": the neutral tone.
 var impactTable = []struct {
 	impact Impact
 	label  string
@@ -26,7 +26,7 @@ var impactTable = []struct {
 	{ImpactCritical, "Critical impact", StatusMajorOutage},
 }
 
-// Impacts lists all valid impacts, the least first.
+// Impacts lists all valid impacts, least severe first.
 var Impacts = func() (all []Impact) {
 	for _, r := range impactTable {
 		all = append(all, r.impact)

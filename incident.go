@@ -53,7 +53,7 @@ type Incident struct {
 	DownMonitor string
 
 	Impact     Impact
-	State      IncidentState // state of the incident at the time
+	State      IncidentState
 	Resolved   bool
 	ResolvedAt time.Time // zero: not resolved
 	CreatedAt  time.Time
@@ -101,7 +101,7 @@ type NewIncident struct {
 	Impact      Impact
 	State       IncidentState
 	Message     *string
-	System      SystemMessage // what Message tells, if nobody has written it
+	System      SystemMessage // form of Message if the service writes it
 
 	Affected []AffectedComponent // without names
 }
@@ -297,8 +297,8 @@ func invalidIfEmpty[T ~string](v T) T {
 	return v
 }
 
-// EffectiveState returns the state as shown to people: IncidentResolved if the
-// incident is resolved, whatever its State says.
+// EffectiveState returns the state that people see: IncidentResolved if the incident is
+// resolved, and State otherwise.
 func (i Incident) EffectiveState() IncidentState {
 	if i.Resolved {
 		return IncidentResolved

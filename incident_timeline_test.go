@@ -16,22 +16,22 @@ func TestTimeline(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		steps []string
-		want  []string // newest first: the minute and the state; "*": it is not stored
+		want  []string // newest first: minute and state; "*": not stored
 	}{
 		"nothing":                          {nil, nil},
 		"not resolved":                     {[]string{"say", "monitoring", "say"}, []string{"3 monitoring", "1 investigating"}},
-		"a state that nobody wrote about":  {[]string{"say", "monitoring"}, []string{"1 investigating"}},
-		"without any words":                {[]string{"both"}, []string{"1 resolved*"}},
+		"a state change without an update": {[]string{"say", "monitoring"}, []string{"1 investigating"}},
+		"without updates":                  {[]string{"both"}, []string{"1 resolved*"}},
 		"the contract's way":               {[]string{"say", "monitoring", "say", "both"}, []string{"4 resolved*", "3 monitoring", "1 investigating"}},
 		"by the state":                     {[]string{"say", "resolved"}, []string{"2 resolved*", "1 investigating"}},
 		"by the flag":                      {[]string{"say", "flag"}, []string{"2 resolved*", "1 investigating"}},
-		"with words after it":              {[]string{"say", "both", "say"}, []string{"3 resolved", "1 investigating"}},
-		"by the flag, with words after it": {[]string{"monitoring", "say", "flag", "say", "say"}, []string{"5 resolved", "4 resolved", "2 monitoring"}},
-		"in another state since":           {[]string{"say", "both", "monitoring", "say"}, []string{"4 resolved", "1 investigating"}},
-		"again, after the words":           {[]string{"say", "both", "say", "both"}, []string{"3 resolved", "1 investigating"}},
+		"an update after it":               {[]string{"say", "both", "say"}, []string{"3 resolved", "1 investigating"}},
+		"by the flag, updates after it":    {[]string{"monitoring", "say", "flag", "say", "say"}, []string{"5 resolved", "4 resolved", "2 monitoring"}},
+		"another state afterwards":         {[]string{"say", "both", "monitoring", "say"}, []string{"4 resolved", "1 investigating"}},
+		"resolved twice, with an update":   {[]string{"say", "both", "say", "both"}, []string{"3 resolved", "1 investigating"}},
 		"opened again":                     {[]string{"both", "say", "open", "say"}, []string{"4 investigating", "2 resolved"}},
-		"opened again without words":       {[]string{"say", "both", "open"}, []string{"1 investigating"}},
-		"opened and resolved again":        {[]string{"both", "say", "open", "say", "both"}, []string{"5 resolved*", "4 investigating", "2 resolved"}},
+		"reopened without an update":       {[]string{"say", "both", "open"}, []string{"1 investigating"}},
+		"reopened and resolved again":      {[]string{"both", "say", "open", "say", "both"}, []string{"5 resolved*", "4 investigating", "2 resolved"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inc := allswell.NewIncident{Title: "x"}.Open("page_1", "01a1fc53-1977-7f37-b83c-ba9c7d0ad201", "", start)
@@ -55,13 +55,13 @@ func TestTimeline(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 			if fmt.Sprint(inc.Updates) != fmt.Sprint(stored) {
-				t.Errorf("the updates have become %v", inc.Updates)
+				t.Errorf("the stored updates changed to %v", inc.Updates)
 			}
 		})
 	}
 }
 
-// play does one step with an incident.
+// play applies one step to an incident.
 func play(inc *allswell.Incident, step string, i int, now time.Time) {
 	yes, no, state := true, false, allswell.IncidentState(step)
 	switch step {
@@ -83,8 +83,8 @@ func play(inc *allswell.Incident, step string, i int, now time.Time) {
 	}
 }
 
-// TestTimelineIDs: the entry that is not stored has one id, however often the
-// incident is resolved, until it was opened again and written about.
+// TestTimelineIDs checks that the entry that is not stored keeps its id, however often the incident is
+// resolved, until it is reopened and updated.
 func TestTimelineIDs(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ids := map[string]string{}

@@ -57,7 +57,7 @@ type Maintenance struct {
 	ID             string
 	PageID         string
 	Title          string
-	State          MaintenanceState // state of the maintenance at the time
+	State          MaintenanceState
 	ScheduledFor   time.Time
 	ScheduledUntil time.Time
 	BegunAt        time.Time     // zero: not begun
@@ -148,8 +148,8 @@ func (m *Maintenance) end(now time.Time) {
 	m.State, m.EndedAt, m.UpdatedAt = MaintenanceCompleted, now, now
 }
 
-// Message returns the update with which the timeline tells of a turn that
-// nobody has written about; "" for one that has none.
+// Message returns the text of the timeline entry that the service writes for a transition,
+// or "" for a transition without an entry.
 func (t MaintenanceTransition) Message() string { return t.SystemMessage().Text() }
 
 // NewMaintenance is the input for planning a maintenance.
@@ -375,8 +375,7 @@ func checkComponentIDs(bad *ValidationError, ids []string) {
 	}
 }
 
-// Span returns when the maintenance began and ended or, if it has not yet, when it
-// is scheduled to.
+// Span returns when the maintenance began and ended, or is scheduled to.
 func (m Maintenance) Span() (begin, end time.Time) {
 	begin, end = m.ScheduledFor, m.ScheduledUntil
 	if !m.BegunAt.IsZero() {

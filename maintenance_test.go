@@ -18,8 +18,8 @@ const (
 	completed  = allswell.MaintenanceCompleted
 )
 
-// planned is a maintenance from 2 h to 3 h after the epoch, planned at the epoch,
-// of which nobody is reminded.
+// planned returns a maintenance from 2 h to 3 h after the epoch, planned at the epoch, without a
+// reminder.
 func planned(change ...func(*allswell.NewMaintenance)) allswell.Maintenance {
 	n := newMaintenance()
 	for _, ch := range change {
@@ -32,7 +32,7 @@ func newMaintenance() allswell.NewMaintenance {
 	return allswell.NewMaintenance{Title: "Disks", ScheduledFor: at(2 * time.Hour), ScheduledUntil: at(3 * time.Hour), RemindBefore: new(time.Duration)}
 }
 
-// inState is planned, brought to a state at one instant.
+// inState returns a planned maintenance that was changed to a state at one instant.
 func inState(s allswell.MaintenanceState, now time.Time) allswell.Maintenance {
 	m := planned()
 	for _, step := range map[allswell.MaintenanceState][]allswell.MaintenanceState{
@@ -42,26 +42,26 @@ func inState(s allswell.MaintenanceState, now time.Time) allswell.Maintenance {
 	return m
 }
 
-// TestMaintenanceTransitions tries every state from every state.
+// TestMaintenanceTransitions tries every change from one state to another.
 func TestMaintenanceTransitions(t *testing.T) {
-	const refused = allswell.MaintenanceTransition(-1)
+	const rejected = allswell.MaintenanceTransition(-1)
 	for from, to := range map[allswell.MaintenanceState]map[allswell.MaintenanceState]allswell.MaintenanceTransition{
-		scheduled:  {scheduled: allswell.TransitionNone, inProgress: allswell.TransitionBegin, verifying: refused, completed: refused, "over": refused, "": refused},
-		inProgress: {scheduled: refused, inProgress: allswell.TransitionNone, verifying: allswell.TransitionNone, completed: allswell.TransitionEnd, "over": refused, "": refused},
-		verifying:  {scheduled: refused, inProgress: allswell.TransitionNone, verifying: allswell.TransitionNone, completed: allswell.TransitionEnd, "over": refused, "": refused},
-		completed:  {scheduled: refused, inProgress: refused, verifying: refused, completed: allswell.TransitionNone, "over": refused, "": refused},
+		scheduled:  {scheduled: allswell.TransitionNone, inProgress: allswell.TransitionBegin, verifying: rejected, completed: rejected, "over": rejected, "": rejected},
+		inProgress: {scheduled: rejected, inProgress: allswell.TransitionNone, verifying: allswell.TransitionNone, completed: allswell.TransitionEnd, "over": rejected, "": rejected},
+		verifying:  {scheduled: rejected, inProgress: allswell.TransitionNone, verifying: allswell.TransitionNone, completed: allswell.TransitionEnd, "over": rejected, "": rejected},
+		completed:  {scheduled: rejected, inProgress: rejected, verifying: rejected, completed: allswell.TransitionNone, "over": rejected, "": rejected},
 	} {
 		for to, want := range to {
 			t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
 				m := inState(from, t1)
 				before := m
 				err := allswell.MaintenanceChange{State: &to}.Validate(m, t2)
-				if want == refused {
-					complains(t, err, "state")
+				if want == rejected {
+					checkFields(t, err, "state")
 					return
 				}
-				complains(t, err)
-				equal(t, "turn", m.Apply(allswell.MaintenanceChange{State: &to}, t2), want)
+				checkFields(t, err)
+				equal(t, "transition", m.Apply(allswell.MaintenanceChange{State: &to}, t2), want)
 				equal(t, "state", m.State, to)
 				equal(t, "running", m.Running(), to == inProgress || to == verifying)
 				if from == to {
@@ -84,14 +84,14 @@ func TestMaintenanceTransitions(t *testing.T) {
 	}
 }
 
-// TestAdvance follows the clock through single cases. Hours are after the epoch,
-// at which the maintenance, from 48 h to 50 h, was planned.
+// TestAdvance checks single cases. Times are hours after the epoch. The maintenance is planned at the
+// epoch, from 48 h to 50 h.
 func TestAdvance(t *testing.T) {
 	hour := func(h float64) time.Time { return at(time.Duration(h * float64(time.Hour))) }
-	type turn struct {
+	type step struct {
 		at   float64
 		want []allswell.MaintenanceTransition
-		edge float64 // the next; 0: none
+		next float64 // time of the next transition; 0: none
 	}
 	const (
 		remind, begin = allswell.TransitionRemind, allswell.TransitionBegin
@@ -99,27 +99,27 @@ func TestAdvance(t *testing.T) {
 	)
 	for name, c := range map[string]struct {
 		remind *time.Duration
-		turns  []turn
+		steps  []step
 	}{
-		"all in time":            {nil, []turn{{0, nil, 24}, {23.999, nil, 24}, {24, []allswell.MaintenanceTransition{remind}, 48}, {30, nil, 48}, {48, []allswell.MaintenanceTransition{begin}, 50}, {49, nil, 50}, {50, []allswell.MaintenanceTransition{end}, 0}, {51, nil, 0}}},
-		"no reminder":            {ptr(time.Duration(0)), []turn{{0, nil, 48}, {30, nil, 48}, {48.001, []allswell.MaintenanceTransition{begin}, 50}, {50.5, []allswell.MaintenanceTransition{end}, 0}}},
-		"a late reminder":        {nil, []turn{{47.999, []allswell.MaintenanceTransition{remind}, 48}, {48, []allswell.MaintenanceTransition{begin}, 50}}},
-		"too late to remind":     {nil, []turn{{48, []allswell.MaintenanceTransition{begin}, 50}, {50, []allswell.MaintenanceTransition{end}, 0}}},
-		"away for the begin":     {nil, []turn{{49.999, []allswell.MaintenanceTransition{begin}, 50}, {50, []allswell.MaintenanceTransition{end}, 0}}},
-		"away for all of it":     {nil, []turn{{50, []allswell.MaintenanceTransition{missed}, 0}, {60, nil, 0}}},
-		"away for long":          {nil, []turn{{24, []allswell.MaintenanceTransition{remind}, 48}, {500, []allswell.MaintenanceTransition{missed}, 0}}},
-		"away for the end":       {nil, []turn{{48, []allswell.MaintenanceTransition{begin}, 50}, {77, []allswell.MaintenanceTransition{end}, 0}}},
-		"a clock that goes back": {nil, []turn{{48, []allswell.MaintenanceTransition{begin}, 50}, {40, nil, 50}, {50, []allswell.MaintenanceTransition{end}, 0}, {49, nil, 0}}},
+		"on time":                {nil, []step{{0, nil, 24}, {23.999, nil, 24}, {24, []allswell.MaintenanceTransition{remind}, 48}, {30, nil, 48}, {48, []allswell.MaintenanceTransition{begin}, 50}, {49, nil, 50}, {50, []allswell.MaintenanceTransition{end}, 0}, {51, nil, 0}}},
+		"no reminder":            {ptr(time.Duration(0)), []step{{0, nil, 48}, {30, nil, 48}, {48.001, []allswell.MaintenanceTransition{begin}, 50}, {50.5, []allswell.MaintenanceTransition{end}, 0}}},
+		"a late reminder":        {nil, []step{{47.999, []allswell.MaintenanceTransition{remind}, 48}, {48, []allswell.MaintenanceTransition{begin}, 50}}},
+		"too late to remind":     {nil, []step{{48, []allswell.MaintenanceTransition{begin}, 50}, {50, []allswell.MaintenanceTransition{end}, 0}}},
+		"down at the beginning":  {nil, []step{{49.999, []allswell.MaintenanceTransition{begin}, 50}, {50, []allswell.MaintenanceTransition{end}, 0}}},
+		"down throughout":        {nil, []step{{50, []allswell.MaintenanceTransition{missed}, 0}, {60, nil, 0}}},
+		"down for a long time":   {nil, []step{{24, []allswell.MaintenanceTransition{remind}, 48}, {500, []allswell.MaintenanceTransition{missed}, 0}}},
+		"down at the end":        {nil, []step{{48, []allswell.MaintenanceTransition{begin}, 50}, {77, []allswell.MaintenanceTransition{end}, 0}}},
+		"a clock that goes back": {nil, []step{{48, []allswell.MaintenanceTransition{begin}, 50}, {40, nil, 50}, {50, []allswell.MaintenanceTransition{end}, 0}, {49, nil, 0}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := planned(func(n *allswell.NewMaintenance) {
 				n.ScheduledFor, n.ScheduledUntil, n.RemindBefore = hour(48), hour(50), c.remind
 			})
-			for _, step := range c.turns {
+			for _, step := range c.steps {
 				var got []allswell.MaintenanceTransition
-				for turn := m.Advance(hour(step.at)); turn != allswell.TransitionNone; turn = m.Advance(hour(step.at)) {
-					got = append(got, turn)
-					switch turn {
+				for transition := m.Advance(hour(step.at)); transition != allswell.TransitionNone; transition = m.Advance(hour(step.at)) {
+					got = append(got, transition)
+					switch transition {
 					case begin:
 						equal(t, "begun", m.BegunAt, hour(step.at))
 					case end:
@@ -128,25 +128,25 @@ func TestAdvance(t *testing.T) {
 						equal(t, "begun, as planned", m.BegunAt, hour(48))
 						equal(t, "ended, as planned", m.EndedAt, hour(50))
 					}
-					if turn != remind {
+					if transition != remind {
 						equal(t, "updated", m.UpdatedAt, hour(step.at))
 					}
 				}
 				if !slices.Equal(got, step.want) {
-					t.Fatalf("at %v: turns %v, want %v", step.at, got, step.want)
+					t.Fatalf("at %v: transitions %v, want %v", step.at, got, step.want)
 				}
 				want := time.Time{}
-				if step.edge > 0 {
-					want = hour(step.edge)
+				if step.next > 0 {
+					want = hour(step.next)
 				}
-				equal(t, fmt.Sprint("the edge after ", step.at), m.NextTransitionAt(), want)
+				equal(t, fmt.Sprint("the next transition after ", step.at), m.NextTransitionAt(), want)
 			}
 		})
 	}
 }
 
-// TestMaintenanceInvariants: whatever people and the clock do, in any order, a
-// maintenance goes forward only, its edge lies ahead, and each turn comes once.
+// TestMaintenanceInvariants checks rules that hold after any sequence of changes and transitions: a
+// maintenance never goes back, its next transition is in the future, and each happens once.
 func TestMaintenanceInvariants(t *testing.T) {
 	order := func(m allswell.Maintenance) int {
 		return map[allswell.MaintenanceState]int{scheduled: 0, inProgress: 1, verifying: 1, completed: 2}[m.State]
@@ -166,8 +166,8 @@ func TestMaintenanceInvariants(t *testing.T) {
 		}
 		m := n.Plan("page_1", "mnt_1", "upd_1", now)
 		begun, ended := 0, 0
-		seen := func(turn allswell.MaintenanceTransition, before allswell.Maintenance) {
-			switch turn {
+		seen := func(transition allswell.MaintenanceTransition, before allswell.Maintenance) {
+			switch transition {
 			case allswell.TransitionBegin:
 				begun++
 			case allswell.TransitionEnd:
@@ -177,7 +177,7 @@ func TestMaintenanceInvariants(t *testing.T) {
 				ended++
 			}
 			if order(m) < order(before) || m.Running() != (begun > ended) || begun > 1 || ended > 1 {
-				t.Fatalf("turn %d from %+v to %+v", turn, before, m)
+				t.Fatalf("transition %d from %+v to %+v", transition, before, m)
 			}
 			if m.BegunAt.IsZero() == (begun == 1) || m.EndedAt.IsZero() == (ended == 1) || ended == 1 && m.EndedAt.Before(m.BegunAt) {
 				t.Fatalf("begun %d and ended %d times: %+v", begun, ended, m)
@@ -185,7 +185,7 @@ func TestMaintenanceInvariants(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 15).Draw(t, "steps") {
 			now = now.Add(duration("later", 0, 10*24*time.Hour))
-			if rapid.Bool().Draw(t, "a human") {
+			if rapid.Bool().Draw(t, "a person") {
 				ch := allswell.MaintenanceChange{State: rapid.Ptr(rapid.SampledFrom(allswell.MaintenanceStates), true).Draw(t, "state"),
 					RemindBefore: rapid.Ptr(reminder, true).Draw(t, "remind")}
 				if rapid.Bool().Draw(t, "move") {
@@ -195,36 +195,36 @@ func TestMaintenanceInvariants(t *testing.T) {
 					ch.ScheduledUntil = ptr(now.Add(duration("until", -time.Hour, 20*24*time.Hour)))
 				}
 				if ch.Validate(m, now) != nil {
-					continue // refused, so never applied
+					continue // rejected, so never applied
 				}
 				before := m
 				seen(m.Apply(ch, now), before)
 			}
-			for turns := 0; ; turns++ {
+			for count := 0; ; count++ {
 				before := m
-				turn := m.Advance(now)
-				seen(turn, before)
-				if turn == allswell.TransitionNone {
-					if edge := m.NextTransitionAt(); !edge.IsZero() && !edge.After(now) {
-						t.Fatalf("nothing is done at %v, and the edge is %v: %+v", now, edge, m)
+				transition := m.Advance(now)
+				seen(transition, before)
+				if transition == allswell.TransitionNone {
+					if next := m.NextTransitionAt(); !next.IsZero() && !next.After(now) {
+						t.Fatalf("nothing happens at %v, and the next transition is at %v: %++v", now, next, m)
 					}
 					break
 				}
-				if turn == allswell.TransitionRemind && (m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled || !m.RemindedAt.Equal(now)) {
+				if transition == allswell.TransitionRemind && (m.RemindBefore == 0 || !now.Before(m.ScheduledFor) || m.State != scheduled || !m.RemindedAt.Equal(now)) {
 					t.Fatalf("reminded at %v: %+v", now, m)
 				}
-				if turns > 3 {
-					t.Fatalf("it never comes to rest: %+v", m)
+				if count > 3 {
+					t.Fatalf("too many transitions: %+v", m)
 				}
 			}
-			if edge := m.NextTransitionAt(); edge.IsZero() != (m.State == completed) {
-				t.Fatalf("edge %v of %+v", edge, m)
+			if next := m.NextTransitionAt(); next.IsZero() != (m.State == completed) {
+				t.Fatalf("next transition %v of %+v", next, m)
 			}
 		}
 	})
 }
 
-// TestReminders: who has been reminded is reminded again only of another time.
+// TestReminders checks that subscribers are reminded again only if the beginning changes.
 func TestReminders(t *testing.T) {
 	day := func(n float64) time.Time { return at(time.Duration(n * 24 * float64(time.Hour))) }
 	plan := func(now time.Time) allswell.Maintenance {
@@ -234,28 +234,28 @@ func TestReminders(t *testing.T) {
 	}
 	change := func(m *allswell.Maintenance, now time.Time, ch allswell.MaintenanceChange) {
 		t.Helper()
-		complains(t, ch.Validate(*m, now))
+		checkFields(t, ch.Validate(*m, now))
 		m.Apply(ch, now)
 	}
 	m := plan(day(0))
 	equal(t, "a day before", m.NextTransitionAt(), day(9))
 	m = plan(day(9))
 	equal(t, "planned at the last moment: no reminder", m.NextTransitionAt(), day(10))
-	equal(t, "and it never will", m.RemindedAt, day(9))
+	equal(t, "the reminder is skipped", m.RemindedAt, day(9))
 	m = plan(day(9.5))
 	change(&m, day(9.6), allswell.MaintenanceChange{ScheduledFor: ptr(day(12)), ScheduledUntil: ptr(day(12.5))})
-	equal(t, "moved away: a reminder after all", m.NextTransitionAt(), day(11))
+	equal(t, "moved to a later time: a reminder", m.NextTransitionAt(), day(11))
 	equal(t, "reminded", m.Advance(day(11)), allswell.TransitionRemind)
 	change(&m, day(11.1), allswell.MaintenanceChange{Title: ptr("Other"), ScheduledUntil: ptr(day(12.6)), RemindBefore: ptr(24 * time.Hour)})
-	equal(t, "another end, and the same reminder: not again", m.NextTransitionAt(), day(12))
+	equal(t, "another end: no second reminder", m.NextTransitionAt(), day(12))
 	change(&m, day(11.2), allswell.MaintenanceChange{ScheduledFor: ptr(day(12.1))})
-	equal(t, "moved within the time: not again", m.NextTransitionAt(), day(12.1))
+	equal(t, "moved by less than the time of the reminder: no second reminder", m.NextTransitionAt(), day(12.1))
 	change(&m, day(11.3), allswell.MaintenanceChange{RemindBefore: ptr(time.Hour)})
 	equal(t, "another reminder", m.NextTransitionAt(), day(12.1).Add(-time.Hour))
 	change(&m, day(11.4), allswell.MaintenanceChange{RemindBefore: new(time.Duration)})
 	equal(t, "none", m.NextTransitionAt(), day(12.1))
 	change(&m, day(11.5), allswell.MaintenanceChange{ScheduledFor: ptr(day(12.2))})
-	equal(t, "none, wherever it moves", m.NextTransitionAt(), day(12.2))
+	equal(t, "no reminder, wherever it moves", m.NextTransitionAt(), day(12.2))
 }
 
 func TestNewMaintenanceIsChecked(t *testing.T) {
@@ -267,17 +267,17 @@ func TestNewMaintenanceIsChecked(t *testing.T) {
 		change func(n *allswell.NewMaintenance)
 		bad    []string
 	}{
-		"as it is":           {func(*allswell.NewMaintenance) {}, nil},
-		"no title":           {func(n *allswell.NewMaintenance) { n.Title = " " }, []string{"title"}},
-		"a long title":       {func(n *allswell.NewMaintenance) { n.Title = strings.Repeat("ü", allswell.MaxTitleLength+1) }, []string{"title"}},
-		"a blank message":    {func(n *allswell.NewMaintenance) { n.Message = ptr("\n") }, []string{"message"}},
-		"no times":           {func(n *allswell.NewMaintenance) { n.ScheduledFor, n.ScheduledUntil = time.Time{}, time.Time{} }, []string{"scheduled_for", "scheduled_until"}},
-		"no beginning":       {func(n *allswell.NewMaintenance) { n.ScheduledFor = time.Time{} }, []string{"scheduled_for"}},
-		"no end":             {func(n *allswell.NewMaintenance) { n.ScheduledUntil = time.Time{} }, []string{"scheduled_until"}},
-		"an end before":      {func(n *allswell.NewMaintenance) { n.ScheduledUntil = at(time.Hour) }, []string{"scheduled_until"}},
-		"a minute":           {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute) }, nil},
-		"less than a minute": {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute - 1) }, []string{"scheduled_until"}},
-		"31 days":            {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenanceLength) }, nil},
+		"valid":                       {func(*allswell.NewMaintenance) {}, nil},
+		"no title":                    {func(n *allswell.NewMaintenance) { n.Title = " " }, []string{"title"}},
+		"a long title":                {func(n *allswell.NewMaintenance) { n.Title = strings.Repeat("ü", allswell.MaxTitleLength+1) }, []string{"title"}},
+		"a blank message":             {func(n *allswell.NewMaintenance) { n.Message = ptr("\n") }, []string{"message"}},
+		"no times":                    {func(n *allswell.NewMaintenance) { n.ScheduledFor, n.ScheduledUntil = time.Time{}, time.Time{} }, []string{"scheduled_for", "scheduled_until"}},
+		"no beginning":                {func(n *allswell.NewMaintenance) { n.ScheduledFor = time.Time{} }, []string{"scheduled_for"}},
+		"no end":                      {func(n *allswell.NewMaintenance) { n.ScheduledUntil = time.Time{} }, []string{"scheduled_until"}},
+		"an end before the beginning": {func(n *allswell.NewMaintenance) { n.ScheduledUntil = at(time.Hour) }, []string{"scheduled_until"}},
+		"a minute":                    {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute) }, nil},
+		"less than a minute":          {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(time.Minute - 1) }, []string{"scheduled_until"}},
+		"31 days":                     {func(n *allswell.NewMaintenance) { n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenanceLength) }, nil},
 		"longer": {func(n *allswell.NewMaintenance) {
 			n.ScheduledUntil = n.ScheduledFor.Add(allswell.MaxMaintenanceLength + 1)
 		}, []string{"scheduled_until"}},
@@ -289,13 +289,13 @@ func TestNewMaintenanceIsChecked(t *testing.T) {
 		"further ahead": {func(n *allswell.NewMaintenance) {
 			n.ScheduledFor, n.ScheduledUntil = at(allswell.MaxMaintenanceLead+1), at(allswell.MaxMaintenanceLead+time.Hour)
 		}, []string{"scheduled_for"}},
-		"a reminder before that": {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(allswell.MaxRemindBefore) }, nil},
-		"a longer reminder":      {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(allswell.MaxRemindBefore + time.Second) }, []string{"remind_before"}},
-		"half a second":          {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(500 * time.Millisecond) }, []string{"remind_before"}},
-		"a reminder after":       {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(-time.Second) }, []string{"remind_before"}},
-		"500 components":         {func(n *allswell.NewMaintenance) { n.Components = many[1:] }, nil},
-		"501":                    {func(n *allswell.NewMaintenance) { n.Components = many }, []string{"components"}},
-		"one twice":              {func(n *allswell.NewMaintenance) { n.Components = []string{"a", "b", "a"} }, []string{"components"}},
+		"the longest reminder":        {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(allswell.MaxRemindBefore) }, nil},
+		"a reminder too early":        {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(allswell.MaxRemindBefore + time.Second) }, []string{"remind_before"}},
+		"a reminder of half a second": {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(500 * time.Millisecond) }, []string{"remind_before"}},
+		"a negative reminder":         {func(n *allswell.NewMaintenance) { n.RemindBefore = ptr(-time.Second) }, []string{"remind_before"}},
+		"500 components":              {func(n *allswell.NewMaintenance) { n.Components = many[1:] }, nil},
+		"501":                         {func(n *allswell.NewMaintenance) { n.Components = many }, []string{"components"}},
+		"one twice":                   {func(n *allswell.NewMaintenance) { n.Components = []string{"a", "b", "a"} }, []string{"components"}},
 		"everything": {func(n *allswell.NewMaintenance) {
 			*n = allswell.NewMaintenance{Components: []string{"a", "a"}, Message: ptr(""), RemindBefore: ptr(time.Duration(-1))}
 		}, []string{"title", "message", "scheduled_for", "scheduled_until", "components", "remind_before"}},
@@ -303,7 +303,7 @@ func TestNewMaintenanceIsChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := newMaintenance()
 			c.change(&n)
-			complains(t, n.Validate(epoch), c.bad...)
+			checkFields(t, n.Validate(epoch), c.bad...)
 		})
 	}
 }
@@ -313,34 +313,34 @@ func TestMaintenanceChangeIsChecked(t *testing.T) {
 	now := at(2*time.Hour + time.Minute)
 	for name, c := range map[string]struct {
 		ch  change
-		bad map[allswell.MaintenanceState][]string // by the state; verifying is as in progress
+		bad map[allswell.MaintenanceState][]string // by state; verifying is like in progress
 	}{
-		"nothing":          {change{}, nil},
-		"a title":          {change{Title: ptr("x")}, nil},
-		"no title":         {change{Title: ptr("")}, map[allswell.MaintenanceState][]string{scheduled: {"title"}, inProgress: {"title"}, completed: {"title"}}},
-		"components":       {change{Components: &[]string{"a"}}, map[allswell.MaintenanceState][]string{completed: {"components"}}},
-		"one twice":        {change{Components: &[]string{"a", "a"}}, map[allswell.MaintenanceState][]string{scheduled: {"components"}, inProgress: {"components"}, completed: {"components"}}},
-		"another time":     {change{ScheduledFor: ptr(at(4 * time.Hour)), ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{inProgress: {"scheduled_for"}, completed: {"scheduled_for", "scheduled_until"}}},
-		"a later end":      {change{ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
-		"an end in a bit":  {change{ScheduledUntil: ptr(now.Add(1))}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
-		"an end now":       {change{ScheduledUntil: ptr(now)}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
-		"an end too late":  {change{ScheduledUntil: ptr(at(2*time.Hour + allswell.MaxMaintenanceLength + 1))}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
-		"behind its end":   {change{ScheduledFor: ptr(at(4 * time.Hour))}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_for"}, completed: {"scheduled_for"}}},
-		"a bad reminder":   {change{RemindBefore: ptr(time.Duration(1))}, map[allswell.MaintenanceState][]string{scheduled: {"remind_before"}, inProgress: {"remind_before"}, completed: {"remind_before"}}},
-		"two bad at once":  {change{Title: ptr(" "), State: ptr(allswell.MaintenanceState("x"))}, map[allswell.MaintenanceState][]string{scheduled: {"state", "title"}, inProgress: {"state", "title"}, completed: {"state", "title"}}},
-		"ended, and moved": {change{State: ptr(completed), ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{scheduled: {"state"}, completed: {"scheduled_until"}}},
+		"nothing":                   {change{}, nil},
+		"a title":                   {change{Title: ptr("x")}, nil},
+		"no title":                  {change{Title: ptr("")}, map[allswell.MaintenanceState][]string{scheduled: {"title"}, inProgress: {"title"}, completed: {"title"}}},
+		"components":                {change{Components: &[]string{"a"}}, map[allswell.MaintenanceState][]string{completed: {"components"}}},
+		"one twice":                 {change{Components: &[]string{"a", "a"}}, map[allswell.MaintenanceState][]string{scheduled: {"components"}, inProgress: {"components"}, completed: {"components"}}},
+		"another time":              {change{ScheduledFor: ptr(at(4 * time.Hour)), ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{inProgress: {"scheduled_for"}, completed: {"scheduled_for", "scheduled_until"}}},
+		"a later end":               {change{ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
+		"an end shortly after now":  {change{ScheduledUntil: ptr(now.Add(1))}, map[allswell.MaintenanceState][]string{completed: {"scheduled_until"}}},
+		"an end now":                {change{ScheduledUntil: ptr(now)}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
+		"an end too late":           {change{ScheduledUntil: ptr(at(2*time.Hour + allswell.MaxMaintenanceLength + 1))}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_until"}, completed: {"scheduled_until"}}},
+		"a beginning after the end": {change{ScheduledFor: ptr(at(4 * time.Hour))}, map[allswell.MaintenanceState][]string{scheduled: {"scheduled_until"}, inProgress: {"scheduled_for"}, completed: {"scheduled_for"}}},
+		"an invalid reminder":       {change{RemindBefore: ptr(time.Duration(1))}, map[allswell.MaintenanceState][]string{scheduled: {"remind_before"}, inProgress: {"remind_before"}, completed: {"remind_before"}}},
+		"two invalid fields":        {change{Title: ptr(" "), State: ptr(allswell.MaintenanceState("x"))}, map[allswell.MaintenanceState][]string{scheduled: {"state", "title"}, inProgress: {"state", "title"}, completed: {"state", "title"}}},
+		"ended, and moved":          {change{State: ptr(completed), ScheduledUntil: ptr(at(5 * time.Hour))}, map[allswell.MaintenanceState][]string{scheduled: {"state"}, completed: {"scheduled_until"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, s := range []allswell.MaintenanceState{scheduled, inProgress, completed} {
-				complains(t, c.ch.Validate(inState(s, at(2*time.Hour)), now), c.bad[s]...)
+				checkFields(t, c.ch.Validate(inState(s, at(2*time.Hour)), now), c.bad[s]...)
 			}
-			complains(t, c.ch.Validate(inState(verifying, at(2*time.Hour)), now), c.bad[inProgress]...)
+			checkFields(t, c.ch.Validate(inState(verifying, at(2*time.Hour)), now), c.bad[inProgress]...)
 		})
 	}
 }
 
-// TestBeginningEarlyMoves: a maintenance that people begin before its time, from
-// 2 h to 3 h, is from now on, for as long as was planned or until what they say.
+// TestBeginningEarlyMoves checks that a maintenance that people begin early begins now, and keeps its
+// length unless they give a new end. It is planned from 2 h to 3 h.
 func TestBeginningEarlyMoves(t *testing.T) {
 	begin := inProgress
 	for name, c := range map[string]struct {
@@ -355,19 +355,19 @@ func TestBeginningEarlyMoves(t *testing.T) {
 		"an end too soon":         {time.Hour, allswell.MaintenanceChange{ScheduledUntil: ptr(at(time.Hour + time.Second))}, 0, 0, "scheduled_until"},
 		"an end too late":         {time.Hour, allswell.MaintenanceChange{ScheduledUntil: ptr(at(33 * 24 * time.Hour))}, 0, 0, "scheduled_until"},
 		"with another beginning":  {time.Hour, allswell.MaintenanceChange{ScheduledFor: ptr(at(150 * time.Minute))}, time.Hour, 90 * time.Minute, ""},
-		"in its time":             {150 * time.Minute, allswell.MaintenanceChange{}, 2 * time.Hour, 3 * time.Hour, ""},
-		"a beginning that passed": {time.Hour, allswell.MaintenanceChange{ScheduledFor: ptr(at(0))}, 0, 3 * time.Hour, ""},
+		"on time":                 {150 * time.Minute, allswell.MaintenanceChange{}, 2 * time.Hour, 3 * time.Hour, ""},
+		"a beginning in the past": {time.Hour, allswell.MaintenanceChange{ScheduledFor: ptr(at(0))}, 0, 3 * time.Hour, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := planned()
 			c.ch.State = &begin
 			err := c.ch.Validate(m, at(c.now))
 			if c.bad != "" {
-				complains(t, err, c.bad)
+				checkFields(t, err, c.bad)
 				return
 			}
-			complains(t, err)
-			equal(t, "turn", m.Apply(c.ch, at(c.now)), allswell.TransitionBegin)
+			checkFields(t, err)
+			equal(t, "transition", m.Apply(c.ch, at(c.now)), allswell.TransitionBegin)
 			equal(t, "from", m.ScheduledFor, at(c.from))
 			equal(t, "until", m.ScheduledUntil, at(c.until))
 			equal(t, "begun", m.BegunAt, at(c.now))
@@ -376,7 +376,7 @@ func TestBeginningEarlyMoves(t *testing.T) {
 	}
 }
 
-// TestMaintenanceUpdates: each is of the state in which it was written.
+// TestMaintenanceUpdates checks that each update has the state in which it was written.
 func TestMaintenanceUpdates(t *testing.T) {
 	m := planned(func(n *allswell.NewMaintenance) { n.Message = ptr("We replace disks.") })
 	equal(t, "the first", m.Updates, []allswell.MaintenanceUpdate{{ID: "upd_1", MaintenanceID: "mnt_1", Number: 1, Message: "We replace disks.", State: scheduled, CreatedAt: epoch}})
@@ -385,9 +385,9 @@ func TestMaintenanceUpdates(t *testing.T) {
 	equal(t, "the second", u, allswell.MaintenanceUpdate{ID: "upd_2", MaintenanceID: "mnt_1", Number: 2, Message: "Begun.", State: inProgress, CreatedAt: t2})
 	equal(t, "updated at", m.UpdatedAt, t2)
 	equal(t, "updates", len(m.Updates), 2)
-	for turn, told := range map[allswell.MaintenanceTransition]bool{allswell.TransitionNone: false, allswell.TransitionRemind: false, allswell.TransitionBegin: true, allswell.TransitionEnd: true, allswell.TransitionMissed: true} {
-		if got := turn.Message() != ""; got != told {
-			t.Errorf("turn %d says %q", turn, turn.Message())
+	for transition, told := range map[allswell.MaintenanceTransition]bool{allswell.TransitionNone: false, allswell.TransitionRemind: false, allswell.TransitionBegin: true, allswell.TransitionEnd: true, allswell.TransitionMissed: true} {
+		if got := transition.Message() != ""; got != told {
+			t.Errorf("transition %d has the message %q", transition, transition.Message())
 		}
 	}
 	for _, s := range allswell.MaintenanceStates {
@@ -397,7 +397,7 @@ func TestMaintenanceUpdates(t *testing.T) {
 	}
 }
 
-// TestMaintenanceEvents: an event keeps what was true, and whom it concerns.
+// TestMaintenanceEvents checks that an event describes the maintenance at its time.
 func TestMaintenanceEvents(t *testing.T) {
 	m := planned()
 	m.Components = []allswell.ComponentName{{ID: "comp_1", Name: "API"}, {ID: "comp_2", Name: "Web"}}
@@ -408,13 +408,13 @@ func TestMaintenanceEvents(t *testing.T) {
 	})
 	m.Components = nil
 	if e := allswell.NewMaintenanceEvent(allswell.EventMaintenanceBegun, m, nil); len(e.Components) > 0 || e.UpdateID != "" {
-		t.Errorf("of the whole page: %+v", e)
+		t.Errorf("an event for the whole page: %+v", e)
 	}
 }
 
-// TestHush: what a monitor takes note of, at noon, of the maintenance that runs
-// until so many seconds after.
-func TestHush(t *testing.T) {
+// TestSuppress checks when a monitor's suppression ends, at the epoch, if the maintenance of its
+// component runs until a time in seconds after it.
+func TestSuppress(t *testing.T) {
 	instant := func(s float64) time.Time {
 		if s == 0 {
 			return time.Time{}
@@ -422,61 +422,61 @@ func TestHush(t *testing.T) {
 		return at(seconds(s))
 	}
 	for _, c := range []struct {
-		name               string
-		quiet, until, want float64 // seconds after the epoch; 0: none
+		name                string
+		before, until, want float64 // seconds after the epoch; 0: none
 	}{
-		{"nothing, as before", 0, 0, 0},
-		{"one that is long over", -500, 0, -500},
+		{"no maintenance", 0, 0, 0},
+		{"one ended long ago", -500, 0, -500},
 		{"one begins", 0, 60, 60},
 		{"one begins after another", -500, 60, 60},
 		{"it is extended", 60, 90, 90},
 		{"it is cut short", 60, 30, 30},
-		{"it ends in time", -1, 0, -1},
+		{"it ends on time", -1, 0, -1},
 		{"it ends early", 60, 0, 0.0001}, // now
-		{"one ends early, beside another that is overdue", 60, -5, 0.0001},
-		{"one that is overdue is seen late", 0, -5, -5},
-		{"one that is overdue, after another", -2, -5, -2},
+		{"one ends early while another is overdue", 60, -5, 0.0001},
+		{"an overdue one is applied late", 0, -5, -5},
+		{"an overdue one, after another", -2, -5, -2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m := allswell.Monitor{State: allswell.MonitorUp, ConsecutiveFailures: 2, SuppressedUntil: instant(c.quiet)}
+			m := allswell.Monitor{State: allswell.MonitorUp, ConsecutiveFailures: 2, SuppressedUntil: instant(c.before)}
 			want := instant(c.want)
 			if c.want == 0.0001 {
 				want = epoch
 			}
 			changed := m.Suppress(instant(c.until), epoch)
-			equal(t, "quiet until", m.SuppressedUntil, want)
-			equal(t, "changed", changed, !want.Equal(instant(c.quiet)))
+			equal(t, "suppressed until", m.SuppressedUntil, want)
+			equal(t, "changed", changed, !want.Equal(instant(c.before)))
 			equal(t, "count", m.ConsecutiveFailures == 0, changed)
 		})
 	}
 	down := allswell.Monitor{State: allswell.MonitorDown, ConsecutiveFailures: 3}
 	down.Suppress(at(time.Minute), epoch)
-	equal(t, "one that is down stays as it is", down, allswell.Monitor{State: allswell.MonitorDown, ConsecutiveFailures: 3, SuppressedUntil: at(time.Minute)})
+	equal(t, "a monitor that is down stays down", down, allswell.Monitor{State: allswell.MonitorDown, ConsecutiveFailures: 3, SuppressedUntil: at(time.Minute)})
 }
 
-// TestQuiet: the end of a planned maintenance counts as a sign of life.
-func TestQuiet(t *testing.T) {
+// TestSuppressedDeadline checks that the end of a maintenance counts as a sign of life.
+func TestSuppressedDeadline(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		wait, holes := drawWait(t), drawHoles(t)
-		loud := wait.Deadline(holes)
-		wait.SuppressedUntil = at(time.Duration(rapid.Int64Range(-100_000, 5_000_000).Draw(t, "quiet ms")) * time.Millisecond)
-		due := wait.Deadline(holes)
-		if due.Before(loud) {
-			t.Fatalf("quiet until %v makes the deadline %v, which was %v", wait.SuppressedUntil, due, loud)
+		wait, gaps := drawWait(t), drawGaps(t)
+		plain := wait.Deadline(gaps)
+		wait.SuppressedUntil = at(time.Duration(rapid.Int64Range(-100_000, 5_000_000).Draw(t, "suppressed ms")) * time.Millisecond)
+		due := wait.Deadline(gaps)
+		if due.Before(plain) {
+			t.Fatalf("suppressed until %v, the deadline is %v; without, it is %v", wait.SuppressedUntil, due, plain)
 		}
 		if due.Before(wait.SuppressedUntil.Add(wait.Interval)) && wait.SuppressedUntil.After(wait.Since) {
 			t.Fatalf("due %v, before a fresh interval from %v", due, wait.SuppressedUntil)
 		}
-		fresh := allswell.PingWait{Since: wait.SuppressedUntil, Interval: wait.Interval}.Deadline(holes)
-		if want := loud; wait.SuppressedUntil.After(wait.Since) {
+		fresh := allswell.PingWait{Since: wait.SuppressedUntil, Interval: wait.Interval}.Deadline(gaps)
+		if want := plain; wait.SuppressedUntil.After(wait.Since) {
 			if fresh.After(want) {
 				want = fresh
 			}
 			if !due.Equal(want) {
-				t.Fatalf("due %v, want %v: exactly one interval, by the rule of any sign of life", due, want)
+				t.Fatalf("due %v, want %v: the rule for any sign of life", due, want)
 			}
-		} else if !due.Equal(loud) {
-			t.Fatalf("a maintenance that was over before the wait: due %v, want %v", due, loud)
+		} else if !due.Equal(plain) {
+			t.Fatalf("a maintenance that ended before the wait: due %v, want %v", due, plain)
 		}
 		later := wait
 		later.SuppressedUntil = wait.SuppressedUntil.Add(time.Duration(rapid.Int64Range(0, 100_000).Draw(t, "extended ms")) * time.Millisecond)

@@ -217,8 +217,9 @@ type DurationPart struct {
 	Unit  time.Duration // a day, an hour, a minute or a second
 }
 
-// SplitDuration returns d, rounded to seconds, as people say it: one or two parts of adjacent units, the rest cut off.
-// 24 hours and 3 seconds are 1 day. Less than half a second, and negative durations, are 0 seconds.
+// SplitDuration returns d, rounded to seconds, as one or two parts of adjacent units; the rest is
+// cut off. 24 hours and 3 seconds are 1 day. Less than half a second, and negative durations, are
+// 0 seconds.
 func SplitDuration(d time.Duration) []DurationPart {
 	d = max(d, 0).Round(time.Second)
 	units := []time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}
@@ -237,8 +238,8 @@ func SplitDuration(d time.Duration) []DurationPart {
 	return []DurationPart{{0, time.Second}}
 }
 
-// FormatDuration writes d in English with the parts of SplitDuration: "5 minutes", "1 hour 30 minutes". In other
-// languages, package i18n does that.
+// FormatDuration formats d in English with the parts of SplitDuration: "5 minutes", "1 hour 30
+// minutes". Package i18n formats durations in other languages.
 func FormatDuration(d time.Duration) string {
 	names := map[time.Duration]string{24 * time.Hour: "day", time.Hour: "hour", time.Minute: "minute", time.Second: "second"}
 	var words []string

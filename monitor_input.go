@@ -36,8 +36,8 @@ func (n NewMonitor) Validate() error {
 	return bad.Err()
 }
 
-// Replacement returns the change that makes a monitor what n describes: fields that n does not have
-// get their defaults.
+// Replacement returns the change that gives an existing monitor the fields of n. Fields that n does
+// not set get their defaults.
 func (n NewMonitor) Replacement() MonitorChange {
 	enabled := !n.Disabled
 	if n.DownStatus == "" {

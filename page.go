@@ -86,8 +86,8 @@ func (n NewPage) Validate() error {
 	return bad.Err()
 }
 
-// Replacement returns the change that makes a page what n describes: settings that n does not have
-// get their defaults.
+// Replacement returns the change that gives an existing page the fields of n. Settings that n does
+// not set get their defaults.
 func (n NewPage) Replacement() PageChange {
 	zone := DefaultTimeZone
 	ch := PageChange{Name: &n.Name, Description: n.Description, HasDescription: true, PageSettings: n.PageSettings}

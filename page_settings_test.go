@@ -11,9 +11,8 @@ import (
 
 type link = allswell.FooterLink
 
-// TestLookIsChecked: what may be a page's time zone, language, domain, accent
-// and footer, when it is made and when it is changed.
-func TestLookIsChecked(t *testing.T) {
+// TestPageSettingsAreChecked checks the settings of new and changed pages.
+func TestPageSettingsAreChecked(t *testing.T) {
 	long := strings.Repeat("a", 64)
 	for field, values := range map[string]map[string]bool{
 		"time_zone": {"UTC": true, "Europe/Berlin": true, "America/Argentina/Buenos_Aires": true, "": false, "Local": false,
@@ -35,8 +34,8 @@ func TestLookIsChecked(t *testing.T) {
 				bad = []string{field}
 			}
 			t.Run(fmt.Sprintf("%s %q", field, value), func(t *testing.T) {
-				complains(t, allswell.NewPage{Name: "n", Slug: "s", PageSettings: look}.Validate(), bad...)
-				complains(t, allswell.PageChange{PageSettings: look}.Validate(), bad...)
+				checkFields(t, allswell.NewPage{Name: "n", Slug: "s", PageSettings: look}.Validate(), bad...)
+				checkFields(t, allswell.PageChange{PageSettings: look}.Validate(), bad...)
 			})
 		}
 	}
@@ -52,42 +51,42 @@ func TestFooterIsChecked(t *testing.T) {
 		links []link
 		bad   []string
 	}{
-		"none":              {[]link{}, nil},
-		"three kinds":       {[]link{fine, {"Plain", "http://example.com"}, {"Mail", "mailto:help@example.com"}}, nil},
-		"ten":               {many[1:], nil},
-		"eleven":            {many, []string{"footer_links"}},
-		"no label":          {[]link{fine, {" ", "https://example.com"}}, []string{"footer_links.1.label"}},
-		"a long label":      {[]link{{strings.Repeat("ü", allswell.MaxFooterLabelLength+1), "https://example.com"}}, []string{"footer_links.0.label"}},
-		"a script":          {[]link{{"x", "javascript:alert(1)"}}, []string{"footer_links.0.url"}},
-		"a script in data":  {[]link{{"x", "data:text/html,<script>"}}, []string{"footer_links.0.url"}},
-		"a path":            {[]link{{"x", "/imprint"}}, []string{"footer_links.0.url"}},
-		"no host":           {[]link{{"x", "https:///imprint"}}, []string{"footer_links.0.url"}},
-		"another scheme":    {[]link{{"x", "ftp://example.com"}}, []string{"footer_links.0.url"}},
-		"nobody to mail to": {[]link{{"x", "mailto:"}}, []string{"footer_links.0.url"}},
-		"a long address":    {[]link{{"x", "https://example.com/" + strings.Repeat("a", allswell.MaxURLLength)}}, []string{"footer_links.0.url"}},
-		"all of it":         {[]link{{"", ""}, fine, {"", "x:y"}}, []string{"footer_links.0.label", "footer_links.0.url", "footer_links.2.label", "footer_links.2.url"}},
+		"none":                      {[]link{}, nil},
+		"three kinds":               {[]link{fine, {"Plain", "http://example.com"}, {"Mail", "mailto:help@example.com"}}, nil},
+		"ten":                       {many[1:], nil},
+		"eleven":                    {many, []string{"footer_links"}},
+		"no label":                  {[]link{fine, {" ", "https://example.com"}}, []string{"footer_links.1.label"}},
+		"a long label":              {[]link{{strings.Repeat("ü", allswell.MaxFooterLabelLength+1), "https://example.com"}}, []string{"footer_links.0.label"}},
+		"a script":                  {[]link{{"x", "javascript:alert(1)"}}, []string{"footer_links.0.url"}},
+		"a script in data":          {[]link{{"x", "data:text/html,<script>"}}, []string{"footer_links.0.url"}},
+		"a path":                    {[]link{{"x", "/imprint"}}, []string{"footer_links.0.url"}},
+		"no host":                   {[]link{{"x", "https:///imprint"}}, []string{"footer_links.0.url"}},
+		"another scheme":            {[]link{{"x", "ftp://example.com"}}, []string{"footer_links.0.url"}},
+		"mailto without an address": {[]link{{"x", "mailto:"}}, []string{"footer_links.0.url"}},
+		"a long address":            {[]link{{"x", "https://example.com/" + strings.Repeat("a", allswell.MaxURLLength)}}, []string{"footer_links.0.url"}},
+		"several invalid links":     {[]link{{"", ""}, fine, {"", "x:y"}}, []string{"footer_links.0.label", "footer_links.0.url", "footer_links.2.label", "footer_links.2.url"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			complains(t, allswell.PageChange{PageSettings: allswell.PageSettings{Footer: &c.links}}.Validate(), c.bad...)
+			checkFields(t, allswell.PageChange{PageSettings: allswell.PageSettings{Footer: &c.links}}.Validate(), c.bad...)
 		})
 	}
 }
 
-// TestWear: what is given is put on, what is not stays; it moves UpdatedAt, if
-// anything changed.
-func TestWear(t *testing.T) {
+// TestApplySettings checks that given settings are applied, that others stay, and that UpdatedAt changes
+// only with a setting.
+func TestApplySettings(t *testing.T) {
 	footer := []link{{Label: "Imprint", URL: "https://example.com"}}
 	all := allswell.PageSettings{TimeZone: ptr("Europe/Berlin"), Language: ptr("de"), Domain: ptr("status.example.com"), Accent: ptr("#ABCDEF"), Footer: &footer}
-	worn := allswell.Page{Name: "Acme", TimeZone: "Europe/Berlin", Language: "de", Domain: "status.example.com", Accent: "#abcdef", Footer: []link{{Label: "Imprint", URL: "https://example.com"}}, UpdatedAt: t1}
+	want := allswell.Page{Name: "Acme", TimeZone: "Europe/Berlin", Language: "de", Domain: "status.example.com", Accent: "#abcdef", Footer: []link{{Label: "Imprint", URL: "https://example.com"}}, UpdatedAt: t1}
 	p := allswell.Page{Name: "Acme", TimeZone: "UTC", UpdatedAt: t0}
 	p.Apply(allswell.PageChange{PageSettings: all}, t1)
-	equal(t, "all of it", p, worn)
-	footer[0].Label = "changed behind its back"
-	equal(t, "the footer is its own", p.Footer[0].Label, "Imprint")
+	equal(t, "all settings", p, want)
+	footer[0].Label = "changed later"
+	equal(t, "the footer is a copy", p.Footer[0].Label, "Imprint")
 	footer[0].Label = "Imprint"
 	p.Apply(allswell.PageChange{}, t2)
 	p.Apply(allswell.PageChange{PageSettings: all}, t2)
-	equal(t, "nothing, and the same again", p, worn)
+	equal(t, "no change", p, want)
 	for i, look := range []allswell.PageSettings{{TimeZone: ptr("UTC")}, {Language: ptr("")}, {Domain: ptr("")}, {Accent: ptr("")}, {Footer: &[]link{}}} {
 		now := at(time.Duration(i+3) * time.Minute)
 		p.Apply(allswell.PageChange{PageSettings: look}, now)
@@ -96,7 +95,7 @@ func TestWear(t *testing.T) {
 	equal(t, "plain again", p, allswell.Page{Name: "Acme", TimeZone: "UTC", Footer: []link{}, UpdatedAt: at(7 * time.Minute)})
 }
 
-// TestLocation: a zone that is not known here is UTC, not a failure.
+// TestLocation checks that an unknown time zone is UTC.
 func TestLocation(t *testing.T) {
 	for name, want := range map[string]string{"Europe/Berlin": "Europe/Berlin", "": "UTC", "UTC": "UTC", "Mars/Olympus": "UTC"} {
 		equal(t, name, allswell.Page{TimeZone: name}.Location().String(), want)

@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// Precondition is what a conditional request expects of the object that it replaces. The zero
-// value expects nothing.
+// Precondition is the condition that the object of a request must meet. Every object meets the
+// zero Precondition.
 type Precondition struct {
-	Tags   []string // one of these entity tags; nil: any
-	Exists bool     // that the object exists
-	New    bool     // that there is no such object
+	Tags   []string // the object has one of these entity tags; nil: any
+	Exists bool     // the object exists
+	New    bool     // the object does not exist
 }
 
-// Check returns ErrPreconditionFailed unless the object is what is expected. o is nil if there is
-// none.
+// Check returns ErrPreconditionFailed unless o meets the condition. o is nil if the object does not
+// exist.
 func (p Precondition) Check(o Auditable) error {
 	switch {
 	case o == nil && (p.Exists || p.Tags != nil), o != nil && p.New,
@@ -29,7 +29,7 @@ func (p Precondition) Check(o Auditable) error {
 }
 
 // EntityTag returns the strong entity tag of an object, with its quotes. It changes with every
-// field that a person configures, and not with a status, which changes by itself.
+// field that people configure, but not with a status, which can change without them.
 func EntityTag(o Auditable) string {
 	object := o.AuditObject()
 	fields := maps.Clone(object.Fields)

@@ -29,7 +29,7 @@ func TestIncidentInvariants(t *testing.T) {
 			if rapid.IntRange(0, 4).Draw(t, "what") == 0 {
 				inc.AddUpdate("upd_n", "message", lastOf(inc.Updates), now)
 				if !inc.UpdatedAt.Equal(now) {
-					t.Fatal("an update was added, and updated_at did not move")
+					t.Fatal("an update was added, and updated_at did not change")
 				}
 				invariants(t, inc)
 				continue
@@ -41,23 +41,23 @@ func TestIncidentInvariants(t *testing.T) {
 				Resolved: rapid.Ptr(rapid.Bool(), true).Draw(t, "resolved"),
 			}
 			if change.Validate() != nil {
-				continue // refused, so never applied
+				continue // rejected, so never applied
 			}
 			resolvedNow := inc.Apply(change, now)
 			invariants(t, inc)
 			if want := inc.Resolved && !before.Resolved; resolvedNow != want {
-				t.Fatalf("says resolved by this call: %v, want %v", resolvedNow, want)
+				t.Fatalf("resolved by this call: %v, want %v", resolvedNow, want)
 			}
 			if inc.Resolved && !inc.ResolvedAt.Equal(now) && !inc.ResolvedAt.Equal(before.ResolvedAt) {
-				t.Fatalf("resolved_at is %v, neither now nor as before", inc.ResolvedAt)
+				t.Fatalf("resolved_at is %v, neither now nor the previous value", inc.ResolvedAt)
 			}
 			if inc.ID != before.ID || inc.PageID != before.PageID || !inc.CreatedAt.Equal(before.CreatedAt) {
-				t.Fatal("a change touched what cannot change")
+				t.Fatal("a change modified a field that never changes")
 			}
 			changed := inc.Title != before.Title || inc.Impact != before.Impact || inc.State != before.State ||
 				inc.Resolved != before.Resolved || !inc.ResolvedAt.Equal(before.ResolvedAt)
 			if moved := inc.UpdatedAt.Equal(now); moved != changed {
-				t.Fatalf("something changed: %v; updated_at moved: %v", changed, moved)
+				t.Fatalf("something changed: %v; updated_at changed: %v", changed, moved)
 			}
 		}
 	})
@@ -75,15 +75,14 @@ func invariants(t *rapid.T, inc allswell.Incident) {
 	}
 }
 
-// TestComponentIsWhatItsHistorySays checks that the status of a component is the one that
-// a plain replay of its outages and changes gives, and that updated_at changes only with
-// the status.
-func TestComponentIsWhatItsHistorySays(t *testing.T) {
+// TestComponentStatusFollowsFromItsHistory checks that the status of a component is what replaying its
+// outages and changes gives, and that updated_at changes only with the status.
+func TestComponentStatusFollowsFromItsHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := with(rapid.SampledFrom(allswell.Statuses).Draw(t, "baseline"))
 		now := epoch
-		spoken := c.Baseline
-		counting := make(map[string]allswell.Status) // causes since a human last spoke
+		baseline := c.Baseline
+		counting := make(map[string]allswell.Status) // causes since a person last set the status
 		for i := range rapid.IntRange(0, 20).Draw(t, "steps") {
 			now = now.Add(time.Second)
 			before, updated := c.Status(), c.UpdatedAt
@@ -97,12 +96,12 @@ func TestComponentIsWhatItsHistorySays(t *testing.T) {
 				c.RemoveCause(id, now)
 				delete(counting, id)
 			case 2:
-				spoken = rapid.SampledFrom(allswell.Statuses).Draw(t, "spoken")
-				c.Apply(allswell.ComponentChange{Status: spoken}, now)
+				baseline = rapid.SampledFrom(allswell.Statuses).Draw(t, "baseline")
+				c.Apply(allswell.ComponentChange{Status: baseline}, now)
 				clear(counting)
 			}
-			// The rule again, by another way: the rollup of the parts.
-			parts := page(spoken)
+			// The same rule, computed in another way: the rollup of the parts.
+			parts := page(baseline)
 			for _, s := range counting {
 				parts = append(parts, with(s))
 			}
@@ -110,13 +109,13 @@ func TestComponentIsWhatItsHistorySays(t *testing.T) {
 				t.Fatalf("status %s, want %s", got, want)
 			}
 			if moved, changed := !c.UpdatedAt.Equal(updated), c.Status() != before; moved != changed {
-				t.Fatalf("status changed: %v; updated_at moved: %v", changed, moved)
+				t.Fatalf("status changed: %v; updated_at changed: %v", changed, moved)
 			}
 		}
 	})
 }
 
-func TestEditsMoveUpdatedAtOnlyWhenSomethingChanged(t *testing.T) {
+func TestEditsChangeUpdatedAtOnlyWithAField(t *testing.T) {
 	t.Run("component", func(t *testing.T) {
 		c := allswell.Component{Name: "API", Order: 2, UpdatedAt: t0}
 		c.Edit(allswell.ComponentEdit{}, t1)
@@ -152,14 +151,14 @@ func TestOrdersAreBounded(t *testing.T) {
 		order int
 		bad   []string
 	}{{0, nil}, {allswell.MaxOrder, nil}, {-allswell.MaxOrder, nil}, {allswell.MaxOrder + 1, []string{"order"}}, {math.MinInt, []string{"order"}}} {
-		complains(t, allswell.NewComponent{Name: "n", Order: &c.order}.Validate(), c.bad...)
-		complains(t, allswell.ComponentEdit{Order: &c.order}.Validate(), c.bad...)
-		complains(t, allswell.NewGroup{Name: "n", Order: &c.order}.Validate(), c.bad...)
-		complains(t, allswell.GroupChange{Order: &c.order}.Validate(), c.bad...)
+		checkFields(t, allswell.NewComponent{Name: "n", Order: &c.order}.Validate(), c.bad...)
+		checkFields(t, allswell.ComponentEdit{Order: &c.order}.Validate(), c.bad...)
+		checkFields(t, allswell.NewGroup{Name: "n", Order: &c.order}.Validate(), c.bad...)
+		checkFields(t, allswell.GroupChange{Order: &c.order}.Validate(), c.bad...)
 	}
 }
 
-func TestIDsSortByTheTimeTheyWereMade(t *testing.T) {
+func TestIDsSortByCreationTime(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.Int64Range(0, 1<<46)
 		a, b := ms.Draw(t, "a"), ms.Draw(t, "b")
@@ -196,7 +195,7 @@ func TestSecretEndsInItsChecksum(t *testing.T) {
 }
 
 // TestPingTokensAreUniform checks that each of the 62 characters is equally frequent at
-// each place of a ping token. A fair source exceeds the bound less than once in a million
+// each position of a ping token. A fair source exceeds the bound less than once in a million
 // runs.
 func TestPingTokensAreUniform(t *testing.T) {
 	const runs = 20_000
@@ -215,14 +214,14 @@ func TestPingTokensAreUniform(t *testing.T) {
 			}
 		}
 		// 61 degrees of freedom: mean 61, deviation 11. P(chi > 148) < 10⁻⁸ per
-		// place.
+		// position.
 		if chi > 148 {
-			t.Errorf("place %d: chi-square %.0f, want about 61", place, chi)
+			t.Errorf("position %d: chi-square %.0f, want about 61", place, chi)
 		}
 	}
 }
 
-func TestSpeakDuration(t *testing.T) {
+func TestFormatDuration(t *testing.T) {
 	const day = 24 * time.Hour
 	for d, want := range map[time.Duration]string{
 		0:                                     "0 seconds",
@@ -245,10 +244,10 @@ func TestSpeakDuration(t *testing.T) {
 	}
 }
 
-func TestInvalid(t *testing.T) {
+func TestValidationError(t *testing.T) {
 	var bad allswell.ValidationError
 	if err := bad.Err(); err != nil {
-		t.Fatalf("nothing is wrong, and Err returns %v", err)
+		t.Fatalf("without errors, Err returns %v", err)
 	}
 	bad.Add("title", "The title is %s.", "odd")
 	bad.Add("impact", "One.")
@@ -256,14 +255,14 @@ func TestInvalid(t *testing.T) {
 	err := fmt.Errorf("wrapped: %w", bad.Err())
 	var got *allswell.ValidationError
 	if !errors.As(err, &got) {
-		t.Fatal("not found behind a wrapper")
+		t.Fatal("not found in a wrapped error")
 	}
 	equal(t, "fields", got.Fields, map[string][]string{"title": {"The title is odd."}, "impact": {"One.", "Two."}})
 	equal(t, "text", got.Error(), "One. Two. The title is odd.")
 }
 
-// TestComplaintsDoNotEcho checks that no validation message repeats what the client sent.
-func TestComplaintsDoNotEcho(t *testing.T) {
+// TestMessagesDoNotRepeatInput checks that no validation message repeats what the client sent.
+func TestMessagesDoNotRepeatInput(t *testing.T) {
 	const sent = "<script>7f3a"
 	for _, err := range []error{
 		allswell.NewIncident{Title: "x", Impact: sent, State: sent}.Validate(),
@@ -274,12 +273,12 @@ func TestComplaintsDoNotEcho(t *testing.T) {
 		allswell.NewIncident{Title: strings.Repeat(sent, 100)}.Validate(),
 	} {
 		if err == nil || strings.Contains(err.Error(), sent) {
-			t.Errorf("complaint: %v", err)
+			t.Errorf("message: %v", err)
 		}
 	}
 }
 
-func TestEventsTellWhatWasTrue(t *testing.T) {
+func TestEventsDescribeTheirTime(t *testing.T) {
 	inc := allswell.Incident{ID: "id", PageID: "page_1", OutageID: "out_1", Title: "t", Impact: "major", State: "resolved", Resolved: true}
 	equal(t, "of an incident", allswell.NewIncidentEvent(allswell.EventIncidentResolved, inc, &allswell.IncidentUpdate{ID: "upd_1", Message: "m"}), allswell.Event{
 		Kind: "incident.resolved", PageID: "page_1", IncidentID: "id", OutageID: "out_1", UpdateID: "upd_1",
@@ -326,7 +325,7 @@ func TestSummarize(t *testing.T) {
 	before := fmt.Sprint(contents)
 	s := contents.Summarize(now)
 	if fmt.Sprint(contents) != before {
-		t.Error("Summarize changed what it was given")
+		t.Error("Summarize changed its input")
 	}
 	equal(t, "status", s.Status, allswell.StatusDegraded)
 	equal(t, "status of the page", s.Page.Status, allswell.StatusDegraded)
@@ -363,9 +362,9 @@ func TestSummarize(t *testing.T) {
 	equal(t, "blocks", blocks, []string{" operational a b", "grp_early maintenance c d", "grp_late degraded e"})
 }
 
-// TestLatestFirst checks that what was updated last comes first, and that nothing is lost
+// TestByLatestUpdate checks that the incident that was updated last comes first, and that none is lost
 // or duplicated.
-func TestLatestFirst(t *testing.T) {
+func TestByLatestUpdate(t *testing.T) {
 	at := func(minute int) time.Time { return epoch.Add(time.Duration(minute) * time.Minute) }
 	incident := func(id string, began int, updates ...int) allswell.Incident {
 		inc := allswell.Incident{ID: id, CreatedAt: at(began)}
@@ -375,8 +374,8 @@ func TestLatestFirst(t *testing.T) {
 		return inc
 	}
 	given := []allswell.Incident{
-		incident("silent", 3), incident("long and written about", 0, 0, 9), incident("new", 5, 5),
-		incident("as new, and older", 4, 5), incident("as new, with a lesser id", 5), incident("long and forgotten", 1, 2),
+		incident("without updates", 3), incident("old and recently updated", 0, 0, 9), incident("new", 5, 5),
+		incident("as recent, but older", 4, 5), incident("as recent, with a lower id", 5), incident("old and not updated", 1, 2),
 	}
 	before := fmt.Sprint(given)
 	var got []string
@@ -384,9 +383,9 @@ func TestLatestFirst(t *testing.T) {
 		got = append(got, inc.ID)
 	}
 	equal(t, "order", got, []string{
-		"long and written about", "new", "as new, with a lesser id", "as new, and older", "silent", "long and forgotten",
+		"old and recently updated", "new", "as recent, with a lower id", "as recent, but older", "without updates", "old and not updated",
 	})
-	equal(t, "what was given", fmt.Sprint(given), before)
+	equal(t, "the input", fmt.Sprint(given), before)
 }
 
 func TestSummarizeShowsEverythingOnce(t *testing.T) {
@@ -452,8 +451,7 @@ func lastOf(updates []allswell.IncidentUpdate) *allswell.IncidentUpdate {
 	return &updates[len(updates)-1]
 }
 
-// TestNoDaysBeforeThePage: nobody knows whether the days before a page were
-// calm.
+// TestNoDaysBeforeThePage checks that a page does not show days before its creation.
 func TestNoDaysBeforeThePage(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ago := func(days int) time.Time { return now.AddDate(0, 0, -days) }
@@ -462,12 +460,12 @@ func TestNoDaysBeforeThePage(t *testing.T) {
 		contents allswell.PageContents
 		days     int
 	}{
-		{"made today", allswell.PageContents{Page: allswell.Page{CreatedAt: now}}, 1},
-		{"made by a clock that was ahead", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(-3)}}, 1},
-		{"made two days ago", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(2)}}, 3},
-		{"made long ago", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(300)}}, allswell.PastDays},
-		{"an incident of before", allswell.PageContents{Page: allswell.Page{CreatedAt: now}, Incidents: []allswell.Incident{{CreatedAt: ago(3), Resolved: true}}}, 4},
-		{"a maintenance of before", allswell.PageContents{Page: allswell.Page{CreatedAt: now}, Maintenances: []allswell.Maintenance{{BegunAt: ago(1)}, {}}}, 2},
+		{"created today", allswell.PageContents{Page: allswell.Page{CreatedAt: now}}, 1},
+		{"created by a clock that was ahead", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(-3)}}, 1},
+		{"created two days ago", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(2)}}, 3},
+		{"created long ago", allswell.PageContents{Page: allswell.Page{CreatedAt: ago(300)}}, allswell.PastDays},
+		{"an earlier incident", allswell.PageContents{Page: allswell.Page{CreatedAt: now}, Incidents: []allswell.Incident{{CreatedAt: ago(3), Resolved: true}}}, 4},
+		{"an earlier maintenance", allswell.PageContents{Page: allswell.Page{CreatedAt: now}, Maintenances: []allswell.Maintenance{{BegunAt: ago(1)}, {}}}, 2},
 	} {
 		equal(t, c.name, len(c.contents.Summarize(now).Past), c.days)
 	}

@@ -10,36 +10,36 @@ import (
 	"pgregory.net/rapid"
 )
 
-// retries are the instants, after the first, at which `curl --retry 5` tries.
+// retries are the times of all attempts of `curl --retry 5`, relative to the first.
 var retries = []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 31 * time.Second}
 
-// world is what happens outside a monitor: when the job pings, when we cannot
-// hear, when we refuse, when we check.
+// world is everything outside the monitor: when the job pings, when the service cannot receive
+// pings or rejects them, and when it checks the monitor.
 type world struct {
 	interval, period time.Duration
 	threshold        int
-	pings            []time.Time             // when the job first tries each ping
-	deaf             []allswell.ListeningGap // nothing is heard from From until before To
-	ledger           []allswell.ListeningGap // deaf as we know of it: from the last beat before
-	refusing         []allswell.ListeningGap // pings are refused, and known by their token
-	planned          []maintained            // maintenance of the monitor's component
+	pings            []time.Time             // first attempt of each ping
+	down             []allswell.ListeningGap // the service receives nothing from From until before To
+	recorded         []allswell.ListeningGap // down as the service records it: from the last liveness record before
+	rejecting        []allswell.ListeningGap // pings are rejected, and their tokens are known
+	planned          []plannedMaintenance    // of the monitor's component
 	until            time.Time
 }
 
-func inside(windows []allswell.ListeningGap, t time.Time) bool {
-	return slices.ContainsFunc(windows, func(w allswell.ListeningGap) bool { return !t.Before(w.From) && t.Before(w.To) })
+func inside(gaps []allswell.ListeningGap, t time.Time) bool {
+	return slices.ContainsFunc(gaps, func(w allswell.ListeningGap) bool { return !t.Before(w.From) && t.Before(w.To) })
 }
 
-// arrivals are the instants at which pings reach us, refused or not, in order.
+// arrivals returns the times at which pings reach the service, rejected or not, in order.
 func (w world) arrivals() (out []time.Time) {
 	for _, ping := range w.pings {
 		for _, pause := range retries {
 			try := ping.Add(pause)
-			if inside(w.deaf, try) {
+			if inside(w.down, try) {
 				continue
 			}
 			out = append(out, try)
-			if !inside(w.refusing, try) {
+			if !inside(w.rejecting, try) {
 				break
 			}
 		}
@@ -48,57 +48,57 @@ func (w world) arrivals() (out []time.Time) {
 	return out
 }
 
-// holes is the ledger as a tick finds it: a hole is stored when it ends.
-func (w world) holes(now, lastHeard time.Time) (out []allswell.ListeningGap) {
-	for i, h := range w.ledger {
-		if w.deaf[i].To.After(now) {
+// gaps returns the recorded gaps at a tick. A gap is recorded when it ends.
+func (w world) gaps(now, lastPing time.Time) (out []allswell.ListeningGap) {
+	for i, h := range w.recorded {
+		if w.down[i].To.After(now) {
 			break
 		}
-		if h.From.Before(lastHeard) && h.To.After(lastHeard) {
-			h.From = lastHeard // a recorded ping is a beat
+		if h.From.Before(lastPing) && h.To.After(lastPing) {
+			h.From = lastPing // recording a ping writes a liveness record
 		}
 		out = append(out, h)
 	}
 	return out
 }
 
-// step is a tick that was run, and what it found.
+// step is a tick and its result.
 type step struct {
 	tick    allswell.Tick
-	verdict allswell.CheckResult
+	result  allswell.CheckResult
 	monitor allswell.Monitor
 }
 
-// run lives through the world with a monitor that was last heard at the epoch,
-// and calls after behind every tick until that returns false.
+// run simulates a monitor that was last pinged at the epoch. It calls after for every tick until
+// after returns false.
 func (w world) run(after func(step) bool) {
 	m := allswell.Monitor{Enabled: true, State: allswell.MonitorUp, Interval: w.interval}
 	m.RecordPing(epoch)
 	arrivals := w.arrivals()
-	var heeded time.Time
+	var last time.Time
 	for instant := epoch.Truncate(w.period).Add(w.period); !instant.After(w.until); instant = instant.Add(w.period) {
 		for len(arrivals) > 0 && !arrivals[0].After(instant) {
-			if inside(w.refusing, arrivals[0]) {
+			if inside(w.rejecting, arrivals[0]) {
 				m.RejectedAt = arrivals[0]
 			} else {
 				m.RecordPing(arrivals[0])
 			}
 			arrivals = arrivals[1:]
 		}
-		if inside(w.deaf, instant) {
-			continue // whatever stops pings stops us from judging
+		if inside(w.down, instant) {
+			continue // a service that receives no pings runs no ticks
 		}
-		w.heed(&m, heeded, instant)
-		heeded = instant
-		tick := allswell.Tick{Instant: instant, AsOf: instant, Period: w.period, Threshold: w.threshold, Gaps: w.holes(instant, m.LastPingAt)}
+		w.applyMaintenance(&m, last, instant)
+		last = instant
+		tick := allswell.Tick{Instant: instant, AsOf: instant, Period: w.period, Threshold: w.threshold, Gaps: w.gaps(instant, m.LastPingAt)}
 		if !after(step{tick, m.Check(tick), m}) {
 			return
 		}
 	}
 }
 
-// drawSettings draws interval, period and threshold for which a restart of
-// ours must not alarm: I + (K-1)·T ≥ 60 s.
+// drawSettings draws an interval, a period and a threshold with which restarts must not raise an
+// alarm: I + (K-1)·T ≥ 60 s.
 func drawSettings(t *rapid.T) (w world) {
 	w.period = rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute}).Draw(t, "T")
 	w.threshold = rapid.IntRange(1, 6).Draw(t, "K")
@@ -108,45 +108,44 @@ func drawSettings(t *rapid.T) (w world) {
 	return w
 }
 
-// drawDeafness draws any mixture of restarts, flapping and long absences. After
-// one that may have swallowed a whole ping, retries and all, the next comes
-// when the job had its turn: more than that the cap forbids to forgive.
-func (w *world) drawDeafness(t *rapid.T) {
+// drawDowntime draws a mixture of restarts, crash loops and long outages of the service. After one
+// in which a ping may have been lost with all its retries, the next begins only after the job had
+// time for another ping: the cap does not tolerate two lost pings in a row.
+func (w *world) drawDowntime(t *rapid.T) {
 	ms := func(lo, hi time.Duration, name string) time.Duration {
 		return time.Duration(rapid.Int64Range(lo.Milliseconds(), hi.Milliseconds()).Draw(t, name+" ms")) * time.Millisecond
 	}
 	now := epoch
-	for now.Before(w.until) && len(w.deaf) < 40 {
+	for now.Before(w.until) && len(w.down) < 40 {
 		var stretch []allswell.ListeningGap
-		now = now.Add(ms(0, 2*w.interval, "calm"))
-		switch rapid.SampledFrom([]string{"restart", "absence", "flapping"}).Draw(t, "kind") {
+		now = now.Add(ms(0, 2*w.interval, "up"))
+		switch rapid.SampledFrom([]string{"restart", "outage", "crash loop"}).Draw(t, "kind") {
 		case "restart":
 			stretch = []allswell.ListeningGap{{From: now, To: now.Add(ms(time.Millisecond, 29*time.Second, "restart"))}}
-		case "absence":
-			stretch = []allswell.ListeningGap{{From: now, To: now.Add(ms(allswell.LongGap, 3*w.interval+5*time.Minute, "absence"))}}
-		case "flapping":
+		case "outage":
+			stretch = []allswell.ListeningGap{{From: now, To: now.Add(ms(allswell.LongGap, 3*w.interval+5*time.Minute, "outage"))}}
+		case "crash loop":
 			for range rapid.IntRange(2, 4).Draw(t, "restarts") {
 				end := now.Add(ms(time.Millisecond, 29*time.Second, "restart"))
 				stretch = append(stretch, allswell.ListeningGap{From: now, To: end})
-				now = end.Add(ms(time.Millisecond, 25*time.Second, "gap"))
+				now = end.Add(ms(time.Millisecond, 25*time.Second, "pause"))
 			}
 		}
-		for _, hole := range stretch {
-			w.deaf = append(w.deaf, hole)
-			known := hole.From.Add(-ms(0, 5*time.Second, "since the last beat"))
-			if n := len(w.ledger); n > 0 && known.Before(w.ledger[n-1].To) {
-				known = w.ledger[n-1].To
+		for _, gap := range stretch {
+			w.down = append(w.down, gap)
+			from := gap.From.Add(-ms(0, 5*time.Second, "since the last liveness record"))
+			if n := len(w.recorded); n > 0 && from.Before(w.recorded[n-1].To) {
+				from = w.recorded[n-1].To
 			}
-			w.ledger = append(w.ledger, allswell.ListeningGap{From: known, To: hole.To})
-			now = hole.To
+			w.recorded = append(w.recorded, allswell.ListeningGap{From: from, To: gap.To})
+			now = gap.To
 		}
 		now = now.Add(w.interval + 66*time.Second)
 	}
 }
 
-// drawPings lets the job live: a ping at least once per interval, either with a
-// steady rhythm or with pauses of more than half an interval, each up to late
-// later than that.
+// drawPings draws the pings of a running job: at least one per interval, either with a steady
+// rhythm or with pauses of more than half an interval. Each ping is up to late later than that.
 func (w *world) drawPings(t *rapid.T, late time.Duration) {
 	shortest := w.interval/2 + time.Millisecond
 	steady := rapid.Bool().Draw(t, "steady")
@@ -172,22 +171,22 @@ func (w *world) drawPings(t *rapid.T, late time.Duration) {
 // mustStayUp fails if the monitor goes down.
 func (w world) mustStayUp(t rapid.TB) {
 	w.run(func(s step) bool {
-		if s.verdict == allswell.CheckWentDown {
-			t.Fatalf("a living job was marked down at %v; last heard at %v, refused at %v\n%v",
+		if s.result == allswell.CheckWentDown {
+			t.Fatalf("a running job was marked down at %v; last ping recorded at %v, rejected at %v\n%v",
 				s.tick.Instant.Sub(epoch), s.monitor.LastPingAt.Sub(epoch), s.monitor.RejectedAt.Sub(epoch), w)
 		}
 		return true
 	})
 }
 
-// String shows a world in instants after the epoch.
+// String describes a world with times after the epoch.
 func (w world) String() string {
 	text := fmt.Sprintf("I=%v T=%v K=%d", w.interval, w.period, w.threshold)
-	for _, h := range w.ledger {
+	for _, h := range w.recorded {
 		text += fmt.Sprintf("\nhole %v to %v", h.From.Sub(epoch), h.To.Sub(epoch))
 	}
-	for _, h := range w.refusing {
-		text += fmt.Sprintf("\nrefusing %v to %v", h.From.Sub(epoch), h.To.Sub(epoch))
+	for _, h := range w.rejecting {
+		text += fmt.Sprintf("\nrejecting %v to %v", h.From.Sub(epoch), h.To.Sub(epoch))
 	}
 	for _, p := range w.planned {
 		text += fmt.Sprintf("\nmaintenance from %v until %v, ended at %v", p.from.Sub(epoch), p.until.Sub(epoch), p.end.Sub(epoch))
@@ -198,67 +197,66 @@ func (w world) String() string {
 	return text
 }
 
-func TestLivingJobIsNeverMarkedDownThroughGaps(t *testing.T) {
+func TestRunningJobIsNeverMarkedDownBecauseOfGaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
-		w.drawDeafness(t)
+		w.drawDowntime(t)
 		w.drawPings(t, 0)
 		w.mustStayUp(t)
 	})
 }
 
-// TestPunctualJobIsNeverMarkedDownThroughGaps checks a job whose rhythm is the interval
+// TestPunctualJobIsNeverMarkedDownBecauseOfGaps checks a job whose rhythm is the interval
 // itself, so that each ping is a little late. Listening gaps must not make it go down if
 // the threshold tolerates that without gaps.
-func TestPunctualJobIsNeverMarkedDownThroughGaps(t *testing.T) {
+func TestPunctualJobIsNeverMarkedDownBecauseOfGaps(t *testing.T) {
 	const lateness = 10 * time.Second
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
-		// In calm the threshold alone forgives a late ping.
+		// Without gaps the threshold alone must tolerate a late ping.
 		w.threshold = max(w.threshold, 1+int((lateness+w.period-1)/w.period))
 		w.interval = max(w.interval, time.Minute)
 		w.until = at(15*w.interval + 10*time.Minute)
-		w.drawDeafness(t)
+		w.drawDowntime(t)
 		w.drawPings(t, lateness)
 		w.mustStayUp(t)
 	})
 }
 
-func TestRefusedJobIsNeverMarkedDown(t *testing.T) {
+func TestJobWithRejectedPingsIsNeverMarkedDown(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
-		w.drawDeafness(t)
+		w.drawDowntime(t)
 		w.drawPings(t, 0)
-		for range rapid.IntRange(1, 3).Draw(t, "refusals") {
-			from := at(time.Duration(rapid.Int64Range(0, int64(w.until.Sub(epoch))).Draw(t, "refusing from")))
-			length := time.Duration(rapid.Int64Range(int64(time.Second), int64(10*w.interval)).Draw(t, "refusing for"))
-			w.refusing = append(w.refusing, allswell.ListeningGap{From: from, To: from.Add(length)})
+		for range rapid.IntRange(1, 3).Draw(t, "rejections") {
+			from := at(time.Duration(rapid.Int64Range(0, int64(w.until.Sub(epoch))).Draw(t, "rejecting from")))
+			length := time.Duration(rapid.Int64Range(int64(time.Second), int64(10*w.interval)).Draw(t, "rejecting for"))
+			w.rejecting = append(w.rejecting, allswell.ListeningGap{From: from, To: from.Add(length)})
 		}
 		w.mustStayUp(t)
 	})
 }
 
-// TestDeadJobIsMarkedDownByTheCap checks that silence counts from the cap on, however
-// often and long the service is away: the K-th check after it marks a dead job down, and
-// no check does before the interval is over.
+// TestDeadJobIsMarkedDownByTheCap checks that a dead job is marked down by the K-th check after the
+// cap, however often and long the service is down, and never before its interval has passed.
 func TestDeadJobIsMarkedDownByTheCap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawSettings(t)
-		w.ledger = drawHoles(t)
-		w.deaf = w.ledger
-		w.until = at(3*w.interval + deafness(w.deaf, epoch) + time.Duration(w.threshold+2)*w.period)
+		w.recorded = drawGaps(t)
+		w.down = w.recorded
+		w.until = at(3*w.interval + totalGap(w.down, epoch) + time.Duration(w.threshold+2)*w.period)
 		late, down := 0, false
 		w.run(func(s step) bool {
 			silent := s.tick.AsOf.Sub(epoch)
-			if silent > 2*w.interval+deafness(s.tick.Gaps, epoch) {
+			if silent > 2*w.interval+totalGap(s.tick.Gaps, epoch) {
 				late++
 			}
-			down = s.verdict == allswell.CheckWentDown
+			down = s.result == allswell.CheckWentDown
 			if down && silent <= w.interval+time.Duration(w.threshold-1)*w.period {
 				t.Fatalf("down after only %v of silence: %v", silent, w)
 			}
 			if !down && late >= w.threshold {
-				t.Fatalf("up after %v of silence, %d checks behind the cap: %v", silent, late, w)
+				t.Fatalf("up after %v of silence, %d checks after the cap: %v", silent, late, w)
 			}
 			return !down
 		})
@@ -279,10 +277,10 @@ func TestDeadJobIsMarkedDownInTimeWithoutFaults(t *testing.T) {
 		var down time.Duration
 		w.run(func(s step) bool {
 			down = s.tick.Instant.Sub(epoch)
-			return s.verdict != allswell.CheckWentDown
+			return s.result != allswell.CheckWentDown
 		})
 		if down > bound {
-			t.Fatalf("down at %v, promised by %v: %v", down, bound, w)
+			t.Fatalf("down at %v, the limit is %v: %v", down, bound, w)
 		}
 		if earliest := last + w.interval; down <= earliest {
 			t.Fatalf("down at %v, before %v: %v", down, earliest, w)
@@ -290,8 +288,8 @@ func TestDeadJobIsMarkedDownInTimeWithoutFaults(t *testing.T) {
 	})
 }
 
-// TestFaultModel shows where the promise of no false alarm begins and ends, on
-// a monitor of 1000 s, checked each minute, with a threshold of 3.
+// TestFaultModel shows the limits of the promise of no false alarms, for a monitor with an interval
+// of 1000 s that is checked every minute with a threshold of 3.
 func TestFaultModel(t *testing.T) {
 	every := func(pause float64) (pings []time.Time) {
 		for s := pause; s < 10_000; s += pause {
@@ -303,31 +301,31 @@ func TestFaultModel(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		pings      []time.Time
-		deaf       []allswell.ListeningGap
-		unrecorded bool // the ledger knows nothing of it
+		down       []allswell.ListeningGap
+		unrecorded bool // the service does not record its gaps
 		alarm      bool
 	}{
-		{"our absence of an hour", every(1000), []allswell.ListeningGap{hour}, false, false},
-		{"our absence of an hour, if no ledger were kept", every(1000), []allswell.ListeningGap{hour}, true, true},
-		{"a ping swallowed early, by a job of a steady rhythm", every(450), []allswell.ListeningGap{secs(440, 490)}, false, false},
-		{"two pings in a row swallowed by one absence", every(900), []allswell.ListeningGap{secs(890, 1850)}, false, false},
+		{"the service is down for an hour", every(1000), []allswell.ListeningGap{hour}, false, false},
+		{"the service is down for an hour and does not record it", every(1000), []allswell.ListeningGap{hour}, true, true},
+		{"a job with a steady rhythm loses an early ping", every(450), []allswell.ListeningGap{secs(440, 490)}, false, false},
+		{"one gap loses two pings in a row", every(900), []allswell.ListeningGap{secs(890, 1850)}, false, false},
 
-		// The limits, each the price of a promise in the other direction.
-		{"limit: a ping swallowed early, by a job that then pauses a whole interval",
+		// The limits. Each of them is the price of reporting real outages in time.
+		{"limit: a job loses an early ping, and then pauses for a whole interval",
 			[]time.Time{at(seconds(200)), at(seconds(1200)), at(seconds(2200))}, []allswell.ListeningGap{secs(190, 240)}, false, true},
-		{"limit: two pings in a row swallowed by two absences, which the cap does not forgive",
+		{"limit: two gaps lose two pings in a row, which the cap does not tolerate",
 			every(1000), []allswell.ListeningGap{secs(990, 1040), secs(1990, 2040)}, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := world{interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, deaf: c.deaf, until: at(seconds(9000))}
+			w := world{interval: 1000 * time.Second, period: time.Minute, threshold: 3, pings: c.pings, down: c.down, until: at(seconds(9000))}
 			if !c.unrecorded {
-				w.ledger = c.deaf
+				w.recorded = c.down
 			} else {
-				w.ledger = make([]allswell.ListeningGap, len(c.deaf)) // holes of no length, long ago
+				w.recorded = make([]allswell.ListeningGap, len(c.down)) // empty gaps, long ago
 			}
 			alarm := false
 			w.run(func(s step) bool {
-				alarm = alarm || s.verdict == allswell.CheckWentDown
+				alarm = alarm || s.result == allswell.CheckWentDown
 				return true
 			})
 			if alarm != c.alarm {

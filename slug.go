@@ -9,7 +9,8 @@ import (
 // MaxSlugLength is the maximum length of a slug.
 const MaxSlugLength = 63
 
-// ValidSlug reports whether s matches [a-z0-9-]{1,63}. Ids contain an underscore, so no id is a valid slug.
+// ValidSlug reports whether s matches [a-z0-9-]{1,63}. No id is a valid slug, because ids contain
+// an underscore.
 func ValidSlug(s string) bool {
 	if len(s) < 1 || len(s) > MaxSlugLength {
 		return false
@@ -31,15 +32,15 @@ func checkSlug(bad *ValidationError, slug string) {
 	}
 }
 
-// checkOptionalSlug is checkSlug for a slug that is made from the name if it is empty.
+// checkOptionalSlug is like checkSlug but accepts "", in which case the slug is made from the name.
 func checkOptionalSlug(bad *ValidationError, slug string) {
 	if slug != "" && !ValidSlug(slug) {
 		bad.Add("slug", "The slug may only have lower-case letters, digits and hyphens, at most %d.", MaxSlugLength)
 	}
 }
 
-// SlugOf returns the slug that is made from a name: its ASCII letters, in lower case, and digits; hyphens take the
-// place of everything between them. A name without any gets fallback.
+// SlugOf makes a slug from a name: its ASCII letters in lower case and its digits, with hyphens in
+// place of everything else. It returns fallback for a name without letters and digits.
 func SlugOf(name, fallback string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	slug := strings.Join(words, "-")
@@ -50,8 +51,8 @@ func SlugOf(name, fallback string) string {
 	return slug
 }
 
-// FreeSlug returns slug if it is not in taken, and otherwise slug with the lowest number, from 2 on, that makes it
-// free: api, api-2, api-3.
+// FreeSlug returns slug if it is not in taken. Otherwise it appends the lowest number, from 2, with
+// which it is not: api, api-2, api-3.
 func FreeSlug(slug string, taken []string) string {
 	free := slug
 	for n := 2; slices.Contains(taken, free); n++ {
@@ -60,7 +61,7 @@ func FreeSlug(slug string, taken []string) string {
 	return free
 }
 
-// NumberedSlug returns slug with a number. A long slug is cut off for it.
+// NumberedSlug appends a number to slug, which it shortens if necessary.
 func NumberedSlug(slug string, n int) string {
 	number := fmt.Sprintf("-%d", n)
 	return slug[:min(len(slug), MaxSlugLength-len(number))] + number

@@ -27,7 +27,7 @@ const (
 type statusRow struct {
 	status    Status
 	aliasOf   Status // "": none; an alias has only a label
-	rank      int    // in the rollup; the highest wins
+	rank      int    // severity in the rollup; the highest wins
 	label     string // in English
 	banner    string // sentence at the top of a page, in English
 	downtime  float64
@@ -38,7 +38,7 @@ type statusRow struct {
 	tone      Tone
 }
 
-// LikeStatuspage is a status in the words of statuspage.io.
+// LikeStatuspage is the equivalent of a status in the API of statuspage.io.
 type LikeStatuspage struct{ Component, Indicator string }
 
 // statusTable lists the statuses in the order of the API's documentation.
@@ -106,7 +106,7 @@ var statusTable = [...]statusRow{
 		},
 	},
 	{
-		// Statuspage has no word for unknown; operational alarms nobody.
+		// Statuspage has no status for unknown; operational causes no false alarm.
 		status: StatusUnknown, rank: 1, label: "Unknown", banner: "Status unknown",
 		impact: ImpactNone, like: LikeStatuspage{"operational", "none"},
 		tone: Tone{
@@ -131,8 +131,8 @@ var statusIndex = func() map[Status]int {
 	return index
 }()
 
-// row returns the row of s or, for an alias, that of the status it stands for; ok
-// is false if s is not valid.
+// row returns the row of s. For an alias, it returns the row of the status that the alias
+// stands for. ok is false if s is not valid.
 func (s Status) row() (r *statusRow, ok bool) {
 	i, ok := statusIndex[s]
 	if !ok {
@@ -145,8 +145,8 @@ func (s Status) row() (r *statusRow, ok bool) {
 	return r, true
 }
 
-// filterStatuses returns the statuses of the rows that keep accepts, aliases
-// included where keep accepts the row of what they stand for.
+// filterStatuses returns the statuses whose row keep accepts. For an alias, keep gets the
+// row of the status that the alias stands for.
 func filterStatuses(keep func(*statusRow) bool) []Status {
 	var out []Status
 	for _, r := range statusTable {
@@ -161,17 +161,18 @@ var (
 	// Statuses lists all valid statuses in the order of the API's documentation.
 	Statuses = filterStatuses(func(*statusRow) bool { return true })
 
-	// RankedStatuses lists all statuses but aliases, the worst first. StatusUnknown is
-	// the last.
+	// RankedStatuses lists all statuses except aliases, worst first. StatusUnknown is
+	// last.
 	RankedStatuses = slices.SortedFunc(slices.Values(slices.DeleteFunc(slices.Clone(Statuses), func(s Status) bool { return s.Canonical() != s })),
 		func(a, b Status) int { return cmp.Compare(b.rank(), a.rank()) })
 
-	// AffectedStatuses are what an incident can give to a component. Operational
-	// only says that the incident concerns it.
+	// AffectedStatuses are the statuses that an incident can give to a component.
+	// StatusOperational means that the incident concerns the component but does not
+	// change its status.
 	AffectedStatuses = filterStatuses(func(r *statusRow) bool { return r.incidents })
 
-	// DownStatuses are what a monitor that is down can give to its component, the
-	// worst first.
+	// DownStatuses are the statuses that a monitor that is down can give to its
+	// component, worst first.
 	DownStatuses = slices.SortedStableFunc(slices.Values(filterStatuses(func(r *statusRow) bool { return r.outages })),
 		func(a, b Status) int { return cmp.Compare(b.rank(), a.rank()) })
 )
@@ -213,14 +214,13 @@ func (s Status) Tone() *Tone {
 	return &r.tone
 }
 
-// Downtime returns how much of the time in s counts against the uptime, from 0 to
-// 1.
+// Downtime returns the share of the time in s that counts as downtime, from 0 to 1.
 func (s Status) Downtime() float64 {
 	r, _ := s.row()
 	return r.downtime
 }
 
-// Statuspage returns s in the words of statuspage.io.
+// Statuspage returns the equivalent of s in the API of statuspage.io.
 func (s Status) Statuspage() LikeStatuspage {
 	r, _ := s.row()
 	return r.like

@@ -16,8 +16,8 @@ func TestTargetsAreNormalised(t *testing.T) {
 	long := strings.Repeat("x", allswell.MaxURLLength)
 	for _, c := range []struct {
 		channel   allswell.Channel
-		from, to  string // to "": refused
-		otherwise string // what the refusal says
+		from, to  string // to "": rejected
+		otherwise string // the message of the rejection
 	}{
 		{allswell.ChannelEmail, " Ann.B+C@Example.COM\t", "ann.b+c@example.com", ""},
 		{allswell.ChannelEmail, "a@b.c", "a@b.c", ""},
@@ -81,7 +81,7 @@ func TestTargetsAreNormalised(t *testing.T) {
 				t.Errorf("%.80q: %q, %v, want %q", c.from, got.Target, err, c.to)
 			}
 		} else if err == nil || !strings.Contains(err.Error(), c.otherwise) {
-			t.Errorf("%.80q is taken as %q, %v; want it refused: %s", c.from, got.Target, err, c.otherwise)
+			t.Errorf("%.80q is accepted as %q, %v; want it rejected: %s", c.from, got.Target, err, c.otherwise)
 		}
 	}
 }
@@ -101,12 +101,12 @@ func TestChosenComponents(t *testing.T) {
 	}
 	n.Components, n.Target = append(n.Components, "one more"), "nobody"
 	if _, err := n.Check(); err == nil || !strings.Contains(err.Error(), "e-mail address") || !strings.Contains(err.Error(), "At most 200") {
-		t.Errorf("too many for a bad address: %v, want both refused", err)
+		t.Errorf("too many for a bad address: %v, want both rejected", err)
 	}
 }
 
-// FuzzTarget: what is accepted is one address, or one URL of http or https, and
-// stays as it is when it is checked again.
+// FuzzTarget checks that an accepted target is one address or one URL of http or https, and does not
+// change when it is checked again.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{
 		"ann@example.com", "Ann <ann@example.com>", "a@b.c, d@e.f", "a@b.c\r\nBcc: d@e.f", `"a b"@c.d`, "a@[::1]", "ſ@example.com", "\u212a@example.com",
@@ -125,7 +125,7 @@ func FuzzTarget(f *testing.F) {
 				t.Errorf("%q became %q, and that %q, %v", target, n.Target, again.Target, err)
 			}
 			if strings.ContainsFunc(n.Target, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-				t.Errorf("%q holds what is not printable ASCII", n.Target)
+				t.Errorf("%q contains characters that are not printable ASCII", n.Target)
 			}
 			if channel == allswell.ChannelEmail {
 				parsed, err := mail.ParseAddressList(n.Target)
@@ -136,7 +136,7 @@ func FuzzTarget(f *testing.F) {
 			}
 			u, err := url.Parse(n.Target)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" || u.Path == "" {
-				t.Errorf("%q is no URL of http: %v", n.Target, err)
+				t.Errorf("%q is not an http URL: %v", n.Target, err)
 			}
 		}
 	})
@@ -150,48 +150,48 @@ func TestWants(t *testing.T) {
 		about        []string
 		mailbox, web bool
 	}{
-		{"all of everything", nil, allswell.EventIncidentCreated, []string{"a"}, true, true},
-		{"all of the whole page", nil, allswell.EventIncidentResolved, nil, true, true},
-		{"some of the whole page", []string{"a"}, allswell.EventIncidentUpdated, nil, true, true},
-		{"some of theirs and others", []string{"a", "c"}, allswell.EventIncidentCreated, []string{"b", "c"}, true, true},
-		{"some of others", []string{"a"}, allswell.EventIncidentCreated, []string{"b"}, false, false},
+		{"whole page, one component", nil, allswell.EventIncidentCreated, []string{"a"}, true, true},
+		{"whole page, all components", nil, allswell.EventIncidentResolved, nil, true, true},
+		{"components, all components", []string{"a"}, allswell.EventIncidentUpdated, nil, true, true},
+		{"components, one of them", []string{"a", "c"}, allswell.EventIncidentCreated, []string{"b", "c"}, true, true},
+		{"components, none of them", []string{"a"}, allswell.EventIncidentCreated, []string{"b"}, false, false},
 		{"a status", nil, allswell.EventComponentStatusChanged, []string{"a"}, false, true},
-		{"the status of theirs", []string{"a"}, allswell.EventComponentStatusChanged, []string{"a"}, false, true},
-		{"the status of others", []string{"a"}, allswell.EventComponentStatusChanged, []string{"b"}, false, false},
+		{"status of a chosen component", []string{"a"}, allswell.EventComponentStatusChanged, []string{"a"}, false, true},
+		{"status of another component", []string{"a"}, allswell.EventComponentStatusChanged, []string{"b"}, false, false},
 	} {
 		s := allswell.Subscriber{Channel: allswell.ChannelEmail, Components: c.chosen, WholePage: len(c.chosen) == 0}
 		if got := s.Wants(c.kind, c.about); got != c.mailbox {
-			t.Errorf("%s: a mailbox wants it: %v", c.name, got)
+			t.Errorf("%s: an e-mail subscriber wants it: %v", c.name, got)
 		}
 		s.Channel = allswell.ChannelWebhook
 		if got := s.Wants(c.kind, c.about); got != c.web {
 			t.Errorf("%s: a webhook wants it: %v", c.name, got)
 		}
 	}
-	left := allswell.Subscriber{Channel: allswell.ChannelEmail} // what it chose is gone
+	left := allswell.Subscriber{Channel: allswell.ChannelEmail} // its components were deleted
 	if left.Wants(allswell.EventIncidentCreated, []string{"a"}) || !left.Wants(allswell.EventIncidentCreated, nil) {
-		t.Error("who chose components that are gone is told of the whole page, and of nothing else")
+		t.Error("a subscriber whose components were deleted should be notified only of the whole page")
 	}
 }
 
-func TestRefusalsInARowSuspend(t *testing.T) {
+func TestConsecutiveRejectionsSuspend(t *testing.T) {
 	s := allswell.Subscriber{ConfirmedAt: epoch}
 	for n := range allswell.MaxRejections {
 		if !s.Active() {
-			t.Fatalf("suspended after %d refusals", n)
+			t.Fatalf("suspended after %d rejections", n)
 		}
 		s.RecordRejection(fmt.Sprint("reason ", n), at(time.Duration(n)))
 	}
 	last := allswell.MaxRejections - 1
 	if s.Active() || !s.SuspendedAt.Equal(at(time.Duration(last))) || s.SuspendedFor != fmt.Sprint("reason ", last) {
-		t.Errorf("after %d refusals: %+v", allswell.MaxRejections, s)
+		t.Errorf("after %d rejections: %+v", allswell.MaxRejections, s)
 	}
 	s.RecordRejection("later", at(time.Hour))
 	if s.SuspendedFor == "later" {
 		t.Error("the reason of a suspension changed")
 	}
 	if (allswell.Subscriber{}).Active() {
-		t.Error("who has not confirmed is active")
+		t.Error("an unconfirmed subscriber is active")
 	}
 }
 
@@ -212,8 +212,8 @@ func TestSecretsOverlap(t *testing.T) {
 	}
 }
 
-// TestMailboxes: addresses that lead to one mailbox are one for the limits.
-func TestMailboxes(t *testing.T) {
+// TestMailboxKey checks which addresses share a mailbox.
+func TestMailboxKey(t *testing.T) {
 	for address, want := range map[string]string{
 		"ann@example.com":             "ann@example.com",
 		"ann+news@example.com":        "ann@example.com",

@@ -29,7 +29,10 @@ const (
 )
 
 // SystemMessageKinds lists all kinds.
-var SystemMessageKinds = []SystemMessageKind{SystemMessageSilent, SystemMessagePingsResumed, SystemMessageMonitorDisabled, SystemMessageMonitorDeleted, SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded, SystemMessageResolved}
+var SystemMessageKinds = []SystemMessageKind{
+	SystemMessageSilent, SystemMessagePingsResumed, SystemMessageMonitorDisabled, SystemMessageMonitorDeleted,
+	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded, SystemMessageResolved,
+}
 
 // Text returns the message in English, with times in UTC, as it is stored and as the API and mails
 // show it. The zero SystemMessage has no text.

@@ -27,7 +27,7 @@ const (
 )
 
 // CheckLimit returns a *ValidationError for field if a page that has count objects cannot have
-// another. what names them in the plural.
+// another. what is their name in the plural.
 func CheckLimit(field, what string, count, limit int) error {
 	if count < limit {
 		return nil
