@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +29,7 @@ var layers = []layer{
 	{"client", []string{"."}, nil,
 		"Other modules import it, so it depends on nothing internal."},
 	{"internal/store", []string{".", "internal/failurelog"}, []string{"internal/store", "internal/store/storetest"},
-		"A verb of the store loads, decides with the rules of the domain, saves, and emits events. It does not depend on its callers."},
+		"A method of the store loads objects, applies the rules of the domain, saves the result and emits events. It does not depend on its callers."},
 	{"internal/store/storetest", []string{".", "internal/store", "test/subprocess"}, nil,
 		"Opens a real store of each engine for the tests of other packages. Only tests import it."},
 	{"internal/failurelog", nil, nil,
@@ -38,11 +37,11 @@ var layers = []layer{
 	{"internal/buildinfo", nil, nil,
 		"Describes the running binary. The server and the command line both show it."},
 	{"internal/clientaddr", nil, nil,
-		"The only parser of client addresses. Everything that limits, logs or trusts an address depends on it."},
+		"The only parser of client addresses. Packages that limit, log or trust an address use it."},
 	{"internal/settings", []string{".", "internal/clientaddr"}, nil,
-		"Parses settings. It knows their values, not what is done with them."},
+		"Parses settings. It does not depend on the packages that use them."},
 	{"internal/limit", nil, nil,
-		"Counts events per key. It depends on neither pings nor HTTP, so that all surfaces can use it."},
+		"Counts events per key. It depends on neither pings nor HTTP, so all surfaces can use it."},
 	{"internal/connlimit", nil, nil,
 		"Counts connections. It does not depend on the requests that they carry."},
 	{"internal/markdown", nil, nil,
@@ -52,19 +51,19 @@ var layers = []layer{
 	{"internal/i18n/i18ntest", []string{"internal/i18n"}, nil,
 		"Helps tests of what is rendered in a language. Only tests import it."},
 	{"internal/cache", nil, nil,
-		"Keeps values in memory and knows neither what they are nor where they come from."},
+		"Caches values in memory. It does not depend on their types or sources."},
 	{"internal/markdown/markdowntest", nil, nil,
-		"Hostile texts. Only tests import it."},
+		"Malicious Markdown for tests. Only tests import it."},
 	{"internal/feed", []string{".", "internal/markdown", "internal/i18n"}, []string{"internal/markdown/markdowntest", "test/nodeclient"},
-		"A rendering of a page for programs. It knows neither HTTP nor the store."},
+		"Renders a page for programs. It depends on neither HTTP nor the store."},
 	{"internal/badge", []string{".", "internal/markdown", "internal/i18n"}, []string{"internal/markdown/markdowntest"},
-		"A rendering of a page for programs. It knows neither HTTP nor the store."},
+		"Renders a page for programs. It depends on neither HTTP nor the store."},
 	{"internal/statuspage", []string{"."}, []string{"internal/statuspage/statuspagetest", "internal/markdown/markdowntest"},
-		"A rendering of a page for programs. It knows neither HTTP nor the store."},
+		"Renders a page for programs. It depends on neither HTTP nor the store."},
 	{"internal/statuspage/statuspagetest", nil, nil,
 		"Checks the form of documents. Only tests import it."},
 	{"internal/stream", nil, nil,
-		"Sends events to clients and knows neither pages nor who is asking."},
+		"Sends events to clients. It depends on neither pages nor visitors."},
 	{"internal/web", []string{".", "internal/store", "internal/limit"}, []string{"internal/store/storetest"},
 		"Code that the HTTP surfaces share. It does not depend on any of them."},
 	{"internal/api", []string{".", "internal/clientaddr", "internal/store", "internal/web", "internal/limit"}, []string{"internal/store/storetest"},
@@ -87,7 +86,7 @@ var layers = []layer{
 	{"internal/ping", []string{".", "internal/clientaddr", "internal/store", "internal/limit", "internal/failurelog"}, []string{"internal/store/storetest"},
 		"The intake of pings must never break. It does not depend on the other surfaces or on background work."},
 	{"internal/scheduler", []string{".", "internal/store"}, []string{"internal/store/storetest"},
-		"Work that is caused by time alone. It depends on no surface."},
+		"Does periodic work. It depends on no surface."},
 	{"internal/domains", []string{".", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver"},
 		"Checks DNS records. The API and the background work both need it, and neither imports the other."},
 	{"internal/notify", []string{".", "internal/store", "internal/failurelog", "internal/markdown"},
@@ -97,22 +96,22 @@ var layers = []layer{
 		".", "internal/api", "internal/buildinfo", "internal/clientaddr", "internal/connlimit", "internal/domains", "internal/i18n", "internal/limit",
 		"internal/notify", "internal/page", "internal/ping", "internal/scheduler", "internal/settings", "internal/store", "internal/stream", "internal/web",
 	}, []string{"internal/store/storetest", "test/dnsserver"},
-		"The wiring: the only package that knows all parts of the serving process."},
+		"Connects all parts of the serving process."},
 	{"internal/console", []string{"internal/settings"}, nil,
-		"What all commands share: streams, tables, exit statuses. It knows no command."},
+		"Code that all commands share: streams, tables, exit statuses. It depends on no command."},
 	{"internal/cli", []string{".", "client", "internal/buildinfo", "internal/console", "internal/settings"}, []string{"internal/i18n"},
-		"The commands that use the API see the server only through the client, as everybody's programs do."},
+		"The commands that use the API. They use the client, like programs of other people."},
 	{"internal/admin", []string{".", "internal/console", "internal/settings", "internal/store"}, nil,
-		"The commands that work on the database, with no server between."},
+		"The commands that work directly on the database."},
 	{"internal/demo", []string{".", "client", "internal/console", "internal/server", "internal/settings", "internal/store"}, nil,
-		"A server in its own process, whose API the demo uses like any program. The store makes the past."},
+		"Runs a server and uses its API like any other program. It uses the store to create past events."},
 	{"cmd/allswell", []string{"internal/admin", "internal/buildinfo", "internal/cli", "internal/console", "internal/demo", "internal/server"},
 		[]string{"internal/settings"},
-		"main and the command tree."},
+		"The main function and the command tree."},
 	{"bench", []string{".", "internal/store", "internal/store/storetest", "internal/limit"}, []string{"test/subprocess"},
-		"Measures the store in the same process, and the built program from outside."},
+		"Measures the store in its own process, and the built program from outside."},
 	{"test/...", []string{"test/..."}, []string{".", "internal/store", "internal/store/storetest"},
-		"Uses the built program as a user does. It reads the database only to check the contents."},
+		"Tests the built program like a user. It reads the database only to check its contents."},
 }
 
 // drivers are the modules that access a database.
@@ -125,8 +124,8 @@ var driverUsers = []struct {
 	reason    string
 }{
 	{"internal/store", false, "It contains every SQL statement and every transaction."},
-	{"internal/store/storetest", false, "It creates and drops the databases of tests."},
-	{"test/...", true, "It checks a database after its program was killed, without the code that wrote it."},
+	{"internal/store/storetest", false, "It creates and drops databases for tests."},
+	{"test/...", true, "It checks the database after the program was killed, without the code under test."},
 }
 
 // forbidden are standard packages that the domain must not import.
@@ -163,8 +162,7 @@ func listPackages(t *testing.T) []listed {
 	}
 }
 
-// local is the name of a package in the table; ok is false for one of another
-// module.
+// local returns the name of a package in the table. ok is false for a package of another module.
 func local(path string) (name string, ok bool) {
 	if path == module {
 		return ".", true
@@ -172,7 +170,7 @@ func local(path string) (name string, ok bool) {
 	return strings.CutPrefix(path, module+"/")
 }
 
-// covers reports whether a name of the table stands for a package.
+// covers reports whether a pattern of the table matches a package.
 func covers(pattern, name string) bool {
 	if tree, ok := strings.CutSuffix(pattern, "/..."); ok {
 		return name == tree || strings.HasPrefix(name, tree+"/")
@@ -184,7 +182,7 @@ func coversAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return covers(p, name) })
 }
 
-// layerOf finds the row of a package.
+// layerOf returns the row of a package.
 func layerOf(name string) (layer, bool) {
 	i := slices.IndexFunc(layers, func(l layer) bool { return covers(l.name, name) })
 	if i < 0 {
@@ -193,13 +191,13 @@ func layerOf(name string) (layer, bool) {
 	return layers[i], true
 }
 
-// isStandard reports whether a path is of the standard library.
+// isStandard reports whether a package belongs to the standard library.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")
 }
 
-// violations names every import of p that the tables forbid.
+// violations returns a message for every import of p that the tables forbid.
 func violations(p listed) (out []string) {
 	name, _ := local(p.ImportPath)
 	l, ok := layerOf(name)
@@ -219,7 +217,7 @@ func violations(p listed) (out []string) {
 	return out
 }
 
-// refuse says why a package may not import a path, or "".
+// refuse returns why a package must not import a path, or "".
 func refuse(l layer, name, path string, test bool) string {
 	if imported, ok := local(path); ok {
 		if coversAny(l.imports, imported) || test && (imported == name || coversAny(l.tests, imported)) {
@@ -236,18 +234,18 @@ func refuse(l layer, name, path string, test bool) string {
 				return ""
 			}
 		}
-		return "only the store speaks to a database"
+		return "only the store uses a database"
 	}
 	if test {
 		return ""
 	}
-	for taboo, why := range forbidden {
-		if name == "." && (path == taboo || strings.HasPrefix(path, taboo+"/")) {
+	for prefix, why := range forbidden {
+		if name == "." && (path == prefix || strings.HasPrefix(path, prefix+"/")) {
 			return why
 		}
 	}
 	if (name == "." || name == "client" || name == "internal/limit") && !isStandard(path) {
-		return "it stands on the standard library alone"
+		return "it uses only the standard library"
 	}
 	return ""
 }
@@ -323,42 +321,4 @@ func TestImportsAreRefused(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestLibcIsTheOneOfSQLite checks the version of modernc.org/libc. modernc.org/sqlite is
-// C translated to Go for one version of it; with another it builds, and may corrupt
-// databases.
-func TestLibcIsTheOneOfSQLite(t *testing.T) {
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.GoMod}}", "modernc.org/sqlite").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	theirs := requiredLibc(t, strings.TrimSpace(string(out)))
-	ours := requiredLibc(t, "go.mod")
-	if ours != theirs {
-		t.Errorf("go.mod requires modernc.org/libc %s, modernc.org/sqlite was made with %s", ours, theirs)
-	}
-	used, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}{{with .Replace}} replaced by {{.}}{{end}}", "modernc.org/libc").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	if got := strings.TrimSpace(string(used)); got != theirs {
-		t.Errorf("the build uses modernc.org/libc %s, modernc.org/sqlite was made with %s", got, theirs)
-	}
-}
-
-var libcLine = regexp.MustCompile(`(?m)^(?:require)?\s*modernc\.org/libc\s+(v\S+)`)
-
-// requiredLibc reads a go.mod file.
-func requiredLibc(t *testing.T, file string) string {
-	t.Helper()
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := libcLine.FindStringSubmatch(string(raw))
-	if found == nil {
-		t.Fatalf("%s requires no modernc.org/libc", file)
-	}
-	return found[1]
 }

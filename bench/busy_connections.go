@@ -55,7 +55,7 @@ func (b *bench) busyRun(env ...string) (peak float64, p99 time.Duration, rate fl
 		return 0, 0, 0, err
 	}
 	defer p.stop()
-	if err := lively(p); err != nil {
+	if err := fillPage(p); err != nil {
 		return 0, 0, 0, err
 	}
 	ctx, cancel := context.WithTimeout(b.ctx, busyFor)

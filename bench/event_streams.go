@@ -34,7 +34,7 @@ func (b *bench) live() ([]result, error) {
 		return nil, err
 	}
 	defer p.stop()
-	if err := lively(p); err != nil {
+	if err := fillPage(p); err != nil {
 		return nil, err
 	}
 	if _, _, err := fetch(p.base+"/status/acme", "gzip"); err != nil {

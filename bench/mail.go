@@ -21,7 +21,7 @@ import (
 
 const (
 	mailSubscribers = 100_000
-	mailCalls       = 3 // updates posted, each for its own time
+	mailCalls       = 3 // updates posted, each timed separately
 	mailSpan        = 30 * time.Second
 )
 
@@ -154,8 +154,8 @@ func (b *bench) mail() ([]result, error) {
 	}, nil
 }
 
-// updates posts updates in pairs, one for nobody and one for many, and returns
-// the medians, and how long the last one's deliveries took to be written.
+// updates posts updates in pairs, one without and one with many subscribers. It returns the medians of both, and how long
+// writing the deliveries of the last one took.
 func (b *bench) updates(path string, api caller, none, many string) (without, with, rows time.Duration, err error) {
 	var nones, manys []float64
 	for range mailCalls {
@@ -196,8 +196,8 @@ func (b *bench) written(path string) error {
 	return nil
 }
 
-// behind returns how long news for one subscriber takes to reach the sink while
-// many others' wait.
+// behind returns how long a notification of one subscriber takes to reach the sink while many other deliveries are
+// pending.
 func behind(sink *mailSink, api caller, incident string) (time.Duration, error) {
 	began := time.Now()
 	if _, _, err := api.post("/api/v1/incidents/"+incident+"/updates", map[string]any{"message": "Still looking."}); err != nil {
@@ -209,5 +209,5 @@ func behind(sink *mailSink, api caller, incident string) (time.Duration, error) 
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return 0, errors.New("it did not arrive within a minute")
+	return 0, errors.New("no mail arrived within a minute")
 }

@@ -2,7 +2,7 @@
 // with public tools: wrk generates the load, and nginx is the reference for pages. It
 // prints the Markdown table of docs/benchmarks.md.
 //
-//	go run ./bench            all of it, about five minutes
+//	go run ./bench            everything, about five minutes
 //	go run ./bench pings tick only these
 package main
 
@@ -53,11 +53,11 @@ var parts = []struct {
 
 func main() {
 	if len(os.Args) == 3 && os.Args[1] == "bare" {
-		serveBare(os.Args[2]) // the rival of "pings", in a process of its own
+		serveBare(os.Args[2]) // the reference for "pings", in its own process
 		return
 	}
 	if len(os.Args) == 4 && os.Args[1] == "bare" {
-		servePage(os.Args[2], os.Args[3]) // one of those of "page"
+		servePage(os.Args[2], os.Args[3]) // a reference for "page", in its own process
 		return
 	}
 	if err := run(os.Args[1:]); err != nil {

@@ -40,7 +40,7 @@ func (b *bench) residentAtRest(path string) (float64, error) {
 		return 0, err
 	}
 	defer p.stop()
-	time.Sleep(30 * time.Second) // a rest gives memory back after 20
+	time.Sleep(30 * time.Second) // an idle service releases memory after 20 s
 	return p.resident()
 }
 

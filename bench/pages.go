@@ -36,7 +36,7 @@ func (b *bench) page() ([]result, error) {
 		return nil, err
 	}
 	defer ours.stop()
-	if err := lively(ours); err != nil {
+	if err := fillPage(ours); err != nil {
 		return nil, err
 	}
 	plain, _, err := fetch(ours.base+"/status/acme", "identity")
@@ -119,7 +119,7 @@ func (b *bench) barePage(dir string) (*process, error) {
 	return b.launch(exec.CommandContext(b.ctx, self, "bare", "127.0.0.1:"+port, dir), port, "/acme.html")
 }
 
-// servePage is that process.
+// servePage runs in the process that barePage starts.
 func servePage(addr, dir string) {
 	plain, err := os.ReadFile(filepath.Join(dir, "acme.html"))
 	packed, bad := os.ReadFile(filepath.Join(dir, "acme.html.gz"))
@@ -145,8 +145,8 @@ func servePage(addr, dir string) {
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(addr, mux))
 }
 
-// ourPageRate is pageRate of our page. Without a header it asks with the tag of
-// now: with an incident the page is made anew each minute.
+// ourPageRate is pageRate for a page of Allswell. Without a header it sends the present entity tag, because a page with
+// an incident is rendered every minute.
 func (b *bench) ourPageRate(url, header string) (float64, error) {
 	if header == "" {
 		_, etag, err := fetch(url, "identity")
@@ -169,7 +169,7 @@ func fetch(url, encoding string) ([]byte, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	req.Header.Set("Accept-Encoding", encoding) // ours, so the client unpacks nothing
+	req.Header.Set("Accept-Encoding", encoding) // set explicitly, so that the client does not decompress
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return nil, "", err
@@ -179,8 +179,8 @@ func fetch(url, encoding string) ([]byte, string, error) {
 	return body, res.Header.Get("ETag"), err
 }
 
-// lively fills a page with 50 components and a few incidents over the API.
-func lively(p *process) error {
+// fillPage creates 50 components and a few incidents of a page with the API.
+func fillPage(p *process) error {
 	post := func(path string, body any) error { return p.ask(http.MethodPost, path, body, nil) }
 	type object = map[string]any
 	err := post("/api/v1/pages", object{"name": "Acme", "slug": "acme"})

@@ -10,8 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/settings"
 )
 
-// TestFlagsAreNamedLikeVariables holds the flags that the parser makes of the
-// struct to the names that messages and the manual use.
+// TestFlagsAreNamedLikeVariables checks that the flags of the parser have the names that messages and the manual use.
 func TestFlagsAreNamedLikeVariables(t *testing.T) {
 	parser, err := program().Parser(&console.Console{})
 	if err != nil {

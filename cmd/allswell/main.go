@@ -2,8 +2,8 @@
 // component, monitor, incident, maintenance, subscriber and delivery use the API of a running one; token, migrate,
 // backup and restore work on its database.
 //
-// It exits with 0 when done, with 1 when refused or failed, and with 2 when the command line or a setting is wrong, in
-// which case nothing was changed.
+// The exit status is 0 on success, 1 if the command failed or was rejected, and 2 if the command line or a setting is
+// invalid, in which case nothing was changed.
 package main
 
 import (

@@ -25,14 +25,14 @@ func runIn(t *testing.T, environ map[string]string, args ...string) (status int,
 		list = append(list, name+"="+value)
 	}
 	var out, errs bytes.Buffer
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a start that should have been refused ends
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a start that should fail ends
 	defer cancel()
 	status = program().Run(&console.Console{Ctx: ctx, In: strings.NewReader(""), Out: &out, Err: &errs}, args, list)
 	return status, out.String(), errs.String()
 }
 
-// TestWrongSettings starts with every kind of wrong value: the start is refused
-// with one sentence that names the setting, and without the value of a secret.
+// TestWrongSettings checks that every kind of invalid value stops the start with one sentence that names the setting, and
+// does not contain the value of a secret.
 func TestWrongSettings(t *testing.T) {
 	database := "sqlite:" + filepath.Join(t.TempDir(), "allswell.db")
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestWrongSettings(t *testing.T) {
 				t.Errorf("%q repeats a secret", stderr)
 			}
 
-			// By flag it is the same sentence, and a flag wins over a variable.
+			// A flag causes the same sentence, and takes precedence over the variable.
 			t.Setenv(c.env, "")
 			if _, _, byFlag := runIn(t, nil, "serve", "--"+flag+"="+c.value); byFlag != stderr {
 				t.Errorf("by flag: %q, by variable: %q", byFlag, stderr)
@@ -139,7 +139,7 @@ func TestUnknownSettingsAreNamed(t *testing.T) {
 	}
 }
 
-// TestUsage holds the statuses that programs rely on.
+// TestUsage checks exit statuses.
 func TestUsage(t *testing.T) {
 	for _, c := range []struct {
 		args   string
@@ -184,8 +184,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestGroupsNameTheirCommands: the line of help of each group of commands names
-// all of them.
+// TestGroupsNameTheirCommands checks that the help of each group of commands names all of them.
 func TestGroupsNameTheirCommands(t *testing.T) {
 	parser, err := program().Parser(&console.Console{Ctx: t.Context(), Out: io.Discard, Err: io.Discard})
 	if err != nil {
@@ -200,8 +199,8 @@ func TestGroupsNameTheirCommands(t *testing.T) {
 	}
 }
 
-// TestSecretsOfAnUnreachableDatabase starts on a server that nobody runs. serve
-// waits for it until it is stopped, the other commands fail.
+// TestSecretsOfAnUnreachableDatabase runs commands with a database server that does not exist. serve waits for it until it
+// is stopped, the other commands fail.
 func TestSecretsOfAnUnreachableDatabase(t *testing.T) {
 	t.Setenv("ALLSWELL_DATABASE", "postgres://me:hunter2@127.0.0.1:1/allswell")
 	for _, c := range []struct {
@@ -223,7 +222,7 @@ func TestSecretsOfAnUnreachableDatabase(t *testing.T) {
 	}
 }
 
-// watched keeps what is written, and calls then when it contains until.
+// watched is a buffer that calls then when its text contains until.
 type watched struct {
 	mu    sync.Mutex
 	text  strings.Builder

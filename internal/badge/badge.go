@@ -17,7 +17,7 @@ const (
 	JSONName = "badge.json"
 )
 
-// maxLabel is the most characters of a badge's label.
+// maxLabel is the maximum length of a badge's label, in characters.
 const maxLabel = 60
 
 // The themes of a badge. Without one it follows the reader's preference.
@@ -26,14 +26,14 @@ const (
 	ThemeDark  = "dark"
 )
 
-// Set is what the badges of a page and of its components show.
+// Set is the badges of a page and of its components.
 type Set struct {
 	lang       *i18n.Language
 	page       subject
 	components map[string]subject // by id
 }
 
-// subject is what a badge can be about.
+// subject is a page or a component.
 type subject struct {
 	name        string
 	status      allswell.Status
@@ -64,14 +64,14 @@ func (f Set) Has(component string) bool {
 	return ok || component == ""
 }
 
-// Options are what the address of a badge asks for.
+// Options are the options in the URL of a badge.
 type Options struct {
 	Label  string // "": the name of the page or the component
 	Theme  string // ThemeLight, ThemeDark, or "" for the reader's preference
 	Uptime bool   // the uptime instead of the status
 }
 
-// ParseOptions reads the query of an address. Unknown values are ignored.
+// ParseOptions parses the query of a URL. It ignores unknown values.
 func ParseOptions(query url.Values) (o Options) {
 	o.Label = markdown.Clip(markdown.Line(query.Get("label")), maxLabel)
 	if theme := query.Get("theme"); theme == ThemeLight || theme == ThemeDark {
@@ -88,7 +88,7 @@ type Badge struct {
 }
 
 // Badge returns the badge of a component; "" is the page itself. If outdated is
-// set, the status is unknown: a badge has no room to say that it is old. ok is
+// set, the status is unknown, because a badge has no space for its age. ok is
 // false if the page has no such component.
 func (f Set) Badge(component string, o Options, outdated bool) (b Badge, ok bool) {
 	s := f.page

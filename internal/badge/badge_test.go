@@ -19,14 +19,14 @@ import (
 	"github.com/allswell/allswell/internal/markdown/markdowntest"
 )
 
-// drawing is what a badge is made of.
+// drawing is a parsed badge.
 type drawing struct {
 	texts []string // title, label, message
 	style string
-	fills []string // of the two grounds and the two texts
+	fills []string // of the two backgrounds and the two texts
 }
 
-// readBadge parses a badge, which may have nothing but what a badge is made of.
+// readBadge parses a badge, which may have only the known elements and attributes.
 func readBadge(t testing.TB, svg []byte) (d drawing) {
 	t.Helper()
 	allowed := map[string]string{
@@ -116,7 +116,7 @@ func TestBadge(t *testing.T) {
 	}
 	set := NewSet(sum)
 	if _, ok := set.Badge("comp_3", Options{}, false); ok || set.Has("comp_3") || !set.Has("comp_1") || !set.Has("") {
-		t.Error("there is a badge of a component that is not there")
+		t.Error("there is a badge of an unknown component")
 	}
 	for share, want := range map[float64]string{1: "ok", 0.999: "ok", 0.9989: "degraded", 0.99: "degraded", 0.9899: "partial", 0.95: "partial", 0.9499: "major", 0: "major"} {
 		if got := uptimeTone(share).Name; got != want {
@@ -151,7 +151,7 @@ func TestBadgeColours(t *testing.T) {
 				}
 			}
 			if fills[0] == fills[1] {
-				t.Errorf("%s: one side is like the other", s)
+				t.Errorf("%s: both sides have the same colour", s)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ var (
 func lightMessage(t *allswell.Tone) paint { return paint{t.Badge, t.OnSolid} }
 func darkMessage(t *allswell.Tone) paint  { return paint{t.Text.Dark, "#11151a"} }
 
-// The measures of a badge, in pixels.
+// Sizes in pixels.
 const (
 	height  = 20
 	padding = 5 // on both sides of each text
@@ -34,7 +34,7 @@ const (
 )
 
 // SVG returns the badge as an image in the flat style of shields.io, and the style
-// sheet that is in it; "" if there is none. The Content-Security-Policy of the
+// sheet that it contains, or "". The Content-Security-Policy of the
 // image has to allow the style sheet.
 func (b Badge) SVG(theme string) (svg []byte, style string) {
 	label, message := lightLabel, lightMessage(b.tone)

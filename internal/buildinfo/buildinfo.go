@@ -1,4 +1,4 @@
-// Package buildinfo tells which build of Allswell is running.
+// Package buildinfo describes the running build of Allswell.
 package buildinfo
 
 import (

@@ -13,36 +13,36 @@ import (
 // evicts the owner's own values instead of those of others.
 const ownerShare = 4
 
-// Sized is what a Cache holds.
+// Sized is a value of a Cache.
 type Sized interface {
 	comparable
 	Size() int // bytes in memory; does not change
 }
 
-// Key names a value of a Cache.
+// Key is the key of a value of a Cache.
 type Key interface {
 	comparable
-	Owner() any // whose value it is; see ownerShare
+	Owner() any // the owner of the value; see ownerShare
 }
 
-// Config is what a Cache needs. All fields are set.
+// Config configures a Cache. All fields are required.
 type Config[K Key] struct {
 	MaxEntries int
 	MaxBytes   int
 	Now        func() time.Time
-	Gone       func(error) bool     // reports whether a load's error means that there is nothing under the key any more
+	Gone       func(error) bool     // reports whether an error of a load means that the value no longer exists
 	OnError    func(key K, e error) // see Value.OnError
 }
 
-// Cache is values by key. The least recently used are evicted, so that the
-// others fit into MaxEntries and MaxBytes; one that is larger is kept alone. A
-// value is added when it has been loaded: a key whose load fails evicts nothing.
+// Cache holds values by key. It evicts the least recently used values, so that the
+// others fit into MaxEntries and MaxBytes. A value larger than MaxBytes is kept
+// alone. A value is added when it has been loaded: a failed load evicts nothing.
 type Cache[K Key, V Sized] struct {
 	config Config[K]
 
 	mu      sync.Mutex
 	entries *simplelru.LRU[K, entry[V]]
-	loading map[K]*Value[V] // first loads under way
+	loading map[K]*Value[V] // first loads in progress
 	bytes   int
 	owned   map[any]int // bytes by owner
 }
@@ -63,9 +63,9 @@ func New[K Key, V Sized](config Config[K]) *Cache[K, V] {
 	return c
 }
 
-// Get returns the value under key. It is loaded if it is not cached or stale;
-// version and load are those of a Value. An old value is returned without an
-// error if it cannot be loaded again, unless Gone says that there is none.
+// Get returns the value of a key. It loads the value if it is missing or stale;
+// version and load are those of a Value. If a stale value cannot be reloaded, Get
+// returns it without an error, unless Gone reports that it no longer exists.
 func (c *Cache[K, V]) Get(ctx context.Context, key K, version *atomic.Uint64, load Loader[V]) (value V, err error) {
 	value, err = c.valueOf(key, version, load).Get(ctx)
 	var none V
@@ -75,14 +75,14 @@ func (c *Cache[K, V]) Get(ctx context.Context, key K, version *atomic.Uint64, lo
 	return value, nil
 }
 
-// Contains reports whether there is a value under key, or a load under way.
+// Contains reports whether a key has a value, or a load in progress.
 func (c *Cache[K, V]) Contains(key K) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.entries.Contains(key) || c.loading[key] != nil
 }
 
-// valueOf returns the value under key, which is a new one if there is none.
+// valueOf returns the Value of a key, and creates it if necessary.
 func (c *Cache[K, V]) valueOf(key K, version *atomic.Uint64, load Loader[V]) *Value[V] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,12 +109,12 @@ func (c *Cache[K, V]) valueOf(key K, version *atomic.Uint64, load Loader[V]) *Va
 	return v
 }
 
-// add makes room for a value that was loaded.
+// add adds a loaded value, and evicts others to make space.
 func (c *Cache[K, V]) add(key K, v *Value[V], bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.loading, key)
-	c.entries.Remove(key) // of another size
+	c.entries.Remove(key) // it may have another size
 	c.entries.Add(key, entry[V]{v, bytes})
 	c.count(key, bytes)
 	for c.bytes > c.config.MaxBytes && c.entries.Len() > 1 {
@@ -125,8 +125,8 @@ func (c *Cache[K, V]) add(key K, v *Value[V], bytes int) {
 }
 
 // evictOwn evicts the least recently used other value of a key's owner if the
-// owner has more than its share, and reports whether it did. So an owner of
-// large values slows down nobody else.
+// owner has more than its share, and reports whether it did. In this way an owner
+// of large values does not slow down others.
 func (c *Cache[K, V]) evictOwn(added K) bool {
 	owner := added.Owner()
 	if c.owned[owner] <= c.config.MaxBytes/ownerShare {
@@ -147,7 +147,7 @@ func (c *Cache[K, V]) remove(key K) {
 	c.entries.Remove(key)
 }
 
-// count adds bytes to what is cached. The caller holds the mutex.
+// count adds bytes to the totals. The caller holds the mutex.
 func (c *Cache[K, V]) count(key K, bytes int) {
 	owner := key.Owner()
 	c.bytes += bytes

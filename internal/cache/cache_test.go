@@ -26,7 +26,7 @@ type sized struct{ bytes int }
 
 func (s *sized) Size() int { return s.bytes }
 
-// testCache is a cache whose values are put by hand.
+// testCache is a cache of values with a given size.
 type testCache struct {
 	*Cache[testKey, *sized]
 	t       *testing.T
@@ -51,7 +51,7 @@ func (c *testCache) get(key testKey, bytes int) *sized {
 	return v
 }
 
-// resize loads a value again in another size.
+// resize reloads a value with another size.
 func (c *testCache) resize(key testKey, bytes int) {
 	c.t.Helper()
 	c.remove(key)
@@ -62,7 +62,7 @@ func loads(bytes int, err error) Loader[*sized] {
 	return func(context.Context) (*sized, time.Time, error) { return &sized{bytes}, time.Time{}, err }
 }
 
-// is holds the cache to a number of entries and bytes.
+// is checks the number of entries and bytes of the cache.
 func (c *testCache) is(when string, entries, bytes int) {
 	c.t.Helper()
 	if c.entries.Len() != entries || c.bytes != bytes {
@@ -89,7 +89,7 @@ func TestCacheIsBounded(t *testing.T) {
 	c.is("after a large one", 1, testBytes-5)
 	c.resize(key(0), 7)
 	c.is("after it shrank", 1, 7)
-	c.get(key(1), testBytes+1) // it is kept, or else each request would load it
+	c.get(key(1), testBytes+1) // it is kept, because otherwise each request would load it
 	c.is("after one that does not fit", 1, testBytes+1)
 	if !c.Contains(key(1)) {
 		t.Error("the value that does not fit is not kept")
@@ -101,7 +101,7 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// TestOwnersShare: an owner of large values evicts its own.
+// TestOwnersShare checks that an owner of large values evicts its own values.
 func TestOwnersShare(t *testing.T) {
 	c := newTestCache(t)
 	for n := range 100 {
@@ -120,8 +120,8 @@ func TestOwnersShare(t *testing.T) {
 	}
 }
 
-// TestValuesReload: a value that is loaded again is counted in its new size, and
-// served old while it cannot be loaded.
+// TestValuesReload checks that a reloaded value counts with its new size, and that the old value is served
+// while it cannot be loaded.
 func TestValuesReload(t *testing.T) {
 	c := newTestCache(t)
 	key, size := testKey{"a", 1}, 10
@@ -154,8 +154,8 @@ func TestValuesReload(t *testing.T) {
 	c.is("once it is gone", 0, 0)
 }
 
-// TestFailedLoadsTakeNoRoom: a key whose load fails or panics leaves nothing behind.
-func TestFailedLoadsTakeNoRoom(t *testing.T) {
+// TestFailedLoadsUseNoSpace checks that a load that fails or panics leaves no entry.
+func TestFailedLoadsUseNoSpace(t *testing.T) {
 	c := newTestCache(t)
 	c.get(testKey{"a", 0}, 10)
 	for n, load := range []Loader[*sized]{
@@ -173,8 +173,8 @@ func TestFailedLoadsTakeNoRoom(t *testing.T) {
 	c.is("after failed loads", 1, 10)
 }
 
-// TestDerivedValue: a value made of another one's Last is stale once that one was
-// loaded again.
+// TestDerivedValue checks that a value derived from the Last of another is stale when the other is
+// reloaded.
 func TestDerivedValue(t *testing.T) {
 	var version atomic.Uint64
 	n := 0

@@ -1,8 +1,8 @@
-// Package cache keeps in memory what is expensive to load or to render.
+// Package cache keeps values in memory that are expensive to load or to render.
 //
-// A [Value] is one value that is loaded by one goroutine however many ask for
-// it, loaded again once it is stale, and served old while that takes too long
-// or fails. A [Cache] is many values by key, bounded by bytes.
+// A [Value] is one value. Concurrent callers share one load. A stale value is
+// reloaded, and the old value is returned while that fails or takes too long.
+// A [Cache] holds many values by key, within a limit of bytes.
 package cache
 
 import (
@@ -21,26 +21,26 @@ const (
 	// LoadTimeout bounds one load.
 	LoadTimeout = 5 * time.Second
 	// RetryDelay is the time between a failed load and the next attempt, unless
-	// the version has moved in between.
+	// the version has changed in between.
 	RetryDelay = 500 * time.Millisecond
 )
 
-// Loader loads a value and says when it expires; the zero Time means never. It
-// must not keep anything of the request that caused it: it may be called again
-// much later.
+// Loader loads a value and returns when it expires; the zero Time means never. It
+// must not refer to the request that caused it, because it may be called again much
+// later.
 type Loader[T any] func(ctx context.Context) (value T, expires time.Time, err error)
 
-// Value is one value in memory. It is stale once Version has moved since its
-// load began, or once it has expired. The zero T stands for "no value", so T is
-// a pointer or an interface. The exported fields are set before the first use.
+// Value is one value in memory. It is stale if Version has changed since its load
+// began, or if it has expired. The zero T means "no value", so T is a pointer or an
+// interface. Set the exported fields before the first use.
 type Value[T any] struct {
 	Load    Loader[T]
-	Version *atomic.Uint64   // moves with each change of what the value is made of
+	Version *atomic.Uint64   // increases with each change of the source
 	Now     func() time.Time // the clock that Load's expiry is compared with
 	OnError func(error)      // called when a load fails after the one before succeeded; nil: nothing
 
-	// Loads moves after each successful load: it is the Version of values that are
-	// derived from this one.
+	// Loads increases after each successful load. It is the Version of values that
+	// are derived from this one.
 	Loads atomic.Uint64
 
 	current atomic.Pointer[loaded[T]]
@@ -57,15 +57,15 @@ type loaded[T any] struct {
 	expires time.Time
 }
 
-// load is a load under way. version and err may be read once done is closed. It
-// is cancelled when all who wait for it have given up.
+// load is a load in progress. version and err may be read once done is closed. It
+// is cancelled when all its callers have given up.
 type load struct {
 	done    chan struct{}
 	version uint64
 	err     error
 	cancel  context.CancelFunc
 	waiters int
-	wanted  bool // go on without waiters: somebody was served the old value and will ask again
+	wanted  bool // continue without callers: one of them received the old value
 }
 
 type failure struct {
@@ -78,10 +78,10 @@ func (l *loaded[T]) fresh(version uint64, now time.Time) bool {
 	return l != nil && l.version >= version && (l.expires.IsZero() || now.Before(l.expires))
 }
 
-// Get returns a value that reflects every version before the call. If loading
-// fails, it returns the error and with it the old value, if there is one. It
-// does the same with context.DeadlineExceeded if loading takes longer than
-// WaitTimeout. Without an old value it waits until the load has ended.
+// Get returns a value that includes every change before the call. If loading fails,
+// it returns the error together with the old value, if there is one. If loading takes
+// longer than WaitTimeout, the error is context.DeadlineExceeded; without an old
+// value, Get waits until the load has ended.
 func (v *Value[T]) Get(ctx context.Context) (T, error) {
 	want := v.Version.Load()
 	if l := v.current.Load(); l.fresh(want, v.Now()) {
@@ -98,7 +98,8 @@ func (v *Value[T]) Last() (value T) {
 	return value
 }
 
-// Expires returns when that value expires; the zero Time means never.
+// Expires returns when the value of the last successful load expires; the zero Time
+// means never.
 func (v *Value[T]) Expires() time.Time {
 	if l := v.current.Load(); l != nil {
 		return l.expires
@@ -137,15 +138,15 @@ func (v *Value[T]) wait(ctx context.Context, want uint64) (T, error) {
 	}
 }
 
-// keep lets a load continue even if all who wait for it give up.
+// keep lets a load continue even if all its callers give up.
 func (v *Value[T]) keep(l *load) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	l.wanted = true
 }
 
-// leave removes a waiter, and cancels a load that has none left. The next caller
-// starts another.
+// leave removes a caller, and cancels a load that has no other. The next caller
+// starts another load.
 func (v *Value[T]) leave(l *load) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -156,10 +157,10 @@ func (v *Value[T]) leave(l *load) {
 	}
 }
 
-// join returns the load under way, or starts one. It returns no load but a value
-// or an error if somebody has loaded the value meanwhile, if the last load
-// failed less than RetryDelay ago, or if the value has only expired and the last
-// load failed: then a load runs, and nobody waits for it.
+// join returns the load in progress, or starts one. It returns a value or an error
+// instead if the value has been loaded in the meantime, or if the last load failed
+// less than RetryDelay ago. It does the same if the last load failed and the value
+// has only expired; then it starts a load for which no caller waits.
 func (v *Value[T]) join(want uint64) (*load, T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -172,8 +173,8 @@ func (v *Value[T]) join(want uint64) (*load, T, error) {
 		if failed.err != nil && failed.version >= want && now.Sub(failed.at).Abs() < RetryDelay {
 			return nil, v.Last(), failed.err
 		}
-		// The load has a context of its own: a request that is cancelled must not
-		// fail the others that wait.
+		// The load has a context of its own: a cancelled request must not fail the
+		// load for other callers.
 		ctx, cancel := context.WithTimeout(context.Background(), LoadTimeout)
 		v.loading = &load{done: make(chan struct{}), cancel: cancel}
 		go v.run(ctx, v.loading)
@@ -186,10 +187,10 @@ func (v *Value[T]) join(want uint64) (*load, T, error) {
 	return v.loading, none, nil
 }
 
-// run loads the value. The error of a load that everybody has left is dropped.
+// run loads the value. It drops the error of a load without callers.
 func (v *Value[T]) run(ctx context.Context, l *load) {
 	defer l.cancel()
-	version := v.Version.Load() // before anything is read: a change from here on makes it stale again
+	version := v.Version.Load() // before reading the source: a change from here on makes the value stale
 	value, expires, err := v.Load.safely(ctx)
 
 	v.mu.Lock()
@@ -197,7 +198,7 @@ func (v *Value[T]) run(ctx context.Context, l *load) {
 	switch current := v.current.Load(); {
 	case err == nil && (current == nil || current.version <= version):
 		v.current.Store(&loaded[T]{value, version, expires})
-		v.Loads.Add(1) // after the value: who sees the new number gets the new value
+		v.Loads.Add(1) // after the value: a caller that sees the new number gets the new value
 		v.failure = failure{}
 	case err != nil && !abandoned:
 		v.failure = failure{err, version, v.Now()}

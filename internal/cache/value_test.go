@@ -42,7 +42,7 @@ func newCounted() *counted {
 	return c
 }
 
-// want gets the value and holds it to what is expected; value 0: none.
+// want checks the result of getting the value. A value of 0 means none.
 func (c *counted) want(t *testing.T, value int64, err error) {
 	t.Helper()
 	got, gotErr := c.Get(t.Context())
@@ -75,8 +75,8 @@ func TestConcurrentCallersShareOneLoad(t *testing.T) {
 	})
 }
 
-// TestStaleWhileLoading: a load does not reflect a change that comes during it. A
-// caller after that change waits for the next load.
+// TestStaleWhileLoading checks that a caller after a change does not get the result of a load that began
+// before the change.
 func TestStaleWhileLoading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounted()
@@ -90,8 +90,8 @@ func TestStaleWhileLoading(t *testing.T) {
 	})
 }
 
-// TestSteadyChanges: changes without a pause do not keep a caller waiting. It gets
-// what was changed before it called.
+// TestSteadyChanges checks that continuous changes do not delay a caller. It gets a value from after its
+// call.
 func TestSteadyChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounted()
@@ -121,7 +121,7 @@ func TestWaitTimeout(t *testing.T) {
 		c := newCounted()
 		c.takes = 4 * time.Second
 		began := time.Now()
-		c.want(t, 1, nil) // nothing old to show: waits
+		c.want(t, 1, nil) // without an old value, the caller waits
 		if took := time.Since(began); took != 4*time.Second {
 			t.Errorf("the first waited %v", took)
 		}
@@ -173,7 +173,7 @@ func TestLoadFails(t *testing.T) {
 		c.version.Add(1)
 		c.want(t, 3, broken) // the old value stays
 		c.fails = nil
-		c.version.Add(1) // a change: whatever is loaded from is back, so RetryDelay does not count
+		c.version.Add(1) // after a change RetryDelay does not apply: the source works again
 		c.want(t, 5, nil)
 		if reported != 2 {
 			t.Errorf("%d errors reported, want 2", reported)
@@ -190,14 +190,14 @@ func TestExpiry(t *testing.T) {
 		c.want(t, 1, nil)
 		time.Sleep(time.Nanosecond)
 		c.want(t, 2, nil)
-		c.expires = -time.Second // expired when loaded, by a clock that is behind: served once
+		c.expires = -time.Second // expired when loaded, because its clock is behind: served once
 		c.version.Add(1)
 		c.want(t, 3, nil)
 	})
 }
 
-// TestExpiredWhileLoadsHang: while loads hang, one caller waits for a value that
-// has only expired, and further ones do not.
+// TestExpiredWhileLoadsHang checks that while loads hang, only the first caller waits for an expired
+// value.
 func TestExpiredWhileLoadsHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounted()
@@ -215,7 +215,7 @@ func TestExpiredWhileLoadsHang(t *testing.T) {
 		if waited := time.Since(began) - 20*RetryDelay; waited != 0 {
 			t.Errorf("they waited for %v", waited)
 		}
-		c.version.Add(1) // now there is something to wait for
+		c.version.Add(1) // the value is stale now, so callers wait
 		c.want(t, 1, context.DeadlineExceeded)
 		if waited := time.Since(began) - 20*RetryDelay; waited <= 0 {
 			t.Error("after a change they did not wait")
@@ -232,7 +232,7 @@ func TestLoadSurvivesACancelledCaller(t *testing.T) {
 		c.takes = 300 * time.Millisecond
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		go c.want(t, 1, nil) // somebody else waits
+		go c.want(t, 1, nil) // another caller waits
 		if v, err := c.Get(ctx); v != nil || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, %v", v, err)
 		}
@@ -248,8 +248,8 @@ func TestLoadPanics(t *testing.T) {
 	}
 }
 
-// TestAbandonedLoadIsCancelled: a load is cancelled when all who wait for it have
-// given up, and the next caller starts another.
+// TestAbandonedLoadIsCancelled checks that a load is cancelled when all its callers have given up, and
+// that the next caller starts another.
 func TestAbandonedLoadIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCounted()

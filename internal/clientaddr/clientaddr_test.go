@@ -52,12 +52,12 @@ func TestClientAddress(t *testing.T) {
 		"IPv6 in brackets with a port":       {proxy, xff("[2001:db8::1]:443"), "[2001:db8::1]:443"},
 		"IPv6 with a zone":                   {proxy, xff("fe80::1%eth0"), "[fe80::1]:0"},
 		"IPv4 written as IPv6":               {proxy, xff("::ffff:192.0.2.1"), "192.0.2.1:0"},
-		"a trusted one written as IPv6":      {proxy, xff("192.0.2.1, ::ffff:10.0.0.7"), "192.0.2.1:0"},
+		"a proxy written as IPv6":            {proxy, xff("192.0.2.1, ::ffff:10.0.0.7"), "192.0.2.1:0"},
 		"the peer written as IPv6":           {"[::ffff:10.0.0.1]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
 		"an IPv6 peer":                       {"[fd00::5]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
 		"an IPv6 peer with a zone":           {"[fd00::5%eth0]:4000", xff("192.0.2.1"), "192.0.2.1:0"},
 		"a peer that is not trusted":         {"192.0.2.9:4000", xff("1.1.1.1"), "192.0.2.9:4000"},
-		"a peer that is no address":          {"@", xff("1.1.1.1"), "@"},
+		"a peer without an address":          {"@", xff("1.1.1.1"), "@"},
 		"malformed":                          {proxy, xff("1.1.1.1, nonsense"), proxy},
 		"malformed behind a proxy":           {proxy, xff("1.1.1.1, nonsense, 10.2.3.4"), "10.2.3.4:0"},
 		"malformed beyond the client":        {proxy, xff("nonsense, 192.0.2.1"), "192.0.2.1:0"},
@@ -74,7 +74,7 @@ func TestClientAddress(t *testing.T) {
 		"a megabyte of entries":              {proxy, xff(strings.Repeat("1.1.1.1,", 1<<17) + "192.0.2.1"), "192.0.2.1:0"},
 		"a megabyte of commas":               {proxy, xff(strings.Repeat(",", 1<<20)), proxy},
 		"a loop of proxies":                  {proxy, xff("192.0.2.1" + strings.Repeat(",10.0.0.2", maxHops)), "10.0.0.2:0"},
-		"as many proxies as are followed":    {proxy, xff("192.0.2.1" + strings.Repeat(",10.0.0.2", maxHops-1)), "192.0.2.1:0"},
+		"the maximum number of proxies":      {proxy, xff("192.0.2.1" + strings.Repeat(",10.0.0.2", maxHops-1)), "192.0.2.1:0"},
 		"a thousand lines":                   {proxy, xff(append(slices.Repeat([]string{"1.1.1.1"}, 1000), "192.0.2.1")...), "192.0.2.1:0"},
 		"Forwarded":                          {proxy, fwd("for=192.0.2.1"), "192.0.2.1:0"},
 		"Forwarded in capitals":              {proxy, fwd("FOR=192.0.2.1;Proto=https"), "192.0.2.1:0"},
@@ -89,7 +89,7 @@ func TestClientAddress(t *testing.T) {
 		"Forwarded without for":              {proxy, fwd(`for=1.1.1.1, proto=https`), proxy},
 		"Forwarded, for twice":               {proxy, fwd(`for=192.0.2.1;for=1.1.1.1`), proxy},
 		"Forwarded, an open quote before":    {proxy, fwd(`for=1.1.1.1;x=", for=192.0.2.1`), proxy},
-		"Forwarded, a quote that swallows":   {proxy, fwd(`for=1.1.1.1;x=", for="[2001:db8::1]"`), proxy},
+		"Forwarded, a quote across entries":  {proxy, fwd(`for=1.1.1.1;x=", for="[2001:db8::1]"`), proxy},
 		"Forwarded, an escape at the end":    {proxy, fwd(`for="192.0.2.1\`), proxy},
 		"Forwarded, an open quote elsewhere": {proxy, fwd(`for=1.1.1.1;x="`, `for=192.0.2.1`), "192.0.2.1:0"},
 		"Forwarded, empty":                   {proxy, fwd(""), proxy},
@@ -123,8 +123,8 @@ func TestClientAddress(t *testing.T) {
 	}
 }
 
-// TestExemptClients: who is exempt is decided by what all headers agree on. The
-// proxy and a network of clients are exempt.
+// TestExemptClients checks that a client is exempt only if no header contradicts it. The proxy and a
+// network of clients are exempt.
 func TestExemptClients(t *testing.T) {
 	const proxy = "10.0.0.1:4000"
 	for name, c := range map[string]struct {
@@ -136,16 +136,16 @@ func TestExemptClients(t *testing.T) {
 		"an exempt client":                   {proxy, http.Header{"X-Forwarded-For": {"1.1.1.1, 192.0.2.1"}}, true},
 		"another client":                     {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1, 1.1.1.1"}}, false},
 		"an exempt client, directly":         {"192.0.2.1:5000", nil, true},
-		"the headers of a stranger":          {"192.0.2.1:5000", http.Header{"X-Forwarded-For": {"1.1.1.1"}, "Forwarded": {"for=x"}}, true},
-		"a stranger as an exempt client":     {"1.1.1.1:5000", http.Header{"X-Forwarded-For": {"192.0.2.1"}}, false},
+		"headers sent by a client":           {"192.0.2.1:5000", http.Header{"X-Forwarded-For": {"1.1.1.1"}, "Forwarded": {"for=x"}}, true},
+		"a forged exempt address":            {"1.1.1.1:5000", http.Header{"X-Forwarded-For": {"192.0.2.1"}}, false},
 		"another header agrees":              {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=192.0.2.1:99"}}, true},
 		"another header disagrees":           {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=1.1.1.1"}}, false},
 		"another header alone":               {proxy, http.Header{"X-Real-Ip": {"1.1.1.1"}}, false},
 		"another header names a proxy":       {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1, 10.2.2.2"}, "X-Real-Ip": {"10.2.2.2"}}, true},
-		"another header cannot be read":      {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=unknown"}}, false},
-		"the header that counts is not read": {proxy, http.Header{"X-Forwarded-For": {"nonsense"}}, false},
+		"another header is malformed":        {proxy, http.Header{"X-Forwarded-For": {"192.0.2.1"}, "Forwarded": {"for=unknown"}}, false},
+		"the configured header is malformed": {proxy, http.Header{"X-Forwarded-For": {"nonsense"}}, false},
 		"an empty header":                    {proxy, http.Header{"X-Forwarded-For": {""}}, false},
-		"more proxies than are followed":     {proxy, http.Header{"X-Forwarded-For": {"1.1.1.1" + strings.Repeat(",10.0.0.2", maxHops)}}, false},
+		"too many proxies":                   {proxy, http.Header{"X-Forwarded-For": {"1.1.1.1" + strings.Repeat(",10.0.0.2", maxHops)}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cfg := Config{Trusted: mustNetworks(t, "10.0.0.0/8"), Exempt: mustNetworks(t, "10.0.0.0/8, 192.0.2.0/24")}
@@ -156,11 +156,11 @@ func TestExemptClients(t *testing.T) {
 	}
 	cfg := Config{Exempt: mustNetworks(t, "192.0.2.0/24")}
 	if _, got := throughProxies(NewResolver(cfg), "192.0.2.1:5000", http.Header{"Forwarded": {"for=1.1.1.1"}}); !got {
-		t.Error("without trusted proxies a header counts")
+		t.Error("a header is used without trusted proxies")
 	}
 }
 
-// TestForgedHeadersOverTheWire sends what a client could, through a real server.
+// TestForgedHeadersOverTheWire sends forged headers to a real server.
 func TestForgedHeadersOverTheWire(t *testing.T) {
 	for name, c := range map[string]struct{ trusted, want string }{
 		"a stranger":      {"10.0.0.0/8", "127.0.0.1"},
@@ -238,10 +238,9 @@ func TestParseNetworks(t *testing.T) {
 	}
 }
 
-// FuzzClientAddress: the client writes anything into all headers, and its proxy
-// adds what it saw to the one that counts. The client is counted as itself, or as
-// a proxy if it broke the header's grammar; never as somebody else, and it is
-// never exempt.
+// FuzzClientAddress lets the client send any headers, and its proxy add the client's address to the
+// configured one. The result is the client or, if the header is malformed, the proxy. It is never a
+// different client, and never exempt.
 func FuzzClientAddress(f *testing.F) {
 	for _, s := range []string{"", "1.1.1.1", "1.1.1.1, 10.0.0.9", "for=1.1.1.1", `for="`, `for="[::1]`, `for=1.1.1.1;x="`, "for=10.0.0.3, for=1.1.1.1", "\\\"", ",,,", "[::", "%", ";", "="} {
 		f.Add(s, s, true)
@@ -261,7 +260,7 @@ func FuzzClientAddress(f *testing.F) {
 		}
 		cfg := Config{Trusted: trusted}
 		if got, _ := throughProxies(NewResolver(cfg), stranger, forged); got != stranger {
-			t.Fatalf("a stranger became %s", got)
+			t.Fatalf("the client became %s", got)
 		}
 		cfg.Exempt = exempt
 		for key, node := range map[string]string{
@@ -284,7 +283,7 @@ func FuzzClientAddress(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s: %v", got, err)
 			}
-			// The proxy's own address is what counts when nothing can be believed.
+			// The address of the proxy counts if the header is malformed.
 			if a := addr.Addr().String(); a != client && a != "10.0.0.1" {
 				t.Fatalf("%s added to %s: the client became %s", node, key, got)
 			}

@@ -33,7 +33,7 @@ const (
 	minReserve, minAddressReserve = 8, 4
 )
 
-// Config is what a Limiter needs.
+// Config configures a Limiter.
 type Config struct {
 	Max        int            // maximum number of open connections
 	PerAddress int            // maximum number of open connections per client address; an IPv6 /64 network counts as one address

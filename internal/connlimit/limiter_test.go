@@ -186,7 +186,7 @@ func TestReserve(t *testing.T) {
 	}
 	close(w.hold)
 	busy.Wait()
-	w.until("the places are given back", func() bool { return w.busy.Load() == 0 })
+	w.until("the connections are released", func() bool { return w.busy.Load() == 0 })
 	if res, _ := w.ask(w.dial("127.0.0.1"), "/page"); res.StatusCode != 200 {
 		t.Error(res.Status)
 	}
@@ -250,7 +250,7 @@ func TestFull(t *testing.T) {
 	for _, c := range streams {
 		c.Close()
 	}
-	w.until("their places are given back", func() bool { return w.Open() == 0 && w.busy.Load() == 0 })
+	w.until("the connections are released", func() bool { return w.Open() == 0 && w.busy.Load() == 0 })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.conns)+len(w.peers) != 0 {

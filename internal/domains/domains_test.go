@@ -18,8 +18,8 @@ import (
 
 const domain = "status.acme.example"
 
-// world is a checker of a store on virtual time, with a DNS server and a page
-// whose workspace has to prove a domain.
+// world is a Checker with a store on virtual time, a DNS server, and a page whose workspace has to prove
+// its domain.
 type world struct {
 	*testing.T
 	*Checker
@@ -47,13 +47,13 @@ func run(t *testing.T, f func(w *world)) {
 
 func (w *world) pass(d time.Duration) { w.clock.Add(d.Milliseconds()) }
 
-// publish puts the page's record into the DNS.
+// publish publishes the page's record.
 func (w *world) publish() {
 	r := allswell.NewDomainRecord(w.page.ID, domain)
 	w.dns.Set(r.Name, "v=spf1 -all", r.Value)
 }
 
-// expect holds a page to what a check made of it.
+// expect checks the state of a page after a check.
 func (w *world) expect(p allswell.Page, err error) func(allswell.DomainStatus, allswell.DomainResult) {
 	return func(status allswell.DomainStatus, result allswell.DomainResult) {
 		w.Helper()
@@ -65,7 +65,7 @@ func (w *world) expect(p allswell.Page, err error) func(allswell.DomainStatus, a
 
 func (w *world) verify() (allswell.Page, error) { return w.Verify(w.Context(), w.ws, "acme") }
 
-// TestVerify asks a real DNS server.
+// TestVerify queries a real DNS server.
 func TestVerify(t *testing.T) {
 	run(t, func(w *world) {
 		w.expect(w.verify())(allswell.DomainPending, allswell.DomainMissing) // the name does not exist
@@ -90,7 +90,7 @@ func TestVerify(t *testing.T) {
 		w.pass(time.Minute)
 		w.expect(w.verify())(allswell.DomainVerified, allswell.DomainFound)
 
-		// The DNS of a domain fails for a month: nothing is lost.
+		// The DNS fails for a month, and the page keeps its domain.
 		w.dns.Fail(dnsmessage.RCodeServerFailure)
 		for range 31 {
 			w.pass(24 * time.Hour)
@@ -105,7 +105,7 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// TestCheckDue: what is due is checked without anybody asking, once.
+// TestCheckDue checks that every claim that is due is checked once.
 func TestCheckDue(t *testing.T) {
 	run(t, func(w *world) {
 		w.publish()
@@ -156,8 +156,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestNoAnswerInTime: a server that is silent, and one that is not there, hold up
-// nothing and prove nothing.
+// TestNoAnswerInTime checks that a DNS server that does not answer delays nothing and proves nothing.
 func TestNoAnswerInTime(t *testing.T) {
 	run(t, func(w *world) {
 		w.timeout = 50 * time.Millisecond
@@ -189,7 +188,7 @@ func TestNoAnswerInTime(t *testing.T) {
 	})
 }
 
-// TestVerifyWithoutAnythingToDo: no domain, no page, no proof needed.
+// TestVerifyWithoutAnythingToDo checks pages without a domain, unknown pages, and claims without a proof.
 func TestVerifyWithoutAnythingToDo(t *testing.T) {
 	run(t, func(w *world) {
 		none, own := "", "own.example"
@@ -201,7 +200,7 @@ func TestVerifyWithoutAnythingToDo(t *testing.T) {
 			w.Errorf("without a domain: %v", err)
 		}
 		if _, err := w.Verify(w.Context(), allswell.Actor{WorkspaceID: "ws_nobody"}, "acme"); !errors.Is(err, allswell.ErrNotFound) {
-			w.Errorf("of another workspace: %v", err)
+			w.Errorf("page of another workspace: %v", err)
 		}
 		first, _ := storetest.Workspace(w.T, w.store, allswell.DefaultWorkspace)
 		if _, err := w.store.CreatePage(w.Context(), first, allswell.NewPage{Name: "x", Slug: "x", PageSettings: allswell.PageSettings{Domain: &own}}); err != nil {

@@ -19,7 +19,7 @@ const (
 	maxDescription  = 4000    // characters of an event's description
 	maxDescriptions = 400_000 // characters of all descriptions; later events have precedence
 	calendarTime    = "20060102T150405Z"
-	calendarRefresh = "PT1H" // how long calendar programs are asked to wait
+	calendarRefresh = "PT1H" // requested interval of calendar programs
 )
 
 // Calendar returns the maintenances of a page as a calendar (RFC 5545), ordered by
@@ -97,7 +97,7 @@ func (w *calendarWriter) empty() {
 }
 
 // describe returns the state, the affected components and the updates of a
-// maintenance, newest first, in about most characters.
+// maintenance, newest first, with at most about most characters.
 func describe(l *i18n.Language, zone *time.Location, m allswell.Maintenance, most int) string {
 	parts := []string{l.MaintenanceState(m.State)}
 	if len(m.Components) > 0 {

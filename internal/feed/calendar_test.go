@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/markdown/markdowntest"
 )
 
-// property is a line of a calendar as a program reads it.
+// property is a parsed line of a calendar.
 type property struct{ name, value string }
 
 // readCalendar unfolds and splits a calendar, and checks the form of its lines.
@@ -42,7 +42,7 @@ func readCalendar(t testing.TB, body []byte) (lines []property) {
 	return lines
 }
 
-// unescape reads a text as RFC 5545 has it written.
+// unescape decodes a text as RFC 5545 defines.
 func unescape(t testing.TB, value string) string {
 	t.Helper()
 	var out strings.Builder
@@ -57,7 +57,7 @@ func unescape(t testing.TB, value string) string {
 			out.WriteByte(rest[1])
 			rest = rest[1:]
 		case c == '\\':
-			t.Errorf("%q has an escape that is none", value)
+			t.Errorf("%q has an invalid escape", value)
 		default:
 			out.WriteByte(c)
 		}
@@ -106,7 +106,7 @@ func TestCalendarEdges(t *testing.T) {
 	m := &p.Maintenances[0]
 	m.State, m.BegunAt, m.EndedAt = allswell.MaintenanceCompleted, day.Add(time.Millisecond), day.Add(2*time.Millisecond)
 	if got := [2][]string{values("DTSTART"), values("DTEND")}; got[0][0] != "20201121T150405Z" || got[1][0] != "20201121T150505Z" {
-		t.Errorf("what was over at once took %v", got)
+		t.Errorf("a maintenance without a length has %v", got)
 	}
 	for n := range 40 {
 		m.Updates = append(m.Updates, allswell.MaintenanceUpdate{Number: n + 2, Message: strings.Repeat("ü", 1000)})
@@ -116,7 +116,7 @@ func TestCalendarEdges(t *testing.T) {
 	}
 	p.Page.TimeZone, p.Page.Language = "", "de"
 	if got := values("X-WR-CALNAME"); got[0] != "Geplante Wartungen von Lamps" {
-		t.Errorf("it is called %q", got)
+		t.Errorf("its name is %q", got)
 	}
 	p.Maintenances = nil
 	if got := values("BEGIN"); !slices.Equal(got, []string{"VCALENDAR", "VTIMEZONE", "STANDARD"}) {

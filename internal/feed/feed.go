@@ -33,7 +33,7 @@ const (
 	maxTimelines     = 512 << 10 // bytes of all timelines of a feed; older ones are linked
 	maxNames         = 20        // components named of one incident or maintenance
 	maxName          = 120       // characters of each
-	readAgainMinutes = 5         // how long readers are asked to wait
+	readAgainMinutes = 5         // requested interval of feed readers
 
 	generatorName = "Allswell"
 	generatorURI  = "https://github.com/allswell/allswell"
@@ -61,7 +61,7 @@ type entry struct {
 	content            string // HTML
 }
 
-// category is a category of an entry, with its label for people.
+// category is a category of an entry.
 type category struct{ term, label string }
 
 // note is one entry of a timeline.
@@ -69,7 +69,7 @@ type note struct {
 	state string // label
 	at    time.Time
 	older int  // how many notes are older
-	cut   bool // the message was loaded in part
+	cut   bool // only the beginning of the message was loaded
 	i18n.UpdateText
 }
 
@@ -190,8 +190,7 @@ func maintenanceNotes(l *i18n.Language, m allswell.Maintenance) []note {
 	return notes
 }
 
-// newestExcerpt returns the excerpt of the newest note that says more than its
-// state.
+// newestExcerpt returns the excerpt of the newest note with a message.
 func (f *Feed) newestExcerpt(notes []note) string {
 	for _, n := range notes {
 		if n.System.Kind != allswell.SystemMessageResolved {
@@ -201,13 +200,13 @@ func (f *Feed) newestExcerpt(notes []note) string {
 	return ""
 }
 
-// paragraph returns a sentence of ours, escaped.
+// paragraph returns a sentence in the feed's language as an escaped paragraph.
 func (f *Feed) paragraph(text string) string {
 	return f.open() + template.HTMLEscapeString(text) + "</p>"
 }
 
-// open returns the start tag of a paragraph in the feed's language and direction.
-// Text that people typed has its own.
+// open returns the start tag of a paragraph in the feed's language and direction. Text
+// written by people has its own direction.
 func (f *Feed) open() string { return `<p lang="` + f.lang.Tag + `" dir="` + f.lang.Dir + `">` }
 
 func (f *Feed) affected(heading string, names []string) string {

@@ -20,8 +20,8 @@ import (
 
 const newsBase = "https://status.example.org/status/acme"
 
-// newsPage returns a page with an incident and a planned maintenance, whose texts
-// are the given ones, and whose component has a name.
+// newsPage returns a page with an incident and a planned maintenance, which have the given title and
+// message, and affect a component with the given name.
 func newsPage(title, message, name string) allswell.PageContents {
 	return allswell.PageContents{
 		Page:       allswell.Page{ID: "page_1", Slug: "acme", Name: name, TimeZone: "Europe/Berlin", CreatedAt: day.AddDate(0, -3, 0)},
@@ -42,7 +42,7 @@ func newsPage(title, message, name string) allswell.PageContents {
 	}
 }
 
-// read is what a reader finds in a feed.
+// read is a parsed feed.
 type read struct {
 	XMLName xml.Name
 	Lang    string      `xml:"http://www.w3.org/XML/1998/namespace lang,attr"`
@@ -92,7 +92,7 @@ type readItem struct {
 	Content     string    `xml:"http://purl.org/rss/1.0/modules/content/ encoded"`
 }
 
-// readFeed parses what write writes.
+// readFeed parses the feed that write returns.
 func readFeed(t testing.TB, write func() ([]byte, error)) (r read) {
 	t.Helper()
 	body, err := write()
@@ -200,7 +200,7 @@ func TestComponentFeed(t *testing.T) {
 		t.Errorf("links %v", r.Links)
 	}
 	if _, ok := New(p, "comp_2", newsBase); ok {
-		t.Error("there is a feed of a component that is not there")
+		t.Error("there is a feed of an unknown component")
 	}
 
 	p.Incidents, p.Maintenances = nil, nil
@@ -209,8 +209,7 @@ func TestComponentFeed(t *testing.T) {
 	}
 }
 
-// TestFeedIsBounded checks that the size of a feed is bounded, and that it links to what
-// it omits.
+// TestFeedIsBounded checks that the size of a feed is limited, and that it links to omitted updates.
 func TestFeedIsBounded(t *testing.T) {
 	p := newsPage("It is dark", "It dawns.", "Lamps")
 	inc := p.Incidents[0]
@@ -238,8 +237,8 @@ func TestFeedIsBounded(t *testing.T) {
 	}
 }
 
-// checkContent checks that a content has nothing but what we put there, and
-// that links lead where links may lead.
+// checkContent checks that content has only allowed elements and attributes, and links with allowed
+// schemes.
 func checkContent(t *testing.T, content string) {
 	t.Helper()
 	allowed := map[string][]string{
@@ -313,9 +312,8 @@ func FuzzFeed(f *testing.F) {
 	})
 }
 
-// TestFeedWithoutWords: where nobody has written what an incident is, its content
-// says what is known of it.
-func TestFeedWithoutWords(t *testing.T) {
+// TestFeedWithoutUpdates checks the content of incidents without updates.
+func TestFeedWithoutUpdates(t *testing.T) {
 	p := newsPage("It is <dark>\u202e", "", "Lamps")
 	inc := &p.Incidents[0]
 	inc.Updates, inc.Impact = nil, allswell.ImpactNone

@@ -24,8 +24,7 @@ async function main(feeds) {
 }
 `
 
-// TestFeedsInJavaScript checks what a widely used feed parser reads from both formats,
-// with hostile texts.
+// TestFeedsInJavaScript parses both formats, with malicious texts, with a widely used feed parser.
 func TestFeedsInJavaScript(t *testing.T) {
 	type item struct{ ID, Title, Link, Date, HTML string }
 	type found struct {
@@ -77,7 +76,7 @@ function main(calendars) {
 }
 `
 
-// TestCalendarInJavaScript checks what a widely used calendar parser reads.
+// TestCalendarInJavaScript parses the calendar with a widely used parser.
 func TestCalendarInJavaScript(t *testing.T) {
 	type event struct {
 		ID, Title, Text, URL, Status, From, To string
@@ -91,7 +90,7 @@ func TestCalendarInJavaScript(t *testing.T) {
 	var want []found
 	for i, s := range markdowntest.Seeds {
 		p := newsPage(s, markdowntest.Seeds[(i+1)%len(markdowntest.Seeds)], "Lamps, all")
-		p.Page.Name = "Acme" // the reader does not know the names of calendars, and leaves them escaped
+		p.Page.Name = "Acme" // the parser does not unescape the names of calendars
 		if i == 0 {
 			p.Maintenances = nil
 		}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// The limits on what is read of a visitor's preferences.
+// Limits of the parsed part of a visitor's preferences.
 const (
 	maxAccept      = 256  // bytes of an Accept-Language field
 	maxPreferences = 16   // languages in it
@@ -23,7 +23,7 @@ type languageSet struct {
 	matcher language.Matcher
 
 	mu         sync.RWMutex
-	remembered map[string]*Language // by Accept-Language; nil: it names none of them
+	remembered map[string]*Language // by Accept-Language; nil: none is available
 }
 
 // All returns all languages: English, then the others by name.
@@ -47,9 +47,9 @@ func Find(tag string) *Language { return builtin.find(tag) }
 // Or returns the language that fits a tag, or English.
 func Or(tag string) *Language { return builtin.choose("", "", tag) }
 
-// Choose returns the language for a visitor: the one that the address asks for
-// (query), else the best of the Accept-Language field, else fallback, else
-// English. Tags of languages that do not exist here are ignored.
+// Choose returns the language for a visitor: the one in the URL (query), or else the
+// best one of the Accept-Language field, or else fallback, or else English. Tags of
+// languages that are not available are ignored.
 func Choose(query, accept, fallback string) *Language {
 	return builtin.choose(query, accept, fallback)
 }

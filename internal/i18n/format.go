@@ -95,9 +95,9 @@ func (l *Language) zoneName(t time.Time) string {
 	return abbreviation
 }
 
-// Percent formats a share of 1, rounded down so that only 1 itself is "100%": to
-// at most two decimals, or three above 99.99. If known is false it returns the
-// words for "not known".
+// Percent formats a share of 1 with at most two decimals, or three above 99.99. It
+// rounds down, so that only 1 itself is "100%". If known is false it returns the text
+// for "not known".
 func (l *Language) Percent(v float64, known bool) string {
 	if !known || math.IsNaN(v) {
 		return l.T("uptime.not_known")

@@ -15,15 +15,15 @@ import (
 	templateparse "text/template/parse"
 )
 
-// use is a call of T or HTML with a key that is written out.
+// use is a call of T or HTML with a literal key.
 type use struct {
 	where, key string
-	names      []string // of the values that are given, as far as they are written out
-	open       bool     // there may be further ones
+	names      []string // literal names of the arguments
+	open       bool     // there may be others
 }
 
-// templateUses finds the calls in a template: {{t "key"}}, {{$.L.T "key" "n" 3}},
-// {{.L.HTML "key"}}, also inside of other calls.
+// templateUses returns the calls in a template: {{t "key"}}, {{$.L.T "key" "n" 3}},
+// {{.L.HTML "key"}}, also nested in other calls.
 func templateUses(t *testing.T, name, text string) (uses []use) {
 	t.Helper()
 	trees := map[string]*templateparse.Tree{}
@@ -108,7 +108,7 @@ func commandUse(c *templateparse.CommandNode) (u use, ok bool) {
 	return u, true
 }
 
-// goUses finds the calls in a Go file: l.T("key", "n", n) and l.HTML("key").
+// goUses returns the calls in a Go file: l.T("key", "n", n) and l.HTML("key").
 func goUses(t *testing.T, name string, source any) (uses []use) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -158,7 +158,7 @@ func goUses(t *testing.T, name string, source any) (uses []use) {
 	return uses
 }
 
-// flaw returns what is wrong with a use, or "".
+// flaw returns the error of a use, or "".
 func (u use) flaw() string {
 	m := builtin.all[0].messages[u.key]
 	if m == nil {
@@ -166,13 +166,12 @@ func (u use) flaw() string {
 	}
 	places := m.places()
 	if given := slices.Sorted(slices.Values(u.names)); !u.open && !slices.Equal(given, places) {
-		return fmt.Sprintf("%s: the places of %q are %v, and %v are given", u.where, u.key, places, given)
+		return fmt.Sprintf("%s: the placeholders of %q are %v, but the arguments are %v", u.where, u.key, places, given)
 	}
 	return ""
 }
 
-// sources returns the templates and the Go files, without tests, of the packages
-// that use messages: those beside this one.
+// sources returns the templates and the Go files, without tests, of all packages that use messages.
 func sources(t *testing.T) (templates, goFiles []string) {
 	t.Helper()
 	for _, pattern := range []string{"../*/templates/*.html", "../*/templates/*.txt"} {
@@ -251,7 +250,7 @@ var b = template.HTML("<b>") + l.HTML("k.html", args...) + l.T(key)
 	}
 	for _, u := range []use{{key: "no.such"}, {key: "bars.days"}, {key: "page.skip", names: []string{"n"}}} {
 		if u.flaw() == "" {
-			t.Errorf("nothing is wrong with %+v", u)
+			t.Errorf("no error for %+v", u)
 		}
 	}
 	for _, u := range []use{{key: "page.skip"}, {key: "bars.days", names: []string{"n"}}, {key: "bars.days", open: true}} {

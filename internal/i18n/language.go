@@ -22,7 +22,7 @@ type Language struct {
 	Tag       string // BCP 47: "de"
 	Dir       string // "ltr" or "rtl"
 	Name      string // in the language itself: "Deutsch"
-	Locale    string // for Intl in the browser, which then formats as we do: "ar-u-nu-latn"
+	Locale    string // for Intl in the browser, so that it uses the same formats: "ar-u-nu-latn"
 	Separator string // between the items of a list: ", "
 
 	tag         language.Tag
@@ -51,15 +51,15 @@ type pattern []piece
 type piece struct{ text, name string }
 
 // T returns the message of a key. args are alternating names and values of the
-// message's placeholders: l.T("components.operational", "n", 3, "total", 5). A
-// message with plural forms is chosen by the value of "n" or "count". Numbers are
-// formatted for the language; values that run in the other direction are isolated.
-// An unknown key is returned as it is; a test finds it.
+// message's placeholders: l.T("components.operational", "n", 3, "total", 5). The value
+// of "n" or "count" selects the plural form. Numbers are formatted for the language,
+// and values with the opposite direction are isolated. T returns an unknown key
+// unchanged; a test finds such keys.
 func (l *Language) T(key string, args ...any) string {
 	return l.render(key, args, func(v any) string { return l.Isolate(l.formatValue(v)) }, func(text string) string { return text })
 }
 
-// HTML is T with HTML escaping. Values of type template.HTML are inserted
+// HTML is like T with HTML escaping. Values of type template.HTML are inserted
 // unescaped.
 func (l *Language) HTML(key string, args ...any) template.HTML {
 	return template.HTML(l.render(key, args, func(v any) string {
@@ -145,9 +145,9 @@ const (
 	popIsolate         = "\u2069"
 )
 
-// Isolate returns a value that may run in the other direction than the language
-// between Unicode isolates, so that the text around it keeps its order. Values
-// without letters of the other direction are returned unchanged.
+// Isolate encloses a value in Unicode isolates if it contains letters of the opposite
+// direction, so that the text around it keeps its order. It returns other values
+// unchanged.
 func (l *Language) Isolate(value string) string {
 	foreign := IsRightToLeft
 	if l.Dir == "rtl" {

@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// languageOf returns one of our languages.
+// languageOf returns an available language.
 func languageOf(t testing.TB, tag string) *Language {
 	t.Helper()
 	for _, l := range All() {
@@ -26,10 +26,10 @@ func languageOf(t testing.TB, tag string) *Language {
 	return nil
 }
 
-func TestWordsOfTheDomain(t *testing.T) {
+func TestLabelsMatchTheDomain(t *testing.T) {
 	en := languageOf(t, "en")
 	for _, l := range All() {
-		var words [][2]string // ours, and the domain's
+		var words [][2]string // translated, and of the domain
 		for _, s := range allswell.Statuses {
 			words = append(words, [2]string{l.Status(s), s.Label()}, [2]string{l.Banner(s), allswell.Banner(s)})
 		}
@@ -44,10 +44,10 @@ func TestWordsOfTheDomain(t *testing.T) {
 		}
 		for _, w := range words {
 			if l == en && w[0] != w[1] {
-				t.Errorf("the domain says %q, and the page %q", w[1], w[0])
+				t.Errorf("the label of the domain is %q, but the message %q", w[1], w[0])
 			}
 			if strings.Contains(w[0], ".") { // the key
-				t.Errorf("%s has no word for %q", l.Tag, w[1])
+				t.Errorf("%s has no translation of %q", l.Tag, w[1])
 			}
 		}
 	}
@@ -91,8 +91,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestNamesOfDates holds the names of English to those of the standard library,
-// and those of the others to be as many and all different.
+// TestNamesOfDates checks that the English names of days and months are those of the standard library, and
+// that other languages have as many different ones.
 func TestNamesOfDates(t *testing.T) {
 	for _, l := range All() {
 		dates, months, short := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -217,11 +217,11 @@ func TestMessages(t *testing.T) {
 		{en.T("no.such.key", "n", 1), "no.such.key"},
 		{en.T("bars.lasted", "status", "Monday"), "Monday, {duration}"},
 		{en.T("bars.lasted", "status", "Monday", "duration"), "Monday, {duration}"},
-		// What runs the other way is kept apart.
+		// Text of the opposite direction is isolated.
 		{en.T("page.title", "title", "A<b", "page", "الحالة (1)"), "A<b – \u2068الحالة (1)\u2069"},
 		{ar.T("feeds.calendar_title", "name", "Example (EU)"), "الصيانة المخطط لها في \u2068Example (EU)\u2069"},
 		{ar.T("feeds.calendar_title", "name", "المثال"), "الصيانة المخطط لها في المثال"},
-		// Elements are put in, all else is escaped.
+		// Elements are inserted, everything else is escaped.
 		{string(en.HTML("incident.since", "time", template.HTML("<time>x</time>"))), "since <time>x</time>"},
 		{string(en.HTML("page.title", "title", `"<b>&`, "page", 1000)), "&#34;&lt;b&gt;&amp; – 1,000"},
 		{string(en.HTML("<b>")), "&lt;b&gt;"},

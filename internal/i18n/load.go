@@ -94,8 +94,8 @@ var formatPlaceholders = map[string][]string{
 	"two_units":  {"large", "small"},
 }
 
-// parseLanguage reads one file. It does not check that all messages are there; a
-// test does.
+// parseLanguage parses one file. It does not check that all messages exist; a test
+// does.
 func parseLanguage(tag string, data []byte) (*Language, error) {
 	var f languageFile
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/text/feature/plural"
 )
 
-// places returns the places of all forms of a message.
+// places returns the placeholders of all forms of a message.
 func (m *message) places() []string {
 	var names []string
 	for _, form := range m.forms {
@@ -27,8 +27,8 @@ func (m *message) places() []string {
 	return slices.Compact(names)
 }
 
-// meanings returns, for each plural form that whole numbers of the language
-// have, how many of the first thousand have it.
+// meanings returns, for each plural form of the language, how many of the first thousand whole numbers
+// have it.
 func (l *Language) meanings() map[plural.Form]int {
 	found := map[plural.Form]int{plural.Other: 1000}
 	for n := range 1000 {
@@ -38,7 +38,7 @@ func (l *Language) meanings() map[plural.Form]int {
 	return found
 }
 
-// flaws returns what is wrong with the messages of l, measured by English.
+// flaws returns the errors in the messages of l, compared with English.
 func flaws(en, l *Language) (found []string) {
 	wrong := func(key, format string, args ...any) {
 		found = append(found, l.Tag+": "+key+": "+fmt.Sprintf(format, args...))
@@ -56,7 +56,7 @@ func flaws(en, l *Language) (found []string) {
 			continue
 		}
 		if got, want := m.places(), english.places(); !slices.Equal(got, want) {
-			wrong(key, "its places are %v, and in English %v", got, want)
+			wrong(key, "its placeholders are %v, and in English %v", got, want)
 		}
 		if english.plural && !m.plural {
 			wrong(key, "it needs plural forms")
@@ -88,10 +88,10 @@ func textFlaws(where string, p pattern) (found []string) {
 		text += piece.text + piece.name
 	}
 	if strings.ContainsAny(text, "<>&") {
-		found = append(found, where+": no markup belongs into a message")
+		found = append(found, where+": a message must not contain markup")
 	}
 	if text != strings.TrimSpace(text) || strings.Contains(text, "  ") {
-		found = append(found, where+": it has stray spaces")
+		found = append(found, where+": it has surplus spaces")
 	}
 	return found
 }
@@ -109,7 +109,7 @@ func TestLanguagesAreComplete(t *testing.T) {
 		t.Errorf("%d files make %d languages (%v)", len(files), len(tags), err)
 	}
 	if tags[0] != "en" {
-		t.Errorf("the languages are %v, and English is to be the first", tags)
+		t.Errorf("the languages are %v, but English should be the first", tags)
 	}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
@@ -117,7 +117,7 @@ func TestLanguagesAreComplete(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, key := range twice(t, data) {
-			t.Errorf("%s: the key %s is there twice", file, key)
+			t.Errorf("%s: the key %s occurs twice", file, key)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func twice(t *testing.T, data []byte) (found []string) {
 	}
 }
 
-// mutant returns German with some messages in the place of its own.
+// mutant returns German with some messages replaced.
 func mutant(t *testing.T, messages map[string]string) *Language {
 	t.Helper()
 	l := *languageOf(t, "de")
@@ -186,7 +186,7 @@ func TestFlawsAreFound(t *testing.T) {
 		`{"other": "{n} Teile"}`: "form 2 is missing",
 		`{"one": "{n} Teil", "other": "{n} Teile", "few": "{n} Teile"}`: "no plural form 4",
 		`{"one": "{n} Teil", "other": "Teile"}`:                         "lacks {n}",
-		`{"one": "{n} Teil", "other": "{m} Teile"}`:                     "its places are",
+		`{"one": "{n} Teil", "other": "{m} Teile"}`:                     "its placeholders are",
 		`{"one": "{n} Teil", "other": "{n} <b>Teile</b>"}`:              "markup",
 		`{"one": "{n} Teil", "other": "{n} Teile "}`:                    "spaces",
 	} {
@@ -197,7 +197,7 @@ func TestFlawsAreFound(t *testing.T) {
 	}
 	ok := mutant(t, map[string]string{key: `{"one": "ein Teil", "other": "{n} Teile"}`})
 	if found := flaws(All()[0], ok); found != nil {
-		t.Errorf("a form for one number need not name it, but: %v", found)
+		t.Errorf("a form for a single number does not need {n}, but: %v", found)
 	}
 	if found := flaws(All()[0], mutant(t, map[string]string{"page.new": `"Neu"`})); len(found) != 1 {
 		t.Errorf("a message that English lacks: %v", found)
@@ -207,8 +207,7 @@ func TestFlawsAreFound(t *testing.T) {
 	}
 }
 
-// TestChoose asks in vain for qaa, which is kept free of languages for good, so
-// that no language that is added spoils it.
+// TestChoose uses qaa, which is reserved for private use, as a language that is not available.
 func TestChoose(t *testing.T) {
 	for _, c := range []struct{ query, accept, fallback, want string }{
 		{"", "", "", "en"},
@@ -225,16 +224,16 @@ func TestChoose(t *testing.T) {
 		{"", "qab, de;q=0.9", "", "de"},
 		{"", "*", "ar", "ar"},
 		{"", "qaa, *;q=0.5", "ar", "ar"},
-		{"", "xx, q, de", "", "de"},           // what nobody can read spoils nothing
-		{"", "en-GB;q=x, de;q=0.5", "", "de"}, // nor does this
+		{"", "xx, q, de", "", "de"},           // malformed items are ignored
+		{"", "en-GB;q=x, de;q=0.5", "", "de"}, // malformed weights too
 		{"", "", "de-CH", "de"},
 		{"", "", "qaa", "en"},
-		{"", strings.Repeat("qaa,", 63) + "de", "", "en"},  // beyond what is read
-		{"", strings.Repeat("f", 300) + ",de", "ar", "ar"}, // and so is all of this
+		{"", strings.Repeat("qaa,", 63) + "de", "", "en"},  // beyond the limit of items
+		{"", strings.Repeat("f", 300) + ",de", "ar", "ar"}, // beyond the limit of bytes
 		{"", strings.Repeat(",", maxPreferences-1) + "de", "", "de"},
 		{"", strings.Repeat(",", maxPreferences) + "de", "", "en"},
 	} {
-		for range 2 { // read, and remembered
+		for range 2 { // parsed, then cached
 			if got := Choose(c.query, c.accept, c.fallback); got.Tag != c.want {
 				t.Errorf("%.60q, %.60q, %q: %s, want %s", c.query, c.accept, c.fallback, got.Tag, c.want)
 			}
@@ -242,18 +241,18 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-func TestFewFieldsAreRemembered(t *testing.T) {
+func TestCachedFieldsAreLimited(t *testing.T) {
 	s := mustLoadLanguages(languageFiles)
 	for i := range 3 * maxRemembered {
 		s.choose("", fmt.Sprintf("de;q=0.%d", i), "")
 		if len(s.remembered) > maxRemembered {
-			t.Fatalf("%d fields are remembered", len(s.remembered))
+			t.Fatalf("%d fields are cached", len(s.remembered))
 		}
 	}
 	s.choose("", "de, "+strings.Repeat("qaa, ", 10_000), "")
 	for field := range s.remembered {
 		if len(field) > maxAccept {
-			t.Errorf("a field of %d bytes is remembered", len(field))
+			t.Errorf("a field of %d bytes is cached", len(field))
 		}
 	}
 }
@@ -265,18 +264,18 @@ func FuzzChoose(f *testing.F) {
 	f.Fuzz(func(t *testing.T, query, accept, fallback string) {
 		got := Choose(query, accept, fallback)
 		if !slices.Contains(All(), got) {
-			t.Fatalf("%v is none of ours", got)
+			t.Fatalf("%v is not available", got)
 		}
 		if again := Choose(query, accept, fallback); again != got {
 			t.Fatalf("%s, and then %s", got.Tag, again.Tag)
 		}
 		if n := len(preferences(accept)); n > maxPreferences {
-			t.Fatalf("%d languages are looked at", n)
+			t.Fatalf("%d languages are parsed", n)
 		}
 	})
 }
 
-// file returns en.json with some of its members changed; nil takes one out.
+// file returns en.json with some members changed. nil removes a member.
 func file(t *testing.T, members map[string]any) []byte {
 	t.Helper()
 	data, err := languageFiles.ReadFile("languages/en.json")
@@ -318,7 +317,7 @@ func TestAnotherLanguageIsOneFile(t *testing.T) {
 		t.Errorf("%s, %s: %q, %q, %q", pl.Tag, pl.Locale, pl.DateYear(at), pl.Month(at), pl.T("bars.days", "n", 22))
 	}
 	if set.all[0].Tag != "en" || set.choose("", "de", "") != set.all[0] {
-		t.Error("English is to be the first, and what is left")
+		t.Error("English should be the first language and the fallback")
 	}
 }
 
@@ -359,12 +358,12 @@ func TestBadLanguageFiles(t *testing.T) {
 	}
 	for _, tag := range []string{"", "DE", "de_DE", "xx", "notalanguage"} {
 		if _, err := parseLanguage(tag, file(t, nil)); err == nil {
-			t.Errorf("%q is a name of a file", tag)
+			t.Errorf("%q is accepted as a file name", tag)
 		}
 	}
 	for _, files := range []fstest.MapFS{{}, {"languages/de.json": {Data: file(t, nil)}}, {"languages/en.json": {Data: []byte("{")}}} {
 		if _, err := loadLanguages(files); err == nil {
-			t.Errorf("%v make languages", files)
+			t.Errorf("%v are accepted as languages", files)
 		}
 	}
 }

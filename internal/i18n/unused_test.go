@@ -11,9 +11,8 @@ import (
 	"testing"
 )
 
-// unused returns the keys that nothing names: no template and no source has them
-// written out, and no source has the beginning, up to a dot, to which the rest
-// is added.
+// unused returns the keys that neither templates nor sources contain as a literal, and for which no source
+// contains a prefix up to a dot, to which it could append the rest.
 func unused(keys []string, literals map[string]bool) (found []string) {
 	for _, key := range keys {
 		used := literals[key]
@@ -27,8 +26,7 @@ func unused(keys []string, literals map[string]bool) (found []string) {
 	return found
 }
 
-// literalsOf returns all texts that stand between quotes in templates and
-// sources.
+// literalsOf returns all string literals of templates and sources.
 func literalsOf(t *testing.T) map[string]bool {
 	t.Helper()
 	all := make(map[string]bool)
@@ -63,10 +61,10 @@ func literalsOf(t *testing.T) map[string]bool {
 	return all
 }
 
-// TestEveryMessageIsUsed: what nothing says need not be translated.
+// TestEveryMessageIsUsed checks that there are no unused messages.
 func TestEveryMessageIsUsed(t *testing.T) {
 	for _, key := range unused(English().Keys(), literalsOf(t)) {
-		t.Errorf("nothing says %q", key)
+		t.Errorf("%q is not used", key)
 	}
 	if got := unused([]string{"a.b", "a.c", "d.e.f", "g.h"}, map[string]bool{"a.b": true, "d.e.": true, "g": true}); len(got) != 2 || got[0] != "a.c" || got[1] != "g.h" {
 		t.Errorf("unused are %q", got)

@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// IncidentTitle returns the title of an incident: in the language if the outage of
-// a monitor gave it, and otherwise as it was written.
+// IncidentTitle returns the title of an incident: translated if the outage of a monitor
+// set it, and otherwise as it was written.
 func (l *Language) IncidentTitle(inc allswell.Incident) string {
 	if inc.DownMonitor != "" {
 		return l.T("auto.down", "name", inc.DownMonitor)
@@ -24,8 +24,8 @@ type UpdateText struct {
 	System  allswell.SystemMessage // zero: a person wrote it
 }
 
-// key returns the key of a system message; "" if a person wrote the text, or a
-// later version of the service did.
+// key returns the key of a system message. It is "" if a person or a later version of
+// the service wrote the text.
 func (u UpdateText) key(l *Language) string {
 	if key := "auto." + string(u.System.Kind); u.System.Kind != "" && l.Has(key) {
 		return key

@@ -6,14 +6,13 @@ import (
 )
 
 const (
-	// MaxExcerpt is the most characters of an Excerpt, without the ellipsis.
+	// MaxExcerpt is the maximum length of an Excerpt in characters, without the ellipsis.
 	MaxExcerpt = 280
-	// ExcerptSource is how many characters of a text an Excerpt is made of.
+	// ExcerptSource is the number of characters of a text that Excerpt reads.
 	ExcerptSource = 1_000
 )
 
-// Excerpt returns the beginning of a text as one line, cut between words where
-// there are any.
+// Excerpt returns the beginning of a text as one line, cut between words if possible.
 func Excerpt(text string) string {
 	source := Prefix(text, ExcerptSource)
 	line := Prose(source)

@@ -1,5 +1,5 @@
-// Package markdown turns what people type into updates and descriptions into
-// safe HTML and into plain text.
+// Package markdown converts the Markdown of updates and descriptions to safe HTML and
+// to plain text.
 //
 // It supports the parts of CommonMark that people use in messages: emphasis, code,
 // links, lists, block quotes, thematic breaks and headings. It also supports
@@ -65,7 +65,7 @@ func HTML(text string) template.HTML {
 // are the same. List items start with "- " or their number, quoted lines with "> ",
 // and a blank line separates paragraphs. There is no newline at the end.
 //
-// The result is not escaped: it may contain HTML that somebody typed.
+// The result is not escaped: it may contain HTML that was typed.
 func Text(text string) string {
 	source := clean(text)
 	doc := parse(source)

@@ -147,7 +147,7 @@ func (b *batcher) openBatch(now time.Time) *batch {
 	return next
 }
 
-// notify tells run that there may be work.
+// notify signals run that there may be work.
 func (b *batcher) notify() {
 	select {
 	case b.signal <- struct{}{}:

@@ -22,9 +22,9 @@ func mustNetworks(t testing.TB, list string) []netip.Prefix {
 	return networks
 }
 
-// TestForgedHeadersBuyNoPings: with the limit used up, no header makes room,
-// and behind a trusted proxy each client has its own.
-func TestForgedHeadersBuyNoPings(t *testing.T) {
+// TestForgedHeadersDoNotRaiseTheLimit checks that no header raises the limit of a client, and that each client behind a
+// trusted proxy has its own limit.
+func TestForgedHeadersDoNotRaiseTheLimit(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		pings := ping.New(ping.Config{RateLimit: 3})
 		if err := pings.Start(t.Context(), s); err != nil {

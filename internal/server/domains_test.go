@@ -32,7 +32,7 @@ func newServerOn(t *testing.T, database string, s Settings) (*Server, *bytes.Buf
 	return svc, log
 }
 
-// ask makes one request of the service's handler, at a host.
+// ask sends one request to the service's handler, with a Host header.
 func ask(s *Server, method, host, path, token, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = host
@@ -44,8 +44,8 @@ func ask(s *Server, method, host, path, token, body string) *httptest.ResponseRe
 	return w
 }
 
-// TestOwnHostsNeverServeAPage: whatever token asks for it, and whatever the
-// database holds, the installation is at its own names.
+// TestOwnHostsNeverServeAPage checks that no page is served at the names of the installation, whatever the token and the
+// contents of the database.
 func TestOwnHostsNeverServeAPage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, database string) {
 		dns := dnsserver.New(t)
@@ -78,7 +78,7 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 			}
 		}
 
-		// Another workspace's page is served once the DNS says that it may be.
+		// The page of another workspace is served once the DNS has its record.
 		const domain = "status.acme.example"
 		at := func(want string) {
 			t.Helper()
@@ -111,7 +111,7 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 		verify("verified")
 		at("Mine")
 
-		// The settings change: the installation comes first, and nothing is lost.
+		// The settings change: the installation takes precedence, and the page keeps its domain.
 		for _, c := range []struct {
 			settings Settings
 			want     string
@@ -134,7 +134,7 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 	})
 }
 
-// TestServeChecksDomains runs a service until it has checked a claim by itself.
+// TestServeChecksDomains runs a server until it has checked a claim.
 func TestServeChecksDomains(t *testing.T) {
 	dns := dnsserver.New(t)
 	s, _ := newServerOn(t, "sqlite:"+t.TempDir()+"/allswell.db", Settings{BaseURL: "https://allswell.example", DNSServer: dns.Address(), FailureThreshold: "3", CheckInterval: "1m"})

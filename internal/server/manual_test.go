@@ -16,8 +16,7 @@ var update = flag.Bool("update", false, "rewrite the table of settings in docs/o
 
 const manualPath = "../../docs/operating.md"
 
-// TestManual holds the table of settings in the operator's manual to the
-// struct that it is made from.
+// TestManual checks that the table of settings in the manual is generated from Settings.
 func TestManual(t *testing.T) {
 	raw, err := os.ReadFile(manualPath)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestAvailableMemory reads what Linux says, in a container and without one.
+// TestAvailableMemory checks the limits that Linux reports, in a container and without one.
 func TestAvailableMemory(t *testing.T) {
 	const machine = "MemTotal:        8000000 kB\nMemFree:         1 kB\n"
 	for name, c := range map[string]struct {
@@ -37,7 +37,7 @@ func TestAvailableMemory(t *testing.T) {
 	}
 }
 
-// TestGCPercent: little garbage in a large heap, few collections of a small one.
+// TestGCPercent checks that a large heap has little garbage and a small one few collections.
 func TestGCPercent(t *testing.T) {
 	for live, want := range map[uint64]int{0: 400, 5 << 20: 400, 48 << 20: 400, 96 << 20: 200, 192 << 20: 100, 1 << 40: 100} {
 		if got := gcPercentFor(live); got != want {

@@ -22,9 +22,8 @@ import (
 	"github.com/allswell/allswell/internal/ping"
 )
 
-// TestForgedHeadersThroughNginx runs nginx as the manual documents it, on this
-// machine, where it is exempt from the limit of pings. No header that a client
-// sends lets it send more, or makes it appear as somebody else in the log.
+// TestForgedHeadersThroughNginx runs nginx with the documented configuration, exempt from the limit of pings. No header
+// that a client sends raises its limit or changes its address in the log.
 func TestForgedHeadersThroughNginx(t *testing.T) {
 	const limited, job = 3, "127.0.9.9"
 	manual, err := os.ReadFile(manualPath)
@@ -188,7 +187,7 @@ func startProxy(t *testing.T, address string, cmd *exec.Cmd) {
 	}
 }
 
-// freeAddress returns an address of this machine that nobody listens on.
+// freeAddress returns an unused address of this machine.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

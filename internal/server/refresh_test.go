@@ -8,8 +8,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestAcknowledgedUpdateShowsWithoutTheDatabase: once the API has acknowledged an
-// incident, the page shows it, with or without the database.
+// TestAcknowledgedUpdateShowsWithoutTheDatabase checks that a page shows an acknowledged incident although the database
+// has become unavailable.
 func TestAcknowledgedUpdateShowsWithoutTheDatabase(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, database string) {
 		s, _ := newServerOn(t, database, Settings{})

@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// surface is a part of the HTTP surface that logs and metrics distinguish.
+// surface is a part of the service that logs and metrics distinguish.
 type surface string
 
 const (
@@ -24,8 +24,8 @@ const (
 	surfaceService   surface = "service" // health, readiness, metrics
 )
 
-// router passes requests to the handler of their surface, and does what all surfaces need: request ids, security
-// headers, limits of connections, the access log and metrics. It expects the client's address in Request.RemoteAddr.
+// router passes requests to the handler of their surface. For all surfaces, it adds request ids and security headers,
+// limits connections, and writes the access log and metrics. It expects the client's address in Request.RemoteAddr.
 type router struct {
 	heartbeat, api, page       http.Handler
 	health, readiness, metrics http.Handler

@@ -17,7 +17,7 @@ import (
 	"github.com/allswell/allswell/internal/connlimit"
 )
 
-// answering is a handler that writes the name of the face it stands for.
+// answering returns a handler that writes the name of its surface.
 func answering(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, name) })
 }
@@ -58,7 +58,7 @@ func TestRequestIDsAreUnique(t *testing.T) {
 	for range 1000 {
 		for _, id := range []string{a.next(), b.next()} {
 			if seen[id] || len(id) != requestIDLength {
-				t.Fatalf("the id %s came twice, or has another length", id)
+				t.Fatalf("the id %s is a duplicate or has a wrong length", id)
 			}
 			seen[id] = true
 		}
@@ -68,9 +68,8 @@ func TestRequestIDsAreUnique(t *testing.T) {
 	}
 }
 
-// TestRequestIDsTellNothing: neither the beginnings of ids nor their ends have
-// anything in common or grow.
-func TestRequestIDsTellNothing(t *testing.T) {
+// TestRequestIDsAreRandom checks that neither the beginnings nor the ends of ids are constant.
+func TestRequestIDsAreRandom(t *testing.T) {
 	var ids requestIDs
 	heads, tails := make(map[string]bool), make(map[string]bool)
 	for range 1000 {
@@ -91,7 +90,7 @@ func BenchmarkRequestID(b *testing.B) {
 	})
 }
 
-// TestAccessLog holds what is logged of a request at which level.
+// TestAccessLog checks the log lines of requests and their levels.
 func TestAccessLog(t *testing.T) {
 	for _, c := range []struct {
 		path  string
@@ -182,7 +181,7 @@ var couldBeToken = regexp.MustCompile(`[0-9A-Za-z]{32}`)
 func FuzzLoggedPath(f *testing.F) {
 	f.Add("/api/v1/heartbeat/0123456789ABCDEFGHIJKLMNOPQRSTUV")
 	f.Add("/status/\xff/0123456789ABCDEFGHIJKLMNOPQRSTUVW…")
-	// Taking the byte that is no character out would join what it parts.
+	// Removing the invalid byte would join the parts around it.
 	f.Add(strings.Repeat("0", 27) + "\xff" + strings.Repeat(strings.Repeat("0", 31)+" ", 6))
 	f.Fuzz(func(t *testing.T, path string) {
 		got := loggedPath(path)
@@ -198,7 +197,7 @@ func FuzzLoggedPath(f *testing.F) {
 	})
 }
 
-// newTestServer starts nothing; it has a database of its own.
+// newTestServer returns a server with its own database. It is not started.
 func newTestServer(t *testing.T) *Server {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -212,7 +211,7 @@ func newTestServer(t *testing.T) *Server {
 	return s
 }
 
-// TestReadiness walks through a service's life as /readyz tells it.
+// TestReadiness checks /readyz from the start to the stop of a server.
 func TestReadiness(t *testing.T) {
 	s := newTestServer(t)
 	ready := func(want int, says string) {
@@ -234,8 +233,8 @@ func TestReadiness(t *testing.T) {
 	ready(http.StatusServiceUnavailable, "the service is stopping")
 }
 
-// TestFailedAuthenticationsOfMetrics holds that tokens cannot be tried without end, and that a
-// valid one is never the victim of it.
+// TestFailedAuthenticationsOfMetrics checks that failed authentications are limited, and that a valid token is always
+// accepted.
 func TestFailedAuthenticationsOfMetrics(t *testing.T) {
 	s := newTestServer(t)
 	secret := allswell.NewTokenSecret()
@@ -269,7 +268,7 @@ func TestFailedAuthenticationsOfMetrics(t *testing.T) {
 	}
 }
 
-// TestURL is what people are told when no base URL is set.
+// TestURL checks the URL that is shown without a base URL.
 func TestURL(t *testing.T) {
 	for _, c := range []struct{ listen, base, want string }{
 		{"127.0.0.1:0", "", `^http://127\.0\.0\.1:\d+$`},
@@ -306,8 +305,8 @@ func TestFirstStepsAreForAShell(t *testing.T) {
 	}
 }
 
-// TestBootstrapTokenIsReplaced: a start with another value revokes the first, and
-// says so; a start with the first changes nothing, and says so.
+// TestBootstrapTokenIsReplaced checks that a start with a new value revokes the earlier token and logs it, and that a
+// later start with the earlier value does not restore it.
 func TestBootstrapTokenIsReplaced(t *testing.T) {
 	t.Chdir(t.TempDir())
 	first, second := strings.Repeat("a", 40), strings.Repeat("b", 40)

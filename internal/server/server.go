@@ -80,7 +80,7 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Server, error) {
 	s.prepareHTTP()
 	s.acceptTimer = time.AfterFunc(startGrace, s.acceptRequests)
 	if err := s.openDatabase(ctx); err != nil {
-		if ctx.Err() != nil { // asked to stop: requests that are being answered get their answers
+		if ctx.Err() != nil { // stopping: requests in progress are still answered
 			err = errors.Join(err, s.stop())
 		}
 		s.Close()

@@ -1,5 +1,5 @@
 // Package statuspage renders the documents of version 2 of the public API of
-// Statuspage (statuspage.io), for programs written for it. Some of them refuse
+// Statuspage (statuspage.io), for programs written for it. Some of them reject
 // unknown members, so the objects have exactly the members of the original;
 // docs/statuspage.md describes them.
 package statuspage
@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Prefix is where the documents are, below the address of a page.
+// Prefix is the path of the documents, below the URL of a page.
 const Prefix = "api/v2/"
 
 // Names are the names of the documents, below Prefix.
@@ -21,7 +21,7 @@ var Names = []string{
 	"scheduled-maintenances.json", "scheduled-maintenances/upcoming.json", "scheduled-maintenances/active.json",
 }
 
-// Documents returns the eight documents by their names. newest has the page's newest
+// Documents returns the eight documents by name. newest has the page's newest
 // incidents and maintenances; home is the absolute URL of the page.
 func Documents(sum allswell.Summary, newest allswell.PageContents, home string) (map[string][]byte, error) {
 	v := newBuilder(sum, newest, home)

@@ -14,16 +14,16 @@ const (
 	// MaxItems is how many incidents, or maintenances, a list has.
 	MaxItems   = 50
 	maxUpdates = 100 // of one incident or maintenance, the newest
-	// maxListBytes bounds the updates and components of one list, and the
-	// descriptions of all components. First come, first served.
+	// maxListBytes limits the updates and components of one list, and the
+	// descriptions of all components. The first ones are kept.
 	maxListBytes = 512 << 10
 )
 
-// budget is how many bytes of JSON may still be written.
+// budget is the number of bytes of JSON that may still be written.
 type budget int
 
-// take spends the bytes of a value. It reports false, and spends nothing, if too few
-// are left.
+// take deducts the size of a value. If the budget is too small, it returns false and
+// deducts nothing.
 func (r *budget) take(v any) bool {
 	body, err := json.Marshal(v)
 	if err != nil || len(body) > int(*r) {
@@ -195,8 +195,8 @@ func newComponent(c allswell.Component, position int, zone *time.Location) compo
 	return out
 }
 
-// newGroup returns a group as a component that has components. Its status is the
-// worst of theirs, so it changes when one of them does.
+// newGroup returns a group as a component that has components. Its status is the worst
+// of its components.
 func newGroup(block allswell.Block, position int) componentObject {
 	g, changed := block.Group, block.Group.UpdatedAt
 	ids := make([]string, len(block.Components))
@@ -212,7 +212,7 @@ func newGroup(block allswell.Block, position int) componentObject {
 	}
 }
 
-// statusOf returns a component's status in the words of Statuspage.
+// statusOf returns Statuspage's equivalent of a component's status.
 func statusOf(s allswell.Status) string { return s.Statuspage().Component }
 
 // incidents returns the first MaxItems of a list; never nil.
@@ -270,8 +270,8 @@ func newUpdate(id, status, message, of string, at time.Time, affected []affected
 	}
 }
 
-// affectedOf returns nil for none. A component that was not affected before was
-// operational as far as the incident goes.
+// affectedOf returns the affected components, or nil if there are none. For the
+// incident, a component that was not affected before was operational.
 func affectedOf(changes []allswell.AffectedChange) (out []affectedObject) {
 	for _, c := range changes {
 		out = append(out, affectedObject{c.ComponentID, c.Name, statusOf(c.Old), statusOf(c.New)})
@@ -289,8 +289,8 @@ func (v *builder) maintenances(list []allswell.Maintenance) []maintenanceObject 
 	return out
 }
 
-// maintenance returns a maintenance as Statuspage has it: started_at is when it was
-// announced.
+// maintenance returns a maintenance. As in Statuspage, started_at is the time of its
+// announcement.
 func (v *builder) maintenance(m allswell.Maintenance, room *budget) maintenanceObject {
 	out := maintenanceObject{incidentObject{
 		ID: m.ID, Name: m.Title, Status: string(m.State), Impact: "maintenance",
@@ -316,7 +316,7 @@ func (v *builder) maintenance(m allswell.Maintenance, room *budget) maintenanceO
 	return out
 }
 
-// maintenanceChanges returns what a maintenance does to its components when it moves
+// maintenanceChanges returns the changes of the components when a maintenance changes
 // from one state to another.
 func maintenanceChanges(components []allswell.ComponentName, from, to allswell.MaintenanceState) (out []affectedObject) {
 	during := func(s allswell.MaintenanceState) string {

@@ -18,8 +18,7 @@ import (
 	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
 )
 
-// samplePage returns a page in a state that only r knows, with the given text
-// wherever people may write one.
+// samplePage returns a page in a random state, with the given text wherever people can write one.
 func samplePage(r *rand.Rand, s string) allswell.PageContents {
 	p := allswell.PageContents{AsOf: day, Page: allswell.Page{
 		ID: "page_1", Slug: "acme", Name: s, TimeZone: pick(r, []string{"UTC", "Europe/Berlin", "America/Santiago"}),
@@ -110,8 +109,8 @@ func documentsOf(t testing.TB, p allswell.PageContents) map[string][]byte {
 	return bodies
 }
 
-// FuzzStatuspage holds the documents of pages in many states to their form, and
-// to hold what people have typed as they typed it.
+// FuzzStatuspage checks the form of the documents of pages in many states, and that they contain texts as
+// they were typed.
 func FuzzStatuspage(f *testing.F) {
 	for i, s := range []string{"Hello", markdowntest.Hostile, "a\nb\tc\u2028d", `"\u0000",`, "ü€𝄞", "\xff\xfe", "null"} {
 		for seed := range 30 {
@@ -120,7 +119,7 @@ func FuzzStatuspage(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, s string) {
 		if strings.TrimSpace(s) == "" {
-			s = "x" // nothing has a blank name
+			s = "x" // names are never blank
 		}
 		for path, body := range documentsOf(t, samplePage(rand.New(rand.NewPCG(seed, 1)), s)) {
 			for _, fault := range statuspagetest.Faults(path, body) {
@@ -138,9 +137,8 @@ func FuzzStatuspage(f *testing.F) {
 	})
 }
 
-// typed looks for what people type in a document. An encoder may replace a run
-// of bytes that are not UTF-8 byte by byte, so those are only counted as wrong
-// where there are none.
+// typed checks the texts of a document. An encoder may replace each byte of invalid UTF-8, so texts are
+// compared only if they are valid.
 func typed(t *testing.T, path string, v any, want, raw string) {
 	t.Helper()
 	switch v := v.(type) {
@@ -152,7 +150,7 @@ func typed(t *testing.T, path string, v any, want, raw string) {
 		for name, member := range v {
 			s, isText := member.(string)
 			if name == "body" && s == (allswell.SystemMessage{Kind: allswell.SystemMessageResolved}).Text() {
-				continue // nobody has written it
+				continue // not written by a person
 			}
 			if isText && (name == "name" || name == "body" || name == "description" && v["indicator"] == nil) && s != want && utf8.ValidString(raw) {
 				t.Errorf("%s: %s is %q, want %q", path, name, s, want)
@@ -187,7 +185,7 @@ func TestStatuspageStatuses(t *testing.T) {
 	}
 }
 
-// examplePage is a page with one of each; instants are minutes after day.
+// examplePage returns a page with one object of each kind. Times are minutes after day.
 func examplePage() allswell.PageContents {
 	at := func(minutes int) time.Time { return day.Add(time.Duration(minutes) * time.Minute) }
 	inc := allswell.NewIncident{Title: "North is dark", Impact: allswell.ImpactMajor, Affected: []allswell.AffectedComponent{
@@ -232,7 +230,7 @@ func examplePage() allswell.PageContents {
 	}
 }
 
-// TestStatuspageExample compares whole objects with what is written down here.
+// TestStatuspageExample compares whole objects with expected ones.
 func TestStatuspageExample(t *testing.T) {
 	bodies := documentsOf(t, examplePage())
 	is := func(path, want string, steps ...any) {
@@ -342,7 +340,7 @@ func b2i(b bool) int {
 	return 0
 }
 
-// TestStatuspageLimits tells no more than so much, and of the newest.
+// TestStatuspageLimits checks that documents are limited to the newest objects.
 func TestStatuspageLimits(t *testing.T) {
 	p := allswell.PageContents{Page: allswell.Page{Name: "Acme"}}
 	for i := range 60 {
@@ -388,7 +386,7 @@ func TestStatuspageLimits(t *testing.T) {
 	}
 }
 
-// TestFaultsAreFound checks that statuspagetest finds faults.
+// TestFaultsAreFound checks that statuspagetest reports invalid documents.
 func TestFaultsAreFound(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	var summary string

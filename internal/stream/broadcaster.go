@@ -1,9 +1,9 @@
 // Package stream sends server-sent events to many HTTP clients that wait for
 // changes of few topics.
 //
-// The subscribers of a [Topic] learn that its state has changed, by a tag, and
-// ask for the new state themselves. A message is a state that replaces the one
-// before and not an entry of a queue: a slow subscriber gets the latest.
+// The subscribers of a [Topic] receive the tag of its new state, and request the
+// state themselves. A message replaces the previous one; there is no queue. A slow
+// subscriber receives only the latest.
 //
 // Connections are taken over from net/http, so that an idle subscriber costs one
 // goroutine and no buffers (docs/decisions/0026-event-streams-leave-net-http.md).
@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// DefaultMaxSubscribers is the bound of Config.MaxSubscribers 0.
+	// DefaultMaxSubscribers is the default of Config.MaxSubscribers.
 	DefaultMaxSubscribers = 20_000
 
 	maxPerAddress = 100 // subscribers; an IPv6 network of 64 bits counts as one address
 
 	minInterval  = 500 * time.Millisecond // between two messages of one topic
-	pollInterval = 30 * time.Second       // between two checks of a topic that nobody marks as changed
+	pollInterval = 30 * time.Second       // between two checks of a topic that is not marked as changed
 	retryDelay   = time.Second            // after a failed check
 )
 
-// Config is what a Broadcaster needs.
+// Config configures a Broadcaster.
 type Config struct {
 	Now            func() time.Time // the clock of State's expiry
 	MaxSubscribers int              // 0: DefaultMaxSubscribers
@@ -43,11 +43,11 @@ type Broadcaster struct {
 	mu          sync.Mutex
 	closed      bool
 	open        int                // subscribers
-	addresses   map[netip.Addr]int // subscribers of each
+	addresses   map[netip.Addr]int // number of subscribers by address
 	subscribers map[*Topic]*subscribers
 }
 
-// Topic is something with a state that changes.
+// Topic is a state that can change, identified by a tag.
 type Topic struct {
 	// state returns the tag of the present state, and when it expires; the zero Time
 	// means never. With an error, the tag of an old state may be returned.
@@ -55,7 +55,7 @@ type Topic struct {
 	changed chan struct{}
 }
 
-// subscribers is those of one topic.
+// subscribers are the subscribers of one topic.
 type subscribers struct {
 	stop   context.CancelFunc // stops watching the topic
 	latest atomic.Pointer[message]
@@ -81,7 +81,7 @@ func NewTopic(state func(ctx context.Context) (tag string, expires time.Time, er
 func (t *Topic) Changed() {
 	select {
 	case t.changed <- struct{}{}:
-	default: // it is marked already
+	default: // already marked
 	}
 }
 
@@ -115,8 +115,8 @@ func (b *Broadcaster) latest(t *Topic) *message {
 	return nil
 }
 
-// admit counts a subscriber, until release, and returns 200, or the HTTP status
-// that says why it is refused.
+// admit counts a subscriber until release and returns 200. If there are too many, it
+// returns the HTTP status of the rejection.
 func (b *Broadcaster) admit(address netip.Addr) (status int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -151,8 +151,8 @@ func (b *Broadcaster) run(t *Topic, sub *subscriber) {
 	}
 }
 
-// join adds a subscriber to those of a topic, which is watched from the first one
-// on. It returns nil after Close.
+// join adds a subscriber to a topic. The first subscriber starts watching the topic.
+// join returns nil after Close.
 func (b *Broadcaster) join(t *Topic, sub *subscriber) *subscribers {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -182,9 +182,9 @@ func (b *Broadcaster) leave(t *Topic, subs *subscribers, sub *subscriber) {
 	}
 }
 
-// watch checks the state of a topic whenever it may have changed, and broadcasts
-// new tags. State has loaded the new state by then, so that all who ask for it
-// get it from memory. It returns when ctx ends or the topic is gone.
+// watch checks the state of a topic whenever it may have changed, and broadcasts new
+// tags. By then the new state is in memory for all subscribers. watch returns when
+// ctx ends or the topic is gone.
 func (b *Broadcaster) watch(ctx context.Context, t *Topic, subs *subscribers) {
 	for {
 		tag, expires, err := t.state(ctx)
@@ -223,14 +223,14 @@ func sleep(ctx context.Context, d time.Duration, early <-chan struct{}) bool {
 	return true
 }
 
-// broadcast wakes all subscribers of a topic. It waits for none of them: each
-// writes by itself.
+// broadcast wakes all subscribers of a topic. It does not wait for them: each writes
+// in its own goroutine.
 func (b *Broadcaster) broadcast(t *Topic, subs *subscribers, m *message) {
 	subs.latest.Store(m)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m.gone && b.subscribers[t] == subs {
-		delete(b.subscribers, t) // later subscribers are those of another set
+		delete(b.subscribers, t) // later subscribers get a new set
 	}
 	for sub := range subs.set {
 		sub.conn.SetReadDeadline(inThePast) // fails on a closed connection, which has ended anyway

@@ -20,7 +20,7 @@ func newBroadcaster(max int) *Broadcaster {
 	return New(Config{Now: time.Now, MaxSubscribers: max, Gone: func(err error) bool { return errors.Is(err, errGone) }})
 }
 
-// fixture is a broadcaster with one topic, whose state is set by hand.
+// fixture is a broadcaster with one topic, whose state the test sets.
 type fixture struct {
 	*Broadcaster
 	topic *Topic
@@ -70,7 +70,7 @@ func (f *fixture) change(tag string, err error) {
 	f.topic.Changed()
 }
 
-// client is the far end of a stream. It records what it reads.
+// client is the client of a stream. It records the messages.
 type client struct {
 	conn net.Conn
 
@@ -109,8 +109,7 @@ func (v *client) read() *client {
 	return v
 }
 
-// want holds what the viewer has read since it was asked last to what is
-// expected, after everything at this instant is done.
+// want waits until all goroutines are idle, and checks the messages since the previous call.
 func (v *client) want(t *testing.T, ended bool, messages ...string) {
 	t.Helper()
 	synctest.Wait()
@@ -126,8 +125,7 @@ const alive = "event: alive\ndata: 1\n\n"
 
 func change(tag string) string { return string(changeEvent(tag)) }
 
-// run runs f with a topic without subscribers, on a clock that moves when all
-// goroutines wait.
+// run runs f on virtual time, with a topic without subscribers.
 func run(t *testing.T, f func(t *testing.T, s *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -149,8 +147,8 @@ func TestSubscribersGetAChangeOnce(t *testing.T) {
 		s.change("b", nil)
 		one.want(t, false, change("b"))
 		two.want(t, false, change("b"))
-		three := s.subscribe(lifetime).read() // knows b
-		s.topic.Changed()                     // nothing that anybody sees
+		three := s.subscribe(lifetime).read() // has b
+		s.topic.Changed()                     // the state is unchanged
 		time.Sleep(2 * minInterval)
 		three.want(t, false)
 		s.change("c", nil)
@@ -160,8 +158,8 @@ func TestSubscribersGetAChangeOnce(t *testing.T) {
 	})
 }
 
-// TestSteadyChanges: of a topic that changes all the time, subscribers get two
-// messages a second, and the last state in any case.
+// TestSteadyChanges checks that subscribers of a topic that changes continuously get two messages a
+// second, and always the last state.
 func TestSteadyChanges(t *testing.T) {
 	run(t, func(t *testing.T, s *fixture) {
 		v := s.subscribe(lifetime).read()
@@ -182,7 +180,7 @@ func TestSteadyChanges(t *testing.T) {
 	})
 }
 
-// TestChangedBack: a state that is as before when it is checked causes no message.
+// TestChangedBack checks that a state that has changed back when it is checked causes no message.
 func TestChangedBack(t *testing.T) {
 	run(t, func(t *testing.T, s *fixture) {
 		v := s.subscribe(lifetime).read()
@@ -194,8 +192,7 @@ func TestChangedBack(t *testing.T) {
 	})
 }
 
-// TestChangeWhileSubscribing: a change between reading the state and joining the
-// subscribers is sent.
+// TestChangeWhileSubscribing checks that a change between reading the state and subscribing is sent.
 func TestChangeWhileSubscribing(t *testing.T) {
 	run(t, func(t *testing.T, s *fixture) {
 		first := s.subscribe(lifetime).read()
@@ -211,8 +208,8 @@ func TestChangeWhileSubscribing(t *testing.T) {
 	})
 }
 
-// TestNewSubscribersAfterTheLastLeft: a subscriber that comes as the last one
-// leaves gets the next change, whatever that one was sent.
+// TestNewSubscribersAfterTheLastLeft checks that a subscriber that arrives as the last one leaves gets the
+// next change.
 func TestNewSubscribersAfterTheLastLeft(t *testing.T) {
 	run(t, func(t *testing.T, s *fixture) {
 		first := s.subscribe(lifetime).read()
@@ -233,7 +230,7 @@ func TestNewSubscribersAfterTheLastLeft(t *testing.T) {
 	})
 }
 
-func TestQuietStream(t *testing.T) {
+func TestIdleStream(t *testing.T) {
 	run(t, func(t *testing.T, s *fixture) {
 		v := s.subscribe(2*aliveInterval + time.Second).read()
 		time.Sleep(aliveInterval - time.Millisecond)
@@ -243,11 +240,11 @@ func TestQuietStream(t *testing.T) {
 		time.Sleep(aliveInterval)
 		v.want(t, false, alive)
 		time.Sleep(time.Second)
-		v.want(t, true) // its life is over
+		v.want(t, true) // its lifetime has ended
 	})
 }
 
-// TestExpiry: a state that expires is checked without being marked as changed.
+// TestExpiry checks that a state that expires is checked without being marked as changed.
 func TestExpiry(t *testing.T) {
 	run(t, func(t *testing.T, s *fixture) {
 		s.expireAt(time.Now().Add(10 * time.Second))
@@ -260,7 +257,7 @@ func TestExpiry(t *testing.T) {
 		s.set("c", nil)
 		time.Sleep(pollInterval)
 		v.want(t, false, alive, change("c"))
-		s.expireAt(time.Now().Add(-time.Hour)) // by a clock that is behind
+		s.expireAt(time.Now().Add(-time.Hour)) // of a clock that is behind
 		checks := s.checked()
 		s.topic.Changed()
 		time.Sleep(10 * time.Second)
@@ -290,13 +287,13 @@ func TestTopicGone(t *testing.T) {
 		s.change("", errGone)
 		time.Sleep(minInterval)
 		v.want(t, true)
-		s.set("a", nil) // a topic that is gone does not come back, but it could
+		s.set("a", nil) // a topic that is gone normally does not return
 		v = s.subscribe(lifetime).read()
 		v.want(t, false)
 	})
 }
 
-// TestSlowSubscriber: a client that reads nothing delays nobody, and is disconnected.
+// TestSlowSubscriber checks that a client that does not read is disconnected and delays no other client.
 func TestSlowSubscriber(t *testing.T) {
 	run(t, func(t *testing.T, s *fixture) {
 		stuck := s.subscribe(lifetime)
@@ -317,7 +314,7 @@ func TestSlowSubscriber(t *testing.T) {
 	})
 }
 
-// TestClientSends: a client that sends something is disconnected.
+// TestClientSends checks that a client that sends something is disconnected.
 func TestClientSends(t *testing.T) {
 	run(t, func(t *testing.T, s *fixture) {
 		v := s.subscribe(lifetime).read()

@@ -11,17 +11,17 @@ import (
 // retryAfter is when a refused client may ask again, in seconds.
 const retryAfter = "60"
 
-// Serve answers with the stream of a topic: a "change" event with the tag of each
-// new state, and an "alive" event at first and on a quiet stream. A client that
-// sends the tag it has, as Last-Event-ID or ?have=, gets a change event at once
-// if that is not the present one.
+// Serve answers with the stream of a topic: a "change" event with the tag of each new
+// state, and "alive" events at the beginning and while there are no changes. A client
+// can send the tag of its state as Last-Event-ID or ?have=. If it differs from the
+// present tag, the first event is a change event.
 //
-// address is the client's. If the topic has no tag, Serve returns the error of its
-// state and has written nothing. All other requests it answers itself, with 429 or
-// 503 if there are too many subscribers.
+// address is the address of the client. If the topic has no tag, Serve returns the
+// error of its state and writes nothing. It answers all other requests itself, with
+// 429 or 503 if there are too many subscribers.
 func (b *Broadcaster) Serve(w http.ResponseWriter, r *http.Request, t *Topic, address netip.Addr) error {
 	sub := &subscriber{address: networkOf(address), ends: time.Now().Add(lifetime*3/4 + rand.N(lifetime/2))}
-	sub.seen = b.latest(t) // before the state: a later message is newer than that
+	sub.seen = b.latest(t) // before the state: a later message is newer than the state
 	tag, _, err := t.state(r.Context())
 	if tag == "" {
 		return err
@@ -52,7 +52,7 @@ func (b *Broadcaster) Serve(w http.ResponseWriter, r *http.Request, t *Topic, ad
 		b.release(sub.address)
 		return nil
 	}
-	go b.run(t, sub) // the request ends here, and with it all memory of net/http
+	go b.run(t, sub) // the request ends here, which frees the memory of net/http
 	return nil
 }
 
@@ -79,8 +79,8 @@ func refuse(w http.ResponseWriter, status int) {
 	http.Error(w, "Too many event streams are open. Please try again in a minute.", status)
 }
 
-// networkOf returns what an address counts for: itself, or its IPv6 network of 64
-// bits.
+// networkOf returns the key under which an address is counted: the address, or its
+// IPv6 /64 network.
 func networkOf(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if network, err := addr.Prefix(64); err == nil { // too long for IPv4

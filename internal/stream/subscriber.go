@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	aliveInterval  = 25 * time.Second // between messages on a quiet stream; proxies give up after 60 s
+	aliveInterval  = 25 * time.Second // between messages on an idle stream; proxies give up after 60 s
 	writeTimeout   = 10 * time.Second
 	lifetime       = time.Hour       // of a stream, up to a quarter more or less; the client reconnects
 	reconnectDelay = 3 * time.Second // of clients, up to twice that
 )
 
-// inThePast as a read deadline wakes a subscriber that waits by reading.
+// inThePast is a read deadline that wakes a subscriber from its read.
 var inThePast = time.Unix(1, 0)
 
 // message is a state of a topic, and the event that announces it.
@@ -30,21 +30,21 @@ type message struct {
 // subscriber is one open stream. Its goroutine waits on the connection.
 type subscriber struct {
 	conn    net.Conn
-	address netip.Addr // which it counts for; see networkOf
+	address netip.Addr // counted by networkOf
 	ends    time.Time
-	seen    *message // the last message it has looked at
-	tag     string   // the state that the client knows
+	seen    *message // the last message it has handled
+	tag     string   // the state that the client has
 	buf     [1]byte
 }
 
 // send writes messages and alive events until the topic, the lifetime or the
-// connection ends. It waits by reading, which also reports when the client has
-// gone. The client must not send anything.
+// connection ends. It waits in a read, which also detects that the client has
+// disconnected. The client must not send anything.
 func (sub *subscriber) send(subs *subscribers) {
 	aliveAt := time.Now().Add(aliveInterval)
 	for {
-		// The deadline is set before looking for a message: one that comes after that
-		// moves the deadline again.
+		// The deadline is set before looking for a message: a later message moves the
+		// deadline again.
 		deadline := aliveAt
 		if sub.ends.Before(deadline) {
 			deadline = sub.ends
@@ -66,7 +66,7 @@ func (sub *subscriber) send(subs *subscribers) {
 		switch now := time.Now(); {
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return
-		case sub.unseen(subs) != nil, now.Before(deadline): // woken, perhaps for a message it has just seen
+		case sub.unseen(subs) != nil, now.Before(deadline): // woken, perhaps for a message that it has already handled
 		case !now.Before(sub.ends), !sub.write(aliveEvent):
 			return
 		default:
@@ -75,8 +75,8 @@ func (sub *subscriber) send(subs *subscribers) {
 	}
 }
 
-// unseen returns the latest message if the subscriber has not looked at it, or
-// nil. New subscribers of a topic have no message yet.
+// unseen returns the latest message if the subscriber has not handled it, and nil
+// otherwise. A topic without changes since its first subscriber has no message.
 func (sub *subscriber) unseen(subs *subscribers) *message {
 	if m := subs.latest.Load(); m != sub.seen {
 		return m
@@ -90,17 +90,17 @@ func (sub *subscriber) write(p []byte) bool {
 	return err == nil
 }
 
-// aliveEvent keeps proxies and scripts from taking a quiet stream for a dead one.
-// It is an event because scripts do not see comments.
+// aliveEvent shows proxies and scripts that an idle stream is alive. It is an event
+// because scripts do not see comments.
 var aliveEvent = []byte("event: alive\ndata: 1\n\n")
 
 func changeEvent(tag string) []byte {
 	return fmt.Appendf(nil, "event: change\nid: %s\ndata: %s\n\n", tag, tag)
 }
 
-// firstEvent sets the client's reconnection delay and tells it the present tag: by
-// a change event if it has another one, and by an alive event otherwise. have is
-// "" if the client has not said what it has.
+// firstEvent returns the first event of a stream, which sets the client's reconnection
+// delay. It is a change event if the client has another tag than the present one, and
+// an alive event otherwise. have is "" if the client did not send a tag.
 func firstEvent(have, tag string) []byte {
 	delay := reconnectDelay + rand.N(reconnectDelay)
 	head := fmt.Appendf(nil, "retry: %d\n", delay.Milliseconds())

@@ -53,7 +53,7 @@ type Document struct {
 }
 
 // encoded is a document in one content encoding. Each encoding has its own
-// entity tag, as RFC 9110 requires of strong tags.
+// entity tag, because RFC 9110 requires it for strong tags.
 type encoded struct {
 	body   []byte
 	length []string

@@ -36,7 +36,7 @@ func TestAcceptsGzip(t *testing.T) {
 		}
 	}
 	if acceptsGzip(nil) || !acceptsGzip([]string{"br", "gzip"}) {
-		t.Error("the fields are not taken together")
+		t.Error("the fields are not combined")
 	}
 }
 
@@ -46,16 +46,16 @@ func TestDocument(t *testing.T) {
 	d := NewDocument(body, page)
 	plain, packed := d.identity.etag[0], d.gzip.etag[0]
 	if plain == packed {
-		t.Fatal("both encodings have one strong tag")
+		t.Fatal("both encodings have the same strong tag")
 	}
 	if other := NewDocument(append(body, ' '), page); other.identity.etag[0] == plain {
-		t.Fatal("another content has the same tag")
+		t.Fatal("different content has the same tag")
 	}
 	long := []byte(strings.Repeat("<p>All’s well.</p>", 100_000))
 	tag := NewDocument(long, page).identity.etag[0]
 	long[len(long)-5]++
 	if NewDocument(long, page).identity.etag[0] == tag {
-		t.Fatal("a long content has the tag of one that differs at its end")
+		t.Fatal("long content has the tag of content that differs at its end")
 	}
 	for _, tc := range []struct {
 		name, method, accept string
@@ -95,7 +95,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// checkAnswer holds the answer to a request for body to what belongs together.
+// checkAnswer checks that status, headers and body of an answer are consistent.
 func checkAnswer(t *testing.T, w *httptest.ResponseRecorder, status int, body []byte, r *http.Request) {
 	t.Helper()
 	if w.Code != status {
@@ -141,7 +141,7 @@ func FuzzIfNoneMatch(f *testing.F) {
 		known := d.matches([]string{field})
 		tagged := strings.Contains(field, d.identity.etag[0]) || strings.Contains(field, d.gzip.etag[0])
 		if known && !tagged && strings.TrimSpace(field) != "*" {
-			t.Errorf("%q is taken for known", field)
+			t.Errorf("%q matches", field)
 		}
 		acceptsGzip([]string{field})
 	})

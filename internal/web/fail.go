@@ -18,7 +18,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Handler answers a request, or returns an error and has not written anything.
+// Handler answers a request, or returns an error without having written anything.
 type Handler func(http.ResponseWriter, *http.Request) error
 
 // Handle returns an http.Handler that calls h and answers its errors with Fail. A panic is answered as an internal
@@ -74,8 +74,8 @@ func (e *TooMany) Error() string { return "too many requests" }
 // busyRetry is the Retry-After of a 503 in seconds. A client that tries a few times survives a restart or a failover.
 const busyRetry = 5
 
-// ErrorCode tells programs what kind of error a response is. Messages may be reworded; codes stay as they are.
-// Responses with 401 and 404 have no code: their bodies are fixed, see docs/api.md, and their status says it all.
+// ErrorCode is the kind of an error, for programs. Messages may be reworded; codes never change. Responses with 401
+// and 404 have no code: their bodies are fixed (see docs/api.md), and their status is sufficient.
 type ErrorCode string
 
 // The codes of errors.
@@ -105,8 +105,8 @@ type failure struct {
 	ID      string              `json:"id,omitempty"`
 }
 
-// Fail answers r with the status and the JSON body for err. The text of err is never sent: an error that Fail does not
-// know is an internal error, answered with 500 and an id that the log contains together with the text.
+// Fail answers r with the status and the JSON body for err. It never sends the text of err. An unknown error is an
+// internal error: the response is 500 with an id, and the log contains the id with the text.
 func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 	var (
 		bad       *allswell.ValidationError
@@ -190,11 +190,11 @@ func ceilUnix(t time.Time) int64 {
 func Sentence(bad *allswell.ValidationError) string {
 	first, others := "", -1
 	for _, field := range slices.Sorted(maps.Keys(bad.Fields)) {
-		complaints := bad.Fields[field]
-		if first == "" && len(complaints) > 0 {
-			first = complaints[0]
+		messages := bad.Fields[field]
+		if first == "" && len(messages) > 0 {
+			first = messages[0]
 		}
-		others += len(complaints)
+		others += len(messages)
 	}
 	switch {
 	case others == 1:

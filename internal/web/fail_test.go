@@ -97,12 +97,12 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestFaults: what is not known is 500, its cause in the log alone.
-func TestFaults(t *testing.T) {
+// TestInternalErrors checks that an unknown error is answered 500, and that only the log has its cause.
+func TestInternalErrors(t *testing.T) {
 	for name, h := range map[string]Handler{
 		"an error": func(http.ResponseWriter, *http.Request) error { return errors.New("hunter2") },
 		"a panic":  func(http.ResponseWriter, *http.Request) error { panic("hunter2") },
-		"a cancellation that was not the client's": func(http.ResponseWriter, *http.Request) error {
+		"a cancellation not by the client": func(http.ResponseWriter, *http.Request) error {
 			return fmt.Errorf("hunter2: %w", context.Canceled)
 		},
 	} {
@@ -123,7 +123,7 @@ func TestFaults(t *testing.T) {
 	_, first, _ := serve(t, errors.New("x"))
 	_, second, _ := serve(t, errors.New("x"))
 	if first["id"] == second["id"] {
-		t.Error("two faults have the same id")
+		t.Error("two errors have the same id")
 	}
 }
 
@@ -133,7 +133,7 @@ func TestClientGone(t *testing.T) {
 	r := httptest.NewRequest("GET", "/", nil).WithContext(ctx)
 	_, _, log := serveHandler(t, r, func(http.ResponseWriter, *http.Request) error { return fmt.Errorf("x: %w", ctx.Err()) })
 	if log != "" {
-		t.Errorf("it is no fault of ours: %s", log)
+		t.Errorf("the log has an error: %s", log)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// FuzzBearer holds every token that is taken to what can be looked up.
+// FuzzBearer checks that every accepted token can be looked up.
 func FuzzBearer(f *testing.F) {
 	for _, header := range []string{"Bearer aw_x", "bearer  x", "Basic x", "Bearer", "Bearer \xff", "BEARER x\x00"} {
 		f.Add(header)
@@ -202,7 +202,7 @@ func TestQuery(t *testing.T) {
 	q := ParseQuery("a=7&b=true&c=007&d=&e=1&e=2")
 	flag := q.Flag("b")
 	if n := q.Integer("a", 1, 1, 9); n != 7 || flag == nil || !*flag || q.Flag("x") != nil || q.Integer("x", 3, 1, 9) != 3 || q.Integer("c", 1, 1, 9) != 7 {
-		t.Error("good parameters are not read")
+		t.Error("valid parameters are not read")
 	}
 	if err := q.Check(); err != nil {
 		t.Errorf("good parameters: %v", err)
@@ -215,7 +215,7 @@ func TestQuery(t *testing.T) {
 		"a": {"The a must be a whole number from 8 to 9."}, "c": {"The c must be true or false."},
 		"d": {"The d must be a whole number from 1 to 9."}, "e": {"The e is given more than once."},
 	}
-	if diff := cmp.Diff(want, complaints(t, q.Check())); diff != "" {
+	if diff := cmp.Diff(want, fieldErrors(t, q.Check())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -241,7 +241,7 @@ func TestChoices(t *testing.T) {
 		if got := Choices(q, "f", allswell.Impacts); got != nil {
 			t.Errorf("%q is read as %v", raw, got)
 		}
-		if diff := cmp.Diff(map[string][]string{"f": {complaint}}, complaints(t, q.Check())); diff != "" {
+		if diff := cmp.Diff(map[string][]string{"f": {complaint}}, fieldErrors(t, q.Check())); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", raw, diff)
 		}
 	}

@@ -88,15 +88,15 @@ func readObject(raw json.RawMessage, prefix string, bad *allswell.ValidationErro
 			return nil, fmt.Errorf("parsing the value of a member of a valid JSON object: %w", err)
 		}
 		if _, twice := o.fields[name]; twice && len(o.bad.Fields[o.prefix+name]) == 0 {
-			o.complain(name, "The field is given more than once.")
+			o.addError(name, "The field is given more than once.")
 		}
 		o.fields[name] = value
 	}
 	return o, nil
 }
 
-// complain records an error of one of the object's own fields.
-func (o *Object) complain(field, format string, args ...any) {
+// addError records an error of one of the object's own fields.
+func (o *Object) addError(field, format string, args ...any) {
 	o.bad.Add(o.prefix+field, format, args...)
 }
 
@@ -132,12 +132,12 @@ func (o *Object) Check(validation error) error {
 			return validation
 		}
 		noted := slices.Collect(maps.Keys(o.bad.Fields))
-		for field, complaints := range more.Fields {
+		for field, messages := range more.Fields {
 			if slices.ContainsFunc(noted, func(n string) bool { return field == n || strings.HasPrefix(field, n+".") }) {
 				continue
 			}
-			for _, complaint := range complaints {
-				o.bad.Add(field, "%s", complaint)
+			for _, problem := range messages {
+				o.bad.Add(field, "%s", problem)
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func (o *Object) Check(validation error) error {
 func (o *Object) Require(fields ...string) {
 	for _, field := range fields {
 		if !o.given(field) {
-			o.complain(field, "The %s field is required.", field)
+			o.addError(field, "The %s field is required.", field)
 		}
 	}
 }
@@ -167,21 +167,21 @@ func (o *Object) Text(field string) *string {
 	if !o.given(field) {
 		return nil
 	}
-	text, complaint := readText(o.fields[field])
-	if complaint != "" {
-		o.complain(field, "The %s %s.", field, complaint)
+	text, problem := readText(o.fields[field])
+	if problem != "" {
+		o.addError(field, "The %s %s.", field, problem)
 		return nil
 	}
 	return &text
 }
 
 // readText parses a valid JSON value that must be a string, or returns what is wrong with it.
-func readText(raw json.RawMessage) (text, complaint string) {
+func readText(raw json.RawMessage) (text, problem string) {
 	if raw[0] != '"' {
 		return "", "must be a string"
 	}
-	if complaint := badEscape(raw); complaint != "" {
-		return "", complaint
+	if problem := badEscape(raw); problem != "" {
+		return "", problem
 	}
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return "", "must be a string"
@@ -203,14 +203,14 @@ func (o *Object) Texts(field string) []string {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(o.fields[field], &items); err != nil {
-		o.complain(field, "The %s must be a list of strings.", field)
+		o.addError(field, "The %s must be a list of strings.", field)
 		return nil
 	}
 	texts := make([]string, len(items))
 	for i, item := range items {
-		var complaint string
-		if texts[i], complaint = readText(item); complaint != "" {
-			o.complain(field, "Item %d of the %s %s.", i+1, field, complaint)
+		var problem string
+		if texts[i], problem = readText(item); problem != "" {
+			o.addError(field, "Item %d of the %s %s.", i+1, field, problem)
 			return nil
 		}
 	}
@@ -225,11 +225,11 @@ func (o *Object) Objects(field string, limit int) []*Object {
 	}
 	var items []json.RawMessage
 	if err := json.Unmarshal(o.fields[field], &items); err != nil {
-		o.complain(field, "The %s must be a list of objects.", field)
+		o.addError(field, "The %s must be a list of objects.", field)
 		return nil
 	}
 	if len(items) > limit {
-		o.complain(field, "The %s may have at most %d items.", field, limit)
+		o.addError(field, "The %s may have at most %d items.", field, limit)
 		return nil
 	}
 	objects := make([]*Object, len(items))
@@ -237,9 +237,9 @@ func (o *Object) Objects(field string, limit int) []*Object {
 		path := fmt.Sprintf("%s.%d", field, i)
 		var err error
 		if objects[i], err = readObject(item, o.prefix+path+".", o.bad); err != nil {
-			o.complain(path, "Each item of the %s must be an object.", field)
+			o.addError(path, "Each item of the %s must be an object.", field)
 			objects[i] = new(Object)
-			objects[i].bad = new(allswell.ValidationError) // so that no more errors of it are recorded
+			objects[i].bad = new(allswell.ValidationError) // its other errors are dropped
 		}
 	}
 	return objects
@@ -253,10 +253,10 @@ func (o *Object) Instant(field string) *time.Time {
 	if !o.given(field) {
 		return nil
 	}
-	text, complaint := readText(o.fields[field])
+	text, problem := readText(o.fields[field])
 	at, err := time.Parse(time.RFC3339, text)
-	if complaint != "" || err != nil || !instantForm.MatchString(text) || at.IsZero() {
-		o.complain(field, "The %s must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z.", field)
+	if problem != "" || err != nil || !instantForm.MatchString(text) || at.IsZero() {
+		o.addError(field, "The %s must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z.", field)
 		return nil
 	}
 	at = at.UTC().Truncate(time.Millisecond)
@@ -273,7 +273,7 @@ func (o *Object) Flag(field string) *bool {
 		value := flag == "true"
 		return &value
 	}
-	o.complain(field, "The %s must be true or false.", field)
+	o.addError(field, "The %s must be true or false.", field)
 	return nil
 }
 
@@ -285,7 +285,7 @@ func (o *Object) Integer(field string) *int {
 	}
 	n, err := strconv.Atoi(string(o.fields[field]))
 	if err != nil {
-		o.complain(field, "The %s must be a whole number.", field)
+		o.addError(field, "The %s must be a whole number.", field)
 		return nil
 	}
 	return &n
@@ -297,10 +297,10 @@ func Enum[T ~string](o *Object, field string, values []T) *T {
 	if !o.given(field) {
 		return nil
 	}
-	text, complaint := readText(o.fields[field])
+	text, problem := readText(o.fields[field])
 	value := T(text)
-	if complaint != "" || !slices.Contains(values, value) {
-		o.complain(field, "The %s must be one of: %s.", field, words(values))
+	if problem != "" || !slices.Contains(values, value) {
+		o.addError(field, "The %s must be one of: %s.", field, words(values))
 		return nil
 	}
 	return &value

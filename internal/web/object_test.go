@@ -20,15 +20,15 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// complaints returns the fields that err complains of.
-func complaints(t testing.TB, err error) map[string][]string {
+// fieldErrors returns the messages of err by field.
+func fieldErrors(t testing.TB, err error) map[string][]string {
 	t.Helper()
 	if err == nil {
 		return nil
 	}
 	var bad *allswell.ValidationError
 	if !errors.As(err, &bad) {
-		t.Fatalf("not a complaint: %v", err)
+		t.Fatalf("not a *ValidationError: %v", err)
 	}
 	return bad.Fields
 }
@@ -42,9 +42,9 @@ func parse(t testing.TB, body string) *Object {
 	return o
 }
 
-func TestParseObjectRefuses(t *testing.T) {
+func TestParseObjectRejects(t *testing.T) {
 	nested := func(n int) string { return `{"a":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}` }
-	tests := []struct{ name, body, complaint string }{
+	tests := []struct{ name, body, want string }{
 		{"nothing", "", "The body must be a JSON object; it is empty."},
 		{"blanks", " \r\n\t", "The body must be a JSON object; it is empty."},
 		{"null", "null", "The body must be a JSON object."},
@@ -58,7 +58,7 @@ func TestParseObjectRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ParseObject([]byte(tt.body))
-			if diff := cmp.Diff(map[string][]string{"body": {tt.complaint}}, complaints(t, err)); diff != "" {
+			if diff := cmp.Diff(map[string][]string{"body": {tt.want}}, fieldErrors(t, err)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -73,10 +73,10 @@ func TestDuplicateNames(t *testing.T) {
 		`{"a":1,"\u0061":2}`:           {"a": {"The field is given more than once."}},
 		`{"a":1,"b":2,"a":3,"a":4}`:    {"a": {"The field is given more than once."}},
 		`{"a":1,"A":2}`:                nil,
-		`{"a":{"b":1,"b":2}}`:          nil, // not ours to read
+		`{"a":{"b":1,"b":2}}`:          nil, // nested objects are not checked
 		`{"":1,"":2,"c":null,"c":"x"}`: {"": {"The field is given more than once."}, "c": {"The field is given more than once."}},
 	} {
-		if diff := cmp.Diff(want, complaints(t, parse(t, body).Check(nil))); diff != "" {
+		if diff := cmp.Diff(want, fieldErrors(t, parse(t, body).Check(nil))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
 	}
@@ -92,7 +92,7 @@ func TestAccessors(t *testing.T) {
 		number    *int
 		flag      *bool
 		impact    *allswell.Impact
-		textWrong string // what Text complains of
+		textWrong string // error of Text
 	}{
 		{value: `null`},
 		{value: `"x"`, text: text("x")},
@@ -131,12 +131,12 @@ func TestAccessors(t *testing.T) {
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", name, diff)
 				}
-				var complaint map[string][]string
+				var problem map[string][]string
 				if wrong {
-					complaint = map[string][]string{"f": {sentence}}
+					problem = map[string][]string{"f": {sentence}}
 				}
-				if diff := cmp.Diff(complaint, complaints(t, o.Check(nil))); diff != "" {
-					t.Errorf("%s complains (-want +got):\n%s", name, diff)
+				if diff := cmp.Diff(problem, fieldErrors(t, o.Check(nil))); diff != "" {
+					t.Errorf("%s: errors (-want +got):\n%s", name, diff)
 				}
 			}
 			o := parse(t, body)
@@ -144,7 +144,7 @@ func TestAccessors(t *testing.T) {
 			o = parse(t, body)
 			nullable, there := o.NullableText("f")
 			if !there {
-				t.Error("NullableText: it is given")
+				t.Error("NullableText: not given")
 			}
 			check("NullableText", o, tt.text, nullable, tt.textWrong != "", tt.textWrong)
 			o = parse(t, body)
@@ -175,7 +175,7 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	const noList = "The f must be a list of strings."
-	for value, complaint := range map[string]string{
+	for value, want := range map[string]string{
 		`"x"`: noList, `""`: noList, `"[]"`: noList, `{}`: noList, `{"0":"x"}`: noList, `0`: noList, `true`: noList, `false`: noList,
 		`[1]`: "Item 1 of the f must be a string.", `["x", null]`: "Item 2 of the f must be a string.",
 		`["x",["y"],1]`: "Item 2 of the f must be a string.", `[{}]`: "Item 1 of the f must be a string.",
@@ -185,7 +185,7 @@ func TestTexts(t *testing.T) {
 		if got := o.Texts("f"); got != nil {
 			t.Errorf("%s is read as %q", value, got)
 		}
-		if diff := cmp.Diff(map[string][]string{"f": {complaint}}, complaints(t, o.Check(nil))); diff != "" {
+		if diff := cmp.Diff(map[string][]string{"f": {want}}, fieldErrors(t, o.Check(nil))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", value, diff)
 		}
 	}
@@ -202,7 +202,7 @@ func TestObjects(t *testing.T) {
 			}
 			Enum(item, "impact", allswell.Impacts)
 		}
-		return names, complaints(t, o.Check(nil))
+		return names, fieldErrors(t, o.Check(nil))
 	}
 	for value, want := range map[string][]string{
 		`null`: nil, `[]`: nil, `[{"id":"b"},{"id":"a","impact":"none"},{"x":[],"id":""}]`: {"b", "a", ""},
@@ -229,9 +229,9 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestRefusalsOfPartsAreNotTwice holds that the domain's word on what could not
-// be read is left out.
-func TestRefusalsOfPartsAreNotTwice(t *testing.T) {
+// TestUnreadableFieldsHaveOneError checks that Check leaves out the errors of the domain for fields that
+// could not be read.
+func TestUnreadableFieldsHaveOneError(t *testing.T) {
 	o := parse(t, `{"f":[1,{"id":2}],"g":3}`)
 	for _, item := range o.Objects("f", 3) {
 		item.Text("id")
@@ -241,7 +241,7 @@ func TestRefusalsOfPartsAreNotTwice(t *testing.T) {
 	for _, field := range []string{"f.0.id", "f.0", "f.1.id", "f.1.x", "f.10.id", "f", "g.0", "h"} {
 		more.Add(field, "Domain.")
 	}
-	got := complaints(t, o.Check(&more))
+	got := fieldErrors(t, o.Check(&more))
 	want := map[string][]string{
 		"f.0": {"Each item of the f must be an object."}, "f.1.id": {"The id must be a string."}, "g": {"The g must be a string."},
 		"f.1.x": {"Domain."}, "f.10.id": {"Domain."}, "f": {"Domain."}, "h": {"Domain."},
@@ -273,13 +273,13 @@ func TestInstant(t *testing.T) {
 		if got := o.Instant("f"); got != nil {
 			t.Errorf("%s is read as %v", value, got)
 		}
-		if diff := cmp.Diff(map[string][]string{"f": {"The f must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z."}}, complaints(t, o.Check(nil))); diff != "" {
+		if diff := cmp.Diff(map[string][]string{"f": {"The f must be an instant by RFC 3339, such as 2026-11-21T04:00:00Z."}}, fieldErrors(t, o.Check(nil))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", value, diff)
 		}
 	}
 	o := parse(t, `{"f":null}`)
 	if o.Instant("f") != nil || o.Instant("g") != nil || o.Check(nil) != nil {
-		t.Error("null is not what it should be")
+		t.Error("null is read incorrectly")
 	}
 }
 
@@ -292,15 +292,15 @@ func TestAbsentFields(t *testing.T) {
 		t.Error("an absent field is given")
 	}
 	if err := o.Check(nil); err != nil {
-		t.Errorf("an absent field is wrong: %v", err)
+		t.Errorf("an absent field has an error: %v", err)
 	}
 	o.Require("f")
 	if err := o.Check(nil); err == nil {
-		t.Error("a required field may be absent")
+		t.Error("a required field is accepted without a value")
 	}
 }
 
-func TestCheckMergesComplaints(t *testing.T) {
+func TestCheckMergesErrors(t *testing.T) {
 	o := parse(t, `{"title":5}`)
 	o.Text("title")
 	var refused allswell.ValidationError
@@ -308,7 +308,7 @@ func TestCheckMergesComplaints(t *testing.T) {
 	refused.Add("state", "First 100%%.")
 	refused.Add("state", "Second.")
 	want := map[string][]string{"title": {"The title must be a string."}, "state": {"First 100%.", "Second."}}
-	if diff := cmp.Diff(want, complaints(t, o.Check(refused.Err()))); diff != "" {
+	if diff := cmp.Diff(want, fieldErrors(t, o.Check(refused.Err()))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	other := errors.New("other")
@@ -327,15 +327,15 @@ func TestReadBody(t *testing.T) {
 		t.Errorf("one byte more: %v", err)
 	}
 	broken := httptest.NewRequest("POST", "/", iotest.TimeoutReader(iotest.OneByteReader(strings.NewReader("{}"))))
-	if _, err := read(broken); complaints(t, err)[BodyField] == nil {
+	if _, err := read(broken); fieldErrors(t, err)[BodyField] == nil {
 		t.Errorf("a body that breaks off: %v", err)
 	}
 }
 
-// names returns the names of an object as they occur, by a way of its own.
+// names returns the names of an object in their order, independently of ParseObject.
 func names(body []byte) (out []string) {
 	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber() // 1e700 is no float64, and no reason to stop reading
+	dec.UseNumber() // 1e700 is not a float64 but must not stop reading
 	depth := 0
 	for name := true; ; {
 		token, err := dec.Token()
@@ -363,8 +363,8 @@ func names(body []byte) (out []string) {
 	}
 }
 
-// FuzzObject holds ParseObject and the accessors to encoding/json: what is
-// accepted is what that reads, and what is refused has a reason.
+// FuzzObject compares ParseObject and the accessors with encoding/json: they accept only what it reads,
+// and return an error for everything else.
 func FuzzObject(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `null`, `[]`, `{"a":"x","b":1,"c":true,"d":null}`, `{"a":"\ud834\udd1e\u0000\ud834"}`, `{"a":1,"\u0061":2}`,
@@ -381,18 +381,18 @@ func FuzzObject(f *testing.F) {
 		readable := dec.Decode(&want) == nil && want != nil && json.Valid(body)
 		o, err := ParseObject(body)
 		if err != nil {
-			complaints(t, err)
+			fieldErrors(t, err)
 			if readable && utf8.Valid(body) && !tooDeep(body) {
-				t.Fatalf("%q is refused: %v", body, err)
+				t.Fatalf("%q is rejected: %v", body, err)
 			}
 			return
 		}
 		if !readable {
-			t.Fatalf("%q is accepted, and encoding/json does not read it as an object", body)
+			t.Fatalf("%q is accepted, but encoding/json does not read it as an object", body)
 		}
 		found := names(body)
 		twice := len(found) != len(want)
-		if duplicates := complaints(t, o.Check(nil)); (len(duplicates) > 0) != twice {
+		if duplicates := fieldErrors(t, o.Check(nil)); (len(duplicates) > 0) != twice {
 			t.Fatalf("%q has the names %q: %v", body, found, duplicates)
 		}
 		if got := slices.Sorted(maps.Keys(o.fields)); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
@@ -404,15 +404,14 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-// garbled reports whether a text that was read holds a NUL, or a U+FFFD that
-// was not sent.
+// garbled reports whether a text that was read contains a NUL, or a U+FFFD that was not sent.
 func garbled(body []byte, text string) bool {
 	lower := strings.ToLower(string(body))
 	return strings.ContainsRune(text, 0) || strings.ContainsRune(text, '\ufffd') &&
 		!strings.ContainsRune(lower, '\ufffd') && !strings.Contains(lower, `\ufffd`)
 }
 
-// agree compares each accessor with what encoding/json has read.
+// agree compares each accessor with the value that encoding/json has read.
 func agree(t *testing.T, body []byte, name string, value any) {
 	t.Helper()
 	fresh := func() *Object { o := parse(t, string(body)); *o.bad = allswell.ValidationError{}; return o }
@@ -426,7 +425,7 @@ func agree(t *testing.T, body []byte, name string, value any) {
 			t.Errorf("%q: Text(%q) is %q", body, name, *got)
 		}
 	case value != nil && o.Check(nil) == nil:
-		t.Errorf("%q: Text(%q) neither reads nor refuses %v", body, name, value)
+		t.Errorf("%q: Text(%q) neither reads nor rejects %v", body, name, value)
 	}
 	o = fresh()
 	switch got := o.Integer(name); {
@@ -435,7 +434,7 @@ func agree(t *testing.T, body []byte, name string, value any) {
 			t.Errorf("%q: Integer(%q) is %d, encoding/json reads %v", body, name, *got, value)
 		}
 	case value != nil && o.Check(nil) == nil:
-		t.Errorf("%q: Integer(%q) neither reads nor refuses %v", body, name, value)
+		t.Errorf("%q: Integer(%q) neither reads nor rejects %v", body, name, value)
 	}
 	o = fresh()
 	switch got := o.Flag(name); {
@@ -444,7 +443,7 @@ func agree(t *testing.T, body []byte, name string, value any) {
 			t.Errorf("%q: Flag(%q) is %v, encoding/json reads %v", body, name, *got, value)
 		}
 	case value != nil && o.Check(nil) == nil:
-		t.Errorf("%q: Flag(%q) neither reads nor refuses %v", body, name, value)
+		t.Errorf("%q: Flag(%q) neither reads nor rejects %v", body, name, value)
 	}
 	o = fresh()
 	switch got := o.Texts(name); {
@@ -460,6 +459,6 @@ func agree(t *testing.T, body []byte, name string, value any) {
 			t.Errorf("%q: Texts(%q) (-encoding/json +got):\n%s", body, name, diff)
 		}
 	case value != nil && o.Check(nil) == nil:
-		t.Errorf("%q: Texts(%q) neither reads nor refuses %v", body, name, value)
+		t.Errorf("%q: Texts(%q) neither reads nor rejects %v", body, name, value)
 	}
 }

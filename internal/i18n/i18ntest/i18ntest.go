@@ -1,4 +1,4 @@
-// Package i18ntest helps tests of what is rendered in a language.
+// Package i18ntest has helpers for tests of translated output.
 package i18ntest
 
 import (

@@ -1,4 +1,4 @@
-// Package markdowntest has texts that are meant to break out of their places, and an
+// Package markdowntest has texts that try to break out of their context, and an
 // independent version of markdown.Line.
 package markdowntest
 
@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Line does what the doc of markdown.Line says.
+// Line is an independent implementation of markdown.Line.
 func Line(s string) string {
 	var words []string
 	word := ""
@@ -27,12 +27,12 @@ func Line(s string) string {
 	return strings.Join(words, " ")
 }
 
-// Seeds are texts that are meant to break out of their places.
+// Seeds are texts that try to break out of their context.
 var Seeds = []string{
 	"It is dark", Hostile, "]]>", "a\r\nb\rc\n", "\x00\x01\x1f\x7f\u0085\ufffe\uffff\U0001fffe", "\u202eabc\u2066\u2069", "مرحبا & <b>שלום</b>",
 	`\;,:"\n\N` + "\n;", " x ", "", "&amp;&#0;<![CDATA[", strings.Repeat("ü👩‍👩‍👧", 40), "\xff\xfe", "[x](javascript:alert(1)) <http://a.b/\">",
 	"BEGIN:VEVENT\r\nEND:VCALENDAR", "\u2028\u2029\v\f\t", "--><!--", "{{.}} %s %d {n}", `\*stars\* that are none`,
 }
 
-// Hostile is a text that is meant to break out of HTML, XML and templates.
+// Hostile is a text that tries to break out of HTML, XML and templates.
 const Hostile = `</title></p></time>"'><script>alert(1)</script><img src=x onerror=alert(1)>{{.}}&lt;javascript:alert(1)` + "\u202e"

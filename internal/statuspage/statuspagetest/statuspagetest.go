@@ -1,5 +1,5 @@
-// Package statuspagetest checks the form of Statuspage documents, as the strictest
-// of the programs that read them would.
+// Package statuspagetest checks the form of Statuspage documents as strictly as the
+// strictest client.
 package statuspagetest
 
 import (
@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// members are the members that the clients of the original know. What
-// ends in "?" may be null; what begins with "@" is an instant. They are held
-// against what is sent, in both directions.
+// members are the required members of each kind of object. A member with "?" may be
+// null, and a member with "@" is an instant. Other members are errors.
 var members = map[string]string{
 	"page":      "id name url time_zone @updated_at",
 	"status":    "indicator description",
@@ -53,7 +52,7 @@ var (
 	indicators     = []string{"none", "minor", "major", "critical", "maintenance"}
 )
 
-// checker reads documents as the strictest client would.
+// checker collects the errors of a document.
 type checker struct {
 	faults []string
 	where  string
@@ -65,7 +64,7 @@ func (j *checker) fault(format string, args ...any) {
 	}
 }
 
-// Faults returns what is wrong with the form of a document.
+// Faults returns the errors in the form of a document.
 func Faults(path string, body []byte) []string {
 	j := &checker{where: path}
 	var doc map[string]any
@@ -96,11 +95,11 @@ func Faults(path string, body []byte) []string {
 	return j.faults
 }
 
-// object holds a value to exactly the members of its kind.
+// object checks that a value has exactly the members of its kind.
 func (j *checker) object(kind string, v any) map[string]any {
 	o, ok := v.(map[string]any)
 	if !ok {
-		j.fault("%v is no %s", v, kind)
+		j.fault("%v is not a %s", v, kind)
 		return map[string]any{}
 	}
 	var want []string
@@ -131,7 +130,7 @@ func (j *checker) object(kind string, v any) map[string]any {
 func (j *checker) list(v any, each func(any)) {
 	list, ok := v.([]any)
 	if !ok {
-		j.fault("%v is no list", v)
+		j.fault("%v is not a list", v)
 	}
 	for _, item := range list {
 		each(item)
@@ -169,8 +168,8 @@ func (j *checker) components(v any, within bool) {
 	})
 }
 
-// tree holds groups and components to each other: each knows the other, and the
-// positions under one heading count from 1.
+// tree checks that groups and components refer to each other, and that positions
+// within a group count from 1.
 func (j *checker) tree(v any) {
 	next := map[any]float64{}
 	children := map[any][]any{}

@@ -13,9 +13,9 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestPicturesAreWhereTheAPISays follows the addresses of a page's logo and icon:
-// below its slug, and at its own domain.
-func TestPicturesAreWhereTheAPISays(t *testing.T) {
+// TestImageURLs requests the logo and the icon of a page at the URLs that the API returns: below its slug,
+// and at its own domain.
+func TestImageURLs(t *testing.T) {
 	const base = "https://status.example.org"
 	options := func(*testing.T) store.Options {
 		return store.Options{Hosts: allswell.NewHosts("status.example.org")}
