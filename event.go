@@ -49,14 +49,18 @@ func (e Event) AwaitsUpdate() bool { return e.Kind == EventIncidentResolved && e
 // EventData describes the change as of its time. It is stored with the event, so that a late
 // message is still accurate.
 type EventData struct {
-	Title     string        `json:"title,omitempty"`
-	Impact    Impact        `json:"impact,omitempty"`
-	State     IncidentState `json:"state,omitempty"`
-	Resolved  bool          `json:"resolved,omitempty"`
-	Message   string        `json:"message,omitempty"`
-	Component string        `json:"component,omitempty"`
-	OldStatus Status        `json:"old_status,omitempty"`
-	NewStatus Status        `json:"new_status,omitempty"`
+	Title    string        `json:"title,omitempty"`
+	Impact   Impact        `json:"impact,omitempty"`
+	State    IncidentState `json:"state,omitempty"`
+	Resolved bool          `json:"resolved,omitempty"`
+	Message  string        `json:"message,omitempty"`
+
+	DownMonitor string        `json:"down_monitor,omitempty"` // see Incident
+	System      SystemMessage `json:"system,omitzero"`        // the form of Message if the service wrote it
+
+	Component string `json:"component,omitempty"`
+	OldStatus Status `json:"old_status,omitempty"`
+	NewStatus Status `json:"new_status,omitempty"`
 
 	Affected    []AffectedChange `json:"affected,omitempty"` // incidents only
 	Maintenance *MaintenanceData `json:"maintenance,omitempty"`
@@ -83,7 +87,7 @@ func NewMaintenanceEvent(kind EventKind, m Maintenance, u *MaintenanceUpdate) Ev
 		e.Components = append(e.Components, c.ID)
 	}
 	if u != nil {
-		e.UpdateID, e.Data.Message = u.ID, u.Message
+		e.UpdateID, e.Data.Message, e.Data.System = u.ID, u.Message, u.System
 	}
 	return e
 }
@@ -92,14 +96,14 @@ func NewMaintenanceEvent(kind EventKind, m Maintenance, u *MaintenanceUpdate) Ev
 func NewIncidentEvent(kind EventKind, inc Incident, u *IncidentUpdate) Event {
 	e := Event{
 		Kind: kind, PageID: inc.PageID, IncidentID: inc.ID, OutageID: inc.OutageID,
-		Data: EventData{Title: inc.Title, Impact: inc.Impact, State: inc.State, Resolved: inc.Resolved},
+		Data: EventData{Title: inc.Title, DownMonitor: inc.DownMonitor, Impact: inc.Impact, State: inc.State, Resolved: inc.Resolved},
 	}
 	for _, a := range inc.Affected {
 		e.Components = append(e.Components, a.ComponentID)
 		e.Data.Affected = append(e.Data.Affected, AffectedChange{ComponentID: a.ComponentID, Name: a.Name, New: inc.effectiveStatus(a)})
 	}
 	if u != nil {
-		e.UpdateID, e.Data.Message = u.ID, u.Message
+		e.UpdateID, e.Data.Message, e.Data.System = u.ID, u.Message, u.System
 		e.Data.Affected = u.Affected
 	}
 	return e

@@ -89,7 +89,7 @@ var layers = []layer{
 		"Does periodic work. It depends on no surface."},
 	{"internal/domains", []string{".", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver"},
 		"Checks DNS records. The API and the background work both need it, and neither imports the other."},
-	{"internal/notify", []string{".", "internal/store", "internal/failurelog", "internal/markdown"},
+	{"internal/notify", []string{".", "internal/store", "internal/failurelog", "internal/markdown", "internal/i18n"},
 		[]string{"internal/store/storetest", "test/nodeclient"},
 		"Delivers messages. It depends on no surface, so that a slow receiver cannot slow a request or a ping."},
 	{"internal/server", []string{

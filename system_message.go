@@ -34,8 +34,8 @@ var SystemMessageKinds = []SystemMessageKind{
 	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded, SystemMessageResolved,
 }
 
-// Text returns the message in English, with times in UTC, as it is stored and as the API and mails
-// show it. The zero SystemMessage has no text.
+// Text returns the message in English, with times in UTC, as it is stored and as the API and
+// webhooks show it. The zero SystemMessage has no text.
 func (m SystemMessage) Text() string {
 	switch m.Kind {
 	case SystemMessageSilent:

@@ -45,6 +45,30 @@ func (l *Language) Month(t time.Time) string { return l.formatTime("month", l.mo
 // Moment formats t to the minute, with the zone: "2 Jan 2026, 15:04 CET".
 func (l *Language) Moment(t time.Time) string { return l.formatTime("moment", l.months, t) }
 
+// Period formats two instants to the minute, with the zone: "2 Jan 2026, 15:04–16:00
+// CET", "2 Jan 2026, 15:04 – 3 Jan 2026, 16:00 CET". It does not repeat the day and
+// the zone if both instants have the same.
+func (l *Language) Period(from, until time.Time) string {
+	sameDay := l.DateYear(from) == l.DateYear(until)
+	sameZone := l.zoneName(from) == l.zoneName(until)
+	format, begin, end := "period", l.Moment, l.Moment
+	if sameDay {
+		end = l.ClockZone
+	}
+	if sameZone {
+		begin = func(t time.Time) string { return l.formatTime("day_year_clock", l.months, t) }
+	}
+	if sameDay && sameZone {
+		format = "period_in_day"
+	}
+	return l.formats[format].fill(func(name string) string {
+		if name == "from" {
+			return begin(from)
+		}
+		return end(until)
+	})
+}
+
 // ShortDate formats the day of t without the year: "2 Jan".
 func (l *Language) ShortDate(t time.Time) string { return l.formatTime("day", l.months, t) }
 

@@ -146,17 +146,25 @@ const (
 )
 
 // Isolate encloses a value in Unicode isolates if it contains letters of the opposite
-// direction, so that the text around it keeps its order. It returns other values
-// unchanged.
+// direction outside of isolates, so that the text around it keeps its order. It returns
+// other values unchanged.
 func (l *Language) Isolate(value string) string {
 	foreign := IsRightToLeft
 	if l.Dir == "rtl" {
 		foreign = IsLeftToRight
 	}
-	if !strings.ContainsFunc(value, foreign) {
-		return value
+	depth := 0
+	for _, r := range value {
+		switch {
+		case string(r) == firstStrongIsolate:
+			depth++
+		case string(r) == popIsolate:
+			depth--
+		case depth <= 0 && foreign(r):
+			return firstStrongIsolate + value + popIsolate
+		}
 	}
-	return firstStrongIsolate + value + popIsolate
+	return value
 }
 
 // IsRightToLeft reports whether r is a letter of a right-to-left script.

@@ -82,16 +82,19 @@ func loadLanguages(files fs.FS) (*languageSet, error) {
 
 // formatPlaceholders are the formats that each language has, with the placeholders of each.
 var formatPlaceholders = map[string][]string{
-	"date":       {"weekday", "day", "month"},
-	"date_year":  {"day", "month", "year"},
-	"day":        {"day", "mon"},
-	"month":      {"month", "year"},
-	"moment":     {"day", "mon", "year", "clock", "zone"},
-	"day_clock":  {"day", "mon", "clock"},
-	"clock_zone": {"clock", "zone"},
-	"clock":      {"hour", "minute"},
-	"percent":    {"n"},
-	"two_units":  {"large", "small"},
+	"date":           {"weekday", "day", "month"},
+	"date_year":      {"day", "month", "year"},
+	"day":            {"day", "mon"},
+	"month":          {"month", "year"},
+	"moment":         {"day", "mon", "year", "clock", "zone"},
+	"day_clock":      {"day", "mon", "clock"},
+	"day_year_clock": {"day", "mon", "year", "clock"},
+	"period":         {"from", "to"},
+	"period_in_day":  {"from", "to"},
+	"clock_zone":     {"clock", "zone"},
+	"clock":          {"hour", "minute"},
+	"percent":        {"n"},
+	"two_units":      {"large", "small"},
 }
 
 // parseLanguage parses one file. It does not check that all messages exist; a test

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
 
@@ -76,7 +77,7 @@ func TestMailMessages(t *testing.T) {
 		{"code", "`<p>`\n```\n<code>\n```", "<p>\n\n<code>", `<p style="margin:0;"><code class="code" style="padding:1px 4px;` + codeStyle + `">&lt;p&gt;</code></p>` +
 			`<pre class="code" style="margin:10px 0 0;padding:10px 12px;` + codeStyle + `line-height:1.5;white-space:pre-wrap;direction:ltr;text-align:left;"><code>&lt;code&gt;
 </code></pre>`},
-		{"a quotation", "> a\n\n---", "> a\n\n---", openQuote + `<p style="margin:0;">a</p></blockquote>` +
+		{"a quotation", "> a\n\n---", "> a\n\n---", `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-left:3px solid #c9c5ba;color:#555c65;">` + `<p style="margin:0;">a</p></blockquote>` +
 			`<hr class="line" style="margin:14px 0 4px;border:0;border-top:1px solid #e2dfd7;">`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -167,7 +168,7 @@ func fuzzMail(t *testing.T, n allswell.Notification) {
 		t.Errorf("subject %q", p.subject)
 	}
 	words, _ := htmlWords(t, p.html)
-	if component := affectedWords(n.Events[0]); !strings.Contains(p.text, "\nAffected: "+component+"\n") || !strings.Contains(words, "Affected: "+component) {
+	if component := affectedList(n.Events[0], i18n.English()); !strings.Contains(p.text, "\nAffected: "+component+"\n") || !strings.Contains(words, "Affected: "+component) {
 		t.Errorf("%q is not in\n%s", component, p.text)
 	}
 	messages, frame := readMessages(t, p.html)

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
 
@@ -43,8 +44,10 @@ const (
 var mailTemplates embed.FS
 
 var (
+	mailFunctions = htmltemplate.FuncMap{"tones": mailTones, "link": mailLink}
+
 	mailText = texttemplate.Must(texttemplate.ParseFS(mailTemplates, "templates/*.txt"))
-	mailHTML = htmltemplate.Must(htmltemplate.New("layout.html").Funcs(htmltemplate.FuncMap{"tones": mailTones}).ParseFS(mailTemplates, "templates/*.html"))
+	mailHTML = htmltemplate.Must(htmltemplate.New("layout.html").Funcs(mailFunctions).ParseFS(mailTemplates, "templates/*.html"))
 )
 
 // envelope is a mail for SMTP: sender, recipient, and the header and body with CRLF line
@@ -56,6 +59,8 @@ type envelope struct {
 
 // mailData is the data of the mail templates.
 type mailData struct {
+	L        *i18n.Language // of the page
+	Start    string         // side at which lines begin
 	Subject  string
 	Preview  string
 	Page     string // the page's name
@@ -67,43 +72,43 @@ type mailData struct {
 	Hidden   int // number of threads that only the page shows
 }
 
-// compose returns the mail of a notification. base is the address of this service
-// without a trailing slash. The Message-ID is the same in every attempt. An error means
-// that no attempt can succeed.
+// compose returns the mail of a notification, in the language and the time zone of its
+// page. base is the address of this service without a trailing slash. The Message-ID is
+// the same in every attempt. An error means that no attempt can succeed.
 func compose(n allswell.Notification, base string, from mail.Address) (envelope, error) {
 	to, err := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: n.Subscriber.Target}.Check()
 	if err != nil || to.Target != n.Subscriber.Target {
 		return envelope{}, errors.New("the subscriber's address is not an e-mail address")
 	}
+	lang := i18n.Or(n.Page.Language)
 	l := mailData{
-		Page:     oneLine(n.Page.Name, allswell.MaxNameLength),
+		L:        lang,
+		Start:    startSide(lang),
+		Page:     cmp.Or(oneLine(n.Page.Name, allswell.MaxNameLength), n.Page.Slug),
 		PageURL:  pageURL(n.Page, base),
 		KeptDays: int(allswell.UnconfirmedLifetime / (24 * time.Hour)),
 	}
-	if l.Page == "" {
-		l.Page = n.Page.Slug
-	}
 	l.Manage = subscriptionsURL(n.Page, base) + "/subscription/" + url.PathEscape(n.Subscriber.Key)
 	l.End = subscriptionsURL(n.Page, base) + "/unsubscribe/" + url.PathEscape(n.Subscriber.Key)
-	name := oneLine(l.Page, mailNameInLine)
 	var roots []string // the threads that the mail belongs to
 	switch n.Delivery.Purpose {
 	case allswell.PurposeConfirmation:
-		l.Subject = "[" + name + "] Please confirm your subscription"
+		l.Subject = lang.T("mail.confirmation.subject")
 	case allswell.PurposeLink:
-		l.Subject = "[" + name + "] The link to your subscription"
+		l.Subject = lang.T("mail.link.subject")
 	case allswell.PurposeEvent:
-		threads := threadsOf(n.Events, pageInfo{l.PageURL, n.Page.Location()})
+		threads := threadsOf(n.Events, pageInfo{l.PageURL, n.Page.Location(), lang})
 		if len(threads) == 0 {
 			return envelope{}, errors.New("no event of the notification is reported by mail")
 		}
-		l.Subject = "[" + name + "] " + headline(threads)
+		l.Subject = headline(threads, lang)
 		l.Preview = oneLine(cmp.Or(threads[0].Entries[0].Text, threads[0].When), mailPreview)
 		l.Threads, l.Hidden = threads[:min(len(threads), mailThreads)], max(0, len(threads)-mailThreads)
 		roots = rootsOf(n.Events)
 	default:
 		return envelope{}, fmt.Errorf("unknown purpose of a mail: %q", n.Delivery.Purpose)
 	}
+	l.Subject = "[" + lang.Isolate(oneLine(l.Page, mailNameInLine)) + "] " + l.Subject
 	if from.Name == "" {
 		from.Name = l.Page
 	}
@@ -116,7 +121,7 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 	return e, err
 }
 
-// writeHeader writes the header except the Content fields. roots are the threads that
+// writeHeader writes the header except the Content-Type field. roots are the threads that
 // the mail belongs to, oldest first.
 func writeHeader(w *bytes.Buffer, n allswell.Notification, l mailData, from mail.Address, roots []string) {
 	domain := domainOf(from.Address)
@@ -146,6 +151,7 @@ func writeHeader(w *bytes.Buffer, n allswell.Notification, l mailData, from mail
 	field("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 	field("Auto-Submitted", "auto-generated")
 	field("MIME-Version", "1.0")
+	field("Content-Language", l.L.Tag)
 }
 
 // writeBody writes the Content-Type field and the text and HTML templates of a name as

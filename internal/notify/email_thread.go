@@ -2,26 +2,30 @@ package notify
 
 import (
 	"cmp"
-	"fmt"
 	htmltemplate "html/template"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/markdown"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
-// pageInfo is the URL and the time zone of a page.
+// pageInfo is what the texts of a mail depend on: the URL, the time zone and the language
+// of its page.
 type pageInfo struct {
 	url  string
 	zone *time.Location
+	lang *i18n.Language
 }
+
+// moment formats t to the minute: "21 Nov 2026, 08:48 CET".
+func (p pageInfo) moment(t time.Time) string { return p.lang.Moment(t.In(p.zone)) }
 
 // thread is the section of a mail about one incident, all outages of one monitor, or
 // one planned maintenance.
 type thread struct {
-	Title    string
+	Title    string // in plain text, isolated if it runs in the other direction than the language
 	State    string // label of the newest state
 	Tone     *allswell.Tone
 	Impact   string // label, or "Planned maintenance"; "": none
@@ -102,52 +106,160 @@ func explains(update, resolved allswell.Event) bool {
 // newThread returns the thread of events, which are sorted newest first. It shortens
 // the messages to left characters in total, and subtracts their length from left.
 func newThread(events []allswell.Event, page pageInfo, left *int) thread {
+	l := page.lang
 	newest, oldest := events[0], events[len(events)-1]
 	t := thread{
-		Title:    oneLine(newest.Data.Title, allswell.MaxTitleLength),
-		State:    stateWord(newest),
+		Title:    titleOf(newest, l),
+		State:    stateLabel(newest, l),
 		Tone:     toneOf(newest),
-		Affected: affectedWords(newest),
-		Since:    timeIn(page.zone, oldest.CreatedAt),
+		Affected: affectedList(newest, l),
+		Since:    page.moment(oldest.CreatedAt),
 		Hidden:   max(0, len(events)-mailEntries),
+		planned:  newest.Data.Maintenance != nil,
 		resolved: isResolved(newest),
 	}
-	if m := newest.Data.Maintenance; m != nil {
-		t.planned, t.Impact, t.When = true, "Planned maintenance", spanIn(page.zone, m.ScheduledFor, m.ScheduledUntil)
-		t.Title = cmp.Or(t.Title, "A maintenance")
-		t.URL, t.Link = page.url+"/maintenances/"+newest.MaintenanceID, "See this maintenance on the page"
-		if newest.Kind == allswell.EventMaintenanceCancelled {
-			t.URL, t.Link = page.url, "See the page" // the maintenance itself is deleted
+	switch m := newest.Data.Maintenance; {
+	case m == nil:
+		t.URL, t.Link = page.url+"/incidents/"+newest.IncidentID, l.T("mail.see_incident")
+		if i := newest.Data.Impact; i != "" && i != allswell.ImpactNone {
+			t.Impact = l.Impact(i)
 		}
-	} else {
-		t.Impact = impactWord(newest.Data.Impact)
-		t.Title = cmp.Or(t.Title, "An incident")
-		t.URL, t.Link = page.url+"/incidents/"+newest.IncidentID, "See this incident on the page"
+	default:
+		t.Impact, t.When = l.T("mail.maintenance"), l.Period(m.ScheduledFor.In(page.zone), m.ScheduledUntil.In(page.zone))
+		t.URL, t.Link = page.url+"/maintenances/"+newest.MaintenanceID, l.T("mail.see_maintenance")
+		if newest.Kind == allswell.EventMaintenanceCancelled {
+			t.URL, t.Link = page.url, l.T("mail.see_page") // the maintenance itself is deleted
+		}
 	}
 	down := make(map[string]bool)
 	for i, e := range events {
 		down[e.IncidentID] = true
-		if i >= mailEntries {
-			continue
+		if i < mailEntries {
+			t.Entries = append(t.Entries, newEntry(e, page, left))
 		}
-		message, short := truncate(e.Data.Message, *left)
-		*left = max(0, *left-len([]rune(message)))
-		t.Entries = append(t.Entries, entry{
-			State: stateWord(e), Tone: toneOf(e), At: timeIn(page.zone, e.CreatedAt),
-			Text: markdown.Text(message), HTML: styled(markdown.HTML(message)), Short: short || e.Data.MessageOmitted,
-		})
 	}
 	t.Outages = len(down)
 	return t
 }
 
+// newEntry returns the entry of an event. It shortens the message to left characters, and
+// subtracts its length from left.
+func newEntry(e allswell.Event, page pageInfo, left *int) entry {
+	message, short := truncate(e.Data.Message, *left)
+	*left = max(0, *left-len([]rune(message)))
+	text := i18n.UpdateText{Message: message, System: e.Data.System}
+	return entry{
+		State: stateLabel(e, page.lang), Tone: toneOf(e), At: page.moment(e.CreatedAt),
+		Text:  text.Plain(page.lang, page.zone),
+		HTML:  styled(text.HTML(page.lang, page.zone), page.lang),
+		Short: short || e.Data.MessageOmitted,
+	}
+}
+
+// titleOf returns the title of an event as one line. It is isolated if it runs in the
+// other direction than the language.
+func titleOf(e allswell.Event, l *i18n.Language) string {
+	title := l.IncidentTitle(allswell.Incident{
+		Title:       oneLine(e.Data.Title, allswell.MaxTitleLength),
+		DownMonitor: oneLine(e.Data.DownMonitor, allswell.MaxTitleLength),
+	})
+	switch {
+	case title != "":
+		return l.Isolate(title)
+	case e.Data.Maintenance != nil:
+		return l.T("mail.maintenance")
+	default:
+		return l.T("mail.incident")
+	}
+}
+
+// stateLabel returns the label of the state that an event left: "Resolved", "New time".
+func stateLabel(e allswell.Event, l *i18n.Language) string {
+	switch e.Kind {
+	case allswell.EventIncidentResolved:
+		return l.State(allswell.IncidentResolved)
+	case allswell.EventMaintenanceScheduled:
+		return l.MaintenanceState(allswell.MaintenanceScheduled)
+	case allswell.EventMaintenanceReminder:
+		return l.T("mail.reminder")
+	case allswell.EventMaintenanceBegun:
+		return l.MaintenanceState(allswell.MaintenanceInProgress)
+	case allswell.EventMaintenanceUpdated:
+		return maintenanceUpdateLabel(*e.Data.Maintenance, e.UpdateID != "", l)
+	case allswell.EventMaintenanceEnded:
+		return l.MaintenanceState(allswell.MaintenanceCompleted)
+	case allswell.EventMaintenanceCancelled:
+		return l.T("mail.cancelled")
+	default:
+		return l.State(e.Data.State)
+	}
+}
+
+// maintenanceUpdateLabel returns the label of an update of a maintenance, or, if nobody
+// wrote one, of a change of its time.
+func maintenanceUpdateLabel(m allswell.MaintenanceData, written bool, l *i18n.Language) string {
+	running := m.State == allswell.MaintenanceInProgress || m.State == allswell.MaintenanceVerifying
+	switch {
+	case running && written:
+		return l.MaintenanceState(m.State)
+	case running:
+		return l.T("mail.new_end")
+	case written:
+		return l.T("mail.update")
+	default:
+		return l.T("mail.new_time")
+	}
+}
+
+// isResolved reports whether an event left its incident resolved.
+func isResolved(e allswell.Event) bool {
+	return e.Data.Resolved || e.Kind == allswell.EventIncidentResolved
+}
+
+// toneOf returns the tone of an event: of its impact, unless the event is about a
+// maintenance or ends its incident.
+func toneOf(e allswell.Event) *allswell.Tone {
+	switch {
+	case e.Kind == allswell.EventMaintenanceEnded, e.Kind == allswell.EventIncidentResolved, e.Data.State == allswell.IncidentResolved:
+		return allswell.StatusOperational.Tone()
+	case e.Kind == allswell.EventMaintenanceCancelled:
+		return &allswell.NeutralTone
+	case e.Data.Maintenance != nil:
+		return allswell.StatusMaintenance.Tone()
+	default:
+		return e.Data.Impact.Tone()
+	}
+}
+
+// affectedList returns the names of the components that an event concerns, with their
+// statuses unless the incident is resolved. It names at most mailComponents of them.
+func affectedList(e allswell.Event, l *i18n.Language) string {
+	var names []string
+	for _, a := range e.Data.Affected {
+		name := l.Isolate(oneLine(a.Name, allswell.MaxNameLength))
+		if !isResolved(e) {
+			name += " (" + l.Status(a.New) + ")"
+		}
+		names = append(names, name)
+	}
+	if m := e.Data.Maintenance; m != nil {
+		for _, c := range m.Components {
+			names = append(names, l.Isolate(oneLine(c.Name, allswell.MaxNameLength)))
+		}
+	}
+	if more := len(names) - mailComponents; more > 0 {
+		names = append(names[:mailComponents], l.T("components.others", "n", more))
+	}
+	return strings.Join(names, l.Separator)
+}
+
 // headline returns a summary of the threads in one line. threads is sorted newest first.
-func headline(threads []thread) string {
+func headline(threads []thread, l *i18n.Language) string {
 	newest := threads[0]
-	title := oneLine(newest.Title, mailTitle)
 	if len(threads) == 1 {
+		title := shortTitle(newest.Title)
 		if newest.Outages > 1 {
-			title += fmt.Sprintf(" (%d outages)", newest.Outages)
+			title = l.T("mail.outages", "title", title, "n", newest.Outages)
 		}
 		return newest.State + ": " + title
 	}
@@ -165,16 +277,24 @@ func headline(threads []thread) string {
 			down++
 		}
 	}
-	switch up := len(threads) - down; {
+	switch all := shortTitle(strings.Join(titles, l.Separator)); {
 	case planned > 0:
-		return fmt.Sprintf("%d notices: %s", len(threads), oneLine(strings.Join(titles, ", "), mailTitle))
+		return l.T("mail.notices", "n", len(threads), "titles", all)
 	case machines < len(threads):
-		return fmt.Sprintf("%d incidents: %s", len(threads), oneLine(strings.Join(titles, ", "), mailTitle))
-	case up == 0:
-		return fmt.Sprintf("%d monitors are down", down)
+		return l.T("mail.incidents", "n", len(threads), "titles", all)
+	case down == len(threads):
+		return l.T("mail.down", "n", down)
 	case down == 0:
-		return fmt.Sprintf("%d monitors are back up", up)
+		return l.T("mail.up", "n", len(threads))
 	default:
-		return fmt.Sprintf("%d of %d monitors are down, %d back up", down, len(threads), up)
+		return l.T("mail.some_down", "n", down, "total", len(threads), "up", len(threads)-down)
 	}
+}
+
+// shortTitle shortens a title to mailTitle characters, and closes the Unicode isolates
+// that it cuts.
+func shortTitle(title string) string {
+	short, _ := truncate(title, mailTitle)
+	open := strings.Count(short, "\u2068") - strings.Count(short, "\u2069")
+	return short + strings.Repeat("\u2069", max(0, open))
 }

@@ -1,0 +1,193 @@
+package notify
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+
+	"github.com/allswell/allswell"
+)
+
+const (
+	mailBase   = "https://status.example.com"
+	mailDomain = "status.acme.example"
+	mailKey    = "0123456789abcdefghijABCDEFGHIJ00"
+)
+
+var (
+	mailFrom  = mail.Address{Name: "Acme Status", Address: "status@example.com"}
+	mailStart = time.Date(2026, 11, 21, 7, 48, 0, 0, time.UTC)
+)
+
+// mailNotice tells events; without any it is of another purpose.
+func mailNotice(purpose allswell.DeliveryPurpose, events ...allswell.Event) allswell.Notification {
+	return allswell.Notification{
+		Delivery:   allswell.Delivery{ID: "dlv_0123456789abcdefghij", Purpose: purpose, Channel: allswell.ChannelEmail},
+		Subscriber: allswell.Subscriber{ID: "sub_1", Channel: allswell.ChannelEmail, Target: "ann@example.org", Key: mailKey},
+		Page:       allswell.Page{Slug: "acme", Name: "Acme", TimeZone: allswell.DefaultTimeZone}, Events: events,
+	}
+}
+
+// mailEvent is what happened to an incident so many minutes after mailStart.
+func mailEvent(minutes int, kind allswell.EventKind, incident, monitor string, data allswell.EventData) allswell.Event {
+	data.Resolved = data.Resolved || data.State == allswell.IncidentResolved
+	return allswell.Event{
+		ID: "evt_1", Kind: kind, IncidentID: incident, MonitorID: monitor, Data: data,
+		CreatedAt: mailStart.Add(time.Duration(minutes) * time.Minute),
+	}
+}
+
+// mailOutage is a monitor that went down at a minute, and came back if it is
+// not 0 at another one.
+func mailOutage(incident, monitor string, down, up int) []allswell.Event {
+	data := allswell.EventData{Title: monitor + " is down", Impact: allswell.ImpactMajor, State: allswell.IncidentInvestigating, Message: "No ping."}
+	events := []allswell.Event{mailEvent(down, allswell.EventIncidentCreated, incident, monitor, data)}
+	if up != 0 {
+		data.State, data.Message = allswell.IncidentResolved, "A ping arrived."
+		events = append(events, mailEvent(up, allswell.EventIncidentResolved, incident, monitor, data))
+	}
+	return events
+}
+
+// mailDatabase is the life of an incident that people wrote about.
+func mailDatabase() []allswell.Event {
+	data := allswell.EventData{Title: "Database <down>", Impact: allswell.ImpactCritical, State: allswell.IncidentInvestigating, Message: "Writes fail.\r\nReads & lists work."}
+	created := mailEvent(0, allswell.EventIncidentCreated, "inc-1", "", data)
+	data.Impact, data.State, data.Message = allswell.ImpactMajor, allswell.IncidentIdentified, "A full disk."
+	updated := mailEvent(12, allswell.EventIncidentUpdated, "inc-1", "", data)
+	data.State, data.Message = allswell.IncidentResolved, ""
+	return []allswell.Event{created, updated, mailEvent(40, allswell.EventIncidentResolved, "inc-1", "", data)}
+}
+
+// mailMaintenance is what happened to a planned maintenance so many minutes after
+// mailStart; update is the id of the entry in its timeline, or "".
+func mailMaintenance(minutes int, kind allswell.EventKind, state allswell.MaintenanceState, update, message string) allswell.Event {
+	return allswell.Event{
+		ID: "evt_1", Kind: kind, MaintenanceID: "mnt_1", UpdateID: update,
+		Data: allswell.EventData{Title: "Database upgrade", Message: message, Maintenance: &allswell.MaintenanceData{
+			State: state, ScheduledFor: mailStart.Add(19 * time.Hour), ScheduledUntil: mailStart.Add(21 * time.Hour),
+			Components: []allswell.ComponentName{{ID: "comp_1", Name: "API"}, {ID: "comp_2", Name: "Website"}},
+		}},
+		CreatedAt: mailStart.Add(time.Duration(minutes) * time.Minute),
+	}
+}
+
+// mailUpgrade is the life of a planned maintenance.
+func mailUpgrade() []allswell.Event {
+	return []allswell.Event{
+		mailMaintenance(0, allswell.EventMaintenanceScheduled, allswell.MaintenanceScheduled, "upd_1", "Writes wait for up to *a minute*."),
+		mailMaintenance(60, allswell.EventMaintenanceReminder, allswell.MaintenanceScheduled, "", ""),
+		mailMaintenance(1140, allswell.EventMaintenanceBegun, allswell.MaintenanceInProgress, "upd_2", "The maintenance has begun."),
+		mailMaintenance(1200, allswell.EventMaintenanceUpdated, allswell.MaintenanceVerifying, "upd_3", "We look whether all is well."),
+		mailMaintenance(1260, allswell.EventMaintenanceEnded, allswell.MaintenanceCompleted, "upd_4", "The maintenance is complete."),
+	}
+}
+
+// parsedMail is a mail as its reader's client sees it.
+type parsedMail struct {
+	header     mail.Header
+	subject    string
+	text, html string
+}
+
+// parseMail reads a mail back and checks what holds for all of them.
+func parseMail(t *testing.T, content []byte) parsedMail {
+	t.Helper()
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(content, []byte("\r\n")), []byte("\r\n")) {
+		if len(line) > 998 || bytes.ContainsAny(line, "\r\n\x00") || !isASCII(string(line)) {
+			t.Fatalf("a line that SMTP does not take: %.200q", line)
+		}
+	}
+	m, err := mail.ReadMessage(bytes.NewReader(content))
+	if err != nil {
+		t.Fatalf("the mail cannot be read: %v\n%.2000s", err, content)
+	}
+	p := parsedMail{header: m.Header}
+	for name, values := range m.Header {
+		if len(values) != 1 {
+			t.Errorf("%d fields %s", len(values), name)
+		}
+	}
+	if p.subject, err = new(mime.WordDecoder).DecodeHeader(m.Header.Get("Subject")); err != nil {
+		t.Errorf("subject: %v", err)
+	}
+	media, params, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/alternative" {
+		t.Fatalf("media type %q, %v", media, err)
+	}
+	r := multipart.NewReader(m.Body, params["boundary"])
+	for _, part := range []struct {
+		media string
+		into  *string
+	}{{"text/plain; charset=utf-8", &p.text}, {"text/html; charset=utf-8", &p.html}} {
+		got, err := r.NextRawPart()
+		if err != nil {
+			t.Fatalf("part %s: %v", part.media, err)
+		}
+		if got.Header.Get("Content-Type") != part.media || got.Header.Get("Content-Transfer-Encoding") != "quoted-printable" || len(got.Header) != 2 {
+			t.Errorf("part %s: header %v", part.media, got.Header)
+		}
+		raw, err := io.ReadAll(quotedprintable.NewReader(got))
+		if err != nil || !utf8.Valid(raw) {
+			t.Fatalf("part %s: %v, UTF-8: %v", part.media, err, utf8.Valid(raw))
+		}
+		*part.into = strings.ReplaceAll(string(raw), "\r\n", "\n")
+	}
+	if _, err := r.NextRawPart(); err != io.EOF {
+		t.Errorf("after the parts: %v", err)
+	}
+	return p
+}
+
+// composed composes a mail and reads it back.
+func composed(t *testing.T, n allswell.Notification) parsedMail {
+	t.Helper()
+	e, err := compose(n, mailBase, mailFrom)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e.from != mailFrom.Address || e.to != n.Subscriber.Target {
+		t.Errorf("envelope from %q to %q", e.from, e.to)
+	}
+	return parseMail(t, e.content)
+}
+
+// htmlWords returns the text that the HTML shows, and how often it has each
+// element.
+func htmlWords(t *testing.T, document string) (text string, elements map[string]int) {
+	t.Helper()
+	elements = make(map[string]int)
+	var b strings.Builder
+	z := html.NewTokenizer(strings.NewReader(document))
+	for {
+		switch z.Next() {
+		case html.ErrorToken:
+			if z.Err() != io.EOF {
+				t.Fatal(z.Err())
+			}
+			return b.String(), elements
+		case html.TextToken:
+			b.Write(z.Text())
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := z.Token()
+			elements[token.Data]++
+			for _, a := range token.Attr {
+				ours := strings.HasPrefix(a.Val, mailBase+"/status/") || strings.HasPrefix(a.Val, "https://"+mailDomain)
+				typed := slices.Contains(token.Attr, html.Attribute{Key: "rel", Val: "nofollow noopener noreferrer"})
+				if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "href" && !ours && !typed {
+					t.Errorf("<%s %s=%q>", token.Data, a.Key, a.Val)
+				}
+			}
+		}
+	}
+}
