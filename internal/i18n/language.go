@@ -141,8 +141,8 @@ func (l *Language) formatValue(v any) string {
 
 // The Unicode marks around an isolated text.
 const (
-	firstStrongIsolate = "\u2068"
-	popIsolate         = "\u2069"
+	firstStrongIsolate = '\u2068'
+	popIsolate         = '\u2069'
 )
 
 // Isolate encloses a value in Unicode isolates if it contains letters of the opposite
@@ -156,12 +156,12 @@ func (l *Language) Isolate(value string) string {
 	depth := 0
 	for _, r := range value {
 		switch {
-		case string(r) == firstStrongIsolate:
+		case r == firstStrongIsolate:
 			depth++
-		case string(r) == popIsolate:
+		case r == popIsolate:
 			depth--
 		case depth <= 0 && foreign(r):
-			return firstStrongIsolate + value + popIsolate
+			return string(firstStrongIsolate) + value + string(popIsolate)
 		}
 	}
 	return value

@@ -131,9 +131,29 @@ func FuzzMail(f *testing.F) {
 		for _, e := range []allswell.Event{incident, maintenance} {
 			n := mailNotice(allswell.PurposeEvent, e, allswell.Event{Kind: allswell.EventComponentStatusChanged, ComponentID: "comp_1", Data: data})
 			n.Page.Name, n.Subscriber.Target = page, address
-			fuzzMail(t, n)
+			for _, language := range i18n.Tags() {
+				n.Page.Language = language
+				fuzzMail(t, n)
+			}
 		}
 	})
+}
+
+// isolatesBalance reports whether each Unicode isolate in a text is closed.
+func isolatesBalance(text string) bool {
+	open := 0
+	for _, r := range text {
+		switch r {
+		case '\u2068':
+			open++
+		case '\u2069':
+			open--
+		}
+		if open < 0 {
+			return false
+		}
+	}
+	return open == 0
 }
 
 // fuzzMail checks the mail of a notice, whose first event is all that it tells.
@@ -163,13 +183,14 @@ func fuzzMail(t *testing.T, n allswell.Notification) {
 		t.Errorf("from %v (%v)", sender, err)
 	}
 	if strings.ContainsFunc(p.subject, func(r rune) bool {
-		return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
-	}) || utf8.RuneCountInString(p.subject) > 260 {
+		return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2067
+	}) || !isolatesBalance(p.subject) || utf8.RuneCountInString(p.subject) > 260 {
 		t.Errorf("subject %q", p.subject)
 	}
 	words, _ := htmlWords(t, p.html)
-	if component := affectedList(n.Events[0], i18n.English()); !strings.Contains(p.text, "\nAffected: "+component+"\n") || !strings.Contains(words, "Affected: "+component) {
-		t.Errorf("%q is not in\n%s", component, p.text)
+	l := i18n.Or(n.Page.Language)
+	if affected := l.T("mail.affected", "components", affectedList(n.Events[0], l)); !strings.Contains(p.text, "\n"+affected+"\n") || !strings.Contains(words, affected) {
+		t.Errorf("%q is not in\n%s", affected, p.text)
 	}
 	messages, frame := readMessages(t, p.html)
 	_, want := readMessages(t, q.html)
