@@ -28,7 +28,9 @@ var layers = []layer{
 		"The domain consists of types and rules that can be read and tested without anything else."},
 	{"client", []string{"."}, nil,
 		"Other modules import it, so it depends on nothing internal."},
-	{"internal/store", []string{".", "internal/failurelog"}, []string{"internal/store", "internal/store/storetest"},
+	{"internal/database", []string{".", "internal/failurelog"}, []string{"internal/store/storetest"},
+		"Opens databases and runs transactions. It returns errors of the domain, but uses neither its types nor its tables."},
+	{"internal/store", []string{".", "internal/database"}, []string{"internal/store/storetest"},
 		"A method of the store loads objects, applies the rules of the domain, saves the result and emits events. It does not depend on its callers."},
 	{"internal/store/storetest", []string{".", "internal/store", "test/subprocess"}, nil,
 		"Opens a real store of each engine for the tests of other packages. Only tests import it."},
@@ -93,7 +95,7 @@ var layers = []layer{
 		[]string{"internal/store/storetest", "test/nodeclient"},
 		"Delivers messages. It depends on no surface, so that a slow receiver cannot slow a request or a ping."},
 	{"internal/server", []string{
-		".", "internal/api", "internal/buildinfo", "internal/clientaddr", "internal/connlimit", "internal/domains", "internal/i18n", "internal/limit",
+		".", "internal/api", "internal/buildinfo", "internal/clientaddr", "internal/connlimit", "internal/database", "internal/domains", "internal/i18n", "internal/limit",
 		"internal/notify", "internal/page", "internal/ping", "internal/scheduler", "internal/settings", "internal/store", "internal/stream", "internal/web",
 	}, []string{"internal/store/storetest", "test/dnsserver"},
 		"Connects all parts of the serving process."},
@@ -117,15 +119,15 @@ var layers = []layer{
 // drivers are the modules that access a database.
 var drivers = []string{"modernc.org/sqlite", "github.com/jackc/pgx", "github.com/pressly/goose"}
 
-// driverUsers may import a driver. All other packages use the store.
+// driverUsers may import a driver.
 var driverUsers = []struct {
 	name      string
 	testsOnly bool
 	reason    string
 }{
-	{"internal/store", false, "It contains every SQL statement and every transaction."},
-	{"internal/store/storetest", false, "It creates and drops databases for tests."},
-	{"test/...", true, "It checks the database after the program was killed, without the code under test."},
+	{"internal/database", false, "It opens databases and runs transactions."},
+	{"internal/store/storetest", false, "It creates and drops the databases of tests."},
+	{"test/...", true, "It checks a database after its program was killed, without the code that wrote it."},
 }
 
 // forbidden are standard packages that the domain must not import.
@@ -234,7 +236,7 @@ func refuse(l layer, name, path string, test bool) string {
 				return ""
 			}
 		}
-		return "only the store uses a database"
+		return "only internal/database imports a driver"
 	}
 	if test {
 		return ""
@@ -294,7 +296,10 @@ func TestImportsAreRefused(t *testing.T) {
 		{"markdown, its parser", of("internal/markdown", "github.com/yuin/goldmark/parser"), true},
 		{"the store, markdown", of("internal/store", module+"/internal/markdown"), false},
 		{"the store, a surface", of("internal/store", module+"/internal/web"), false},
-		{"the store, drivers", of("internal/store", "modernc.org/sqlite/lib", "github.com/jackc/pgx/v5/pgconn", module), true},
+		{"the database, drivers", of("internal/database", "modernc.org/sqlite/lib", "github.com/jackc/pgx/v5/pgconn", module), true},
+		{"the database, the store", of("internal/database", module+"/internal/store"), false},
+		{"the store, the database", of("internal/store", module, module+"/internal/database"), true},
+		{"the store, a driver", of("internal/store", "modernc.org/sqlite/lib"), false},
 		{"a surface, a driver", of("internal/api", "github.com/jackc/pgx/v5/pgconn"), false},
 		{"a surface's test, a driver", inTest("internal/api", "modernc.org/sqlite"), false},
 		{"a surface, another surface", of("internal/api", module+"/internal/page"), false},

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/database"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -45,7 +45,7 @@ func (s *Server) retryDatabase(ctx context.Context, f func(context.Context) erro
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !store.IsTemporary(s.cfg.Database, err):
+		case !database.IsTemporary(s.cfg.Database, err):
 			return err
 		}
 		s.acceptRequests()

@@ -6,12 +6,13 @@ import (
 	"fmt"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 const auditColumns = `id, workspace_id, happened_at, actor_kind, actor_id, actor_name, actor_address, action,
 	object_kind, object_id, object_name, old_fields, new_fields`
 
-func scanAuditEntry(row scanner) (e allswell.AuditEntry, err error) {
+func scanAuditEntry(row database.Row) (e allswell.AuditEntry, err error) {
 	var before, after string
 	err = row.Scan(&e.ID, &e.Actor.WorkspaceID, instant{&e.At}, &e.Actor.Kind, text{&e.Actor.ID}, &e.Actor.Name, text{&e.Actor.Address},
 		&e.Action, &e.Object.Kind, &e.Object.ID, &e.Object.Name, &before, &after)
@@ -22,11 +23,11 @@ func scanAuditEntry(row scanner) (e allswell.AuditEntry, err error) {
 // audit writes the audit entry of a change. before is nil for a new object, after
 // for one that was deleted. An update that changed nothing has no entry.
 func (t *tx) audit(actor allswell.Actor, action allswell.AuditAction, before, after allswell.Auditable) error {
-	e, ok := allswell.NewAuditEntry(actor, action, before, after, t.now)
+	e, ok := allswell.NewAuditEntry(actor, action, before, after, t.Now)
 	if !ok {
 		return nil
 	}
-	_, err := t.exec(`INSERT INTO audit_entries (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+	_, err := t.Exec(`INSERT INTO audit_entries (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		e.ID, actor.WorkspaceID, millis(e.At), string(actor.Kind), nullIfEmpty(actor.ID), actor.Name, nullIfEmpty(actor.Address),
 		string(e.Action), string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After))
 	return err
@@ -34,7 +35,7 @@ func (t *tx) audit(actor allswell.Actor, action allswell.AuditAction, before, af
 
 // auditSubscriber is audit for a change by the subscriber.
 func (t *tx) auditSubscriber(action allswell.AuditAction, before, after allswell.Auditable, sub allswell.Subscriber) error {
-	workspace, err := one(&t.session, scanString, `SELECT workspace_id FROM pages WHERE id = $1`, sub.PageID)
+	workspace, err := database.One(t.Session, database.ScanString, `SELECT workspace_id FROM pages WHERE id = $1`, sub.PageID)
 	if err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func (s *Store) AuditLog(ctx context.Context, actor allswell.Actor, f allswell.A
 	}
 	args = append(args, limit+1)
 	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {
-		return query(c, scanAuditEntry, `SELECT `+auditColumns+` FROM audit_entries WHERE `+where+
+		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditColumns+` FROM audit_entries WHERE `+where+
 			fmt.Sprintf(` ORDER BY id DESC LIMIT $%d`, len(args)), args...)
 	})
 	if len(entries) > limit {
@@ -81,5 +82,5 @@ func (s *Store) AuditLog(ctx context.Context, actor allswell.Actor, f allswell.A
 // pruneAuditLog deletes the audit entries that are older than the setting keeps
 // them.
 func (s *Store) pruneAuditLog(ctx context.Context) error {
-	return s.deleteInSteps(ctx, `FROM audit_entries WHERE happened_at <= $1`, func(t *tx) any { return millis(t.now.Add(-s.auditRetention)) })
+	return s.deleteInSteps(ctx, `FROM audit_entries WHERE happened_at <= $1`, func(t *tx) any { return millis(t.Now.Add(-s.auditRetention)) })
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // putCause adds a cause to a component; it does nothing if componentID is empty.
@@ -16,9 +17,9 @@ func (t *tx) putCause(source, componentID string, status allswell.Status, from o
 
 // addCause adds a cause to a component that changeCauses has loaded.
 func (t *tx) addCause(c *allswell.Component, source string, status allswell.Status) error {
-	c.AddCause(allswell.Cause{Source: source, Status: status, StartedAt: t.now}, t.now)
-	_, err := t.exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
-		source, c.ID, string(status), millis(t.now))
+	c.AddCause(allswell.Cause{Source: source, Status: status, StartedAt: t.Now}, t.Now)
+	_, err := t.Exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
+		source, c.ID, string(status), millis(t.Now))
 	return err
 }
 
@@ -29,8 +30,8 @@ func (t *tx) dropCause(source, componentID string, from origin) error {
 
 // removeCause removes a cause from a component that changeCauses has loaded.
 func (t *tx) removeCause(c *allswell.Component, source string) error {
-	c.RemoveCause(source, t.now)
-	_, err := t.exec(`DELETE FROM causes WHERE source = $1 AND component_id = $2`, source, c.ID)
+	c.RemoveCause(source, t.Now)
+	_, err := t.Exec(`DELETE FROM causes WHERE source = $1 AND component_id = $2`, source, c.ID)
 	return err
 }
 
@@ -48,7 +49,7 @@ func (t *tx) dropCauses(source string, from origin) error {
 // causeComponents returns the components that have a cause of the source, in the order in
 // which components are locked.
 func (t *tx) causeComponents(source string) ([]string, error) {
-	return query(&t.session, scanString, `SELECT component_id FROM causes WHERE source = $1 ORDER BY component_id`, source)
+	return database.Query(t.Session, database.ScanString, `SELECT component_id FROM causes WHERE source = $1 ORDER BY component_id`, source)
 }
 
 // changeCauses runs change on a locked component and then saves and emits a change of its
@@ -65,7 +66,7 @@ func (t *tx) changeCauses(componentID string, from origin, change func(*allswell
 	if c.Status() == old {
 		return nil
 	}
-	if _, err := t.exec(`UPDATE components SET updated_at = $2 WHERE id = $1`, c.ID, millis(c.UpdatedAt)); err != nil {
+	if _, err := t.Exec(`UPDATE components SET updated_at = $2 WHERE id = $1`, c.ID, millis(c.UpdatedAt)); err != nil {
 		return err
 	}
 	return t.componentChanged(c, old, from)
@@ -91,11 +92,11 @@ func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from or
 // saveStatusChange adds the current status to the component's history, after all entries
 // that are there: the clock may have gone back a little.
 func (t *tx) saveStatusChange(c allswell.Component) error {
-	_, err := t.exec(`INSERT INTO status_changes (component_id, changed_at, status)
+	_, err := t.Exec(`INSERT INTO status_changes (component_id, changed_at, status)
 		SELECT $1, CASE WHEN max(changed_at) > CAST($2 AS BIGINT) THEN max(changed_at) ELSE CAST($2 AS BIGINT) END, $3
 			FROM status_changes WHERE component_id = $1
 		ON CONFLICT (component_id, changed_at) DO UPDATE SET status = excluded.status`,
-		c.ID, millis(t.now), string(c.Status().Canonical()))
+		c.ID, millis(t.Now), string(c.Status().Canonical()))
 	return err
 }
 
@@ -105,7 +106,7 @@ func (t *tx) lockComponents(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := query(&t.session, scanString, `SELECT id FROM components WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
+	_, err := database.Query(t.Session, database.ScanString, `SELECT id FROM components WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
 	return err
 }
 
@@ -113,7 +114,7 @@ func (t *tx) lockComponents(ids []string) error {
 // not have make an *allswell.ValidationError; field returns the field of the i-th id.
 func (c *session) componentNames(pageID string, ids []string, field func(i int) string) (map[string]string, error) {
 	type named struct{ id, name string }
-	rows, err := query(c, func(row scanner) (n named, err error) {
+	rows, err := database.Query(c.Session, func(row database.Row) (n named, err error) {
 		err = row.Scan(&n.id, &n.name)
 		return
 	}, `SELECT id, name FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(ids))

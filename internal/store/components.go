@@ -6,11 +6,12 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 const componentColumns = `id, page_id, group_id, slug, name, description, baseline, position, created_at, updated_at`
 
-func scanComponent(row scanner) (c allswell.Component, err error) {
+func scanComponent(row database.Row) (c allswell.Component, err error) {
 	err = row.Scan(&c.ID, &c.PageID, text{&c.GroupID}, text{&c.Slug}, &c.Name, &c.Description, &c.Baseline, &c.Order, instant{&c.CreatedAt}, instant{&c.UpdatedAt})
 	return
 }
@@ -18,7 +19,7 @@ func scanComponent(row scanner) (c allswell.Component, err error) {
 // components loads components with their causes; where is the rest of the
 // statement.
 func (c *session) components(where string, args ...any) ([]allswell.Component, error) {
-	found, err := query(c, scanComponent, `SELECT `+componentColumns+` FROM components `+where, args...)
+	found, err := database.Query(c.Session, scanComponent, `SELECT `+componentColumns+` FROM components `+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func (c *session) fillCauses(components []allswell.Component) error {
 		allswell.Cause
 		component string
 	}
-	causes, err := query(c, func(sc scanner) (r row, err error) {
+	causes, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.component, &r.Source, &r.Status, &r.Acknowledged, instant{&r.StartedAt})
 		return
 	}, `SELECT component_id, source, status, acknowledged, started_at FROM causes
@@ -121,8 +122,8 @@ func (t *tx) createComponent(actor allswell.Actor, p allswell.Page, n allswell.N
 		return allswell.Component{}, err
 	}
 	c := allswell.Component{
-		ID: allswell.NewID(allswell.PrefixComponent, t.now), PageID: p.ID, GroupID: groupID, Slug: n.Slug, Name: n.Name,
-		Description: n.Description, Baseline: n.Status, CreatedAt: t.now, UpdatedAt: t.now,
+		ID: allswell.NewID(allswell.PrefixComponent, t.Now), PageID: p.ID, GroupID: groupID, Slug: n.Slug, Name: n.Name,
+		Description: n.Description, Baseline: n.Status, CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	if c.Baseline == "" {
 		c.Baseline = allswell.StatusOperational
@@ -130,7 +131,7 @@ func (t *tx) createComponent(actor allswell.Actor, p allswell.Page, n allswell.N
 	if c.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM components WHERE page_id = $1`, p.ID); err != nil {
 		return c, err
 	}
-	_, err = t.exec(`INSERT INTO components (id, page_id, group_id, slug, name, description, baseline, position, created_at, updated_at)
+	_, err = t.Exec(`INSERT INTO components (id, page_id, group_id, slug, name, description, baseline, position, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		c.ID, c.PageID, nullIfEmpty(c.GroupID), c.Slug, c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
 	if err == nil {
@@ -147,7 +148,7 @@ func (t *tx) order(given *int, next string, pageID string) (int, error) {
 	if given != nil {
 		return *given, nil
 	}
-	n, err := one(&t.session, scanInt, next, pageID)
+	n, err := database.One(t.Session, database.ScanInt, next, pageID)
 	return min(int(n), allswell.MaxOrder), err
 }
 
@@ -155,7 +156,7 @@ func (t *tx) order(given *int, next string, pageID string) (int, error) {
 // maximum number of something; count is the statement that counts them. The page's lock
 // keeps other transactions from adding more meanwhile.
 func (t *tx) checkLimit(field, what string, most int, count, pageID string) error {
-	n, err := one(&t.session, scanInt, count, pageID)
+	n, err := database.One(t.Session, database.ScanInt, count, pageID)
 	if err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (t *tx) groupID(pageID, ref string) (string, error) {
 	if ref == "" {
 		return "", nil
 	}
-	id, err := one(&t.session, scanString, `SELECT id FROM component_groups WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, pageID)
+	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM component_groups WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, pageID)
 	if errors.Is(err, allswell.ErrNotFound) {
 		var bad allswell.ValidationError
 		bad.Add("group", "The group does not exist on this page.")
@@ -200,11 +201,11 @@ func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug,
 func (t *tx) changeComponent(actor allswell.Actor, c allswell.Component, ch allswell.ComponentChange) (allswell.Component, error) {
 	before, old := c, c.Status()
 	before.Causes = slices.Clone(c.Causes)
-	c.Apply(ch, t.now)
-	if _, err := t.exec(`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID); err != nil {
+	c.Apply(ch, t.Now)
+	if _, err := t.Exec(`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID); err != nil {
 		return c, err
 	}
-	if _, err := t.exec(`UPDATE components SET baseline = $2, description = $3, updated_at = $4 WHERE id = $1`,
+	if _, err := t.Exec(`UPDATE components SET baseline = $2, description = $3, updated_at = $4 WHERE id = $1`,
 		c.ID, string(c.Baseline), c.Description, millis(c.UpdatedAt)); err != nil {
 		return c, err
 	}
@@ -240,8 +241,8 @@ func (t *tx) editComponent(actor allswell.Actor, c allswell.Component, e allswel
 		return c, err
 	}
 	before := c
-	c.Edit(e, t.now)
-	_, err = t.exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6 WHERE id = $1`,
+	c.Edit(e, t.Now)
+	_, err = t.Exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6 WHERE id = $1`,
 		c.ID, c.Name, c.Description, c.Order, nullIfEmpty(c.GroupID), millis(c.UpdatedAt))
 	if err == nil {
 		err = t.audit(actor, allswell.AuditUpdate, before, c)
@@ -257,7 +258,7 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 		if err != nil {
 			return struct{}{}, err
 		}
-		id, err := one(&t.session, scanString, `SELECT id FROM components WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, p.ID)
+		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM components WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, p.ID)
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -267,7 +268,7 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 		}
 		c, err := t.component(`WHERE id = $1 AND page_id = $2 FOR UPDATE`, id, p.ID)
 		if err == nil {
-			_, err = t.exec(`DELETE FROM components WHERE id = $1`, c.ID)
+			_, err = t.Exec(`DELETE FROM components WHERE id = $1`, c.ID)
 		}
 		if err == nil {
 			err = t.touch(p.ID)
@@ -288,7 +289,7 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 
 const groupColumns = `id, page_id, slug, name, position, created_at, updated_at`
 
-func scanGroup(row scanner) (g allswell.Group, err error) {
+func scanGroup(row database.Row) (g allswell.Group, err error) {
 	err = row.Scan(&g.ID, &g.PageID, text{&g.Slug}, &g.Name, &g.Order, instant{&g.CreatedAt}, instant{&g.UpdatedAt})
 	return
 }
@@ -322,11 +323,11 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 		if err != nil {
 			return allswell.Group{}, err
 		}
-		g := allswell.Group{ID: allswell.NewID(allswell.PrefixGroup, t.now), PageID: p.ID, Slug: n.Slug, Name: n.Name, CreatedAt: t.now, UpdatedAt: t.now}
+		g := allswell.Group{ID: allswell.NewID(allswell.PrefixGroup, t.Now), PageID: p.ID, Slug: n.Slug, Name: n.Name, CreatedAt: t.Now, UpdatedAt: t.Now}
 		if g.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM component_groups WHERE page_id = $1`, p.ID); err != nil {
 			return g, err
 		}
-		_, err = t.exec(`INSERT INTO component_groups (id, page_id, slug, name, position, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		_, err = t.Exec(`INSERT INTO component_groups (id, page_id, slug, name, position, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			g.ID, g.PageID, g.Slug, g.Name, g.Order, millis(g.CreatedAt), millis(g.UpdatedAt))
 		if err == nil {
 			err = t.audit(actor, allswell.AuditCreate, nil, g)
@@ -347,8 +348,8 @@ func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, id string
 			return g, err
 		}
 		before := g
-		g.Apply(ch, t.now)
-		_, err = t.exec(`UPDATE component_groups SET name = $2, position = $3, updated_at = $4 WHERE id = $1`,
+		g.Apply(ch, t.Now)
+		_, err = t.Exec(`UPDATE component_groups SET name = $2, position = $3, updated_at = $4 WHERE id = $1`,
 			g.ID, g.Name, g.Order, millis(g.UpdatedAt))
 		if err == nil {
 			err = t.audit(actor, allswell.AuditUpdate, before, g)
@@ -361,28 +362,28 @@ func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, id string
 func (t *tx) groupOf(workspaceID, id string) (allswell.Group, error) {
 	const text = `SELECT ` + groupColumns + ` FROM component_groups
 		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`
-	g, err := one(&t.session, scanGroup, text, id, workspaceID)
+	g, err := database.One(t.Session, scanGroup, text, id, workspaceID)
 	if err != nil {
 		return g, err
 	}
 	if err := t.touch(g.PageID); err != nil {
 		return g, err
 	}
-	return one(&t.session, scanGroup, text, id, workspaceID)
+	return database.One(t.Session, scanGroup, text, id, workspaceID)
 }
 
 // DeleteGroup deletes a group; its components stay, in no group.
 func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		// By the lock order, before the page: the deletion reaches them too.
-		if _, err := query(&t.session, scanString, `SELECT id FROM components WHERE group_id = $1 ORDER BY id FOR UPDATE`, id); err != nil {
+		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM components WHERE group_id = $1 ORDER BY id FOR UPDATE`, id); err != nil {
 			return struct{}{}, err
 		}
 		g, err := t.groupOf(actor.WorkspaceID, id)
 		if err != nil {
 			return struct{}{}, err
 		}
-		n, err := t.exec(`DELETE FROM component_groups WHERE id = $1`, g.ID)
+		n, err := t.Exec(`DELETE FROM component_groups WHERE id = $1`, g.ID)
 		if err = found(n, err); err == nil {
 			err = t.audit(actor, allswell.AuditDelete, g, nil)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel, ordering_key, position, collapse_key, digest_key, state, happened_at,
@@ -37,7 +38,7 @@ type deliveryRow struct {
 	host string
 }
 
-func scanDelivery(row scanner) (d deliveryRow, err error) {
+func scanDelivery(row database.Row) (d deliveryRow, err error) {
 	err = row.Scan(&d.ID, &d.PageID, &d.SubscriberID, text{&d.EventID}, &d.Purpose, &d.Channel, &d.OrderingKey, &d.Position, &d.CollapseKey,
 		text{&d.DigestKey}, &d.State, instant{&d.HappenedAt}, instant{&d.HeldUntil}, instant{&d.NextAttemptAt}, &d.Attempts, &d.FencingToken,
 		instant{&d.LeaseUntil}, text{&d.MergedInto}, text{&d.Reason}, instant{&d.CreatedAt}, instant{&d.UpdatedAt}, &d.host)
@@ -96,8 +97,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, c ClaimOptions) (claimed []
 		if err := t.lockMutex("claim"); err != nil {
 			return nil, err
 		}
-		if _, err := t.exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
-			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.now), "The replica that was sending it stopped before it finished."); err != nil {
+		if _, err := t.Exec(`UPDATE deliveries SET state = 'pending', next_attempt_at = $1, lease_until_at = NULL, reason = $2
+			WHERE state = 'sending' AND lease_until_at <= $1`, millis(t.Now), "The replica that was sending it stopped before it finished."); err != nil {
 			return nil, err
 		}
 		due, err := t.dueDeliveries(c)
@@ -123,11 +124,11 @@ func (t *tx) dueDeliveries(c ClaimOptions) (due [][]deliveryRow, err error) {
 	var ends [2][]string // due longest, newest
 	for i, order := range []string{``, ` DESC`} {
 		var err error
-		ends[i], err = query(&t.session, scanString, `SELECT ordering_key FROM (SELECT ordering_key, next_attempt_at FROM deliveries
+		ends[i], err = database.Query(t.Session, database.ScanString, `SELECT ordering_key FROM (SELECT ordering_key, next_attempt_at FROM deliveries
 				WHERE state = 'pending' AND channel = $1 AND next_attempt_at <= $2 AND host NOT IN EACH($3)
 				ORDER BY next_attempt_at`+order+` LIMIT $4) AS due
 			GROUP BY ordering_key ORDER BY min(next_attempt_at)`+order+`, ordering_key LIMIT $5`,
-			string(c.Channel), millis(t.now), list(full), dueRows, c.orderingKeys())
+			string(c.Channel), millis(t.Now), list(full), dueRows, c.orderingKeys())
 		if err != nil {
 			return nil, err
 		}
@@ -143,7 +144,7 @@ func (t *tx) dueDeliveries(c ClaimOptions) (due [][]deliveryRow, err error) {
 			}
 		}
 	}
-	open, err := query(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+	open, err := database.Query(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE ordering_key IN EACH($1) AND `+openCondition+` ORDER BY ordering_key, position, id LIMIT $2 FOR UPDATE`, list(mixed), maxClaimRows)
 	if err != nil {
 		return nil, err
@@ -168,7 +169,7 @@ func (t *tx) claimDue(due [][]deliveryRow, c ClaimOptions) (claimed []ClaimedDel
 		busy[host] = n
 	}
 	var expired, taken, behind []string
-	until := t.now.Add(allswell.LeaseDuration)
+	until := t.Now.Add(allswell.LeaseDuration)
 	for _, deliveries := range due {
 		if len(claimed) == c.Limit {
 			break
@@ -180,7 +181,7 @@ func (t *tx) claimDue(due [][]deliveryRow, c ClaimOptions) (claimed []ClaimedDel
 		for i, d := range deliveries {
 			open[i] = d.Delivery
 		}
-		plan := allswell.PlanDeliveries(open, t.now)
+		plan := allswell.PlanDeliveries(open, t.Now)
 		changed = true
 		for _, i := range plan.Expire {
 			expired = append(expired, open[i].ID)
@@ -206,11 +207,11 @@ func (t *tx) claimDue(due [][]deliveryRow, c ClaimOptions) (claimed []ClaimedDel
 	if err := t.finishDeliveries(expired, allswell.DeliveryExpired, "It could not be delivered within 24 hours."); err != nil || len(taken) == 0 {
 		return nil, changed, err
 	}
-	if _, err := t.exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fencing_token = fencing_token + 1, lease_until_at = $2, updated_at = $3
-		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.now)); err != nil {
+	if _, err := t.Exec(`UPDATE deliveries SET state = 'sending', attempts = attempts + 1, fencing_token = fencing_token + 1, lease_until_at = $2, updated_at = $3
+		WHERE id IN EACH($1)`, list(taken), millis(until), millis(t.Now)); err != nil {
 		return nil, false, err
 	}
-	return claimed, changed, t.postpone(behind, t.now, until) // until the result of the claimed one is saved
+	return claimed, changed, t.postpone(behind, t.Now, until) // until the result of the claimed one is saved
 }
 
 // postpone sets the next attempt of the waiting deliveries that are due by an instant to
@@ -219,7 +220,7 @@ func (t *tx) postpone(keys []string, by, until time.Time) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	_, err := t.exec(`UPDATE deliveries SET next_attempt_at = $2
+	_, err := t.Exec(`UPDATE deliveries SET next_attempt_at = $2
 		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND next_attempt_at <= $3`,
 		list(keys), millis(until), millis(by))
 	return err
@@ -241,13 +242,13 @@ func (t *tx) mergeDeliveries(open []allswell.Delivery, plan allswell.DeliveryPla
 	}
 	target := open[plan.Claim].ID
 	if len(claimedBefore) > 0 {
-		if _, err := t.exec(`UPDATE deliveries SET merged_into = $2 WHERE merged_into IN EACH($1) AND merged_into IS NOT NULL`,
+		if _, err := t.Exec(`UPDATE deliveries SET merged_into = $2 WHERE merged_into IN EACH($1) AND merged_into IS NOT NULL`,
 			list(claimedBefore), target); err != nil {
 			return err
 		}
 	}
-	_, err := t.exec(`UPDATE deliveries SET state = 'superseded', merged_into = $2, updated_at = $3 WHERE id IN EACH($1)`,
-		list(ids), target, millis(t.now))
+	_, err := t.Exec(`UPDATE deliveries SET state = 'superseded', merged_into = $2, updated_at = $3 WHERE id IN EACH($1)`,
+		list(ids), target, millis(t.Now))
 	return err
 }
 
@@ -256,8 +257,8 @@ func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := t.exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, updated_at = $4 WHERE id IN EACH($1)`,
-		list(ids), string(state), reason, millis(t.now))
+	_, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, updated_at = $4 WHERE id IN EACH($1)`,
+		list(ids), string(state), reason, millis(t.Now))
 	return err
 }
 
@@ -266,17 +267,17 @@ func (t *tx) finishDeliveries(ids []string, state allswell.DeliveryState, reason
 // nothing may be sent then.
 func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.Notification, error) {
 	return read(ctx, s, func(r *session) (n allswell.Notification, err error) {
-		d, err := one(r, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = $1 AND state = 'sending' AND fencing_token = $2`, c.ID, c.FencingToken)
+		d, err := database.One(r.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries WHERE id = $1 AND state = 'sending' AND fencing_token = $2`, c.ID, c.FencingToken)
 		if err != nil {
 			return n, err
 		}
 		n.Delivery = d.Delivery
-		if n.Subscriber, err = one(r, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); err != nil {
+		if n.Subscriber, err = database.One(r.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); err != nil {
 			return n, err
 		}
 		n.Page, err = r.page(`WHERE id = $1`, d.PageID)
 		if err == nil && d.Purpose == allswell.PurposeEvent {
-			n.Events, err = query(r, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events
+			n.Events, err = database.Query(r.Session, scanEventWithin(maxNotificationText), `SELECT `+eventColumns+` FROM events
 				WHERE id IN (SELECT CAST($1 AS TEXT) UNION ALL SELECT event_id FROM deliveries WHERE merged_into = $2)
 				ORDER BY page_version DESC, ordinal DESC LIMIT $3`, d.EventID, d.ID, maxNotificationEvents)
 			slices.Reverse(n.Events)
@@ -287,9 +288,9 @@ func (s *Store) Notification(ctx context.Context, c ClaimedDelivery) (allswell.N
 
 // scanEventWithin returns a scan function like scanEvent that omits messages from the
 // first one on that exceeds room, in bytes. The first event keeps its message.
-func scanEventWithin(room int) func(scanner) (allswell.Event, error) {
+func scanEventWithin(room int) func(database.Row) (allswell.Event, error) {
 	first := true
-	return func(row scanner) (allswell.Event, error) {
+	return func(row database.Row) (allswell.Event, error) {
 		e, err := scanEvent(row)
 		if room -= len(e.Data.Message); room < 0 && !first {
 			e.Data.Message, e.Data.MessageOmitted = "", true
@@ -322,11 +323,11 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 			return struct{}{}, err
 		}
 		// Subscribers before deliveries, as everywhere.
-		if _, err := query(&t.session, scanString, `SELECT id FROM subscribers
+		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM subscribers
 			WHERE id IN (SELECT subscriber_id FROM deliveries WHERE id IN EACH($1)) ORDER BY id FOR UPDATE`, list(ids)); err != nil {
 			return struct{}{}, err
 		}
-		rows, err := query(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+		rows, err := database.Query(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 			WHERE id IN EACH($1) AND state = 'sending' ORDER BY id FOR UPDATE`, list(ids))
 		if err != nil {
 			return struct{}{}, err
@@ -337,7 +338,7 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 			if v.FencingToken != d.FencingToken {
 				continue
 			}
-			d.ApplyOutcome(v.Outcome, t.now, v.Jitter)
+			d.ApplyOutcome(v.Outcome, t.Now, v.Jitter)
 			if d.State == allswell.DeliverySent {
 				sent, notified = append(sent, d.ID), append(notified, d.SubscriberID)
 			} else if err := t.saveFailedDelivery(d.Delivery, v.Outcome); err != nil {
@@ -347,11 +348,11 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 				keys = append(keys, d.OrderingKey)
 			}
 		}
-		if _, err := t.exec(`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2 WHERE id IN EACH($1)`,
-			list(sent), millis(t.now)); err != nil {
+		if _, err := t.Exec(`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2 WHERE id IN EACH($1)`,
+			list(sent), millis(t.Now)); err != nil {
 			return struct{}{}, err
 		}
-		if _, err := t.exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(notified)); err != nil {
+		if _, err := t.Exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(notified)); err != nil {
 			return struct{}{}, err
 		}
 		return struct{}{}, t.releaseNext(keys)
@@ -365,16 +366,16 @@ func (t *tx) releaseNext(keys []string) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	if _, err := t.exec(`UPDATE deliveries SET next_attempt_at = held_until_at
-		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(keys), millis(t.now)); err != nil {
+	if _, err := t.Exec(`UPDATE deliveries SET next_attempt_at = held_until_at
+		WHERE ordering_key IN EACH($1) AND `+waitingCondition+` AND held_until_at > $2 AND next_attempt_at > held_until_at`, list(keys), millis(t.Now)); err != nil {
 		return err
 	}
 	type waiting struct{ id, key string }
-	all, err := query(&t.session, func(row scanner) (w waiting, err error) {
+	all, err := database.Query(t.Session, func(row database.Row) (w waiting, err error) {
 		err = row.Scan(&w.id, &w.key)
 		return
 	}, `SELECT id, ordering_key FROM deliveries WHERE ordering_key IN EACH($1) AND `+waitingCondition+`
-		AND (held_until_at IS NULL OR held_until_at <= $2) ORDER BY ordering_key, position`, list(keys), millis(t.now))
+		AND (held_until_at IS NULL OR held_until_at <= $2) ORDER BY ordering_key, position`, list(keys), millis(t.Now))
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -384,15 +385,15 @@ func (t *tx) releaseNext(keys []string) error {
 			first = append(first, w.id)
 		}
 	}
-	_, err = t.exec(`UPDATE deliveries SET next_attempt_at = $2 WHERE id IN EACH($1) AND next_attempt_at > $2`, list(first), millis(t.now))
+	_, err = t.Exec(`UPDATE deliveries SET next_attempt_at = $2 WHERE id IN EACH($1) AND next_attempt_at > $2`, list(first), millis(t.Now))
 	return err
 }
 
 // saveFailedDelivery saves a delivery that was not sent, and what follows for its
 // subscription.
 func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) error {
-	if _, err := t.exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5, attempts = $6 WHERE id = $1`,
-		d.ID, string(d.State), nullIfEmpty(d.Reason), millis(d.NextAttemptAt), millis(t.now), d.Attempts); err != nil {
+	if _, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5, attempts = $6 WHERE id = $1`,
+		d.ID, string(d.State), nullIfEmpty(d.Reason), millis(d.NextAttemptAt), millis(t.Now), d.Attempts); err != nil {
 		return err
 	}
 	switch o.Result {
@@ -401,25 +402,25 @@ func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) err
 	case allswell.SendGone:
 		return t.endSubscription(d.SubscriberID, o.Reason)
 	case allswell.SendRejected:
-		sub, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)
+		sub, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1 FOR UPDATE`, d.SubscriberID)
 		if errors.Is(err, allswell.ErrNotFound) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if sub.RecordRejection(o.Reason, t.now); !sub.SuspendedAt.IsZero() {
+		if sub.RecordRejection(o.Reason, t.Now); !sub.SuspendedAt.IsZero() {
 			if err := t.cancel(sub.ID, "The subscription is suspended: "+o.Reason); err != nil {
 				return err
 			}
 		}
-		sub.UpdatedAt = t.now
+		sub.UpdatedAt = t.Now
 		return t.saveSubscriber(sub)
 	}
 	return nil
 }
 
-func scanDeliveryLogEntry(row scanner) (l allswell.DeliveryLogEntry, err error) {
+func scanDeliveryLogEntry(row database.Row) (l allswell.DeliveryLogEntry, err error) {
 	d, err := scanDelivery(widerRow{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}}})
 	l.Delivery = d.Delivery
 	return
@@ -459,7 +460,7 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 // suspended, it returns an *allswell.ValidationError.
 func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
 	return write(ctx, s, func(t *tx) (allswell.DeliveryLogEntry, error) {
-		d, err := one(&t.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+		d, err := database.One(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, actor.WorkspaceID)
 		if err != nil {
 			return allswell.DeliveryLogEntry{}, err
@@ -471,15 +472,15 @@ func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id stri
 			bad.Add("state", "A delivery that is %s cannot be tried again.", d.State)
 			return allswell.DeliveryLogEntry{}, bad.Err()
 		}
-		if sub, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, allswell.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
+		if sub, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, allswell.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
 			var bad allswell.ValidationError
 			bad.Add("state", "The subscription has ended, or is suspended.")
 			return allswell.DeliveryLogEntry{}, bad.Err()
 		} else if err != nil {
 			return allswell.DeliveryLogEntry{}, err
 		}
-		if _, err := t.exec(`UPDATE deliveries SET state = 'pending', happened_at = $2, held_until_at = NULL, next_attempt_at = $2,
-			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.now)); err != nil {
+		if _, err := t.Exec(`UPDATE deliveries SET state = 'pending', happened_at = $2, held_until_at = NULL, next_attempt_at = $2,
+			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.Now)); err != nil {
 			return allswell.DeliveryLogEntry{}, err
 		}
 		t.mailQueued = true
@@ -488,6 +489,6 @@ func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id stri
 		if err := t.audit(actor, allswell.AuditRetry, d.Delivery, retried); err != nil {
 			return allswell.DeliveryLogEntry{}, err
 		}
-		return one(&t.session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, d.PageID, d.ID)
+		return database.One(t.Session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, d.PageID, d.ID)
 	}, save...)
 }

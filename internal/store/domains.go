@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // Hosts returns the host names of the installation itself, as they were given
@@ -34,7 +35,7 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 	if t.s.hosts.CheckDomain(&bad, p.Domain); bad.Err() != nil {
 		return bad.Err()
 	}
-	workspace, err := one(&t.session, scanString, `SELECT name FROM workspaces WHERE id = $1`, p.WorkspaceID)
+	workspace, err := database.One(t.Session, database.ScanString, `SELECT name FROM workspaces WHERE id = $1`, p.WorkspaceID)
 	if err != nil {
 		return err
 	}
@@ -44,7 +45,7 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 	if trusted {
 		of = `(workspace_id = $2 OR domain_verified_at IS NOT NULL)`
 	}
-	n, err := one(&t.session, scanInt, `SELECT count(*) FROM pages WHERE domain = $1 AND `+of+` AND id <> $3`, p.Domain, p.WorkspaceID, p.ID)
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM pages WHERE domain = $1 AND `+of+` AND id <> $3`, p.Domain, p.WorkspaceID, p.ID)
 	if err != nil {
 		return err
 	}
@@ -52,9 +53,9 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 		bad.Add("domain", "The domain has already been taken.")
 		return bad.Err()
 	}
-	p.Claim = allswell.NewDomainClaim(t.now)
+	p.Claim = allswell.NewDomainClaim(t.Now)
 	if trusted {
-		p.Claim = allswell.NewTrustedDomainClaim(t.now)
+		p.Claim = allswell.NewTrustedDomainClaim(t.Now)
 	} else {
 		t.domainCheckDue = true
 	}
@@ -63,7 +64,7 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 
 // saveDomainClaim saves a page's domain and its claim.
 func (t *tx) saveDomainClaim(p allswell.Page) error {
-	_, err := t.exec(`UPDATE pages SET domain = $2, domain_claimed_at = $3, domain_verified_at = $4, domain_checked_at = $5,
+	_, err := t.Exec(`UPDATE pages SET domain = $2, domain_claimed_at = $3, domain_verified_at = $4, domain_checked_at = $5,
 			domain_failed_at = $6, domain_check_at = $7, domain_result = $8 WHERE id = $1`,
 		p.ID, nullIfEmpty(p.Domain), millis(p.Claim.ClaimedAt), millis(p.Claim.VerifiedAt), millis(p.Claim.CheckedAt),
 		millis(p.Claim.FailedAt), millis(p.Claim.CheckAt), string(p.Claim.Result))
@@ -103,10 +104,10 @@ func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck,
 		if err := t.lockMutex("domains"); err != nil {
 			return nil, err
 		}
-		checks, err := query(&t.session, func(row scanner) (c DomainCheck, err error) {
+		checks, err := database.Query(t.Session, func(row database.Row) (c DomainCheck, err error) {
 			err = row.Scan(&c.PageID, &c.Domain)
 			return
-		}, `SELECT id, domain FROM pages WHERE `+due+` ORDER BY domain_check_at, id LIMIT $3`, millis(t.now), ahead(t.now), most)
+		}, `SELECT id, domain FROM pages WHERE `+due+` ORDER BY domain_check_at, id LIMIT $3`, millis(t.Now), ahead(t.Now), most)
 		if err != nil || len(checks) == 0 {
 			return nil, err
 		}
@@ -114,7 +115,7 @@ func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck,
 		for i, c := range checks {
 			ids[i] = c.PageID
 		}
-		_, err = t.exec(`UPDATE pages SET domain_check_at = $2 WHERE id IN EACH($1)`, list(ids), millis(t.now.Add(domainLease)))
+		_, err = t.Exec(`UPDATE pages SET domain_check_at = $2 WHERE id IN EACH($1)`, list(ids), millis(t.Now.Add(domainLease)))
 		return checks, err
 	})
 }
@@ -143,7 +144,7 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 				return p, err
 			}
 		}
-		change := p.Claim.Check(result, t.now)
+		change := p.Claim.Check(result, t.Now)
 		s.hosts.SetHost(&p)
 		if err := t.saveDomainClaim(p); err != nil {
 			return p, err

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // emit writes an event in the transaction of the change. It makes a new version of the
@@ -21,18 +22,21 @@ func (t *tx) emit(e allswell.Event) error {
 		components = list(e.Components)
 	}
 	ordinal := t.ordinals[e.PageID]
+	if t.ordinals == nil {
+		t.ordinals = make(map[string]int)
+	}
 	t.ordinals[e.PageID]++
-	_, err = t.exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, components, data, created_at)
+	_, err = t.Exec(`INSERT INTO events (id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, components, data, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
-		allswell.NewID(allswell.PrefixEvent, t.now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
+		allswell.NewID(allswell.PrefixEvent, t.Now), e.PageID, t.versions[e.PageID], ordinal, string(e.Kind),
 		nullIfEmpty(e.IncidentID), nullIfEmpty(e.UpdateID), nullIfEmpty(e.ComponentID), nullIfEmpty(e.OutageID), nullIfEmpty(e.MonitorID), nullIfEmpty(e.DigestKey),
-		nullIfEmpty(e.MaintenanceID), components, string(data), millis(t.now))
+		nullIfEmpty(e.MaintenanceID), components, string(data), millis(t.Now))
 	return err
 }
 
 const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, components, data, created_at`
 
-func scanEvent(row scanner) (e allswell.Event, err error) {
+func scanEvent(row database.Row) (e allswell.Event, err error) {
 	var data string
 	if err = row.Scan(&e.ID, &e.PageID, &e.PageVersion, &e.Ordinal, &e.Kind, text{&e.IncidentID}, text{&e.UpdateID},
 		text{&e.ComponentID}, text{&e.OutageID}, text{&e.MonitorID}, text{&e.DigestKey}, text{&e.MaintenanceID}, listOf[string]{&e.Components}, &data, instant{&e.CreatedAt}); err != nil {

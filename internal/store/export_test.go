@@ -3,12 +3,16 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"testing/fstest"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // FillMonitors makes n enabled monitors without a component, quickly, for
@@ -24,13 +28,13 @@ func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int
 			var made []string
 			for range min(1000, n-len(tokens)) {
 				token := allswell.NewPingToken()
-				_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled,
+				_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled,
 						failure_threshold, down_status, state, consecutive_failures, created_at, updated_at)
 					VALUES ($1, $2, $3, $4, $5, $6, TRUE, 0, 'major_outage', 'up', 0, $7, $7)`,
-					allswell.NewID(allswell.PrefixMonitor, t.now), workspaceID, p.ID, fmt.Sprintf("job %d", len(tokens)+len(made)),
-					token, interval.Milliseconds(), millis(t.now))
+					allswell.NewID(allswell.PrefixMonitor, t.Now), workspaceID, p.ID, fmt.Sprintf("job %d", len(tokens)+len(made)),
+					token, interval.Milliseconds(), millis(t.Now))
 				if err == nil {
-					_, err = t.exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, token)
+					_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, token)
 				}
 				if err != nil {
 					return nil, err
@@ -51,9 +55,9 @@ func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int
 func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		for i := range n {
-			if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, rejections, created_at, updated_at, whole_page)
-				VALUES ($1, $2, 'email', $3, $4, $5, $6, 0, $6, $6, TRUE)`, allswell.NewID(allswell.PrefixSubscriber, t.now), pageID,
-				fmt.Sprintf("user%d@example.com", i), "mail", allswell.NewSubscriberKey(), millis(t.now)); err != nil {
+			if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, rejections, created_at, updated_at, whole_page)
+				VALUES ($1, $2, 'email', $3, $4, $5, $6, 0, $6, $6, TRUE)`, allswell.NewID(allswell.PrefixSubscriber, t.Now), pageID,
+				fmt.Sprintf("user%d@example.com", i), "mail", allswell.NewSubscriberKey(), millis(t.Now)); err != nil {
 				return struct{}{}, err
 			}
 		}
@@ -62,76 +66,74 @@ func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error 
 	return err
 }
 
-// SetFault makes fault be asked before and after each statement of a writing
-// transaction, and around its commit; nil ends it.
-func (s *Store) SetFault(fault func(when, query string) error) { s.fault = fault }
+// SetFault sets the fault of the database.
+func (s *Store) SetFault(fault func(when, query string) error) { s.db.SetFault(fault) }
 
-// Pools returns the connections that write and those that read, for tests that
-// look at the tables themselves.
-func (s *Store) Pools() (writer, reader *sql.DB) { return s.writer, s.reader }
+// Pools returns the pools of the database, for tests that read the tables themselves.
+func (s *Store) Pools() (writer, reader *sql.DB) { return s.db.Pools() }
 
 // Events returns all events, page by page in commit order.
 func (s *Store) Events(ctx context.Context) ([]allswell.Event, error) {
-	return query(s.bare(ctx), scanEvent, `SELECT `+eventColumns+` FROM events ORDER BY page_id, page_version, ordinal`)
+	return read(ctx, s, func(c *session) ([]allswell.Event, error) {
+		return database.Query(c.Session, scanEvent, `SELECT `+eventColumns+` FROM events ORDER BY page_id, page_version, ordinal`)
+	})
 }
 
 // Gaps returns the stored listening gaps as the deadline sees them.
 func (s *Store) Gaps(ctx context.Context) ([]allswell.ListeningGap, error) {
-	return s.bare(ctx).gaps(time.UnixMilli(0))
+	return read(ctx, s, func(c *session) ([]allswell.ListeningGap, error) { return c.gaps(time.UnixMilli(0)) })
 }
 
 // AllMonitors returns every monitor as it is stored, by id.
 func (s *Store) AllMonitors(ctx context.Context) ([]allswell.Monitor, error) {
-	return s.bare(ctx).monitors(`ORDER BY id`)
+	return read(ctx, s, func(c *session) ([]allswell.Monitor, error) { return c.monitors(`ORDER BY id`) })
 }
 
-// MigrateTo makes a database of an older version.
+// MigrateTo creates a database of an older version, from one without a schema
+// (storetest.EachEmpty).
 func MigrateTo(ctx context.Context, dsn string, version int64) error {
-	s, err := connect(dsn, Options{})
-	if err != nil {
-		return err
+	older := database.Schema{Files: filesUpTo(version)}
+	if version >= 14 {
+		older.Funcs = schema.Funcs
 	}
-	defer s.Close()
-	if err := s.d.create(s.dsn); err != nil {
-		return err
+	_, to, err := database.Migrate(ctx, dsn, older)
+	if err == nil && to != version {
+		err = fmt.Errorf("the database is of version %d, not %d", to, version)
 	}
-	p, err := s.provider()
-	if err != nil {
-		return err
-	}
-	if _, err := p.UpTo(ctx, version); err != nil {
-		return err
-	}
-	if current, _, err := s.versions(ctx); err != nil || current != version {
-		return fmt.Errorf("the database is of version %d, not %d (storetest.EachEmpty gives one without a schema): %w", current, version, err)
-	}
-	return nil
-}
-
-// BreakListen makes s receive no announcements of other replicas: it listens on a
-// server that does not exist. Its pool is not affected.
-func BreakListen(s *Store) (err error) {
-	s.primary, err = newPrimary("postgres://127.0.0.1:1/nowhere?connect_timeout=1", s.log)
 	return err
 }
 
-// TraceStatements calls started for each statement that s begins on connections
-// that it opens from now on, with the transactions' own (BEGIN, COMMIT).
-func TraceStatements(s *Store, started func(statement string)) {
-	for _, host := range s.primary.hosts {
-		host.Tracer = tracer(started)
+// filesUpTo returns the files of the migrations up to a version.
+func filesUpTo(version int64) fs.FS {
+	files := fstest.MapFS{}
+	entries, err := migrations.ReadDir("migrations")
+	if err != nil {
+		panic(err)
 	}
-	s.writer.SetMaxIdleConns(0) // closes those that are open
-	s.writer.SetMaxIdleConns(postgresConnections)
+	for _, entry := range entries {
+		number, _, _ := strings.Cut(entry.Name(), "_")
+		if n, err := strconv.ParseInt(number, 10, 64); err != nil || n > version {
+			continue
+		}
+		data, err := migrations.ReadFile("migrations/" + entry.Name())
+		if err != nil {
+			panic(err)
+		}
+		files["migrations/"+entry.Name()] = &fstest.MapFile{Data: data}
+	}
+	return files
 }
 
-type tracer func(statement string)
-
-// TraceQueryStart is part of pgx.QueryTracer.
-func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	t(data.SQL)
-	return ctx
+// BreakListen makes s receive no notifications of other replicas.
+func BreakListen(s *Store) {
+	s.SetFault(func(_, statement string) error {
+		if strings.HasPrefix(statement, "LISTEN") {
+			return errors.New("nothing to listen to")
+		}
+		return nil
+	})
 }
 
-// TraceQueryEnd is part of pgx.QueryTracer.
-func (tracer) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+// TraceStatements calls started for each statement that s begins on connections that it
+// opens from now on.
+func TraceStatements(s *Store, started func(statement string)) { s.db.TraceStatements(started) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // Limits of one transaction of the fan-out, which keep its locks short.
@@ -23,7 +24,7 @@ type openEvent struct {
 	notifyAt time.Time
 }
 
-func scanOpenEvent(row scanner) (e openEvent, err error) {
+func scanOpenEvent(row database.Row) (e openEvent, err error) {
 	e.Event, err = scanEvent(widerRow{row, []any{text{&e.cursor}, instant{&e.notifyAt}}})
 	return
 }
@@ -33,7 +34,7 @@ const openEventColumns = eventColumns + `, fan_out_cursor, notify_at`
 // lockMutex waits until no other transaction holds the mutex, and holds it until this one
 // ends.
 func (t *tx) lockMutex(name string) error {
-	_, err := one(&t.session, scanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`, name)
+	_, err := database.One(t.Session, database.ScanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`, name)
 	return err
 }
 
@@ -49,7 +50,7 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 		if err := t.lockMutex("fan-out"); err != nil {
 			return false, err
 		}
-		e, err := one(&t.session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events e
+		e, err := database.One(t.Session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events e
 			WHERE fanned_out_at IS NULL AND NOT EXISTS (SELECT 1 FROM events o WHERE o.page_id = e.page_id AND o.fanned_out_at IS NULL
 				AND (o.page_version < e.page_version OR o.page_version = e.page_version AND o.ordinal < e.ordinal))
 			ORDER BY fan_out_progress_at, created_at, id LIMIT 1`)
@@ -60,7 +61,7 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 			if rows, done, err = t.fanOut(e, rows); err != nil || !done || rows <= 0 {
 				return true, err
 			}
-			e, err = one(&t.session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events
+			e, err = database.One(t.Session, scanOpenEvent, `SELECT `+openEventColumns+` FROM events
 				WHERE page_id = $1 AND fanned_out_at IS NULL ORDER BY page_version, ordinal LIMIT 1`, e.PageID)
 		}
 		if errors.Is(err, allswell.ErrNotFound) {
@@ -83,12 +84,13 @@ const statisticsAge = 10 * time.Second
 func (s *Store) refreshStatistics(ctx context.Context) {
 	last := s.analyzed.Load()
 	now := time.Now().UnixMilli()
-	if !s.d.shared || now-last < statisticsAge.Milliseconds() || !s.analyzed.CompareAndSwap(last, now) {
+	if !s.db.Shared() || now-last < statisticsAge.Milliseconds() || !s.analyzed.CompareAndSwap(last, now) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
+	ctx, cancel := context.WithTimeout(ctx, database.Timeout)
 	defer cancel()
-	if _, err := s.writer.ExecContext(ctx, `ANALYZE deliveries`); err != nil {
+	writer, _ := s.db.Pools()
+	if _, err := writer.ExecContext(ctx, `ANALYZE deliveries`); err != nil {
 		s.log.Debug("refreshing the statistics of deliveries failed", "error", err)
 	}
 }
@@ -105,7 +107,7 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 		end   string
 		count int64
 	}
-	next, err := one(&t.session, func(row scanner) (c chunk, err error) {
+	next, err := database.One(t.Session, func(row database.Row) (c chunk, err error) {
 		err = row.Scan(text{&c.end}, &c.count)
 		return
 	}, `SELECT max(id), count(*) FROM (SELECT id FROM subscribers WHERE page_id = $1 AND id > $2 ORDER BY id LIMIT $3) AS chunk`,
@@ -114,20 +116,20 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 		return 0, false, err
 	}
 	done = int(next.count) < most
-	if next.count > 0 && t.now.Before(e.CreatedAt.Add(allswell.DeliveryLifetime)) {
+	if next.count > 0 && t.Now.Before(e.CreatedAt.Add(allswell.DeliveryLifetime)) {
 		if err := t.createDeliveries(e, next.end); err != nil {
 			return 0, false, err
 		}
 	}
 	end, fanned := next.end, any(nil)
 	if done {
-		fanned = millis(t.now)
+		fanned = millis(t.Now)
 	}
 	if end == "" {
 		end = e.cursor
 	}
-	_, err = t.exec(`UPDATE events SET fan_out_cursor = $2, notify_at = $3, fan_out_progress_at = $4, fanned_out_at = $5 WHERE id = $1`,
-		e.ID, nullIfEmpty(end), millis(e.notifyAt), millis(t.now), fanned)
+	_, err = t.Exec(`UPDATE events SET fan_out_cursor = $2, notify_at = $3, fan_out_progress_at = $4, fanned_out_at = $5 WHERE id = $1`,
+		e.ID, nullIfEmpty(end), millis(e.notifyAt), millis(t.Now), fanned)
 	return most - int(next.count), done, err
 }
 
@@ -138,7 +140,7 @@ func (t *tx) notificationTime(e allswell.Event) (time.Time, error) {
 		return e.CreatedAt, nil
 	}
 	const enough = 100
-	earlier, err := query(&t.session, func(row scanner) (at time.Time, err error) {
+	earlier, err := database.Query(t.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
 	}, `SELECT DISTINCT notify_at FROM events WHERE monitor_id = $1 AND notify_at IS NOT NULL AND notify_at > $2 AND kind <> $4 ORDER BY notify_at DESC LIMIT $3`,
@@ -157,15 +159,15 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 	componentChange := e.Kind == allswell.EventComponentStatusChanged
 	position := e.PageVersion<<20 | int64(min(e.Ordinal, 1<<20-1))
 	about := cmp.Or(e.IncidentID, e.MaintenanceID, e.ComponentID)
-	held, next := time.Time{}, t.now // of mail
+	held, next := time.Time{}, t.Now // of mail
 	notifyAt := e.notifyAt
 	if digestAt := e.CreatedAt.Add(allswell.DigestWait); (e.DigestKey != "" || e.AwaitsUpdate()) && digestAt.After(notifyAt) {
 		notifyAt = digestAt
 	}
-	if notifyAt.After(t.now) {
+	if notifyAt.After(t.Now) {
 		held, next = notifyAt, notifyAt
 	}
-	_, err = t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, event_id, purpose, channel, host, ordering_key, position, collapse_key, digest_key,
+	_, err = t.Exec(`INSERT INTO deliveries (id, page_id, subscriber_id, event_id, purpose, channel, host, ordering_key, position, collapse_key, digest_key,
 			state, happened_at, held_until_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
 		SELECT $1 || substr(s.id, 5), s.page_id, s.id, $2, 'event', s.channel, s.host,
 			CASE WHEN s.channel IN EACH($17) THEN s.id ELSE s.id || '/' || $3 END, $4,
@@ -178,7 +180,7 @@ func (t *tx) createDeliveries(e openEvent, end string) error {
 			AND ($14 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components c WHERE c.subscriber_id = s.id AND c.component_id IN EACH($15)))`,
 		allswell.PrefixDelivery+e.ID[len(allswell.PrefixEvent):], e.ID, about, position, collapseKey, nullIfEmpty(e.DigestKey),
 		millis(e.CreatedAt), millis(held), millis(next),
-		e.PageID, e.cursor, end, componentChange, len(components) == 0, list(components), millis(t.now),
+		e.PageID, e.cursor, end, componentChange, len(components) == 0, list(components), millis(t.Now),
 		list(allswell.MergedChannels), list(allswell.ComponentChangeChannels))
 	return err
 }
@@ -199,7 +201,7 @@ func (t *tx) collapseKeyOf(e allswell.Event) (key string, components []string, e
 		monitor    string
 		components []string
 	}
-	parts, err := query(&t.session, func(row scanner) (p part, err error) {
+	parts, err := database.Query(t.Session, func(row database.Row) (p part, err error) {
 		err = row.Scan(text{&p.monitor}, listOf[string]{&p.components})
 		return
 	}, `SELECT DISTINCT monitor_id, components FROM events WHERE `+column+` = $1

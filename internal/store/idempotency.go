@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // IdempotencyLifetime is how long the response to a request with an idempotency
@@ -48,11 +49,11 @@ func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response 
 		created time.Time
 	}
 	saved, err := read(ctx, s, func(c *session) (row, error) {
-		r, err := one(c, func(sc scanner) (r row, err error) {
+		r, err := database.One(c.Session, func(sc database.Row) (r row, err error) {
 			err = sc.Scan(&r.Status, &r.Body, &r.hash, instant{&r.created})
 			return
 		}, `SELECT status, body, request_hash, created_at FROM idempotency_keys WHERE token_id = $1 AND key = $2`, key.TokenID, key.Key)
-		if err == nil && c.now.Sub(r.created) >= IdempotencyLifetime {
+		if err == nil && c.Now.Sub(r.created) >= IdempotencyLifetime {
 			err = allswell.ErrNotFound
 		}
 		return r, err
@@ -70,7 +71,7 @@ func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response 
 	}
 	// Repeating a response acknowledges it again, and the transaction that saved it
 	// may not be replicated yet.
-	if err := s.awaitReplication(ctx); err != nil {
+	if err := s.db.AwaitReplication(ctx); err != nil {
 		return StoredResponse{}, false, err
 	}
 	return saved.StoredResponse, true, nil
@@ -84,11 +85,11 @@ func (r SaveResponse[T]) save(t *tx, result T) error {
 	}
 	// An expired response is replaced. A younger one means that the same request
 	// was faster.
-	n, err := t.exec(`INSERT INTO idempotency_keys (token_id, key, request_hash, status, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+	n, err := t.Exec(`INSERT INTO idempotency_keys (token_id, key, request_hash, status, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (token_id, key) DO UPDATE SET request_hash = excluded.request_hash, status = excluded.status,
 			body = excluded.body, created_at = excluded.created_at
 		WHERE idempotency_keys.created_at <= $7`,
-		r.Key.TokenID, r.Key.Key, r.Key.RequestHash, response.Status, response.Body, millis(t.now), millis(t.now.Add(-IdempotencyLifetime)))
+		r.Key.TokenID, r.Key.Key, r.Key.RequestHash, response.Status, response.Body, millis(t.Now), millis(t.Now.Add(-IdempotencyLifetime)))
 	if err == nil && n == 0 {
 		err = allswell.ErrInProgress
 	}

@@ -9,11 +9,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 const incidentColumns = `id, page_id, outage_id, title, down_monitor, impact, state, resolved, resolved_at, created_at, updated_at`
 
-func scanIncident(row scanner) (i allswell.Incident, err error) {
+func scanIncident(row database.Row) (i allswell.Incident, err error) {
 	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Impact, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt})
 	return
 }
@@ -23,7 +24,7 @@ const updateColumns = `id, incident_id, number, message, state, affected, system
 // truncatedUpdateColumns are updateColumns of an update that takes little memory.
 var truncatedUpdateColumns = fmt.Sprintf(`id, incident_id, number, substr(message, 1, %d), state, NULL, system_message, created_at`, truncatedLength)
 
-func scanUpdate(row scanner) (u allswell.IncidentUpdate, err error) {
+func scanUpdate(row database.Row) (u allswell.IncidentUpdate, err error) {
 	err = row.Scan(&u.ID, &u.IncidentID, &u.Number, &u.Message, &u.State, listOf[allswell.AffectedChange]{&u.Affected}, systemMessage{&u.System}, instant{&u.CreatedAt})
 	return
 }
@@ -44,7 +45,7 @@ func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string
 
 // incidentOf loads a workspace's incident without its updates.
 func (c *session) incidentOf(workspaceID, id string) (allswell.Incident, error) {
-	return one(c, scanIncident, `SELECT `+incidentColumns+` FROM incidents
+	return database.One(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents
 		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, workspaceID)
 }
 
@@ -55,7 +56,7 @@ func (t *tx) lockIncident(workspaceID, id string, others ...allswell.AffectedCom
 	if err != nil {
 		return i, err
 	}
-	components, err := query(&t.session, scanString, `SELECT component_id FROM incident_components WHERE incident_id = $1`, id)
+	components, err := database.Query(t.Session, database.ScanString, `SELECT component_id FROM incident_components WHERE incident_id = $1`, id)
 	if err != nil {
 		return i, err
 	}
@@ -73,7 +74,7 @@ func (t *tx) lockIncident(workspaceID, id string, others ...allswell.AffectedCom
 
 // lockedIncident loads an incident and locks its row. Its page is locked already.
 func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
-	i, err := one(&t.session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
+	i, err := database.One(t.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
 	if err != nil {
 		return i, err
 	}
@@ -88,7 +89,7 @@ func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
 // components that it concerns: nothing once it is over, or if a human has set
 // the component's status since.
 func (t *tx) fillOutage(i allswell.Incident) error {
-	caused, err := query(&t.session, func(row scanner) (a allswell.AffectedComponent, err error) {
+	caused, err := database.Query(t.Session, func(row database.Row) (a allswell.AffectedComponent, err error) {
 		err = row.Scan(&a.ComponentID, &a.Status)
 		return
 	}, `SELECT component_id, status FROM causes WHERE source = $1 AND NOT acknowledged`, i.OutageID)
@@ -113,7 +114,7 @@ func (c *session) fillAffected(incidents []allswell.Incident) error {
 		allswell.AffectedComponent
 		incident string
 	}
-	rows, err := query(c, func(sc scanner) (r row, err error) {
+	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.incident, &r.ComponentID, &r.Name, &r.Status)
 		return
 	}, `SELECT a.incident_id, a.component_id, c.name, a.status FROM incident_components a JOIN components c ON c.id = a.component_id
@@ -132,7 +133,7 @@ func (s *Store) Incident(ctx context.Context, actor allswell.Actor, id string) (
 		if err != nil {
 			return i, err
 		}
-		i.Updates, err = query(c, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, id)
+		i.Updates, err = database.Query(c.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, id)
 		return i, err
 	})
 }
@@ -193,7 +194,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	if n.Affected, err = t.nameAffected(pageID, n.Affected); err != nil {
 		return allswell.Incident{}, err
 	}
-	i := n.Open(pageID, id.String(), allswell.NewID(allswell.PrefixUpdate, t.now), t.now)
+	i := n.Open(pageID, id.String(), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
 	i.OutageID = from.outageID
 	if err := t.touch(pageID); err != nil {
 		return i, err
@@ -201,7 +202,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	if err := t.checkOpenIncidents("title", i); err != nil {
 		return i, err
 	}
-	if _, err := t.exec(`INSERT INTO incidents (`+incidentColumns+`)
+	if _, err := t.Exec(`INSERT INTO incidents (`+incidentColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, nullIfEmpty(i.DownMonitor), string(i.Impact), string(i.State), i.Resolved,
 		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt)); err != nil {
@@ -231,7 +232,7 @@ func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
 }
 
 func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
-	_, err := t.exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, system_message, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+	_, err := t.Exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, system_message, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), systemMessageText(u.System), millis(u.CreatedAt))
 	return err
 }
@@ -260,7 +261,7 @@ func (t *tx) nameAffected(pageID string, affected []allswell.AffectedComponent) 
 // saveAffected saves which components a new incident concerns.
 func (t *tx) saveAffected(i allswell.Incident) error {
 	for _, a := range i.Affected {
-		if _, err := t.exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,
+		if _, err := t.Exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,
 			i.ID, a.ComponentID, string(a.Status)); err != nil {
 			return err
 		}
@@ -281,7 +282,7 @@ func (t *tx) putCauses(i allswell.Incident) error {
 
 // saveIncident saves the fields that a change may have changed.
 func (t *tx) saveIncident(i allswell.Incident) error {
-	_, err := t.exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8 WHERE id = $1`,
+	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8 WHERE id = $1`,
 		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor))
 	return err
 }
@@ -298,7 +299,7 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 			return i, err
 		}
 		before, wasResolved := i, i.Resolved
-		resolvedNow := i.Apply(ch, t.now)
+		resolvedNow := i.Apply(ch, t.Now)
 		if wasResolved {
 			if err := t.checkOpenIncidents("resolved", i); err != nil {
 				return i, err
@@ -350,7 +351,7 @@ func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID
 // addUpdate appends to the timeline of a locked incident and saves both. auto is
 // the form of the message if the service wrote it.
 func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage) (allswell.IncidentUpdate, error) {
-	last, err := query(&t.session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, i.ID)
+	last, err := database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, i.ID)
 	if err != nil {
 		return allswell.IncidentUpdate{}, err
 	}
@@ -364,7 +365,7 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 	if err != nil {
 		return allswell.IncidentUpdate{}, err
 	}
-	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, before, t.now)
+	u := i.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.Now), message, before, t.Now)
 	u.System = auto
 	i.Updates[len(i.Updates)-1] = u
 	if err := t.saveUpdate(u); err != nil {
@@ -404,14 +405,14 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 		if i.Affected, err = t.nameAffected(i.PageID, affected); err != nil {
 			return nil, err
 		}
-		if _, err := t.exec(`DELETE FROM incident_components WHERE incident_id = $1`, i.ID); err != nil {
+		if _, err := t.Exec(`DELETE FROM incident_components WHERE incident_id = $1`, i.ID); err != nil {
 			return nil, err
 		}
 		if err := t.saveAffected(i); err != nil {
 			return nil, err
 		}
 		if !maps.Equal(statusesOf(before), statusesOf(i.Affected)) {
-			i.UpdatedAt = t.now
+			i.UpdatedAt = t.Now
 		}
 		if err := t.saveIncident(i); err != nil {
 			return nil, err
@@ -471,7 +472,7 @@ func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id str
 		if err := t.dropCauses(i.ID, origin{}); err != nil {
 			return struct{}{}, err
 		}
-		n, err := t.exec(`DELETE FROM incidents WHERE id = $1`, i.ID)
+		n, err := t.Exec(`DELETE FROM incidents WHERE id = $1`, i.ID)
 		if err = found(n, err); err == nil {
 			err = t.audit(actor, allswell.AuditDelete, i, nil)
 		}

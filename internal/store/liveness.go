@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // LivenessInterval is how often each replica writes a liveness record. See
@@ -46,14 +47,14 @@ func (s *Store) RecordLiveness(ctx context.Context, b LivenessRecord) error {
 // there is one (docs/deadlines.md).
 func (t *tx) recordLiveness(b LivenessRecord) error {
 	if b.Lost > 0 {
-		if err := t.saveGap(t.now.Add(-b.Lost)); err != nil {
+		if err := t.saveGap(t.Now.Add(-b.Lost)); err != nil {
 			return err
 		}
 	}
 	if b.Shedding {
 		return t.saveRejected(b.Rejected)
 	}
-	last, err := one(&t.session, func(row scanner) (at time.Time, err error) {
+	last, err := database.One(t.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
 	}, `SELECT max(seen_at) FROM liveness`)
@@ -71,15 +72,15 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 	} else if missed, err := t.missedPings(b, last); err != nil {
 		return err
 	} else if missed {
-		if _, err := t.exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
-			millis(last), millis(t.now)); err != nil {
+		if _, err := t.Exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
+			millis(last), millis(t.Now)); err != nil {
 			return err
 		}
 	}
 	t.liveReplica = b.Replica
-	if _, err := t.exec(`INSERT INTO liveness (replica, seen_at, backlog_ms) VALUES ($1, $2, $3)
+	if _, err := t.Exec(`INSERT INTO liveness (replica, seen_at, backlog_ms) VALUES ($1, $2, $3)
 		ON CONFLICT (replica) DO UPDATE SET seen_at = excluded.seen_at, backlog_ms = excluded.backlog_ms`,
-		b.Replica, millis(t.now), b.Backlog.Milliseconds()); err != nil {
+		b.Replica, millis(t.Now), b.Backlog.Milliseconds()); err != nil {
 		return err
 	}
 	return t.saveRejected(b.Rejected)
@@ -90,20 +91,20 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 // while it lasts, because other replicas may run periodic checks meanwhile.
 func (t *tx) saveGap(from time.Time) error {
 	since := millis(from.Add(-LivenessInterval))
-	earliest, err := one(&t.session, func(row scanner) (at time.Time, err error) {
+	earliest, err := database.One(t.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
 		return
-	}, `SELECT min(from_at) FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.now))
+	}, `SELECT min(from_at) FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.Now))
 	if err != nil {
 		return err
 	}
 	if !earliest.IsZero() && earliest.Before(from) {
 		from = earliest
 	}
-	if _, err := t.exec(`DELETE FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.now)); err != nil {
+	if _, err := t.Exec(`DELETE FROM listening_gaps WHERE to_at >= $1 AND from_at <= $2`, since, millis(t.Now)); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from), millis(t.now))
+	_, err = t.Exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`, millis(from), millis(t.Now))
 	return err
 }
 
@@ -115,7 +116,7 @@ func (t *tx) recordPingLiveness(b LivenessRecord) error {
 		return nil
 	}
 	if last, ok := t.s.lastLiveness.Load(b.Replica); ok && !b.First && len(b.Rejected) == 0 && b.Lost == 0 {
-		if age := t.now.Sub(last.(time.Time)); age >= 0 && age < livenessStep {
+		if age := t.Now.Sub(last.(time.Time)); age >= 0 && age < livenessStep {
 			return nil
 		}
 	}
@@ -123,13 +124,13 @@ func (t *tx) recordPingLiveness(b LivenessRecord) error {
 }
 
 // clockWentBack reports whether the clock has gone back since the newest liveness record.
-// It reads the clock again, because t.now may be old: the transaction may have waited for
+// It reads the clock again, because t.Now may be old: the transaction may have waited for
 // others since it began.
 func (t *tx) clockWentBack(last time.Time) (bool, error) {
-	if last.Sub(t.now) <= clockSlack {
+	if last.Sub(t.Now) <= clockSlack {
 		return false, nil
 	}
-	now, err := t.s.now(&t.session)
+	now, err := t.ReadClock()
 	return last.Sub(now) > clockSlack, err
 }
 
@@ -138,15 +139,15 @@ func (t *tx) clockWentBack(last time.Time) (bool, error) {
 // start any gap counts, because the previous process may have ended at any time in it.
 // PingWait.Deadline takes its length into account.
 func (t *tx) missedPings(b LivenessRecord, last time.Time) (bool, error) {
-	gap := t.now.Sub(last)
+	gap := t.Now.Sub(last)
 	if last.IsZero() || gap <= 0 {
 		return false, nil
 	}
-	if gap >= 2*LivenessInterval || !b.First || !t.s.d.shared {
+	if gap >= 2*LivenessInterval || !b.First || !t.s.db.Shared() {
 		return gap >= 2*LivenessInterval || b.First, nil
 	}
-	others, err := one(&t.session, scanInt, `SELECT count(*) FROM liveness WHERE replica <> $1 AND seen_at > $2`,
-		b.Replica, millis(t.now.Add(-LivenessInterval-clockSlack)))
+	others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM liveness WHERE replica <> $1 AND seen_at > $2`,
+		b.Replica, millis(t.Now.Add(-LivenessInterval-clockSlack)))
 	return others == 0, err
 }
 
@@ -155,9 +156,9 @@ func (t *tx) saveRejected(tokens []string) error {
 	tokens = slices.DeleteFunc(slices.Clone(tokens), func(token string) bool { return !allswell.IsPingToken(token) })
 	for chunk := range slices.Chunk(tokens, 1000) {
 		for _, column := range []string{"token", "old_token"} {
-			if _, err := t.exec(`UPDATE monitors SET rejected_at = $1 WHERE id IN
+			if _, err := t.Exec(`UPDATE monitors SET rejected_at = $1 WHERE id IN
 				(SELECT id FROM monitors WHERE `+column+` IN EACH($2) AND enabled ORDER BY id FOR UPDATE)`,
-				millis(t.now), list(chunk)); err != nil {
+				millis(t.Now), list(chunk)); err != nil {
 				return err
 			}
 		}
@@ -185,7 +186,7 @@ func (t *tx) repairFutureTimes() error {
 		// Time granted for gaps that are gone: the next tick computes it again.
 		`UPDATE monitors SET next_check_at = waiting_since_at + interval_ms WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms`,
 	} {
-		if _, err := t.exec(text, millis(t.now)); err != nil {
+		if _, err := t.Exec(text, millis(t.Now)); err != nil {
 			return err
 		}
 	}
@@ -195,7 +196,7 @@ func (t *tx) repairFutureTimes() error {
 // gaps loads the listening gaps that end after an instant, in order. Overlapping gaps,
 // which replicas may store when they resume at the same time, are merged.
 func (c *session) gaps(since time.Time) ([]allswell.ListeningGap, error) {
-	rows, err := query(c, func(row scanner) (w allswell.ListeningGap, err error) {
+	rows, err := database.Query(c.Session, func(row database.Row) (w allswell.ListeningGap, err error) {
 		err = row.Scan(instant{&w.From}, instant{&w.To})
 		return
 	}, `SELECT from_at, to_at FROM listening_gaps WHERE to_at > $1 ORDER BY from_at`, millis(since))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // maxDueMaintenances is how many maintenances one call advances at most.
@@ -23,18 +24,18 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 		at time.Time
 	}
 	edges, err := read(ctx, s, func(c *session) (out []due, err error) {
-		out, err = query(c, func(row scanner) (d due, err error) {
+		out, err = database.Query(c.Session, func(row database.Row) (d due, err error) {
 			err = row.Scan(&d.id, instant{&d.at})
 			return
 		}, `SELECT id, next_transition_at FROM maintenances WHERE next_transition_at IS NOT NULL ORDER BY next_transition_at, id LIMIT $1`, maxDueMaintenances)
 		for i, d := range out {
-			if d.at.After(c.now) {
+			if d.at.After(c.Now) {
 				next, out = d.at, out[:i]
 				break
 			}
 		}
 		if len(out) == maxDueMaintenances {
-			next = c.now // there may be more
+			next = c.Now // there may be more
 		}
 		return
 	})
@@ -64,7 +65,7 @@ func (s *Store) AdvanceMaintenances(ctx context.Context) (next time.Time, err er
 // advanceOne advances a maintenance that may have been changed or deleted meanwhile, and
 // returns when its next transition is due.
 func (t *tx) advanceOne(id string) (time.Time, error) {
-	m, err := one(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1`, id)
+	m, err := database.One(t.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1`, id)
 	if err == nil {
 		m, err = t.lockMaintenance(m, nil)
 	}
@@ -80,7 +81,7 @@ func (t *tx) advanceOne(id string) (time.Time, error) {
 // advance applies the transitions of a locked maintenance that are due.
 func (t *tx) advance(m *allswell.Maintenance) error {
 	for {
-		transition := m.Advance(t.now)
+		transition := m.Advance(t.Now)
 		if transition == allswell.TransitionNone {
 			return nil
 		}
@@ -104,7 +105,7 @@ func (t *tx) applyTransition(m *allswell.Maintenance, transition allswell.Mainte
 		if n := len(m.Updates); n > 0 {
 			number = m.Updates[n-1].Number + 1
 		}
-		added := m.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.now), message, number, t.now)
+		added := m.AddUpdate(allswell.NewID(allswell.PrefixUpdate, t.Now), message, number, t.Now)
 		added.System = auto
 		m.Updates[len(m.Updates)-1] = added
 		if err := t.saveMaintenanceUpdate(added); err != nil {
@@ -176,7 +177,7 @@ func (t *tx) suppressMonitors(monitors []allswell.Monitor) error {
 	}
 	var changed []allswell.Monitor
 	for _, m := range monitors {
-		if m.Suppress(until[m.ComponentID], t.now) {
+		if m.Suppress(until[m.ComponentID], t.Now) {
 			changed = append(changed, m)
 		}
 	}
@@ -205,7 +206,7 @@ func (t *tx) suppressedUntil(components []string) (map[string]time.Time, error) 
 		component string
 		until     time.Time
 	}
-	rows, err := query(&t.session, func(sc scanner) (r row, err error) {
+	rows, err := database.Query(t.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.component, instant{&r.until})
 		return
 	}, `SELECT c.component_id, max(m.scheduled_until_at) FROM maintenance_components c JOIN maintenances m ON m.id = c.maintenance_id

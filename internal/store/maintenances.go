@@ -7,11 +7,12 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 const maintenanceColumns = `id, page_id, title, state, scheduled_for_at, scheduled_until_at, begun_at, ended_at, remind_before_ms, reminded_at, created_at, updated_at`
 
-func scanMaintenance(row scanner) (m allswell.Maintenance, err error) {
+func scanMaintenance(row database.Row) (m allswell.Maintenance, err error) {
 	err = row.Scan(&m.ID, &m.PageID, &m.Title, &m.State, instant{&m.ScheduledFor}, instant{&m.ScheduledUntil}, instant{&m.BegunAt},
 		instant{&m.EndedAt}, duration{&m.RemindBefore}, instant{&m.RemindedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt})
 	return
@@ -23,7 +24,7 @@ const maintenanceUpdateColumns = `id, maintenance_id, number, message, state, sy
 // little memory.
 var truncatedMaintenanceUpdateColumns = fmt.Sprintf(`id, maintenance_id, number, substr(message, 1, %d), state, system_message, created_at`, truncatedLength)
 
-func scanMaintenanceUpdate(row scanner) (u allswell.MaintenanceUpdate, err error) {
+func scanMaintenanceUpdate(row database.Row) (u allswell.MaintenanceUpdate, err error) {
 	err = row.Scan(&u.ID, &u.MaintenanceID, &u.Number, &u.Message, &u.State, systemMessage{&u.System}, instant{&u.CreatedAt})
 	return
 }
@@ -53,7 +54,7 @@ func (c *session) fillMaintenanceComponents(maintenances []allswell.Maintenance)
 		allswell.ComponentName
 		maintenance string
 	}
-	rows, err := query(c, func(sc scanner) (r row, err error) {
+	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.maintenance, &r.ID, &r.Name)
 		return
 	}, `SELECT m.maintenance_id, m.component_id, c.name FROM maintenance_components m JOIN components c ON c.id = m.component_id
@@ -76,14 +77,14 @@ func (c *session) withMaintenanceComponents(m allswell.Maintenance, err error) (
 	if err := c.fillMaintenanceComponents(all); err != nil {
 		return m, err
 	}
-	all[0].Updates, err = query(c, scanMaintenanceUpdate, `SELECT `+maintenanceUpdateColumns+` FROM maintenance_updates
+	all[0].Updates, err = database.Query(c.Session, scanMaintenanceUpdate, `SELECT `+maintenanceUpdateColumns+` FROM maintenance_updates
 		WHERE maintenance_id = $1 ORDER BY number`, m.ID)
 	return all[0], err
 }
 
 // maintenanceOf loads a workspace's maintenance alone.
 func (c *session) maintenanceOf(workspaceID, id string) (allswell.Maintenance, error) {
-	return one(c, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances
+	return database.One(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances
 		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, workspaceID)
 }
 
@@ -106,7 +107,7 @@ func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id
 // begins in the same transaction.
 func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance, save ...SaveResponse[allswell.Maintenance]) (allswell.Maintenance, error) {
 	return write(ctx, s, func(t *tx) (m allswell.Maintenance, err error) {
-		if err := n.Validate(t.now); err != nil {
+		if err := n.Validate(t.Now); err != nil {
 			return m, err
 		}
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
@@ -120,14 +121,14 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 			`SELECT count(*) FROM maintenances WHERE page_id = $1 AND state <> 'completed'`, p.ID); err != nil {
 			return m, err
 		}
-		m = n.Plan(p.ID, allswell.NewID(allswell.PrefixMaintenance, t.now), allswell.NewID(allswell.PrefixUpdate, t.now), t.now)
+		m = n.Plan(p.ID, allswell.NewID(allswell.PrefixMaintenance, t.Now), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
 		if m.Components, err = t.namedComponents(p.ID, n.Components); err != nil {
 			return m, err
 		}
-		if _, err := t.exec(`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, reminded_at, next_transition_at, created_at, updated_at)
+		if _, err := t.Exec(`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, reminded_at, next_transition_at, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)`,
 			m.ID, m.PageID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil),
-			m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(t.now)); err != nil {
+			m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(t.Now)); err != nil {
 			return m, err
 		}
 		t.maintenanceChanged = true
@@ -172,7 +173,7 @@ func (t *tx) namedComponents(pageID string, ids []string) ([]allswell.ComponentN
 
 func (t *tx) saveMaintenanceComponents(m allswell.Maintenance) error {
 	for _, c := range m.Components {
-		if _, err := t.exec(`INSERT INTO maintenance_components (maintenance_id, component_id) VALUES ($1, $2)`, m.ID, c.ID); err != nil {
+		if _, err := t.Exec(`INSERT INTO maintenance_components (maintenance_id, component_id) VALUES ($1, $2)`, m.ID, c.ID); err != nil {
 			return err
 		}
 	}
@@ -180,7 +181,7 @@ func (t *tx) saveMaintenanceComponents(m allswell.Maintenance) error {
 }
 
 func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
-	_, err := t.exec(`INSERT INTO maintenance_updates (id, maintenance_id, number, message, state, system_message, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+	_, err := t.Exec(`INSERT INTO maintenance_updates (id, maintenance_id, number, message, state, system_message, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 		u.ID, u.MaintenanceID, u.Number, u.Message, string(u.State), systemMessageText(u.System), millis(u.CreatedAt))
 	return err
 }
@@ -189,7 +190,7 @@ func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
 // components.
 func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 	t.maintenanceChanged = true
-	_, err := t.exec(`UPDATE maintenances SET title = $2, state = $3, scheduled_for_at = $4, scheduled_until_at = $5, begun_at = $6,
+	_, err := t.Exec(`UPDATE maintenances SET title = $2, state = $3, scheduled_for_at = $4, scheduled_until_at = $5, begun_at = $6,
 			ended_at = $7, remind_before_ms = $8, reminded_at = $9, next_transition_at = $10, updated_at = $11 WHERE id = $1`,
 		m.ID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil), millis(m.BegunAt),
 		millis(m.EndedAt), m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(m.UpdatedAt))
@@ -199,7 +200,7 @@ func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 // lockMaintenanceComponents locks, in the lock order, everything that a maintenance of
 // the components may change: their monitors, the components, and the page.
 func (t *tx) lockMaintenanceComponents(components []string, pageID string) error {
-	if _, err := query(&t.session, scanString, `SELECT id FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(components)); err != nil {
+	if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(components)); err != nil {
 		return err
 	}
 	if err := t.lockComponents(components); err != nil {
@@ -211,14 +212,14 @@ func (t *tx) lockMaintenanceComponents(components []string, pageID string) error
 // lockMaintenance loads a maintenance and locks everything that a change of it, or a
 // change to the other components, may change.
 func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.Maintenance, error) {
-	components, err := query(&t.session, scanString, `SELECT component_id FROM maintenance_components WHERE maintenance_id = $1`, m.ID)
+	components, err := database.Query(t.Session, database.ScanString, `SELECT component_id FROM maintenance_components WHERE maintenance_id = $1`, m.ID)
 	if err != nil {
 		return m, err
 	}
 	if err := t.lockMaintenanceComponents(append(components, others...), m.PageID); err != nil {
 		return m, err
 	}
-	if m, err = t.withMaintenanceComponents(one(&t.session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1 FOR UPDATE`, m.ID)); err != nil {
+	if m, err = t.withMaintenanceComponents(database.One(t.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1 FOR UPDATE`, m.ID)); err != nil {
 		return m, err
 	}
 	for _, c := range m.Components {
@@ -242,13 +243,13 @@ func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id 
 			m, err = t.lockMaintenance(m, others)
 		}
 		if err == nil {
-			err = ch.Validate(m, t.now)
+			err = ch.Validate(m, t.Now)
 		}
 		if err != nil {
 			return m, err
 		}
 		before := m
-		transition := m.Apply(ch, t.now)
+		transition := m.Apply(ch, t.Now)
 		if ch.Components != nil {
 			if err := t.changeMaintenanceComponents(&m, before, others); err != nil {
 				return m, err
@@ -280,9 +281,9 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 		return err
 	}
 	if !slices.Equal(m.Components, before.Components) {
-		m.UpdatedAt = t.now
+		m.UpdatedAt = t.Now
 	}
-	if _, err := t.exec(`DELETE FROM maintenance_components WHERE maintenance_id = $1`, m.ID); err != nil {
+	if _, err := t.Exec(`DELETE FROM maintenance_components WHERE maintenance_id = $1`, m.ID); err != nil {
 		return err
 	}
 	if err := t.saveMaintenanceComponents(*m); err != nil {
@@ -323,7 +324,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 		if state != "" {
 			ch.State = &state
 		}
-		if err := ch.Validate(m, t.now); err != nil {
+		if err := ch.Validate(m, t.Now); err != nil {
 			return u, err
 		}
 		if n := len(m.Updates); n > 0 {
@@ -332,7 +333,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 			}
 		}
 		before := m
-		if err := t.applyTransition(&m, m.Apply(ch, t.now), message, allswell.SystemMessage{}); err != nil {
+		if err := t.applyTransition(&m, m.Apply(ch, t.Now), message, allswell.SystemMessage{}); err != nil {
 			return u, err
 		}
 		u = m.Updates[len(m.Updates)-1]
@@ -362,7 +363,7 @@ func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id 
 				return struct{}{}, err
 			}
 		}
-		if n, err := t.exec(`DELETE FROM maintenances WHERE id = $1`, m.ID); err != nil || n == 0 {
+		if n, err := t.Exec(`DELETE FROM maintenances WHERE id = $1`, m.ID); err != nil || n == 0 {
 			return struct{}{}, found(n, err)
 		}
 		if err := t.audit(actor, allswell.AuditDelete, m, nil); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // PingTokenOverlap is how long the old ping token of a rotated monitor is still
@@ -25,7 +26,7 @@ type monitorRow struct {
 	pingedAt time.Time
 }
 
-func scanMonitor(row scanner) (r monitorRow, err error) {
+func scanMonitor(row database.Row) (r monitorRow, err error) {
 	m := &r.Monitor
 	err = row.Scan(&m.ID, &m.WorkspaceID, &m.PageID, &m.PageSlug, text{&m.ComponentID}, text{&m.Slug}, &m.Name, &m.Token, text{&r.oldToken},
 		duration{&m.Interval}, &m.Enabled, &m.FailureThreshold, &m.DownStatus, &m.State, &m.ConsecutiveFailures,
@@ -49,7 +50,7 @@ func (r monitorRow) current() allswell.Monitor {
 // monitorRows loads monitors as they are stored; where is the rest of the
 // statement.
 func (c *session) monitorRows(where string, args ...any) ([]monitorRow, error) {
-	return query(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
+	return database.Query(c.Session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
 }
 
 // monitors loads monitors as they are now.
@@ -60,7 +61,7 @@ func (c *session) monitors(where string, args ...any) ([]allswell.Monitor, error
 
 // monitor loads one monitor; if there is none, the error is ErrNotFound.
 func (c *session) monitor(where string, args ...any) (allswell.Monitor, error) {
-	row, err := one(c, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
+	row, err := database.One(c.Session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
 	return row.current(), err
 }
 
@@ -99,7 +100,7 @@ func (c *session) fillMonitors(monitors []allswell.Monitor) error {
 		return err
 	}
 	type row struct{ monitor, incident string }
-	incidents, err := query(c, func(sc scanner) (r row, err error) {
+	incidents, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.monitor, &r.incident)
 		return
 	}, `SELECT o.monitor_id, i.id FROM outages o JOIN incidents i ON i.outage_id = o.id
@@ -153,7 +154,7 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 	for attempt := 0; ; attempt++ {
 		m, err := s.createMonitor(ctx, actor, n, save)
 		// Another transaction can take the slug that this one found free.
-		if err == nil || n.Slug != "" || !s.d.duplicate(err) || attempt == slugAttempts {
+		if err == nil || n.Slug != "" || !s.db.IsDuplicate(err) || attempt == slugAttempts {
 			return m, s.slugTaken(err)
 		}
 	}
@@ -177,9 +178,9 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 		}
 	}
 	m := allswell.Monitor{
-		ID: allswell.NewID(allswell.PrefixMonitor, t.now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
+		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
 		Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
-		DownStatus: n.DownStatus, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.now, UpdatedAt: t.now,
+		DownStatus: n.DownStatus, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	if m.DownStatus == "" {
 		m.DownStatus = allswell.StatusMajorOutage
@@ -190,13 +191,13 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	if err := t.applySuppression(&m, m.ComponentID); err != nil {
 		return m, err
 	}
-	_, err := t.exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
+	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
 				failure_threshold, down_status, state, consecutive_failures, suppressed_until_at, created_at, updated_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, $13, $14, $14)`,
 		m.ID, m.WorkspaceID, m.PageID, nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.SuppressedUntil), millis(t.now))
+		m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.SuppressedUntil), millis(t.Now))
 	if err == nil {
-		_, err = t.exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
+		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 	}
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, m)
@@ -221,7 +222,7 @@ func (t *tx) link(m *allswell.Monitor) error {
 	if m.ComponentID == "" {
 		return nil
 	}
-	m.ComponentID, err = one(&t.session, scanString, `SELECT id FROM components WHERE `+refColumn(m.ComponentID)+` = $1 AND page_id = $2`, m.ComponentID, p.ID)
+	m.ComponentID, err = database.One(t.Session, database.ScanString, `SELECT id FROM components WHERE `+refColumn(m.ComponentID)+` = $1 AND page_id = $2`, m.ComponentID, p.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
 		bad.Add("component_id", "The component does not exist on this page.")
 		err = bad.Err()
@@ -237,7 +238,7 @@ func (t *tx) applySuppression(m *allswell.Monitor, components ...string) error {
 		return err
 	}
 	until, err := t.suppressedUntil([]string{m.ComponentID})
-	m.Suppress(until[m.ComponentID], t.now)
+	m.Suppress(until[m.ComponentID], t.Now)
 	return err
 }
 
@@ -278,9 +279,9 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 			return m, err
 		}
 	}
-	ends := m.Apply(ch, t.now)
+	ends := m.Apply(ch, t.Now)
 	if m != before {
-		m.UpdatedAt = t.now
+		m.UpdatedAt = t.Now
 	}
 	if m, err = t.filledMonitor(m, nil); err != nil {
 		return m, err
@@ -318,7 +319,7 @@ func (t *tx) adjustOutage(before, m allswell.Monitor, ends bool) error {
 
 // saveMonitor saves what a human may have changed, the wait included.
 func (t *tx) saveMonitor(m allswell.Monitor) error {
-	_, err := t.exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
+	_, err := t.Exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
 			failure_threshold = $7, down_status = $8, updated_at = $9 WHERE id = $1`,
 		m.ID, m.PageID, nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
 		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt))
@@ -330,7 +331,7 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 
 // saveMonitorState saves what pings and ticks change; NextCheckAt has been computed.
 func (t *tx) saveMonitorState(m allswell.Monitor) error {
-	_, err := t.exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
+	_, err := t.Exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
 			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10 WHERE id = $1`,
 		m.ID, string(m.State), m.ConsecutiveFailures, millis(m.LastPingAt), millis(m.WaitingSince),
 		millis(m.NextCheckAt), millis(m.RejectedAt), millis(m.TickedAt), millis(m.UpdatedAt), millis(m.SuppressedUntil))
@@ -340,7 +341,7 @@ func (t *tx) saveMonitorState(m allswell.Monitor) error {
 // saveHealthy stores with the last ping whether a ping changes nothing but the time of
 // the last ping.
 func (t *tx) saveHealthy(m allswell.Monitor) error {
-	_, err := t.exec(`UPDATE last_pings SET healthy = $2 WHERE token = $1`,
+	_, err := t.Exec(`UPDATE last_pings SET healthy = $2 WHERE token = $1`,
 		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero())
 	return err
 }
@@ -354,9 +355,9 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 			return m, err
 		}
 		before, old := m, m.Token
-		m.Token, m.UpdatedAt = allswell.NewPingToken(), t.now
-		if _, err := t.exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5 WHERE id = $1`,
-			m.ID, m.Token, old, millis(t.now.Add(PingTokenOverlap)), millis(m.UpdatedAt)); err != nil {
+		m.Token, m.UpdatedAt = allswell.NewPingToken(), t.Now
+		if _, err := t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5 WHERE id = $1`,
+			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt)); err != nil {
 			return m, err
 		}
 		t.newPingTokens = append(t.newPingTokens, m.Token)
@@ -379,7 +380,7 @@ func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id stri
 		if err != nil {
 			return struct{}{}, err
 		}
-		if _, err := t.exec(`DELETE FROM monitors WHERE id = $1`, m.ID); err != nil {
+		if _, err := t.Exec(`DELETE FROM monitors WHERE id = $1`, m.ID); err != nil {
 			return struct{}{}, err
 		}
 		return struct{}{}, t.audit(actor, allswell.AuditDelete, m, nil)

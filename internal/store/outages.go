@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // lockForOutage locks the components of the monitors and of their open incidents, and
@@ -20,11 +21,11 @@ func (t *tx) lockForOutage(monitors ...allswell.Monitor) error {
 	}
 	const open = `FROM incidents WHERE NOT resolved AND outage_id IN
 		(SELECT id FROM outages WHERE ended_at IS NULL AND monitor_id IN EACH($1))`
-	affected, err := query(&t.session, scanString, `SELECT component_id FROM incident_components WHERE incident_id IN (SELECT id `+open+`)`, list(ids))
+	affected, err := database.Query(t.Session, database.ScanString, `SELECT component_id FROM incident_components WHERE incident_id IN (SELECT id `+open+`)`, list(ids))
 	if err != nil {
 		return err
 	}
-	pages, err := query(&t.session, scanString, `SELECT page_id `+open, list(ids))
+	pages, err := database.Query(t.Session, database.ScanString, `SELECT page_id `+open, list(ids))
 	if err != nil {
 		return err
 	}
@@ -48,10 +49,10 @@ func (t *tx) lockForOutage(monitors ...allswell.Monitor) error {
 // marks the monitor down.
 func (t *tx) beginOutage(m allswell.Monitor) error {
 	o := allswell.Outage{
-		ID: allswell.NewID(allswell.PrefixOutage, t.now), MonitorID: m.ID,
-		SilentSince: m.WaitingSince, StartedAt: t.now,
+		ID: allswell.NewID(allswell.PrefixOutage, t.Now), MonitorID: m.ID,
+		SilentSince: m.WaitingSince, StartedAt: t.Now,
 	}
-	if _, err := t.exec(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $4)`,
+	if _, err := t.Exec(`INSERT INTO outages (id, monitor_id, silent_since_at, started_at) VALUES ($1, $2, $3, $4)`,
 		o.ID, o.MonitorID, millis(o.SilentSince), millis(o.StartedAt)); err != nil {
 		return err
 	}
@@ -77,14 +78,14 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(`UPDATE outages SET ended_at = $2 WHERE id = $1`, o.ID, millis(t.now)); err != nil {
+	if _, err := t.Exec(`UPDATE outages SET ended_at = $2 WHERE id = $1`, o.ID, millis(t.Now)); err != nil {
 		return err
 	}
 	t.logEntries = append(t.logEntries, logEntry{"monitor's outage is over", "monitor", m.ID, m.Name})
 	if err := t.dropCauses(o.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
-	i, err := one(&t.session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE outage_id = $1`, o.ID)
+	i, err := database.One(t.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE outage_id = $1`, o.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
 		return nil
 	}
@@ -102,21 +103,21 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return err
 	}
 	state, resolved := allswell.IncidentResolved, true
-	i.Apply(allswell.IncidentChange{State: &state, Resolved: &resolved}, t.now)
+	i.Apply(allswell.IncidentChange{State: &state, Resolved: &resolved}, t.Now)
 	if err := t.dropCauses(i.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
-	auto := why.SystemMessage(t.now.Sub(o.SilentSince))
+	auto := why.SystemMessage(t.Now.Sub(o.SilentSince))
 	u, err := t.addUpdate(&i, auto.Text(), auto)
 	if err != nil {
 		return err
 	}
-	return t.emit(originOf(m, o.ID, allswell.RecoveryDigestKey(t.now)).of(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, &u)))
+	return t.emit(originOf(m, o.ID, allswell.RecoveryDigestKey(t.Now)).of(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, &u)))
 }
 
 // openOutage loads the outage of a monitor that is down.
 func (t *tx) openOutage(monitorID string) (allswell.Outage, error) {
-	return one(&t.session, func(row scanner) (o allswell.Outage, err error) {
+	return database.One(t.Session, func(row database.Row) (o allswell.Outage, err error) {
 		err = row.Scan(&o.ID, &o.MonitorID, instant{&o.SilentSince}, instant{&o.StartedAt})
 		return
 	}, `SELECT id, monitor_id, silent_since_at, started_at FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
@@ -142,8 +143,8 @@ func (t *tx) moveCause(m allswell.Monitor) error {
 		return t.putCause(o.ID, m.ComponentID, m.DownStatus, from)
 	}
 	return t.changeCauses(m.ComponentID, from, func(c *allswell.Component) error {
-		c.ChangeCause(o.ID, m.DownStatus, t.now)
-		_, err := t.exec(`UPDATE causes SET status = $2 WHERE source = $1`, o.ID, string(m.DownStatus))
+		c.ChangeCause(o.ID, m.DownStatus, t.Now)
+		_, err := t.Exec(`UPDATE causes SET status = $2 WHERE source = $1`, o.ID, string(m.DownStatus))
 		return err
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // maxIncidents is the most incidents of one kind that a public page loads at
@@ -40,7 +41,7 @@ func (s *Store) Summary(ctx context.Context, actor allswell.Actor, slug string) 
 			return
 		}
 		if err = c.fillPage(&p); err == nil {
-			sum = p.Summarize(c.now)
+			sum = p.Summarize(c.Now)
 		}
 		return
 	})
@@ -52,7 +53,7 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		return
 	}
 	zone := p.Page.Location()
-	past := millis(allswell.AddDays(allswell.Midnight(c.now, zone), 1-allswell.PastDays))
+	past := millis(allswell.AddDays(allswell.Midnight(c.Now, zone), 1-allswell.PastDays))
 	shown, named := timelines{each: pageTimeline, bytes: timelineBytes}, timelines{each: 1, bytes: timelineBytes}
 	for _, which := range []struct {
 		timelines
@@ -77,7 +78,7 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		}
 		p.Maintenances = append(p.Maintenances, found...)
 	}
-	return c.fillHistory(p, allswell.HistoryStart(c.now, zone))
+	return c.fillHistory(p, allswell.HistoryStart(c.Now, zone))
 }
 
 // sinceOf returns when the oldest of the incidents began if there may be older
@@ -91,8 +92,8 @@ func sinceOf(newestFirst []allswell.Incident) time.Time {
 
 // fillParts loads a page's groups and components.
 func (c *session) fillParts(p *allswell.PageContents) (err error) {
-	p.AsOf = c.now
-	if p.Groups, err = query(c, scanGroup, `SELECT `+groupColumns+` FROM component_groups WHERE page_id = $1`, p.Page.ID); err != nil {
+	p.AsOf = c.Now
+	if p.Groups, err = database.Query(c.Session, scanGroup, `SELECT `+groupColumns+` FROM component_groups WHERE page_id = $1`, p.Page.ID); err != nil {
 		return
 	}
 	p.Components, err = c.components(`WHERE page_id = $1`, p.Page.ID)
@@ -106,7 +107,7 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 		component string
 		allswell.StatusChange
 	}
-	changes, err := query(c, func(sc scanner) (r row, err error) {
+	changes, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.component, instant{&r.At}, &r.Status)
 		return
 	}, `SELECT s.component_id, s.changed_at, s.status FROM components c CROSS JOIN status_changes s
@@ -129,7 +130,7 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 // incidents loads incidents with all that belongs to them; where is the rest of
 // the statement.
 func (c *session) incidents(t timelines, where string, args ...any) ([]allswell.Incident, error) {
-	found, err := query(c, scanIncident, `SELECT `+incidentColumns+` FROM incidents `+where, args...)
+	found, err := database.Query(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents `+where, args...)
 	if err == nil {
 		err = c.fillUpdates(found, t)
 	}
@@ -141,7 +142,7 @@ func (c *session) incidents(t timelines, where string, args ...any) ([]allswell.
 
 // maintenances is incidents for maintenances.
 func (c *session) maintenances(t timelines, where string, args ...any) ([]allswell.Maintenance, error) {
-	found, err := query(c, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances `+where, args...)
+	found, err := database.Query(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances `+where, args...)
 	if err == nil {
 		err = c.fillMaintenanceUpdates(found, t)
 	}
@@ -186,13 +187,12 @@ func (c *session) publicPage(slug string) (allswell.Page, error) {
 
 // PublicPages lists all pages, oldest first.
 func (s *Store) PublicPages(ctx context.Context) ([]allswell.Page, error) {
-	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
-	defer cancel()
-	pages, err := s.bare(ctx).pages(`ORDER BY created_at, id`)
+	pages, err := database.Lookup(ctx, s.db, func(c *database.Session) ([]allswell.Page, error) {
+		return (&session{c, s}).pages(`ORDER BY created_at, id`)
+	})
 	if err != nil {
-		return nil, s.unavailable(err)
+		return nil, err
 	}
-	s.contacted()
 	return pages, nil
 }
 
@@ -203,7 +203,7 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 		if p.Page, err = c.publicPage(slug); err != nil {
 			return
 		}
-		p.AsOf = c.now
+		p.AsOf = c.Now
 		zone := p.Page.Location()
 		from, to := millis(time.Date(year, month, 1, 0, 0, 0, 0, zone)), millis(time.Date(year, month+1, 1, 0, 0, 0, 0, zone))
 		t := timelines{each: pageTimeline, bytes: timelineBytes}
@@ -227,7 +227,7 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 		if p.Page, err = c.publicPage(slug); err != nil {
 			return
 		}
-		p.AsOf = c.now
+		p.AsOf = c.Now
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
 		if p.Incidents, err = c.incidents(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
 			err = allswell.ErrNotFound
@@ -242,7 +242,7 @@ func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int
 		if p.Page, err = c.publicPage(slug); err != nil {
 			return
 		}
-		p.AsOf = c.now
+		p.AsOf = c.Now
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
 		if p.Maintenances, err = c.maintenances(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
 			err = allswell.ErrNotFound
@@ -254,7 +254,7 @@ func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int
 // LoadPageImage loads a page's picture.
 func (s *Store) LoadPageImage(ctx context.Context, slug string, kind allswell.ImageKind) (allswell.PageImage, error) {
 	return read(ctx, s, func(c *session) (allswell.PageImage, error) {
-		return one(c, func(row scanner) (i allswell.PageImage, err error) {
+		return database.One(c.Session, func(row database.Row) (i allswell.PageImage, err error) {
 			err = row.Scan(&i.Kind, &i.Type, &i.Name, &i.Body)
 			return
 		}, `SELECT kind, type, page_images.name, body FROM page_images JOIN pages ON pages.id = page_id WHERE slug = $1 AND kind = $2`, slug, string(kind))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // PageIndex is the list of pages that visitors choose from, of one moment.
@@ -29,12 +30,12 @@ type PageIndexEntry struct {
 // the rollup of the whole components.
 func (s *Store) PageIndex(ctx context.Context, most int) (PageIndex, error) {
 	return read(ctx, s, func(c *session) (PageIndex, error) {
-		index := PageIndex{AsOf: c.now}
+		index := PageIndex{AsOf: c.Now}
 		type row struct {
 			slug, name, status string // status "": the page has no components
 			total              int
 		}
-		rows, err := query(c, func(sc scanner) (r row, err error) {
+		rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 			err = sc.Scan(&r.slug, &r.name, &r.total, text{&r.status})
 			return
 		}, `WITH few AS (SELECT id, slug, name, created_at FROM pages ORDER BY created_at, id LIMIT $1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, version, created_at, updated_at,
@@ -13,7 +14,7 @@ const pageColumns = `id, workspace_id, slug, name, description, time_zone, langu
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon'),
 	domain_claimed_at, domain_verified_at, domain_checked_at, domain_failed_at, domain_check_at, domain_result`
 
-func scanPage(row scanner) (p allswell.Page, err error) {
+func scanPage(row database.Row) (p allswell.Page, err error) {
 	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.TimeZone, &p.Language, text{&p.Domain}, &p.Accent, listOf[allswell.FooterLink]{&p.Footer},
 		&p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
 		instant{&p.Claim.CheckedAt}, instant{&p.Claim.FailedAt}, instant{&p.Claim.CheckAt}, &p.Claim.Result)
@@ -22,7 +23,7 @@ func scanPage(row scanner) (p allswell.Page, err error) {
 
 // pages loads pages; rest is the statement from WHERE on.
 func (c *session) pages(rest string, args ...any) ([]allswell.Page, error) {
-	pages, err := query(c, scanPage, `SELECT `+pageColumns+` FROM pages `+rest, args...)
+	pages, err := database.Query(c.Session, scanPage, `SELECT `+pageColumns+` FROM pages `+rest, args...)
 	c.fillHosts(pages)
 	return pages, err
 }
@@ -48,22 +49,22 @@ func (c *session) fillHosts(pages []allswell.Page) {
 
 // listed returns one page of a list and the length of the whole, of one
 // moment. from is everything from FROM on, which takes args.
-func listed[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
+func listed[T any](ctx context.Context, s *Store, scan func(database.Row) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
 	return listedWith(ctx, s, func(*session, []T) error { return nil }, scan, columns, from, order, r, args...)
 }
 
 // listedWith is listed with fill, which adds to the rows what their own columns
 // do not hold, of the same moment.
-func listedWith[T any](ctx context.Context, s *Store, fill func(*session, []T) error, scan func(scanner) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
+func listedWith[T any](ctx context.Context, s *Store, fill func(*session, []T) error, scan func(database.Row) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
 	type result struct {
 		rows  []T
 		total int64
 	}
 	out, err := read(ctx, s, func(c *session) (out result, err error) {
-		if out.total, err = one(c, scanInt, `SELECT count(*) `+from, args...); err != nil {
+		if out.total, err = database.One(c.Session, database.ScanInt, `SELECT count(*) `+from, args...); err != nil {
 			return
 		}
-		out.rows, err = query(c, scan, `SELECT `+columns+` `+from+` `+order+limit(len(args)), append(args, r.PerPage, r.offset())...)
+		out.rows, err = database.Query(c.Session, scan, `SELECT `+columns+` `+from+` `+order+limit(len(args)), append(args, r.PerPage, r.offset())...)
 		if err == nil {
 			err = fill(c, out.rows)
 		}
@@ -150,14 +151,14 @@ func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell
 // domains.
 func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page, error) {
 	p := allswell.Page{
-		ID: allswell.NewID(allswell.PrefixPage, t.now), WorkspaceID: actor.WorkspaceID, Slug: n.Slug, Name: n.Name,
-		Description: n.Description, TimeZone: allswell.DefaultTimeZone, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.now, UpdatedAt: t.now,
+		ID: allswell.NewID(allswell.PrefixPage, t.Now), WorkspaceID: actor.WorkspaceID, Slug: n.Slug, Name: n.Name,
+		Description: n.Description, TimeZone: allswell.DefaultTimeZone, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	p.ApplySettings(n.PageSettings)
 	if err := t.claimDomain(&p); err != nil {
 		return p, err
 	}
-	_, err := t.exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer, version, created_at, updated_at)
+	_, err := t.Exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer, version, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer),
 		p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
@@ -200,8 +201,8 @@ func (t *tx) lockPage(workspaceID, slug string) (allswell.Page, error) {
 // of domains.
 func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageChange) (allswell.Page, error) {
 	before := p
-	p.Apply(ch, t.now)
-	if !p.UpdatedAt.Equal(t.now) {
+	p.Apply(ch, t.Now)
+	if !p.UpdatedAt.Equal(t.Now) {
 		return t.withStatus(p, nil)
 	}
 	if err := t.touch(p.ID); err != nil {
@@ -215,7 +216,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 			return p, err
 		}
 	}
-	if _, err := t.exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
+	if _, err := t.Exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
 			accent = $7, footer = $8, updated_at = $9 WHERE id = $1`,
 		p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt)); err != nil {
 		return p, err
@@ -229,7 +230,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 // SetPageImage gives a page a picture, instead of the one it had of that kind.
 func (s *Store) SetPageImage(ctx context.Context, actor allswell.Actor, slug string, image allswell.PageImage) (allswell.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
-		_, err := t.exec(`INSERT INTO page_images (page_id, kind, type, name, body) VALUES ($1, $2, $3, $4, $5)
+		_, err := t.Exec(`INSERT INTO page_images (page_id, kind, type, name, body) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (page_id, kind) DO UPDATE SET type = excluded.type, name = excluded.name, body = excluded.body`,
 			pageID, string(image.Kind), image.Type, image.Name, image.Body)
 		return err
@@ -239,7 +240,7 @@ func (s *Store) SetPageImage(ctx context.Context, actor allswell.Actor, slug str
 // DeletePageImage takes a page's picture away, if it has one of that kind.
 func (s *Store) DeletePageImage(ctx context.Context, actor allswell.Actor, slug string, kind allswell.ImageKind) (allswell.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
-		_, err := t.exec(`DELETE FROM page_images WHERE page_id = $1 AND kind = $2`, pageID, string(kind))
+		_, err := t.Exec(`DELETE FROM page_images WHERE page_id = $1 AND kind = $2`, pageID, string(kind))
 		return err
 	})
 }
@@ -258,8 +259,8 @@ func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug stri
 		}
 		p, err := t.withStatus(t.pageBySlug(actor.WorkspaceID, slug))
 		if err == nil && (p.Logo != before.Logo || p.Icon != before.Icon) {
-			p.UpdatedAt = t.now
-			_, err = t.exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(t.now))
+			p.UpdatedAt = t.Now
+			_, err = t.Exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(t.Now))
 		}
 		if err == nil {
 			err = t.audit(actor, allswell.AuditUpdate, before, p)
@@ -271,7 +272,7 @@ func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug stri
 // slugTaken turns the violation of the unique index of slugs into an
 // *allswell.ValidationError.
 func (s *Store) slugTaken(err error) error {
-	if err != nil && s.d.duplicate(err) {
+	if err != nil && s.db.IsDuplicate(err) {
 		var bad allswell.ValidationError
 		bad.Add("slug", "The slug has already been taken.")
 		return bad.Err()
@@ -289,13 +290,13 @@ func (s *Store) slugTaken(err error) error {
 func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug string) error {
 	p, err := s.Page(ctx, actor, slug)
 	if err != nil {
-		return s.replicated(ctx, err)
+		return s.db.Replicated(ctx, err)
 	}
 	inSteps := false
 	for _, table := range []string{"subscribers", "deliveries"} {
-		n, err := one(s.bare(ctx), scanInt, `SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE page_id = $1 LIMIT $2) AS few`, p.ID, stepRows)
+		n, err := s.count(ctx, `SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE page_id = $1 LIMIT $2) AS few`, p.ID, stepRows)
 		if err != nil {
-			return partlyDeleted(inSteps, s.unavailable(err))
+			return partlyDeleted(inSteps, err)
 		}
 		if n < stepRows {
 			continue
@@ -312,12 +313,12 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 		}
 		// By the lock order, before the page: the cascade reaches them too.
 		for _, table := range []string{"monitors", "components"} {
-			if _, err := query(&t.session, scanString, `SELECT id FROM `+table+` WHERE page_id = $1 ORDER BY id FOR UPDATE`, p.ID); err != nil {
+			if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM `+table+` WHERE page_id = $1 ORDER BY id FOR UPDATE`, p.ID); err != nil {
 				return struct{}{}, err
 			}
 		}
-		t.versions[p.ID] = p.Version + 1
-		n, err := t.exec(`DELETE FROM pages WHERE id = $1`, p.ID)
+		t.setVersion(p.ID, p.Version+1)
+		n, err := t.Exec(`DELETE FROM pages WHERE id = $1`, p.ID)
 		if err = found(n, err); err == nil {
 			err = t.audit(actor, allswell.AuditDelete, p, nil)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // PingResult is the result of one ping.
@@ -49,7 +50,7 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 			possible = append(possible, token)
 		}
 	}
-	n, err := t.execPrepared(t.s.recordPings, millis(t.now), list(possible))
+	n, err := t.dbTx.ExecPrepared(t.s.recordPings, millis(t.Now), list(possible))
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +61,8 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 		return results, nil
 	}
 	// A monitor whose last ping is not now was not recorded.
-	recorded, err := query(&t.session, scanString,
-		`SELECT token FROM last_pings WHERE token IN EACH($1) AND healthy AND pinged_at = $2`, list(possible), millis(t.now))
+	recorded, err := database.Query(t.Session, database.ScanString,
+		`SELECT token FROM last_pings WHERE token IN EACH($1) AND healthy AND pinged_at = $2`, list(possible), millis(t.Now))
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 	if err := t.recordEach(func(r monitorRow) string { return r.Token }, `token IN EACH($1)`, []any{list(rest)}, index, results); err != nil {
 		return nil, err
 	}
-	if err := t.recordEach(func(r monitorRow) string { return r.oldToken }, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.now)}, index, results); err != nil {
+	if err := t.recordEach(func(r monitorRow) string { return r.oldToken }, `old_token IN EACH($1) AND old_token_until_at > $2`, []any{list(rest), millis(t.Now)}, index, results); err != nil {
 		return nil, err
 	}
 	return results, nil
@@ -111,18 +112,18 @@ func (t *tx) recordEach(given func(monitorRow) string, where string, args []any,
 // transaction has to be repeated; any other error fails this ping alone.
 func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
 	versions, entries := maps.Clone(t.versions), len(t.logEntries)
-	if _, err := t.exec(`SAVEPOINT ping`); err != nil {
+	if _, err := t.Exec(`SAVEPOINT ping`); err != nil {
 		return PingFailed, err
 	}
 	err := t.applyPing(m)
 	if err == nil {
-		_, err = t.exec(`RELEASE SAVEPOINT ping`)
+		_, err = t.Exec(`RELEASE SAVEPOINT ping`)
 		return PingRecorded, err
 	}
-	if t.s.d.repeatable(err) || t.s.d.unavailable(err) || t.ctx.Err() != nil {
+	if t.s.db.IsFatal(err) || t.Context().Err() != nil {
 		return PingFailed, err
 	}
-	if _, back := t.exec(`ROLLBACK TO SAVEPOINT ping`); back != nil {
+	if _, back := t.Exec(`ROLLBACK TO SAVEPOINT ping`); back != nil {
 		return PingFailed, fmt.Errorf("%w after %w", back, err)
 	}
 	t.versions, t.logEntries = versions, t.logEntries[:entries] // the rest was rolled back
@@ -132,10 +133,10 @@ func (t *tx) recordOne(m allswell.Monitor) (PingResult, error) {
 
 // applyPing records a ping of a locked monitor.
 func (t *tx) applyPing(m allswell.Monitor) error {
-	recovered := m.RecordPing(t.now)
+	recovered := m.RecordPing(t.Now)
 	m.NextCheckAt = m.DueAt(nil)
 	if recovered {
-		m.UpdatedAt = t.now
+		m.UpdatedAt = t.Now
 	}
 	if err := errors.Join(t.saveMonitorState(m), t.saveHealthy(m)); err != nil || !recovered {
 		return err
@@ -152,20 +153,15 @@ func ShortTokenHash(token string) uint64 {
 // EachPingToken calls f with the short hash of every valid ping token, including old
 // tokens.
 func (s *Store) EachPingToken(ctx context.Context, f func(short uint64)) error {
-	rows, err := s.reader.QueryContext(ctx, s.text(`SELECT token, old_token FROM monitors WHERE enabled`))
-	if err != nil {
-		return s.unavailable(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return s.db.Each(ctx, func(row database.Row) error {
 		var token, old string
-		if err := rows.Scan(&token, text{&old}); err != nil {
+		if err := row.Scan(&token, text{&old}); err != nil {
 			return err
 		}
 		f(ShortTokenHash(token))
 		if old != "" {
 			f(ShortTokenHash(old))
 		}
-	}
-	return rows.Err()
+		return nil
+	}, `SELECT token, old_token FROM monitors WHERE enabled`)
 }

@@ -17,7 +17,7 @@ type put[T any] struct {
 // same time, f runs again and finds it.
 func writePut[T any](ctx context.Context, s *Store, f func(*tx) (put[T], error)) (put[T], error) {
 	done, err := write(ctx, s, f)
-	if err != nil && s.d.duplicate(err) {
+	if err != nil && s.db.IsDuplicate(err) {
 		return write(ctx, s, f)
 	}
 	return done, err

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/allswell/allswell/internal/database"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 // the number of changes, which is one row and read every pollInterval; only if
 // changes are missing are the versions of all pages compared.
 func (s *Store) WatchPages(ctx context.Context, changed func(pageID string)) {
-	if !s.d.shared {
+	if !s.db.Shared() {
 		return
 	}
 	go s.listenForChanges(ctx, changed)
@@ -47,13 +49,15 @@ func (s *Store) WatchPages(ctx context.Context, changed func(pageID string)) {
 
 func (s *Store) listenForChanges(ctx context.Context, changed func(pageID string)) {
 	for ctx.Err() == nil {
-		err := s.listen(ctx, func(payload string) {
+		began, err := s.db.Listen(ctx, pageChannel, func(payload string) {
 			if c, ok := parsePageChange(payload); ok && c.replica != s.replica && s.pages.learn(c) {
 				changed(c.pageID)
 			}
 		})
+		if began {
+			s.pages.setUnsure(true) // some notifications of a transaction may be lost
+		}
 		if ctx.Err() == nil {
-			err = s.unavailable(err)
 			s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "listening for other replicas' changes was interrupted", "error", err)
 		}
 		select {
@@ -89,13 +93,7 @@ func (s *Store) pollChanges(ctx context.Context, changed func(pageID string)) {
 
 // pageChanges returns how many transactions changed pages.
 func (s *Store) pageChanges(ctx context.Context) (int64, error) {
-	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
-	defer cancel()
-	number, err := one(s.bare(ctx), scanInt, `SELECT changes FROM page_changes`)
-	if err == nil {
-		s.contacted()
-	}
-	return number, s.unavailable(err)
+	return s.count(ctx, `SELECT changes FROM page_changes`)
 }
 
 // readVersions reads the versions of all pages, and returns those pages whose
@@ -108,10 +106,10 @@ func (s *Store) readVersions(ctx context.Context) (changed []string, err error) 
 	}
 	var number int64
 	rows, err := read(ctx, s, func(c *session) (rows []row, err error) {
-		if number, err = one(c, scanInt, `SELECT changes FROM page_changes`); err != nil {
+		if number, err = database.One(c.Session, database.ScanInt, `SELECT changes FROM page_changes`); err != nil {
 			return
 		}
-		return query(c, func(sc scanner) (r row, err error) {
+		return database.Query(c.Session, func(sc database.Row) (r row, err error) {
 			err = sc.Scan(&r.id, &r.version)
 			return
 		}, `SELECT id, version FROM pages`)
@@ -135,7 +133,7 @@ type pageChange struct {
 	version int64 // of the page
 }
 
-// parsePageChange reads the payload that the dialect's announce writes.
+// parsePageChange reads the payload that announcePages writes.
 func parsePageChange(payload string) (c pageChange, ok bool) {
 	n, err := fmt.Sscan(payload, &c.replica, &c.number, &c.pageID, &c.version)
 	return c, n == 4 && err == nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // SignUp is a request of the public form.
@@ -41,8 +42,8 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 			return struct{}{}, err
 		}
 		t.mailQueued = true
-		_, err = t.exec(`INSERT INTO sign_ups (id, page_id, target, components, discarded, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			allswell.NewID(allswell.PrefixSignUp, t.now), p.ID, n.Target, list(n.Components), r.Discard, millis(t.now))
+		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, target, components, discarded, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, n.Target, list(n.Components), r.Discard, millis(t.Now))
 		return struct{}{}, err
 	})
 	return err
@@ -50,7 +51,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 
 // checkComponents returns an *allswell.ValidationError if a component is not on the page.
 func (t *tx) checkComponents(pageID string, components []string) error {
-	n, err := one(&t.session, scanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(components))
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(components))
 	if err == nil && int(n) != len(components) {
 		var bad allswell.ValidationError
 		bad.Add("components", "The components must be of this page.")
@@ -69,7 +70,7 @@ type storedSignUp struct {
 	discarded          bool
 }
 
-func scanSignUp(row scanner) (r storedSignUp, err error) {
+func scanSignUp(row database.Row) (r storedSignUp, err error) {
 	err = row.Scan(&r.id, &r.pageID, &r.target, listOf[string]{&r.components}, &r.discarded)
 	return
 }
@@ -84,7 +85,7 @@ func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	more, err = s.processSignUps(ctx)
-	if err != nil && s.d.duplicate(err) {
+	if err != nil && s.db.IsDuplicate(err) {
 		more, err = s.processSignUps(ctx) // another transaction added the address
 	}
 	return more, err
@@ -93,7 +94,7 @@ func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
 		// Another replica that deletes the same rows waits here, and then finds none.
-		rows, err := query(&t.session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
+		rows, err := database.Query(t.Session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
 			RETURNING id, page_id, target, components, discarded`, signUpRows)
 		slices.SortFunc(rows, func(a, b storedSignUp) int { return strings.Compare(a.id, b.id) })
 		for _, r := range rows {
@@ -106,10 +107,10 @@ func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 }
 
 func (t *tx) processSignUp(r storedSignUp) error {
-	known, err := one(&t.session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
+	known, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
 		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, r.pageID, string(allswell.ChannelEmail), r.target)
 	if errors.Is(err, allswell.ErrNotFound) {
-		chosen, err := query(&t.session, scanString, `SELECT id FROM components WHERE page_id = $1 AND id IN EACH($2)`, r.pageID, list(r.components))
+		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id FROM components WHERE page_id = $1 AND id IN EACH($2)`, r.pageID, list(r.components))
 		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
 			return err // all chosen components have been deleted
 		}
@@ -117,10 +118,10 @@ func (t *tx) processSignUp(r storedSignUp) error {
 		_, err = t.subscribe(r.pageID, n)
 		return err
 	}
-	if err != nil || t.now.Before(known.MailedAt.Add(allswell.RepeatMailInterval)) {
+	if err != nil || t.Now.Before(known.MailedAt.Add(allswell.RepeatMailInterval)) {
 		return err
 	}
-	if _, err := t.exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(t.now)); err != nil {
+	if _, err := t.Exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(t.Now)); err != nil {
 		return err
 	}
 	if known.ConfirmedAt.IsZero() {

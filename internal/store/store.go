@@ -12,24 +12,15 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/failurelog"
+	"github.com/allswell/allswell/internal/database"
 )
-
-// verbTimeout bounds every verb, including waiting for a connection and for locks.
-const verbTimeout = 10 * time.Second
-
-// maxAttempts is how often a transaction is run at most if the database asks for a
-// repetition (serialisation failure, deadlock).
-const maxAttempts = 4
 
 // Options configure a Store.
 type Options struct {
@@ -58,15 +49,9 @@ type Options struct {
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
-	d         *dialect
-	writer    *sql.DB // SQLite: one connection; PostgreSQL: the same as reader
-	reader    *sql.DB
-	primary   *primary // PostgreSQL only
-	replica   string   // identifies this store among those of the same database
+	db        *database.DB
+	replica   string // identifies this store among those of the same database
 	pages     *knownPages
-	dsn       string
-	lock      func() // releases the serving lock
-	clock     func() time.Time
 	log       *slog.Logger
 	threshold int
 	period    time.Duration
@@ -74,13 +59,9 @@ type Store struct {
 
 	auditRetention time.Duration
 
-	statements   sync.Map  // written text -> the engine's text
-	recordPings  *prepared // the dialect's
-	lastLiveness sync.Map  // replica -> time of its last liveness record that this store committed
-	contact      atomic.Int64
-	failures     failurelog.Log // of the database
-	address      string         // of the database, for logs
-	analyzed     atomic.Int64   // when the statistics of deliveries were last refreshed, in ms
+	recordPings  *database.Prepared
+	lastLiveness sync.Map     // replica -> time of its last liveness record that this store committed
+	analyzed     atomic.Int64 // when the statistics of deliveries were last refreshed, in ms
 
 	onPageChange        []func(pageID string)
 	beforeReturn        []func(ctx context.Context, pageIDs []string)
@@ -88,109 +69,50 @@ type Store struct {
 	onDeliveriesPending []func()
 	onMaintenanceChange []func()
 	onDomainCheckDue    []func()
-
-	// fault is set by tests only. It is called before and after each statement of a
-	// writing transaction, and the statement fails with the error that it returns.
-	fault func(when, query string) error
 }
 
 // Open opens the database for serving and brings its schema up to date. dsn is
 // "sqlite:PATH" or "postgres://…". It refuses a SQLite file that another process serves,
-// and a database of a newer version. IsTemporary reports whether a later call may
+// and a database of a newer version. database.IsTemporary reports whether a later call may
 // succeed.
 func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
-	s, err := connect(dsn, o)
-	if err != nil {
-		return nil, err
-	}
-	if err = s.d.create(s.dsn); err == nil {
-		s.lock, err = s.d.lock(s.dsn)
-	}
-	if err == nil {
-		_, _, err = s.migrate(ctx)
-	}
-	if err == nil && s.d.shared { // before any page is loaded
-		if _, err = s.readVersions(ctx); err != nil {
-			err = s.openFailed(err)
-		}
-	}
-	return s.opened(ctx, err)
+	return open(ctx, dsn, o, database.Open)
 }
 
 // OpenBeside opens the database for a short command while the service may be running:
 // without the serving lock. It migrates a new or older database if no process serves it,
 // and refuses it otherwise.
 func OpenBeside(ctx context.Context, dsn string, o Options) (*Store, error) {
-	s, err := connect(dsn, o)
-	if err != nil {
-		return nil, err
-	}
-	if err = s.d.create(s.dsn); err == nil {
-		err = s.migrateBeside(ctx)
-	}
-	return s.opened(ctx, err)
+	return open(ctx, dsn, o, database.OpenBeside)
 }
 
-// opened completes Open and OpenBeside. err is the result so far.
-func (s *Store) opened(ctx context.Context, err error) (*Store, error) {
-	if err == nil {
-		ctx, cancel := context.WithTimeout(ctx, verbTimeout)
-		defer cancel()
-		stmt, failed := s.writer.PrepareContext(ctx, s.text(s.d.recordPings))
-		if s.recordPings = (&prepared{s.d.recordPings, stmt}); failed != nil {
-			err = s.openFailed(failed)
-		}
-	}
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// sqlitePrefix begins the address of a SQLite file.
-const sqlitePrefix = "sqlite:"
-
-// connect creates the connection pools. It does not read or write anything yet.
-func connect(dsn string, o Options) (*Store, error) {
-	s := &Store{replica: rand.Text(), pages: newKnownPages(), clock: o.Clock, log: o.Logger, threshold: o.FailureThreshold, period: o.CheckInterval, hosts: o.Hosts,
-		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention)}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	if s.threshold == 0 {
-		s.threshold = allswell.DefaultFailureThreshold
-	}
-	if s.period == 0 {
-		s.period = time.Minute
+func open(ctx context.Context, dsn string, o Options,
+	openDB func(context.Context, string, database.Schema, database.Options) (*database.DB, error)) (*Store, error) {
+	s := &Store{
+		replica:        rand.Text(),
+		pages:          newKnownPages(),
+		log:            cmp.Or(o.Logger, slog.New(slog.DiscardHandler)),
+		threshold:      cmp.Or(o.FailureThreshold, allswell.DefaultFailureThreshold),
+		period:         cmp.Or(o.CheckInterval, time.Minute),
+		hosts:          o.Hosts,
+		auditRetention: cmp.Or(o.AuditRetention, allswell.DefaultAuditRetention),
 	}
 	var err error
-	switch {
-	case strings.HasPrefix(dsn, sqlitePrefix):
-		s.d, s.dsn = &sqliteDialect, strings.TrimPrefix(dsn, sqlitePrefix)
-		s.writer, s.reader, err = openSQLite(s.dsn)
-	case strings.HasPrefix(dsn, "postgres://"), strings.HasPrefix(dsn, "postgresql://"):
-		s.d, s.dsn = &postgresDialect, dsn
-		if s.primary, err = newPrimary(s.dsn, s.log); err == nil {
-			s.writer = openPostgres(s.primary)
-			s.reader = s.writer
-		}
-	default:
-		err = errors.New("the database must be sqlite:PATH or postgres://…")
-	}
-	if err != nil {
+	if s.db, err = openDB(ctx, dsn, schema, database.Options{Clock: o.Clock, Logger: s.log}); err != nil {
 		return nil, err
 	}
-	s.address = s.d.address(s.dsn)
-	s.failures = failurelog.Log{Logger: s.log, Failing: "the database cannot be used", Working: "the database can be used again", Settle: verbTimeout}
+	record := recordPingsOnSQLite
+	if s.db.Shared() {
+		record = recordPingsOnPostgreSQL
+		_, err = s.readVersions(ctx) // before any page is loaded
+	}
+	if err == nil {
+		s.recordPings, err = s.db.Prepare(ctx, record)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.db.Close())
+	}
 	return s, nil
-}
-
-// contacted records that the database has just answered.
-func (s *Store) contacted() {
-	now := time.Now()
-	s.contact.Store(now.UnixMilli())
-	s.failures.Worked(now)
 }
 
 // LogLevel returns the level at which to log that an operation of the store failed with
@@ -204,17 +126,7 @@ func LogLevel(err error, level slog.Level) slog.Level {
 }
 
 // Close closes the connections and releases the serving lock.
-func (s *Store) Close() error {
-	err := s.reader.Close()
-	if s.writer != s.reader {
-		err = errors.Join(s.writer.Close(), err)
-	}
-	if s.lock != nil {
-		s.lock()
-		s.lock = nil
-	}
-	return err
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 // OnPageChange registers f, which is called after each commit of this store that changed
 // the content of a page, before the verb returns. Register before serving.
@@ -253,17 +165,12 @@ func (s *Store) OnMaintenanceChange(f func()) {
 // which BeginDomainChecks has work. Register before serving.
 func (s *Store) OnDomainCheckDue(f func()) { s.onDomainCheckDue = append(s.onDomainCheckDue, f) }
 
-// LastContact returns the instant, by the host's clock, of the last successful
-// transaction with the database; the zero Time if there was none.
-func (s *Store) LastContact() time.Time {
-	if n := s.contact.Load(); n != 0 {
-		return time.UnixMilli(n)
-	}
-	return time.Time{}
-}
+// LastContact returns the instant, by the host's clock, at which the database last
+// answered; the zero Time if it never did.
+func (s *Store) LastContact() time.Time { return s.db.LastContact() }
 
 // Shared reports whether other replicas may serve the same database.
-func (s *Store) Shared() bool { return s.d.shared }
+func (s *Store) Shared() bool { return s.db.Shared() }
 
 // FailureThreshold returns the failure threshold of monitors that have none of their own.
 func (s *Store) FailureThreshold() int { return s.threshold }

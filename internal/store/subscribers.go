@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
 	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at`
 
-func scanSubscriber(row scanner) (s allswell.Subscriber, err error) {
+func scanSubscriber(row database.Row) (s allswell.Subscriber, err error) {
 	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil},
 		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Rejections, instant{&s.MailedAt},
 		instant{&s.CreatedAt}, instant{&s.UpdatedAt})
@@ -24,7 +25,7 @@ func (c *session) fillChosen(subscribers []allswell.Subscriber) error {
 		ids[i], at[s.ID] = s.ID, i
 	}
 	type choice struct{ subscriber, component string }
-	chosen, err := query(c, func(row scanner) (v choice, err error) {
+	chosen, err := database.Query(c.Session, func(row database.Row) (v choice, err error) {
 		err = row.Scan(&v.subscriber, &v.component)
 		return
 	}, `SELECT subscriber_id, component_id FROM subscriber_components WHERE subscriber_id IN EACH($1) ORDER BY component_id`, list(ids))
@@ -37,7 +38,7 @@ func (c *session) fillChosen(subscribers []allswell.Subscriber) error {
 
 // subscriber loads the subscriber that where selects, with the chosen components.
 func (c *session) subscriber(where string, args ...any) (allswell.Subscriber, error) {
-	s, err := one(c, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers `+where, args...)
+	s, err := database.One(c.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers `+where, args...)
 	if err != nil {
 		return s, err
 	}
@@ -90,7 +91,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 		}
 		return sub, err
 	}, save...)
-	if err != nil && s.d.duplicate(err) {
+	if err != nil && s.db.IsDuplicate(err) {
 		var bad allswell.ValidationError
 		bad.Add("target", "The target is already subscribed to this page.")
 		return sub, bad.Err()
@@ -101,18 +102,18 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 // subscribe saves a new subscriber and queues the confirmation mail if it needs one.
 func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscriber, error) {
 	sub := allswell.Subscriber{
-		ID: allswell.NewID(allswell.PrefixSubscriber, t.now), PageID: pageID, Channel: n.Channel, Target: n.Target,
-		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.now, UpdatedAt: t.now,
+		ID: allswell.NewID(allswell.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Target,
+		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	if n.Channel.Signed() {
 		sub.Secret = allswell.NewWebhookSecret()
 	}
 	if n.Confirmed || !n.Channel.Confirmed() {
-		sub.ConfirmedAt = t.now
+		sub.ConfirmedAt = t.Now
 	} else {
-		sub.MailedAt = t.now
+		sub.MailedAt = t.Now
 	}
-	if _, err := t.exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page)
+	if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12)`,
 		sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Channel.Host(sub.Target), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
 		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage); err != nil {
@@ -133,7 +134,7 @@ func (t *tx) saveChosenComponents(sub allswell.Subscriber) error {
 	if len(sub.Components) == 0 {
 		return nil
 	}
-	n, err := t.exec(`INSERT INTO subscriber_components (subscriber_id, component_id)
+	n, err := t.Exec(`INSERT INTO subscriber_components (subscriber_id, component_id)
 		SELECT $1, id FROM components WHERE page_id = $2 AND id IN EACH($3)`, sub.ID, sub.PageID, list(sub.Components))
 	if err == nil && int(n) != len(sub.Components) {
 		var bad allswell.ValidationError
@@ -145,11 +146,11 @@ func (t *tx) saveChosenComponents(sub allswell.Subscriber) error {
 
 // queueMail queues a confirmation mail, or a mail with the link to the subscription.
 func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
-	id := allswell.NewID(allswell.PrefixDelivery, t.now)
-	_, err := t.exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
+	id := allswell.NewID(allswell.PrefixDelivery, t.Now)
+	_, err := t.Exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
 			happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $3, 0, $1, 'pending', $7, $7, 0, 0, $7, $7)`,
-		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Channel.Host(sub.Target), millis(t.now))
+		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Channel.Host(sub.Target), millis(t.Now))
 	t.mailQueued = true
 	return err
 }
@@ -188,14 +189,14 @@ func (t *tx) endSubscription(id, reason string) error {
 	if err := t.cancel(id, reason); err != nil {
 		return err
 	}
-	_, err := t.exec(`DELETE FROM subscribers WHERE id = $1`, id)
+	_, err := t.Exec(`DELETE FROM subscribers WHERE id = $1`, id)
 	return err
 }
 
 // cancel ends all open deliveries of a subscriber.
 func (t *tx) cancel(subscriberID, reason string) error {
-	_, err := t.exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3
-		WHERE subscriber_id = $1 AND state IN ('pending', 'sending')`, subscriberID, reason, millis(t.now))
+	_, err := t.Exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3
+		WHERE subscriber_id = $1 AND state IN ('pending', 'sending')`, subscriberID, reason, millis(t.Now))
 	return err
 }
 
@@ -214,9 +215,9 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 			return sub, bad.Err()
 		}
 		before := sub
-		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.now.Add(allswell.SecretOverlap)
-		sub.Secret, sub.UpdatedAt = allswell.NewWebhookSecret(), t.now
-		_, err = t.exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5 WHERE id = $1`,
+		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.Now.Add(allswell.SecretOverlap)
+		sub.Secret, sub.UpdatedAt = allswell.NewWebhookSecret(), t.Now
+		_, err = t.Exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5 WHERE id = $1`,
 			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretUntil), millis(sub.UpdatedAt))
 		if err == nil {
 			err = t.audit(actor, allswell.AuditRotate, before, sub)
@@ -228,10 +229,10 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 // SubscriptionPageSlug returns the current slug of the page of a subscription: links keep
 // the slug of the time when they were sent.
 func (s *Store) SubscriptionPageSlug(ctx context.Context, key string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
-	defer cancel()
-	slug, err := one(s.bare(ctx), scanString, `SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
-	return slug, s.unavailable(s.replicated(ctx, err)) // not found acknowledges the end of the subscription
+	slug, err := database.Lookup(ctx, s.db, func(c *database.Session) (string, error) {
+		return database.One(c, database.ScanString, `SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
+	})
+	return slug, s.db.Replicated(ctx, err) // not found acknowledges the end of the subscription
 }
 
 // Subscription returns the subscription that the holder of key may see and
@@ -246,7 +247,7 @@ func (s *Store) Subscription(ctx context.Context, slug, key string) (allswell.Su
 func (s *Store) ConfirmSubscription(ctx context.Context, slug, key string) (allswell.Subscriber, error) {
 	return s.changeSubscription(ctx, slug, key, allswell.AuditConfirm, func(t *tx, sub *allswell.Subscriber) error {
 		if sub.ConfirmedAt.IsZero() {
-			sub.ConfirmedAt = t.now
+			sub.ConfirmedAt = t.Now
 			sub.Resume() // the confirmation mail has arrived, so mail can be sent
 		}
 		return nil
@@ -271,7 +272,7 @@ func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, compon
 	return s.changeSubscription(ctx, slug, key, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) error {
 		sub.WholePage, sub.Components = len(n.Components) == 0, n.Components
 		sub.Resume()
-		if _, err := t.exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
+		if _, err := t.Exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
 			return err
 		}
 		return t.saveChosenComponents(*sub)
@@ -288,7 +289,7 @@ func (s *Store) changeSubscription(ctx context.Context, slug, key string, action
 		if err := change(t, &sub); err != nil {
 			return sub, err
 		}
-		sub.UpdatedAt = t.now
+		sub.UpdatedAt = t.Now
 		if err := t.saveSubscriber(sub); err != nil {
 			return sub, err
 		}
@@ -298,7 +299,7 @@ func (s *Store) changeSubscription(ctx context.Context, slug, key string, action
 
 // saveSubscriber saves the fields that confirmations, choices and rejections change.
 func (t *tx) saveSubscriber(sub allswell.Subscriber) error {
-	_, err := t.exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspension_reason = $4, rejections = $5, updated_at = $6, whole_page = $7 WHERE id = $1`,
+	_, err := t.Exec(`UPDATE subscribers SET confirmed_at = $2, suspended_at = $3, suspension_reason = $4, rejections = $5, updated_at = $6, whole_page = $7 WHERE id = $1`,
 		sub.ID, millis(sub.ConfirmedAt), millis(sub.SuspendedAt), nullIfEmpty(sub.SuspendedFor), sub.Rejections, millis(sub.UpdatedAt), sub.WholePage)
 	return err
 }

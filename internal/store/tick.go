@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // tickLookup is how many candidates are looked up at once, and tickBatch how many are
@@ -30,7 +31,7 @@ type TickReport struct {
 // Clock returns the instant by the clock that decides: the database's on
 // PostgreSQL, the host's on SQLite.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
-	return read(ctx, s, func(c *session) (time.Time, error) { return c.now, nil })
+	return read(ctx, s, func(c *session) (time.Time, error) { return c.Now, nil })
 }
 
 // Tick runs the periodic check of all monitors for the nominal instant
@@ -74,21 +75,21 @@ func (s *Store) Tick(ctx context.Context, instant time.Time, replica string, bac
 
 // prepareTick sets the instant as of which monitors are checked, or returns why none are.
 func (c *session) prepareTick(t *allswell.Tick, replica string, backlog time.Duration) (skip string, err error) {
-	if age := c.now.Sub(t.Instant); age < 0 || age >= t.Period {
+	if age := c.Now.Sub(t.Instant); age < 0 || age >= t.Period {
 		return "the instant is not the current one", nil
 	}
-	newest, err := one(c, func(row scanner) (b struct {
+	newest, err := database.One(c.Session, func(row database.Row) (b struct {
 		seenAt  time.Time
 		backlog time.Duration
 	}, err error) {
 		err = row.Scan(instant{&b.seenAt}, duration{&b.backlog})
 		return
 	}, `SELECT max(seen_at), max(CASE WHEN replica <> $1 AND seen_at > $2 THEN backlog_ms ELSE 0 END) FROM liveness`,
-		replica, millis(c.now.Add(-livenessTimeout)))
+		replica, millis(c.Now.Add(-livenessTimeout)))
 	if err != nil {
 		return "", err
 	}
-	if c.now.Sub(newest.seenAt) > livenessTimeout {
+	if c.Now.Sub(newest.seenAt) > livenessTimeout {
 		return "no liveness record is recent", nil
 	}
 	t.AsOf = t.Instant.Add(-max(backlog, newest.backlog))
@@ -108,18 +109,15 @@ type candidate struct {
 // monitors that were counted then have to be found to be set back to 0.
 // TestTickIsMonitorCheck compares the outcome with Monitor.Check over all monitors.
 func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidate) ([]candidate, error) {
-	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
-	defer cancel()
-	found, err := query(s.bare(ctx), func(row scanner) (c candidate, err error) {
+	scan := func(row database.Row) (c candidate, err error) {
 		err = row.Scan(&c.due, &c.id)
 		return
-	}, `SELECT next_check_at, id FROM monitors
+	}
+	return database.Lookup(ctx, s.db, func(c *database.Session) ([]candidate, error) {
+		return database.Query(c, scan, `SELECT next_check_at, id FROM monitors
 		WHERE enabled AND state = 'up' AND next_check_at IS NOT NULL AND next_check_at < $1 AND (next_check_at, id) > ($2, $3)
 		ORDER BY next_check_at, id LIMIT $4`, millis(nominal), from.due, from.id, tickLookup)
-	if err != nil {
-		err = s.unavailable(err)
-	}
-	return found, err
+	})
 }
 
 // tickResults are the results for a batch of candidates: monitors that are updated
@@ -187,7 +185,7 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 		}
 	}
 	if len(results.counted) > 0 { // as Monitor.Check does: see TestTickIsMonitorCheck
-		if _, err := t.exec(`UPDATE monitors SET consecutive_failures = consecutive_failures + 1, ticked_at = $1
+		if _, err := t.Exec(`UPDATE monitors SET consecutive_failures = consecutive_failures + 1, ticked_at = $1
 			WHERE id IN EACH($2) AND state = 'up'`, millis(tick.Instant), list(results.counted)); err != nil {
 			return report, err
 		}
@@ -195,7 +193,7 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 	if len(results.postponed) > 0 {
 		// The result of Monitor.RecordPing and Monitor.Check for most monitors; see
 		// TestTickIsMonitorCheck.
-		if _, err := t.exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
+		if _, err := t.Exec(`UPDATE monitors SET last_ping_at = pinged_at, waiting_since_at = pinged_at,
 				next_check_at = pinged_at + interval_ms, consecutive_failures = 0
 			FROM last_pings WHERE last_pings.token = monitors.token AND monitors.id IN EACH($1)`, list(results.postponed)); err != nil {
 			return report, err
@@ -207,7 +205,7 @@ func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickRepor
 }
 
 func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
-	since := t.now
+	since := t.Now
 	for _, row := range rows {
 		m := row.current()
 		if !m.WaitingSince.IsZero() && m.WaitingSince.Before(since) {
@@ -224,13 +222,13 @@ func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
 func (t *tx) markDown(down []allswell.Monitor) (int, error) {
 	fell := make([]allswell.Monitor, 0, len(down))
 	for _, m := range down {
-		n, err := t.exec(`UPDATE last_pings SET healthy = FALSE WHERE token = $1 AND (pinged_at IS NULL OR pinged_at <= $2)`,
+		n, err := t.Exec(`UPDATE last_pings SET healthy = FALSE WHERE token = $1 AND (pinged_at IS NULL OR pinged_at <= $2)`,
 			m.Token, millis(m.LastPingAt))
 		if err != nil {
 			return 0, err
 		}
 		if n > 0 {
-			m.UpdatedAt = t.now
+			m.UpdatedAt = t.Now
 			fell = append(fell, m)
 		}
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // timelines says how much of the timelines of incidents, or of maintenances, is
@@ -49,7 +50,7 @@ func (c *session) selectUpdates(table timelineTable, owners []string, t timeline
 		id, owner  string
 		rank, size int // rank 1 is the newest
 	}
-	rows, err := query(c, func(sc scanner) (r row, err error) {
+	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
 		err = sc.Scan(&r.id, &r.owner, &r.rank, &r.size)
 		return
 	}, `SELECT u.id, u.`+table.owner+`, n.past - u.number, `+table.size+` FROM `+table.name+` u JOIN (
@@ -78,7 +79,7 @@ func (c *session) selectUpdates(table timelineTable, owners []string, t timeline
 type timelineSource[T any] struct {
 	timelineTable
 	columns, truncated string // of a whole update, and of one of which only the beginning is loaded
-	scan               func(scanner) (T, error)
+	scan               func(database.Row) (T, error)
 }
 
 // loadTimelines calls add for each loaded update of the owners: those of one owner
@@ -97,7 +98,7 @@ func loadTimelines[T any](c *session, from timelineSource[T], owners []string, t
 		if len(part.ids) == 0 {
 			continue
 		}
-		updates, err := query(c, from.scan, `SELECT `+part.columns+` FROM `+from.name+` WHERE id IN EACH($1) ORDER BY `+from.owner+`, number`, list(part.ids))
+		updates, err := database.Query(c.Session, from.scan, `SELECT `+part.columns+` FROM `+from.name+` WHERE id IN EACH($1) ORDER BY `+from.owner+`, number`, list(part.ids))
 		if err != nil {
 			return err
 		}

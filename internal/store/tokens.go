@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
 )
 
 // lastUsedStep is how exactly the last use of a token is kept.
@@ -14,7 +15,7 @@ const lastUsedStep = time.Minute
 
 const tokenColumns = `id, workspace_id, name, scope, created_at, last_used_at, revoked_at`
 
-func scanToken(row scanner) (t allswell.Token, err error) {
+func scanToken(row database.Row) (t allswell.Token, err error) {
 	err = row.Scan(&t.ID, &t.WorkspaceID, &t.Name, &t.Scope, instant{&t.CreatedAt}, instant{&t.LastUsedAt}, instant{&t.RevokedAt})
 	return
 }
@@ -23,20 +24,20 @@ func scanToken(row scanner) (t allswell.Token, err error) {
 // each time, so that a revoked one is refused at once. An unknown or revoked
 // one is allswell.ErrUnauthenticated. That it was used is noted, to the minute.
 func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token, error) {
-	ctx, cancel := context.WithTimeout(ctx, verbTimeout)
-	defer cancel()
-	t, err := one(s.bare(ctx), scanToken,
-		`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`, allswell.HashTokenSecret(secret))
+	t, err := database.Lookup(ctx, s.db, func(c *database.Session) (allswell.Token, error) {
+		return database.One(c, scanToken,
+			`SELECT `+tokenColumns+` FROM tokens WHERE hash = $1 AND revoked_at IS NULL`, allswell.HashTokenSecret(secret))
+	})
 	if errors.Is(err, allswell.ErrNotFound) {
 		return t, allswell.ErrUnauthenticated
 	}
 	if err != nil {
-		return t, s.unavailable(err)
+		return t, err
 	}
 	if time.Since(t.LastUsedAt) > lastUsedStep {
 		_, err := write(ctx, s, func(x *tx) (int64, error) {
-			return x.exec(`UPDATE tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`,
-				t.ID, millis(x.now))
+			return x.Exec(`UPDATE tokens SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`,
+				t.ID, millis(x.Now))
 		})
 		if err != nil {
 			s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a token could not be noted", "token", t.ID, "error", err)
@@ -97,7 +98,7 @@ type WorkspaceToken struct {
 // AllTokens lists the tokens of all workspaces, oldest first.
 func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 	return read(ctx, s, func(c *session) ([]WorkspaceToken, error) {
-		return query(c, func(row scanner) (t WorkspaceToken, err error) {
+		return database.Query(c.Session, func(row database.Row) (t WorkspaceToken, err error) {
 			t.Token, err = scanToken(widerRow{row, []any{&t.Workspace}})
 			return
 		}, `SELECT tokens.id, workspace_id, tokens.name, scope, tokens.created_at, last_used_at, revoked_at, workspaces.name
@@ -108,7 +109,7 @@ func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 // RevokeAnyToken is RevokeToken for the operator, in any workspace.
 func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		workspace, err := one(&t.session, scanString, `SELECT workspace_id FROM tokens WHERE id = $1`, id)
+		workspace, err := database.One(t.Session, database.ScanString, `SELECT workspace_id FROM tokens WHERE id = $1`, id)
 		if err != nil {
 			return struct{}{}, err
 		}
@@ -120,13 +121,13 @@ func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 // revoke revokes a token of the actor's workspace. A token that is revoked already keeps
 // its time.
 func (t *tx) revoke(actor allswell.Actor, id string) error {
-	token, err := one(&t.session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
+	token, err := database.One(t.Session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1 AND workspace_id = $2 FOR UPDATE`, id, actor.WorkspaceID)
 	if err != nil || !token.RevokedAt.IsZero() {
 		return err
 	}
 	revoked := token
-	revoked.RevokedAt = t.now
-	if _, err := t.exec(`UPDATE tokens SET revoked_at = $2 WHERE id = $1`, id, millis(t.now)); err != nil {
+	revoked.RevokedAt = t.Now
+	if _, err := t.Exec(`UPDATE tokens SET revoked_at = $2 WHERE id = $1`, id, millis(t.Now)); err != nil {
 		return err
 	}
 	return t.audit(actor, allswell.AuditRevoke, token, revoked)
@@ -152,7 +153,7 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 			return BootstrapResult{}, err
 		}
 		actor := allswell.SystemActor("ALLSWELL_BOOTSTRAP_TOKEN", workspaceID)
-		token, err := one(&t.session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
+		token, err := database.One(t.Session, scanToken, `SELECT `+tokenColumns+` FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
 		if errors.Is(err, allswell.ErrNotFound) {
 			var issued allswell.IssuedToken
 			issued, err = t.issue(actor, allswell.NewToken{Name: "bootstrap", Scope: allswell.ScopeAdmin}, secret)
@@ -161,10 +162,10 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 		if err != nil || !token.RevokedAt.IsZero() {
 			return BootstrapResult{}, err
 		}
-		if _, err := t.exec(`UPDATE tokens SET bootstrap = TRUE WHERE id = $1 AND NOT bootstrap`, token.ID); err != nil {
+		if _, err := t.Exec(`UPDATE tokens SET bootstrap = TRUE WHERE id = $1 AND NOT bootstrap`, token.ID); err != nil {
 			return BootstrapResult{}, err
 		}
-		replaced, err := query(&t.session, scanString,
+		replaced, err := database.Query(t.Session, database.ScanString,
 			`SELECT id FROM tokens WHERE bootstrap AND id <> $1 AND revoked_at IS NULL AND workspace_id = $2 ORDER BY id`, token.ID, workspaceID)
 		for _, id := range replaced {
 			if err == nil {
@@ -184,12 +185,12 @@ func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool
 		if err != nil {
 			return false, err
 		}
-		n, err := one(&t.session, scanInt, `SELECT count(*) FROM tokens`)
+		n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM tokens`)
 		if err != nil {
 			return false, err
 		}
 		if n > 0 {
-			n, err = one(&t.session, scanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
+			n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM tokens WHERE hash = $1`, allswell.HashTokenSecret(secret))
 			return n > 0, err
 		}
 		_, err = t.issue(allswell.SystemActor("first start", id), allswell.NewToken{Name: "first start", Scope: allswell.ScopeAdmin}, secret)
@@ -200,19 +201,19 @@ func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool
 // workspace returns the id of the workspace of that name, made if need be,
 // with its row locked.
 func (t *tx) workspace(name string) (string, error) {
-	return one(&t.session, scanString,
+	return database.One(t.Session, database.ScanString,
 		`INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)
 		ON CONFLICT (name) DO UPDATE SET name = excluded.name RETURNING id`,
-		allswell.NewID(allswell.PrefixWorkspace, t.now), name, millis(t.now))
+		allswell.NewID(allswell.PrefixWorkspace, t.Now), name, millis(t.Now))
 }
 
 func (t *tx) issue(actor allswell.Actor, n allswell.NewToken, secret string) (allswell.IssuedToken, error) {
 	token := allswell.Token{
-		ID: allswell.NewID(allswell.PrefixToken, t.now), WorkspaceID: actor.WorkspaceID,
-		Name: n.Name, Scope: n.Scope, CreatedAt: t.now,
+		ID: allswell.NewID(allswell.PrefixToken, t.Now), WorkspaceID: actor.WorkspaceID,
+		Name: n.Name, Scope: n.Scope, CreatedAt: t.Now,
 	}
-	_, err := t.exec(`INSERT INTO tokens (id, workspace_id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-		token.ID, token.WorkspaceID, token.Name, string(token.Scope), allswell.HashTokenSecret(secret), millis(t.now))
+	_, err := t.Exec(`INSERT INTO tokens (id, workspace_id, name, scope, hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		token.ID, token.WorkspaceID, token.Name, string(token.Scope), allswell.HashTokenSecret(secret), millis(t.Now))
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, token)
 	}

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -16,23 +16,20 @@ import (
 )
 
 var sqliteDialect = dialect{
-	name:        "sqlite",
 	each:        `(SELECT value FROM json_each($1))`,
 	forUpdate:   "",
 	hasVersions: `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version'`,
-	recordPings: `UPDATE last_pings SET pinged_at = $1 WHERE token IN EACH($2) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`,
-	now: func(*session) (time.Time, error) {
+	now: func(*Session) (time.Time, error) {
 		return time.Now().UTC().Truncate(time.Millisecond), nil
 	},
-	announce: func(*tx) error { return nil }, // no other process serves this file
-	address:  func(path string) string { return path },
+	address: func(path string) string { return path },
 	create: func(path string) error {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if errors.Is(err, os.ErrExist) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the database %s cannot be made: %w", path, err)
+			return fmt.Errorf("the database %s cannot be created: %w", path, err)
 		}
 		return f.Close()
 	},
@@ -119,7 +116,7 @@ func lockSQLite(path string) (func(), error) {
 	// Anyone who may read the file can lock it, and so keep the service from
 	// starting. An existing one is not opened here: to close it would end all locks
 	// that this process has on it.
-	if err := writeNew(name); errors.Is(err, fs.ErrExist) {
+	if err := createPrivate(name); errors.Is(err, fs.ErrExist) {
 		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return nil, fmt.Errorf("the lock file %s cannot be taken: %w", name, reason(err))
 		}

@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// IsTemporary reports whether err, of Open or of a verb, means that the PostgreSQL
+// IsTemporary reports whether err, of Open or of a transaction, means that the PostgreSQL
 // database at dsn cannot be used now but may be later: it does not answer, is starting,
 // is read-only, has no free connection, or is being migrated by another process. Wrong
 // credentials, an unknown database, a wrong certificate and all errors of a SQLite file
@@ -49,22 +49,22 @@ type openError struct {
 func (e *openError) Error() string { return e.sentence }
 func (e *openError) Unwrap() error { return e.err }
 
-func (s *Store) openFailed(err error) error {
+func (db *DB) openFailed(err error) error {
 	name := "the database"
-	if s.d == &sqliteDialect { // the other's address holds secrets
-		name += " " + s.dsn
+	if db.dialect == &sqliteDialect { // the address of the other may contain a password
+		name += " " + db.dsn
 	}
-	return &openError{name + " cannot be opened: " + s.openFailureReason(err), err}
+	return &openError{name + " cannot be opened: " + db.openFailureReason(err), err}
 }
 
 // openFailureReason returns in plain words, without SQL, why the database cannot be used.
 // For PostgreSQL it includes the host if the error is about one.
-func (s *Store) openFailureReason(err error) string {
+func (db *DB) openFailureReason(err error) string {
 	switch sqliteCode(err) & 0xff {
 	case sqlite3.SQLITE_NOTADB:
 		return "the file is not a SQLite database"
 	case sqlite3.SQLITE_CANTOPEN:
-		if info, err := os.Stat(s.dsn); err == nil && info.IsDir() {
+		if info, err := os.Stat(db.dsn); err == nil && info.IsDir() {
 			return "it is a folder"
 		}
 		return "the file or its folder does not allow it"

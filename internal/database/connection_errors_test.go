@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/allswell/allswell"
 )
 
-// TestTemporary tells the errors that time mends from those that it does not.
+// TestTemporary checks which errors may go away without anybody's doing.
 func TestTemporary(t *testing.T) {
 	for code, want := range map[string]bool{
 		"57P03": true,  // starting, or in recovery
@@ -38,14 +39,14 @@ func TestTemporary(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"unknown outcome":   {fmt.Errorf("%w: commit", allswell.ErrUnknownOutcome), true},
-		"nothing":           {nil, false},
-		"busy":              {fmt.Errorf("%w: commit", allswell.ErrBusy), true},
-		"too late":          {context.DeadlineExceeded, true},
-		"unknown host":      {&net.DNSError{Name: "db.example", IsNotFound: true}, true},
-		"migrating":         {fmt.Errorf("%w (%w)", errMigrating, io.EOF), true},
-		"newer":             {newerVersion(9, 8), false},
-		"something of ours": {errors.New("a fault"), false},
+		"unknown outcome": {fmt.Errorf("%w: commit", allswell.ErrUnknownOutcome), true},
+		"no error":        {nil, false},
+		"busy":            {fmt.Errorf("%w: commit", allswell.ErrBusy), true},
+		"too late":        {context.DeadlineExceeded, true},
+		"unknown host":    {&net.DNSError{Name: "db.example", IsNotFound: true}, true},
+		"migrating":       {fmt.Errorf("%w (%w)", errMigrating, io.EOF), true},
+		"newer":           {newerVersion(9, 8), false},
+		"another error":   {errors.New("a fault"), false},
 	} {
 		if got := IsTemporary("postgres://db/x", c.err); got != c.want {
 			t.Errorf("%s: %t, want %t", name, got, c.want)
@@ -53,8 +54,11 @@ func TestTemporary(t *testing.T) {
 	}
 }
 
-// TestOpenSaysWhy: what a database that cannot be reached says names the host
-// and the cause, and never the password.
+// anySchema is for databases that cannot be opened.
+var anySchema = Schema{Files: fstest.MapFS{"migrations/0001_any.sql": {Data: []byte("-- +goose Up\nSELECT 1;\n")}}}
+
+// TestOpenSaysWhy checks that the error of a database that cannot be reached names the
+// host and the cause, and never the password.
 func TestOpenSaysWhy(t *testing.T) {
 	hangsUp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -67,7 +71,7 @@ func TestOpenSaysWhy(t *testing.T) {
 			if err != nil {
 				return
 			}
-			io.ReadAtLeast(conn, make([]byte, 8), 8) // its first words, so that it is not a reset
+			io.ReadAtLeast(conn, make([]byte, 8), 8) // so that closing is not a reset
 			conn.Close()
 		}
 	}()
@@ -84,18 +88,18 @@ func TestOpenSaysWhy(t *testing.T) {
 		"postgres://me:hunter2@" + down + "," + up + "/x?sslmode=disable": "the database cannot be opened: " + down +
 			": connection refused; " + up + ": closed the connection during the handshake (a proxy without a healthy server does this)",
 	} {
-		_, err := Open(t.Context(), dsn, Options{})
+		_, err := Open(t.Context(), dsn, anySchema, Options{})
 		if err == nil || err.Error() != want || !IsTemporary("postgres://db/x", err) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("it says %q (temporary: %t), want %q", err, IsTemporary("postgres://db/x", err), want)
+			t.Errorf("error %q (temporary: %t), want %q", err, IsTemporary("postgres://db/x", err), want)
 		}
 	}
 }
 
-// TestFilesAreNotTemporary: what is wrong with a file does not mend itself.
+// TestFilesAreNotTemporary checks that no error of a SQLite file is temporary.
 func TestFilesAreNotTemporary(t *testing.T) {
 	dir := t.TempDir()
 	for _, dsn := range []string{"sqlite:" + dir, "sqlite:" + dir + "/nowhere/a.db"} {
-		if _, err := Open(t.Context(), dsn, Options{}); err == nil || IsTemporary(dsn, err) {
+		if _, err := Open(t.Context(), dsn, anySchema, Options{}); err == nil || IsTemporary(dsn, err) {
 			t.Errorf("%s: %v is temporary", dsn, err)
 		}
 	}

@@ -1,10 +1,9 @@
-package store
+package database
 
 import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,28 +20,24 @@ import (
 )
 
 var postgresDialect = dialect{
-	name:        "postgres",
 	each:        `(SELECT json_array_elements_text($1::json))`,
 	forUpdate:   " FOR NO KEY UPDATE",
 	shared:      true,
 	hasVersions: `SELECT count(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
 	readOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-	// The rows are locked in the order of their tokens to prevent deadlocks.
-	recordPings: `WITH given AS MATERIALIZED (SELECT token FROM last_pings WHERE token IN EACH($2) ORDER BY token FOR UPDATE)
-		UPDATE last_pings SET pinged_at = $1 WHERE token IN (SELECT token FROM given) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`,
 	// Every transaction asks whether the server is a standby, so that a connection
 	// that a proxy leads to a standby is detected before stale data is read.
-	now: func(c *session) (time.Time, error) {
+	now: func(c *Session) (time.Time, error) {
 		type answer struct {
 			ms      int64
 			standby bool
 		}
-		a, err := one(c, func(row scanner) (a answer, err error) {
+		a, err := One(c, func(row Row) (a answer, err error) {
 			err = row.Scan(&a.ms, &a.standby)
 			return
 		}, `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint, pg_is_in_recovery()`)
 		if err == nil && a.standby {
-			c.s.primary.dropAll("the database server is a standby")
+			c.db.primary.dropAll("the database server is a standby")
 			err = fmt.Errorf("%w: the database server is a standby", allswell.ErrBusy)
 		}
 		return time.UnixMilli(a.ms).UTC(), err
@@ -50,27 +45,8 @@ var postgresDialect = dialect{
 	// A transactional message takes a transaction id and is a WAL record, so the
 	// commit waits for the disk and for synchronous standbys as any other. It
 	// touches no row.
-	replicate: func(c *session) error {
-		_, err := one(c, scanString, `SELECT pg_logical_emit_message(true, 'allswell', ''::text)::text`)
-		return err
-	},
-	// One statement counts the transaction (see page_changes) and notifies for each
-	// page. It is the last statement, because all transactions lock its row. The commit
-	// of a NOTIFY waits for the commits of others anyway.
-	announce: func(t *tx) (err error) {
-		if len(t.versions) == 0 {
-			return nil
-		}
-		versions, err := json.Marshal(t.versions)
-		if err != nil {
-			return err
-		}
-		t.changeNumber, err = one(&t.session, func(row scanner) (number int64, err error) {
-			err = row.Scan(&number, new(string))
-			return
-		}, `WITH counted AS (UPDATE page_changes SET changes = changes + 1 RETURNING changes)
-			SELECT changes, pg_notify('`+pageChannel+`', concat_ws(' ', $1::text, changes, page.key, page.value))::text
-			FROM counted, json_each_text($2::json) AS page`, t.s.replica, string(versions))
+	replicate: func(c *Session) error {
+		_, err := One(c, ScanString, `SELECT pg_logical_emit_message(true, 'allswell', ''::text)::text`)
 		return err
 	},
 	address: func(dsn string) string {
@@ -128,9 +104,6 @@ var postgresDialect = dialect{
 	duplicate: func(err error) bool { return postgresCode(err) == "23505" },
 }
 
-// pageChannel is the channel of notifications about changed pages: see parsePageChange.
-const pageChannel = "allswell_page"
-
 // timelineOf selects the identifier of a server's cluster, and its timeline if it is a
 // primary.
 const timelineOf = `SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN 0
@@ -157,23 +130,31 @@ func openPostgres(p *primary) *sql.DB {
 	return db
 }
 
-// listen calls notified with the payload of each notification of a changed page,
-// until ctx ends or the connection is lost.
-func (s *Store) listen(ctx context.Context, notified func(payload string)) error {
-	c, err := s.primary.Connect(ctx)
+// Listen listens on a channel and calls notified with the payload of each notification,
+// until ctx ends or the connection is lost, and returns the reason. began is false if it
+// could not begin to listen. There is no such thing on SQLite, whose Shared is false.
+func (db *DB) Listen(ctx context.Context, channel string, notified func(payload string)) (began bool, err error) {
+	if db.fault != nil {
+		if err := db.fault("before", "LISTEN "+channel); err != nil {
+			return false, err
+		}
+	}
+	c, err := db.primary.Connect(ctx)
 	if err != nil {
-		return err
+		return false, db.unavailable(err)
 	}
 	defer c.Close()
 	conn := c.(*connection).Conn.Conn()
-	if _, err := conn.Exec(ctx, "LISTEN "+pageChannel); err != nil {
-		return err
+	if _, err := conn.Exec(ctx, "LISTEN "+channel); err != nil {
+		return false, db.unavailable(err)
 	}
-	defer s.pages.setUnsure(true) // some notifications of a transaction may be lost
 	for {
 		n, err := conn.WaitForNotification(ctx)
+		if ctx.Err() != nil {
+			return true, ctx.Err()
+		}
 		if err != nil {
-			return err
+			return true, db.unavailable(err)
 		}
 		notified(n.Payload)
 	}

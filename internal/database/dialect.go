@@ -1,4 +1,4 @@
-package store
+package database
 
 import (
 	"database/sql"
@@ -7,33 +7,21 @@ import (
 	"time"
 )
 
-// dialect is what differs between the engines. Statements are written once, with
-// PostgreSQL's $1 parameters and two phrases that are translated for each engine:
-//
-//	EACH($n)    the strings of the JSON array in parameter n, as a subquery
-//	FOR UPDATE  the row lock, which SQLite's single writer does not need
+// dialect is what differs between the engines.
 type dialect struct {
-	name        string
 	each        string // what EACH($n) becomes, with $1 for the parameter
 	forUpdate   string
 	shared      bool // several replicas may serve one database
 	readOptions *sql.TxOptions
 	hasVersions string // tells whether any migration was ever run: 0 or 1
 
-	// recordPings records pings in the healthy rows of last_pings: $1 is now, $2 the
-	// tokens. TestRecordPingsIsMonitorRecordPing compares it with Monitor.RecordPing.
-	recordPings string
-
 	// now reads the clock that all decisions use.
-	now func(*session) (time.Time, error)
-	// announce notifies the other replicas, in the transaction, of the pages that it
-	// changed.
-	announce func(*tx) error
+	now func(*Session) (time.Time, error)
 	// address returns the database's address without secrets, for logs.
 	address func(dsn string) string
 	// replicate makes the commit of a transaction that changed nothing wait as any
 	// other commit does, for the disk and for standbys; nil if that is not needed.
-	replicate func(*session) error
+	replicate func(*Session) error
 	// create creates a missing database file, readable only by its owner.
 	create func(dsn string) error
 	// lock acquires the serving lock and returns the function that releases it.

@@ -1,0 +1,169 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// errUsePgDump is the error of Backup and Restore on PostgreSQL, which has tools of its own.
+var errUsePgDump = errors.New("this database is PostgreSQL: use pg_dump and pg_restore")
+
+// Backup writes a consistent copy of a SQLite database to path, also while it is being
+// served. It does not overwrite an existing file.
+func Backup(ctx context.Context, dsn, path string, schema Schema) error {
+	db, err := connect(dsn, schema, Options{})
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if db.dialect != &sqliteDialect {
+		return errUsePgDump
+	}
+	if err := schema.check(ctx, db.dsn); err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err == nil {
+		return fmt.Errorf("%s exists already", path)
+	}
+	// The copy gets its name when it is complete and on disk.
+	part := path + ".part"
+	os.Remove(part)
+	if err := createPrivate(part); err != nil { // it contains ping tokens
+		return fmt.Errorf("the backup %s cannot be written: %w", path, reason(err))
+	}
+	if _, err := db.writer.ExecContext(ctx, `VACUUM INTO $1`, part); err != nil {
+		os.Remove(part)
+		return fmt.Errorf("the backup failed: %w", err)
+	}
+	if err := publish(part, path); err != nil {
+		os.Remove(part)
+		return err
+	}
+	return nil
+}
+
+// Restore replaces a SQLite database with a copy of the backup at path. It refuses while
+// the database is being served, and refuses a file that is damaged or not an Allswell
+// database. The replaced database is kept in the same folder, under the name that Restore
+// returns; "" if there was none.
+func Restore(ctx context.Context, dsn, path string, schema Schema) (kept string, err error) {
+	db, err := connect(dsn, schema, Options{})
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	if db.dialect != &sqliteDialect {
+		return "", errUsePgDump
+	}
+	if err := schema.check(ctx, path); err != nil {
+		return "", err
+	}
+	if db.unlock, err = db.dialect.lock(db.dsn); err != nil {
+		return "", err
+	}
+	part := db.dsn + ".part"
+	if err := copyFile(path, part); err != nil {
+		return "", err
+	}
+	defer os.Remove(part)
+	if _, err := os.Stat(db.dsn); err == nil {
+		// A rename would lose what is only in the write-ahead log.
+		if _, err := db.writer.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {
+			return "", fmt.Errorf("keeping the present database: %w", err)
+		}
+		if err := errors.Join(db.reader.Close(), db.writer.Close()); err != nil {
+			return "", err
+		}
+		if kept, err = keep(db.dsn, time.Now()); err != nil {
+			return "", fmt.Errorf("keeping the present database: %w", err)
+		}
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		os.Remove(db.dsn + suffix)
+	}
+	return kept, publish(part, db.dsn)
+}
+
+// maxKept is how many databases are kept that were replaced within the same second.
+const maxKept = 100
+
+// keep renames a database to a new name, which it returns. It reserves the name with an
+// empty file.
+func keep(path string, now time.Time) (kept string, err error) {
+	base := path + ".before-restore-" + now.UTC().Format("20060102T150405")
+	for n := 1; n <= maxKept; n++ {
+		kept = base
+		if n > 1 {
+			kept += "-" + strconv.Itoa(n)
+		}
+		if err = createPrivate(kept); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := os.Rename(path, kept); err != nil {
+		return "", errors.Join(err, os.Remove(kept))
+	}
+	return kept, nil
+}
+
+// createPrivate creates an empty file that only its owner can read. The error is
+// fs.ErrExist if the file exists.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// reason returns the cause of a file's error, without the path.
+func reason(err error) error {
+	if of := (*fs.PathError)(nil); errors.As(err, &of) {
+		return of.Err
+	}
+	return err
+}
+
+// publish renames a complete file to path, durably.
+func publish(part, path string) error {
+	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(part, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	_, err = io.Copy(out, in)
+	return err
+}

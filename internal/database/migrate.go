@@ -1,0 +1,206 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/pressly/goose/v3"
+	goosedb "github.com/pressly/goose/v3/database"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// Schema is what Open brings the schema of a database to. It cannot be brought back.
+type Schema struct {
+	// Files has the migrations in SQL, in the form of github.com/pressly/goose, in a
+	// folder "migrations". Their names begin with their versions, as 0001_first.sql.
+	Files fs.FS
+
+	// Funcs are the migrations in Go, by their versions. Each runs in a transaction.
+	Funcs map[int64]func(context.Context, *sql.Tx) error
+
+	// Tables are names of tables by which Backup and Restore recognize a database.
+	Tables []string
+}
+
+// Migrate brings the schema of a database up to date and returns the version
+// before and after. It refuses a SQLite file that is being served, and a
+// database of a newer version.
+func Migrate(ctx context.Context, dsn string, schema Schema) (from, to int64, err error) {
+	db, err := connect(dsn, schema, Options{})
+	if err != nil {
+		return 0, 0, err
+	}
+	defer db.Close()
+	return db.lockAndMigrate(ctx)
+}
+
+// lockAndMigrate acquires the serving lock and brings the schema up to date.
+func (db *DB) lockAndMigrate(ctx context.Context) (from, to int64, err error) {
+	if err = db.dialect.create(db.dsn); err == nil {
+		db.unlock, err = db.dialect.lock(db.dsn)
+	}
+	if err != nil {
+		return 0, 0, err
+	}
+	return db.migrate(ctx)
+}
+
+// errMigrating means that another process kept the migration lock all the time.
+var errMigrating = errors.New("another allswell is bringing the database up to date")
+
+// migrationLock is goose's lock on PostgreSQL. It returns errMigrating if the lock was
+// not free in time.
+type migrationLock struct{ lock.SessionLocker }
+
+func (l migrationLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
+	err := l.SessionLocker.SessionLock(ctx, conn)
+	if err != nil && ctx.Err() == nil && conn.PingContext(ctx) == nil { // the connection works: only the lock was missing
+		return fmt.Errorf("%w (%w)", errMigrating, err)
+	}
+	return err
+}
+
+// provider returns goose for this engine. On PostgreSQL it takes a session lock: of
+// several replicas that start at once, one migrates and the others wait for it, for at
+// most a minute.
+func (db *DB) provider() (*goose.Provider, error) {
+	files, err := fs.Sub(db.schema.Files, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	var funcs []*goose.Migration
+	for version, f := range db.schema.Funcs {
+		funcs = append(funcs, goose.NewGoMigration(version, &goose.GoFunc{RunTx: f}, nil))
+	}
+	options := []goose.ProviderOption{goose.WithGoMigrations(funcs...)}
+	if db.dialect == &sqliteDialect {
+		return goose.NewProvider(goosedb.DialectSQLite3, db.writer, files, options...)
+	}
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 60))
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(goosedb.DialectPostgres, db.writer, files, append(options, goose.WithSessionLocker(migrationLock{locker}))...)
+}
+
+// versions returns the database's version, 0 for an empty one, and the newest
+// that this program knows. It changes nothing.
+func (db *DB) versions(ctx context.Context) (current, latest int64, err error) {
+	p, err := db.provider()
+	if err != nil {
+		return 0, 0, err
+	}
+	sources := p.ListSources()
+	latest = sources[len(sources)-1].Version
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	c := &Session{db: db, ctx: ctx, q: db.reader}
+	known, err := One(c, ScanInt, db.dialect.hasVersions)
+	if err == nil && known == 0 {
+		err = c.isEmpty()
+	}
+	if err != nil || known == 0 {
+		return 0, latest, err
+	}
+	current, err = One(c, ScanInt, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`)
+	return current, latest, err
+}
+
+// errOtherProgram means that a file belongs to another program, and must not be changed.
+var errOtherProgram = errors.New("it is a database of another program")
+
+// isEmpty returns an error for a SQLite file that has tables. A PostgreSQL database may
+// contain tables of other programs.
+func (c *Session) isEmpty() error {
+	if c.db.dialect != &sqliteDialect {
+		return nil
+	}
+	n, err := One(c, ScanInt, `SELECT count(*) FROM sqlite_schema
+		WHERE NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'goose_db_version')`) // another process may just have migrated it
+	if err == nil && n > 0 {
+		err = errOtherProgram
+	}
+	return err
+}
+
+// migrate applies the missing migrations in order.
+func (db *DB) migrate(ctx context.Context) (from, to int64, err error) {
+	current, latest, err := db.versions(ctx)
+	if err != nil {
+		return 0, 0, db.openFailed(err)
+	}
+	if current > latest {
+		return 0, 0, newerVersion(current, latest)
+	}
+	if current == latest {
+		return current, latest, nil
+	}
+	p, err := db.provider()
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return 0, 0, fmt.Errorf("migrating the database: %w", err)
+	}
+	return current, latest, nil
+}
+
+// migrateBeside is migrate for a command that does not serve: if a migration is missing,
+// it holds the serving lock meanwhile.
+func (db *DB) migrateBeside(ctx context.Context) error {
+	current, latest, err := db.versions(ctx)
+	if err != nil {
+		return db.openFailed(err)
+	}
+	if current > latest {
+		return newerVersion(current, latest)
+	}
+	if current == latest {
+		return nil
+	}
+	unlock, err := db.dialect.lock(db.dsn)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	_, _, err = db.migrate(ctx)
+	return err
+}
+
+func newerVersion(current, latest int64) error {
+	return fmt.Errorf("the database is of version %d, but this allswell only knows versions up to %d: use a newer allswell", current, latest)
+}
+
+// check returns an error if the SQLite file at path is damaged or has not all tables of
+// the schema.
+func (s Schema) check(ctx context.Context, path string) error {
+	if _, err := os.Stat(path); err != nil {
+		return fmt.Errorf("%s cannot be read: %w", path, reason(err))
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: abs, RawQuery: "mode=ro&_query_only=1"}).String())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, table := range append([]string{"goose_db_version"}, s.Tables...) {
+		var n int
+		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_schema WHERE name = $1`, table).Scan(&n); err != nil || n != 1 {
+			return fmt.Errorf("%s is not an Allswell database", path)
+		}
+	}
+	var verdict string
+	if err := db.QueryRowContext(ctx, `PRAGMA integrity_check(1)`).Scan(&verdict); err != nil || verdict != "ok" {
+		return fmt.Errorf("%s is damaged: its integrity check failed", path)
+	}
+	return nil
+}

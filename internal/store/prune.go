@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// Retention times. A listening gap matters as long as a monitor may be waiting since
+// before it. A short one matters only for a job's retries, or together with others
+// (docs/decisions/0018-what-a-hole-may-have-swallowed.md), for which a month is enough in all but the rarest cases.
+const (
+	gapRetention          = 2 * allswell.MaxInterval
+	shortGapRetention     = 31 * 24 * time.Hour
+	statusChangeRetention = 2 * allswell.HistoryDays * 24 * time.Hour
+	livenessRetention     = 24 * time.Hour
+	deliveryLogRetention  = 30 * 24 * time.Hour
+)
+
+// Prune deletes old data: responses to idempotent requests, liveness records of replicas
+// that are gone, old listening gaps, addresses that were never confirmed, and the log of
+// finished deliveries. It always keeps at least one liveness record.
+func (s *Store) Prune(ctx context.Context) error {
+	err := s.deleteInSteps(ctx, `FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages) AND state NOT IN ('pending', 'sending')`,
+		func(t *tx) any { return millis(t.Now.Add(-deliveryLogRetention)) })
+	if err != nil {
+		return err
+	}
+	if err := s.pruneAuditLog(ctx); err != nil {
+		return err
+	}
+	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
+		for _, p := range []struct {
+			text string
+			age  time.Duration
+		}{
+			{`DELETE FROM idempotency_keys WHERE created_at <= $1`, IdempotencyLifetime},
+			{`DELETE FROM status_changes WHERE changed_at <= $1 AND changed_at < (SELECT max(o.changed_at) FROM status_changes o
+				WHERE o.component_id = status_changes.component_id AND o.changed_at <= $1)`, statusChangeRetention},
+			{`DELETE FROM listening_gaps WHERE to_at <= $1`, gapRetention},
+			{`DELETE FROM listening_gaps WHERE to_at <= $1 AND to_at - from_at < 30000`, shortGapRetention},
+			{`DELETE FROM liveness WHERE seen_at <= $1 AND seen_at < (SELECT max(seen_at) FROM liveness)`, livenessRetention},
+			{`DELETE FROM subscribers WHERE created_at <= $1 AND confirmed_at IS NULL`, allswell.UnconfirmedLifetime},
+			{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token IS NOT NULL AND old_token_until_at <= $1`, 0},
+		} {
+			if _, err := t.Exec(p.text, millis(t.Now.Add(-p.age))); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// How many rows one transaction of a large deletion takes, and how many such
+// there are at most.
+const (
+	stepRows = 1000
+	maxSteps = 10_000
+)
+
+// deleteInSteps deletes rows that have an id, a few at a time, so that nobody
+// waits long in between. from is everything from FROM on, with one parameter.
+func (s *Store) deleteInSteps(ctx context.Context, from string, arg func(*tx) any) error {
+	table, _, _ := strings.Cut(strings.TrimPrefix(from, "FROM "), " ")
+	for range maxSteps {
+		n, err := write(ctx, s, func(t *tx) (int64, error) {
+			return t.Exec(`DELETE FROM `+table+` WHERE id IN (SELECT id `+from+` LIMIT $2)`, arg(t), stepRows)
+		})
+		if err != nil || n < stepRows {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// schema is the schema of this version.
+var schema = database.Schema{
+	Files:  migrations,
+	Funcs:  map[int64]func(context.Context, *sql.Tx) error{14: addSlugs},
+	Tables: []string{"monitors", "outages"},
+}
+
+// Migrate brings the schema of a database up to date and returns the version
+// before and after. It refuses a SQLite file that is being served, and a
+// database of a newer version.
+func Migrate(ctx context.Context, dsn string) (from, to int64, err error) {
+	return database.Migrate(ctx, dsn, schema)
+}
+
+// Backup writes a consistent copy of a SQLite database to path, also while it is being
+// served. It does not overwrite an existing file.
+func Backup(ctx context.Context, dsn, path string) error {
+	return database.Backup(ctx, dsn, path, schema)
+}
+
+// Restore replaces a SQLite database with a copy of the backup at path. It refuses while
+// the database is being served, and refuses a file that is damaged or not an Allswell
+// database. The replaced database is kept in the same folder, under the name that Restore
+// returns; "" if there was none.
+func Restore(ctx context.Context, dsn, path string) (kept string, err error) {
+	return database.Restore(ctx, dsn, path, schema)
+}
+
+// addSlugs is migration 14. It gives every group, component and monitor a slug made
+// from its name; the oldest of those with the same name gets the one without a number.
+func addSlugs(ctx context.Context, tx *sql.Tx) error {
+	for _, table := range []struct{ name, scope, fallback string }{
+		{"component_groups", "page_id", "group"}, {"components", "page_id", "component"}, {"monitors", "workspace_id", "monitor"},
+	} {
+		if _, err := tx.ExecContext(ctx, `ALTER TABLE `+table.name+` ADD COLUMN slug TEXT`); err != nil {
+			return err
+		}
+		if err := fillSlugs(ctx, tx, table.name, table.scope, table.fallback); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`CREATE UNIQUE INDEX %s_slug ON %s (%s, slug)`, table.name, table.name, table.scope)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillSlugs gives the rows of a table slugs that are unique within their scope.
+func fillSlugs(ctx context.Context, tx *sql.Tx, table, scope, fallback string) error {
+	type row struct{ id, slug string }
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT id, %s, name FROM %s ORDER BY created_at, id`, scope, table))
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var filled []row
+	taken, numbers := map[[2]string]bool{}, map[[2]string]int{} // by scope and slug
+	for rows.Next() {
+		var id, within, name string
+		if err := rows.Scan(&id, &within, &name); err != nil {
+			return err
+		}
+		slug := allswell.SlugOf(name, fallback)
+		for free, n := slug, max(numbers[[2]string{within, slug}], 1); ; n++ {
+			if n > 1 {
+				free = allswell.NumberedSlug(slug, n)
+			}
+			if key := [2]string{within, free}; !taken[key] {
+				taken[key], numbers[[2]string{within, slug}] = true, n+1
+				filled = append(filled, row{id, free})
+				break
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	for _, r := range filled {
+		if _, err := tx.ExecContext(ctx, `UPDATE `+table+` SET slug = $1 WHERE id = $2`, r.slug, r.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
