@@ -56,10 +56,11 @@ var built = sync.OnceValues(func() (f *os.File, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "allswell")
-	cmd := exec.Command("go", "build", "-o", path, "github.com/allswell/allswell/cmd/allswell")
+	// go run caches what it links, unlike go build.
+	cmd := exec.Command("go", "run", "-exec", "cp", "github.com/allswell/allswell/cmd/allswell", path)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build: %w\n%s", err, out)
+		return nil, fmt.Errorf("building the binary: %w\n%s", err, out)
 	}
 	return os.Open(path)
 })

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -23,11 +24,13 @@ const RequireChromium = "ALLSWELL_TEST_REQUIRE_CHROMIUM"
 // browserTimeout is the maximum time to wait for anything in the browser.
 const browserTimeout = 30 * time.Second
 
-// chromium is a browser without a window, driven by the DevTools protocol over
-// a pair of pipes: JSON objects, each ended by a NUL. It ends when the pipes do.
+// chromium is a headless Chromium, controlled with the DevTools protocol over two
+// pipes: JSON objects, each followed by a NUL. It exits when the pipes are closed.
 type chromium struct {
-	t   *testing.T // the test that started it
-	out io.Writer
+	cmd     *exec.Cmd
+	profile string
+	out     io.WriteCloser
+	read    chan error // receives the result of readEvents
 
 	mu      sync.Mutex
 	next    int
@@ -40,71 +43,126 @@ type answer struct {
 	Error  *struct{ Message string }
 }
 
-func start(t *testing.T) *chromium {
-	t.Helper()
-	profile, err := os.MkdirTemp("", "allswell-chromium-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	commandsRead, commandsWrite, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventsRead, eventsWrite, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Root may not use the sandbox, and containers often cannot; the pages are
-	// our own. Nothing is asked of any host but the one under test.
-	cmd := exec.Command(path(t), "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile, "--no-sandbox",
-		"--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
-		"--disable-sync", "--no-first-run", "--no-default-browser-check", "--hide-scrollbars", "about:blank")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + profile, "TZ=UTC", "LC_ALL=C.UTF-8"}
-	cmd.ExtraFiles = []*os.File{commandsRead, eventsWrite}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	commandsRead.Close()
-	eventsWrite.Close()
-	c := &chromium{t: t, out: commandsWrite, waiting: map[int]chan answer{}, tabs: map[string]*tab{}}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		c.read(eventsRead)
-	}()
-	t.Cleanup(func() {
-		_, err := c.call("", "Browser.close", nil)
-		commandsWrite.Close()
-		kill := time.AfterFunc(browserTimeout, func() { _ = cmd.Process.Kill() })
-		err = errors.Join(err, cmd.Wait())
-		kill.Stop()
-		<-read
-		eventsRead.Close()
-		if err != nil {
-			t.Errorf("closing Chromium: %v", err)
-		}
-		// Its helpers may still be writing there; the folder is nobody's by now.
-		_ = os.RemoveAll(profile)
-	})
-	return c
-}
-
-func path(t *testing.T) string {
-	t.Helper()
+// chromiumPath returns the path of Chromium, or "" if it is not installed.
+func chromiumPath() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
 			return p
 		}
 	}
-	if os.Getenv(RequireChromium) == "1" {
-		t.Fatal("Chromium is not installed, and " + RequireChromium + "=1 asks for it")
-	}
-	t.Skip("skipped: Chromium is not installed")
 	return ""
 }
 
-// read hands answers to whoever waits for them and events to their tab.
-func (c *chromium) read(events io.Reader) {
+func startChromium() (_ *chromium, err error) {
+	profile, err := os.MkdirTemp("", "allswell-chromium-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(profile))
+		}
+	}()
+	commandsRead, commandsWrite, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer commandsRead.Close()
+	eventsRead, eventsWrite, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, commandsWrite.Close())
+	}
+	defer eventsWrite.Close()
+	// Root may not use the sandbox, and many containers cannot. All pages are
+	// served by the tests.
+	cmd := exec.Command(chromiumPath(), "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile, "--no-sandbox",
+		"--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+		"--disable-sync", "--no-first-run", "--no-default-browser-check", "--hide-scrollbars", "about:blank")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + profile, "TZ=UTC", "LC_ALL=C.UTF-8"}
+	cmd.ExtraFiles = []*os.File{commandsRead, eventsWrite}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(err, commandsWrite.Close(), eventsRead.Close())
+	}
+	c := &chromium{cmd: cmd, profile: profile, out: commandsWrite, read: make(chan error, 1),
+		waiting: map[int]chan answer{}, tabs: map[string]*tab{}}
+	go func() { c.read <- errors.Join(c.readEvents(eventsRead), eventsRead.Close()) }()
+	return c, nil
+}
+
+// close ends Chromium and removes its profile.
+func (c *chromium) close() error {
+	_, err := c.call("", "Browser.close", nil)
+	err = errors.Join(err, c.out.Close())
+	kill := time.AfterFunc(browserTimeout, func() { _ = c.cmd.Process.Kill() })
+	err = errors.Join(err, c.cmd.Wait(), <-c.read)
+	kill.Stop()
+	_ = os.RemoveAll(c.profile) // fails if one of Chromium's processes still writes there
+	return err
+}
+
+// sharedChromium is the Chromium of all tests of this process. Starting it takes
+// longer than most tests.
+var sharedChromium = sync.OnceValues(startChromium)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if started.Load() {
+		c, err := sharedChromium()
+		if err == nil {
+			err = c.close()
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "closing Chromium:", err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// started is true once a test has asked for Chromium.
+var started atomic.Bool
+
+// browser is a browser context of one test: it shares no cookies, cache or
+// storage with other tests.
+type browser struct {
+	*chromium
+	context string
+}
+
+// newBrowser returns a browser context that exists until the test ends. The test
+// is skipped if Chromium is not installed, or fails if RequireChromium is 1.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	if chromiumPath() == "" {
+		if os.Getenv(RequireChromium) == "1" {
+			t.Fatal("Chromium is not installed, and " + RequireChromium + "=1 requires it")
+		}
+		t.Skip("Chromium is not installed")
+	}
+	started.Store(true)
+	c, err := sharedChromium()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var context struct{ BrowserContextID string }
+	result, err := c.call("", "Target.createBrowserContext", nil)
+	if err == nil {
+		err = json.Unmarshal(result, &context)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := c.call("", "Target.disposeBrowserContext", params{"browserContextId": context.BrowserContextID}); err != nil {
+			t.Error(err)
+		}
+	})
+	return &browser{c, context.BrowserContextID}
+}
+
+// readEvents passes answers to the callers that wait for them, and events to
+// their tabs.
+func (c *chromium) readEvents(events io.Reader) error {
 	scan := bufio.NewScanner(events)
 	scan.Buffer(nil, 64<<20) // a screenshot is one message
 	scan.Split(func(data []byte, atEOF bool) (int, []byte, error) {
@@ -122,8 +180,7 @@ func (c *chromium) read(events io.Reader) {
 			answer
 		}
 		if err := json.Unmarshal(scan.Bytes(), &m); err != nil {
-			c.t.Errorf("Chromium sent %q: %v", scan.Text(), err)
-			return
+			return fmt.Errorf("Chromium sent %q: %w", scan.Text(), err)
 		}
 		c.mu.Lock()
 		wait, tab := c.waiting[m.ID], c.tabs[m.SessionID]
@@ -136,6 +193,7 @@ func (c *chromium) read(events io.Reader) {
 			tab.event(m.Method, m.Params)
 		}
 	}
+	return scan.Err()
 }
 
 // call sends one command to a tab, or with an empty session to the browser.
@@ -192,18 +250,21 @@ type view struct {
 }
 
 // open loads url in a tab of its own, which is closed when the test ends.
-func (c *chromium) open(t *testing.T, v view, url string) *tab {
+func (c *browser) open(t *testing.T, v view, url string) *tab {
 	t.Helper()
-	// Until it has a session, what the tab is told is told to the browser.
-	p := &tab{t: t, browser: c, loaded: make(chan struct{}, 1)}
+	// Until the tab has a session, its commands go to the browser.
+	p := &tab{t: t, browser: c.chromium, loaded: make(chan struct{}, 1)}
 	var target struct{ TargetID string }
-	p.do("Target.createTarget", params{"url": "about:blank"}, &target)
+	p.do("Target.createTarget", params{"url": "about:blank", "browserContextId": c.context}, &target)
 	var attached struct{ SessionID string }
 	p.do("Target.attachToTarget", params{"targetId": target.TargetID, "flatten": true}, &attached)
 	t.Cleanup(func() {
 		if _, err := c.call("", "Target.closeTarget", params{"targetId": target.TargetID}); err != nil {
 			t.Error(err)
 		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.tabs, p.session)
 	})
 	p.session = attached.SessionID
 	c.mu.Lock()
@@ -219,6 +280,19 @@ func (c *chromium) open(t *testing.T, v view, url string) *tab {
 	}
 	p.do("Emulation.setEmulatedMedia", params{"features": []params{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 	p.do("Emulation.setScriptExecutionDisabled", params{"value": v.noScript}, nil)
+	p.load(t, url)
+	return p
+}
+
+// load navigates the tab to url. From then on, failures are those of t, and the
+// requests and problems are those of the new page. It takes half as long as a tab
+// of its own.
+func (p *tab) load(t *testing.T, url string) {
+	t.Helper()
+	p.t = t
+	p.mu.Lock()
+	p.requests, p.problems = nil, nil
+	p.mu.Unlock()
 	var nav struct{ ErrorText string }
 	p.do("Page.navigate", params{"url": url}, &nav)
 	if nav.ErrorText != "" {
@@ -229,7 +303,6 @@ func (c *chromium) open(t *testing.T, v view, url string) *tab {
 	case <-time.After(browserTimeout):
 		t.Fatalf("%s has not loaded after %v", url, browserTimeout)
 	}
-	return p
 }
 
 type params map[string]any
@@ -255,6 +328,7 @@ func (p *tab) event(method string, raw json.RawMessage) {
 			Status int
 		}
 		Type, ErrorText  string
+		Canceled         bool
 		Args             []struct{ Value any }
 		ExceptionDetails struct{ Text string }
 		Entry            struct{ Level, Text, URL string }
@@ -279,7 +353,9 @@ func (p *tab) event(method string, raw json.RawMessage) {
 			problem("%s answered %d", e.Response.URL, e.Response.Status)
 		}
 	case "Network.loadingFailed":
-		problem("a request failed: %s", e.ErrorText)
+		if !e.Canceled { // a page that is left cancels its requests
+			problem("a request failed: %s", e.ErrorText)
+		}
 	case "Runtime.exceptionThrown":
 		problem("script: %s", e.ExceptionDetails.Text)
 	case "Runtime.consoleAPICalled":
@@ -308,11 +384,12 @@ func eval[T any](p *tab, expression string) T {
 	return got.Result.Value
 }
 
-// screenshot returns the whole page as PNG.
-func (p *tab) screenshot() []byte {
+// screenshot returns a PNG of what is visible of the page, or of the whole page,
+// which takes eight times as long.
+func (p *tab) screenshot(whole bool) []byte {
 	p.t.Helper()
 	var shot struct{ Data string }
-	p.do("Page.captureScreenshot", params{"format": "png", "captureBeyondViewport": true}, &shot)
+	p.do("Page.captureScreenshot", params{"format": "png", "captureBeyondViewport": whole, "optimizeForSpeed": true}, &shot)
 	png, err := base64.StdEncoding.DecodeString(shot.Data)
 	if err != nil {
 		p.t.Fatal(err)

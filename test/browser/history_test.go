@@ -105,12 +105,13 @@ func dayAgo(ago int) string {
 
 // TestBarsByKeyboard goes through the days with the keys that a slider has.
 func TestBarsByKeyboard(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	page, component := troubled(t)
 	for _, v := range []view{views[0], views[3]} {
+		p := c.open(t, v, "about:blank")
 		for _, url := range []string{page, component, page + "?lang=ar"} {
 			t.Run(v.name+url[strings.LastIndexByte(url, '/'):], func(t *testing.T) {
-				p := c.open(t, v, url)
+				p.load(t, url)
 				back, on := "ArrowLeft", "ArrowRight"
 				if strings.Contains(url, "ar") {
 					back, on = on, back
@@ -161,7 +162,7 @@ func TestBarsByKeyboard(t *testing.T) {
 
 // TestBarsByPointer: the mouse over a bar, and a finger on it.
 func TestBarsByPointer(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	page, _ := troubled(t)
 	t.Run("mouse", func(t *testing.T) {
 		p := c.open(t, views[2], page)
@@ -208,7 +209,7 @@ func TestBarsByPointer(t *testing.T) {
 // TestBarsOfAFoldedGroup: they say what its components were on a day, to the
 // mouse; a click unfolds the group, which has the bars of each.
 func TestBarsOfAFoldedGroup(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	page, _ := troubled(t)
 	p := c.open(t, views[2], page)
 	const bars = `document.querySelector(".group > summary .bars")`
@@ -236,7 +237,7 @@ func TestBarsOfAFoldedGroup(t *testing.T) {
 // TestReplacedBars: what live.js puts in the place of what was there works as
 // that did.
 func TestReplacedBars(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	page, _ := troubled(t)
 	p := c.open(t, views[2], page)
 	eval[any](p, strip+`.focus()`)
@@ -259,10 +260,11 @@ func TestReplacedBars(t *testing.T) {
 // TestHistoryWithoutScript: the bars are a picture with a name, and the table
 // beside it opens.
 func TestHistoryWithoutScript(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	page, component := troubled(t)
+	p := c.open(t, views[4], "about:blank")
 	for _, url := range []string{page, component} {
-		p := c.open(t, views[4], url)
+		p.load(t, url)
 		p.is(`document.querySelectorAll(".bars[role=img][aria-label*='status']").length > 0`, `!document.querySelector("[role=slider]")`)
 		summary := `document.querySelector(".history summary")`
 		p.is(summary + `.checkVisibility()`)
@@ -281,7 +283,7 @@ func TestHistoryWithoutScript(t *testing.T) {
 // TestFiguresOfOneSpan: on every screen, all uptimes that are seen are of as many
 // days as there are bars, and say so.
 func TestFiguresOfOneSpan(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	page, _ := troubled(t)
 	for width, days := range map[int]int{320: 30, 600: 60, 768: 90, 1280: 90} {
 		p := c.open(t, view{width: width, height: 800}, page)
@@ -301,10 +303,11 @@ func TestFiguresOfOneSpan(t *testing.T) {
 
 // TestDayTableIsRoomy: on a narrow screen it breaks no word, and fits.
 func TestDayTableIsRoomy(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	page, component := troubled(t)
+	p := c.open(t, views[0], "about:blank")
 	for _, url := range []string{page, component, page + "?lang=de", component + "?lang=de", page + "?lang=ar", component + "?lang=ar"} {
-		p := c.open(t, views[0], url)
+		p.load(t, url)
 		if got := eval[string](p, `(() => {
 			document.querySelectorAll("details").forEach(d => d.open = true);
 			for (const table of document.querySelectorAll(".days")) {
@@ -329,7 +332,7 @@ func TestDayTableIsRoomy(t *testing.T) {
 // TestForcedColours: no icon is of the colour of what it stands on, whatever the
 // visitor's system makes of both.
 func TestForcedColours(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	page, _ := troubled(t)
 	for _, scheme := range []string{"light", "dark"} {
 		p := c.open(t, views[2], page)
@@ -355,7 +358,7 @@ func TestForcedColours(t *testing.T) {
 // TestLocalTimes: times are those of the visitor's clock, in the language of
 // the page, and the page's own can still be had.
 func TestLocalTimes(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	page, _ := troubled(t)
 	const first = `document.querySelector(".incident .meta time")`
 	for _, want := range []struct{ lang, note string }{
@@ -395,7 +398,7 @@ func TestLocalTimes(t *testing.T) {
 func (p *tab) shoot(name string) {
 	p.t.Helper()
 	if dir := os.Getenv(keepScreenshots); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), p.screenshot(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), p.screenshot(true), 0o644); err != nil {
 			p.t.Fatal(err)
 		}
 	}

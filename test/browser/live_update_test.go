@@ -41,7 +41,7 @@ func (p *tab) is(expressions ...string) {
 
 // TestChangeAppears changes a component while somebody looks and types.
 func TestChangeAppears(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
 		"ALLSWELL_SMTP_URL=smtp://127.0.0.1:1", "ALLSWELL_MAIL_FROM=status@example.com") // nobody is there
@@ -129,7 +129,7 @@ func hurryClock(times int) string {
 	})()`, times)
 }
 
-func newStage(t *testing.T, c *chromium, script []byte, hurry string) *stage {
+func newStage(t *testing.T, c *browser, script []byte, hurry string) *stage {
 	s := &stage{news: make(chan string)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
@@ -234,7 +234,7 @@ func liveScript(t *testing.T) []byte {
 
 // TestWhatStays holds that nothing a visitor does is lost when a page changes.
 func TestWhatStays(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	script := liveScript(t)
 	t.Run("the visitor's", func(t *testing.T) {
 		s := newStage(t, c, script, hurryTimers)
@@ -303,7 +303,7 @@ func TestWhatStays(t *testing.T) {
 // TestQuietPolling: without a stream the page looks for itself, and whatever it
 // finds, it stays what it is until there is a page to show.
 func TestQuietPolling(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	s := newStage(t, c, liveScript(t), hurryClock(100))
 	s.tell("b", "<p>Two</p>")
 	// The stream breaks, and is not taken again.

@@ -42,15 +42,17 @@ var longWord = strings.Repeat("Donaudampfschifffahrt", 10)
 // TestPagesInABrowser fills a page with what operators type, the unfriendly
 // included, and looks at every kind of public page on every screen.
 func TestPagesInABrowser(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
 	paths := fill(t, binary.NewClient(server.URL, token))
-	for kind, path := range paths {
-		for _, v := range views {
+	for _, v := range views {
+		p := c.open(t, v, "about:blank")
+		for kind, path := range paths {
 			t.Run(kind+"/"+v.name, func(t *testing.T) {
-				look(c.open(t, v, server.URL+path), v, kind)
+				p.load(t, server.URL+path)
+				look(p, v, kind)
 			})
 		}
 	}
@@ -121,7 +123,8 @@ func look(p *tab, v view, name string) {
 	for _, fault := range faults(p, v) {
 		p.t.Error(fault)
 	}
-	png := p.screenshot()
+	dir := os.Getenv(keepScreenshots)
+	png := p.screenshot(dir != "")
 	img, _, err := image.Decode(bytes.NewReader(png))
 	if err != nil {
 		p.t.Fatal(err)
@@ -129,7 +132,7 @@ func look(p *tab, v view, name string) {
 	if got := colours(img); got < 3 {
 		p.t.Errorf("the screenshot has %d colours: nothing to see", got)
 	}
-	if dir := os.Getenv(keepScreenshots); dir != "" {
+	if dir != "" {
 		if err := os.WriteFile(filepath.Join(dir, name+"-"+v.name+".png"), png, 0o644); err != nil {
 			p.t.Fatal(err)
 		}
@@ -226,7 +229,7 @@ func TestFaultsAreSeen(t *testing.T) {
 			<script>console.error("console"); undefinedFunction()</script>`)
 	}))
 	t.Cleanup(server.Close)
-	got := strings.Join(faults(start(t).open(t, views[0], server.URL+"/"), views[0]), "\n")
+	got := strings.Join(faults(newBrowser(t).open(t, views[0], server.URL+"/"), views[0]), "\n")
 	for _, want := range []string{"the title is", "no language", "2 first headings", "0 main regions", "pixels wide on a screen of 320",
 		"too little contrast: 2.85", "/missing.png answered 404", "another host: http://localhost:1/elsewhere.png",
 		"a request failed", "console: error", "script: Uncaught"} {
@@ -242,7 +245,7 @@ func TestFaultsAreSeen(t *testing.T) {
 // TestDemoInABrowser starts what a newcomer starts, and opens the first address
 // that it prints.
 func TestDemoInABrowser(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	demo := binary.NewDemo(t, binary.Build(t))
 	demo.Launch()
 	p := c.open(t, views[2], demo.FirstAddress())

@@ -17,7 +17,7 @@ import (
 )
 
 // openHurried opens a page on which time passes forty times as fast.
-func (c *chromium) openHurried(t *testing.T, v view, url string) *tab {
+func (c *browser) openHurried(t *testing.T, v view, url string) *tab {
 	t.Helper()
 	p := c.open(t, v, "about:blank")
 	p.do("Page.addScriptToEvaluateOnNewDocument", params{"source": hurryClock(40)}, nil)
@@ -37,7 +37,7 @@ func (p *tab) looksRight(v view, name string) {
 	}
 	if dir := os.Getenv(keepScreenshots); dir != "" {
 		p.do("Page.bringToFront", nil, nil) // what is behind is not painted
-		if err := os.WriteFile(filepath.Join(dir, name+"-"+v.name+".png"), p.screenshot(), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+v.name+".png"), p.screenshot(true), 0o644); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func (m muffled) Read(p []byte) (int, error) {
 // TestSilentProxy: a stream that is open and dead does not keep a page from
 // following.
 func TestSilentProxy(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()
@@ -110,7 +110,7 @@ func TestSilentProxy(t *testing.T) {
 // TestPageThatCannotKnow leaves pages open while the service stops, comes back,
 // and has the page no more: they say what they do not know.
 func TestPageThatCannotKnow(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
 	server.Start()

@@ -15,7 +15,7 @@ import (
 // TestSubscriptionInABrowser subscribes, confirms, chooses and leaves on every
 // screen, by the buttons alone.
 func TestSubscriptionInABrowser(t *testing.T) {
-	c := start(t)
+	c := newBrowser(t)
 	database := filepath.Join(t.TempDir(), "allswell.db")
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+database, "ALLSWELL_BOOTSTRAP_TOKEN="+token,
@@ -37,7 +37,7 @@ func TestSubscriptionInABrowser(t *testing.T) {
 			look(p, v, "subscribe-sent")
 
 			key := keyOf(t, database, address)
-			p = c.open(t, v, page+"/subscription/"+key)
+			p.load(t, page+"/subscription/"+key)
 			look(p, v, "subscription-asked")
 			p.press("[value=confirm]", "Your subscription")
 			look(p, v, "subscription-confirmed")
@@ -48,7 +48,7 @@ func TestSubscriptionInABrowser(t *testing.T) {
 			}
 			look(p, v, "subscription-saved")
 
-			p = c.open(t, v, page+"/unsubscribe/"+key)
+			p.load(t, page+"/unsubscribe/"+key)
 			look(p, v, "unsubscribe")
 			p.press("main .button", "You are unsubscribed")
 			look(p, v, "unsubscribed")
