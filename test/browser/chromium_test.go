@@ -43,9 +43,10 @@ type answer struct {
 	Error  *struct{ Message string }
 }
 
-// chromiumPath returns the path of Chromium, or "" if it is not installed.
+// chromiumPath returns the path of Chromium, or "" if it is not installed. The
+// variant without windows takes half the time.
 func chromiumPath() string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if p, err := exec.LookPath(name); err == nil {
 			return p
 		}

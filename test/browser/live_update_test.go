@@ -303,6 +303,7 @@ func TestWhatStays(t *testing.T) {
 // TestQuietPolling: without a stream the page looks for itself, and whatever it
 // finds, it stays what it is until there is a page to show.
 func TestQuietPolling(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := newBrowser(t)
 	s := newStage(t, c, liveScript(t), hurryClock(100))
 	s.tell("b", "<p>Two</p>")

@@ -62,6 +62,7 @@ func (m muffled) Read(p []byte) (int, error) {
 // TestSilentProxy: a stream that is open and dead does not keep a page from
 // following.
 func TestSilentProxy(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
@@ -110,6 +111,7 @@ func TestSilentProxy(t *testing.T) {
 // TestPageThatCannotKnow leaves pages open while the service stops, comes back,
 // and has the page no more: they say what they do not know.
 func TestPageThatCannotKnow(t *testing.T) {
+	t.Parallel() // it mostly waits
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
