@@ -26,6 +26,7 @@ import (
 type countingBackend struct {
 	*Server
 	url    string
+	actor  allswell.Actor
 	token  string
 	counts sync.Map // path → *atomic.Int64
 	stop   func()
@@ -54,7 +55,7 @@ func newCountingBackend(t *testing.T) *countingBackend {
 		close(running)
 	}()
 	actor, token := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
-	b := &countingBackend{Server: s, token: token}
+	b := &countingBackend{Server: s, actor: actor, token: token}
 	if _, err := s.store.CreatePage(t.Context(), actor, allswell.NewPage{Name: "Acme", Slug: "acme"}); err != nil {
 		t.Fatal(err)
 	}
@@ -132,41 +133,46 @@ func TestNginxCachesPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newCountingBackend(t)
-	front := startNginx(t, string(raw), strings.TrimPrefix(b.url, "http://"))
+	front, log := startNginx(t, string(raw), strings.TrimPrefix(b.url, "http://"))
 	page := front + "/status/acme"
 
 	t.Run("a burst of requests", func(t *testing.T) {
 		const duration = 3 * time.Second
 		before, began := b.count("/status/acme"), time.Now()
 		var answered atomic.Int64
-		var visitors sync.WaitGroup
-		for range 20 {
-			visitors.Go(func() {
-				for time.Since(began) < duration {
-					r, err := http.NewRequestWithContext(t.Context(), "GET", page, nil)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					response, err := proxyClient.Do(r)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					io.Copy(io.Discard, response.Body)
-					response.Body.Close()
-					if response.StatusCode != http.StatusOK {
-						t.Errorf("status %d", response.StatusCode)
-					}
-					answered.Add(1)
-				}
-			})
-		}
-		visitors.Wait()
+		visit(t, 20, page, func(status int) bool {
+			answered.Add(1)
+			if status != http.StatusOK {
+				t.Errorf("status %d", status)
+			}
+			return time.Since(began) < duration
+		})
 		reached, seconds := b.count("/status/acme")-before, time.Since(began).Seconds()
 		t.Logf("%d requests in %.1f s, of which %d reached Allswell", answered.Load(), seconds, reached)
 		if float64(reached) > 3*(seconds+1) || answered.Load() < 10*reached {
 			t.Errorf("%d of %d requests reached Allswell in %.1f s", reached, answered.Load(), seconds)
+		}
+	})
+
+	t.Run("a deleted page is not shown again", func(t *testing.T) {
+		if _, err := b.store.CreatePage(t.Context(), b.actor, allswell.NewPage{Name: "Deleted", Slug: "deleted"}); err != nil {
+			t.Fatal(err)
+		}
+		deleted := front + "/status/deleted"
+		get(t, deleted)
+		if err := b.store.DeletePage(t.Context(), b.actor, "deleted"); err != nil {
+			t.Fatal(err)
+		}
+		var shown, total atomic.Int64
+		began := time.Now()
+		visit(t, 8, deleted, func(status int) bool {
+			if total.Add(1); status == http.StatusOK && time.Since(began) > 5*time.Second/2 {
+				shown.Add(1)
+			}
+			return time.Since(began) < 4*time.Second
+		})
+		if shown.Load() > 0 {
+			t.Errorf("%d of %d requests got the deleted page more than two seconds later", shown.Load(), total.Load())
 		}
 	})
 
@@ -190,7 +196,6 @@ func TestNginxCachesPages(t *testing.T) {
 		const pings = ping.Path + "unknown"
 		for _, c := range []struct{ method, path string }{
 			{"GET", "/api/v1/pages"}, {"GET", pings}, {"POST", pings}, {"HEAD", pings}, {"GET", "/healthz"}, {"GET", "/readyz"}, {"GET", "/metrics"},
-			{"GET", "/status/none"}, // an error
 		} {
 			before := b.count(c.path)
 			for range 3 {
@@ -217,7 +222,63 @@ func TestNginxCachesPages(t *testing.T) {
 		if status, _, _ := get(t, front+"/api/v1/pages"); status != http.StatusBadGateway {
 			t.Errorf("the API: %d", status)
 		}
+		checkSecretsAreNotLogged(t, front, log)
 	})
+}
+
+// checkSecretsAreNotLogged requests addresses that are secrets through a proxy whose backend is down. The proxy logs
+// that error, but not the secret.
+func checkSecretsAreNotLogged(t *testing.T, front string, log *syncBuffer) {
+	t.Helper()
+	const secret = "a-secret-address"
+	for _, path := range []string{ping.Path, "/status/acme/subscription/", "/status/acme/unsubscribe/", "/subscription/", "/unsubscribe/"} {
+		if status, _, _ := get(t, front+path+secret); status != http.StatusBadGateway {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	if status, _, _ := get(t, front+"/api/v1/not-a-secret"); status != http.StatusBadGateway {
+		t.Errorf("the API: %d", status)
+	}
+	deadline, tick := time.After(20*time.Second), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	for !strings.Contains(log.String(), "/api/v1/not-a-secret") { // the log of the last request
+		select {
+		case <-deadline:
+			t.Fatalf("the proxy did not log an error\n%s", log.String())
+		case <-tick.C:
+		}
+	}
+	if strings.Contains(log.String(), secret) {
+		t.Errorf("the proxy logged a secret:\n%s", log.String())
+	}
+}
+
+// visit sends requests for a URL from some clients at once, each until next returns false.
+func visit(t *testing.T, clients int, url string, next func(status int) bool) {
+	t.Helper()
+	var visitors sync.WaitGroup
+	for range clients {
+		visitors.Go(func() {
+			for {
+				r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				response, err := proxyClient.Do(r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				io.Copy(io.Discard, response.Body)
+				response.Body.Close()
+				if !next(response.StatusCode) {
+					return
+				}
+			}
+		})
+	}
+	visitors.Wait()
 }
 
 // checkDocuments checks that a page is served in the encoding and the language that the client accepts, and that its
@@ -300,14 +361,16 @@ func TestCaddyPassesPages(t *testing.T) {
 	b := newCountingBackend(t)
 	dir, address := t.TempDir(), freeAddress(t)
 	file := filepath.Join(dir, "Caddyfile")
-	conf := strings.NewReplacer("\nstatus.example.com {", "\nhttp://"+address+" {", "127.0.0.1:8080", strings.TrimPrefix(b.url, "http://")).Replace(string(raw))
-	if err := os.WriteFile(file, []byte("{\n\tadmin off\n}\n"+conf), 0o600); err != nil {
+	conf := strings.NewReplacer("{\n\t# A ping", "{\n\tadmin off\n\t# A ping", "\nstatus.example.com {", "\nhttp://"+address+" {", "127.0.0.1:8080", strings.TrimPrefix(b.url, "http://")).Replace(string(raw))
+	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "run", "--config", file, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_DATA_HOME="+dir)
-	startProxy(t, address, cmd)
+	log := startProxy(t, address, cmd)
 	front := "http://" + address
 	checkDocuments(t, front+"/status/acme")
 	checkStreams(t, b, front)
+	b.stop()
+	checkSecretsAreNotLogged(t, front, log)
 }

@@ -2,6 +2,8 @@ package server
 
 import (
 	"bytes"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"log/slog"
@@ -51,7 +53,7 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	} else {
 		l.Close()
 	}
-	front := startNginx(t, manualServerBlock(t, string(manual)), strings.TrimPrefix(backend.URL, "http://"))
+	front, _ := startNginx(t, manualServerBlock(t, string(manual)), strings.TrimPrefix(backend.URL, "http://"))
 
 	send := func(from string, h http.Header) int {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -130,36 +132,68 @@ func findNginx(t *testing.T) string {
 	return program
 }
 
-// startNginx runs a documented configuration in front of a backend, without TLS, and returns its URL.
-func startNginx(t *testing.T, documented, backend string) string {
+// startNginx runs a documented configuration in front of a backend and returns its URL, without TLS, and what it logs.
+// Of the configuration only addresses and paths of files are replaced. It listens without TLS, too.
+func startNginx(t *testing.T, documented, backend string) (url string, log *syncBuffer) {
 	t.Helper()
 	program := findNginx(t)
 	dir, address := t.TempDir(), freeAddress(t)
-	for _, change := range [][2]string{{"listen 443 ssl;", "listen " + address + ";"}, {"127.0.0.1:8080", backend}} {
+	certificate, key := writeCertificate(t, dir)
+	for _, change := range [][2]string{
+		{"listen 443 ssl", "listen " + address + ";\nlisten unix:" + dir + "/tls ssl"},
+		{"listen [::]:443 ", "listen unix:" + dir + "/tls6 "},
+		{"listen 80;", "listen unix:" + dir + "/plain;"},
+		{"listen [::]:80;", "listen unix:" + dir + "/plain6;"},
+		{"/etc/ssl/status.example.com.pem", certificate},
+		{"/etc/ssl/status.example.com.key", key},
+		{"127.0.0.1:8080", backend},
+	} {
 		if !strings.Contains(documented, change[0]) {
 			t.Fatalf("the configuration does not contain %q", change[0])
 		}
 		documented = strings.ReplaceAll(documented, change[0], change[1])
 	}
 	documented = strings.ReplaceAll(documented, "/var/cache/nginx/", dir+"/cache-")
-	documented = regexp.MustCompile(`(?m)^ *(ssl_|http2 ).*\n`).ReplaceAllString(documented, "")
 	temporary := ""
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
 		temporary += kind + "_temp_path " + filepath.Join(dir, kind) + ";\n"
 	}
-	conf := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" + temporary + documented + "}\n"
+	conf := "daemon off;\nmaster_process off;\npid nginx.pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log /dev/stderr;\n" +
+		temporary + documented + "}\n"
 	if err := os.WriteFile(filepath.Join(dir, "nginx.conf"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	startProxy(t, address, exec.Command(program, "-e", "stderr", "-p", dir, "-c", "nginx.conf"))
-	return "http://" + address
+	log = startProxy(t, address, exec.Command(program, "-e", "stderr", "-p", dir, "-c", "nginx.conf"))
+	return "http://" + address, log
 }
 
-// startProxy starts a program, waits until it listens, and ends it with the test.
-func startProxy(t *testing.T, address string, cmd *exec.Cmd) {
+// writeCertificate writes a certificate for tests and its key to files in a folder.
+func writeCertificate(t *testing.T, dir string) (certificate, key string) {
 	t.Helper()
-	var output syncBuffer
-	cmd.Stdout, cmd.Stderr = &output, &output
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	pair := s.TLS.Certificates[0]
+	private, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, key = filepath.Join(dir, "tls.pem"), filepath.Join(dir, "tls.key")
+	for file, block := range map[string]*pem.Block{
+		certificate: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]},
+		key:         {Type: "PRIVATE KEY", Bytes: private},
+	} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return certificate, key
+}
+
+// startProxy starts a program, waits until it listens, and ends it with the test. It returns what the program prints.
+func startProxy(t *testing.T, address string, cmd *exec.Cmd) *syncBuffer {
+	t.Helper()
+	output := new(syncBuffer)
+	cmd.Stdout, cmd.Stderr = output, output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +208,7 @@ func startProxy(t *testing.T, address string, cmd *exec.Cmd) {
 	for {
 		if conn, err := net.Dial("tcp", address); err == nil {
 			conn.Close()
-			return
+			return output
 		}
 		select {
 		case err := <-ended:

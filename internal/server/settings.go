@@ -21,7 +21,7 @@ type Settings struct {
 
 	settings.DatabaseSetting `embed:""`
 
-	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL of this service, such as https://status.example.com. Ping URLs and links begin with it. Empty: the Host header of each request."`
+	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL of this service, such as https://status.example.com. Ping URLs and links begin with it. Empty: ping URLs begin with the Host header of the request, links in pages, feeds and mails with the address of --listen."`
 
 	OwnHosts string `env:"ALLSWELL_OWN_HOSTS" placeholder:"HOSTS" help:"Other host names of this installation, separated by commas. Like the host of ALLSWELL_BASE_URL, they cannot be a page's own domain."`
 
