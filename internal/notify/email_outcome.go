@@ -78,8 +78,8 @@ func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.Sen
 		ours := f.step == "RCPT TO" && isOurs(answer.Code, without(to, answer.Msg))
 		switch {
 		case answer.Code/100 != 5 || !f.late() || ours:
-		case f.step != "RCPT TO" && strings.HasPrefix(answer.Msg, "5.7."):
-			o.Result = allswell.SendUndeliverable // a policy about such mails (RFC 3463), not about the recipient
+		case f.step != "RCPT TO" && isPolicy(answer.Msg):
+			o.Result = allswell.SendUndeliverable // it concerns such mails, not the recipient
 		default:
 			o.Result = allswell.SendRejected
 		}
@@ -89,26 +89,38 @@ func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.Sen
 	return allswell.SendOutcome{Reason: f.reason(detail), Detail: detail, Unreachable: !f.late()}
 }
 
-// blamesSender matches how servers without enhanced status codes reject a sender.
-var blamesSender = regexp.MustCompile(`sender|blocked|blacklist|blocklist|spamhaus|client host`)
-
-// isOurs reports whether a rejection at RCPT TO concerns this installation and not the
-// recipient: the server does not relay our mail, or rejects the sender or the client.
-// Some servers check these only at RCPT TO. The operator can fix it.
+// isOurs reports whether a permanent rejection at RCPT TO concerns this installation and
+// not the recipient: the server does not relay our mail, or rejects the sender or the
+// client. Some servers check these only at RCPT TO. The operator can fix it.
+//
+// 530 asks for authentication. Otherwise, if the reply has an enhanced status code, that
+// decides: X.7.* is a policy, X.1.7 and X.1.8 are bad senders. Without one, only the text
+// can tell: 550 is an unknown mailbox, a policy, or a refusal to relay (RFC 5321, 4.2.2).
 func isOurs(code int, text string) bool {
-	text = strings.ToLower(text)
-	if code == 530 || strings.Contains(text, "relay") {
+	if code == 530 {
 		return true
 	}
 	if enhanced := enhancedCode.FindStringSubmatch(text); enhanced != nil {
 		return enhanced[1] == "7" || enhanced[1] == "1" && (enhanced[2] == "7" || enhanced[2] == "8")
 	}
-	return (code == 550 || code == 553 || code == 554) && blamesSender.MatchString(text)
+	text = strings.ToLower(text)
+	return strings.Contains(text, "relay") ||
+		(code == 550 || code == 553 || code == 554) && blamesSender.MatchString(text)
 }
+
+// blamesSender matches how servers without enhanced status codes reject a sender.
+var blamesSender = regexp.MustCompile(`sender|blocked|blacklist|blocklist|spamhaus|client host`)
 
 // enhancedCode matches a permanent enhanced status code (RFC 3463) at the beginning of a
 // reply, and captures its subject and detail.
 var enhancedCode = regexp.MustCompile(`^#?5\.(\d{1,3})\.(\d{1,3})(?:[^.\d]|$)`)
+
+// isPolicy reports whether a reply has an enhanced status code of a security or policy
+// reason.
+func isPolicy(text string) bool {
+	enhanced := enhancedCode.FindStringSubmatch(text)
+	return enhanced != nil && enhanced[1] == "7"
+}
 
 // describe describes a failure that is not a reply of the server.
 func (m *mailer) describe(ctx context.Context, f *failure) string {

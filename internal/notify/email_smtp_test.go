@@ -268,7 +268,11 @@ func TestSMTPRelay(t *testing.T) {
 	for answer, want := range map[string]allswell.SendResult{
 		"554 5.7.1 <ann@example.org>: Relay access denied": allswell.SendFailed,
 		"550 relay not permitted":                          allswell.SendFailed,
+		"551 we do not relay":                              allswell.SendFailed,
+		"550 5.1.1 User unknown in relay recipient table":  allswell.SendRejected,
+		"550 User 5.7.1 unknown":                           allswell.SendRejected,
 		"530 5.7.0 Authentication required":                allswell.SendFailed,
+		"530 5.5.1 Authentication required":                allswell.SendFailed,
 		"550 5.1.1 No such user":                           allswell.SendRejected,
 		"552 5.2.2 Mailbox full":                           allswell.SendRejected,
 
