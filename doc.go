@@ -30,4 +30,10 @@
 // Every change that subscribers can be notified of writes an [Event]. Each event becomes one
 // [Delivery] per [Subscriber]; [PlanDeliveries] decides which delivery is sent next and which ones
 // it replaces.
+//
+// # Who may change what
+//
+// An [Actor] makes every change: usually the holder of a [Token], whose [Scope] limits what it may
+// do. Each change becomes an [AuditEntry]. Input types such as [NewMonitor] and [MonitorChange] have
+// a method that returns a [*ValidationError] with every invalid field.
 package allswell
