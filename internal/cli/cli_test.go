@@ -331,14 +331,14 @@ func TestMonitorCreateOutput(t *testing.T) {
 	const defaults = " without a ping, if the server checks every minute and 3 checks in a row count, as by default.\n"
 	const own = " without a ping, if the server checks every minute as it does by default.\n"
 	for fields, want := range map[string]string{
-		`"interval": 60, "enabled": true`:                           "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 4 min" + defaults,
-		`"interval": 5400, "enabled": true`:                         "The monitor x is mon_1. Its job has to run this at least every 1 hour 30 minutes:" + line + "\nDown after 1 h 33 min" + defaults,
-		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and disabled. Once it is enabled (allswell monitor set mon_1 --enabled), its job has to run this at least every 10 seconds:" + line + "\nDown after 3 min 10 s" + defaults,
-		`"interval": 59, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every 59 seconds:" + line + "\nDown after 1 min 59 s" + own + haste,
-		`"interval": 60, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 2 min" + own,
-		`"interval": 1, "enabled": true, "failure_threshold": 2`:    "The monitor x is mon_1. Its job has to run this at least every second:" + line + "\nDown after 2 min 1 s" + own,
-		`"interval": 90000, "enabled": true`:                        "The monitor x is mon_1. Its job has to run this at least every 1 day 1 hour:" + line + "\nDown after 25 h 3 min" + defaults,
-		`"interval": 86400, "enabled": true, "failure_threshold":5`: "The monitor x is mon_1. Its job has to run this at least every day:" + line + "\nDown after 24 h 5 min" + own,
+		`"interval": 60, "enabled": true`:                           "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 4m" + defaults,
+		`"interval": 5400, "enabled": true`:                         "The monitor x is mon_1. Its job has to run this at least every 1 hour 30 minutes:" + line + "\nDown after 1h33m" + defaults,
+		`"interval": 10, "enabled": false`:                          "The monitor x is mon_1, and disabled. Once it is enabled (allswell monitor set mon_1 --enabled), its job has to run this at least every 10 seconds:" + line + "\nDown after 3m10s" + defaults,
+		`"interval": 59, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every 59 seconds:" + line + "\nDown after 1m59s" + own + haste,
+		`"interval": 60, "enabled": true, "failure_threshold": 1`:   "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 2m" + own,
+		`"interval": 1, "enabled": true, "failure_threshold": 2`:    "The monitor x is mon_1. Its job has to run this at least every second:" + line + "\nDown after 2m1s" + own,
+		`"interval": 90000, "enabled": true`:                        "The monitor x is mon_1. Its job has to run this at least every 1 day 1 hour:" + line + "\nDown after 25h3m" + defaults,
+		`"interval": 86400, "enabled": true, "failure_threshold":5`: "The monitor x is mon_1. Its job has to run this at least every day:" + line + "\nDown after 24h5m" + own,
 	} {
 		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "mon_1", "name": "x", "ping_url": "URL/p", `+fields+`}}`),
 			"monitor", "create", "--name=x", "--page=p", "--interval=1s")

@@ -87,23 +87,7 @@ func downAfter(m *client.Monitor) string {
 		assumption = fmt.Sprintf("and %d checks in a row count, as by default", threshold(m))
 	}
 	silence := m.Interval.Duration() + time.Duration(threshold(m))*defaultCheck
-	return fmt.Sprintf("%s without a ping, if the server checks every minute %s", exactDuration(silence), assumption)
-}
-
-// exactDuration writes a duration with all its units: "25 h 3 min". Days begin at 48 hours.
-func exactDuration(d time.Duration) string {
-	var parts []string
-	for _, unit := range []struct {
-		name string
-		size time.Duration
-		from time.Duration
-	}{{"d", 24 * time.Hour, 48 * time.Hour}, {"h", time.Hour, 0}, {"min", time.Minute, 0}, {"s", time.Second, 0}} {
-		if n := d / unit.size; n > 0 && d >= unit.from {
-			parts = append(parts, fmt.Sprintf("%d %s", n, unit.name))
-			d -= n * unit.size
-		}
-	}
-	return strings.Join(parts, " ")
+	return fmt.Sprintf("%s without a ping, if the server checks every minute %s", settings.ShortDuration(silence), assumption)
 }
 
 // minDownAfter is the time that a restart of the server takes, with the retries of a job. A monitor that goes down
