@@ -17,15 +17,15 @@ import (
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, status int) {
 	var v view.Variant
 	v.Language, v.Chosen = languageFor(r, "")
-	s.serveFault(w, r, key{variant: v}, &unchanging, status, func() view.Layout { return view.NewRootLayout(view.PresentRoot(v)) })
+	s.serveError(w, r, key{variant: v}, &unchanging, status, func() view.Layout { return view.NewRootLayout(view.PresentRoot(v)) })
 }
 
-// serveFault answers with an error page within a frame. The page of each status
-// and variant is kept. It is rendered even if the client has gone.
-func (s *Site) serveFault(w http.ResponseWriter, r *http.Request, k key, version *atomic.Uint64, status int, around func() view.Layout) {
-	k.kind, k.name = "fault", strconv.Itoa(status)
+// serveError answers with an error page. The page of each status and variant is
+// cached. It is rendered even if the client has gone.
+func (s *Site) serveError(w http.ResponseWriter, r *http.Request, k key, version *atomic.Uint64, status int, layout func() view.Layout) {
+	k.kind, k.name = "error", strconv.Itoa(status)
 	doc, err := getRendered(context.WithoutCancel(r.Context()), s, k, version, func(ctx context.Context) (*web.Document, time.Time, error) {
-		doc, err := renderDocument(ctx, view.Error(around(), status), web.CacheNever)
+		doc, err := renderDocument(ctx, view.Error(layout(), status), web.CacheNever)
 		return doc, time.Time{}, err
 	})
 	if err != nil {
@@ -41,17 +41,17 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // failAt answers with an error page in the layout of a status page.
-func (s *Site) failAt(w http.ResponseWriter, r *http.Request, v visit, status int) {
-	e, f := v.entry, v.variant
-	s.serveFault(w, r, key{entry: e, variant: f}, &e.summary.Loads, status, func() view.Layout {
+func (s *Site) failAt(w http.ResponseWriter, r *http.Request, req pageRequest, status int) {
+	e, f := req.entry, req.variant
+	s.serveError(w, r, key{entry: e, variant: f}, &e.summary.Loads, status, func() view.Layout {
 		snap := e.summary.Last()
 		return view.NewLayout(s.presentation(snap.page, f), snap.page, snap.status, snap.sum.AsOf)
 	})
 }
 
 // failForAt is failAt with the status for err.
-func (s *Site) failForAt(w http.ResponseWriter, r *http.Request, v visit, err error) {
-	s.failAt(w, r, v, statusFor(w, err))
+func (s *Site) failForAt(w http.ResponseWriter, r *http.Request, req pageRequest, err error) {
+	s.failAt(w, r, req, statusFor(w, err))
 }
 
 // statusFor returns the HTTP status for err, and sets Retry-After.
@@ -59,8 +59,8 @@ func statusFor(w http.ResponseWriter, err error) int {
 	if errors.Is(err, allswell.ErrNotFound) {
 		return http.StatusNotFound
 	}
-	if errors.Is(err, errTooManyGuesses) {
-		w.Header()["Retry-After"] = []string{strconv.Itoa(int(guessWindow.Seconds()))}
+	if errors.Is(err, errTooManyNotFound) {
+		w.Header()["Retry-After"] = []string{strconv.Itoa(int(notFoundWindow.Seconds()))}
 		return http.StatusTooManyRequests
 	}
 	w.Header()["Retry-After"] = retryAfter

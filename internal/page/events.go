@@ -12,21 +12,21 @@ import (
 	"github.com/allswell/allswell/internal/view"
 )
 
-// serveEvents answers with the event stream of a page. Its tags are those of the
+// serveEvents answers with the event stream of a page. An event has the tag of the
 // status page.
-func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, v visit) {
-	if err := s.events.Serve(w, r, v.entry.topic, clientaddr.Of(r)); err != nil {
-		s.failForAt(w, r, v, err)
+func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	if err := s.events.Serve(w, r, req.entry.topic, clientaddr.Of(r)); err != nil {
+		s.failForAt(w, r, req, err)
 	}
 }
 
-// state returns the tag of a status page as a request gets it now, and when it
-// expires. While the page cannot be loaded, the tag is that of the old one, or ""
-// if there is none. The error is allswell.ErrNotFound if the page is gone.
-func (s *Site) state(ctx context.Context, e *entry) (tag string, expires time.Time, err error) {
+// currentTag returns the tag of a status page as a request gets it now, and when it
+// expires. While the page cannot be loaded, the tag is that of the old snapshot, or
+// "" if there is none. The error is allswell.ErrNotFound if the page is gone.
+func (s *Site) currentTag(ctx context.Context, e *entry) (tag string, expires time.Time, err error) {
 	now, err := s.lookUp(ctx, e.slug)
 	if err == nil && now != e {
-		err = allswell.ErrNotFound // deleted, and the slug has another page
+		err = allswell.ErrNotFound // deleted, and the slug belongs to another page
 	}
 	if err != nil {
 		return "", time.Time{}, err
@@ -42,9 +42,9 @@ func (s *Site) state(ctx context.Context, e *entry) (tag string, expires time.Ti
 	return tag, e.summary.Expires(), err
 }
 
-// tagOf returns the tag of a status page. It depends on what the page shows,
-// except for the time of rendering and for what changes with time alone:
-// replicas agree, and rendering again without a change gives the same tag.
+// tagOf returns the tag of a status page: a hash of what it shows, except for what
+// changes with time alone. All replicas compute the same tag, and rendering again
+// without a change gives the same tag.
 func tagOf(ctx context.Context, m view.Model) (string, error) {
 	html, err := m.WithoutTime().Render(ctx)
 	if err != nil {

@@ -288,7 +288,7 @@ func TestLateTag(t *testing.T) {
 		if got := w.tag("/status/acme"); got != tag+"-late" {
 			t.Errorf("the page has the tag %q", got)
 		}
-		got, _, err := w.site.state(t.Context(), w.site.index.Last().find("acme"))
+		got, _, err := w.site.currentTag(t.Context(), w.site.index.Last().find("acme"))
 		if got != tag+"-late" || err != nil {
 			t.Errorf("viewers are told %q, %v", got, err)
 		}

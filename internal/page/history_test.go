@@ -182,7 +182,7 @@ func TestAgeOfSnapshots(t *testing.T) {
 		sum  allswell.Summary
 		want time.Duration
 	}{{of(allswell.StatusOperational), maxAge}, {of(allswell.StatusDegraded), time.Minute}, {of(allswell.StatusMaintenance), time.Minute}, {active, time.Minute}, {allswell.Summary{}, maxAge}} {
-		if got := ageOf(c.sum); got != c.want {
+		if got := lifetimeOf(c.sum); got != c.want {
 			t.Errorf("%+v lasts %v, want %v", c.sum, got, c.want)
 		}
 	}

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// maxListed is how many pages "/" lists, the oldest ones.
+	// maxListed is how many pages "/" lists, oldest first.
 	maxListed = 200
 
-	// listAge is how long the list lasts without a commit. A list that cannot be
-	// loaded again is served, and says so when it is listAge + delayedAfter old.
+	// listAge is the lifetime of the list without a commit. A list that cannot be
+	// reloaded is served, and says so after listAge + delayedAfter.
 	listAge = time.Minute
 )
 
@@ -36,15 +36,15 @@ func (s *Site) loadList(ctx context.Context) (*pageList, time.Time, error) {
 	return &pageList{PageIndex: index, loaded: now}, now.Add(listAge), nil
 }
 
-// serveRoot answers "/": the only page, the list of pages, or what to do first
-// if there is none.
+// serveRoot answers "/": with the only page, with the list of pages, or with the
+// first steps if there is no page.
 func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
 	list, err := s.list.Get(r.Context())
 	switch {
 	case list == nil:
 		s.failFor(w, r, err)
 	case list.Total == 0:
-		s.firstStep.ServeHTTP(w, r)
+		s.firstSteps.ServeHTTP(w, r)
 	case list.Total == 1:
 		s.routeSlug(w, r, list.Pages[0].Slug, "")
 	default:
@@ -55,19 +55,19 @@ func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
 func (s *Site) serveList(w http.ResponseWriter, r *http.Request) {
 	k := key{kind: "list"}
 	k.variant.Language, k.variant.Chosen = languageFor(r, "")
-	sh, err := getRendered(r.Context(), s, k, &s.list.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
-		sh, err := newRenderedPage(ctx, s.listModel(k.variant))
-		return sh, time.Time{}, err
+	page, err := getRendered(r.Context(), s, k, &s.list.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
+		page, err := newRenderedPage(ctx, s.listModel(k.variant))
+		return page, time.Time{}, err
 	})
 	if err != nil {
 		s.failFor(w, r, err)
 		return
 	}
 	if loaded := s.list.Last().loaded; s.now().Sub(loaded) > listAge+delayedAfter {
-		s.serveDelayed(w, r, k, sh, loaded)
+		s.serveDelayed(w, r, k, page, loaded)
 		return
 	}
-	s.serveSheet(w, r, k, sh)
+	s.servePage(w, r, k, page)
 }
 
 func (s *Site) listModel(v view.Variant) view.Model {
@@ -81,12 +81,12 @@ func (s *Site) listModel(v view.Variant) view.Model {
 	return view.List(at, entries, list.Total-len(list.Pages), list.AsOf)
 }
 
-// renderFirstStep renders the page that says what to do first.
-func (s *Site) renderFirstStep() *web.Document {
+// renderFirstSteps renders the page for an installation without status pages.
+func (s *Site) renderFirstSteps() *web.Document {
 	at := view.PresentRoot(view.Variant{Language: i18n.English()})
 	doc, err := renderDocument(context.Background(), view.FirstSteps(at, s.base), web.CacheNever)
 	if err != nil {
-		panic(err) // nothing in it can fail
+		panic(err) // its data is constant
 	}
 	return doc
 }

@@ -4,108 +4,53 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/view"
 )
 
-// serveHistory answers with one month of a page's incidents: ?month=2026-11,
-// or this month. A month before the page's first or after this one is not
-// there.
-func (s *Site) serveHistory(w http.ResponseWriter, r *http.Request, v visit) {
-	now, zone := s.now(), v.snap.sum.Zone
-	start := view.MonthStart(now, zone)
-	if query := r.URL.Query(); query.Has("month") {
-		month, err := time.ParseInLocation(view.MonthFormat, query.Get("month"), zone)
-		start = view.MonthStart(month.Add(12*time.Hour), zone) // which is in the month, wherever midnight is
-		if err != nil || start.After(now) || start.Before(view.MonthStart(v.snap.first, zone)) {
-			s.failAt(w, r, v, http.StatusNotFound)
-			return
-		}
-	}
-	e, f := v.entry, v.variant
-	s.servePart(w, r, v, key{entry: e, kind: "history", name: start.Format(view.MonthFormat), variant: f},
-		func(ctx context.Context) (*renderedPage, time.Time, error) { return s.loadHistory(ctx, e, f, start) })
-}
+// The forms of ids in paths. A path with another id gets 404 without a query.
+var (
+	incidentID    = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	maintenanceID = regexp.MustCompile("^" + allswell.PrefixMaintenance + "[0-9a-v]{20}$")
+	componentID   = regexp.MustCompile("^" + allswell.PrefixComponent + "[0-9a-v]{20}$")
+)
 
-// serveIncident answers with one incident and a part of its timeline: the newest,
-// or the one that ?before= asks for.
-func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, v visit, id string) {
-	before, ok := beforeOf(r)
-	if !ok || !isUUID(id) {
-		s.failAt(w, r, v, http.StatusNotFound)
+// servePart answers with a part of a page that load loads from the store; see
+// loadRendered. Above the limit of requests for what does not exist, a client gets
+// only what is in memory.
+func (s *Site) servePart(w http.ResponseWriter, r *http.Request, req pageRequest, k key, load partLoader) {
+	if !s.rendered.Contains(k) && s.notFound.exceeded(r) {
+		s.failForAt(w, r, req, errTooManyNotFound)
 		return
 	}
-	e, f := v.entry, v.variant
-	s.servePart(w, r, v, key{entry: e, kind: "incident", name: id, before: before, variant: f},
-		func(ctx context.Context) (*renderedPage, time.Time, error) {
-			return s.loadIncident(ctx, e, f, id, before)
-		})
-}
-
-// loadHistory loads the month that in begins, by whichever clock. It is good
-// until midnight, when a day begins.
-func (s *Site) loadHistory(ctx context.Context, e *entry, f view.Variant, in time.Time) (*renderedPage, time.Time, error) {
-	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
-		return s.store.LoadMonth(ctx, slug, in.Year(), in.Month())
-	})
+	page, err := loadRendered(r.Context(), s, k, func(ctx context.Context) (*renderedPage, time.Time, error) { return load(ctx, k) })
+	if errors.Is(err, allswell.ErrNotFound) {
+		err = s.notFound.take(r)
+	}
 	if err != nil {
-		return nil, time.Time{}, err
+		s.failForAt(w, r, req, err)
+		return
 	}
-	now, zone := s.now(), contents.Page.Location() // which may be another than when the month was asked for
-	start := allswell.Midnight(time.Date(in.Year(), in.Month(), 1, 12, 0, 0, 0, zone), zone)
-	m := view.Month{Start: start, First: snap.first, Now: now, Contents: contents}
-	sh, err := newRenderedPage(ctx, view.History(s.partLayout(snap, contents.Page, f), m))
-	return sh, tomorrow(now, zone), err
+	s.servePage(w, r, k, page)
 }
 
-func (s *Site) loadIncident(ctx context.Context, e *entry, f view.Variant, id string, before int) (*renderedPage, time.Time, error) {
-	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
-		return s.store.LoadIncident(ctx, slug, id, before)
-	})
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	inc := contents.Incidents[0]
-	if n := len(inc.Updates); before > 0 && (n == 0 || inc.Updates[n-1].Number != before-1) {
-		return nil, time.Time{}, allswell.ErrNotFound
-	}
-	part := view.TimelinePart{Before: before, Max: store.TimelinePageSize}
-	sh, err := newRenderedPage(ctx, view.Incident(s.partLayout(snap, contents.Page, f), asActive(snap.sum, inc), part))
-	return sh, time.Time{}, err
-}
+// partLoader loads and renders the part of a page that a key names.
+type partLoader func(ctx context.Context, k key) (page *renderedPage, expires time.Time, err error)
 
-// partLayout returns the layout of a part of a page that was loaded just now.
-func (s *Site) partLayout(snap *snapshot, page allswell.Page, v view.Variant) view.Layout {
-	l := view.NewLayout(s.presentation(page, v), page, snap.status, s.now())
-	l.Follow(snap.tag)
-	return l
-}
-
-// asActive returns an incident with the statuses that its components have now, if
-// it is active.
-func asActive(sum allswell.Summary, inc allswell.Incident) allswell.Incident {
-	for _, active := range sum.Active {
-		if active.ID == inc.ID {
-			inc.Affected = active.Affected
-		}
-	}
-	return inc
-}
-
-// load returns the page's snapshot and what a part of it is made of. It is
-// allswell.ErrNotFound if another page has the slug now.
-func (e *entry) load(ctx context.Context, part func(slug string) (allswell.PageContents, error)) (*snapshot, allswell.PageContents, error) {
+// loadPart returns a page's snapshot, and the contents of a part of it that load
+// loads from the store. The error is allswell.ErrNotFound if the slug belongs to
+// another page now.
+func (e *entry) loadPart(ctx context.Context, load func(*snapshot) (allswell.PageContents, error)) (*snapshot, allswell.PageContents, error) {
 	snap, err := e.summary.Get(ctx)
 	if err != nil {
 		return nil, allswell.PageContents{}, err
 	}
-	contents, err := part(e.slug)
+	contents, err := load(snap)
 	if err == nil && contents.Page.ID != e.id {
 		err = allswell.ErrNotFound
 	}
@@ -113,117 +58,158 @@ func (e *entry) load(ctx context.Context, part func(slug string) (allswell.PageC
 	return snap, contents, err
 }
 
-// servePart answers with a part of a page that is loaded from the store; see
-// loadRendered. A client that has asked for too much that does not exist gets
-// only what is in memory.
-func (s *Site) servePart(w http.ResponseWriter, r *http.Request, v visit, k key, load cache.Loader[*renderedPage]) {
-	if !s.rendered.Contains(k) && s.guesses.over(r) {
-		s.failForAt(w, r, v, errTooManyGuesses)
-		return
-	}
-	sh, err := loadRendered(r.Context(), s, k, load)
-	if errors.Is(err, allswell.ErrNotFound) {
-		err = s.guesses.missed(r)
-	}
-	if err != nil {
-		s.failForAt(w, r, v, err)
-		return
-	}
-	s.serveSheet(w, r, k, sh)
+// partLayout returns the layout of a part of a page.
+func (s *Site) partLayout(snap *snapshot, page allswell.Page, v view.Variant, asOf time.Time) view.Layout {
+	l := view.NewLayout(s.presentation(page, v), page, snap.status, asOf)
+	l.Follow(snap.tag)
+	return l
 }
 
-// isUUID reports whether id has the form of an incident's id.
-func isUUID(id string) bool {
-	if len(id) != 36 {
-		return false
-	}
-	for i := range len(id) {
-		c := id[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-				return false
-			}
+// serveHistory answers with one month of a page's incidents: ?month=2026-11, or the
+// current month. A month before the first of the page, or in the future, gets 404.
+func (s *Site) serveHistory(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	now, zone := s.now(), req.snap.sum.Zone
+	start := view.MonthStart(now, zone)
+	if query := r.URL.Query(); query.Has("month") {
+		month, err := time.ParseInLocation(view.MonthFormat, query.Get("month"), zone)
+		start = view.MonthStart(month.Add(12*time.Hour), zone) // midnight may not exist in the zone
+		if err != nil || start.After(now) || start.Before(view.MonthStart(req.snap.first, zone)) {
+			s.failAt(w, r, req, http.StatusNotFound)
+			return
 		}
 	}
-	return true
+	k := key{entry: req.entry, kind: "history", name: start.Format(view.MonthFormat), variant: req.variant}
+	s.servePart(w, r, req, k, s.loadHistory)
 }
 
-// serveMaintenance answers with one planned maintenance and a part of its
-// timeline: the newest, or the one that ?before= asks for.
-func (s *Site) serveMaintenance(w http.ResponseWriter, r *http.Request, v visit, id string) {
-	before, ok := beforeOf(r)
-	if !ok || !isMaintenanceID(id) {
-		s.failAt(w, r, v, http.StatusNotFound)
+// loadHistory loads the month that k names. It expires at midnight, when a day
+// begins.
+func (s *Site) loadHistory(ctx context.Context, k key) (*renderedPage, time.Time, error) {
+	month, err := time.Parse(view.MonthFormat, k.name)
+	if err != nil {
+		return nil, time.Time{}, allswell.ErrNotFound
+	}
+	snap, contents, err := k.entry.loadPart(ctx, func(*snapshot) (allswell.PageContents, error) {
+		return s.store.LoadMonth(ctx, k.entry.slug, month.Year(), month.Month())
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	now, zone := s.now(), contents.Page.Location() // the zone may have changed since the request
+	m := view.Month{
+		Start: view.MonthStart(time.Date(month.Year(), month.Month(), 1, 12, 0, 0, 0, zone), zone),
+		First: snap.first, Now: now, Contents: contents,
+	}
+	page, err := newRenderedPage(ctx, view.History(s.partLayout(snap, contents.Page, k.variant, now), m))
+	return page, tomorrow(now, zone), err
+}
+
+// serveIncident answers with one incident and a part of its timeline: the newest,
+// or the part that ?before= asks for.
+func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, req pageRequest, id string) {
+	before, ok := parseBefore(r)
+	if !ok || !incidentID.MatchString(id) {
+		s.failAt(w, r, req, http.StatusNotFound)
 		return
 	}
-	e, f := v.entry, v.variant
-	s.servePart(w, r, v, key{entry: e, kind: "maintenance", name: id, before: before, variant: f},
-		func(ctx context.Context) (*renderedPage, time.Time, error) {
-			return s.loadMaintenance(ctx, e, f, id, before)
-		})
+	s.servePart(w, r, req, key{entry: req.entry, kind: "incident", name: id, before: before, variant: req.variant}, s.loadIncident)
 }
 
-func (s *Site) loadMaintenance(ctx context.Context, e *entry, f view.Variant, id string, before int) (*renderedPage, time.Time, error) {
-	snap, contents, err := e.load(ctx, func(slug string) (allswell.PageContents, error) {
-		return s.store.LoadMaintenance(ctx, slug, id, before)
+func (s *Site) loadIncident(ctx context.Context, k key) (*renderedPage, time.Time, error) {
+	snap, contents, err := k.entry.loadPart(ctx, func(*snapshot) (allswell.PageContents, error) {
+		return s.store.LoadIncident(ctx, k.entry.slug, k.name, k.before)
+	})
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	inc := contents.Incidents[0]
+	if n := len(inc.Updates); k.before > 0 && (n == 0 || inc.Updates[n-1].Number != k.before-1) {
+		return nil, time.Time{}, allswell.ErrNotFound
+	}
+	for _, active := range snap.sum.Active {
+		if active.ID == inc.ID {
+			inc.Affected = active.Affected // with the current statuses of the components
+		}
+	}
+	l := s.partLayout(snap, contents.Page, k.variant, s.now())
+	page, err := newRenderedPage(ctx, view.Incident(l, inc, k.timelinePart()))
+	return page, time.Time{}, err
+}
+
+// serveMaintenance is serveIncident for a planned maintenance.
+func (s *Site) serveMaintenance(w http.ResponseWriter, r *http.Request, req pageRequest, id string) {
+	before, ok := parseBefore(r)
+	if !ok || !maintenanceID.MatchString(id) {
+		s.failAt(w, r, req, http.StatusNotFound)
+		return
+	}
+	s.servePart(w, r, req, key{entry: req.entry, kind: "maintenance", name: id, before: before, variant: req.variant}, s.loadMaintenance)
+}
+
+func (s *Site) loadMaintenance(ctx context.Context, k key) (*renderedPage, time.Time, error) {
+	snap, contents, err := k.entry.loadPart(ctx, func(*snapshot) (allswell.PageContents, error) {
+		return s.store.LoadMaintenance(ctx, k.entry.slug, k.name, k.before)
 	})
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	m := contents.Maintenances[0]
-	if n := len(m.Updates); before > 0 && (n == 0 || m.Updates[n-1].Number != before-1) {
+	if n := len(m.Updates); k.before > 0 && (n == 0 || m.Updates[n-1].Number != k.before-1) {
 		return nil, time.Time{}, allswell.ErrNotFound
 	}
-	part := view.TimelinePart{Before: before, Max: store.TimelinePageSize}
-	sh, err := newRenderedPage(ctx, view.Maintenance(s.partLayout(snap, contents.Page, f), m, part))
-	return sh, time.Time{}, err
+	l := s.partLayout(snap, contents.Page, k.variant, s.now())
+	page, err := newRenderedPage(ctx, view.Maintenance(l, m, k.timelinePart()))
+	return page, time.Time{}, err
 }
 
-// isMaintenanceID reports whether id has the form of a maintenance's id, which
-// is that of all ids after their prefix.
-func isMaintenanceID(id string) bool {
-	rest, ok := strings.CutPrefix(id, allswell.PrefixMaintenance)
-	return ok && isComponentID(allswell.PrefixComponent+rest)
+// timelinePart returns the part of a timeline that k names.
+func (k key) timelinePart() view.TimelinePart {
+	return view.TimelinePart{Before: k.before, Max: store.TimelinePageSize}
+}
+
+// maxBefore is above the number of updates that a timeline can have, those of the
+// system included.
+const maxBefore = 9_999
+
+// parseBefore returns the value of ?before=, or 0 if there is none. ok is false for
+// a value that cannot exist. A number has one valid spelling, so that each part of
+// a timeline has one URL.
+func parseBefore(r *http.Request) (before int, ok bool) {
+	query := r.URL.Query()
+	if !query.Has(view.BeforeParam) {
+		return 0, true
+	}
+	text := query.Get(view.BeforeParam)
+	before, err := strconv.Atoi(text)
+	return before, err == nil && before > 1 && before <= maxBefore && strconv.Itoa(before) == text
 }
 
 // serveComponent answers with one component and its history.
-func (s *Site) serveComponent(w http.ResponseWriter, r *http.Request, v visit, id string) {
-	if !isComponentID(id) {
-		s.failAt(w, r, v, http.StatusNotFound)
+func (s *Site) serveComponent(w http.ResponseWriter, r *http.Request, req pageRequest, id string) {
+	if !componentID.MatchString(id) {
+		s.failAt(w, r, req, http.StatusNotFound)
 		return
 	}
-	e, f := v.entry, v.variant
-	s.servePart(w, r, v, key{entry: e, kind: "component", name: id, variant: f},
-		func(ctx context.Context) (*renderedPage, time.Time, error) { return s.loadComponent(ctx, e, f, id) })
+	s.servePart(w, r, req, key{entry: req.entry, kind: "component", name: id, variant: req.variant}, s.loadComponent)
 }
 
-// loadComponent is good for as long as the snapshot that it is made of.
-func (s *Site) loadComponent(ctx context.Context, e *entry, f view.Variant, id string) (*renderedPage, time.Time, error) {
-	snap, err := e.summary.Get(ctx)
+// loadComponent loads the component that k names. It expires with the snapshot of
+// its page.
+func (s *Site) loadComponent(ctx context.Context, k key) (*renderedPage, time.Time, error) {
+	var c allswell.Component
+	snap, contents, err := k.entry.loadPart(ctx, func(snap *snapshot) (allswell.PageContents, error) {
+		var ok bool
+		if c, ok = componentOf(snap.sum, k.name); !ok {
+			return allswell.PageContents{}, allswell.ErrNotFound
+		}
+		return s.store.LoadNewest(ctx, k.entry.slug, k.name)
+	})
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	c, ok := componentOf(snap.sum, id)
-	if !ok {
-		return nil, time.Time{}, allswell.ErrNotFound
-	}
-	contents, err := s.store.LoadNewest(ctx, e.slug, id)
-	if err != nil {
-		return nil, time.Time{}, err
-	}
-	if contents.Page.ID != e.id {
-		return nil, time.Time{}, allswell.ErrNotFound // another page has the slug now
-	}
-	view.CleanNames(&contents)
-	l := view.NewLayout(s.presentation(snap.page, f), snap.page, snap.status, snap.sum.AsOf)
-	l.Follow(snap.tag)
-	sh, err := newRenderedPage(ctx, view.Component(l, snap.sum, c, contents))
-	return sh, snap.until, err
+	l := s.partLayout(snap, snap.page, k.variant, snap.sum.AsOf)
+	page, err := newRenderedPage(ctx, view.Component(l, snap.sum, c, contents))
+	return page, snap.until, err
 }
 
 // componentOf returns a component of a summary.
@@ -236,21 +222,4 @@ func componentOf(sum allswell.Summary, id string) (allswell.Component, bool) {
 		}
 	}
 	return allswell.Component{}, false
-}
-
-// maxBefore is more than a timeline has updates: what people can add, and what
-// the service adds by itself.
-const maxBefore = 9_999
-
-// beforeOf returns the part of a timeline that a request asks for; 0: the newest.
-// It reports false for one that cannot be there: the number of an update is
-// written in one way, so that each part has one address.
-func beforeOf(r *http.Request) (before int, ok bool) {
-	query := r.URL.Query()
-	if !query.Has(view.BeforeParam) {
-		return 0, true
-	}
-	text := query.Get(view.BeforeParam)
-	before, err := strconv.Atoi(text)
-	return before, err == nil && before > 1 && before <= maxBefore && strconv.Itoa(before) == text
 }

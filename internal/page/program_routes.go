@@ -22,44 +22,43 @@ const (
 	cacheBadge = "public, no-cache, max-age=0"
 )
 
-// Header values of documents for programs, which every site may read and embed.
+// Header values of documents for programs, which other sites may read and embed.
 var (
 	anyOrigin   = []string{"*"}
 	crossOrigin = []string{"cross-origin"}
 )
 
-// routePrograms answers what programs ask of a page. It returns false for all
-// else.
-func (s *Site) routePrograms(w http.ResponseWriter, r *http.Request, v visit) bool {
-	component, name, ok := parseProgramPath(v.part)
+// routePrograms serves feeds, the calendar and badges, and reports whether it did.
+func (s *Site) routePrograms(w http.ResponseWriter, r *http.Request, req pageRequest) bool {
+	component, name, ok := parseProgramPath(req.part)
 	if !ok {
 		return false
 	}
-	e := v.entry
-	if !v.snap.badges.Has(component) {
-		s.failAt(w, r, v, http.StatusNotFound) // without asking the database
+	e := req.entry
+	if !req.snap.badges.Has(component) {
+		s.failAt(w, r, req, http.StatusNotFound) // without asking the database
 		return true
 	}
 	switch name {
 	case badge.SVGName, badge.JSONName:
-		s.serveBadge(w, r, v, component, name)
+		s.serveBadge(w, r, req, component, name)
 	default:
 		doc, err := loadRendered(r.Context(), s, key{entry: e, kind: name, name: component}, func(ctx context.Context) (*web.Document, time.Time, error) {
 			doc, err := s.loadFeed(ctx, e, component, name)
 			return doc, time.Time{}, err
 		})
-		s.serveToPrograms(w, r, v, doc, err)
+		s.serveToPrograms(w, r, req, doc, err)
 	}
 	return true
 }
 
-// parseProgramPath takes a path below that of a page apart; component is "" where it
-// is the page that is asked about.
+// parseProgramPath splits a path below that of a page. component is "" for a document
+// of the whole page.
 func parseProgramPath(part string) (component, name string, ok bool) {
 	name = part
 	if rest, found := strings.CutPrefix(part, "components/"); found {
 		component, name, _ = strings.Cut(rest, "/")
-		if !isComponentID(component) {
+		if !componentID.MatchString(component) {
 			return "", "", false
 		}
 	}
@@ -71,32 +70,18 @@ func parseProgramPath(part string) (component, name string, ok bool) {
 	}
 }
 
-// isComponentID reports whether id has the form of a component's id.
-func isComponentID(id string) bool {
-	rest, ok := strings.CutPrefix(id, allswell.PrefixComponent)
-	if !ok || len(rest) != 20 {
-		return false
-	}
-	for i := range len(rest) {
-		if c := rest[i]; (c < '0' || c > '9') && (c < 'a' || c > 'v') {
-			return false
-		}
-	}
-	return true
-}
-
 // serveToPrograms answers with a document for programs, or with the error of loading
-// it. While the database is unavailable it is an old one: each feed says when it
-// was updated.
-func (s *Site) serveToPrograms(w http.ResponseWriter, r *http.Request, v visit, doc *web.Document, err error) {
+// it. While the database is unavailable, the document is an old one: each feed says
+// when it was updated.
+func (s *Site) serveToPrograms(w http.ResponseWriter, r *http.Request, req pageRequest, doc *web.Document, err error) {
 	if err != nil {
-		s.failForAt(w, r, v, err)
+		s.failForAt(w, r, req, err)
 		return
 	}
 	serveCrossOrigin(w, r, doc)
 }
 
-// serveCrossOrigin serves a document that every other site may read.
+// serveCrossOrigin serves a document that other sites may read.
 func serveCrossOrigin(w http.ResponseWriter, r *http.Request, doc *web.Document) {
 	h := w.Header()
 	h["Access-Control-Allow-Origin"] = anyOrigin
@@ -109,14 +94,14 @@ func newProgramDocument(body []byte, contentType, cacheControl string) *web.Docu
 	return web.NewDocument(body, web.DocumentHeader{ContentType: contentType, CacheControl: cacheControl, Policy: web.PolicyData})
 }
 
-// loadFeed makes a feed or the calendar.
+// loadFeed renders a feed or the calendar.
 func (s *Site) loadFeed(ctx context.Context, e *entry, component, name string) (*web.Document, error) {
 	contents, err := s.store.LoadNewest(ctx, e.slug, component)
 	if err != nil {
 		return nil, err
 	}
 	if contents.Page.ID != e.id {
-		return nil, allswell.ErrNotFound // another page has the slug now
+		return nil, allswell.ErrNotFound // the slug belongs to another page now
 	}
 	base := contents.Page.URL(s.base)
 	if name == feed.CalendarName {
@@ -140,8 +125,8 @@ func (s *Site) loadFeed(ctx context.Context, e *entry, component, name string) (
 	return newProgramDocument(body, contentType, web.CacheRevalidate), nil
 }
 
-// addUpcoming adds the maintenances that are not over to the newest, which have
-// the later ones only if there are many.
+// addUpcoming adds the maintenances that are not completed and that the newest ones
+// lack, because there are too many.
 func (s *Site) addUpcoming(ctx context.Context, contents *allswell.PageContents) error {
 	if len(contents.Maintenances) < store.MaxNewest {
 		return nil
@@ -162,16 +147,16 @@ func (s *Site) addUpcoming(ctx context.Context, contents *allswell.PageContents)
 	return nil
 }
 
-// serveBadge answers with a badge. Badges with a label from the address are drawn
-// for each request, because labels are unlimited; the others are cached. While
-// pages are marked as delayed, badges show the status unknown.
-func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, v visit, component, name string) {
+// serveBadge answers with a badge. Badges with a label from the URL are drawn for
+// each request, because the number of labels is unlimited; the others are cached.
+// While pages say that they are delayed, badges show the status unknown.
+func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, req pageRequest, component, name string) {
 	var options badge.Options
 	if r.URL.RawQuery != "" {
 		options = badge.ParseOptions(r.URL.Query())
 	}
 	_, late := s.late()
-	e := v.entry
+	e := req.entry
 	load := func(context.Context) (*web.Document, time.Time, error) {
 		b, ok := e.summary.Last().badges.Badge(component, options, late)
 		if !ok {
@@ -181,12 +166,12 @@ func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, v visit, compo
 	}
 	if options.Label != "" {
 		doc, _, err := load(r.Context())
-		s.serveToPrograms(w, r, v, doc, err)
+		s.serveToPrograms(w, r, req, doc, err)
 		return
 	}
 	kind := fmt.Sprint(name, " ", options.Theme, " ", options.Uptime, " ", late)
 	doc, err := getRendered(r.Context(), s, key{entry: e, kind: kind, name: component}, &e.summary.Loads, load)
-	s.serveToPrograms(w, r, v, doc, err)
+	s.serveToPrograms(w, r, req, doc, err)
 }
 
 func badgeDocument(b badge.Badge, name, theme string) *web.Document {

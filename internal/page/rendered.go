@@ -13,26 +13,26 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// The bounds of what is kept rendered, over all status pages.
+// The limits of the cache of rendered documents of all status pages.
 const (
 	maxRenderedEntries = 2048
 	maxRenderedBytes   = 64 << 20
 )
 
-// key names something rendered: a status page, an incident, a feed. A page that
-// gets another slug has another entry, and so other keys.
+// key names a rendered document: a status page, an incident, a feed. A page whose
+// slug changes has another entry, and so other keys.
 type key struct {
-	entry      *entry // nil: it belongs to no page
+	entry      *entry // nil: the document belongs to no page
 	kind, name string
 	before     int          // see view.TimelinePart
-	variant    view.Variant // zero if it is the same in all
-	lateSince  int64        // Unix milliseconds; see serveSheet
+	variant    view.Variant // zero if the document is the same in all variants
+	lateSince  int64        // Unix milliseconds; see serveDelayed
 }
 
 // Owner makes pages evict their own documents before those of others.
 func (k key) Owner() any { return k.entry }
 
-// rendered is what is kept under a key.
+// rendered is what is cached under a key.
 type rendered interface{ Size() int }
 
 func (s *Site) newRendered(maxBytes int) *cache.Cache[key, rendered] {
@@ -43,7 +43,7 @@ func (s *Site) newRendered(maxBytes int) *cache.Cache[key, rendered] {
 	})
 }
 
-// getRendered returns what is under a key; see cache.Cache.Get.
+// getRendered returns the value of a key; see cache.Cache.Get.
 func getRendered[T rendered](ctx context.Context, s *Site, k key, version *atomic.Uint64, load cache.Loader[T]) (T, error) {
 	value, err := s.rendered.Get(ctx, k, version, func(ctx context.Context) (rendered, time.Time, error) {
 		return load(ctx)
@@ -52,9 +52,9 @@ func getRendered[T rendered](ctx context.Context, s *Site, k key, version *atomi
 	return t, err
 }
 
-// loadRendered is getRendered for what is loaded from the store. At most
-// maxLoads requests at a time load what is not in memory, so that requests for
-// incidents that do not exist cannot keep the database busy.
+// loadRendered is getRendered for values that are loaded from the store. At most
+// maxLoads requests at a time load what is not in memory, so that requests for what
+// does not exist cannot keep the database busy.
 func loadRendered[T rendered](ctx context.Context, s *Site, k key, load cache.Loader[T]) (T, error) {
 	if !s.rendered.Contains(k) {
 		release, ok := s.loads.acquire(ctx, cache.WaitTimeout)
@@ -67,14 +67,14 @@ func loadRendered[T rendered](ctx context.Context, s *Site, k key, load cache.Lo
 	return getRendered(ctx, s, k, &k.entry.version, load)
 }
 
-// renderedPage is a rendered HTML page, with what it takes to render it once more with
-// a line that it is delayed.
+// renderedPage is a rendered HTML page, with the model from which it can be
+// rendered again with the line that it is delayed.
 type renderedPage struct {
 	model view.Model
 	doc   *web.Document
 }
 
-// newRenderedPage renders a screen. It stops when ctx ends.
+// newRenderedPage renders a model. It stops when ctx ends.
 func newRenderedPage(ctx context.Context, m view.Model) (*renderedPage, error) {
 	doc, err := renderDocument(ctx, m, web.CacheRevalidate)
 	if err != nil {
@@ -83,8 +83,8 @@ func newRenderedPage(ctx context.Context, m view.Model) (*renderedPage, error) {
 	return &renderedPage{model: m, doc: doc}, nil
 }
 
-// Size counts the screen as large as the HTML rendered from it.
-func (sh *renderedPage) Size() int { return sh.doc.Size() + len(sh.doc.Body()) }
+// Size counts the model as large as the HTML rendered from it.
+func (p *renderedPage) Size() int { return p.doc.Size() + len(p.doc.Body()) }
 
 // renderDocument renders a model as a document. It stops when ctx ends.
 func renderDocument(ctx context.Context, m view.Model, cacheControl string) (*web.Document, error) {
@@ -92,36 +92,36 @@ func renderDocument(ctx context.Context, m view.Model, cacheControl string) (*we
 	if err != nil {
 		return nil, err
 	}
-	// What people type is escaped and cannot look like a form or a script.
+	// Text that people typed is escaped and cannot look like a form or a script.
 	form, script := bytes.Contains(html, []byte("<form ")), bytes.Contains(html, []byte("<script "))
 	return web.NewDocument(html, web.DocumentHeader{
 		ContentType: typeHTML, CacheControl: cacheControl, Policy: web.PolicyPage(form, script), ByLanguage: true, Secret: m.Layout.Secret,
 	}), nil
 }
 
-// serveSheet writes a sheet, with a line that it is delayed if the store has
-// not reached its database for delayedAfter.
-func (s *Site) serveSheet(w http.ResponseWriter, r *http.Request, k key, sh *renderedPage) {
+// servePage writes a page, with the line that it is delayed if the store has not
+// reached its database for delayedAfter.
+func (s *Site) servePage(w http.ResponseWriter, r *http.Request, k key, page *renderedPage) {
 	if contact, late := s.late(); late {
-		s.serveDelayed(w, r, k, sh, contact)
+		s.serveDelayed(w, r, k, page, contact)
 		return
 	}
-	sh.doc.ServeHTTP(w, r)
+	page.doc.ServeHTTP(w, r)
 }
 
-// serveDelayed writes a sheet with the line that it was not refreshed since an
+// serveDelayed writes a page with the line that it has not been refreshed since an
 // instant.
-func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, k key, sh *renderedPage, since time.Time) {
+func (s *Site) serveDelayed(w http.ResponseWriter, r *http.Request, k key, page *renderedPage, since time.Time) {
 	k.lateSince = since.UnixMilli()
 	doc, err := getRendered(r.Context(), s, k, &unchanging, func(ctx context.Context) (*web.Document, time.Time, error) {
-		doc, err := renderDocument(ctx, sh.model.Delayed(since), web.CacheRevalidate)
+		doc, err := renderDocument(ctx, page.model.Delayed(since), web.CacheRevalidate)
 		return doc, time.Time{}, err
 	})
 	if err != nil {
-		doc = sh.doc
+		doc = page.doc
 	}
 	doc.ServeHTTP(w, r)
 }
 
-// unchanging is the version of what depends on nothing that changes.
+// unchanging is the version of values that never become stale.
 var unchanging atomic.Uint64

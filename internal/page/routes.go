@@ -5,42 +5,85 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/view"
 )
 
-// visit is a request for a page or a part of it.
-type visit struct {
-	entry   *entry
-	snap    *snapshot // an old one if it cannot be loaded again
-	variant view.Variant
-	part    string // of the path, below the page: "", "history", "incidents/…"
-	key     keyLookup
+// Handler returns the handler of the public pages: "/", "/status/", "/assets/",
+// and at the own domains of pages all paths. Unknown paths get a 404 in HTML.
+func (s *Site) Handler() http.Handler { return http.HandlerFunc(s.route) }
+
+// route serves all paths except those of a single page. It parses the path by
+// hand, because status pages are by far the most frequent requests.
+func (s *Site) route(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	if name, ok := strings.CutPrefix(path, assets.Path); ok && isRead(r) {
+		s.serveAsset(w, r, name)
+		return
+	}
+	rest, isStatus := strings.CutPrefix(path, "/status/")
+	if s.routeDomain(w, r, isStatus) {
+		return
+	}
+	slug, part, deeper := strings.Cut(rest, "/")
+	switch {
+	case isStatus && deeper && part == "" && isRead(r) && allswell.ValidSlug(slug): // a trailing slash
+		http.Redirect(w, r, (&url.URL{Path: "/status/" + slug, RawQuery: r.URL.RawQuery}).String(), http.StatusPermanentRedirect)
+	case isStatus && slug != "":
+		s.routeSlug(w, r, slug, part)
+	case failStatuspage(w, r, strings.TrimPrefix(path, "/"), allswell.ErrNotFound): // the host is not a page's own domain
+	case !isRead(r):
+		w.Header()["Allow"] = allowGetHead
+		s.fail(w, r, http.StatusMethodNotAllowed)
+	case path == "/":
+		s.serveRoot(w, r)
+	default:
+		s.fail(w, r, http.StatusNotFound)
+	}
 }
 
-// presentation returns how the page is shown to the visitor.
-func (v visit) presentation() view.Presentation { return view.Present(v.snap.page, v.variant) }
+func (s *Site) serveAsset(w http.ResponseWriter, r *http.Request, name string) {
+	if doc := assets.Find(name); doc != nil {
+		doc.ServeHTTP(w, r)
+		return
+	}
+	s.fail(w, r, http.StatusNotFound)
+}
+
+// isRead reports whether a request only reads.
+func isRead(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// pageRequest is what a request for a page or a part of it asks for.
+type pageRequest struct {
+	entry   *entry
+	snap    *snapshot // the previous one if the page cannot be loaded
+	variant view.Variant
+	part    string    // the path below the page: "", "history", "incidents/…"
+	key     keyLookup // of a form
+}
 
 // routeSlug serves a part of the page under a slug.
 func (s *Site) routeSlug(w http.ResponseWriter, r *http.Request, slug, part string) {
 	key := s.lookUpKey(r, part)
 	e, snap, err := s.snapshotOf(r.Context(), cmp.Or(key.slug, slug))
 	if snap == nil {
-		s.failVisit(w, r, part, err)
+		s.failPage(w, r, part, err)
 		return
 	}
-	v := newVisit(r, e, snap, part, false)
-	v.key = key
-	s.routePage(w, r, v)
+	req := newPageRequest(r, e, snap, part, false)
+	req.key = key
+	s.routePage(w, r, req)
 }
 
 // routeDomain serves a part of the page whose own domain is the request's host,
 // and reports whether there is one. The hosts of the installation itself are never
-// a page's own. For a path below /status/ an unknown host is not looked up.
+// the domain of a page. Below /status/, an unknown host is not looked up.
 func (s *Site) routeDomain(w http.ResponseWriter, r *http.Request, isStatus bool) bool {
 	host, part := allswell.HostName(r.Host), strings.TrimPrefix(r.URL.Path, "/")
 	if host == "" || s.store.Hosts().Contains(host) || isStatus && s.index.Last().findHost(host) == nil {
@@ -53,79 +96,26 @@ func (s *Site) routeDomain(w http.ResponseWriter, r *http.Request, isStatus bool
 	case e == nil && errors.Is(err, allswell.ErrNotFound):
 		return false
 	case snap == nil:
-		s.failVisit(w, r, part, err)
+		s.failPage(w, r, part, err)
 	default:
-		v := newVisit(r, e, snap, part, snap.page.Host != "")
-		v.key = s.lookUpKey(r, part)
-		s.routePage(w, r, v)
+		req := newPageRequest(r, e, snap, part, snap.page.Host != "")
+		req.key = s.lookUpKey(r, part)
+		s.routePage(w, r, req)
 	}
 	return true
 }
 
-// failVisit answers for a page that cannot be shown, to people and to programs.
-func (s *Site) failVisit(w http.ResponseWriter, r *http.Request, part string, err error) {
+// failPage answers for a page that cannot be shown, to people and to programs.
+func (s *Site) failPage(w http.ResponseWriter, r *http.Request, part string, err error) {
 	if !failStatuspage(w, r, part, err) {
 		s.failFor(w, r, err)
 	}
 }
 
-func newVisit(r *http.Request, e *entry, snap *snapshot, part string, own bool) visit {
-	v := visit{entry: e, snap: snap, part: part, variant: view.Variant{OwnDomain: own}}
-	v.variant.Language, v.variant.Chosen = languageFor(r, snap.page.Language)
-	return v
-}
-
-// routePage serves all paths of a page.
-func (s *Site) routePage(w http.ResponseWriter, r *http.Request, v visit) {
-	if s.routeStatuspage(w, r, v) || s.routeForm(w, r, v) {
-		return
-	}
-	if !isRead(r) {
-		w.Header()["Allow"] = allowGetHead
-		s.failAt(w, r, v, http.StatusMethodNotAllowed)
-		return
-	}
-	kind, id, deeper := strings.Cut(v.part, "/")
-	switch {
-	case v.part == "":
-		s.serveStatus(w, r, v)
-	case v.part == "events":
-		s.serveEvents(w, r, v)
-	case v.part == "history":
-		s.serveHistory(w, r, v)
-	case deeper && kind == "incidents":
-		s.serveIncident(w, r, v, id)
-	case deeper && kind == "maintenances":
-		s.serveMaintenance(w, r, v, id)
-	case deeper && kind == "look":
-		s.serveTheme(w, r, v, id)
-	case s.routePrograms(w, r, v):
-	case deeper && kind == "components":
-		s.serveComponent(w, r, v, id)
-	default:
-		s.failAt(w, r, v, http.StatusNotFound)
-	}
-}
-
-// serveStatus answers with the page itself.
-func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, v visit) {
-	e, k := v.entry, key{entry: v.entry, kind: "status", variant: v.variant}
-	sh, err := getRendered(r.Context(), s, k, &e.summary.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
-		sh, err := newRenderedPage(ctx, e.summary.Last().model(k.variant))
-		return sh, time.Time{}, err
-	})
-	if err != nil {
-		s.failForAt(w, r, v, err)
-		return
-	}
-	s.serveSheet(w, r, k, sh)
-}
-
-// presentation returns how a page is shown, with what only the site knows.
-func (s *Site) presentation(page allswell.Page, v view.Variant) view.Presentation {
-	at := view.Present(page, v)
-	at.Public, at.Mail = page.URL(s.base), s.mail
-	return at
+func newPageRequest(r *http.Request, e *entry, snap *snapshot, part string, ownDomain bool) pageRequest {
+	req := pageRequest{entry: e, snap: snap, part: part, variant: view.Variant{OwnDomain: ownDomain}}
+	req.variant.Language, req.variant.Chosen = languageFor(r, snap.page.Language)
+	return req
 }
 
 // languageFor returns the language of a response, and whether the URL names it.
@@ -140,4 +130,57 @@ func languageFor(r *http.Request, fallback string) (l *i18n.Language, chosen boo
 		accept = fields[0]
 	}
 	return i18n.Choose("", accept, fallback), false
+}
+
+// presentation returns how a page is shown, with what only the site knows.
+func (s *Site) presentation(page allswell.Page, v view.Variant) view.Presentation {
+	at := view.Present(page, v)
+	at.Public, at.Mail = page.URL(s.base), s.mail
+	return at
+}
+
+// routePage serves all paths of a page.
+func (s *Site) routePage(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	if s.routeStatuspage(w, r, req) || s.routeForm(w, r, req) {
+		return
+	}
+	if !isRead(r) {
+		w.Header()["Allow"] = allowGetHead
+		s.failAt(w, r, req, http.StatusMethodNotAllowed)
+		return
+	}
+	kind, id, deeper := strings.Cut(req.part, "/")
+	switch {
+	case req.part == "":
+		s.serveStatus(w, r, req)
+	case req.part == "events":
+		s.serveEvents(w, r, req)
+	case req.part == "history":
+		s.serveHistory(w, r, req)
+	case deeper && kind == "incidents":
+		s.serveIncident(w, r, req, id)
+	case deeper && kind == "maintenances":
+		s.serveMaintenance(w, r, req, id)
+	case deeper && kind == "look":
+		s.serveTheme(w, r, req, id)
+	case s.routePrograms(w, r, req):
+	case deeper && kind == "components":
+		s.serveComponent(w, r, req, id)
+	default:
+		s.failAt(w, r, req, http.StatusNotFound)
+	}
+}
+
+// serveStatus answers with the status page itself.
+func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	e, k := req.entry, key{entry: req.entry, kind: "status", variant: req.variant}
+	page, err := getRendered(r.Context(), s, k, &e.summary.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
+		page, err := newRenderedPage(ctx, e.summary.Last().model(k.variant))
+		return page, time.Time{}, err
+	})
+	if err != nil {
+		s.failForAt(w, r, req, err)
+		return
+	}
+	s.servePage(w, r, k, page)
 }

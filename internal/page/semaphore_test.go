@@ -63,7 +63,7 @@ func TestPlacesOfTheirOwn(t *testing.T) {
 				return w.send(unsubscribe, "List-Unsubscribe=One-Click")
 			}},
 		} {
-			kinds := []*semaphore{&w.site.loads, &all.signUps, &all.keys, &all.guessedKeys, &all.subscriptions, &all.unsubscribes}
+			kinds := []*semaphore{&w.site.loads, &all.signUps, &all.keys, &all.limitedKeys, &all.subscriptions, &all.unsubscribes}
 			for _, kind := range kinds {
 				if !slices.Contains(c.spared, *kind) {
 					occupy(*kind)
@@ -93,7 +93,7 @@ func TestGuesses(t *testing.T) {
 		known, other := w.incident("acme", allswell.NewIncident{Title: "One"}), w.incident("acme", allswell.NewIncident{Title: "Two"})
 		known.ID, other.ID = "/status/acme/incidents/"+known.ID, "/status/acme/incidents/"+other.ID
 		w.get(known.ID, 200)
-		for i := range guessesPerAddress {
+		for i := range maxNotFoundPerAddress {
 			if rec := w.from("192.0.2.7", "GET", guessedIncident(i)); rec.Code != 404 {
 				t.Fatalf("guess %d: %d", i, rec.Code)
 			}
@@ -110,7 +110,7 @@ func TestGuesses(t *testing.T) {
 		}
 		for path, want := range map[string]int{other.ID: http.StatusTooManyRequests, known.ID: 200, "/status/acme": 200} {
 			if rec := w.from("192.0.2.7", "GET", path); rec.Code != want {
-				t.Errorf("%s for who guesses: %d, want %d", path, rec.Code, want)
+				t.Errorf("%s for who notFound: %d, want %d", path, rec.Code, want)
 			}
 		}
 		for len(w.site.loads) > 0 {
@@ -121,7 +121,7 @@ func TestGuesses(t *testing.T) {
 				t.Errorf("%s for another address: %d, want %d", path, rec.Code, want)
 			}
 		}
-		w.clock.move(guessWindow)
+		w.clock.move(notFoundWindow)
 		if rec := w.from("192.0.2.7", "GET", guessedIncident(1)); rec.Code != 404 {
 			t.Errorf("a minute later: %d", rec.Code)
 		}
@@ -137,12 +137,12 @@ func TestGuessedKeys(t *testing.T) {
 		sub := w.subscriber("ann@example.com")
 		occupy(w.site.forms.unsubscribes, w.site.forms.subscriptions) // nothing is shown or written
 		codes := map[int]int{}
-		for i := range 3 * guessesPerAddress {
+		for i := range 3 * maxNotFoundPerAddress {
 			path := "/status/acme/" + []string{"subscription/", "unsubscribe/"}[i%2] + guessedKey(i)
 			method := []string{"GET", "GET", "POST", "POST"}[i%4]
 			codes[w.from("192.0.2.7", method, path).Code]++
 		}
-		if codes[404] != guessesPerAddress/2 || codes[200] != guessesPerAddress/2 || codes[429] != 2*guessesPerAddress {
+		if codes[404] != maxNotFoundPerAddress/2 || codes[200] != maxNotFoundPerAddress/2 || codes[429] != 2*maxNotFoundPerAddress {
 			t.Errorf("%v", codes)
 		}
 		for len(w.site.forms.unsubscribes) > 0 {

@@ -10,16 +10,11 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/statuspage"
-	"github.com/allswell/allswell/internal/view"
 	"github.com/allswell/allswell/internal/web"
 )
 
-// The documents of version 2 of the public API of Statuspage (statuspage.io),
-// for programs that were written for it. Some refuse a member that they do not
-// know, so the types in statuspage_objects.go have exactly the members of the
-// original: docs/statuspage.md says what each means here.
-
-// statuspageSet is the documents of one page by their paths under /api/v2/.
+// statuspageSet has the documents of one page in the format of Statuspage, by their
+// paths below /api/v2/. See docs/statuspage.md.
 type statuspageSet struct {
 	documents map[string]*web.Document
 	bytes     int
@@ -27,14 +22,14 @@ type statuspageSet struct {
 
 func (d *statuspageSet) Size() int { return d.bytes }
 
-// The values of header fields that let a script of any site ask.
+// Header values that permit scripts of other sites to read the documents.
 var (
 	allowOpen    = []string{"GET, HEAD, OPTIONS"}
 	anyHeader    = []string{"*"}
 	preflightAge = []string{"86400"}
 )
 
-// statuspageErrors are the answers to all that is not a document.
+// statuspageErrors are the errors by HTTP status.
 var statuspageErrors = map[int]*web.Document{
 	http.StatusNotFound:           newStatuspageError("Not found."),
 	http.StatusMethodNotAllowed:   newStatuspageError("This method is not allowed here."),
@@ -44,23 +39,23 @@ var statuspageErrors = map[int]*web.Document{
 func newStatuspageError(message string) *web.Document {
 	body, err := json.Marshal(map[string]string{"message": message})
 	if err != nil {
-		panic(err) // they are above
+		panic(err) // the messages are constant
 	}
 	return newProgramDocument(body, typeJSON, web.CacheNever)
 }
 
-// routeStatuspage answers all under api/v2/ of a page, whatever the method. It
-// returns false for all else.
-func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, v visit) bool {
-	path, ok := strings.CutPrefix(v.part, statuspage.Prefix)
+// routeStatuspage serves all paths of a page below api/v2/, with any method, and
+// reports whether it did.
+func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, req pageRequest) bool {
+	path, ok := strings.CutPrefix(req.part, statuspage.Prefix)
 	if ok {
-		serveStatuspage(w, r, func() (*web.Document, error) { return s.statuspageDocument(r.Context(), v.entry, path) })
+		serveStatuspage(w, r, func() (*web.Document, error) { return s.statuspageDocument(r.Context(), req.entry, path) })
 	}
 	return ok
 }
 
-// failStatuspage is routeStatuspage for a page that is not there, or that cannot
-// be loaded: err says which.
+// failStatuspage is routeStatuspage for a page that does not exist or cannot be
+// loaded; err says which.
 func failStatuspage(w http.ResponseWriter, r *http.Request, part string, err error) bool {
 	if !strings.HasPrefix(part, statuspage.Prefix) {
 		return false
@@ -69,7 +64,7 @@ func failStatuspage(w http.ResponseWriter, r *http.Request, part string, err err
 	return true
 }
 
-// serveStatuspage answers with a document, or with why there is none.
+// serveStatuspage answers with a document, or with the error of loading it.
 func serveStatuspage(w http.ResponseWriter, r *http.Request, load func() (*web.Document, error)) {
 	h := w.Header()
 	switch {
@@ -98,9 +93,9 @@ func serveStatuspageError(w http.ResponseWriter, r *http.Request, status int) {
 	statuspageErrors[status].ServeStatus(w, r, status)
 }
 
-// statuspageDocument returns one document of a page, or allswell.ErrNotFound.
-// All of a page are made together, when the first is asked for after a change,
-// so that they tell of one moment.
+// statuspageDocument returns one document of a page, or allswell.ErrNotFound. All
+// documents of a page are rendered together, at the first request after a change,
+// so that they agree.
 func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*web.Document, error) {
 	if !slices.Contains(statuspage.Names, path) {
 		return nil, allswell.ErrNotFound
@@ -117,18 +112,12 @@ func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*
 }
 
 func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, error) {
-	snap, err := e.summary.Get(ctx)
+	snap, newest, err := e.loadPart(ctx, func(*snapshot) (allswell.PageContents, error) {
+		return s.store.LoadNewest(ctx, e.slug, "")
+	})
 	if err != nil {
 		return nil, err
 	}
-	newest, err := s.store.LoadNewest(ctx, e.slug, "")
-	if err != nil {
-		return nil, err
-	}
-	if newest.Page.ID != e.id {
-		return nil, allswell.ErrNotFound // another page has the slug now
-	}
-	view.CleanNames(&newest)
 	bodies, err := statuspage.Documents(snap.sum, newest, snap.sum.Page.URL(s.base))
 	if err != nil {
 		return nil, err

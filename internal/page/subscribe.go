@@ -18,7 +18,7 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// What a form may bring.
+// The limits of a form.
 const (
 	maxForm   = 16 << 10 // bytes
 	maxFields = 500
@@ -32,23 +32,22 @@ const (
 	fieldScope     = "scope"
 )
 
-// originsOf returns the check that a form was sent from our own pages: from the
-// host that the request names, or from where visitors find us.
+// originsOf returns the check that a form was sent by one of our own pages: from the
+// host of the request, or from baseURL.
 func originsOf(baseURL string) *http.CrossOriginProtection {
 	p := http.NewCrossOriginProtection()
 	if u, err := url.Parse(baseURL); err == nil && u.Host != "" {
-		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // an odd one is trusted no further
+		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // a malformed URL adds nothing
 	}
 	return p
 }
 
-// routeForm serves the parts of a page that take forms, and reports whether it
-// did.
-func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, v visit) bool {
-	var serve func(http.ResponseWriter, *http.Request, visit, string)
-	name, key, keyed := strings.Cut(v.part, "/")
+// routeForm serves the paths of a page that take forms, and reports whether it did.
+func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, req pageRequest) bool {
+	var serve func(http.ResponseWriter, *http.Request, pageRequest, string)
+	name, key, keyed := strings.Cut(req.part, "/")
 	switch {
-	case v.part == "subscribe":
+	case req.part == "subscribe":
 		serve = s.serveSubscribe
 	case keyed && name == "subscription":
 		serve = s.serveSubscription
@@ -59,70 +58,68 @@ func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, v visit) bool {
 	}
 	if !isRead(r) && r.Method != http.MethodPost {
 		w.Header()["Allow"] = allowForm
-		s.failAt(w, r, v, http.StatusMethodNotAllowed)
+		s.failAt(w, r, req, http.StatusMethodNotAllowed)
 		return true
 	}
-	if keyed && errors.Is(v.key.err, errTooManyGuesses) {
-		s.failForAt(w, r, v, v.key.err)
+	if keyed && errors.Is(req.key.err, errTooManyNotFound) {
+		s.failForAt(w, r, req, req.key.err)
 		return true
 	}
-	serve(w, r, v, key)
+	serve(w, r, req, key)
 	return true
 }
 
-// serveSubscribe takes the form of a status page. What it answers depends on
-// what was typed and on who types too often, and never on whether the address
-// is known; nor does the time that the answer takes.
-func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, v visit, _ string) {
+// serveSubscribe handles the form for subscribing. The response and its timing depend
+// on the input and on the limits, never on whether the address is subscribed.
+func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRequest, _ string) {
 	switch {
 	case !s.mail:
-		// Nothing is broken that would be there in a moment: it is not offered.
-		s.say(w, r, v, http.StatusNotFound, "subscribe.off.heading", v.variant.Language.T("subscribe.off.text"))
+		// Not 503: a later request would not succeed either.
+		s.answerMessage(w, r, req, http.StatusNotFound, "subscribe.off.heading", req.variant.Language.T("subscribe.off.text"))
 		return
-	case isRead(r): // somebody asks for the address of the form
+	case isRead(r): // the form is on the status page
 		w.Header()["Cache-Control"] = []string{web.CacheNever}
-		http.Redirect(w, r, v.presentation().Home()+"#subscribe", http.StatusSeeOther)
+		http.Redirect(w, r, view.Present(req.snap.page, req.variant).Home()+"#subscribe", http.StatusSeeOther)
 		return
 	case s.origins.Check(r) != nil:
-		s.failAt(w, r, v, http.StatusForbidden)
+		s.failAt(w, r, req, http.StatusForbidden)
 		return
 	}
 	fields, status := readForm(w, r)
 	if status != http.StatusOK {
-		s.failAt(w, r, v, status)
+		s.failAt(w, r, req, status)
 		return
 	}
 	n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
-	checked, err := n.Check() // before it counts: a slip of the finger is free
+	checked, err := n.Check() // first, so that a typing error does not count towards the limits
 	if err == nil {
 		now := s.now()
 		if verdict := s.signUps.take(clientaddr.Of(r), now); !verdict.Allowed {
-			s.refuseSignUp(w, r, v, verdict.Reset.Sub(now))
+			s.rejectSignUp(w, r, req, verdict.Reset.Sub(now))
 			return
 		}
-		request := store.SignUp{Slug: v.entry.slug, Subscriber: checked, Discard: !s.signUps.mailboxes.Take(allswell.MailboxKey(checked.Target), now).Allowed}
+		request := store.SignUp{Slug: req.entry.slug, Subscriber: checked, Discard: !s.signUps.mailboxes.Take(allswell.MailboxKey(checked.Target), now).Allowed}
 		err = s.forms.signUps.run(r.Context(), func() error { return s.store.RequestSignUp(r.Context(), request) })
 	}
-	l := v.variant.Language
-	switch bad := (*allswell.ValidationError)(nil); {
+	l := req.variant.Language
+	switch invalid := (*allswell.ValidationError)(nil); {
 	case err == nil:
-		s.say(w, r, v, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
-	case errors.As(err, &bad):
-		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidSignUp(v.layout(), v.snap.sum.Blocks, n, bad))
+		s.answerMessage(w, r, req, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
+	case errors.As(err, &invalid):
+		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidSignUp(req.layout(), req.snap.sum.Blocks, n, invalid))
 	default:
-		s.failForm(w, r, v, "somebody could not be subscribed", err)
+		s.failForm(w, r, req, "subscribing failed", err)
 	}
 }
 
-func (s *Site) refuseSignUp(w http.ResponseWriter, r *http.Request, v visit, wait time.Duration) {
+func (s *Site) rejectSignUp(w http.ResponseWriter, r *http.Request, req pageRequest, wait time.Duration) {
 	wait = max(wait, time.Second)
 	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	minutes := int(math.Ceil(wait.Minutes()))
-	s.say(w, r, v, http.StatusTooManyRequests, "subscribe.too_many.heading", v.variant.Language.T("subscribe.too_many.text", "n", minutes))
+	s.answerMessage(w, r, req, http.StatusTooManyRequests, "subscribe.too_many.heading", req.variant.Language.T("subscribe.too_many.text", "n", minutes))
 }
 
-// readForm reads a form of bounded size. The status is 200, or why there is
-// none.
+// readForm reads a form. The status is 200, or that of the error.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
@@ -139,32 +136,33 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 	return fields, http.StatusOK
 }
 
-// answer renders a page for one person.
+// answer renders and serves a page for one person. It is not cached.
 func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, m view.Model) {
 	doc, err := renderDocument(context.Background(), m, web.CacheNever)
 	if err != nil {
-		s.logError("rendering the answer to a form", nil, err)
+		s.logError("rendering the response to a form", nil, err)
 		s.fail(w, r, http.StatusServiceUnavailable)
 		return
 	}
 	doc.ServeStatus(w, r, status)
 }
 
-// say answers with a heading, given by its key, and paragraphs.
-func (s *Site) say(w http.ResponseWriter, r *http.Request, v visit, status int, heading string, text ...string) {
-	s.answer(w, r, status, view.Message(v.layout(), v.variant.Language.T(heading), text...))
+// answerMessage answers with a heading, given by its key, and paragraphs.
+func (s *Site) answerMessage(w http.ResponseWriter, r *http.Request, req pageRequest, status int, heading string, text ...string) {
+	s.answer(w, r, status, view.Message(req.layout(), req.variant.Language.T(heading), text...))
 }
 
-// layout returns the frame of an answer, which is of no particular time.
-func (v visit) layout() view.Layout {
-	return view.NewLayout(v.presentation(), v.snap.page, v.snap.status, time.Time{})
+// layout returns the layout of the answer to a form. It does not say when it was
+// rendered.
+func (req pageRequest) layout() view.Layout {
+	return view.NewLayout(view.Present(req.snap.page, req.variant), req.snap.page, req.snap.status, time.Time{})
 }
 
-// failForm answers a form that the store did not take. Of the address, which
-// may hold a key, only the page is logged.
-func (s *Site) failForm(w http.ResponseWriter, r *http.Request, v visit, what string, err error) {
+// failForm answers with the error of the store, and logs it. The URL, which may
+// contain a key, is not logged.
+func (s *Site) failForm(w http.ResponseWriter, r *http.Request, req pageRequest, what string, err error) {
 	if !errors.Is(err, context.Canceled) && !errors.Is(err, allswell.ErrBusy) && !errors.Is(err, allswell.ErrUnknownOutcome) {
-		s.logError(what, v.entry, err)
+		s.logError(what, req.entry, err)
 	}
-	s.failForAt(w, r, v, err)
+	s.failForAt(w, r, req, err)
 }

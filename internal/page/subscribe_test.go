@@ -421,7 +421,7 @@ func TestNetworkLimits(t *testing.T) {
 		{"no address", func(int) netip.Addr { return netip.Addr{} }, "192.0.3.1", 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l, allowed := newSignUps(0, slog.New(slog.DiscardHandler)), 0
+			l, allowed := newSignUpLimits(0, slog.New(slog.DiscardHandler)), 0
 			for i := range 200 {
 				if l.take(c.one(i), day).Allowed {
 					allowed++
@@ -441,7 +441,7 @@ func TestNetworkLimits(t *testing.T) {
 			}
 		})
 	}
-	l := newSignUps(0, slog.New(slog.DiscardHandler))
+	l := newSignUpLimits(0, slog.New(slog.DiscardHandler))
 	for range 200 { // one address is refused, and takes nothing from its neighbours
 		l.take(netip.MustParseAddr("192.0.2.1"), day)
 	}
@@ -513,7 +513,7 @@ func TestAllSignUpsTogether(t *testing.T) {
 	runMail(t, func(w *mailWorld) {
 		t := w.t
 		var logged bytes.Buffer
-		w.site.signUps = newSignUps(20, slog.New(slog.NewTextHandler(&logged, nil)))
+		w.site.signUps = newSignUpLimits(20, slog.New(slog.NewTextHandler(&logged, nil)))
 		signUp := func(i int) *httptest.ResponseRecorder {
 			return w.post("/status/acme/subscribe", url.Values{fieldEmail: {fmt.Sprintf("s%d@example.com", i)}}, "address", fmt.Sprintf("198.%d.%d.1:1", i/250, i%250))
 		}

@@ -4,74 +4,104 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/view"
 )
 
-// What the buttons of a subscription do.
+// The values of the buttons of a subscription, and of its scopes.
 const (
 	actConfirm     = "confirm"
 	actSave        = "save"
 	actResume      = "resume"
 	actUnsubscribe = "unsubscribe"
 
-	scopePage   = "page"       // the whole page, whatever is ticked
+	scopePage   = "page"       // the whole page, whichever components are ticked
 	scopeChosen = "components" // at least one
 )
 
-// secretLayout is the frame of a page whose address holds a key.
-func (v visit) secretLayout() view.Layout {
-	f := v.layout()
-	f.Secret = true
-	return f
+// keyLookup is the result of looking up the key in the path of a form.
+type keyLookup struct {
+	slug string // the current slug of the subscription's page; "" after an error
+	err  error  // allswell.ErrNotFound: there is no such subscription
 }
 
-// serveSubscription shows the subscription of the key's holder, and does what
-// its buttons ask for.
-func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, v visit, key string) {
+// lookUpKey looks up the subscription whose key is in part. The slug in a link to
+// it may be an old one. The error is allswell.ErrNotFound if part has no key.
+func (s *Site) lookUpKey(r *http.Request, part string) keyLookup {
+	name, key, _ := strings.Cut(part, "/")
+	if name != "subscription" && name != "unsubscribe" || !allswell.ValidSubscriberKey(key) {
+		return keyLookup{err: allswell.ErrNotFound}
+	}
+	limited, keys := s.notFound.exceeded(r), s.forms.keys
+	if limited {
+		keys = s.forms.limitedKeys
+	}
+	var found keyLookup
+	found.err = keys.run(r.Context(), func() (err error) {
+		found.slug, err = s.store.SubscriptionPageSlug(r.Context(), key)
+		return err
+	})
+	switch {
+	case errors.Is(found.err, allswell.ErrNotFound):
+		found.err = s.notFound.take(r)
+	case limited && errors.Is(found.err, allswell.ErrBusy):
+		found.err = errTooManyNotFound
+	}
+	return found
+}
+
+// secretLayout returns the layout of a page whose URL contains a key.
+func (req pageRequest) secretLayout() view.Layout {
+	l := req.layout()
+	l.Secret = true
+	return l
+}
+
+// serveSubscription shows the subscription with a key, and handles its buttons.
+func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, key string) {
 	if isRead(r) {
 		var sub allswell.Subscriber
-		err := v.key.err
+		err := req.key.err
 		if err == nil {
 			err = s.forms.subscriptions.run(r.Context(), func() (err error) {
-				sub, err = s.store.Subscription(r.Context(), v.entry.slug, key)
+				sub, err = s.store.Subscription(r.Context(), req.entry.slug, key)
 				return
 			})
 		}
-		s.showSubscription(w, r, v, sub, "", err)
+		s.showSubscription(w, r, req, sub, "", err)
 		return
 	}
-	// The page sends no referrer, and for that a browser calls its origin null.
-	// Over plain HTTP it says nothing else; but who has sent the form from
-	// elsewhere would have had to know the key.
+	// The page sends no referrer, so browsers send the origin "null". Over plain HTTP
+	// they send nothing else, and the key has to be proof enough.
 	unnamed := r.Header.Get("Origin") == "null" && r.Header.Get("Sec-Fetch-Site") == ""
 	if !unnamed && s.origins.Check(r) != nil {
-		s.failAt(w, r, v, http.StatusForbidden)
+		s.failAt(w, r, req, http.StatusForbidden)
 		return
 	}
 	fields, status := readForm(w, r)
 	if status != http.StatusOK {
-		s.failAt(w, r, v, status)
+		s.failAt(w, r, req, status)
 		return
 	}
-	if v.key.err != nil {
-		s.showSubscription(w, r, v, allswell.Subscriber{}, "", v.key.err)
+	if req.key.err != nil {
+		s.showSubscription(w, r, req, allswell.Subscriber{}, "", req.key.err)
 		return
 	}
-	s.changeSubscription(w, r, v, key, change{
+	s.changeSubscription(w, r, req, key, change{
 		action: fields.Get(fieldAction), scope: fields.Get(fieldScope), components: fields[fieldComponent],
 	})
 }
 
-// change is what a form asks for.
+// change is the change that a form requests.
 type change struct {
 	action, scope string
 	components    []string
 }
 
-func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visit, key string, ch change) {
-	ctx, l := r.Context(), v.variant.Language
+func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, key string, ch change) {
+	ctx, l := r.Context(), req.variant.Language
 	var sub allswell.Subscriber
 	var done string
 	at := s.forms.subscriptions
@@ -82,98 +112,99 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, v visi
 		switch ch.action {
 		case actConfirm:
 			done = l.T("subscription.done.confirmed")
-			sub, err = s.store.ConfirmSubscription(ctx, v.entry.slug, key)
+			sub, err = s.store.ConfirmSubscription(ctx, req.entry.slug, key)
 		case actSave:
 			done = l.T("subscription.done.saved")
-			sub, err = s.saveSubscription(r, v.entry.slug, key, ch)
+			sub, err = s.saveSubscription(r, req.entry.slug, key, ch)
 		case actResume:
 			done = l.T("subscription.done.resumed")
-			sub, err = s.store.ResumeSubscription(ctx, v.entry.slug, key)
+			sub, err = s.store.ResumeSubscription(ctx, req.entry.slug, key)
 		case actUnsubscribe:
-			err = s.store.Unsubscribe(ctx, v.entry.slug, key)
+			err = s.store.Unsubscribe(ctx, req.entry.slug, key)
 		default:
-			err = errNoSuchAction
+			err = errUnknownAction
 		}
 		return err
 	})
-	bad := (*allswell.ValidationError)(nil)
+	invalid := (*allswell.ValidationError)(nil)
 	switch {
-	case errors.Is(err, errNoSuchAction):
-		s.failAt(w, r, v, http.StatusBadRequest)
+	case errors.Is(err, errUnknownAction):
+		s.failAt(w, r, req, http.StatusBadRequest)
 	case err == nil && ch.action == actUnsubscribe:
-		s.sayUnsubscribed(w, r, v)
-	case errors.As(err, &bad):
-		// The form comes back as it was sent, over what holds still.
-		again := s.forms.subscriptions.run(ctx, func() (err error) {
-			sub, err = s.store.Subscription(ctx, v.entry.slug, key)
+		s.answerUnsubscribed(w, r, req)
+	case errors.As(err, &invalid):
+		// Show the form as it was sent, with the current subscription.
+		loadErr := s.forms.subscriptions.run(ctx, func() (err error) {
+			sub, err = s.store.Subscription(ctx, req.entry.slug, key)
 			return err
 		})
-		if again != nil {
-			s.showSubscription(w, r, v, sub, "", again)
+		if loadErr != nil {
+			s.showSubscription(w, r, req, sub, "", loadErr)
 			return
 		}
-		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(v.secretLayout(), v.snap.sum.Blocks, sub, ch.components))
+		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(req.secretLayout(), req.snap.sum.Blocks, sub, ch.components))
 	default:
-		s.showSubscription(w, r, v, sub, done, err)
+		s.showSubscription(w, r, req, sub, done, err)
 	}
 }
 
-var errNoSuchAction = errors.New("no such action")
+var errUnknownAction = errors.New("unknown action")
 
-// saveSubscription chooses the components that are ticked, or the whole page.
+// saveSubscription saves the components that are ticked, or the whole page.
 func (s *Site) saveSubscription(r *http.Request, slug, key string, ch change) (allswell.Subscriber, error) {
 	switch {
 	case ch.scope == scopePage:
 		ch.components = nil
 	case ch.scope == scopeChosen && len(ch.components) == 0:
-		bad := new(allswell.ValidationError)
-		bad.Add("components", "There is none.")
-		return allswell.Subscriber{}, bad
+		invalid := new(allswell.ValidationError)
+		invalid.Add("components", "At least one is required.")
+		return allswell.Subscriber{}, invalid
 	}
 	return s.store.ChangeSubscription(r.Context(), slug, key, ch.components)
 }
 
-// showSubscription answers with the subscription, or with why there is none.
-func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, v visit, sub allswell.Subscriber, done string, err error) {
+// showSubscription answers with a subscription, or with the error of loading or
+// changing it.
+func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, sub allswell.Subscriber, done string, err error) {
 	switch {
 	case errors.Is(err, allswell.ErrNotFound):
-		s.noSubscription(w, r, v)
+		s.answerNoSubscription(w, r, req)
 	case err != nil:
-		s.failForm(w, r, v, "a subscription could not be read or changed", err)
+		s.failForm(w, r, req, "reading or changing a subscription failed", err)
 	default:
-		s.answer(w, r, http.StatusOK, view.Subscription(v.secretLayout(), v.snap.sum.Blocks, sub, done))
+		s.answer(w, r, http.StatusOK, view.Subscription(req.secretLayout(), req.snap.sum.Blocks, sub, done))
 	}
 }
 
-func (s *Site) noSubscription(w http.ResponseWriter, r *http.Request, v visit) {
-	l := v.variant.Language
-	s.answer(w, r, http.StatusNotFound, view.Message(v.secretLayout(),
+func (s *Site) answerNoSubscription(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	l := req.variant.Language
+	s.answer(w, r, http.StatusNotFound, view.Message(req.secretLayout(),
 		l.T("subscription.gone.heading"), l.T("subscription.gone.text"), l.T("subscription.gone.again")))
 }
 
-// serveUnsubscribe ends a subscription by one click (RFC 8058): a GET shows a
-// button, and a POST from anywhere, whatever is in it, acts. Neither tells
-// whether there is such a subscription.
-func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, v visit, key string) {
+// serveUnsubscribe ends a subscription with one click (RFC 8058): a GET shows a
+// button, and a POST from any origin, with any body, unsubscribes. Neither response
+// reveals whether the subscription exists.
+func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, req pageRequest, key string) {
 	if isRead(r) {
-		s.answer(w, r, http.StatusOK, view.Unsubscribe(v.secretLayout()))
+		s.answer(w, r, http.StatusOK, view.Unsubscribe(req.secretLayout()))
 		return
 	}
-	// Nothing in it matters, but a mail provider should not find the line cut.
+	// The body has no meaning, but a mail provider must be able to send all of it.
 	_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxForm))
-	err := v.key.err
+	err := req.key.err
 	if err == nil {
-		err = s.forms.unsubscribes.run(r.Context(), func() error { return s.store.Unsubscribe(r.Context(), v.entry.slug, key) })
+		err = s.forms.unsubscribes.run(r.Context(), func() error { return s.store.Unsubscribe(r.Context(), req.entry.slug, key) })
 	}
 	if err != nil && !errors.Is(err, allswell.ErrNotFound) {
-		s.failForm(w, r, v, "a subscription could not be ended", err)
+		s.failForm(w, r, req, "unsubscribing failed", err)
 		return
 	}
-	s.sayUnsubscribed(w, r, v)
+	s.answerUnsubscribed(w, r, req)
 }
 
-func (s *Site) sayUnsubscribed(w http.ResponseWriter, r *http.Request, v visit) {
-	l := v.variant.Language
-	s.answer(w, r, http.StatusOK, view.Message(v.secretLayout(),
-		l.T("unsubscribe.done.heading"), l.T("unsubscribe.done.text", "page", v.snap.page.Name)))
+func (s *Site) answerUnsubscribed(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	l := req.variant.Language
+	s.answer(w, r, http.StatusOK, view.Message(req.secretLayout(),
+		l.T("unsubscribe.done.heading"), l.T("unsubscribe.done.text", "page", req.snap.page.Name)))
 }

@@ -179,9 +179,9 @@ func TestHeldSubscriptions(t *testing.T) {
 		if got := p.Texts(".facts div"); len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" || strings.Contains(p.RawText(), "whsec_") {
 			t.Errorf("%q", got)
 		}
-		v := visit{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, variant: view.Variant{Language: i18n.English()}}
+		req := pageRequest{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, variant: view.Variant{Language: i18n.English()}}
 		sub := allswell.Subscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
-		out, err := view.Subscription(v.secretLayout(), nil, sub, "").Render(t.Context())
+		out, err := view.Subscription(req.secretLayout(), nil, sub, "").Render(t.Context())
 		must(w.world, out, err)
 		p = htmltest.Parse(t, string(out))
 		if got := actions(p); !slices.Equal(got, []string{actResume, actUnsubscribe}) {

@@ -11,11 +11,11 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// serveTheme answers with the page's style sheet, its logo or its icon. Their
-// names change with their contents, so that they are kept for good.
-func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, v visit, name string) {
+// serveTheme answers with the page's style sheet, its logo or its icon. Their names
+// change with their contents, so they are cached without an expiry.
+func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, req pageRequest, name string) {
 	var load cache.Loader[*web.Document]
-	switch page := v.snap.page; name {
+	switch page := req.snap.page; name {
 	case "":
 	case assets.AccentName(page.Accent):
 		accent := page.Accent
@@ -23,17 +23,17 @@ func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, v visit, name 
 			return assets.AccentDocument(accent), time.Time{}, nil
 		}
 	case page.Logo:
-		load = s.loadImage(v.entry, allswell.ImageLogo, name)
+		load = s.loadImage(req.entry, allswell.ImageLogo, name)
 	case page.Icon:
-		load = s.loadImage(v.entry, allswell.ImageIcon, name)
+		load = s.loadImage(req.entry, allswell.ImageIcon, name)
 	}
 	if load == nil {
-		s.failAt(w, r, v, http.StatusNotFound)
+		s.failAt(w, r, req, http.StatusNotFound)
 		return
 	}
-	doc, err := loadRendered(r.Context(), s, key{entry: v.entry, kind: "look", name: name}, load)
+	doc, err := loadRendered(r.Context(), s, key{entry: req.entry, kind: "theme", name: name}, load)
 	if err != nil {
-		s.failForAt(w, r, v, err)
+		s.failForAt(w, r, req, err)
 		return
 	}
 	doc.ServeHTTP(w, r)
@@ -46,7 +46,7 @@ func (s *Site) loadImage(e *entry, kind allswell.ImageKind, name string) cache.L
 			return nil, time.Time{}, err
 		}
 		if image.Name != name {
-			return nil, time.Time{}, allswell.ErrNotFound // it was changed a moment ago
+			return nil, time.Time{}, allswell.ErrNotFound // it has just been changed
 		}
 		h := web.DocumentHeader{ContentType: image.Type, CacheControl: web.CacheForever, Policy: web.PolicyImage}
 		return web.NewDocument(image.Body, h), time.Time{}, nil

@@ -1,0 +1,182 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/limit"
+)
+
+// The number of requests of each kind that use the database at the same time. Each
+// kind has its own semaphore, so that a flood of one kind cannot starve the others.
+// Unsubscribing matters most: mail providers send the request only once.
+const (
+	maxLoads             = 4 // of parts of pages that are not in memory
+	maxSignUps           = 2
+	maxKeyLookups        = 2
+	maxLimitedKeyLookups = 1 // from clients above maxNotFoundPerAddress
+	maxSubscriptionJobs  = 2 // showing, confirming and changing a subscription
+	maxUnsubscribes      = 4
+)
+
+// formTimeout is how long a request of a subscriber waits for its semaphore.
+const formTimeout = 5 * time.Second
+
+// semaphore bounds how many requests do one thing at the same time.
+type semaphore chan struct{}
+
+// acquire waits up to timeout for the semaphore, and returns the function that
+// releases it.
+func (s semaphore) acquire(ctx context.Context, timeout time.Duration) (release func(), ok bool) {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case s <- struct{}{}:
+		return func() { <-s }, true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return nil, false
+}
+
+// run calls f with the semaphore held. If it is not acquired within formTimeout,
+// run returns allswell.ErrBusy and does not call f.
+func (s semaphore) run(ctx context.Context, f func() error) error {
+	release, ok := s.acquire(ctx, formTimeout)
+	if !ok {
+		return allswell.ErrBusy
+	}
+	defer release()
+	return f()
+}
+
+// formSemaphores are the semaphores for requests of subscribers.
+type formSemaphores struct {
+	signUps, keys, limitedKeys, subscriptions, unsubscribes semaphore
+}
+
+func newFormSemaphores() formSemaphores {
+	return formSemaphores{
+		make(semaphore, maxSignUps), make(semaphore, maxKeyLookups), make(semaphore, maxLimitedKeyLookups),
+		make(semaphore, maxSubscriptionJobs), make(semaphore, maxUnsubscribes),
+	}
+}
+
+// maxNotFoundPerAddress is how many keys of subscriptions, incidents, maintenances
+// and components that do not exist one address may request in notFoundWindow. An
+// IPv6 network of 64 bits may request ten times as many.
+//
+// Above the limit, the address gets 429 for every part of a page that is not in
+// memory. Its keys are still looked up, because many subscribers may share the
+// address of a mail provider or a proxy, but all such addresses together have only
+// maxLimitedKeyLookups lookups at a time.
+const (
+	maxNotFoundPerAddress = 60
+	notFoundWindow        = time.Minute
+)
+
+// errTooManyNotFound is the error of requests above maxNotFoundPerAddress.
+var errTooManyNotFound = errors.New("too many requests for what does not exist")
+
+// notFoundLimit limits requests for what does not exist, by client address.
+type notFoundLimit struct {
+	*limit.Addresses
+	now func() time.Time
+}
+
+func newNotFoundLimit(now func() time.Time) notFoundLimit {
+	return notFoundLimit{limit.NewAddresses(maxNotFoundPerAddress, notFoundWindow), now}
+}
+
+// exceeded reports whether the client has reached the limit.
+func (l notFoundLimit) exceeded(r *http.Request) bool { return l.Full(clientaddr.Of(r), l.now()) }
+
+// take counts a request for what does not exist, and returns the error to answer it
+// with.
+func (l notFoundLimit) take(r *http.Request) error {
+	if l.Take(clientaddr.Of(r), l.now()).Allowed {
+		return allswell.ErrNotFound
+	}
+	return errTooManyNotFound
+}
+
+// The number of sign-ups that are accepted in signUpWindow, besides Config.SignUps,
+// which is the limit for all clients together.
+const (
+	signUpsPerAddress = 10  // an IPv6 network of 64 bits has ten times as many
+	signUpsPerNetwork = 100 // an IPv4 network of 24 bits, or an IPv6 network of 48
+	signUpsPerMailbox = 5   // from all clients, for all pages; further ones get the usual response
+	signUpWindow      = time.Hour
+)
+
+// signUpLimits limits how often clients can have mail sent to addresses that may
+// not be their own.
+type signUpLimits struct {
+	addresses *limit.Addresses
+	networks  *limit.Limiter
+	total     *limit.Limiter // has one key
+	mailboxes *limit.Limiter // by allswell.MailboxKey
+
+	log    *slog.Logger
+	mu     sync.Mutex
+	warned time.Time // when reaching the total limit was last logged
+}
+
+// newSignUpLimits returns limits that allow at most total sign-ups of all clients
+// together; 0 means any number.
+func newSignUpLimits(total int, log *slog.Logger) *signUpLimits {
+	return &signUpLimits{
+		addresses: limit.NewAddresses(signUpsPerAddress, signUpWindow), networks: limit.New(signUpsPerNetwork, signUpWindow),
+		total: limit.New(total, signUpWindow), mailboxes: limit.New(signUpsPerMailbox, signUpWindow), log: log,
+	}
+}
+
+// take decides whether a sign-up from addr is allowed, and counts it. The address
+// comes first and the total last, so that the rejected sign-ups of one client do
+// not use up the limits of others.
+func (l *signUpLimits) take(addr netip.Addr, now time.Time) limit.Verdict {
+	if v := l.addresses.Take(addr, now); !v.Allowed {
+		return v
+	}
+	v := l.networks.Take(networkName(addr), now)
+	if !v.Allowed {
+		return v
+	}
+	if total := l.total.Take("", now); !total.Allowed {
+		l.warn(total, now)
+		return total
+	}
+	return v
+}
+
+// networkName names the network of an address: 24 bits of IPv4, 48 of IPv6. Clients
+// without an address, as on a Unix socket, are one network.
+func networkName(addr netip.Addr) string {
+	addr = addr.Unmap()
+	bits := 48
+	if addr.Is4() {
+		bits = 24
+	}
+	network, err := addr.WithZone("").Prefix(bits)
+	if err != nil {
+		network = netip.Prefix{}
+	}
+	return network.String()
+}
+
+// warn logs that the total limit is reached, once in signUpWindow.
+func (l *signUpLimits) warn(v limit.Verdict, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.warned.IsZero() || now.Sub(l.warned).Abs() >= signUpWindow {
+		l.warned = now
+		l.log.Warn("rejecting sign-ups by e-mail: the limit for all clients together is reached", "limit", v.Limit, "until", v.Reset)
+	}
+}

@@ -1,0 +1,169 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/badge"
+	"github.com/allswell/allswell/internal/cache"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/view"
+)
+
+// snapshot is a page at one moment: what was loaded, and what its documents are
+// made of.
+type snapshot struct {
+	model func(view.Variant) view.Model // of the status page
+
+	tag    string // see tagOf
+	until  time.Time
+	sum    allswell.Summary
+	page   allswell.Page
+	status allswell.Status
+	first  time.Time // when its history begins
+	badges badge.Set
+}
+
+// The lifetime of a snapshot without a commit. Durations and uptimes change with
+// time, and visitors watch those of components that are not operational.
+const (
+	maxAge            = 10 * time.Minute
+	maxNonOperational = time.Minute
+)
+
+// lifetimeOf returns the lifetime of a snapshot of sum.
+func lifetimeOf(sum allswell.Summary) time.Duration {
+	if len(sum.Active) > 0 {
+		return maxNonOperational
+	}
+	for _, block := range sum.Blocks {
+		for _, c := range block.Components {
+			if c.Status() != allswell.StatusOperational {
+				return maxNonOperational
+			}
+		}
+	}
+	return maxAge
+}
+
+// loadSnapshot loads a page and renders it once, for its tag: a snapshot that
+// cannot be rendered does not replace the previous one. It expires after its
+// lifetime, and at midnight, when a new day of the history begins.
+func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time, error) {
+	contents, err := s.store.LoadPage(ctx, e.slug)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if contents.Page.ID != e.id {
+		return nil, time.Time{}, allswell.ErrNotFound // the slug belongs to another page now
+	}
+	view.CleanNames(&contents)
+	sum := contents.Summarize(contents.AsOf)
+	snap := &snapshot{sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badge.NewSet(sum)}
+	for _, inc := range contents.Incidents {
+		if inc.CreatedAt.Before(snap.first) {
+			snap.first = inc.CreatedAt
+		}
+	}
+	snap.model = func(v view.Variant) view.Model {
+		return view.Status(s.partLayout(snap, sum.Page, v, sum.AsOf), sum)
+	}
+	usual := view.Variant{Language: i18n.Or(sum.Page.Language), OwnDomain: sum.Page.Host != ""}
+	if snap.tag, err = tagOf(ctx, snap.model(usual)); err != nil {
+		return nil, time.Time{}, err
+	}
+	snap.until = contents.AsOf.Add(lifetimeOf(sum))
+	if midnight := tomorrow(contents.AsOf, sum.Zone); midnight.Before(snap.until) {
+		snap.until = midnight
+	}
+	return snap, snap.until, nil
+}
+
+// tomorrow returns when the day of now ends.
+func tomorrow(now time.Time, zone *time.Location) time.Time {
+	return allswell.AddDays(allswell.Midnight(now, zone), 1)
+}
+
+// snapshotOf returns the page under a slug. Like cache.Value.Get it may return an
+// old snapshot together with an error.
+func (s *Site) snapshotOf(ctx context.Context, slug string) (*entry, *snapshot, error) {
+	return s.snapshotBy(ctx, func() (*entry, error) { return s.lookUp(ctx, slug) }, func(allswell.Page) bool { return true })
+}
+
+// snapshotBy is snapshotOf for the page that find returns. The index may be old:
+// matches reports whether the loaded page is still the one that was asked for.
+func (s *Site) snapshotBy(ctx context.Context, find func() (*entry, error), matches func(allswell.Page) bool) (*entry, *snapshot, error) {
+	for range 3 {
+		e, err := find()
+		if err != nil {
+			return nil, nil, err
+		}
+		snap, err := e.summary.Get(ctx)
+		if !errors.Is(err, allswell.ErrNotFound) && (err != nil || matches(snap.page)) {
+			return e, snap, err
+		}
+		// The page was deleted, or its slug or domain has changed.
+		s.changes.Add(1)
+		if _, err := s.index.Get(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, allswell.ErrNotFound
+}
+
+const (
+	// refreshWait is how long a change waits, before it is acknowledged, for its
+	// pages to be loaded. It is longer than cache.WaitTimeout, after which a load
+	// continues without those who wait for it.
+	refreshWait = cache.WaitTimeout + 250*time.Millisecond
+
+	// maxRefreshes is how many pages are loaded at the same time because of changes.
+	// Further ones wait, so that scripts that change many pages leave processors and
+	// connections to pings and visitors.
+	maxRefreshes = 1
+)
+
+// refresh reloads those of the pages that are in memory, and the list of pages. It
+// is called after a change is committed and before it is acknowledged, so that this
+// replica shows the change even if the database becomes unavailable. If a page is
+// not loaded within refreshWait, the change is acknowledged anyway.
+//
+// However many changes of one page wait, it is loaded at most twice for them: by
+// the load that began before they were committed, and by the next one.
+func (s *Site) refresh(ctx context.Context, pageIDs []string) {
+	idx := s.index.Last()
+	if idx == nil {
+		return
+	}
+	var loaded []string
+	for _, id := range pageIDs {
+		if e := idx.byID[id]; e != nil && e.summary.Last() != nil {
+			loaded = append(loaded, id)
+		}
+	}
+	if len(loaded) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, refreshWait)
+	defer cancel()
+	release, ok := s.refreshes.acquire(ctx, refreshWait)
+	if !ok {
+		return
+	}
+	defer release()
+	for _, id := range loaded {
+		// Errors are logged by OnError. A page that was deleted, or whose slug has
+		// changed, leaves the index.
+		_, _, _ = s.snapshotBy(ctx, func() (*entry, error) {
+			if e := s.index.Last().byID[id]; e != nil {
+				return e, nil
+			}
+			return nil, allswell.ErrNotFound
+		}, func(allswell.Page) bool { return true })
+	}
+	if s.list.Last() != nil {
+		_, _ = s.list.Get(ctx)
+	}
+}
