@@ -21,7 +21,9 @@ const (
 )
 
 // DeliveryStates lists all delivery states.
-var DeliveryStates = []DeliveryState{DeliveryPending, DeliverySending, DeliverySent, DeliverySuperseded, DeliveryCancelled, DeliveryExpired, DeliveryDead}
+var DeliveryStates = []DeliveryState{
+	DeliveryPending, DeliverySending, DeliverySent, DeliverySuperseded, DeliveryCancelled, DeliveryExpired, DeliveryDead,
+}
 
 // DeliveryPurpose is the reason for a delivery.
 type DeliveryPurpose string
@@ -86,7 +88,10 @@ const (
 
 // String returns the result as a single word, as it is used in metrics.
 func (r SendResult) String() string {
-	return [...]string{SendFailed: "failed", SendAccepted: "taken", SendRejected: "refused", SendUndeliverable: "broken", SendGone: "gone", SendNotAttempted: "unsent"}[r]
+	return [...]string{
+		SendFailed: "failed", SendAccepted: "taken", SendRejected: "refused", SendUndeliverable: "broken", SendGone: "gone",
+		SendNotAttempted: "unsent",
+	}[r]
 }
 
 // SendOutcome is a SendResult with its details.

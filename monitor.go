@@ -65,7 +65,8 @@ type Outage struct {
 // Wait returns the monitor's current wait. ok is false if there is no deadline: the monitor is
 // disabled or was never pinged.
 func (m Monitor) Wait() (wait PingWait, ok bool) {
-	return PingWait{Since: m.WaitingSince, Interval: m.Interval, RejectedAt: m.RejectedAt, SuppressedUntil: m.SuppressedUntil}, m.Enabled && !m.WaitingSince.IsZero()
+	wait = PingWait{Since: m.WaitingSince, Interval: m.Interval, RejectedAt: m.RejectedAt, SuppressedUntil: m.SuppressedUntil}
+	return wait, m.Enabled && !m.WaitingSince.IsZero()
 }
 
 // DueAt returns the deadline of the next ping, or the zero Time for a monitor that is disabled or

@@ -55,7 +55,8 @@ func (s PageSettings) check(bad *ValidationError) {
 		bad.Add("language", "The language must be a language tag, such as en or de.")
 	}
 	if s.Domain != nil && *s.Domain != "" && !ValidDomain(*s.Domain) {
-		bad.Add("domain", "The domain must be a public host name in lower case, such as status.example.com, without a port, of at most %d characters.", MaxDomainLength)
+		bad.Add("domain", "The domain must be a public host name in lower case, such as status.example.com, without a port, "+
+			"of at most %d characters.", MaxDomainLength)
 	}
 	if s.Accent != nil && *s.Accent != "" && !accentForm.MatchString(*s.Accent) {
 		bad.Add("accent", "The accent must be a colour, such as #1b4f9c.")

@@ -111,7 +111,7 @@ func NewSubscriberKey() string { return NewPingToken() }
 func ValidSubscriberKey(key string) bool { return IsPingToken(key) }
 
 // Wants reports whether s is notified of events of this kind that concern these components; no
-// components means the whole page.
+// components means the whole page. The store restates this rule in SQL; a test compares both.
 func (s Subscriber) Wants(kind EventKind, components []string) bool {
 	if kind == EventComponentStatusChanged && !s.Channel.ComponentChanges() {
 		return false

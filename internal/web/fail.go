@@ -94,7 +94,8 @@ const (
 
 // ErrorCodes lists all codes.
 var ErrorCodes = []ErrorCode{
-	CodeForbidden, CodeMethodNotAllowed, CodeInProgress, CodePrecondition, CodeTooLarge, CodeInvalid, CodeRateLimited, CodeInternal, CodeBusy, CodeUnknownOutcome,
+	CodeForbidden, CodeMethodNotAllowed, CodeInProgress, CodePrecondition, CodeTooLarge, CodeInvalid, CodeRateLimited,
+	CodeInternal, CodeBusy, CodeUnknownOutcome,
 }
 
 // failure is the body of every response that is not a success.
