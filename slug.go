@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // MaxSlugLength is the maximum length of a slug.
@@ -39,16 +40,49 @@ func checkOptionalSlug(bad *ValidationError, slug string) {
 	}
 }
 
-// SlugOf makes a slug from a name: its ASCII letters in lower case and its digits, with hyphens in
-// place of everything else. It returns fallback for a name without letters and digits.
+// SlugOf makes a slug from a name: its Latin letters and digits, in lower case and in ASCII, with hyphens in
+// place of everything else. It returns fallback for a name without Latin letters and digits.
 func SlugOf(name, fallback string) string {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
+	words := strings.FieldsFunc(ToASCII(name), func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') })
 	slug := strings.Join(words, "-")
 	slug = strings.TrimRight(slug[:min(len(slug), MaxSlugLength)], "-")
 	if slug == "" {
 		return fallback
 	}
 	return slug
+}
+
+// latinLetters are the letters in lower case that are written as a, b, and so on in a slug. Umlauts only lose their
+// dots, as in most slug libraries: in most languages ä is not ae.
+var latinLetters = map[string]string{
+	"a": "àáâãäåāăąǎǟǡǻȁȃȧḁẚạảấầẩẫậắằẳẵặ", "ae": "æǣǽ", "b": "ƀḃḅḇ", "c": "çćĉċčƈḉ", "d": "ðďđɖɗḋḍḏḑḓ", "dz": "ǆǳ",
+	"e": "èéêëēĕėęěǝəȅȇȩḕḗḙḛḝẹẻẽếềểễệ", "f": "ƒḟ", "g": "ĝğġģǥǧǵɠḡ", "h": "ĥħȟḣḥḧḩḫẖ", "i": "ìíîïĩīĭįıǐȉȋḭḯỉị", "ij": "ĳ",
+	"j": "ĵǰ", "k": "ķĸƙǩḱḳḵ", "l": "ĺļľŀłḷḹḻḽ", "lj": "ǉ", "m": "ḿṁṃ", "n": "ñńņňŉŋǹɲṅṇṉṋ", "nj": "ǌ",
+	"o": "òóôõöøōŏőơǒǫǭǿȍȏȫȭȯȱɔṍṏṑṓọỏốồổỗộớờởỡợ", "oe": "œ", "p": "ƥṕṗ", "r": "ŕŗřȑȓṙṛṝṟ", "s": "śŝşšſșṡṣṥṧṩẛ", "ss": "ß",
+	"t": "ţťŧƭțṫṭṯṱẗ", "th": "þ", "u": "ùúûüũūŭůűųưǔǖǘǚǜȕȗṳṵṷṹṻụủứừửữự", "v": "ṽṿ", "w": "ŵẁẃẅẇẉẘ", "x": "ẋẍ",
+	"y": "ýÿŷƴȳẏẙỳỵỷỹ", "z": "źżžƶẑẓẕ", "": "'’",
+}
+
+// latin replaces latinLetters.
+var latin = func() *strings.Replacer {
+	var pairs []string
+	for ascii, letters := range latinLetters {
+		for _, letter := range letters {
+			pairs = append(pairs, string(letter), ascii)
+		}
+	}
+	return strings.NewReplacer(pairs...)
+}()
+
+// ToASCII returns a text in lower case with its Latin letters written in ASCII, without marks and apostrophes. Other
+// letters remain.
+func ToASCII(text string) string {
+	return latin.Replace(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(text)))
 }
 
 // FreeSlug returns slug if it is not in taken. Otherwise it appends the lowest number, from 2, with

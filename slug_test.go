@@ -3,17 +3,34 @@ package allswell_test
 import (
 	"strings"
 	"testing"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/allswell/allswell"
 )
 
 func TestSlugOf(t *testing.T) {
 	for name, want := range map[string]string{
-		"API": "api", "Public API (v2)": "public-api-v2", "  a -- b  ": "a-b", "Zürich": "z-rich", "日本": "component", "...": "component", "": "component",
+		"API": "api", "Public API (v2)": "public-api-v2", "  a -- b  ": "a-b", "Zürich": "zurich", "Zu\u0308rich": "zurich", "ÆRØSKØBING": "aeroskobing",
+		"Łódź, Straße 5": "lodz-strasse-5", "Ada’s job": "adas-job", "Đà Nẵng": "da-nang", "İstanbul": "istanbul", "Привет 2": "2", "日本": "component", "...": "component", "": "component",
 		"comp_1": "comp-1", strings.Repeat("x", 80): strings.Repeat("x", 63), strings.Repeat("x", 62) + " y": strings.Repeat("x", 62),
 	} {
 		if got := allswell.SlugOf(name, "component"); got != want || !allswell.ValidSlug(got) {
 			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestLatinLetters compares the table with Unicode: a letter that is an ASCII letter with marks becomes that letter.
+func TestLatinLetters(t *testing.T) {
+	for r := rune(0x80); r < 0x10000; r++ {
+		plain := norm.NFD.String(string(unicode.ToLower(r)))
+		if !unicode.Is(unicode.Latin, r) || plain[0] > unicode.MaxASCII {
+			continue
+		}
+		if got := allswell.ToASCII(string(r)); got != plain[:1] {
+			t.Errorf("%c (%U): %q, want %q", r, r, got, plain[:1])
 		}
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
@@ -53,29 +51,14 @@ func (cmd *pageCreate) Run(c *commandContext) error {
 	})
 }
 
-// latin spells out Latin letters that are not an ASCII letter with a mark.
-var latin = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "ł", "l", "đ", "d", "ð", "d", "þ", "th", "ı", "i", "'", "", "’", "")
-
-// slugOf makes a slug from a name: its Latin letters without marks and its digits, in lower case, with hyphens between
-// words. It returns "" if the name has other letters.
+// slugOf returns the slug that is made from a name, or "" if the name has letters that are not Latin.
 func slugOf(name string) string {
-	name = latin.Replace(strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) {
-			return -1
-		}
-		return r
-	}, norm.NFKD.String(strings.ToLower(name))))
-	other := false
-	words := strings.FieldsFunc(name, func(r rune) bool {
-		word := unicode.IsLetter(r) || unicode.IsDigit(r)
-		other = other || word && r > unicode.MaxASCII
-		return !word
-	})
-	if other {
+	if strings.ContainsFunc(allswell.ToASCII(name), func(r rune) bool {
+		return r > unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
+	}) {
 		return ""
 	}
-	slug := strings.Join(words, "-")
-	return strings.Trim(slug[:min(len(slug), 63)], "-")
+	return allswell.SlugOf(name, "")
 }
 
 // printPage prints a page without what is on it.
