@@ -361,6 +361,13 @@ func checkReminder(bad *ValidationError, d time.Duration) {
 }
 
 // checkComponentIDs adds an error to bad for too many components and for duplicates.
+// CheckComponentIDs returns a *ValidationError if there are too many components, or one twice.
+func CheckComponentIDs(ids []string) error {
+	var bad ValidationError
+	checkComponentIDs(&bad, ids)
+	return bad.Err()
+}
+
 func checkComponentIDs(bad *ValidationError, ids []string) {
 	if len(ids) > MaxAffectedComponents {
 		bad.Add("components", "There may be at most %d components.", MaxAffectedComponents)

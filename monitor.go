@@ -15,6 +15,9 @@ const (
 	MonitorDown MonitorState = "down"
 )
 
+// MonitorStates lists all valid states.
+var MonitorStates = []MonitorState{MonitorUp, MonitorDown}
+
 // Limits of intervals and failure thresholds.
 const (
 	MinInterval             = time.Second

@@ -42,14 +42,14 @@ func (c *Client) CreateGroup(ctx context.Context, page string, group NewGroup, o
 	return call[Group](ctx, c, http.MethodPost, pathOf("pages", page, "groups"), group, options...)
 }
 
-// ChangeGroup changes a group.
-func (c *Client) ChangeGroup(ctx context.Context, id string, change GroupChange) (*Group, error) {
-	return call[Group](ctx, c, http.MethodPatch, pathOf("groups", id), change)
+// ChangeGroup changes a group. To give its slug instead of its id, use OnPage.
+func (c *Client) ChangeGroup(ctx context.Context, id string, change GroupChange, options ...CallOption) (*Group, error) {
+	return call[Group](ctx, c, http.MethodPatch, pathOf("groups", id), change, options...)
 }
 
-// DeleteGroup deletes a group. Its components remain, in no group.
-func (c *Client) DeleteGroup(ctx context.Context, id string) error {
-	return c.remove(ctx, "groups", id)
+// DeleteGroup deletes a group. Its components remain, in no group. To give its slug instead of its id, use OnPage.
+func (c *Client) DeleteGroup(ctx context.Context, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("groups", id), options...)
 }
 
 // Component is a part of the service that a page shows.
@@ -85,7 +85,7 @@ type ComponentChange struct {
 	Name        *string          `json:"name,omitempty"`
 	Description Nullable[string] `json:"description,omitzero"`
 	Order       *int             `json:"order,omitempty"`
-	Group       *string          `json:"group,omitempty"` // the group's id; "" is no group
+	Group       *string          `json:"group,omitempty"` // the group's id or slug; "" is no group
 }
 
 // ListComponents returns the components of a page in their order.
@@ -116,12 +116,12 @@ func (c *Client) ChangeComponentStatus(ctx context.Context, page, id string, cha
 	return call[Component](ctx, c, http.MethodPatch, pathOf("pages", page, "components", id), change)
 }
 
-// EditComponent changes a component's name, description, order or group.
-func (c *Client) EditComponent(ctx context.Context, id string, change ComponentChange) (*Component, error) {
-	return call[Component](ctx, c, http.MethodPatch, pathOf("components", id), change)
+// EditComponent changes a component's name, description, order or group. To give its slug instead of its id, use OnPage.
+func (c *Client) EditComponent(ctx context.Context, id string, change ComponentChange, options ...CallOption) (*Component, error) {
+	return call[Component](ctx, c, http.MethodPatch, pathOf("components", id), change, options...)
 }
 
 // DeleteComponent deletes a component.
 func (c *Client) DeleteComponent(ctx context.Context, page, id string) error {
-	return c.remove(ctx, "pages", page, "components", id)
+	return c.remove(ctx, pathOf("pages", page, "components", id))
 }

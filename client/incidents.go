@@ -46,7 +46,7 @@ type NewIncident struct {
 // AffectedStatus is a component that an incident affects, and the status that the incident gives it until it is
 // resolved.
 type AffectedStatus struct {
-	ID     string          `json:"id"`
+	ID     string          `json:"id"` // the component's id or slug
 	Status allswell.Status `json:"status"`
 }
 
@@ -97,7 +97,7 @@ func (c *Client) ChangeIncident(ctx context.Context, id string, change IncidentC
 
 // DeleteIncident deletes an incident with its updates.
 func (c *Client) DeleteIncident(ctx context.Context, id string) error {
-	return c.remove(ctx, "incidents", id)
+	return c.remove(ctx, pathOf("incidents", id))
 }
 
 // ListUpdates returns the updates of an incident, the oldest first.

@@ -98,7 +98,7 @@ func (c *Client) ChangeMaintenance(ctx context.Context, id string, change Mainte
 
 // DeleteMaintenance deletes maintenance. If it has not ended, it is cancelled, and subscribers are notified.
 func (c *Client) DeleteMaintenance(ctx context.Context, id string) error {
-	return c.remove(ctx, "maintenances", id)
+	return c.remove(ctx, pathOf("maintenances", id))
 }
 
 // ListMaintenanceUpdates returns the updates of maintenance, the oldest first.

@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -55,9 +57,25 @@ type MonitorChange struct {
 	DownStatus       *allswell.Status `json:"down_status,omitempty"`
 }
 
-// ListMonitors returns the monitors of all pages.
-func (c *Client) ListMonitors() *List[Monitor] {
-	return &List[Monitor]{client: c, path: pathOf("monitors")}
+// MonitorFilter selects monitors. Empty fields select all.
+type MonitorFilter struct {
+	Page       string   // the page's slug
+	Components []string // ids or, if Page is given, slugs
+	IncidentID string   // the incident that the outage of the monitor opened
+	State      allswell.MonitorState
+}
+
+// ListMonitors returns the monitors of all pages that match the filter, the oldest first.
+func (c *Client) ListMonitors(filter MonitorFilter) *List[Monitor] {
+	query := make(url.Values)
+	for name, value := range map[string]string{
+		"page_slug": filter.Page, "component_id": strings.Join(filter.Components, ","), "incident_id": filter.IncidentID, "state": string(filter.State),
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return &List[Monitor]{client: c, path: pathOf("monitors"), query: query}
 }
 
 // CreateMonitor creates a monitor. It waits for its first ping.
@@ -84,7 +102,7 @@ func (c *Client) ChangeMonitor(ctx context.Context, id string, change MonitorCha
 
 // DeleteMonitor deletes a monitor. If it is down, its outage ends.
 func (c *Client) DeleteMonitor(ctx context.Context, id string) error {
-	return c.remove(ctx, "monitors", id)
+	return c.remove(ctx, pathOf("monitors", id))
 }
 
 // RotateMonitor gives a monitor another ping URL. The old one works for another 24 hours.

@@ -111,7 +111,7 @@ var operations = map[string]struct {
 		return second(c.AddMaintenanceUpdate(ctx, "mnt_1", client.NewMaintenanceUpdate{}))
 	}, client.NewMaintenanceUpdate{}, client.MaintenanceUpdate{}},
 
-	"listMonitors": {list((*client.Client).ListMonitors), nil, client.Monitor{}},
+	"listMonitors": {list(func(c *client.Client) *client.List[client.Monitor] { return c.ListMonitors(client.MonitorFilter{}) }), nil, client.Monitor{}},
 	"createMonitor": {func(ctx context.Context, c *client.Client) error {
 		return second(c.CreateMonitor(ctx, client.NewMonitor{}))
 	}, client.NewMonitor{}, client.Monitor{}},
@@ -123,7 +123,9 @@ var operations = map[string]struct {
 	"rotateMonitor": {func(ctx context.Context, c *client.Client) error { return second(c.RotateMonitor(ctx, "mon_1")) }, nil, client.Monitor{}},
 	"ping":          {func(ctx context.Context, c *client.Client) error { return c.Ping(ctx, "token") }, nil, nil},
 
-	"listSubscribers": {list(func(c *client.Client) *client.List[client.Subscriber] { return c.ListSubscribers("acme") }), nil, client.Subscriber{}},
+	"listSubscribers": {list(func(c *client.Client) *client.List[client.Subscriber] {
+		return c.ListSubscribers("acme", client.SubscriberFilter{})
+	}), nil, client.Subscriber{}},
 	"createSubscriber": {func(ctx context.Context, c *client.Client) error {
 		return second(c.CreateSubscriber(ctx, "acme", client.NewSubscriber{}))
 	}, client.NewSubscriber{}, client.Subscriber{}},

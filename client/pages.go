@@ -87,7 +87,7 @@ func (c *Client) ChangePage(ctx context.Context, slug string, change PageChange)
 
 // DeletePage deletes a page with everything on it, and its monitors.
 func (c *Client) DeletePage(ctx context.Context, slug string) error {
-	return c.remove(ctx, "pages", slug)
+	return c.remove(ctx, pathOf("pages", slug))
 }
 
 // SetLogo sets the logo of a page: a PNG, JPEG, GIF, WebP or SVG file of at most 256 KiB.
@@ -97,7 +97,7 @@ func (c *Client) SetLogo(ctx context.Context, slug string, image []byte) (*Page,
 
 // DeleteLogo removes the logo of a page.
 func (c *Client) DeleteLogo(ctx context.Context, slug string) error {
-	return c.remove(ctx, "pages", slug, "logo")
+	return c.remove(ctx, pathOf("pages", slug, "logo"))
 }
 
 // SetIcon sets the icon of a page: a file as for SetLogo, or an ICO file.
@@ -107,7 +107,7 @@ func (c *Client) SetIcon(ctx context.Context, slug string, image []byte) (*Page,
 
 // DeleteIcon removes the icon of a page.
 func (c *Client) DeleteIcon(ctx context.Context, slug string) error {
-	return c.remove(ctx, "pages", slug, "icon")
+	return c.remove(ctx, pathOf("pages", slug, "icon"))
 }
 
 func (c *Client) setImage(ctx context.Context, slug, kind string, image []byte) (*Page, error) {

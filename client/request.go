@@ -53,9 +53,11 @@ type response struct {
 	} `json:"meta"`
 	raw  []byte // the whole body
 	etag string
+
+	created bool // by this request
 }
 
-// CallOption changes how one POST or PUT request is sent.
+// CallOption changes how one request is sent.
 type CallOption func(*request)
 
 // IfMatch makes a Put method fail with CodePrecondition unless the resource has the entity tag that an earlier call
@@ -65,6 +67,11 @@ func IfMatch(etag string) CallOption { return func(r *request) { r.ifMatch = eta
 // IfNoneMatch makes a Put method fail with CodePrecondition if the resource exists. Such a request is not repeated if it
 // may have been executed.
 func IfNoneMatch() CallOption { return func(r *request) { r.ifNoneMatch = "*" } }
+
+// OnPage tells on which page a group or a component is whose slug is given instead of its id.
+func OnPage(slug string) CallOption {
+	return func(r *request) { r.query = url.Values{"page_slug": {slug}} }
+}
 
 // IdempotencyKey sends a key of the caller's instead of a random one. The server performs requests with the same key
 // once within 24 hours and repeats its first answer, also to another process: a deployment that runs twice creates a
@@ -108,15 +115,19 @@ func send[T any](ctx context.Context, c *Client, r request) (*T, error) {
 		return nil, err
 	}
 	v, err := decode[T](c, answer.Data)
-	if object, ok := any(v).(interface{ tag(string) }); ok && err == nil {
-		object.tag(answer.etag)
+	if object, ok := any(v).(interface{ tag(string, bool) }); ok && err == nil {
+		object.tag(answer.etag, answer.created)
 	}
 	return v, err
 }
 
 // remove sends a DELETE request.
-func (c *Client) remove(ctx context.Context, segments ...string) error {
-	_, err := c.do(ctx, request{method: http.MethodDelete, path: pathOf(segments...)})
+func (c *Client) remove(ctx context.Context, path string, options ...CallOption) error {
+	r := request{method: http.MethodDelete, path: path}
+	for _, option := range options {
+		option(&r)
+	}
+	_, err := c.do(ctx, r)
 	return err
 }
 
@@ -278,7 +289,7 @@ func (c *Client) networkError(r request, err error, connected bool) *NetworkErro
 
 // read returns the answer if it is a success, and otherwise an error.
 func (c *Client) read(r request, got *http.Response, body []byte) (*response, error) {
-	answer := &response{raw: body, etag: got.Header.Get("ETag")}
+	answer := &response{raw: body, etag: got.Header.Get("ETag"), created: got.StatusCode == http.StatusCreated}
 	success := got.StatusCode/100 == 2
 	if success && got.StatusCode == http.StatusNoContent {
 		return answer, nil

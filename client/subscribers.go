@@ -33,7 +33,7 @@ type NewSubscriber struct {
 	Channel    allswell.Channel `json:"channel"`
 	Target     string           `json:"target"`
 	Confirmed  *bool            `json:"confirmed,omitempty"`  // true: the e-mail address is not asked to confirm
-	Components []string         `json:"components,omitempty"` // ids; none: the whole page
+	Components []string         `json:"components,omitempty"` // ids or slugs; none: the whole page
 }
 
 // Delivery is a message to a subscriber.
@@ -61,9 +61,18 @@ type DeliveryFilter struct {
 	States []allswell.DeliveryState // none: all
 }
 
+// SubscriberFilter selects subscribers.
+type SubscriberFilter struct {
+	Target string // exactly as in Subscriber.Target; "": all
+}
+
 // ListSubscribers returns the subscribers of a page, the newest first, without their secrets.
-func (c *Client) ListSubscribers(page string) *List[Subscriber] {
-	return &List[Subscriber]{client: c, path: pathOf("pages", page, "subscribers")}
+func (c *Client) ListSubscribers(page string, filter SubscriberFilter) *List[Subscriber] {
+	query := make(url.Values)
+	if filter.Target != "" {
+		query.Set("target", filter.Target)
+	}
+	return &List[Subscriber]{client: c, path: pathOf("pages", page, "subscribers"), query: query}
 }
 
 // CreateSubscriber subscribes an e-mail address or a webhook to a page. The secret of a webhook is returned only here.
@@ -78,7 +87,7 @@ func (c *Client) GetSubscriber(ctx context.Context, page, id string) (*Subscribe
 
 // DeleteSubscriber ends a subscription. The server forgets its address.
 func (c *Client) DeleteSubscriber(ctx context.Context, page, id string) error {
-	return c.remove(ctx, "pages", page, "subscribers", id)
+	return c.remove(ctx, pathOf("pages", page, "subscribers", id))
 }
 
 // RotateSubscriber gives a webhook another secret and returns it. Messages are signed with both for another 24 hours.

@@ -37,7 +37,7 @@ func (c *Client) IssueToken(ctx context.Context, token NewToken, options ...Call
 
 // RevokeToken revokes an API token, at once.
 func (c *Client) RevokeToken(ctx context.Context, id string) error {
-	return c.remove(ctx, "tokens", id)
+	return c.remove(ctx, pathOf("tokens", id))
 }
 
 // Describe returns the OpenAPI document of the server. It needs no API token.

@@ -7,8 +7,9 @@ import (
 
 // Object is embedded in every resource.
 type Object struct {
-	raw  json.RawMessage
-	etag string
+	raw     json.RawMessage
+	etag    string
+	created bool
 }
 
 // RawJSON returns the resource as the server sent it, with fields that this package does not know. It is nil for a
@@ -21,7 +22,10 @@ func (o *Object) ETag() string { return o.etag }
 
 func (o *Object) keep(raw json.RawMessage) { o.raw = raw }
 
-func (o *Object) tag(etag string) { o.etag = etag }
+// Created reports whether the Create or Put method that returned the resource has created it.
+func (o *Object) Created() bool { return o.created }
+
+func (o *Object) tag(etag string, created bool) { o.etag, o.created = etag, created }
 
 // Nullable is a field of a change that can be left as it is, which is the zero value, set, or cleared.
 type Nullable[T any] struct {

@@ -72,7 +72,11 @@ func (a *api) editComponent(c *call) (store.StoredResponse, error) {
 	if err := o.Check(e.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	component, err := a.store.EditComponent(c.Context(), c.actor(), c.PathValue("componentId"), e)
+	page, err := readPageSlug(c)
+	if err != nil {
+		return store.StoredResponse{}, err
+	}
+	component, err := a.store.EditComponent(c.Context(), c.actor(), page, c.PathValue("componentId"), e)
 	return resourceResponse(component, err, newComponentJSON)
 }
 

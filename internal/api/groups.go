@@ -35,10 +35,18 @@ func (a *api) changeGroup(c *call) (store.StoredResponse, error) {
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	group, err := a.store.ChangeGroup(c.Context(), c.actor(), c.PathValue("groupId"), ch)
+	page, err := readPageSlug(c)
+	if err != nil {
+		return store.StoredResponse{}, err
+	}
+	group, err := a.store.ChangeGroup(c.Context(), c.actor(), page, c.PathValue("groupId"), ch)
 	return resourceResponse(group, err, newGroupJSON)
 }
 
 func (a *api) deleteGroup(c *call) (store.StoredResponse, error) {
-	return noContent(a.store.DeleteGroup(c.Context(), c.actor(), c.PathValue("groupId")))
+	page, err := readPageSlug(c)
+	if err != nil {
+		return store.StoredResponse{}, err
+	}
+	return noContent(a.store.DeleteGroup(c.Context(), c.actor(), page, c.PathValue("groupId")))
 }

@@ -378,7 +378,7 @@ func (c *client) state() map[string]any {
 		tokens[i].LastUsedAt = time.Time{}
 	}
 	keep("tokens", tokens, total, err)
-	monitors, total, err := c.store.Monitors(ctx, by.Actor(""), store.Filter{}, all)
+	monitors, total, err := c.store.Monitors(ctx, by.Actor(""), store.MonitorFilter{}, all)
 	keep("monitors", monitors, total, err)
 	pages, total, err := c.store.Pages(ctx, by.Actor(""), store.Filter{}, all)
 	keep("pages", pages, total, err)
@@ -407,7 +407,7 @@ func (c *client) state() map[string]any {
 			maintenances[i] = full
 		}
 		keep("maintenances of "+p.ID, maintenances, total, err)
-		subscribers, total, err := c.store.Subscribers(ctx, by.Actor(""), p.Slug, all)
+		subscribers, total, err := c.store.Subscribers(ctx, by.Actor(""), p.Slug, "", all)
 		keep("subscribers of "+p.ID, subscribers, total, err)
 		deliveries, total, err := c.store.Deliveries(ctx, by.Actor(""), p.Slug, nil, all)
 		keep("deliveries of "+p.ID, deliveries, total, err)

@@ -9,8 +9,14 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// listMonitors filters by ?slug, ?name, ?page_slug, ?component_id, ?incident_id and ?state.
 func (a *api) listMonitors(c *call) (store.StoredResponse, error) {
-	return serveNamedList(c, c.newMonitorJSON, func(f store.Filter, r store.Pagination) ([]allswell.Monitor, int, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	f := store.MonitorFilter{
+		Filter: readFilter(q), Page: q.Text("page_slug"), Components: q.Texts("component_id", allswell.MaxAffectedComponents),
+		IncidentID: q.Text("incident_id"), State: web.Choice(q, "state", allswell.MonitorStates),
+	}
+	return servePage(q, c.newMonitorJSON, func(r store.Pagination) ([]allswell.Monitor, int, error) {
 		return a.store.Monitors(c.Context(), c.actor(), f, r)
 	})
 }

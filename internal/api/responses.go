@@ -42,7 +42,7 @@ func newListResponse[T, J any](items []T, total int, r store.Pagination, toJSON 
 	return store.StoredResponse{Status: http.StatusOK, Body: body}, err
 }
 
-// serveList reads ?page and ?per_page and returns a response with the items that load returns.
+// serveList is servePage for a list without filters.
 func serveList[T, J any](c *call, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
 	return servePage(web.ParseQuery(c.URL.RawQuery), toJSON, load)
 }
@@ -50,10 +50,21 @@ func serveList[T, J any](c *call, toJSON func(T) J, load func(store.Pagination) 
 // serveNamedList is serveList for resources with slugs and names. It also reads ?slug and ?name.
 func serveNamedList[T, J any](c *call, toJSON func(T) J, load func(store.Filter, store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	f := store.Filter{Slug: q.Text("slug"), Name: q.Text("name")}
+	f := readFilter(q)
 	return servePage(q, toJSON, func(r store.Pagination) ([]T, int, error) { return load(f, r) })
 }
 
+func readFilter(q *web.Query) store.Filter {
+	return store.Filter{Slug: q.Text("slug"), Name: q.Text("name")}
+}
+
+// readPageSlug reads ?page_slug, the page of a group or a component that the path names by its slug.
+func readPageSlug(c *call) (string, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	return q.Text("page_slug"), q.Check()
+}
+
+// servePage reads ?page and ?per_page from q and returns a response with the items that load returns.
 func servePage[T, J any](q *web.Query, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
 	r := readPagination(q)
 	if err := q.Check(); err != nil {

@@ -2,9 +2,11 @@ package api
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func TestSlugs(t *testing.T) {
@@ -41,9 +43,22 @@ func TestSlugs(t *testing.T) {
 		c.patch("/api/v1/components/"+web.id(), `{"name":"Shop","group":"western-europe-2"}`).is(200)
 		c.get("/api/v1/pages/acme/components/web").is(200).has(map[string]any{"name": "Shop"})
 
-		// Status changes and components without a page take ids only.
+		// Status changes take ids only, and groups and components slugs only with their page.
 		c.patch("/api/v1/pages/acme/components/web", `{"status":"degraded"}`).is(404)
 		c.patch("/api/v1/components/web", `{"name":"x"}`).is(404)
+		c.patch("/api/v1/components/web?page_slug=other", `{"name":"x"}`).is(404)
+		c.patch("/api/v1/components/"+web.id()+"?page_slug=other", `{"name":"x"}`).is(404)
+		c.patch("/api/v1/components/web?page_slug=acme", `{"order":7}`).is(200).has(map[string]any{"id": web.id(), "order": 7.0})
+		c.patch("/api/v1/components/web?page_slug=%00", `{"order":7}`).complains("page_slug")
+		c.patch("/api/v1/groups/western-europe", `{"name":"x"}`).is(404)
+		c.patch("/api/v1/groups/western-europe?page_slug=acme", `{"order":7}`).is(200).has(map[string]any{"id": group.id(), "order": 7.0})
+		c.stranger().patch("/api/v1/groups/western-europe?page_slug=acme", `{"order":7}`).is(404)
+		c.delete("/api/v1/groups/western-europe").is(404)
+		c.delete("/api/v1/groups/western-europe?page_slug=other").is(204)
+		c.delete("/api/v1/groups/western-europe?page_slug=other").is(404)
+		if rows := c.get("/api/v1/pages/acme/groups?slug=western-europe").is(200).rows(); len(rows) != 1 {
+			t.Errorf("the group of the other page is deleted, too")
+		}
 
 		monitor := c.post("/api/v1/monitors", `{"name":"Nightly backup","interval":60,"page":"acme","component_id":"api"}`).is(201).
 			has(map[string]any{"slug": "nightly-backup", "component_id": api.id()})
@@ -67,6 +82,103 @@ func TestSlugs(t *testing.T) {
 		if rows := c.get("/api/v1/pages?slug=acme").is(200).rows(); len(rows) != 1 || rows[0]["slug"] != "acme" {
 			t.Errorf("the page is not found by its slug: %v", rows)
 		}
+	})
+}
+
+// TestSlugsInListsOfComponents gives slugs in place of ids.
+func TestSlugsInListsOfComponents(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
+		c.post("/api/v1/pages", `{"name":"Other","slug":"other"}`).is(201)
+		api := c.post("/api/v1/pages/acme/components", `{"name":"API"}`).is(201).id()
+		web := c.post("/api/v1/pages/acme/components", `{"name":"Web"}`).is(201).id()
+		c.post("/api/v1/pages/other/components", `{"name":"Shop"}`).is(201)
+
+		incident := c.post("/api/v1/pages/acme/incidents", `{"title":"x","components":[{"id":"api","status":"degraded"},{"id":"`+web+`","status":"degraded"}]}`).is(201).id()
+		path := "/api/v1/incidents/" + incident + "/components"
+		if rows := c.get(path).is(200).rows(); len(rows) != 2 || rows[0]["id"] != api || rows[1]["id"] != web {
+			t.Errorf("the incident has the components %v", rows)
+		}
+		c.get("/api/v1/pages/acme/components/api").is(200).has(map[string]any{"status": "degraded"})
+		c.put(path, `{"components":[{"id":"web","status":"major_outage"}]}`).is(200)
+		c.get("/api/v1/pages/acme/components/api").is(200).has(map[string]any{"status": "operational"})
+		c.get("/api/v1/pages/acme/components/web").is(200).has(map[string]any{"status": "major_outage"})
+		c.put(path, `{"components":[{"id":"web","status":"degraded"},{"id":"shop","status":"degraded"}]}`).complains("components.1.id")
+		c.put(path, `{"components":[{"id":"web","status":"degraded"},{"id":"`+web+`","status":"degraded"}]}`).complains("components")
+
+		start := c.clock.Now()
+		maintenance := c.post("/api/v1/pages/acme/maintenances", map[string]any{
+			"title": "x", "scheduled_for": start.Add(time.Hour), "scheduled_until": start.Add(2 * time.Hour), "components": []string{"web", api}}).is(201)
+		path = "/api/v1/maintenances/" + maintenance.id()
+		c.patch(path, `{"components":["shop"]}`).complains("components.0")
+		c.patch(path, `{"components":["api","`+api+`"]}`).complains("components")
+		changed := c.patch(path, `{"components":["api"]}`).is(200)
+		if got := fmt.Sprint(changed.data()["components"]); !strings.Contains(got, api) || strings.Contains(got, web) {
+			t.Errorf("the maintenance has the components %s", got)
+		}
+
+		subscriber := c.post("/api/v1/pages/acme/subscribers", `{"channel":"email","target":"ada@example.com","components":["web","`+web+`"]}`).is(201)
+		if got := fmt.Sprint(subscriber.data()["components"]); got != "["+web+"]" {
+			t.Errorf("the subscriber has chosen %s", got)
+		}
+		c.post("/api/v1/pages/acme/subscribers", `{"channel":"email","target":"bob@example.com","components":["shop"]}`).complains("components")
+		for target, want := range map[string]int{"ada@example.com": 1, "bob@example.com": 0, "": 1} {
+			if rows := c.get("/api/v1/pages/acme/subscribers?target=" + target).is(200).rows(); len(rows) != want {
+				t.Errorf("%q: %d subscribers, want %d", target, len(rows), want)
+			}
+		}
+		if rows := c.get("/api/v1/pages/other/subscribers?target=ada@example.com").is(200).rows(); len(rows) != 0 {
+			t.Errorf("another page has the subscribers %v", rows)
+		}
+	})
+}
+
+// TestMonitorsAreFiltered lists monitors by their page, component, incident and state.
+func TestMonitorsAreFiltered(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		names := make(map[string]string) // by id
+		create := func(name, body string) {
+			names[c.post("/api/v1/monitors", `{"name":"`+name+`","interval":60,`+body+`}`).is(201).id()] = name
+		}
+		for _, page := range []string{"acme", "other"} {
+			c.post("/api/v1/pages", `{"name":"x","slug":"`+page+`"}`).is(201)
+			c.post("/api/v1/pages/"+page+"/components", `{"name":"API"}`).is(201)
+		}
+		web := c.post("/api/v1/pages/acme/components", `{"name":"Web"}`).is(201).id()
+		create("a", `"page":"acme"`)
+		create("b", `"page":"acme","component_id":"api"`)
+		create("c", `"page":"acme","component_id":"web"`)
+		create("d", `"page":"other","component_id":"api"`)
+		for query, want := range map[string]string{
+			"":                                         "abcd",
+			"page_slug=acme":                           "abc",
+			"page_slug=nowhere":                        "",
+			"component_id=" + web:                      "c",
+			"component_id=api":                         "",
+			"component_id=comp_nobody":                 "",
+			"component_id=api&page_slug=acme":          "b",
+			"component_id=api,web&page_slug=acme":      "bc",
+			"component_id=" + web + "&page_slug=other": "",
+			"component_id=" + web + "&state=up&name=c": "c",
+			"state=up":                                 "abcd",
+			"state=down":                               "",
+			"incident_id=nobody":                       "",
+			"state=up&page_slug=other&name=d&slug=d":   "d",
+			"name=a&slug=b&page_slug=acme&state=up":    "",
+		} {
+			var found []string
+			for _, row := range c.get("/api/v1/monitors?" + query).is(200).rows() {
+				found = append(found, names[fmt.Sprint(row["id"])])
+			}
+			slices.Sort(found)
+			if got := strings.Join(found, ""); got != want {
+				t.Errorf("%s: %q, want %q", query, got, want)
+			}
+			for _, row := range c.stranger().get("/api/v1/monitors?" + query).is(200).rows() {
+				t.Errorf("%s: a stranger sees %v", query, row["id"])
+			}
+		}
+		c.get("/api/v1/monitors?state=off&component_id="+strings.Repeat(",", 500)).complains("state", "component_id")
 	})
 }
 

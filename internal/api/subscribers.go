@@ -8,10 +8,12 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// listSubscribers returns subscribers without their secrets.
+// listSubscribers returns subscribers without their secrets. It filters by ?target.
 func (a *api) listSubscribers(c *call) (store.StoredResponse, error) {
-	return serveList(c, newSubscriberJSON, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
-		return a.store.Subscribers(c.Context(), c.actor(), c.PathValue("pageSlug"), r)
+	q := web.ParseQuery(c.URL.RawQuery)
+	target := q.Text("target")
+	return servePage(q, newSubscriberJSON, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
+		return a.store.Subscribers(c.Context(), c.actor(), c.PathValue("pageSlug"), target, r)
 	})
 }
 

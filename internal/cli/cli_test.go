@@ -86,6 +86,26 @@ func answer(status int, header, value, body string) http.HandlerFunc {
 	}
 }
 
+// answerMonitors answers with those of the monitors, a JSON array, that match the query.
+func answerMonitors(w http.ResponseWriter, r *http.Request, monitors string) {
+	var all, some []map[string]any
+	if err := json.Unmarshal([]byte(monitors), &all); err != nil {
+		panic(err)
+	}
+	for _, m := range all {
+		matches := true
+		for parameter, field := range map[string]string{"page_slug": "page", "component_id": "component_id", "incident_id": "incident_id", "state": "state"} {
+			value, _ := m[field].(string)
+			wanted := r.URL.Query().Get(parameter)
+			matches = matches && (wanted == "" || slices.Contains(strings.Split(wanted, ","), value))
+		}
+		if matches {
+			some = append(some, m)
+		}
+	}
+	json.NewEncoder(w).Encode(map[string]any{"data": append([]map[string]any{}, some...), "meta": map[string]int{"total": len(some)}})
+}
+
 // TestErrors compares the message and the exit status of each kind of failure.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {

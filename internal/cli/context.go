@@ -117,9 +117,6 @@ func checkNotEmpty(change any) error {
 	return nil
 }
 
-// maxFind is how many monitors are read to find those of an incident or a component.
-const maxFind = 10_000
-
 // maxSameName is how many resources with the same name are read, to list their ids.
 const maxSameName = 100
 
@@ -200,7 +197,7 @@ func (c *commandContext) components(given []string, page string) ([]string, erro
 
 // monitor returns the id of a monitor that is given by its id or name.
 func (c *commandContext) monitor(given string) (string, error) {
-	return find(c.Ctx, c.api.ListMonitors(), "monitor", allswell.PrefixMonitor, given,
+	return find(c.Ctx, c.api.ListMonitors(client.MonitorFilter{}), "monitor", allswell.PrefixMonitor, given,
 		func(m *client.Monitor) (id, name string) { return m.ID, m.Name })
 }
 

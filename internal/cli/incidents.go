@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -190,27 +191,37 @@ func (c *commandContext) warnOfDownMonitors(incident string) error {
 	if err != nil {
 		return err
 	}
-	names := make(map[string]string) // of components, by id
-	for _, v := range components {
-		names[v.ID] = v.Name
+	ids, names := make([]string, len(components)), make(map[string]string) // names by id
+	for i, v := range components {
+		ids[i], names[v.ID] = v.ID, v.Name
 	}
-	monitors, _, err := c.api.ListMonitors().First(c.Ctx, maxFind)
-	if err != nil {
-		return err
+	filters := []client.MonitorFilter{{IncidentID: incident, State: allswell.MonitorDown}}
+	for some := range slices.Chunk(ids, maxComponentsPerFilter) {
+		filters = append(filters, client.MonitorFilter{Components: some, State: allswell.MonitorDown})
 	}
-	for _, m := range monitors {
-		component := names[valueOf(m.ComponentID)]
-		switch {
-		case m.State != allswell.MonitorDown || !m.Enabled:
-		case component != "":
-			c.Printf("The monitor %s is still down: the component %s keeps its status until a ping arrives.\n",
-				console.Visible(m.Name), console.Visible(component))
-		case valueOf(m.IncidentID) == incident:
-			c.Printf("The monitor %s is still down, until a ping arrives.\n", console.Visible(m.Name))
+	named := make(map[string]bool) // by id
+	for _, filter := range filters {
+		for m, err := range c.api.ListMonitors(filter).All(c.Ctx) {
+			if err != nil {
+				return err
+			}
+			if named[m.ID] || !m.Enabled {
+				continue
+			}
+			named[m.ID] = true
+			if component := names[valueOf(m.ComponentID)]; component != "" {
+				c.Printf("The monitor %s is still down: the component %s keeps its status until a ping arrives.\n",
+					console.Visible(m.Name), console.Visible(component))
+			} else {
+				c.Printf("The monitor %s is still down, until a ping arrives.\n", console.Visible(m.Name))
+			}
 		}
 	}
 	return nil
 }
+
+// maxComponentsPerFilter keeps the URL of a list of monitors below 4,000 characters.
+const maxComponentsPerFilter = 100
 
 type incidentSet struct {
 	Incident string                  `arg:"" help:"Id of the incident."`

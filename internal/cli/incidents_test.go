@@ -48,6 +48,8 @@ func TestMonitorStillDown(t *testing.T) {
 		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`,
 			`{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1"}, {"id": "mon_2", "name": "other", "state": "down", "enabled": true, "component_id": "comp_2"}`,
 			resolved + "The monitor job is still down: the component API keeps its status until a ping arrives.\n"},
+		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`, `{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1", "incident_id": "i"}`,
+			resolved + "The monitor job is still down: the component API keeps its status until a ping arrives.\n"},
 		{"incident set|i|--state=resolved", ``, `{"id": "mon_1", "name": "db", "state": "down", "enabled": true, "incident_id": "i"}, {"name": "db", "state": "down", "enabled": true}`,
 			resolved + "The monitor db is still down, until a ping arrives.\n"},
 		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "up", "enabled": true, "component_id": "comp_1"}`, resolved},
@@ -58,7 +60,7 @@ func TestMonitorStillDown(t *testing.T) {
 			case "GET /api/v1/incidents/i/components":
 				io.WriteString(w, `{"data": [`+c.components+`]}`)
 			case "GET /api/v1/monitors":
-				io.WriteString(w, `{"data": [`+c.monitors+`]}`)
+				answerMonitors(w, r, `[`+c.monitors+`]`)
 			default:
 				io.WriteString(w, `{"data": {"id": "i", "title": "db is down", "state": "resolved", "resolved": true}}`)
 			}

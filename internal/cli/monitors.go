@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,36 +111,28 @@ func (c *commandContext) monitorComponent(given *string, page string) (*string, 
 }
 
 type monitorList struct {
-	Page string `placeholder:"SLUG" help:"Only monitors of this page."`
+	Page  string                `placeholder:"SLUG" help:"Only monitors of this page."`
+	State allswell.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up or down."`
 	listing
 }
 
 func (cmd *monitorList) Run(c *commandContext) error {
-	monitors, total, err := cmd.monitors(c)
+	filter := client.MonitorFilter{Page: cmd.Page, State: cmd.State}
+	monitors, total, err := c.api.ListMonitors(filter).First(c.Ctx, int(cmd.Limit))
+	if err == nil && total == 0 && cmd.Page != "" {
+		_, err = c.api.GetPage(c.Ctx, cmd.Page) // perhaps there is no such page
+	}
 	if err != nil {
 		return err
 	}
 	header := []string{"MONITOR", "STATE", "INTERVAL", "LAST PING", "PAGE", "NAME"}
-	return table(c, monitors, total, "No monitors yet.", header, func(m *client.Monitor) []string {
+	none := "No monitors yet."
+	if cmd.State != "" {
+		none = "No such monitors."
+	}
+	return table(c, monitors, total, none, header, func(m *client.Monitor) []string {
 		return []string{m.ID, monitorState(m), settings.ShortDuration(m.Interval.Duration()), timeOr(m.LastPingAt, "never"), m.Page, m.Name}
 	})
-}
-
-// monitors returns the monitors to list, and how many there are in all.
-func (cmd *monitorList) monitors(c *commandContext) (monitors []*client.Monitor, total int, err error) {
-	if cmd.Page == "" {
-		return c.api.ListMonitors().First(c.Ctx, int(cmd.Limit))
-	}
-	if monitors, err = c.monitorsOf(cmd.Page); err == nil && len(monitors) == 0 {
-		_, err = c.api.GetPage(c.Ctx, cmd.Page) // perhaps there is no such page
-	}
-	return monitors[:min(len(monitors), int(cmd.Limit))], len(monitors), err
-}
-
-// monitorsOf returns the monitors of a page.
-func (c *commandContext) monitorsOf(page string) ([]*client.Monitor, error) {
-	all, _, err := c.api.ListMonitors().First(c.Ctx, maxFind)
-	return slices.DeleteFunc(all, func(m *client.Monitor) bool { return m.Page != page }), err
 }
 
 // monitorState returns a monitor's state as a word for people.

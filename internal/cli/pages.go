@@ -183,11 +183,8 @@ func (c *commandContext) refuseToDelete(slug string) error {
 		{"group", func() (int, error) { return c.api.ListGroups(slug).Count(c.Ctx) }},
 		{"incident", func() (int, error) { return c.api.ListIncidents(slug, client.IncidentFilter{}).Count(c.Ctx) }},
 		{"maintenance", func() (int, error) { return c.api.ListMaintenances(slug, client.MaintenanceFilter{}).Count(c.Ctx) }},
-		{"subscriber", func() (int, error) { return c.api.ListSubscribers(slug).Count(c.Ctx) }},
-		{"monitor", func() (int, error) {
-			monitors, err := c.monitorsOf(slug)
-			return len(monitors), err
-		}},
+		{"subscriber", func() (int, error) { return c.api.ListSubscribers(slug, client.SubscriberFilter{}).Count(c.Ctx) }},
+		{"monitor", func() (int, error) { return c.api.ListMonitors(client.MonitorFilter{Page: slug}).Count(c.Ctx) }},
 	} {
 		switch n, err := part.count(); {
 		case err != nil:

@@ -32,7 +32,7 @@ func TestPageDeleteNeedsYes(t *testing.T) {
 			case r.URL.Path == "/api/v1/pages/acme":
 				io.WriteString(w, `{"data": {"name": "Acme"}}`)
 			case r.URL.Path == "/api/v1/monitors":
-				io.WriteString(w, `{"data": [{"page": "acme"}, {"page": "other"}, {"page": "acme"}], "meta": {"total": 3}}`)
+				answerMonitors(w, r, `[{"page": "acme"}, {"page": "other"}, {"page": "acme"}]`)
 			case c.totals[kind] != "":
 				io.WriteString(w, `{"data": [{}], "meta": {"total": `+c.totals[kind]+`}}`)
 			default:
@@ -50,7 +50,8 @@ func TestMonitorsOfAPage(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/v1/monitors":
-			io.WriteString(w, `{"data": [{"id": "mon_1", "page": "acme", "name": "a"}, {"id": "mon_2", "page": "other", "name": "b"}, {"id": "mon_3", "page": "acme", "name": "c"}], "meta": {"total": 3}}`)
+			answerMonitors(w, r, `[{"id": "mon_1", "page": "acme", "name": "a", "state": "up"}, {"id": "mon_2", "page": "other", "name": "b", "state": "down"},
+				{"id": "mon_3", "page": "acme", "name": "c", "state": "down"}]`)
 		case "/api/v1/pages/empty":
 			io.WriteString(w, `{"data": {}}`)
 		default:
@@ -59,10 +60,12 @@ func TestMonitorsOfAPage(t *testing.T) {
 	}
 	const header = "MONITOR  STATE  INTERVAL  LAST PING  PAGE  NAME\n"
 	for args, want := range map[string]string{
-		"--page=acme":           header + "mon_1    off    0s        never      acme  a\nmon_3    off    0s        never      acme  c\n",
-		"--page=acme|--limit=1": header + "mon_1    off    0s        never      acme  a\n… and 1 more (--limit).\n",
-		"--page=empty":          "No monitors yet.\n",
-		"--page=nowhere":        "allswell: there is no page with the slug \"nowhere\" in the workspace of this token\n",
+		"--page=acme":              header + "mon_1    off    0s        never      acme  a\nmon_3    off    0s        never      acme  c\n",
+		"--page=acme|--limit=1":    header + "mon_1    off    0s        never      acme  a\n… and 1 more (--limit).\n",
+		"--page=acme|--state=down": header + "mon_3    off    0s        never      acme  c\n",
+		"--page=empty":             "No monitors yet.\n",
+		"--page=empty|--state=up":  "No such monitors.\n",
+		"--page=nowhere":           "allswell: there is no page with the slug \"nowhere\" in the workspace of this token\n",
 	} {
 		_, stdout, stderr := against(t, server, expand("monitor list|"+args)...)
 		if stdout+stderr != want {

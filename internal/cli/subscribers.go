@@ -67,7 +67,7 @@ type subscriberList struct {
 }
 
 func (cmd *subscriberList) Run(c *commandContext) error {
-	subscribers, total, err := c.api.ListSubscribers(cmd.Page).First(c.Ctx, int(cmd.Limit))
+	subscribers, total, err := c.api.ListSubscribers(cmd.Page, client.SubscriberFilter{}).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ type subscriberArgument struct {
 }
 
 func (s subscriberArgument) id(c *commandContext) (string, error) {
-	return find(c.Ctx, c.api.ListSubscribers(s.Page), "subscriber", allswell.PrefixSubscriber, s.Subscriber,
+	return find(c.Ctx, c.api.ListSubscribers(s.Page, client.SubscriberFilter{Target: s.Subscriber}), "subscriber", allswell.PrefixSubscriber, s.Subscriber,
 		func(v *client.Subscriber) (id, name string) { return v.ID, v.Target })
 }
 

@@ -92,7 +92,7 @@ func (w *mailWorld) subscribers() map[string]allswell.Subscriber {
 		more, err = w.store.ProcessSignUps(w.t.Context())
 		must(w.world, more, err)
 	}
-	list, _, err := w.store.Subscribers(w.t.Context(), w.ws, "acme", store.Pagination{Page: 1, PerPage: 100})
+	list, _, err := w.store.Subscribers(w.t.Context(), w.ws, "acme", "", store.Pagination{Page: 1, PerPage: 100})
 	must(w.world, list, err)
 	all := make(map[string]allswell.Subscriber)
 	for _, s := range list {

@@ -58,7 +58,7 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`create group {} {"name":"Shop","order":0,"slug":"shop"}`}},
 			{"group", func() (err error) {
-				_, err = w.ChangeGroup(w.ctx, w.ws, group.ID, allswell.GroupChange{Name: ptr("Store")})
+				_, err = w.ChangeGroup(w.ctx, w.ws, "", group.ID, allswell.GroupChange{Name: ptr("Store")})
 				return
 			}, []string{`update group {"name":"Shop"} {"name":"Store"}`}},
 			{"new component", func() (err error) {
@@ -70,7 +70,7 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`update component {"status":"operational"} {"status":"degraded"}`}},
 			{"component", func() (err error) {
-				_, err = w.EditComponent(w.ctx, w.ws, component.ID, allswell.ComponentEdit{Name: ptr("Basket")})
+				_, err = w.EditComponent(w.ctx, w.ws, "", component.ID, allswell.ComponentEdit{Name: ptr("Basket")})
 				return
 			}, []string{`update component {"name":"Cart"} {"name":"Basket"}`}},
 			{"new monitor", func() (err error) {

@@ -215,13 +215,15 @@ func (t *tx) changeComponent(actor allswell.Actor, c allswell.Component, ch alls
 	return c, t.audit(actor, allswell.AuditUpdate, before, c)
 }
 
-// EditComponent changes all of a component but its status.
-func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, id string, e allswell.ComponentEdit) (allswell.Component, error) {
+// EditComponent changes all of a component but its status. The component is given by its
+// id, or by its slug if the page's slug is not "".
+func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, page, ref string, e allswell.ComponentEdit) (allswell.Component, error) {
 	if err := e.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Component, error) {
-		c, err := t.component(`WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, actor.WorkspaceID)
+		where, args := objectOf(actor.WorkspaceID, page, ref)
+		c, err := t.component(where+` FOR UPDATE`, args...)
 		if err != nil {
 			return c, err
 		}
@@ -337,13 +339,14 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 	return g, s.slugTaken(err)
 }
 
-// ChangeGroup changes a group.
-func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, id string, ch allswell.GroupChange) (allswell.Group, error) {
+// ChangeGroup changes a group. The group is given by its id, or by its slug if the page's
+// slug is not "".
+func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, page, ref string, ch allswell.GroupChange) (allswell.Group, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Group{}, err
 	}
 	return write(ctx, s, func(t *tx) (allswell.Group, error) {
-		g, err := t.groupOf(actor.WorkspaceID, id)
+		g, err := t.lockGroup(t.groupOf(actor.WorkspaceID, page, ref))
 		if err != nil {
 			return g, err
 		}
@@ -358,29 +361,36 @@ func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, id string
 	})
 }
 
-// groupOf loads a workspace's group under its page's lock.
-func (t *tx) groupOf(workspaceID, id string) (allswell.Group, error) {
-	const text = `SELECT ` + groupColumns + ` FROM component_groups
-		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`
-	g, err := database.One(t.Session, scanGroup, text, id, workspaceID)
+// groupOf loads a group of a workspace.
+func (c *session) groupOf(workspaceID, page, ref string) (allswell.Group, error) {
+	where, args := objectOf(workspaceID, page, ref)
+	return database.One(c.Session, scanGroup, `SELECT `+groupColumns+` FROM component_groups `+where, args...)
+}
+
+// lockGroup loads a group again, under its page's lock. It passes err through.
+func (t *tx) lockGroup(g allswell.Group, err error) (allswell.Group, error) {
+	if err == nil {
+		err = t.touch(g.PageID)
+	}
 	if err != nil {
 		return g, err
 	}
-	if err := t.touch(g.PageID); err != nil {
-		return g, err
-	}
-	return database.One(t.Session, scanGroup, text, id, workspaceID)
+	return database.One(t.Session, scanGroup, `SELECT `+groupColumns+` FROM component_groups WHERE id = $1`, g.ID)
 }
 
-// DeleteGroup deletes a group; its components stay, in no group.
-func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, id string) error {
+// DeleteGroup deletes a group; its components stay, in no group. The group is given by its
+// id, or by its slug if the page's slug is not "".
+func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, page, ref string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
-		// By the lock order, before the page: the deletion reaches them too.
-		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM components WHERE group_id = $1 ORDER BY id FOR UPDATE`, id); err != nil {
+		g, err := t.groupOf(actor.WorkspaceID, page, ref)
+		if err != nil {
 			return struct{}{}, err
 		}
-		g, err := t.groupOf(actor.WorkspaceID, id)
-		if err != nil {
+		// By the lock order, before the page: the deletion reaches them too.
+		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM components WHERE group_id = $1 ORDER BY id FOR UPDATE`, g.ID); err != nil {
+			return struct{}{}, err
+		}
+		if g, err = t.lockGroup(g, nil); err != nil {
 			return struct{}{}, err
 		}
 		n, err := t.Exec(`DELETE FROM component_groups WHERE id = $1`, g.ID)

@@ -156,6 +156,9 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 		if err != nil {
 			return allswell.Incident{}, err
 		}
+		if n.Affected, err = t.resolveAffected(p.ID, n.Affected); err != nil {
+			return allswell.Incident{}, err
+		}
 		i, err := t.openIncident(p.ID, origin{}, n)
 		if err == nil && !i.Resolved {
 			err = t.putCauses(i)
@@ -235,6 +238,20 @@ func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
 	_, err := t.Exec(`INSERT INTO incident_updates (id, incident_id, number, message, state, affected, system_message, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		u.ID, u.IncidentID, u.Number, u.Message, string(u.State), listText(u.Affected), systemMessageText(u.System), millis(u.CreatedAt))
 	return err
+}
+
+// resolveAffected replaces the slugs of affected components by ids.
+func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+	refs := make([]string, len(affected))
+	for i, a := range affected {
+		refs[i] = a.ComponentID
+	}
+	ids, err := t.affectedIDs(pageID, refs)
+	resolved := slices.Clone(affected)
+	for i := range resolved {
+		resolved[i].ComponentID = ids[i]
+	}
+	return resolved, err
 }
 
 // nameAffected locks the components that an incident is to concern, and fills in
@@ -397,7 +414,13 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 		return nil, err
 	}
 	return write(ctx, s, func(t *tx) ([]allswell.AffectedComponent, error) {
-		i, err := t.lockIncident(actor.WorkspaceID, id, affected...)
+		i, err := t.incidentOf(actor.WorkspaceID, id)
+		if err == nil {
+			affected, err = t.resolveAffected(i.PageID, affected)
+		}
+		if err == nil {
+			i, err = t.lockIncident(actor.WorkspaceID, id, affected...)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -113,7 +113,7 @@ func TestGrantedTimeShowsAtOnce(t *testing.T) {
 		if m := w.now(); !m.NextCheckAt.Equal(want) {
 			w.Errorf("next_check_at is %v, want an interval from %v", m.NextCheckAt, back)
 		}
-		list, _, err := w.Monitors(w.ctx, w.ws, store.Filter{}, store.Pagination{Page: 1, PerPage: 10})
+		list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, store.Pagination{Page: 1, PerPage: 10})
 		w.ok(err)
 		if !list[0].NextCheckAt.Equal(want) {
 			w.Errorf("in the list it is %v, want %v", list[0].NextCheckAt, want)

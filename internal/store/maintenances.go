@@ -114,6 +114,9 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 		if err != nil {
 			return m, err
 		}
+		if n.Components, err = t.affectedIDs(p.ID, n.Components); err != nil {
+			return m, err
+		}
 		if err := t.lockMaintenanceComponents(n.Components, p.ID); err != nil {
 			return m, err
 		}
@@ -234,11 +237,11 @@ func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.
 // a new time, for the beginning and for the end.
 func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id string, ch allswell.MaintenanceChange) (allswell.Maintenance, error) {
 	return write(ctx, s, func(t *tx) (allswell.Maintenance, error) {
-		var others []string
-		if ch.Components != nil {
-			others = *ch.Components
-		}
 		m, err := t.maintenanceOf(actor.WorkspaceID, id)
+		var others []string
+		if err == nil && ch.Components != nil {
+			others, err = t.affectedIDs(m.PageID, *ch.Components)
+		}
 		if err == nil {
 			m, err = t.lockMaintenance(m, others)
 		}

@@ -73,15 +73,76 @@ func currentMonitors(rows []monitorRow) []allswell.Monitor {
 	return monitors
 }
 
+// MonitorFilter limits a list of monitors. Empty fields do not limit it.
+type MonitorFilter struct {
+	Filter
+	Page       string   // the slug of their page
+	Components []string // ids or, if Page is given, slugs
+	IncidentID string   // the open incident of their outage
+	State      allswell.MonitorState
+}
+
 // Monitors lists a workspace's monitors that match the filter, oldest first.
-func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, f Filter, r Pagination) (monitors []allswell.Monitor, total int, err error) {
+func (s *Store) Monitors(ctx context.Context, actor allswell.Actor, f MonitorFilter, r Pagination) (monitors []allswell.Monitor, total int, err error) {
+	type statement struct {
+		from string
+		args []any
+	}
+	selected, err := read(ctx, s, func(c *session) (q statement, err error) {
+		q.from, q.args, err = c.monitorsFrom(actor.WorkspaceID, f)
+		return
+	})
+	if err != nil {
+		return nil, 0, err
+	}
 	fill := func(c *session, rows []monitorRow) error {
 		monitors = currentMonitors(rows)
 		return c.fillMonitors(monitors)
 	}
-	from, args := f.from(`FROM monitors WHERE workspace_id = $1`, actor.WorkspaceID)
-	_, total, err = listedWith(ctx, s, fill, scanMonitor, monitorColumns, from, `ORDER BY created_at, id`, r, args...)
+	_, total, err = listedWith(ctx, s, fill, scanMonitor, monitorColumns, selected.from, `ORDER BY created_at, id`, r, selected.args...)
 	return monitors, total, err
+}
+
+// monitorsFrom returns a statement from FROM on that selects the monitors, and its
+// arguments. If the page, the components or the incident select them, it has no condition
+// on the workspace: SQLite could choose the index of that, and read all monitors.
+func (c *session) monitorsFrom(workspaceID string, f MonitorFilter) (from string, args []any, err error) {
+	from = `FROM monitors WHERE TRUE`
+	var page allswell.Page
+	if f.Page != "" {
+		if page, err = c.pageBySlug(workspaceID, f.Page); err != nil && !errors.Is(err, allswell.ErrNotFound) {
+			return "", nil, err
+		}
+		from, args = and(from, args, `page_id = $%d`, page.ID) // "": none
+	}
+	if len(f.Components) > 0 {
+		refs, err := c.componentIDs(page.ID, f.Components)
+		if err != nil {
+			return "", nil, err
+		}
+		ids, err := database.Query(c.Session, database.ScanString, `SELECT c.id FROM components c JOIN pages p ON p.id = c.page_id
+			WHERE c.id IN EACH($1) AND p.workspace_id = $2`, list(refs), workspaceID)
+		if err != nil {
+			return "", nil, err
+		}
+		from, args = and(from, args, `component_id IN EACH($%d)`, list(ids))
+	}
+	if f.IncidentID != "" {
+		ids, err := database.Query(c.Session, database.ScanString, `SELECT o.monitor_id FROM incidents i JOIN pages p ON p.id = i.page_id JOIN outages o ON o.id = i.outage_id
+			WHERE i.id = $1 AND p.workspace_id = $2 AND o.ended_at IS NULL`, f.IncidentID, workspaceID)
+		if err != nil {
+			return "", nil, err
+		}
+		from, args = and(from, args, `id IN EACH($%d)`, list(ids))
+	}
+	if len(args) == 0 {
+		from, args = and(from, args, `workspace_id = $%d`, workspaceID)
+	}
+	if f.State != "" {
+		from, args = and(from, args, `state = $%d`, string(f.State))
+	}
+	from, args = f.from(from, args...)
+	return from, args, nil
 }
 
 // fillMonitors computes what is not stored with the monitors: their deadlines,

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -412,10 +413,10 @@ func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 		w.expectEvents("Backups: operational > partial_outage")
 		must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{
 			Status: allswell.StatusPartialOutage, Description: ptr("Nightly"), HasDescription: true}))(w)
-		must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{Name: ptr("Dumps")}))(w)
+		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{Name: ptr("Dumps")}))(w)
 		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "Storage"}))(w)
-		must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
-		w.ok(w.DeleteGroup(w.ctx, w.ws, g.ID))
+		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
+		w.ok(w.DeleteGroup(w.ctx, w.ws, "", g.ID))
 		w.ok(w.DeleteIncident(w.ctx, w.ws, i.ID))
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", w.component.ID))
 		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme & Co")}))(w)
@@ -429,9 +430,14 @@ func TestMonitorNamesItsOpenIncident(t *testing.T) {
 		job := w.quick("job", w.component, "")
 		is := func(what, incident string, threshold int) {
 			w.Helper()
-			listed, _, err := w.Monitors(w.ctx, w.ws, store.Filter{}, firstHundred)
+			listed, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred)
 			w.ok(err)
 			listed = slices.DeleteFunc(listed, func(m allswell.Monitor) bool { return m.ID != job.ID })
+			ofIncident, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{IncidentID: cmp.Or(incident, "nobody")}, firstHundred)
+			w.ok(err)
+			if found := len(ofIncident) == 1 && ofIncident[0].ID == job.ID; found != (incident != "") {
+				w.Errorf("%s: the monitors of the incident are %v", what, ofIncident)
+			}
 			for _, m := range append(listed, w.monitorNow(job)) {
 				if m.IncidentID != incident || m.EffectiveFailureThreshold != threshold {
 					w.Errorf("%s: incident %q, threshold %d, want %q, %d", what, m.IncidentID, m.EffectiveFailureThreshold, incident, threshold)

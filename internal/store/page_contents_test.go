@@ -40,7 +40,7 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		w.clock.set(began.Add(time.Hour))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Second."))(w)
 		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
-		must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
+		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		must(w.CreateIncident(w.ctx, w.ws, "other", allswell.NewIncident{Title: "of another page"}))(w)
 
@@ -193,7 +193,7 @@ func TestLists(t *testing.T) {
 			return each(list, func(c allswell.Component) string { return c.Name }), total, err
 		}, "4", "3", "2", "1", "Backups", "0", "last")
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Monitors(w.ctx, w.ws, store.Filter{}, r)
+			list, total, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, r)
 			return each(list, func(m allswell.Monitor) string { return m.Name }), total, err
 		}, "nightly", "0", "1", "2", "3", "4")
 		names(func(r store.Pagination) ([]string, int, error) {
@@ -257,9 +257,9 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 		same := map[string][2]time.Time{
 			"incident":          {i.UpdatedAt, w.change(i, allswell.IncidentChange{Title: ptr("x"), Impact: ptr(allswell.ImpactNone), State: ptr(allswell.IncidentInvestigating), Resolved: ptr(false)}).UpdatedAt},
 			"component":         {w.component.UpdatedAt, must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusOperational}))(w).UpdatedAt},
-			"component, edited": {w.component.UpdatedAt, must(w.EditComponent(w.ctx, w.ws, w.component.ID, allswell.ComponentEdit{Name: ptr("Backups")}))(w).UpdatedAt},
+			"component, edited": {w.component.UpdatedAt, must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{Name: ptr("Backups")}))(w).UpdatedAt},
 			"page":              {w.page.UpdatedAt, must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme"), Slug: ptr("acme")}))(w).UpdatedAt},
-			"group":             {g.UpdatedAt, must(w.ChangeGroup(w.ctx, w.ws, g.ID, allswell.GroupChange{Name: ptr("g")}))(w).UpdatedAt},
+			"group":             {g.UpdatedAt, must(w.ChangeGroup(w.ctx, w.ws, "", g.ID, allswell.GroupChange{Name: ptr("g")}))(w).UpdatedAt},
 			"monitor": {w.monitor.UpdatedAt, must(w.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Name: ptr("nightly"),
 				Interval: ptr(5 * time.Minute), Page: ptr("acme"), ComponentID: &w.component.ID, Enabled: ptr(true)}))(w).UpdatedAt},
 		}

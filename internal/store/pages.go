@@ -74,10 +74,7 @@ func listedWith[T any](ctx context.Context, s *Store, fill func(*session, []T) e
 }
 
 // limit is the end of a statement that already has n parameters.
-func limit(n int) string {
-	const digits = "0123456789"
-	return ` LIMIT $` + digits[n+1:n+2] + ` OFFSET $` + digits[n+2:n+3]
-}
+func limit(n int) string { return fmt.Sprintf(` LIMIT $%d OFFSET $%d`, n+1, n+2) }
 
 // pageBySlug finds a workspace's page.
 func (c *session) pageBySlug(workspaceID, slug string) (allswell.Page, error) {

@@ -46,7 +46,7 @@ func TestPut(t *testing.T) {
 
 		// What is left out gets its default, but not a status and an order.
 		must(w.ChangeComponent(w.ctx, w.ws, "shop", api.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
-		must(w.EditComponent(w.ctx, w.ws, api.ID, allswell.ComponentEdit{Order: ptr(7), Description: ptr("x"), HasDescription: true}))(w)
+		must(w.EditComponent(w.ctx, w.ws, "", api.ID, allswell.ComponentEdit{Order: ptr(7), Description: ptr("x"), HasDescription: true}))(w)
 		replaced := mustPut(w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "The API"}, any))(w)
 		if replaced.Name != "The API" || replaced.Description != nil || replaced.Order != 7 || replaced.Status() != allswell.StatusDegraded || replaced.ID != api.ID {
 			w.Errorf("replaced: %+v", replaced)

@@ -242,10 +242,10 @@ func (r *rivals) act(s *store.Store, name string) {
 		verb = "group"
 		var g allswell.Group
 		if g, err = s.CreateGroup(r.ctx, r.ws, "acme", allswell.NewGroup{Name: "g"}); err == nil {
-			_, err = s.EditComponent(r.ctx, r.ws, component, allswell.ComponentEdit{GroupID: &g.ID})
+			_, err = s.EditComponent(r.ctx, r.ws, "", component, allswell.ComponentEdit{GroupID: &g.ID})
 		}
 		if err == nil {
-			err = s.DeleteGroup(r.ctx, r.ws, g.ID)
+			err = s.DeleteGroup(r.ctx, r.ws, "", g.ID)
 		}
 	}
 	r.fine(verb, err)

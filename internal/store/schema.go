@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -62,38 +64,48 @@ func addSlugs(ctx context.Context, tx *sql.Tx) error {
 
 // fillSlugs gives the rows of a table slugs that are unique within their scope.
 func fillSlugs(ctx context.Context, tx *sql.Tx, table, scope, fallback string) error {
-	type row struct{ id, slug string }
-	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT id, %s, name FROM %s ORDER BY created_at, id`, scope, table))
+	rows, err := tx.QueryContext(ctx, fmt.Sprintf(`SELECT id, %s, name FROM %s ORDER BY %s, created_at, id`, scope, table, scope))
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	var filled []row
-	taken, numbers := map[[2]string]bool{}, map[[2]string]int{} // by scope and slug
+	var slugs []any // id, slug, id, slug, and so on
+	last := ""      // scope
+	next := map[string]int{}
 	for rows.Next() {
 		var id, within, name string
 		if err := rows.Scan(&id, &within, &name); err != nil {
 			return err
 		}
-		slug := allswell.SlugOf(name, fallback)
-		for free, n := slug, max(numbers[[2]string{within, slug}], 1); ; n++ {
-			if n > 1 {
-				free = allswell.NumberedSlug(slug, n)
-			}
-			if key := [2]string{within, free}; !taken[key] {
-				taken[key], numbers[[2]string{within, slug}] = true, n+1
-				filled = append(filled, row{id, free})
-				break
-			}
+		if within != last {
+			last, next = within, map[string]int{}
 		}
+		slugs = append(slugs, id, takeSlug(next, allswell.SlugOf(name, fallback)))
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for _, r := range filled {
-		if _, err := tx.ExecContext(ctx, `UPDATE `+table+` SET slug = $1 WHERE id = $2`, r.slug, r.id); err != nil {
+	for some := range slices.Chunk(slugs, 1000) {
+		values := strings.Builder{}
+		for i := 1; i < len(some); i += 2 {
+			fmt.Fprintf(&values, `, ($%d, $%d)`, i, i+1)
+		}
+		if _, err := tx.ExecContext(ctx, fmt.Sprintf(`WITH filled (id, slug) AS (VALUES %s)
+			UPDATE %s SET slug = filled.slug FROM filled WHERE filled.id = %s.id`, values.String()[2:], table, table), some...); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// takeSlug returns slug, or slug with the next free number. next has, for each slug that is taken, the number to try
+// next.
+func takeSlug(next map[string]int, slug string) string {
+	free := slug
+	for n := next[slug]; next[free] > 0; n++ {
+		free = allswell.NumberedSlug(slug, n)
+		next[slug] = n + 1
+	}
+	next[free] = 2
+	return free
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -14,14 +15,18 @@ type Filter struct{ Slug, Name string }
 // from adds the filter's conditions to a statement that takes args.
 func (f Filter) from(statement string, args ...any) (string, []any) {
 	if f.Slug != "" {
-		args = append(args, f.Slug)
-		statement += fmt.Sprintf(` AND slug = $%d`, len(args))
+		statement, args = and(statement, args, `slug = $%d`, f.Slug)
 	}
 	if f.Name != "" {
-		args = append(args, f.Name)
-		statement += fmt.Sprintf(` AND name = $%d`, len(args))
+		statement, args = and(statement, args, `name = $%d`, f.Name)
 	}
 	return statement, args
+}
+
+// and adds a condition with the argument arg to a statement that takes args.
+func and(statement string, args []any, condition string, arg any) (string, []any) {
+	args = append(args, arg)
+	return statement + ` AND ` + fmt.Sprintf(condition, len(args)), args
 }
 
 // refColumn returns the column that holds ref, which is an id or a slug.
@@ -30,6 +35,48 @@ func refColumn(ref string) string {
 		return "slug"
 	}
 	return "id"
+}
+
+// componentIDs replaces the slugs among refs by the ids of the page's components. Ids and
+// slugs that the page does not have remain.
+func (c *session) componentIDs(pageID string, refs []string) ([]string, error) {
+	slugs := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !allswell.ValidSlug(ref) })
+	if len(slugs) == 0 {
+		return refs, nil
+	}
+	found, err := database.Query(c.Session, func(row database.Row) (pair [2]string, err error) {
+		err = row.Scan(&pair[0], &pair[1])
+		return
+	}, `SELECT slug, id FROM components WHERE page_id = $1 AND slug IN EACH($2)`, pageID, list(slugs))
+	ids := slices.Clone(refs)
+	for _, pair := range found {
+		for i, ref := range refs {
+			if ref == pair[0] {
+				ids[i] = pair[1]
+			}
+		}
+	}
+	return ids, err
+}
+
+// affectedIDs is componentIDs for the components of an incident or a maintenance. It
+// returns an *allswell.ValidationError if an id and a slug name the same component.
+func (c *session) affectedIDs(pageID string, refs []string) ([]string, error) {
+	ids, err := c.componentIDs(pageID, refs)
+	if err == nil {
+		err = allswell.CheckComponentIDs(ids)
+	}
+	return ids, err
+}
+
+// objectOf returns a condition for an object of a workspace's page, given its id, or its
+// slug if the page's slug is not "".
+func objectOf(workspaceID, pageSlug, ref string) (where string, args []any) {
+	if pageSlug == "" {
+		return `WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, []any{ref, workspaceID}
+	}
+	return `WHERE ` + refColumn(ref) + ` = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2 AND slug = $3)`,
+		[]any{ref, workspaceID, pageSlug}
 }
 
 // freeSlug returns slug, with a number if it is taken in the rows that from selects.

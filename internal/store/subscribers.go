@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -54,15 +55,19 @@ const (
 	subscriberOfKey  = `WHERE key = $1 AND page_id IN (SELECT id FROM pages WHERE slug = $2)`
 )
 
-// Subscribers lists a page's subscribers, newest first, and returns how many
-// there are.
-func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug string, r Pagination) ([]allswell.Subscriber, int, error) {
-	p, err := s.Page(ctx, actor, slug)
+// Subscribers lists a page's subscribers, newest first, and returns how many there are.
+// If target is not "", it lists only those with the target, on any channel.
+func (s *Store) Subscribers(ctx context.Context, actor allswell.Actor, slug, target string, r Pagination) ([]allswell.Subscriber, int, error) {
+	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
-	return listedWith(ctx, s, (*session).fillChosen, scanSubscriber, subscriberColumns, `FROM subscribers WHERE page_id = $1`,
-		`ORDER BY created_at DESC, id DESC`, r, p.ID)
+	from, args := `FROM subscribers WHERE page_id = $1`, []any{p.ID}
+	if target != "" {
+		from, args = and(from, args, `channel IN EACH($%d)`, list(allswell.Channels)) // for the index
+		from, args = and(from, args, `target = $%d`, target)
+	}
+	return listedWith(ctx, s, (*session).fillChosen, scanSubscriber, subscriberColumns, from, `ORDER BY created_at DESC, id DESC`, r, args...)
 }
 
 // Subscriber returns a subscriber of a workspace's page.
@@ -85,6 +90,10 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 		if err != nil {
 			return allswell.Subscriber{}, err
 		}
+		if n.Components, err = t.componentIDs(p.ID, n.Components); err != nil {
+			return allswell.Subscriber{}, err
+		}
+		n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
 		sub, err := t.subscribe(p.ID, n)
 		if err == nil {
 			err = t.audit(actor, allswell.AuditCreate, nil, sub)

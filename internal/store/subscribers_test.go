@@ -237,7 +237,7 @@ func TestRecipientsFollowTheRule(t *testing.T) {
 			if e.ComponentID != "" {
 				concerns = []string{e.ComponentID}
 			}
-			subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", firstHundred)
+			subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", "", firstHundred)
 			w.ok(err)
 			var want []string
 			for _, s := range subscribers {

@@ -302,11 +302,11 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"ChangeGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.ChangeGroup(ctx, ws, x.group, allswell.GroupChange{Name: ptr("x")})
+		_, err := s.ChangeGroup(ctx, ws, "", x.group, allswell.GroupChange{Name: ptr("x")})
 		return err
 	},
 	"DeleteGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		return s.DeleteGroup(ctx, ws, x.group)
+		return s.DeleteGroup(ctx, ws, "", x.group)
 	},
 	"Components": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Components(ctx, ws, x.slug, store.Filter{}, firstHundred)
@@ -325,7 +325,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"EditComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.EditComponent(ctx, ws, x.component, allswell.ComponentEdit{Name: ptr("x")})
+		_, err := s.EditComponent(ctx, ws, "", x.component, allswell.ComponentEdit{Name: ptr("x")})
 		return err
 	},
 	"DeleteComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -407,7 +407,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"Monitors": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, total, err := s.Monitors(ctx, ws, store.Filter{}, firstHundred)
+		_, total, err := s.Monitors(ctx, ws, store.MonitorFilter{}, firstHundred)
 		return none(total, err, false)
 	},
 	"Monitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -427,7 +427,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"Subscribers": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Subscribers(ctx, ws, x.slug, firstHundred)
+		_, _, err := s.Subscribers(ctx, ws, x.slug, "", firstHundred)
 		return err
 	},
 	"Subscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -524,7 +524,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 				return err
 			}, "group"},
 			"a component moved into a stranger's group": {func() error {
-				_, err := w.EditComponent(w.ctx, stranger, mine.ID, allswell.ComponentEdit{GroupID: &x.group})
+				_, err := w.EditComponent(w.ctx, stranger, "", mine.ID, allswell.ComponentEdit{GroupID: &x.group})
 				return err
 			}, "group"},
 			"a monitor of a stranger's component": {func() error {

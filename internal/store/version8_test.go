@@ -83,7 +83,7 @@ func (w *world) readsVersion8() {
 	w.Helper()
 	all := store.Pagination{Page: 1, PerPage: 100}
 	monitors := make(map[string]allswell.Monitor)
-	list, _, err := w.Monitors(w.ctx, w.ws, store.Filter{}, all)
+	list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, all)
 	w.ok(err)
 	for _, m := range list {
 		monitors[m.Name] = m
@@ -128,7 +128,7 @@ func (w *world) readsVersion8() {
 	if u := summary.Running[0].Updates[0]; u.System.Kind != allswell.SystemMessageMaintenanceBegun || !summary.Running[0].NextTransitionAt().After(w.clock.now()) {
 		w.Errorf("the running maintenance: %+v", summary.Running[0])
 	}
-	subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", all)
+	subscribers, _, err := w.Subscribers(w.ctx, w.ws, "acme", "", all)
 	w.ok(err)
 	suspended := slices.IndexFunc(subscribers, func(s allswell.Subscriber) bool { return !s.SuspendedAt.IsZero() })
 	if len(subscribers) != 4 || suspended < 0 || subscribers[suspended].Rejections != 3 || subscribers[suspended].SuspendedFor != "No such mailbox." {

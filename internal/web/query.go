@@ -71,6 +71,21 @@ func (q *Query) Text(name string) string {
 	return text
 }
 
+// Texts returns the texts that the parameter lists, separated by commas, or nil if it is absent. More than most are an
+// error.
+func (q *Query) Texts(name string, most int) []string {
+	text := q.Text(name)
+	if text == "" {
+		return nil
+	}
+	texts := strings.Split(text, ",")
+	if len(texts) > most {
+		q.bad.Add(name, "The %s may have at most %d values.", name, most)
+		return nil
+	}
+	return texts
+}
+
 // Time returns the parameter, an instant in RFC 3339, or the zero Time if it is
 // absent.
 func (q *Query) Time(name string) time.Time {
