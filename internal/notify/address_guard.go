@@ -43,7 +43,7 @@ func newGuard(c Config) *guard {
 }
 
 // control is the Control of a net.Dialer. The dialer calls it with each address before
-// it connects, so an earlier result of the DNS cannot mislead it.
+// it connects, so an earlier DNS response cannot mislead it.
 func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// The registry, the OpenAPI document and the table of events in docs/subscribers.md have
-// exactly the channels of the domain.
+// TestChannelsAreComplete checks that the registry, the OpenAPI document and the table of
+// events in docs/subscribers.md have exactly the channels of the domain.
 func TestChannelsAreComplete(t *testing.T) {
 	var registered []allswell.Channel
 	for _, c := range channels {

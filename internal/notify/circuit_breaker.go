@@ -36,7 +36,7 @@ func (b *breakers) note(host string, unreachable bool, now time.Time) {
 	h := b.hosts[host]
 	if h == nil {
 		if len(b.hosts) >= maxBreakers {
-			clear(b.hosts) // bound the memory; so many failures are not the fault of single hosts
+			clear(b.hosts) // limits the memory; with so many failures, the hosts are not the cause
 		}
 		h = &breaker{pause: b.minPause}
 		b.hosts[host] = h

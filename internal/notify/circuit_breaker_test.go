@@ -12,7 +12,7 @@ import (
 func TestBreaker(t *testing.T) {
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	seconds := func(n int) string { return strings.Repeat(".", n) }
-	const free, probe, full = 0, 3, 4 // messages that the host must not get
+	const free, probe, full = 0, 3, 4 // messages blocked, of 4
 	for _, c := range []struct {
 		name, history string
 		want          int

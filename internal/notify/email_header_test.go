@@ -32,9 +32,9 @@ func TestMailHeader(t *testing.T) {
 		n    allswell.Notification
 		more map[string]string
 	}{
-		{mailNotice(allswell.PurposeConfirmation), map[string]string{"Subject": "[Acme] Please confirm your subscription"}},
-		{mailNotice(allswell.PurposeLink), map[string]string{"Subject": "[Acme] The link to your subscription"}},
-		{mailNotice(allswell.PurposeEvent, mailDatabase()[:1]...), map[string]string{
+		{mailNotification(allswell.PurposeConfirmation), map[string]string{"Subject": "[Acme] Please confirm your subscription"}},
+		{mailNotification(allswell.PurposeLink), map[string]string{"Subject": "[Acme] The link to your subscription"}},
+		{mailNotification(allswell.PurposeEvent, mailDatabase()[:1]...), map[string]string{
 			"Subject":     "[Acme] Investigating: Database <down>",
 			"In-Reply-To": "<c8dc1a447374d7908cd5399ca8eb8e05@example.com>",
 			"References":  "<c8dc1a447374d7908cd5399ca8eb8e05@example.com>",
@@ -63,7 +63,7 @@ func TestMailHeader(t *testing.T) {
 // monitor's incidents, and that mails to two subscribers share none.
 func TestMailThreads(t *testing.T) {
 	references := func(subscriber string, events ...allswell.Event) []string {
-		n := mailNotice(allswell.PurposeEvent, events...)
+		n := mailNotification(allswell.PurposeEvent, events...)
 		n.Subscriber.ID = subscriber
 		p := composed(t, n)
 		ids := strings.Fields(p.header.Get("References"))
@@ -92,7 +92,7 @@ func TestMailThreads(t *testing.T) {
 		t.Errorf("the next outage refers to %s, the first was %s", got, monitor)
 	}
 	if got, want := references("sub_1", database[0], down[0]), append(first, monitor...); !slices.Equal(got, want) {
-		t.Errorf("told together: %s, want %s", got, want)
+		t.Errorf("in one mail: %s, want %s", got, want)
 	}
 	var many []allswell.Event
 	for i := range 60 {
@@ -128,7 +128,7 @@ func TestMailSubjects(t *testing.T) {
 		{"odd", "[Acme] Investigating: a Bcc: eve@example.net b = ?utf-8?q?=0A?=", odd},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if p := composed(t, mailNotice(allswell.PurposeEvent, c.events...)); p.subject != c.want {
+			if p := composed(t, mailNotification(allswell.PurposeEvent, c.events...)); p.subject != c.want {
 				t.Errorf("subject %q, want %q", p.subject, c.want)
 			}
 		})
@@ -137,7 +137,7 @@ func TestMailSubjects(t *testing.T) {
 
 // TestMailFrom checks that the display name is the page's if the operator set none.
 func TestMailFrom(t *testing.T) {
-	n := mailNotice(allswell.PurposeLink)
+	n := mailNotification(allswell.PurposeLink)
 	n.Page.Name = "Ö\nBcc: eve@example.net"
 	e, err := compose(n, mailBase, mail.Address{Address: "status@bücher.example"})
 	if err != nil {

@@ -29,8 +29,8 @@ var (
 	mailStart = time.Date(2026, 11, 21, 7, 48, 0, 0, time.UTC)
 )
 
-// mailNotice tells events; without any it is of another purpose.
-func mailNotice(purpose allswell.DeliveryPurpose, events ...allswell.Event) allswell.Notification {
+// mailNotification returns a notification to a subscriber by e-mail.
+func mailNotification(purpose allswell.DeliveryPurpose, events ...allswell.Event) allswell.Notification {
 	return allswell.Notification{
 		Delivery:   allswell.Delivery{ID: "dlv_0123456789abcdefghij", Purpose: purpose, Channel: allswell.ChannelEmail},
 		Subscriber: allswell.Subscriber{ID: "sub_1", Channel: allswell.ChannelEmail, Target: "ann@example.org", Key: mailKey},
@@ -38,7 +38,7 @@ func mailNotice(purpose allswell.DeliveryPurpose, events ...allswell.Event) alls
 	}
 }
 
-// mailEvent is what happened to an incident so many minutes after mailStart.
+// mailEvent returns an event of an incident, the given number of minutes after mailStart.
 func mailEvent(minutes int, kind allswell.EventKind, incident, monitor string, data allswell.EventData) allswell.Event {
 	data.Resolved = data.Resolved || data.State == allswell.IncidentResolved
 	return allswell.Event{
@@ -47,8 +47,8 @@ func mailEvent(minutes int, kind allswell.EventKind, incident, monitor string, d
 	}
 }
 
-// mailOutage is a monitor that went down at a minute, and came back if it is
-// not 0 at another one.
+// mailOutage returns the events of a monitor that goes down and, unless up is 0, recovers.
+// down and up are minutes after mailStart.
 func mailOutage(incident, monitor string, down, up int) []allswell.Event {
 	data := allswell.EventData{Title: monitor + " is down", Impact: allswell.ImpactMajor, State: allswell.IncidentInvestigating, Message: "No ping."}
 	events := []allswell.Event{mailEvent(down, allswell.EventIncidentCreated, incident, monitor, data)}
@@ -59,7 +59,7 @@ func mailOutage(incident, monitor string, down, up int) []allswell.Event {
 	return events
 }
 
-// mailDatabase is the life of an incident that people wrote about.
+// mailDatabase returns the events of an incident that was opened by hand.
 func mailDatabase() []allswell.Event {
 	data := allswell.EventData{Title: "Database <down>", Impact: allswell.ImpactCritical, State: allswell.IncidentInvestigating, Message: "Writes fail.\r\nReads & lists work."}
 	created := mailEvent(0, allswell.EventIncidentCreated, "inc-1", "", data)
@@ -69,8 +69,8 @@ func mailDatabase() []allswell.Event {
 	return []allswell.Event{created, updated, mailEvent(40, allswell.EventIncidentResolved, "inc-1", "", data)}
 }
 
-// mailMaintenance is what happened to a planned maintenance so many minutes after
-// mailStart; update is the id of the entry in its timeline, or "".
+// mailMaintenance returns an event of a planned maintenance, the given number of minutes
+// after mailStart. update is the id of the entry in its timeline, or "".
 func mailMaintenance(minutes int, kind allswell.EventKind, state allswell.MaintenanceState, update, message string) allswell.Event {
 	return allswell.Event{
 		ID: "evt_1", Kind: kind, MaintenanceID: "mnt_1", UpdateID: update,
@@ -82,30 +82,30 @@ func mailMaintenance(minutes int, kind allswell.EventKind, state allswell.Mainte
 	}
 }
 
-// mailUpgrade is the life of a planned maintenance.
+// mailUpgrade returns the events of a planned maintenance from beginning to end.
 func mailUpgrade() []allswell.Event {
 	return []allswell.Event{
 		mailMaintenance(0, allswell.EventMaintenanceScheduled, allswell.MaintenanceScheduled, "upd_1", "Writes wait for up to *a minute*."),
 		mailMaintenance(60, allswell.EventMaintenanceReminder, allswell.MaintenanceScheduled, "", ""),
 		mailMaintenance(1140, allswell.EventMaintenanceBegun, allswell.MaintenanceInProgress, "upd_2", "The maintenance has begun."),
-		mailMaintenance(1200, allswell.EventMaintenanceUpdated, allswell.MaintenanceVerifying, "upd_3", "We look whether all is well."),
+		mailMaintenance(1200, allswell.EventMaintenanceUpdated, allswell.MaintenanceVerifying, "upd_3", "We are checking the results."),
 		mailMaintenance(1260, allswell.EventMaintenanceEnded, allswell.MaintenanceCompleted, "upd_4", "The maintenance is complete."),
 	}
 }
 
-// parsedMail is a mail as its reader's client sees it.
+// parsedMail is a decoded mail.
 type parsedMail struct {
 	header     mail.Header
 	subject    string
 	text, html string
 }
 
-// parseMail reads a mail back and checks what holds for all of them.
+// parseMail decodes a mail and checks the rules that apply to all mails.
 func parseMail(t *testing.T, content []byte) parsedMail {
 	t.Helper()
 	for line := range bytes.SplitSeq(bytes.TrimSuffix(content, []byte("\r\n")), []byte("\r\n")) {
 		if len(line) > 998 || bytes.ContainsAny(line, "\r\n\x00") || !isASCII(string(line)) {
-			t.Fatalf("a line that SMTP does not take: %.200q", line)
+			t.Fatalf("a line that is not valid in SMTP: %.200q", line)
 		}
 	}
 	m, err := mail.ReadMessage(bytes.NewReader(content))
@@ -149,7 +149,7 @@ func parseMail(t *testing.T, content []byte) parsedMail {
 	return p
 }
 
-// composed composes a mail and reads it back.
+// composed composes and decodes a mail.
 func composed(t *testing.T, n allswell.Notification) parsedMail {
 	t.Helper()
 	e, err := compose(n, mailBase, mailFrom)
@@ -162,8 +162,7 @@ func composed(t *testing.T, n allswell.Notification) parsedMail {
 	return parseMail(t, e.content)
 }
 
-// htmlWords returns the text that the HTML shows, and how often it has each
-// element.
+// htmlWords returns the text of the HTML, and the number of its elements by name.
 func htmlWords(t *testing.T, document string) (text string, elements map[string]int) {
 	t.Helper()
 	elements = make(map[string]int)

@@ -16,11 +16,11 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// messageAttributes are those that our looks add to what markdown.HTML writes.
+// messageAttributes are the attributes that styled adds to messages.
 var messageAttributes = []string{"class", "style"}
 
-// readMessages parses a mail's HTML, takes the messages out of it, and returns
-// them without our looks, and how many elements of each name are left.
+// readMessages returns the messages in the HTML of a mail without their styles, and the
+// number of the elements around them by name.
 func readMessages(t *testing.T, document string) (messages []string, frame map[string]int) {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(document))
@@ -42,7 +42,7 @@ func readMessages(t *testing.T, document string) (messages []string, frame map[s
 	return messages, frame
 }
 
-// bareMessage writes what is in a message again, without our looks.
+// bareMessage returns the HTML of a message without its styles.
 func bareMessage(t *testing.T, message *html.Node) string {
 	t.Helper()
 	for n := range message.Descendants() {
@@ -62,8 +62,8 @@ func bareMessage(t *testing.T, message *html.Node) string {
 	return strings.NewReplacer("<br/>", "<br>", "<hr/>", "<hr>").Replace(b.String())
 }
 
-// TestMailMessages checks that Markdown looks the same in a mail as on the page, and
-// plain text as it was typed.
+// TestMailMessages checks that Markdown is rendered in a mail as on the page, and that
+// plain text is unchanged.
 func TestMailMessages(t *testing.T) {
 	for _, c := range []struct{ name, typed, text, html string }{
 		{"plain", "One.\r\nTwo & <b>three</b>.\n\nFour.", "One.\nTwo & <b>three</b>.\n\nFour.",
@@ -83,7 +83,7 @@ func TestMailMessages(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := mailDatabase()[0]
 			e.Data.Message = c.typed
-			p := composed(t, mailNotice(allswell.PurposeEvent, e))
+			p := composed(t, mailNotification(allswell.PurposeEvent, e))
 			if want := "07:48 UTC\n" + c.text + "\n\nhttps://"; !strings.Contains(p.text, want) {
 				t.Errorf("the text lacks %q:\n%s", want, p.text)
 			}
@@ -98,15 +98,15 @@ func TestMailMessages(t *testing.T) {
 	}
 }
 
-// TestMailOfMarkup checks that a message of nothing but markup makes no mail that servers
-// would refuse.
+// TestMailOfMarkup checks that a message that consists of markup does not make the mail
+// too large for servers.
 func TestMailOfMarkup(t *testing.T) {
 	for _, unit := range []string{"`a`b", ">\n\n", "-\n*\n", "- ", "> ", "[a](http://b)", "***a***", "```\na\n```\n", "a@b.cd ", "---\n"} {
 		events := mailDatabase()
 		for i := range events {
 			events[i].Data.Message = strings.Repeat(unit, allswell.MaxMessageLength/len(unit))
 		}
-		e, err := compose(mailNotice(allswell.PurposeEvent, events...), mailBase, mailFrom)
+		e, err := compose(mailNotification(allswell.PurposeEvent, events...), mailBase, mailFrom)
 		if err != nil || len(e.content) > 5<<20 {
 			t.Errorf("%q: %d bytes, %v", unit, len(e.content), err)
 		}
@@ -129,7 +129,7 @@ func FuzzMail(f *testing.F) {
 		maintenance := mailMaintenance(0, allswell.EventMaintenanceBegun, allswell.MaintenanceInProgress, "upd_1", message)
 		maintenance.Data.Title, maintenance.Data.Maintenance.Components[0].Name = title, component
 		for _, e := range []allswell.Event{incident, maintenance} {
-			n := mailNotice(allswell.PurposeEvent, e, allswell.Event{Kind: allswell.EventComponentStatusChanged, ComponentID: "comp_1", Data: data})
+			n := mailNotification(allswell.PurposeEvent, e, allswell.Event{Kind: allswell.EventComponentStatusChanged, ComponentID: "comp_1", Data: data})
 			n.Page.Name, n.Subscriber.Target = page, address
 			for _, language := range i18n.Tags() {
 				n.Page.Language = language
@@ -156,7 +156,7 @@ func isolatesBalance(text string) bool {
 	return open == 0
 }
 
-// fuzzMail checks the mail of a notice, whose first event is all that it tells.
+// fuzzMail checks the mail of a notification that reports only its first event.
 func fuzzMail(t *testing.T, n allswell.Notification) {
 	typed := n.Events[0].Data
 	from := mail.Address{Address: "status@example.com"}
@@ -195,10 +195,10 @@ func fuzzMail(t *testing.T, n allswell.Notification) {
 	messages, frame := readMessages(t, p.html)
 	_, want := readMessages(t, q.html)
 	for _, counts := range []map[string]int{frame, want} {
-		delete(counts, "div") // what an inbox shows of the message, if there is something
+		delete(counts, "div") // the preview, which is there if the message is not empty
 	}
 	if utf8.RuneCountInString(typed.Message) > mailMessages {
-		want["p"]++ // the rest is on the page
+		want["p"]++ // the note that the rest is on the page
 	}
 	if !maps.Equal(frame, want) {
 		t.Errorf("around the message there are %v, want %v", frame, want)

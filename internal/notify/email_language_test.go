@@ -31,7 +31,7 @@ func TestMailsOverSMTP(t *testing.T) {
 			"[شركة المثال] يرجى تأكيد اشتراكك", "\nإلغاء الاشتراك: https://"},
 	} {
 		t.Run(c.language, func(t *testing.T) {
-			onPlannedSites(t, func(s *plannedSite) {
+			runOnPlannedSites(t, func(s *plannedSite) {
 				_, err := s.ChangePage(s.Context(), s.ws, "acme", allswell.PageChange{Name: &c.name, PageSettings: allswell.PageSettings{Language: &c.language}})
 				s.ok(err)
 				from := mailStart.Add(2 * time.Hour)
@@ -40,13 +40,13 @@ func TestMailsOverSMTP(t *testing.T) {
 				})
 				s.ok(err)
 				s.pass(2 * time.Hour)
-				s.happens("It is slow.")
+				s.openIncident("It is slow.")
 				s.ok(s.RequestSignUp(s.Context(), store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "eve@example.com"}}))
 				peer := newSMTPPeer(t, "plain")
 				s.start(peer.address)
-				s.await("all mails are there", func() bool { return len(peer.took()) == 3 })
+				s.waitFor("all mails are there", func() bool { return len(peer.received()) == 3 })
 				found := make(map[string]parsedMail)
-				for _, m := range peer.took() {
+				for _, m := range peer.received() {
 					p := parseMail(t, []byte(m.content))
 					found[p.subject] = p
 					if got := p.header.Get("Content-Language"); got != c.language {
@@ -113,9 +113,9 @@ func allMails() []allswell.Notification {
 		many, many[:1], many[:2], flapping, untitled, untitled[:3], untitled[3:], append(life, moved, ended, posted), {cancelled},
 		append(outage("a", "1", 0, 0), outage("b", "2", 0, 1)...), append(outage("a", "1", 0, 1), outage("b", "2", 0, 1)...),
 	}
-	all := []allswell.Notification{mailNotice(allswell.PurposeConfirmation), mailNotice(allswell.PurposeLink)}
+	all := []allswell.Notification{mailNotification(allswell.PurposeConfirmation), mailNotification(allswell.PurposeLink)}
 	for _, e := range events {
-		all = append(all, mailNotice(allswell.PurposeEvent, e...))
+		all = append(all, mailNotification(allswell.PurposeEvent, e...))
 	}
 	for i := range all {
 		all[i].Page.Name = "1"
@@ -169,7 +169,7 @@ func TestMailIsolates(t *testing.T) {
 	events := mailDatabase()[:1]
 	events[0].Data.Title = strings.Repeat("Database ", 25)
 	events[0].Data.Affected = []allswell.AffectedChange{{Name: "Web", New: allswell.StatusMajorOutage}}
-	n := mailNotice(allswell.PurposeEvent, events...)
+	n := mailNotification(allswell.PurposeEvent, events...)
 	n.Page.Language = "ar"
 	p := composed(t, n)
 	if !strings.HasPrefix(p.subject, "[\u2068Acme\u2069] قيد التحقيق: \u2068Database ") || !strings.HasSuffix(p.subject, "…\u2069") {
@@ -189,7 +189,7 @@ func TestMailIsolates(t *testing.T) {
 // is not available.
 func TestMailOfUnknownLanguage(t *testing.T) {
 	for language, want := range map[string]string{"": "en", "de-AT": "de", "qaa": "en"} {
-		n := mailNotice(allswell.PurposeLink)
+		n := mailNotification(allswell.PurposeLink)
 		n.Page.Language = language
 		if got := composed(t, n).header.Get("Content-Language"); got != want {
 			t.Errorf("%q: Content-Language %q, want %q", language, got, want)

@@ -76,7 +76,7 @@ https://status.example.com/status/acme/incidents/a
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := composed(t, mailNotice(allswell.PurposeEvent, c.events...))
+			p := composed(t, mailNotification(allswell.PurposeEvent, c.events...))
 			if diff := cmp.Diff(c.want+mailFoot, p.text); diff != "" {
 				t.Errorf("text (-want +got):\n%s", diff)
 			}
@@ -86,7 +86,7 @@ https://status.example.com/status/acme/incidents/a
 
 func TestMailHTML(t *testing.T) {
 	flapping := slices.Concat(mailOutage("a", "Backup", 0, 2), mailOutage("b", "Backup", 4, 0))
-	p := composed(t, mailNotice(allswell.PurposeEvent, slices.Concat(flapping, mailDatabase())...))
+	p := composed(t, mailNotification(allswell.PurposeEvent, slices.Concat(flapping, mailDatabase())...))
 	for _, want := range []string{
 		"Database &lt;down&gt;", "Writes fail.<br>Reads &amp; lists work.", "Resolved &middot; Major impact",
 		"Went down 2 times since 21 Nov 2026, 07:48 UTC.",
@@ -100,52 +100,52 @@ func TestMailHTML(t *testing.T) {
 		}
 	}
 	if strings.Contains(p.html, "ZgotmplZ") || strings.Contains(p.html, "url(") {
-		t.Errorf("the HTML has what it should not have:\n%s", p.html)
+		t.Errorf("the HTML has an unsafe value:\n%s", p.html)
 	}
 	htmlWords(t, p.html)
 }
 
-// TestMailQuestions checks that a confirmation mail contains nothing that the person who
-// typed the address could choose.
+// TestMailQuestions checks that a confirmation mail contains no text that was entered with
+// the address.
 func TestMailQuestions(t *testing.T) {
 	for _, purpose := range []allswell.DeliveryPurpose{allswell.PurposeConfirmation, allswell.PurposeLink} {
-		n := mailNotice(purpose)
+		n := mailNotification(purpose)
 		n.Subscriber.Target = "buy-now.evil@eve.example"
 		n.Subscriber.Components = []string{"comp_evil"}
 		p := composed(t, n)
 		words, _ := htmlWords(t, p.html)
 		for _, body := range []string{p.text, p.html} {
 			if strings.Contains(body, "eve.example") || strings.Contains(body, "evil") {
-				t.Errorf("%s shows what was typed:\n%s", purpose, body)
+				t.Errorf("%s contains the entered text:\n%s", purpose, body)
 			}
 		}
 		manage := mailBase + "/status/acme/subscription/" + mailKey
 		for _, body := range []string{p.text, words} {
 			if !strings.Contains(body, manage) || !strings.Contains(body, "ignore this mail") || !strings.Contains(body, "status of Acme") {
-				t.Errorf("%s lacks something:\n%s", purpose, body)
+				t.Errorf("%s lacks the link, the advice or the page:\n%s", purpose, body)
 			}
 		}
 	}
 }
 
-// TestMailLimits checks that a long mail is cut, says so, and links to the page.
+// TestMailLimits checks that a long mail is shortened, says so, and links to the page.
 func TestMailLimits(t *testing.T) {
 	var down []allswell.Event
 	for i := range 210 {
 		down = append(down, mailOutage(fmt.Sprint("inc-", i), fmt.Sprint("Job ", i), i, 0)...)
 	}
-	p := composed(t, mailNotice(allswell.PurposeEvent, down...))
+	p := composed(t, mailNotification(allswell.PurposeEvent, down...))
 	if p.subject != "[Acme] 210 monitors are down" || strings.Count(p.text, "No ping.") != mailThreads || !strings.Contains(p.text, "And 160 more on the page.") {
-		t.Errorf("many threads: %q, %d told", p.subject, strings.Count(p.text, "No ping."))
+		t.Errorf("many threads: %q, %d reported", p.subject, strings.Count(p.text, "No ping."))
 	}
 	if !strings.Contains(p.text, "Job 209 is down") || strings.Contains(p.text, "Job 0 is down") || !strings.Contains(p.html, "And 160 more on the page.") {
-		t.Error("it is not the newest that are told")
+		t.Error("the newest are not reported")
 	}
 	var flapping []allswell.Event
 	for i := range 40 {
 		flapping = append(flapping, mailOutage(fmt.Sprint("inc-", i), "Backup", 2*i, 2*i+1)...)
 	}
-	p = composed(t, mailNotice(allswell.PurposeEvent, flapping...))
+	p = composed(t, mailNotification(allswell.PurposeEvent, flapping...))
 	if !strings.Contains(p.text, "Went down 40 times") || !strings.Contains(p.text, "30 earlier on the page.") || !strings.Contains(p.html, "30 earlier on the page.") {
 		t.Errorf("many entries:\n%s", p.text)
 	}
@@ -153,33 +153,33 @@ func TestMailLimits(t *testing.T) {
 	for i := range updates {
 		updates[i].Data.Message = strings.Repeat(string(rune('ä'+i)), allswell.MaxMessageLength)
 	}
-	p = composed(t, mailNotice(allswell.PurposeEvent, updates...))
+	p = composed(t, mailNotification(allswell.PurposeEvent, updates...))
 	if n := strings.Count(p.text, "æ"); n != allswell.MaxMessageLength {
 		t.Errorf("the newest message has %d of its characters", n)
 	}
 	if strings.Contains(p.text, "ä") || strings.Count(p.text, "(The rest is on the page.)") != 1 {
-		t.Error("the messages together are not bounded")
+		t.Error("the total length of the messages is not limited")
 	}
 }
 
-// TestMailBroken checks mails that no attempt could send.
+// TestMailBroken checks notifications that cannot become a mail.
 func TestMailBroken(t *testing.T) {
 	for _, target := range []string{
 		"", "ann", "Ann <ann@example.org>", "ann@example.org, eve@example.net", "ann@example.org\r\nBcc: eve@example.net",
 		"Ann@Example.org", "ann@example.org ", "ann\x00@example.org", `"a b"@example.org`, "änn@example.org",
 		strings.Repeat("a", 65) + "@example.org",
 	} {
-		n := mailNotice(allswell.PurposeLink)
+		n := mailNotification(allswell.PurposeLink)
 		n.Subscriber.Target = target
 		if e, err := compose(n, mailBase, mailFrom); err == nil {
-			t.Errorf("%q got a mail to %q", target, e.to)
+			t.Errorf("%q: a mail to %q was composed", target, e.to)
 		}
 	}
 	component := allswell.Event{Kind: allswell.EventComponentStatusChanged, ComponentID: "comp_1", Data: allswell.EventData{Component: "API"}}
 	for name, n := range map[string]allswell.Notification{
-		"no event":       mailNotice(allswell.PurposeEvent),
-		"no mail's":      mailNotice(allswell.PurposeEvent, component),
-		"unknown reason": mailNotice("advertisement"),
+		"no event":       mailNotification(allswell.PurposeEvent),
+		"no mail event":  mailNotification(allswell.PurposeEvent, component),
+		"unknown reason": mailNotification("advertisement"),
 	} {
 		if _, err := compose(n, mailBase, mailFrom); err == nil {
 			t.Errorf("%s: composed", name)
@@ -190,7 +190,7 @@ func TestMailBroken(t *testing.T) {
 // TestMailStable checks that a retry sends the same content except for the date.
 func TestMailStable(t *testing.T) {
 	content := func() string {
-		e, err := compose(mailNotice(allswell.PurposeEvent, mailDatabase()...), mailBase, mailFrom)
+		e, err := compose(mailNotification(allswell.PurposeEvent, mailDatabase()...), mailBase, mailFrom)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -220,9 +220,9 @@ func TestMailTemplates(t *testing.T) {
 		switch purpose := allswell.DeliveryPurpose(name); purpose {
 		case "layout":
 		case allswell.PurposeEvent:
-			composed(t, mailNotice(purpose, mailDatabase()...))
+			composed(t, mailNotification(purpose, mailDatabase()...))
 		default:
-			composed(t, mailNotice(purpose))
+			composed(t, mailNotification(purpose))
 		}
 	}
 	for _, part := range mailHTML.Templates() {

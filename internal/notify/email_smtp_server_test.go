@@ -19,8 +19,8 @@ import (
 	gosmtp "github.com/emersion/go-smtp"
 )
 
-// smtpCertificate is one for 127.0.0.1 and example.com that nobody trusts but
-// who is given the pool.
+// smtpCertificate returns a certificate for 127.0.0.1 and example.com, and a pool that
+// trusts it.
 var smtpCertificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
@@ -29,7 +29,7 @@ var smtpCertificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	return s.TLS.Certificates[0], pool
 })
 
-// smtpPeer is a real mail server that takes what it is sent.
+// smtpPeer is a real mail server that accepts all mail.
 type smtpPeer struct {
 	address string
 	conns   atomic.Int32
@@ -38,14 +38,14 @@ type smtpPeer struct {
 	mails []smtpMail
 }
 
-// smtpMail is one that the server took.
+// smtpMail is a mail that the server accepted.
 type smtpMail struct {
 	from, to, user, content, hello string
 	secure, utf8                   bool
 }
 
-// newSMTPPeer starts one; way is "plain", "starttls" or "tls", and ways are the
-// ways to sign in.
+// newSMTPPeer starts a mail server. way is "plain", "starttls" or "tls"; ways are the
+// authentication mechanisms.
 func newSMTPPeer(t *testing.T, way string, ways ...string) *smtpPeer {
 	t.Helper()
 	p := new(smtpPeer)
@@ -91,8 +91,8 @@ func (l *smtpCounter) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// took returns the mails so far.
-func (p *smtpPeer) took() []smtpMail {
+// received returns the mails so far.
+func (p *smtpPeer) received() []smtpMail {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.mails)
@@ -124,7 +124,7 @@ func (s *smtpSession) Reset()        { s.open = false }
 func (s *smtpSession) Logout() error { return nil }
 func (s *smtpSession) Mail(from string, o *gosmtp.MailOptions) error {
 	if s.open {
-		return &gosmtp.SMTPError{Code: 503, Message: "One mail after the other"}
+		return &gosmtp.SMTPError{Code: 503, Message: "A mail has begun already"}
 	}
 	s.open = true
 	_, s.mail.secure = s.conn.TLSConnectionState()
@@ -147,7 +147,7 @@ func (s *smtpSession) Data(r io.Reader) error {
 	return err
 }
 
-// smtpLogin is the server's side of LOGIN, which go-sasl has no more.
+// smtpLogin is the server's side of LOGIN, which go-sasl no longer has.
 type smtpLogin struct {
 	check func(user, password string) error
 	said  []string
@@ -163,12 +163,12 @@ func (l *smtpLogin) Next(response []byte) ([]byte, bool, error) {
 	return []byte([]string{"Username:", "Password:"}[len(l.said)]), false, nil
 }
 
-// smtpScript is a server that does what it should, but at one step.
+// smtpScript is a mail server that misbehaves at one step.
 type smtpScript struct {
 	step  string                             // greeting, EHLO, STARTTLS, AUTH, MAIL, RCPT, DATA or message
-	act   func(conn net.Conn, nth int) error // instead of the answer; nth counts the connections from 1
+	act   func(conn net.Conn, nth int) error // in place of the usual reply; nth counts the connections from 1
 	offer string                             // an extension
-	reset string                             // the answer to RSET; "": the usual one
+	reset string                             // the reply to RSET; "": the usual one
 }
 
 // serve starts the script and returns its address.
@@ -236,7 +236,7 @@ func (s smtpScript) talk(conn net.Conn, nth int) error {
 	return err
 }
 
-func smtpSays(text string) func(net.Conn, int) error {
+func smtpReply(text string) func(net.Conn, int) error {
 	return func(conn net.Conn, _ int) error {
 		_, err := io.WriteString(conn, text)
 		return err
@@ -250,7 +250,7 @@ func smtpHang(conn net.Conn, _ int) error {
 
 func smtpDrop(net.Conn, int) error { return io.EOF }
 
-// smtpDrip sends a byte of an endless answer now and then.
+// smtpDrip sends an endless reply, one byte at a time.
 func smtpDrip(conn net.Conn, _ int) error {
 	for tick := time.NewTicker(5 * time.Millisecond); ; <-tick.C {
 		if _, err := io.WriteString(conn, "2"); err != nil {
@@ -259,7 +259,7 @@ func smtpDrip(conn net.Conn, _ int) error {
 	}
 }
 
-// smtpFlood sends an answer without an end.
+// smtpFlood sends an endless reply as fast as it can.
 func smtpFlood(conn net.Conn, _ int) error {
 	for {
 		if _, err := io.WriteString(conn, strings.Repeat("250-more\r\n", 100)); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// newTestMailer is a mailer for a setting, whose host is at address.
+// newTestMailer returns a mailer for a value of ALLSWELL_SMTP_URL whose host is at address.
 func newTestMailer(t *testing.T, setting, address string) *mailer {
 	t.Helper()
 	u, err := url.Parse(setting)
@@ -27,8 +27,8 @@ func newTestMailer(t *testing.T, setting, address string) *mailer {
 	return m
 }
 
-// within makes one attempt with a deadline.
-func within(t *testing.T, m *mailer, d time.Duration, n allswell.Notification) allswell.SendOutcome {
+// sendWithin makes one attempt with a timeout.
+func sendWithin(t *testing.T, m *mailer, d time.Duration, n allswell.Notification) allswell.SendOutcome {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	defer cancel()
@@ -39,10 +39,10 @@ func within(t *testing.T, m *mailer, d time.Duration, n allswell.Notification) a
 	return o
 }
 
-// smtpUnusable is all that a workspace learns of a server that takes no mail.
+// smtpUnusable is the reason that a workspace sees if the server cannot be used.
 const smtpUnusable = "The mail server cannot be used at the moment. The log of the service has the cause."
 
-const smtpSoon = 20 * time.Second // a deadline that is never met
+const smtpTestTimeout = 20 * time.Second // longer than any attempt that does not hang
 
 func TestSMTPTaken(t *testing.T) {
 	_, trusted := smtpCertificate()
@@ -57,7 +57,7 @@ func TestSMTPTaken(t *testing.T) {
 		{"STARTTLS of an unknown issuer", "smtp://example.com", "starttls", nil, nil, smtpMail{secure: true}},
 		{"STARTTLS, PLAIN", "smtp://ann:s3cr%3At@example.com", "starttls", []string{"LOGIN", "PLAIN"}, trusted, smtpMail{secure: true, user: "ann"}},
 		{"TLS, LOGIN", "smtps://ann:s3cr%3At@example.com", "tls", []string{"LOGIN"}, trusted, smtpMail{secure: true, user: "ann"}},
-		{"TLS without signing in", "smtps://example.com", "tls", []string{"PLAIN"}, trusted, smtpMail{secure: true}},
+		{"TLS without authentication", "smtps://example.com", "tls", []string{"PLAIN"}, trusted, smtpMail{secure: true}},
 		{"PLAIN on this host", "smtp://ann:s3cr%3At@127.0.0.1", "plain", []string{"PLAIN"}, nil, smtpMail{user: "ann"}},
 		{"LOGIN on this host", "smtp://ann:s3cr%3At@localhost", "plain", []string{"LOGIN"}, nil, smtpMail{user: "ann"}},
 	} {
@@ -65,11 +65,11 @@ func TestSMTPTaken(t *testing.T) {
 			peer := newSMTPPeer(t, c.way, c.ways...)
 			m := newTestMailer(t, c.setting, peer.address)
 			m.tls.RootCAs = c.roots
-			n := mailNotice(allswell.PurposeEvent, mailDatabase()...)
-			if o := within(t, m, smtpSoon, n); o.Result != allswell.SendAccepted {
+			n := mailNotification(allswell.PurposeEvent, mailDatabase()...)
+			if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != allswell.SendAccepted {
 				t.Fatalf("%+v", o)
 			}
-			mails := peer.took()
+			mails := peer.received()
 			if len(mails) != 1 {
 				t.Fatalf("%d mails", len(mails))
 			}
@@ -102,9 +102,9 @@ func TestSMTPMisconfigured(t *testing.T) {
 		{"STARTTLS, an unknown issuer", "smtp://ann:s3cr%3At@example.com", "starttls", "certificate", []string{"PLAIN"}, nil},
 		{"TLS, an unknown issuer", "smtps://example.com", "tls", "certificate", nil, nil},
 		{"TLS, another name", "smtps://mail.invalid", "tls", "certificate", nil, trusted},
-		{"no TLS where it is spoken", "smtps://example.com", "plain", "at TLS", nil, trusted},
-		{"no way to sign in", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", nil, nil},
-		{"only strange ways", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", []string{"GSSAPI"}, nil},
+		{"no TLS where it is expected", "smtps://example.com", "plain", "at TLS", nil, trusted},
+		{"no authentication", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", nil, nil},
+		{"only unknown mechanisms", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", []string{"GSSAPI"}, nil},
 		{"a wrong password", "smtp://ann:hunter22@127.0.0.1", "plain", "answered 535 at AUTH: 5.0.0 wrong password …", []string{"PLAIN"}, nil},
 		{"a wrong password, LOGIN", "smtp://ann:hunter22@127.0.0.1", "plain", "answered 535 at AUTH: 5.0.0 wrong password …", []string{"LOGIN"}, nil},
 	} {
@@ -112,12 +112,12 @@ func TestSMTPMisconfigured(t *testing.T) {
 			peer := newSMTPPeer(t, c.way, c.ways...)
 			m := newTestMailer(t, c.setting, peer.address)
 			m.tls.RootCAs = c.roots
-			o := within(t, m, smtpSoon, mailNotice(allswell.PurposeLink))
+			o := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink))
 			if o.Result != allswell.SendFailed || !strings.Contains(o.Detail, c.reason) || strings.Contains(o.Detail+o.Reason, "hunter22") || o.Reason != smtpUnusable {
 				t.Errorf("%+v, want %q", o, c.reason)
 			}
-			if mails := peer.took(); len(mails) != 0 {
-				t.Errorf("took %+v", mails)
+			if mails := peer.received(); len(mails) != 0 {
+				t.Errorf("received %+v", mails)
 			}
 		})
 	}
@@ -140,13 +140,13 @@ func TestSMTPPorts(t *testing.T) {
 
 func TestSMTPBroken(t *testing.T) {
 	m := newTestMailer(t, "smtp://127.0.0.1", "127.0.0.1:1")
-	n := mailNotice(allswell.PurposeLink)
+	n := mailNotification(allswell.PurposeLink)
 	n.Subscriber.Target = "ann@example.org\r\nRCPT TO:<eve@example.net>"
-	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendUndeliverable || !strings.Contains(o.Reason, "not an e-mail address") {
+	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != allswell.SendUndeliverable || !strings.Contains(o.Reason, "not an e-mail address") {
 		t.Errorf("%+v", o)
 	}
 	m.base = ""
-	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendFailed || !strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
+	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != allswell.SendFailed || !strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
 		t.Errorf("without a base address: %+v", o)
 	}
 }
@@ -159,7 +159,7 @@ func TestSMTPUnreachable(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
-	if o := within(t, m, smtpSoon, mailNotice(allswell.PurposeLink)); o.Result != allswell.SendFailed || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, "connection refused") {
+	if o := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != allswell.SendFailed || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, "connection refused") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -169,7 +169,7 @@ func TestSMTPUnreachable(t *testing.T) {
 func TestSMTPSteps(t *testing.T) {
 	steps := []struct {
 		name, reason string
-		refusal      allswell.SendResult // what a 5xx there means
+		refusal      allswell.SendResult // the result of a 5xx reply
 	}{
 		{"greeting", "the greeting", allswell.SendFailed}, {"EHLO", "EHLO", allswell.SendFailed},
 		{"STARTTLS", "STARTTLS", allswell.SendFailed}, {"AUTH", "AUTH", allswell.SendFailed},
@@ -183,14 +183,14 @@ func TestSMTPSteps(t *testing.T) {
 	}{
 		{"hangs", "too slow", smtpHang, 2 * time.Second},
 		{"drips", "too slow", smtpDrip, 2 * time.Second},
-		{"drops", "dropped the connection", smtpDrop, smtpSoon},
-		{"floods", "too long", smtpFlood, smtpSoon},
-		{"babbles", "not SMTP", smtpSays("hello there\r\n"), smtpSoon},
-		{"4xx", "answered 451", smtpSays("451 4.3.0 try \x1b[31mlater\r\n"), smtpSoon},
-		{"421", "answered 421", smtpSays("421 closing\r\n"), smtpSoon},
-		{"5xx", "answered 554", smtpSays("554-5.0.0 no\r\n554 5.0.0 " + strings.Repeat("never ", 200) + "\r\n"), smtpSoon},
+		{"drops", "dropped the connection", smtpDrop, smtpTestTimeout},
+		{"floods", "too long", smtpFlood, smtpTestTimeout},
+		{"sends other text", "not SMTP", smtpReply("hello there\r\n"), smtpTestTimeout},
+		{"4xx", "answered 451", smtpReply("451 4.3.0 try \x1b[31mlater\r\n"), smtpTestTimeout},
+		{"421", "answered 421", smtpReply("421 closing\r\n"), smtpTestTimeout},
+		{"5xx", "answered 554", smtpReply("554-5.0.0 no\r\n554 5.0.0 " + strings.Repeat("never ", 200) + "\r\n"), smtpTestTimeout},
 	}
-	// All at once: most of them only wait.
+	// In parallel, because most of them only wait.
 	var running sync.WaitGroup
 	defer running.Wait()
 	for _, step := range steps {
@@ -210,14 +210,14 @@ func TestSMTPSteps(t *testing.T) {
 						want = step.refusal
 					}
 					m := newTestMailer(t, setting, address)
-					o := within(t, m, act.limit, mailNotice(allswell.PurposeEvent, mailDatabase()...))
+					o := sendWithin(t, m, act.limit, mailNotification(allswell.PurposeEvent, mailDatabase()...))
 					if o.Result != want || !strings.Contains(o.Detail, act.reason) || !strings.Contains(o.Detail, step.reason) {
 						t.Errorf("%+v, want %d for %q at %q", o, want, act.reason, step.reason)
 					}
 					if early := step.refusal == allswell.SendFailed && step.name != "MAIL"; early && o.Reason != smtpUnusable {
-						t.Errorf("the reason %q tells more than that the server cannot be used", o.Reason)
+						t.Errorf("the reason %q reveals more than that the server cannot be used", o.Reason)
 					} else if !early && !strings.Contains(o.Reason, act.reason) {
-						t.Errorf("the reason %q does not say %q", o.Reason, act.reason)
+						t.Errorf("the reason %q lacks %q", o.Reason, act.reason)
 					}
 					answered := act.name == "4xx" || act.name == "5xx"
 					trouble := act.name == "421" || step.refusal == allswell.SendFailed && (step.name != "MAIL" || !answered)
@@ -227,7 +227,7 @@ func TestSMTPSteps(t *testing.T) {
 					if conns.Load() != 1 {
 						t.Errorf("%d connections for one attempt", conns.Load())
 					}
-					if len(m.idle) > 0 && (act.name == "421" || act.limit < smtpSoon || step.refusal == allswell.SendFailed) {
+					if len(m.idle) > 0 && (act.name == "421" || act.limit < smtpTestTimeout || step.refusal == allswell.SendFailed) {
 						t.Error("the connection is kept")
 					}
 				})
@@ -240,11 +240,11 @@ func TestSMTPSteps(t *testing.T) {
 // refusal.
 func TestSMTPWithoutReset(t *testing.T) {
 	address, conns := smtpScript{step: "RCPT", reset: "502 what?", act: func(conn net.Conn, nth int) error {
-		return smtpSays([]string{"550 no\r\n", "250 fine\r\n"}[nth-1])(conn, nth)
+		return smtpReply([]string{"550 no\r\n", "250 fine\r\n"}[nth-1])(conn, nth)
 	}}.serve(t)
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
 	for i, want := range []allswell.SendResult{allswell.SendRejected, allswell.SendAccepted, allswell.SendAccepted} {
-		if o := within(t, m, smtpSoon, mailNotice(allswell.PurposeLink)); o.Result != want {
+		if o := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != want {
 			t.Errorf("mail %d: %+v", i, o)
 		}
 	}
@@ -260,8 +260,8 @@ func TestSMTPRelay(t *testing.T) {
 		"554 5.7.1 looks like spam":  allswell.SendUndeliverable,
 		"550 5.1.1 nobody after all": allswell.SendRejected,
 	} {
-		address, _ := smtpScript{step: "message", act: smtpSays(answer + "\r\n")}.serve(t)
-		if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.PurposeLink)); o.Result != want {
+		address, _ := smtpScript{step: "message", act: smtpReply(answer + "\r\n")}.serve(t)
+		if o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != want {
 			t.Errorf("%s after the message: %+v", answer, o)
 		}
 	}
@@ -294,12 +294,12 @@ func TestSMTPRelay(t *testing.T) {
 		"550 No such user":                             allswell.SendRejected,
 		"550 <relay.sender@example.org>: No such user": allswell.SendRejected,
 	} {
-		address, _ := smtpScript{step: "RCPT", act: smtpSays(answer + "\r\n")}.serve(t)
-		n := mailNotice(allswell.PurposeLink)
+		address, _ := smtpScript{step: "RCPT", act: smtpReply(answer + "\r\n")}.serve(t)
+		n := mailNotification(allswell.PurposeLink)
 		if strings.Contains(answer, "relay.sender@") {
 			n.Subscriber.Target = "relay.sender@example.org"
 		}
-		if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, n); o.Result != want {
+		if o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, n); o.Result != want {
 			t.Errorf("%s: %+v", answer, o)
 		}
 	}
@@ -316,8 +316,8 @@ func TestSMTPReasonWithoutAddress(t *testing.T) {
 			// No half of it is left where the reason is cut off.
 			"550 " + strings.Repeat("x", smtpReasonMax-60) + strings.Repeat(" ann@example.org", 9): "…",
 		} {
-			address, _ := smtpScript{step: step, act: smtpSays(answer + "\r\n")}.serve(t)
-			o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.PurposeLink))
+			address, _ := smtpScript{step: step, act: smtpReply(answer + "\r\n")}.serve(t)
+			o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(allswell.PurposeLink))
 			if !strings.HasSuffix(o.Reason, want) || strings.Contains(strings.ToLower(o.Reason+o.Detail), "ann") {
 				t.Errorf("%q at %s, want %q", o.Reason, step, want)
 			}
@@ -334,13 +334,13 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 		"550 no, says fd00::1:2, and ::ffff:10.0.0.1, and 10.0.0.5:":    "no, says …, and …, and …:",
 		"550 5.1.1 see https://support.example.net/a?p=NoSuchUser":      "5.1.1 see https://support.example.net/a?p=NoSuchUser",
 	} {
-		address, _ := smtpScript{step: "RCPT", act: smtpSays(answer + "\r\n")}.serve(t)
-		o := within(t, newTestMailer(t, "smtp://smtp.corp.example.com", address), smtpSoon, mailNotice(allswell.PurposeLink))
+		address, _ := smtpScript{step: "RCPT", act: smtpReply(answer + "\r\n")}.serve(t)
+		o := sendWithin(t, newTestMailer(t, "smtp://smtp.corp.example.com", address), smtpTestTimeout, mailNotification(allswell.PurposeLink))
 		if o.Reason != "The mail server answered 550 at RCPT TO: "+want {
 			t.Errorf("%q, want %q", o.Reason, want)
 		}
 		if !strings.HasSuffix(o.Detail, answer[4:]) {
-			t.Errorf("the operator reads %q of %q", o.Detail, answer)
+			t.Errorf("the log has %q of %q", o.Detail, answer)
 		}
 	}
 }
@@ -348,8 +348,8 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 // TestSMTPOddlyTaken checks that any 2xx reply after the message means that the server
 // has it.
 func TestSMTPOddlyTaken(t *testing.T) {
-	address, _ := smtpScript{step: "message", act: smtpSays("252 I have it\r\n")}.serve(t)
-	if o := within(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpSoon, mailNotice(allswell.PurposeLink)); o.Result != allswell.SendAccepted {
+	address, _ := smtpScript{step: "message", act: smtpReply("252 I have it\r\n")}.serve(t)
+	if o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != allswell.SendAccepted {
 		t.Errorf("%+v", o)
 	}
 }
@@ -365,7 +365,7 @@ func TestSMTPInterrupted(t *testing.T) {
 	defer cancel()
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
 	done := make(chan allswell.SendOutcome, 1)
-	go func() { done <- m.send(ctx, mailNotice(allswell.PurposeLink)) }()
+	go func() { done <- m.send(ctx, mailNotification(allswell.PurposeLink)) }()
 	<-at
 	cancel()
 	select {
@@ -373,42 +373,42 @@ func TestSMTPInterrupted(t *testing.T) {
 		if o.Result != allswell.SendFailed || o.Reason != "The attempt was cancelled at RCPT TO." {
 			t.Errorf("%+v", o)
 		}
-	case <-time.After(smtpSoon):
-		t.Error("the session continues")
+	case <-time.After(smtpTestTimeout):
+		t.Error("the session did not end")
 	}
 }
 
 func TestSMTPReuse(t *testing.T) {
 	peer := newSMTPPeer(t, "plain")
 	m := newTestMailer(t, "smtp://127.0.0.1", peer.address)
-	n := mailNotice(allswell.PurposeLink)
+	n := mailNotification(allswell.PurposeLink)
 	nobody := n
 	nobody.Subscriber.Target = "nobody@example.org"
 	for i, c := range []struct {
 		n    allswell.Notification
 		want allswell.SendResult
 	}{{n, allswell.SendAccepted}, {nobody, allswell.SendRejected}, {n, allswell.SendAccepted}} {
-		if o := within(t, m, smtpSoon, c.n); o.Result != c.want {
+		if o := sendWithin(t, m, smtpTestTimeout, c.n); o.Result != c.want {
 			t.Errorf("mail %d: %+v", i, o)
 		}
 	}
-	if conns := peer.conns.Load(); conns != 1 || len(peer.took()) != 2 {
-		t.Errorf("%d connections, %d mails", conns, len(peer.took()))
+	if conns := peer.conns.Load(); conns != 1 || len(peer.received()) != 2 {
+		t.Errorf("%d connections, %d mails", conns, len(peer.received()))
 	}
 	for range smtpMails - 1 {
-		if o := within(t, m, smtpSoon, n); o.Result != allswell.SendAccepted {
+		if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != allswell.SendAccepted {
 			t.Fatalf("%+v", o)
 		}
 	}
 	if conns := peer.conns.Load(); conns != 2 || len(m.idle) != 1 {
-		t.Errorf("%d connections for %d mails, %d kept", conns, len(peer.took()), len(m.idle))
+		t.Errorf("%d connections for %d mails, %d kept", conns, len(peer.received()), len(m.idle))
 	}
 	m.drop(m.idle[0]) // as after smtpIdleTime
-	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendAccepted || peer.conns.Load() != 3 {
+	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != allswell.SendAccepted || peer.conns.Load() != 3 {
 		t.Errorf("%+v, %d connections", o, peer.conns.Load())
 	}
 	m.close()
-	if o := within(t, m, smtpSoon, n); o.Result != allswell.SendAccepted || len(m.idle) != 0 {
+	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != allswell.SendAccepted || len(m.idle) != 0 {
 		t.Errorf("after the end: %+v, %d kept", o, len(m.idle))
 	}
 }
@@ -421,7 +421,7 @@ func TestSMTPConcurrent(t *testing.T) {
 	for worker := range 8 {
 		running.Go(func() {
 			for i := range 20 {
-				n := mailNotice(allswell.PurposeLink)
+				n := mailNotification(allswell.PurposeLink)
 				n.Subscriber.Target = fmt.Sprintf("ann%d-%d@example.org", worker, i)
 				if o := m.send(t.Context(), n); o.Result != allswell.SendAccepted {
 					t.Errorf("%+v", o)
@@ -431,14 +431,14 @@ func TestSMTPConcurrent(t *testing.T) {
 	}
 	running.Wait()
 	to := make(map[string]bool)
-	for _, mail := range peer.took() {
+	for _, mail := range peer.received() {
 		to[mail.to] = true
 		if got := parseMail(t, []byte(mail.content)).header.Get("To"); got != "<"+mail.to+">" {
 			t.Errorf("to %s, in the header %s", mail.to, got)
 		}
 	}
-	if len(to) != 160 || len(peer.took()) != 160 || peer.conns.Load() > 8 {
-		t.Errorf("%d recipients, %d mails, %d connections", len(to), len(peer.took()), peer.conns.Load())
+	if len(to) != 160 || len(peer.received()) != 160 || peer.conns.Load() > 8 {
+		t.Errorf("%d recipients, %d mails, %d connections", len(to), len(peer.received()), peer.conns.Load())
 	}
 }
 
@@ -452,13 +452,13 @@ func TestSMTPStale(t *testing.T) {
 		want allswell.SendResult
 	}{
 		{"MAIL", smtpDrop, allswell.SendAccepted},
-		{"MAIL", smtpSays("421 bye\r\n"), allswell.SendAccepted},
+		{"MAIL", smtpReply("421 bye\r\n"), allswell.SendAccepted},
 		{"RCPT", smtpDrop, allswell.SendAccepted},
 		{"DATA", smtpDrop, allswell.SendAccepted},
-		{"MAIL", smtpSays("451 later\r\n"), allswell.SendFailed},
+		{"MAIL", smtpReply("451 later\r\n"), allswell.SendFailed},
 		{"message", smtpDrop, allswell.SendFailed},
 	} {
-		mails := 0 // of the first connection, which one goroutine serves
+		mails := 0 // of the first connection, which is served by one goroutine
 		address, conns := smtpScript{step: c.step, act: func(conn net.Conn, nth int) error {
 			if nth == 1 {
 				if mails++; mails == 2 {
@@ -469,10 +469,10 @@ func TestSMTPStale(t *testing.T) {
 			if c.step == "DATA" {
 				usual = "354 go on\r\n"
 			}
-			return smtpSays(usual)(conn, nth)
+			return smtpReply(usual)(conn, nth)
 		}}.serve(t)
 		m := newTestMailer(t, "smtp://127.0.0.1", address)
-		first, second := within(t, m, smtpSoon, mailNotice(allswell.PurposeLink)), within(t, m, smtpSoon, mailNotice(allswell.PurposeLink))
+		first, second := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink)), sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink))
 		want := int32(1)
 		if c.want == allswell.SendAccepted {
 			want = 2

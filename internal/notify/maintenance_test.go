@@ -33,13 +33,13 @@ func TestMailOfMaintenance(t *testing.T) {
 		{"In progress", "In progress · 22 Nov 2026, 03:48 CET\nThe maintenance has begun.\n", life[2]},
 		{"In progress", "In progress · 22 Nov 2026, 04:28 CET\nHalf of it.\n", mailMaintenance(1180, allswell.EventMaintenanceUpdated, allswell.MaintenanceInProgress, "upd_5", "Half of it.")},
 		{"New end", "New end · 22 Nov 2026, 04:28 CET\n", mailMaintenance(1180, allswell.EventMaintenanceUpdated, allswell.MaintenanceInProgress, "", "")},
-		{"Verifying", "Verifying · 22 Nov 2026, 04:48 CET\nWe look whether all is well.\n", life[3]},
+		{"Verifying", "Verifying · 22 Nov 2026, 04:48 CET\nWe are checking the results.\n", life[3]},
 		{"Completed", "Completed · 22 Nov 2026, 05:48 CET\nThe maintenance is complete.\n", life[4]},
 		{"Update", "Update · 22 Nov 2026, 06:28 CET\nThank you.\n", mailMaintenance(1300, allswell.EventMaintenanceUpdated, allswell.MaintenanceCompleted, "upd_5", "Thank you.")},
 		{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\n", mailMaintenance(10, allswell.EventMaintenanceCancelled, allswell.MaintenanceScheduled, "", "")},
 	} {
 		t.Run(string(c.event.Kind)+" "+c.subject, func(t *testing.T) {
-			n := mailNotice(allswell.PurposeEvent, c.event)
+			n := mailNotification(allswell.PurposeEvent, c.event)
 			n.Page.TimeZone = "Europe/Berlin"
 			p := composed(t, n)
 			if p.subject != "[Acme] "+c.subject+": Database upgrade" {
@@ -74,14 +74,14 @@ func TestMailOfMaintenance(t *testing.T) {
 // TestMailCarriesMaintenance checks that a mail contains the events that were merged into
 // it, and that its preview shows the time if there is no message.
 func TestMailCarriesMaintenance(t *testing.T) {
-	p := composed(t, mailNotice(allswell.PurposeEvent, mailUpgrade()[:2]...))
+	p := composed(t, mailNotification(allswell.PurposeEvent, mailUpgrade()[:2]...))
 	if p.subject != "[Acme] Reminder: Database upgrade" || !strings.Contains(p.text, "\nReminder · 21 Nov 2026, 08:48 UTC\n\nScheduled · 21 Nov 2026, 07:48 UTC\nWrites wait") {
 		t.Errorf("%s\n%s", p.subject, p.text)
 	}
 	if !strings.Contains(p.html, `opacity:0;">22 Nov 2026, 02:48–04:48 UTC</div>`) {
-		t.Errorf("the inbox shows no time:\n%s", p.html)
+		t.Errorf("the preview has no time:\n%s", p.html)
 	}
-	p = composed(t, mailNotice(allswell.PurposeEvent, append(mailUpgrade(), mailDatabase()...)...))
+	p = composed(t, mailNotification(allswell.PurposeEvent, append(mailUpgrade(), mailDatabase()...)...))
 	if p.subject != "[Acme] 2 notices: Database <down>, Database upgrade" {
 		t.Errorf("with an incident: %s", p.subject)
 	}
@@ -96,13 +96,13 @@ func TestMailOfResolutionAndWhy(t *testing.T) {
 	why := *resolved
 	why.Kind, why.UpdateID, why.Data.Message = allswell.EventIncidentUpdated, "upd_9", "The disk has room again."
 	why.CreatedAt = resolved.CreatedAt.Add(time.Second)
-	p := composed(t, mailNotice(allswell.PurposeEvent, append(events, why)...))
+	p := composed(t, mailNotification(allswell.PurposeEvent, append(events, why)...))
 	if p.subject != "[Acme] Resolved: Database <down>" || strings.Count(p.text, "room again") != 1 ||
 		strings.Count(p.text, "\nResolved · ") != 1 || strings.Contains(p.text, "Monitoring") {
 		t.Errorf("at once: %s\n%s", p.subject, p.text)
 	}
 	why.CreatedAt = resolved.CreatedAt.Add(time.Hour)
-	p = composed(t, mailNotice(allswell.PurposeEvent, append(events, why)...))
+	p = composed(t, mailNotification(allswell.PurposeEvent, append(events, why)...))
 	if strings.Count(p.text, "\nResolved · ") != 1 || !strings.Contains(p.text, "\nMonitoring · ") {
 		t.Errorf("an hour later:\n%s", p.text)
 	}
@@ -123,7 +123,7 @@ func TestMailAffected(t *testing.T) {
 		"Affected: API Bcc: eve@example.net (Major Outage), <Web> (Degraded Performance)",
 		"Affected: API Bcc: eve@example.net, <Web>",
 	} {
-		p := composed(t, mailNotice(allswell.PurposeEvent, events[:i+1]...))
+		p := composed(t, mailNotification(allswell.PurposeEvent, events[:i+1]...))
 		words, _ := htmlWords(t, p.html)
 		if !strings.Contains(p.text, "impact.\n"+want+"\n\n") || !strings.Contains(words, want+"\n") {
 			t.Errorf("%d lacks %q:\n%s", i, want, p.text)
@@ -133,7 +133,7 @@ func TestMailAffected(t *testing.T) {
 	for i := range allswell.MaxAffectedComponents {
 		many.Data.Maintenance.Components = append(many.Data.Maintenance.Components, allswell.ComponentName{Name: fmt.Sprint("part ", i)})
 	}
-	if p := composed(t, mailNotice(allswell.PurposeEvent, many)); !strings.Contains(p.text, ", part 17, and 482 more components\n") {
+	if p := composed(t, mailNotification(allswell.PurposeEvent, many)); !strings.Contains(p.text, ", part 17, and 482 more components\n") {
 		t.Errorf("many:\n%s", p.text)
 	}
 }
@@ -145,7 +145,7 @@ func TestMailOfDomain(t *testing.T) {
 		event allswell.Event
 		path  string
 	}{{mailDatabase()[0], "/incidents/inc-1"}, {mailUpgrade()[0], "/maintenances/mnt_1"}} {
-		n := mailNotice(allswell.PurposeEvent, c.event)
+		n := mailNotification(allswell.PurposeEvent, c.event)
 		n.Page.Host = mailDomain
 		p := composed(t, n)
 		at := mailBase + "/status/acme"
@@ -164,7 +164,7 @@ func TestMailOfDomain(t *testing.T) {
 		}
 	}
 	for _, purpose := range []allswell.DeliveryPurpose{allswell.PurposeConfirmation, allswell.PurposeLink} {
-		n := mailNotice(purpose)
+		n := mailNotification(purpose)
 		n.Page.Host = mailDomain
 		p := composed(t, n)
 		for _, body := range []string{p.text, p.html} {
@@ -176,17 +176,17 @@ func TestMailOfDomain(t *testing.T) {
 	}
 }
 
-// plannedSite is a site whose time moves by hand.
+// plannedSite is a site with a manual clock.
 type plannedSite struct {
 	*site
 	ahead *atomic.Int64 // nanoseconds after mailStart
 	api   allswell.Component
 	sub   allswell.Subscriber // a webhook
-	seen  <-chan webhookSeen
+	seen  <-chan receivedRequest
 }
 
-// onPlannedSites runs f once per engine, with a reader and a webhook.
-func onPlannedSites(t *testing.T, f func(s *plannedSite)) {
+// runOnPlannedSites runs f once per engine, with a subscriber by e-mail and a webhook.
+func runOnPlannedSites(t *testing.T, f func(s *plannedSite)) {
 	var ahead *atomic.Int64
 	clock := func(*testing.T) store.Options {
 		now := new(atomic.Int64)
@@ -209,7 +209,7 @@ func onPlannedSites(t *testing.T, f func(s *plannedSite)) {
 	})
 }
 
-// plan plans a maintenance of two hours' time, with a reminder an hour before.
+// plan schedules a maintenance that begins in two hours, with a reminder an hour before.
 func (s *plannedSite) plan() allswell.Maintenance {
 	s.Helper()
 	message, hour := "Writes wait for up to *a minute*.", time.Hour
@@ -222,7 +222,7 @@ func (s *plannedSite) plan() allswell.Maintenance {
 	return m
 }
 
-// pass moves the time, and does what is due then.
+// pass advances the clock, and makes the transitions that are due.
 func (s *plannedSite) pass(d time.Duration) {
 	s.Helper()
 	s.ahead.Add(int64(d))
@@ -230,13 +230,13 @@ func (s *plannedSite) pass(d time.Duration) {
 	s.ok(err)
 }
 
-// told waits for so many webhooks, but for those about components, verifies
-// them, and returns their types with the maintenance's state.
-func (s *plannedSite) told(n int) (kinds []string) {
+// awaitWebhooks waits for n webhooks, without those about components, verifies them, and
+// returns their types with the state of the maintenance.
+func (s *plannedSite) awaitWebhooks(n int) (kinds []string) {
 	s.Helper()
 	verifier, err := standardwebhooks.NewWebhook(s.sub.Secret)
 	s.ok(err)
-	for timeout := time.After(webhookPatience); len(kinds) < n; {
+	for timeout := time.After(testTimeout); len(kinds) < n; {
 		select {
 		case got := <-s.seen:
 			s.ok(verifier.Verify(got.Body, got.Header))
@@ -249,7 +249,7 @@ func (s *plannedSite) told(n int) (kinds []string) {
 				kinds = append(kinds, strings.TrimSpace(message.Type+" "+message.Data.Maintenance.State))
 			}
 		case <-timeout:
-			s.Fatalf("after %v there are %q", webhookPatience, kinds)
+			s.Fatalf("within %v, only %q arrived", testTimeout, kinds)
 		}
 	}
 	return kinds
@@ -258,7 +258,7 @@ func (s *plannedSite) told(n int) (kinds []string) {
 // TestMaintenanceIsNotified checks that the mails of a maintenance arrive in order in one
 // thread, and that a webhook gets them signed.
 func TestMaintenanceIsNotified(t *testing.T) {
-	onPlannedSites(t, func(s *plannedSite) {
+	runOnPlannedSites(t, func(s *plannedSite) {
 		peer := newSMTPPeer(t, "plain")
 		s.start(peer.address)
 		var m allswell.Maintenance
@@ -274,16 +274,16 @@ func TestMaintenanceIsNotified(t *testing.T) {
 			func() { s.pass(time.Hour) },
 		} {
 			step()
-			kinds = append(kinds, s.told(1)...)
-			s.await("the mail is there", func() bool { return len(peer.took()) == i+1 })
-			s.await("all is settled", func() bool { return !strings.Contains(s.states(), "ing:") })
+			kinds = append(kinds, s.awaitWebhooks(1)...)
+			s.waitFor("the mail has arrived", func() bool { return len(peer.received()) == i+1 })
+			s.waitFor("all deliveries are settled", func() bool { return !strings.Contains(s.states(), "ing:") })
 		}
 		if want := []string{"maintenance.scheduled scheduled", "maintenance.reminder scheduled", "maintenance.begun in_progress",
 			"maintenance.updated verifying", "maintenance.ended completed"}; !slices.Equal(kinds, want) {
 			t.Errorf("webhooks %q, want %q", kinds, want)
 		}
 		ids, threads := make(map[string]bool), make(map[string]bool)
-		for i, got := range peer.took() {
+		for i, got := range peer.received() {
 			p := parseMail(t, []byte(got.content))
 			ids[p.header.Get("Message-ID")], threads[p.header.Get("References")] = true, true
 			word := []string{"Scheduled", "Reminder", "In progress", "Verifying", "Completed"}[i]
@@ -306,20 +306,20 @@ func TestMaintenanceIsNotified(t *testing.T) {
 // before the next event are merged into one, that an incident in between has its own, and
 // that a webhook gets all events.
 func TestMaintenanceMailIsMerged(t *testing.T) {
-	onPlannedSites(t, func(s *plannedSite) {
+	runOnPlannedSites(t, func(s *plannedSite) {
 		s.plan()
 		s.pass(time.Hour)
-		s.happens("It is slow.")
+		s.openIncident("It is slow.")
 		s.pass(time.Hour)
 		peer := newSMTPPeer(t, "plain")
 		s.start(peer.address)
-		kinds := s.told(4)
-		slices.Sort(kinds) // the incident waits for nobody
+		kinds := s.awaitWebhooks(4)
+		slices.Sort(kinds) // the order between the incident and the maintenance is not fixed
 		if want := []string{"incident.created", "maintenance.begun in_progress", "maintenance.reminder scheduled", "maintenance.scheduled scheduled"}; !slices.Equal(kinds, want) {
 			t.Errorf("webhooks %q, want %q", kinds, want)
 		}
-		s.await("all is sent", func() bool { return s.states() == "map[sent:7 superseded:2]" })
-		mails := peer.took()
+		s.waitFor("all deliveries are sent", func() bool { return s.states() == "map[sent:7 superseded:2]" })
+		mails := peer.received()
 		if len(mails) != 2 {
 			t.Fatalf("%d mails", len(mails))
 		}
@@ -337,18 +337,18 @@ func TestMaintenanceMailIsMerged(t *testing.T) {
 // TestCancelledMaintenanceIsNotified checks that a cancellation is notified although the
 // maintenance is deleted.
 func TestCancelledMaintenanceIsNotified(t *testing.T) {
-	onPlannedSites(t, func(s *plannedSite) {
+	runOnPlannedSites(t, func(s *plannedSite) {
 		peer := newSMTPPeer(t, "plain")
 		s.start(peer.address)
 		m := s.plan()
-		s.await("it is told", func() bool { return s.states() == "map[sent:2]" })
+		s.waitFor("the maintenance is notified", func() bool { return s.states() == "map[sent:2]" })
 		s.ok(s.DeleteMaintenance(s.Context(), s.ws, m.ID))
-		s.await("the end is told", func() bool { return s.states() == "map[sent:4]" })
-		p := parseMail(t, []byte(peer.took()[1].content))
+		s.waitFor("the cancellation is notified", func() bool { return s.states() == "map[sent:4]" })
+		p := parseMail(t, []byte(peer.received()[1].content))
 		if p.subject != "[Acme] Cancelled: Database upgrade" || !strings.Contains(p.text, "\n\nhttps://"+mailDomain+"\n") {
 			t.Errorf("%s\n%s", p.subject, p.text)
 		}
-		if kinds := s.told(2); kinds[1] != "maintenance.cancelled scheduled" {
+		if kinds := s.awaitWebhooks(2); kinds[1] != "maintenance.cancelled scheduled" {
 			t.Errorf("webhooks %q", kinds)
 		}
 	})

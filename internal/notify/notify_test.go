@@ -19,19 +19,19 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// site is a store with a page, and people who are told what happens there.
+// site is a store with one page.
 type site struct {
 	*testing.T
 	*store.Store
 	ws allswell.Actor
 }
 
-// onSites runs f once per engine.
-func onSites(t *testing.T, f func(s *site)) {
+// runOnSites runs f once per engine.
+func runOnSites(t *testing.T, f func(s *site)) {
 	storetest.Run(t, func(t *testing.T, st *store.Store) { f(newSite(t, st)) })
 }
 
-// newSite makes the page.
+// newSite creates the page.
 func newSite(t *testing.T, st *store.Store) *site {
 	s := &site{T: t, Store: st}
 	s.ws, _ = storetest.Workspace(t, st, "default")
@@ -54,15 +54,15 @@ func (s *site) subscribe(channel allswell.Channel, target string) allswell.Subsc
 	return sub
 }
 
-// happens opens an incident with a message.
-func (s *site) happens(message string) {
+// openIncident opens an incident with a message.
+func (s *site) openIncident(message string) {
 	s.Helper()
 	_, err := s.CreateIncident(s.Context(), s.ws, "acme", allswell.NewIncident{Title: "Checkout is slow", Message: &message})
 	s.ok(err)
 }
 
-// start runs a notifier, and returns what stops it and waits for its end. The
-// end of the test does so, too.
+// start runs a notifier. stop stops it and waits for its end; the end of the test calls
+// it too.
 func (s *site) start(smtp string) (stop func()) {
 	s.Helper()
 	c := Config{Store: s.Store, BaseURL: "https://status.example.com", From: mail.Address{Address: "status@example.com"}, AllowPrivate: true}
@@ -101,19 +101,19 @@ func (s *site) deliveries() []allswell.DeliveryLogEntry {
 	return list
 }
 
-// await returns when what holds.
-func (s *site) await(what string, holds func() bool) {
+// waitFor waits until a condition holds. what names the condition.
+func (s *site) waitFor(what string, holds func() bool) {
 	s.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(webhookPatience); !holds(); <-tick.C {
+	for deadline := time.Now().Add(testTimeout); !holds(); <-tick.C {
 		if time.Now().After(deadline) {
-			s.Fatalf("after %v it is not so that %s: %s", webhookPatience, what, s.states())
+			s.Fatalf("not within %v: %s; deliveries: %s", testTimeout, what, s.states())
 		}
 	}
 }
 
-// gate is a webhook's host that answers nothing until it is opened.
+// gate is a host of webhooks that does not respond until it is opened.
 type gate struct {
 	*httptest.Server
 	opened chan struct{}
@@ -128,7 +128,7 @@ func newGate(t *testing.T) *gate {
 	g.Server = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		g.calls.Add(1)
 		if now := g.inside.Add(1); now > g.most.Load() {
-			g.most.Store(now) // a race could only hide one of many
+			g.most.Store(now) // a race can only make the maximum too small
 		}
 		defer g.inside.Add(-1)
 		<-g.opened
@@ -141,23 +141,23 @@ func newGate(t *testing.T) *gate {
 }
 
 func TestNotifierDelivers(t *testing.T) {
-	onSites(t, func(s *site) {
+	runOnSites(t, func(s *site) {
 		peer := newSMTPPeer(t, "plain")
 		address, seen := webhookSink(t)
 		s.start(peer.address)
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		s.subscribe(allswell.ChannelWebhook, address)
-		s.happens("Payments take up to a minute.")
+		s.openIncident("Payments take up to a minute.")
 		select {
 		case got := <-seen:
 			if !strings.Contains(string(got.Body), "Payments take up to a minute.") {
-				t.Errorf("the webhook got %s", got.Body)
+				t.Errorf("the webhook received %s", got.Body)
 			}
-		case <-time.After(webhookPatience):
+		case <-time.After(testTimeout):
 			t.Fatal("no webhook was called")
 		}
-		s.await("both are sent", func() bool { return s.states() == "map[sent:2]" })
-		mails := peer.took()
+		s.waitFor("both are sent", func() bool { return s.states() == "map[sent:2]" })
+		mails := peer.received()
 		if len(mails) != 1 || mails[0].to != "ann@example.com" || !strings.Contains(mails[0].content, "Payments take up to a minute.") {
 			t.Errorf("mails: %+v", mails)
 		}
@@ -167,7 +167,7 @@ func TestNotifierDelivers(t *testing.T) {
 // TestBadHostsDelayNobody checks that neither a host that hangs nor one that is down
 // delays other hosts.
 func TestBadHostsDelayNobody(t *testing.T) {
-	onSites(t, func(s *site) {
+	runOnSites(t, func(s *site) {
 		hanging, dead := newGate(t), httptest.NewServer(nil)
 		dead.Close()
 		address, seen := webhookSink(t)
@@ -177,19 +177,19 @@ func TestBadHostsDelayNobody(t *testing.T) {
 			s.subscribe(allswell.ChannelWebhook, fmt.Sprint(dead.URL, "/", n))
 		}
 		s.subscribe(allswell.ChannelWebhook, address)
-		s.happens("It is slow.")
+		s.openIncident("It is slow.")
 		s.start("")
 		select {
 		case <-seen:
-		case <-time.After(webhookPatience):
+		case <-time.After(testTimeout):
 			t.Fatal("a good host waits for bad ones")
 		}
 		if n := hanging.calls.Load(); n > webhookPerHost {
-			t.Errorf("%d calls of a host that answers none", n)
+			t.Errorf("%d calls of a host that does not respond", n)
 		}
-		s.await("the hanging host has all that it may", func() bool { return hanging.inside.Load() == webhookPerHost })
+		s.waitFor("the hanging host has its maximum of calls", func() bool { return hanging.inside.Load() == webhookPerHost })
 		hanging.open()
-		s.await("the hanging host has everything", func() bool { return strings.Contains(s.states(), fmt.Sprint("sent:", many+1)) })
+		s.waitFor("the hanging host has received all messages", func() bool { return strings.Contains(s.states(), fmt.Sprint("sent:", many+1)) })
 		if n := hanging.most.Load(); n != webhookPerHost {
 			t.Errorf("%d calls of one host at the same time, want %d", n, webhookPerHost)
 		}
@@ -202,21 +202,21 @@ func TestBadHostsDelayNobody(t *testing.T) {
 // TestStopLetsSendsEnd checks that a stop waits for running sends, saves their results,
 // and starts no others.
 func TestStopLetsSendsEnd(t *testing.T) {
-	onSites(t, func(s *site) {
+	runOnSites(t, func(s *site) {
 		slow := newGate(t)
 		for n := range webhookPerHost + 2 {
 			s.subscribe(allswell.ChannelWebhook, fmt.Sprint(slow.URL, "/", n))
 		}
 		stop := s.start("")
-		s.happens("It is slow.")
-		s.await("some are on their way", func() bool { return slow.inside.Load() == webhookPerHost })
+		s.openIncident("It is slow.")
+		s.waitFor("some are being sent", func() bool { return slow.inside.Load() == webhookPerHost })
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
 			stop()
 		}()
-		// A message that is told after the stop began would be a fifth call.
-		s.happens("It is slower.")
+		// A message that is sent after the stop began would be another call.
+		s.openIncident("It is slower.")
 		slow.open()
 		<-ended
 		if n := slow.calls.Load(); n < webhookPerHost {
@@ -225,27 +225,27 @@ func TestStopLetsSendsEnd(t *testing.T) {
 		got := s.states()
 		sent := fmt.Sprint("sent:", slow.calls.Load())
 		if !strings.Contains(got, sent) || strings.Contains(got, "sending") {
-			t.Errorf("after the stop: %s, want %s and none on its way", got, sent)
+			t.Errorf("after the stop: %s, want %s and none being sent", got, sent)
 		}
 	})
 }
 
 func TestMailIsOff(t *testing.T) {
-	onSites(t, func(s *site) {
+	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		s.start("")
-		s.happens("It is slow.")
-		s.await("the log says why", func() bool {
+		s.openIncident("It is slow.")
+		s.waitFor("the delivery log has the reason", func() bool {
 			list := s.deliveries()
 			return len(list) == 1 && list[0].State == allswell.DeliveryPending && strings.HasPrefix(list[0].Reason, "Mail is off")
 		})
 	})
 }
 
-// claimed returns a queue that counts what it sends, and a job for it.
+// claimed returns a queue that counts the messages it sends, and a job for it.
 func (s *site) claimed(sent *int) (*queue, job) {
 	s.Helper()
-	s.happens("It is slow.")
+	s.openIncident("It is slow.")
 	for more := true; more; {
 		var err error
 		more, err = s.FanOut(s.Context())
@@ -286,7 +286,7 @@ func testQueue(n *Notifier, send fakeSender) *queue {
 // TestNothingIsSentAfterTheEnd checks that a message is not sent if its subscription ends
 // after the claim.
 func TestNothingIsSentAfterTheEnd(t *testing.T) {
-	onSites(t, func(s *site) {
+	runOnSites(t, func(s *site) {
 		ann := s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
@@ -301,7 +301,7 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 // TestLateJobsAreGivenBack checks that a job that cannot be sent before its lease ends,
 // or is queued when the service stops, is given back without an attempt.
 func TestLateJobsAreGivenBack(t *testing.T) {
-	onSites(t, func(s *site) {
+	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
@@ -326,7 +326,7 @@ func TestLateJobsAreGivenBack(t *testing.T) {
 // TestFailedLoadIsNotInFlight checks that a delivery that cannot be loaded is not in
 // flight while its lease lasts.
 func TestFailedLoadIsNotInFlight(t *testing.T) {
-	onSites(t, func(s *site) {
+	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
@@ -343,7 +343,7 @@ func TestFailedLoadIsNotInFlight(t *testing.T) {
 // TestUnreachableDestinationIsPaused checks that failures of the destination open its
 // circuit breaker, also for mail, and that failures of single messages do not.
 func TestUnreachableDestinationIsPaused(t *testing.T) {
-	onSites(t, func(s *site) {
+	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
 		q, j := s.claimed(&sent)
@@ -364,7 +364,7 @@ func TestUnreachableDestinationIsPaused(t *testing.T) {
 			t.Error("mail is not paused without a mail server")
 		}
 		if save(allswell.SendOutcome{Reason: "No."}) {
-			t.Error("an answer does not end the pause")
+			t.Error("a response does not end the pause")
 		}
 	})
 }

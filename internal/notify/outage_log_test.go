@@ -13,8 +13,9 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestOutageOfTheMailServerIsLoggedOnce: a line when it begins, one when it is over,
-// and none at info for each mail. Webhooks, which go to many servers, have none.
+// TestOutageOfTheMailServerIsLoggedOnce checks that an outage is two lines in the log, one
+// when it begins and one when it ends, and that the log has no line at info for each mail.
+// Webhooks, which go to many servers, have no such lines.
 func TestOutageOfTheMailServerIsLoggedOnce(t *testing.T) {
 	var out bytes.Buffer
 	n := New(Config{

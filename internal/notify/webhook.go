@@ -140,8 +140,8 @@ func webhookBody(n allswell.Notification, base string) ([]byte, error) {
 	return json.Marshal(webhookMessage{Type: e.Kind, Timestamp: allswell.FormatTime(e.CreatedAt), Data: data})
 }
 
-// webhookIncidentOf is the incident as it was right after the event. What it
-// concerned is operational, as far as it goes, once it is resolved.
+// webhookIncidentOf returns the incident as of the event, below the page's URL. Once it is
+// resolved, its components are operational.
 func webhookIncidentOf(e allswell.Event, page string) *webhookIncident {
 	i := &webhookIncident{
 		ID: e.IncidentID, Title: e.Data.Title, Impact: e.Data.Impact, State: e.Data.State,
@@ -157,8 +157,8 @@ func webhookIncidentOf(e allswell.Event, page string) *webhookIncident {
 	return i
 }
 
-// webhookMaintenanceOf is the maintenance as it was right after the event, or
-// before it was cancelled; then no address has it any more.
+// webhookMaintenanceOf returns the maintenance as of the event, below the page's URL. A
+// cancelled maintenance has no URL, because it is deleted.
 func webhookMaintenanceOf(e allswell.Event, page string) *webhookMaintenance {
 	d := e.Data.Maintenance
 	m := &webhookMaintenance{
@@ -175,7 +175,7 @@ func webhookMaintenanceOf(e allswell.Event, page string) *webhookMaintenance {
 	return m
 }
 
-// webhookLink is an address below the page's; nil if that is "".
+// webhookLink returns a URL below the page's, or nil if that is "".
 func webhookLink(page, path string) *string {
 	if page == "" {
 		return nil

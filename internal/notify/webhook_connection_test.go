@@ -21,9 +21,9 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// webhookWire serves bare connections, each in its own goroutine, and closes
-// them when serve returns.
-func webhookWire(t *testing.T, serve func(net.Conn, int)) (address string, accepted *atomic.Int32) {
+// serveConnections serves TCP connections, each in its own goroutine, and closes them when
+// serve returns.
+func serveConnections(t *testing.T, serve func(net.Conn, int)) (address string, accepted *atomic.Int32) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func webhookWire(t *testing.T, serve func(net.Conn, int)) (address string, accep
 			n := int(accepted.Add(1))
 			go func() {
 				defer conn.Close()
-				_ = conn.SetDeadline(time.Now().Add(webhookPatience))
+				_ = conn.SetDeadline(time.Now().Add(testTimeout))
 				serve(conn, n)
 			}()
 		}
@@ -70,7 +70,7 @@ func TestWebhookWire(t *testing.T) {
 			if _, err := io.WriteString(conn, piece); err != nil {
 				return
 			}
-			time.Sleep(time.Millisecond) // the receiver is slow; nothing waits for this
+			time.Sleep(time.Millisecond) // simulates a slow receiver
 		}
 	}
 	flood := func(conn net.Conn, piece string) {
@@ -90,12 +90,12 @@ func TestWebhookWire(t *testing.T) {
 		}
 	}
 	drop := func(net.Conn) {}
-	const late, none = "late", "none" // in the same words
+	const late, none = "late", "none" // both have the same reason
 	for _, c := range []struct {
 		name    string
 		timeout time.Duration
 		serve   func(net.Conn)
-		reason  string // "": taken
+		reason  string // "": accepted
 	}{
 		{"dropped at once", 0, drop, none},
 		{"dropped in the request", 0, func(conn net.Conn) { _, _ = io.ReadFull(conn, make([]byte, 20)) }, none},
@@ -104,12 +104,12 @@ func TestWebhookWire(t *testing.T) {
 		{"dropped in the header", 0, answer("HTTP/1.1 200 OK\r\nContent-Le", drop), none},
 		{"dropped in the body", 0, answer("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour", drop), ""},
 		{"not HTTP", 0, answer("SSH-2.0-OpenSSH_9.2\r\n", drop), none},
-		{"a body that is not chunked as it says", 0, answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz", drop), ""},
+		{"a body that is not chunked as declared", 0, answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz", drop), ""},
 		{"a huge header", 0, answer("HTTP/1.1 200 OK\r\n", func(conn net.Conn) { flood(conn, "X-Filler: 0123456789\r\n") }), none},
 		{"a huge header line", 0, answer("HTTP/1.1 200 OK\r\nX-Filler: ", func(conn net.Conn) { flood(conn, "0123456789") }), none},
-		{"news without end", 0, answer("", func(conn net.Conn) { flood(conn, "HTTP/1.1 103 Early Hints\r\n\r\n") }), none},
-		{"a body without end", 0, answer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) { flood(conn, "0123456789") }), ""},
-		{"an error without end", 0, answer("HTTP/1.1 500 No\r\n\r\n", func(conn net.Conn) { flood(conn, "0123456789") }), "The webhook answered 500."},
+		{"endless early hints", 0, answer("", func(conn net.Conn) { flood(conn, "HTTP/1.1 103 Early Hints\r\n\r\n") }), none},
+		{"an endless body", 0, answer("HTTP/1.1 200 OK\r\n\r\n", func(conn net.Conn) { flood(conn, "0123456789") }), ""},
+		{"an endless error", 0, answer("HTTP/1.1 500 No\r\n\r\n", func(conn net.Conn) { flood(conn, "0123456789") }), "The webhook answered 500."},
 		{"hangs before it reads", 200 * time.Millisecond, func(net.Conn) { <-t.Context().Done() }, late},
 		{"hangs before the status", 200 * time.Millisecond, answer("", hang), late},
 		{"hangs in the header", 200 * time.Millisecond, answer("HTTP/1.1 200 OK\r\nContent-Le", hang), late},
@@ -121,9 +121,9 @@ func TestWebhookWire(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			address, accepted := webhookWire(t, func(conn net.Conn, _ int) { c.serve(conn) })
+			address, accepted := serveConnections(t, func(conn net.Conn, _ int) { c.serve(conn) })
 			w := webhookSender(t)
-			w.timeout = 2 * webhookPatience // what has an end of its own does not need it
+			w.timeout = 2 * testTimeout // not reached if the attempt ends by itself
 			if c.timeout > 0 {
 				w.timeout = c.timeout
 			}
@@ -132,7 +132,7 @@ func TestWebhookWire(t *testing.T) {
 			if want == late || want == none {
 				want = w.failure(t.Context())
 				if o.Detail == "" {
-					t.Error("the operator learns nothing")
+					t.Error("there is no detail for the log")
 				}
 			}
 			if o.Reason != want || o.Result != allswell.SendAccepted && o.Result != allswell.SendFailed {
@@ -159,7 +159,7 @@ func TestWebhookUnreachable(t *testing.T) {
 	failed := func(w *webhooks, target, detail string) {
 		t.Helper()
 		o := webhookSend(t, w, target)
-		if o.Result != allswell.SendFailed || !o.Unreachable || o.Reason != webhookNone || !strings.Contains(o.Detail, detail) {
+		if o.Result != allswell.SendFailed || !o.Unreachable || o.Reason != webhookNoAnswer || !strings.Contains(o.Detail, detail) {
 			t.Errorf("%s: %+v, want the detail %q", target, o, detail)
 		}
 	}
@@ -178,7 +178,7 @@ func TestWebhookUnreachable(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	o := w.send(ctx, webhookNotices()[allswell.EventIncidentCreated])
+	o := w.send(ctx, webhookNotifications()[allswell.EventIncidentCreated])
 	if o.Result != allswell.SendFailed || o.Reason != "The attempt was interrupted before the webhook answered." {
 		t.Error(o)
 	}
@@ -223,7 +223,7 @@ func TestWebhookTLS(t *testing.T) {
 	old.StartTLS()
 	defer old.Close()
 	failed(webhookSender(t), old.URL, "protocol version")
-	address, _ := webhookWire(t, func(conn net.Conn, _ int) { _, _ = io.Copy(io.Discard, conn) })
+	address, _ := serveConnections(t, func(conn net.Conn, _ int) { _, _ = io.Copy(io.Discard, conn) })
 	w = webhookSender(t)
 	w.timeout = 200 * time.Millisecond
 	failed(w, "https://"+address, "deadline exceeded")
@@ -263,7 +263,7 @@ func TestWebhookCompressedResponse(t *testing.T) {
 // TestWebhookKeptConnectionCloses checks that the request is sent again on a new
 // connection if the receiver closes a kept connection at that moment.
 func TestWebhookKeptConnectionCloses(t *testing.T) {
-	address, accepted := webhookWire(t, func(conn net.Conn, n int) {
+	address, accepted := serveConnections(t, func(conn net.Conn, n int) {
 		if webhookReadRequest(conn) != nil {
 			return
 		}

@@ -19,8 +19,8 @@ import (
 
 var webhookNoLog = log.New(io.Discard, "", 0)
 
-// webhookResolver asks a name server of the test. addresses says what it
-// answers: none, literal IPv4 addresses, or "servfail".
+// webhookResolver returns a resolver that asks a name server of the test. addresses returns
+// the answer: IPv4 addresses, or "servfail".
 func webhookResolver(t *testing.T, addresses func(name string) []string) *net.Resolver {
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -64,13 +64,13 @@ func webhookResolve(packet []byte, addresses func(string) []string) []byte {
 	return answer
 }
 
-// webhookNone is the one reason for all that gave no answer.
-const webhookNone = "The webhook gave no HTTP answer within 10 seconds. Its name must resolve to a public address, and the certificate of an https URL must be valid."
+// webhookNoAnswer is the reason of all attempts without a response.
+const webhookNoAnswer = "The webhook gave no HTTP answer within 10 seconds. Its name must resolve to a public address, and the certificate of an https URL must be valid."
 
 // TestWebhookGuard checks that no connection is made to an address that is not public, in
 // any notation.
 func TestWebhookGuard(t *testing.T) {
-	address, accepted := webhookWire(t, func(conn net.Conn, _ int) {
+	address, accepted := serveConnections(t, func(conn net.Conn, _ int) {
 		if webhookReadRequest(conn) == nil {
 			_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
 		}
@@ -100,7 +100,7 @@ func TestWebhookGuard(t *testing.T) {
 			o := webhookSend(t, w, scheme+host+":"+port)
 			digits := strings.Trim(host, "0123456789.") == "" && net.ParseIP(host) == nil
 			guarded := strings.Contains(o.Detail, errRefusedAddress.Error())
-			if o.Result != allswell.SendFailed || o.Reason != webhookNone || !guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
+			if o.Result != allswell.SendFailed || o.Reason != webhookNoAnswer || !guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
 				t.Errorf("%s%s: %+v", scheme, host, o)
 			}
 		}
@@ -109,7 +109,7 @@ func TestWebhookGuard(t *testing.T) {
 		t.Errorf("%d connections", accepted.Load())
 	}
 	if w.transport.Proxy != nil {
-		t.Error("a proxy would connect where the guard does not look")
+		t.Error("a proxy would bypass the guard")
 	}
 	for _, public := range []string{"1.1.1.1:443", "172.32.0.1:80", "192.169.0.1:8443", "[2606:4700::1111]:9999"} {
 		network := "tcp4"
@@ -125,7 +125,7 @@ func TestWebhookGuard(t *testing.T) {
 // TestWebhookGuardRebinding checks a name that resolves to a public address first and to
 // a private one when it is called.
 func TestWebhookGuardRebinding(t *testing.T) {
-	address, accepted := webhookWire(t, func(net.Conn, int) {})
+	address, accepted := serveConnections(t, func(net.Conn, int) {})
 	_, port, _ := net.SplitHostPort(address)
 	var asked atomic.Int32
 	w := newWebhooks(Config{BaseURL: webhookTestBase})
@@ -136,18 +136,18 @@ func TestWebhookGuardRebinding(t *testing.T) {
 		}
 		return []string{"127.0.0.1", "10.0.0.1"}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), webhookPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	first, err := w.dialer.Resolver.LookupNetIP(ctx, "ip4", "rebind.test")
 	if err != nil || len(first) != 1 || w.dialer.Control("tcp4", net.JoinHostPort(first[0].String(), port), nil) != nil {
 		t.Fatal(first, err)
 	}
 	o := webhookSend(t, w, "http://rebind.test:"+port)
-	if o.Result != allswell.SendFailed || o.Reason != webhookNone || !strings.Contains(o.Detail, errRefusedAddress.Error()) {
+	if o.Result != allswell.SendFailed || o.Reason != webhookNoAnswer || !strings.Contains(o.Detail, errRefusedAddress.Error()) {
 		t.Errorf("%+v", o)
 	}
 	if asked.Load() < 2 || accepted.Load() != 0 {
-		t.Errorf("%d questions, %d connections", asked.Load(), accepted.Load())
+		t.Errorf("%d lookups, %d connections", asked.Load(), accepted.Load())
 	}
 }
 
@@ -187,7 +187,7 @@ func TestWebhookGuardOwnAddresses(t *testing.T) {
 	}
 	failure = errors.New("no")
 	if _, err := g.own.has(netip.MustParseAddr("93.184.215.16"), now.Add(ownAddressesAge)); err == nil {
-		t.Error("an address is known to be another's although the machine's own cannot be read")
+		t.Error("an address is accepted although the machine's own cannot be read")
 	}
 	if own, err := net.InterfaceAddrs(); err != nil || len(own) == 0 {
 		t.Errorf("this machine's addresses: %v, %v", own, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/test/nodeclient"
 )
 
-// webhookVerifier verifies each case of its input with each of its secrets, and
-// says which did.
+// webhookVerifier verifies each case of its input with each of its secrets, and prints the
+// results.
 const webhookVerifier = `
 const { Webhook } = require("standardwebhooks");
 function main(input) {

@@ -16,9 +16,9 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// webhookSpecified verifies as the Standard Webhooks specification says it:
-// HMAC-SHA256 over id.timestamp.body, any of the v1 signatures.
-func webhookSpecified(t *testing.T, secret string, header http.Header, body []byte) bool {
+// verifiesBySpecification reports whether a v1 signature is valid by the Standard Webhooks
+// specification: HMAC-SHA256 over id.timestamp.body.
+func verifiesBySpecification(t *testing.T, secret string, header http.Header, body []byte) bool {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil {
 		t.Fatal(err)
@@ -30,10 +30,9 @@ func webhookSpecified(t *testing.T, secret string, header http.Header, body []by
 	return slices.Contains(strings.Split(header.Get("webhook-signature"), " "), want)
 }
 
-// webhookSigned are requests whose signatures are to be verified, with which
-// secrets do and which do not.
+// webhookSigned is a signed request, the secrets that verify it, and others.
 type webhookSigned struct {
-	Seen        webhookSeen
+	Seen        receivedRequest
 	Good, Wrong []string
 }
 
@@ -41,7 +40,7 @@ func webhookSignedRequests(t *testing.T) (signed []webhookSigned) {
 	address, seen := webhookSink(t)
 	now := time.Now()
 	fresh, old, other := allswell.NewWebhookSecret(), allswell.NewWebhookSecret(), allswell.NewWebhookSecret()
-	for _, n := range webhookNotices() {
+	for _, n := range webhookNotifications() {
 		for _, rotated := range []time.Time{{}, now.Add(time.Hour), now.Add(-time.Hour)} {
 			n.Subscriber.Target, n.Subscriber.Secret = address, fresh
 			s := webhookSigned{Good: []string{fresh}, Wrong: []string{other, old}}
@@ -73,14 +72,14 @@ func TestWebhookSignatures(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := verifier.Verify(s.Seen.Body, s.Seen.Header); (err == nil) != want {
-				t.Errorf("the library says %v, want verified: %v", err, want)
+				t.Errorf("the library returns %v, want verified: %v", err, want)
 			}
-			if got := webhookSpecified(t, secret, s.Seen.Header, s.Seen.Body); got != want {
+			if got := verifiesBySpecification(t, secret, s.Seen.Header, s.Seen.Body); got != want {
 				t.Errorf("by the specification verified: %v, want %v", got, want)
 			}
 			changed := append(bytes.Clone(s.Seen.Body), ' ')
-			if verifier.Verify(changed, s.Seen.Header) == nil || webhookSpecified(t, secret, s.Seen.Header, changed) {
-				t.Error("another body verifies")
+			if verifier.Verify(changed, s.Seen.Header) == nil || verifiesBySpecification(t, secret, s.Seen.Header, changed) {
+				t.Error("another body is verified")
 			}
 		}
 	}

@@ -27,22 +27,22 @@ const (
 	webhookTestToken  = "t0ken-in-the-path"
 )
 
-// webhookPatience is how long a test waits at most for something that should happen at
-// once.
-const webhookPatience = 30 * time.Second
+// testTimeout is the maximum time that a test waits for something that should happen
+// immediately.
+const testTimeout = 30 * time.Second
 
 var webhookTestTime = time.Date(2026, 3, 1, 2, 4, 5, 678_900_000, time.UTC)
 
-// webhookNotices are one of each type, as docs/webhooks.md shows them.
-func webhookNotices() map[allswell.EventKind]allswell.Notification {
+// webhookNotifications returns one notification of each type, as in docs/webhooks.md.
+func webhookNotifications() map[allswell.EventKind]allswell.Notification {
 	notices := make(map[allswell.EventKind]allswell.Notification)
 	for _, e := range append(webhookIncidents(), webhookMaintenances()...) {
-		notices[e.Kind] = webhookNotice("https://hooks.example.com/", e)
+		notices[e.Kind] = webhookNotification("https://hooks.example.com/", e)
 	}
 	return notices
 }
 
-// webhookIncidents are the life of an incident, and what a monitor did.
+// webhookIncidents returns the events of an incident and of a component.
 func webhookIncidents() []allswell.Event {
 	incident := allswell.Event{
 		Kind: allswell.EventIncidentCreated,
@@ -78,7 +78,7 @@ func webhookIncidents() []allswell.Event {
 	return events
 }
 
-// webhookMaintenances are all that can happen to a planned maintenance.
+// webhookMaintenances returns all kinds of events of a planned maintenance.
 func webhookMaintenances() (events []allswell.Event) {
 	begin := webhookTestTime.Truncate(time.Hour).AddDate(0, 0, 8)
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func webhookMaintenances() (events []allswell.Event) {
 		{allswell.EventMaintenanceScheduled, webhookTestTime, allswell.MaintenanceScheduled, "upd_06jb3e8o00q1r2s3t4u5", "Writes wait for up to *a minute*; nothing is lost."},
 		{allswell.EventMaintenanceReminder, begin.AddDate(0, 0, -1), allswell.MaintenanceScheduled, "", ""},
 		{allswell.EventMaintenanceBegun, begin, allswell.MaintenanceInProgress, "upd_06jdf3k000q1r2s3t4u5", "The maintenance has begun."},
-		{allswell.EventMaintenanceUpdated, begin.Add(40 * time.Minute), allswell.MaintenanceVerifying, "upd_06jdf7s000q1r2s3t4u5", "The new version runs. We look whether all is well."},
+		{allswell.EventMaintenanceUpdated, begin.Add(40 * time.Minute), allswell.MaintenanceVerifying, "upd_06jdf7s000q1r2s3t4u5", "The new version runs. We are checking the results."},
 		{allswell.EventMaintenanceEnded, begin.Add(2 * time.Hour), allswell.MaintenanceCompleted, "upd_06jdfe0000q1r2s3t4u5", "The maintenance is complete."},
 		{allswell.EventMaintenanceCancelled, begin.Add(-time.Hour), allswell.MaintenanceScheduled, "", ""},
 	} {
@@ -105,7 +105,7 @@ func webhookMaintenances() (events []allswell.Event) {
 	return events
 }
 
-func webhookNotice(target string, e allswell.Event) allswell.Notification {
+func webhookNotification(target string, e allswell.Event) allswell.Notification {
 	return allswell.Notification{
 		Delivery: allswell.Delivery{ID: "dlv_06jb3e8o00zyxwvutsrq", Channel: allswell.ChannelWebhook},
 		Subscriber: allswell.Subscriber{
@@ -126,10 +126,10 @@ func TestWebhookExamples(t *testing.T) {
 	for _, m := range regexp.MustCompile("(?ms)^### `([a-z._]+)`$.*?^```json\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
 		examples[allswell.EventKind(m[1])] = strings.TrimSpace(m[2])
 	}
-	notices := webhookNotices()
+	notices := webhookNotifications()
 	for kind := range examples {
 		if _, ok := notices[kind]; !ok {
-			t.Errorf("documented, but not sent: %s", kind)
+			t.Errorf("%s is documented but not sent", kind)
 		}
 	}
 	for kind, n := range notices {
@@ -142,17 +142,17 @@ func TestWebhookExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		if pretty.String() != examples[kind] {
-			t.Errorf("%s: docs/webhooks.md has\n%s\nand this is sent:\n%s", kind, examples[kind], pretty.String())
+			t.Errorf("%s: docs/webhooks.md has\n%s\nsent is\n%s", kind, examples[kind], pretty.String())
 		}
 	}
 }
 
 func TestWebhookBodyNulls(t *testing.T) {
-	n := webhookNotices()[allswell.EventIncidentCreated]
+	n := webhookNotifications()[allswell.EventIncidentCreated]
 	e := &n.Events[0]
 	e.UpdateID, e.MonitorID, e.Data.Message, e.Data.Title, e.Data.Affected = "", "mon_1", "", "<\u2028\"&", nil
 	e.CreatedAt = e.CreatedAt.In(time.FixedZone("", 3600))
-	// The last event is the one that is told.
+	// Only the last event is sent.
 	n.Events = append([]allswell.Event{{Kind: "other"}}, n.Events...)
 	body, err := webhookBody(n, "")
 	want := `{"type":"incident.created","timestamp":"2026-03-01T02:04:05.678Z","data":{` +
@@ -164,10 +164,10 @@ func TestWebhookBodyNulls(t *testing.T) {
 	}
 }
 
-// TestWebhookLinks checks that links lead to the page's own domain, and that nothing
-// links to what is deleted.
+// TestWebhookLinks checks that links lead to the page's own domain, and not to deleted
+// maintenances.
 func TestWebhookLinks(t *testing.T) {
-	notices := webhookNotices()
+	notices := webhookNotifications()
 	for _, c := range []struct {
 		kind               allswell.EventKind
 		domain, base       string
@@ -200,8 +200,8 @@ func TestWebhookLinks(t *testing.T) {
 	}
 }
 
-// TestWebhookAffected checks that the components of a resolved incident are operational
-// as far as it is concerned.
+// TestWebhookAffected checks that a resolved incident reports its components as
+// operational.
 func TestWebhookAffected(t *testing.T) {
 	statuses := func(n allswell.Notification) string {
 		body, err := webhookBody(n, webhookTestBase)
@@ -218,7 +218,7 @@ func TestWebhookAffected(t *testing.T) {
 		}
 		return fmt.Sprint(got.Data.Incident.Components)
 	}
-	n := webhookNotices()[allswell.EventIncidentCreated]
+	n := webhookNotifications()[allswell.EventIncidentCreated]
 	if got := statuses(n); got != "[{partial_outage} {degraded}]" {
 		t.Errorf("created: %s", got)
 	}
@@ -228,21 +228,21 @@ func TestWebhookAffected(t *testing.T) {
 	}
 	n.Events[0].Kind, n.Events[0].Data.Resolved = allswell.EventIncidentUpdated, true
 	if got := statuses(n); got != "[{operational} {operational}]" {
-		t.Errorf("a last word: %s", got)
+		t.Errorf("an update after the resolution: %s", got)
 	}
 }
 
-// webhookSend sends to target, within webhookPatience, and checks what holds of
+// webhookSend sends to target within testTimeout, and checks the rules that apply to
 // every outcome.
 func webhookSend(t *testing.T, w *webhooks, target string) allswell.SendOutcome {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), webhookPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	n := webhookNotices()[allswell.EventIncidentCreated]
+	n := webhookNotifications()[allswell.EventIncidentCreated]
 	n.Subscriber.Target = target + "/" + webhookTestToken + "?key=" + webhookTestToken
 	o := w.send(ctx, n)
 	if ctx.Err() != nil {
-		t.Errorf("it took %s", webhookPatience)
+		t.Errorf("it took %s", testTimeout)
 	}
 	if (o.Reason == "") != (o.Result == allswell.SendAccepted) || utf8.RuneCountInString(o.Reason) > 300 ||
 		strings.Contains(o.Reason+o.Detail, webhookTestToken) || strings.Contains(o.Reason+o.Detail, "whsec_") {
@@ -320,19 +320,19 @@ func TestWebhookStatuses(t *testing.T) {
 	}
 }
 
-// webhookSeen is a request as a receiver has it.
-type webhookSeen struct {
+// receivedRequest is a request that a receiver got.
+type receivedRequest struct {
 	Method, URI string
 	Header      http.Header
 	Body        []byte
 }
 
-// webhookSink answers 200 and hands over what it was sent.
-func webhookSink(t *testing.T) (address string, seen <-chan webhookSeen) {
-	requests := make(chan webhookSeen, 16)
+// webhookSink starts a receiver that responds with 200 and returns its requests.
+func webhookSink(t *testing.T) (address string, seen <-chan receivedRequest) {
+	requests := make(chan receivedRequest, 16)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		requests <- webhookSeen{r.Method, r.RequestURI, r.Header, body}
+		requests <- receivedRequest{r.Method, r.RequestURI, r.Header, body}
 	}))
 	t.Cleanup(server.Close)
 	return server.URL, requests
@@ -340,7 +340,7 @@ func webhookSink(t *testing.T) (address string, seen <-chan webhookSeen) {
 
 func TestWebhookRequest(t *testing.T) {
 	address, seen := webhookSink(t)
-	n := webhookNotices()[allswell.EventIncidentCreated]
+	n := webhookNotifications()[allswell.EventIncidentCreated]
 	n.Subscriber.Target = address + "/a%2Fb?c=d&e"
 	if o := webhookSender(t).send(t.Context(), n); o.Result != allswell.SendAccepted {
 		t.Fatal(o)
@@ -365,8 +365,8 @@ func TestWebhookRequest(t *testing.T) {
 	}
 }
 
-// TestWebhookBroken checks that a message that can never be sent is broken, has a reason,
-// and does not reveal the secret.
+// TestWebhookBroken checks that a message that cannot be sent is undeliverable, and that
+// the reason does not reveal the secret.
 func TestWebhookBroken(t *testing.T) {
 	address, seen := webhookSink(t)
 	for name, c := range map[string]struct {
@@ -383,7 +383,7 @@ func TestWebhookBroken(t *testing.T) {
 		"target":       {func(n *allswell.Notification) { n.Subscriber.Target = "http://a/%zzS3CRET" }, "URL"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n := webhookNotices()[allswell.EventIncidentCreated]
+			n := webhookNotifications()[allswell.EventIncidentCreated]
 			n.Subscriber.Target = address
 			c.breakIt(&n)
 			o := webhookSender(t).send(t.Context(), n)
@@ -393,6 +393,6 @@ func TestWebhookBroken(t *testing.T) {
 		})
 	}
 	if len(seen) > 0 {
-		t.Error("it was sent")
+		t.Error("a request was sent")
 	}
 }
