@@ -167,7 +167,7 @@ func TestUsage(t *testing.T) {
 		{"page create --name 日本 --token x", console.ExitUsage, `no slug can be made from the name "日本": give one with --slug`},
 		{"monitor create --token x --name x --page x --interval 1y", console.ExitUsage, "--interval: must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h, or a bare number such as 300"},
 		{"--version", console.ExitDone, "allswell "},
-		{"migrate --database /path/x.db", console.ExitUsage, "with %-escapes for special characters; for this file it is sqlite:/path/x.db."},
+		{"migrate --database /path/x.db", console.ExitUsage, "with %-escapes for special characters (%23 for #); for this file it is sqlite:/path/x.db."},
 		{"demo --for=-1s", console.ExitUsage, "--for must be a positive duration"},
 		{"demo --listen 8080", console.ExitUsage, "ALLSWELL_LISTEN (--listen) must be HOST:PORT"},
 		{"token create --name x --database nonsense", console.ExitUsage, "ALLSWELL_DATABASE (--database) must be sqlite:PATH"},

@@ -80,6 +80,9 @@ func (db *DB) openFailureReason(err error) string {
 		if several, ok := attempts[0].(interface{ Unwrap() []error }); ok {
 			attempts = several.Unwrap()
 		}
+		if answered := slices.IndexFunc(attempts, isRefusal); answered >= 0 {
+			attempts = attempts[answered : answered+1] // the others only tried TLS, without which this one was answered
+		}
 		for _, attempt := range attempts {
 			if reason := connectFailureReason(attempt, host); !slices.Contains(why, reason) {
 				why = append(why, reason)
@@ -88,6 +91,9 @@ func (db *DB) openFailureReason(err error) string {
 	}
 	return strings.Join(why, "; ")
 }
+
+// isRefusal reports whether PostgreSQL itself answered with an error.
+func isRefusal(err error) bool { return errors.As(err, new(*pgconn.PgError)) }
 
 // connectErrors returns those of all hosts that were tried, in that order. Each
 // is about one host: primary.Connect tries them one by one.
@@ -111,7 +117,7 @@ func connectErrors(err error) (all []*pgconn.ConnectError) {
 func connectFailureReason(err error, host string) string {
 	var lookup *net.DNSError
 	switch reason := failureReason(err); {
-	case errors.As(err, new(*pgconn.PgError)), errors.As(err, &lookup):
+	case isRefusal(err), errors.As(err, &lookup):
 		return reason
 	case connectionClosed(err):
 		return host + "closed the connection during the handshake (a proxy without a healthy server does this)"

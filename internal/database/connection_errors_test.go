@@ -92,6 +92,18 @@ func TestOpenSaysWhy(t *testing.T) {
 		if err == nil || err.Error() != want || !IsTemporary("postgres://db/x", err) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("error %q (temporary: %t), want %q", err, IsTemporary("postgres://db/x", err), want)
 		}
+		db, err := connect(dsn, anySchema, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reason := strings.TrimPrefix(want, "the database cannot be opened: ")
+		if _, err := Write(t.Context(), db, func(*Tx) (int, error) { return 0, nil }); !errors.Is(err, allswell.ErrBusy) || !strings.HasSuffix(err.Error(), ": "+reason) ||
+			strings.Contains(err.Error(), "\n") {
+			t.Errorf("the error of a transaction is %q, want the reason %q", err, reason)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

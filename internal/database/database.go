@@ -74,17 +74,14 @@ func Open(ctx context.Context, dsn string, schema Schema, o Options) (*DB, error
 }
 
 // OpenBeside opens the database for a short command while the service may be running:
-// without the serving lock. It migrates a new or older database if no process serves it,
-// and refuses it otherwise.
+// without the serving lock. It changes nothing: it refuses a database without a schema
+// and one of another version.
 func OpenBeside(ctx context.Context, dsn string, schema Schema, o Options) (*DB, error) {
 	db, err := connect(dsn, schema, o)
 	if err != nil {
 		return nil, err
 	}
-	if err = db.dialect.create(db.dsn); err == nil {
-		err = db.migrateBeside(ctx)
-	}
-	if err != nil {
+	if err := db.checkVersion(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

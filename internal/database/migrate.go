@@ -151,26 +151,21 @@ func (db *DB) migrate(ctx context.Context) (from, to int64, err error) {
 	return current, latest, nil
 }
 
-// migrateBeside is migrate for a command that does not serve: if a migration is missing,
-// it holds the serving lock meanwhile.
-func (db *DB) migrateBeside(ctx context.Context) error {
+// checkVersion returns an error if the schema of the database is not the one of this program.
+func (db *DB) checkVersion(ctx context.Context) error {
 	current, latest, err := db.versions(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		return db.openFailed(err)
-	}
-	if current > latest {
+	case current == 0:
+		return errors.New("the database is empty: `allswell migrate` or the first start of `allswell serve` creates the tables")
+	case current < latest:
+		return fmt.Errorf("the database is of version %d, but this allswell needs version %d: "+
+			"stop the service and bring the database up to date with `allswell migrate`, or use the allswell that serves it", current, latest)
+	case current > latest:
 		return newerVersion(current, latest)
 	}
-	if current == latest {
-		return nil
-	}
-	unlock, err := db.dialect.lock(db.dsn)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	_, _, err = db.migrate(ctx)
-	return err
+	return nil
 }
 
 func newerVersion(current, latest int64) error {

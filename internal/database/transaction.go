@@ -206,5 +206,8 @@ func (db *DB) unavailable(err error) error {
 	if marked {
 		return err
 	}
+	if len(connectErrors(err)) > 0 { // pgx's own text has a line for each attempt
+		err = &openError{db.openFailureReason(err), err}
+	}
 	return fmt.Errorf("%w: %w", allswell.ErrBusy, err)
 }

@@ -24,8 +24,9 @@ func Database(value string) (string, error) {
 		return value, nil
 	}
 	u, err := url.Parse(value)
-	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "" {
-		expected := "sqlite:PATH or postgres://user:password@host/name, with %-escapes for special characters"
+	// A "#" in a password would end the address, and part of the password would become the host.
+	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") || u.Opaque != "" || strings.Contains(value, "#") {
+		expected := "sqlite:PATH or postgres://user:password@host/name, with %-escapes for special characters (%23 for #)"
 		if !strings.ContainsAny(value, ":@") { // the value cannot contain a password
 			expected += "; for this file it is sqlite:" + value
 		}

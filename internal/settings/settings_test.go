@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -61,6 +62,17 @@ func TestDatabaseName(t *testing.T) {
 		if got := DatabaseName(address); got != want {
 			t.Errorf("DatabaseName(%q) = %s, want %s", address, got, want)
 		}
+	}
+}
+
+func TestDatabaseAddressWithUnescapedPassword(t *testing.T) {
+	for _, value := range []string{"postgres://me:p@ss#w@127.0.0.1/allswell", "postgres://me:p/w@127.0.0.1/allswell", "postgres://me:50%@127.0.0.1/allswell"} {
+		if got, err := Database(value); err == nil || !strings.Contains(err.Error(), "%-escapes") || strings.Contains(err.Error(), "127") {
+			t.Errorf("%s: %q, %v", value, got, err)
+		}
+	}
+	if _, err := Database("postgres://me:p%40ss%23w@127.0.0.1/allswell"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,25 +66,68 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 				w.Errorf("%s: %v", name, err)
 			}
 		}
-		s, err := openRaw(w)
-		w.ok(err)
-		defer s()
+		execRaw(w.T, w.dsn, `DELETE FROM goose_db_version WHERE version_id = 999`) // so that the world can be looked at
 	})
 }
 
-// openRaw takes the row of the newer version away again, so that the world can
-// be looked at.
-func openRaw(w *world) (func(), error) {
-	driver, address := "pgx", w.dsn
-	if path, isFile := strings.CutPrefix(w.dsn, "sqlite:"); isFile {
+// execRaw executes a statement on a database that no store has open.
+func execRaw(t *testing.T, dsn, statement string) {
+	t.Helper()
+	driver, address := "pgx", dsn
+	if path, isFile := strings.CutPrefix(dsn, "sqlite:"); isFile {
 		driver, address = "sqlite", path
 	}
 	db, err := sqlOpen(driver, address)
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	_, err = db.Exec(`DELETE FROM goose_db_version WHERE version_id = 999`)
-	return func() { db.Close() }, err
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCommandsDoNotMigrate(t *testing.T) {
+	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
+		refused := func(want string) {
+			t.Helper()
+			if s, err := store.OpenBeside(t.Context(), dsn, store.Options{}); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%v, want %q", err, want)
+				if err == nil {
+					s.Close()
+				}
+			}
+		}
+		if path, isFile := strings.CutPrefix(dsn, "sqlite:"); isFile {
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		refused("the database is empty")
+		if from, _, err := store.Migrate(t.Context(), dsn); err != nil || from != 0 {
+			t.Fatalf("the refused command changed the database: version %d, %v", from, err)
+		}
+		execRaw(t, dsn, `DELETE FROM goose_db_version WHERE version_id > 1`)
+		refused("the database is of version 1, but this allswell needs version ")
+	})
+}
+
+// TestUnknownRole checks that the error is the one answer of PostgreSQL, and not that of the attempt with TLS before.
+func TestUnknownRole(t *testing.T) {
+	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
+		u, err := url.Parse(dsn)
+		if err != nil || u.Scheme == "sqlite" {
+			return
+		}
+		u.User = url.User("nobody-of-this-name")
+		parameters := u.Query()
+		parameters.Set("sslmode", "prefer")
+		u.RawQuery = parameters.Encode()
+		_, err = store.Open(t.Context(), u.String(), store.Options{})
+		if err == nil || !strings.Contains(err.Error(), "nobody-of-this-name") || strings.Contains(err.Error(), "TLS") {
+			t.Errorf("error %q", err)
+		}
+	})
 }
 
 func TestServedFileIsNotOpenedTwice(t *testing.T) {
@@ -112,13 +156,6 @@ func TestServedFileIsNotOpenedTwice(t *testing.T) {
 	w.ok(beside.Close())
 	w.pinged() // still served
 
-	versions := w.rows(`SELECT version_id FROM goose_db_version WHERE version_id > 0`)
-	w.run(`DELETE FROM goose_db_version WHERE version_id > 0`)
-	_, err = store.OpenBeside(w.ctx, w.dsn, store.Options{})
-	inUse("OpenBeside, with migrations to run,", err)
-	for _, v := range versions {
-		w.run(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (` + v + `, TRUE)`)
-	}
 	w.ok(w.Store.Close())
 	w.Store = w.replica()
 	w.consistent()

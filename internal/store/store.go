@@ -80,8 +80,8 @@ func Open(ctx context.Context, dsn string, o Options) (*Store, error) {
 }
 
 // OpenBeside opens the database for a short command while the service may be running:
-// without the serving lock. It migrates a new or older database if no process serves it,
-// and refuses it otherwise.
+// without the serving lock. It changes nothing: it refuses a database without a schema
+// and one of another version.
 func OpenBeside(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return open(ctx, dsn, o, database.OpenBeside)
 }
