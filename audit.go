@@ -2,9 +2,7 @@ package allswell
 
 import (
 	"encoding/json"
-	"maps"
 	"reflect"
-	"slices"
 	"time"
 )
 
@@ -158,105 +156,4 @@ func orNil(p *string) any {
 		return nil
 	}
 	return *p
-}
-
-// AuditObject returns what the audit log records of a page.
-func (p Page) AuditObject() AuditObject {
-	links := []FooterLink{}
-	return AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
-		"name": p.Name, "slug": p.Slug, "description": orNil(p.Description), "time_zone": p.TimeZone, "language": p.Language,
-		"domain": p.Domain, "accent": p.Accent, "footer_links": append(links, p.Footer...), "logo": p.Logo, "icon": p.Icon,
-	}}
-}
-
-// AuditObject returns what the audit log records of a group.
-func (g Group) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectGroup, ID: g.ID, Name: g.Name, Fields: map[string]any{"slug": g.Slug, "name": g.Name, "order": g.Order}}
-}
-
-// AuditObject returns what the audit log records of a component.
-func (c Component) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectComponent, ID: c.ID, Name: c.Name, Fields: map[string]any{
-		"slug": c.Slug, "name": c.Name, "description": orNil(c.Description), "status": c.Status(), "order": c.Order, "group": c.GroupID,
-	}}
-}
-
-// AuditObject returns what the audit log records of an incident.
-func (i Incident) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectIncident, ID: i.ID, Name: i.Title, Fields: map[string]any{
-		"title": i.Title, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "components": affectedStatuses(i.Affected),
-	}}
-}
-
-// affectedStatuses returns the affected components, sorted by id.
-func affectedStatuses(affected []AffectedComponent) []map[string]string {
-	statuses := make(map[string]Status, len(affected))
-	for _, a := range affected {
-		statuses[a.ComponentID] = a.Status
-	}
-	out := []map[string]string{}
-	for _, id := range slices.Sorted(maps.Keys(statuses)) {
-		out = append(out, map[string]string{"id": id, "status": string(statuses[id])})
-	}
-	return out
-}
-
-// AuditObject returns what the audit log records of an update of an incident.
-func (u IncidentUpdate) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectIncidentUpdate, ID: u.ID, Fields: map[string]any{"incident_id": u.IncidentID, "message": u.Message}}
-}
-
-// AuditObject returns what the audit log records of a maintenance.
-func (m Maintenance) AuditObject() AuditObject {
-	components := []string{}
-	for _, c := range m.Components {
-		components = append(components, c.ID)
-	}
-	slices.Sort(components)
-	return AuditObject{Kind: ObjectMaintenance, ID: m.ID, Name: m.Title, Fields: map[string]any{
-		"title": m.Title, "state": m.State, "scheduled_for": FormatTime(m.ScheduledFor), "scheduled_until": FormatTime(m.ScheduledUntil),
-		"remind_before": int64(m.RemindBefore / time.Second), "components": components,
-	}}
-}
-
-// AuditObject returns what the audit log records of an update of a maintenance.
-func (u MaintenanceUpdate) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectMaintenanceUpdate, ID: u.ID, Fields: map[string]any{
-		"maintenance_id": u.MaintenanceID, "message": u.Message, "state": u.State,
-	}}
-}
-
-// AuditObject returns what the audit log records of a monitor.
-func (m Monitor) AuditObject() AuditObject {
-	var threshold any
-	if m.FailureThreshold > 0 {
-		threshold = m.FailureThreshold
-	}
-	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
-		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
-		"enabled": m.Enabled, "failure_threshold": threshold, "down_status": m.DownStatus,
-	}}
-}
-
-// AuditObject returns what the audit log records of a subscriber: everything but the
-// address, which is deleted when the subscription ends.
-func (s Subscriber) AuditObject() AuditObject {
-	components := append([]string{}, s.Components...)
-	slices.Sort(components)
-	return AuditObject{Kind: ObjectSubscriber, ID: s.ID, Fields: map[string]any{
-		"channel": s.Channel, "confirmed": !s.ConfirmedAt.IsZero(), "suspended": !s.SuspendedAt.IsZero(),
-		"whole_page": s.WholePage, "components": components,
-	}}
-}
-
-// AuditObject returns what the audit log records of a delivery.
-func (d Delivery) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectDelivery, ID: d.ID, Fields: map[string]any{"state": d.State}}
-}
-
-// AuditObject returns what the audit log records of a token.
-func (t Token) AuditObject() AuditObject {
-	return AuditObject{Kind: ObjectToken, ID: t.ID, Name: t.Name, Fields: map[string]any{
-		"name": t.Name, "scope": t.Scope, "revoked": !t.RevokedAt.IsZero(),
-	}}
 }

@@ -280,3 +280,8 @@ type DeliveryLogEntry struct {
 
 	MaintenanceID string // "": none
 }
+
+// AuditObject returns what the audit log records of a delivery.
+func (d Delivery) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectDelivery, ID: d.ID, Fields: map[string]any{"state": d.State}}
+}

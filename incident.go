@@ -3,6 +3,7 @@ package allswell
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -304,4 +305,29 @@ func (i Incident) EffectiveState() IncidentState {
 		return IncidentResolved
 	}
 	return i.State
+}
+
+// AuditObject returns what the audit log records of an incident.
+func (i Incident) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectIncident, ID: i.ID, Name: i.Title, Fields: map[string]any{
+		"title": i.Title, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "components": affectedStatuses(i.Affected),
+	}}
+}
+
+// affectedStatuses returns the affected components, sorted by id.
+func affectedStatuses(affected []AffectedComponent) []map[string]string {
+	statuses := make(map[string]Status, len(affected))
+	for _, a := range affected {
+		statuses[a.ComponentID] = a.Status
+	}
+	out := []map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(statuses)) {
+		out = append(out, map[string]string{"id": id, "status": string(statuses[id])})
+	}
+	return out
+}
+
+// AuditObject returns what the audit log records of an update of an incident.
+func (u IncidentUpdate) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectIncidentUpdate, ID: u.ID, Fields: map[string]any{"incident_id": u.IncidentID, "message": u.Message}}
 }

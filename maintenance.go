@@ -393,3 +393,23 @@ func (m Maintenance) Span() (begin, end time.Time) {
 	}
 	return begin, end
 }
+
+// AuditObject returns what the audit log records of a maintenance.
+func (m Maintenance) AuditObject() AuditObject {
+	components := []string{}
+	for _, c := range m.Components {
+		components = append(components, c.ID)
+	}
+	slices.Sort(components)
+	return AuditObject{Kind: ObjectMaintenance, ID: m.ID, Name: m.Title, Fields: map[string]any{
+		"title": m.Title, "state": m.State, "scheduled_for": FormatTime(m.ScheduledFor), "scheduled_until": FormatTime(m.ScheduledUntil),
+		"remind_before": int64(m.RemindBefore / time.Second), "components": components,
+	}}
+}
+
+// AuditObject returns what the audit log records of an update of a maintenance.
+func (u MaintenanceUpdate) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectMaintenanceUpdate, ID: u.ID, Fields: map[string]any{
+		"maintenance_id": u.MaintenanceID, "message": u.Message, "state": u.State,
+	}}
+}

@@ -457,3 +457,17 @@ func newestFirst(updates []IncidentUpdate) []IncidentUpdate {
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Number > out[j].Number })
 	return out
 }
+
+// AuditObject returns what the audit log records of a page.
+func (p Page) AuditObject() AuditObject {
+	links := []FooterLink{}
+	return AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
+		"name": p.Name, "slug": p.Slug, "description": orNil(p.Description), "time_zone": p.TimeZone, "language": p.Language,
+		"domain": p.Domain, "accent": p.Accent, "footer_links": append(links, p.Footer...), "logo": p.Logo, "icon": p.Icon,
+	}}
+}
+
+// AuditObject returns what the audit log records of a group.
+func (g Group) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectGroup, ID: g.ID, Name: g.Name, Fields: map[string]any{"slug": g.Slug, "name": g.Name, "order": g.Order}}
+}

@@ -121,3 +121,14 @@ func (s Subscriber) Wants(kind EventKind, components []string) bool {
 	}
 	return slices.ContainsFunc(s.Components, func(id string) bool { return slices.Contains(components, id) })
 }
+
+// AuditObject returns what the audit log records of a subscriber: everything but the
+// address, which is deleted when the subscription ends.
+func (s Subscriber) AuditObject() AuditObject {
+	components := append([]string{}, s.Components...)
+	slices.Sort(components)
+	return AuditObject{Kind: ObjectSubscriber, ID: s.ID, Fields: map[string]any{
+		"channel": s.Channel, "confirmed": !s.ConfirmedAt.IsZero(), "suspended": !s.SuspendedAt.IsZero(),
+		"whole_page": s.WholePage, "components": components,
+	}}
+}

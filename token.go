@@ -170,3 +170,10 @@ type IssuedToken struct {
 	Token
 	Secret string
 }
+
+// AuditObject returns what the audit log records of a token.
+func (t Token) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectToken, ID: t.ID, Name: t.Name, Fields: map[string]any{
+		"name": t.Name, "scope": t.Scope, "revoked": !t.RevokedAt.IsZero(),
+	}}
+}
