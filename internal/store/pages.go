@@ -280,54 +280,81 @@ func (s *Store) slugTaken(err error) error {
 // DeletePage deletes a page with everything that belongs to it: components,
 // incidents, events, subscribers and the monitors linked to it. That is one
 // transaction, except on a page with stepRows subscribers or deliveries or more:
-// these are deleted before, in transactions of their own, because one that deletes
-// them all would delay pings. If that fails in the middle, the error is
+// deleting them all at once would delay pings. There the first transaction, which finds
+// the page by its slug, deletes some of them, and from then on the page with this id is
+// deleted whatever its slug becomes. If that fails in the middle, the error is
 // allswell.ErrUnknownOutcome: the page is still there, with a part of its
 // subscribers and deliveries, and calling DeletePage again deletes the rest.
 func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug string) error {
-	p, err := s.Page(ctx, actor, slug)
-	if err != nil {
-		return s.db.Replicated(ctx, err)
-	}
-	inSteps := false
-	for _, table := range []string{"subscribers", "deliveries"} {
-		n, err := s.count(ctx, `SELECT count(*) FROM (SELECT 1 FROM `+table+` WHERE page_id = $1 LIMIT $2) AS few`, p.ID, stepRows)
+	partOf, err := write(ctx, s, func(t *tx) (pageID string, err error) {
+		p, err := t.pageBySlug(actor.WorkspaceID, slug)
+		if err == nil {
+			p, err = t.lockWholePage(p.ID)
+		}
+		if err == nil && p.Slug != slug {
+			err = allswell.ErrNotFound // renamed before it was locked
+		}
 		if err != nil {
-			return partlyDeleted(inSteps, err)
+			return "", err
 		}
-		if n < stepRows {
-			continue
+		for _, table := range manyPerPage {
+			n, err := t.deleteStep(`FROM `+table+` WHERE page_id = $1`, p.ID)
+			if err != nil || n == stepRows {
+				return p.ID, err
+			}
 		}
-		inSteps = true
-		if err := s.deleteInSteps(ctx, `FROM `+table+` WHERE page_id = $1`, func(*tx) any { return p.ID }); err != nil {
-			return partlyDeleted(inSteps, err)
+		return "", t.deletePage(actor, p)
+	})
+	if err != nil || partOf == "" {
+		return err
+	}
+	for _, table := range manyPerPage {
+		if err := s.deleteInSteps(ctx, `FROM `+table+` WHERE page_id = $1`, func(*tx) any { return partOf }); err != nil {
+			return partlyDeleted(err)
 		}
 	}
 	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
-		p, err := t.pageBySlug(actor.WorkspaceID, slug)
-		if err != nil {
-			return struct{}{}, err
-		}
-		// By the lock order, before the page: the cascade reaches them too.
-		for _, table := range []string{"monitors", "components"} {
-			if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM `+table+` WHERE page_id = $1 ORDER BY id FOR UPDATE`, p.ID); err != nil {
-				return struct{}{}, err
-			}
-		}
-		t.setVersion(p.ID, p.Version+1)
-		n, err := t.Exec(`DELETE FROM pages WHERE id = $1`, p.ID)
-		if err = found(n, err); err == nil {
-			err = t.audit(actor, allswell.AuditDelete, p, nil)
+		p, err := t.lockWholePage(partOf)
+		if err == nil {
+			err = t.deletePage(actor, p)
 		}
 		return struct{}{}, err
 	})
-	return partlyDeleted(inSteps, err)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return nil // another DeletePage has completed it
+	}
+	return partlyDeleted(err)
 }
 
-// partlyDeleted returns the error of a deletion in steps. ErrBusy would say that
-// nothing was changed, which earlier steps may have.
-func partlyDeleted(inSteps bool, err error) error {
-	if inSteps && errors.Is(err, allswell.ErrBusy) {
+// manyPerPage are the tables that may have many rows of one page.
+var manyPerPage = []string{"subscribers", "deliveries"}
+
+// lockWholePage loads a page and locks it with its monitors and components, which its
+// deletion reaches.
+func (t *tx) lockWholePage(id string) (allswell.Page, error) {
+	for _, table := range []string{"monitors", "components"} {
+		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM `+table+` WHERE page_id = $1 ORDER BY id FOR UPDATE`, id); err != nil {
+			return allswell.Page{}, err
+		}
+	}
+	if err := t.touch(id); err != nil {
+		return allswell.Page{}, err
+	}
+	return t.page(`WHERE id = $1`, id)
+}
+
+// deletePage deletes a page that lockWholePage has locked.
+func (t *tx) deletePage(actor allswell.Actor, p allswell.Page) error {
+	if _, err := t.Exec(`DELETE FROM pages WHERE id = $1`, p.ID); err != nil {
+		return err
+	}
+	return t.audit(actor, allswell.AuditDelete, p, nil)
+}
+
+// partlyDeleted returns the error of a deletion of which a part is committed. ErrBusy
+// would say that nothing was changed.
+func partlyDeleted(err error) error {
+	if errors.Is(err, allswell.ErrBusy) {
 		return fmt.Errorf("%w: the page may be deleted in part: %v", allswell.ErrUnknownOutcome, err)
 	}
 	return err

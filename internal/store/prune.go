@@ -64,14 +64,17 @@ const (
 // deleteInSteps deletes rows that have an id, a few at a time, so that nobody
 // waits long in between. from is everything from FROM on, with one parameter.
 func (s *Store) deleteInSteps(ctx context.Context, from string, arg func(*tx) any) error {
-	table, _, _ := strings.Cut(strings.TrimPrefix(from, "FROM "), " ")
 	for range maxSteps {
-		n, err := write(ctx, s, func(t *tx) (int64, error) {
-			return t.Exec(`DELETE FROM `+table+` WHERE id IN (SELECT id `+from+` LIMIT $2)`, arg(t), stepRows)
-		})
+		n, err := write(ctx, s, func(t *tx) (int64, error) { return t.deleteStep(from, arg(t)) })
 		if err != nil || n < stepRows {
 			return err
 		}
 	}
 	return nil
+}
+
+// deleteStep deletes at most stepRows of the rows of deleteInSteps, and returns how many.
+func (t *tx) deleteStep(from string, arg any) (int64, error) {
+	table, _, _ := strings.Cut(strings.TrimPrefix(from, "FROM "), " ")
+	return t.Exec(`DELETE FROM `+table+` WHERE id IN (SELECT id `+from+` LIMIT $2)`, arg, stepRows)
 }
