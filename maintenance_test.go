@@ -401,9 +401,10 @@ func TestMaintenanceUpdates(t *testing.T) {
 func TestMaintenanceEvents(t *testing.T) {
 	m := planned()
 	m.Components = []allswell.ComponentName{{ID: "comp_1", Name: "API"}, {ID: "comp_2", Name: "Web"}}
-	equal(t, "event", allswell.NewMaintenanceEvent(allswell.EventMaintenanceScheduled, m, &allswell.MaintenanceUpdate{ID: "upd_1", Message: "m"}), allswell.Event{
+	auto := allswell.SystemMessage{Kind: allswell.SystemMessageMaintenanceBegun}
+	equal(t, "event", allswell.NewMaintenanceEvent(allswell.EventMaintenanceScheduled, m, &allswell.MaintenanceUpdate{ID: "upd_1", Message: "m", System: auto}), allswell.Event{
 		Kind: "maintenance.scheduled", PageID: "page_1", MaintenanceID: "mnt_1", UpdateID: "upd_1", Components: []string{"comp_1", "comp_2"},
-		Data: allswell.EventData{Title: "Disks", Message: "m", Maintenance: &allswell.MaintenanceData{
+		Data: allswell.EventData{Title: "Disks", Message: "m", System: auto, Maintenance: &allswell.MaintenanceData{
 			State: scheduled, ScheduledFor: at(2 * time.Hour), ScheduledUntil: at(3 * time.Hour), Components: m.Components}},
 	})
 	m.Components = nil

@@ -279,10 +279,11 @@ func TestMessagesDoNotRepeatInput(t *testing.T) {
 }
 
 func TestEventsDescribeTheirTime(t *testing.T) {
-	inc := allswell.Incident{ID: "id", PageID: "page_1", OutageID: "out_1", Title: "t", Impact: "major", State: "resolved", Resolved: true}
-	equal(t, "of an incident", allswell.NewIncidentEvent(allswell.EventIncidentResolved, inc, &allswell.IncidentUpdate{ID: "upd_1", Message: "m"}), allswell.Event{
+	inc := allswell.Incident{ID: "id", PageID: "page_1", OutageID: "out_1", Title: "t", DownMonitor: "mon", Impact: "major", State: "resolved", Resolved: true}
+	auto := allswell.SystemMessage{Kind: allswell.SystemMessagePingsResumed, Lasted: time.Minute}
+	equal(t, "of an incident", allswell.NewIncidentEvent(allswell.EventIncidentResolved, inc, &allswell.IncidentUpdate{ID: "upd_1", Message: "m", System: auto}), allswell.Event{
 		Kind: "incident.resolved", PageID: "page_1", IncidentID: "id", OutageID: "out_1", UpdateID: "upd_1",
-		Data: allswell.EventData{Title: "t", Impact: "major", State: "resolved", Resolved: true, Message: "m"},
+		Data: allswell.EventData{Title: "t", DownMonitor: "mon", Impact: "major", State: "resolved", Resolved: true, Message: "m", System: auto},
 	})
 	equal(t, "without an update", allswell.NewIncidentEvent(allswell.EventIncidentCreated, inc, nil).UpdateID, "")
 	c := with("operational", "degraded")

@@ -221,6 +221,9 @@ func TestMessages(t *testing.T) {
 		{en.T("page.title", "title", "A<b", "page", "الحالة (1)"), "A<b – \u2068الحالة (1)\u2069"},
 		{ar.T("feeds.calendar_title", "name", "Example (EU)"), "الصيانة المخطط لها في \u2068Example (EU)\u2069"},
 		{ar.T("feeds.calendar_title", "name", "المثال"), "الصيانة المخطط لها في المثال"},
+		// Parts that are isolated already are not isolated again.
+		{ar.T("mail.affected", "components", "\u2068API\u2069، \u2068Web\u2069"), "المكوّنات المتأثرة: \u2068API\u2069، \u2068Web\u2069"},
+		{ar.Isolate("\u2068API\u2069 Web"), "\u2068\u2068API\u2069 Web\u2069"},
 		// Elements are inserted, everything else is escaped.
 		{string(en.HTML("incident.since", "time", template.HTML("<time>x</time>"))), "since <time>x</time>"},
 		{string(en.HTML("page.title", "title", `"<b>&`, "page", 1000)), "&#34;&lt;b&gt;&amp; – 1,000"},
