@@ -19,14 +19,20 @@ type GroupCommands struct {
 	Delete groupDelete `cmd:"" help:"Delete a group. Its components remain, in no group."`
 }
 
+// newSlug is embedded by the commands that create a resource with a slug.
+type newSlug struct {
+	Slug string `placeholder:"SLUG" help:"Slug, which never changes: a-z, 0-9 and hyphens, at most 63. By default made from the name."`
+}
+
 type groupCreate struct {
-	Page  string `required:"" placeholder:"SLUG" help:"Slug of the page."`
-	Name  string `required:"" placeholder:"NAME" help:"Name of the group."`
-	Order *int   `placeholder:"NUMBER" help:"Position: the lowest is first. Last by default."`
+	Page string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	Name string `required:"" placeholder:"NAME" help:"Name of the group."`
+	newSlug
+	Order *int `placeholder:"NUMBER" help:"Position: the lowest is first. Last by default."`
 }
 
 func (cmd *groupCreate) Run(c *commandContext) error {
-	group, err := c.api.CreateGroup(c.Ctx, cmd.Page, client.NewGroup{Name: cmd.Name, Order: cmd.Order})
+	group, err := c.api.CreateGroup(c.Ctx, cmd.Page, client.NewGroup{Slug: cmd.Slug, Name: cmd.Name, Order: cmd.Order})
 	return object(c, group, err, func(g *client.Group) {
 		c.Printf("The group %s is %s\n", console.Visible(g.Name), console.Visible(g.ID))
 	})
@@ -94,31 +100,63 @@ type ComponentCommands struct {
 	Create componentCreate `cmd:"" help:"Create a component on a page."`
 	List   componentList   `cmd:"" help:"List a page's components."`
 	Show   componentShow   `cmd:"" help:"Show a component."`
+	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. What is not given gets its default; status and order are kept."`
 	Set    componentSet    `cmd:"" help:"Set a component's status. It is shown at once, until it is set again or a monitor goes down."`
 	Edit   componentEdit   `cmd:"" help:"Change a component's name, description, order or group."`
 	Delete componentDelete `cmd:"" help:"Delete a component."`
 }
 
 type componentCreate struct {
+	componentFields
+	newSlug
+}
+
+// componentFields is embedded by the commands that create a component.
+type componentFields struct {
 	Page        string           `required:"" placeholder:"SLUG" help:"Slug of the page."`
 	Name        string           `required:"" placeholder:"NAME" help:"Name of the component."`
 	Description *string          `placeholder:"TEXT" help:"Text below the name."`
-	Status      *allswell.Status `placeholder:"STATUS" help:"Status: ${statuses}. Default: operational."`
-	Order       *int             `placeholder:"NUMBER" help:"Position: the lowest is first. Last by default."`
-	Group       *string          `placeholder:"GROUP" help:"Id or name of the component's group."`
+	Status      *allswell.Status `placeholder:"STATUS" help:"Status: ${statuses}. A new component is operational by default."`
+	Order       *int             `placeholder:"NUMBER" help:"Position: the lowest is first. A new component is last by default."`
+	Group       *string          `placeholder:"GROUP" help:"Id, name or slug of the component's group."`
+}
+
+// component returns the description of the component.
+func (f componentFields) component(c *commandContext, slug string) (client.NewComponent, error) {
+	group, err := c.group(f.Group, f.Page)
+	return client.NewComponent{Slug: slug, Name: f.Name, Description: f.Description, Status: f.Status, Order: f.Order, Group: group}, err
 }
 
 func (cmd *componentCreate) Run(c *commandContext) error {
-	group, err := c.group(cmd.Group, cmd.Page)
+	described, err := cmd.component(c, cmd.Slug)
 	if err != nil {
 		return err
 	}
-	component, err := c.api.CreateComponent(c.Ctx, cmd.Page, client.NewComponent{
-		Name: cmd.Name, Description: cmd.Description, Status: cmd.Status, Order: cmd.Order, Group: group,
-	})
+	component, err := c.api.CreateComponent(c.Ctx, cmd.Page, described)
 	return object(c, component, err, func(v *client.Component) {
 		c.Printf("The component %s is %s (%s).\n", console.Visible(v.Name), console.Visible(v.ID), statusLabel(v.Status))
 	})
+}
+
+type componentPut struct {
+	Component string `arg:"" help:"Slug of the component, or the id of one that exists."`
+	componentFields
+	putFlags
+}
+
+func (cmd *componentPut) Run(c *commandContext) error {
+	if err := checkRef(cmd.Component, "component", allswell.PrefixComponent); err != nil {
+		return err
+	}
+	described, err := cmd.component(c, "")
+	if err != nil {
+		return err
+	}
+	return putResource(c, cmd.putFlags, "component", cmd.Component,
+		func() (*client.Component, error) { return c.api.GetComponent(c.Ctx, cmd.Page, cmd.Component) },
+		func(options ...client.CallOption) (*client.Component, error) {
+			return c.api.PutComponent(c.Ctx, cmd.Page, cmd.Component, described, options...)
+		})
 }
 
 type componentList struct {
@@ -169,7 +207,10 @@ type componentArgument struct {
 	Component string `arg:"" help:"Id or name of the component."`
 }
 
-type componentShow struct{ componentArgument }
+type componentShow struct {
+	componentArgument
+	etagFlag
+}
 
 func (cmd *componentShow) Run(c *commandContext) error {
 	id, err := c.component(cmd.Component, cmd.Page)
@@ -177,6 +218,9 @@ func (cmd *componentShow) Run(c *commandContext) error {
 		return err
 	}
 	component, err := c.api.GetComponent(c.Ctx, cmd.Page, id)
+	if err == nil && cmd.ETag {
+		return cmd.print(c, component.ETag())
+	}
 	return object(c, component, err, func(v *client.Component) {
 		c.Facts([2]string{"Component", v.Name}, [2]string{"Id", v.ID}, [2]string{"Status", statusLabel(v.Status)},
 			[2]string{"Description", valueOf(v.Description)}, [2]string{"Created", console.Time(v.CreatedAt)},

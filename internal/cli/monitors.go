@@ -20,30 +20,64 @@ type MonitorCommands struct {
 	Create monitorCreate `cmd:"" help:"Create a monitor and print the command that its job has to run."`
 	List   monitorList   `cmd:"" help:"List the monitors of all pages, or of one. A monitor is waiting until its first ping, and cannot go down before."`
 	Show   monitorShow   `cmd:"" help:"Show a monitor with its ping URL. A monitor is waiting until its first ping, and cannot go down before."`
+	Put    monitorPut    `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; the ping URL is kept."`
 	Set    monitorSet    `cmd:"" help:"Change a monitor."`
 	Rotate monitorRotate `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
 	Delete monitorDelete `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
 type monitorCreate struct {
+	monitorFields
+	newSlug
+}
+
+// monitorFields is embedded by the commands that create a monitor.
+type monitorFields struct {
 	Name             string           `required:"" placeholder:"NAME" help:"Name of the monitor."`
 	Page             string           `required:"" placeholder:"SLUG" help:"Slug of the page on which its incidents are opened."`
 	Interval         seconds          `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
 	Component        *string          `placeholder:"COMPONENT" help:"Id or name of the component that goes down with it."`
 	FailureThreshold *int             `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
 	DownStatus       *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage."`
-	Enabled          *bool            `negatable:"disabled" help:"Create it enabled (the default) or disabled."`
+	Enabled          *bool            `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 }
 
-func (cmd *monitorCreate) Run(c *commandContext) error {
-	component, err := c.monitorComponent(cmd.Component, cmd.Page)
+// monitor returns the description of the monitor.
+func (f monitorFields) monitor(c *commandContext, slug string) (client.NewMonitor, error) {
+	component, err := c.monitorComponent(f.Component, f.Page)
+	return client.NewMonitor{
+		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.Seconds(f.Interval), ComponentID: component,
+		FailureThreshold: f.FailureThreshold, DownStatus: f.DownStatus, Enabled: f.Enabled,
+	}, err
+}
+
+type monitorPut struct {
+	Monitor string `arg:"" help:"Slug of the monitor, or the id of one that exists."`
+	monitorFields
+	putFlags
+}
+
+func (cmd *monitorPut) Run(c *commandContext) error {
+	if err := checkRef(cmd.Monitor, "monitor", allswell.PrefixMonitor); err != nil {
+		return err
+	}
+	described, err := cmd.monitor(c, "")
 	if err != nil {
 		return err
 	}
-	monitor, err := c.api.CreateMonitor(c.Ctx, client.NewMonitor{
-		Name: cmd.Name, Page: cmd.Page, Interval: client.Seconds(cmd.Interval), ComponentID: component,
-		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus, Enabled: cmd.Enabled,
-	})
+	return putResource(c, cmd.putFlags, "monitor", cmd.Monitor,
+		func() (*client.Monitor, error) { return c.api.GetMonitor(c.Ctx, cmd.Monitor) },
+		func(options ...client.CallOption) (*client.Monitor, error) {
+			return c.api.PutMonitor(c.Ctx, cmd.Monitor, described, options...)
+		})
+}
+
+func (cmd *monitorCreate) Run(c *commandContext) error {
+	described, err := cmd.monitor(c, cmd.Slug)
+	if err != nil {
+		return err
+	}
+	monitor, err := c.api.CreateMonitor(c.Ctx, described)
 	return object(c, monitor, err, func(m *client.Monitor) {
 		c.printPing(m)
 		c.Printf("\nDown after %s.\n", downAfter(m))
@@ -147,7 +181,8 @@ func monitorState(m *client.Monitor) string {
 }
 
 type monitorShow struct {
-	Monitor string `arg:"" help:"Id or name of the monitor."`
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+	etagFlag
 }
 
 func (cmd *monitorShow) Run(c *commandContext) error {
@@ -156,6 +191,9 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		return err
 	}
 	m, err := c.api.GetMonitor(c.Ctx, id)
+	if err == nil && cmd.ETag {
+		return cmd.print(c, m.ETag())
+	}
 	if err != nil || c.JSON {
 		return object(c, m, err, nil)
 	}
@@ -167,7 +205,7 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		}
 		component = v.Name + " (" + v.ID + ")"
 	}
-	c.Facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"State", monitorState(m)},
+	c.Facts([2]string{"Monitor", m.Name}, [2]string{"Id", m.ID}, [2]string{"Slug", m.Slug}, [2]string{"State", monitorState(m)},
 		[2]string{"Incident", valueOf(m.IncidentID)},
 		[2]string{"Interval", settings.ShortDuration(m.Interval.Duration())}, [2]string{"Failure threshold", thresholdText(m)},
 		[2]string{"Down after", downAfter(m)},

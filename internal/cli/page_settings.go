@@ -30,6 +30,14 @@ func (s pageSettings) links() (links []client.FooterLink) {
 	return links
 }
 
+// newPage returns the description of a page with the settings.
+func (s pageSettings) newPage(name, slug string, description *string) client.NewPage {
+	return client.NewPage{
+		Name: name, Slug: slug, Description: description,
+		TimeZone: s.TimeZone, Language: s.Language, Domain: s.Domain, Accent: s.Accent, FooterLinks: s.links(),
+	}
+}
+
 // footerLink is a link on the command line.
 type footerLink client.FooterLink
 

@@ -18,6 +18,7 @@ type PageCommands struct {
 	Create pageCreate `cmd:"" help:"Create a page."`
 	List   pageList   `cmd:"" help:"List all pages."`
 	Show   pageShow   `cmd:"" help:"Show a page with its components and open incidents."`
+	Put    pagePut    `cmd:"" help:"Create a page, or replace its settings. What is not given gets its default; images are kept."`
 	Set    pageSet    `cmd:"" help:"Change a page's name, address and appearance."`
 	Domain pageDomain `cmd:"" help:"Show whether a page's domain is verified, and the DNS record that verifies it."`
 	Uptime pageUptime `cmd:"" help:"Show the uptime of a page and its components."`
@@ -42,13 +43,26 @@ func (cmd *pageCreate) Run(c *commandContext) error {
 	if slug == "" {
 		return console.UsageErrorf("no slug can be made from the name %q: give one with --slug", cmd.Name)
 	}
-	page, err := c.api.CreatePage(c.Ctx, client.NewPage{
-		Name: cmd.Name, Slug: slug, Description: cmd.Description,
-		TimeZone: cmd.TimeZone, Language: cmd.Language, Domain: cmd.Domain, Accent: cmd.Accent, FooterLinks: cmd.links(),
-	})
+	page, err := c.api.CreatePage(c.Ctx, cmd.newPage(cmd.Name, slug, cmd.Description))
 	return object(c, page, err, func(page *client.Page) {
 		c.Printf("The page %s is at %s\n", console.Visible(page.Name), console.Visible(page.URL))
 	})
+}
+
+type pagePut struct {
+	Page        string  `arg:"" name:"slug" help:"Slug of the page."`
+	Name        string  `required:"" placeholder:"NAME" help:"Name of the page."`
+	Description *string `placeholder:"TEXT" help:"Text below the name."`
+	pageSettings
+	putFlags
+}
+
+func (cmd *pagePut) Run(c *commandContext) error {
+	return putResource(c, cmd.putFlags, "page", cmd.Page,
+		func() (*client.Page, error) { return c.api.GetPage(c.Ctx, cmd.Page) },
+		func(options ...client.CallOption) (*client.Page, error) {
+			return c.api.PutPage(c.Ctx, cmd.Page, cmd.newPage(cmd.Name, cmd.Page, cmd.Description), options...)
+		})
 }
 
 // slugOf returns the slug that is made from a name, or "" if the name has letters that are not Latin.
@@ -94,10 +108,14 @@ func (cmd *pageList) Run(c *commandContext) error {
 
 type pageShow struct {
 	Page string `arg:"" name:"slug" help:"Slug of the page."`
+	etagFlag
 }
 
 func (cmd *pageShow) Run(c *commandContext) error {
 	page, err := c.api.GetPage(c.Ctx, cmd.Page)
+	if err == nil && cmd.ETag {
+		return cmd.print(c, page.ETag())
+	}
 	if err != nil || c.JSON {
 		return object(c, page, err, nil)
 	}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+)
+
+// putFlags is embedded by the commands that create or replace a resource.
+type putFlags struct {
+	IfMatch    string `placeholder:"ETAG" xor:"condition" help:"Replace only the version with this entity tag, which show --etag prints; * is any version."`
+	CreateOnly bool   `xor:"condition" help:"Fail if it exists."`
+}
+
+// options returns the preconditions of the request.
+func (f putFlags) options() (options []client.CallOption) {
+	if f.IfMatch != "" {
+		options = append(options, client.IfMatch(f.IfMatch))
+	}
+	if f.CreateOnly {
+		options = append(options, client.IfNoneMatch())
+	}
+	return options
+}
+
+// explain describes a precondition that does not hold. It returns all other errors as they are.
+func (f putFlags) explain(err error, what string) error {
+	refused := (*client.Error)(nil)
+	switch {
+	case !errors.As(err, &refused) || refused.Code != client.CodePrecondition:
+		return err
+	case f.CreateOnly:
+		return fmt.Errorf("nothing was changed: the %s exists (--create-only)", what)
+	}
+	return fmt.Errorf("nothing was changed: the %s does not exist or does not have the entity tag (--if-match)", what)
+}
+
+// tagged is a resource with an entity tag.
+type tagged interface {
+	resource
+	ETag() string
+	Created() bool
+}
+
+// putResource creates or replaces a resource and prints whether that changed anything. To tell, it gets the resource
+// before.
+func putResource[T tagged](c *commandContext, f putFlags, noun, ref string, get func() (T, error), put func(...client.CallOption) (T, error)) error {
+	before := ""
+	if !c.JSON {
+		switch v, err := get(); {
+		case err == nil:
+			before = v.ETag()
+		case !errors.Is(err, client.ErrNotFound):
+			return err
+		}
+	}
+	what := noun + " " + console.Visible(ref)
+	v, err := put(f.options()...)
+	return object(c, v, f.explain(err, what), func(v T) {
+		switch {
+		case v.Created():
+			c.Printf("Created the %s.\n", what)
+		case v.ETag() == before:
+			c.Printf("The %s is unchanged.\n", what)
+		default:
+			c.Printf("Changed the %s.\n", what)
+		}
+	})
+}
+
+// checkRef returns a usage error unless given is a slug, or an id that begins with prefix.
+func checkRef(given, noun, prefix string) error {
+	if strings.HasPrefix(given, prefix) || allswell.ValidSlug(given) {
+		return nil
+	}
+	return console.UsageErrorf("the %s %q is neither a slug (a-z, 0-9 and hyphens, at most %d) nor an id", noun, given, allswell.MaxSlugLength)
+}
+
+// etagFlag is embedded by the commands that show a resource with an entity tag.
+type etagFlag struct {
+	ETag bool `name:"etag" help:"Print only the entity tag, for --if-match of put."`
+}
+
+// print prints the entity tag.
+func (f etagFlag) print(c *commandContext, etag string) error {
+	c.Printf("%s\n", console.Visible(etag))
+	return nil
+}
