@@ -21,6 +21,9 @@ const (
 type channelRules struct {
 	channel Channel
 
+	// label says what a target is.
+	label string
+
 	// confirmed means that the holder of the target has to confirm the subscription
 	// before any other message is sent to it.
 	confirmed bool
@@ -47,8 +50,8 @@ type channelRules struct {
 
 // channelTable has one row per channel, in the order in which they are listed.
 var channelTable = []channelRules{
-	{channel: ChannelEmail, confirmed: true, merged: true, checkTarget: checkEmail, host: oneHost("mail")},
-	{channel: ChannelWebhook, signed: true, componentChanges: true, checkTarget: checkURL, host: hostOfURL},
+	{channel: ChannelEmail, label: "e-mail address", confirmed: true, merged: true, checkTarget: checkEmail, host: oneHost("mail")},
+	{channel: ChannelWebhook, label: "webhook URL", signed: true, componentChanges: true, checkTarget: checkURL, host: hostOfURL},
 }
 
 // Channels are the names of all channels.
@@ -77,6 +80,9 @@ func (c Channel) rules() (r channelRules, ok bool) {
 	}
 	return channelTable[i], true
 }
+
+// TargetLabel returns what a target of the channel is, such as "e-mail address".
+func (c Channel) TargetLabel() string { r, _ := c.rules(); return r.label }
 
 // Confirmed reports whether the holder of the target has to confirm a subscription.
 func (c Channel) Confirmed() bool { r, _ := c.rules(); return r.confirmed }

@@ -27,10 +27,10 @@ type commands struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 	Demo  demo.Command `cmd:"" help:"Run the service with an example, on a temporary database."`
 
-	Page        cli.PageCommands        `cmd:"" group:"Using the API of a running server:" help:"Create, list, show, set and delete status pages, and show their domain and uptime."`
+	Page        cli.PageCommands        `cmd:"" group:"Using the API of a running server:" help:"Create, put, list, show, set and delete status pages, and show their domain and uptime."`
 	Group       cli.GroupCommands       `cmd:"" group:"Using the API of a running server:" help:"Create, list, set and delete groups of a page's components."`
-	Component   cli.ComponentCommands   `cmd:"" group:"Using the API of a running server:" help:"Create, list, show, set, edit and delete a page's components."`
-	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"Create, list, show, set, rotate and delete heartbeat monitors."`
+	Component   cli.ComponentCommands   `cmd:"" group:"Using the API of a running server:" help:"Create, put, list, show, set, edit and delete a page's components."`
+	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"Create, put, list, show, set, rotate and delete heartbeat monitors."`
 	Incident    cli.IncidentCommands    `cmd:"" group:"Using the API of a running server:" help:"Open, list, show, update, set, resolve and delete incidents, and set their components."`
 	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"Plan, list, show, update, set, move, begin, end, cancel and delete maintenance."`
 	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"Add, list, show, rotate and remove a page's subscribers."`
@@ -50,7 +50,7 @@ type commands struct {
 // program returns the command tree, which the parser fills in.
 func program() console.Program {
 	return console.Program{
-		Commands: new(commands),
+		Commands: &commands{Subscriber: cli.NewSubscriberCommands()},
 		Name:     "allswell",
 		Description: "A status page and heartbeat monitor.\n\n" +
 			"It exits with 0 when done, with 1 when refused or failed, and with 2 when the command line or a setting is wrong.",

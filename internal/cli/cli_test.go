@@ -45,7 +45,7 @@ func against(t *testing.T, server http.HandlerFunc, args ...string) (status int,
 	defer s.Close()
 	var out, errs bytes.Buffer
 	args = append(args, "--url="+s.URL, "--token=hunter2")
-	program := console.Program{Commands: new(testCommands), Name: "allswell", Variables: HelpVariables(), Message: Message}
+	program := console.Program{Commands: &testCommands{Subscriber: NewSubscriberCommands()}, Name: "allswell", Variables: HelpVariables(), Message: Message}
 	c := &console.Console{Ctx: t.Context(), In: strings.NewReader("from standard input\n"), Out: &out, Err: &errs}
 	status = program.Run(c, args, nil)
 	stdout, stderr = strings.ReplaceAll(out.String(), s.URL, "URL"), strings.ReplaceAll(errs.String(), s.URL, "URL")

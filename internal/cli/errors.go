@@ -126,7 +126,7 @@ func missing(path string) string {
 var flags = map[string]string{
 	"scheduled_for": "--at/--in", "scheduled_until": "--until/--for", "remind_before": "--remind", "time_zone": "--time-zone",
 	"footer_links": "--footer", "component_id": "--component", "failure_threshold": "--failure-threshold",
-	"down_status": "--down-status", "target": "--email/--webhook", "per_page": "--limit",
+	"down_status": "--down-status", "target": flagsOfChannels(), "per_page": "--limit",
 }
 
 // listField matches a field of an object in a list: components.0.status.

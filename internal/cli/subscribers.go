@@ -1,46 +1,51 @@
 package cli
 
 import (
+	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
 )
 
-// SubscriberCommands are the commands of subscribers.
+// SubscriberCommands are the commands of subscribers. NewSubscriberCommands returns them.
 type SubscriberCommands struct {
 	ClientSettings `embed:""`
 
-	Add    subscriberAdd    `cmd:"" help:"Subscribe an e-mail address or a webhook to a page."`
+	Add    subscriberAdd    `cmd:"" help:"Add a subscriber to a page."`
 	List   subscriberList   `cmd:"" help:"List a page's subscribers, newest first."`
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
-	Rotate subscriberRotate `cmd:"" help:"Give a webhook a new secret. Messages are signed with the old one too for another 24 hours."`
+	Rotate subscriberRotate `cmd:"" help:"Give a subscriber, such as a webhook, a new secret. Messages are signed with the old one too for another 24 hours."`
 	Remove subscriberRemove `cmd:"" help:"Remove a subscriber. The server forgets its address."`
+}
+
+// NewSubscriberCommands returns the commands with the flags of all channels.
+func NewSubscriberCommands() SubscriberCommands {
+	return SubscriberCommands{Add: subscriberAdd{channelFlags: newChannelFlags()}}
 }
 
 type subscriberAdd struct {
 	Page       string   `required:"" placeholder:"SLUG" help:"Slug of the page."`
-	Email      *string  `required:"" placeholder:"ADDRESS" xor:"target" help:"E-mail address. It is asked to confirm first, and gets nothing else before."`
-	Webhook    *string  `required:"" placeholder:"URL" xor:"target" help:"URL of a webhook. Its secret is printed only once."`
-	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id or name of a component; repeatable. The whole page by default."`
-	Confirmed  *bool    `help:"Do not ask the e-mail address to confirm, because its owner has agreed."`
+	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id, name or slug of a component; repeatable. The whole page by default."`
+	Confirmed  *bool    `help:"Request no confirmation, because the subscriber has agreed."`
+	channelFlags
 }
 
 func (cmd *subscriberAdd) Run(c *commandContext) error {
-	subscriber := client.NewSubscriber{Channel: allswell.ChannelEmail, Target: valueOf(cmd.Email), Confirmed: cmd.Confirmed}
-	flag := "--email"
-	if cmd.Webhook != nil {
-		flag, subscriber.Channel, subscriber.Target = "--webhook", allswell.ChannelWebhook, *cmd.Webhook
-	}
+	subscriber := client.NewSubscriber{Confirmed: cmd.Confirmed}
+	subscriber.Channel, subscriber.Target = cmd.target()
 	var err error
 	if subscriber.Components, err = c.components(cmd.Components, cmd.Page); err != nil {
 		return err
 	}
 	added, err := c.api.CreateSubscriber(c.Ctx, cmd.Page, subscriber)
 	if err != nil {
-		return &flagError{"target", flag, err}
+		return &flagError{"target", flagOfChannel(subscriber.Channel), err}
 	}
 	return object(c, added, nil, func(s *client.Subscriber) {
 		switch {
@@ -56,7 +61,55 @@ func (cmd *subscriberAdd) Run(c *commandContext) error {
 	})
 }
 
-// printSecret prints a webhook's new secret.
+// channelFlags are the flags of subscriber add that give the target: --email, --webhook, one for each channel. Because
+// the channels are a table, the struct that the parser fills in is made at run time.
+type channelFlags struct{ kong.Plugins }
+
+// newChannelFlags returns the flags of all channels.
+func newChannelFlags() channelFlags {
+	var fields []reflect.StructField
+	for i, channel := range allswell.Channels {
+		label := channel.TargetLabel()
+		help := strings.ToUpper(label[:1]) + label[1:] + " to notify."
+		if channel.Confirmed() {
+			help += " A confirmation is requested first."
+		}
+		if channel.Signed() {
+			help += " Its secret is printed only once."
+		}
+		placeholder := strings.ToUpper(label[strings.LastIndexByte(label, ' ')+1:])
+		fields = append(fields, reflect.StructField{
+			Name: fmt.Sprintf("Channel%d", i), Type: reflect.TypeFor[*string](),
+			Tag: reflect.StructTag(fmt.Sprintf(`name:%q required:"" xor:"target" placeholder:%q help:%q`, channel, placeholder, help)),
+		})
+	}
+	return channelFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
+}
+
+// target returns the flag that is given and its channel.
+func (f channelFlags) target() (channel allswell.Channel, target string) {
+	values := reflect.ValueOf(f.Plugins[0]).Elem()
+	for i, channel := range allswell.Channels {
+		if value := values.Field(i).Interface().(*string); value != nil {
+			return channel, *value
+		}
+	}
+	return "", ""
+}
+
+// flagOfChannel returns the name of the flag for the targets of a channel.
+func flagOfChannel(channel allswell.Channel) string { return "--" + string(channel) }
+
+// flagsOfChannels returns the flags of all channels: "--email/--webhook".
+func flagsOfChannels() string {
+	names := make([]string, len(allswell.Channels))
+	for i, channel := range allswell.Channels {
+		names[i] = flagOfChannel(channel)
+	}
+	return strings.Join(names, "/")
+}
+
+// printSecret prints the new secret of a subscriber.
 func (c *commandContext) printSecret(s *client.Subscriber) {
 	c.Printf("Messages are signed with this secret, which is shown only this once:\n\n  %s\n", console.Visible(s.Secret))
 }

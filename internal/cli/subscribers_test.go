@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/console"
 )
 
@@ -45,6 +46,27 @@ func TestSubscriberRequests(t *testing.T) {
 		}, expand(c.args)...)
 		if status != console.ExitDone || last != c.want {
 			t.Errorf("%s: status %d %s\ngot  %q\nwant %q", c.args, status, stderr, last, c.want)
+		}
+	}
+}
+
+// TestChannelFlags subscribes a target of each channel.
+func TestChannelFlags(t *testing.T) {
+	for _, channel := range allswell.Channels {
+		if channel.TargetLabel() == "" {
+			t.Errorf("the channel %s has no label", channel)
+		}
+		body := ""
+		_, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			sent, _ := io.ReadAll(r.Body)
+			body = canonical(sent)
+			answer(422, "", "", `{"message": "x", "errors": {"target": ["The target must be better."]}}`)(w, r)
+		}, "subscriber", "add", "--page=acme", "--"+string(channel)+"=x")
+		if want := `{"channel":"` + string(channel) + `","target":"x"}`; body != want {
+			t.Errorf("%s: the request is %s, want %s", channel, body, want)
+		}
+		if want := "  --" + string(channel) + ": must be better.\n"; !strings.HasSuffix(stderr, want) {
+			t.Errorf("%s: %q, want %q", channel, stderr, want)
 		}
 	}
 }
