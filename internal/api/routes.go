@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -39,6 +40,11 @@ func (rt route) maxBodySize() int64 {
 // routes returns all routes of the API except the heartbeat, which package ping
 // serves. A route of GET serves HEAD too.
 func (a *api) routes() []route {
+	return slices.Concat(a.pageRoutes(), a.incidentRoutes(), a.monitorRoutes(), a.subscriberRoutes(), a.workspaceRoutes())
+}
+
+// pageRoutes are the routes of pages, groups and components.
+func (a *api) pageRoutes() []route {
 	return []route{
 		{"GET", "/api/v1/pages", read, a.listPages},
 		{"POST", "/api/v1/pages", write, a.createPage},
@@ -66,7 +72,12 @@ func (a *api) routes() []route {
 		{"PATCH", "/api/v1/pages/{pageSlug}/components/{componentId}", write, a.changeComponent},
 		{"DELETE", "/api/v1/pages/{pageSlug}/components/{componentId}", write, a.deleteComponent},
 		{"PATCH", "/api/v1/components/{componentId}", write, a.editComponent},
+	}
+}
 
+// incidentRoutes are the routes of incidents and maintenances.
+func (a *api) incidentRoutes() []route {
+	return []route{
 		{"GET", "/api/v1/pages/{pageSlug}/incidents", read, a.listIncidents},
 		{"POST", "/api/v1/pages/{pageSlug}/incidents", write, a.createIncident},
 		{"GET", "/api/v1/incidents/{incidentId}", read, a.getIncident},
@@ -84,7 +95,11 @@ func (a *api) routes() []route {
 		{"DELETE", "/api/v1/maintenances/{maintenanceId}", write, a.deleteMaintenance},
 		{"GET", "/api/v1/maintenances/{maintenanceId}/updates", read, a.listMaintenanceUpdates},
 		{"POST", "/api/v1/maintenances/{maintenanceId}/updates", write, a.postMaintenanceUpdate},
+	}
+}
 
+func (a *api) monitorRoutes() []route {
+	return []route{
 		{"GET", "/api/v1/monitors", read, a.listMonitors},
 		{"POST", "/api/v1/monitors", write, a.createMonitor},
 		{"GET", "/api/v1/monitors/{monitorId}", read, a.getMonitor},
@@ -92,9 +107,14 @@ func (a *api) routes() []route {
 		{"PATCH", "/api/v1/monitors/{monitorId}", write, a.changeMonitor},
 		{"DELETE", "/api/v1/monitors/{monitorId}", write, a.deleteMonitor},
 		{"POST", "/api/v1/monitors/{monitorId}/rotate", write, a.rotateMonitor},
+	}
+}
 
-		// E-mail addresses are personal data, and the URL of a webhook may contain a
-		// credential: tokens with the scope read are widely shared and see neither.
+// subscriberRoutes are the routes of subscribers and of the deliveries to them. E-mail
+// addresses are personal data, and the URL of a webhook may contain a credential: tokens
+// with the scope read are widely shared and see neither.
+func (a *api) subscriberRoutes() []route {
+	return []route{
 		{"GET", "/api/v1/pages/{pageSlug}/subscribers", write, a.listSubscribers},
 		{"POST", "/api/v1/pages/{pageSlug}/subscribers", write, a.createSubscriber},
 		{"GET", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}", write, a.getSubscriber},
@@ -102,7 +122,12 @@ func (a *api) routes() []route {
 		{"POST", "/api/v1/pages/{pageSlug}/subscribers/{subscriberId}/rotate", write, a.rotateSubscriber},
 		{"GET", "/api/v1/pages/{pageSlug}/deliveries", write, a.listDeliveries},
 		{"POST", "/api/v1/deliveries/{deliveryId}/retry", write, a.retryDelivery},
+	}
+}
 
+// workspaceRoutes are the routes of tokens, of the audit log and of this API's document.
+func (a *api) workspaceRoutes() []route {
+	return []route{
 		{"GET", "/api/v1/tokens", admin, a.listTokens},
 		{"POST", "/api/v1/tokens", admin, a.issueToken},
 		{"DELETE", "/api/v1/tokens/{tokenId}", admin, a.revokeToken},
