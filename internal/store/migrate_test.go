@@ -122,7 +122,7 @@ func TestUnknownRole(t *testing.T) {
 		u.User = url.User("nobody-of-this-name")
 		parameters := u.Query()
 		parameters.Set("user", u.User.Username()) // wins over the one before the host
-	parameters.Set("sslmode", "prefer")
+		parameters.Set("sslmode", "prefer")
 		u.RawQuery = parameters.Encode()
 		_, err = store.Open(t.Context(), u.String(), store.Options{})
 		if err == nil || !strings.Contains(err.Error(), "nobody-of-this-name") || strings.Contains(err.Error(), "TLS") {
