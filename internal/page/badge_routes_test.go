@@ -11,9 +11,10 @@ import (
 	"github.com/allswell/allswell/internal/cache"
 )
 
-// TestBadgeOfSilence: no badge claims a status that pages show as old.
-func TestBadgeOfSilence(t *testing.T) {
-	run(t, func(w *world) {
+// TestBadgeOfUnknown checks that no badge shows a status that the page marks as
+// old.
+func TestBadgeOfUnknown(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
 		w.clock.set(time.Now()) // which the store's contact is counted by
@@ -40,10 +41,10 @@ func TestBadgeOfSilence(t *testing.T) {
 	})
 }
 
-// TestOldBadgeIsBrief: a badge that was drawn of an old snapshot is not taken for
-// a new one.
-func TestOldBadgeIsBrief(t *testing.T) {
-	run(t, func(w *world) {
+// TestDelayedBadge checks that a badge drawn from an old snapshot is not cached as
+// a current one.
+func TestDelayedBadge(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
 		w.get("/status/acme", 200)

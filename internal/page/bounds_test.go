@@ -15,8 +15,9 @@ import (
 	"github.com/allswell/allswell/internal/view"
 )
 
-// longWorld is a page with an incident and a maintenance of many long updates.
-func longWorld(t *testing.T, updates int, message string) (w *world, incident, maintenance string) {
+// newLongTimelines returns a fixture with an incident and a maintenance of many
+// long updates.
+func newLongTimelines(t *testing.T, updates int, message string) (w *fixture, incident, maintenance string) {
 	w = open(t, "sqlite:"+t.TempDir()+"/a.db", &clock{})
 	w.page("acme", "Acme")
 	inc := w.incident("acme", allswell.NewIncident{Title: "Long", Message: &message})
@@ -35,11 +36,11 @@ func longWorld(t *testing.T, updates int, message string) (w *world, incident, m
 	return w, inc.ID, m.ID
 }
 
-// TestSixHundredLongUpdates: whatever is asked of such a page is small, is
-// rendered once, and leads to every update.
-func TestSixHundredLongUpdates(t *testing.T) {
+// TestManyLongUpdates checks that every document of a page with many long updates
+// is small, is rendered once, and leads to every update.
+func TestManyLongUpdates(t *testing.T) {
 	const updates = 600
-	w, inc, m := longWorld(t, updates, strings.Repeat("long words *of* <one> ", allswell.MaxMessageLength/22))
+	w, inc, m := newLongTimelines(t, updates, strings.Repeat("long words *of* <one> ", allswell.MaxMessageLength/22))
 	paths := []string{"", "/history", "/incidents/" + inc, "/maintenances/" + m, "/history.atom", "/history.rss", "/history.ics"}
 	for _, name := range statuspage.Names {
 		paths = append(paths, "/"+statuspage.Prefix+name)
@@ -51,7 +52,7 @@ func TestSixHundredLongUpdates(t *testing.T) {
 		}
 	}
 	if n, bytes := w.site.rendered.Stats(); n < len(paths)-len(statuspage.Names)+1 || bytes > maxRenderedBytes {
-		t.Errorf("%d documents are kept, in %d bytes", n, bytes)
+		t.Errorf("%d documents of %d bytes are in memory", n, bytes)
 	}
 	// Many requests, one rendering.
 	k := key{entry: w.site.index.Last().find("acme"), kind: "incident", name: inc, variant: view.Variant{Language: i18ntest.Language(t, "en")}}
@@ -69,7 +70,7 @@ func TestSixHundredLongUpdates(t *testing.T) {
 
 // walkTimeline follows the links from the newest part of a timeline to the oldest,
 // and counts the updates.
-func walkTimeline(t *testing.T, w *world, base string, want int) {
+func walkTimeline(t *testing.T, w *fixture, base string, want int) {
 	t.Helper()
 	seen, path := 0, base
 	for parts := 0; path != "" && parts < 100; parts++ {
@@ -79,13 +80,13 @@ func walkTimeline(t *testing.T, w *world, base string, want int) {
 			t.Fatalf("%s: %d, %d bytes", path, rec.Code, len(body))
 		}
 		if canonical := `<link rel="canonical" href="` + path + `">`; !strings.Contains(body, canonical) {
-			t.Errorf("%s does not say %s", path, canonical)
+			t.Errorf("%s does not have %s", path, canonical)
 		}
 		if again := w.do("GET", path, "If-None-Match", rec.Header().Get("Etag")); again.Code != 304 {
 			t.Errorf("%s again: %d", path, again.Code)
 		}
 		if leads := strings.Contains(body, `href="`+base+`#timeline"`); leads != (path != base) {
-			t.Errorf("%s leads to the newest: %v", path, leads)
+			t.Errorf("%s links to the newest part: %v", path, leads)
 		}
 		seen += strings.Count(body, `<p class="when">`)
 		path = ""
@@ -99,7 +100,7 @@ func walkTimeline(t *testing.T, w *world, base string, want int) {
 }
 
 func TestTimelineInParts(t *testing.T) {
-	w, inc, m := longWorld(t, 120, "Short.")
+	w, inc, m := newLongTimelines(t, 120, "Short.")
 	for _, base := range []string{"/status/acme/incidents/" + inc, "/status/acme/maintenances/" + m} {
 		walkTimeline(t, w, base, 120)
 		body := w.do("GET", base).Body.String()
@@ -111,13 +112,13 @@ func TestTimelineInParts(t *testing.T) {
 		}
 		w.get(base+"?before=121", 200)
 		if body := w.do("GET", base+"?before=2&lang=ar").Body.String(); !strings.Contains(body, "التحديث 1") || !strings.Contains(body, `href="`+base+`?lang=ar#timeline"`) {
-			t.Error("in Arabic, the oldest update is not named, or does not lead to the newest")
+			t.Error("in Arabic, the oldest update has no number, or no link to the newest part")
 		}
 		if body := w.do("GET", base+"?lang=de").Body.String(); !strings.Contains(body, "Meldungen 71 bis 120") || !strings.Contains(body, `?before=71&amp;lang=de#timeline`) {
-			t.Error("in German, the newest part is not named, or does not lead on in German")
+			t.Error("in German, the newest part has no numbers, or no link in German")
 		}
 	}
-	// The end of a resolved incident is told once, on the newest part.
+	// The update that resolves the incident is on the newest part only.
 	yes := true
 	w.clock.move(time.Second)
 	if _, err := w.store.ChangeIncident(t.Context(), w.ws, inc, allswell.IncidentChange{Resolved: &yes}); err != nil {
@@ -126,8 +127,8 @@ func TestTimelineInParts(t *testing.T) {
 	walkTimeline(t, w, "/status/acme/incidents/"+inc, 121)
 }
 
-// TestNothingIsRenderedForNobody: a template is not executed to its end for nobody.
-func TestNothingIsRenderedForNobody(t *testing.T) {
+// TestCancelledRequest checks that rendering stops when the client has gone.
+func TestCancelledRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := open(t, "sqlite:"+t.TempDir()+"/a.db", &clock{})
@@ -138,7 +139,7 @@ func TestNothingIsRenderedForNobody(t *testing.T) {
 	rec := httptest.NewRecorder()
 	w.site.Handler().ServeHTTP(rec, r)
 	if rec.Code != 503 {
-		t.Errorf("for nobody: %d", rec.Code)
+		t.Errorf("cancelled: %d", rec.Code)
 	}
 	w.get("/status/acme/incidents/"+inc.ID, 200)
 }

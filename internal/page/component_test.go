@@ -11,17 +11,17 @@ import (
 )
 
 func TestComponentPage(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
 		c := w.component("acme", "Check & pay", "")
 		other := w.component("acme", "Other", "")
 		path := "/status/acme/components/" + c.ID
 		p := w.get(path, 200)
 		if got := p.One(t, "h1") + ", " + p.One(t, ".now"); got != "Check & pay, Operational" {
-			t.Errorf("it says %q", got)
+			t.Errorf("it shows %q", got)
 		}
 		if got := p.Texts("#incidents"); len(got) != 1 || !strings.Contains(p.Text(), "This component has had no incidents.") {
-			t.Errorf("nothing has happened, and it says %q", p.Text())
+			t.Errorf("without incidents it shows %q", p.Text())
 		}
 		if got := p.All(".days tbody tr"); len(got) != 90 || got[0].Text() != "Saturday, 21 NovemberOperational100%" &&
 			got[0].Text() != "Saturday, 21 NovemberNo data yet" {
@@ -40,10 +40,10 @@ func TestComponentPage(t *testing.T) {
 		w.clock.move(36 * time.Minute)
 		p = w.get(path, 200)
 		if got := p.Texts("article h3"); !slices.Equal(got, []string{"No payments", "New tills"}) || p.One(t, ".now") != "Major Outage" {
-			t.Errorf("it shows %q while it is %q", got, p.One(t, ".now"))
+			t.Errorf("it shows %q and the status %q", got, p.One(t, ".now"))
 		}
 		if text := p.Text(); !strings.Contains(text, "Incidents of this component No past incidents") {
-			t.Errorf("under the active one it says %q", text)
+			t.Errorf("below the active incident it shows %q", text)
 		}
 		state := allswell.IncidentResolved
 		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
@@ -75,7 +75,7 @@ func TestComponentPage(t *testing.T) {
 			t.Errorf("there is no badge at %s", src)
 		}
 
-		// The next day has a bar of its own, although nothing was committed.
+		// The next day has its own bar, without a commit.
 		w.clock.set(day.AddDate(0, 0, 1))
 		p = w.get(path, 200)
 		if got := p.All(".days tbody tr")[0].Text(); got != "Sunday, 22 NovemberOperational100%" {
@@ -94,17 +94,18 @@ func TestComponentPage(t *testing.T) {
 	})
 }
 
-// TestUptimeIsExplained: what is said of the figure is how it is computed.
-func TestUptimeIsExplained(t *testing.T) {
+// TestUptimeExplanation checks the weight of a partial outage that the page
+// explains.
+func TestUptimeExplanation(t *testing.T) {
 	if got := i18ntest.Language(t, "en").Percent(allswell.StatusPartialOutage.Downtime(), true); got != "30%" {
 		t.Errorf("a partial outage is said to count %s", got)
 	}
 }
 
-// TestIncidentsShowWhatIs checks that a card always shows the current status of the
-// component, also after a person has set it.
-func TestIncidentsShowWhatIs(t *testing.T) {
-	run(t, func(w *world) {
+// TestIncidentShowsCurrentStatus checks that an incident shows the current status
+// of its components, also after a person has set it.
+func TestIncidentShowsCurrentStatus(t *testing.T) {
+	run(t, func(w *fixture) {
 		c := w.component("acme", "Website", allswell.StatusOperational)
 		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
 		for _, want := range []string{"WebsiteDegraded", "WebsiteOperational"} {

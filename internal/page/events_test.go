@@ -15,22 +15,23 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// opened is a stream over a real connection.
-type opened struct {
+// eventStream is an event stream over a real connection.
+type eventStream struct {
 	t    *testing.T
 	res  *http.Response
 	text *bufio.Reader
 }
 
-// serveLive serves the world's site on a real address.
-func serveLive(w *world) *httptest.Server {
+// serveLive serves the site of a fixture at a real address.
+func serveLive(w *fixture) *httptest.Server {
 	server := httptest.NewServer(w.site.Handler())
 	w.t.Cleanup(func() { w.site.EndStreams(); server.Close() })
 	return server
 }
 
-// listen opens a stream that ends with the test, at the latest after a minute.
-func listen(t *testing.T, url string, fields ...string) *opened {
+// listen opens an event stream. It ends with the test, at the latest after a
+// minute.
+func listen(t *testing.T, url string, fields ...string) *eventStream {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -46,51 +47,51 @@ func listen(t *testing.T, url string, fields ...string) *opened {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { res.Body.Close() })
-	return &opened{t, res, bufio.NewReader(res.Body)}
+	return &eventStream{t, res, bufio.NewReader(res.Body)}
 }
 
-// next returns the fields of the next message, signs of life in between left out;
-// nil: the stream has ended.
-func (o *opened) next() map[string]string {
-	o.t.Helper()
+// next returns the fields of the next message, without keep-alives, or nil at the
+// end of the stream.
+func (e *eventStream) next() map[string]string {
+	e.t.Helper()
 	fields := map[string]string{}
 	for {
-		line, err := o.text.ReadString('\n')
+		line, err := e.text.ReadString('\n')
 		switch name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); {
 		case err == io.EOF && line == "" && len(fields) == 0:
 			return nil
 		case err != nil:
-			o.t.Fatalf("%q, %v", line, err)
+			e.t.Fatalf("%q, %v", line, err)
 		case name != "":
 			fields[name] = value
 		case fields["event"] == "alive" && fields["id"] == "":
-			clear(fields) // the machine is slow
+			clear(fields)
 		case len(fields) > 0:
 			return fields
 		}
 	}
 }
 
-// is holds a message to be a change to a tag, or to say only which it is, in an
-// event that scripts see.
-func (o *opened) is(m map[string]string, tag string, change bool) {
-	o.t.Helper()
+// is checks that a message is a change to a tag, or only announces the current tag,
+// in an event that scripts receive.
+func (e *eventStream) is(m map[string]string, tag string, change bool) {
+	e.t.Helper()
 	if m["id"] != tag || (m["event"] == "change" && m["data"] == tag) != change || (m["event"] == "alive" && m["data"] != "") == change {
-		o.t.Errorf("%v, want %s, a change: %v", m, tag, change)
+		e.t.Errorf("%v, want %s, change: %v", m, tag, change)
 	}
 }
 
 // tag returns the tag in a page's HTML.
-func (w *world) tag(path string) string {
+func (w *fixture) tag(path string) string {
 	w.t.Helper()
 	return w.get(path, 200).All("main[data-tag]")[0].Attr("data-tag")
 }
 
 func TestEvents(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
-		w.clock.move(time.Hour) // before anybody looks: what time alone changes is told as well
+		w.clock.move(time.Hour) // before the first request
 		url := serveLive(w).URL + "/status/acme/events"
 		tag := w.tag("/status/acme")
 
@@ -122,7 +123,7 @@ func TestEvents(t *testing.T) {
 		}{
 			{"?have=" + tag, "", false},
 			{"?have=older", "", true},
-			{"?have=older", tag, false}, // what was heard since counts
+			{"?have=older", tag, false}, // Last-Event-ID is newer
 			{"?have=" + tag, "older", true},
 			{"", "older", true},
 			{"?have=", "", false},
@@ -140,16 +141,17 @@ func TestEvents(t *testing.T) {
 		if rec := w.do("POST", "/status/acme/events"); rec.Code != 405 {
 			t.Errorf("POST: %d", rec.Code)
 		}
-		// A connection that cannot be taken over, as in HTTP/2.
+		// A connection that cannot be hijacked, as in HTTP/2.
 		if rec := w.do("GET", "/status/acme/events"); rec.Code != 503 || rec.Header().Get("Retry-After") != "60" {
 			t.Errorf("%d %v", rec.Code, rec.Header())
 		}
 	})
 }
 
-// TestTagsOfParts: history and incidents hear of what their page hears of.
+// TestTagsOfParts checks that the history and the incidents of a page have its tag
+// and its event stream.
 func TestTagsOfParts(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		t := w.t
 		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
 		for range 2 {
@@ -160,7 +162,7 @@ func TestTagsOfParts(t *testing.T) {
 					t.Errorf("%s has %v, want %s", path, main.Node.Attr, want)
 				}
 			}
-			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, "News.")
+			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, "An update.")
 			must(w, u, err)
 		}
 		if scripts := w.get("/nope", 404).All("script"); len(scripts) > 0 {
@@ -169,9 +171,10 @@ func TestTagsOfParts(t *testing.T) {
 	})
 }
 
-// TestEventsEnd: streams end with their page, its address and the service.
-func TestEventsEnd(t *testing.T) {
-	run(t, func(w *world) {
+// TestStreamsEnd checks that streams end when their page is deleted, its slug
+// changes, or the service stops.
+func TestStreamsEnd(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
 		w.page("beta", "Beta")
 		url := serveLive(w).URL
@@ -182,32 +185,33 @@ func TestEventsEnd(t *testing.T) {
 		p, err := w.store.ChangePage(t.Context(), w.ws, "acme", allswell.PageChange{Slug: &other})
 		must(w, p, err)
 		if m := acme.next(); m != nil {
-			t.Errorf("another slug: %v", m)
+			t.Errorf("after a change of the slug: %v", m)
 		}
 		if err := w.store.DeletePage(t.Context(), w.ws, "beta"); err != nil {
 			t.Fatal(err)
 		}
 		if m := beta.next(); m != nil {
-			t.Errorf("a deleted page: %v", m)
+			t.Errorf("after the deletion: %v", m)
 		}
 		acme = listen(t, url+"/status/other/events")
 		acme.next()
 		w.site.EndStreams()
 		if m := acme.next(); m != nil {
-			t.Errorf("at the end: %v", m)
+			t.Errorf("after EndStreams: %v", m)
 		}
 		if late := listen(t, url+"/status/other/events"); late.res.StatusCode != 503 {
-			t.Errorf("after the end: %d", late.res.StatusCode)
+			t.Errorf("a stream after EndStreams: %d", late.res.StatusCode)
 		}
 	})
 }
 
-// TestPlacesAreGivenBack fills an address's places, and hangs up.
-func TestPlacesAreGivenBack(t *testing.T) {
-	run(t, func(w *world) {
+// TestStreamsPerAddress opens as many streams as an address may have, and closes
+// them.
+func TestStreamsPerAddress(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
 		url := serveLive(w).URL + "/status/acme/events"
-		var all []*opened
+		var all []*eventStream
 		for range 100 {
 			o := listen(t, url)
 			o.next()
@@ -215,7 +219,7 @@ func TestPlacesAreGivenBack(t *testing.T) {
 		}
 		o := listen(t, url)
 		if o.res.StatusCode != http.StatusTooManyRequests || o.res.Header.Get("Retry-After") != "60" {
-			t.Errorf("one too many: %d %v", o.res.StatusCode, o.res.Header)
+			t.Errorf("above the limit: %d %v", o.res.StatusCode, o.res.Header)
 		}
 		for _, o := range all {
 			o.res.Body.Close()
@@ -226,27 +230,27 @@ func TestPlacesAreGivenBack(t *testing.T) {
 			}
 		}
 		if o = listen(t, url); o.res.StatusCode != 200 {
-			t.Errorf("after all have gone: %d", o.res.StatusCode)
+			t.Errorf("after all streams ended: %d", o.res.StatusCode)
 		}
 	})
 }
 
-// TestHerdAfterNews: all who have the page open are told, fetch it at once, and
-// see what they were told of; it is rendered once for each change.
-func TestHerdAfterNews(t *testing.T) {
-	run(t, func(w *world) {
+// TestManyViewersOfOneChange checks that all viewers of a page are notified, and
+// get the change when they request the page, which is rendered once per change.
+func TestManyViewersOfOneChange(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
 		url := serveLive(w).URL + "/status/acme/events"
 		w.get("/status/acme", 200)
-		var made atomic.Int64
+		var loads atomic.Int64
 		e := w.site.index.Last().find("acme")
-		loads := e.summary.Load
+		load := e.summary.Load
 		e.summary.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
-			made.Add(1)
-			return loads(ctx)
+			loads.Add(1)
+			return load(ctx)
 		}
-		var viewers []*opened
+		var viewers []*eventStream
 		for range 50 {
 			o := listen(t, url)
 			o.next()
@@ -255,33 +259,34 @@ func TestHerdAfterNews(t *testing.T) {
 		for round := int64(1); round <= 3; round++ {
 			status := []allswell.Status{allswell.StatusOperational, allswell.StatusPartialOutage}[round%2]
 			w.status("acme", c.ID, status)
-			var herd sync.WaitGroup
+			var requests sync.WaitGroup
 			for _, o := range viewers {
-				herd.Go(func() {
+				requests.Go(func() {
 					m := o.next()
 					for range 20 {
-						herd.Go(func() {
+						requests.Go(func() {
 							rec := w.do("GET", "/status/acme")
 							if body := rec.Body.String(); !strings.Contains(body, ` data-tag="`+m["id"]+`"`) || !strings.Contains(body, ">"+allswell.Banner(status)+"</h2>") {
-								t.Error("not what was told")
+								t.Error("the page does not show the change of the event")
 							}
 						})
 					}
 				})
 			}
-			herd.Wait()
-			if made.Load() != round {
-				t.Fatalf("rendered %d times after %d changes", made.Load(), round)
+			requests.Wait()
+			if loads.Load() != round {
+				t.Fatalf("loaded %d times after %d changes", loads.Load(), round)
 			}
 		}
 	})
 }
 
-// TestLateTag: viewers hear that a page says it is delayed.
-func TestLateTag(t *testing.T) {
-	run(t, func(w *world) {
+// TestTagOfDelayedPage checks that viewers are notified when a page is marked as
+// delayed.
+func TestTagOfDelayedPage(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
-		w.clock.set(time.Now()) // which the store's contact is counted by
+		w.clock.set(time.Now()) // the store's contact is by the host's clock
 		tag := w.tag("/status/acme")
 		w.store.Close()
 		w.clock.set(w.store.LastContact().Add(delayedAfter + time.Millisecond))
@@ -290,7 +295,7 @@ func TestLateTag(t *testing.T) {
 		}
 		got, _, err := w.site.currentTag(t.Context(), w.site.index.Last().find("acme"))
 		if got != tag+"-late" || err != nil {
-			t.Errorf("viewers are told %q, %v", got, err)
+			t.Errorf("the event stream has the tag %q, %v", got, err)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestHistory(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
 		w.component("acme", "Website", allswell.StatusDegraded)
 		message := "It broke."
@@ -55,9 +55,9 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// TestMidnight: the days move on although nothing was committed.
+// TestMidnight checks that a new day begins without a commit.
 func TestMidnight(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		t := w.t
 		w.clock.set(time.Date(2020, 11, 30, 23, 59, 59, 0, time.UTC))
 		first := func(path string) string { return w.get(path, 200).Texts(".day h3")[0] }
@@ -76,7 +76,7 @@ func TestMidnight(t *testing.T) {
 }
 
 func TestIncidentPage(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
 		first := hostile + "\nnext line"
 		inc := w.incident("acme", allswell.NewIncident{Title: hostile, Impact: allswell.ImpactMajor, Message: &first})
@@ -98,13 +98,13 @@ func TestIncidentPage(t *testing.T) {
 			t.Errorf("the first message reads %q", got)
 		}
 		if got := p.One(t, ".meta"); got != "Major impact Investigating since 21 Nov 2020, 15:04 UTC" {
-			t.Errorf("it says %q", got)
+			t.Errorf("the state reads %q", got)
 		}
 		state := allswell.IncidentResolved
 		inc, err := w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &state})
 		must(w, inc, err)
 		if got := w.get(path, 200).One(t, ".meta"); got != "Major impact Resolved after 40 minutes 21 Nov 2020, 15:04 UTC to 15:44 UTC" {
-			t.Errorf("it says %q", got)
+			t.Errorf("the state reads %q", got)
 		}
 
 		w.page("other", "Other")
@@ -119,9 +119,10 @@ func TestIncidentPage(t *testing.T) {
 	})
 }
 
-// TestZoneMoves: a month that was asked for by one clock is shown by another.
-func TestZoneMoves(t *testing.T) {
-	run(t, func(w *world) {
+// TestMonthAfterZoneChange requests a month in one time zone and renders it in
+// another.
+func TestMonthAfterZoneChange(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
 		w.clock.set(time.Date(2020, 11, 2, 12, 0, 0, 0, time.UTC))
 		w.page("old", "Old")
@@ -135,16 +136,16 @@ func TestZoneMoves(t *testing.T) {
 			must(w, page, err)
 			today := w.clock.now().In(page.Location()).Day()
 			if got := days(); got != today {
-				t.Errorf("%d days by the clock of %s, want %d", got, zone, today)
+				t.Errorf("%d days in %s, want %d", got, zone, today)
 			}
 		}
 	})
 }
 
-// TestDurationsGoOn: what lasts grows on the page though nothing is committed,
-// and nobody is told.
-func TestDurationsGoOn(t *testing.T) {
-	run(t, func(w *world) {
+// TestDurationsGrow checks that durations grow without a commit, and that viewers
+// are not notified of it.
+func TestDurationsGrow(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", allswell.StatusMajorOutage)
 		w.clock.move(time.Second)
@@ -152,7 +153,7 @@ func TestDurationsGoOn(t *testing.T) {
 		tag := w.tag("/status/acme")
 		for _, path := range []string{"/status/acme", "/status/acme?lang=en", "/status/acme/components/" + c.ID} {
 			if got := first(path); !strings.Contains(got, "Major Outage, 1 second") {
-				t.Errorf("%s in the beginning: %q", path, got)
+				t.Errorf("%s at the beginning: %q", path, got)
 			}
 		}
 		w.clock.move(3 * time.Hour)
@@ -166,24 +167,7 @@ func TestDurationsGoOn(t *testing.T) {
 			t.Errorf("a minute later: %q", got)
 		}
 		if got := w.tag("/status/acme"); got != tag {
-			t.Error("open pages are told that time has passed")
+			t.Error("the tag changes with time alone")
 		}
 	})
-}
-
-// TestAgeOfSnapshots: where all is well, a page is rendered less often.
-func TestAgeOfSnapshots(t *testing.T) {
-	of := func(status allswell.Status) allswell.Summary {
-		return allswell.Summary{Blocks: []allswell.Block{{Components: []allswell.Component{{Baseline: allswell.StatusOperational}, {Baseline: status}}}}}
-	}
-	active := of(allswell.StatusOperational)
-	active.Active = []allswell.Incident{{}}
-	for _, c := range []struct {
-		sum  allswell.Summary
-		want time.Duration
-	}{{of(allswell.StatusOperational), maxAge}, {of(allswell.StatusDegraded), time.Minute}, {of(allswell.StatusMaintenance), time.Minute}, {active, time.Minute}, {allswell.Summary{}, maxAge}} {
-		if got := lifetimeOf(c.sum); got != c.want {
-			t.Errorf("%+v lasts %v, want %v", c.sum, got, c.want)
-		}
-	}
 }

@@ -19,7 +19,7 @@ import (
 )
 
 func TestHeadersAndMethods(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		t := w.t
 		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
 		for _, path := range []string{"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID} {
@@ -123,7 +123,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// discard is a connection that takes everything.
+// discard is a ResponseWriter that discards everything.
 type discard struct{ header http.Header }
 
 func (d *discard) Header() http.Header { return d.header }

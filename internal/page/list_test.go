@@ -14,10 +14,10 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 )
 
-// TestFrontWithoutPages: neither a page that hangs nor one that cannot be
-// rendered holds up the list, which shows the status of both.
-func TestFrontWithoutPages(t *testing.T) {
-	run(t, func(w *world) {
+// TestListWithBrokenPages checks that the list is served, with the status of all
+// pages, while one page hangs and another cannot be rendered.
+func TestListWithBrokenPages(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
 		for _, slug := range []string{"hangs", "fails"} {
 			w.clock.move(time.Second)
@@ -41,16 +41,16 @@ func TestFrontWithoutPages(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if late := p.All(".late"); len(late) != 0 {
-			t.Error("a list of this moment says that it is old")
+			t.Error("a current list says that it is delayed")
 		}
 		w.get("/status/fails", 503)
 	})
 }
 
-// TestOldList: a list that cannot be loaded any more is served, and says since
-// when.
-func TestOldList(t *testing.T) {
-	run(t, func(w *world) {
+// TestDelayedList checks that a list that cannot be reloaded is served and says how
+// old it is.
+func TestDelayedList(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
 		w.page("beta", "Beta")
 		w.get("/", 200)
@@ -79,8 +79,9 @@ func TestOldList(t *testing.T) {
 	})
 }
 
-// TestLongList: the list is bounded, and says how many pages it leaves out.
-func TestLongList(t *testing.T) {
+// TestListIsLimited checks that the list is limited and says how many pages it
+// leaves out.
+func TestListIsLimited(t *testing.T) {
 	w := open(t, "sqlite:"+filepath.Join(t.TempDir(), "list.db"), &clock{})
 	for i := range maxListed + 3 {
 		w.page(fmt.Sprint("page-", i), fmt.Sprint("Page ", i))
@@ -92,6 +93,6 @@ func TestLongList(t *testing.T) {
 		t.Errorf("%d pages: %.100q", len(names), names)
 	}
 	if got := p.One(t, "main .quiet"); !strings.Contains(got, "3") {
-		t.Errorf("what is left out: %q", got)
+		t.Errorf("the number of omitted pages: %q", got)
 	}
 }

@@ -10,16 +10,10 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-func (w *world) maintenance(slug string, n allswell.NewMaintenance) allswell.Maintenance {
-	w.t.Helper()
-	m, err := w.store.CreateMaintenance(w.t.Context(), w.ws, slug, n)
-	return must(w, m, err)
-}
-
-// TestMaintenancePage follows a planned maintenance from its announcement to
-// its end, by its page.
+// TestMaintenancePage follows the page of a maintenance from its announcement to
+// its end.
 func TestMaintenancePage(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
 		c := w.component("acme", "Database", "")
 		message := "We **replace** a disk."
@@ -77,12 +71,4 @@ func TestMaintenancePage(t *testing.T) {
 		}
 		w.get(path, 404)
 	})
-}
-
-// advance lets the clock begin and end what is planned.
-func advance(w *world) {
-	w.t.Helper()
-	if _, err := w.store.AdvanceMaintenances(w.t.Context()); err != nil {
-		w.t.Fatal(err)
-	}
 }

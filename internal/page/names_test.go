@@ -13,14 +13,15 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 )
 
-// turned is a name that changes the direction of what follows it, ends an
-// isolate that it did not begin, and holds other control characters.
+// turned returns a name with control characters, including ones that change the
+// direction of the following text and end an isolate.
 func turned(name string) string {
 	return "\u2069\u202c" + name + " \u202eeht\u2066\u2067\u2068 \x1b[31m\x07\u202a\u202b\u202d\ufeff"
 }
 
-// strays returns what of a document could reorder or hide other text: control
-// characters, and characters of direction but for balanced isolates of ours.
+// strays returns the characters of a document that could reorder or hide other
+// text: control characters, and directional characters except for balanced
+// isolates.
 func strays(text string) (found []string) {
 	open := 0
 	for i, r := range text {
@@ -39,23 +40,23 @@ func strays(text string) (found []string) {
 	return found
 }
 
-// TestNamesTurnNothing gives everything that has a name one that turns the text
-// around it, in every language, and looks at every page that shows it.
-func TestNamesTurnNothing(t *testing.T) {
-	runMail(t, func(w *mailWorld) {
+// TestNamesDoNotReorderText checks that names with directional characters do not
+// reorder the text around them, on every page, in every language.
+func TestNamesDoNotReorderText(t *testing.T) {
+	runMail(t, func(w *mailFixture) {
 		t, ctx := w.t, w.t.Context()
 		name, footer := turned("Acme"), []allswell.FooterLink{{Label: turned("Help"), URL: "https://example.com/"}}
 		p, err := w.store.ChangePage(ctx, w.ws, "acme", allswell.PageChange{Name: &name, PageSettings: allswell.PageSettings{Footer: &footer}})
-		must(w.world, p, err)
+		must(w.fixture, p, err)
 		w.clock.move(time.Second)
 		w.page("beta", turned("Beta"))
 		g, err := w.store.CreateGroup(ctx, w.ws, "acme", allswell.NewGroup{Name: turned("Group")})
-		must(w.world, g, err)
+		must(w.fixture, g, err)
 		description := turned("Lines") + "\n" + turned("of it")
 		c, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: turned("Component"), GroupID: g.ID, Description: &description})
-		must(w.world, c, err)
+		must(w.fixture, c, err)
 		bare, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "\u202e\x07"})
-		must(w.world, bare, err)
+		must(w.fixture, bare, err)
 		affected := []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}
 		inc := w.incident("acme", allswell.NewIncident{Title: turned("Incident"), Affected: affected, Message: text(turned("Message"))})
 		old := w.incident("acme", allswell.NewIncident{Title: turned("Old"), Affected: affected, State: allswell.IncidentResolved})
@@ -64,7 +65,7 @@ func TestNamesTurnNothing(t *testing.T) {
 		})
 		sub := w.subscriber("ann@example.com")
 		sub, err = w.store.ChangeSubscription(ctx, "acme", sub.Key, []string{c.ID})
-		must(w.world, sub, err)
+		must(w.fixture, sub, err)
 		for _, l := range i18n.All() {
 			for _, path := range []string{
 				"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/incidents/" + old.ID,

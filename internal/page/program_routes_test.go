@@ -15,9 +15,9 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// newsworthy puts a component, an incident that concerns it, one that does not,
-// and a planned maintenance onto the page.
-func newsworthy(w *world) (c allswell.Component, inc allswell.Incident, m allswell.Maintenance) {
+// addEvents creates a component, an incident that affects it, one that does not,
+// and a maintenance.
+func addEvents(w *fixture) (c allswell.Component, inc allswell.Incident, m allswell.Maintenance) {
 	w.t.Helper()
 	c = w.component("acme", "Website", "")
 	message := "We look into it."
@@ -35,7 +35,7 @@ func newsworthy(w *world) (c allswell.Component, inc allswell.Incident, m allswe
 }
 
 // ids returns the ids of a feed's entries.
-func (w *world) ids(path string) (ids []string) {
+func (w *fixture) ids(path string) (ids []string) {
 	w.t.Helper()
 	rec := w.do("GET", path)
 	var r struct {
@@ -48,10 +48,10 @@ func (w *world) ids(path string) (ids []string) {
 	return append(r.Entries, r.Items...)
 }
 
-func TestProgramsAreServed(t *testing.T) {
-	run(t, func(w *world) {
+func TestProgramDocuments(t *testing.T) {
+	run(t, func(w *fixture) {
 		t := w.t
-		c, _, _ := newsworthy(w)
+		c, _, _ := addEvents(w)
 		for path, want := range map[string][2]string{
 			"/history.atom": {feed.AtomType, web.CacheRevalidate}, "/history.rss": {feed.RSSType, web.CacheRevalidate}, "/history.ics": {feed.CalendarType, web.CacheRevalidate},
 			"/badge.svg": {typeSVG, cacheBadge}, "/badge.json": {typeJSON, cacheBadge}, "/badge.svg?label=Lamps": {typeSVG, cacheBadge},
@@ -92,12 +92,12 @@ func TestProgramsAreServed(t *testing.T) {
 	})
 }
 
-// TestFeedsOverTime checks that a feed has its entries newest first, and that their ids
-// stay the same if the page moves.
+// TestFeedsOverTime checks that a feed has its entries newest first, and that their
+// ids do not change when the slug of the page changes.
 func TestFeedsOverTime(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		t, ctx := w.t, w.t.Context()
-		c, inc, m := newsworthy(w)
+		c, inc, m := addEvents(w)
 		of := "/components/" + c.ID
 		before := w.ids("/status/acme/history.atom")
 		if len(before) != 3 || before[0] != "tag:allswell,2026:"+m.ID || before[1] != "urn:uuid:"+inc.ID {
@@ -137,10 +137,10 @@ func TestFeedsOverTime(t *testing.T) {
 	})
 }
 
-// TestCalendarOverTime checks that all planned maintenances are in the calendar, even if
-// there are many.
+// TestCalendarOverTime checks that all planned maintenances are in the calendar,
+// however many there are.
 func TestCalendarOverTime(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		t := w.t
 		for i := range 60 {
 			from := w.clock.now().Add(time.Duration(i+1) * 24 * time.Hour)
@@ -162,7 +162,7 @@ func TestCalendarOverTime(t *testing.T) {
 }
 
 func TestBadgesOverTime(t *testing.T) {
-	run(t, func(w *world) {
+	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
 		said := func(path string) string {
@@ -207,7 +207,7 @@ func TestBadgesOverTime(t *testing.T) {
 			}
 		}
 		if got, _ := w.site.rendered.Stats(); got != kept {
-			t.Errorf("labels took %d places", got-kept)
+			t.Errorf("badges with labels took %d cache entries", got-kept)
 		}
 
 		w.clock.move(30 * time.Hour) // nothing happens but that time goes by
@@ -245,7 +245,7 @@ func TestPublicBase(t *testing.T) {
 	}
 }
 
-// TestParseProgramPath checks that only paths of the known forms are routes for programs.
+// TestParseProgramPath checks which paths are routes of documents for programs.
 func TestParseProgramPath(t *testing.T) {
 	id := allswell.NewID(allswell.PrefixComponent, day)
 	for part, want := range map[string][2]string{

@@ -14,10 +14,10 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestChangeShowsWithoutTheDatabase: the database goes as soon as a change is
-// acknowledged, and pages that are in memory show the change all the same.
-func TestChangeShowsWithoutTheDatabase(t *testing.T) {
-	check := func(t *testing.T, dsn string, leave func(w *world)) {
+// TestChangeShowsWithoutDatabase checks that pages in memory show a change although
+// the database becomes unavailable as soon as it is acknowledged.
+func TestChangeShowsWithoutDatabase(t *testing.T) {
+	check := func(t *testing.T, dsn string, stop func(w *fixture)) {
 		w := open(t, dsn, &clock{})
 		w.page("acme", "Acme")
 		w.page("globex", "Globex")
@@ -33,7 +33,7 @@ func TestChangeShowsWithoutTheDatabase(t *testing.T) {
 		_, err := w.store.ChangePage(t.Context(), w.ws, "globex", allswell.PageChange{Slug: &slug})
 		must(w, 0, err)
 		must(w, 0, w.store.DeletePage(t.Context(), w.ws, "old"))
-		leave(w)
+		stop(w)
 
 		for path, want := range map[string]string{"/": "Major system outage", "/status/acme": "The website is down", "/status/new": "Globex"} {
 			if body := w.do("GET", path).Body.String(); !strings.Contains(body, want) {
@@ -42,22 +42,23 @@ func TestChangeShowsWithoutTheDatabase(t *testing.T) {
 		}
 		for _, gone := range []string{"/status/globex", "/status/old"} {
 			if code := w.do("GET", gone).Code; code == 200 {
-				t.Errorf("%s is still there", gone)
+				t.Errorf("%s still exists", gone)
 			}
 		}
 	}
 	t.Run("sqlite", func(t *testing.T) {
-		check(t, "sqlite:"+t.TempDir()+"/allswell.db", func(w *world) { w.store.Close() })
+		check(t, "sqlite:"+t.TempDir()+"/allswell.db", func(w *fixture) { w.store.Close() })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		cluster := storetest.NewCluster(t)
-		check(t, cluster.Database(t), func(*world) { cluster.Kill() })
+		check(t, cluster.Database(t), func(*fixture) { cluster.Kill() })
 	})
 }
 
-// TestChangeOfWhatNobodyAskedFor: a page that is not in memory is not rendered.
-func TestChangeOfWhatNobodyAskedFor(t *testing.T) {
-	run(t, func(w *world) {
+// TestPageNotInMemoryIsNotLoaded checks that a change does not load a page that is
+// not in memory.
+func TestPageNotInMemoryIsNotLoaded(t *testing.T) {
+	run(t, func(w *fixture) {
 		w.page("globex", "Globex")
 		w.get("/status/globex", 200)
 		loads := func() (n uint64) {
@@ -68,18 +69,18 @@ func TestChangeOfWhatNobodyAskedFor(t *testing.T) {
 		}
 		before := loads()
 		w.component("acme", "Website", allswell.StatusOperational)
-		if made := loads() - before; made != 0 {
-			w.t.Errorf("%d pages were rendered", made)
+		if n := loads() - before; n != 0 {
+			w.t.Errorf("%d pages were loaded", n)
 		}
 		w.component("globex", "Website", allswell.StatusOperational)
-		if made := loads() - before; made != 1 {
-			w.t.Errorf("%d pages were rendered, want the one in memory", made)
+		if n := loads() - before; n != 1 {
+			w.t.Errorf("%d pages were loaded, want the one in memory", n)
 		}
 	})
 }
 
-// refreshing is a site with a page "p" in memory, which takes a while to load, and a
-// page "new" that is not.
+// refreshing is a site with a page "p" in memory, which takes a while to load, and
+// a page "new" that is not in memory.
 type refreshing struct {
 	*Site
 	p     *entry
@@ -118,8 +119,8 @@ func (r *refreshing) change(ctx context.Context, id string) time.Duration {
 	return time.Since(began)
 }
 
-// TestRefreshIsShared: changes of one page at the same time wait for two loadings,
-// however many they are.
+// TestRefreshIsShared checks that any number of changes of one page at the same
+// time cause two loads.
 func TestRefreshIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRefreshing(300 * time.Millisecond)
@@ -135,15 +136,15 @@ func TestRefreshIsShared(t *testing.T) {
 		}
 		changes.Wait()
 		if n := r.loads.Load(); n != 2 {
-			t.Errorf("%d loadings, want 2", n)
+			t.Errorf("%d loads, want 2", n)
 		}
 	})
 }
 
-// TestRefreshEnds: a change does not wait for longer than refreshWait, and what takes
-// longer is rendered all the same. It does not wait at all for a page that is not in
-// memory, nor for one that has just failed.
-func TestRefreshEnds(t *testing.T) {
+// TestRefreshTimeout checks that a change waits up to refreshWait for a load, which
+// continues afterwards, and does not wait for a page that is not in memory or that
+// has just failed to load.
+func TestRefreshTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRefreshing(3 * time.Second)
 		var both sync.WaitGroup
@@ -159,12 +160,12 @@ func TestRefreshEnds(t *testing.T) {
 			}
 		})
 		if took := r.change(t.Context(), "new"); took != 0 {
-			t.Errorf("a change of a page that nobody has asked for waited for %s", took)
+			t.Errorf("a change of a page that is not in memory waited for %s", took)
 		}
 		both.Wait()
 		time.Sleep(r.takes)
 		if r.loads.Load() < 1 || r.p.summary.Loads.Load() < 2 {
-			t.Error("what took long was not rendered")
+			t.Error("the slow load did not continue")
 		}
 
 		r.takes, r.fails = 0, allswell.ErrBusy
@@ -172,7 +173,7 @@ func TestRefreshEnds(t *testing.T) {
 		began := time.Now()
 		r.refresh(t.Context(), []string{"p"})
 		if took := time.Since(began); took != 0 || r.p.summary.Last() == nil {
-			t.Errorf("what had just failed was waited for: %s", took)
+			t.Errorf("a change of a page that had just failed waited for %s", took)
 		}
 	})
 }

@@ -19,9 +19,9 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// compatWorld fills the page acme: two components in a group, an incident over
-// and one that is not, and maintenances of three states.
-func compatWorld(w *world) {
+// statuspageFixture fills the page acme: two components in a group, a resolved and
+// an active incident, and maintenances of three states.
+func statuspageFixture(w *fixture) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	group, err := w.store.CreateGroup(ctx, w.ws, "acme", allswell.NewGroup{Name: "Regions"})
@@ -54,25 +54,25 @@ func compatWorld(w *world) {
 }
 
 func TestStatuspageOverHTTP(t *testing.T) {
-	run(t, func(w *world) {
-		compatWorld(w)
+	run(t, func(w *fixture) {
+		statuspageFixture(w)
 		t := w.t
 		for path := range statuspagetest.Documents {
 			path = "/status/acme/api/v2/" + path
 			rec := w.do("GET", path)
 			body := rec.Body.Bytes()
-			isCompatAnswer(t, rec, 200, body)
-			for _, errorPage := range statuspagetest.Faults(strings.TrimPrefix(path, "/status/acme/api/v2/"), body) {
-				t.Error(errorPage)
+			checkStatuspageDocument(t, rec, 200, body)
+			for _, fault := range statuspagetest.Faults(strings.TrimPrefix(path, "/status/acme/api/v2/"), body) {
+				t.Error(fault)
 			}
 			if got := rec.Header().Get("Content-Type"); got != "application/json" {
 				t.Errorf("%s: type %s", path, got)
 			}
 			tag := rec.Header().Get("Etag")
 			again := w.do("GET", path, "If-None-Match", tag)
-			isCompatAnswer(t, again, 304, nil)
+			checkStatuspageDocument(t, again, 304, nil)
 			head := w.do("HEAD", path)
-			isCompatAnswer(t, head, 200, nil)
+			checkStatuspageDocument(t, head, 200, nil)
 			if tag == "" || fmt.Sprint(head.Header()) != fmt.Sprint(rec.Header()) {
 				t.Errorf("%s: GET has %v, HEAD has %v", path, rec.Header(), head.Header())
 			}
@@ -80,14 +80,14 @@ func TestStatuspageOverHTTP(t *testing.T) {
 			if packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("Etag") == tag {
 				t.Errorf("%s packed: %v", path, packed.Header())
 			}
-			isCompatAnswer(t, packed, 200, body)
+			checkStatuspageDocument(t, packed, 200, body)
 			for _, rec := range []*httptest.ResponseRecorder{rec, again, head, packed, w.do("POST", path), w.do("OPTIONS", path), w.do("GET", path+"/x")} {
 				if got := rec.Header().Get("Access-Control-Allow-Origin"); got != "*" {
 					t.Errorf("%s: %d with Access-Control-Allow-Origin %q", path, rec.Code, got)
 				}
 			}
 			for _, method := range []string{"POST", "PUT", "PATCH", "DELETE", "TRACE", "get"} {
-				isCompatFault(t, w.do(method, path), 405)
+				checkStatuspageError(t, w.do(method, path), 405)
 			}
 			rec = w.do("OPTIONS", path, "Origin", "https://other.example", "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "if-none-match")
 			if rec.Code != 204 || rec.Header().Get("Access-Control-Allow-Methods") != "GET, HEAD, OPTIONS" || rec.Header().Get("Access-Control-Allow-Headers") != "*" {
@@ -95,14 +95,14 @@ func TestStatuspageOverHTTP(t *testing.T) {
 			}
 		}
 		for _, path := range []string{"", "x.json", "summary", "summary.json/", "incidents", "incidents/", "incidents/summary.json", "components.JSON", "/summary.json", "subscribers.json"} {
-			isCompatFault(t, w.do("GET", "/status/acme/api/v2/"+path), 404)
+			checkStatuspageError(t, w.do("GET", "/status/acme/api/v2/"+path), 404)
 		}
 		// No page is there; where all pages are, it would be no one's.
 		for _, path := range []string{"/status/nobody/api/v2/summary.json", "/status/Not a slug/api/v2/summary.json", "/status/nobody/api/v2/x", "/api/v2/summary.json"} {
 			path = strings.ReplaceAll(path, " ", "%20")
 			missing, other, asked := w.do("GET", path), w.do("POST", path), w.do("OPTIONS", path)
-			isCompatFault(t, missing, 404)
-			isCompatFault(t, other, 405)
+			checkStatuspageError(t, missing, 404)
+			checkStatuspageError(t, other, 405)
 			for _, rec := range []*httptest.ResponseRecorder{missing, other, asked} {
 				if rec.Header().Get("Access-Control-Allow-Origin") != "*" {
 					t.Errorf("%s: %d with %v", path, rec.Code, rec.Header())
@@ -120,9 +120,9 @@ func TestStatuspageOverHTTP(t *testing.T) {
 	})
 }
 
-// isCompatAnswer holds an answer to its status, its body as it is unpacked, and
-// to what caches and other sites are told.
-func isCompatAnswer(t *testing.T, rec *httptest.ResponseRecorder, status int, body []byte) {
+// checkStatuspageDocument checks the status, the headers and the body of a
+// response; body is the decompressed body.
+func checkStatuspageDocument(t *testing.T, rec *httptest.ResponseRecorder, status int, body []byte) {
 	t.Helper()
 	got, h := rec.Body.Bytes(), rec.Header()
 	if h.Get("Content-Encoding") == "gzip" {
@@ -146,7 +146,7 @@ func isCompatAnswer(t *testing.T, rec *httptest.ResponseRecorder, status int, bo
 	}
 }
 
-func isCompatFault(t *testing.T, rec *httptest.ResponseRecorder, status int) {
+func checkStatuspageError(t *testing.T, rec *httptest.ResponseRecorder, status int) {
 	t.Helper()
 	var said struct{ Message string }
 	if err := json.Unmarshal(rec.Body.Bytes(), &said); err != nil || said.Message == "" || rec.Code != status {
@@ -160,10 +160,11 @@ func isCompatFault(t *testing.T, rec *httptest.ResponseRecorder, status int) {
 	}
 }
 
-// TestStatuspageChanges changes and looks at once, and follows the links.
+// TestStatuspageChanges checks that each change shows at once, and follows the
+// links.
 func TestStatuspageChanges(t *testing.T) {
-	run(t, func(w *world) {
-		compatWorld(w)
+	run(t, func(w *fixture) {
+		statuspageFixture(w)
 		t := w.t
 		summary := func(slug string) (s struct {
 			Page struct {
@@ -225,16 +226,17 @@ func TestStatuspageChanges(t *testing.T) {
 		if own.Code != 200 || own.Body.String() != slugged.Body.String() {
 			t.Errorf("at the page's own domain: %d with %s", own.Code, own.Body)
 		}
-		isCompatFault(t, w.do("GET", "https://status.acme.example/api/v2/subscribers.json"), 404)
-		isCompatFault(t, w.do("POST", "https://status.acme.example/api/v2/summary.json"), 405)
+		checkStatuspageError(t, w.do("GET", "https://status.acme.example/api/v2/subscribers.json"), 404)
+		checkStatuspageError(t, w.do("POST", "https://status.acme.example/api/v2/summary.json"), 405)
 		if err := w.store.DeletePage(t.Context(), w.ws, "acme"); err != nil {
 			t.Fatal(err)
 		}
-		isCompatFault(t, w.do("GET", "/status/acme/api/v2/summary.json"), 404)
+		checkStatuspageError(t, w.do("GET", "/status/acme/api/v2/summary.json"), 404)
 	})
 }
 
-// TestStatuspageNames checks that the names that are served are those that are generated.
+// TestStatuspageNames checks that the documents that are served are those that are
+// generated.
 func TestStatuspageNames(t *testing.T) {
 	if got, want := slices.Sorted(slices.Values(statuspage.Names)), slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -13,8 +13,8 @@ import (
 	"github.com/allswell/allswell/test/nodeclient"
 )
 
-// statuspageClient makes every call that the client has, and writes down what
-// came of each: the data, or the status of the answer that was refused.
+// statuspageClient makes every call of the client, and writes the result of each:
+// the data, or the HTTP status of the error.
 const statuspageClient = nodeclient.ReadStdin + `
 const { Statuspage } = require("statuspage.io");
 async function main({ address, host }) {
@@ -37,23 +37,23 @@ async function main({ address, host }) {
     subscription: () => api.subscribers.getSubscription("x"),
     unsubscribe: () => api.subscribers.removeSubscription("x"),
   };
-  const told = {};
+  const results = {};
   for (const [name, call] of Object.entries(calls)) {
     try {
-      told[name] = await call();
+      results[name] = await call();
     } catch (e) {
-      told[name] = e.response ? { refused: e.response.status, message: e.response.data.message } : { failed: String(e) };
+      results[name] = e.response ? { error: e.response.status, message: e.response.data.message } : { failed: String(e) };
     }
   }
-  console.log(JSON.stringify(told));
+  console.log(JSON.stringify(results));
 }
 `
 
-// TestStatuspageInJavaScript reads a page with a client that others wrote for
-// the original, npm's statuspage.io; see nodeClient.
+// TestStatuspageInJavaScript reads a page with a third-party client for Statuspage,
+// statuspage.io from npm; see nodeClient.
 func TestStatuspageInJavaScript(t *testing.T) {
-	run(t, func(w *world) {
-		compatWorld(w)
+	run(t, func(w *fixture) {
+		statuspageFixture(w)
 		server := httptest.NewUnstartedServer(nil)
 		base := "http://" + server.Listener.Addr().String()
 		w.site = New(Config{Store: w.store, Now: w.clock.now, BaseURL: base})
@@ -68,13 +68,13 @@ func TestStatuspageInJavaScript(t *testing.T) {
 	})
 }
 
-// askStatuspage has the client read the page at an address, at a host name of
-// its own if there is one, and compares with what the page holds.
-func askStatuspage(w *world, address, host string) {
+// askStatuspage reads the page with the client, at an address and optionally with a
+// host name, and compares the result with the page.
+func askStatuspage(w *fixture, address, host string) {
 	t := w.t
 	t.Helper()
-	var told map[string]json.RawMessage
-	nodeclient.Run(t, "statuspage.io", statuspageClient, map[string]string{"address": address, "host": host}, &told)
+	var results map[string]json.RawMessage
+	nodeclient.Run(t, "statuspage.io", statuspageClient, map[string]string{"address": address, "host": host}, &results)
 	home := address
 	if host != "" {
 		home = "https://" + host
@@ -85,8 +85,8 @@ func askStatuspage(w *world, address, host string) {
 		"unresolved": "incidents/unresolved.json", "planned": "scheduled-maintenances/upcoming.json",
 		"upcoming": "scheduled-maintenances/upcoming.json", "active": "scheduled-maintenances/upcoming.json",
 	} {
-		for _, errorPage := range statuspagetest.Faults(path, told[call]) {
-			t.Error(errorPage)
+		for _, fault := range statuspagetest.Faults(path, results[call]) {
+			t.Error(fault)
 		}
 		var page struct {
 			Page struct {
@@ -94,32 +94,32 @@ func askStatuspage(w *world, address, host string) {
 				TimeZone  string `json:"time_zone"`
 			}
 		}
-		if err := json.Unmarshal(told[call], &page); err != nil {
+		if err := json.Unmarshal(results[call], &page); err != nil {
 			t.Fatal(err)
 		}
 		if page.Page.Name != "Acme" || page.Page.URL != home || page.Page.TimeZone != "UTC" {
 			t.Errorf("%s: %+v, want it at %s", call, page, home)
 		}
-		if sent := askPlain(t, address+"/api/v2/"+path, host); !sameJSON(t, sent, told[call]) {
-			t.Errorf("%s: the client has %s, sent was %s", call, told[call], sent)
+		if sent := askPlain(t, address+"/api/v2/"+path, host); !sameJSON(t, sent, results[call]) {
+			t.Errorf("%s: the client has %s, sent was %s", call, results[call], sent)
 		}
 	}
-	checkCompatWorld(t, told["summary"])
+	checkStatuspageFixture(t, results["summary"])
 	for call, status := range map[string]int{
 		"subscribePage": 404, "subscribeComponent": 404, "subscribeIncident": 404, "subscription": 404, "unsubscribe": 405,
 	} {
 		var got struct {
-			Refused int
+			Error   int
 			Message string
 		}
-		if err := json.Unmarshal(told[call], &got); err != nil || got.Refused != status || got.Message == "" {
-			t.Errorf("%s: %s, want %d", call, told[call], status)
+		if err := json.Unmarshal(results[call], &got); err != nil || got.Error != status || got.Message == "" {
+			t.Errorf("%s: %s, want %d", call, results[call], status)
 		}
 	}
 }
 
-// checkCompatWorld compares a summary with what compatWorld made.
-func checkCompatWorld(t *testing.T, summary []byte) {
+// checkStatuspageFixture compares a summary with what statuspageFixture created.
+func checkStatuspageFixture(t *testing.T, summary []byte) {
 	t.Helper()
 	type named struct{ Name, Status, Description string }
 	type affected struct {

@@ -15,15 +15,15 @@ import (
 	"github.com/allswell/allswell/internal/view"
 )
 
-// subscriber subscribes a confirmed address to all of Acme.
-func (w *mailWorld) subscriber(address string) allswell.Subscriber {
+// subscriber creates a confirmed subscriber of the whole page.
+func (w *mailFixture) subscriber(address string) allswell.Subscriber {
 	w.t.Helper()
 	s, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: address, Confirmed: true})
-	return must(w.world, s, err)
+	return must(w.fixture, s, err)
 }
 
-// secret checks what every answer at an address with a key has.
-func (w *mailWorld) secret(rec *httptest.ResponseRecorder, status int, key string) htmltest.Tree {
+// secret checks what all responses at a URL with a key have in common.
+func (w *mailFixture) secret(rec *httptest.ResponseRecorder, status int, key string) htmltest.Tree {
 	w.t.Helper()
 	p := w.answer(rec, status)
 	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex"} {
@@ -45,7 +45,7 @@ func actions(p htmltest.Tree) (names []string) {
 }
 
 func TestSubscription(t *testing.T) {
-	runMail(t, func(w *mailWorld) {
+	runMail(t, func(w *mailFixture) {
 		t := w.t
 		w.answer(w.send("/status/acme/subscribe", "email=ann@example.com&component="+w.components["North"]), 200)
 		sub := w.subscribers()["ann@example.com"]
@@ -124,8 +124,8 @@ func TestSubscription(t *testing.T) {
 	})
 }
 
-func TestRefusedChanges(t *testing.T) {
-	runMail(t, func(w *mailWorld) {
+func TestInvalidChanges(t *testing.T) {
+	runMail(t, func(w *mailFixture) {
 		t := w.t
 		w.page("beta", "Beta")
 		theirs := w.component("beta", "Theirs", "").ID
@@ -169,12 +169,13 @@ func TestRefusedChanges(t *testing.T) {
 	})
 }
 
-// TestHeldSubscriptions shows a webhook and a suspended address.
-func TestHeldSubscriptions(t *testing.T) {
-	runMail(t, func(w *mailWorld) {
+// TestWebhookAndSuspendedSubscriptions checks the pages of a webhook and of a
+// suspended address.
+func TestWebhookAndSuspendedSubscriptions(t *testing.T) {
+	runMail(t, func(w *mailFixture) {
 		t := w.t
 		s, err := w.store.CreateSubscriber(t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example/a?b=c"})
-		hook := must(w.world, s, err)
+		hook := must(w.fixture, s, err)
 		p := w.secret(w.do("GET", "/status/acme/subscription/"+hook.Key), 200, hook.Key)
 		if got := p.Texts(".facts div"); len(got) != 3 || got[0] != "Notifications tohttps://hooks.example/a?b=c" || strings.Contains(p.RawText(), "whsec_") {
 			t.Errorf("%q", got)
@@ -182,7 +183,7 @@ func TestHeldSubscriptions(t *testing.T) {
 		req := pageRequest{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, variant: view.Variant{Language: i18n.English()}}
 		sub := allswell.Subscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
 		out, err := view.Subscription(req.secretLayout(), nil, sub, "").Render(t.Context())
-		must(w.world, out, err)
+		must(w.fixture, out, err)
 		p = htmltest.Parse(t, string(out))
 		if got := actions(p); !slices.Equal(got, []string{actResume, actUnsubscribe}) {
 			t.Errorf("suspended: %v", got)
@@ -193,7 +194,7 @@ func TestHeldSubscriptions(t *testing.T) {
 		// Resuming keeps the choice.
 		ann := w.subscriber("ann@example.com")
 		chosen, err := w.store.ChangeSubscription(t.Context(), "acme", ann.Key, w.ids("South"))
-		must(w.world, chosen, err)
+		must(w.fixture, chosen, err)
 		p = w.secret(w.send("/status/acme/subscription/"+ann.Key, "action=resume"), 200, ann.Key)
 		if got := w.subscribers()["ann@example.com"].Components; !slices.Equal(got, w.ids("South")) || p.One(t, "[role=status]") != "Notifications resumed." {
 			t.Errorf("resumed: %v", got)
@@ -202,7 +203,7 @@ func TestHeldSubscriptions(t *testing.T) {
 }
 
 func TestUnsubscribe(t *testing.T) {
-	runMail(t, func(w *mailWorld) {
+	runMail(t, func(w *mailFixture) {
 		t := w.t
 		w.page("beta", "Beta")
 		w.site.mail = false // what was sent before still works
@@ -239,7 +240,7 @@ func TestUnsubscribe(t *testing.T) {
 		} {
 			ann := w.subscriber("ann@example.com")
 			if look(ann.Key) != look(unknown) {
-				t.Error("GET tells whether there is such a subscription")
+				t.Error("GET reveals whether the subscription exists")
 			}
 			if len(w.subscribers()) != 1 {
 				t.Fatal("looking ended it")
@@ -249,7 +250,7 @@ func TestUnsubscribe(t *testing.T) {
 				t.Fatalf("%s did nothing", contentType)
 			}
 			if second := click(ann.Key, contentType, body); second != first || click(unknown, contentType, body) != first || look(ann.Key) != look(unknown) {
-				t.Error("POST tells whether there was such a subscription")
+				t.Error("POST reveals whether the subscription existed")
 			}
 		}
 		click("no-key-at-all", form, "")
@@ -262,9 +263,9 @@ func TestUnsubscribe(t *testing.T) {
 	})
 }
 
-// TestKeysAreNotLogged fails in every way that writes a line.
+// TestKeysAreNotLogged causes all errors that are logged.
 func TestKeysAreNotLogged(t *testing.T) {
-	runMail(t, func(w *mailWorld) {
+	runMail(t, func(w *mailFixture) {
 		var log strings.Builder
 		w.site.log = slog.New(slog.NewTextHandler(&log, nil))
 		sub := w.subscriber("ann@example.com")
@@ -283,20 +284,20 @@ func TestKeysAreNotLogged(t *testing.T) {
 	})
 }
 
-// TestSubscriptionLinksOutliveTheDomain: those of mails are below the slug that the
-// page had, whether it has a domain of its own by now, or no longer.
-func TestSubscriptionLinksOutliveTheDomain(t *testing.T) {
-	runMail(t, func(w *mailWorld) {
+// TestSubscriptionLinkAfterDomainChange checks that links in old mails work after
+// the page got a domain, and after it lost it.
+func TestSubscriptionLinkAfterDomainChange(t *testing.T) {
+	runMail(t, func(w *mailFixture) {
 		domain, none, slug := "status.acme.example", "", "acme-2"
 		changes := []allswell.PageChange{{}, {PageSettings: allswell.PageSettings{Domain: &domain}}, {PageSettings: allswell.PageSettings{Domain: &none}}, {Slug: &slug}}
 		var subs []allswell.Subscriber
 		for i := range changes {
 			sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprint(i, "@example.com")})
-			subs = append(subs, must(w.world, sub, err))
+			subs = append(subs, must(w.fixture, sub, err))
 		}
 		for i, ch := range changes {
 			p, err := w.store.ChangePage(w.t.Context(), w.ws, "acme", ch)
-			must(w.world, p, err)
+			must(w.fixture, p, err)
 			key := subs[i].Key
 			path := "/status/acme/subscription/" + key
 			if got := actions(w.secret(w.do("GET", path), 200, key)); !slices.Contains(got, actConfirm) {

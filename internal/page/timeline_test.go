@@ -13,8 +13,8 @@ import (
 	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
 )
 
-// compatEntry is what these tests read of an update in the documents for programs.
-type compatEntry struct {
+// statuspageUpdate is an incident update in the documents for programs.
+type statuspageUpdate struct {
 	ID, Status, Body string
 	IncidentID       string `json:"incident_id"`
 	CreatedAt        string `json:"created_at"`
@@ -22,11 +22,11 @@ type compatEntry struct {
 	DisplayAt        string `json:"display_at"`
 }
 
-// TestResolvedWithoutAWord: an incident that is resolved as the contract has it
-// says so at the end of its timeline, wherever that is shown; what is written
-// afterwards says it instead.
-func TestResolvedWithoutAWord(t *testing.T) {
-	run(t, func(w *world) {
+// TestResolvedWithoutMessage checks that an incident that is resolved without a
+// message ends with a message of the system in all timelines, and that a later
+// message replaces it.
+func TestResolvedWithoutMessage(t *testing.T) {
+	run(t, func(w *fixture) {
 		t, ctx := w.t, w.t.Context()
 		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", State: allswell.IncidentMonitoring, Message: text("We look.")})
 		w.clock.move(time.Minute)
@@ -36,19 +36,19 @@ func TestResolvedWithoutAWord(t *testing.T) {
 		at := allswell.FormatTime(inc.ResolvedAt)
 		said := allswell.SystemMessage{Kind: allswell.SystemMessageResolved}.Text()
 
-		told := w.timelines(inc.ID)
-		first := told.compat[0]
-		if want := (compatEntry{first.ID, "resolved", said, inc.ID, at, at, at}); first != want || len(told.compat) != 2 || told.compat[1].Status != "monitoring" {
-			t.Errorf("programs are told %+v, want %+v first", told.compat, want)
+		shown := w.timelines(inc.ID)
+		first := shown.compat[0]
+		if want := (statuspageUpdate{first.ID, "resolved", said, inc.ID, at, at, at}); first != want || len(shown.compat) != 2 || shown.compat[1].Status != "monitoring" {
+			t.Errorf("documents for programs have %+v, want %+v first", shown.compat, want)
 		}
 		if again := w.timelines(inc.ID).compat[0]; again != first {
-			t.Errorf("again they are told %+v", again)
+			t.Errorf("the second time they have %+v", again)
 		}
-		told.are(t, []string{"Resolved " + said, "Monitoring We look."})
+		shown.check(t, []string{"Resolved " + said, "Monitoring We look."})
 		if kept, err := w.store.Incident(ctx, w.ws, inc.ID); err != nil || len(kept.Updates) != 1 {
-			t.Errorf("stored are %v, %v", kept.Updates, err)
+			t.Errorf("stored updates: %v, %v", kept.Updates, err)
 		}
-		// What somebody has written is still what the page tells in short.
+		// The excerpt is the last message by a person.
 		if got := w.get("/status/acme", 200).One(t, ".past .excerpt"); got != "We look." {
 			t.Errorf("the excerpt is %q", got)
 		}
@@ -61,17 +61,17 @@ func TestResolvedWithoutAWord(t *testing.T) {
 			}
 		}
 
-		// Another state changes nothing about it, and neither do words.
+		// It stays resolved after a change of its state, and after an update.
 		w.clock.move(time.Minute)
 		monitoring := allswell.IncidentMonitoring
 		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &monitoring})
 		must(w, inc, err)
 		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, "A fuse.")
 		must(w, u, err)
-		told = w.timelines(inc.ID)
-		told.are(t, []string{"Resolved A fuse.", "Monitoring We look."})
-		if told.compat[0].ID != u.ID || told.compat[0].Status != "resolved" || len(told.compat) != 2 {
-			t.Errorf("with words, programs are told %+v", told.compat)
+		shown = w.timelines(inc.ID)
+		shown.check(t, []string{"Resolved A fuse.", "Monitoring We look."})
+		if shown.compat[0].ID != u.ID || shown.compat[0].Status != "resolved" || len(shown.compat) != 2 {
+			t.Errorf("with a message, documents for programs have %+v", shown.compat)
 		}
 		if got := w.get("/status/acme/incidents/"+inc.ID, 200).All("meta[name=description]")[0].Attr("content"); got != "Resolved. No impact. A fuse." {
 			t.Errorf("the page is described as %q", got)
@@ -79,36 +79,37 @@ func TestResolvedWithoutAWord(t *testing.T) {
 	})
 }
 
-// TestResolvedWithoutAnyWord: not even at the beginning.
-func TestResolvedWithoutAnyWord(t *testing.T) {
-	run(t, func(w *world) {
+// TestResolvedWithoutUpdates checks an incident that is resolved when it is
+// created.
+func TestResolvedWithoutUpdates(t *testing.T) {
+	run(t, func(w *fixture) {
 		inc := w.incident("acme", allswell.NewIncident{Title: "Dark", State: allswell.IncidentResolved})
-		w.timelines(inc.ID).are(w.t, []string{"Resolved This incident has been resolved."})
+		w.timelines(inc.ID).check(w.t, []string{"Resolved This incident has been resolved."})
 		if got := w.get("/status/acme", 200).All(".past .excerpt"); len(got) != 0 {
 			w.t.Errorf("the excerpt is %q", got[0].Text())
 		}
 	})
 }
 
-// timelines is the timeline of one incident as it is told to each: "STATE MESSAGE",
-// newest first.
+// timelines has the timeline of one incident in each format: "STATE MESSAGE", newest
+// first.
 type timelines struct {
 	html, history, atom, rss []string
-	compat                   []compatEntry
+	compat                   []statuspageUpdate
 }
 
-// are holds what is shown to people to what is expected.
-func (told timelines) are(t *testing.T, want []string) {
+// check compares the timelines for people with want.
+func (l timelines) check(t *testing.T, want []string) {
 	t.Helper()
-	for name, got := range map[string][]string{"the page": told.html, "the history": told.history, "Atom": told.atom, "RSS": told.rss} {
+	for name, got := range map[string][]string{"the page": l.html, "the history": l.history, "Atom": l.atom, "RSS": l.rss} {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s has %q, want %q", name, got, want)
 		}
 	}
 }
 
-// timelines reads that of the only incident there is.
-func (w *world) timelines(id string) (told timelines) {
+// timelines reads the timelines of the only incident.
+func (w *fixture) timelines(id string) (l timelines) {
 	w.t.Helper()
 	of := func(p htmltest.Tree, in, state, message string) (out []string) {
 		states, messages := p.Texts(in+state), p.Texts(in+message)
@@ -117,8 +118,8 @@ func (w *world) timelines(id string) (told timelines) {
 		}
 		return out
 	}
-	told.html = of(w.get("/status/acme/incidents/"+id, 200), ".timeline ", ".when strong", ".message")
-	told.history = of(w.get("/status/acme/history", 200), ".past .timeline ", ".when strong", ".message")
+	l.html = of(w.get("/status/acme/incidents/"+id, 200), ".timeline ", ".when strong", ".message")
+	l.history = of(w.get("/status/acme/history", 200), ".past .timeline ", ".when strong", ".message")
 	read := func(path string, into any) {
 		if err := xml.Unmarshal(w.do("GET", path).Body.Bytes(), into); err != nil {
 			w.t.Fatal(path, err)
@@ -137,20 +138,20 @@ func (w *world) timelines(id string) (told timelines) {
 	read("/status/acme/history.atom", &atom)
 	read("/status/acme/history.rss", &rss)
 	content := func(html string) []string { return of(htmltest.Parse(w.t, html), "", "p strong", "div") }
-	told.atom = content(atom.Entries[0].Content)
-	told.rss = content(rss.Items[0].Content)
+	l.atom = content(atom.Entries[0].Content)
+	l.rss = content(rss.Items[0].Content)
 	var doc struct {
 		Incidents []struct {
-			Updates []compatEntry `json:"incident_updates"`
+			Updates []statuspageUpdate `json:"incident_updates"`
 		}
 	}
 	body := w.do("GET", "/status/acme/api/v2/incidents.json").Body.String()
 	if err := json.NewDecoder(strings.NewReader(body)).Decode(&doc); err != nil || len(doc.Incidents) != 1 {
 		w.t.Fatalf("%v: %s", err, body)
 	}
-	for _, errorPage := range statuspagetest.Faults("incidents.json", []byte(body)) {
-		w.t.Error(errorPage)
+	for _, fault := range statuspagetest.Faults("incidents.json", []byte(body)) {
+		w.t.Error(fault)
 	}
-	told.compat = doc.Incidents[0].Updates
-	return told
+	l.compat = doc.Incidents[0].Updates
+	return l
 }
