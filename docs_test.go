@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestDocumentsNameFilesThatExist checks every file and folder that the guides for
-// developers name in backquotes, and the relative links of all documents.
+// TestDocumentsNameFilesThatExist checks every file and folder that the guides for developers name in
+// backquotes, and all links within the repository, also to headings.
 func TestDocumentsNameFilesThatExist(t *testing.T) {
 	named := regexp.MustCompile("`((?:internal|client|cmd|test|docs|deploy)(?:/[\\w.-]+)*|[a-z_]+\\.go)/?`")
 	for _, doc := range []string{"docs/architecture.md", "CONTRIBUTING.md"} {
@@ -23,7 +23,7 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 			}
 		}
 	}
-	link := regexp.MustCompile("\\]\\(([^)#:`]+)(#[^)]*)?\\)")
+	link := regexp.MustCompile("\\]\\(([^)#:`]*)(#[^)]*)?\\)")
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "deploy/*/*.md"} {
 		docs, err := filepath.Glob(pattern)
 		if err != nil || len(docs) == 0 {
@@ -31,7 +31,10 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 		}
 		for _, doc := range docs {
 			for _, m := range link.FindAllStringSubmatch(read(t, doc), -1) {
-				target := filepath.Join(filepath.Dir(doc), m[1])
+				target := doc // a link within the document
+				if m[1] != "" {
+					target = filepath.Join(filepath.Dir(doc), m[1])
+				}
 				text, err := os.ReadFile(target)
 				if _, statErr := os.Stat(target); statErr != nil {
 					t.Errorf("%s links to %s, which does not exist", doc, m[1])
@@ -43,8 +46,29 @@ func TestDocumentsNameFilesThatExist(t *testing.T) {
 	}
 }
 
-// hasHeading reports whether a document has a heading with an anchor, as GitHub
-// makes anchors.
+// TestArchitectureNamesMethodsThatExist checks every method of the domain that docs/architecture.md names.
+func TestArchitectureNamesMethodsThatExist(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	for _, file := range files {
+		source.WriteString(read(t, file))
+	}
+	methods := regexp.MustCompile("`([A-Z]\\w+)\\.([A-Z]\\w+)`").FindAllStringSubmatch(read(t, "docs/architecture.md"), -1)
+	if len(methods) == 0 {
+		t.Error("docs/architecture.md names no methods")
+	}
+	for _, m := range methods {
+		if !regexp.MustCompile(`(?m)^func \(\w+ \*?` + m[1] + `\) ` + m[2] + `\(`).MatchString(source.String()) {
+			t.Errorf("docs/architecture.md names %s.%s, which does not exist", m[1], m[2])
+		}
+	}
+}
+
+// hasHeading reports whether a document has a heading with the given anchor. Anchors are derived from
+// headings as on GitHub.
 func hasHeading(text, anchor string) bool {
 	dropped := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	for line := range strings.Lines(text) {

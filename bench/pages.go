@@ -70,7 +70,7 @@ func (b *bench) page() ([]result, error) {
 		{fmt.Sprintf("gzip, %d bytes", len(packed)), "Accept-Encoding: gzip", "Accept-Encoding: gzip"},
 		{"304", "", "If-None-Match: " + theirTag},
 	} {
-		var ratios, toBare, rates, rivals []float64
+		var ratios, toBare, rates, references []float64
 		for range rounds {
 			theirs, err := pageRate(b, nginx.base+"/acme.html", c.theirHeader)
 			if err != nil {
@@ -84,11 +84,11 @@ func (b *bench) page() ([]result, error) {
 			if err != nil {
 				return nil, err
 			}
-			ratios, rates, rivals = append(ratios, rate/theirs), append(rates, rate), append(rivals, least)
+			ratios, rates, references = append(ratios, rate/theirs), append(rates, rate), append(references, least)
 			toBare = append(toBare, rate/least)
 		}
 		out = append(out, result{"Page requests against a bare net/http server with the same bytes, " + c.name, "≥ 0.9",
-			fmt.Sprintf("%.2f (%.0f/s against %.0f/s); %.2f of nginx", median(toBare), median(rates), median(rivals), median(ratios))})
+			fmt.Sprintf("%.2f (%.0f/s against %.0f/s); %.2f of nginx", median(toBare), median(rates), median(references), median(ratios))})
 	}
 	return out, nil
 }

@@ -19,7 +19,7 @@ func TestLog(t *testing.T) {
 	}
 	l := Log{
 		Logger:  slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{ReplaceAttr: quiet})),
-		Failing: "broken", Working: "mended", Settle: 10 * time.Second,
+		Failing: "broken", Working: "working", Settle: 10 * time.Second,
 	}
 	at := func(seconds int) time.Time { return time.Unix(1e9, 0).Add(time.Duration(seconds) * time.Second) }
 	l.Worked(at(0))
@@ -33,7 +33,7 @@ func TestLog(t *testing.T) {
 	l.Worked(at(58))
 	l.Worked(at(59))
 	l.Failed(at(60), "error", "another")
-	want := "level=ERROR msg=broken error=\"first or later\"\nlevel=INFO msg=mended after=48s failures=46\nlevel=ERROR msg=broken error=another\n"
+	want := "level=ERROR msg=broken error=\"first or later\"\nlevel=INFO msg=working after=48s failures=46\nlevel=ERROR msg=broken error=another\n"
 	if out.String() != want {
 		t.Errorf("the log is\n%swant\n%s", &out, want)
 	}

@@ -45,8 +45,8 @@ func TestAnsweredAfterCommit(t *testing.T) {
 	})
 }
 
-// TestNotAnsweredBeforeCommit: while the transaction cannot commit, nobody is
-// answered, and what arrived meanwhile shares one batch.
+// TestNotAnsweredBeforeCommit checks that no ping is answered while the transaction cannot commit, and that
+// the pings that arrive meanwhile share one batch.
 func TestNotAnsweredBeforeCommit(t *testing.T) {
 	onEachEngine(t, Config{}, func(w *testServer) {
 		a, b, off := w.newMonitor().Token, w.newMonitor().Token, allswell.NewPingToken()

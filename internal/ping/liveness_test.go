@@ -184,8 +184,8 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// TestBacklogIncludesPingsBeingSaved: a tick that runs while rejected pings are being
-// saved must not count their jobs as silent. Ticks call the exported method.
+// TestBacklogIncludesPingsBeingSaved checks that a tick that runs while rejected pings are being saved does not
+// count their jobs as silent. Ticks call the exported method.
 func TestBacklogIncludesPingsBeingSaved(t *testing.T) {
 	s := &Server{batcher: new(batcher)}
 	s.batcher.rejected.add("token", time.Now().Add(-time.Minute))

@@ -21,7 +21,7 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	}
 	defer s.Close()
 	if cfg.SMTPURL == nil {
-		log.Info("mail is off: ALLSWELL_SMTP_URL is not set, so nobody can subscribe by mail")
+		log.Info("mail is off: ALLSWELL_SMTP_URL is not set, so visitors cannot subscribe by mail")
 	} else if cfg.BaseURL == "" {
 		log.Warn("ALLSWELL_BASE_URL is not set: the links in mails only work on this machine", "url", s.URL())
 	}
