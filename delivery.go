@@ -84,13 +84,16 @@ const (
 	SendUndeliverable                   // permanent failure that is not the receiver's fault
 	SendGone                            // the receiver says that the subscription is over
 	SendNotAttempted                    // the claim is returned unused
+	// SendServerUnavailable is a temporary failure of the service's own server for the channel. It
+	// says nothing about the message, so it does not count as an attempt.
+	SendServerUnavailable
 )
 
 // String returns the result as a single word, as it is used in metrics.
 func (r SendResult) String() string {
 	return [...]string{
 		SendFailed: "failed", SendAccepted: "taken", SendRejected: "refused", SendUndeliverable: "broken", SendGone: "gone",
-		SendNotAttempted: "unsent",
+		SendNotAttempted: "unsent", SendServerUnavailable: "failed",
 	}[r]
 }
 
@@ -109,6 +112,10 @@ var backOff = []time.Duration{
 	5 * time.Second, 20 * time.Second, time.Minute, 3 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
 }
 
+// serverRetry is the delay after each failure of the channel's server. It does not grow: the
+// sender pauses while its server fails, and afterwards everything that waited is due.
+const serverRetry = 5 * time.Second
+
 // ApplyOutcome applies the outcome of an attempt to a claimed delivery. jitter, from 0 to 1,
 // spreads the next attempt by up to a fifth of the delay in either direction.
 func (d *Delivery) ApplyOutcome(o SendOutcome, now time.Time, jitter float64) {
@@ -123,28 +130,36 @@ func (d *Delivery) ApplyOutcome(o SendOutcome, now time.Time, jitter float64) {
 	case SendNotAttempted:
 		d.State, d.NextAttemptAt, d.Attempts = DeliveryPending, now, d.Attempts-1
 	case SendFailed:
-		wait := backOff[max(0, min(d.Attempts, len(backOff))-1)]
-		wait = time.Duration(float64(wait) * (0.8 + 0.4*jitter))
-		d.State, d.NextAttemptAt = DeliveryPending, now.Add(max(wait, min(o.RetryAfter, DeliveryLifetime)))
-		if end := d.HappenedAt.Add(DeliveryLifetime); d.NextAttemptAt.After(end) {
-			d.NextAttemptAt = end // when it expires
-		}
+		d.retryAfter(backOff[max(0, min(d.Attempts, len(backOff))-1)], o.RetryAfter, now, jitter)
+	case SendServerUnavailable:
+		d.Attempts--
+		d.retryAfter(serverRetry, o.RetryAfter, now, jitter)
+	}
+}
+
+// retryAfter sets the next attempt: after wait, spread by jitter, but not before least has passed.
+func (d *Delivery) retryAfter(wait, least time.Duration, now time.Time, jitter float64) {
+	wait = time.Duration(float64(wait) * (0.8 + 0.4*jitter))
+	d.State, d.NextAttemptAt = DeliveryPending, now.Add(max(wait, min(least, DeliveryLifetime)))
+	if end := d.HappenedAt.Add(DeliveryLifetime); d.NextAttemptAt.After(end) {
+		d.NextAttemptAt = end // when it expires
 	}
 }
 
 // DeliveryPlan is the next step for the deliveries with one ordering key.
 type DeliveryPlan struct {
-	Claim  int   // index of the delivery to send now; -1: none
-	Merge  []int // superseded by it
-	Expire []int // deliveries older than DeliveryLifetime
+	Claim    int   // index of the delivery to send now; -1: none
+	Merge    []int // superseded by it
+	Attempts int   // earlier attempts of the claimed delivery, or of one that is merged into it if those are more
+	Expire   []int // deliveries older than DeliveryLifetime
 	// Defer is when to plan again if Claim is -1. Zero: when a delivery changes.
 	Defer time.Time
 }
 
 // PlanDeliveries plans the open deliveries with one ordering key, sorted by position. At most one
-// delivery is being sent at a time. The oldest is sent first, and the others wait while it is
-// being retried. A mail is the exception: a new delivery retries it immediately, and the newest
-// delivery with its collapse key includes the older ones.
+// delivery is being sent at a time. The oldest is sent first; the others wait while it is being
+// retried, so a new delivery never causes an attempt before the back-off ends. The newest mail with
+// the collapse key of the oldest is sent in its place, and includes the older ones.
 func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 	plan := DeliveryPlan{Claim: -1}
 	var live []int
@@ -158,28 +173,21 @@ func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 			live = append(live, i)
 		}
 	}
-	head, due := -1, false
 	for _, i := range live {
 		d := open[i]
 		if d.HeldUntil.After(now) {
 			plan.deferUntil(d.HeldUntil)
 			continue
 		}
-		if head < 0 {
-			head = i
+		if d.NextAttemptAt.After(now) {
+			plan.deferUntil(d.NextAttemptAt)
+			return plan
 		}
-		due = due || !d.NextAttemptAt.After(now)
-	}
-	switch {
-	case head < 0:
+		plan.Claim, plan.Attempts, plan.Defer = i, d.Attempts, time.Time{}
+		if d.Channel.Merged() {
+			plan.merge(open, live, now)
+		}
 		return plan
-	case open[head].NextAttemptAt.After(now) && (!due || !open[head].Channel.Merged()):
-		plan.deferUntil(open[head].NextAttemptAt)
-		return plan
-	}
-	plan.Claim, plan.Defer = head, time.Time{}
-	if open[head].Channel.Merged() {
-		plan.merge(open, live, now)
 	}
 	return plan
 }
@@ -202,17 +210,17 @@ func (p *DeliveryPlan) merge(open []Delivery, live []int, now time.Time) {
 	for _, i := range live {
 		if d := open[i]; with(d) && !d.HeldUntil.After(now) {
 			last[d.CollapseKey] = max(last[d.CollapseKey], d.Position)
-			p.Claim = i
+			p.Claim, p.Attempts = i, max(p.Attempts, d.Attempts)
 		}
 	}
 	for _, i := range live {
 		if newest, ok := last[open[i].CollapseKey]; i != p.Claim && ok && open[i].Position <= newest {
 			p.Merge = append(p.Merge, i)
+			p.Attempts = max(p.Attempts, open[i].Attempts)
 		}
 	}
 }
 
-// Throttling of notifications about a flapping monitor; see NotificationTime.
 // Throttling of notifications about a flapping monitor; see NotificationTime.
 const (
 	throttleBurst    = 4

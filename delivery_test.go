@@ -131,8 +131,8 @@ func TestPlanDeliveries(t *testing.T) {
 		{"a later one is being sent", allswell.ChannelWebhook, []change{due, sending(5)}, none, nil, nil, 5},
 		{"the lease has ended", allswell.ChannelWebhook, []change{sending(0), due}, 0, nil, nil, 0},
 		{"one waits for a retry", allswell.ChannelEmail, []change{later(20)}, none, nil, nil, 20},
-		{"a new mail causes a retry", allswell.ChannelEmail, []change{later(20), due}, 1, []int{0}, nil, 0},
-		{"a new mail with another collapse key, too", allswell.ChannelEmail, []change{later(20), of("u")}, 0, nil, nil, 0},
+		{"a new mail waits", allswell.ChannelEmail, []change{later(20), due}, none, nil, nil, 20},
+		{"a new mail with another collapse key waits", allswell.ChannelEmail, []change{later(20), of("u")}, none, nil, nil, 20},
 		{"a new webhook delivery waits", allswell.ChannelWebhook, []change{later(20), due}, none, nil, nil, 20},
 		{"held", allswell.ChannelEmail, []change{held(60)}, none, nil, nil, 60},
 		{"a held one does not delay others", allswell.ChannelEmail, []change{held(60), of("u")}, 1, nil, nil, 0},
@@ -153,6 +153,30 @@ func TestPlanDeliveries(t *testing.T) {
 		}
 		if plan.Claim != c.claim || !slices.Equal(plan.Merge, c.merged) || !slices.Equal(plan.Expire, c.expire) || !plan.Defer.Equal(wait) {
 			t.Errorf("%s: %+v, want claim %d, merged %v, expired %v, again after %d s", c.name, plan, c.claim, c.merged, c.expire, c.wait)
+		}
+	}
+}
+
+// TestPlanContinuesTheBackOff checks that a mail counts the attempts of the mails that are
+// merged into it, and no others.
+func TestPlanContinuesTheBackOff(t *testing.T) {
+	tried := func(attempts int, collapseKey string) func(*allswell.Delivery) {
+		return func(d *allswell.Delivery) { d.Attempts, d.CollapseKey = attempts, collapseKey }
+	}
+	for _, c := range []struct {
+		name    string
+		channel allswell.Channel
+		open    []func(*allswell.Delivery)
+		want    int
+	}{
+		{"alone", allswell.ChannelEmail, []func(*allswell.Delivery){tried(3, "a")}, 3},
+		{"a newer one", allswell.ChannelEmail, []func(*allswell.Delivery){tried(3, "a"), tried(0, "a")}, 3},
+		{"the newest was tried", allswell.ChannelEmail, []func(*allswell.Delivery){tried(1, "a"), tried(4, "a")}, 4},
+		{"another collapse key", allswell.ChannelEmail, []func(*allswell.Delivery){tried(1, "a"), tried(4, "b")}, 1},
+		{"a webhook", allswell.ChannelWebhook, []func(*allswell.Delivery){tried(1, "a"), tried(4, "a")}, 1},
+	} {
+		if plan := allswell.PlanDeliveries(deliveries(c.channel, c.open...), epoch); plan.Attempts != c.want {
+			t.Errorf("%s: %d attempts, want %d", c.name, plan.Attempts, c.want)
 		}
 	}
 }
@@ -198,14 +222,17 @@ func TestPlanDeliveriesInvariants(t *testing.T) {
 		if busy && (plan.Claim >= 0 || len(plan.Expire) > 0 || plan.Defer.IsZero()) {
 			t.Fatalf("one is being sent, and the plan is %+v", plan)
 		}
+		oldest := slices.IndexFunc(open, func(d allswell.Delivery) bool {
+			return epoch.Before(d.HappenedAt.Add(allswell.DeliveryLifetime)) && !d.HeldUntil.After(epoch)
+		})
+		if due := !busy && oldest >= 0 && !waits(oldest); due != (plan.Claim >= 0) {
+			t.Fatalf("the oldest is %d, due: %t, and the plan is %+v", oldest, due, plan)
+		}
 		if plan.Claim < 0 {
 			if len(plan.Merge) > 0 {
 				t.Fatalf("merged into nothing: %+v", plan)
 			}
 			for i := range open {
-				if !busy && !expired(i) && !held(i) && (i == 0 || open[i].Channel == allswell.ChannelEmail) && !waits(i) {
-					t.Fatalf("%d is due and not sent: %+v", i, plan)
-				}
 				if !busy && !expired(i) && plan.Defer.IsZero() {
 					t.Fatalf("%d is never planned again: %+v", i, plan)
 				}
@@ -255,6 +282,7 @@ func TestApplyOutcome(t *testing.T) {
 	for result, want := range map[allswell.SendResult]allswell.DeliveryState{
 		allswell.SendAccepted: allswell.DeliverySent, allswell.SendRejected: allswell.DeliveryDead, allswell.SendUndeliverable: allswell.DeliveryDead,
 		allswell.SendGone: allswell.DeliveryCancelled, allswell.SendFailed: allswell.DeliveryPending,
+		allswell.SendServerUnavailable: allswell.DeliveryPending,
 	} {
 		d := claimed(1)
 		d.ApplyOutcome(allswell.SendOutcome{Result: result, Reason: "why"}, now, 0.5)
@@ -276,6 +304,13 @@ func TestApplyOutcome(t *testing.T) {
 			if got.Round(time.Millisecond) != want.Round(time.Millisecond) {
 				t.Errorf("after attempt %d with jitter %v: %v, want %v", c.attempts, jitter, got, want)
 			}
+		}
+	}
+	for _, attempts := range []int{1, 2, 100} {
+		d := claimed(attempts)
+		d.ApplyOutcome(allswell.SendOutcome{Result: allswell.SendServerUnavailable}, now, 0.5)
+		if got := d.NextAttemptAt.Sub(now); got != 5*time.Second || d.Attempts != attempts-1 {
+			t.Errorf("the server failed at attempt %d: again after %v, %d attempts", attempts, got, d.Attempts)
 		}
 	}
 	for _, c := range []struct {

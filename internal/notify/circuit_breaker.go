@@ -48,6 +48,9 @@ func (b *breakers) note(host string, unreachable bool, now time.Time) {
 	}
 }
 
+// failing reports whether the last attempt found the destination unreachable.
+func (b *breakers) failing(host string) bool { return b.hosts[host] != nil }
+
 // block adds to inFlight, the number of messages being sent to each destination, the
 // number that failing destinations must not get.
 func (b *breakers) block(inFlight map[string]int, now time.Time) {

@@ -15,7 +15,7 @@ const mailWorkers = 8
 var emailChannel = channel{
 	name: allswell.ChannelEmail, serverName: "mail server",
 	workers: mailWorkers, perHost: 2 * mailWorkers, // everything that is claimed at a time
-	minPause: 5 * time.Second, maxPause: 2 * time.Minute,
+	minPause: 5 * time.Second, maxPause: 30 * time.Second,
 	open: func(c Config) sender {
 		if c.SMTP == nil {
 			return mailDisabled{}
@@ -29,7 +29,7 @@ var emailChannel = channel{
 type mailDisabled struct{}
 
 func (mailDisabled) send(context.Context, allswell.Notification) allswell.SendOutcome {
-	return allswell.SendOutcome{Result: allswell.SendFailed, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true}
+	return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true}
 }
 
 func (mailDisabled) server() string { return "" }

@@ -22,9 +22,18 @@ type failure struct {
 func (f *failure) Error() string { return f.step + ": " + f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// late reports whether the server had the recipient when the step failed.
+// late reports whether the server had the recipient when the step failed. Earlier steps are
+// the same for all mails.
 func (f *failure) late() bool {
 	return f.step == "RCPT TO" || f.step == "DATA" || f.step == "the message"
+}
+
+// result returns the result of a temporary failure.
+func (f *failure) result() allswell.SendResult {
+	if f.late() {
+		return allswell.SendFailed
+	}
+	return allswell.SendServerUnavailable
 }
 
 // reason returns the reason that the workspace sees. It hides the details of steps
@@ -71,9 +80,7 @@ func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.Sen
 	if errors.As(err, &answer) {
 		detail := fmt.Sprintf("The mail server answered %d at %s: %s", answer.Code, f.step, answer.Msg)
 		o := allswell.SendOutcome{
-			Reason: f.reason(detail), Detail: detail,
-			// A server that replies to MAIL FROM works.
-			Unreachable: answer.Code == 421 || !f.late() && f.step != "MAIL FROM",
+			Result: f.result(), Reason: f.reason(detail), Detail: detail, Unreachable: answer.Code == 421 || !f.late(),
 		}
 		ours := f.step == "RCPT TO" && isOurs(answer.Code, without(to, answer.Msg))
 		switch {
@@ -86,7 +93,8 @@ func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.Sen
 		return o
 	}
 	detail := m.describe(ctx, f)
-	return allswell.SendOutcome{Reason: f.reason(detail), Detail: detail, Unreachable: !f.late()}
+	// A server that is silent after the message may be examining this message, or have accepted it.
+	return allswell.SendOutcome{Result: f.result(), Reason: f.reason(detail), Detail: detail, Unreachable: f.step != "the message"}
 }
 
 // isOurs reports whether a permanent rejection at RCPT TO concerns this installation and

@@ -48,6 +48,12 @@ type smtpMail struct {
 // authentication mechanisms.
 func newSMTPPeer(t *testing.T, way string, ways ...string) *smtpPeer {
 	t.Helper()
+	return newSMTPPeerAt(t, way, "127.0.0.1:0", ways...)
+}
+
+// newSMTPPeerAt is newSMTPPeer at an address.
+func newSMTPPeerAt(t *testing.T, way, address string, ways ...string) *smtpPeer {
+	t.Helper()
 	p := new(smtpPeer)
 	s := gosmtp.NewServer(gosmtp.BackendFunc(func(c *gosmtp.Conn) (gosmtp.Session, error) {
 		return &smtpSession{peer: p, conn: c, ways: ways}, nil
@@ -57,7 +63,7 @@ func newSMTPPeer(t *testing.T, way string, ways ...string) *smtpPeer {
 	if way != "plain" {
 		s.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}

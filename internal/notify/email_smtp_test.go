@@ -113,7 +113,7 @@ func TestSMTPMisconfigured(t *testing.T) {
 			m := newTestMailer(t, c.setting, peer.address)
 			m.tls.RootCAs = c.roots
 			o := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink))
-			if o.Result != allswell.SendFailed || !strings.Contains(o.Detail, c.reason) || strings.Contains(o.Detail+o.Reason, "hunter22") || o.Reason != smtpUnusable {
+			if o.Result != allswell.SendServerUnavailable || !strings.Contains(o.Detail, c.reason) || strings.Contains(o.Detail+o.Reason, "hunter22") || o.Reason != smtpUnusable {
 				t.Errorf("%+v, want %q", o, c.reason)
 			}
 			if mails := peer.received(); len(mails) != 0 {
@@ -146,7 +146,7 @@ func TestSMTPBroken(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	m.base = ""
-	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != allswell.SendFailed || !strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
+	if o := sendWithin(t, m, smtpTestTimeout, n); o.Result != allswell.SendServerUnavailable || !strings.Contains(o.Reason, "ALLSWELL_BASE_URL") {
 		t.Errorf("without a base address: %+v", o)
 	}
 }
@@ -159,7 +159,7 @@ func TestSMTPUnreachable(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
-	if o := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != allswell.SendFailed || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, "connection refused") {
+	if o := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != allswell.SendServerUnavailable || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, "connection refused") {
 		t.Errorf("%+v", o)
 	}
 }
@@ -169,12 +169,10 @@ func TestSMTPUnreachable(t *testing.T) {
 func TestSMTPSteps(t *testing.T) {
 	steps := []struct {
 		name, reason string
-		refusal      allswell.SendResult // the result of a 5xx reply
+		early        bool // before the server has the recipient
 	}{
-		{"greeting", "the greeting", allswell.SendFailed}, {"EHLO", "EHLO", allswell.SendFailed},
-		{"STARTTLS", "STARTTLS", allswell.SendFailed}, {"AUTH", "AUTH", allswell.SendFailed},
-		{"MAIL", "MAIL FROM", allswell.SendFailed}, {"RCPT", "RCPT TO", allswell.SendRejected},
-		{"DATA", "DATA", allswell.SendRejected}, {"message", "the message", allswell.SendRejected},
+		{"greeting", "the greeting", true}, {"EHLO", "EHLO", true}, {"STARTTLS", "STARTTLS", true}, {"AUTH", "AUTH", true},
+		{"MAIL", "MAIL FROM", true}, {"RCPT", "RCPT TO", false}, {"DATA", "DATA", false}, {"message", "the message", false},
 	}
 	acts := []struct {
 		name, reason string
@@ -206,28 +204,31 @@ func TestSMTPSteps(t *testing.T) {
 					}
 					address, conns := script.serve(t)
 					want := allswell.SendFailed
-					if act.name == "5xx" {
-						want = step.refusal
+					switch {
+					case step.early:
+						want = allswell.SendServerUnavailable
+					case act.name == "5xx":
+						want = allswell.SendRejected
 					}
 					m := newTestMailer(t, setting, address)
 					o := sendWithin(t, m, act.limit, mailNotification(allswell.PurposeEvent, mailDatabase()...))
 					if o.Result != want || !strings.Contains(o.Detail, act.reason) || !strings.Contains(o.Detail, step.reason) {
 						t.Errorf("%+v, want %d for %q at %q", o, want, act.reason, step.reason)
 					}
-					if early := step.refusal == allswell.SendFailed && step.name != "MAIL"; early && o.Reason != smtpUnusable {
+					if hidden := step.early && step.name != "MAIL"; hidden && o.Reason != smtpUnusable {
 						t.Errorf("the reason %q reveals more than that the server cannot be used", o.Reason)
-					} else if !early && !strings.Contains(o.Reason, act.reason) {
+					} else if !hidden && !strings.Contains(o.Reason, act.reason) {
 						t.Errorf("the reason %q lacks %q", o.Reason, act.reason)
 					}
 					answered := act.name == "4xx" || act.name == "5xx"
-					trouble := act.name == "421" || step.refusal == allswell.SendFailed && (step.name != "MAIL" || !answered)
+					trouble := step.early || act.name == "421" || !answered && step.name != "message"
 					if o.Unreachable != trouble {
 						t.Errorf("unreachable: %t, want %t", o.Unreachable, trouble)
 					}
 					if conns.Load() != 1 {
 						t.Errorf("%d connections for one attempt", conns.Load())
 					}
-					if len(m.idle) > 0 && (act.name == "421" || act.limit < smtpTestTimeout || step.refusal == allswell.SendFailed) {
+					if len(m.idle) > 0 && (act.name == "421" || act.limit < smtpTestTimeout || step.early) {
 						t.Error("the connection is kept")
 					}
 				})
@@ -455,7 +456,7 @@ func TestSMTPStale(t *testing.T) {
 		{"MAIL", smtpReply("421 bye\r\n"), allswell.SendAccepted},
 		{"RCPT", smtpDrop, allswell.SendAccepted},
 		{"DATA", smtpDrop, allswell.SendAccepted},
-		{"MAIL", smtpReply("451 later\r\n"), allswell.SendFailed},
+		{"MAIL", smtpReply("451 later\r\n"), allswell.SendServerUnavailable},
 		{"message", smtpDrop, allswell.SendFailed},
 	} {
 		mails := 0 // of the first connection, which is served by one goroutine

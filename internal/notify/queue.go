@@ -223,6 +223,7 @@ func (q *queue) saveResults() {
 }
 
 func (q *queue) save(batch []store.DeliveryResult) {
+	q.noteResults(batch, time.Now())
 	err := q.Store.SaveDeliveryResults(context.Background(), batch)
 	for deadline := time.Now().Add(saveTimeout); err != nil && time.Now().Before(deadline); {
 		time.Sleep(saveRetry)
@@ -231,21 +232,31 @@ func (q *queue) save(batch []store.DeliveryResult) {
 	if err != nil {
 		q.Logger.Error("saving delivery results failed; the deliveries will be sent again", "channel", q.name, "deliveries", len(batch), "error", err)
 	}
-	now := time.Now()
 	hosts := make([]string, len(batch))
-	q.mu.Lock()
 	for i, r := range batch {
 		hosts[i] = r.Host
-		if r.Outcome.Result != allswell.SendNotAttempted {
-			q.breakers.note(r.Host, r.Outcome.Unreachable, now)
-		}
-	}
-	q.mu.Unlock()
-	for _, r := range batch {
-		q.noteOutage(r.Outcome, now)
 		q.report(r)
 	}
 	q.removeInFlight(hosts...)
+}
+
+// noteResults tells the breakers and the log whether the destinations work. A failure of the
+// channel's server during a session about one message may be due to that message. It counts as
+// an attempt, unless the attempt before, of any message, failed in such a way too.
+func (q *queue) noteResults(batch []store.DeliveryResult, now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range batch {
+		r := &batch[i]
+		if r.Outcome.Result == allswell.SendNotAttempted {
+			continue
+		}
+		if r.Outcome.Result == allswell.SendFailed && r.Outcome.Unreachable && q.serverName != "" && q.breakers.failing(r.Host) {
+			r.Outcome.Result = allswell.SendServerUnavailable
+		}
+		q.breakers.note(r.Host, r.Outcome.Unreachable, now)
+		q.noteOutage(r.Outcome, now)
+	}
 }
 
 // noteOutage logs the beginning and the end of an outage of the channel's server.

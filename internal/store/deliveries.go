@@ -227,7 +227,7 @@ func (t *tx) postpone(keys []string, by, until time.Time) error {
 }
 
 // mergeDeliveries merges into the claimed delivery those that the plan names, and the
-// deliveries that were merged into them before.
+// deliveries that were merged into them before. It continues their back-off.
 func (t *tx) mergeDeliveries(open []allswell.Delivery, plan allswell.DeliveryPlan) error {
 	if len(plan.Merge) == 0 {
 		return nil
@@ -241,6 +241,11 @@ func (t *tx) mergeDeliveries(open []allswell.Delivery, plan allswell.DeliveryPla
 		}
 	}
 	target := open[plan.Claim].ID
+	if plan.Attempts > open[plan.Claim].Attempts {
+		if _, err := t.Exec(`UPDATE deliveries SET attempts = $2 WHERE id = $1`, target, plan.Attempts); err != nil {
+			return err
+		}
+	}
 	if len(claimedBefore) > 0 {
 		if _, err := t.Exec(`UPDATE deliveries SET merged_into = $2 WHERE merged_into IN EACH($1) AND merged_into IS NOT NULL`,
 			list(claimedBefore), target); err != nil {
@@ -397,7 +402,7 @@ func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) err
 		return err
 	}
 	switch o.Result {
-	case allswell.SendFailed:
+	case allswell.SendFailed, allswell.SendServerUnavailable:
 		return t.postpone([]string{d.OrderingKey}, d.NextAttemptAt, d.NextAttemptAt)
 	case allswell.SendGone:
 		return t.endSubscription(d.SubscriberID, o.Reason)

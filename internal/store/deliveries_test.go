@@ -164,8 +164,8 @@ func TestNewerDeliveryMergesOlder(t *testing.T) {
 		w.clock.move(time.Second)
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
 		other := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "o", Message: ptr("else")}))(w)
-		// Fresh news tries the mailbox again; the webhook's incident waits, its other one does not.
-		w.expect("news while one waits", w.deliver(failed), "a@example.com: one, two", "https://example.com/hook: else")
+		// The mailbox waits, and so does the webhook's incident; its other one does not.
+		w.expect("news while one waits", w.deliver(failed), "https://example.com/hook: else")
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "three"))(w)
 		must(w.PostUpdate(w.ctx, w.ws, other.ID, "more"))(w)
 		w.clock.move(time.Minute)
@@ -224,6 +224,85 @@ func TestBackoffAndExpiry(t *testing.T) {
 		w.expect("by hand", w.deliver(taken), "https://example.com/hook: one")
 		if err := refused(func() error { _, err := w.RetryDelivery(w.ctx, w.ws, rows[0].ID); return err }(), "state"); err != allswell.ErrNotFound {
 			t.Errorf("a sent one again: %v", err)
+		}
+	})
+}
+
+// TestEventsKeepTheBackOff: while a receiver fails, new incidents and updates cause no attempt
+// and do not count as attempts. Then everything is sent.
+func TestEventsKeepTheBackOff(t *testing.T) {
+	const every, total = 3, 100 // seconds
+	want := []int{0, 5, 25, 85}
+	for name, event := range map[string]func(*world, string){
+		"incidents": func(w *world, _ string) {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("more")}))(w)
+		},
+		"updates": func(w *world, incident string) { must(w.PostUpdate(w.ctx, w.ws, incident, "more"))(w) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorlds(t, func(w *world) {
+				w.subscribe("a@example.com")
+				w.subscribe("https://example.com/hook")
+				w.clock.move(time.Second)
+				first := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("first")}))(w)
+				attempts := make(map[string][]int)
+				for second := range total {
+					if second > 0 && second%every == 0 {
+						event(w, first.ID)
+					}
+					for _, line := range w.deliver(failed) {
+						if target, message, _ := strings.Cut(line, ": "); strings.HasPrefix(message, "first") {
+							attempts[target] = append(attempts[target], second)
+						} else if target == "a@example.com" {
+							t.Errorf("after %d s: %s", second, line)
+						}
+					}
+					w.clock.move(time.Second)
+				}
+				for _, target := range []string{"a@example.com", "https://example.com/hook"} {
+					if !slices.Equal(attempts[target], want) {
+						t.Errorf("attempts to %s after %v s, want %v", target, attempts[target], want)
+					}
+				}
+				tried := w.value(`SELECT max(attempts) FROM deliveries WHERE channel = 'email' AND state = 'pending'`)
+				if tried != fmt.Sprint(len(want)) {
+					t.Errorf("the mail has %s attempts, want %d", tried, len(want))
+				}
+				w.clock.move(3 * time.Minute)
+				w.deliver(taken)
+				if got := w.states(); got["pending"] != 0 || got["sent"]+got["superseded"] != 2*(1+(total-1)/every) {
+					t.Errorf("in the end: %v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestServerFailuresAreNotAttempts: while the mail server cannot be used, deliveries are due
+// again after a few seconds however long it lasts, and no attempt is counted.
+func TestServerFailuresAreNotAttempts(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		w.clock.move(time.Second)
+		unavailable := allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "Not now.", Unreachable: true}
+		const many = 50
+		for range many {
+			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+			w.expect("an attempt", w.deliver(unavailable), "a@example.com: one")
+			if next := w.nextAttempt().Sub(w.clock.now()); next != 5*time.Second {
+				t.Fatalf("due again after %v", next)
+			}
+			w.clock.move(5 * time.Second)
+		}
+		if got := w.value(`SELECT sum(attempts) FROM deliveries`); got != "0" {
+			t.Errorf("%s attempts", got)
+		}
+		if got := w.value(`SELECT count(*) FROM deliveries WHERE reason = 'Not now.'`); got != "1" {
+			t.Errorf("%s deliveries have the reason", got)
+		}
+		w.deliver(taken)
+		if got := w.states(); got["sent"] != many {
+			t.Errorf("when it can be used again: %v", got)
 		}
 	})
 }
