@@ -126,8 +126,8 @@ var driverUsers = []struct {
 	reason    string
 }{
 	{"internal/database", false, "It opens databases and runs transactions."},
-	{"internal/store/storetest", false, "It creates and drops the databases of tests."},
-	{"test/...", true, "It checks a database after its program was killed, without the code that wrote it."},
+	{"internal/store/storetest", false, "It creates and drops databases for tests."},
+	{"test/...", true, "It checks the database after the program was killed, without the code under test."},
 }
 
 // forbidden are standard packages that the domain must not import.

@@ -180,6 +180,20 @@ func TestIDsAreUniqueWithinAMillisecond(t *testing.T) {
 	}
 }
 
+func TestIDSequenceSortsWithinAMillisecond(t *testing.T) {
+	for range 100 {
+		var ids allswell.IDSequence
+		last := ids.NewID("x_", epoch)
+		for range 1000 {
+			next := ids.NewID("x_", epoch)
+			if next <= last || len(next) != len(last) {
+				t.Fatalf("%s comes after %s", next, last)
+			}
+			last = next
+		}
+	}
+}
+
 func TestSecretEndsInItsChecksum(t *testing.T) {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	for range 1000 {

@@ -20,10 +20,11 @@ func scanAuditEntry(row database.Row) (e allswell.AuditEntry, err error) {
 	return
 }
 
-// audit writes the audit entry of a change. before is nil for a new object, after
-// for one that was deleted. An update that changed nothing has no entry.
+// audit writes the audit entry of a change. before is nil for a new object, after is nil
+// for a deleted one. An update that changed nothing has no entry. The ids of the entries
+// of one transaction sort in the order of the calls.
 func (t *tx) audit(actor allswell.Actor, action allswell.AuditAction, before, after allswell.Auditable) error {
-	e, ok := allswell.NewAuditEntry(actor, action, before, after, t.Now)
+	e, ok := allswell.NewAuditEntry(t.auditIDs.NewID(allswell.PrefixAuditEntry, t.Now), actor, action, before, after, t.Now)
 	if !ok {
 		return nil
 	}
@@ -43,7 +44,7 @@ func (t *tx) auditSubscriber(action allswell.AuditAction, before, after allswell
 }
 
 // AuditLog returns the audit entries of the actor's workspace that match the
-// filter, newest first: at most limit entries that are older than the entry with
+// filter, newest first, and those of one transaction in reverse order: at most limit entries that are older than the entry with
 // the id before, or the newest if before is "". more reports whether there are
 // older ones.
 func (s *Store) AuditLog(ctx context.Context, actor allswell.Actor, f allswell.AuditFilter, before string, limit int) (entries []allswell.AuditEntry, more bool, err error) {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +40,7 @@ func TestChangesAreAudited(t *testing.T) {
 		for _, c := range []struct {
 			name string
 			do   func() error
-			want []string // in any order: entries of one transaction have one time
+			want []string
 		}{
 			{"page", func() (err error) {
 				_, err = w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Acme Inc.")})
@@ -151,19 +152,17 @@ func TestChangesAreAudited(t *testing.T) {
 				[]string{`delete page {"logo":"a.png","name":"Acme Inc.","slug":"acme","time_zone":"UTC"} {}`}},
 		} {
 			before := w.audited()
-			w.pass(time.Millisecond) // entries sort by time
+			w.pass(time.Millisecond) // so that the entries sort after the earlier ones
 			w.ok(c.do())
 			names := strings.NewReplacer(incident.ID+"_", "_", "INCIDENT", incident.ID, "COMPONENT", component.ID, "MAINTENANCE", maintenance.ID,
 				"FOR", allswell.FormatTime(maintenance.ScheduledFor), "UNTIL", allswell.FormatTime(maintenance.ScheduledUntil))
 			got := w.audited()[len(before):]
-			if len(got) != len(c.want) {
-				w.Errorf("%s: audited %q, want %q", c.name, got, c.want)
-				continue
+			var want []string
+			for _, entry := range c.want {
+				want = append(want, names.Replace(entry))
 			}
-			for _, want := range c.want {
-				if want = names.Replace(want); !strings.Contains(strings.Join(got, "\n"), want) {
-					w.Errorf("%s: audited\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), want)
-				}
+			if !slices.Equal(got, want) {
+				w.Errorf("%s: audited\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
 		for _, secret := range []string{sub.Key, "ada@example.com", monitor.Token, token.Secret} {
@@ -231,6 +230,41 @@ func TestAuditLogFilters(t *testing.T) {
 			}
 			if len(seen) != c.want {
 				w.Errorf("%s: %d entries, want %d", c.name, len(seen), c.want)
+			}
+		}
+	})
+}
+
+// TestAuditLogKeepsTheOrderOfATransaction checks the order of several entries of the same
+// millisecond, page by page.
+func TestAuditLogKeepsTheOrderOfATransaction(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		var want []string
+		for range 20 {
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We know."), State: allswell.IncidentIdentified}))(w)
+			want = append(want, i.ID, i.Updates[0].ID)
+		}
+		var got []string
+		for cursor, more := "", true; more; {
+			var entries []allswell.AuditEntry
+			var err error
+			entries, more, err = w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{Action: allswell.AuditCreate, Since: w.clock.now()}, cursor, 1)
+			w.ok(err)
+			for _, e := range entries {
+				cursor = e.ID
+				if e.Object.Kind == allswell.ObjectIncident || e.Object.Kind == allswell.ObjectIncidentUpdate {
+					got = append(got, e.Object.ID)
+				}
+			}
+		}
+		// Transactions of the same millisecond are in any order, each in one piece.
+		if len(got) != len(want) {
+			w.Fatalf("%d entries, want %d", len(got), len(want))
+		}
+		for n := 0; n < len(got); n += 2 {
+			update, incident := got[n], got[n+1]
+			if at := slices.Index(want, incident); at < 0 || at%2 != 0 || want[at+1] != update {
+				w.Errorf("entries %d and %d are of %s and %s", n, n+1, update, incident)
 			}
 		}
 	})

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"slices"
-
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 )
@@ -97,16 +95,6 @@ func (t *tx) saveStatusChange(c allswell.Component) error {
 			FROM status_changes WHERE component_id = $1
 		ON CONFLICT (component_id, changed_at) DO UPDATE SET status = excluded.status`,
 		c.ID, millis(t.Now), string(c.Status().Canonical()))
-	return err
-}
-
-// lockComponents locks components in the order of their ids, each once.
-func (t *tx) lockComponents(ids []string) error {
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	if len(ids) == 0 {
-		return nil
-	}
-	_, err := database.Query(t.Session, database.ScanString, `SELECT id FROM components WHERE id IN EACH($1) ORDER BY id FOR UPDATE`, list(ids))
 	return err
 }
 

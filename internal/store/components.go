@@ -264,16 +264,16 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 		if err != nil {
 			return struct{}{}, err
 		}
-		monitors, err := t.monitors(`WHERE component_id = $1 ORDER BY id FOR UPDATE`, id)
+		if err := t.lockWithMonitors([]string{id}, p.ID); err != nil {
+			return struct{}{}, err
+		}
+		monitors, err := t.monitors(`WHERE component_id = $1 ORDER BY id`, id)
 		if err != nil {
 			return struct{}{}, err
 		}
-		c, err := t.component(`WHERE id = $1 AND page_id = $2 FOR UPDATE`, id, p.ID)
+		c, err := t.component(`WHERE id = $1 AND page_id = $2`, id, p.ID)
 		if err == nil {
 			_, err = t.Exec(`DELETE FROM components WHERE id = $1`, c.ID)
-		}
-		if err == nil {
-			err = t.touch(p.ID)
 		}
 		if err == nil {
 			err = t.audit(actor, allswell.AuditDelete, c, nil)
@@ -383,14 +383,14 @@ func (t *tx) lockGroup(g allswell.Group, err error) (allswell.Group, error) {
 func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, page, ref string) error {
 	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
 		g, err := t.groupOf(actor.WorkspaceID, page, ref)
-		if err != nil {
-			return struct{}{}, err
+		if err == nil {
+			err = t.lockRows(func() (s lockSet, err error) { // the deletion changes the components, too
+				s.pages = []string{g.PageID}
+				s.components, err = t.ids(`SELECT id FROM components WHERE group_id = $1`, g.ID)
+				return s, err
+			})
 		}
-		// By the lock order, before the page: the deletion reaches them too.
-		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM components WHERE group_id = $1 ORDER BY id FOR UPDATE`, g.ID); err != nil {
-			return struct{}{}, err
-		}
-		if g, err = t.lockGroup(g, nil); err != nil {
+		if g, err = t.lockGroup(g, err); err != nil {
 			return struct{}{}, err
 		}
 		n, err := t.Exec(`DELETE FROM component_groups WHERE id = $1`, g.ID)

@@ -31,13 +31,6 @@ func scanOpenEvent(row database.Row) (e openEvent, err error) {
 
 const openEventColumns = eventColumns + `, fan_out_cursor, notify_at`
 
-// lockMutex waits until no other transaction holds the mutex, and holds it until this one
-// ends.
-func (t *tx) lockMutex(name string) error {
-	_, err := database.One(t.Session, database.ScanString, `SELECT name FROM mutexes WHERE name = $1 FOR UPDATE`, name)
-	return err
-}
-
 // FanOut creates deliveries of new events, for at most 500 subscribers in one
 // transaction, and reports whether there may be more to do. The events of a page are
 // taken in commit order; among pages, the one that has waited longest comes first.

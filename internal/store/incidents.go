@@ -49,29 +49,6 @@ func (c *session) incidentOf(workspaceID, id string) (allswell.Incident, error) 
 		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, workspaceID)
 }
 
-// lockIncident loads a workspace's incident and locks it and its page, after the
-// components that it affects and the others given.
-func (t *tx) lockIncident(workspaceID, id string, others ...allswell.AffectedComponent) (allswell.Incident, error) {
-	i, err := t.incidentOf(workspaceID, id)
-	if err != nil {
-		return i, err
-	}
-	components, err := database.Query(t.Session, database.ScanString, `SELECT component_id FROM incident_components WHERE incident_id = $1`, id)
-	if err != nil {
-		return i, err
-	}
-	for _, a := range others {
-		components = append(components, a.ComponentID)
-	}
-	if err := t.lockComponents(components); err != nil {
-		return i, err
-	}
-	if err := t.touch(i.PageID); err != nil {
-		return i, err
-	}
-	return t.lockedIncident(id)
-}
-
 // lockedIncident loads an incident and locks its row. Its page is locked already.
 func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
 	i, err := database.One(t.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id = $1 FOR UPDATE`, id)

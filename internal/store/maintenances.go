@@ -117,7 +117,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 		if n.Components, err = t.affectedIDs(p.ID, n.Components); err != nil {
 			return m, err
 		}
-		if err := t.lockMaintenanceComponents(n.Components, p.ID); err != nil {
+		if err := t.lockWithMonitors(n.Components, p.ID); err != nil {
 			return m, err
 		}
 		if err := t.checkLimit("title", "planned maintenances", allswell.MaxOpenMaintenances,
@@ -198,39 +198,6 @@ func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 		m.ID, m.Title, string(m.State), millis(m.ScheduledFor), millis(m.ScheduledUntil), millis(m.BegunAt),
 		millis(m.EndedAt), m.RemindBefore.Milliseconds(), millis(m.RemindedAt), millis(m.NextTransitionAt()), millis(m.UpdatedAt))
 	return err
-}
-
-// lockMaintenanceComponents locks, in the lock order, everything that a maintenance of
-// the components may change: their monitors, the components, and the page.
-func (t *tx) lockMaintenanceComponents(components []string, pageID string) error {
-	if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM monitors WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(components)); err != nil {
-		return err
-	}
-	if err := t.lockComponents(components); err != nil {
-		return err
-	}
-	return t.touch(pageID)
-}
-
-// lockMaintenance loads a maintenance and locks everything that a change of it, or a
-// change to the other components, may change.
-func (t *tx) lockMaintenance(m allswell.Maintenance, others []string) (allswell.Maintenance, error) {
-	components, err := database.Query(t.Session, database.ScanString, `SELECT component_id FROM maintenance_components WHERE maintenance_id = $1`, m.ID)
-	if err != nil {
-		return m, err
-	}
-	if err := t.lockMaintenanceComponents(append(components, others...), m.PageID); err != nil {
-		return m, err
-	}
-	if m, err = t.withMaintenanceComponents(database.One(t.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE id = $1 FOR UPDATE`, m.ID)); err != nil {
-		return m, err
-	}
-	for _, c := range m.Components {
-		if !slices.Contains(components, c.ID) { // it was given others before the page was locked
-			return m, t.lockMaintenanceComponents(idsOf(m.Components), m.PageID)
-		}
-	}
-	return m, nil
 }
 
 // ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for

@@ -249,7 +249,10 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	if err := t.link(&m); err != nil {
 		return m, err
 	}
-	if err := t.applySuppression(&m, m.ComponentID); err != nil {
+	if err := t.lockComponents([]string{m.ComponentID}); err != nil {
+		return m, err
+	}
+	if err := t.applySuppression(&m); err != nil {
 		return m, err
 	}
 	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
@@ -291,13 +294,10 @@ func (t *tx) link(m *allswell.Monitor) error {
 	return err
 }
 
-// applySuppression applies the maintenance that runs on the monitor's component. It first
-// locks the components that the monitor has and had, because a maintenance that begins at
-// the same time looks for their monitors.
-func (t *tx) applySuppression(m *allswell.Monitor, components ...string) error {
-	if err := t.lockComponents(components); err != nil {
-		return err
-	}
+// applySuppression applies the maintenance that runs on the monitor's component. The
+// component is locked, because a maintenance that begins at the same time looks for its
+// monitors.
+func (t *tx) applySuppression(m *allswell.Monitor) error {
 	until, err := t.suppressedUntil([]string{m.ComponentID})
 	m.Suppress(until[m.ComponentID], t.Now)
 	return err
@@ -332,15 +332,26 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if ch.ComponentID != nil {
 		m.ComponentID = *ch.ComponentID
 	}
-	if ch.Page != nil || ch.ComponentID != nil {
+	linked := ch.Page != nil || ch.ComponentID != nil
+	if linked {
 		if err := t.link(&m); err != nil {
-			return m, err
-		}
-		if err := t.applySuppression(&m, before.ComponentID, m.ComponentID); err != nil {
 			return m, err
 		}
 	}
 	ends := m.Apply(ch, t.Now)
+	moves := before.State == allswell.MonitorDown && (m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus)
+	switch {
+	case ends, moves:
+		err = t.lockForOutage(before, m)
+	case linked:
+		err = t.lockComponents([]string{before.ComponentID, m.ComponentID})
+	}
+	if err == nil && linked {
+		err = t.applySuppression(&m)
+	}
+	if err != nil {
+		return m, err
+	}
 	if m != before {
 		m.UpdatedAt = t.Now
 	}
@@ -356,26 +367,15 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if m.Enabled && !before.Enabled {
 		t.newPingTokens = append(t.newPingTokens, m.Token)
 	}
-	if err := t.adjustOutage(before, m, ends); err != nil {
+	if ends {
+		err = t.endOutage(m, allswell.OutageEndedByDisable)
+	} else if moves {
+		err = t.moveCause(m)
+	}
+	if err != nil {
 		return m, err
 	}
 	return m, t.audit(actor, allswell.AuditUpdate, before, m)
-}
-
-// adjustOutage does to the outage of a monitor that was down what follows from
-// a change of the monitor.
-func (t *tx) adjustOutage(before, m allswell.Monitor, ends bool) error {
-	moves := m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus
-	if before.State != allswell.MonitorDown || !ends && !moves {
-		return nil
-	}
-	if err := t.lockForOutage(before, m); err != nil {
-		return err
-	}
-	if ends {
-		return t.endOutage(m, allswell.OutageEndedByDisable)
-	}
-	return t.moveCause(m)
 }
 
 // saveMonitor saves what a human may have changed, the wait included.

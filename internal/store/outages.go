@@ -2,47 +2,10 @@ package store
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 )
-
-// lockForOutage locks the components of the monitors and of their open incidents, and
-// then the pages of both, each in one order. Beginning or ending outages needs all these
-// locks; taken one after another they could deadlock.
-func (t *tx) lockForOutage(monitors ...allswell.Monitor) error {
-	var ids, components []string
-	for _, m := range monitors {
-		ids = append(ids, m.ID)
-		if m.ComponentID != "" {
-			components = append(components, m.ComponentID)
-		}
-	}
-	const open = `FROM incidents WHERE NOT resolved AND outage_id IN
-		(SELECT id FROM outages WHERE ended_at IS NULL AND monitor_id IN EACH($1))`
-	affected, err := database.Query(t.Session, database.ScanString, `SELECT component_id FROM incident_components WHERE incident_id IN (SELECT id `+open+`)`, list(ids))
-	if err != nil {
-		return err
-	}
-	pages, err := database.Query(t.Session, database.ScanString, `SELECT page_id `+open, list(ids))
-	if err != nil {
-		return err
-	}
-	for _, m := range monitors {
-		pages = append(pages, m.PageID)
-	}
-	if err := t.lockComponents(append(components, affected...)); err != nil {
-		return err
-	}
-	slices.Sort(pages)
-	for _, id := range slices.Compact(pages) {
-		if err := t.touch(id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // beginOutage saves the outage of a monitor that goes down, the cause of its component,
 // and the incident with its first update, and emits the events, in the transaction that

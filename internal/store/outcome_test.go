@@ -207,11 +207,14 @@ func (p *lossyProxy) forward(client net.Conn) {
 		return
 	}
 	defer server.Close()
+	var losing atomic.Bool
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
 		io.Copy(client, server)
-		client.Close()
+		if !losing.Load() {
+			client.Close()
+		}
 	}()
 	buffer := make([]byte, 64<<10)
 	for {
@@ -221,7 +224,8 @@ func (p *lossyProxy) forward(client net.Conn) {
 		}
 		lose := p.losing.Load() && bytes.Contains(buffer[:n], []byte("commit\x00"))
 		if lose {
-			server.SetReadDeadline(time.Now()) // ends the copying of answers, and closes client
+			losing.Store(true)
+			server.SetReadDeadline(time.Now()) // ends the copying of answers
 			<-answered
 		}
 		if _, err := server.Write(buffer[:n]); err != nil {
@@ -230,7 +234,7 @@ func (p *lossyProxy) forward(client net.Conn) {
 		for lose && !p.lost() {
 			time.Sleep(5 * time.Millisecond)
 		}
-		if lose {
+		if lose { // the client may only notice the loss now
 			return
 		}
 	}

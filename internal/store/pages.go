@@ -329,20 +329,6 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 // manyPerPage are the tables that may have many rows of one page.
 var manyPerPage = []string{"subscribers", "deliveries"}
 
-// lockWholePage loads a page and locks it with its monitors and components, which its
-// deletion reaches.
-func (t *tx) lockWholePage(id string) (allswell.Page, error) {
-	for _, table := range []string{"monitors", "components"} {
-		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM `+table+` WHERE page_id = $1 ORDER BY id FOR UPDATE`, id); err != nil {
-			return allswell.Page{}, err
-		}
-	}
-	if err := t.touch(id); err != nil {
-		return allswell.Page{}, err
-	}
-	return t.page(`WHERE id = $1`, id)
-}
-
 // deletePage deletes a page that lockWholePage has locked.
 func (t *tx) deletePage(actor allswell.Actor, p allswell.Page) error {
 	if _, err := t.Exec(`DELETE FROM pages WHERE id = $1`, p.ID); err != nil {

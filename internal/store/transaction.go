@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
 )
 
@@ -50,12 +51,13 @@ type tx struct {
 	versions           map[string]int64 // new versions of the touched pages
 	changeNumber       int64            // number of this change of pages; 0 on SQLite
 	ordinals           map[string]int   // number of events emitted per page
-	logEntries         []logEntry       // to be logged after the commit
-	mailQueued         bool             // a mail, a retry or a sign-up was queued
-	maintenanceChanged bool             // the time of the next transition may have changed
-	domainCheckDue     bool             // a domain is due to be checked
-	newPingTokens      []string         // new ping tokens, and those of monitors that were enabled
-	liveReplica        string           // the replica whose liveness record this transaction writes
+	auditIDs           allswell.IDSequence
+	logEntries         []logEntry // to be logged after the commit
+	mailQueued         bool       // a mail, a retry or a sign-up was queued
+	maintenanceChanged bool       // the time of the next transition may have changed
+	domainCheckDue     bool       // a domain is due to be checked
+	newPingTokens      []string   // new ping tokens, and those of monitors that were enabled
+	liveReplica        string     // the replica whose liveness record this transaction writes
 
 	unattended bool // no client waits for the result, so BeforeReturn does not apply
 }
@@ -88,31 +90,6 @@ func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ..
 		}
 	}
 	return out, nil
-}
-
-// touch increments the version of the page, once per transaction, and thereby locks its
-// row. In the lock order the page comes after monitors and components and before
-// incidents.
-func (t *tx) touch(pageID string) error {
-	if _, done := t.versions[pageID]; done {
-		return nil
-	}
-	version, err := database.One(t.Session, database.ScanInt,
-		`UPDATE pages SET version = version + 1 WHERE id = $1 RETURNING version`, pageID)
-	if err != nil {
-		return err
-	}
-	t.setVersion(pageID, version)
-	t.MarkChanged()
-	return nil
-}
-
-// setVersion records the new version of a page.
-func (t *tx) setVersion(pageID string, version int64) {
-	if t.versions == nil {
-		t.versions = make(map[string]int64)
-	}
-	t.versions[pageID] = version
 }
 
 // announce notifies the other replicas of the pages that the transaction changed. It is

@@ -1,0 +1,96 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// lockRank returns the place of a statement in the lock order, and 0 for one that locks
+// nothing by itself.
+func lockRank(statement string) int {
+	for i, prefix := range []string{"SELECT id FROM maintenances WHERE id IN", "SELECT id FROM monitors WHERE id IN", "SELECT id FROM components WHERE id IN", "UPDATE pages SET version"} {
+		if strings.HasPrefix(statement, prefix) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// whileLocking runs act, and change of another replica before act's first lock. It fails
+// if act then locks rows against the lock order.
+func (w *world) whileLocking(act, change func()) {
+	w.Helper()
+	changed, rank, restarts := false, 0, 0
+	w.SetFault(func(when, statement string) error {
+		if when == "after" {
+			return nil
+		}
+		if strings.HasPrefix(statement, "ROLLBACK TO SAVEPOINT") {
+			rank, restarts = 0, restarts+1
+		}
+		next := lockRank(statement)
+		if next > 0 && !changed {
+			changed = true
+			change()
+		}
+		if next > 0 && next < rank {
+			w.Errorf("locked against the order: %s", statement)
+		}
+		rank = max(rank, next)
+		return nil
+	})
+	act()
+	w.SetFault(nil)
+	if restarts != 1 {
+		w.Errorf("began to lock again %d times, want once", restarts)
+	}
+}
+
+// TestRowsToLockChange changes which rows a verb has to lock after it has read them and
+// before it locks them.
+func TestRowsToLockChange(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		other := w.replica()
+		first, second := w.anotherComponent("first"), w.anotherComponent("second")
+		job := w.quick("job", second, "")
+		w.pinged(job)
+
+		m := w.plan("Move", time.Minute, time.Hour, first.ID)
+		w.clock.move(time.Minute)
+		w.whileLocking(
+			func() { must(w.AdvanceMaintenances(w.ctx))(w) },
+			func() {
+				must(other.ChangeMaintenance(w.ctx, w.ws, m.ID, allswell.MaintenanceChange{Components: &[]string{second.ID}}))(w)
+			})
+		w.shows(allswell.StatusOperational, first)
+		w.shows(allswell.StatusMaintenance, second)
+		if got := w.monitorNow(job); !got.SuppressedUntil.Equal(m.ScheduledUntil) {
+			w.Errorf("the monitor is suppressed until %v, want %v", got.SuppressedUntil, m.ScheduledUntil)
+		}
+
+		// A monitor moves to a component whose maintenance ends.
+		late := w.quick("late", first, "")
+		w.whileLocking(
+			func() { must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Done.", allswell.MaintenanceCompleted))(w) },
+			func() {
+				must(other.ChangeMonitor(w.ctx, w.ws, late.ID, allswell.MonitorChange{ComponentID: &second.ID}))(w)
+			})
+		w.shows(allswell.StatusOperational, second)
+		if got := w.monitorNow(late); got.SuppressedUntil.After(w.clock.now()) {
+			w.Errorf("the monitor that moved is suppressed until %v", got.SuppressedUntil)
+		}
+
+		// An incident comes to affect another component.
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow",
+			Affected: []allswell.AffectedComponent{{ComponentID: first.ID, Status: allswell.StatusDegraded}}}))(w)
+		w.whileLocking(
+			func() { w.change(i, allswell.IncidentChange{Resolved: ptr(true)}) },
+			func() {
+				must(other.SetIncidentComponents(w.ctx, w.ws, i.ID, []allswell.AffectedComponent{{ComponentID: second.ID, Status: allswell.StatusDegraded}}))(w)
+			})
+		w.shows(allswell.StatusOperational, first, second)
+	})
+}
