@@ -21,7 +21,7 @@ type Options struct {
 	// context applies too.
 	Timeout time.Duration
 
-	// Retries is how often a call is repeated at most. Zero means DefaultRetries; a negative number means never.
+	// Retries is the maximum number of repetitions of a call. Zero means DefaultRetries; a negative number means never.
 	Retries int
 
 	// UserAgent is sent with every request. Empty means "allswell-client".
@@ -63,7 +63,7 @@ func New(baseURL, token string, options Options) (*Client, error) {
 		base: u.Scheme + "://" + u.Host, token: token, options: options,
 		http: &http.Client{
 			Transport: options.Transport,
-			// A redirect would send the token to another place.
+			// A redirect would send the token to another server.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil

@@ -259,7 +259,7 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
-// TestDeleteAgain repeats a DELETE that was executed although its answer was lost.
+// TestDeleteAgain repeats a DELETE that was executed, but whose answer was lost.
 func TestDeleteAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answers := []answer{{503, "Retry-After: 1", `{"message": "x", "code": "unknown_outcome"}`}, {404, "", `{"message": "Not found."}`}}

@@ -24,7 +24,7 @@ var (
 	ErrUnknownOutcome  = errors.New("the server does not know whether anything was saved") // 503
 )
 
-// ErrNotAllswell means that something answers at the server's address, but not the Allswell API.
+// ErrNotAllswell means that another service answers at the server's address.
 var ErrNotAllswell = errors.New("is not an Allswell server")
 
 // Codes of errors. The server sends them, except for CodeUnauthenticated and CodeNotFound, which follow from the status.

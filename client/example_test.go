@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/client"
 )
 
-// newServer returns a server that stands for an Allswell, and a client of it.
+// newServer returns a fake server and a client of it.
 func newServer(answers map[string]string) (*httptest.Server, *client.Client) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body := answers[r.Method+" "+r.URL.Path]

@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-// maxPerPage is how many resources the API returns at most in one answer.
+// maxPerPage is the maximum number of resources in one answer of the API.
 const maxPerPage = 100
 
-// List is a list of resources on the server. Its methods read it from there, each time anew.
+// List is a list of resources on the server. Each call of a method reads it again.
 type List[T any] struct {
 	client *Client
 	path   string

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Monitor is a heartbeat monitor: it is down when pings stay away.
+// Monitor is a heartbeat monitor: it is down when expected pings are missing.
 type Monitor struct {
 	Object
 	ID                        string                `json:"id"`

@@ -153,7 +153,7 @@ var operations = map[string]struct {
 	"describe":    {func(ctx context.Context, c *client.Client) error { return second(c.Describe(ctx)) }, nil, nil},
 }
 
-// sameOperation are operations that are another one with another method.
+// sameOperation has the operations whose client method is that of another operation.
 var sameOperation = map[string]string{"pingByGet": "ping", "pingByHead": "ping"}
 
 func second[T any](_ T, err error) error { return err }
@@ -313,7 +313,7 @@ func readDocument(t *testing.T) (document object) {
 	return document
 }
 
-// lookUp follows keys into a document, and the references in it. It returns nil for what is not there.
+// lookUp follows keys, and references, into a document. It returns nil if a key does not exist.
 func lookUp(document object, in any, keys ...string) any {
 	for {
 		if o, ok := in.(object); ok && o["$ref"] != nil {

@@ -39,8 +39,8 @@ func (cmd *MigrateCommand) Run(c *console.Console) error {
 	return nil
 }
 
-// parseExisting parses the setting for commands that don't create a database: a SQLite file must exist, because with
-// a wrong path a new, empty one would be created.
+// parseExisting parses the setting for commands that do not create a database. A SQLite file must exist: otherwise a
+// wrong path would create an empty database.
 func parseExisting(setting settings.DatabaseSetting) (string, error) {
 	database, err := setting.Parse()
 	if err != nil {
@@ -109,7 +109,7 @@ func (cmd *RestoreCommand) Run(c *console.Console) error {
 	return nil
 }
 
-// sameFile reports whether path is the file of a SQLite database, also under another name.
+// sameFile reports whether path names the file of a SQLite database, directly or through a link.
 func sameFile(database, path string) bool {
 	file, isFile := strings.CutPrefix(database, "sqlite:")
 	if !isFile {

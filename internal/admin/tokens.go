@@ -22,7 +22,7 @@ type TokenCommands struct {
 	Revoke tokenRevoke `cmd:"" help:"Revoke a token at once."`
 }
 
-// tokenContext is what the token commands work with.
+// tokenContext is the context of the token commands.
 type tokenContext struct {
 	console.Printer
 	database string
@@ -34,7 +34,7 @@ func (cmd *TokenCommands) ProvideContext(c *console.Console) (*tokenContext, err
 	return &tokenContext{console.Printer{Console: c, JSON: cmd.JSON}, database}, err
 }
 
-// on calls f with the open database, which a running service may use too.
+// on opens the database, which may be in use by a running service, and calls f.
 func (c *tokenContext) on(f func(*store.Store) error) error {
 	s, err := store.OpenBeside(c.Ctx, c.database, store.Options{})
 	if err != nil {
@@ -85,7 +85,7 @@ func (cmd *tokenCreate) Run(c *tokenContext) error {
 			record.Token = issued.Secret
 			return c.Raw(record)
 		}
-		// The token alone on standard output: TOKEN=$(allswell token create …).
+		// Standard output has only the token: TOKEN=$(allswell token create …).
 		fmt.Fprintf(c.Err, "The token %s (%s, scope %s, workspace %s) of %s is shown only this once:\n",
 			issued.ID, console.Visible(issued.Name), issued.Scope, console.Visible(cmd.Workspace), settings.DatabaseName(c.database))
 		c.Printf("%s\n", issued.Secret)

@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// The contract's rows, each a test with the section's number. What a ping and
-// a check do is tested where they are.
+// The tests of the contract, one for each section. Package ping tests the ping, and
+// package scheduler the periodic check.
 
 var (
 	uuidForm      = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
@@ -130,7 +130,7 @@ func TestContract41CreateIncident(t *testing.T) {
 func TestContract42UpdateIncident(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.build("acme")
-		// fresh makes an incident, lets a minute pass, and returns its address.
+		// fresh creates an incident, waits a minute, and returns its path.
 		fresh := func(c *client, body string) (target string, before map[string]any) {
 			c.t.Helper()
 			a := c.post("/api/v1/pages/acme/incidents", body).is(201)

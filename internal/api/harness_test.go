@@ -28,7 +28,7 @@ type clock struct {
 }
 
 func newClock() *clock {
-	// Not before the host's time: the store records the use of a token by it.
+	// At least the host's time, because the store records the last use of a token by that.
 	return &clock{now: time.Now().UTC().Truncate(time.Second).Add(time.Hour)}
 }
 
@@ -132,8 +132,8 @@ type answer struct {
 	body   []byte
 }
 
-// do sends a request; body is a string as it is, nil for none, or anything
-// that becomes JSON. extra are names and values of headers.
+// do sends a request. The body is a string, which is sent unchanged, nil for no body, or a
+// value that is marshalled to JSON. extra are names and values of headers.
 func (c *client) do(method, target string, body any, extra ...string) answer {
 	c.t.Helper()
 	var text string
@@ -163,7 +163,7 @@ func (c *client) do(method, target string, body any, extra ...string) answer {
 	if method == http.MethodHead {
 		a.body = nil // net/http leaves it out
 	}
-	holdToDocument(c.t, r, a.status, a.header, a.body)
+	checkAgainstDocument(c.t, r, a.status, a.header, a.body)
 	return a
 }
 
@@ -182,7 +182,7 @@ func (c *client) put(target string, body any) answer {
 }
 func (c *client) delete(target string) answer { c.t.Helper(); return c.do("DELETE", target, nil) }
 
-// is ends the test if the status is another one.
+// is ends the test unless the response has the status.
 func (a answer) is(status int) answer {
 	a.t.Helper()
 	if a.status != status {
@@ -201,7 +201,7 @@ func (a answer) object() map[string]any {
 	return out
 }
 
-// data is the resource in the body.
+// data returns the resource in the body.
 func (a answer) data() map[string]any {
 	a.t.Helper()
 	object := a.object()
@@ -215,7 +215,7 @@ func (a answer) data() map[string]any {
 	return data
 }
 
-// rows are the resources of a list.
+// rows returns the resources of a list.
 func (a answer) rows() []map[string]any {
 	a.t.Helper()
 	rows, ok := a.object()["data"].([]any)
@@ -229,7 +229,7 @@ func (a answer) rows() []map[string]any {
 	return out
 }
 
-// id is the id of the resource in the body.
+// id returns the id of the resource in the body.
 func (a answer) id() string {
 	a.t.Helper()
 	id, ok := a.data()["id"].(string)
@@ -239,7 +239,7 @@ func (a answer) id() string {
 	return id
 }
 
-// complains ends the test unless exactly these fields are bad.
+// complains ends the test unless the response is a 422 for exactly these fields.
 func (a answer) complains(fields ...string) answer {
 	a.t.Helper()
 	a.is(http.StatusUnprocessableEntity)
@@ -255,7 +255,7 @@ func (a answer) complains(fields ...string) answer {
 	return a
 }
 
-// says ends the test unless the body is the message and the code of the status, and nothing else.
+// says ends the test unless the body has only the message and the code of the status.
 func (a answer) says(message string) answer {
 	a.t.Helper()
 	want := map[string]any{"message": message}
@@ -277,7 +277,7 @@ func (a answer) says(message string) answer {
 	return a
 }
 
-// sentence compares the message alone.
+// sentence compares only the message.
 func (a answer) sentence(want string) answer {
 	a.t.Helper()
 	if got := a.object()["message"]; got != want {
@@ -286,7 +286,7 @@ func (a answer) sentence(want string) answer {
 	return a
 }
 
-// has compares some of the resource's fields.
+// has compares some fields of the resource.
 func (a answer) has(want map[string]any) answer {
 	a.t.Helper()
 	data := a.data()
@@ -312,14 +312,14 @@ func keys(t *testing.T, object map[string]any, want ...string) {
 	}
 }
 
-// world is some of everything in one workspace.
+// world has an object of each kind in one workspace.
 type world struct {
 	slug, group, component, incident, update, maintenance, monitor, subscriber, delivery, token string
 
 	now time.Time // when it was built
 }
 
-// build makes a world on a page with this slug.
+// build creates a world on a page with the slug.
 func (c *client) build(slug string) world {
 	c.t.Helper()
 	w := world{slug: slug, now: c.clock.Now()}
@@ -346,7 +346,7 @@ func (c *client) build(slug string) world {
 	return w
 }
 
-// path fills in a route's path.
+// path replaces the parameters in the path of a route.
 func (w world) path(rt route) string {
 	return strings.NewReplacer(
 		"{pageSlug}", w.slug, "{groupId}", w.group, "{componentId}", w.component,
@@ -355,8 +355,8 @@ func (w world) path(rt route) string {
 	).Replace(rt.path)
 }
 
-// state is all that a workspace holds, as the store has it. When tokens were
-// last used is left out: that is noted of refused requests too.
+// state returns all objects of a workspace, read from the store. It omits the last use of
+// tokens, which rejected requests change too.
 func (c *client) state() map[string]any {
 	c.t.Helper()
 	ctx := context.Background()
@@ -425,7 +425,7 @@ func (c *client) unchanged(f func()) {
 	}
 }
 
-// issue makes a token of this workspace and returns its secret.
+// issue issues a token of this workspace and returns its secret.
 func (c *client) issue(scope allswell.Scope) string {
 	c.t.Helper()
 	return c.post("/api/v1/tokens", map[string]any{"name": "made", "scope": scope}).is(201).data()["token"].(string)

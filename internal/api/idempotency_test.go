@@ -122,9 +122,9 @@ func TestIdempotencyKey(t *testing.T) {
 	})
 }
 
-// TestSecretsAreNotKeptInAnswers looks at a kept answer as someone would who
-// has the database alone.
-func TestSecretsAreNotKeptInAnswers(t *testing.T) {
+// TestSavedResponsesContainNoSecrets reads a saved response from the database without
+// the token.
+func TestSavedResponsesContainNoSecrets(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		const body = `{"name":"x","scope":"admin"}`
 		secret := c.do("POST", "/api/v1/tokens", body, idempotencyKeyHeader, "k").is(201).data()["token"].(string)
@@ -148,8 +148,8 @@ func TestSecretsAreNotKeptInAnswers(t *testing.T) {
 	})
 }
 
-// TestSameKeyAtOnce sends one request many times at once: one is done, and
-// every other gets its answer or must retry later.
+// TestSameKeyAtOnce sends the same request many times at once: one is executed, and the
+// others get its response or have to retry later.
 func TestSameKeyAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
@@ -187,7 +187,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 	})
 }
 
-// TestKeyInFlight holds a request still and sends it again meanwhile.
+// TestKeyInFlight repeats a request while the first one is being executed.
 func TestKeyInFlight(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		_, secret := storetest.Workspace(t, s, "ours")
@@ -242,9 +242,9 @@ func TestKeyInFlight(t *testing.T) {
 	})
 }
 
-// TestAnotherReplicaWasFaster lets another process do the same request between
-// our look for its answer and our own attempt.
-func TestAnotherReplicaWasFaster(t *testing.T) {
+// TestSameKeyOnAnotherReplica lets another process execute the same request after
+// this one has found no saved response.
+func TestSameKeyOnAnotherReplica(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		const body = `{"name":"Acme","slug":"acme"}`
 		by, err := c.store.Authenticate(t.Context(), c.token)

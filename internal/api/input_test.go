@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// kind is what a field takes.
+// kind is the type of a field.
 type kind int
 
 const (
@@ -38,8 +38,8 @@ type field struct {
 	most     int // characters
 }
 
-// fieldsOf names what each route reads, so that each field of each route gets
-// every kind of bad value.
+// fieldsOf has the fields that each route reads, so that each gets every kind of invalid
+// value.
 func fieldsOf(t testing.TB, rt route) []field {
 	t.Helper()
 	switch rt.method + " " + rt.path {
@@ -103,7 +103,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 	return nil
 }
 
-// reads says whether a route reads its body.
+// reads reports whether a route reads its body.
 func reads(rt route) bool {
 	switch rt.method {
 	case "PATCH":
@@ -116,7 +116,7 @@ func reads(rt route) bool {
 	return false
 }
 
-// badValues are JSON values that a field does not take.
+// badValues returns JSON values that are invalid for a field.
 func badValues(f field) []string {
 	out := []string{`{}`, `{"a":1}`, `1.5`}
 	if f.kind != objects && f.most != allswell.MaxAffectedComponents {
@@ -174,9 +174,9 @@ func badValues(f field) []string {
 	return out
 }
 
-// TestBadFieldsAreRefusedWhole gives each field of each route every bad value,
-// beside good ones, and all fields bad ones at once.
-func TestBadFieldsAreRefusedWhole(t *testing.T) {
+// TestInvalidFieldsAreRejected sends every invalid value for each field of each route,
+// with the other fields valid, and then with all fields invalid.
+func TestInvalidFieldsAreRejected(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		c.unchanged(func() {
@@ -213,8 +213,8 @@ func TestBadFieldsAreRefusedWhole(t *testing.T) {
 	})
 }
 
-// TestBadBodiesAreRefusedWhole gives each route bodies that are no JSON object.
-func TestBadBodiesAreRefusedWhole(t *testing.T) {
+// TestInvalidBodiesAreRejected sends bodies that are not JSON objects.
+func TestInvalidBodiesAreRejected(t *testing.T) {
 	deep := strings.Repeat(`[`, web.MaxDepth) + strings.Repeat(`]`, web.MaxDepth)
 	broken := map[string]string{
 		"empty": "", "blank": " \n\t", "null": "null", "true": "true", "a number": "5", "a string": `"x"`, "an array": "[]",
@@ -292,7 +292,7 @@ func TestBodySizes(t *testing.T) {
 	})
 }
 
-func TestBadQueriesAreRefused(t *testing.T) {
+func TestInvalidQueriesAreRejected(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		for _, rt := range new(api).routes() {
@@ -328,13 +328,13 @@ func TestBadQueriesAreRefused(t *testing.T) {
 	})
 }
 
-// paged says whether a route answers with one part of a list.
+// paged reports whether a route returns one page of a list.
 func paged(rt route) bool {
 	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/incidents/{incidentId}/components"
 }
 
-// FuzzBody sends bodies of all kinds to real routes. Whatever is sent, the
-// answer is documented, and a refusal changes nothing.
+// FuzzBody sends arbitrary bodies to all routes. Every response is documented, and a
+// rejected request changes nothing.
 func FuzzBody(f *testing.F) {
 	var routes []route
 	for _, rt := range new(api).routes() {
@@ -370,7 +370,7 @@ func FuzzBody(f *testing.F) {
 				t.Fatalf("a refused request changed something (-before +after):\n%s", diff)
 			}
 		case 200, 201:
-			// Many changes would make the state long; one may have moved the page.
+			// Many changes would make the state large, and one may have moved the page.
 			changes++
 			if changes%100 != 0 && c.get("/api/v1/pages/acme").status == 200 {
 				before = c.state()

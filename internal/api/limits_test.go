@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// limitHeaders reads the two headers that every answer of a limited route has.
+// limitHeaders returns the two headers of every response of a limited route.
 func (a answer) limitHeaders() (limit, remaining int) {
 	a.t.Helper()
 	limit, err := strconv.Atoi(a.header.Get("X-RateLimit-Limit"))
@@ -60,9 +60,9 @@ func TestRateLimitPerToken(t *testing.T) {
 		}
 		c.unchanged(func() { c.post("/api/v1/pages", `{"name":"x","slug":"x"}`).is(429) })
 
-		// Another token of the same address and workspace has its own.
+		// Another token has a limit of its own, even at the same address and in the same workspace.
 		c.with(other).get("/api/v1/pages").is(200)
-		// What the headers promised is kept: not before, and then.
+		// A request is accepted at the time in the headers, and not before.
 		c.clock.Advance((60-most)*time.Second - time.Millisecond)
 		c.get("/api/v1/pages").is(429)
 		c.clock.Advance(time.Millisecond)
@@ -104,11 +104,11 @@ func TestFailedAuthenticationsAreLimitedPerAddress(t *testing.T) {
 			t.Errorf("Retry-After is %s", got)
 		}
 		bad[0].post("/api/v1/pages/x/incidents", "{").is(429)
-		// A valid token is never refused for them, and has its own count.
+		// Failed attempts never affect a valid token, which has its own count.
 		if limit, _ := c.get("/api/v1/pages").is(200).limitHeaders(); limit != 1000 {
 			t.Errorf("the valid token's limit is %d", limit)
 		}
-		// Nor is another address; another port is the same.
+		// Nor do they affect another address. Another port is the same address.
 		elsewhere := *bad[1]
 		elsewhere.address = "192.0.2.2:4711"
 		elsewhere.get("/api/v1/pages").is(401)
@@ -133,7 +133,7 @@ func TestFailedAuthenticationsOfOneIPv6Network(t *testing.T) {
 	})
 }
 
-func TestLimitZeroIsNone(t *testing.T) {
+func TestZeroDisablesLimits(t *testing.T) {
 	eachWith(t, Config{RateLimit: 0}, func(t *testing.T, c *client) {
 		for range FailedAuthLimit + 1 {
 			if a := c.with("wrong").get("/api/v1/pages").is(401); a.header.Get("X-RateLimit-Limit") != "" {

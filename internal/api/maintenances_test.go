@@ -62,7 +62,7 @@ func TestMaintenances(t *testing.T) {
 		})
 		c.unchanged(func() { c.patch(target, `{"state":"completed"}`).complains("state") })
 
-		// Begun and ended by hand: its component changes and returns.
+		// Begun and ended manually: the status of its component changes and changes back.
 		status := func(want string) {
 			t.Helper()
 			c.get(page + "/components/" + db).is(200).has(map[string]any{"status": want})
@@ -116,7 +116,7 @@ func TestMaintenanceTimes(t *testing.T) {
 			}).complains("components.0", "components.1")
 		})
 		plan(time.Hour, 745*time.Hour).is(201)
-		// One whose time has come begins in the answer.
+		// Maintenance that is due begins at once.
 		a := plan(-time.Hour, time.Hour).is(201).has(map[string]any{"state": "in_progress", "begun_at": stamp(now)})
 		if updates := a.data()["updates"].([]any); len(updates) != 1 {
 			t.Errorf("%d updates", len(updates))
@@ -145,7 +145,7 @@ func TestMaintenanceTimes(t *testing.T) {
 	})
 }
 
-// TestMaintenanceIsRepeatable sends one that begins at once twice.
+// TestMaintenanceIsRepeatable repeats a request that creates maintenance that begins at once.
 func TestMaintenanceIsRepeatable(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
@@ -219,7 +219,7 @@ func TestIncidentComponents(t *testing.T) {
 	})
 }
 
-// TestUptime lets a component be down for an hour, and the service deaf for one.
+// TestUptime has an hour in which a component is down, and a listening gap of an hour.
 func TestUptime(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme","time_zone":"Asia/Tokyo"}`).is(201)
@@ -254,7 +254,7 @@ func TestUptime(t *testing.T) {
 		day := func(n int, status any, uptime any, seconds map[string]any) any {
 			return map[string]any{"date": midnight.AddDate(0, 0, n).Format(time.DateOnly), "status": status, "uptime": uptime, "seconds": seconds}
 		}
-		// 1 - (3601.5 + 0.3 * 3598.5) / 43200; of both together it is of 172800.
+		// 1 - (3601.5 + 0.3 * 3598.5) / 43200; for both together, divided by 172800.
 		got.has(map[string]any{
 			"days": 2.0, "uptime": 97.291,
 			"groups": []any{map[string]any{"id": group, "name": "Europe", "uptime": 89.164}},
@@ -274,8 +274,8 @@ func TestUptime(t *testing.T) {
 	})
 }
 
-// TestDeafTimeIsUnknown has a hole between two beats.
-func TestDeafTimeIsUnknown(t *testing.T) {
+// TestListeningGapIsUnknown has a gap between two liveness records.
+func TestListeningGapIsUnknown(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
 		c.clock.Advance(allswell.AddDays(allswell.Midnight(c.clock.Now(), time.UTC), 1).Sub(c.clock.Now()))

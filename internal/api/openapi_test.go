@@ -22,8 +22,8 @@ import (
 
 var update = flag.Bool("update", false, "write openapi.json anew from openapi.yaml")
 
-// TestDocumentIsCurrent holds openapi.json, which is served, to openapi.yaml,
-// which people write.
+// TestDocumentIsCurrent compares openapi.json, which is served, with its source
+// openapi.yaml.
 func TestDocumentIsCurrent(t *testing.T) {
 	source, err := os.ReadFile("openapi.yaml")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestDocumentIsCurrent(t *testing.T) {
 	}
 }
 
-// spec is the document as clients get it.
+// spec is the document that clients get.
 var spec = sync.OnceValues(func() (*openapi3.T, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
@@ -67,12 +67,12 @@ func loadSpec(t testing.TB) *openapi3.T {
 	return doc
 }
 
-// heartbeat is served by internal/ping and only described here.
+// heartbeat is the route that package ping serves. The document describes it.
 var heartbeat = []string{
 	"GET /api/v1/heartbeat/{token}", "HEAD /api/v1/heartbeat/{token}", "POST /api/v1/heartbeat/{token}",
 }
 
-func TestDocumentHasEveryRouteAndNoOther(t *testing.T) {
+func TestDocumentHasAllRoutes(t *testing.T) {
 	doc := loadSpec(t)
 	if !doc.IsOpenAPI31OrLater() {
 		t.Errorf("the document is of OpenAPI %s", doc.OpenAPI)
@@ -101,9 +101,9 @@ func TestDocumentHasEveryRouteAndNoOther(t *testing.T) {
 	}
 }
 
-// TestDocumentNamesWhatARouteCanAnswer derives the statuses from the routes
-// table.
-func TestDocumentNamesWhatARouteCanAnswer(t *testing.T) {
+// TestDocumentHasTheStatusesOfRoutes compares the statuses in the document with
+// those that follow from the table of routes.
+func TestDocumentHasTheStatusesOfRoutes(t *testing.T) {
 	doc := loadSpec(t)
 	for _, rt := range new(api).routes() {
 		op := doc.Paths.Value(rt.path).GetOperation(rt.method)
@@ -133,9 +133,9 @@ func TestDocumentNamesWhatARouteCanAnswer(t *testing.T) {
 	}
 }
 
-// holdToDocument fails the test if an answer is not what the document says of
-// the route with this pattern.
-func holdToDocument(t testing.TB, r *http.Request, status int, header http.Header, body []byte) {
+// checkAgainstDocument fails the test if a response does not match the document's
+// description of the route with the pattern.
+func checkAgainstDocument(t testing.TB, r *http.Request, status int, header http.Header, body []byte) {
 	t.Helper()
 	if err := checkAnswer(loadSpec(t), r, status, header, body); err != nil {
 		t.Errorf("%s %s: the answer %d is not as documented: %v\n%s", r.Method, r.URL, status, err, body)
@@ -197,8 +197,8 @@ func checkAnswer(doc *openapi3.T, r *http.Request, status int, header http.Heade
 	return openapi3filter.ValidateResponse(context.Background(), input)
 }
 
-// TestDocumentRefusesWrongAnswers proves that the check above can fail.
-func TestDocumentRefusesWrongAnswers(t *testing.T) {
+// TestDocumentRejectsWrongResponses checks that the check above can fail.
+func TestDocumentRejectsWrongResponses(t *testing.T) {
 	doc := loadSpec(t)
 	component := func(mend func(map[string]any)) string {
 		data := map[string]any{

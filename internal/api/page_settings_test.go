@@ -17,10 +17,10 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// svg is a picture.
+// svg is a valid image.
 const svg = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><path d="M0 0h1v1z"/></svg>`
 
-func TestPageLooks(t *testing.T) {
+func TestPageSettings(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		plain := map[string]any{
 			"time_zone": "UTC", "language": nil, "domain": nil, "accent": nil, "footer_links": []any{}, "logo": nil, "icon": nil,
@@ -35,7 +35,7 @@ func TestPageLooks(t *testing.T) {
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme",`+body+`}`).is(201).has(dressed)
 		c.get("/api/v1/pages/acme").is(200).has(dressed)
 
-		// What is not given stays, and a domain is one page's.
+		// Absent fields keep their values, and two pages cannot have the same domain.
 		before := stamp(c.clock.Now())
 		c.clock.Advance(time.Minute)
 		c.patch("/api/v1/pages/acme", `{"time_zone":null,`+strings.SplitN(body, ",", 2)[1]+`}`).is(200).has(dressed).has(map[string]any{"updated_at": before})
@@ -58,8 +58,9 @@ func TestPageLooks(t *testing.T) {
 	})
 }
 
-// TestLooksOfThisInstallation: what is well-formed but means nothing here.
-func TestLooksOfThisInstallation(t *testing.T) {
+// TestSettingsThatDependOnTheInstallation rejects a language without a translation and the
+// server's own domain.
+func TestSettingsThatDependOnTheInstallation(t *testing.T) {
 	eachWith(t, Config{BaseURL: "https://status.example.org:8443", Languages: []string{"en", "de"}}, func(t *testing.T, c *client) {
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme","language":"de-AT","domain":"acme.example.org"}`).is(201)
 		c.unchanged(func() {
@@ -73,8 +74,8 @@ func TestLooksOfThisInstallation(t *testing.T) {
 	})
 }
 
-// TestNoDomainWithoutBaseURL: without a base URL nothing tells the
-// installation's own name from a page's.
+// TestNoDomainWithoutBaseURL: without a base URL, the server cannot distinguish its own
+// host name from that of a page.
 func TestNoDomainWithoutBaseURL(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		c := newClient(t, s, newClock(), Config{})
@@ -87,8 +88,8 @@ func TestNoDomainWithoutBaseURL(t *testing.T) {
 	})
 }
 
-// TestDomainIsProved: a page's claim, from when it is made until it is verified.
-func TestDomainIsProved(t *testing.T) {
+// TestDomainVerification claims a domain and verifies it.
+func TestDomainVerification(t *testing.T) {
 	eachWith(t, Config{BaseURL: "https://allswell.example"}, func(t *testing.T, c *client) {
 		const page, domain = "/api/v1/pages/acme", "/api/v1/pages/acme/domain"
 		id := c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201).has(map[string]any{"domain_status": nil}).id()
@@ -115,15 +116,15 @@ func TestDomainIsProved(t *testing.T) {
 		c.post(domain+"/verify", nil).is(200).has(map[string]any{"status": "failing", "last_result": "missing", "verified_at": now, "release_at": release})
 		c.get(page).is(200).has(map[string]any{"domain_status": "failing", "url": "https://status.acme.example"})
 
-		// Another claim is another proof.
+		// A new claim needs a new record.
 		c.patch(page, `{"domain":"www.acme.example"}`).is(200).has(map[string]any{"domain_status": "pending", "url": "https://allswell.example/status/acme"})
 		c.patch(page, `{"domain":null}`).is(200)
 		c.get(domain).is(200).has(none)
 	})
 }
 
-// TestFirstWorkspaceNeedsNoProof: it is the operator's own.
-func TestFirstWorkspaceNeedsNoProof(t *testing.T) {
+// TestFirstWorkspaceNeedsNoVerification because it belongs to the operator.
+func TestFirstWorkspaceNeedsNoVerification(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		_, secret := storetest.Workspace(t, c.store, allswell.DefaultWorkspace)
 		c = c.with(secret)
@@ -138,7 +139,7 @@ func TestFirstWorkspaceNeedsNoProof(t *testing.T) {
 	})
 }
 
-// pictures are the smallest of each type, with the extension of their names.
+// pictures are minimal images of each type, with the extension of their names.
 func pictures(t *testing.T) map[string]string {
 	t.Helper()
 	dot := image.NewRGBA(image.Rect(0, 0, 1, 1))
@@ -169,7 +170,7 @@ func TestPageImages(t *testing.T) {
 					c.unchanged(func() { c.put(page+"/logo", body).complains("body") })
 					continue
 				}
-				// The header is not believed.
+				// The Content-Type header is ignored.
 				a := c.do("PUT", page+"/"+string(kind), body, "Content-Type", "text/html").is(200)
 				want := fmt.Sprintf("https://status.example.org/status/acme/look/%.8x%s", sha256.Sum256([]byte(body)), ext)
 				a.has(map[string]any{string(kind): want})
@@ -206,7 +207,7 @@ func TestPageImages(t *testing.T) {
 	})
 }
 
-// noPictures are bodies that are refused.
+// noPictures are bodies that are rejected.
 var noPictures = []string{
 	"", " ", "x", "{}", "\x00", "\x89PNG", "GIF88a", "%PDF-1.7", "BM\x00\x00", "<html><svg xmlns='http://www.w3.org/2000/svg'/></html>", "<svg/>",
 	"<svg xmlns='http://www.w3.org/2000/svg'>", "<svg xmlns='http://www.w3.org/2000/svg'/><svg xmlns='http://www.w3.org/2000/svg'/>",
@@ -229,7 +230,7 @@ func TestSVG(t *testing.T) {
 	}
 }
 
-// TestEveryImageTypeHasAName holds what is taken to what the domain says is.
+// TestEveryImageTypeHasAName compares the accepted media types with those of the domain.
 func TestEveryImageTypeHasAName(t *testing.T) {
 	if len(imageExtensions) != len(allswell.ImageTypes) {
 		t.Errorf("there are %d imageExtensions for %d types", len(imageExtensions), len(allswell.ImageTypes))

@@ -208,7 +208,7 @@ func TestMonitors(t *testing.T) {
 				"interval": 60.0, "failure_threshold": 2.0, "effective_failure_threshold": 2.0, "down_status": "partial_outage", "name": "Hourly", "component_id": nil,
 				"next_check_at": stamp(now.Add(time.Minute)),
 			})
-		// In nanoseconds, 2^55 + 60 seconds are 60 seconds more than 64 bits hold.
+		// 2^55 + 60 seconds overflow 64 bits of nanoseconds, and would become 60 seconds.
 		c.patch(target, `{"interval":36028797018964028}`).complains("interval")
 		c.patch(target, `{"failure_threshold":0,"interval":null,"page":null,"component_id":null,"enabled":null,"down_status":null}`).is(200).
 			has(map[string]any{"failure_threshold": nil, "interval": 60.0, "down_status": "partial_outage", "enabled": true})
@@ -232,7 +232,7 @@ func TestMonitors(t *testing.T) {
 	})
 }
 
-func TestPingURLNamesTheHostThatWasAsked(t *testing.T) {
+func TestPingURLHasTheRequestedHost(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.build("acme")
 		row := c.get("/api/v1/monitors").is(200).rows()[0]
@@ -312,7 +312,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// TestDatabaseGone closes the store under the handler: no answer tells why.
+// TestDatabaseGone closes the store: the responses do not reveal the cause.
 func TestDatabaseGone(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.get("/api/v1/pages").is(200)

@@ -17,7 +17,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// validBody is a body that the route takes, for each that reads one.
+// validBody has a valid body for each route that reads one.
 func validBody(t testing.TB, rt route, w world) any {
 	t.Helper()
 	switch rt.method + " " + rt.path {
@@ -65,7 +65,7 @@ func validBody(t testing.TB, rt route, w world) any {
 	return nil
 }
 
-// names says whether a route names an object that may be another workspace's.
+// names reports whether the path of a route names an object, which may belong to another workspace.
 func names(rt route) bool { return strings.Contains(rt.path, "{") }
 
 func TestEveryRouteWithItsOwnToken(t *testing.T) {
@@ -92,13 +92,13 @@ func TestEveryRouteWithItsOwnToken(t *testing.T) {
 	})
 }
 
-// TestNoWorkspaceSeesAnother asks every route for another workspace's objects.
-func TestNoWorkspaceSeesAnother(t *testing.T) {
+// TestWorkspacesAreIsolated requests objects of another workspace from every route.
+func TestWorkspacesAreIsolated(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		stranger := c.stranger()
 		theirs := stranger.build("theirs")
-		// A workspace with the same names of its own, whose ids are mixed in.
+		// The other workspace has objects with the same names.
 		c.unchanged(func() {
 			for _, rt := range new(api).routes() {
 				body := validBody(t, rt, theirs)
@@ -145,9 +145,9 @@ func TestNoWorkspaceSeesAnother(t *testing.T) {
 	})
 }
 
-// needs states the rule of scopes apart from the table of routes: reading needs
-// read, changing needs write, tokens and the audit log need admin; subscribers' addresses and what
-// is delivered to them are personal and need write.
+// needs returns the scope that a route requires, independently of the table of routes:
+// read to read, write to change, admin for tokens and the audit log. Subscribers and
+// deliveries are personal data and require write.
 func needs(method, path string) allswell.Scope {
 	switch {
 	case path == "/api/v1/openapi.json":
@@ -160,7 +160,7 @@ func needs(method, path string) allswell.Scope {
 	return read
 }
 
-// TestScopes asks every route with a token of each scope.
+// TestScopes sends a request with each scope to every route.
 func TestScopes(t *testing.T) {
 	for _, rt := range new(api).routes() {
 		if want := needs(rt.method, rt.path); rt.scope != want {
@@ -173,7 +173,7 @@ func TestScopes(t *testing.T) {
 			secrets[scope] = c.issue(scope)
 		}
 		shared := c.build("shared")
-		// One comparison of all tables for all refusals: it takes longer than they do.
+		// All tables are compared once, because that takes longer than the requests.
 		c.unchanged(func() {
 			for _, rt := range new(api).routes() {
 				for _, scope := range allswell.Scopes {
@@ -212,8 +212,8 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// TestEveryRouteNeedsAToken asks each without one, before anything else is
-// looked at.
+// TestEveryRouteNeedsAToken checks that a request without a token gets 401, whatever else
+// is wrong with it.
 func TestEveryRouteNeedsAToken(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
@@ -262,8 +262,7 @@ func TestEveryMethodOnEveryPath(t *testing.T) {
 	})
 }
 
-// TestUnknownPathsAreJSON goes through a real server, with paths written to
-// the wire as they are.
+// TestUnknownPathsAreJSON sends paths to a real server without normalising them.
 func TestUnknownPathsAreJSON(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
@@ -292,7 +291,7 @@ func TestUnknownPathsAreJSON(t *testing.T) {
 	})
 }
 
-// raw sends a request line as it is.
+// raw sends a request line unchanged.
 func raw(t *testing.T, addr, method, path, token string) (int, http.Header, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -313,7 +312,7 @@ func raw(t *testing.T, addr, method, path, token string) (int, http.Header, stri
 	return resp.StatusCode, resp.Header, string(body)
 }
 
-func TestAnswersAreNotCachedOrSniffed(t *testing.T) {
+func TestResponseHeaders(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.build("acme")
 		for _, a := range []answer{
@@ -327,7 +326,7 @@ func TestAnswersAreNotCachedOrSniffed(t *testing.T) {
 	})
 }
 
-func TestDocumentIsServedToEverybody(t *testing.T) {
+func TestDocumentNeedsNoToken(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		a := c.with("").get("/api/v1/openapi.json").is(200)
 		if a.object()["openapi"] != "3.1.0" {

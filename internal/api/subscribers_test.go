@@ -26,7 +26,7 @@ var (
 		"next_attempt_at", "created_at", "updated_at", "subscriber_id", "carried_by"}
 )
 
-// acme makes the page and a component on it, whose id it returns.
+// acme creates a page with a component and returns the component's id.
 func (c *client) acme() (component string) {
 	c.t.Helper()
 	c.post("/api/v1/pages", `{"name":"Acme","slug":"acme"}`).is(201)
@@ -69,7 +69,7 @@ func TestEmailSubscribers(t *testing.T) {
 		}).is(201).has(map[string]any{"confirmed": false, "components": []any{component}})
 		c.get(subscribersPath + "/" + chosen.id()).is(200).has(map[string]any{"components": []any{component}})
 
-		// Only those who are not confirmed are asked, and only once.
+		// Only unconfirmed subscribers get a confirmation mail, and only one.
 		asked := make(map[any]int)
 		for _, row := range c.get("/api/v1/pages/acme/deliveries").is(200).rows() {
 			if row["purpose"] != "confirmation" {
@@ -100,7 +100,7 @@ func TestWebhookSubscribers(t *testing.T) {
 		secret := a.data()["secret"].(string)
 		target := subscribersPath + "/" + a.id()
 
-		// It is shown this once, and the key of the subscription's links never.
+		// The secret is shown once, and the key in the subscription's links never.
 		by, err := c.store.Authenticate(t.Context(), c.token)
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +161,7 @@ func TestSubscribersAreUnique(t *testing.T) {
 	})
 }
 
-func TestSubscribersThatAreRefused(t *testing.T) {
+func TestInvalidSubscribers(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		component := c.acme()
 		c.post("/api/v1/pages", `{"name":"Other","slug":"other"}`).is(201)
@@ -194,7 +194,7 @@ func TestSubscribersThatAreRefused(t *testing.T) {
 				complains("components").sentence("Item 2 of the components must be a string.")
 			c.post("/api/v1/pages/nowhere/subscribers", `{"channel":"email","target":"x@example.com"}`).is(404)
 		})
-		// On another page of the same workspace it is not to be found.
+		// Another page of the workspace does not have the subscriber.
 		id := c.subscribe("webhook", "https://example.com/")
 		c.unchanged(func() {
 			c.get("/api/v1/pages/other/subscribers/" + id).is(404)
@@ -240,9 +240,9 @@ func TestSubscriberLists(t *testing.T) {
 	})
 }
 
-// TestSubscriberSecretsAreNotKeptInAnswers is TestSecretsAreNotKeptInAnswers
+// TestSavedResponsesContainNoSubscriberSecrets is TestSavedResponsesContainNoSecrets
 // for the two calls that show a webhook's secret.
-func TestSubscriberSecretsAreNotKeptInAnswers(t *testing.T) {
+func TestSavedResponsesContainNoSubscriberSecrets(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.acme()
 		by, err := c.store.Authenticate(t.Context(), c.token)
@@ -277,7 +277,7 @@ func TestSubscriberSecretsAreNotKeptInAnswers(t *testing.T) {
 	})
 }
 
-// fanOut gives everybody the deliveries of what has happened.
+// fanOut creates the deliveries of all events.
 func (c *client) fanOut() {
 	c.t.Helper()
 	for range 100 {
@@ -292,7 +292,7 @@ func (c *client) fanOut() {
 	c.t.Fatal("the fan-out does not end")
 }
 
-// claim takes what is due, and returns it by its id.
+// claim claims the due deliveries and returns them by id.
 func (c *client) claim(channel allswell.Channel) map[string]store.ClaimedDelivery {
 	c.t.Helper()
 	claimed, _, err := c.store.ClaimDeliveries(context.Background(), store.ClaimOptions{Channel: channel, Limit: 100})
@@ -306,7 +306,7 @@ func (c *client) claim(channel allswell.Channel) map[string]store.ClaimedDeliver
 	return out
 }
 
-// settle ends an attempt.
+// settle saves the result of an attempt.
 func (c *client) settle(v store.ClaimedDelivery, result allswell.SendResult, reason string) {
 	c.t.Helper()
 	settled := store.DeliveryResult{ClaimedDelivery: v, Outcome: allswell.SendOutcome{Result: result, Reason: reason}, Jitter: 0.5}
@@ -326,7 +326,7 @@ func (c *client) deliveriesOf(subscriber string) (out []map[string]any) {
 	return out
 }
 
-// only is the subscriber's single delivery, held to some fields.
+// only returns the single delivery of a subscriber and compares some of its fields.
 func (c *client) only(subscriber string, want map[string]any) string {
 	c.t.Helper()
 	rows := c.deliveriesOf(subscriber)
@@ -345,7 +345,7 @@ func (c *client) only(subscriber string, want map[string]any) string {
 
 func retryPath(id string) string { return "/api/v1/deliveries/" + id + "/retry" }
 
-// TestDeliveriesOfMaintenance holds that the log names what was told of.
+// TestDeliveriesOfMaintenance checks that deliveries name their maintenance.
 func TestDeliveriesOfMaintenance(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.acme()
@@ -385,7 +385,7 @@ func TestDeliveries(t *testing.T) {
 		next := stamp(c.clock.Now().Add(5 * time.Second))
 		c.only(hook, map[string]any{"state": "pending", "reason": "The other side answered 500.", "next_attempt_at": next})
 
-		// By hand it is tried at once.
+		// A manual retry is immediate.
 		c.clock.Advance(time.Second)
 		now = stamp(c.clock.Now())
 		a := c.post(retryPath(id), "no JSON at all").is(200)
@@ -405,7 +405,7 @@ func TestDeliveries(t *testing.T) {
 		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
 		c.get(subscribersPath + "/" + hook).is(200).has(map[string]any{"refusals": 0.0})
 
-		// An older message to a mailbox gives way to a newer one.
+		// A newer mail supersedes an older one.
 		c.post("/api/v1/incidents/"+incident+"/updates", `{"message":"We know why."}`).is(201)
 		c.fanOut()
 		c.claim(allswell.ChannelEmail)
@@ -424,7 +424,7 @@ func TestDeliveries(t *testing.T) {
 			reader.get(subscribersPath).is(403)
 		})
 
-		// The log stays when the address is forgotten.
+		// Deliveries remain after the address is deleted.
 		c.delete(subscribersPath + "/" + unknown).is(204)
 		id = c.only(unknown, map[string]any{"state": "cancelled", "target": nil, "reason": "The subscription has ended.", "next_attempt_at": nil})
 		c.unchanged(func() { c.post(retryPath(id), nil).complains("state") })
@@ -487,7 +487,7 @@ func TestDeliveryLists(t *testing.T) {
 		c.get("/api/v1/pages/nowhere/deliveries").is(404)
 		c.stranger().get(target).is(404)
 
-		// What expired may be tried again, for another day.
+		// An expired delivery can be retried for another day.
 		id := c.only(gone, map[string]any{"attempts": 0.0})
 		c.post(retryPath(id), nil).is(200).has(map[string]any{"state": "pending", "next_attempt_at": stamp(c.clock.Now())})
 		if _, ok := c.claim(allswell.ChannelEmail)[id]; !ok {
@@ -496,8 +496,7 @@ func TestDeliveryLists(t *testing.T) {
 	})
 }
 
-// TestSuspendedSubscribers lets a side refuse until the subscription is
-// suspended.
+// TestSuspendedSubscribers rejects messages until the subscription is suspended.
 func TestSuspendedSubscribers(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		c.acme()
@@ -517,9 +516,9 @@ func TestSuspendedSubscribers(t *testing.T) {
 	})
 }
 
-// TestHeldDeliverySaysWhenItGoes checks that the next attempt of a held delivery is not
+// TestNextAttemptOfHeldDelivery checks that the next attempt of a held delivery is not
 // before the end of the hold.
-func TestHeldDeliverySaysWhenItGoes(t *testing.T) {
+func TestNextAttemptOfHeldDelivery(t *testing.T) {
 	due := time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
 		state allswell.DeliveryState

@@ -86,7 +86,7 @@ func answer(status int, header, value, body string) http.HandlerFunc {
 	}
 }
 
-// answerMonitors answers with those of the monitors, a JSON array, that match the query.
+// answerMonitors answers with the monitors in a JSON array that match the query.
 func answerMonitors(w http.ResponseWriter, r *http.Request, monitors string) {
 	var all, some []map[string]any
 	if err := json.Unmarshal([]byte(monitors), &all); err != nil {
@@ -136,7 +136,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestFieldErrors name the flags instead of the fields.
+// TestFieldErrors checks that errors name flags instead of fields.
 func TestFieldErrors(t *testing.T) {
 	for errors, want := range map[string]string{
 		`"scheduled_until": ["The scheduled_until must be at least a minute after scheduled_for."]`: "--until/--for: must be at least a minute after --at/--in.",
@@ -154,7 +154,7 @@ func TestFieldErrors(t *testing.T) {
 	}
 }
 
-// TestNotFoundErrors name what was given on the command line.
+// TestNotFoundErrors checks that errors name the arguments of the command line.
 func TestNotFoundErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"page show|acmee":                                `page with the slug "acmee"`,
@@ -181,7 +181,7 @@ func TestNotFoundErrors(t *testing.T) {
 	}
 }
 
-// TestPartlyDone: if the second of two calls fails, the message says what the first one has changed.
+// TestPartlyDone checks that, if the second of two calls fails, the message says what the first one has changed.
 func TestPartlyDone(t *testing.T) {
 	icon := filepath.Join(t.TempDir(), "icon.svg")
 	if err := os.WriteFile(icon, []byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), 0o600); err != nil {
@@ -238,7 +238,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestRedirectsAreNotFollowed: the token is not sent elsewhere.
+// TestRedirectsAreNotFollowed checks that the token is not sent to another server.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("followed with the headers %v", r.Header)
@@ -274,7 +274,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestAmbiguousNames: nothing is changed.
+// TestAmbiguousNames checks that an ambiguous name changes nothing.
 func TestAmbiguousNames(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
@@ -293,7 +293,7 @@ func TestAmbiguousNames(t *testing.T) {
 	}
 }
 
-// askForPage is how a command gets the URL of the page.
+// askForPage is the request for the URL of the page.
 const askForPage = "GET /api/v1/pages/acme "
 
 // TestRequests compares the requests of commands.

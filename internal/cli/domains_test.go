@@ -47,7 +47,7 @@ func TestPageDomain(t *testing.T) {
 	}
 }
 
-// TestDomainTexts: every word of the API is explained.
+// TestDomainTexts checks that every value of the API has an explanation.
 func TestDomainTexts(t *testing.T) {
 	for _, status := range allswell.DomainStatuses {
 		if domainStatusTexts[status] == "" {

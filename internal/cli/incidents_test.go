@@ -25,7 +25,7 @@ func TestImpactOf(t *testing.T) {
 	}
 }
 
-// TestDerivedImpact is printed, a given one is not.
+// TestDerivedImpact checks that a derived impact is printed, and a given one is not.
 func TestDerivedImpact(t *testing.T) {
 	const opened = "The incident is i\n"
 	const shown = "It is shown at URL/status/p/incidents/i\n"
@@ -41,7 +41,7 @@ func TestDerivedImpact(t *testing.T) {
 	}
 }
 
-// TestMonitorStillDown: resolving an incident does not end the outage of its monitor.
+// TestMonitorStillDown checks the warning that resolving an incident does not end the outage of its monitor.
 func TestMonitorStillDown(t *testing.T) {
 	const resolved = "The incident \"db is down\" is resolved.\n"
 	for _, c := range []struct{ args, components, monitors, want string }{

@@ -90,7 +90,7 @@ func TestMaintenanceRequests(t *testing.T) {
 	}
 }
 
-// TestEndedMaintenanceIsNotCancelled: it would be deleted.
+// TestEndedMaintenanceIsNotCancelled checks that cancel does not delete it.
 func TestEndedMaintenanceIsNotCancelled(t *testing.T) {
 	status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {
@@ -103,7 +103,7 @@ func TestEndedMaintenanceIsNotCancelled(t *testing.T) {
 	}
 }
 
-// TestMaintenanceOutput: actual times are printed instead of scheduled ones.
+// TestMaintenanceOutput checks that actual times are printed instead of scheduled ones.
 func TestMaintenanceOutput(t *testing.T) {
 	const object = `{"id": "mnt_1", "title": "Disks", "state": "completed", "scheduled_for": "2026-11-21T08:00:00.000Z", "scheduled_until": "2026-11-21T09:00:00.000Z", `
 	for _, c := range []struct{ args, data, want string }{
@@ -148,7 +148,7 @@ func TestRelativeTimes(t *testing.T) {
 	}
 }
 
-// TestMaintenanceUsage: wrong command lines send nothing.
+// TestMaintenanceUsage checks that invalid command lines send nothing.
 func TestMaintenanceUsage(t *testing.T) {
 	large := filepath.Join(t.TempDir(), "large.png")
 	if err := os.WriteFile(large, make([]byte, allswell.MaxImageSize+1), 0o600); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell/internal/console"
 )
 
-// TestPageDeleteNeedsYes: without it, the command counts what would be deleted.
+// TestPageDeleteNeedsYes checks that without --yes, the command counts what would be deleted.
 func TestPageDeleteNeedsYes(t *testing.T) {
 	const kept = "allswell: not deleted: --yes is needed to delete the page acme with "
 	const yes = "; this cannot be undone\n"
@@ -45,7 +45,7 @@ func TestPageDeleteNeedsYes(t *testing.T) {
 	}
 }
 
-// TestMonitorsOfAPage lists with --page.
+// TestMonitorsOfAPage checks monitor list with --page and --state.
 func TestMonitorsOfAPage(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -74,7 +74,7 @@ func TestMonitorsOfAPage(t *testing.T) {
 	}
 }
 
-// TestGroupsAreFoundByName: with --page.
+// TestGroupsAreFoundByName checks that names of groups need --page.
 func TestGroupsAreFoundByName(t *testing.T) {
 	var last string
 	server := func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func TestGroupsAreFoundByName(t *testing.T) {
 	}
 }
 
-// TestComponentsAreFoundBySlug checks that a slug is looked up if nothing has it as its name.
+// TestComponentsAreFoundBySlug checks that a slug is looked up if no component has it as its name.
 func TestComponentsAreFoundBySlug(t *testing.T) {
 	var last string
 	server := func(w http.ResponseWriter, r *http.Request) {

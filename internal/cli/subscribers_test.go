@@ -71,7 +71,7 @@ func TestChannelFlags(t *testing.T) {
 	}
 }
 
-// TestSubscriberUsage: wrong command lines send nothing.
+// TestSubscriberUsage checks that invalid command lines send nothing.
 func TestSubscriberUsage(t *testing.T) {
 	for _, args := range []string{
 		"subscriber add|--page=acme",
@@ -90,7 +90,7 @@ func TestSubscriberUsage(t *testing.T) {
 	}
 }
 
-// TestTargetErrors name the flag that was given.
+// TestTargetErrors checks that errors name the given flag.
 func TestTargetErrors(t *testing.T) {
 	for _, flag := range []string{"--email", "--webhook"} {
 		status, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {"target": ["The target must be right."]}}`),
@@ -101,7 +101,7 @@ func TestTargetErrors(t *testing.T) {
 	}
 }
 
-// TestSubscriberOutput: control characters in a target are not printed.
+// TestSubscriberOutput checks that control characters in a target are not printed.
 func TestSubscriberOutput(t *testing.T) {
 	const subscriber = `{"id": "sub_1", "channel": "email", "target": "a@example.com", `
 	const delivery = `{"id": "dlv_1", "purpose": "event", "event": "incident.created", "target": "a@example.com", "created_at": "2026-11-21T04:00:00.000Z", "attempts": 2, `

@@ -1,5 +1,5 @@
-// Package console is what commands read from and write to: the standard streams, text for people in aligned columns,
-// JSON for programs.
+// Package console connects commands to their user: the standard streams, text in aligned columns for people, and JSON
+// for programs.
 package console
 
 import (
@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Console is the terminal, or whatever else a command runs in.
+// Console has the streams and the context of a command.
 type Console struct {
 	Ctx      context.Context // ends when the process is asked to stop
 	In       io.Reader
@@ -18,7 +18,7 @@ type Console struct {
 // Printf writes to standard output.
 func (c *Console) Printf(format string, args ...any) { fmt.Fprintf(c.Out, format, args...) }
 
-// UsageError is a wrong command line. The command has changed nothing.
+// UsageError is an invalid command line. The command has changed nothing.
 type UsageError struct{ Err error }
 
 func (e *UsageError) Error() string { return e.Err.Error() }

@@ -16,7 +16,7 @@ import (
 const (
 	ExitDone   = 0
 	ExitFailed = 1
-	ExitUsage  = 2 // the command line or a setting is wrong; nothing was changed
+	ExitUsage  = 2 // the command line or a setting is invalid; nothing was changed
 )
 
 // Program is the command tree of a program.
@@ -29,7 +29,7 @@ type Program struct {
 	Message     func(error) string // describes an error for the user; nil: its text
 }
 
-// exiting is the panic with which the parser ends the program, after it has printed a help text.
+// exiting is the panic that ends the program after the parser has printed a help text.
 type exiting int
 
 // Run runs a command line and returns the exit status. environ is the environment, to warn of unknown settings.
@@ -110,7 +110,7 @@ func joinNegative(args []string) []string {
 	return out
 }
 
-// withHint adds to the error about an unexpected argument the flag that it may belong to.
+// withHint adds to an error about an unexpected argument the flag to which it may belong.
 func withHint(err error) error {
 	wrong := (*kong.ParseError)(nil)
 	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "unexpected argument ") {
@@ -143,7 +143,7 @@ func flagHelp(v *kong.Value) string {
 	return v.Help + " (" + strings.Join(notes, ", ") + ")"
 }
 
-// warnOfUnknown prints a line that names the environment variables that look like settings but are not.
+// warnOfUnknown warns of environment variables that have the prefix of settings but are not settings.
 func (p Program) warnOfUnknown(c *Console, root *kong.Node, environ []string) {
 	known := make(map[string]bool)
 	var visit func(*kong.Node)

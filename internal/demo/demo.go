@@ -35,7 +35,7 @@ const (
 	demoCheck     = time.Second
 	demoInterval  = 2 // seconds
 	demoThreshold = 3
-	demoTimeout   = time.Minute // for what the service is expected to notice
+	demoTimeout   = time.Minute // for changes that the service has to make
 	demoPorts     = 100         // tried one after the other
 )
 
@@ -134,7 +134,7 @@ func (d *demo) open(address, folder string) (err error) {
 	return err
 }
 
-// run serves and tells the stories until the demo ends, and then stops everything that it has started.
+// run serves and tells the stories until the demo ends, and then stops all jobs and servers.
 func (d *demo) run(wanted string) error {
 	serving, stop := context.WithCancel(context.WithoutCancel(d.Ctx))
 	defer stop()
@@ -165,7 +165,7 @@ func (d *demo) say(format string, args ...any) {
 	d.Printf("%s  %s\n", time.Now().Format("15:04:05"), fmt.Sprintf(format, args...))
 }
 
-// tell creates the example and tells one story after another.
+// tell creates the example and then tells the stories in turn.
 func (d *demo) tell(wanted string) error {
 	if err := d.prepare(); err != nil {
 		return err
@@ -293,7 +293,7 @@ func (d *demo) sleep(how time.Duration) error {
 	}
 }
 
-// pause waits, until the process of a job has ended by itself at most.
+// pause waits. It returns early if the process of a job ends.
 func (d *demo) pause(how time.Duration) error {
 	for end := time.Now().Add(how); time.Now().Before(end) && d.dead() == nil; {
 		if err := d.sleep(200 * time.Millisecond); err != nil {

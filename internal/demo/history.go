@@ -10,15 +10,13 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// The demo's page has a past of three months, so that there is something to see
-// at once. It is made before the service starts, by the same verbs that make
-// the present, under a clock that runs through those months.
+// The demo's page has a history of three months. It is created before the service starts, by
+// the store's own methods, with a clock that runs through these months.
 
-// demoAge is how long the demo's page seems to have been there.
+// demoAge is the apparent age of the demo's page.
 const demoAge = 100 * 24 * time.Hour
 
-// ago is an instant of the past: so many days before today, and then a time of
-// day, in UTC.
+// ago is a time of day, in UTC, a number of days before today.
 type ago struct{ days, hour, minute int }
 
 func (a ago) before(now time.Time) time.Time {
@@ -27,53 +25,53 @@ func (a ago) before(now time.Time) time.Time {
 
 var demoIncidents = []struct {
 	at       ago
-	lasted   time.Duration
+	duration time.Duration
 	title    string
 	impact   allswell.Impact
 	status   allswell.Status
 	affected []string
-	messages []string // spread over the time it lasted; the last one resolves it
+	messages []string // at equal intervals; the last one resolves the incident
 }{
-	{ago{84, 9, 12}, 47 * time.Minute, "Cards are refused", allswell.ImpactCritical, allswell.StatusMajorOutage, []string{"Checkout"}, []string{
+	{ago{84, 9, 12}, 47 * time.Minute, "Card payments fail", allswell.ImpactCritical, allswell.StatusMajorOutage, []string{"Checkout"}, []string{
 		"Payments by card fail. **Orders are kept**, and nothing is charged twice.",
 		"The payment provider has revoked a certificate. We are installing the new one.",
 		"The new certificate is in place. Payments go through again."}},
 	{ago{71, 21, 30}, 190 * time.Minute, "Search results are out of date", allswell.ImpactMinor, allswell.StatusDegraded, []string{"Search"}, []string{
-		"New articles are not found yet. Everything else is.",
+		"Search does not find new articles yet.",
 		"The indexer has caught up."}},
 	{ago{63, 13, 5}, 25 * time.Minute, "E-mail is delayed", allswell.ImpactMajor, allswell.StatusPartialOutage, []string{"E-mail"}, []string{
-		"One of our two mail servers does not answer.", "Both answer again, and what was waiting has been sent."}},
+		"One of our two mail servers does not respond.", "Both servers respond again. All delayed messages have been sent."}},
 	{ago{52, 17, 41}, 12 * time.Minute, "The shop cannot be reached", allswell.ImpactCritical, allswell.StatusMajorOutage, []string{"Website", "Checkout", "Search"}, []string{
-		"We are looking into it.",
-		"A change to the load balancer was wrong:\n\n- it was made at 17:40\n- and taken back at 17:52\n\nWe now try such changes on one machine first."}},
+		"We are investigating.",
+		"The cause was a change of the load balancer:\n\n- deployed at 17:40\n- reverted at 17:52\n\nFrom now on, we test such changes on one machine first."}},
 	{ago{41, 4, 0}, 5 * time.Hour, "Backups take longer than usual", allswell.ImpactNone, allswell.StatusDegraded, []string{"Backups"}, []string{
-		"They are complete, but late.", "They are on time again."}},
+		"Backups are complete, but late.", "Backups are on time again."}},
 	{ago{33, 10, 20}, 18 * time.Minute, "E-mail is delayed", allswell.ImpactMinor, allswell.StatusDegraded, []string{"E-mail"}, []string{
-		"Messages leave a few minutes late.", "They leave at once again."}},
+		"Messages are sent a few minutes late.", "Messages are sent without delay again."}},
 	{ago{23, 15, 2}, 65 * time.Minute, "Some payments fail", allswell.ImpactMajor, allswell.StatusPartialOutage, []string{"Checkout"}, []string{
-		"Payments with one of the banks fail. Please choose another way to pay for now.",
-		"The bank knows of it: `503` is all that it answers.",
-		"The bank answers as it should."}},
+		"Payments through one of the banks fail. Please use another payment method for now.",
+		"The bank has confirmed the problem: its servers respond with `503`.",
+		"Payments through this bank work again."}},
 	{ago{12, 8, 30}, 95 * time.Minute, "Pictures load slowly", allswell.ImpactMinor, allswell.StatusDegraded, []string{"Website"}, []string{
-		"We are looking into it.", "A disk was full. It no longer is."}},
+		"We are investigating.", "A disk was full. We have added space."}},
 	{ago{4, 19, 15}, 35 * time.Minute, "Search is slow", allswell.ImpactMinor, allswell.StatusDegraded, []string{"Search"}, []string{
-		"Some searches take several seconds.", "Searches are quick again."}},
+		"Some searches take several seconds.", "Search is fast again."}},
 }
 
 var demoMaintenances = []struct {
-	begins     ago // of negative days: ahead
+	begins     ago // in the future if the days are negative
 	lasts      time.Duration
 	title      string
 	message    string
 	components []string
 }{
 	{ago{77, 2, 0}, time.Hour, "Database upgrade", "The shop is closed for an hour.", []string{"Website", "Checkout", "Search"}},
-	{ago{45, 3, 0}, 30 * time.Minute, "New mail servers", "Messages are kept and sent afterwards.", []string{"E-mail"}},
-	{ago{6, 2, 30}, 90 * time.Minute, "Move to a new data centre", "Backups pause meanwhile.", []string{"Backups"}},
+	{ago{45, 3, 0}, 30 * time.Minute, "New mail servers", "Messages will be sent after the maintenance.", []string{"E-mail"}},
+	{ago{6, 2, 30}, 90 * time.Minute, "Move to a new data centre", "No backups run during the move.", []string{"Backups"}},
 	{ago{-2, 2, 0}, 2 * time.Hour, "Search index rebuild", "Search shows older results while its index is rebuilt.", []string{"Search"}},
 }
 
-// past makes the demo's example and its past.
+// past creates the example with its history.
 type past struct {
 	store      *store.Store
 	clock      time.Time
@@ -82,13 +80,13 @@ type past struct {
 	steps      []step
 }
 
-// step is something that happened.
+// step is one event of the history.
 type step struct {
 	at time.Time
 	do func(context.Context) error
 }
 
-// makeHistory fills a new database, and returns the secret of its first token.
+// makeHistory creates the example in a new database and returns the secret of its first token.
 func makeHistory(ctx context.Context, database string, now time.Time) (secret string, err error) {
 	p := &past{clock: now.Add(-demoAge).Truncate(time.Minute), components: make(map[string]string)}
 	p.store, err = store.Open(ctx, database, store.Options{Clock: func() time.Time { return p.clock }})
@@ -105,7 +103,7 @@ func makeHistory(ctx context.Context, database string, now time.Time) (secret st
 		return "", err
 	}
 	p.actor = token.Actor("")
-	if err := p.found(ctx); err != nil {
+	if err := p.createPage(ctx); err != nil {
 		return "", err
 	}
 	p.plan(now)
@@ -121,9 +119,9 @@ func makeHistory(ctx context.Context, database string, now time.Time) (secret st
 	return secret, nil
 }
 
-// found makes the page with its groups and components.
-func (p *past) found(ctx context.Context) error {
-	about := "A shop that does not exist. Its jobs do."
+// createPage creates the page with its groups and components.
+func (p *past) createPage(ctx context.Context) error {
+	about := "A fictitious shop with real jobs."
 	if _, err := p.store.CreatePage(ctx, p.actor, allswell.NewPage{Name: "Example Shop", Slug: demoPage, Description: &about}); err != nil {
 		return err
 	}
@@ -147,10 +145,10 @@ func (p *past) at(when time.Time, do func(context.Context) error) {
 	p.steps = append(p.steps, step{when, do})
 }
 
-// plan puts all that happened in the order in which it did.
+// plan adds the steps of all incidents and maintenances, in the order of their times.
 func (p *past) plan(now time.Time) {
 	for _, i := range demoIncidents {
-		p.planIncident(i.at.before(now), i.lasted, allswell.NewIncident{
+		p.planIncident(i.at.before(now), i.duration, allswell.NewIncident{
 			Title: i.title, Impact: i.impact, Message: &i.messages[0], Affected: p.affected(i.affected, i.status),
 		}, i.messages[1:])
 	}
@@ -161,8 +159,8 @@ func (p *past) plan(now time.Time) {
 			_, err := p.store.CreateMaintenance(ctx, p.actor, demoPage, n)
 			return err
 		})
-		for _, edge := range []time.Time{begins.Add(-allswell.DefaultRemindBefore), begins, begins.Add(m.lasts)} {
-			p.at(edge, func(ctx context.Context) error {
+		for _, due := range []time.Time{begins.Add(-allswell.DefaultRemindBefore), begins, begins.Add(m.lasts)} {
+			p.at(due, func(ctx context.Context) error {
 				_, err := p.store.AdvanceMaintenances(ctx)
 				return err
 			})
@@ -185,9 +183,8 @@ func (p *past) affected(names []string, status allswell.Status) (all []allswell.
 	return all
 }
 
-// planIncident is an incident from its beginning to its end, with its messages
-// at equal distances.
-func (p *past) planIncident(begins time.Time, lasted time.Duration, n allswell.NewIncident, messages []string) {
+// planIncident adds the steps of an incident, with its messages at equal intervals.
+func (p *past) planIncident(begins time.Time, duration time.Duration, n allswell.NewIncident, messages []string) {
 	var id string
 	p.at(begins, func(ctx context.Context) error {
 		i, err := p.store.CreateIncident(ctx, p.actor, demoPage, n)
@@ -202,7 +199,7 @@ func (p *past) planIncident(begins time.Time, lasted time.Duration, n allswell.N
 			resolved, yes := allswell.IncidentResolved, true
 			ch = allswell.IncidentChange{State: &resolved, Resolved: &yes}
 		}
-		p.at(begins.Add(lasted*time.Duration(k+1)/time.Duration(len(messages))), func(ctx context.Context) error {
+		p.at(begins.Add(duration*time.Duration(k+1)/time.Duration(len(messages))), func(ctx context.Context) error {
 			if _, err := p.store.ChangeIncident(ctx, p.actor, id, ch); err != nil {
 				return err
 			}

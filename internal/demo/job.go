@@ -48,7 +48,7 @@ func (cmd *JobCommand) Run(c *console.Console) error {
 	tick := time.NewTicker(jobPeriod)
 	defer tick.Stop()
 	for {
-		pinger.Ping(ctx, path.Base(u.Path)) // if it fails, the next one counts
+		pinger.Ping(ctx, path.Base(u.Path)) // a failure does not matter: the next ping follows
 		select {
 		case <-ctx.Done():
 			return nil
@@ -110,10 +110,10 @@ func programName() string {
 	return self
 }
 
-// pid returns the process id of the job's present or last process.
+// pid returns the id of the job's current or last process.
 func (j *job) pid() int { return j.cmd.Process.Pid }
 
-// running reports whether the job's process is there.
+// running reports whether the job's process is running.
 func (j *job) running() bool {
 	if j.cmd == nil {
 		return false
@@ -126,11 +126,11 @@ func (j *job) running() bool {
 	}
 }
 
-// kill ends the job's process, and returns when it is gone.
+// kill kills the job's process and waits until it has ended.
 func (j *job) kill() {
 	if j.cmd == nil {
 		return
 	}
-	j.cmd.Process.Kill() // one that is gone already is not an error here
+	j.cmd.Process.Kill() // it fails only if the process has ended
 	<-j.gone
 }

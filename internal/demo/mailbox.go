@@ -21,7 +21,7 @@ const (
 	demoMaxMail = 1 << 20           // bytes
 )
 
-// mailbox is an SMTP server that shows the mails it gets. It knows what the service's own sender needs, and no more:
+// mailbox is an SMTP server that prints mails. It implements only what the service's own sender uses:
 // see docs/decisions/0041-the-demo-catches-its-mail-itself.md.
 type mailbox struct {
 	listener net.Listener

@@ -8,9 +8,8 @@ import (
 	"github.com/allswell/allswell/client"
 )
 
-// story tells one story: that of a job which has ended by itself, or else, in
-// turns, that of one that is killed, that of a human with an incident, and that
-// of planned maintenance.
+// story tells one story: if the process of a job has ended, that of its outage; otherwise in
+// turn that of a killed job, of an incident that people open, and of planned maintenance.
 func (d *demo) story(turn int) error {
 	if j := d.dead(); j != nil {
 		d.say("The process of the %s (%d) has ended. Was that you?", j.name, j.pid())
@@ -28,8 +27,8 @@ func (d *demo) story(turn int) error {
 	return d.outage(j)
 }
 
-// outage is the story of a job whose process has ended: Allswell notices, a
-// human says something, the process is started again, and all is reversed.
+// outage is the story of a job whose process has ended: Allswell opens an incident, a person
+// adds an update, the process is started again, and Allswell resolves the incident.
 func (d *demo) outage(j *job) error {
 	if err := d.await(j, allswell.MonitorDown); err != nil {
 		return err
@@ -71,7 +70,7 @@ func (d *demo) openIncident(j *job) (string, error) {
 	return *m.IncidentID, nil
 }
 
-// update changes an incident's state and adds an update, as a human would.
+// update changes an incident's state and adds an update, as a person would.
 func (d *demo) update(incident string, state allswell.IncidentState, message string) error {
 	if incident == "" {
 		return nil
@@ -86,7 +85,7 @@ func (d *demo) update(incident string, state allswell.IncidentState, message str
 	return nil
 }
 
-// slowWebsite is the story of an incident that humans open and resolve.
+// slowWebsite is the story of an incident that people open and resolve.
 func (d *demo) slowWebsite() error {
 	website, err := d.component("Website")
 	if err != nil {
@@ -126,8 +125,8 @@ func (d *demo) slowWebsite() error {
 	return nil
 }
 
-// maintenance is the story of a job that is stopped for planned maintenance:
-// nobody is alarmed.
+// maintenance is the story of a job that is stopped for planned maintenance, without an
+// alarm.
 func (d *demo) maintenance(j *job) error {
 	component, err := d.component(j.component)
 	if err != nil {

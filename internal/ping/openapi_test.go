@@ -42,8 +42,8 @@ func documented(method string, status int, body string) error {
 	return answer.Value.Content.Get("application/json").Schema.Value.VisitJSON(value, openapi3.EnableJSONSchema2020())
 }
 
-// TestDocumentRefusesWrongAnswers checks that documented can fail.
-func TestDocumentRefusesWrongAnswers(t *testing.T) {
+// TestDocumentRejectsWrongResponses checks that documented can fail.
+func TestDocumentRejectsWrongResponses(t *testing.T) {
 	for _, c := range []struct {
 		method string
 		status int
