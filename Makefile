@@ -15,8 +15,8 @@ lint: ## gofmt, go vet, staticcheck
 fuzz: ## each fuzz target for five seconds
 	.ci/run fuzz
 
-bench: ## the figures that we promise, as ratios of one run
+bench: ## the promised figures, as ratios of one run
 	go run ./bench
 
-ci: ## what every change has to pass
+ci: ## all checks that a change must pass
 	.ci/run
