@@ -12,13 +12,14 @@ import (
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
 	"github.com/allswell/allswell/internal/statuspage"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/internal/view"
 )
 
 // newLongTimelines returns a fixture with an incident and a maintenance of many
 // long updates.
 func newLongTimelines(t *testing.T, updates int, message string) (w *fixture, incident, maintenance string) {
-	w = open(t, "sqlite:"+t.TempDir()+"/a.db", &clock{})
+	w = open(t, "sqlite:"+storetest.TempDir(t)+"/a.db", &clock{})
 	w.page("acme", "Acme")
 	inc := w.incident("acme", allswell.NewIncident{Title: "Long", Message: &message})
 	planned, err := w.store.CreateMaintenance(t.Context(), w.ws, "acme", allswell.NewMaintenance{Title: "Disks", Message: &message,
@@ -131,7 +132,7 @@ func TestTimelineInParts(t *testing.T) {
 func TestCancelledRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	w := open(t, "sqlite:"+t.TempDir()+"/a.db", &clock{})
+	w := open(t, "sqlite:"+storetest.TempDir(t)+"/a.db", &clock{})
 	w.page("acme", "Acme")
 	inc := w.incident("acme", allswell.NewIncident{Title: "One"})
 	w.do("GET", "/status/acme")

@@ -85,7 +85,7 @@ func gunzip(t *testing.T, compressed io.Reader) []byte {
 }
 
 func TestAssets(t *testing.T) {
-	w := open(t, "sqlite:"+t.TempDir()+"/a.db", &clock{})
+	w := open(t, "sqlite:"+storetest.TempDir(t)+"/a.db", &clock{})
 	for name, want := range map[string]string{
 		"style.css": "text/css; charset=utf-8", "icon-operational.svg": "image/svg+xml", "page.js": "text/javascript; charset=utf-8",
 	} {

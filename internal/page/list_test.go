@@ -12,6 +12,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // TestListWithBrokenPages checks that the list is served, with the status of all
@@ -82,7 +83,7 @@ func TestDelayedList(t *testing.T) {
 // TestListIsLimited checks that the list is limited and says how many pages it
 // leaves out.
 func TestListIsLimited(t *testing.T) {
-	w := open(t, "sqlite:"+filepath.Join(t.TempDir(), "list.db"), &clock{})
+	w := open(t, "sqlite:"+filepath.Join(storetest.TempDir(t), "list.db"), &clock{})
 	for i := range maxListed + 3 {
 		w.page(fmt.Sprint("page-", i), fmt.Sprint("Page ", i))
 		w.clock.move(time.Second)

@@ -47,7 +47,7 @@ func TestChangeShowsWithoutDatabase(t *testing.T) {
 		}
 	}
 	t.Run("sqlite", func(t *testing.T) {
-		check(t, "sqlite:"+t.TempDir()+"/allswell.db", func(w *fixture) { w.store.Close() })
+		check(t, "sqlite:"+storetest.TempDir(t)+"/allswell.db", func(w *fixture) { w.store.Close() })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		cluster := storetest.NewCluster(t)

@@ -343,7 +343,7 @@ func TestFlappingIsDigested(t *testing.T) {
 				}
 			}
 		}
-		for range 60 {
+		for range 30 {
 			w.goDown(job)
 			count()
 			w.clock.move(2 * time.Second)
@@ -354,7 +354,7 @@ func TestFlappingIsDigested(t *testing.T) {
 		w.clock.move(2 * time.Hour)
 		count()
 		hours := int(w.clock.now().Sub(began)/time.Hour) + 1
-		if mails > 4+hours || mails < 8 {
+		if mails > 4+hours || mails < 6 {
 			t.Errorf("%d mails in %d hours, at %v", mails, hours, at)
 		}
 		for i := 4; i < len(at); i++ {

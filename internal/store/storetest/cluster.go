@@ -91,6 +91,9 @@ type Cluster struct {
 	dir      string
 	settings []string
 	server   *subprocess.Process // nil while stopped
+
+	connMu sync.Mutex
+	conn   *pgx.Conn // used by exec; nil if there is none
 }
 
 // NewCluster starts a cluster for this test alone, stopped when the test ends.
@@ -291,7 +294,7 @@ var quick = []string{
 
 // makeCluster makes a data directory; no server runs yet.
 func makeCluster(bin string, settings ...string) (_ *Cluster, err error) {
-	dir, err := os.MkdirTemp(clusterFolder(), "allswell-postgresql-")
+	dir, err := os.MkdirTemp(memoryFolder(), "allswell-postgresql-")
 	if err != nil {
 		return nil, err
 	}
@@ -413,15 +416,26 @@ func (c *Cluster) awaitAnswer(s *subprocess.Process, deadline time.Time) error {
 	}
 }
 
+// exec runs a statement in the database postgres. The shared cluster keeps the
+// connection, because connecting takes as long as most statements.
 func (c *Cluster) exec(sql string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, c.Address("postgres"))
-	if err != nil {
-		return err
+	c.connMu.Lock()
+	defer c.connMu.Unlock()
+	if c.conn == nil || c.conn.IsClosed() {
+		conn, err := pgx.Connect(ctx, c.Address("postgres"))
+		if err != nil {
+			return err
+		}
+		c.conn = conn
 	}
-	_, err = conn.Exec(ctx, sql)
-	return errors.Join(err, conn.Close(ctx))
+	_, err := c.conn.Exec(ctx, sql)
+	if c.t != nil {
+		err = errors.Join(err, c.conn.Close(ctx))
+		c.conn = nil
+	}
+	return err
 }
 
 func (c *Cluster) lastLogLines() string {

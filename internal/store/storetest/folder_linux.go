@@ -2,10 +2,11 @@ package storetest
 
 import "syscall"
 
-// clusterFolder is where clusters keep their files: in memory if there is room,
-// because making and dropping a database takes ten times as long on most disks.
-// Nothing in it has to survive the machine. "" is the folder of temporary files.
-func clusterFolder() string {
+// memoryFolder returns a folder in memory for the files of databases, or "", the
+// folder of temporary files, if there is no room. Creating and dropping PostgreSQL
+// databases takes ten times as long on most disks, and SQLite uses a third more
+// processor time there. The files of tests need not survive the machine.
+func memoryFolder() string {
 	const (
 		memory = "/dev/shm"
 		room   = 2 << 30 // Docker gives 64 MB, which is not enough

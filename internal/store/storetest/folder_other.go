@@ -2,5 +2,5 @@
 
 package storetest
 
-// clusterFolder is where clusters keep their files: the folder of temporary files.
-func clusterFolder() string { return "" }
+// memoryFolder returns "", the folder of temporary files.
+func memoryFolder() string { return "" }

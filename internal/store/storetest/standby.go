@@ -32,7 +32,7 @@ func NewStandby(t testing.TB, c *Cluster) *Cluster {
 
 // copy makes the data directory of a standby.
 func (c *Cluster) copy() (_ *Cluster, err error) {
-	dir, err := os.MkdirTemp(clusterFolder(), "allswell-postgresql-")
+	dir, err := os.MkdirTemp(memoryFolder(), "allswell-postgresql-")
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,18 +37,33 @@ func Each(t *testing.T, f func(t *testing.T, dsn string)) {
 // EachEmpty is Each with databases that have no schema, for tests of migrations.
 func EachEmpty(t *testing.T, f func(t *testing.T, dsn string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, "sqlite:"+filepath.Join(t.TempDir(), "allswell.db")) })
+	t.Run("sqlite", func(t *testing.T) { f(t, "sqlite:"+filepath.Join(TempDir(t), "allswell.db")) })
 	t.Run("postgres", func(t *testing.T) { f(t, EmptyPostgreSQL(t)) })
 }
 
 // SQLite returns the address of a fresh SQLite file with the current schema.
 func SQLite(t testing.TB) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "allswell.db")
+	path := filepath.Join(TempDir(t), "allswell.db")
 	if err := prepareFile(path); err != nil {
 		t.Fatalf("making a SQLite file: %v", err)
 	}
 	return "sqlite:" + path
+}
+
+// TempDir is t.TempDir in memory, if there is room. Benchmarks use t.TempDir.
+func TempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(memoryFolder(), "allswell-sqlite-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 // Open opens a store that is closed at the end of the test. A SQLite file that
