@@ -13,11 +13,11 @@ import (
 // colour is a colour in sRGB.
 type colour struct{ r, g, b uint8 }
 
-// scheme is what a page's text stands on, in light or in dark. style.css has the
-// same colours.
+// scheme has the colours of a light or a dark page that text is read on. style.css
+// has the same colours.
 type scheme struct {
 	grounds []colour // paper, card
-	step    float64  // to where contrast grows: darker or lighter
+	step    float64  // of lightness, in the direction of more contrast
 	button  colour   // the text of a button that is filled with the accent
 }
 
@@ -26,10 +26,10 @@ var (
 	darkScheme  = scheme{[]colour{{0x0f, 0x13, 0x17}, {0x18, 0x1d, 0x23}}, +0.005, colour{0x0f, 0x13, 0x17}}
 )
 
-// minContrast is what text needs (WCAG 2.2, 1.4.3).
+// minContrast is the minimum contrast of text (WCAG 2.2, 1.4.3).
 const minContrast = 4.5
 
-// parseColour reads "#rrggbb".
+// parseColour parses "#rrggbb".
 func parseColour(s string) (colour, bool) {
 	if len(s) != 7 || s[0] != '#' {
 		return colour{}, false
@@ -43,7 +43,7 @@ func parseColour(s string) (colour, bool) {
 
 func (c colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
 
-// linear returns the parts of a colour as amounts of light.
+// linear returns the components of a colour in linear light.
 func (c colour) linear() (r, g, b float64) {
 	part := func(v uint8) float64 {
 		x := float64(v) / 255
@@ -55,7 +55,7 @@ func (c colour) linear() (r, g, b float64) {
 	return part(c.r), part(c.g), part(c.b)
 }
 
-// luminance is the relative luminance of WCAG, from 0 to 1.
+// luminance returns the relative luminance of WCAG, from 0 to 1.
 func (c colour) luminance() float64 {
 	r, g, b := c.linear()
 	return 0.2126*r + 0.7152*g + 0.0722*b
@@ -67,9 +67,9 @@ func contrast(a, b colour) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// oklab is a colour by how it is seen: its lightness, from 0 to 1, and two parts
-// that hold hue and chroma (Björn Ottosson, "A perceptual color space for image
-// processing").
+// oklab is a colour in the Oklab colour space: its lightness, from 0 to 1, and two
+// components that determine hue and chroma (Björn Ottosson, "A perceptual color
+// space for image processing").
 type oklab struct{ l, a, b float64 }
 
 func (c colour) oklab() oklab {
@@ -84,8 +84,8 @@ func (c colour) oklab() oklab {
 	}
 }
 
-// colour returns the nearest colour that a screen has with the same hue and
-// lightness: chroma is given up as far as needed.
+// colour returns the nearest sRGB colour with the same hue and lightness. It
+// reduces the chroma as far as necessary.
 func (o oklab) colour() colour {
 	const steps = 50
 	for i := range steps {
@@ -98,7 +98,7 @@ func (o oklab) colour() colour {
 	return grey
 }
 
-// inGamut converts a colour; ok is false if no screen has it.
+// inGamut converts a colour; ok is false if it is outside of sRGB.
 func (o oklab) inGamut() (c colour, ok bool) {
 	cube := func(x float64) float64 { return x * x * x }
 	l := cube(o.l + 0.3963377774*o.a + 0.2158037573*o.b)
@@ -106,7 +106,7 @@ func (o oklab) inGamut() (c colour, ok bool) {
 	s := cube(o.l - 0.0894841775*o.a - 1.2914855480*o.b)
 	ok = true
 	part := func(x float64) uint8 {
-		const slack = 0.002 // half a step of the screen's
+		const slack = 0.002 // half a step of 8 bits
 		if x < -slack || x > 1+slack {
 			ok = false
 		}
@@ -126,9 +126,8 @@ func (o oklab) inGamut() (c colour, ok bool) {
 	return c, ok
 }
 
-// readable returns the colour nearest to c, of its hue, that can be read on all
-// grounds of a scheme. As they are also what stands on it, text of the scheme's
-// button can be read on it in turn.
+// readable returns the colour nearest to c, with its hue, that is readable as text
+// on all backgrounds of a scheme, and as the background of a button.
 func (s scheme) readable(c colour) colour {
 	if s.legible(c) {
 		return c
@@ -151,7 +150,7 @@ func (s scheme) legible(c colour) bool {
 	return contrast(c, s.button) >= minContrast
 }
 
-// accentStyle returns the style sheet of an accent. On paper there is none.
+// accentStyle returns the style sheet of an accent. Printed pages have no accent.
 func accentStyle(accent string) []byte {
 	c, ok := parseColour(accent)
 	if !ok {

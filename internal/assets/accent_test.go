@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// checkAccent holds what is made of one colour to what can be read.
+// checkAccent checks the contrast of the colours that are derived from an accent.
 func checkAccent(t *testing.T, c colour) {
 	t.Helper()
 	for name, s := range map[string]scheme{"light": lightScheme, "dark": darkScheme} {
@@ -32,7 +32,7 @@ func checkAccent(t *testing.T, c colour) {
 	}
 }
 
-func TestEveryAccentCanBeRead(t *testing.T) {
+func TestAccentsAreReadable(t *testing.T) {
 	for r := 0; r < 256; r += 51 {
 		for g := 0; g < 256; g += 51 {
 			for b := 0; b < 256; b += 51 {
@@ -47,7 +47,7 @@ func TestEveryAccentCanBeRead(t *testing.T) {
 	}
 }
 
-// TestContrast holds the formula to values of others.
+// TestContrast compares contrasts with known values.
 func TestContrast(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
@@ -68,8 +68,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// TestGroundsAreTheSheets: what is computed with is what the style sheet has.
-func TestGroundsAreTheSheets(t *testing.T) {
+// TestBackgroundsOfStyleSheet checks that the backgrounds are those of the style sheet.
+func TestBackgroundsOfStyleSheet(t *testing.T) {
 	style, err := files.ReadFile("files/style.css")
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// TestAssetsAreSentWithoutComments, and with all else.
+// TestAssetsAreSentWithoutComments checks that assets are served without their
+// comments.
 func TestAssetsAreSentWithoutComments(t *testing.T) {
 	for name, want := range map[string]string{"page.js": `const locale = root.dataset.locale`, "style.css": `:root {`} {
 		sent := string(all[name].current.Body())
@@ -17,8 +18,8 @@ func TestAssetsAreSentWithoutComments(t *testing.T) {
 	}
 }
 
-// TestFind: an asset is found under its own hash, to be kept for good, and under
-// that of another version, to be checked each time.
+// TestFind checks that an asset is found under its own hash and under that of
+// another version.
 func TestFind(t *testing.T) {
 	if len(all) < 8 {
 		t.Errorf("%d assets", len(all))
@@ -39,7 +40,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestScriptIsSmall: it is sent as people read it, but for the comments.
+// TestScriptIsSmall checks the size of page.js, which is not minified.
 func TestScriptIsSmall(t *testing.T) {
 	if n := len(all["page.js"].current.Body()); n > 6_000 {
 		t.Errorf("page.js has %d bytes", n)

@@ -399,3 +399,18 @@ func TestLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestExcerpt checks that spaces are folded and that long messages are shortened.
+func TestExcerpt(t *testing.T) {
+	for message, want := range map[string]string{
+		"":                           "",
+		" one\r\n\ttwo ":             "one two",
+		strings.Repeat("é", 280):     strings.Repeat("é", 280),
+		strings.Repeat("é", 281):     strings.Repeat("é", 280) + "…",
+		strings.Repeat("word ", 100): strings.Repeat("word ", 55) + "word…",
+	} {
+		if got := Excerpt(message); got != want {
+			t.Errorf("Excerpt(%.20q) = %q", message, got)
+		}
+	}
+}

@@ -10,13 +10,13 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 )
 
-// barSpans are how many days the bars show, depending on the room that there
-// is. The style sheet hides the oldest, and the figures of the other spans.
+// barSpans are the numbers of days that the bars show, depending on the available
+// width. The style sheet hides the oldest bars, and the uptimes of the other spans.
 var barSpans = []int{allswell.HistoryDays, 60, 30}
 
-// barsView is the history of a component, of a group or of a page, in bars and
-// in words. The words are the only ones: page.js shows those of one day beside
-// its bar, so that a bar costs no more than its class.
+// barsView is the history of a component, a group or a page, as bars and as a
+// table. page.js shows the row of a day beside its bar, so a bar needs no
+// attributes except its class.
 type barsView struct {
 	Label string        // what the picture is of
 	Last  string        // the day of the last bar: "2026-11-21"
@@ -25,14 +25,14 @@ type barsView struct {
 	Rows  []barRow // newest first
 }
 
-// spanView is a figure with the days that it is of. Over says them with it, so
-// that nobody takes it for a figure of other days.
+// spanView is the uptime of a span of days. Over names the span, because the uptime
+// of another span may be shown nearby.
 type spanView struct {
 	Days              int
 	Ago, Uptime, Over string
 }
 
-// barRow is a day in words, or several days of which there is the same to say.
+// barRow is a row of the table: a day, or several days with the same text.
 type barRow struct {
 	Days   int // how many
 	Date   string
@@ -41,8 +41,8 @@ type barRow struct {
 	Uptime string // "" before the first data
 }
 
-// viewBars returns the history of what is called name, with the quiet days of
-// the table put together: it is short to send and short to hear.
+// viewBars returns the history of a component with the given name. Consecutive days
+// with the same text are one row, which keeps the table short.
 func viewBars(l *i18n.Language, name string, r allswell.History) barsView {
 	v := barsView{Spans: viewSpans(l, r), Bars: drawBars(r), Rows: mergedRows(l, r)}
 	v.Label = l.T("bars.label", "name", name)
@@ -52,17 +52,17 @@ func viewBars(l *i18n.Language, name string, r allswell.History) barsView {
 	return v
 }
 
-// viewSpans returns the uptime of each span, the longest first. All figures that
-// are seen together come from here, and so are of the same days on every screen.
+// viewSpans returns the uptime of each span, longest first. All uptimes come from
+// here, so those shown together are of the same days.
 func viewSpans(l *i18n.Language, r allswell.History) []spanView {
 	spans := make([]spanView, len(barSpans))
 	for i, days := range barSpans {
-		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), speakUptime(l, r.Last(days)), l.T("bars.over", "n", days)}
+		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), uptimeText(l, r.Last(days)), l.T("bars.over", "n", days)}
 	}
 	return spans
 }
 
-// knownSpans returns nil if nothing is known of any span.
+// knownSpans is viewSpans, or nil if there is no data.
 func knownSpans(l *i18n.Language, r allswell.History) []spanView {
 	if _, known := r.Last(allswell.HistoryDays).Uptime(); !known {
 		return nil
@@ -70,8 +70,8 @@ func knownSpans(l *i18n.Language, r allswell.History) []spanView {
 	return viewSpans(l, r)
 }
 
-// speakUptime writes the uptime of a tally: "99.98% uptime".
-func speakUptime(l *i18n.Language, t allswell.StatusDurations) string {
+// uptimeText formats the uptime of a time span: "99.98% uptime".
+func uptimeText(l *i18n.Language, t allswell.StatusDurations) string {
 	share, known := t.Uptime()
 	if !known {
 		return l.T("uptime.of_nothing")
@@ -79,7 +79,7 @@ func speakUptime(l *i18n.Language, t allswell.StatusDurations) string {
 	return l.T("uptime.of", "percent", l.Percent(share, known))
 }
 
-// legendItem is one kind of bar with what it means.
+// legendItem is a class of bars with its meaning.
 type legendItem struct{ Class, Label string }
 
 // The classes of bars that are not those of a status: of days with data for a
@@ -89,7 +89,7 @@ const (
 	noDataClass      = "n"
 )
 
-// viewLegend explains the bars, the worst last.
+// viewLegend returns the legend of the bars, best status first.
 func viewLegend(l *i18n.Language) []legendItem {
 	var items []legendItem
 	for _, s := range slices.Backward(allswell.RankedStatuses) {
@@ -103,8 +103,8 @@ func viewLegend(l *i18n.Language) []legendItem {
 		legendItem{noDataClass, l.T("bars.no_data")})
 }
 
-// barClass returns the class of a day: that of the worst that is known of it,
-// and a mark if that is not all of the day.
+// barClass returns the class of a day: that of its worst known status, and a mark
+// if a part of the day is not known.
 func barClass(t allswell.StatusDurations) string {
 	if t.Empty() {
 		return noDataClass
@@ -116,8 +116,8 @@ func barClass(t allswell.StatusDurations) string {
 	return class
 }
 
-// drawBars returns one element for each day. The two kinds that there are most
-// of, calm days and days before the first, have no class: they are most of a page.
+// drawBars returns one element per day. Operational days and days without data have
+// no class, because they are most of the HTML of a page.
 func drawBars(r allswell.History) template.HTML {
 	var out strings.Builder
 	for _, d := range r {
@@ -146,9 +146,8 @@ func dailyRows(l *i18n.Language, r allswell.History) []barRow {
 	return rows
 }
 
-// mergedRows returns a row for each day on which something was, and one for
-// each run of days of which there is the same to say. Together they are all
-// days, newest first.
+// mergedRows returns one row for each day with an event, and one for each run of
+// days with the same text, newest first.
 func mergedRows(l *i18n.Language, r allswell.History) []barRow {
 	var rows []barRow
 	for end := len(r); end > 0; {
@@ -168,14 +167,14 @@ func mergedRows(l *i18n.Language, r allswell.History) []barRow {
 	return rows
 }
 
-// isPlain reports whether all days of a class are told in the same words.
+// isPlain reports whether all days of a class have the same text.
 func isPlain(class string) bool {
 	return class == "" || class == noDataClass || class == allswell.StatusUnknown.Tone().Bar.Class
 }
 
-// dayText says what a component's state was on a day: for how long it was
-// anything but operational, the worst first. Of incidents it says nothing: one
-// can be open while all that it concerns works.
+// dayText returns the statuses of a component on a day with their durations, worst
+// first. It does not mention incidents, because components may be operational
+// during one.
 func dayText(l *i18n.Language, t allswell.StatusDurations) string {
 	switch class := barClass(t); class {
 	case noDataClass:
@@ -188,21 +187,21 @@ func dayText(l *i18n.Language, t allswell.StatusDurations) string {
 	var parts []string
 	for _, s := range allswell.RankedStatuses {
 		if lasted := t.In(s); lasted > 0 && s != allswell.StatusOperational && s != allswell.StatusUnknown {
-			parts = append(parts, l.T("bars.lasted", "status", l.Status(s), "duration", roughly(l, lasted)))
+			parts = append(parts, l.T("bars.lasted", "status", l.Status(s), "duration", roundedDuration(l, lasted)))
 		}
 	}
 	if len(parts) == 0 {
 		parts = append(parts, l.Status(allswell.StatusOperational))
 	}
 	if unknown := t.In(allswell.StatusUnknown); unknown > 0 {
-		parts = append(parts, l.T("bars.not_known", "duration", roughly(l, unknown)))
+		parts = append(parts, l.T("bars.not_known", "duration", roundedDuration(l, unknown)))
 	}
 	return strings.Join(parts, " · ")
 }
 
-// roughly writes how long something took of a day: to the minute, or to the
-// second if it was less, and never as nothing.
-func roughly(l *i18n.Language, d time.Duration) string {
+// roundedDuration formats a duration within a day: rounded to minutes, or to
+// seconds below a minute, and at least one second.
+func roundedDuration(l *i18n.Language, d time.Duration) string {
 	if d >= time.Minute {
 		d = d.Round(time.Minute)
 	}

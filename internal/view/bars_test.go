@@ -15,7 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
 
-// barsNow is a moment whose 90 days have a change of the clocks in them.
+// barsNow is an instant whose last 90 days include a clock change.
 var barsNow = time.Date(2026, 11, 21, 15, 4, 5, 0, time.UTC)
 
 func zoneOf(t testing.TB, name string) *time.Location {
@@ -27,9 +27,9 @@ func zoneOf(t testing.TB, name string) *time.Location {
 	return zone
 }
 
-// recordOf returns 90 days that were operational, but for the given tallies by
-// how many days ago they were.
-func recordOf(now time.Time, zone *time.Location, but map[int]allswell.StatusDurations) allswell.History {
+// historyOf returns 90 operational days, except for the given durations by how many
+// days ago the day was.
+func historyOf(now time.Time, zone *time.Location, but map[int]allswell.StatusDurations) allswell.History {
 	begin := []allswell.StatusChange{{At: allswell.HistoryStart(now, zone), Status: allswell.StatusOperational}}
 	r := allswell.NewHistory(begin, nil, now, zone)
 	for ago, t := range but {
@@ -38,8 +38,8 @@ func recordOf(now time.Time, zone *time.Location, but map[int]allswell.StatusDur
 	return r
 }
 
-// tallies are days of every kind, with what is to be said of them in English.
-var tallies = []struct {
+// dayCases are days of every kind, with their English texts.
+var dayCases = []struct {
 	tally               allswell.StatusDurations
 	class, text, uptime string
 }{
@@ -60,27 +60,27 @@ var tallies = []struct {
 func TestBars(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	but := map[int]allswell.StatusDurations{}
-	for i, c := range tallies {
+	for i, c := range dayCases {
 		but[2*i] = c.tally // with a calm day between each two
 	}
-	v := viewBars(en, "Checkout", recordOf(barsNow, time.UTC, but))
+	v := viewBars(en, "Checkout", historyOf(barsNow, time.UTC, but))
 	p := htmltest.Parse(t, executeBars(t, en, v))
 	bars := p.All(".bars")[0].Children()
 	if len(bars) != allswell.HistoryDays {
 		t.Fatalf("there are %d bars", len(bars))
 	}
 	rows := p.All(".days tbody tr")
-	// The name says no figure: it would be of other days than are seen.
+	// The label has no uptime, because the visible span depends on the width.
 	if got := p.One(t, ".days caption"); got != p.All(".bars")[0].Attr("aria-label") || got != "Checkout: status day by day" {
-		t.Errorf("the picture is called %q", got)
+		t.Errorf("the label is %q", got)
 	}
 	if got := p.All(".bars")[0].Attr("data-day"); got != "2026-11-21" {
-		t.Errorf("the last bar is of %q", got)
+		t.Errorf("the date of the last bar is %q", got)
 	}
 	if got := rows[0].Text(); got != "20 Nov – 21 NovOperational100%" {
 		t.Errorf("the first row reads %q", got)
 	}
-	for i, c := range tallies[1:] {
+	for i, c := range dayCases[1:] {
 		ago := 2 * (i + 1)
 		if got := bars[len(bars)-1-ago]; got.Attr("class") != c.class && (c.class != "n" || got.Data != "b") {
 			t.Errorf("%+v is the bar %s with the class %q, want %q", c.tally, got.Data, got.Attr("class"), c.class)
@@ -93,7 +93,7 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// executeBars renders the bars as the pages of a language do.
+// executeBars renders bars in a language.
 func executeBars(t testing.TB, l *i18n.Language, v barsView) string {
 	t.Helper()
 	var out strings.Builder
@@ -103,9 +103,9 @@ func executeBars(t testing.TB, l *i18n.Language, v barsView) string {
 	return out.String()
 }
 
-// TestBarsOfADay: a day on which clocks change is one bar, and no longer than
-// it was.
-func TestBarsOfADay(t *testing.T) {
+// TestDayOfClockChange checks that a day of 23 or 25 hours is one bar, with at most
+// its own duration.
+func TestDayOfClockChange(t *testing.T) {
 	for _, c := range []struct {
 		zone, day string
 		lasted    string
@@ -142,14 +142,14 @@ func TestBarsInEveryLanguage(t *testing.T) {
 	}
 	day := allswell.DurationsOf(times{allswell.StatusMajorOutage: 14 * time.Minute, allswell.StatusOperational: 32 * time.Hour, allswell.StatusUnknown: 2 * time.Hour})
 	for _, l := range i18n.All() {
-		r := recordOf(barsNow, zoneOf(t, "Europe/Berlin"), map[int]allswell.StatusDurations{5: day})
+		r := historyOf(barsNow, zoneOf(t, "Europe/Berlin"), map[int]allswell.StatusDurations{5: day})
 		html := executeBars(t, l, viewBars(l, hostile, r))
 		if found := i18ntest.Leftovers(html); len(found) > 0 {
 			t.Errorf("%s: %q", l.Tag, found)
 		}
 		p := htmltest.Parse(t, html)
 		if len(p.All("script"))+len(p.All("img")) > 0 {
-			t.Errorf("%s: markup got through", l.Tag)
+			t.Errorf("%s: not escaped", l.Tag)
 		}
 		for _, s := range want[l.Tag] {
 			if !strings.Contains(p.RawText(), s) {
@@ -164,14 +164,14 @@ func TestBarsInEveryLanguage(t *testing.T) {
 	}
 }
 
-// TestADayIsToldOfTheComponent: its row says what the component's state was, and
-// nothing of incidents, of which the record knows nothing.
-func TestADayIsToldOfTheComponent(t *testing.T) {
+// TestDayTextOfComponent checks that the text of a day is about the component, not
+// about incidents.
+func TestDayTextOfComponent(t *testing.T) {
 	whole := allswell.DurationsOf(times{allswell.StatusOperational: 24 * time.Hour})
 	partly := allswell.DurationsOf(times{allswell.StatusOperational: 20 * time.Hour, allswell.StatusUnknown: 4 * time.Hour})
 	for _, l := range i18n.All() {
 		if got := dayText(l, whole); got != l.Status(allswell.StatusOperational) {
-			t.Errorf("%s: a day without trouble reads %q", l.Tag, got)
+			t.Errorf("%s: an operational day reads %q", l.Tag, got)
 		}
 		if got := dayText(l, partly); !strings.HasPrefix(got, l.Status(allswell.StatusOperational)) || strings.Contains(got, l.T("incidents.none")) {
 			t.Errorf("%s: a day that is partly unknown reads %q", l.Tag, got)
@@ -179,9 +179,9 @@ func TestADayIsToldOfTheComponent(t *testing.T) {
 	}
 }
 
-// TestNothingYet: a component that was made a moment ago has no figures, and
-// one row for all of it.
-func TestNothingYet(t *testing.T) {
+// TestBarsWithoutData checks that a new component has no uptime, and one row for
+// all days.
+func TestBarsWithoutData(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	v := viewBars(en, "New", allswell.NewHistory(nil, nil, barsNow, time.UTC))
 	if len(v.Rows) != 1 || v.Rows[0] != (barRow{90, "24 Aug – 21 Nov", "n", "No data yet", ""}) {
@@ -189,19 +189,19 @@ func TestNothingYet(t *testing.T) {
 	}
 	for _, s := range v.Spans {
 		if s.Uptime != "Uptime not known" {
-			t.Errorf("uptime of nothing: %q", s.Uptime)
+			t.Errorf("uptime without data: %q", s.Uptime)
 		}
 	}
 	if v := viewBars(en, "None", nil); v.Bars != "" || v.Rows != nil || v.Last != "" {
-		t.Errorf("no days at all: %+v", v)
+		t.Errorf("without days: %+v", v)
 	}
 }
 
-// TestSpans: the figures are of the days that are shown beside them.
+// TestSpans checks that each uptime is of the days that are shown with it.
 func TestSpans(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	full := allswell.DurationsOf(times{allswell.StatusMajorOutage: 24 * time.Hour})
-	r := recordOf(barsNow, time.UTC, map[int]allswell.StatusDurations{30: full, 60: full})
+	r := historyOf(barsNow, time.UTC, map[int]allswell.StatusDurations{30: full, 60: full})
 	r[len(r)-1].StatusDurations = allswell.DurationsOf(times{allswell.StatusOperational: 24 * time.Hour}) // today is over as well
 	var got []string
 	for _, s := range viewSpans(en, r) {
@@ -213,15 +213,15 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestRowsCoverEveryDayOnce: the table says of every day what the bars show, and
-// what the day itself would say.
+// TestRowsCoverEveryDayOnce checks that the rows of the table have all days once,
+// with the class and the text of each day.
 func TestRowsCoverEveryDayOnce(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	zone := zoneOf(t, "Europe/Berlin")
 	rapid.Check(t, func(rt *rapid.T) {
 		r := allswell.NewHistory(nil, nil, barsNow, zone)
 		for i := range r {
-			r[i].StatusDurations = rapid.SampledFrom(tallies).Draw(rt, "tally").tally
+			r[i].StatusDurations = rapid.SampledFrom(dayCases).Draw(rt, "tally").tally
 			if i > 0 && rapid.Bool().Draw(rt, "same") {
 				r[i].StatusDurations = r[i-1].StatusDurations
 			}

@@ -14,7 +14,7 @@ import (
 // the page of a component shows. The rest is in the history.
 const maxOfComponent = 15
 
-// componentBody is one component with its history.
+// componentBody is the page of a component.
 type componentBody struct {
 	Name, Description string
 	Status            allswell.Status
@@ -34,21 +34,22 @@ type componentBody struct {
 // figure is the uptime over some days.
 type figure struct{ Label, Uptime string }
 
-// figureDays are the spans of which the page of a component tells the uptime.
+// figureDays are the spans of which the page of a component shows the uptime, in
+// days.
 var figureDays = []int{7, 30, allswell.HistoryDays}
 
-// badgeView is a badge with what to put into a page of one's own to show it.
+// badgeView is a badge with the HTML code that embeds it into other pages.
 type badgeView struct{ URL, Code string }
 
-// Component returns the page of a component of sum. contents has its incidents
-// and maintenances.
+// Component returns the page of a component of sum. contents has its incidents and
+// maintenances.
 func Component(layout Layout, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) Model {
 	at := layout.At
 	l, record := at.lang, sum.Histories[c.ID]
 	b := componentBody{
 		Name: c.Name, Status: c.Status(), Home: at.Home(), History: at.history(),
 		Bars: viewBars(l, c.Name, record), Legend: viewLegend(l),
-		Explained: explainUptime(l),
+		Explained: uptimeExplanation(l),
 		Atom:      at.link(componentPath(c.ID) + "/" + feed.AtomName), RSS: at.link(componentPath(c.ID) + "/" + feed.RSSName),
 		Badge: viewBadge(at, c),
 	}

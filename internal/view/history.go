@@ -16,11 +16,11 @@ type historyBody struct {
 	Previous, Next *monthLink
 }
 
-// monthLink leads to another month.
+// monthLink is a link to another month.
 type monthLink struct{ URL, Text string }
 
-// dayView is a day with the incidents and the completed maintenances that began
-// on it.
+// dayView is a day with the incidents and the completed maintenances that began on
+// it.
 type dayView struct {
 	Date    string // for people
 	ISO     string
@@ -28,22 +28,22 @@ type dayView struct {
 	More    int
 	MoreURL string
 	Active  int  // began on the day and still active; shown above
-	Lasting bool // an incident of an earlier day was not over yet
+	Ongoing bool // an incident of an earlier day was not over yet
 }
 
-// dayEntryView is an incident or a completed maintenance; the other is nil.
+// dayEntryView is an incident or a completed maintenance; the other field is nil.
 type dayEntryView struct {
-	Incident *incidentView
-	Planned  *maintenanceView
+	Incident    *incidentView
+	Maintenance *maintenanceView
 }
 
-// Calm reports whether no incident and no maintenance began on the day.
-func (d dayView) Calm() bool { return len(d.Past)+d.Active == 0 }
+// Empty reports whether no incident and no maintenance began on the day.
+func (d dayView) Empty() bool { return len(d.Past)+d.Active == 0 }
 
-// viewDays returns the days with at most most incidents and maintenances each;
-// the others are in the month's history. If e has updates, these are the days of
-// that history: they have timelines, folded, and what there is no room for is
-// only counted.
+// viewDays returns days with at most most incidents and maintenances each, and
+// links to the month's history for the others. If e has updates, the days are those
+// of the history: they have folded timelines, and what exceeds the budget is only
+// counted.
 func viewDays(at Presentation, days []allswell.Day, most int, e detail) []dayView {
 	out := make([]dayView, 0, len(days))
 	for _, d := range days {
@@ -65,67 +65,67 @@ func viewDays(at Presentation, days []allswell.Day, most int, e detail) []dayVie
 	return out
 }
 
-// dayEntry is an incident or a completed maintenance of a day; the other is nil.
+// dayEntry is an incident or a completed maintenance of a day; the other field is
+// nil.
 type dayEntry struct {
-	began    time.Time
-	incident *allswell.Incident
-	planned  *allswell.Maintenance
+	began       time.Time
+	incident    *allswell.Incident
+	maintenance *allswell.Maintenance
 }
 
-// dayEntriesOf returns what began on a day, newest first.
+// dayEntriesOf returns the entries of a day, newest first.
 func dayEntriesOf(d allswell.Day) []dayEntry {
 	all := make([]dayEntry, 0, len(d.Incidents)+len(d.Maintenances))
 	for i := range d.Incidents {
 		all = append(all, dayEntry{began: d.Incidents[i].CreatedAt, incident: &d.Incidents[i]})
 	}
 	for i := range d.Maintenances {
-		all = append(all, dayEntry{began: d.Maintenances[i].BegunAt, planned: &d.Maintenances[i]})
+		all = append(all, dayEntry{began: d.Maintenances[i].BegunAt, maintenance: &d.Maintenances[i]})
 	}
 	slices.SortStableFunc(all, func(a, b dayEntry) int { return b.began.Compare(a.began) })
 	return all
 }
 
-// dayEntryWeight is about how many bytes a past incident takes beside what people
-// have typed.
+// dayEntryWeight is about how many bytes an entry takes besides the text of people.
 const dayEntryWeight = 900
 
-// weight is about how many bytes it takes without components and timeline.
+// weight is about how many bytes an entry takes without components and timeline.
 func (p dayEntry) weight() int {
 	title := ""
 	if p.incident != nil {
 		title = p.incident.Title
 	} else {
-		title = p.planned.Title
+		title = p.maintenance.Title
 	}
 	return dayEntryWeight + len(template.HTMLEscapeString(title))
 }
 
-// view returns it in a few lines, with its timeline as far as there is room.
+// view returns an entry with its timeline, as far as the budget permits.
 func (p dayEntry) view(at Presentation, e detail) dayEntryView {
 	if p.incident != nil {
 		v := viewIncident(at, *p.incident, e)
 		if e.updates > 0 {
-			v.Notes = len(v.Updates) + v.Earlier
+			v.FoldedUpdates = len(v.Updates) + v.Earlier
 		}
 		return dayEntryView{Incident: &v}
 	}
-	v := viewMaintenance(at, *p.planned, e)
+	v := viewMaintenance(at, *p.maintenance, e)
 	if e.updates > 0 {
-		v.Notes = len(v.Updates) + v.Earlier
+		v.FoldedUpdates = len(v.Updates) + v.Earlier
 	}
-	return dayEntryView{Planned: &v}
+	return dayEntryView{Maintenance: &v}
 }
 
-// markOngoing finds the days on which an incident of an earlier day was not
-// over yet, so that none of them is called free of incidents. active are those
-// that are not among the days'.
+// markOngoing marks the days on which an incident of an earlier day was ongoing, so
+// that they are not called free of incidents. active are the incidents that are not
+// among those of the days.
 func markOngoing(views []dayView, days []allswell.Day, active []allswell.Incident) {
 	incidents := slices.Clone(active)
 	for _, d := range days {
 		incidents = append(incidents, d.Incidents...)
 	}
 	for i, d := range days {
-		views[i].Lasting = slices.ContainsFunc(incidents, func(inc allswell.Incident) bool {
+		views[i].Ongoing = slices.ContainsFunc(incidents, func(inc allswell.Incident) bool {
 			return inc.CreatedAt.Before(d.Date) && (!inc.Resolved || inc.ResolvedAt.After(d.Date))
 		})
 	}
@@ -176,14 +176,14 @@ func linkMonth(at Presentation, m time.Time) *monthLink {
 	return &monthLink{at.month(m), at.lang.Month(m)}
 }
 
-// MonthStart returns the beginning of t's month in a zone.
+// MonthStart returns the beginning of t's month in a time zone.
 func MonthStart(t time.Time, zone *time.Location) time.Time {
 	t = t.In(zone)
 	return nextMonth(t, 0)
 }
 
 // nextMonth returns the beginning of the month n months after that of t, in t's
-// zone.
+// time zone.
 func nextMonth(t time.Time, n int) time.Time {
 	y, m, _ := t.Date()
 	return allswell.Midnight(time.Date(y, m+time.Month(n), 1, 12, 0, 0, 0, t.Location()), t.Location())

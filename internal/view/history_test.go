@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/htmltest"
 )
 
-// TestOneRunOfADay: incidents and maintenances of a day are in one order, and the
-// heading names what there is.
-func TestOneRunOfADay(t *testing.T) {
+// TestOrderOfDay checks that the incidents and maintenances of a day are in one
+// order, and that the heading names both.
+func TestOrderOfDay(t *testing.T) {
 	p := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme"}}
 	for hour, title := range []string{"night", "morning", "noon", "evening"} {
 		at := day.Add(time.Duration(hour-10) * time.Hour)
@@ -25,7 +25,7 @@ func TestOneRunOfADay(t *testing.T) {
 			ScheduledFor: at, ScheduledUntil: at.Add(time.Hour), BegunAt: at, EndedAt: at.Add(time.Hour)})
 	}
 	page := func(p allswell.PageContents) htmltest.Tree {
-		html, err := statusModel(english(), p.Summarize(day)).Render(t.Context())
+		html, err := statusModel(englishPresentation(), p.Summarize(day)).Render(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,15 +42,15 @@ func TestOneRunOfADay(t *testing.T) {
 	if got := page(p).One(t, "#past"); got != "Past incidents" {
 		t.Errorf("without maintenance it reads %q", got)
 	}
-	views := viewDays(english(), []allswell.Day{{Date: day, Incidents: p.Incidents, Maintenances: p.Maintenances}}, 1, detail{names: maxNamed, budget: newBudget(), lines: newBudget()})
+	views := viewDays(englishPresentation(), []allswell.Day{{Date: day, Incidents: p.Incidents, Maintenances: p.Maintenances}}, 1, detail{names: maxNamed, budget: newBudget(), lines: newBudget()})
 	if len(views[0].Past) != 1 || views[0].More != 1 {
-		t.Errorf("of two, one may be shown: %+v", views[0])
+		t.Errorf("with a limit of one: %+v", views[0])
 	}
 }
 
-// TestTimelinesOfAMonth: each incident and each maintenance has its timeline in
-// the history, folded, newest first; where it is too long, or the month too
-// busy, a link leads to the rest.
+// TestTimelinesOfAMonth checks that each incident and maintenance has a folded
+// timeline, newest first, and a link to the rest if the timeline is too long or the
+// month too busy.
 func TestTimelinesOfAMonth(t *testing.T) {
 	text := strings.Repeat("It does not work yet. ", 50)
 	contents := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme", CreatedAt: day.AddDate(0, 0, -20)}}
@@ -65,7 +65,7 @@ func TestTimelinesOfAMonth(t *testing.T) {
 		ScheduledFor: day, ScheduledUntil: day.Add(time.Hour), BegunAt: day.Add(time.Minute), EndedAt: day.Add(time.Hour),
 		Updates: []allswell.MaintenanceUpdate{{Number: 1, Message: "First."}, {Number: 2, Message: "Last."}}}, {
 		ID: "mnt_2", Title: "Silent", State: allswell.MaintenanceCompleted, BegunAt: day, EndedAt: day}}
-	sc := historyModel(english(), allswell.StatusOperational, Month{MonthStart(day, time.UTC), contents.Page.CreatedAt, day, contents})
+	sc := historyModel(englishPresentation(), allswell.StatusOperational, Month{MonthStart(day, time.UTC), contents.Page.CreatedAt, day, contents})
 	html, err := sc.Render(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -78,35 +78,36 @@ func TestTimelinesOfAMonth(t *testing.T) {
 	timelines := p.All(".past details")
 	if got := timelines[0]; got.Attr("data-key") != "/status/acme/maintenances/mnt_1" || got.Attr("open") != "" ||
 		got.One(t, "summary") != "Timeline, 2 updates" || !slices.Equal(got.Texts(".message"), []string{"Last.", "First."}) {
-		t.Errorf("the maintenance's: %q", got.Text())
+		t.Errorf("the timeline of the maintenance: %q", got.Text())
 	}
 	if text := p.Text(); !strings.Contains(text, "Silent Maintenance Completed 15:04 Down") {
-		t.Errorf("without a timeline, and over at once: %q", text[:4000])
+		t.Errorf("a maintenance without updates or duration: %q", text[:4000])
 	}
 	long := timelines[30] // of the incident with 30 updates
 	if got := long.Texts(".message"); len(got) != maxUpdates || !strings.HasPrefix(got[0], "30: ") || long.One(t, ".more") != "5 earlier updates" {
-		t.Errorf("a long one has %d updates: %s", len(got), long.Text()[:100])
+		t.Errorf("a long timeline has %d updates: %s", len(got), long.Text()[:100])
 	}
 	last := items[len(items)-1]
 	if len(timelines) >= 300 || len(last.All("details")) > 0 || last.One(t, ".more") != "Timeline, 30 updates" || last.All(".more a")[0].Attr("href") != "/status/acme/incidents/inc_299" {
-		t.Errorf("%d timelines; where there is no room: %q", len(timelines), last.Text())
+		t.Errorf("%d timelines; beyond the budget: %q", len(timelines), last.Text())
 	}
 }
 
-// TestMonthsSayWhatIsLeftOut: a month of more incidents than are loaded says so.
-func TestMonthsSayWhatIsLeftOut(t *testing.T) {
-	p, page := worstPage()
+// TestHistoryOfBusyMonth checks that a month with more incidents than are loaded
+// says so.
+func TestHistoryOfBusyMonth(t *testing.T) {
+	p, page := largestPage()
 	p.Incidents = p.Incidents[:250]
 	p.Since = day.Add(-5 * 24 * time.Hour)
-	s := historyModel(english(), allswell.StatusOperational, Month{MonthStart(day, time.UTC), page.CreatedAt, day, p})
+	s := historyModel(englishPresentation(), allswell.StatusOperational, Month{MonthStart(day, time.UTC), page.CreatedAt, day, p})
 	out, err := s.Render(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(out), "are not shown") {
-		t.Error("nothing is said of the incidents that are not shown")
+		t.Error("the omitted incidents are not mentioned")
 	}
 	if days := s.body.(historyBody).Days; len(days) != 6 {
-		t.Errorf("%d days, want those of which all is known", len(days))
+		t.Errorf("%d days, want those that are loaded completely", len(days))
 	}
 }

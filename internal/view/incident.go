@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// incidentBody is one incident, for good.
+// incidentBody is the page of an incident.
 type incidentBody struct {
 	Incident incidentView
 	Part     partView
@@ -17,35 +17,35 @@ type incidentBody struct {
 	Month    monthLink
 }
 
-// incidentView is an incident as it is shown.
+// incidentView is an incident with its timeline.
 type incidentView struct {
-	URL      string
-	Title    string
-	Impact   allswell.Impact
-	State    allswell.IncidentState
-	Resolved bool
-	Began    moment
-	Ended    moment
-	SameDay  bool          // it ended on the day on which it began
-	Lasted   time.Duration // once it is resolved
-	Affected []affectedView
-	Others   int // more components that it concerns
-	Updates  []updateView
-	Earlier  int // older updates that are left out
-	Excerpt  string
-	Notes    int // updates of a timeline that is folded; 0: none is
+	URL           string
+	Title         string
+	Impact        allswell.Impact
+	State         allswell.IncidentState
+	Resolved      bool
+	Began         moment
+	Ended         moment
+	SameDay       bool          // it ended on the day on which it began
+	Lasted        time.Duration // once it is resolved
+	Affected      []affectedView
+	Others        int // more components that it concerns
+	Updates       []updateView
+	Earlier       int // older updates that are left out
+	Excerpt       string
+	FoldedUpdates int // updates of a timeline that is folded; 0: none is
 }
 
-// AtOnce reports whether the incident ended as soon as it began.
-func (v incidentView) AtOnce() bool { return atOnce(v.Lasted) }
+// Instant reports whether the incident was resolved when it began.
+func (v incidentView) Instant() bool { return isInstant(v.Lasted) }
 
-// OneTime reports whether it reads the same on the clock when it began and ended.
-func (v incidentView) OneTime() bool { return v.Began.minute() == v.Ended.minute() }
+// SameMinute reports whether beginning and end are shown as the same time.
+func (v incidentView) SameMinute() bool { return v.Began.minute() == v.Ended.minute() }
 
-// atOnce reports whether a duration is spoken as that of nothing.
-func atOnce(d time.Duration) bool { return d.Round(time.Second) <= 0 }
+// isInstant reports whether a duration rounds to zero.
+func isInstant(d time.Duration) bool { return d.Round(time.Second) <= 0 }
 
-// affectedView is a component that an incident or a maintenance concerns.
+// affectedView is a component that an incident or a maintenance affects.
 type affectedView struct {
 	URL, Name string
 	Status    allswell.Status // "": it is only named
@@ -58,13 +58,13 @@ type updateView struct {
 	Changes []changeView
 }
 
-// changeView is what a component came to with an update.
+// changeView is the change of a component by an update.
 type changeView struct {
 	Name     template.HTML   // on its own: it may run the other way
 	Old, New allswell.Status // Old "": it was not affected before
 }
 
-// extent is how much is shown of an incident or a maintenance.
+// detail is how much is shown of an incident or a maintenance.
 type detail struct {
 	updates int // at most, the newest
 	names   int // of components, at most
@@ -84,7 +84,7 @@ func (p TimelinePart) detail() detail {
 	return detail{updates: p.Max, names: allswell.MaxAffectedComponents, budget: r, lines: r}
 }
 
-// viewIncident returns inc with its timeline, newest first.
+// viewIncident returns an incident with its timeline, newest first.
 func viewIncident(at Presentation, inc allswell.Incident, e detail) incidentView {
 	return viewEntries(at, inc, inc.Timeline(), e)
 }
@@ -128,8 +128,8 @@ func viewEntries(at Presentation, inc allswell.Incident, entries []allswell.Inci
 	return v
 }
 
-// viewChanges returns the components that an update changed. Their names stand in
-// the middle of a sentence, and must not turn what follows them.
+// viewChanges returns the components that an update changed. Their names are
+// isolated, so that they do not reorder the rest of the sentence.
 func viewChanges(u allswell.IncidentUpdate) (changes []changeView) {
 	for _, a := range u.Affected {
 		if a.Old != a.New {

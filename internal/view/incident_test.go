@@ -10,9 +10,9 @@ import (
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
 
-// TestNamesInChanges: a component's name stands on its own in the middle of a line
-// of ours, whichever way it runs, and turns nothing that follows.
-func TestNamesInChanges(t *testing.T) {
+// TestNamesInChangesAreIsolated checks that a component's name does not reorder the
+// text around it.
+func TestNamesInChangesAreIsolated(t *testing.T) {
 	turning := allswell.AffectedChange{Name: "a\u202eb\u2066 <i>c", Old: allswell.StatusDegraded, New: allswell.StatusMajorOutage}
 	arabic := allswell.AffectedChange{Name: "بوابة", New: allswell.StatusDegraded}
 	inc := allswell.Incident{ID: "1", Title: "Dark", Resolved: true, CreatedAt: day, ResolvedAt: day,
@@ -21,7 +21,7 @@ func TestNamesInChanges(t *testing.T) {
 		"en": {"ab <i>c: Major Outage, before that Degraded", "بوابة: Degraded"},
 		"de": {"ab <i>c: Schwerer Ausfall, vorher Beeinträchtigt", "بوابة: Beeinträchtigt"},
 	} {
-		at := english()
+		at := englishPresentation()
 		at.lang = i18ntest.Language(t, lang)
 		html, err := incidentModel(at, allswell.Page{Slug: "acme", Name: "Acme"}, allswell.StatusOperational, inc).Render(t.Context())
 		if err != nil {
@@ -33,13 +33,13 @@ func TestNamesInChanges(t *testing.T) {
 			t.Errorf("%s: %q, want %q", lang, got, want)
 		}
 		if got := p.Texts(".changes bdi"); !slices.Equal(got, []string{"ab <i>c", "بوابة"}) {
-			t.Errorf("%s: %q are on their own", lang, got)
+			t.Errorf("%s: %q are isolated", lang, got)
 		}
 	}
 }
 
-// TestIncidentTitle: the title of an outage that a monitor has opened is in the
-// language of the page.
+// TestIncidentTitle checks that the title of an outage is in the language of the
+// page.
 func TestIncidentTitle(t *testing.T) {
 	outage := allswell.Monitor{Name: "Backup"}.DownIncident(time.Now()).Open("page", "id", "update", time.Now())
 	for tag, want := range map[string]string{"en": outage.Title, "de": "Backup ist ausgefallen", "ar": "تعطّل \u2068Backup\u2069"} {

@@ -15,14 +15,14 @@ type Layout struct {
 	At          Presentation
 	Title       string
 	Description string
-	Path        string // of the page, for presentation.link; "": not to be indexed
+	Path        string // below the page, for Presentation.link; "": not to be indexed
 	Status      allswell.Status
 	Site        *siteLayout // nil: not a part of a status page
 	AsOf        moment
-	Secret      bool   // see document
-	Late        moment // when the database last answered; zero: it does
+	Secret      bool   // the URL contains a key
+	Late        moment // since when the page has not been refreshed; zero: it is current
 	Events      string // URL of the event stream; "": none
-	Tag         string // of the status page, compared with that of events
+	Tag         string // of the status page, compared with the tags of events
 }
 
 // siteLayout is the status page that a page belongs to.
@@ -30,8 +30,8 @@ type siteLayout struct {
 	Name, Home, History string
 	Subscribe           string // URL; "": not offered
 	AtHome              bool
-	Atom, RSS, Calendar string // addresses, and the following
-	Logo, Icon, Accent  string // "": ours
+	Atom, RSS, Calendar string // URLs
+	Logo, Icon, Accent  string // URLs; "": the default
 	Footer              []allswell.FooterLink
 }
 
@@ -64,8 +64,8 @@ func (l Layout) Languages() (all []languageLink) {
 	return all
 }
 
-// Neutral returns the URL at which the visitor's browser chooses the language; "":
-// none.
+// Neutral returns the URL at which the browser's preference selects the language;
+// "": none.
 func (l Layout) Neutral() string {
 	if l.Path == "" {
 		return ""
@@ -73,13 +73,13 @@ func (l Layout) Neutral() string {
 	return l.At.alternate(l.Path, nil)
 }
 
-// Zone returns the name of the page's time zone, for people.
+// Zone returns the display name of the page's time zone.
 func (l Layout) Zone() string { return strings.ReplaceAll(l.At.Zone(), "_", " ") }
 
-// Style returns the address of the style sheet.
+// Style returns the URL of the style sheet.
 func (l Layout) Style() string { return assets.URL("style.css") }
 
-// Asset returns the address of one of our files.
+// Asset returns the URL of an asset; see package assets.
 func (l Layout) Asset(name string) string { return assets.URL(name) }
 
 // Icon returns the URL of the favicon: the page's own, or one that shows the
@@ -91,7 +91,7 @@ func (l Layout) Icon() string {
 	return assets.IconURL(l.Status)
 }
 
-// DrawnIcon reports whether the favicon is ours.
+// DrawnIcon reports whether the favicon shows the status.
 func (l Layout) DrawnIcon() bool { return l.Site == nil || l.Site.Icon == "" }
 
 // NewLayout returns the layout of a part of a page.
@@ -132,7 +132,7 @@ func (l *Layout) setTitle(text string) {
 // moment is an instant in the page's time zone.
 type moment time.Time
 
-// ISO returns the instant for programs.
+// ISO returns the instant in the format of the API.
 func (m moment) ISO() string { return allswell.FormatTime(time.Time(m)) }
 
 // minute returns the whole minutes since 1970.

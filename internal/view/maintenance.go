@@ -9,38 +9,38 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 )
 
-// maintenanceBody is one planned maintenance, for good.
+// maintenanceBody is the page of a maintenance.
 type maintenanceBody struct {
-	Planned  maintenanceView
-	Part     partView
-	Home     string
-	Month    *monthLink // in whose history it is; nil while it is not over
-	Calendar string
+	Maintenance maintenanceView
+	Part        partView
+	Home        string
+	Month       *monthLink // in whose history it is; nil while it is not over
+	Calendar    string
 }
 
-// maintenanceView is a planned maintenance as people read it.
+// maintenanceView is a maintenance with its timeline.
 type maintenanceView struct {
-	URL, Title  string
-	State       allswell.MaintenanceState
-	From, Until moment // as planned; from when it has begun and ended, as it was
-	SameDay     bool   // both are on one day
-	Lasts       time.Duration
-	Affected    []affectedView
-	Others      int                     // more components that it affects
-	Updates     []maintenanceUpdateView // newest first
-	Earlier     int                     // older updates that are left out
-	Excerpt     string
-	Notes       int // updates of a timeline that is folded; 0: none is
+	URL, Title    string
+	State         allswell.MaintenanceState
+	From, Until   moment // as planned; from when it has begun and ended, as it was
+	SameDay       bool   // both are on one day
+	Lasts         time.Duration
+	Affected      []affectedView
+	Others        int                     // more components that it affects
+	Updates       []maintenanceUpdateView // newest first
+	Earlier       int                     // older updates that are left out
+	Excerpt       string
+	FoldedUpdates int // updates of a timeline that is folded; 0: none is
 }
 
-// Over reports whether the maintenance is complete.
+// Over reports whether the maintenance is completed.
 func (v maintenanceView) Over() bool { return v.State == allswell.MaintenanceCompleted }
 
-// AtOnce reports whether the maintenance was over as soon as it began.
-func (v maintenanceView) AtOnce() bool { return atOnce(v.Lasts) }
+// Instant reports whether the maintenance ended when it began.
+func (v maintenanceView) Instant() bool { return isInstant(v.Lasts) }
 
-// OneTime reports whether beginning and end read the same on the clock.
-func (v maintenanceView) OneTime() bool { return v.From.minute() == v.Until.minute() }
+// SameMinute reports whether beginning and end are shown as the same time.
+func (v maintenanceView) SameMinute() bool { return v.From.minute() == v.Until.minute() }
 
 // maintenanceUpdateView is an entry of a maintenance's timeline.
 type maintenanceUpdateView struct {
@@ -49,7 +49,7 @@ type maintenanceUpdateView struct {
 	At      moment
 }
 
-// viewMaintenance returns m with its updates, newest first.
+// viewMaintenance returns a maintenance with its updates, newest first.
 func viewMaintenance(at Presentation, m allswell.Maintenance, e detail) maintenanceView {
 	from, until := m.Span()
 	v := maintenanceView{
@@ -78,7 +78,7 @@ func viewMaintenance(at Presentation, m allswell.Maintenance, e detail) maintena
 	return v
 }
 
-// viewMaintenances returns maintenances in the order given.
+// viewMaintenances returns maintenances in the given order.
 func viewMaintenances(at Presentation, maintenances []allswell.Maintenance, e detail) []maintenanceView {
 	views := make([]maintenanceView, len(maintenances))
 	for i, m := range maintenances {
@@ -91,7 +91,7 @@ func viewMaintenances(at Presentation, maintenances []allswell.Maintenance, e de
 func Maintenance(l Layout, m allswell.Maintenance, part TimelinePart) Model {
 	at := l.At
 	v := viewMaintenance(at, m, part.detail())
-	b := maintenanceBody{Planned: v, Home: at.Home(), Calendar: at.calendar()}
+	b := maintenanceBody{Maintenance: v, Home: at.Home(), Calendar: at.calendar()}
 	if v.Over() {
 		b.Month = linkMonth(at, m.BegunAt.In(at.zone))
 	}

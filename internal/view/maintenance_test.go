@@ -12,9 +12,9 @@ import (
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
 
-// TestPlannedViews: where clocks change in between, the times are those of the
-// page's clock and the duration is what it takes.
-func TestPlannedViews(t *testing.T) {
+// TestMaintenanceAcrossClockChange checks that times are in the page's time zone,
+// and that the duration is the elapsed time.
+func TestMaintenanceAcrossClockChange(t *testing.T) {
 	berlin := zoneOf(t, "Europe/Berlin")
 	begin := time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC) // 2:30, and an hour later 2:30 again
 	m := allswell.Maintenance{
@@ -35,7 +35,7 @@ func TestPlannedViews(t *testing.T) {
 			t.Errorf("%s: %d updates, %d earlier, %q", l.Tag, len(v.Updates), v.Earlier, v.Excerpt)
 		}
 		var out strings.Builder
-		if err := templates[l]().ExecuteTemplate(&out, "planned", []maintenanceView{v}); err != nil {
+		if err := templates[l]().ExecuteTemplate(&out, "maintenances", []maintenanceView{v}); err != nil {
 			t.Fatal(err)
 		}
 		if found := i18ntest.Leftovers(out.String()); len(found) > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/allswell/allswell/internal/htmltest"
 )
 
-// allowedAttributes are the elements that a page may have, with their
-// attributes besides those of all.
+// allowedAttributes are the permitted elements, with their attributes besides
+// globalAttributes.
 var allowedAttributes = map[string]string{
 	"html": "data-locale data-zone", "head": "", "body": "", "title": "", "meta": "charset name content media",
 	"link": "rel href hreflang type title", "script": "type src", "header": "", "nav": "", "main": "tabindex data-events data-tag data-updated", "footer": "", "section": "",
@@ -28,8 +28,8 @@ var allowedAttributes = map[string]string{
 
 const globalAttributes = "id class lang dir aria-label aria-labelledby aria-hidden"
 
-// checkMarkup holds a page to the elements, attributes and addresses that ours
-// have. What people have typed can bring links and nothing else.
+// checkMarkup checks the elements, attributes and URLs of a page. Text of people
+// may add links and nothing else.
 func checkMarkup(t *testing.T, name string, p htmltest.Tree) {
 	t.Helper()
 	for n := range p.Descendants() {
@@ -53,13 +53,13 @@ func checkMarkup(t *testing.T, name string, p htmltest.Tree) {
 			checkAddress(t, name, e, attr)
 		}
 		if n.Data == "script" && (n.FirstChild != nil || !strings.HasPrefix(e.Attr("src"), "/assets/")) {
-			t.Errorf("%s: a script of %q", name, e.Attr("src"))
+			t.Errorf("%s: a script from %q", name, e.Attr("src"))
 		}
 	}
 }
 
-// checkAddress holds an address to our own host, and that of a link to schemes
-// that run nothing.
+// checkAddress checks that a URL is on the page's own host, or, for links, has a
+// scheme that runs no script.
 func checkAddress(t *testing.T, name string, e htmltest.Tree, attr string) {
 	t.Helper()
 	value := e.Attr(attr)
@@ -78,9 +78,8 @@ func checkAddress(t *testing.T, name string, e htmltest.Tree, attr string) {
 	}
 }
 
-// FuzzPages puts a text into all places that people fill, and holds every page,
-// in every language and at both addresses, to its markup, and to showing the
-// text.
+// FuzzPages puts a text into all fields that people fill, and checks the markup of
+// every page, in every language and at both URLs, and that the text is shown.
 func FuzzPages(f *testing.F) {
 	for _, seed := range []string{
 		"Hello", hostile, "# head\n\n- a\n- b\n\n> quote\n\n```\ncode\n```\n1. one", "[x](javascript:alert(1)) <javascript:alert(1)> ![p](http://a.example/p.png)",
@@ -89,7 +88,7 @@ func FuzzPages(f *testing.F) {
 	} {
 		f.Add(seed, uint8(len(seed)))
 	}
-	all := places()
+	all := presentations()
 	f.Fuzz(func(t *testing.T, text string, which uint8) {
 		if len(text) > 2000 {
 			return
@@ -112,19 +111,20 @@ func FuzzPages(f *testing.F) {
 	})
 }
 
-// plainText is a text without what a parser folds or a message sets around it.
+// plainText returns a text without isolates, and with spaces folded.
 func plainText(s string) string {
 	s = strings.NewReplacer("\u2068", "", "\u2069", "", "\r\n", "\n", "\r", "\n").Replace(s)
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// TestMarkupOfHostileLooks: what the store refuses would do no harm either.
-func TestMarkupOfHostileLooks(t *testing.T) {
+// TestMarkupOfHostileThemes checks that themes that the store would reject are
+// harmless.
+func TestMarkupOfHostileThemes(t *testing.T) {
 	for _, text := range []string{"javascript:alert(1)", "data:text/html,x", "//evil.example", `"><script>alert(1)</script>`, "JaVaScRiPt:alert(1)"} {
 		p := sample("x")
 		p.Page.Footer = []allswell.FooterLink{{Label: text, URL: text}}
 		p.Page.Accent = text
-		out, err := statusModel(english(), p.Summarize(day)).Render(t.Context())
+		out, err := statusModel(englishPresentation(), p.Summarize(day)).Render(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

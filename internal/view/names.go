@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// displayName is markdown.Line; a name without visible characters is U+FFFD.
+// displayName is markdown.Line; a name without visible characters becomes U+FFFD.
 func displayName(text string) string { return cmp.Or(markdown.Line(text), "\ufffd") }
 
 // CleanNames applies markdown.Line to every name and title, in place.

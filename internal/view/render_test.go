@@ -14,10 +14,10 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// TestEveryTemplate executes all of them in all languages and holds each result
-// to what every page is held to.
+// TestEveryTemplate renders all templates in all languages and checks what all
+// pages have in common.
 func TestEveryTemplate(t *testing.T) {
-	for _, at := range places() {
+	for _, at := range presentations() {
 		done := map[string]bool{}
 		for _, s := range models(at, "Hello") {
 			name := s.template
@@ -34,7 +34,7 @@ func TestEveryTemplate(t *testing.T) {
 				t.Errorf("%s: language %s, direction %s", name, html.Attr("lang"), html.Attr("dir"))
 			}
 			if found := i18ntest.Leftovers(strings.NewReplacer("https://status.example", "", "https://status.acme.example", "").Replace(p.Text())); len(found) > 0 {
-				t.Errorf("%s: %q is no text", name, found)
+				t.Errorf("%s: %q is not translated", name, found)
 			}
 			if s.Layout.Site != nil {
 				checkLinks(t, name, at, p)
@@ -46,7 +46,7 @@ func TestEveryTemplate(t *testing.T) {
 	}
 }
 
-// pageTemplates returns the names of all pages that there are templates of.
+// pageTemplates returns the names of the templates of bodies.
 func pageTemplates(l *i18n.Language) (names []string) {
 	for _, t := range templates[l]().Templates() {
 		if name, ok := strings.CutPrefix(t.Name(), "page "); ok {
@@ -57,7 +57,8 @@ func pageTemplates(l *i18n.Language) (names []string) {
 	return names
 }
 
-// checkLinks holds the links of a page to its place.
+// checkLinks checks that links stay below the URL of the page and keep the chosen
+// language.
 func checkLinks(t *testing.T, name string, at Presentation, p htmltest.Tree) {
 	t.Helper()
 	for _, a := range p.All("body [href]") {
@@ -74,10 +75,10 @@ func checkLinks(t *testing.T, name string, at Presentation, p htmltest.Tree) {
 	}
 }
 
-// TestNothingBreaksOut compares the elements of pages with hostile texts to
-// those of the same pages with friendly ones.
-func TestNothingBreaksOut(t *testing.T) {
-	for _, at := range places() {
+// TestTextIsEscaped compares the elements of pages with hostile texts to those with
+// harmless texts.
+func TestTextIsEscaped(t *testing.T) {
+	for _, at := range presentations() {
 		friendly := models(at, "Hello")
 		for i, s := range models(at, hostile) {
 			name := s.template
@@ -100,7 +101,7 @@ func TestNothingBreaksOut(t *testing.T) {
 	}
 }
 
-// skeleton returns the elements with their attributes' names.
+// skeleton returns the elements with the names of their attributes.
 func skeleton(p htmltest.Tree) string {
 	var b strings.Builder
 	for n := range p.Descendants() {
@@ -119,7 +120,7 @@ func TestMessagesAreMarkdown(t *testing.T) {
 	p := sample("x")
 	p.Incidents = p.Incidents[:1]
 	p.Incidents[0].Updates[1].Message = "one\n\n  two  https://status.example/x\nthree\n\n**four**"
-	out, err := statusModel(english(), p.Summarize(day)).Render(t.Context())
+	out, err := statusModel(englishPresentation(), p.Summarize(day)).Render(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

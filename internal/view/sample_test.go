@@ -11,15 +11,14 @@ import (
 	"github.com/allswell/allswell/internal/markdown/markdowntest"
 )
 
-// day is long ago for the host, whose clock says when the database was last
-// heard of.
+// day is the current time of most tests.
 var day = time.Date(2020, 11, 21, 15, 4, 5, 0, time.UTC)
 
 const hostile = markdowntest.Hostile
 
 func text(s string) *string { return &s }
 
-// sample returns a page with the given text in every place that takes one.
+// sample returns a page with the given text in every field that takes one.
 func sample(s string) allswell.PageContents {
 	p := allswell.PageContents{
 		Page: allswell.Page{
@@ -71,8 +70,8 @@ func sample(s string) allswell.PageContents {
 	return p
 }
 
-// places are all the ways of showing the page called acme.
-func places() (all []Presentation) {
+// presentations returns all presentations of the page acme.
+func presentations() (all []Presentation) {
 	for _, l := range i18n.All() {
 		for _, f := range []Variant{{Language: l}, {Language: l, Chosen: true, OwnDomain: true}} {
 			all = append(all, Present(allswell.Page{Slug: "acme", Host: "status.acme.example"}, f))
@@ -81,12 +80,12 @@ func places() (all []Presentation) {
 	return all
 }
 
-// english is how most tests look at the page called acme.
-func english() Presentation {
+// englishPresentation is the presentation of the page acme in most tests.
+func englishPresentation() Presentation {
 	return Present(allswell.Page{Slug: "acme"}, Variant{Language: i18n.English()})
 }
 
-// models returns every kind of page, with the given text wherever one fits.
+// models returns every kind of page, with the given text in every field.
 func models(at Presentation, s string) []Model {
 	p := sample(s)
 	sum := p.Summarize(day)
@@ -107,8 +106,7 @@ func models(at Presentation, s string) []Model {
 	}, formModels(at, s, sum)...)
 }
 
-// formModels returns the pages that take forms, with the given text wherever one
-// fits.
+// formModels returns the pages with forms, with the given text in every field.
 func formModels(at Presentation, s string, sum allswell.Summary) []Model {
 	invalid := new(allswell.ValidationError)
 	invalid.Add("target", "%s", s)
@@ -158,9 +156,9 @@ func withMail(at Presentation) Presentation {
 	return at
 }
 
-// troubled returns a page of as many components, with a year's worth of
-// trouble in three months.
-func troubled(components int, now time.Time) allswell.PageContents {
+// pageWithOutages returns a page with many components, each with several outages in
+// 90 days.
+func pageWithOutages(components int, now time.Time) allswell.PageContents {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	p := allswell.PageContents{
 		Page: allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", CreatedAt: now.AddDate(-1, 0, 0)},
@@ -194,9 +192,10 @@ func troubled(components int, now time.Time) allswell.PageContents {
 	return p
 }
 
-// worstPage has as much of everything as it can have, and text that takes the most
-// bytes as HTML and as JSON. Further incidents add nothing: there is no room for these.
-func worstPage() (allswell.PageContents, allswell.Page) {
+// largestPage returns a page with the maximum of everything, and with text that
+// takes the most bytes as HTML and as JSON. More incidents would exceed the budget
+// and add nothing.
+func largestPage() (allswell.PageContents, allswell.Page) {
 	text := func(n int) string { return strings.Repeat("\"", n) }
 	description := text(allswell.MaxDescriptionLength)
 	page := allswell.Page{ID: "page_1", Slug: "acme", Name: text(allswell.MaxNameLength), Description: &description, CreatedAt: day.Add(-80 * 24 * time.Hour)}

@@ -20,9 +20,9 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// TestWeight holds a page of 50 components, with everything it loads, to 30 kB
-// on the wire.
-func TestWeight(t *testing.T) {
+// TestPageSize checks that a page of 50 components, with all assets, takes at most
+// 30 kB compressed.
+func TestPageSize(t *testing.T) {
 	p := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme", CreatedAt: day}, AsOf: day}
 	random := rand.New(rand.NewPCG(1, 2))
 	words := func(n int) string {
@@ -62,7 +62,7 @@ func TestWeight(t *testing.T) {
 		p.Incidents = append(p.Incidents, inc)
 	}
 	sum := p.Summarize(day)
-	html, err := statusModel(withMail(english()), sum).Render(t.Context())
+	html, err := statusModel(withMail(englishPresentation()), sum).Render(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,10 +78,9 @@ func TestWeight(t *testing.T) {
 	}
 }
 
-// TestBarsBudget holds 50 components with 90 days to what is left of the page's
-// 30 kB.
-func TestBarsBudget(t *testing.T) {
-	p := troubled(50, barsNow)
+// TestBarsSize checks the compressed size of the bars of 50 components.
+func TestBarsSize(t *testing.T) {
+	p := pageWithOutages(50, barsNow)
 	sum := p.Summarize(barsNow)
 	for _, l := range i18n.All() {
 		var out bytes.Buffer
@@ -103,7 +102,7 @@ func TestBarsBudget(t *testing.T) {
 		}
 		t.Logf("%s: %d bytes, %d compressed, %d days told", l.Tag, plain, out.Len(), marked)
 		if marked < 300 {
-			t.Errorf("%s: only %d days have something to tell, which proves nothing", l.Tag, marked)
+			t.Errorf("%s: only %d days with events, the test needs more", l.Tag, marked)
 		}
 		if out.Len() > 20_000 {
 			t.Errorf("%s: the bars take %d bytes", l.Tag, out.Len())
@@ -111,10 +110,9 @@ func TestBarsBudget(t *testing.T) {
 	}
 }
 
-// TestBusyPageBudget holds the whole page, with all that it loads, to 30 kB on
-// the wire: 50 components, each of them with trouble in its 90 days.
-func TestBusyPageBudget(t *testing.T) {
-	sum := troubled(50, barsNow).Summarize(barsNow)
+// TestBusyPageSize is TestPageSize for 50 components with outages.
+func TestBusyPageSize(t *testing.T) {
+	sum := pageWithOutages(50, barsNow).Summarize(barsNow)
 	for _, l := range i18n.All() {
 		html, err := statusModel(Presentation{base: "/status/acme", lang: l, zone: time.UTC}, sum).Render(t.Context())
 		if err != nil {
@@ -132,9 +130,10 @@ func TestBusyPageBudget(t *testing.T) {
 	}
 }
 
-// TestWorstPage: the largest page that can be made, of what makes the most bytes.
-func TestWorstPage(t *testing.T) {
-	p, page := worstPage()
+// TestLargestPage checks that the largest page, and its documents for programs, are
+// within MaxBytes.
+func TestLargestPage(t *testing.T) {
+	p, page := largestPage()
 	sum := p.Summarize(day)
 	for _, l := range []*i18n.Language{i18ntest.Language(t, "en"), i18ntest.Language(t, "ar")} {
 		at := Presentation{base: "/status/acme", lang: l, zone: time.UTC, Mail: true}
@@ -175,13 +174,13 @@ func TestWorstPage(t *testing.T) {
 	}
 }
 
-// TestWorkOfAPageIsBounded: no more Markdown is rendered for a page than roomChars,
-// however much there is.
-func TestWorkOfAPageIsBounded(t *testing.T) {
+// TestRenderedMarkdownIsLimited checks that at most budgetChars characters of
+// Markdown are rendered for a page.
+func TestRenderedMarkdownIsLimited(t *testing.T) {
 	r, s := newBudget(), i18n.UpdateText{Message: strings.Repeat("x", allswell.MaxMessageLength)}
 	rendered := 0
 	for range 1_000 {
-		if _, ok := r.message(english(), s, 0); ok {
+		if _, ok := r.message(englishPresentation(), s, 0); ok {
 			rendered += len(s.Message)
 		}
 	}
@@ -189,11 +188,11 @@ func TestWorkOfAPageIsBounded(t *testing.T) {
 		t.Errorf("%d characters were rendered, want %d", rendered, budgetChars)
 	}
 	if len(markdown.HTML(s.Message)) < allswell.MaxMessageLength {
-		t.Error("it is not rendered")
+		t.Error("the Markdown is not rendered")
 	}
 }
 
-// compressedSize returns how many bytes a document takes on the wire.
+// compressedSize returns the compressed size of a document.
 func compressedSize(html []byte) int {
 	return len(web.NewDocument(html, web.DocumentHeader{}).Compressed())
 }
@@ -203,13 +202,12 @@ func assetSize(name string) int {
 	return len(assets.Find(strings.TrimPrefix(assets.URL(name), assets.Path)).Compressed())
 }
 
-// TestRenderStops: a template is not executed to its end after the context has
-// ended.
+// TestRenderStops checks that rendering stops when ctx ends.
 func TestRenderStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	p, _ := worstPage()
-	if _, err := statusModel(english(), p.Summarize(day)).Render(ctx); err != context.Canceled {
+	p, _ := largestPage()
+	if _, err := statusModel(englishPresentation(), p.Summarize(day)).Render(ctx); err != context.Canceled {
 		t.Errorf("rendered with %v", err)
 	}
 }

@@ -10,39 +10,39 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// What a page shows at most, so that the worst day does not make it heavy. The
-// rest is one link away.
+// The limits of a page, which keep it small on the worst day. Links lead to what is
+// left out.
 const (
-	maxTimelines = 10      // active incidents with their timelines; further ones in a line each
-	maxUpdates   = 25      // updates of an active incident; the others on its own page
-	maxMore      = 50      // further active incidents in a line each
-	maxNamed     = 20      // components that an incident concerns, where it is shown with others
-	maxConcerns  = 5       // incidents and maintenances named at a component
-	maxPerDay    = 10      // past incidents of one day; the others in the month's history
+	maxTimelines = 10      // active incidents with their timelines; others take one line
+	maxUpdates   = 25      // updates of an active incident; its own page has all
+	maxMore      = 50      // active incidents without timelines
+	maxNamed     = 20      // components of an incident that is shown with others
+	maxOngoing   = 5       // incidents and maintenances linked from a component
+	maxPerDay    = 10      // past incidents of one day; the history has all
 	monthBudget  = 1 << 20 // bytes of the timelines of a month, before compression
 )
 
-// statusBody is the page itself.
+// statusBody is the status page.
 type statusBody struct {
-	Description template.HTML
-	Status      allswell.Status
-	Facts       string // "" if the banner has said it all
-	Active      []incidentView
-	More        []incidentView    // active as well, without their timelines
-	Further     int               // active incidents that are left out
-	Running     []maintenanceView // maintenance
-	MoreRunning int               // maintenances that are left out
-	Spans       []spanView        // of all components together; nil: nothing is known
-	Blocks      []blockView
-	Legend      []legendItem
-	Explained   string // how the uptime is computed
-	Upcoming    []maintenanceView
-	MorePlanned int // upcoming maintenances that are left out
-	Calendar    string
-	Past        []dayView
-	PastPlanned bool // there is maintenance among it
-	History     string
-	Subscribe   *subscribeForm // nil: mail is off
+	Description     template.HTML
+	Status          allswell.Status
+	Counts          string // "": the banner says all
+	Active          []incidentView
+	More            []incidentView    // active incidents without their timelines
+	OmittedActive   int               // number of active incidents that are left out
+	Running         []maintenanceView // maintenances in progress
+	MoreRunning     int               // number of running maintenances that are left out
+	Spans           []spanView        // of all components together; nil: there is no data
+	Blocks          []blockView
+	Legend          []legendItem
+	Explained       string // how the uptime is computed
+	Upcoming        []maintenanceView
+	MoreUpcoming    int // number of upcoming maintenances that are left out
+	Calendar        string
+	Past            []dayView
+	PastMaintenance bool // Past has maintenances
+	History         string
+	Subscribe       *subscribeForm // nil: mail is off
 }
 
 // withoutUptimes returns the body without uptimes, which change with time alone.
@@ -62,7 +62,7 @@ func (b statusBody) withoutUptimes() statusBody {
 	return b
 }
 
-// blockView is a run of components under one heading, or under none.
+// blockView is a group of components, or components without a group.
 type blockView struct {
 	Key, Name  string // "": none
 	Status     allswell.Status
@@ -71,21 +71,21 @@ type blockView struct {
 	Components []componentRow
 }
 
-// Open reports whether the group is shown with its components from the first.
+// Open reports whether the components of the group are shown initially.
 func (b blockView) Open() bool { return b.Status != allswell.StatusOperational }
 
-// componentRow is a component in the list of all.
+// componentRow is a component in the list of components.
 type componentRow struct {
 	URL, Name, Description string
 	Status                 allswell.Status
 	Bars                   barsView
-	Concerns               []concern
-	MoreConcerns           int // that are left out
+	Ongoing                []ongoingEvent
+	MoreOngoing            int // that are left out
 }
 
-// concern is an active incident or a running maintenance, as a component names
-// it.
-type concern struct {
+// ongoingEvent is an active incident or a running maintenance, linked from a
+// component.
+type ongoingEvent struct {
 	URL, Title string
 	Tone       string
 }
@@ -94,18 +94,18 @@ type concern struct {
 func Status(l Layout, sum allswell.Summary) Model {
 	at := l.At
 	r := &budget{statusBytes, budgetChars}
-	b := statusBody{Status: sum.Status, Facts: facts(at.lang, sum), History: at.history(), Calendar: at.calendar()}
+	b := statusBody{Status: sum.Status, Counts: countsText(at.lang, sum), History: at.history(), Calendar: at.calendar()}
 	if sum.Page.Description != nil {
 		b.Description = markdown.HTML(*sum.Page.Description)
 	}
-	b.layIncidents(at, sum, r)
-	concerns := concernsOf(at, sum)
+	b.addEvents(at, sum, r)
+	ongoing := ongoingEvents(at, sum)
 	for _, block := range sum.Blocks {
-		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, concerns, r))
+		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, ongoing, r))
 	}
 	b.Past = viewDays(at, sum.Past, maxPerDay, detail{names: maxNamed, budget: r, lines: r})
 	for i, day := range sum.Past {
-		b.PastPlanned = b.PastPlanned || len(day.Maintenances) > 0
+		b.PastMaintenance = b.PastMaintenance || len(day.Maintenances) > 0
 		for _, inc := range sum.Active {
 			if at.sameDay(inc.CreatedAt, day.Date) {
 				b.Past[i].Active++
@@ -113,7 +113,7 @@ func Status(l Layout, sum allswell.Summary) Model {
 		}
 	}
 	markOngoing(b.Past, sum.Past, sum.Active)
-	b.Spans, b.Legend, b.Explained = knownSpans(at.lang, sum.History), viewLegend(at.lang), explainUptime(at.lang)
+	b.Spans, b.Legend, b.Explained = knownSpans(at.lang, sum.History), viewLegend(at.lang), uptimeExplanation(at.lang)
 	l.Site.AtHome = true
 	if at.Mail {
 		b.Subscribe = &subscribeForm{Action: at.subscribe(), Choice: choice{Blocks: sum.Blocks}}
@@ -125,8 +125,8 @@ func Status(l Layout, sum allswell.Summary) Model {
 	return Model{l, "status", b}
 }
 
-// layIncidents lays out what goes on now and what is planned.
-func (b *statusBody) layIncidents(at Presentation, sum allswell.Summary, r *budget) {
+// addEvents adds the active incidents and the maintenances.
+func (b *statusBody) addEvents(at Presentation, sum allswell.Summary, r *budget) {
 	timelines := detail{updates: maxUpdates, names: maxNamed, budget: r, lines: r}
 	latest := allswell.ByLatestUpdate(sum.Active)
 	for i, inc := range latest[:min(len(latest), maxTimelines+maxMore)] {
@@ -137,14 +137,14 @@ func (b *statusBody) layIncidents(at Presentation, sum allswell.Summary, r *budg
 			b.More = append(b.More, viewIncident(at, inc, detail{budget: r, lines: r}))
 		}
 	}
-	b.Further = len(latest) - len(b.Active) - len(b.More)
+	b.OmittedActive = len(latest) - len(b.Active) - len(b.More)
 	running, upcoming := sum.Running[:min(len(sum.Running), maxTimelines)], sum.Upcoming[:min(len(sum.Upcoming), maxTimelines)]
 	b.Running, b.MoreRunning = viewMaintenances(at, running, timelines), len(sum.Running)-len(running)
 	b.Upcoming = viewMaintenances(at, upcoming, detail{updates: 1, names: maxNamed, budget: r, lines: r})
-	b.MorePlanned = len(sum.Upcoming) - len(upcoming)
+	b.MoreUpcoming = len(sum.Upcoming) - len(upcoming)
 }
 
-func viewBlock(at Presentation, sum allswell.Summary, block allswell.Block, concerns map[string][]concern, r *budget) blockView {
+func viewBlock(at Presentation, sum allswell.Summary, block allswell.Block, ongoing map[string][]ongoingEvent, r *budget) blockView {
 	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status}
 	if v.Key != "" {
 		v.Bars, v.Spans = drawBars(block.History), knownSpans(at.lang, block.History)
@@ -160,45 +160,45 @@ func viewBlock(at Presentation, sum allswell.Summary, block allswell.Block, conc
 				row.Description = text
 			}
 		}
-		for _, named := range concerns[c.ID][:min(len(concerns[c.ID]), maxConcerns)] {
-			if !r.take(concernWeight + len(template.HTMLEscapeString(named.Title))) {
+		for _, named := range ongoing[c.ID][:min(len(ongoing[c.ID]), maxOngoing)] {
+			if !r.take(ongoingWeight + len(template.HTMLEscapeString(named.Title))) {
 				break
 			}
-			row.Concerns = append(row.Concerns, named)
+			row.Ongoing = append(row.Ongoing, named)
 		}
-		row.MoreConcerns = len(concerns[c.ID]) - len(row.Concerns)
+		row.MoreOngoing = len(ongoing[c.ID]) - len(row.Ongoing)
 		v.Components = append(v.Components, row)
 	}
 	return v
 }
 
-// concernWeight is about how many bytes a concern takes beside its title.
-const concernWeight = 150
+// ongoingWeight is about how many bytes an ongoing event takes besides its title.
+const ongoingWeight = 150
 
-// explainUptime says how the figures come about.
-func explainUptime(l *i18n.Language) string {
+// uptimeExplanation explains how uptimes are computed.
+func uptimeExplanation(l *i18n.Language) string {
 	return l.T("uptime.explained", "percent", l.Percent(allswell.StatusPartialOutage.Downtime(), true))
 }
 
-// concernsOf returns what each component has to do with right now.
-func concernsOf(at Presentation, sum allswell.Summary) map[string][]concern {
-	concerns := make(map[string][]concern)
+// ongoingEvents returns the ongoing events of each component, by its id.
+func ongoingEvents(at Presentation, sum allswell.Summary) map[string][]ongoingEvent {
+	ongoing := make(map[string][]ongoingEvent)
 	for _, inc := range allswell.ByLatestUpdate(sum.Active) {
 		for _, a := range inc.Affected {
-			concerns[a.ComponentID] = append(concerns[a.ComponentID], concern{at.incident(inc.ID), at.lang.IncidentTitle(inc), inc.Impact.Tone().Name})
+			ongoing[a.ComponentID] = append(ongoing[a.ComponentID], ongoingEvent{at.incident(inc.ID), at.lang.IncidentTitle(inc), inc.Impact.Tone().Name})
 		}
 	}
 	for _, m := range sum.Running {
 		for _, c := range m.Components {
-			concerns[c.ID] = append(concerns[c.ID], concern{at.maintenance(m.ID), m.Title, allswell.StatusMaintenance.Tone().Name})
+			ongoing[c.ID] = append(ongoing[c.ID], ongoingEvent{at.maintenance(m.ID), m.Title, allswell.StatusMaintenance.Tone().Name})
 		}
 	}
-	return concerns
+	return ongoing
 }
 
-// facts returns what the banner leaves open: how many components are well, of how
-// many that is not known, and whether there are incidents.
-func facts(l *i18n.Language, sum allswell.Summary) string {
+// countsText returns what the banner does not say: the number of operational and of
+// unknown components, and of active incidents.
+func countsText(l *i18n.Language, sum allswell.Summary) string {
 	total, well, unknown := 0, 0, 0
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
@@ -214,7 +214,7 @@ func facts(l *i18n.Language, sum allswell.Summary) string {
 	var parts []string
 	if total > 1 && well < total && unknown < total {
 		parts = append(parts, l.T("components.operational", "n", well, "total", total))
-		if unknown > 0 { // these may be well: see the banner
+		if unknown > 0 { // unknown components may be operational
 			parts = append(parts, l.T("components.unknown", "n", unknown))
 		}
 	}

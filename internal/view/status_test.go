@@ -13,8 +13,8 @@ import (
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
 )
 
-// TestFacts: a component of which nothing is known is not one that fails.
-func TestFacts(t *testing.T) {
+// TestCountsText checks that unknown components do not count as failing.
+func TestCountsText(t *testing.T) {
 	const (
 		ok, bad, unknown = allswell.StatusOperational, allswell.StatusMajorOutage, allswell.StatusUnknown
 	)
@@ -34,16 +34,16 @@ func TestFacts(t *testing.T) {
 		for i, status := range c.statuses {
 			p.Components = append(p.Components, allswell.Component{ID: fmt.Sprint(i), Baseline: status})
 		}
-		if got := facts(i18ntest.Language(t, "en"), p.Summarize(day)); got != c.want {
+		if got := countsText(i18ntest.Language(t, "en"), p.Summarize(day)); got != c.want {
 			t.Errorf("%v: %q, want %q", c.statuses, got, c.want)
 		}
 	}
 }
 
-// TestFiguresOfOneSpan: those of the page, of its groups and components are of
-// the same days, whichever are shown, and say so.
-func TestFiguresOfOneSpan(t *testing.T) {
-	p := troubled(10, barsNow)
+// TestUptimesAreOfOneSpan checks that the uptimes of the page, its groups and its
+// components are of the same days, and name them.
+func TestUptimesAreOfOneSpan(t *testing.T) {
+	p := pageWithOutages(10, barsNow)
 	for _, l := range i18n.All() {
 		out, err := statusModel(Presentation{base: "/status/acme", lang: l, zone: time.UTC}, p.Summarize(barsNow)).Render(t.Context())
 		if err != nil {
@@ -66,9 +66,9 @@ func TestFiguresOfOneSpan(t *testing.T) {
 	}
 }
 
-// TestActiveIncidentsInOrder: the page, its components and the page of a
-// component have the one first of which there is news.
-func TestActiveIncidentsInOrder(t *testing.T) {
+// TestActiveIncidentsByLatestUpdate checks that the incident with the latest update
+// is first on the page, at its components, and on the page of a component.
+func TestActiveIncidentsByLatestUpdate(t *testing.T) {
 	p := allswell.PageContents{
 		Page:       allswell.Page{ID: "page_1", Slug: "acme", Name: "Acme", CreatedAt: day.AddDate(0, -1, 0)},
 		Components: []allswell.Component{{ID: "comp_1", Name: "Checkout", Baseline: allswell.StatusOperational}},
@@ -85,9 +85,9 @@ func TestActiveIncidentsInOrder(t *testing.T) {
 	want := []string{"Written 1 minutes ago", "Written 5 minutes ago", "Written 9 minutes ago"}
 	sum := p.Summarize(day)
 	for place, s := range map[string]Model{
-		".incident h3": statusModel(english(), sum),
-		".concern":     statusModel(english(), sum),
-		"article h3":   componentModel(english(), sum, p.Components[0], p),
+		".incident h3": statusModel(englishPresentation(), sum),
+		".concern":     statusModel(englishPresentation(), sum),
+		"article h3":   componentModel(englishPresentation(), sum, p.Components[0], p),
 	} {
 		out, err := s.Render(t.Context())
 		if err != nil {
@@ -99,9 +99,9 @@ func TestActiveIncidentsInOrder(t *testing.T) {
 	}
 }
 
-// TestTheWorstDay has more of everything than a page can show, and none of it
-// may be lost: what is left out is one link away.
-func TestTheWorstDay(t *testing.T) {
+// TestLimitsOfStatusPage has more of everything than a page shows, and checks that
+// links lead to the rest.
+func TestLimitsOfStatusPage(t *testing.T) {
 	p := sample("x")
 	p.Incidents, p.Maintenances = nil, nil
 	for i := range 40 {
@@ -113,7 +113,7 @@ func TestTheWorstDay(t *testing.T) {
 		dayEntry.ID, dayEntry.Resolved, dayEntry.ResolvedAt = fmt.Sprint("past-", i), true, day
 		p.Incidents = append(p.Incidents, inc, dayEntry)
 	}
-	out, err := statusModel(english(), p.Summarize(day)).Render(t.Context())
+	out, err := statusModel(englishPresentation(), p.Summarize(day)).Render(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestDays(t *testing.T) {
 		{ID: "b", Title: "Short", Impact: allswell.ImpactNone, State: allswell.IncidentResolved, Resolved: true, CreatedAt: ago(6, 3), ResolvedAt: ago(6, 4)},
 		{ID: "c", Title: "Now", Impact: allswell.ImpactNone, State: allswell.IncidentMonitoring, CreatedAt: ago(1, 8)},
 	}
-	out, err := statusModel(english(), p.Summarize(day)).Render(t.Context())
+	out, err := statusModel(englishPresentation(), p.Summarize(day)).Render(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

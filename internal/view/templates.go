@@ -57,7 +57,7 @@ func functions(l *i18n.Language) template.FuncMap {
 	}
 }
 
-// element returns a text in an element, given with its attributes.
+// element returns escaped text in an element; tag may have attributes.
 func element(tag, text string) template.HTML {
 	name, _, _ := strings.Cut(tag, " ")
 	return template.HTML("<" + tag + ">" + template.HTMLEscapeString(text) + "</" + name + ">")
@@ -67,8 +67,7 @@ func timeElement(m moment, form string, format func(time.Time) string) template.
 	return i18n.TimeElement(time.Time(m), form, format)
 }
 
-// tone returns the name of the CSS class for a status, an impact or a state of a
-// maintenance.
+// tone returns the CSS class of a status, an impact or the state of a maintenance.
 func tone(v any) string {
 	switch v := v.(type) {
 	case allswell.Status:

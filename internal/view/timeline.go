@@ -6,22 +6,22 @@ import "strconv"
 // updates with lower numbers.
 const BeforeParam = "before"
 
-// partView leads from one part of a long timeline to the others.
+// partView has the links from one part of a long timeline to the others.
 type partView struct {
 	Text   string // which part it is; "": the timeline has one part
 	Newest string // address of the newest part; "": this is it
 	Older  string // address of the next older part; "": there is none
 }
 
-// timelineSpan says which updates a part of a timeline shows.
+// timelineSpan is the range of updates that a part of a timeline shows.
 type timelineSpan struct {
 	before int // the part asked for; 0: the newest
 	shown  int // updates on the page
 	older  int // updates that are older than these
 }
 
-// part sets the title of a page with a timeline, and returns the links to the
-// other parts. url is the address of the newest.
+// part sets the title of a page with a timeline, and returns the links to the other
+// parts. url is the URL of the newest part.
 func (l *Layout) part(title, url string, s timelineSpan) partView {
 	if s.before == 0 && s.older == 0 {
 		l.setTitle(title)
@@ -47,8 +47,8 @@ func (l *Layout) part(title, url string, s timelineSpan) partView {
 	return v
 }
 
-// timelinePath adds to the path of an incident or a maintenance which part of its
-// timeline is asked for; 0 is the newest.
+// timelinePath adds the part of the timeline to the path of an incident or a
+// maintenance; 0 is the newest part.
 func timelinePath(path string, before int) string {
 	if before == 0 {
 		return path
