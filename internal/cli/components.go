@@ -55,8 +55,8 @@ func (cmd *groupList) Run(c *commandContext) error {
 
 // groupArgument is embedded by the commands of one group.
 type groupArgument struct {
-	Group string `arg:"" help:"Id of the group, or its name together with --page."`
-	Page  string `placeholder:"SLUG" help:"Slug of the page, to find the group by its name."`
+	Group string `arg:"" help:"Id of the group, or its name or slug together with --page."`
+	Page  string `placeholder:"SLUG" help:"Slug of the page, to find the group by its name or slug."`
 }
 
 func (g groupArgument) id(c *commandContext) (string, error) {
@@ -204,7 +204,7 @@ func (cmd *componentList) Run(c *commandContext) error {
 // componentArgument is embedded by the commands of one component of a page.
 type componentArgument struct {
 	Page      string `required:"" placeholder:"SLUG" help:"Slug of the page."`
-	Component string `arg:"" help:"Id or name of the component."`
+	Component string `arg:"" help:"Id, name or slug of the component."`
 }
 
 type componentShow struct {
@@ -249,13 +249,13 @@ func (cmd *componentSet) Run(c *commandContext) error {
 }
 
 type componentEdit struct {
-	Component     string  `arg:"" help:"Id of the component, or its name together with --page."`
-	Page          string  `placeholder:"SLUG" help:"Slug of the page, to find components and groups by their names."`
+	Component     string  `arg:"" help:"Id of the component, or its name or slug together with --page."`
+	Page          string  `placeholder:"SLUG" help:"Slug of the page, to find components and groups by their names or slugs."`
 	Name          *string `placeholder:"NAME" help:"New name."`
 	Description   *string `placeholder:"TEXT" xor:"description" help:"New text below the name."`
 	NoDescription bool    `xor:"description" help:"Remove the text below the name."`
 	Order         *int    `placeholder:"NUMBER" help:"New position: the lowest is first."`
-	Group         *string `placeholder:"GROUP" xor:"group" help:"Id or name of the new group."`
+	Group         *string `placeholder:"GROUP" xor:"group" help:"Id, name or slug of the new group."`
 	NoGroup       bool    `xor:"group" help:"Remove the component from its group."`
 }
 

@@ -205,7 +205,7 @@ func (c *commandContext) monitor(given string) (string, error) {
 
 // pageNeeded is the error for a name without the page to look it up on.
 func pageNeeded(noun, name string) error {
-	return console.UsageErrorf("to find the %s %q by its name, give its page: --page=SLUG", noun, name)
+	return console.UsageErrorf("to find the %s %q by its name or slug, give its page: --page=SLUG", noun, name)
 }
 
 // message returns the text of an update. If it is "-", the text is read from standard input.

@@ -30,7 +30,7 @@ type incidentOpen struct {
 	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default derived from the worst status of its components."`
 	State      *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message    *string                 `placeholder:"TEXT" help:"First update; - reads it from standard input."`
-	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Affected component, by id or name, and its status: ${affected_statuses}; repeatable."`
+	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}; repeatable."`
 }
 
 func (cmd *incidentOpen) Run(c *commandContext) error {
@@ -283,7 +283,7 @@ type incidentComponents struct {
 	Incident string     `arg:"" help:"Id of the incident."`
 	Set      []affected `name:"component" aliases:"set" sep:"none" xor:"set" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident open; repeatable. Replaces all others."`
 	None     bool       `xor:"set" help:"Remove all components."`
-	Page     string     `placeholder:"SLUG" help:"Slug of the page, to find components by their names."`
+	Page     string     `placeholder:"SLUG" help:"Slug of the page, to find components by their names or slugs."`
 }
 
 func (cmd *incidentComponents) Run(c *commandContext) error {

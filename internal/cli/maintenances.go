@@ -74,7 +74,7 @@ type maintenancePlan struct {
 	Page       string   `required:"" placeholder:"SLUG" help:"Slug of the page."`
 	Title      string   `required:"" placeholder:"TEXT" help:"Title of the maintenance, at most 255 characters."`
 	Message    *string  `placeholder:"TEXT" help:"First update; - reads it from standard input."`
-	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id or name of an affected component; repeatable."`
+	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id, name or slug of an affected component; repeatable."`
 	span
 	reminder
 }
@@ -198,9 +198,9 @@ func (cmd *maintenanceUpdate) Run(c *commandContext) error {
 type maintenanceSet struct {
 	Maintenance  string   `arg:"" help:"Id of the maintenance."`
 	Title        *string  `placeholder:"TEXT" help:"New title."`
-	Components   []string `name:"component" sep:"none" xor:"components" placeholder:"COMPONENT" help:"Id or name of an affected component; repeatable. Replaces all others."`
+	Components   []string `name:"component" sep:"none" xor:"components" placeholder:"COMPONENT" help:"Id, name or slug of an affected component; repeatable. Replaces all others."`
 	NoComponents bool     `xor:"components" help:"Remove all components."`
-	Page         string   `placeholder:"SLUG" help:"Slug of the page, to find components by their names."`
+	Page         string   `placeholder:"SLUG" help:"Slug of the page, to find components by their names or slugs."`
 	reminder
 }
 

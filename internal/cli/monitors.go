@@ -36,7 +36,7 @@ type monitorFields struct {
 	Name             string           `required:"" placeholder:"NAME" help:"Name of the monitor."`
 	Page             string           `required:"" placeholder:"SLUG" help:"Slug of the page on which its incidents are opened."`
 	Interval         seconds          `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
-	Component        *string          `placeholder:"COMPONENT" help:"Id or name of the component that goes down with it."`
+	Component        *string          `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int             `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
 	DownStatus       *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage."`
 	Enabled          *bool            `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
@@ -227,11 +227,11 @@ func thresholdText(m *client.Monitor) string {
 }
 
 type monitorSet struct {
-	Monitor          string           `arg:"" help:"Id or name of the monitor."`
+	Monitor          string           `arg:"" help:"Id, name or slug of the monitor."`
 	Name             *string          `placeholder:"NAME" help:"New name."`
 	Interval         *seconds         `placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
 	Page             *string          `placeholder:"SLUG" help:"New page."`
-	Component        *string          `placeholder:"COMPONENT" xor:"component" help:"Id or name of the new component."`
+	Component        *string          `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
 	NoComponent      bool             `xor:"component" help:"Remove the component."`
 	Enabled          *bool            `negatable:"disabled" help:"Enable or disable it."`
 	FailureThreshold *int             `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
@@ -278,7 +278,7 @@ func (cmd *monitorSet) componentID(c *commandContext, monitor string) (*string, 
 }
 
 type monitorRotate struct {
-	Monitor string `arg:"" help:"Id or name of the monitor."`
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
 }
 
 func (cmd *monitorRotate) Run(c *commandContext) error {
@@ -294,7 +294,7 @@ func (cmd *monitorRotate) Run(c *commandContext) error {
 }
 
 type monitorDelete struct {
-	Monitor string `arg:"" help:"Id or name of the monitor."`
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
 }
 
 func (cmd *monitorDelete) Run(c *commandContext) error {

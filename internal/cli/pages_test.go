@@ -99,7 +99,7 @@ func TestGroupsAreFoundByName(t *testing.T) {
 		"group set|Edge|--name=x": "group", "group delete|Edge": "group", "component edit|Edge|--name=x": "component", "component edit|comp_1|--group=Edge": "group",
 	} {
 		last = ""
-		want := "allswell: to find the " + noun + " \"Edge\" by its name, give its page: --page=SLUG\n"
+		want := "allswell: to find the " + noun + " \"Edge\" by its name or slug, give its page: --page=SLUG\n"
 		if status, _, stderr := against(t, server, expand(args)...); status != console.ExitUsage || stderr != want || last != "" {
 			t.Errorf("%s: status %d %s, %s", args, status, stderr, last)
 		}

@@ -289,3 +289,56 @@ func TestColumnsHaveTypesThatBothSpellAlike(t *testing.T) {
 		t.Errorf("the engines differ:\n%v\n%v", seen[0], seen[1])
 	}
 }
+
+// TestSlugsOfExistingObjects checks the slugs that migration 14 makes from names.
+func TestSlugsOfExistingObjects(t *testing.T) {
+	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
+		if err := store.MigrateTo(t.Context(), dsn, 13); err != nil {
+			t.Fatal(err)
+		}
+		driver, address := "pgx", dsn
+		if path, isFile := strings.CutPrefix(dsn, "sqlite:"); isFile {
+			driver, address = "sqlite", path
+		}
+		db := must(sqlOpen(driver, address))(t)
+		defer db.Close()
+		run := func(statement string, args ...any) {
+			t.Helper()
+			if _, err := db.Exec(statement, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(`INSERT INTO workspaces (id, name, created_at) VALUES ('ws_1', 'one', 1), ('ws_2', 'two', 1)`)
+		run(`INSERT INTO pages (id, workspace_id, slug, name, version, created_at, updated_at)
+			VALUES ('page_1', 'ws_1', 'one', 'One', 1, 1, 1), ('page_2', 'ws_2', 'two', 'Two', 1, 1, 1)`)
+		names := []string{"Job", "Job", "Job 2", "Job", "Zürich", "日本", "日本", strings.Repeat("x", 70), strings.Repeat("x", 70)}
+		want := []string{"job", "job-2", "job-2-2", "job-3", "zurich", "monitor", "monitor-2", strings.Repeat("x", 63), strings.Repeat("x", 61) + "-2"}
+		for n := 1; n <= 1200; n++ { // several statements
+			names, want = append(names, "Bulk"), append(want, fmt.Sprintf("bulk-%d", n))
+		}
+		want[len(want)-1200] = "bulk"
+		for _, workspace := range []string{"1", "2"} {
+			for i, name := range names {
+				run(`INSERT INTO monitors (id, workspace_id, page_id, name, token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures, created_at, updated_at)
+					VALUES ($1, $2, $3, $4, $1, 1000, TRUE, 0, 'major_outage', 'up', 0, $5, 1)`,
+					fmt.Sprintf("mon_%s_%d", workspace, i), "ws_"+workspace, "page_"+workspace, name, i)
+			}
+		}
+		if _, _, err := store.Migrate(t.Context(), dsn); err != nil {
+			t.Fatal(err)
+		}
+		for _, workspace := range []string{"ws_1", "ws_2"} {
+			rows := must(db.Query(`SELECT slug FROM monitors WHERE workspace_id = $1 ORDER BY created_at`, workspace))(t)
+			defer rows.Close()
+			for i := 0; rows.Next(); i++ {
+				var slug string
+				if err := rows.Scan(&slug); err != nil {
+					t.Fatal(err)
+				}
+				if slug != want[i] {
+					t.Errorf("%s: monitor %d, %q, has the slug %q, want %q", workspace, i, names[i], slug, want[i])
+				}
+			}
+		}
+	})
+}
