@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -96,7 +97,7 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 		if err != nil {
 			return p, err
 		}
-		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain}, svc.found, save...)
+		return s.RecordDomainCheck(ctx, store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor}, svc.found, save...)
 	}
 	svc.Handler = New(config)
 	return &client{service: svc, t: t, token: secret, address: "192.0.2.1:4711"}
@@ -137,7 +138,10 @@ type answer struct {
 func (c *client) do(method, target string, body any, extra ...string) answer {
 	c.t.Helper()
 	var text string
+	var reader io.Reader
 	switch b := body.(type) {
+	case io.Reader:
+		reader = b
 	case nil:
 	case string:
 		text = b
@@ -148,7 +152,10 @@ func (c *client) do(method, target string, body any, extra ...string) answer {
 		}
 		text = string(raw)
 	}
-	r := httptest.NewRequest(method, target, strings.NewReader(text))
+	if reader == nil {
+		reader = strings.NewReader(text)
+	}
+	r := httptest.NewRequest(method, target, reader)
 	r.RemoteAddr = c.address
 	r.Host = "status.example.com"
 	if c.token != "" {

@@ -9,9 +9,9 @@ import (
 
 // dialect is what differs between the engines.
 type dialect struct {
-	each        string // what EACH($n) becomes, with $1 for the parameter
-	forUpdate   string
-	shared      bool // several replicas may serve one database
+	each        string            // what EACH($n) becomes, with $1 for the parameter
+	locks       *strings.Replacer // translates the phrases of row locks
+	shared      bool              // several replicas may serve one database
 	readOptions *sql.TxOptions
 	hasVersions string // tells whether any migration was ever run: 0 or 1
 
@@ -40,5 +40,5 @@ var eachList = regexp.MustCompile(`EACH\((\$\d+)\)`)
 // text translates a statement to the engine's SQL.
 func (d *dialect) text(query string) string {
 	query = eachList.ReplaceAllString(query, d.each)
-	return strings.ReplaceAll(query, " FOR UPDATE", d.forUpdate)
+	return d.locks.Replace(query)
 }

@@ -21,7 +21,7 @@ import (
 
 var postgresDialect = dialect{
 	each:        `(SELECT json_array_elements_text($1::json))`,
-	forUpdate:   " FOR NO KEY UPDATE",
+	locks:       strings.NewReplacer(" FOR UPDATE", " FOR NO KEY UPDATE", " FOR EXCLUSIVE UPDATE", " FOR UPDATE"),
 	shared:      true,
 	hasVersions: `SELECT count(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
 	readOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"modernc.org/sqlite"
@@ -17,7 +18,7 @@ import (
 
 var sqliteDialect = dialect{
 	each:        `(SELECT value FROM json_each($1))`,
-	forUpdate:   "",
+	locks:       strings.NewReplacer(" FOR UPDATE", "", " FOR KEY SHARE", "", " FOR EXCLUSIVE UPDATE", ""),
 	hasVersions: `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'goose_db_version'`,
 	now: func(*Session) (time.Time, error) {
 		return time.Now().UTC().Truncate(time.Millisecond), nil

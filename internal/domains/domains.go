@@ -125,7 +125,7 @@ func (d *Checker) Verify(ctx context.Context, actor allswell.Actor, slug string,
 	if err != nil {
 		return p, err
 	}
-	check := store.DomainCheck{PageID: p.ID, Domain: p.Domain}
+	check := store.DomainCheck{PageID: p.ID, Domain: p.Domain, Actor: actor}
 	if age := now.Sub(p.Claim.CheckedAt); p.Claim.Trusted() || age >= 0 && age < allswell.DomainCheckPause {
 		return d.store.RecordDomainCheck(ctx, check, allswell.DomainUnchecked, save...)
 	}

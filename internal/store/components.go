@@ -95,7 +95,7 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 	if err := n.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
-	c, err := write(ctx, s, func(t *tx) (allswell.Component, error) {
+	c, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Component, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Component{}, err
@@ -184,7 +184,7 @@ func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug,
 	if err := ch.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.Component, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Component, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Component{}, err
@@ -221,7 +221,7 @@ func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, page, r
 	if err := e.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.Component, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Component, error) {
 		where, args := objectOf(actor.WorkspaceID, page, ref)
 		c, err := t.component(where+` FOR UPDATE`, args...)
 		if err != nil {
@@ -255,7 +255,7 @@ func (t *tx) editComponent(actor allswell.Actor, c allswell.Component, e allswel
 // DeleteComponent deletes a component, given its id or slug. Monitors linked to it
 // stay, without a component; a planned maintenance of it is over for them.
 func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, ref string) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return struct{}{}, err
@@ -311,7 +311,7 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 	if err := n.Validate(); err != nil {
 		return allswell.Group{}, err
 	}
-	g, err := write(ctx, s, func(t *tx) (allswell.Group, error) {
+	g, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Group, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
 			err = t.touch(p.ID)
@@ -345,7 +345,7 @@ func (s *Store) ChangeGroup(ctx context.Context, actor allswell.Actor, page, ref
 	if err := ch.Validate(); err != nil {
 		return allswell.Group{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.Group, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Group, error) {
 		g, err := t.lockGroup(t.groupOf(actor.WorkspaceID, page, ref))
 		if err != nil {
 			return g, err
@@ -381,7 +381,7 @@ func (t *tx) lockGroup(g allswell.Group, err error) (allswell.Group, error) {
 // DeleteGroup deletes a group; its components stay, in no group. The group is given by its
 // id, or by its slug if the page's slug is not "".
 func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, page, ref string) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		g, err := t.groupOf(actor.WorkspaceID, page, ref)
 		if err == nil {
 			err = t.lockRows(func() (s lockSet, err error) { // the deletion changes the components, too

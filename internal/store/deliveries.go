@@ -464,7 +464,7 @@ func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug strin
 // allswell.DeliveryLifetime. In any other state, or if the subscription has ended or is
 // suspended, it returns an *allswell.ValidationError.
 func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
-	return write(ctx, s, func(t *tx) (allswell.DeliveryLogEntry, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.DeliveryLogEntry, error) {
 		d, err := database.One(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, actor.WorkspaceID)
 		if err != nil {

@@ -75,6 +75,7 @@ func (t *tx) saveDomainClaim(p allswell.Page) error {
 type DomainCheck struct {
 	PageID string
 	Domain string
+	Actor  allswell.Actor // who asked for it; zero: the service itself
 }
 
 // Record returns the record to look for.
@@ -127,7 +128,7 @@ func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck,
 // domain, that page is released from it if its own record was missing in its last
 // check; otherwise the recorded result is allswell.DomainUsedByOther.
 func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result allswell.DomainResult, save ...SaveResponse[allswell.Page]) (allswell.Page, error) {
-	return write(ctx, s, func(t *tx) (p allswell.Page, err error) {
+	return writeAs(ctx, s, c.Actor, func(t *tx) (p allswell.Page, err error) {
 		t.unattended = true
 		if err := t.lockMutex("domains"); err != nil {
 			return p, err

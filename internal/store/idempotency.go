@@ -40,7 +40,8 @@ type SaveResponse[T any] struct {
 }
 
 // FindResponse returns the response that was saved under the key within
-// IdempotencyLifetime, once it is replicated. ok is false if there is none. If
+// IdempotencyLifetime, once it is replicated. ok is false if there is none, or if the
+// token is revoked. If
 // the key was used for another request, the error is an *allswell.ValidationError.
 func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response StoredResponse, ok bool, err error) {
 	type row struct {
@@ -52,7 +53,8 @@ func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response 
 		r, err := database.One(c.Session, func(sc database.Row) (r row, err error) {
 			err = sc.Scan(&r.Status, &r.Body, &r.hash, instant{&r.created})
 			return
-		}, `SELECT status, body, request_hash, created_at FROM idempotency_keys WHERE token_id = $1 AND key = $2`, key.TokenID, key.Key)
+		}, `SELECT status, body, request_hash, created_at FROM idempotency_keys
+			WHERE token_id = $1 AND key = $2 AND token_id IN (SELECT id FROM tokens WHERE revoked_at IS NULL)`, key.TokenID, key.Key)
 		if err == nil && c.Now.Sub(r.created) >= IdempotencyLifetime {
 			err = allswell.ErrNotFound
 		}

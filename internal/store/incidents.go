@@ -128,7 +128,7 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 	if err := n.Validate(); err != nil {
 		return allswell.Incident{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.Incident, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Incident{}, err
@@ -287,7 +287,7 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 	if err := ch.Validate(); err != nil {
 		return allswell.Incident{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.Incident, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
 		i, err := t.lockIncident(actor.WorkspaceID, id)
 		if err != nil {
 			return i, err
@@ -326,7 +326,7 @@ func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID
 	if err := allswell.CheckMessage(message); err != nil {
 		return allswell.IncidentUpdate{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.IncidentUpdate, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.IncidentUpdate, error) {
 		i, err := t.lockIncident(actor.WorkspaceID, incidentID)
 		if err != nil {
 			return allswell.IncidentUpdate{}, err
@@ -390,7 +390,7 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 	if err := allswell.CheckAffected(affected); err != nil {
 		return nil, err
 	}
-	return write(ctx, s, func(t *tx) ([]allswell.AffectedComponent, error) {
+	return writeAs(ctx, s, actor, func(t *tx) ([]allswell.AffectedComponent, error) {
 		i, err := t.incidentOf(actor.WorkspaceID, id)
 		if err == nil {
 			affected, err = t.resolveAffected(i.PageID, affected)
@@ -464,7 +464,7 @@ func statusesOf(affected []allswell.AffectedComponent) map[string]allswell.Statu
 // DeleteIncident deletes an incident with its timeline. An outage that opened
 // it opens no other.
 func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id string) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		i, err := t.lockIncident(actor.WorkspaceID, id)
 		if err != nil {
 			return struct{}{}, err

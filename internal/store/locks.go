@@ -12,13 +12,14 @@ import (
 // changed or selected FOR UPDATE is locked until its end. Every transaction locks rows in
 // this order, so that no two wait for each other:
 //
-//  1. one mutex (lockMutex)
-//  2. maintenances, by id
-//  3. monitors, by id
-//  4. components, by id
-//  5. pages, by id (touch)
-//  6. what belongs to a page: incidents, groups, subscribers, deliveries, events
-//  7. the number of changes of pages (announce)
+//  1. the actor's token, with the others that read it (authorize)
+//  2. one mutex (lockMutex)
+//  3. maintenances, by id
+//  4. monitors, by id
+//  5. components, by id
+//  6. pages, by id (touch)
+//  7. what belongs to a page: incidents, groups, subscribers, deliveries, events
+//  8. the number of changes of pages (announce)
 //
 // Monitors come first among the three because pings and ticks begin with them. A cascade
 // locks, too: a deletion locks the rows that it reaches beforehand.

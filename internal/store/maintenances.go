@@ -106,7 +106,7 @@ func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id
 // CreateMaintenance plans a maintenance and emits its event. If its time has come, it
 // begins in the same transaction.
 func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance, save ...SaveResponse[allswell.Maintenance]) (allswell.Maintenance, error) {
-	return write(ctx, s, func(t *tx) (m allswell.Maintenance, err error) {
+	return writeAs(ctx, s, actor, func(t *tx) (m allswell.Maintenance, err error) {
 		if err := n.Validate(t.Now); err != nil {
 			return m, err
 		}
@@ -203,7 +203,7 @@ func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 // ChangeMaintenance changes, begins or ends a maintenance by hand. It emits an event for
 // a new time, for the beginning and for the end.
 func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id string, ch allswell.MaintenanceChange) (allswell.Maintenance, error) {
-	return write(ctx, s, func(t *tx) (allswell.Maintenance, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Maintenance, error) {
 		m, err := t.maintenanceOf(actor.WorkspaceID, id)
 		var others []string
 		if err == nil && ch.Components != nil {
@@ -279,7 +279,7 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 // PostMaintenanceUpdate adds an update to a maintenance's timeline and emits its event. A
 // state that is not "" is also set, as by ChangeMaintenance.
 func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor, id, message string, state allswell.MaintenanceState, save ...SaveResponse[allswell.MaintenanceUpdate]) (allswell.MaintenanceUpdate, error) {
-	return write(ctx, s, func(t *tx) (u allswell.MaintenanceUpdate, err error) {
+	return writeAs(ctx, s, actor, func(t *tx) (u allswell.MaintenanceUpdate, err error) {
 		if err := allswell.CheckMessage(message); err != nil {
 			return u, err
 		}
@@ -317,7 +317,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 // DeleteMaintenance deletes a maintenance. If it has not ended, it is cancelled: its
 // components return to their other status, and an event is emitted.
 func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id string) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		m, err := t.maintenanceOf(actor.WorkspaceID, id)
 		if err == nil {
 			m, err = t.lockMaintenance(m, nil)

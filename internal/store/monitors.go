@@ -225,7 +225,7 @@ func (s *Store) CreateMonitor(ctx context.Context, actor allswell.Actor, n allsw
 const slugAttempts = 10
 
 func (s *Store) createMonitor(ctx context.Context, actor allswell.Actor, n allswell.NewMonitor, save []SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
-	return write(ctx, s, func(t *tx) (allswell.Monitor, error) { return t.createMonitor(actor, n) }, save...)
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) { return t.createMonitor(actor, n) }, save...)
 }
 
 // createMonitor creates a monitor, with a free slug if n has none.
@@ -314,7 +314,7 @@ func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id stri
 	if err := ch.Validate(); err != nil {
 		return allswell.Monitor{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
 		m, err := t.lockMonitor(actor.WorkspaceID, id)
 		if err != nil {
 			return m, err
@@ -410,7 +410,7 @@ func (t *tx) saveHealthy(m allswell.Monitor) error {
 // RotateMonitor gives a monitor a new ping token. The old one stays valid for
 // PingTokenOverlap; the one before it becomes invalid.
 func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Monitor]) (allswell.Monitor, error) {
-	return write(ctx, s, func(t *tx) (allswell.Monitor, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
 		m, err := t.lockMonitor(actor.WorkspaceID, id)
 		if err != nil {
 			return m, err
@@ -431,7 +431,7 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 
 // DeleteMonitor deletes a monitor. If it is down, its outage ends first.
 func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id string) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		m, err := t.lockMonitor(actor.WorkspaceID, id)
 		if err == nil && m.State == allswell.MonitorDown {
 			if err = t.lockForOutage(m); err == nil {

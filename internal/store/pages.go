@@ -135,7 +135,7 @@ func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell
 	if err := n.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
-	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
+	p, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
 		if err := t.lockDomains(n.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
@@ -176,7 +176,7 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 	if err := ch.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
-	p, err := write(ctx, s, func(t *tx) (allswell.Page, error) {
+	p, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
 		if err := t.lockDomains(ch.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
@@ -243,7 +243,7 @@ func (s *Store) DeletePageImage(ctx context.Context, actor allswell.Actor, slug 
 }
 
 func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug string, change func(t *tx, pageID string) error) (allswell.Page, error) {
-	return write(ctx, s, func(t *tx) (allswell.Page, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
 		before, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
 			err = t.touch(before.ID)
@@ -286,7 +286,7 @@ func (s *Store) slugTaken(err error) error {
 // allswell.ErrUnknownOutcome: the page is still there, with a part of its
 // subscribers and deliveries, and calling DeletePage again deletes the rest.
 func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug string) error {
-	partOf, err := write(ctx, s, func(t *tx) (pageID string, err error) {
+	partOf, err := writeAs(ctx, s, actor, func(t *tx) (pageID string, err error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
 			p, err = t.lockWholePage(p.ID)
@@ -313,6 +313,7 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 			return partlyDeleted(err)
 		}
 	}
+	// The deletion was accepted: it is completed even if the token is revoked meanwhile.
 	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
 		p, err := t.lockWholePage(partOf)
 		if err == nil {

@@ -13,12 +13,12 @@ type put[T any] struct {
 	created bool
 }
 
-// writePut is write for a Put method. If another transaction creates the object at the
+// writePut is writeAs for a Put method. If another transaction creates the object at the
 // same time, f runs again and finds it.
-func writePut[T any](ctx context.Context, s *Store, f func(*tx) (put[T], error)) (put[T], error) {
-	done, err := write(ctx, s, f)
+func writePut[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (put[T], error)) (put[T], error) {
+	done, err := writeAs(ctx, s, actor, f)
 	if err != nil && s.db.IsDuplicate(err) {
-		return write(ctx, s, f)
+		return writeAs(ctx, s, actor, f)
 	}
 	return done, err
 }
@@ -32,7 +32,7 @@ func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.Ne
 		return p, false, err
 	}
 	ch := n.Replacement()
-	done, err := writePut(ctx, s, func(t *tx) (done put[allswell.Page], err error) {
+	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Page], err error) {
 		if err := t.lockDomains(ch.PageSettings); err != nil {
 			return done, err
 		}
@@ -63,7 +63,7 @@ func (s *Store) PutComponent(ctx context.Context, actor allswell.Actor, pageSlug
 	if err := n.Validate(); err != nil {
 		return c, false, err
 	}
-	done, err := writePut(ctx, s, func(t *tx) (done put[allswell.Component], err error) {
+	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Component], err error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, pageSlug)
 		if err != nil {
 			return done, err
@@ -103,7 +103,7 @@ func (s *Store) PutMonitor(ctx context.Context, actor allswell.Actor, ref string
 	if err := n.Validate(); err != nil {
 		return m, false, err
 	}
-	done, err := writePut(ctx, s, func(t *tx) (done put[allswell.Monitor], err error) {
+	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Monitor], err error) {
 		m, err := t.lockMonitor(actor.WorkspaceID, ref)
 		switch {
 		case errors.Is(err, allswell.ErrNotFound) && n.Slug != "":

@@ -85,7 +85,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 	if err != nil {
 		return allswell.Subscriber{}, err
 	}
-	sub, err := write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
+	sub, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Subscriber{}, err
@@ -167,20 +167,20 @@ func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose
 // DeleteSubscriber ends a subscription: open deliveries are cancelled and the
 // subscriber's address is deleted.
 func (s *Store) DeleteSubscriber(ctx context.Context, actor allswell.Actor, slug, id string) error {
-	return s.unsubscribe(ctx, func(t *tx, sub allswell.Subscriber) error {
+	return s.unsubscribe(ctx, actor, func(t *tx, sub allswell.Subscriber) error {
 		return t.audit(actor, allswell.AuditDelete, sub, nil)
 	}, subscriberOfPage, id, slug, actor.WorkspaceID)
 }
 
 // Unsubscribe is DeleteSubscriber for the holder of key.
 func (s *Store) Unsubscribe(ctx context.Context, slug, key string) error {
-	return s.unsubscribe(ctx, func(t *tx, sub allswell.Subscriber) error {
+	return s.unsubscribe(ctx, allswell.Actor{Kind: allswell.ActorSubscriber}, func(t *tx, sub allswell.Subscriber) error {
 		return t.auditSubscriber(allswell.AuditDelete, sub, nil, sub)
 	}, subscriberOfKey, key, slug)
 }
 
-func (s *Store) unsubscribe(ctx context.Context, audit func(*tx, allswell.Subscriber) error, where string, args ...any) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+func (s *Store) unsubscribe(ctx context.Context, actor allswell.Actor, audit func(*tx, allswell.Subscriber) error, where string, args ...any) error {
+	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		sub, err := t.subscriber(where+` FOR UPDATE`, args...)
 		if err == nil {
 			err = audit(t, sub)
@@ -213,7 +213,7 @@ func (t *tx) cancel(subscriberID, reason string) error {
 // allswell.SecretOverlap. An e-mail subscriber has no secret, so it makes an
 // *allswell.ValidationError.
 func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug, id string, save ...SaveResponse[allswell.Subscriber]) (allswell.Subscriber, error) {
-	return write(ctx, s, func(t *tx) (allswell.Subscriber, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Subscriber, error) {
 		sub, err := t.subscriber(subscriberOfPage+` FOR UPDATE`, id, slug, actor.WorkspaceID)
 		if err != nil {
 			return sub, err

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -46,6 +47,41 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 	return t, nil
 }
 
+// authorize returns allswell.ErrUnauthenticated if the actor's token is revoked. Reading
+// the request may have taken a while since Authenticate. Until the transaction ends, the
+// lock makes endWrites wait.
+func (t *tx) authorize(actor allswell.Actor) error {
+	if actor.Kind != allswell.ActorToken {
+		return nil
+	}
+	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM tokens WHERE id = $1 AND revoked_at IS NULL FOR KEY SHARE`, actor.ID)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return allswell.ErrUnauthenticated
+	}
+	return err
+}
+
+// endWrites waits for the writes of revoked tokens that authorize has let through, so
+// that none is committed after the revocation is acknowledged. New ones are refused, so
+// it never waits long. On SQLite writes do not overlap.
+func (s *Store) endWrites(ctx context.Context, ids ...string) error {
+	if !s.db.Shared() || len(ids) == 0 {
+		return nil
+	}
+	_, err := write(ctx, s, func(t *tx) (int64, error) {
+		if _, err := database.Query(t.Session, database.ScanString,
+			`SELECT id FROM tokens WHERE id IN EACH($1) AND revoked_at IS NOT NULL ORDER BY id FOR EXCLUSIVE UPDATE`, list(ids)); err != nil {
+			return 0, err
+		}
+		// A write whose authorize has read the row and not locked it yet reads it again.
+		return t.Exec(`UPDATE tokens SET revoked_at = revoked_at WHERE id IN EACH($1) AND revoked_at IS NOT NULL`, list(ids))
+	})
+	if errors.Is(err, allswell.ErrBusy) {
+		return fmt.Errorf("%w: the token is revoked, but its last writes may still be running: %v", allswell.ErrUnknownOutcome, err)
+	}
+	return err
+}
+
 // Tokens lists a workspace's tokens, revoked ones included, oldest first.
 func (s *Store) Tokens(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Token, int, error) {
 	return listed(ctx, s, scanToken, tokenColumns, `FROM tokens WHERE workspace_id = $1`,
@@ -57,7 +93,7 @@ func (s *Store) IssueToken(ctx context.Context, actor allswell.Actor, n allswell
 	if err := n.Validate(); err != nil {
 		return allswell.IssuedToken{}, err
 	}
-	return write(ctx, s, func(t *tx) (allswell.IssuedToken, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.IssuedToken, error) {
 		return t.issue(actor, n, allswell.NewTokenSecret())
 	}, save...)
 }
@@ -79,13 +115,16 @@ func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.
 	})
 }
 
-// RevokeToken puts a token out of force at once. Revoking again keeps the
-// first time.
+// RevokeToken revokes a token: when it returns nil, no write of the token is under way,
+// and none will be accepted. Revoking again keeps the first time.
 func (s *Store) RevokeToken(ctx context.Context, actor allswell.Actor, id string) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		return struct{}{}, t.revoke(actor, id)
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return s.endWrites(ctx, id)
 }
 
 // WorkspaceToken is a token with its workspace's name, for the operator's list
@@ -115,7 +154,10 @@ func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
 		}
 		return struct{}{}, t.revoke(allswell.SystemActor("allswell token revoke", workspace), id)
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return s.endWrites(ctx, id)
 }
 
 // revoke revokes a token of the actor's workspace. A token that is revoked already keeps
@@ -147,7 +189,7 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 	if err := allswell.CheckBootstrapToken(secret); err != nil {
 		return BootstrapResult{}, err
 	}
-	return write(ctx, s, func(t *tx) (BootstrapResult, error) {
+	done, err := write(ctx, s, func(t *tx) (BootstrapResult, error) {
 		workspaceID, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
 		if err != nil {
 			return BootstrapResult{}, err
@@ -174,6 +216,10 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 		}
 		return BootstrapResult{Revoked: replaced, Active: true}, err
 	})
+	if err != nil {
+		return done, err
+	}
+	return done, s.endWrites(ctx, done.Revoked...)
 }
 
 // CreateFirstToken makes secret an admin token of the first workspace if there has

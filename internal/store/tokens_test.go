@@ -477,22 +477,29 @@ func refused(err error, field string) error {
 	return err
 }
 
+// things makes one of everything on the world's page.
+func (w *world) things() things {
+	w.Helper()
+	x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
+	must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com")}}))(w)
+	x.group = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w).ID
+	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
+	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", Message: ptr("m"), // it runs
+		ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: []string{x.component}}))(w).ID
+	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
+	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
+	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
+	must(w.PostUpdate(w.ctx, w.ws, x.incident, "more"))(w)
+	w.fanOut()
+	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
+	return x
+}
+
 // TestWorkspacesDoNotSeeEachOther tries every verb with what belongs to another
 // workspace, with everything that there is, and with nothing that there is.
 func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
-		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com")}}))(w)
-		x.group = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w).ID
-		x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
-		x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", Message: ptr("m"), // it runs
-			ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: []string{x.component}}))(w).ID
-		must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
-		must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
-		x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
-		must(w.PostUpdate(w.ctx, w.ws, x.incident, "more"))(w)
-		w.fanOut()
-		x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
+		x := w.things()
 		stranger, _ := storetest.Workspace(w.T, w.Store, "stranger")
 		before := w.dump()
 		for name, try := range verbs {
@@ -567,6 +574,102 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		}
 		if w.dump() != before {
 			w.Error("a refused reference changed something")
+		}
+	})
+}
+
+// reading are the verbs of the table that change nothing.
+var reading = []string{
+	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
+	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
+	"Subscriber", "Deliveries", "Summary",
+}
+
+// TestRevokedTokenChangesNothing tries every verb that changes something with a token that
+// was revoked after the request was authenticated.
+func TestRevokedTokenChangesNothing(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		x := w.things()
+		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeAdmin}))(w)
+		w.ok(w.RevokeToken(w.ctx, w.ws, issued.ID))
+		revoked, before := issued.Actor(""), w.dump()
+		for name, try := range verbs {
+			if try == nil || name == "IssueToken" || slices.Contains(reading, name) {
+				continue
+			}
+			if err := try(w.Store, w.ctx, revoked, x); !errors.Is(err, allswell.ErrUnauthenticated) {
+				w.Errorf("%s with a revoked token: %v", name, err)
+			}
+		}
+		newToken := allswell.NewToken{Name: "more", Scope: allswell.ScopeAdmin}
+		if _, err := w.IssueToken(w.ctx, revoked, newToken); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("IssueToken with a revoked token: %v", err)
+		}
+		check := store.DomainCheck{PageID: x.page, Domain: "status.example.com", Actor: revoked}
+		if _, err := w.RecordDomainCheck(w.ctx, check, allswell.DomainFound); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("RecordDomainCheck with a revoked token: %v", err)
+		}
+		if w.dump() != before {
+			w.Error("a revoked token changed something")
+		}
+	})
+}
+
+// TestRevocationWaitsForWrites revokes a token in the middle of a write of another replica.
+// No write is committed after RevokeToken has returned.
+func TestRevocationWaitsForWrites(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		other := w.replica()
+		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite}))(w)
+		done := make(chan struct{})
+		var committed string
+		w.interrupt("before", "COMMIT", func() {
+			go func() {
+				defer close(done)
+				if err := other.RevokeToken(w.ctx, w.ws, issued.ID); err != nil {
+					w.Error(err)
+				}
+				committed = w.value(`SELECT count(*) FROM components WHERE name = 'Last'`)
+			}()
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if w.value(`SELECT count(*) FROM pg_locks WHERE NOT granted`) != "0" {
+					return
+				}
+			}
+		})
+		must(w.CreateComponent(w.ctx, issued.Actor(""), "acme", allswell.NewComponent{Name: "Last"}))(w)
+		<-done
+		if committed != "1" {
+			w.Error("the component was committed after the token was revoked")
+		}
+		if _, err := w.CreateComponent(w.ctx, issued.Actor(""), "acme", allswell.NewComponent{Name: "Late"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("after the revocation: %v", err)
+		}
+	})
+}
+
+// TestTokensRevokeEachOther: revocations at the same time do not wait for each other.
+func TestTokensRevokeEachOther(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for range 5 {
+			a := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "a", Scope: allswell.ScopeAdmin}))(w)
+			b := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "b", Scope: allswell.ScopeAdmin}))(w)
+			revoke := func(by, token allswell.IssuedToken) func() {
+				return func() {
+					if err := w.RevokeToken(w.ctx, by.Actor(""), token.ID); err != nil && !errors.Is(err, allswell.ErrUnauthenticated) {
+						w.Error(err)
+					}
+				}
+			}
+			together(revoke(a, b), revoke(b, a), revoke(a, a), revoke(b, b))
+			if n := w.value(`SELECT count(*) FROM tokens WHERE name IN ('a', 'b') AND revoked_at IS NULL`); n == "2" {
+				w.Error("no token was revoked")
+			}
 		}
 	})
 }

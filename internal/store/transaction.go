@@ -92,6 +92,18 @@ func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ..
 	return out, nil
 }
 
+// writeAs is write for a verb of an actor. It returns allswell.ErrUnauthenticated if the
+// actor's token is revoked: see authorize.
+func writeAs[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error), save ...SaveResponse[T]) (T, error) {
+	return write(ctx, s, func(t *tx) (T, error) {
+		if err := t.authorize(actor); err != nil {
+			var none T
+			return none, err
+		}
+		return f(t)
+	}, save...)
+}
+
 // announce notifies the other replicas of the pages that the transaction changed. It is
 // the last statement, because all transactions that change pages lock its row.
 func (t *tx) announce() error {
