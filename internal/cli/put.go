@@ -27,7 +27,7 @@ func (f putFlags) options() (options []client.CallOption) {
 	return options
 }
 
-// explain describes a precondition that does not hold. It returns all other errors as they are.
+// explain describes a failed precondition. It returns all other errors unchanged.
 func (f putFlags) explain(err error, what string) error {
 	refused := (*client.Error)(nil)
 	switch {
@@ -46,8 +46,8 @@ type tagged interface {
 	Created() bool
 }
 
-// putResource creates or replaces a resource and prints whether that changed anything. To tell, it gets the resource
-// before.
+// putResource creates or replaces a resource and prints whether that changed anything, which it sees from the entity
+// tags before and after.
 func putResource[T tagged](c *commandContext, f putFlags, noun, ref string, get func() (T, error), put func(...client.CallOption) (T, error)) error {
 	before := ""
 	if !c.JSON {
