@@ -1,6 +1,7 @@
 package allswell
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -203,12 +204,9 @@ func (p *DeliveryPlan) deferUntil(until time.Time) {
 // its collapse key is sent, so that messages never arrive out of order.
 func (p *DeliveryPlan) merge(open []Delivery, live []int, now time.Time) {
 	head := open[p.Claim]
-	with := func(d Delivery) bool {
-		return d.CollapseKey == head.CollapseKey || head.DigestKey != "" && d.DigestKey == head.DigestKey
-	}
 	last := make(map[string]int64) // collapse key -> position of its newest delivery that is not held
 	for _, i := range live {
-		if d := open[i]; with(d) && !d.HeldUntil.After(now) {
+		if d := open[i]; d.sharesMessage(head) && !d.HeldUntil.After(now) {
 			last[d.CollapseKey] = max(last[d.CollapseKey], d.Position)
 			p.Claim, p.Attempts = i, max(p.Attempts, d.Attempts)
 		}
@@ -219,6 +217,36 @@ func (p *DeliveryPlan) merge(open []Delivery, live []int, now time.Time) {
 			p.Attempts = max(p.Attempts, open[i].Attempts)
 		}
 	}
+}
+
+// sharesMessage reports whether two deliveries of a merged channel are sent as one message.
+func (d Delivery) sharesMessage(o Delivery) bool {
+	return d.CollapseKey == o.CollapseKey || d.DigestKey != "" && d.DigestKey == o.DigestKey
+}
+
+// DeliveryAhead returns the id of the delivery that is sent before the pending delivery with the
+// given id, or "" if that one is next, held or not found. open are the open deliveries with its
+// ordering key, as for PlanDeliveries.
+func DeliveryAhead(open []Delivery, id string, now time.Time) string {
+	i := slices.IndexFunc(open, func(d Delivery) bool { return d.ID == id })
+	if i < 0 || open[i].State != DeliveryPending || open[i].HeldUntil.After(now) {
+		return ""
+	}
+	for _, d := range open {
+		if d.State == DeliverySending && d.LeaseUntil.After(now) {
+			return d.ID
+		}
+	}
+	for _, d := range open[:i] {
+		if d.HeldUntil.After(now) || !now.Before(d.HappenedAt.Add(DeliveryLifetime)) {
+			continue
+		}
+		if d.Channel.Merged() && d.sharesMessage(open[i]) {
+			return ""
+		}
+		return d.ID
+	}
+	return ""
 }
 
 // Throttling of notifications about a flapping monitor; see NotificationTime.
@@ -287,6 +315,8 @@ type DeliveryLogEntry struct {
 	IncidentID string    // "": none
 
 	MaintenanceID string // "": none
+
+	WaitsFor string // id of the delivery to the same receiver that is sent first; "": none
 }
 
 // AuditObject returns what the audit log records of a delivery.

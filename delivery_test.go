@@ -157,6 +157,39 @@ func TestPlanDeliveries(t *testing.T) {
 	}
 }
 
+func TestDeliveryAhead(t *testing.T) {
+	type change = func(*allswell.Delivery)
+	due := func(*allswell.Delivery) {}
+	other := func(d *allswell.Delivery) { d.CollapseKey = "u" }
+	digest := func(d *allswell.Delivery) { d.CollapseKey, d.DigestKey = d.ID, "x" }
+	held := func(d *allswell.Delivery) { d.CollapseKey, d.HeldUntil = "h", at(time.Minute) }
+	old := func(d *allswell.Delivery) { d.CollapseKey, d.HappenedAt = "o", epoch.Add(-allswell.DeliveryLifetime) }
+	sending := func(d *allswell.Delivery) { d.State, d.LeaseUntil = allswell.DeliverySending, at(time.Second) }
+	for _, c := range []struct {
+		name     string
+		channel  allswell.Channel
+		open     []change
+		of, want string
+	}{
+		{"the only one", allswell.ChannelEmail, []change{due}, "dlv_0", ""},
+		{"unknown", allswell.ChannelEmail, []change{due}, "dlv_9", ""},
+		{"the oldest", allswell.ChannelEmail, []change{due, other}, "dlv_0", ""},
+		{"another incident", allswell.ChannelEmail, []change{due, other}, "dlv_1", "dlv_0"},
+		{"the same incident", allswell.ChannelEmail, []change{due, due}, "dlv_1", ""},
+		{"the same digest", allswell.ChannelEmail, []change{digest, digest}, "dlv_1", ""},
+		{"the same incident of a webhook", allswell.ChannelWebhook, []change{due, due}, "dlv_1", "dlv_0"},
+		{"one is being sent", allswell.ChannelEmail, []change{due, sending}, "dlv_0", "dlv_1"},
+		{"it is being sent", allswell.ChannelEmail, []change{due, sending}, "dlv_1", ""},
+		{"held ones do not count", allswell.ChannelEmail, []change{held, other, due}, "dlv_2", "dlv_1"},
+		{"it is held", allswell.ChannelEmail, []change{due, held}, "dlv_1", ""},
+		{"expired ones do not count", allswell.ChannelEmail, []change{old, due}, "dlv_1", ""},
+	} {
+		if got := allswell.DeliveryAhead(deliveries(c.channel, c.open...), c.of, epoch); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
 // TestPlanContinuesTheBackOff checks that a mail counts the attempts of the mails that are
 // merged into it, and no others.
 func TestPlanContinuesTheBackOff(t *testing.T) {

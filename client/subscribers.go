@@ -54,6 +54,7 @@ type Delivery struct {
 	UpdatedAt     time.Time                `json:"updated_at"`
 	SubscriberID  string                   `json:"subscriber_id"`
 	CarriedBy     *string                  `json:"carried_by"` // the delivery that this one was merged into
+	WaitsFor      *string                  `json:"waits_for"`  // the delivery to the same receiver that is sent first
 }
 
 // DeliveryFilter selects deliveries.
@@ -108,7 +109,8 @@ func (c *Client) ListDeliveries(page string, filter DeliveryFilter) *List[Delive
 	return &List[Delivery]{client: c, path: pathOf("pages", page, "deliveries"), query: query}
 }
 
-// RetryDelivery sends a dead, expired or pending delivery again, at once.
+// RetryDelivery sends a dead, expired or pending delivery again, at once, or after the delivery
+// that it waits for.
 func (c *Client) RetryDelivery(ctx context.Context, id string, options ...CallOption) (*Delivery, error) {
 	return call[Delivery](ctx, c, http.MethodPost, pathOf("deliveries", id, "retry"), nil, options...)
 }

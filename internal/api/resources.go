@@ -299,6 +299,7 @@ type deliveryJSON struct {
 	UpdatedAt     string                   `json:"updated_at"`
 	SubscriberID  string                   `json:"subscriber_id"`
 	CarriedBy     *string                  `json:"carried_by"` // null unless superseded
+	WaitsFor      *string                  `json:"waits_for"`  // null unless pending behind another delivery
 }
 
 func newDeliveryJSON(d allswell.DeliveryLogEntry) deliveryJSON {
@@ -307,7 +308,7 @@ func newDeliveryJSON(d allswell.DeliveryLogEntry) deliveryJSON {
 		Event: ptrOrNil(d.Kind), IncidentID: ptrOrNil(d.IncidentID), MaintenanceID: ptrOrNil(d.MaintenanceID),
 		State: d.State, Attempts: d.Attempts, Reason: ptrOrNil(d.Reason),
 		CreatedAt: allswell.FormatTime(d.CreatedAt), UpdatedAt: allswell.FormatTime(d.UpdatedAt),
-		SubscriberID: d.SubscriberID,
+		SubscriberID: d.SubscriberID, WaitsFor: ptrOrNil(d.WaitsFor),
 	}
 	switch d.State {
 	case allswell.DeliveryPending:

@@ -23,7 +23,7 @@ var (
 		"created_at", "updated_at", "confirmed_at"}
 	secretKeys   = append([]string{"secret"}, subscriberKeys...)
 	deliveryKeys = []string{"id", "purpose", "channel", "target", "event", "incident_id", "maintenance_id", "state", "attempts", "reason",
-		"next_attempt_at", "created_at", "updated_at", "subscriber_id", "carried_by"}
+		"next_attempt_at", "created_at", "updated_at", "subscriber_id", "carried_by", "waits_for"}
 )
 
 // acme creates a page with a component and returns the component's id.

@@ -41,19 +41,32 @@ func (cmd *deliveryList) Run(c *commandContext) error {
 	})
 }
 
-// deliveryNote returns the reason of a failure, the next attempt, and the delivery that this one was merged into.
+// deliveryNote returns the reason of a failure, what the delivery waits for, and the delivery that it was
+// merged into, as sentences.
 func deliveryNote(d *client.Delivery) string {
 	var notes []string
 	if d.Reason != nil {
-		notes = append(notes, *d.Reason)
+		notes = append(notes, sentence(*d.Reason))
 	}
-	if d.NextAttemptAt != nil {
+	switch {
+	case d.WaitsFor != nil:
+		notes = append(notes, "Waits for "+*d.WaitsFor+".")
+	case d.NextAttemptAt != nil:
 		notes = append(notes, "Next attempt: "+console.Time(*d.NextAttemptAt)+".")
 	}
 	if d.CarriedBy != nil {
 		notes = append(notes, "Merged into "+*d.CarriedBy+".")
 	}
 	return strings.Join(notes, " ")
+}
+
+// sentence returns text with a full stop at its end. Replies of servers may have none.
+func sentence(text string) string {
+	text = strings.TrimSpace(text)
+	if text == "" || strings.HasSuffix(text, "…") || strings.ContainsRune(".!?", rune(text[len(text)-1])) {
+		return text
+	}
+	return text + "."
 }
 
 type deliveryRetry struct {
@@ -63,6 +76,11 @@ type deliveryRetry struct {
 func (cmd *deliveryRetry) Run(c *commandContext) error {
 	delivery, err := c.api.RetryDelivery(c.Ctx, cmd.Delivery)
 	return object(c, delivery, err, func(d *client.Delivery) {
+		if d.WaitsFor != nil {
+			c.Printf("Sending %s now, which is for the same receiver and comes first. Then the delivery %s is sent.\n",
+				console.Visible(*d.WaitsFor), console.Visible(d.ID))
+			return
+		}
 		c.Printf("Sending the delivery %s again now.\n", console.Visible(d.ID))
 	})
 }

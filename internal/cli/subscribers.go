@@ -127,8 +127,14 @@ func (cmd *subscriberList) Run(c *commandContext) error {
 	header := []string{"SUBSCRIBER", "CHANNEL", "STATE", "ABOUT", "TARGET"}
 	return table(c, subscribers, total, "No subscribers yet.", header, func(s *client.Subscriber) []string {
 		about := "the page"
-		if !s.WholePage {
-			about = strconv.Itoa(len(s.Components)) + " of it"
+		switch {
+		case s.WholePage:
+		case len(s.Components) == 0:
+			about = "components that are deleted"
+		case len(s.Components) == 1:
+			about = "1 component"
+		default:
+			about = strconv.Itoa(len(s.Components)) + " components"
 		}
 		return []string{s.ID, string(s.Channel), subscriberState(s), about, s.Target}
 	})

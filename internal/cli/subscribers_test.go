@@ -118,12 +118,13 @@ func TestSubscriberOutput(t *testing.T) {
 		{"subscriber rotate|--page=p|sub_1", subscriber + `"secret": "whsec_8"}`,
 			"Messages are signed with this secret, which is shown only this once:\n\n  whsec_8\n\nMessages are signed with the old secret too for another 24 hours.\n"},
 		{"subscriber list|--page=p", `[]`, "No subscribers yet.\n"},
-		{"subscriber list|--page=p", `[` + subscriber + `"confirmed": true, "whole_page": true}, ` + subscriber + `"confirmed": false, "components": ["comp_1", "comp_2"]}, ` +
+		{"subscriber list|--page=p", `[` + subscriber + `"confirmed": true, "whole_page": true}, ` + subscriber + `"confirmed": false, "components": ["comp_1", "comp_2"]}, ` + subscriber + `"confirmed": true, "components": ["comp_1"]}, ` +
 			`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "confirmed": true, "whole_page": false, "suspended_at": "2026-11-21T04:00:00.000Z"}]`,
-			"SUBSCRIBER  CHANNEL  STATE        ABOUT     TARGET\n" +
-				"sub_1       email    active       the page  a@example.com\n" +
-				"sub_1       email    unconfirmed  2 of it   a@example.com\n" +
-				"sub_2       webhook  suspended    0 of it   \ufffd[31m\n"},
+			"SUBSCRIBER  CHANNEL  STATE        ABOUT                        TARGET\n" +
+				"sub_1       email    active       the page                     a@example.com\n" +
+				"sub_1       email    unconfirmed  2 components                 a@example.com\n" +
+				"sub_1       email    active       1 component                  a@example.com\n" +
+				"sub_2       webhook  suspended    components that are deleted  \ufffd[31m\n"},
 		{"subscriber show|--page=p|sub_1", subscriber + `"confirmed": true, "refusals": 3, "suspended_at": "2026-11-21T04:00:00.000Z", "suspended_for": "No such mailbox.", "components": ["comp_1"]}`,
 			"Target:     a@example.com\nId:         sub_1\nChannel:    email\nState:      suspended\nAbout:      comp_1\n" +
 				"Suspended:  2026-11-21 04:00:00 UTC: No such mailbox.\nRefusals:   3\n"},
@@ -131,10 +132,19 @@ func TestSubscriberOutput(t *testing.T) {
 		{"delivery list|--page=p", `[` + delivery + `"state": "pending", "reason": "It was slow.", "next_attempt_at": "2026-11-21T04:00:00.000Z"}]`,
 			"DELIVERY  STATE    TRIED  CREATED                  ABOUT             TARGET         NOTE\n" +
 				"dlv_1     pending  2      2026-11-21 04:00:00 UTC  incident.created  a@example.com  It was slow. Next attempt: 2026-11-21 04:00:00 UTC.\n"},
+		{"delivery list|--page=p", `[` + delivery + `"state": "pending", "reason": "451 4.7.1 greylisted", "next_attempt_at": "2026-11-21T04:00:00.000Z"}, ` +
+			delivery + `"state": "pending", "next_attempt_at": "2026-11-21T04:00:00.000Z", "waits_for": "dlv_0"}, ` +
+			delivery + `"state": "superseded", "reason": "451 4.7.1 greylisted", "carried_by": "dlv_0"}]`,
+			"DELIVERY  STATE       TRIED  CREATED                  ABOUT             TARGET         NOTE\n" +
+				"dlv_1     pending     2      2026-11-21 04:00:00 UTC  incident.created  a@example.com  451 4.7.1 greylisted. Next attempt: 2026-11-21 04:00:00 UTC.\n" +
+				"dlv_1     pending     2      2026-11-21 04:00:00 UTC  incident.created  a@example.com  Waits for dlv_0.\n" +
+				"dlv_1     superseded  2      2026-11-21 04:00:00 UTC  incident.created  a@example.com  451 4.7.1 greylisted. Merged into dlv_0.\n"},
 		{"delivery list|--page=p", `[{"id": "dlv_2", "purpose": "link", "state": "superseded", "created_at": "2026-11-21T04:00:00.000Z", "carried_by": "dlv_1"}]`,
 			"DELIVERY  STATE       TRIED  CREATED                  ABOUT  TARGET  NOTE\n" +
 				"dlv_2     superseded  0      2026-11-21 04:00:00 UTC  link   (gone)  Merged into dlv_1.\n"},
 		{"delivery retry|dlv_1", delivery + `"state": "pending"}`, "Sending the delivery dlv_1 again now.\n"},
+		{"delivery retry|dlv_1", delivery + `"state": "pending", "waits_for": "dlv_0"}`,
+			"Sending dlv_0 now, which is for the same receiver and comes first. Then the delivery dlv_1 is sent.\n"},
 	} {
 		status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+c.data+`, "meta": {"total": 1}}`), expand(c.args)...)
 		if status != console.ExitDone || stdout != c.want || stderr != "" {

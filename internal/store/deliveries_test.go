@@ -506,6 +506,47 @@ func TestFanOutInSteps(t *testing.T) {
 	})
 }
 
+// TestRetryBehindAnother: a delivery that is retried by hand and waits for another one says so.
+// The other one is due at once, and then this one is sent.
+func TestRetryBehindAnother(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		w.clock.move(time.Second)
+		first := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		for range 4 { // the next attempt is minutes away
+			w.deliver(failed)
+			w.clock.set(w.nextAttempt())
+		}
+		w.clock.move(-time.Second)
+		must(w.PostUpdate(w.ctx, w.ws, first.ID, "two"))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("three")}))(w)
+		w.expect("before the next attempt", w.deliver(failed))
+		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", nil, firstHundred)
+		w.ok(err)
+		byTime := map[string]allswell.DeliveryLogEntry{}
+		for _, d := range rows {
+			byTime[w.value(`SELECT data FROM events WHERE id = $1`, d.EventID)] = d
+		}
+		find := func(message string) (out allswell.DeliveryLogEntry) {
+			for data, d := range byTime {
+				if strings.Contains(data, `"`+message+`"`) {
+					out = d
+				}
+			}
+			return
+		}
+		one, two, three := find("one"), find("two"), find("three")
+		if len(rows) != 3 || one.WaitsFor != "" || two.WaitsFor != "" || three.WaitsFor != one.ID {
+			t.Fatalf("one waits for %q, two, which includes it, for %q, and three for %q, want %q", one.WaitsFor, two.WaitsFor, three.WaitsFor, one.ID)
+		}
+		got := must(w.RetryDelivery(w.ctx, w.ws, three.ID))(w)
+		if got.WaitsFor != one.ID || got.State != allswell.DeliveryPending {
+			t.Errorf("%s waits for %q, want %q", got.State, got.WaitsFor, one.ID)
+		}
+		w.expect("by hand", w.deliver(taken), "a@example.com: one, two", "a@example.com: three")
+	})
+}
+
 // TestRetryWithoutSubscriber: a delivery whose subscription has ended stays over.
 func TestRetryWithoutSubscriber(t *testing.T) {
 	inWorlds(t, func(w *world) {

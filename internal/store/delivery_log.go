@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+func scanDeliveryLogEntry(row database.Row) (l allswell.DeliveryLogEntry, err error) {
+	d, err := scanDelivery(widerRow{row, []any{text{&l.Target}, text{(*string)(&l.Kind)}, text{&l.IncidentID}, text{&l.MaintenanceID}}})
+	l.Delivery = d.Delivery
+	return
+}
+
+// deliveryLogColumns and deliveryLogFrom select deliveries (d) with their subscriber's target
+// and the object of their event.
+const (
+	deliveryLogColumns = `d.id, d.page_id, d.subscriber_id, d.event_id, d.purpose, d.channel, d.ordering_key, d.position, d.collapse_key, d.digest_key, d.state,
+		d.happened_at, d.held_until_at, d.next_attempt_at, d.attempts, d.fencing_token, d.lease_until_at, d.merged_into, d.reason, d.created_at,
+		d.updated_at, d.host, (SELECT target FROM subscribers s WHERE s.id = d.subscriber_id),
+		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id),
+		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id)`
+	deliveryLogFrom = `FROM deliveries d WHERE d.page_id = $1`
+)
+
+// Deliveries lists a page's deliveries, newest first, with the total number. It lists
+// those in the given states, or all if states is empty.
+func (s *Store) Deliveries(ctx context.Context, actor allswell.Actor, slug string, states []allswell.DeliveryState, r Pagination) ([]allswell.DeliveryLogEntry, int, error) {
+	p, err := s.Page(ctx, actor, slug)
+	if err != nil {
+		return nil, 0, err
+	}
+	now, err := s.Clock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	fill := func(c *session, entries []allswell.DeliveryLogEntry) error { return c.fillWaitsFor(entries, now) }
+	const order = `ORDER BY d.created_at DESC, d.id DESC`
+	if len(states) == 0 {
+		return listedWith(ctx, s, fill, scanDeliveryLogEntry, deliveryLogColumns, deliveryLogFrom, order, r, p.ID)
+	}
+	names := make([]string, len(states))
+	for i, state := range states {
+		names[i] = string(state)
+	}
+	return listedWith(ctx, s, fill, scanDeliveryLogEntry, deliveryLogColumns, deliveryLogFrom+` AND d.state IN EACH($2)`, order, r, p.ID, list(names))
+}
+
+// fillWaitsFor sets WaitsFor of pending deliveries.
+func (c *session) fillWaitsFor(entries []allswell.DeliveryLogEntry, now time.Time) error {
+	var keys []string
+	for _, e := range entries {
+		if e.State == allswell.DeliveryPending {
+			keys = append(keys, e.OrderingKey)
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	rows, err := database.Query(c.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+		WHERE ordering_key IN EACH($1) AND `+openCondition+` ORDER BY ordering_key, position, id LIMIT $2`, list(keys), maxClaimRows)
+	if err != nil {
+		return err
+	}
+	open := make(map[string][]allswell.Delivery) // by ordering key
+	for _, d := range rows {
+		open[d.OrderingKey] = append(open[d.OrderingKey], d.Delivery)
+	}
+	for i := range entries {
+		entries[i].WaitsFor = allswell.DeliveryAhead(open[entries[i].OrderingKey], entries[i].ID, now)
+	}
+	return nil
+}
+
+// RetryDelivery makes a dead, expired or pending delivery due at once, with another
+// allswell.DeliveryLifetime. If it waits for another delivery of its ordering key, that one
+// is due at once, too. In any other state, or if the subscription has ended or is
+// suspended, it returns an *allswell.ValidationError.
+func (s *Store) RetryDelivery(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.DeliveryLogEntry]) (allswell.DeliveryLogEntry, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.DeliveryLogEntry, error) {
+		d, err := database.One(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
+			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2) FOR UPDATE`, id, actor.WorkspaceID)
+		if err != nil {
+			return allswell.DeliveryLogEntry{}, err
+		}
+		switch d.State {
+		case allswell.DeliveryDead, allswell.DeliveryExpired, allswell.DeliveryPending:
+		default:
+			var bad allswell.ValidationError
+			bad.Add("state", "A delivery that is %s cannot be tried again.", d.State)
+			return allswell.DeliveryLogEntry{}, bad.Err()
+		}
+		if sub, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers WHERE id = $1`, d.SubscriberID); errors.Is(err, allswell.ErrNotFound) || err == nil && !sub.SuspendedAt.IsZero() {
+			var bad allswell.ValidationError
+			bad.Add("state", "The subscription has ended, or is suspended.")
+			return allswell.DeliveryLogEntry{}, bad.Err()
+		} else if err != nil {
+			return allswell.DeliveryLogEntry{}, err
+		}
+		if _, err := t.Exec(`UPDATE deliveries SET state = 'pending', happened_at = $2, held_until_at = NULL, next_attempt_at = $2,
+			attempts = 0, updated_at = $2 WHERE id = $1`, d.ID, millis(t.Now)); err != nil {
+			return allswell.DeliveryLogEntry{}, err
+		}
+		if err := t.releaseNext([]string{d.OrderingKey}); err != nil {
+			return allswell.DeliveryLogEntry{}, err
+		}
+		t.mailQueued = true
+		retried := d.Delivery
+		retried.State = allswell.DeliveryPending
+		if err := t.audit(actor, allswell.AuditRetry, d.Delivery, retried); err != nil {
+			return allswell.DeliveryLogEntry{}, err
+		}
+		entries, err := database.Query(t.Session, scanDeliveryLogEntry, `SELECT `+deliveryLogColumns+` `+deliveryLogFrom+` AND d.id = $2`, d.PageID, d.ID)
+		if err != nil {
+			return allswell.DeliveryLogEntry{}, err
+		}
+		return entries[0], t.fillWaitsFor(entries, t.Now)
+	}, save...)
+}
