@@ -36,7 +36,7 @@ func (s *Site) routePrograms(w http.ResponseWriter, r *http.Request, req pageReq
 	}
 	e := req.entry
 	if !req.snap.badges.Has(component) {
-		s.failAt(w, r, req, http.StatusNotFound) // without asking the database
+		s.failAt(w, r, req, http.StatusNotFound) // without a query
 		return true
 	}
 	switch name {

@@ -18,7 +18,7 @@ var barSpans = []int{allswell.HistoryDays, 60, 30}
 // table. page.js shows the row of a day beside its bar, so a bar needs no
 // attributes except its class.
 type barsView struct {
-	Label string        // what the picture is of
+	Label string        // text alternative of the bars
 	Last  string        // the day of the last bar: "2026-11-21"
 	Bars  template.HTML // oldest first
 	Spans []spanView
@@ -34,11 +34,11 @@ type spanView struct {
 
 // barRow is a row of the table: a day, or several days with the same text.
 type barRow struct {
-	Days   int // how many
+	Days   int // number of days
 	Date   string
-	Class  string // that of the bars
+	Class  string // of the bar
 	Text   string
-	Uptime string // "" before the first data
+	Uptime string // "": there is no data
 }
 
 // viewBars returns the history of a component with the given name. Consecutive days
@@ -82,8 +82,8 @@ func uptimeText(l *i18n.Language, t allswell.StatusDurations) string {
 // legendItem is a class of bars with its meaning.
 type legendItem struct{ Class, Label string }
 
-// The classes of bars that are not those of a status: of days with data for a
-// part of the day only, and of days before the first data.
+// The classes of bars besides those of statuses: days with data for a part of the
+// day, and days without data.
 const (
 	partlyKnownClass = "x"
 	noDataClass      = "n"
@@ -132,7 +132,7 @@ func drawBars(r allswell.History) template.HTML {
 			out.WriteString("<i class=" + class + "></i>")
 		}
 	}
-	return template.HTML(out.String()) // of nothing but our own classes
+	return template.HTML(out.String()) // contains only our own classes
 }
 
 // dailyRows returns a row for each day, newest first.

@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/feed"
 )
 
-// maxOfComponent is how many past incidents, and how many past maintenances,
-// the page of a component shows. The rest is in the history.
+// maxOfComponent is the maximum number of past incidents, and of past maintenances,
+// on the page of a component. The history has all.
 const maxOfComponent = 15
 
 // componentBody is the page of a component.

@@ -12,7 +12,7 @@ import (
 type historyBody struct {
 	Month          string
 	Days           []dayView
-	Since          moment // what began before is left out; zero: nothing is
+	Since          moment // earlier entries are left out; zero: none are
 	Previous, Next *monthLink
 }
 
@@ -22,13 +22,13 @@ type monthLink struct{ URL, Text string }
 // dayView is a day with the incidents and the completed maintenances that began on
 // it.
 type dayView struct {
-	Date    string // for people
+	Date    string // formatted
 	ISO     string
 	Past    []dayEntryView // newest first
 	More    int
 	MoreURL string
-	Active  int  // began on the day and still active; shown above
-	Ongoing bool // an incident of an earlier day was not over yet
+	Active  int  // number of active incidents that began on the day; shown above
+	Ongoing bool // an incident of an earlier day was active
 }
 
 // dayEntryView is an incident or a completed maintenance; the other field is nil.

@@ -27,13 +27,13 @@ type incidentView struct {
 	Began         moment
 	Ended         moment
 	SameDay       bool          // it ended on the day on which it began
-	Lasted        time.Duration // once it is resolved
+	Lasted        time.Duration // if it is resolved
 	Affected      []affectedView
-	Others        int // more components that it concerns
+	Others        int // number of affected components that are left out
 	Updates       []updateView
-	Earlier       int // older updates that are left out
+	Earlier       int // number of older updates that are left out
 	Excerpt       string
-	FoldedUpdates int // updates of a timeline that is folded; 0: none is
+	FoldedUpdates int // number of updates of the folded timeline; 0: there is none
 }
 
 // Instant reports whether the incident was resolved when it began.
@@ -48,7 +48,7 @@ func isInstant(d time.Duration) bool { return d.Round(time.Second) <= 0 }
 // affectedView is a component that an incident or a maintenance affects.
 type affectedView struct {
 	URL, Name string
-	Status    allswell.Status // "": it is only named
+	Status    allswell.Status // "": only the name is shown
 }
 
 type updateView struct {
@@ -60,16 +60,16 @@ type updateView struct {
 
 // changeView is the change of a component by an update.
 type changeView struct {
-	Name     template.HTML   // on its own: it may run the other way
+	Name     template.HTML   // isolated, because its direction may differ
 	Old, New allswell.Status // Old "": it was not affected before
 }
 
 // detail is how much is shown of an incident or a maintenance.
 type detail struct {
-	updates int // at most, the newest
-	names   int // of components, at most
+	updates int // maximum; the newest
+	names   int // maximum number of components
 	budget  *budget
-	lines   *budget // for names and excerpts, where that is another room
+	lines   *budget // budget for names and excerpts; may be the same
 }
 
 // TimelinePart is a part of the timeline of an incident or a maintenance.
@@ -117,7 +117,7 @@ func viewEntries(at Presentation, inc allswell.Incident, entries []allswell.Inci
 	v.Earlier = entries[0].Number
 	for _, u := range entries[:min(len(entries), e.updates)] {
 		if !inc.Resolved && entries[0].Number == 1 {
-			u.Affected = nil // they are as v.Affected says
+			u.Affected = nil // v.Affected has them
 		}
 		shown, ok := e.budget.update(at, u)
 		if !ok {

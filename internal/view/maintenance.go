@@ -14,7 +14,7 @@ type maintenanceBody struct {
 	Maintenance maintenanceView
 	Part        partView
 	Home        string
-	Month       *monthLink // in whose history it is; nil while it is not over
+	Month       *monthLink // in whose history it is; nil until it is completed
 	Calendar    string
 }
 
@@ -22,15 +22,15 @@ type maintenanceBody struct {
 type maintenanceView struct {
 	URL, Title    string
 	State         allswell.MaintenanceState
-	From, Until   moment // as planned; from when it has begun and ended, as it was
+	From, Until   moment // as planned, or the actual times once it has begun and ended
 	SameDay       bool   // both are on one day
 	Lasts         time.Duration
 	Affected      []affectedView
-	Others        int                     // more components that it affects
+	Others        int                     // number of affected components that are left out
 	Updates       []maintenanceUpdateView // newest first
-	Earlier       int                     // older updates that are left out
+	Earlier       int                     // number of older updates that are left out
 	Excerpt       string
-	FoldedUpdates int // updates of a timeline that is folded; 0: none is
+	FoldedUpdates int // number of updates of the folded timeline; 0: there is none
 }
 
 // Over reports whether the maintenance is completed.

@@ -66,7 +66,7 @@ func (b statusBody) withoutUptimes() statusBody {
 type blockView struct {
 	Key, Name  string // "": none
 	Status     allswell.Status
-	Spans      []spanView    // nil: nothing is known
+	Spans      []spanView    // nil: there is no data
 	Bars       template.HTML // of all components together
 	Components []componentRow
 }
@@ -80,7 +80,7 @@ type componentRow struct {
 	Status                 allswell.Status
 	Bars                   barsView
 	Ongoing                []ongoingEvent
-	MoreOngoing            int // that are left out
+	MoreOngoing            int // number of ongoing events that are left out
 }
 
 // ongoingEvent is an active incident or a running maintenance, linked from a

@@ -8,16 +8,16 @@ const BeforeParam = "before"
 
 // partView has the links from one part of a long timeline to the others.
 type partView struct {
-	Text   string // which part it is; "": the timeline has one part
-	Newest string // address of the newest part; "": this is it
-	Older  string // address of the next older part; "": there is none
+	Text   string // name of the part; "": the timeline has one part
+	Newest string // URL of the newest part; "": this is the newest
+	Older  string // URL of the next older part; "": there is none
 }
 
 // timelineSpan is the range of updates that a part of a timeline shows.
 type timelineSpan struct {
 	before int // the part asked for; 0: the newest
-	shown  int // updates on the page
-	older  int // updates that are older than these
+	shown  int // number of updates on the page
+	older  int // number of older updates
 }
 
 // part sets the title of a page with a timeline, and returns the links to the other
