@@ -73,7 +73,7 @@ func (db *DB) openFailureReason(err error) string {
 	if len(hosts) == 0 {
 		return failureReason(err)
 	}
-	var why []string // one for each attempt, and those that say the same once
+	var why []string // the distinct reasons of the attempts
 	for _, e := range hosts {
 		host := net.JoinHostPort(e.Config.Host, strconv.Itoa(int(e.Config.Port))) + ": "
 		attempts := []error{e.Unwrap()}

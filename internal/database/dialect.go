@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// dialect is what differs between the engines.
+// dialect contains the differences between the engines.
 type dialect struct {
 	each        string            // what EACH($n) becomes, with $1 for the parameter
 	locks       *strings.Replacer // translates the phrases of row locks
 	shared      bool              // several replicas may serve one database
 	readOptions *sql.TxOptions
-	hasVersions string // tells whether any migration was ever run: 0 or 1
+	hasVersions string // selects 1 if any migration was ever run, and 0 otherwise
 
 	// now reads the clock that all decisions use.
 	now func(*Session) (time.Time, error)

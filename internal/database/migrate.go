@@ -15,7 +15,7 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// Schema is what Open brings the schema of a database to. It cannot be brought back.
+// Schema describes the schema of a database. Migrations only go forward.
 type Schema struct {
 	// Files has the migrations in SQL, in the form of github.com/pressly/goose, in a
 	// folder "migrations". Their names begin with their versions, as 0001_first.sql.
@@ -172,8 +172,8 @@ func newerVersion(current, latest int64) error {
 	return fmt.Errorf("the database is of version %d, but this allswell only knows versions up to %d: use a newer allswell", current, latest)
 }
 
-// check returns an error if the SQLite file at path is damaged or has not all tables of
-// the schema.
+// check returns an error if the SQLite file at path is damaged or lacks a table of the
+// schema.
 func (s Schema) check(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); err != nil {
 		return fmt.Errorf("%s cannot be read: %w", path, reason(err))

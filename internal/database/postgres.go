@@ -25,8 +25,8 @@ var postgresDialect = dialect{
 	shared:      true,
 	hasVersions: `SELECT count(*) FROM pg_class WHERE oid = to_regclass('goose_db_version')`,
 	readOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-	// Every transaction asks whether the server is a standby, so that a connection
-	// that a proxy leads to a standby is detected before stale data is read.
+	// Every transaction checks whether the server is a standby, because a proxy may have
+	// connected it to one, which has stale data.
 	now: func(c *Session) (time.Time, error) {
 		type answer struct {
 			ms      int64
@@ -42,9 +42,8 @@ var postgresDialect = dialect{
 		}
 		return time.UnixMilli(a.ms).UTC(), err
 	},
-	// A transactional message takes a transaction id and is a WAL record, so the
-	// commit waits for the disk and for synchronous standbys as any other. It
-	// touches no row.
+	// A transactional message has a transaction id and a WAL record, so the commit waits
+	// for the disk and for synchronous standbys. It changes no row.
 	replicate: func(c *Session) error {
 		_, err := One(c, ScanString, `SELECT pg_logical_emit_message(true, 'allswell', ''::text)::text`)
 		return err
@@ -75,7 +74,7 @@ var postgresDialect = dialect{
 		}
 		return false
 	},
-	// pgconn.SafeToRetry is no proof: it also reports true for a connection that was lost
+	// pgconn.SafeToRetry does not prove it: it also returns true for a connection that was lost
 	// while COMMIT waited for its answer.
 	undone: func(err error) bool {
 		var refusal *pgconn.PgError
@@ -132,7 +131,7 @@ func openPostgres(p *primary) *sql.DB {
 
 // Listen listens on a channel and calls notified with the payload of each notification,
 // until ctx ends or the connection is lost, and returns the reason. began is false if it
-// could not begin to listen. There is no such thing on SQLite, whose Shared is false.
+// could not begin to listen. It must not be called on SQLite.
 func (db *DB) Listen(ctx context.Context, channel string, notified func(payload string)) (began bool, err error) {
 	if db.fault != nil {
 		if err := db.fault("before", "LISTEN "+channel); err != nil {

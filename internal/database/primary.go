@@ -188,7 +188,7 @@ func (p *primary) Driver() driver.Driver { return stdlib.GetDefaultDriver() }
 
 // admit refuses a former primary. Every promotion begins a new timeline, so a server with
 // a lower timeline than an earlier primary of the cluster has been replaced, even if it
-// does not know. Servers that do not report their timeline (managed services) are not
+// still accepts writes. Servers that do not report their timeline (managed services) are not
 // checked.
 func (p *primary) admit(ctx context.Context, c *pgconn.PgConn) error {
 	system, timeline, err := askTimeline(ctx, c)
@@ -224,8 +224,7 @@ func askTimeline(ctx context.Context, c *pgconn.PgConn) (system string, timeline
 }
 
 // suspect looks for a primary on a newer timeline than that of a connection whose
-// transaction hangs, because its server may have been replaced without knowing. If there
-// is one, the connections of the generation are dropped.
+// transaction hangs, because its server may have been replaced. If there is one, the connections of the generation are dropped.
 func (p *primary) suspect(generation int64, timeline uint64) {
 	p.mu.Lock()
 	begin := !p.probing && timeline > 0
@@ -254,8 +253,7 @@ func (p *primary) suspect(generation int64, timeline uint64) {
 	p.mu.Unlock()
 }
 
-// timelineKey is under which a connection keeps its server's timeline, and
-// warningKey its last warning.
+// The keys of a connection's custom data: its server's timeline, and its last warning.
 const (
 	timelineKey = "allswell.timeline"
 	warningKey  = "allswell.warning"
@@ -346,7 +344,7 @@ func socketOf(c *pgconn.PgConn) *socket {
 		case interface{ NetConn() net.Conn }:
 			conn = layer.NetConn()
 		default:
-			return &socket{Conn: conn} // from another dialer, which does not occur
+			return &socket{Conn: conn} // no socket of dial; it does not occur
 		}
 	}
 }
@@ -419,7 +417,7 @@ func (t *transaction) Commit() error {
 	notes := t.c.server().CustomData()
 	delete(notes, warningKey)
 	if err := t.Tx.Commit(); err != nil {
-		return fmt.Errorf("the server did not confirm it: %w", err) // never bare: see neverSent
+		return fmt.Errorf("the server did not confirm it: %w", err) // wrapped for neverSent
 	}
 	if message, ok := notes[warningKey]; ok {
 		return fmt.Errorf("%w: %v", errLocalOnly, message)

@@ -38,8 +38,7 @@ var sqliteDialect = dialect{
 	repeatable: func(error) bool {
 		return false // one writer: nothing to repeat
 	},
-	// After anything else, a failed fsync above all, what was written may be found
-	// by the next start.
+	// After any other error, such as a failed fsync, the next start may find the changes.
 	undone: func(err error) bool { return sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY },
 	unavailable: func(err error) bool {
 		switch sqliteCode(err) & 0xff {
@@ -56,8 +55,7 @@ var sqliteDialect = dialect{
 }
 
 func init() {
-	// The file's path is the operator's; a pragma in it shall not smuggle in
-	// another statement.
+	// Only one pragma for each parameter of the address, not several statements.
 	sqlite.StrictPragmas(true)
 }
 
@@ -69,11 +67,11 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// sqliteReaders is how many connections read beside the one that writes.
+// sqliteReaders is the number of connections that only read.
 const sqliteReaders = 4
 
-// openSQLite opens the pools of a file: one connection that writes, and a few
-// that cannot. A commit is on disk when it returns (synchronous=FULL).
+// openSQLite opens the pools of a file: one connection that writes, and a few that only
+// read. A commit is on disk when it returns (synchronous=FULL).
 func openSQLite(path string) (writer, reader *sql.DB, err error) {
 	if path == "" {
 		return nil, nil, errors.New("the database sqlite: needs a path, such as sqlite:allswell.db")
@@ -109,20 +107,20 @@ func openSQLite(path string) (writer, reader *sql.DB, err error) {
 	return writer, reader, nil
 }
 
-// lockSQLite takes the serving lock of a file: an exclusive transaction on an
-// empty database beside it, which the system gives back however the process
-// ends, on every platform. A second serve, migrate or restore is refused.
+// lockSQLite acquires the serving lock of a file: an exclusive transaction on an empty
+// database in the same folder. Every platform releases it when the process ends, even if
+// it is killed. A second serve, migrate or restore is refused.
 func lockSQLite(path string) (func(), error) {
 	name := path + ".lock"
-	// Anyone who may read the file can lock it, and so keep the service from
-	// starting. An existing one is not opened here: to close it would end all locks
-	// that this process has on it.
+	// Only the owner may read the file, because a reader could lock it and prevent the
+	// service from starting. An existing file is not opened here: closing it would release
+	// all locks that this process has on it.
 	if err := createPrivate(name); errors.Is(err, fs.ErrExist) {
 		if err := os.Chmod(name, 0o600); err != nil && !errors.Is(err, fs.ErrPermission) {
-			return nil, fmt.Errorf("the lock file %s cannot be taken: %w", name, reason(err))
+			return nil, fmt.Errorf("the lock file %s cannot be locked: %w", name, reason(err))
 		}
 	} else if err != nil {
-		return nil, fmt.Errorf("the lock file %s cannot be taken: %w", name, reason(err))
+		return nil, fmt.Errorf("the lock file %s cannot be locked: %w", name, reason(err))
 	}
 	q := url.Values{"_busy_timeout": {"0"}, "_pragma": {"journal_mode(DELETE)"}}
 	abs, err := filepath.Abs(name)
@@ -143,7 +141,7 @@ func lockSQLite(path string) (func(), error) {
 		if sqliteCode(err)&0xff == sqlite3.SQLITE_BUSY {
 			return nil, fmt.Errorf("the database %s is in use by another allswell: stop that one first", path)
 		}
-		return nil, fmt.Errorf("the lock file %s cannot be taken: %w", name, err)
+		return nil, fmt.Errorf("the lock file %s cannot be locked: %w", name, err)
 	}
 	return func() {
 		conn.Close()

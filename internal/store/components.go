@@ -16,8 +16,7 @@ func scanComponent(row database.Row) (c allswell.Component, err error) {
 	return
 }
 
-// components loads components with their causes; where is the rest of the
-// statement.
+// components loads components with their causes. where is the rest of the statement.
 func (c *session) components(where string, args ...any) ([]allswell.Component, error) {
 	found, err := database.Query(c.Session, scanComponent, `SELECT `+componentColumns+` FROM components `+where, args...)
 	if err != nil {
@@ -51,7 +50,7 @@ func (c *session) fillCauses(components []allswell.Component) error {
 	return err
 }
 
-// component loads one component with its causes; where names it.
+// component loads the component that where selects, with its causes.
 func (c *session) component(where string, args ...any) (allswell.Component, error) {
 	found, err := c.components(where, args...)
 	if err == nil && len(found) == 0 {
@@ -215,7 +214,7 @@ func (t *tx) changeComponent(actor allswell.Actor, c allswell.Component, ch alls
 	return c, t.audit(actor, allswell.AuditUpdate, before, c)
 }
 
-// EditComponent changes all of a component but its status. The component is given by its
+// EditComponent changes a component, except its status. The component is given by its
 // id, or by its slug if the page's slug is not "".
 func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, page, ref string, e allswell.ComponentEdit) (allswell.Component, error) {
 	if err := e.Validate(); err != nil {
@@ -252,8 +251,8 @@ func (t *tx) editComponent(actor allswell.Actor, c allswell.Component, e allswel
 	return c, err
 }
 
-// DeleteComponent deletes a component, given its id or slug. Monitors linked to it
-// stay, without a component; a planned maintenance of it is over for them.
+// DeleteComponent deletes a component, given its id or slug. Its monitors remain, without a
+// component, and are no longer suppressed by its maintenance.
 func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, ref string) error {
 	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)

@@ -8,8 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// Hosts returns the host names of the installation itself, as they were given
-// to Open.
+// Hosts returns the host names of the installation itself: Options.Hosts.
 func (s *Store) Hosts() allswell.Hosts { return s.hosts }
 
 // lockDomains locks the mutex of domains if the settings have a domain. Call it before
@@ -21,10 +20,9 @@ func (t *tx) lockDomains(look allswell.PageSettings) error {
 	return t.lockMutex("domains")
 }
 
-// claimDomain gives a page that has another domain than before the claim to it:
-// at once in the first workspace, pending in others. The transaction holds
-// the mutex of domains. A domain that cannot be the page's is an
-// *allswell.ValidationError.
+// claimDomain sets the claim of a page to its new domain: verified at once in the first
+// workspace, pending in others. The transaction holds the mutex of domains. It returns an
+// *allswell.ValidationError if the page cannot have the domain.
 func (t *tx) claimDomain(p *allswell.Page) error {
 	defer t.s.hosts.SetHost(p)
 	p.Claim = allswell.DomainClaim{}
@@ -39,8 +37,8 @@ func (t *tx) claimDomain(p *allswell.Page) error {
 	if err != nil {
 		return err
 	}
-	// An unproved claim does not keep other workspaces from the domain. In the same
-	// workspace it is a mistake.
+	// A pending claim does not prevent claims of other workspaces. In the same workspace a
+	// second claim is a mistake.
 	of, trusted := `workspace_id = $2`, workspace == allswell.DefaultWorkspace
 	if trusted {
 		of = `(workspace_id = $2 OR domain_verified_at IS NOT NULL)`
@@ -71,7 +69,7 @@ func (t *tx) saveDomainClaim(p allswell.Page) error {
 	return err
 }
 
-// DomainCheck is a check of a page's domain that is to be made.
+// DomainCheck is a check of a page's domain that is due.
 type DomainCheck struct {
 	PageID string
 	Domain string
@@ -83,15 +81,15 @@ func (c DomainCheck) Record() allswell.DomainRecord {
 	return allswell.NewDomainRecord(c.PageID, c.Domain)
 }
 
-// domainLease is how long a replica has for the checks that it has begun before
-// another one makes them.
+// domainLease is how long a replica has to complete the checks that it has begun. Then
+// another replica may begin them.
 const domainLease = 2 * time.Minute
 
 // BeginDomainChecks returns at most most checks of domains that are due, those that
 // have been due longest first. No other replica gets them for domainLease; call
 // RecordDomainCheck for each within that time.
 func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck, error) {
-	// A check further ahead than that was planned by a clock that went back since.
+	// A check that is due later than that was scheduled before the clock went back.
 	const due = `(domain_check_at <= $1 OR domain_check_at > $2)`
 	ahead := func(now time.Time) any { return millis(now.Add(allswell.DomainCheckInterval + domainLease)) }
 	now, err := s.Clock(ctx)

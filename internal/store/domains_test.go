@@ -192,13 +192,13 @@ func TestOneReplicaMakesEachCheck(t *testing.T) {
 		y := w.claimDomain(wy, "y", "y.example")
 		must(w.ChangePage(w.ctx, wy, "y", allswell.PageChange{Name: ptr("Y")}))(w)
 		if claimed != 2 {
-			w.Errorf("%d claims were announced", claimed)
+			w.Errorf("%d signals of due checks", claimed)
 		}
 		begin("x.example", "y.example")
 		begin()
 		w.checked(x, allswell.DomainFound)
 		w.clock.move(2*time.Minute + time.Second)
-		begin("y.example") // whoever began it has not ended it
+		begin("y.example") // its check was begun and not recorded
 		w.checked(y, allswell.DomainMissing)
 		begin()
 		w.clock.move(time.Hour)
@@ -210,7 +210,7 @@ func TestOneReplicaMakesEachCheck(t *testing.T) {
 		begin("x.example", "y.example")
 		w.checked(x, allswell.DomainFound)
 		w.checked(y, allswell.DomainFound)
-		w.clock.move(-72 * time.Hour) // what was planned by a clock that went back
+		w.clock.move(-72 * time.Hour) // the clock goes back
 		begin("x.example", "y.example")
 		w.clock.move(72 * time.Hour)
 	})

@@ -62,9 +62,9 @@ func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
 	return all[0], err
 }
 
-// fillOutage loads what the outage that opened an incident makes of the
-// components that it concerns: nothing once it is over, or if a human has set
-// the component's status since.
+// fillOutage sets the status that the outage which opened an incident gives to the affected
+// components. It gives none after its end, or if a person has set the component's status
+// since.
 func (t *tx) fillOutage(i allswell.Incident) error {
 	caused, err := database.Query(t.Session, func(row database.Row) (a allswell.AffectedComponent, err error) {
 		err = row.Scan(&a.ComponentID, &a.Status)
@@ -80,7 +80,7 @@ func (t *tx) fillOutage(i allswell.Incident) error {
 	return err
 }
 
-// fillAffected loads the components that the incidents concern, in their order.
+// fillAffected loads the affected components of incidents, in their order on the page.
 func (c *session) fillAffected(incidents []allswell.Incident) error {
 	index := make(map[string]int, len(incidents))
 	ids := make([]string, len(incidents))
@@ -201,8 +201,9 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	return i, t.emit(from.of(allswell.NewIncidentEvent(allswell.EventIncidentCreated, i, first)))
 }
 
-// checkOpenIncidents refuses one more incident that is not resolved; those of
-// outages do not count. i is not yet stored as open, and its page is touched.
+// checkOpenIncidents returns an *allswell.ValidationError if the page has the maximum
+// number of unresolved incidents, not counting those of outages. i is not yet stored as
+// open, and its page is touched.
 func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
 	if i.Resolved || i.OutageID != "" {
 		return nil
@@ -231,8 +232,7 @@ func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponen
 	return resolved, err
 }
 
-// nameAffected locks the components that an incident is to concern, and fills in
-// their names.
+// nameAffected locks the affected components of an incident and fills in their names.
 func (t *tx) nameAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
 	if len(affected) == 0 {
 		return nil, nil
@@ -252,7 +252,7 @@ func (t *tx) nameAffected(pageID string, affected []allswell.AffectedComponent) 
 	return named, err
 }
 
-// saveAffected saves which components a new incident concerns.
+// saveAffected saves the affected components of a new incident.
 func (t *tx) saveAffected(i allswell.Incident) error {
 	for _, a := range i.Affected {
 		if _, err := t.Exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,
@@ -263,8 +263,7 @@ func (t *tx) saveAffected(i allswell.Incident) error {
 	return nil
 }
 
-// putCauses gives the components that an incident concerns the status that it
-// says they have.
+// putCauses gives the affected components of an incident their statuses.
 func (t *tx) putCauses(i allswell.Incident) error {
 	for _, a := range i.Affected {
 		if err := t.putCause(i.ID, a.ComponentID, a.Status, origin{}); err != nil {
@@ -281,8 +280,7 @@ func (t *tx) saveIncident(i allswell.Incident) error {
 	return err
 }
 
-// ChangeIncident changes an incident, and emits an event if that
-// resolved it.
+// ChangeIncident changes an incident. It emits an event if the change resolves it.
 func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id string, ch allswell.IncidentChange) (allswell.Incident, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Incident{}, err
@@ -368,8 +366,8 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 	return u, t.saveIncident(*i)
 }
 
-// IncidentComponents returns the components that a workspace's incident
-// concerns, in their order.
+// IncidentComponents returns the affected components of a workspace's incident, in their
+// order on the page.
 func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id string) ([]allswell.AffectedComponent, error) {
 	return read(ctx, s, func(c *session) ([]allswell.AffectedComponent, error) {
 		i, err := c.incidentOf(actor.WorkspaceID, id)
@@ -382,10 +380,9 @@ func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id
 	})
 }
 
-// SetIncidentComponents says which components an incident concerns, and at which
-// status, instead of what was said before. While the incident is not resolved,
-// they have that status at once; one that was acknowledged by hand stays so if
-// its status is the same.
+// SetIncidentComponents replaces the affected components of an incident and their
+// statuses. While the incident is not resolved, the components get these statuses at once.
+// A cause that a person has acknowledged stays acknowledged if its status is the same.
 func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor, id string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
 	if err := allswell.CheckAffected(affected); err != nil {
 		return nil, err
@@ -432,7 +429,7 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 	})
 }
 
-// moveCauses makes an incident's causes those of its components now. Each
+// moveCauses changes the causes of a source from those of before to those of after. Each
 // component goes from the old status to the new one in one step.
 func (t *tx) moveCauses(source string, before, after []allswell.AffectedComponent) error {
 	old, now := statusesOf(before), statusesOf(after)
@@ -461,8 +458,8 @@ func statusesOf(affected []allswell.AffectedComponent) map[string]allswell.Statu
 	return out
 }
 
-// DeleteIncident deletes an incident with its timeline. An outage that opened
-// it opens no other.
+// DeleteIncident deletes an incident with its timeline. The outage that opened it does not
+// open another.
 func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		i, err := t.lockIncident(actor.WorkspaceID, id)

@@ -9,20 +9,18 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// maxIncidents is the most incidents of one kind that a public page loads at
-// once.
+// maxIncidents is the maximum number of incidents of one kind that a public page loads.
 const maxIncidents = 1000
 
-// maxPlanned is the most planned maintenances of one kind that a public page
-// loads at once.
+// maxPlanned is the maximum number of planned maintenances of one kind that a public page
+// loads.
 const maxPlanned = 200
 
-// LoadPage loads all that a page shows, of one moment: groups, components with
-// their causes and the changes of their statuses, the incidents that are not
-// resolved and the maintenances that are not completed, and those of the last
-// allswell.PastDays days. Of those that are not over it loads the newest updates,
-// as many as a page shows and there is room for; of the others, the newest
-// update. An update of which there is only room for the beginning is Cut.
+// LoadPage loads everything that a page shows, at one moment: groups, components with
+// their causes and status changes, unresolved incidents, maintenances that are not
+// completed, and both of the last allswell.PastDays days. Of current incidents and
+// maintenances it loads the newest updates, within a limit of number and size; of past ones
+// the newest update. Updates that do not fit are Truncated.
 func (s *Store) LoadPage(ctx context.Context, slug string) (allswell.PageContents, error) {
 	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
@@ -33,7 +31,7 @@ func (s *Store) LoadPage(ctx context.Context, slug string) (allswell.PageContent
 	})
 }
 
-// Summary computes what visitors of a workspace's page are shown.
+// Summary returns the contents of a workspace's page as visitors see them.
 func (s *Store) Summary(ctx context.Context, actor allswell.Actor, slug string) (allswell.Summary, error) {
 	return read(ctx, s, func(c *session) (sum allswell.Summary, err error) {
 		var p allswell.PageContents
@@ -47,7 +45,7 @@ func (s *Store) Summary(ctx context.Context, actor allswell.Actor, slug string) 
 	})
 }
 
-// fillPage loads all that goes with a page.
+// fillPage loads the contents of a page.
 func (c *session) fillPage(p *allswell.PageContents) (err error) {
 	if err = c.fillParts(p); err != nil {
 		return
@@ -81,8 +79,8 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 	return c.fillHistory(p, allswell.HistoryStart(c.Now, zone))
 }
 
-// sinceOf returns when the oldest of the incidents began if there may be older
-// ones, and else the zero Time.
+// sinceOf returns when the oldest of the incidents began, or the zero Time if there are no
+// older ones.
 func sinceOf(newestFirst []allswell.Incident) time.Time {
 	if len(newestFirst) < maxIncidents {
 		return time.Time{}

@@ -54,8 +54,8 @@ func (s *Store) Prune(ctx context.Context) error {
 	return err
 }
 
-// How many rows one transaction of a large deletion takes, and how many such
-// there are at most.
+// The number of rows that one transaction of a large deletion deletes, and the maximum
+// number of such transactions.
 const (
 	stepRows = 1000
 	maxSteps = 10_000

@@ -27,9 +27,9 @@ const (
 // or deleted, until ctx ends. On SQLite there is no other replica, and it returns
 // at once.
 //
-// Replicas notify each other (NOTIFY). A notification that is lost is noticed by
-// the number of changes, which is one row and read every pollInterval; only if
-// changes are missing are the versions of all pages compared.
+// Replicas notify each other (NOTIFY). To detect lost notifications, a replica reads the
+// number of changes, which is one row, every pollInterval. Only if changes are missing, it
+// compares the versions of all pages.
 func (s *Store) WatchPages(ctx context.Context, changed func(pageID string)) {
 	if !s.db.Shared() {
 		return
@@ -67,8 +67,8 @@ func (s *Store) listenForChanges(ctx context.Context, changed func(pageID string
 	}
 }
 
-// pollChanges reports changes of other replicas of which no notification arrived.
-// An error is left to the next poll: pages show the age of the last contact.
+// pollChanges reports changes of other replicas whose notifications were lost. It ignores
+// errors, because it is called again soon and pages show the age of the last contact.
 func (s *Store) pollChanges(ctx context.Context, changed func(pageID string)) {
 	number, err := s.pageChanges(ctx)
 	if err != nil || s.pages.complete(number) {
@@ -99,7 +99,7 @@ func (s *Store) pageChanges(ctx context.Context) (int64, error) {
 // readVersions reads the versions of all pages, and returns those pages whose
 // versions were not known.
 func (s *Store) readVersions(ctx context.Context) (changed []string, err error) {
-	s.pages.setUnsure(false) // before reading, so that what is lost meanwhile is noticed
+	s.pages.setUnsure(false) // before reading, to detect notifications lost meanwhile
 	type row struct {
 		id      string
 		version int64
@@ -125,10 +125,10 @@ func (s *Store) readVersions(ctx context.Context) (changed []string, err error) 
 	return s.pages.replace(number, versions), nil
 }
 
-// pageChange is the change of one page, as replicas notify each other of it.
+// pageChange is the content of a notification: the change of one page.
 type pageChange struct {
-	replica string // that made it
-	number  int64  // of its transaction: see page_changes
+	replica string // that changed the page
+	number  int64  // of the transaction: see page_changes
 	pageID  string
 	version int64 // of the page
 }
@@ -139,9 +139,9 @@ func parsePageChange(payload string) (c pageChange, ok bool) {
 	return c, n == 4 && err == nil
 }
 
-// knownPages is what a replica knows about changes of pages: its own, and those
-// that it was notified of. Transactions that change pages are numbered without
-// gaps in the order of their commits.
+// knownPages contains the changes of pages that a replica knows: its own, and those of
+// notifications. Transactions that change pages are numbered without gaps in the order of
+// their commits.
 type knownPages struct {
 	mu       sync.Mutex
 	until    int64              // all changes up to this number are known
@@ -157,7 +157,7 @@ func newKnownPages() *knownPages {
 // maxAfter bounds knownPages.after if WatchPages is not running.
 const maxAfter = 10_000
 
-// learn notes the change of a page, and reports whether it was unknown.
+// learn adds the change of a page and reports whether it was unknown.
 func (k *knownPages) learn(c pageChange) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -192,7 +192,7 @@ func (k *knownPages) complete(number int64) bool {
 	return !k.unsure && k.until >= number
 }
 
-// setUnsure makes complete return false, or takes that back.
+// setUnsure sets whether complete returns false regardless of the numbers.
 func (k *knownPages) setUnsure(unsure bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

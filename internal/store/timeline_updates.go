@@ -5,29 +5,28 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// timelines says how much of the timelines of incidents, or of maintenances, is
-// loaded. The newest update of each is always loaded, though it may be cut.
+// timelines limits how much of the timelines of incidents or maintenances is loaded. The
+// newest update of each is always loaded, but may be truncated.
 type timelines struct {
 	each   int // the newest updates of each
 	before int // only updates with a lower number; 0: all
 	bytes  int // of the updates together
 }
 
-// Of every list of incidents or maintenances that a page is made of, this much
-// is loaded.
+// The limits of each list of incidents or maintenances on a page.
 const (
-	// pageTimeline is the most updates loaded of an incident that is shown with
-	// others, and feedTimeline the most for programs.
+	// pageTimeline is the maximum number of updates loaded of an incident that is shown
+	// with others, and feedTimeline that for programs.
 	pageTimeline = 25
 	feedTimeline = 100
-	// timelineBytes bounds what the timelines of one list, or of one part of a
-	// long timeline, take in memory.
+	// timelineBytes is the maximum size in memory of the timelines of one list, or of one
+	// part of a long timeline.
 	timelineBytes = 4 << 20
 	// truncatedLength is how many characters of a message are loaded when there is no
 	// room for all of it: one more than an excerpt is made of.
 	truncatedLength = 1_001
-	// maxNamedAffected is the most affected components loaded of one list, those
-	// of the newest incidents first.
+	// maxNamedAffected is the maximum number of affected components loaded of one list;
+	// those of the newest incidents come first.
 	maxNamedAffected = 20_000
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// lastUsedStep is how exactly the last use of a token is kept.
+// lastUsedStep is the resolution of the stored time of a token's last use.
 const lastUsedStep = time.Minute
 
 const tokenColumns = `id, workspace_id, name, scope, created_at, last_used_at, revoked_at`
@@ -21,9 +21,9 @@ func scanToken(row database.Row) (t allswell.Token, err error) {
 	return
 }
 
-// Authenticate returns the token that has this secret, read from the database
-// each time, so that a revoked one is refused at once. An unknown or revoked
-// one is allswell.ErrUnauthenticated. That it was used is noted, to the minute.
+// Authenticate returns the token with the secret. It reads the database each time, so that
+// a revoked token is refused at once. If the token is unknown or revoked, it returns
+// allswell.ErrUnauthenticated. It stores the time of the use, to the minute.
 func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token, error) {
 	t, err := database.Lookup(ctx, s.db, func(c *database.Session) (allswell.Token, error) {
 		return database.One(c, scanToken,
@@ -88,7 +88,7 @@ func (s *Store) Tokens(ctx context.Context, actor allswell.Actor, r Pagination) 
 		`ORDER BY created_at, id`, r, actor.WorkspaceID)
 }
 
-// IssueToken makes a token; the answer carries its secret, which is not kept.
+// IssueToken creates a token. Only the result has its secret, which is not stored.
 func (s *Store) IssueToken(ctx context.Context, actor allswell.Actor, n allswell.NewToken, save ...SaveResponse[allswell.IssuedToken]) (allswell.IssuedToken, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.IssuedToken{}, err
@@ -98,8 +98,8 @@ func (s *Store) IssueToken(ctx context.Context, actor allswell.Actor, n allswell
 	}, save...)
 }
 
-// IssueTokenFor is IssueToken for a workspace given by name, which is made if
-// there is none.
+// IssueTokenFor is IssueToken for a workspace given by name. It creates a workspace that
+// does not exist.
 func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.NewToken) (allswell.IssuedToken, error) {
 	var bad allswell.ValidationError
 	allswell.CheckText(&bad, "workspace", workspace, allswell.MaxNameLength)
@@ -116,7 +116,8 @@ func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.
 }
 
 // RevokeToken revokes a token: when it returns nil, no write of the token is under way,
-// and none will be accepted. Revoking again keeps the first time.
+// and none will be accepted. Revoking it again does not
+// change the time.
 func (s *Store) RevokeToken(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		return struct{}{}, t.revoke(actor, id)
@@ -127,8 +128,7 @@ func (s *Store) RevokeToken(ctx context.Context, actor allswell.Actor, id string
 	return s.endWrites(ctx, id)
 }
 
-// WorkspaceToken is a token with its workspace's name, for the operator's list
-// over all workspaces.
+// WorkspaceToken is a token with the name of its workspace.
 type WorkspaceToken struct {
 	allswell.Token
 	Workspace string
@@ -222,9 +222,9 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 	return done, s.endWrites(ctx, done.Revoked...)
 }
 
-// CreateFirstToken makes secret an admin token of the first workspace if there has
-// never been a token. It returns true if secret is the first token: when it
-// already was, too, so that a call whose outcome is unknown can be repeated.
+// CreateFirstToken makes secret an admin token of the first workspace if there has never
+// been a token. It returns true if secret is the first token, even if an earlier call
+// created it, so that a call with an unknown outcome can be repeated.
 func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
 		id, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
@@ -244,8 +244,8 @@ func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool
 	})
 }
 
-// workspace returns the id of the workspace of that name, made if need be,
-// with its row locked.
+// workspace returns the id of the workspace with the name and locks its row. It creates a
+// workspace that does not exist.
 func (t *tx) workspace(name string) (string, error) {
 	return database.One(t.Session, database.ScanString,
 		`INSERT INTO workspaces (id, name, created_at) VALUES ($1, $2, $3)
@@ -266,7 +266,7 @@ func (t *tx) issue(actor allswell.Actor, n allswell.NewToken, secret string) (al
 	return allswell.IssuedToken{Token: token, Secret: secret}, err
 }
 
-// found turns "no row was touched" into ErrNotFound.
+// found returns ErrNotFound if a statement changed no row.
 func found(n int64, err error) error {
 	if err == nil && n == 0 {
 		return allswell.ErrNotFound

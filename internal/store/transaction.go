@@ -164,13 +164,13 @@ func (s *Store) pageChanged(pageID string) {
 
 // logEntry is a message about a monitor or a maintenance, which is logged after the
 // commit.
-type logEntry struct{ what, kind, id, name string }
+type logEntry struct{ message, kind, id, name string }
 
 // writeLogEntries logs the first few entries and the number of the others.
 func (s *Store) writeLogEntries(all []logEntry) {
 	const most = 20
 	for _, n := range all[:min(len(all), most)] {
-		s.log.Info(n.what, n.kind, n.id, "name", n.name)
+		s.log.Info(n.message, n.kind, n.id, "name", n.name)
 	}
 	if len(all) > most {
 		s.log.Info("more changes in the same transaction", "count", len(all)-most)

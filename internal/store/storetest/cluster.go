@@ -36,12 +36,11 @@ const (
 )
 
 // PostgreSQL returns the address (postgres://…) of a fresh database with the
-// current schema, which is dropped when the test ends. All of a test process's
-// databases are in one cluster: it is started by the first call and gone when the
-// process is, however that ends. It is quick rather than durable (fsync is off); a
-// test that pulls the plug needs NewCluster.
+// current schema, which is dropped when the test ends. The first call starts a cluster
+// for all databases of the test process; it ends with the process, even if that is
+// killed. It is fast and not durable (fsync is off); tests of crashes need NewCluster.
 //
-// Where PostgreSQL is not installed the test is skipped, or fails if
+// If PostgreSQL is not installed, the test is skipped, or fails if
 // ALLSWELL_TEST_REQUIRE_POSTGRES=1.
 func PostgreSQL(t testing.TB) string {
 	t.Helper()
@@ -82,9 +81,9 @@ func shared(t testing.TB) *Cluster {
 	return sharedCluster
 }
 
-// A Cluster is a PostgreSQL server with a data directory of its own, listening
-// on a Unix socket in a directory that nobody else can enter. Its methods are
-// for one goroutine at a time, but for Database.
+// A Cluster is a PostgreSQL server with its own data directory, which listens on a Unix
+// socket in a private directory. Its methods, except Database, are not safe for
+// concurrent use.
 type Cluster struct {
 	t        testing.TB // nil for the shared one
 	bin      string     // the directory of initdb and postgres
@@ -96,10 +95,10 @@ type Cluster struct {
 	conn   *pgx.Conn // used by exec; nil if there is none
 }
 
-// NewCluster starts a cluster for this test alone, stopped when the test ends.
-// settings are written as in postgresql.conf, "name=value", and win over the
-// quick ones: a test that kills the server or the machine gives "fsync=on" and
-// "full_page_writes=on". Skips or fails like PostgreSQL.
+// NewCluster starts a cluster for this test only and stops it when the test ends.
+// settings have the form of postgresql.conf, "name=value", and override the fast ones:
+// tests that kill the server need "fsync=on" and "full_page_writes=on". It skips or fails
+// the test like PostgreSQL.
 func NewCluster(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	c, err := makeCluster(binaries(t), settings...)
@@ -115,7 +114,7 @@ func NewCluster(t testing.TB, settings ...string) *Cluster {
 // remove stops the server, if it runs, and deletes its directory.
 func (c *Cluster) remove() {
 	if c.server != nil {
-		c.Resume() // a paused process would not hear
+		c.Resume() // a paused process ignores signals
 		c.Stop(Immediate)
 	}
 	if err := os.RemoveAll(c.dir); err != nil {
@@ -133,15 +132,15 @@ func (c *Cluster) Address(database string) string {
 	return u.String()
 }
 
-// Database makes an empty database and returns its address. It is dropped when
-// the test ends, unless the server is stopped then.
+// Database creates an empty database and returns its address. The database is dropped
+// when the test ends, unless the server is stopped by then.
 func (c *Cluster) Database(t testing.TB) string {
 	t.Helper()
 	return c.clone(t, "template0")
 }
 
-// clone is Database with a copy of another database, which nobody may be
-// connected to.
+// clone is Database with a copy of another database, to which there must be no
+// connections.
 func (c *Cluster) clone(t testing.TB, template string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
@@ -159,7 +158,7 @@ func (c *Cluster) clone(t testing.TB, template string) string {
 	return c.Address(name)
 }
 
-// create makes a database.
+// create creates a database.
 func (c *Cluster) create(name, template string) error {
 	version, err := os.ReadFile(filepath.Join(c.data(), "PG_VERSION"))
 	if err != nil {
@@ -183,29 +182,29 @@ func (c *Cluster) Start() {
 	}
 }
 
-// A StopMode is a way to shut a server down; they are those of pg_ctl.
+// A StopMode is a way to shut down a server, as for pg_ctl.
 type StopMode syscall.Signal
 
-// Smart waits for clients to leave, Fast disconnects them, and Immediate does
-// not even write a checkpoint, so that the next start has to recover.
+// Smart waits until clients disconnect, Fast disconnects them, and Immediate does not
+// write a checkpoint, so that the next start has to recover.
 const (
 	Smart     = StopMode(syscall.SIGTERM)
 	Fast      = StopMode(syscall.SIGINT)
 	Immediate = StopMode(syscall.SIGQUIT)
 )
 
-// Stop shuts the server down and returns when it is gone.
+// Stop shuts down the server and returns when it has ended.
 func (c *Cluster) Stop(mode StopMode) {
 	c.t.Helper()
 	c.end(syscall.Signal(mode))
 }
 
-// Kill ends all processes of the server as kill -9 does, and returns when the
-// first of them is gone; Start waits for the others.
+// Kill kills all processes of the server (SIGKILL) and returns when the first one has
+// ended; Start waits for the others.
 func (c *Cluster) Kill() {
 	c.t.Helper()
 	if c.server != nil {
-		// The first one is stopped, so that it cannot start others meanwhile.
+		// The first process is stopped first, so that it cannot start others meanwhile.
 		main := c.server.Pid()
 		c.signal(syscall.SIGSTOP, main)
 		c.signal(syscall.SIGKILL, c.children(main)...)
@@ -230,8 +229,8 @@ func (c *Cluster) end(sig syscall.Signal) {
 	c.server = nil
 }
 
-// Pause stops every process of the server where it stands (SIGSTOP): it
-// neither answers nor breaks connections until Resume.
+// Pause stops all processes of the server (SIGSTOP). It neither answers nor closes
+// connections until Resume.
 func (c *Cluster) Pause() {
 	c.t.Helper()
 	// The first process goes first, so that it cannot start others meanwhile.
@@ -240,7 +239,7 @@ func (c *Cluster) Pause() {
 	c.signal(syscall.SIGSTOP, c.children(main)...)
 }
 
-// Resume lets a paused server go on.
+// Resume continues a paused server.
 func (c *Cluster) Resume() {
 	c.t.Helper()
 	main := c.server.Pid()
@@ -273,10 +272,10 @@ func (c *Cluster) children(parent int) []int {
 	return pids
 }
 
-// superuser is the cluster's own role, whatever the system's user is called.
+// superuser is the role of the tests, independently of the system's user.
 const superuser = "allswell"
 
-// quick is how a cluster runs whose data nobody will miss.
+// quick are the settings of a cluster whose data need not be durable.
 var quick = []string{
 	"fsync=off",
 	"full_page_writes=off",
@@ -284,7 +283,7 @@ var quick = []string{
 	"shared_buffers=64MB",
 	"max_wal_size=128MB",
 	"autovacuum=off",
-	"dynamic_shared_memory_type=mmap", // in the data directory, so that nothing is left of a killed server
+	"dynamic_shared_memory_type=mmap", // in the data directory, so that a killed server leaves nothing behind
 	"listen_addresses=",
 	"unix_socket_permissions=0700",
 	"timezone=UTC",
@@ -292,7 +291,7 @@ var quick = []string{
 	"lc_messages=C",
 }
 
-// makeCluster makes a data directory; no server runs yet.
+// makeCluster creates a data directory. It does not start a server.
 func makeCluster(bin string, settings ...string) (_ *Cluster, err error) {
 	dir, err := os.MkdirTemp(memoryFolder(), "allswell-postgresql-")
 	if err != nil {
@@ -327,8 +326,8 @@ func (c *Cluster) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// attributes are those of the server's processes: another user where we are
-// root, because PostgreSQL refuses to run as root. That user must own the
+// attributes returns the attributes of the server's processes. If this process runs as
+// root, they run as another user, because PostgreSQL refuses root. That user must own the
 // directory.
 func (c *Cluster) attributes() (*syscall.SysProcAttr, error) {
 	attr := &syscall.SysProcAttr{}
@@ -354,9 +353,8 @@ func (c *Cluster) attributes() (*syscall.SysProcAttr, error) {
 	return attr, os.Chown(c.dir, int(uid), int(gid))
 }
 
-// start runs the server until it answers. A server that was killed leaves
-// processes behind for a moment which do not let another begin; that is tried
-// again.
+// start starts the server and returns when it answers. Processes of a killed server may
+// prevent the start for a moment, so it is repeated.
 func (c *Cluster) start() error {
 	deadline := time.Now().Add(startTimeout)
 	for {
@@ -454,9 +452,9 @@ func (c *Cluster) lastLogLines() string {
 	return strings.Join(lines, "\n")
 }
 
-// binaries returns the directory of PostgreSQL's programs: that of the first
-// postgres on the PATH, or else that of the newest version installed the way
-// Debian does. Without any it skips or fails the test.
+// binaries returns the directory of PostgreSQL's programs: that of the first postgres on
+// the PATH, or of the newest version in Debian's directories. If there is none, it skips
+// or fails the test.
 func binaries(t testing.TB) string {
 	t.Helper()
 	if path, err := exec.LookPath("postgres"); err == nil {
@@ -475,7 +473,7 @@ func binaries(t testing.TB) string {
 		t.Skip("skipped: PostgreSQL is not installed (no postgres on the PATH or in /usr/lib/postgresql)")
 	}
 	version := func(path string) int {
-		// A version that is no number sorts first.
+		// A version that is not a number sorts first.
 		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
 		return n
 	}

@@ -127,7 +127,7 @@ func TestNoServerOutlivesItsTestProcess(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // dead already, unless the test failed early
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended already, unless the test failed early
 	type held struct {
 		pid int
 		dir string
@@ -167,8 +167,7 @@ func TestNoServerOutlivesItsTestProcess(t *testing.T) {
 	}
 }
 
-// runsIn reports whether the process runs the server of the directory; one
-// that has ended and that nobody has reaped does not.
+// runsIn reports whether the process runs the server of the directory. A zombie does not.
 func runsIn(pid int, dir string) bool {
 	args, err := exec.Command("ps", "-o", "args=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && strings.Contains(string(args), filepath.Join(dir, "data"))

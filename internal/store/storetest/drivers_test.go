@@ -13,11 +13,11 @@ import (
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 )
 
-// These tests hold the drivers alone, without our store, to what the store is
-// built on: one statement text for both (docs/decisions/0002).
+// These tests check that both drivers accept the same statements, without the store
+// (docs/decisions/0002-postgresql-driver-and-one-sql-text.md).
 
-// A statement is run as it stands on both engines. With rows it is a query that
-// has to return them; their Go types are what the columns are scanned into.
+// A statement is run unchanged on both engines. If rows is set, it must return them; the
+// columns are scanned into the types of their values.
 type statement struct {
 	name     string
 	text     string
@@ -133,8 +133,7 @@ func TestBothDriversTakeTheSameText(t *testing.T) {
 	})
 }
 
-// query scans each column into the type of the value that is wanted there; a
-// nil is wanted where the database says NULL.
+// query scans each column into the type of the wanted value; nil stands for NULL.
 func query(t *testing.T, db *sql.DB, s statement) ([][]any, error) {
 	rows, err := db.QueryContext(t.Context(), s.text, s.args...)
 	if err != nil {
@@ -165,8 +164,8 @@ func query(t *testing.T, db *sql.DB, s statement) ([][]any, error) {
 	return got, rows.Err()
 }
 
-// TestSQLiteTakesWhatPostgreSQLRefuses names the differences that no statement
-// of ours may lean on: the reason why every store test runs on both engines.
+// TestSQLiteTakesWhatPostgreSQLRefuses shows differences on which no statement may depend,
+// and why every test of the store runs on both engines.
 func TestSQLiteTakesWhatPostgreSQLRefuses(t *testing.T) {
 	tests := []struct {
 		name, text string
@@ -190,7 +189,7 @@ func TestSQLiteTakesWhatPostgreSQLRefuses(t *testing.T) {
 	}
 }
 
-// TestBothDriversRefuseTheSame covers what the schema itself must refuse.
+// TestBothDriversRefuseTheSame checks the constraints of the schema.
 func TestBothDriversRefuseTheSame(t *testing.T) {
 	tests := []struct {
 		name, text string

@@ -10,19 +10,18 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// Fill is monitors by the hundred thousand, for benchmarks: written straight
-// into a SQLite database that a store has made, because a verb per monitor
-// would take hours.
+// Fill describes monitors for benchmarks, hundreds of thousands. They are written directly
+// into a SQLite database, because one call of the store for each would take hours.
 type Fill struct {
 	Path     string // of the database file
 	Count    int
 	Interval time.Duration
-	Overdue  int       // so many of them have long been overdue; the others were pinged at Now
-	Now      time.Time // of the last pings
+	Overdue  int       // number of monitors that are long overdue; the others were pinged at Now
+	Now      time.Time // time of the last pings
 	Counted  int       // consecutive failures of the overdue ones
 }
 
-// Monitors makes a workspace, a page with the slug "bench" and the monitors,
+// Monitors creates a workspace, a page with the slug "bench" and the monitors,
 // and returns their ping tokens.
 func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 	db, err := sql.Open("sqlite", "file:"+f.Path+"?_busy_timeout=10000&_txlock=immediate")
@@ -74,8 +73,8 @@ func (f Fill) Monitors(ctx context.Context) ([]string, error) {
 // Path returns the file of a "sqlite:" address.
 func Path(dsn string) string { return strings.TrimPrefix(dsn, "sqlite:") }
 
-// FillSubscribers makes so many confirmed e-mail subscribers of a page, straight
-// in the database file.
+// FillSubscribers creates count confirmed e-mail subscribers of a page, directly in the
+// database file.
 func FillSubscribers(ctx context.Context, path, slug string, count int) error {
 	db, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000&_txlock=immediate")
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestLibcIsTheOneOfTheSQLiteDriver guards a trap of modernc.org/sqlite: it is
-// C translated to Go against one version of modernc.org/libc, and with another
-// one, older or newer, it may corrupt memory. Any dependency can lift libc.
+// TestLibcIsTheOneOfTheSQLiteDriver checks the version of modernc.org/libc.
+// modernc.org/sqlite is C translated to Go for one version of it; with another, older or
+// newer, it may corrupt memory. Any dependency can raise the version of libc.
 func TestLibcIsTheOneOfTheSQLiteDriver(t *testing.T) {
 	list := func(format, module string) string {
 		t.Helper()

@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// Running the migrations takes longer than most tests. So they run once per
-// process and engine, and tests get copies of the result.
+// Running the migrations takes longer than most tests, so they run once for each process
+// and engine, and tests get copies of the result.
 
 // preparedFile returns the content of a SQLite file with the current schema.
 var preparedFile = sync.OnceValues(func() (content []byte, err error) {
@@ -27,8 +27,8 @@ var preparedFile = sync.OnceValues(func() (content []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// prepareFile makes a SQLite file with the current schema. The error is
-// fs.ErrExist if there is a file already.
+// prepareFile creates a SQLite file with the current schema. The error is fs.ErrExist if
+// the file exists.
 func prepareFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -41,7 +41,7 @@ func prepareFile(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// preparedDatabase makes a database with the current schema in the shared
+// preparedDatabase creates a database with the current schema in the shared
 // cluster and returns its name.
 var preparedDatabase = sync.OnceValues(func() (string, error) {
 	const name = "prepared"

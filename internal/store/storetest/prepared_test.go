@@ -7,8 +7,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestPreparedDatabasesNeedNoMigration: databases of Each have the schema that
-// migrations make from those of EachEmpty.
+// TestPreparedDatabasesNeedNoMigration checks that databases of Each have the current
+// schema.
 func TestPreparedDatabasesNeedNoMigration(t *testing.T) {
 	migrate := func(t *testing.T, dsn string) (from, to int64) {
 		t.Helper()

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// NewStandby starts a hot standby of c for this test alone, stopped when the
-// test ends, and returns when it streams. From then on commits on c wait for it
-// (synchronous_standby_names); Pause makes them wait in vain, and Promote ends
-// the replication.
+// NewStandby starts a hot standby of c for this test only, stops it when the test ends,
+// and returns when it replicates. From then on commits on c wait for it
+// (synchronous_standby_names). Pause blocks them, and Promote ends the replication.
 func NewStandby(t testing.TB, c *Cluster) *Cluster {
 	t.Helper()
 	s, err := c.copy()
 	if err != nil {
-		t.Fatalf("making a standby: %v", err)
+		t.Fatalf("creating a standby: %v", err)
 	}
 	s.t = t
 	t.Cleanup(s.remove)
@@ -30,7 +29,7 @@ func NewStandby(t testing.TB, c *Cluster) *Cluster {
 	return s
 }
 
-// copy makes the data directory of a standby.
+// copy creates the data directory of a standby.
 func (c *Cluster) copy() (_ *Cluster, err error) {
 	dir, err := os.MkdirTemp(memoryFolder(), "allswell-postgresql-")
 	if err != nil {
@@ -55,8 +54,8 @@ func (c *Cluster) copy() (_ *Cluster, err error) {
 	return s, nil
 }
 
-// Promote makes a standby a primary, on a timeline of its own, and returns when
-// it takes writes.
+// Promote promotes a standby, which begins a new timeline, and returns when it accepts
+// writes.
 func (c *Cluster) Promote() {
 	c.t.Helper()
 	c.Exec(`SELECT pg_promote()`)
@@ -87,6 +86,5 @@ func (c *Cluster) await(query string) {
 	}
 }
 
-// Dir returns the directory of the server's socket, which an address names as
-// its host.
+// Dir returns the directory of the server's socket: the host of its addresses.
 func (c *Cluster) Dir() string { return c.dir }

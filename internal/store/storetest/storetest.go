@@ -1,4 +1,4 @@
-// Package storetest runs tests of what stands on a store on every engine.
+// Package storetest runs tests on a store of each engine.
 package storetest
 
 import (
@@ -20,7 +20,7 @@ func Run(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	RunWith(t, func(*testing.T) store.Options { return store.Options{} }, f)
 }
 
-// RunWith is Run with options, which are asked for once per engine.
+// RunWith is Run with options, which it gets for each engine.
 func RunWith(t *testing.T, options func(*testing.T) store.Options, f func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	Each(t, func(t *testing.T, dsn string) { f(t, Open(t, dsn, options(t))) })
@@ -46,7 +46,7 @@ func SQLite(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(TempDir(t), "allswell.db")
 	if err := prepareFile(path); err != nil {
-		t.Fatalf("making a SQLite file: %v", err)
+		t.Fatalf("creating a SQLite file: %v", err)
 	}
 	return "sqlite:" + path
 }
@@ -66,13 +66,13 @@ func TempDir(t testing.TB) string {
 	return dir
 }
 
-// Open opens a store that is closed at the end of the test. A SQLite file that
-// does not exist is a fresh one.
+// Open opens a store and closes it at the end of the test. It creates a SQLite file that
+// does not exist.
 func Open(t testing.TB, dsn string, o store.Options) *store.Store {
 	t.Helper()
 	if path, ok := strings.CutPrefix(dsn, "sqlite:"); ok {
 		if err := prepareFile(path); err != nil && !errors.Is(err, fs.ErrExist) {
-			t.Fatalf("making a SQLite file: %v", err)
+			t.Fatalf("creating a SQLite file: %v", err)
 		}
 	}
 	s, err := store.Open(context.Background(), dsn, o)
@@ -83,9 +83,8 @@ func Open(t testing.TB, dsn string, o store.Options) *store.Store {
 	return s
 }
 
-// Workspace makes a workspace of that name, if there is none, and an admin token
-// in it. It returns the actor that requests with the token act as, and the secret
-// of the token.
+// Workspace creates an admin token in the workspace with the name, and the workspace if
+// it does not exist. It returns the actor of requests with the token, and its secret.
 func Workspace(t testing.TB, s *store.Store, name string) (actor allswell.Actor, secret string) {
 	t.Helper()
 	issued, err := s.IssueTokenFor(context.Background(), name, newAdminToken)
