@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -84,9 +85,9 @@ func TestOpenSaysWhy(t *testing.T) {
 	for dsn, want := range map[string]string{
 		"postgres://me:hunter2@" + up + "/x?sslmode=require": "the database cannot be opened: " + up + ": closed the connection during the handshake (a proxy without a healthy server does this)",
 		"postgres://me:hunter2@" + up + "/x?sslmode=disable": "the database cannot be opened: " + up + ": closed the connection during the handshake (a proxy without a healthy server does this)",
-		"postgres://me:hunter2@" + down + "/x":               "the database cannot be opened: " + down + ": connection refused",
+		"postgres://me:hunter2@" + down + "/x":               "the database cannot be opened: " + down + ": " + syscall.ECONNREFUSED.Error(),
 		"postgres://me:hunter2@" + down + "," + up + "/x?sslmode=disable": "the database cannot be opened: " + down +
-			": connection refused; " + up + ": closed the connection during the handshake (a proxy without a healthy server does this)",
+			": " + syscall.ECONNREFUSED.Error() + "; " + up + ": closed the connection during the handshake (a proxy without a healthy server does this)",
 	} {
 		_, err := Open(t.Context(), dsn, anySchema, Options{})
 		if err == nil || err.Error() != want || !IsTemporary("postgres://db/x", err) || strings.Contains(err.Error(), "hunter2") {

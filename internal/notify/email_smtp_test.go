@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -159,7 +160,7 @@ func TestSMTPUnreachable(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
-	if o := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != allswell.SendServerUnavailable || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, "connection refused") {
+	if o := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != allswell.SendServerUnavailable || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, syscall.ECONNREFUSED.Error()) {
 		t.Errorf("%+v", o)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -163,7 +164,7 @@ func TestWebhookUnreachable(t *testing.T) {
 			t.Errorf("%s: %+v, want the detail %q", target, o, detail)
 		}
 	}
-	failed(w, "http://"+address, "connection refused")
+	failed(w, "http://"+address, syscall.ECONNREFUSED.Error())
 	w.dialer.Resolver = webhookResolver(t, func(name string) []string {
 		if strings.HasPrefix(name, "broken.") {
 			return []string{"servfail"}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -111,7 +112,7 @@ func TestEveryReplacedDatabaseIsKept(t *testing.T) {
 func TestBackupToNowhere(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "nowhere", "b.db")
-	want := "the backup " + path + " cannot be written: no such file or directory"
+	want := "the backup " + path + " cannot be written: " + syscall.ENOENT.Error()
 	if err := store.Backup(w.ctx, w.dsn, path); err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -35,16 +35,12 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 	go func() {
 		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, "Found it.", saveID(key)))
 	}()
-	for w.value(`SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`) == "0" {
-		time.Sleep(10 * time.Millisecond)
-	}
+	w.until("1", `SELECT least(count(*), 1) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 	giveUp()
 	if err := <-posted; !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
 		t.Errorf("without the standby: error %v, want ErrUnknownOutcome alone", err)
 	}
-	for w.value(`SELECT count(*) FROM idempotency_keys`) == "0" { // until the driver has cancelled the commit
-		time.Sleep(10 * time.Millisecond)
-	}
+	w.until("1", `SELECT least(count(*), 1) FROM idempotency_keys`) // the driver has cancelled the commit
 	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
 	defer cancel()
 	if answer, ok, err := w.FindResponse(ctx, key); err == nil {
@@ -129,9 +125,7 @@ func TestCancelledWaitIsAnUnknownOutcome(t *testing.T) {
 	standby.Pause()
 	posted := make(chan error, 1)
 	go func() { posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, "Found it.")) }()
-	for w.value(`SELECT count(*) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep') AS waiting`) == "0" {
-		time.Sleep(10 * time.Millisecond)
-	}
+	w.until("1", `SELECT least(count(*), 1) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep') AS waiting`)
 	if err := <-posted; !errors.Is(err, allswell.ErrUnknownOutcome) {
 		t.Errorf("error %v, want ErrUnknownOutcome", err)
 	}

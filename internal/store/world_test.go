@@ -96,6 +96,18 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
+// until waits until a query returns want. It polls, because what it waits for happens in PostgreSQL.
+func (w *world) until(want, query string) {
+	w.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(30 * time.Second); w.value(query) != want; <-tick.C {
+		if time.Now().After(deadline) {
+			w.Fatalf("never %s: %s", want, query)
+		}
+	}
+}
+
 func (w *world) ok(err error) {
 	w.Helper()
 	if err != nil {

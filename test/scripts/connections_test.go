@@ -3,6 +3,7 @@ package scripts
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -137,7 +139,7 @@ func TestStopResetsNobody(t *testing.T) {
 				for {
 					conn, err := net.Dial("tcp", address)
 					if err != nil {
-						if !strings.Contains(err.Error(), "connection refused") {
+						if !errors.Is(err, syscall.ECONNREFUSED) {
 							t.Errorf("connecting: %v", err)
 						}
 						refused.Add(1)
