@@ -131,7 +131,7 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 		if err := t.lockMutex("domains"); err != nil {
 			return p, err
 		}
-		p, err = t.page(`WHERE id = $1 AND domain = $2 FOR UPDATE`, c.PageID, c.Domain)
+		p, err = t.lockedPage(`WHERE id = $1 AND domain = $2`, c.PageID, c.Domain)
 		if err != nil {
 			return p, err
 		}

@@ -1,11 +1,13 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -38,6 +40,35 @@ func (w *world) meanwhile(when, statement string, f func(other *store.Store)) {
 	}
 	other := w.replica()
 	w.interrupt(when, statement, func() { f(other) })
+}
+
+// overlap runs first, and second on another replica when first is about to commit: second
+// waits for the locks of first, or ends before. SQLite has one writer, so that second runs
+// after first. It returns the error of second.
+func (w *world) overlap(first, second func(s *store.Store) error) (err error) {
+	w.Helper()
+	if !w.Shared() {
+		w.ok(first(w.Store))
+		return second(w.Store)
+	}
+	other, done := w.replica(), make(chan struct{})
+	w.interrupt("before", "COMMIT", func() {
+		go func() {
+			defer close(done)
+			err = second(other)
+		}()
+		for w.value(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == "0" {
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	w.ok(first(w.Store))
+	<-done
+	w.SetFault(nil)
+	return err
 }
 
 // TestDeletionOfALargePageFollowsARename: the page is renamed after a part of it is
@@ -81,4 +112,169 @@ func TestRenamedPageIsNotDeletedByItsFormerSlug(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAuditedBeforeIsTheLast: of two overlapping changes of an object, the second is
+// audited with what the first has made of it.
+func TestAuditedBeforeIsTheLast(t *testing.T) {
+	type change struct {
+		name string
+		do   func(s *store.Store, as allswell.Actor) error
+	}
+	inWorlds(t, func(w *world) {
+		n := 0
+		text := func() *string { n++; return ptr(strconv.Itoa(n)) }
+		group := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i"}))(w)
+		maintenance := must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m",
+			ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour)}))(w)
+		for _, changes := range [][]change{{
+			{"ChangePage", func(s *store.Store, as allswell.Actor) error {
+				return second(s.ChangePage(w.ctx, as, "acme", allswell.PageChange{Name: text()}))
+			}},
+			{"SetPageImage", func(s *store.Store, as allswell.Actor) error {
+				return second(s.SetPageImage(w.ctx, as, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: *text(), Body: []byte("a")}))
+			}},
+			{"PutPage", func(s *store.Store, as allswell.Actor) error {
+				_, _, err := s.PutPage(w.ctx, as, allswell.NewPage{Name: *text(), Slug: "acme"}, allswell.Precondition{})
+				return err
+			}},
+			{"DeletePageImage", func(s *store.Store, as allswell.Actor) error {
+				return second(s.DeletePageImage(w.ctx, as, "acme", allswell.ImageLogo))
+			}},
+		}, {
+			{"ChangeComponent", func(s *store.Store, as allswell.Actor) error {
+				return second(s.ChangeComponent(w.ctx, as, "acme", w.component.ID,
+					allswell.ComponentChange{Status: allswell.StatusDegraded, Description: text(), HasDescription: true}))
+			}},
+			{"EditComponent", func(s *store.Store, as allswell.Actor) error {
+				return second(s.EditComponent(w.ctx, as, "", w.component.ID, allswell.ComponentEdit{Name: text()}))
+			}},
+			{"PutComponent", func(s *store.Store, as allswell.Actor) error {
+				_, _, err := s.PutComponent(w.ctx, as, "acme", w.component.ID, allswell.NewComponent{Name: *text()}, allswell.Precondition{})
+				return err
+			}},
+		}, {
+			{"ChangeGroup", func(s *store.Store, as allswell.Actor) error {
+				return second(s.ChangeGroup(w.ctx, as, "", group.ID, allswell.GroupChange{Name: text()}))
+			}},
+		}, {
+			{"ChangeIncident", func(s *store.Store, as allswell.Actor) error {
+				return second(s.ChangeIncident(w.ctx, as, incident.ID, allswell.IncidentChange{Title: text()}))
+			}},
+			{"SetIncidentComponents", func(s *store.Store, as allswell.Actor) error {
+				n++
+				status := []allswell.Status{allswell.StatusDegraded, allswell.StatusMajorOutage}[n%2]
+				return second(s.SetIncidentComponents(w.ctx, as, incident.ID, []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: status}}))
+			}},
+		}, {
+			{"ChangeMaintenance", func(s *store.Store, as allswell.Actor) error {
+				return second(s.ChangeMaintenance(w.ctx, as, maintenance.ID, allswell.MaintenanceChange{Title: text()}))
+			}},
+		}, {
+			{"ChangeMonitor", func(s *store.Store, as allswell.Actor) error {
+				return second(s.ChangeMonitor(w.ctx, as, w.monitor.ID, allswell.MonitorChange{Name: text()}))
+			}},
+			{"PutMonitor", func(s *store.Store, as allswell.Actor) error {
+				n++
+				_, _, err := s.PutMonitor(w.ctx, as, w.monitor.ID, allswell.NewMonitor{Name: "m", Interval: time.Duration(n) * time.Minute, Page: "acme"}, allswell.Precondition{})
+				return err
+			}},
+		}} {
+			for _, first := range changes {
+				for _, second := range changes {
+					name := second.name + " over " + first.name
+					if err := w.overlap(func(s *store.Store) error { return first.do(s, w.from(name+" 1")) },
+						func(s *store.Store) error { return second.do(s, w.from(name+" 2")) }); err != nil {
+						w.Errorf("%s: %v", name, err)
+					}
+					one, two := w.entryFrom(name+" 1"), w.entryFrom(name+" 2")
+					for field, was := range two.before {
+						if made, ok := one.after[field]; ok && made != was {
+							w.Errorf("%s: the first made %s of %s, and the second changed it from %s to %s", name, made, field, was, two.after[field])
+						}
+					}
+				}
+			}
+		}
+		w.ok(w.overlap(
+			func(s *store.Store) error {
+				return second(s.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{Name: ptr("Last")}))
+			},
+			func(s *store.Store) error { return s.DeletePage(w.ctx, w.from("deletion"), "acme") }))
+		if got := w.entryFrom("deletion").before["name"]; got != `"Last"` {
+			w.Errorf("the page that was deleted was called %s", got)
+		}
+	})
+}
+
+// from returns the world's actor at an address.
+func (w *world) from(address string) allswell.Actor {
+	actor := w.ws
+	actor.Address = address
+	return actor
+}
+
+// changedFields are the fields of an audit entry, as JSON.
+type changedFields struct{ before, after map[string]string }
+
+// entryFrom returns the changes of the only audit entry from an address, if there is one.
+func (w *world) entryFrom(address string) (c changedFields) {
+	w.Helper()
+	entries, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{}, "", 1000)
+	w.ok(err)
+	for _, e := range entries {
+		if e.Actor.Address != address {
+			continue
+		}
+		if c.before != nil {
+			w.Errorf("more than one entry from %s", address)
+		}
+		for _, part := range []struct {
+			text json.RawMessage
+			to   *map[string]string
+		}{{e.Before, &c.before}, {e.After, &c.after}} {
+			var fields map[string]json.RawMessage
+			w.ok(json.Unmarshal(part.text, &fields))
+			*part.to = make(map[string]string)
+			for field, value := range fields {
+				(*part.to)[field] = string(value)
+			}
+		}
+	}
+	return c
+}
+
+// TestPreconditionOfTheLastVersion: a precondition is checked against what an overlapping
+// change has made of the object.
+func TestPreconditionOfTheLastVersion(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		page := allswell.Precondition{Tags: []string{allswell.EntityTag(w.page)}}
+		err := w.overlap(func(s *store.Store) error {
+			return second(s.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "a", Body: []byte("a")}))
+		}, func(s *store.Store) error {
+			return putError(s.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "acme"}, page))
+		})
+		if !errors.Is(err, allswell.ErrPreconditionFailed) {
+			w.Errorf("page: %v", err)
+		}
+		component := allswell.Precondition{Tags: []string{allswell.EntityTag(w.component)}}
+		err = w.overlap(func(s *store.Store) error {
+			return second(s.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{Name: ptr("Other")}))
+		}, func(s *store.Store) error {
+			return putError(s.PutComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.NewComponent{Name: "Mine"}, component))
+		})
+		if !errors.Is(err, allswell.ErrPreconditionFailed) {
+			w.Errorf("component: %v", err)
+		}
+		monitor := allswell.Precondition{Tags: []string{allswell.EntityTag(w.monitor)}}
+		err = w.overlap(func(s *store.Store) error {
+			return second(s.ChangeMonitor(w.ctx, w.ws, w.monitor.ID, allswell.MonitorChange{Name: ptr("Other")}))
+		}, func(s *store.Store) error {
+			return putError(s.PutMonitor(w.ctx, w.ws, w.monitor.ID, allswell.NewMonitor{Name: "Mine", Interval: time.Hour, Page: "acme"}, monitor))
+		})
+		if !errors.Is(err, allswell.ErrPreconditionFailed) {
+			w.Errorf("monitor: %v", err)
+		}
+	})
 }

@@ -303,9 +303,15 @@ func (t *tx) applySuppression(m *allswell.Monitor) error {
 	return err
 }
 
-// lockMonitor loads a workspace's monitor, given its id or slug, with its row locked.
+// lockMonitor locks a workspace's monitor, given its id or slug, and then loads it as it
+// is: see lockedPage.
 func (t *tx) lockMonitor(workspaceID, ref string) (allswell.Monitor, error) {
-	return t.monitor(`WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, workspaceID)
+	id, err := database.One(t.Session, database.ScanString,
+		`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, workspaceID)
+	if err != nil {
+		return allswell.Monitor{}, err
+	}
+	return t.monitor(`WHERE id = $1`, id)
 }
 
 // ChangeMonitor changes a monitor. One that is down and is switched off ends

@@ -189,9 +189,20 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 	return p, s.slugTaken(err)
 }
 
-// lockPage loads a workspace's page with its row locked.
+// lockPage locks a workspace's page, and then loads it as it is.
 func (t *tx) lockPage(workspaceID, slug string) (allswell.Page, error) {
-	return t.page(`WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
+	return t.lockedPage(`WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
+}
+
+// lockedPage locks the page that where selects, and then loads it. In one statement that
+// waits for the lock, PostgreSQL would return the row of after the wait with sub-selects,
+// such as the images, of before.
+func (t *tx) lockedPage(where string, args ...any) (allswell.Page, error) {
+	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages `+where+` FOR UPDATE`, args...)
+	if err != nil {
+		return allswell.Page{}, err
+	}
+	return t.page(`WHERE id = $1`, id)
 }
 
 // changePage changes a locked page. If ch has a domain, the transaction holds the mutex
@@ -244,7 +255,7 @@ func (s *Store) DeletePageImage(ctx context.Context, actor allswell.Actor, slug 
 
 func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug string, change func(t *tx, pageID string) error) (allswell.Page, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
-		before, err := t.pageBySlug(actor.WorkspaceID, slug)
+		before, err := t.lockPage(actor.WorkspaceID, slug)
 		if err == nil {
 			err = t.touch(before.ID)
 		}
@@ -254,7 +265,7 @@ func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug stri
 		if err != nil {
 			return before, err
 		}
-		p, err := t.withStatus(t.pageBySlug(actor.WorkspaceID, slug))
+		p, err := t.withStatus(t.page(`WHERE id = $1`, before.ID))
 		if err == nil && (p.Logo != before.Logo || p.Icon != before.Icon) {
 			p.UpdatedAt = t.Now
 			_, err = t.Exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(t.Now))
