@@ -25,14 +25,14 @@ type auditList struct {
 	Object string               `placeholder:"ID" help:"Only changes of the object with this id."`
 	Actor  string               `placeholder:"ID" help:"Only changes by the token or subscriber with this id."`
 	Action allswell.AuditAction `placeholder:"ACTION" help:"Only this action: create, update, delete, rotate, revoke, retry, confirm or resume."`
-	Since  time.Time            `placeholder:"TIME" help:"Only changes at or after this time, such as 2026-11-21T04:00:00Z."`
-	Until  time.Time            `placeholder:"TIME" help:"Only changes before this time."`
+	Since  instant              `placeholder:"TIME" help:"Only changes at or after this time, such as 2026-11-21T04:00:00Z."`
+	Until  instant              `placeholder:"TIME" help:"Only changes before this time, such as 2026-11-22T04:00:00Z."`
 	listing
 }
 
 func (cmd *auditList) Run(c *commandContext) error {
 	filter := allswell.AuditFilter{
-		ObjectKind: cmd.Kind, ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action, Since: cmd.Since, Until: cmd.Until,
+		ObjectKind: cmd.Kind, ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action, Since: time.Time(cmd.Since), Until: time.Time(cmd.Until),
 	}
 	var entries []*client.AuditEntry
 	for e, err := range c.api.ListAudit(c.Ctx, filter) {

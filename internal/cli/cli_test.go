@@ -142,10 +142,10 @@ func TestFieldErrors(t *testing.T) {
 		`"scheduled_until": ["The scheduled_until must be at least a minute after scheduled_for."]`: "--until/--for: must be at least a minute after --at/--in.",
 		`"scheduled_for": ["The scheduled_for field is required."]`:                                 "--at/--in: is required.",
 		`"remind_before": ["The remind_before must be a whole number."]`:                            "--remind: must be a whole number.",
-		`"components.1.status": ["The status must be one of: degraded."]`:                           "component 2, status: The status must be one of: degraded.",
+		`"components.1.status": ["The status must be one of: degraded."]`:                           "component 2, status: must be one of: degraded.",
 		`"components.0": ["There is none."]`:                                                        "component 1: There is none.",
 		`"footer_links.3.url": ["No."]`:                                                             "footer link 4, url: No.",
-		`"name": ["The name is too long."]`:                                                         "name: The name is too long.",
+		`"name": ["The name is too long."]`:                                                         "name: is too long.",
 	} {
 		_, _, stderr := against(t, answer(422, "", "", `{"message": "x", "errors": {`+errors+`}}`), "page", "create", "--name=x")
 		if stderr != "allswell: the request was refused, nothing was changed:\n  "+want+"\n" {
@@ -284,7 +284,7 @@ func TestAmbiguousNames(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"same":  `several monitors are named "same": give the id of one (mon_1, mon_2)`,
-		"other": `there is no monitor named "other", and ids begin with mon_`,
+		"other": `there is no monitor with the name or slug "other" (an id would begin with mon_)`,
 	} {
 		status, _, stderr := against(t, server, "monitor", "delete", name)
 		if status != console.ExitFailed || stderr != "allswell: "+want+"\n" {

@@ -25,7 +25,7 @@ import (
 type ClientSettings struct {
 	URL   string `name:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server."`
 	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token."`
-	JSON  bool   `name:"json" help:"Print the JSON of the API, for programs."`
+	JSON  bool   `name:"json" help:"Print JSON, for programs: the data of the API's response."`
 }
 
 // retries is client.Options.Retries. Tests change it.
@@ -147,7 +147,7 @@ func find[T any](ctx context.Context, list *client.List[T], noun, prefix, given 
 	}
 	switch len(ids) {
 	case 0:
-		return "", fmt.Errorf("there is no %s named %q, and ids begin with %s", noun, given, prefix)
+		return "", fmt.Errorf("there is no %s with the name or slug %q (an id would begin with %s)", noun, given, prefix)
 	case 1:
 		return ids[0], nil
 	}

@@ -145,11 +145,12 @@ func flagOf(field string) string {
 	return cmp.Or(flags[field], field)
 }
 
-// withFlags replaces the names of fields in a complaint about one by those of flags, and removes the field's own.
+// withFlags replaces the names of fields in a complaint about one by those of flags, and removes the field's own, which
+// is printed before the complaint.
 func withFlags(field, complaint string) string {
-	if flags[field] != "" {
-		complaint = strings.TrimPrefix(strings.TrimPrefix(complaint, "The "+field+" "), "field ")
-	}
+	own := field[strings.LastIndexByte(field, '.')+1:]
+	complaint = strings.TrimPrefix(complaint, "The "+strings.ReplaceAll(own, "_", " ")+" ")
+	complaint = strings.TrimPrefix(strings.TrimPrefix(complaint, "The "+own+" "), "field ")
 	for name, flag := range flags {
 		if strings.Contains(name, "_") {
 			complaint = strings.ReplaceAll(complaint, name, flag)

@@ -228,7 +228,7 @@ type incidentSet struct {
 	Title    *string                 `placeholder:"TEXT" help:"New title."`
 	Impact   *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical."`
 	State    *allswell.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
-	Resolved *bool                   `negatable:"" help:"Resolve the incident, or reopen it."`
+	Resolved *bool                   `negatable:"" help:"Resolve the incident or reopen it, and keep its state. incident resolve sets the state, too."`
 }
 
 func (cmd *incidentSet) Run(c *commandContext) error {

@@ -59,7 +59,7 @@ func (s span) end(beginning time.Time) *time.Time {
 
 // reminder is embedded by the commands that set when subscribers are reminded.
 type reminder struct {
-	Remind     *seconds `xor:"remind" placeholder:"DURATION" help:"Time between the reminder of subscribers and the beginning: 1d by default, at most 14d."`
+	Remind     *seconds `xor:"remind" placeholder:"DURATION" help:"Time between the reminder of subscribers and the beginning, at most 14d. New maintenance: 1d by default."`
 	NoReminder bool     `xor:"remind" help:"Send no reminder."`
 }
 
