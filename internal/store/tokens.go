@@ -116,8 +116,7 @@ func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.
 }
 
 // RevokeToken revokes a token: when it returns nil, no write of the token is under way,
-// and none will be accepted. Revoking it again does not
-// change the time.
+// and none will be accepted. Revoking it again does not change the time.
 func (s *Store) RevokeToken(ctx context.Context, actor allswell.Actor, id string) error {
 	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		return struct{}{}, t.revoke(actor, id)

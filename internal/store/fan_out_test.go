@@ -1,0 +1,126 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestRecipients: everybody who subscribed to the page or to an affected
+// component, from their confirmation on, each once.
+func TestRecipients(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Other"}))(w)
+		early := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "before", Message: ptr("before")}))(w)
+		w.clock.move(time.Second)
+		w.subscribe("all@example.com")
+		w.subscribe("mine@example.com", w.component.ID)
+		w.subscribe("other@example.com", other.ID)
+		w.subscribe("https://example.com/hook")
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "waits@example.com"}))(w)
+		w.expect("before anything happens", w.deliver(taken), "waits@example.com: confirmation")
+		w.clock.move(time.Second)
+		must(w.PostUpdate(w.ctx, w.ws, early.ID, "second"))(w)
+		w.expect("an update", w.deliver(taken),
+			"all@example.com: second", "mine@example.com: second", "other@example.com: second", "https://example.com/hook: second")
+		job := w.quick("job", w.component, allswell.StatusMajorOutage)
+		w.goDown(job)
+		w.clock.move(allswell.DigestWait)
+		w.expect("a monitor goes down", w.deliver(taken),
+			"all@example.com: incident.created", "mine@example.com: incident.created",
+			"https://example.com/hook: major_outage", "https://example.com/hook: incident.created")
+		auto := w.value(`SELECT id FROM incidents WHERE outage_id IS NOT NULL`)
+		must(w.PostUpdate(w.ctx, w.ws, auto, "looking"))(w)
+		w.expect("a human speaks of it", w.deliver(taken),
+			"all@example.com: looking", "mine@example.com: looking", "https://example.com/hook: looking")
+		w.clock.move(time.Second)
+		w.pinged(job)
+		w.clock.move(allswell.DigestWait)
+		w.expect("it comes back", w.deliver(taken),
+			"all@example.com: incident.resolved", "mine@example.com: incident.resolved",
+			"https://example.com/hook: operational", "https://example.com/hook: incident.resolved")
+		w.expect("nothing is left", w.deliver(taken))
+		if got := w.states(); got["sent"] != 16 || len(got) != 1 {
+			t.Errorf("states: %v", got)
+		}
+	})
+}
+
+// TestOldEventsAreNotDelivered: what happened over a day before anybody could tell.
+func TestOldEventsAreNotDelivered(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.clock.move(allswell.DeliveryLifetime)
+		w.expect("a day late", w.deliver(taken))
+		if got := w.value(`SELECT count(*) FROM events WHERE fanned_out_at IS NULL`); got != "0" {
+			t.Errorf("%s events are open", got)
+		}
+	})
+}
+
+// TestFairness: a long queue of one event delays neither another page's nor
+// another destination's.
+func TestFairness(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for i := range 300 {
+			w.subscribe(fmt.Sprintf("https://slow.example.com/%d", i))
+		}
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("long")}))(w)
+		w.fanOut()
+		w.clock.move(time.Second)
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://fast.example.com/"}))(w)
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.NewIncident{Title: "b", Message: ptr("short")}))(w)
+		w.fanOut()
+		claims := store.ClaimOptions{Channel: allswell.ChannelWebhook, Limit: 8, LimitPerHost: 4}
+		got, more, err := w.ClaimDeliveries(w.ctx, claims)
+		w.ok(err)
+		hosts := make(map[string]int)
+		for _, c := range got {
+			hosts[c.Host]++
+		}
+		if !more || hosts["slow.example.com"] != 4 || hosts["fast.example.com"] != 1 || len(hosts) != 2 {
+			t.Errorf("claimed %v, more: %v", hosts, more)
+		}
+		claims.InFlight = hosts
+		if got, more, err = w.ClaimDeliveries(w.ctx, claims); err != nil || len(got) != 0 || more {
+			t.Errorf("claimed %v of a busy host, more: %v, %v", got, more, err)
+		}
+	})
+}
+
+// TestFanOutInSteps: many subscribers, in several transactions, each once; a
+// page with little to tell does not wait for all of them.
+func TestFanOutInSteps(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		const many = 1200
+		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, many))
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta"}))(w)
+		must(w.CreateSubscriber(w.ctx, w.ws, "beta", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/"}))(w)
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("a")}))(w)
+		must(w.FanOut(w.ctx))(w)
+		must(w.CreateIncident(w.ctx, w.ws, "beta", allswell.NewIncident{Title: "b", Message: ptr("b")}))(w)
+		must(w.FanOut(w.ctx))(w)
+		beta := func() string {
+			return w.value(`SELECT count(*) FROM deliveries WHERE page_id <> $1`, w.page.ID)
+		}
+		if got := beta(); got != "1" {
+			t.Errorf("%s deliveries of the small page after two steps", got)
+		}
+		w.fanOut()
+		if got := w.value(`SELECT count(DISTINCT subscriber_id) FROM deliveries WHERE page_id = $1`, w.page.ID); got != fmt.Sprint(many) {
+			t.Errorf("%s of %d subscribers have a delivery", got, many)
+		}
+		if got := w.value(`SELECT count(*) FROM deliveries`); got != fmt.Sprint(many+1) {
+			t.Errorf("%s deliveries", got)
+		}
+	})
+}

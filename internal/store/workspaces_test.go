@@ -1,0 +1,391 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// things are what one workspace has, for another to try its hands on.
+type things struct {
+	slug, page, component, group, incident, maintenance, monitor, token, subscriber, delivery string
+}
+
+// verbs are all verbs that act for a workspace, as tried by one to whom nothing
+// of it belongs. Each has to find nothing; those of a list without a page, an
+// empty list.
+var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error{
+	"Authenticate": nil, "CreateFirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
+	"IssueTokenFor": nil, "AllTokens": nil, "RevokeAnyToken": nil, // the operator's, above workspaces
+	"RecordPings": nil, "RecordLiveness": nil, "EachPingToken": nil, "Tick": nil, // by ping token, or over all
+	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageIndex": nil, "WatchPages": nil, // public
+	"FindResponse": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "LastContact": nil, "Close": nil,
+	"OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
+	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
+	"AdvanceMaintenances": nil, "ProcessSignUps": nil, "FanOut": nil, "ClaimDeliveries": nil, "Notification": nil, "SaveDeliveryResults": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
+	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
+
+	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {
+		_, err := s.IssueToken(ctx, allswell.Actor{WorkspaceID: "ws_nobody"}, allswell.NewToken{Name: "x", Scope: allswell.ScopeRead})
+		if err != nil {
+			return allswell.ErrNotFound // no such workspace
+		}
+		return nil
+	},
+	"AuditLog": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		log, _, err := s.AuditLog(ctx, ws, allswell.AuditFilter{ObjectID: x.component}, "", 100)
+		return none(len(log), err, false)
+	},
+	"Tokens": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		list, total, err := s.Tokens(ctx, ws, firstHundred)
+		return none(total-1, err, slices.ContainsFunc(list, func(t allswell.Token) bool { return t.ID == x.token }))
+	},
+	"RevokeToken": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.RevokeToken(ctx, ws, x.token)
+	},
+	"Pages": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, total, err := s.Pages(ctx, ws, store.Filter{}, firstHundred)
+		return none(total, err, false)
+	},
+	"Page": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Page(ctx, ws, x.slug)
+		return err
+	},
+	"PutPage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.PutPage(ctx, ws, allswell.NewPage{Name: "x", Slug: x.slug}, allswell.Precondition{})
+		return refused(err, "slug")
+	},
+	"PutComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.PutComponent(ctx, ws, x.slug, x.component, allswell.NewComponent{Name: "x"}, allswell.Precondition{})
+		return err
+	},
+	"PutMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.PutMonitor(ctx, ws, x.monitor, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: x.slug}, allswell.Precondition{})
+		return err
+	},
+	"CreatePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreatePage(ctx, ws, allswell.NewPage{Name: "x", Slug: x.slug})
+		return refused(err, "slug")
+	},
+	"ChangePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangePage(ctx, ws, x.slug, allswell.PageChange{Name: ptr("x")})
+		return err
+	},
+	"DeletePage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeletePage(ctx, ws, x.slug)
+	},
+	"Groups": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Groups(ctx, ws, x.slug, store.Filter{}, firstHundred)
+		return err
+	},
+	"CreateGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateGroup(ctx, ws, x.slug, allswell.NewGroup{Name: "x"})
+		return err
+	},
+	"ChangeGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeGroup(ctx, ws, "", x.group, allswell.GroupChange{Name: ptr("x")})
+		return err
+	},
+	"DeleteGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteGroup(ctx, ws, "", x.group)
+	},
+	"Components": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Components(ctx, ws, x.slug, store.Filter{}, firstHundred)
+		return err
+	},
+	"Component": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Component(ctx, ws, x.slug, x.component)
+		return err
+	},
+	"CreateComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateComponent(ctx, ws, x.slug, allswell.NewComponent{Name: "x"})
+		return err
+	},
+	"ChangeComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeComponent(ctx, ws, x.slug, x.component, allswell.ComponentChange{Status: allswell.StatusDegraded})
+		return err
+	},
+	"EditComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.EditComponent(ctx, ws, "", x.component, allswell.ComponentEdit{Name: ptr("x")})
+		return err
+	},
+	"DeleteComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteComponent(ctx, ws, x.slug, x.component)
+	},
+	"Incidents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Incidents(ctx, ws, x.slug, nil, firstHundred)
+		return err
+	},
+	"Incident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Incident(ctx, ws, x.incident)
+		return err
+	},
+	"CreateIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateIncident(ctx, ws, x.slug, allswell.NewIncident{Title: "x"})
+		return err
+	},
+	"ChangeIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeIncident(ctx, ws, x.incident, allswell.IncidentChange{Title: ptr("x")})
+		return err
+	},
+	"DeleteIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteIncident(ctx, ws, x.incident)
+	},
+	"Updates": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Updates(ctx, ws, x.incident, firstHundred)
+		return err
+	},
+	"PostUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.PostUpdate(ctx, ws, x.incident, "x")
+		return err
+	},
+	"IncidentComponents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.IncidentComponents(ctx, ws, x.incident)
+		return err
+	},
+	"SetIncidentComponents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.SetIncidentComponents(ctx, ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusMajorOutage}})
+		return err
+	},
+	"Maintenances": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Maintenances(ctx, ws, x.slug, "", firstHundred)
+		return err
+	},
+	"Maintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Maintenance(ctx, ws, x.maintenance)
+		return err
+	},
+	"MaintenanceUpdates": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.MaintenanceUpdates(ctx, ws, x.maintenance, firstHundred)
+		return err
+	},
+	"CreateMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateMaintenance(ctx, ws, x.slug, allswell.NewMaintenance{
+			Title: "x", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: []string{x.component}})
+		return err
+	},
+	"ChangeMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeMaintenance(ctx, ws, x.maintenance, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted), Components: &[]string{}})
+		return err
+	},
+	"PostMaintenanceUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.PostMaintenanceUpdate(ctx, ws, x.maintenance, "x", allswell.MaintenanceVerifying)
+		return err
+	},
+	"DeleteMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteMaintenance(ctx, ws, x.maintenance)
+	},
+	"SetPageImage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.SetPageImage(ctx, ws, x.slug, allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "x", Body: []byte("x")})
+		return err
+	},
+	"DeletePageImage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.DeletePageImage(ctx, ws, x.slug, allswell.ImageLogo)
+		return err
+	},
+	"Summary": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Summary(ctx, ws, x.slug)
+		return err
+	},
+	"Monitors": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, total, err := s.Monitors(ctx, ws, store.MonitorFilter{}, firstHundred)
+		return none(total, err, false)
+	},
+	"Monitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Monitor(ctx, ws, x.monitor)
+		return err
+	},
+	"CreateMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateMonitor(ctx, ws, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: x.slug, ComponentID: x.component})
+		return refused(err, "page")
+	},
+	"ChangeMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeMonitor(ctx, ws, x.monitor, allswell.MonitorChange{Name: ptr("x")})
+		return err
+	},
+	"RotateMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.RotateMonitor(ctx, ws, x.monitor)
+		return err
+	},
+	"Subscribers": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Subscribers(ctx, ws, x.slug, "", firstHundred)
+		return err
+	},
+	"Subscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Subscriber(ctx, ws, x.slug, x.subscriber)
+		return err
+	},
+	"CreateSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.CreateSubscriber(ctx, ws, x.slug, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "new@example.com"})
+		return err
+	},
+	"DeleteSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteSubscriber(ctx, ws, x.slug, x.subscriber)
+	},
+	"RotateSubscriber": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.RotateSubscriber(ctx, ws, x.slug, x.subscriber)
+		return err
+	},
+	"Deliveries": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Deliveries(ctx, ws, x.slug, nil, firstHundred)
+		return err
+	},
+	"RetryDelivery": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.RetryDelivery(ctx, ws, x.delivery)
+		return err
+	},
+	"DeleteMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.DeleteMonitor(ctx, ws, x.monitor)
+	},
+}
+
+var firstHundred = store.Pagination{Page: 1, PerPage: 100}
+
+// none turns an empty list into what a stranger has to get.
+func none(found int, err error, leaked bool) error {
+	if err != nil || found != 0 || leaked {
+		return err
+	}
+	return allswell.ErrNotFound
+}
+
+// refused turns a complaint about this field alone into what a stranger has to
+// get.
+func refused(err error, field string) error {
+	if invalid := new(allswell.ValidationError); errors.As(err, &invalid) && len(invalid.Fields) == 1 && invalid.Fields[field] != nil {
+		return allswell.ErrNotFound
+	}
+	return err
+}
+
+// things makes one of everything on the world's page.
+func (w *world) things() things {
+	w.Helper()
+	x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
+	must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com")}}))(w)
+	x.group = must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w).ID
+	x.incident = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("m")}))(w).ID
+	x.maintenance = must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "m", Message: ptr("m"), // it runs
+		ScheduledFor: began, ScheduledUntil: began.Add(time.Hour), Components: []string{x.component}}))(w).ID
+	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
+	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
+	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
+	must(w.PostUpdate(w.ctx, w.ws, x.incident, "more"))(w)
+	w.fanOut()
+	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
+	return x
+}
+
+// TestWorkspacesDoNotSeeEachOther tries every verb with what belongs to another
+// workspace, with everything that there is, and with nothing that there is.
+func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		x := w.things()
+		stranger, _ := storetest.Workspace(w.T, w.Store, "stranger")
+		before := w.dump()
+		for name, try := range verbs {
+			if try == nil {
+				continue
+			}
+			if err := try(w.Store, w.ctx, stranger, x); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%s by a stranger: %v", name, err)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a stranger changed something")
+		}
+		// The references in a body, too.
+		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "Mine", Slug: "mine"}))(w)
+		mine := must(w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "c"}))(w)
+		own := must(w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "m", Interval: time.Minute, Page: "mine"}))(w)
+		incident := must(w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "i"}))(w)
+		planned := allswell.NewMaintenance{Title: "m", ScheduledFor: began.Add(time.Hour), ScheduledUntil: began.Add(2 * time.Hour), Components: []string{mine.ID}}
+		maintenance := must(w.CreateMaintenance(w.ctx, stranger, "mine", planned))(w)
+		affected := []allswell.AffectedComponent{{ComponentID: mine.ID, Status: allswell.StatusDegraded}, {ComponentID: x.component, Status: allswell.StatusDegraded}}
+		before = w.dump()
+		for name, c := range map[string]struct {
+			try   func() error
+			field string
+		}{
+			"a component in a stranger's group": {func() error {
+				_, err := w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "x", GroupID: x.group})
+				return err
+			}, "group"},
+			"a component moved into a stranger's group": {func() error {
+				_, err := w.EditComponent(w.ctx, stranger, "", mine.ID, allswell.ComponentEdit{GroupID: &x.group})
+				return err
+			}, "group"},
+			"a monitor of a stranger's component": {func() error {
+				_, err := w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "x", Interval: time.Minute, Page: "mine", ComponentID: x.component})
+				return err
+			}, "component_id"},
+			"a monitor moved to a stranger's component": {func() error {
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{ComponentID: &x.component})
+				return err
+			}, "component_id"},
+			"a monitor moved to a stranger's page": {func() error {
+				_, err := w.ChangeMonitor(w.ctx, stranger, own.ID, allswell.MonitorChange{Page: ptr("acme")})
+				return err
+			}, "page"},
+			"an incident of a stranger's component": {func() error {
+				_, err := w.CreateIncident(w.ctx, stranger, "mine", allswell.NewIncident{Title: "x", Message: ptr("x"), Affected: affected})
+				return err
+			}, "components.1.id"},
+			"an incident extended to a stranger's component": {func() error {
+				_, err := w.SetIncidentComponents(w.ctx, stranger, incident.ID, affected)
+				return err
+			}, "components.1.id"},
+			"a maintenance of a stranger's component": {func() error {
+				planned.Components = []string{x.component, mine.ID}
+				_, err := w.CreateMaintenance(w.ctx, stranger, "mine", planned)
+				return err
+			}, "components.0"},
+			"a maintenance extended to a stranger's component": {func() error {
+				_, err := w.ChangeMaintenance(w.ctx, stranger, maintenance.ID, allswell.MaintenanceChange{Components: &[]string{mine.ID, x.component}})
+				return err
+			}, "components.1"},
+			"a slug that a stranger has": {func() error {
+				_, err := w.ChangePage(w.ctx, stranger, "mine", allswell.PageChange{Slug: ptr("acme")})
+				return err
+			}, "slug"},
+		} {
+			if err := refused(c.try(), c.field); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("%s: %v, want a complaint about %s", name, err, c.field)
+			}
+		}
+		if w.dump() != before {
+			w.Error("a refused reference changed something")
+		}
+	})
+}
+
+// reading are the verbs of the table that change nothing.
+var reading = []string{
+	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
+	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
+	"Subscriber", "Deliveries", "Summary",
+}
+
+// TestEveryVerbIsTestedForWorkspaces makes a new verb be put into the table.
+func TestEveryVerbIsTestedForWorkspaces(t *testing.T) {
+	of := reflect.TypeFor[*store.Store]()
+	for i := range of.NumMethod() {
+		if name := of.Method(i).Name; !slices.Contains(keys(verbs), name) {
+			t.Errorf("%s is not in the table of verbs", name)
+		}
+	}
+}
+
+func keys[V any](m map[string]V) (names []string) {
+	for name := range m {
+		names = append(names, name)
+	}
+	return names
+}
