@@ -39,6 +39,10 @@ type Config struct {
 	// page with its status.
 	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 
+	// CheckTarget returns an *allswell.ValidationError if no message is ever sent to a
+	// valid target. Nil: all targets are accepted.
+	CheckTarget func(channel allswell.Channel, target string) error
+
 	// RateLimit is the maximum number of requests per token in any minute. 0 disables
 	// this limit and the limit of failed authentications.
 	RateLimit int
@@ -63,6 +67,7 @@ type api struct {
 	baseURL   string
 	languages []string
 	verify    func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
+	target    func(channel allswell.Channel, target string) error
 	log       *slog.Logger
 	now       func() time.Time
 	calls     *limit.Limiter   // by token id
@@ -79,6 +84,7 @@ func New(c Config) http.Handler {
 		baseURL:   strings.TrimRight(c.BaseURL, "/"),
 		languages: c.Languages,
 		verify:    c.VerifyDomain,
+		target:    c.CheckTarget,
 		log:       c.Logger,
 		now:       c.Now,
 	}

@@ -29,6 +29,9 @@ func (a *api) createSubscriber(c *call) (store.StoredResponse, error) {
 		Components: o.Texts("components"),
 		Confirmed:  orZero(o.Flag("confirmed")),
 	}.Check()
+	if invalid == nil && a.target != nil {
+		invalid = a.target(n.Channel, n.Target)
+	}
 	if err := o.Check(invalid); err != nil {
 		return store.StoredResponse{}, err
 	}

@@ -72,6 +72,20 @@ func (g *guard) control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
+// literal returns the error of control for the host of a URL that is an IP address in the usual
+// notation, and nil for names, which may resolve to another address at any time.
+func (g *guard) literal(host string) error {
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return nil
+	}
+	network := "tcp6"
+	if addr = addr.Unmap(); addr.Is4() {
+		network = "tcp4"
+	}
+	return g.control(network, netip.AddrPortFrom(addr, 443).String(), nil)
+}
+
 func inAny(networks []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

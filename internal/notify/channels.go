@@ -33,6 +33,10 @@ type sender interface {
 	// allswell.SendTimeout.
 	send(ctx context.Context, n allswell.Notification) allswell.SendOutcome
 
+	// refuses returns why no message is ever sent to a valid target, or nil if that is not
+	// known before the attempt.
+	refuses(target string) error
+
 	// server returns the address of the server that takes all messages, or "" if there
 	// is none. An outage of it is logged once, and not for each message.
 	server() string

@@ -70,6 +70,22 @@ func New(c Config) *Notifier {
 	return n
 }
 
+// CheckTarget returns an *allswell.ValidationError if no message of a channel is ever sent to a
+// valid target, because the settings do not allow its address.
+func (n *Notifier) CheckTarget(channel allswell.Channel, target string) error {
+	for _, q := range n.queues {
+		if q.name != channel {
+			continue
+		}
+		if err := q.sender.refuses(target); err != nil {
+			var bad allswell.ValidationError
+			bad.Add("target", "The target is not allowed: %v.", err)
+			return bad.Err()
+		}
+	}
+	return nil
+}
+
 // pageURL returns the public URL of a page: at its own domain, or else below base, the
 // base URL of this service. It returns "" if the page has no domain and base is "".
 func pageURL(p allswell.Page, base string) string {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -197,6 +198,7 @@ type webhooks struct {
 	base      string
 	timeout   time.Duration
 	now       func() time.Time
+	guard     *guard
 	dialer    *net.Dialer
 	transport *http.Transport
 }
@@ -205,13 +207,14 @@ type webhooks struct {
 // addresses that c allows.
 func newWebhooks(c Config) *webhooks {
 	// A dial continues after its request is cancelled, so it needs its own timeout.
-	dialer := &net.Dialer{Timeout: webhookTimeout, Control: newGuard(c).control}
+	guard := newGuard(c)
+	dialer := &net.Dialer{Timeout: webhookTimeout, Control: guard.control}
 	// With HTTP/1, a request that times out closes its connection. With HTTP/2, a dead
 	// connection would fail the next requests too.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &webhooks{
-		base: c.BaseURL, timeout: webhookTimeout, now: time.Now, dialer: dialer,
+		base: c.BaseURL, timeout: webhookTimeout, now: time.Now, guard: guard, dialer: dialer,
 		transport: &http.Transport{
 			Proxy:                  nil, // a proxy would bypass the guard
 			DialContext:            dialer.DialContext,
@@ -229,6 +232,16 @@ func newWebhooks(c Config) *webhooks {
 // close closes idle connections.
 func (w *webhooks) close() { w.transport.CloseIdleConnections() }
 
+// refuses returns an error if the host of a URL is an IP address that webhooks may not go to.
+// The error is safe to show: it has nothing that is not in the URL or the documentation.
+func (w *webhooks) refuses(target string) error {
+	u, err := url.Parse(target)
+	if err != nil || w.guard.literal(u.Hostname()) == nil {
+		return nil
+	}
+	return fmt.Errorf("webhooks may not go to %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY)", u.Hostname())
+}
+
 // server returns "": each webhook has its own server.
 func (w *webhooks) server() string { return "" }
 
@@ -245,7 +258,7 @@ func (w *webhooks) send(ctx context.Context, n allswell.Notification) allswell.S
 	// targets.
 	resp, err := w.transport.RoundTrip(req)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: w.failure(ctx), Detail: webhookReason("%v", err), Unreachable: true}
+		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: w.failure(ctx, n.Subscriber.Target), Detail: webhookReason("%v", err), Unreachable: true}
 	}
 	// Reading the whole body makes the connection reusable. If the body is too long or
 	// too slow, the connection is closed; only the status counts. Reading after a 101
@@ -339,12 +352,16 @@ func webhookAfter(value string, now time.Time) time.Duration {
 
 // failure returns the reason for attempts without a response. It is the same for an
 // unknown name, a rejected, closed or filtered address, and a peer that does not speak
-// HTTP: otherwise a workspace could explore the server's network.
-func (w *webhooks) failure(ctx context.Context) string {
+// HTTP: otherwise a workspace could explore the server's network. Only a URL whose host
+// is an IP address that webhooks may not go to has a reason of its own.
+func (w *webhooks) failure(ctx context.Context, target string) string {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return "The attempt was interrupted before the webhook answered."
 	}
-	return webhookReason("The webhook gave no HTTP answer within %g seconds. Its name must resolve to a public address, "+
+	if err := w.refuses(target); err != nil {
+		return webhookReason("The address is not allowed: %v.", err)
+	}
+	return webhookReason("The webhook gave no HTTP answer. Its name must resolve to a public address, it must answer within %g seconds, "+
 		"and the certificate of an https URL must be valid.", w.timeout.Seconds())
 }
 

@@ -131,7 +131,7 @@ func TestWebhookWire(t *testing.T) {
 			o := webhookSend(t, w, "http://"+address)
 			want := c.reason
 			if want == late || want == none {
-				want = w.failure(t.Context())
+				want = w.failure(t.Context(), "http://hooks.example.com/")
 				if o.Detail == "" {
 					t.Error("there is no detail for the log")
 				}
@@ -196,7 +196,7 @@ func TestWebhookTLS(t *testing.T) {
 	defer server.Close()
 	failed := func(w *webhooks, target, detail string) {
 		t.Helper()
-		if o := webhookSend(t, w, target); o.Reason != w.failure(t.Context()) || !strings.Contains(o.Detail, detail) {
+		if o := webhookSend(t, w, target); o.Reason != w.failure(t.Context(), "http://hooks.example.com/") || !strings.Contains(o.Detail, detail) {
 			t.Errorf("%s: %+v, want the detail %q", target, o, detail)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 var webhookNoLog = log.New(io.Discard, "", 0)
@@ -65,7 +68,12 @@ func webhookResolve(packet []byte, addresses func(string) []string) []byte {
 }
 
 // webhookNoAnswer is the reason of all attempts without a response.
-const webhookNoAnswer = "The webhook gave no HTTP answer within 10 seconds. Its name must resolve to a public address, and the certificate of an https URL must be valid."
+const webhookNoAnswer = "The webhook gave no HTTP answer. Its name must resolve to a public address, it must answer within 10 seconds, and the certificate of an https URL must be valid."
+
+// webhookNotAllowed is the reason of all attempts to a URL with an IP address that is not allowed.
+func webhookNotAllowed(address string) string {
+	return "The address is not allowed: webhooks may not go to " + address + " (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY)."
+}
 
 // TestWebhookGuard checks that no connection is made to an address that is not public, in
 // any notation.
@@ -100,7 +108,15 @@ func TestWebhookGuard(t *testing.T) {
 			o := webhookSend(t, w, scheme+host+":"+port)
 			digits := strings.Trim(host, "0123456789.") == "" && net.ParseIP(host) == nil
 			guarded := strings.Contains(o.Detail, errRefusedAddress.Error())
-			if o.Result != allswell.SendFailed || o.Reason != webhookNoAnswer || !guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
+			want := webhookNoAnswer
+			literal, _ := url.PathUnescape(strings.Trim(host, "[]"))
+			if _, err := netip.ParseAddr(literal); err == nil {
+				want = webhookNotAllowed(literal)
+			}
+			if refused := w.refuses(scheme+host+":"+port) != nil; refused != (want != webhookNoAnswer) {
+				t.Errorf("%s%s: refused beforehand: %t", scheme, host, refused)
+			}
+			if o.Result != allswell.SendFailed || o.Reason != want || !guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
 				t.Errorf("%s%s: %+v", scheme, host, o)
 			}
 		}
@@ -118,6 +134,34 @@ func TestWebhookGuard(t *testing.T) {
 		}
 		if err := w.dialer.Control(network, public, nil); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestCheckTarget checks which targets are refused before anything is sent to them.
+func TestCheckTarget(t *testing.T) {
+	st := storetest.Open(t, "sqlite:"+t.TempDir()+"/allswell.db", store.Options{})
+	for _, c := range []struct {
+		name    string
+		config  Config
+		channel allswell.Channel
+		target  string
+		want    bool // refused
+	}{
+		{"private", Config{}, allswell.ChannelWebhook, "http://10.0.0.1/", true},
+		{"IPv6", Config{}, allswell.ChannelWebhook, "https://[fd00::1]:8443/a", true},
+		{"mapped", Config{}, allswell.ChannelWebhook, "http://[::ffff:192.168.0.1]/", true},
+		{"public", Config{}, allswell.ChannelWebhook, "http://1.1.1.1/", false},
+		{"a name", Config{}, allswell.ChannelWebhook, "http://localhost/", false},
+		{"private ones are allowed", Config{AllowPrivate: true}, allswell.ChannelWebhook, "http://10.0.0.1/", false},
+		{"denied", Config{AllowPrivate: true, Deny: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, allswell.ChannelWebhook, "http://10.0.0.1/", true},
+		{"mail", Config{}, allswell.ChannelEmail, "a@example.com", false},
+	} {
+		c.config.Store = st
+		err := New(c.config).CheckTarget(c.channel, c.target)
+		var invalid *allswell.ValidationError
+		if (err != nil) != c.want || err != nil && (!errors.As(err, &invalid) || len(invalid.Fields["target"]) != 1) {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }

@@ -236,7 +236,7 @@ func (s *Server) wire() {
 func (s *Server) openHandlers() {
 	s.apiHandler.replace(api.New(api.Config{
 		Store: s.store, BaseURL: s.cfg.BaseURL, Languages: i18n.Tags(), RateLimit: s.cfg.APIRateLimit, Logger: s.log,
-		VerifyDomain: s.domains.Verify,
+		VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget,
 	}))
 	s.pageHandler.replace(s.site.Handler())
 	s.metricsHandler.replace(s.authenticatedMetrics())
