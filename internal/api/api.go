@@ -3,8 +3,8 @@
 // openapi.yaml is the reference for clients.
 //
 // serve handles a request: it authenticates the caller (auth.go), checks the scope of
-// the token, returns the saved response of a repeated request (idempotency.go), and
-// otherwise runs the route's action, which calls one method of the store.
+// the token and the precondition (precondition.go), returns the saved response of a
+// repeated request (idempotency.go), and otherwise runs the route's action, which calls one method of the store.
 package api
 
 import (
@@ -165,7 +165,8 @@ type call struct {
 	base   string         // the public address of this service
 	body   []byte         // of a POST, PUT or PATCH
 	key    *store.IdempotencyKey
-	etag   string // of the resource in the response; "": none
+	cond   allswell.Precondition // of a write of a resource with an entity tag
+	etag   string                // of the resource in the response; "": none
 }
 
 // action handles a call. web.Fail writes the response to its error.
@@ -181,8 +182,11 @@ func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 			return &web.Forbidden{Has: c.token.Scope, Needs: rt.scope}
 		}
 	}
+	var err error
+	if c.cond, err = readPrecondition(rt, r.Header); err != nil {
+		return err
+	}
 	if most := rt.maxBodySize(); most > 0 {
-		var err error
 		if c.body, err = web.ReadBody(w, r, most); err != nil {
 			return err
 		}

@@ -57,8 +57,8 @@ func (a *api) changeComponent(c *call) (store.StoredResponse, error) {
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	component, err := a.store.ChangeComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"), ch)
-	return resourceResponse(component, err, newComponentJSON)
+	component, err := a.store.ChangeComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"), ch, c.cond)
+	return taggedResponse(c, component, err, newComponentJSON)
 }
 
 // editComponent changes the fields of a component except its status.
@@ -76,10 +76,10 @@ func (a *api) editComponent(c *call) (store.StoredResponse, error) {
 	if err != nil {
 		return store.StoredResponse{}, err
 	}
-	component, err := a.store.EditComponent(c.Context(), c.actor(), page, c.PathValue("componentId"), e)
-	return resourceResponse(component, err, newComponentJSON)
+	component, err := a.store.EditComponent(c.Context(), c.actor(), page, c.PathValue("componentId"), e, c.cond)
+	return taggedResponse(c, component, err, newComponentJSON)
 }
 
 func (a *api) deleteComponent(c *call) (store.StoredResponse, error) {
-	return noContent(a.store.DeleteComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId")))
+	return noContent(a.store.DeleteComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"), c.cond))
 }

@@ -27,8 +27,13 @@ const (
 // request. Errors are not saved: such a request has changed nothing.
 func (a *api) serveOnce(rt route, c *call, h http.Header) (store.StoredResponse, error) {
 	keys := c.Header.Values(idempotencyKeyHeader)
-	if rt.method != http.MethodPost || len(keys) == 0 {
+	if len(keys) == 0 || rt.ignoresIdempotencyKey() {
 		return rt.do(c)
+	}
+	if rt.method != http.MethodPost {
+		var bad allswell.ValidationError
+		bad.Add(idempotencyKeyHeader, "The Idempotency-Key header is for POST requests only.")
+		return store.StoredResponse{}, bad.Err()
 	}
 	if len(keys) > 1 || !validIdempotencyKey(keys[0]) {
 		var bad allswell.ValidationError
@@ -53,6 +58,17 @@ func (a *api) serveOnce(rt route, c *call, h http.Header) (store.StoredResponse,
 		}
 	}
 	return response, actionErr
+}
+
+// ignoresIdempotencyKey reports whether the route ignores the header. Reading needs none.
+// The two PATCH routes of the contract (see docs/api.md) must not refuse a client that
+// sends it with every request.
+func (rt route) ignoresIdempotencyKey() bool {
+	switch rt.method + " " + rt.path {
+	case "PATCH /api/v1/incidents/{incidentId}", "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
+		return true
+	}
+	return rt.method == http.MethodGet
 }
 
 // findResponse returns the saved response of the same request, if there is one.

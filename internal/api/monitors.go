@@ -73,12 +73,12 @@ func (a *api) changeMonitor(c *call) (store.StoredResponse, error) {
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.StoredResponse{}, err
 	}
-	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), ch)
-	return resourceResponse(monitor, err, c.newMonitorJSON)
+	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), ch, c.cond)
+	return taggedResponse(c, monitor, err, c.newMonitorJSON)
 }
 
 func (a *api) deleteMonitor(c *call) (store.StoredResponse, error) {
-	return noContent(a.store.DeleteMonitor(c.Context(), c.actor(), c.PathValue("monitorId")))
+	return noContent(a.store.DeleteMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), c.cond))
 }
 
 // rotateMonitor replaces the ping token of a monitor. It reads no body.

@@ -120,7 +120,10 @@ func TestDocumentHasTheStatusesOfRoutes(t *testing.T) {
 		case "PATCH", "PUT":
 			want = append(want, "200", "413", "422")
 		case "DELETE":
-			want = append(want, "204")
+			want = append(want, "204", "422")
+		}
+		if rt.method != "GET" {
+			want = append(want, "412")
 		}
 		for _, status := range want {
 			if op.Responses.Value(status) == nil {

@@ -103,10 +103,10 @@ func (a *api) changePage(c *call) (store.StoredResponse, error) {
 	if err := o.Check(a.checkPageSettings(ch.PageSettings)); err != nil {
 		return store.StoredResponse{}, err
 	}
-	page, err := a.store.ChangePage(c.Context(), c.actor(), c.PathValue("pageSlug"), ch)
-	return resourceResponse(page, err, c.newPageJSON)
+	page, err := a.store.ChangePage(c.Context(), c.actor(), c.PathValue("pageSlug"), ch, c.cond)
+	return taggedResponse(c, page, err, c.newPageJSON)
 }
 
 func (a *api) deletePage(c *call) (store.StoredResponse, error) {
-	return noContent(a.store.DeletePage(c.Context(), c.actor(), c.PathValue("pageSlug")))
+	return noContent(a.store.DeletePage(c.Context(), c.actor(), c.PathValue("pageSlug"), c.cond))
 }

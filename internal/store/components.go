@@ -178,8 +178,9 @@ func (t *tx) groupID(pageID, ref string) (string, error) {
 }
 
 // ChangeComponent sets the status of a component by hand: it sets the baseline and
-// acknowledges the current causes. See docs/design.md, The status of a component.
-func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.ComponentChange) (allswell.Component, error) {
+// acknowledges the current causes. See docs/design.md, The status of a component. If the
+// component does not meet all conditions, the error is allswell.ErrPreconditionFailed.
+func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug, id string, ch allswell.ComponentChange, conds ...allswell.Precondition) (allswell.Component, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
@@ -189,6 +190,9 @@ func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug,
 			return allswell.Component{}, err
 		}
 		c, err := t.component(`WHERE id = $1 AND page_id = $2 FOR UPDATE`, id, p.ID)
+		if err == nil {
+			err = check(conds, c)
+		}
 		if err != nil {
 			return c, err
 		}
@@ -215,14 +219,18 @@ func (t *tx) changeComponent(actor allswell.Actor, c allswell.Component, ch alls
 }
 
 // EditComponent changes a component, except its status. The component is given by its
-// id, or by its slug if the page's slug is not "".
-func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, page, ref string, e allswell.ComponentEdit) (allswell.Component, error) {
+// id, or by its slug if the page's slug is not "". If it does not meet all conditions, the
+// error is allswell.ErrPreconditionFailed.
+func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, page, ref string, e allswell.ComponentEdit, conds ...allswell.Precondition) (allswell.Component, error) {
 	if err := e.Validate(); err != nil {
 		return allswell.Component{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Component, error) {
 		where, args := objectOf(actor.WorkspaceID, page, ref)
 		c, err := t.component(where+` FOR UPDATE`, args...)
+		if err == nil {
+			err = check(conds, c)
+		}
 		if err != nil {
 			return c, err
 		}
@@ -252,8 +260,8 @@ func (t *tx) editComponent(actor allswell.Actor, c allswell.Component, e allswel
 }
 
 // DeleteComponent deletes a component, given its id or slug. Its monitors remain, without a
-// component, and are no longer suppressed by its maintenance.
-func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, ref string) error {
+// component, and are no longer suppressed by its maintenance. If the component does not meet all conditions, the error is allswell.ErrPreconditionFailed.
+func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, ref string, conds ...allswell.Precondition) error {
 	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
@@ -271,6 +279,9 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 			return struct{}{}, err
 		}
 		c, err := t.component(`WHERE id = $1 AND page_id = $2`, id, p.ID)
+		if err == nil {
+			err = check(conds, c)
+		}
 		if err == nil {
 			_, err = t.Exec(`DELETE FROM components WHERE id = $1`, c.ID)
 		}

@@ -315,13 +315,17 @@ func (t *tx) lockMonitor(workspaceID, ref string) (allswell.Monitor, error) {
 }
 
 // ChangeMonitor changes a monitor. One that is down and is switched off ends
-// its outage; a new component takes over the cause.
-func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id string, ch allswell.MonitorChange) (allswell.Monitor, error) {
+// its outage; a new component takes over the cause. If the monitor does not meet all
+// conditions, the error is allswell.ErrPreconditionFailed.
+func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id string, ch allswell.MonitorChange, conds ...allswell.Precondition) (allswell.Monitor, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Monitor{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Monitor, error) {
 		m, err := t.lockMonitor(actor.WorkspaceID, id)
+		if err == nil {
+			err = check(conds, m)
+		}
 		if err != nil {
 			return m, err
 		}
@@ -435,10 +439,14 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 	}, save...)
 }
 
-// DeleteMonitor deletes a monitor. If it is down, its outage ends first.
-func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id string) error {
+// DeleteMonitor deletes a monitor. If it is down, its outage ends first. If it does not
+// meet all conditions, the error is allswell.ErrPreconditionFailed.
+func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id string, conds ...allswell.Precondition) error {
 	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
 		m, err := t.lockMonitor(actor.WorkspaceID, id)
+		if err == nil {
+			err = check(conds, m)
+		}
 		if err == nil && m.State == allswell.MonitorDown {
 			if err = t.lockForOutage(m); err == nil {
 				err = t.endOutage(m, allswell.OutageEndedByDelete)

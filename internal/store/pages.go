@@ -171,8 +171,9 @@ func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page
 	return p, err
 }
 
-// ChangePage changes a page's own fields.
-func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageChange) (allswell.Page, error) {
+// ChangePage changes a page's own fields, if the page meets all conditions; otherwise
+// the error is allswell.ErrPreconditionFailed.
+func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug string, ch allswell.PageChange, conds ...allswell.Precondition) (allswell.Page, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Page{}, err
 	}
@@ -181,6 +182,9 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 			return allswell.Page{}, err
 		}
 		p, err := t.lockPage(actor.WorkspaceID, slug)
+		if err == nil {
+			err = check(conds, p)
+		}
 		if err != nil {
 			return p, err
 		}
@@ -289,14 +293,15 @@ func (s *Store) slugTaken(err error) error {
 }
 
 // DeletePage deletes a page with everything that belongs to it: components,
-// incidents, events, subscribers and the monitors linked to it. That is one
+// incidents, events, subscribers and the monitors linked to it. If the page does not
+// meet all conditions, the error is allswell.ErrPreconditionFailed. That is one
 // transaction, except on a page with stepRows subscribers or deliveries or more:
 // deleting them all at once would delay pings. There the first transaction, which finds
 // the page by its slug, deletes some of them, and from then on the page with this id is
 // deleted whatever its slug becomes. If that fails in the middle, the error is
 // allswell.ErrUnknownOutcome: the page is still there, with a part of its
 // subscribers and deliveries, and calling DeletePage again deletes the rest.
-func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug string) error {
+func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug string, conds ...allswell.Precondition) error {
 	partOf, err := writeAs(ctx, s, actor, func(t *tx) (pageID string, err error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
@@ -304,6 +309,9 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 		}
 		if err == nil && p.Slug != slug {
 			err = allswell.ErrNotFound // renamed before it was locked
+		}
+		if err == nil {
+			err = check(conds, p)
 		}
 		if err != nil {
 			return "", err

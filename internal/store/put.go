@@ -23,6 +23,17 @@ func writePut[T any](ctx context.Context, s *Store, actor allswell.Actor, f func
 	return done, err
 }
 
+// check returns allswell.ErrPreconditionFailed unless o, whose row is locked, meets all
+// conditions.
+func check(conds []allswell.Precondition, o allswell.Auditable) error {
+	for _, cond := range conds {
+		if err := cond.Check(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // PutPage makes the workspace's page with the slug n.Slug what n describes: it creates
 // the page, or replaces its settings, which get their defaults where n has none. It
 // returns allswell.ErrPreconditionFailed if the page is not what cond expects, and an

@@ -94,6 +94,58 @@ func TestPut(t *testing.T) {
 	})
 }
 
+// TestChangeAndDeleteWithPreconditions changes and deletes with conditions that the objects do not meet, then with
+// their entity tags.
+func TestChangeAndDeleteWithPreconditions(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		any := allswell.Precondition{}
+		page := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
+		api := mustPut(w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "API"}, any))(w)
+		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.NewMonitor{Name: "Nightly", Interval: time.Hour, Page: "shop", ComponentID: "api"}, any))(w)
+		writes := []struct {
+			name   string
+			object allswell.Auditable
+			do     func(allswell.Precondition) error
+		}{
+			{"ChangeComponent", api, func(cond allswell.Precondition) error {
+				_, err := w.ChangeComponent(w.ctx, w.ws, "shop", api.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}, cond)
+				return err
+			}},
+			{"EditComponent", api, func(cond allswell.Precondition) error {
+				_, err := w.EditComponent(w.ctx, w.ws, "shop", "api", allswell.ComponentEdit{Order: ptr(0)}, cond)
+				return err
+			}},
+			{"ChangeMonitor", m, func(cond allswell.Precondition) error {
+				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", allswell.MonitorChange{Enabled: ptr(true)}, cond)
+				return err
+			}},
+			{"ChangePage", page, func(cond allswell.Precondition) error {
+				_, err := w.ChangePage(w.ctx, w.ws, "shop", allswell.PageChange{Name: ptr("Shop")}, cond)
+				return err
+			}},
+			{"DeleteMonitor", m, func(cond allswell.Precondition) error { return w.DeleteMonitor(w.ctx, w.ws, "nightly", cond) }},
+			{"DeleteComponent", api, func(cond allswell.Precondition) error { return w.DeleteComponent(w.ctx, w.ws, "shop", "api", cond) }},
+			{"DeletePage", page, func(cond allswell.Precondition) error { return w.DeletePage(w.ctx, w.ws, "shop", cond) }},
+		}
+		before := w.dump()
+		for _, write := range writes {
+			for name, cond := range map[string]allswell.Precondition{"another tag": {Tags: []string{`"x"`}}, "only new": {New: true}} {
+				if err := write.do(cond); !errors.Is(err, allswell.ErrPreconditionFailed) {
+					w.Errorf("%s with %s: %v", write.name, name, err)
+				}
+			}
+		}
+		if w.dump() != before {
+			w.Error("a failed precondition changed something")
+		}
+		for _, write := range writes {
+			if err := write.do(allswell.Precondition{Tags: []string{allswell.EntityTag(write.object)}, Exists: true}); err != nil {
+				w.Errorf("%s with the tag: %v", write.name, err)
+			}
+		}
+	})
+}
+
 // mustPut is must for a Put method.
 func mustPut[T any](v T, _ bool, err error) func(w *world) T {
 	return func(w *world) T {

@@ -1,0 +1,58 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// hasEntityTag reports whether the resource of the route has an entity tag: a page, a
+// component or a monitor.
+func (rt route) hasEntityTag() bool {
+	return strings.HasSuffix(rt.path, "/{pageSlug}") || strings.HasSuffix(rt.path, "/{componentId}") || strings.HasSuffix(rt.path, "/{monitorId}")
+}
+
+// readPrecondition reads the headers If-Match and If-None-Match of a request that
+// writes. Weak entity tags match nothing (RFC 9110, section 13.1.1). Where the resource
+// has no entity tag, no condition can be checked, so that a request with one fails.
+func readPrecondition(rt route, h http.Header) (p allswell.Precondition, err error) {
+	if rt.method == http.MethodGet {
+		return p, nil
+	}
+	match, none := h.Values("If-Match"), strings.Join(h.Values("If-None-Match"), ",")
+	if !rt.hasEntityTag() {
+		if len(match) > 0 || none == "*" {
+			err = allswell.ErrPreconditionFailed
+		}
+		return p, err
+	}
+	switch list := strings.Join(match, ","); {
+	case len(match) == 0:
+	case list == "*":
+		p.Exists = true
+	default:
+		for tag := range strings.SplitSeq(list, ",") {
+			p.Tags = append(p.Tags, strings.TrimSpace(tag))
+		}
+	}
+	switch none {
+	case "":
+	case "*":
+		p.New = true
+	default:
+		var bad allswell.ValidationError
+		bad.Add("If-None-Match", "The If-None-Match header must be *.")
+		err = bad.Err()
+	}
+	return p, err
+}
+
+// taggedResponse is resourceResponse with the resource's entity tag.
+func taggedResponse[T allswell.Auditable, J any](c *call, v T, err error, toJSON func(T) J) (store.StoredResponse, error) {
+	if err == nil {
+		c.etag = allswell.EntityTag(v)
+	}
+	return resourceResponse(v, err, toJSON)
+}
