@@ -413,3 +413,50 @@ func TestIdempotencyKeys(t *testing.T) {
 		t.Errorf("the keys are %q", keys)
 	}
 }
+
+// TestIfMatch calls the methods that take the option, while the server's answers are lost.
+func TestIfMatch(t *testing.T) {
+	for name, do := range map[string]func(*client.Client, client.CallOption) error{
+		"ChangePage": func(c *client.Client, o client.CallOption) error {
+			return second(c.ChangePage(t.Context(), "acme", client.PageChange{}, o))
+		},
+		"DeletePage": func(c *client.Client, o client.CallOption) error { return c.DeletePage(t.Context(), "acme", o) },
+		"ChangeComponentStatus": func(c *client.Client, o client.CallOption) error {
+			return second(c.ChangeComponentStatus(t.Context(), "acme", "comp_1", client.ComponentStatusChange{}, o))
+		},
+		"EditComponent": func(c *client.Client, o client.CallOption) error {
+			return second(c.EditComponent(t.Context(), "comp_1", client.ComponentChange{}, o))
+		},
+		"DeleteComponent": func(c *client.Client, o client.CallOption) error {
+			return c.DeleteComponent(t.Context(), "acme", "comp_1", o)
+		},
+		"ChangeMonitor": func(c *client.Client, o client.CallOption) error {
+			return second(c.ChangeMonitor(t.Context(), "mon_1", client.MonitorChange{}, o))
+		},
+		"DeleteMonitor": func(c *client.Client, o client.CallOption) error { return c.DeleteMonitor(t.Context(), "mon_1", o) },
+	} {
+		asked := 0
+		c := newClient(t, client.Options{Retries: 3, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if asked++; r.Header.Get("If-Match") != `"1"` {
+				t.Errorf("%s: If-Match: %q", name, r.Header.Get("If-Match"))
+			}
+			return answer{503, "", `{"message": "?", "code": "unknown_outcome"}`}.response(), nil
+		})})
+		if err := do(c, client.IfMatch(`"1"`)); err == nil || asked != 1 {
+			t.Errorf("%s: %d requests, %v", name, asked, err)
+		}
+	}
+}
+
+// TestPatchWithKeyIsNotRepeated gives a PATCH a key, which makes only a POST safe to repeat.
+func TestPatchWithKeyIsNotRepeated(t *testing.T) {
+	asked := 0
+	c := newClient(t, client.Options{Retries: 3, Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+		asked++
+		return answer{503, "", `{"message": "?", "code": "unknown_outcome"}`}.response(), nil
+	})})
+	_, err := c.ChangeComponentStatus(t.Context(), "acme", "comp_1", client.ComponentStatusChange{}, client.IdempotencyKey("k"))
+	if err == nil || asked != 1 {
+		t.Errorf("%d requests, %v", asked, err)
+	}
+}

@@ -111,17 +111,18 @@ func (c *Client) PutComponent(ctx context.Context, page, slug string, component 
 }
 
 // ChangeComponentStatus sets a component's status. It is shown at once, whatever monitors report, until it is set
-// again or another monitor goes down.
-func (c *Client) ChangeComponentStatus(ctx context.Context, page, id string, change ComponentStatusChange) (*Component, error) {
-	return call[Component](ctx, c, http.MethodPatch, pathOf("pages", page, "components", id), change)
+// again or another monitor goes down. The option is IfMatch.
+func (c *Client) ChangeComponentStatus(ctx context.Context, page, id string, change ComponentStatusChange, options ...CallOption) (*Component, error) {
+	return call[Component](ctx, c, http.MethodPatch, pathOf("pages", page, "components", id), change, options...)
 }
 
-// EditComponent changes a component's name, description, order or group. To give its slug instead of its id, use OnPage.
+// EditComponent changes a component's name, description, order or group. The options are IfMatch and, to give its slug
+// instead of its id, OnPage.
 func (c *Client) EditComponent(ctx context.Context, id string, change ComponentChange, options ...CallOption) (*Component, error) {
 	return call[Component](ctx, c, http.MethodPatch, pathOf("components", id), change, options...)
 }
 
-// DeleteComponent deletes a component.
-func (c *Client) DeleteComponent(ctx context.Context, page, id string) error {
-	return c.remove(ctx, pathOf("pages", page, "components", id))
+// DeleteComponent deletes a component. The option is IfMatch.
+func (c *Client) DeleteComponent(ctx context.Context, page, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("pages", page, "components", id), options...)
 }

@@ -16,8 +16,8 @@ type Monitor struct {
 	ID                        string                `json:"id"`
 	Slug                      string                `json:"slug"` // unique in the workspace
 	Name                      string                `json:"name"`
-	Token                     string                `json:"token"`    // in PingURL; a secret
-	PingURL                   string                `json:"ping_url"` // the address to ping
+	Token                     string                `json:"token"`    // in PingURL; a secret; "" with a token of the scope read
+	PingURL                   string                `json:"ping_url"` // the address to ping; "" with a token of the scope read
 	Interval                  Seconds               `json:"interval"` // the maximum expected time between two pings
 	NextCheckAt               *time.Time            `json:"next_check_at"`
 	ConsecutiveFailures       int                   `json:"consecutive_failures"`
@@ -95,14 +95,14 @@ func (c *Client) PutMonitor(ctx context.Context, slug string, monitor NewMonitor
 	return call[Monitor](ctx, c, http.MethodPut, pathOf("monitors", slug), monitor, options...)
 }
 
-// ChangeMonitor changes a monitor.
-func (c *Client) ChangeMonitor(ctx context.Context, id string, change MonitorChange) (*Monitor, error) {
-	return call[Monitor](ctx, c, http.MethodPatch, pathOf("monitors", id), change)
+// ChangeMonitor changes a monitor. The option is IfMatch.
+func (c *Client) ChangeMonitor(ctx context.Context, id string, change MonitorChange, options ...CallOption) (*Monitor, error) {
+	return call[Monitor](ctx, c, http.MethodPatch, pathOf("monitors", id), change, options...)
 }
 
-// DeleteMonitor deletes a monitor. If it is down, its outage ends.
-func (c *Client) DeleteMonitor(ctx context.Context, id string) error {
-	return c.remove(ctx, pathOf("monitors", id))
+// DeleteMonitor deletes a monitor. If it is down, its outage ends. The option is IfMatch.
+func (c *Client) DeleteMonitor(ctx context.Context, id string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("monitors", id), options...)
 }
 
 // RotateMonitor gives a monitor another ping URL. The old one works for another 24 hours.

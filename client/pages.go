@@ -80,14 +80,14 @@ func (c *Client) PutPage(ctx context.Context, slug string, page NewPage, options
 	return call[Page](ctx, c, http.MethodPut, pathOf("pages", slug), page, options...)
 }
 
-// ChangePage changes a page.
-func (c *Client) ChangePage(ctx context.Context, slug string, change PageChange) (*Page, error) {
-	return call[Page](ctx, c, http.MethodPatch, pathOf("pages", slug), change)
+// ChangePage changes a page. The option is IfMatch.
+func (c *Client) ChangePage(ctx context.Context, slug string, change PageChange, options ...CallOption) (*Page, error) {
+	return call[Page](ctx, c, http.MethodPatch, pathOf("pages", slug), change, options...)
 }
 
-// DeletePage deletes a page with everything on it, and its monitors.
-func (c *Client) DeletePage(ctx context.Context, slug string) error {
-	return c.remove(ctx, pathOf("pages", slug))
+// DeletePage deletes a page with everything on it, and its monitors. The option is IfMatch.
+func (c *Client) DeletePage(ctx context.Context, slug string, options ...CallOption) error {
+	return c.remove(ctx, pathOf("pages", slug), options...)
 }
 
 // SetLogo sets the logo of a page: a PNG, JPEG, GIF, WebP or SVG file of at most 256 KiB.

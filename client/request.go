@@ -39,7 +39,7 @@ type request struct {
 	body        []byte // nil: none
 	contentType string
 	key         string // the Idempotency-Key of a POST
-	ifMatch     string // of a PUT; "": any
+	ifMatch     string // of a PUT, PATCH or DELETE; "": any
 	ifNoneMatch string // of a PUT; "": any
 	anonymous   bool   // without the token
 }
@@ -60,8 +60,9 @@ type response struct {
 // CallOption changes how one request is sent.
 type CallOption func(*request)
 
-// IfMatch makes a Put method fail with CodePrecondition unless the resource has the entity tag that an earlier call
-// returned. Such a request is not repeated if it may have been executed.
+// IfMatch makes a Put, Change, Edit or Delete method of pages, components and monitors fail with CodePrecondition unless
+// the resource has the entity tag that an earlier call returned. Such a request is not repeated if it may have been
+// executed. Other resources have no entity tag: their methods always fail with this option.
 func IfMatch(etag string) CallOption { return func(r *request) { r.ifMatch = etag } }
 
 // IfNoneMatch makes a Put method fail with CodePrecondition if the resource exists. Such a request is not repeated if it
@@ -75,7 +76,8 @@ func OnPage(slug string) CallOption {
 
 // IdempotencyKey sends a key of the caller's instead of a random one. The server performs requests with the same key
 // once within 24 hours and repeats its first answer, also to another process: a deployment that runs twice creates a
-// resource once. A key has at most 255 printable ASCII characters.
+// resource once. A key has at most 255 printable ASCII characters. It is for methods that send a POST request, such as
+// the Create methods; the server refuses it with other requests, or ignores it.
 func IdempotencyKey(key string) CallOption { return func(r *request) { r.key = key } }
 
 // pathOf joins the segments of a path under /api/v1, escaped.
@@ -172,7 +174,14 @@ func retry(r request, err error, attempt int) (wait time.Duration, again bool) {
 	wait = firstWait << min(attempt, 16)
 	wait = min(wait, lastWait)
 	wait = wait/2 + randomUpTo(wait/2)
-	repeatable := r.key != "" || r.method != http.MethodPost && r.method != http.MethodPatch && r.ifMatch+r.ifNoneMatch == "" || r.anonymous
+	repeatable := r.anonymous
+	switch r.method {
+	case http.MethodPost:
+		repeatable = repeatable || r.key != ""
+	case http.MethodPatch:
+	default:
+		repeatable = repeatable || r.ifMatch+r.ifNoneMatch == ""
+	}
 	if refused := (*Error)(nil); errors.As(err, &refused) {
 		if refused.RetryAfter > maxRetryAfter {
 			return 0, false

@@ -16,8 +16,8 @@ type Object struct {
 // resource that does not come from a server.
 func (o *Object) RawJSON() json.RawMessage { return o.raw }
 
-// ETag returns the entity tag of a page, a component or a monitor that was returned by a Get or Put method, for
-// IfMatch. It is "" for all others.
+// ETag returns the entity tag of a page, a component or a monitor for IfMatch. Get, Put, Change and Edit methods return
+// resources with one. It is "" for all others.
 func (o *Object) ETag() string { return o.etag }
 
 func (o *Object) keep(raw json.RawMessage) { o.raw = raw }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/allswell/allswell"
@@ -88,12 +89,26 @@ func TestIdempotencyKeyIsForPost(t *testing.T) {
 	})
 }
 
-func TestEntityTagsDoNotDependOnTheScope(t *testing.T) {
+// TestReadTokensGetNoPingTokens reads everything with a read token.
+func TestReadTokensGetNoPingTokens(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		w := c.build("acme")
-		monitor := "/api/v1/monitors/" + w.monitor
-		if tag, read := c.get(monitor).header.Get("ETag"), c.with(c.issue(allswell.ScopeRead)).get(monitor).header.Get("ETag"); tag == "" || read != tag {
-			t.Errorf("the entity tag is %s, with a read token %s", tag, read)
+		reader, monitor := c.with(c.issue(allswell.ScopeRead)), "/api/v1/monitors/"+w.monitor
+		shown := c.with(c.issue(allswell.ScopeWrite)).get(monitor).is(200)
+		token := shown.data()["token"].(string)
+		if url := shown.data()["ping_url"]; len(token) != 32 || url != "http://status.example.com/api/v1/heartbeat/"+token {
+			t.Errorf("with a write token: %q, %v", token, url)
+		}
+		for _, rt := range new(api).routes() {
+			if rt.method == "GET" && rt.scope == read {
+				if a := reader.get(w.path(rt)).is(200); bytes.Contains(a.body, []byte(token)) {
+					t.Errorf("%s shows the ping token to a read token", a.asked)
+				}
+			}
+		}
+		got := reader.get(monitor).has(map[string]any{"id": w.monitor, "token": nil, "ping_url": nil})
+		if got.header.Get("ETag") != shown.header.Get("ETag") {
+			t.Errorf("the entity tag is %s, with a read token %s", shown.header.Get("ETag"), got.header.Get("ETag"))
 		}
 	})
 }

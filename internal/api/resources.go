@@ -217,8 +217,8 @@ type monitorJSON struct {
 	ID                  string                `json:"id"`
 	Slug                string                `json:"slug"`
 	Name                string                `json:"name"`
-	Token               string                `json:"token"`
-	PingURL             string                `json:"ping_url"`
+	Token               *string               `json:"token"`    // null if the caller may only read
+	PingURL             *string               `json:"ping_url"` // null if the caller may only read
 	Interval            int64                 `json:"interval"` // seconds
 	NextCheckAt         *string               `json:"next_check_at"`
 	ConsecutiveFailures int                   `json:"consecutive_failures"`
@@ -235,9 +235,15 @@ type monitorJSON struct {
 	UpdatedAt           string                `json:"updated_at"`
 }
 
+// newMonitorJSON returns the JSON of a monitor. The ping token is a credential for
+// writing: with it, a caller of the scope read could keep a dead job up.
 func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
+	var token, pingURL *string
+	if c.token.Scope.Allows(write) {
+		token, pingURL = &m.Token, new(c.base+"/api/v1/heartbeat/"+m.Token)
+	}
 	return monitorJSON{
-		ID: m.ID, Slug: m.Slug, Name: m.Name, Token: m.Token, PingURL: c.base + "/api/v1/heartbeat/" + m.Token,
+		ID: m.ID, Slug: m.Slug, Name: m.Name, Token: token, PingURL: pingURL,
 		Interval: int64(m.Interval / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
 		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled,
 		ComponentID: ptrOrNil(m.ComponentID), Page: m.PageSlug, LastPingAt: timePtr(m.LastPingAt),

@@ -211,8 +211,16 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		[2]string{"Down after", downAfter(m)},
 		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
-		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Ping", allswell.PingCommand(m.PingURL)})
+		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Ping", pingCommand(m)})
 	return nil
+}
+
+// pingCommand returns the command that pings a monitor, or "" if the server does not show the ping URL to this token.
+func pingCommand(m *client.Monitor) string {
+	if m.PingURL == "" {
+		return ""
+	}
+	return allswell.PingCommand(m.PingURL)
 }
 
 // thresholdText returns a monitor's failure threshold, and whether it is the server's setting.
