@@ -1,6 +1,6 @@
-// Package scripts runs scripts that a user could have typed against the built
-// binary. testdata holds those of SQLite, testdata/both those of both engines.
-// Beside the commands of testscript they have
+// Package scripts runs scripts of commands, as a user types them, with the built
+// binary. The scripts of testdata use SQLite, those of testdata/both run on both
+// engines. In addition to testscript's commands they have
 //
 //	serve NAME [FLAG…]     start `allswell serve` on a free port and wait until it serves;
 //	                       sets ALLSWELL_URL; its output is in NAME.out and NAME.err
@@ -59,6 +59,7 @@ func TestScripts(t *testing.T) {
 		}
 		for _, file := range files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+				t.Parallel()
 				testscript.Run(t, params(exe, "", []string{file}, storetest.EmptyPostgreSQL(t)))
 			})
 		}
