@@ -13,9 +13,9 @@ const (
 // ActorKinds lists all kinds of actors.
 var ActorKinds = []ActorKind{ActorToken, ActorSubscriber, ActorSystem}
 
-// Actor is the originator of a change. Every method of the store that changes something
-// takes one: it can change only objects of the actor's workspace, and the audit log names
-// the actor.
+// Actor is the originator of a change by a client of the API, a command or a subscriber. It
+// can change only objects of its workspace, and the audit log names it. Pings, periodic work
+// and deliveries are not audited.
 type Actor struct {
 	Kind        ActorKind
 	ID          string // of the token or the subscriber; "" for the system

@@ -15,7 +15,7 @@ const (
 	DeliveryPending    DeliveryState = "pending"    // waiting to be sent, or to be retried
 	DeliverySending    DeliveryState = "sending"    // claimed by a replica until the lease ends
 	DeliverySent       DeliveryState = "sent"       // accepted by the receiver
-	DeliverySuperseded DeliveryState = "superseded" // merged into a later message with the same collapse key
+	DeliverySuperseded DeliveryState = "superseded" // merged into a later mail; see Delivery.CollapseKey
 	DeliveryCancelled  DeliveryState = "cancelled"  // the subscription ended or was suspended
 	DeliveryExpired    DeliveryState = "expired"    // not accepted within DeliveryLifetime
 	DeliveryDead       DeliveryState = "dead"       // rejected permanently
@@ -54,7 +54,8 @@ type Delivery struct {
 	Channel      Channel
 
 	// Deliveries with the same ordering key are sent one at a time, in the order of Position. A
-	// mail subscriber has one ordering key; a webhook subscriber has one per incident.
+	// mail subscriber has one ordering key; a webhook subscriber has one per incident,
+	// maintenance or component.
 	OrderingKey string
 	Position    int64
 	// A later mail supersedes an earlier one with the same collapse key. Mails with the same
@@ -159,8 +160,9 @@ type DeliveryPlan struct {
 
 // PlanDeliveries plans the open deliveries with one ordering key, sorted by position. At most one
 // delivery is being sent at a time. The oldest is sent first; the others wait while it is being
-// retried, so a new delivery never causes an attempt before the back-off ends. The newest mail with
-// the collapse key of the oldest is sent in its place, and includes the older ones.
+// retried, so a new delivery never causes an attempt before the back-off ends. Mails that share the
+// collapse key or the digest key of the oldest are sent as one: the newest, which includes the
+// others.
 func PlanDeliveries(open []Delivery, now time.Time) DeliveryPlan {
 	plan := DeliveryPlan{Claim: -1}
 	var live []int

@@ -7,8 +7,8 @@
 //
 // A [Workspace] owns pages, monitors and API tokens. A [Page] has components, incidents and
 // maintenances. A [Component] has a baseline, set by people, and causes, added and removed by
-// outages, incidents and maintenances. [Component.Status] is the most severe of them, and [Rollup]
-// computes the status of the page. [PageContents.Summarize] computes everything that a visitor
+// outages, incidents and maintenances. [Component.Status] is the most severe of the baseline and
+// the causes that are not acknowledged, and [Rollup] computes the status of the page. [PageContents.Summarize] computes everything that a visitor
 // sees.
 //
 // # Monitors
@@ -33,7 +33,7 @@
 //
 // # Who may change what
 //
-// An [Actor] makes every change: usually the holder of a [Token], whose [Scope] limits what it may
-// do. Each change becomes an [AuditEntry]. Input types such as [NewMonitor] and [MonitorChange] have
+// Every change on request has an [Actor], usually the holder of a [Token], whose [Scope] limits what
+// it may do, and becomes an [AuditEntry]. Input types such as [NewMonitor] and [MonitorChange] have
 // a method that returns a [*ValidationError] with every invalid field.
 package allswell

@@ -1,6 +1,7 @@
 package allswell_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,6 +65,27 @@ func TestArchitectureNamesMethodsThatExist(t *testing.T) {
 		if !regexp.MustCompile(`(?m)^func \(\w+ \*?` + m[1] + `\) ` + m[2] + `\(`).MatchString(source.String()) {
 			t.Errorf("docs/architecture.md names %s.%s, which does not exist", m[1], m[2])
 		}
+	}
+}
+
+// TestCommentsNameDocumentsThatExist checks every file of docs that Go files name.
+func TestCommentsNameDocumentsThatExist(t *testing.T) {
+	named := regexp.MustCompile(`\bdocs/(?:[\w-]+/)*[\w-]+\.(?:md|svg)\b`)
+	found := 0
+	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		for _, doc := range named.FindAllString(read(t, path), -1) {
+			found++
+			if _, err := os.Stat(doc); err != nil {
+				t.Errorf("%s names %s, which does not exist", path, doc)
+			}
+		}
+		return nil
+	})
+	if err != nil || found == 0 {
+		t.Errorf("%d documents are named; %v", found, err)
 	}
 }
 

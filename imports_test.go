@@ -77,8 +77,6 @@ var layers = []layer{
 		"A rendering of a page for people. It knows neither requests nor the store."},
 	{"internal/htmltest", []string{".", "internal/assets"}, nil,
 		"Parses and checks HTML. Only tests import it."},
-	{"internal/dashboard", []string{".", "internal/store", "internal/web"}, []string{"internal/store/storetest"},
-		"An HTTP surface."},
 	{"internal/page",
 		[]string{".", "internal/assets", "internal/badge", "internal/cache", "internal/clientaddr", "internal/feed", "internal/i18n", "internal/limit",
 			"internal/statuspage", "internal/store", "internal/stream", "internal/view", "internal/web"},
@@ -261,6 +259,29 @@ func TestImports(t *testing.T) {
 		for _, v := range violations(p) {
 			t.Error(v)
 		}
+	}
+}
+
+// TestLayersExist checks that every package in the tables exists.
+func TestLayersExist(t *testing.T) {
+	var existing []string
+	for _, p := range listPackages(t) {
+		name, _ := local(p.ImportPath)
+		existing = append(existing, name)
+	}
+	check := func(table, pattern string) {
+		if !slices.ContainsFunc(existing, func(name string) bool { return covers(pattern, name) }) {
+			t.Errorf("%s: there is no package %s", table, pattern)
+		}
+	}
+	for _, l := range layers {
+		check("layers", l.name)
+		for _, imported := range slices.Concat(l.imports, l.tests) {
+			check("layers, "+l.name, imported)
+		}
+	}
+	for _, user := range driverUsers {
+		check("driverUsers", user.name)
 	}
 }
 

@@ -60,7 +60,7 @@ type Incident struct {
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
 	Updates    []IncidentUpdate    // oldest first, if loaded
-	Affected   []AffectedComponent // without names
+	Affected   []AffectedComponent // with names, if loaded
 }
 
 // AffectedComponent is a component affected by an incident, with the status that the incident
@@ -104,7 +104,7 @@ type NewIncident struct {
 	Message     *string
 	System      SystemMessage // form of Message if the service writes it
 
-	Affected []AffectedComponent // without names
+	Affected []AffectedComponent // the store fills in the names
 }
 
 // Validate returns a *ValidationError with every invalid field. The store checks that the

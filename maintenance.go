@@ -360,7 +360,6 @@ func checkReminder(bad *ValidationError, d time.Duration) {
 	}
 }
 
-// checkComponentIDs adds an error to bad for too many components and for duplicates.
 // CheckComponentIDs returns a *ValidationError if there are too many components, or one twice.
 func CheckComponentIDs(ids []string) error {
 	var bad ValidationError
@@ -368,6 +367,7 @@ func CheckComponentIDs(ids []string) error {
 	return bad.Err()
 }
 
+// checkComponentIDs adds an error to bad for too many components and for duplicates.
 func checkComponentIDs(bad *ValidationError, ids []string) {
 	if len(ids) > MaxAffectedComponents {
 		bad.Add("components", "There may be at most %d components.", MaxAffectedComponents)

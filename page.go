@@ -13,7 +13,7 @@ type Page struct {
 	WorkspaceID  string
 	Slug         string
 	Name         string
-	Description  *string // nil with HasDescription removes it
+	Description  *string // nil: none
 	TimeZone     string  // IANA name
 	Language     string  // BCP 47 tag, used if the visitor's languages are not available; "": English
 	Domain       string  // host name set for the page; "": none
@@ -24,7 +24,7 @@ type Page struct {
 	Footer       []FooterLink
 	Logo, Icon   string // names of images; "": none
 	Version      int64  // increases with every change of the page's contents
-	Status       Status // result of Rollup for Components
+	Status       Status // result of Rollup for the page's components
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
@@ -188,7 +188,7 @@ type Summary struct {
 	Upcoming []Maintenance // scheduled, earliest first, updates newest first
 
 	Histories map[string]History // by component
-	History   History            // of Components
+	History   History            // of all components together
 	AsOf      time.Time
 	Zone      *time.Location // of the page
 }

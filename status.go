@@ -31,7 +31,7 @@ type statusRow struct {
 	label     string // in English
 	banner    string // sentence at the top of a page, in English
 	downtime  float64
-	impact    Impact // of an incident that does not name one
+	impact    Impact // see ImpactOf
 	incidents bool   // an incident can give it to a component
 	outages   bool   // a monitor that is down can give it to its component
 	like      LikeStatuspage
@@ -232,8 +232,9 @@ func Banner(status Status) string {
 	return r.banner
 }
 
-// ImpactOf returns the impact of an incident that gives a component the status
-// and does not name an impact.
+// ImpactOf returns the impact of an incident that a monitor with the down status s opens. The
+// command line uses it for incidents with components that are opened without an impact; the API
+// uses ImpactNone.
 func ImpactOf(s Status) Impact {
 	r, _ := s.row()
 	return r.impact

@@ -2,8 +2,8 @@
 //
 // The store writes an event in the transaction of the change. From there on, each
 // step is durable before the next one starts: the fan-out creates a delivery for each
-// subscriber (store.FanOut), a replica claims deliveries that are due (store.Claim),
-// sends them, and saves the outcomes (store.Settle). A step that a crash interrupts is
+// subscriber (Store.FanOut), a replica claims deliveries that are due (Store.ClaimDeliveries),
+// sends them, and saves the results (Store.SaveDeliveryResults). A step that a crash interrupts is
 // repeated. So no delivery is lost, and a subscriber may receive a message twice, with
 // the same id. See docs/design.md.
 //

@@ -21,8 +21,8 @@ const (
 
 	// commitTimeout is how long the pings of a batch wait for its commit, counted
 	// from the arrival of the first one. After that they are answered 503, although
-	// the batch may still be committed. The curl command that the dashboard shows
-	// gives up after 10 s, and has to receive the 503 and its Retry-After before.
+	// the batch may still be committed. The curl command that the program
+	// prints gives up after 10 s, and has to receive the 503 and its Retry-After before.
 	commitTimeout = 8 * time.Second
 
 	// yields is how often the batcher yields before it takes a batch, so that

@@ -18,11 +18,12 @@ import (
 //  4. monitors, by id
 //  5. components, by id
 //  6. pages, by id (touch)
-//  7. what belongs to a page: incidents, groups, subscribers, deliveries, events
+//  7. what belongs to a page: incidents, groups, events; subscribers before their
+//     deliveries
 //  8. the number of changes of pages (announce)
 //
-// Monitors come first among the three because pings and ticks begin with them. A cascade
-// locks, too: a deletion locks the rows that it reaches beforehand.
+// Monitors come before components and pages because pings and ticks begin with them. A
+// deletion locks beforehand the rows that its cascade reaches.
 //
 // Which rows a transaction needs often depends on other rows: the components of an
 // incident, the monitors of a component. They may change until they are locked, and then

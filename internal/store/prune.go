@@ -9,8 +9,8 @@ import (
 )
 
 // Retention times. A listening gap matters as long as a monitor may be waiting since
-// before it. A short one matters only for a job's retries, or together with others
-// (docs/decisions/0018-what-a-hole-may-have-swallowed.md), for which a month is enough in all but the rarest cases.
+// before it. A short one matters only for a job's retries, or together with others; a month
+// is enough for both (docs/decisions/0018-pings-lost-in-a-gap.md).
 const (
 	gapRetention          = 2 * allswell.MaxInterval
 	shortGapRetention     = 31 * 24 * time.Hour

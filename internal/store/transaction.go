@@ -59,7 +59,7 @@ type tx struct {
 	newPingTokens      []string   // new ping tokens, and those of monitors that were enabled
 	liveReplica        string     // the replica whose liveness record this transaction writes
 
-	unattended bool // no client waits for the result, so BeforeReturn does not apply
+	unattended bool // the functions of BeforeReturn are not called
 }
 
 // write runs f as one durable transaction, again if the database asks for a
