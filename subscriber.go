@@ -47,6 +47,8 @@ type Subscriber struct {
 	MailedAt       time.Time // last confirmation or link sent on request
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
+
+	AddedByOperator bool // and the address was not entered on the page since
 }
 
 // Active reports whether the subscriber receives notifications.

@@ -67,6 +67,7 @@ type mailData struct {
 	PageURL  string
 	Manage   string // URL to confirm, change and end the subscription
 	End      string // URL to unsubscribe with one click
+	Invited  bool   // whether an operator added the address
 	KeptDays int    // days after which an unconfirmed address is deleted
 	Threads  []thread
 	Hidden   int // number of threads that only the page shows
@@ -86,6 +87,7 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 		Start:    startSide(lang),
 		Page:     cmp.Or(oneLine(n.Page.Name, allswell.MaxNameLength), n.Page.Slug),
 		PageURL:  pageURL(n.Page, base),
+		Invited:  n.Subscriber.AddedByOperator,
 		KeptDays: int(allswell.UnconfirmedLifetime / (24 * time.Hour)),
 	}
 	l.Manage = subscriptionsURL(n.Page, base) + "/subscription/" + url.PathEscape(n.Subscriber.Key)

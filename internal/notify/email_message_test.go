@@ -105,6 +105,25 @@ func TestMailHTML(t *testing.T) {
 	htmlWords(t, p.html)
 }
 
+// TestConfirmationSaysWhoAddedTheAddress checks that the mail names the page's operator only if
+// the operator added the address.
+func TestConfirmationSaysWhoAddedTheAddress(t *testing.T) {
+	for invited, want := range map[bool]string{true: "The operator of the status page of Acme added this address", false: "was entered on the status page of Acme"} {
+		n := mailNotification(allswell.PurposeConfirmation)
+		n.Subscriber.AddedByOperator = invited
+		p := composed(t, n)
+		words, _ := htmlWords(t, p.html)
+		for _, body := range []string{strings.Join(strings.Fields(p.text), " "), strings.Join(strings.Fields(words), " ")} {
+			if strings.Contains(body, "operator") != invited || !strings.Contains(body, "ignore this mail") {
+				t.Errorf("added by the operator: %t\n%s", invited, body)
+			}
+		}
+		if body := strings.Join(strings.Fields(p.text), " "); !strings.Contains(body, want) {
+			t.Errorf("%s\nlacks %q", body, want)
+		}
+	}
+}
+
 // TestMailQuestions checks that a confirmation mail contains no text that was entered with
 // the address.
 func TestMailQuestions(t *testing.T) {

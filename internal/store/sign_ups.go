@@ -115,13 +115,13 @@ func (t *tx) processSignUp(r storedSignUp) error {
 			return err // all chosen components have been deleted
 		}
 		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: r.target, Components: chosen}
-		_, err = t.subscribe(r.pageID, n)
+		_, err = t.subscribe(r.pageID, n, false)
 		return err
 	}
 	if err != nil || t.Now.Before(known.MailedAt.Add(allswell.RepeatMailInterval)) {
 		return err
 	}
-	if _, err := t.Exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(t.Now)); err != nil {
+	if _, err := t.Exec(`UPDATE subscribers SET mailed_at = $2, added_by_operator = FALSE WHERE id = $1`, known.ID, millis(t.Now)); err != nil {
 		return err
 	}
 	if known.ConfirmedAt.IsZero() {

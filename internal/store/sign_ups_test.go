@@ -77,6 +77,34 @@ func TestDiscardedSignUp(t *testing.T) {
 	})
 }
 
+// TestWhoAddedAnAddress: the confirmation mail of a subscriber knows whether an operator added
+// the address or the form of the page, also if the form asks for it again.
+func TestWhoAddedAnAddress(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		confirmation := func(byOperator bool) {
+			t.Helper()
+			claimed := w.claim()
+			if len(claimed) != 1 {
+				t.Fatalf("claimed %d deliveries", len(claimed))
+			}
+			n := must(w.Notification(w.ctx, claimed[0]))(w)
+			if n.Delivery.Purpose != allswell.PurposeConfirmation || n.Subscriber.AddedByOperator != byOperator {
+				t.Errorf("%s of %s: added by an operator: %t", n.Delivery.Purpose, n.Subscriber.Target, n.Subscriber.AddedByOperator)
+			}
+			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: taken}}))
+		}
+		asked := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com"}
+		must(w.CreateSubscriber(w.ctx, w.ws, "acme", asked))(w)
+		confirmation(true)
+		w.clock.move(allswell.RepeatMailInterval)
+		w.ok(w.signUp("acme", asked))
+		confirmation(false)
+		asked.Target = "bob@example.com"
+		w.ok(w.signUp("acme", asked))
+		confirmation(false)
+	})
+}
+
 // TestSignUpsAreKept: what was accepted is done after a failure, once, by
 // whichever replica, and in steps.
 func TestSignUpsAreKept(t *testing.T) {

@@ -9,12 +9,12 @@ import (
 )
 
 const subscriberColumns = `id, page_id, channel, target, key, whole_page, secret, old_secret, old_secret_until_at, confirmed_at,
-	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at`
+	suspended_at, suspension_reason, rejections, mailed_at, created_at, updated_at, added_by_operator`
 
 func scanSubscriber(row database.Row) (s allswell.Subscriber, err error) {
 	err = row.Scan(&s.ID, &s.PageID, &s.Channel, &s.Target, &s.Key, &s.WholePage, text{&s.Secret}, text{&s.OldSecret}, instant{&s.OldSecretUntil},
 		instant{&s.ConfirmedAt}, instant{&s.SuspendedAt}, text{&s.SuspendedFor}, &s.Rejections, instant{&s.MailedAt},
-		instant{&s.CreatedAt}, instant{&s.UpdatedAt})
+		instant{&s.CreatedAt}, instant{&s.UpdatedAt}, &s.AddedByOperator)
 	return
 }
 
@@ -94,7 +94,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 			return allswell.Subscriber{}, err
 		}
 		n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
-		sub, err := t.subscribe(p.ID, n)
+		sub, err := t.subscribe(p.ID, n, true)
 		if err == nil {
 			err = t.audit(actor, allswell.AuditCreate, nil, sub)
 		}
@@ -109,10 +109,11 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 }
 
 // subscribe saves a new subscriber and queues the confirmation mail if it needs one.
-func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscriber, error) {
+func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool) (allswell.Subscriber, error) {
 	sub := allswell.Subscriber{
 		ID: allswell.NewID(allswell.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Target,
 		Key: allswell.NewSubscriberKey(), WholePage: len(n.Components) == 0, Components: n.Components, CreatedAt: t.Now, UpdatedAt: t.Now,
+		AddedByOperator: byOperator,
 	}
 	if n.Channel.Signed() {
 		sub.Secret = allswell.NewWebhookSecret()
@@ -122,10 +123,10 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber) (allswell.Subscr
 	} else {
 		sub.MailedAt = t.Now
 	}
-	if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12)`,
+	if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, added_by_operator)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12, $13)`,
 		sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Channel.Host(sub.Target), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
-		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage); err != nil {
+		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.AddedByOperator); err != nil {
 		return sub, err
 	}
 	if err := t.saveChosenComponents(sub); err != nil {
