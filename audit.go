@@ -91,11 +91,11 @@ type AuditFilter struct {
 	Until      time.Time // exclusive
 }
 
-// NewAuditEntry returns the entry with an id for a change that actor made at now. before is nil for a
-// new object, after is nil for a deleted one. ok is false if no field changed, unless the
+// NewAuditEntry returns the entry, without its id and its time, for a change that actor made. before
+// is nil for a new object, after is nil for a deleted one. ok is false if no field changed, unless the
 // action changes only fields that are not recorded.
-func NewAuditEntry(id string, actor Actor, action AuditAction, before, after Auditable, now time.Time) (e AuditEntry, ok bool) {
-	e = AuditEntry{ID: id, At: now, Actor: actor, Action: action}
+func NewAuditEntry(actor Actor, action AuditAction, before, after Auditable) (e AuditEntry, ok bool) {
+	e = AuditEntry{Actor: actor, Action: action}
 	var was, is map[string]any
 	if before != nil {
 		e.Object = before.AuditObject()

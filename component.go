@@ -74,7 +74,7 @@ func (c *Component) Apply(ch ComponentChange, now time.Time) {
 		changed = true
 	}
 	if changed {
-		c.UpdatedAt = now
+		c.UpdatedAt = Later(now, c.UpdatedAt)
 	}
 }
 
@@ -83,7 +83,7 @@ func (c *Component) AddCause(cause Cause, now time.Time) {
 	before := c.Status()
 	c.Causes = append(c.Causes, cause)
 	if c.Status() != before {
-		c.UpdatedAt = now
+		c.UpdatedAt = Later(now, c.UpdatedAt)
 	}
 }
 
@@ -98,7 +98,7 @@ func (c *Component) RemoveCause(source string, now time.Time) {
 	}
 	c.Causes = kept
 	if c.Status() != before {
-		c.UpdatedAt = now
+		c.UpdatedAt = Later(now, c.UpdatedAt)
 	}
 }
 
@@ -112,7 +112,7 @@ func (c *Component) ChangeCause(source string, status Status, now time.Time) {
 		}
 	}
 	if c.Status() != before {
-		c.UpdatedAt = now
+		c.UpdatedAt = Later(now, c.UpdatedAt)
 	}
 }
 
@@ -212,7 +212,7 @@ func (c *Component) Edit(e ComponentEdit, now time.Time) {
 		c.GroupID = *e.GroupID
 	}
 	if c.Name != name || !equalText(c.Description, description) || c.Order != order || c.GroupID != group {
-		c.UpdatedAt = now
+		c.UpdatedAt = Later(now, c.UpdatedAt)
 	}
 }
 
@@ -258,7 +258,7 @@ func (g *Group) Apply(ch GroupChange, now time.Time) {
 		g.Order = *ch.Order
 	}
 	if g.Name != name || g.Order != order {
-		g.UpdatedAt = now
+		g.UpdatedAt = Later(now, g.UpdatedAt)
 	}
 }
 

@@ -54,10 +54,10 @@ type PingWait struct {
 func (w PingWait) Deadline(gaps []ListeningGap) time.Time {
 	due := deadline(w.Since, w.Interval, gaps)
 	if w.RejectedAt.After(w.Since) {
-		due = later(due, deadline(w.RejectedAt, w.Interval, gaps))
+		due = Later(due, deadline(w.RejectedAt, w.Interval, gaps))
 	}
 	if w.SuppressedUntil.After(w.Since) {
-		due = later(due, deadline(w.SuppressedUntil, w.Interval, gaps))
+		due = Later(due, deadline(w.SuppressedUntil, w.Interval, gaps))
 	}
 	return due
 }
@@ -79,12 +79,12 @@ func deadline(since time.Time, interval time.Duration, gaps []ListeningGap) time
 			span.From = gap.From
 		}
 		span.To = gap.To
-		missed += gap.To.Sub(later(gap.From, since))
+		missed += gap.To.Sub(Later(gap.From, since))
 		limit := since.Add(2*interval + missed)
 		retried := span.To.Add(min(span.Len(), LongGap) + time.Second)
-		due = later(due, earlier(retried, limit))
+		due = Later(due, earlier(retried, limit))
 		if span.Len() >= LongGap && span.To.After(middle) {
-			due = later(due, earlier(span.To.Add(interval), limit))
+			due = Later(due, earlier(span.To.Add(interval), limit))
 		}
 	}
 	return due

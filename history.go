@@ -153,7 +153,7 @@ func NewHistory(changes []StatusChange, gaps []ListeningGap, now time.Time, zone
 func (r History) fill(s Status, from, to, now time.Time, gaps []ListeningGap) {
 	first := sort.Search(len(r), func(i int) bool { return r.end(i, now).After(from) })
 	for i := first; i < len(r) && r[i].Date.Before(to); i++ {
-		begin, end := later(from, r[i].Date), earlier(to, r.end(i, now))
+		begin, end := Later(from, r[i].Date), earlier(to, r.end(i, now))
 		unknown := gapTime(gaps, begin, end)
 		r[i].count(s, end.Sub(begin)-unknown)
 		r[i].count(StatusUnknown, unknown)
@@ -176,7 +176,7 @@ func gapTime(gaps []ListeningGap, from, to time.Time) (sum time.Duration) {
 			break
 		}
 		if w.Len() >= LongGap {
-			sum += max(0, earlier(w.To, to).Sub(later(w.From, from)))
+			sum += max(0, earlier(w.To, to).Sub(Later(w.From, from)))
 		}
 	}
 	return sum

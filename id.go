@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/base32"
 	"encoding/binary"
+	"strings"
 	"time"
 )
 
@@ -32,38 +33,37 @@ var idEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadd
 // NewID returns prefix followed by 20 lower-case base32 characters: now in milliseconds (48 bits)
 // and 52 random bits. Ids are unique but not secret.
 func NewID(prefix string, now time.Time) string {
-	return encodeID(prefix, now, randomBits())
-}
-
-// IDSequence makes ids that sort in the order in which they were made, also within one
-// millisecond: the first has random bits, and each following one the next number. The zero
-// IDSequence is ready for use, by one goroutine.
-type IDSequence struct {
-	begun bool
-	next  uint64
-}
-
-// NewID is like the function NewID. now must not go back.
-func (s *IDSequence) NewID(prefix string, now time.Time) string {
-	if !s.begun {
-		s.begun, s.next = true, randomBits()>>1 // half of the numbers, so that there are enough larger ones
-	}
-	id := encodeID(prefix, now, s.next)
-	s.next++
-	return id
-}
-
-// randomBits returns a random number of 52 bits.
-func randomBits() uint64 {
-	var raw [8]byte
-	rand.Read(raw[:])
-	return binary.BigEndian.Uint64(raw[:]) >> 12
-}
-
-// encodeID returns an id with the lowest 52 bits of number.
-func encodeID(prefix string, now time.Time, number uint64) string {
-	var raw [16]byte // 48 bits of time, 52 of the number; the rest is cut off
+	var raw [15]byte // 48 bits of time, 52 random; the rest is cut off
 	binary.BigEndian.PutUint64(raw[:8], uint64(now.UnixMilli())<<16)
-	binary.BigEndian.PutUint64(raw[6:14], number<<12)
-	return prefix + idEncoding.EncodeToString(raw[:13])[:20]
+	rand.Read(raw[6:])
+	return encodeID(prefix, raw)
+}
+
+// NewIDAfter is like NewID but returns an id that sorts after last, which has the same prefix, also
+// within a millisecond and if the clock went back. last may be "".
+func NewIDAfter(last, prefix string, now time.Time) string {
+	id := NewID(prefix, now)
+	decoded, err := idEncoding.DecodeString(strings.TrimPrefix(last, prefix) + "0000")
+	if id > last || err != nil || len(decoded) != 15 {
+		return id
+	}
+	raw := [15]byte(decoded)
+	// A random step, because others may look for an id after last at the same time.
+	var step [4]byte
+	rand.Read(step[:])
+	number := binary.BigEndian.Uint64(raw[5:13])
+	sum := number + (1+uint64(binary.BigEndian.Uint32(step[:])))<<4 // the last 4 bits are cut off
+	binary.BigEndian.PutUint64(raw[5:13], sum)
+	for i := 4; sum < number && i >= 0; i-- { // carry
+		raw[i]++
+		if raw[i] != 0 {
+			break
+		}
+	}
+	return encodeID(prefix, raw)
+}
+
+// encodeID encodes the first 100 bits of raw.
+func encodeID(prefix string, raw [15]byte) string {
+	return prefix + idEncoding.EncodeToString(raw[:])[:20]
 }

@@ -194,6 +194,7 @@ func (ch IncidentChange) Validate() error {
 // IncidentResolved. UpdatedAt changes if a field does. See docs/api.md.
 func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	before := *i
+	now = Later(now, i.UpdatedAt)
 	if ch.Title != nil && *ch.Title != i.Title {
 		i.Title, i.DownMonitor = *ch.Title, ""
 	}
@@ -221,8 +222,9 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	return i.Resolved && !before.Resolved
 }
 
-// AddUpdate appends an update to the timeline. last is the update before it, or nil.
+// AddUpdate appends an update to the timeline, not before the last change of the incident. last is the update before it, or nil.
 func (i *Incident) AddUpdate(id, message string, last *IncidentUpdate, now time.Time) IncidentUpdate {
+	now = Later(now, i.UpdatedAt)
 	u := IncidentUpdate{ID: id, IncidentID: i.ID, Number: 1, Message: message, State: i.State, CreatedAt: now}
 	if last != nil {
 		u.Number = last.Number + 1

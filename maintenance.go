@@ -129,7 +129,7 @@ func (m *Maintenance) Advance(now time.Time) MaintenanceTransition {
 	case !now.Before(m.ScheduledUntil):
 		m.BegunAt = m.ScheduledFor
 		m.end(m.ScheduledUntil)
-		m.UpdatedAt = now
+		m.UpdatedAt = Later(now, m.UpdatedAt)
 		return TransitionMissed
 	case !now.Before(m.ScheduledFor):
 		m.begin(now)
@@ -319,13 +319,14 @@ func (m *Maintenance) Apply(ch MaintenanceChange, now time.Time) MaintenanceTran
 	}
 	if m.Title != before.Title || m.State != before.State || m.RemindBefore != before.RemindBefore ||
 		!m.ScheduledFor.Equal(before.ScheduledFor) || !m.ScheduledUntil.Equal(before.ScheduledUntil) {
-		m.UpdatedAt = now
+		m.UpdatedAt = Later(now, m.UpdatedAt)
 	}
 	return transition
 }
 
 // AddUpdate appends an update with the given number to the timeline.
 func (m *Maintenance) AddUpdate(id, message string, number int, now time.Time) MaintenanceUpdate {
+	now = Later(now, m.UpdatedAt)
 	u := MaintenanceUpdate{ID: id, MaintenanceID: m.ID, Number: number, Message: message, State: m.State, CreatedAt: now}
 	m.Updates = append(m.Updates, u)
 	m.UpdatedAt = now

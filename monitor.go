@@ -90,8 +90,8 @@ func (m *Monitor) RecordPing(now time.Time) (recovered bool) {
 	recovered = m.State == MonitorDown
 	m.State = MonitorUp
 	m.ConsecutiveFailures = 0
-	m.LastPingAt = later(m.LastPingAt, now)
-	m.WaitingSince = later(m.WaitingSince, m.LastPingAt)
+	m.LastPingAt = Later(m.LastPingAt, now)
+	m.WaitingSince = Later(m.WaitingSince, m.LastPingAt)
 	return recovered
 }
 
@@ -160,7 +160,7 @@ func (m *Monitor) restartWait(now time.Time) {
 // it. A zero until means that no maintenance is running: if one was, it has ended, and the monitor
 // gets a fresh interval. The failure count becomes 0. Suppress reports whether anything changed.
 func (m *Monitor) Suppress(until, now time.Time) bool {
-	end := later(until, earlier(m.SuppressedUntil, now))
+	end := Later(until, earlier(m.SuppressedUntil, now))
 	if end.Equal(m.SuppressedUntil) {
 		return false
 	}

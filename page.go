@@ -142,7 +142,7 @@ func (ch PageChange) Validate() error {
 }
 
 // Apply changes p. UpdatedAt changes if a field does.
-func (p *Page) Apply(ch PageChange, now time.Time) {
+func (p *Page) Apply(ch PageChange, now time.Time) (changed bool) {
 	before := *p
 	if ch.Name != nil {
 		p.Name = *ch.Name
@@ -154,11 +154,13 @@ func (p *Page) Apply(ch PageChange, now time.Time) {
 		p.Description = ch.Description
 	}
 	p.ApplySettings(ch.PageSettings)
-	if p.Name != before.Name || p.Slug != before.Slug || !equalText(p.Description, before.Description) ||
+	changed = p.Name != before.Name || p.Slug != before.Slug || !equalText(p.Description, before.Description) ||
 		p.TimeZone != before.TimeZone || p.Language != before.Language || p.Domain != before.Domain ||
-		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer) {
-		p.UpdatedAt = now
+		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer)
+	if changed {
+		p.UpdatedAt = Later(now, p.UpdatedAt)
 	}
+	return changed
 }
 
 // PageContents is everything that a page shows, loaded in one transaction. The lists are
@@ -447,7 +449,7 @@ func ByLatestUpdate(incidents []Incident) []Incident {
 func (i Incident) lastUpdatedAt() time.Time {
 	last := i.CreatedAt
 	for _, u := range i.Updates {
-		last = later(last, u.CreatedAt)
+		last = Later(last, u.CreatedAt)
 	}
 	return last
 }

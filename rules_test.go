@@ -180,17 +180,19 @@ func TestIDsAreUniqueWithinAMillisecond(t *testing.T) {
 	}
 }
 
-func TestIDSequenceSortsWithinAMillisecond(t *testing.T) {
-	for range 100 {
-		var ids allswell.IDSequence
-		last := ids.NewID("x_", epoch)
-		for range 1000 {
-			next := ids.NewID("x_", epoch)
-			if next <= last || len(next) != len(last) {
+func TestNewIDAfterSortsAfterTheLast(t *testing.T) {
+	for _, back := range []time.Duration{0, -time.Millisecond, time.Hour, -time.Hour} {
+		last := ""
+		for i := range 10_000 {
+			next := allswell.NewIDAfter(last, "x_", epoch.Add(time.Duration(i)*back))
+			if next <= last || len(next) != 22 {
 				t.Fatalf("%s comes after %s", next, last)
 			}
 			last = next
 		}
+	}
+	if full := "x_00000000vvvvvvvvvvvv"; allswell.NewIDAfter(full, "x_", time.UnixMilli(0)) <= full {
+		t.Errorf("no id after %s", full)
 	}
 }
 

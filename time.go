@@ -9,9 +9,9 @@ const TimeFormat = "2006-01-02T15:04:05.000Z"
 // FormatTime formats t in TimeFormat, in UTC, truncated to milliseconds.
 func FormatTime(t time.Time) string { return t.UTC().Format(TimeFormat) }
 
-// later returns the later of two instants. The zero Time, which means never, is earlier than any
+// Later returns the later of two instants. The zero Time, which means never, is earlier than any
 // other.
-func later(a, b time.Time) time.Time {
+func Later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
 	}

@@ -21,14 +21,24 @@ func scanAuditEntry(row database.Row) (e allswell.AuditEntry, err error) {
 }
 
 // audit writes the audit entry of a change. before is nil for a new object, after is nil
-// for a deleted one. An update that changed nothing has no entry. The ids of the entries
-// of one transaction sort in the order of the calls.
+// for a deleted one. An update that changed nothing has no entry.
+//
+// The object is locked and before was read under that lock. So the last entry of the
+// object is visible here, and the new one sorts after it and has no earlier time.
 func (t *tx) audit(actor allswell.Actor, action allswell.AuditAction, before, after allswell.Auditable) error {
-	e, ok := allswell.NewAuditEntry(t.auditIDs.NewID(allswell.PrefixAuditEntry, t.Now), actor, action, before, after, t.Now)
+	e, ok := allswell.NewAuditEntry(actor, action, before, after)
 	if !ok {
 		return nil
 	}
-	_, err := t.Exec(`INSERT INTO audit_entries (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+	last, err := database.One(t.Session, database.ScanString, `SELECT coalesce(max(id), '') FROM audit_entries WHERE workspace_id = $1`, actor.WorkspaceID)
+	if err == nil {
+		e.At, err = t.ReadClock() // Now is older if the transaction has waited for locks
+	}
+	if err != nil {
+		return err
+	}
+	e.ID = allswell.NewIDAfter(last, allswell.PrefixAuditEntry, e.At)
+	_, err = t.Exec(`INSERT INTO audit_entries (`+auditColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		e.ID, actor.WorkspaceID, millis(e.At), string(actor.Kind), nullIfEmpty(actor.ID), actor.Name, nullIfEmpty(actor.Address),
 		string(e.Action), string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After))
 	return err
@@ -44,7 +54,7 @@ func (t *tx) auditSubscriber(action allswell.AuditAction, before, after allswell
 }
 
 // AuditLog returns the audit entries of the actor's workspace that match the
-// filter, newest first, and those of one transaction in reverse order: at most limit entries that are older than the entry with
+// filter, newest first: at most limit entries that are older than the entry with
 // the id before, or the newest if before is "". more reports whether there are
 // older ones.
 func (s *Store) AuditLog(ctx context.Context, actor allswell.Actor, f allswell.AuditFilter, before string, limit int) (entries []allswell.AuditEntry, more bool, err error) {

@@ -419,7 +419,7 @@ func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) err
 				return err
 			}
 		}
-		sub.UpdatedAt = t.Now
+		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
 		return t.saveSubscriber(sub)
 	}
 	return nil

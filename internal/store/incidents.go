@@ -409,7 +409,7 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 			return nil, err
 		}
 		if !maps.Equal(statusesOf(before), statusesOf(i.Affected)) {
-			i.UpdatedAt = t.Now
+			i.UpdatedAt = allswell.Later(t.Now, i.UpdatedAt)
 		}
 		if err := t.saveIncident(i); err != nil {
 			return nil, err

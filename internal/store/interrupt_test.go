@@ -3,6 +3,7 @@ package store_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -275,6 +276,46 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 		})
 		if !errors.Is(err, allswell.ErrPreconditionFailed) {
 			w.Errorf("monitor: %v", err)
+		}
+	})
+}
+
+// TestOrderIsTheOrderOfCommits: changes within one millisecond, changes that wait for each
+// other, and a clock that goes back. The audit log is newest first, and no time of an
+// object goes back.
+func TestOrderIsTheOrderOfCommits(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "0", Message: ptr("0")}))(w)
+		n, updated := 0, incident.UpdatedAt
+		rename := func(s *store.Store) error {
+			n++
+			i, err := s.ChangeIncident(w.ctx, w.ws, incident.ID, allswell.IncidentChange{Title: ptr(strconv.Itoa(n))})
+			if i.UpdatedAt.Before(updated) {
+				w.Errorf("updated at %v, and before at %v", i.UpdatedAt, updated)
+			}
+			updated = i.UpdatedAt
+			return err
+		}
+		for range 20 {
+			w.ok(rename(w.Store))
+			w.ok(w.overlap(rename, rename))
+			w.clock.move(-time.Second)
+			must(w.PostUpdate(w.ctx, w.ws, incident.ID, "more"))(w)
+		}
+		w.clock.set(began)
+		entries, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{ObjectID: incident.ID}, "", 100)
+		w.ok(err)
+		for i, e := range entries[:n] {
+			if want := fmt.Sprintf(`{"title":"%d"}`, n-i); string(e.After) != want {
+				w.Errorf("entry %d of the incident: %s, want %s", i, e.After, want)
+			}
+		}
+		last := time.Time{}
+		for _, u := range must(w.Incident(w.ctx, w.ws, incident.ID))(w).Updates {
+			if u.CreatedAt.Before(last) {
+				w.Errorf("an update of %v comes after one of %v", u.CreatedAt, last)
+			}
+			last = u.CreatedAt
 		}
 	})
 }

@@ -251,7 +251,7 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 		return err
 	}
 	if !slices.Equal(m.Components, before.Components) {
-		m.UpdatedAt = t.Now
+		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	}
 	if _, err := t.Exec(`DELETE FROM maintenance_components WHERE maintenance_id = $1`, m.ID); err != nil {
 		return err

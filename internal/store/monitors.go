@@ -363,7 +363,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 		return m, err
 	}
 	if m != before {
-		m.UpdatedAt = t.Now
+		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	}
 	if m, err = t.filledMonitor(m, nil); err != nil {
 		return m, err
@@ -426,7 +426,7 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 			return m, err
 		}
 		before, old := m, m.Token
-		m.Token, m.UpdatedAt = allswell.NewPingToken(), t.Now
+		m.Token, m.UpdatedAt = allswell.NewPingToken(), allswell.Later(t.Now, m.UpdatedAt)
 		if _, err := t.Exec(`UPDATE monitors SET token = $2, old_token = $3, old_token_until_at = $4, updated_at = $5 WHERE id = $1`,
 			m.ID, m.Token, old, millis(t.Now.Add(PingTokenOverlap)), millis(m.UpdatedAt)); err != nil {
 			return m, err

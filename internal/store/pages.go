@@ -213,8 +213,7 @@ func (t *tx) lockedPage(where string, args ...any) (allswell.Page, error) {
 // of domains.
 func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageChange) (allswell.Page, error) {
 	before := p
-	p.Apply(ch, t.Now)
-	if !p.UpdatedAt.Equal(t.Now) {
+	if !p.Apply(ch, t.Now) {
 		return t.withStatus(p, nil)
 	}
 	if err := t.touch(p.ID); err != nil {
@@ -271,8 +270,8 @@ func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug stri
 		}
 		p, err := t.withStatus(t.page(`WHERE id = $1`, before.ID))
 		if err == nil && (p.Logo != before.Logo || p.Icon != before.Icon) {
-			p.UpdatedAt = t.Now
-			_, err = t.Exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(t.Now))
+			p.UpdatedAt = allswell.Later(t.Now, p.UpdatedAt)
+			_, err = t.Exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(p.UpdatedAt))
 		}
 		if err == nil {
 			err = t.audit(actor, allswell.AuditUpdate, before, p)

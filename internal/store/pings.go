@@ -136,7 +136,7 @@ func (t *tx) applyPing(m allswell.Monitor) error {
 	recovered := m.RecordPing(t.Now)
 	m.NextCheckAt = m.DueAt(nil)
 	if recovered {
-		m.UpdatedAt = t.Now
+		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	}
 	if err := errors.Join(t.saveMonitorState(m), t.saveHealthy(m)); err != nil || !recovered {
 		return err

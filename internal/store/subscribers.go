@@ -226,7 +226,7 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 		}
 		before := sub
 		sub.OldSecret, sub.OldSecretUntil = sub.Secret, t.Now.Add(allswell.SecretOverlap)
-		sub.Secret, sub.UpdatedAt = allswell.NewWebhookSecret(), t.Now
+		sub.Secret, sub.UpdatedAt = allswell.NewWebhookSecret(), allswell.Later(t.Now, sub.UpdatedAt)
 		_, err = t.Exec(`UPDATE subscribers SET secret = $2, old_secret = $3, old_secret_until_at = $4, updated_at = $5 WHERE id = $1`,
 			sub.ID, sub.Secret, sub.OldSecret, millis(sub.OldSecretUntil), millis(sub.UpdatedAt))
 		if err == nil {
@@ -299,7 +299,7 @@ func (s *Store) changeSubscription(ctx context.Context, slug, key string, action
 		if err := change(t, &sub); err != nil {
 			return sub, err
 		}
-		sub.UpdatedAt = t.Now
+		sub.UpdatedAt = allswell.Later(t.Now, sub.UpdatedAt)
 		if err := t.saveSubscriber(sub); err != nil {
 			return sub, err
 		}

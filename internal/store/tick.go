@@ -228,7 +228,7 @@ func (t *tx) markDown(down []allswell.Monitor) (int, error) {
 			return 0, err
 		}
 		if n > 0 {
-			m.UpdatedAt = t.Now
+			m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 			fell = append(fell, m)
 		}
 	}

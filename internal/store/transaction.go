@@ -51,13 +51,12 @@ type tx struct {
 	versions           map[string]int64 // new versions of the touched pages
 	changeNumber       int64            // number of this change of pages; 0 on SQLite
 	ordinals           map[string]int   // number of events emitted per page
-	auditIDs           allswell.IDSequence
-	logEntries         []logEntry // to be logged after the commit
-	mailQueued         bool       // a mail, a retry or a sign-up was queued
-	maintenanceChanged bool       // the time of the next transition may have changed
-	domainCheckDue     bool       // a domain is due to be checked
-	newPingTokens      []string   // new ping tokens, and those of monitors that were enabled
-	liveReplica        string     // the replica whose liveness record this transaction writes
+	logEntries         []logEntry       // to be logged after the commit
+	mailQueued         bool             // a mail, a retry or a sign-up was queued
+	maintenanceChanged bool             // the time of the next transition may have changed
+	domainCheckDue     bool             // a domain is due to be checked
+	newPingTokens      []string         // new ping tokens, and those of monitors that were enabled
+	liveReplica        string           // the replica whose liveness record this transaction writes
 
 	unattended bool // the functions of BeforeReturn are not called
 }
