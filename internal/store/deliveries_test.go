@@ -144,6 +144,21 @@ func TestNewerDeliveryMergesOlder(t *testing.T) {
 	})
 }
 
+// TestDeliveriesMergedTwice checks that a mail includes what was merged into a mail that failed.
+func TestDeliveriesMergedTwice(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("a@example.com")
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.expect("the first attempt", w.deliver(failed), "a@example.com: one")
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
+		w.clock.move(time.Minute)
+		w.expect("the second attempt", w.deliver(failed), "a@example.com: one, two")
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "three"))(w)
+		w.clock.move(time.Hour)
+		w.expect("the third attempt", w.deliver(taken), "a@example.com: one, two, three")
+	})
+}
+
 // TestBackoffAndExpiry: when an outage of the receiver's lasts, attempts come
 // as the schedule says, none is missing and none comes after a day.
 func TestBackoffAndExpiry(t *testing.T) {
