@@ -38,7 +38,7 @@ type statusRow struct {
 	tone      Tone
 }
 
-// LikeStatuspage is the equivalent of a status in the API of statuspage.io.
+// LikeStatuspage is the equivalent of a status in the API of Atlassian Statuspage (statuspage.io).
 type LikeStatuspage struct{ Component, Indicator string }
 
 // statusTable lists the statuses in the order of the API's documentation.
@@ -220,7 +220,7 @@ func (s Status) Downtime() float64 {
 	return r.downtime
 }
 
-// Statuspage returns the equivalent of s in the API of statuspage.io.
+// Statuspage returns the equivalent of s in the API of Atlassian Statuspage.
 func (s Status) Statuspage() LikeStatuspage {
 	r, _ := s.row()
 	return r.like

@@ -10,7 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
-	"github.com/allswell/allswell/internal/statuspage"
+	"github.com/allswell/allswell/internal/statuspageapi"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/internal/view"
@@ -43,8 +43,8 @@ func TestManyLongUpdates(t *testing.T) {
 	const updates = 200 // 5 MB each
 	w, inc, m := newLongTimelines(t, updates, strings.Repeat("long words *of* <one> ", allswell.MaxMessageLength/22))
 	paths := []string{"", "/history", "/incidents/" + inc, "/maintenances/" + m, "/history.atom", "/history.rss", "/history.ics"}
-	for _, name := range statuspage.Names {
-		paths = append(paths, "/"+statuspage.Prefix+name)
+	for _, name := range statuspageapi.Names {
+		paths = append(paths, "/"+statuspageapi.Prefix+name)
 	}
 	for _, path := range paths {
 		rec := w.do("GET", "/status/acme"+path)
@@ -52,7 +52,7 @@ func TestManyLongUpdates(t *testing.T) {
 			t.Errorf("%s: %d, %d bytes", path, rec.Code, rec.Body.Len())
 		}
 	}
-	if n, bytes := w.site.rendered.Stats(); n < len(paths)-len(statuspage.Names)+1 || bytes > maxRenderedBytes {
+	if n, bytes := w.site.rendered.Stats(); n < len(paths)-len(statuspageapi.Names)+1 || bytes > maxRenderedBytes {
 		t.Errorf("%d documents of %d bytes are in memory", n, bytes)
 	}
 	// Many requests, one rendering.

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/statuspage"
-	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
+	"github.com/allswell/allswell/internal/statuspageapi"
+	"github.com/allswell/allswell/internal/statuspageapi/statuspagetest"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -238,7 +238,7 @@ func TestStatuspageChanges(t *testing.T) {
 // TestStatuspageNames checks that the documents that are served are those that are
 // generated.
 func TestStatuspageNames(t *testing.T) {
-	if got, want := slices.Sorted(slices.Values(statuspage.Names)), slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
+	if got, want := slices.Sorted(slices.Values(statuspageapi.Names)), slices.Sorted(maps.Keys(statuspagetest.Documents)); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

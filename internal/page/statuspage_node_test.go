@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
+	"github.com/allswell/allswell/internal/statuspageapi/statuspagetest"
 	"github.com/allswell/allswell/test/nodeclient"
 )
 

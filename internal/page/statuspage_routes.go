@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/statuspage"
+	"github.com/allswell/allswell/internal/statuspageapi"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -47,7 +47,7 @@ func newStatuspageError(message string) *web.Document {
 // routeStatuspage serves all paths of a page below api/v2/, with any method, and
 // reports whether it did.
 func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, req pageRequest) bool {
-	path, ok := strings.CutPrefix(req.part, statuspage.Prefix)
+	path, ok := strings.CutPrefix(req.part, statuspageapi.Prefix)
 	if ok {
 		serveStatuspage(w, r, func() (*web.Document, error) { return s.statuspageDocument(r.Context(), req.entry, path) })
 	}
@@ -57,7 +57,7 @@ func (s *Site) routeStatuspage(w http.ResponseWriter, r *http.Request, req pageR
 // failStatuspage is routeStatuspage for a page that does not exist or cannot be
 // loaded; err says which.
 func failStatuspage(w http.ResponseWriter, r *http.Request, part string, err error) bool {
-	if !strings.HasPrefix(part, statuspage.Prefix) {
+	if !strings.HasPrefix(part, statuspageapi.Prefix) {
 		return false
 	}
 	serveStatuspage(w, r, func() (*web.Document, error) { return nil, err })
@@ -97,7 +97,7 @@ func serveStatuspageError(w http.ResponseWriter, r *http.Request, status int) {
 // documents of a page are rendered together, at the first request after a change,
 // so that they agree.
 func (s *Site) statuspageDocument(ctx context.Context, e *entry, path string) (*web.Document, error) {
-	if !slices.Contains(statuspage.Names, path) {
+	if !slices.Contains(statuspageapi.Names, path) {
 		return nil, allswell.ErrNotFound
 	}
 	all, err := loadRendered(ctx, s, key{entry: e, kind: "statuspage"},
@@ -118,7 +118,7 @@ func (s *Site) loadStatuspage(ctx context.Context, e *entry) (*statuspageSet, er
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := statuspage.Documents(snap.sum, newest, snap.sum.Page.URL(s.base))
+	bodies, err := statuspageapi.Documents(snap.sum, newest, snap.sum.Page.URL(s.base))
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/htmltest"
-	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
+	"github.com/allswell/allswell/internal/statuspageapi/statuspagetest"
 )
 
 // statuspageUpdate is an incident update in the documents for programs.

@@ -16,7 +16,7 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/i18n/i18ntest"
 	"github.com/allswell/allswell/internal/markdown"
-	"github.com/allswell/allswell/internal/statuspage"
+	"github.com/allswell/allswell/internal/statuspageapi"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -154,7 +154,7 @@ func TestLargestPage(t *testing.T) {
 		}
 		newest := p // the store loads the newest 50 of each for feeds
 		newest.Page.Language, newest.Incidents, newest.Maintenances = l.Tag, p.Incidents[:50], p.Maintenances[:50]
-		bodies, err := statuspage.Documents(sum, newest, "https://status.example")
+		bodies, err := statuspageapi.Documents(sum, newest, "https://status.example")
 		if err != nil {
 			t.Fatal(err)
 		}

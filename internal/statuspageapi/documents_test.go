@@ -1,4 +1,4 @@
-package statuspage
+package statuspageapi
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/markdown/markdowntest"
-	"github.com/allswell/allswell/internal/statuspage/statuspagetest"
+	"github.com/allswell/allswell/internal/statuspageapi/statuspagetest"
 )
 
 // samplePage returns a page in a random state, with the given text wherever people can write one.

@@ -1,4 +1,4 @@
-// Package statuspagetest checks the form of Statuspage documents as strictly as the
+// Package statuspagetest checks the form of the documents of Atlassian Statuspage as strictly as the
 // strictest client.
 package statuspagetest
 
