@@ -29,19 +29,19 @@ type snapshot struct {
 // The lifetime of a snapshot without a commit. Durations and uptimes change with
 // time, and visitors watch those of components that are not operational.
 const (
-	maxAge            = 10 * time.Minute
-	maxNonOperational = time.Minute
+	maxAge               = 10 * time.Minute
+	maxAgeNonOperational = time.Minute
 )
 
 // lifetimeOf returns the lifetime of a snapshot of sum.
 func lifetimeOf(sum allswell.Summary) time.Duration {
 	if len(sum.Active) > 0 {
-		return maxNonOperational
+		return maxAgeNonOperational
 	}
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
 			if c.Status() != allswell.StatusOperational {
-				return maxNonOperational
+				return maxAgeNonOperational
 			}
 		}
 	}

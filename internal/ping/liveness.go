@@ -167,10 +167,10 @@ func (b *batcher) recordFinalLiveness(ctx context.Context) error {
 func (b *batcher) transact(l store.LivenessRecord, own *batch, save bool, record func(store.LivenessRecord) error) error {
 	began := time.Now()
 	l.Replica = b.replica
-	l.Shedding = b.shedding(began)
+	l.LosingPings = b.losingPings(began)
 	if save {
 		l.Rejected = b.rejected.take()
-		l.Shedding = b.lost.recent(began)
+		l.LosingPings = b.lost.recent(began)
 		if since := b.lost.unsaved(); !since.IsZero() {
 			l.Lost = max(began.Sub(since), time.Millisecond)
 		}
@@ -194,7 +194,7 @@ func (b *batcher) transact(l store.LivenessRecord, own *batch, save bool, record
 	}
 	if save {
 		b.nextLiveness = began.Add(b.livenessInterval)
-		if l.Shedding {
+		if l.LosingPings {
 			b.nextLiveness = began.Add(min(b.livenessInterval, livenessRetry))
 		}
 		if len(l.Rejected) == maxSaved {

@@ -67,9 +67,9 @@ func (l *lostPings) saved(until time.Time) {
 // lost. NoteLost does not block.
 func (s *Server) NoteLost() { s.batcher.noteLost(time.Now()) }
 
-// Shedding reports whether pings are being lost, or were lost and the listening gap
+// LosingPings reports whether pings are being lost, or were lost and the listening gap
 // is not saved yet. Meanwhile, silence must not be counted against monitors.
-func (s *Server) Shedding() bool { return s.batcher.shedding(time.Now()) }
+func (s *Server) LosingPings() bool { return s.batcher.losingPings(time.Now()) }
 
 func (b *batcher) noteLost(now time.Time) {
 	if b.lost.note(now) {
@@ -78,7 +78,7 @@ func (b *batcher) noteLost(now time.Time) {
 	}
 }
 
-func (b *batcher) shedding(now time.Time) bool {
+func (b *batcher) losingPings(now time.Time) bool {
 	return b.lost.recent(now) || !b.lost.unsaved().IsZero()
 }
 

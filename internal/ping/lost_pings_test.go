@@ -14,8 +14,8 @@ import (
 func TestLostPingsStopLiveness(t *testing.T) {
 	onEachEngine(t, Config{}, func(w *testServer) {
 		w.NoteLost()
-		if !w.Shedding() {
-			t.Fatal("not shedding after a loss")
+		if !w.LosingPings() {
+			t.Fatal("not losing pings after a loss")
 		}
 		w.until("the gap is saved", func() bool { return w.count(`SELECT count(*) FROM listening_gaps`) == 1 })
 		last := w.count(`SELECT max(seen_at) FROM liveness`)
@@ -31,7 +31,7 @@ func TestLostPingsStopLiveness(t *testing.T) {
 		if now := w.count(`SELECT max(seen_at) FROM liveness`); now != last {
 			t.Errorf("a liveness record %d ms after the loss", now-last)
 		}
-		w.until("it is over", func() bool { return !w.Shedding() && w.count(`SELECT max(seen_at) FROM liveness`) > last })
+		w.until("it is over", func() bool { return !w.LosingPings() && w.count(`SELECT max(seen_at) FROM liveness`) > last })
 	})
 }
 
@@ -39,16 +39,16 @@ func TestLostPingsStopLiveness(t *testing.T) {
 // another one has received pings all the time.
 func TestLostPingsCountForAllReplicas(t *testing.T) {
 	onEachEngine(t, Config{}, func(w *testServer) {
-		shedding := store.LivenessRecord{Replica: "shedding", Lost: time.Minute, Shedding: true}
-		if err := w.store.RecordLiveness(t.Context(), shedding); err != nil {
+		losingPings := store.LivenessRecord{Replica: "loses", Lost: time.Minute, LosingPings: true}
+		if err := w.store.RecordLiveness(t.Context(), losingPings); err != nil {
 			t.Fatal(err)
 		}
 		w.want(w.ping(w.monitor.Token), 200, okBody)
 		if n := w.count(`SELECT max(to_at - from_at) FROM listening_gaps`); n < 60_000 {
 			t.Errorf("a gap of %d ms, want a minute", n)
 		}
-		if n := w.count(`SELECT count(*) FROM liveness WHERE replica = 'shedding'`); n != 0 {
-			t.Error("the shedding replica has a liveness record")
+		if n := w.count(`SELECT count(*) FROM liveness WHERE replica = 'loses'`); n != 0 {
+			t.Error("the replica that loses pings has a liveness record")
 		}
 	})
 }
@@ -63,8 +63,8 @@ func TestUnqueuedPingIsLost(t *testing.T) {
 		if got := w.ping(w.monitor.Token); got.StatusCode != 503 {
 			t.Errorf("%d, want 503", got.StatusCode)
 		}
-		if !w.Shedding() {
-			t.Error("not shedding after a ping found no room")
+		if !w.LosingPings() {
+			t.Error("not losing pings after a ping found no room")
 		}
 	})
 }

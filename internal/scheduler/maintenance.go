@@ -20,7 +20,7 @@ func (s *Scheduler) runMaintenances(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.planned:
+		case <-s.maintenanceDue:
 		case <-time.After(wait):
 		}
 	}

@@ -32,9 +32,9 @@ type Config struct {
 	Replica string               // name of this process, unique among the replicas
 	Logger  *slog.Logger
 
-	// Shedding reports whether this replica is losing pings. Meanwhile ticks are
+	// LosingPings reports whether this replica is losing pings. Meanwhile ticks are
 	// skipped, which does not count as a stall. nil: never.
-	Shedding func() bool
+	LosingPings func() bool
 }
 
 // Scheduler runs ticks at multiples of Period, by the store's clock. Missed ticks are
@@ -42,7 +42,7 @@ type Config struct {
 type Scheduler struct {
 	Config
 	ticked           atomic.Pointer[time.Time]
-	planned          chan struct{} // holds a value if the next maintenance transition may have changed
+	maintenanceDue   chan struct{} // holds a value if the next maintenance transition may have changed
 	stallTimeout     time.Duration // time without a tick that counts as a stall
 	watchdogInterval time.Duration // field for tests
 
@@ -53,11 +53,11 @@ type Scheduler struct {
 
 // New returns a Scheduler. It is idle until Run is called.
 func New(c Config) *Scheduler {
-	s := &Scheduler{Config: c, planned: make(chan struct{}, 1), stallTimeout: max(3*c.Period, minStallTimeout), watchdogInterval: watchdogInterval}
+	s := &Scheduler{Config: c, maintenanceDue: make(chan struct{}, 1), stallTimeout: max(3*c.Period, minStallTimeout), watchdogInterval: watchdogInterval}
 	s.note(time.Now())
 	c.Store.OnMaintenanceChange(func() {
 		select {
-		case s.planned <- struct{}{}:
+		case s.maintenanceDue <- struct{}{}:
 		default: // a value is pending already
 		}
 	})
@@ -174,7 +174,7 @@ func (t *timetable) next(now time.Time) (instant time.Time, wait time.Duration) 
 // due, because silence during a maintenance does not count. Errors are logged.
 func (s *Scheduler) Tick(ctx context.Context, instant time.Time) {
 	s.advanceMaintenances(ctx)
-	if s.Shedding != nil && s.Shedding() {
+	if s.LosingPings != nil && s.LosingPings() {
 		s.skip(instant, "pings are being lost")
 		s.note(time.Now())
 		return

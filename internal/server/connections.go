@@ -76,11 +76,11 @@ func refuseRequest(w http.ResponseWriter, r *http.Request, reason connlimit.Reas
 }
 
 // registerConnections registers the metrics of connections.
-func (m *metrics) registerConnections(l *connlimit.Limiter, shedding func() bool) {
+func (m *metrics) registerConnections(l *connlimit.Limiter, losingPings func() bool) {
 	m.registry.MustRegister(&connectionCollector{l})
 	m.registerGauge("allswell_connections_max", "Maximum number of open connections.", func() float64 { return float64(l.Max) })
 	m.registerGauge("allswell_shedding", "1 while pings are being lost, because connections cannot be accepted or pings are refused.",
-		func() float64 { return boolGauge(shedding()) })
+		func() float64 { return boolGauge(losingPings()) })
 }
 
 // connectionCollector is a prometheus.Collector of a limiter's counts.

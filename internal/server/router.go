@@ -62,7 +62,7 @@ var (
 	noReferrer      = []string{"no-referrer"}
 	denyFrames      = []string{"DENY"}
 	closeConnection = []string{"close"}
-	noContent       = []string{string(web.PolicyAPI)}
+	noResources     = []string{string(web.PolicyAPI)}
 )
 
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +78,7 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if surface == surfaceAPI || surface == surfaceService { // pages set their own; responses to pings are too short to need any
 		h["Referrer-Policy"] = noReferrer
 		h["X-Frame-Options"] = denyFrames
-		h["Content-Security-Policy"] = noContent
+		h["Content-Security-Policy"] = noResources
 	}
 	rec := responseRecorders.Get().(*responseRecorder)
 	rec.ResponseWriter, rec.status, rec.written = w, 0, 0

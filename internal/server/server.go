@@ -54,7 +54,7 @@ type Server struct {
 	router    *router
 
 	listener        net.Listener
-	metricsListener net.Listener // nil without ALLSWELL_METRICS_LISTEN
+	metricsListener net.Listener // nil without allswell_sheddingS_LISTEN
 	connections     *connlimit.Limiter
 	limited         []*connlimit.Listener // the listeners, with their connections limited
 	servers         []*http.Server        // one for each of limited
@@ -95,7 +95,7 @@ func (s *Server) openListeners(ctx context.Context) (err error) {
 		return err
 	}
 	if s.cfg.MetricsListen != "" {
-		s.metricsListener, err = listen(ctx, "ALLSWELL_METRICS_LISTEN", s.cfg.MetricsListen)
+		s.metricsListener, err = listen(ctx, "allswell_sheddingS_LISTEN", s.cfg.MetricsListen)
 	}
 	return err
 }
@@ -180,7 +180,7 @@ func (s *Server) prepareHTTP() {
 		Max: total, PerAddress: perAddress, Trusted: s.cfg.TrustedProxies, Lost: s.pings.NoteLost, Logger: s.log,
 	})
 	s.registerMetrics()
-	s.metrics.registerConnections(s.connections, s.pings.Shedding)
+	s.metrics.registerConnections(s.connections, s.pings.LosingPings)
 	s.router = &router{
 		heartbeat:   s.pings,
 		api:         s.apiHandler,
@@ -219,7 +219,7 @@ func (s *Server) addHTTPServer(l net.Listener, h http.Handler, connections *conn
 // wire creates everything that needs the store.
 func (s *Server) wire() {
 	s.scheduler = scheduler.New(scheduler.Config{
-		Store: s.store, Period: s.cfg.CheckInterval, Backlog: s.pings.Backlog, Shedding: s.pings.Shedding, Replica: s.replica, Logger: s.log,
+		Store: s.store, Period: s.cfg.CheckInterval, Backlog: s.pings.Backlog, LosingPings: s.pings.LosingPings, Replica: s.replica, Logger: s.log,
 	})
 	s.site = page.New(page.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit,

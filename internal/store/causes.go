@@ -73,7 +73,7 @@ func (t *tx) changeCauses(componentID string, from origin, change func(*allswell
 // componentChanged makes a new version of the component's page. If the status changed, it
 // saves the change in the history and emits an event.
 func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from origin) error {
-	if err := t.touch(c.PageID); err != nil {
+	if err := t.bumpVersion(c.PageID); err != nil {
 		return err
 	}
 	if c.Status() == old {

@@ -106,7 +106,7 @@ func (s *Store) CreateComponent(ctx context.Context, actor allswell.Actor, slug 
 
 // createComponent adds a component to a page.
 func (t *tx) createComponent(actor allswell.Actor, p allswell.Page, n allswell.NewComponent) (allswell.Component, error) {
-	err := t.touch(p.ID)
+	err := t.bumpVersion(p.ID)
 	if err == nil {
 		err = t.checkLimit("name", "components", allswell.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, p.ID)
 	}
@@ -151,8 +151,8 @@ func (t *tx) order(given *int, next string, pageID string) (int, error) {
 	return min(int(n), allswell.MaxOrder), err
 }
 
-// checkLimit returns an *allswell.ValidationError if a touched page already has the
-// maximum number of something; count is the statement that counts them. The page's lock
+// checkLimit returns an *allswell.ValidationError if a page already has the maximum
+// number of something; count is the statement that counts them. Lock the page before: that
 // keeps other transactions from adding more meanwhile.
 func (t *tx) checkLimit(field, what string, most int, count, pageID string) error {
 	n, err := database.One(t.Session, database.ScanInt, count, pageID)
@@ -240,7 +240,7 @@ func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, page, r
 
 // editComponent changes a locked component, except its status.
 func (t *tx) editComponent(actor allswell.Actor, c allswell.Component, e allswell.ComponentEdit) (allswell.Component, error) {
-	err := t.touch(c.PageID)
+	err := t.bumpVersion(c.PageID)
 	if err == nil && e.GroupID != nil {
 		var id string
 		id, err = t.groupID(c.PageID, *e.GroupID)
@@ -324,7 +324,7 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 	g, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Group, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err == nil {
-			err = t.touch(p.ID)
+			err = t.bumpVersion(p.ID)
 		}
 		if err == nil {
 			err = t.checkLimit("name", "groups", allswell.MaxGroups, `SELECT count(*) FROM component_groups WHERE page_id = $1`, p.ID)
@@ -380,7 +380,7 @@ func (c *session) groupOf(workspaceID, page, ref string) (allswell.Group, error)
 // lockGroup loads a group again, under its page's lock. It passes err through.
 func (t *tx) lockGroup(g allswell.Group, err error) (allswell.Group, error) {
 	if err == nil {
-		err = t.touch(g.PageID)
+		err = t.bumpVersion(g.PageID)
 	}
 	if err != nil {
 		return g, err

@@ -193,7 +193,7 @@ func (t *tx) domainChanged(p allswell.Page, change allswell.DomainChange) error 
 	if change != allswell.DomainChangeVerified && change != allswell.DomainChangeReleased {
 		return nil
 	}
-	return t.touch(p.ID)
+	return t.bumpVersion(p.ID)
 }
 
 // DisabledDomains lists the pages with a domain that they are not served at

@@ -10,7 +10,7 @@ import (
 // emit writes an event in the transaction of the change. It makes a new version of the
 // event's page, which gives the event its place in the commit order of the page.
 func (t *tx) emit(e allswell.Event) error {
-	if err := t.touch(e.PageID); err != nil {
+	if err := t.bumpVersion(e.PageID); err != nil {
 		return err
 	}
 	data, err := json.Marshal(e.Data)

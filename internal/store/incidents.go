@@ -176,7 +176,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	}
 	i := n.Open(pageID, id.String(), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
 	i.OutageID = from.outageID
-	if err := t.touch(pageID); err != nil {
+	if err := t.bumpVersion(pageID); err != nil {
 		return i, err
 	}
 	if err := t.checkOpenIncidents("title", i); err != nil {
@@ -203,7 +203,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 
 // checkOpenIncidents returns an *allswell.ValidationError if the page has the maximum
 // number of unresolved incidents, not counting those of outages. i is not yet stored as
-// open, and its page is touched.
+// open, and its page is locked.
 func (t *tx) checkOpenIncidents(field string, i allswell.Incident) error {
 	if i.Resolved || i.OutageID != "" {
 		return nil

@@ -31,11 +31,11 @@ type LivenessRecord struct {
 	// listening gap of that length, until now, is stored. 0 means that none were lost.
 	Lost time.Duration
 
-	// Shedding means that pings may still be lost. No liveness record is written then.
-	Shedding bool
+	// LosingPings means that pings may still be lost. No liveness record is written then.
+	LosingPings bool
 }
 
-// RecordLiveness writes a liveness record, unless b.Shedding is set. When it returns nil,
+// RecordLiveness writes a liveness record, unless b.LosingPings is set. When it returns nil,
 // the record is durable, and so are the listening gap that the record ends and the one
 // that it reports.
 func (s *Store) RecordLiveness(ctx context.Context, b LivenessRecord) error {
@@ -51,7 +51,7 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 			return err
 		}
 	}
-	if b.Shedding {
+	if b.LosingPings {
 		return t.saveRejected(b.Rejected)
 	}
 	last, err := database.One(t.Session, func(row database.Row) (at time.Time, err error) {
@@ -112,7 +112,7 @@ func (t *tx) saveGap(from time.Time) error {
 // hundreds a second, so it writes nothing if this replica's last record is younger than
 // livenessStep.
 func (t *tx) recordPingLiveness(b LivenessRecord) error {
-	if b.Shedding && b.Lost == 0 && len(b.Rejected) == 0 {
+	if b.LosingPings && b.Lost == 0 && len(b.Rejected) == 0 {
 		return nil
 	}
 	if last, ok := t.s.lastLiveness.Load(b.Replica); ok && !b.First && len(b.Rejected) == 0 && b.Lost == 0 {

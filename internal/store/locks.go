@@ -17,7 +17,7 @@ import (
 //  3. maintenances, by id
 //  4. monitors, by id
 //  5. components, by id
-//  6. pages, by id (touch)
+//  6. pages, by id (bumpVersion)
 //  7. what belongs to a page: incidents, groups, events; subscribers before their
 //     deliveries
 //  8. the number of changes of pages (announce)
@@ -78,7 +78,7 @@ func (t *tx) lockSet(s lockSet) error {
 	}
 	pages := slices.Sorted(slices.Values(s.pages))
 	for _, id := range slices.Compact(pages) {
-		if err := t.touch(id); err != nil {
+		if err := t.bumpVersion(id); err != nil {
 			return err
 		}
 	}
@@ -106,9 +106,9 @@ func (s lockSet) contains(other lockSet) bool {
 		all(s.components, other.components) && all(s.pages, other.pages)
 }
 
-// touch increments the version of the page, once per transaction, and thereby locks its
+// bumpVersion increments the version of the page, once per transaction, and thereby locks its
 // row.
-func (t *tx) touch(pageID string) error {
+func (t *tx) bumpVersion(pageID string) error {
 	if _, done := t.versions[pageID]; done {
 		return nil
 	}

@@ -53,7 +53,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return nil
 	}
 	if err == nil {
-		err = t.touch(i.PageID)
+		err = t.bumpVersion(i.PageID)
 	}
 	if err != nil {
 		return err

@@ -163,7 +163,7 @@ func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page
 		err = t.saveDomainClaim(p)
 	}
 	if err == nil {
-		err = t.touch(p.ID)
+		err = t.bumpVersion(p.ID)
 	}
 	if err == nil {
 		err = t.audit(actor, allswell.AuditCreate, nil, p)
@@ -216,7 +216,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 	if !p.Apply(ch, t.Now) {
 		return t.withStatus(p, nil)
 	}
-	if err := t.touch(p.ID); err != nil {
+	if err := t.bumpVersion(p.ID); err != nil {
 		return p, err
 	}
 	if p.Domain != before.Domain {
@@ -260,7 +260,7 @@ func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug stri
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
 		before, err := t.lockPage(actor.WorkspaceID, slug)
 		if err == nil {
-			err = t.touch(before.ID)
+			err = t.bumpVersion(before.ID)
 		}
 		if err == nil {
 			err = change(t, before.ID)

@@ -48,7 +48,7 @@ func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (T,
 type tx struct {
 	session
 	dbTx               *database.Tx
-	versions           map[string]int64 // new versions of the touched pages
+	versions           map[string]int64 // new versions of the changed pages
 	changeNumber       int64            // number of this change of pages; 0 on SQLite
 	ordinals           map[string]int   // number of events emitted per page
 	logEntries         []logEntry       // to be logged after the commit

@@ -9,12 +9,12 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestSheddingIsNoStall checks that ticks that are skipped while pings are being lost
+// TestLosingPingsIsNoStall checks that ticks that are skipped while pings are being lost
 // do not count as a stall.
-func TestSheddingIsNoStall(t *testing.T) {
+func TestLosingPingsIsNoStall(t *testing.T) {
 	s := storetest.Open(t, "sqlite:"+t.TempDir()+"/a.db", store.Options{})
 	w := New(Config{Store: s, Period: time.Minute, Backlog: func() time.Duration { return 0 }, Replica: "a", Logger: slog.New(slog.DiscardHandler),
-		Shedding: func() bool { return true }})
+		LosingPings: func() bool { return true }})
 	long := time.Now().Add(-time.Hour)
 	w.note(long)
 	w.Tick(t.Context(), time.Now().Truncate(time.Minute))
