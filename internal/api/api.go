@@ -170,7 +170,7 @@ type call struct {
 }
 
 // action handles a call. web.Fail writes the response to its error.
-type action func(*call) (store.StoredResponse, error)
+type action func(*call) (store.Response, error)
 
 func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 	c := &call{Request: r, base: a.base(r)}

@@ -49,7 +49,7 @@ type cursorMetaJSON struct {
 
 // listAudit lists the audit entries of the workspace, newest first. The cursor is
 // the id of the last entry that the caller has read.
-func (a *api) listAudit(c *call) (store.StoredResponse, error) {
+func (a *api) listAudit(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := allswell.AuditFilter{
 		ObjectKind: web.Choice(q, "kind", allswell.ObjectKinds),
@@ -62,11 +62,11 @@ func (a *api) listAudit(c *call) (store.StoredResponse, error) {
 	limit := q.Integer("limit", defaultPerPage, 1, maxPerPage)
 	cursor := q.Text("cursor")
 	if err := q.Check(); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	entries, more, err := a.store.AuditLog(c.Context(), c.actor(), f, cursor, limit)
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	data := make([]auditEntryJSON, len(entries))
 	for i, e := range entries {
@@ -80,5 +80,5 @@ func (a *api) listAudit(c *call) (store.StoredResponse, error) {
 		Data []auditEntryJSON `json:"data"`
 		Meta cursorMetaJSON   `json:"meta"`
 	}{data, meta})
-	return store.StoredResponse{Status: http.StatusOK, Body: body}, err
+	return store.Response{Status: http.StatusOK, Body: body}, err
 }

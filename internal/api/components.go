@@ -8,20 +8,20 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-func (a *api) listComponents(c *call) (store.StoredResponse, error) {
+func (a *api) listComponents(c *call) (store.Response, error) {
 	return serveNamedList(c, newComponentJSON, func(f store.Filter, r store.Pagination) ([]allswell.Component, int, error) {
 		return a.store.Components(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)
 	})
 }
 
-func (a *api) createComponent(c *call) (store.StoredResponse, error) {
+func (a *api) createComponent(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	n, err := readNewComponent(o, orZero(o.Text("slug")))
 	if err = o.Check(err); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newComponentJSON)
 	return r.respond(a.store.CreateComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
@@ -40,46 +40,46 @@ func readNewComponent(o *web.Object, slug string) (allswell.NewComponent, error)
 	return n, n.Validate()
 }
 
-func (a *api) getComponent(c *call) (store.StoredResponse, error) {
+func (a *api) getComponent(c *call) (store.Response, error) {
 	component, err := a.store.Component(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"))
 	return taggedResponse(c, component, err, newComponentJSON)
 }
 
 // changeComponent sets the manual status of a component.
-func (a *api) changeComponent(c *call) (store.StoredResponse, error) {
+func (a *api) changeComponent(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	o.Require("status")
 	ch := allswell.ComponentChange{Status: orZero(web.Enum(o, "status", allswell.Statuses))}
 	ch.Description, ch.HasDescription = o.NullableText("description")
 	if err := o.Check(ch.Validate()); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	component, err := a.store.ChangeComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"), ch, c.cond)
 	return taggedResponse(c, component, err, newComponentJSON)
 }
 
 // editComponent changes the fields of a component except its status.
-func (a *api) editComponent(c *call) (store.StoredResponse, error) {
+func (a *api) editComponent(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	e := allswell.ComponentEdit{Name: o.Text("name"), Order: o.Integer("order"), GroupID: o.Text("group")}
 	e.Description, e.HasDescription = o.NullableText("description")
 	if err := o.Check(e.Validate()); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	page, err := readPageSlug(c)
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	component, err := a.store.EditComponent(c.Context(), c.actor(), page, c.PathValue("componentId"), e, c.cond)
 	return taggedResponse(c, component, err, newComponentJSON)
 }
 
-func (a *api) deleteComponent(c *call) (store.StoredResponse, error) {
+func (a *api) deleteComponent(c *call) (store.Response, error) {
 	return noContent(a.store.DeleteComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("componentId"), c.cond))
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-func (a *api) getDomain(c *call) (store.StoredResponse, error) {
+func (a *api) getDomain(c *call) (store.Response, error) {
 	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
 	return resourceResponse(page, err, newDomainJSON)
 }
 
 // verifyDomain checks the domain now and waits for the DNS.
-func (a *api) verifyDomain(c *call) (store.StoredResponse, error) {
+func (a *api) verifyDomain(c *call) (store.Response, error) {
 	r := newResponder(c, http.StatusOK, newDomainJSON)
 	return r.respond(a.verify(c.Context(), c.actor(), c.PathValue("pageSlug"), r.save...))
 }

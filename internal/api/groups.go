@@ -7,46 +7,46 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-func (a *api) listGroups(c *call) (store.StoredResponse, error) {
+func (a *api) listGroups(c *call) (store.Response, error) {
 	return serveNamedList(c, newGroupJSON, func(f store.Filter, r store.Pagination) ([]allswell.Group, int, error) {
 		return a.store.Groups(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)
 	})
 }
 
-func (a *api) createGroup(c *call) (store.StoredResponse, error) {
+func (a *api) createGroup(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	n := allswell.NewGroup{Slug: orZero(o.Text("slug")), Name: orZero(o.Text("name")), Order: o.Integer("order")}
 	if err := o.Check(n.Validate()); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newGroupJSON)
 	return r.respond(a.store.CreateGroup(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
-func (a *api) changeGroup(c *call) (store.StoredResponse, error) {
+func (a *api) changeGroup(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	ch := allswell.GroupChange{Name: o.Text("name"), Order: o.Integer("order")}
 	if err := o.Check(ch.Validate()); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	page, err := readPageSlug(c)
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	group, err := a.store.ChangeGroup(c.Context(), c.actor(), page, c.PathValue("groupId"), ch)
 	return resourceResponse(group, err, newGroupJSON)
 }
 
-func (a *api) deleteGroup(c *call) (store.StoredResponse, error) {
+func (a *api) deleteGroup(c *call) (store.Response, error) {
 	page, err := readPageSlug(c)
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	return noContent(a.store.DeleteGroup(c.Context(), c.actor(), page, c.PathValue("groupId")))
 }

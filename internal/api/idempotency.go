@@ -25,7 +25,7 @@ const (
 
 // serveOnce runs the route's action, or returns the saved response of the same
 // request. Errors are not saved: such a request has changed nothing.
-func (a *api) serveOnce(rt route, c *call, h http.Header) (store.StoredResponse, error) {
+func (a *api) serveOnce(rt route, c *call, h http.Header) (store.Response, error) {
 	keys := c.Header.Values(idempotencyKeyHeader)
 	if len(keys) == 0 || rt.ignoresIdempotencyKey() {
 		return rt.do(c)
@@ -33,17 +33,17 @@ func (a *api) serveOnce(rt route, c *call, h http.Header) (store.StoredResponse,
 	if rt.method != http.MethodPost {
 		var bad allswell.ValidationError
 		bad.Add(idempotencyKeyHeader, "The Idempotency-Key header is for POST requests only.")
-		return store.StoredResponse{}, bad.Err()
+		return store.Response{}, bad.Err()
 	}
 	if len(keys) > 1 || !validIdempotencyKey(keys[0]) {
 		var bad allswell.ValidationError
 		bad.Add(idempotencyKeyHeader, "The Idempotency-Key must be one header of 1 to %d printable ASCII characters.", maxIdempotencyKey)
-		return store.StoredResponse{}, bad.Err()
+		return store.Response{}, bad.Err()
 	}
 	c.key = &store.IdempotencyKey{TokenID: c.token.ID, Key: keys[0], RequestHash: hashRequest(c)}
 	end, ok := a.inFlight.begin(c.token.ID + " " + keys[0])
 	if !ok {
-		return store.StoredResponse{}, allswell.ErrInProgress
+		return store.Response{}, allswell.ErrInProgress
 	}
 	defer end()
 	if saved, found, err := a.findResponse(c, h); found || err != nil {
@@ -72,13 +72,13 @@ func (rt route) ignoresIdempotencyKey() bool {
 }
 
 // findResponse returns the saved response of the same request, if there is one.
-func (a *api) findResponse(c *call, h http.Header) (saved store.StoredResponse, found bool, err error) {
+func (a *api) findResponse(c *call, h http.Header) (saved store.Response, found bool, err error) {
 	saved, found, err = a.store.FindResponse(c.Context(), *c.key)
 	if err != nil || !found {
-		return store.StoredResponse{}, false, err
+		return store.Response{}, false, err
 	}
 	if saved.Body, err = c.decrypt(saved.Body); err != nil {
-		return store.StoredResponse{}, false, err
+		return store.Response{}, false, err
 	}
 	h.Set(replayedHeader, "true")
 	return saved, true, nil
@@ -100,16 +100,16 @@ func hashRequest(c *call) []byte {
 
 // responder builds the response to a POST from the result of a method of the store.
 type responder[T any] struct {
-	render func(T) (store.StoredResponse, error)
+	render func(T) (store.Response, error)
 	save   []store.SaveResponse[T] // argument of the method; empty without an Idempotency-Key
 }
 
 // newResponder returns a responder whose responses have the status and the JSON that
 // toJSON returns for the result.
 func newResponder[T, J any](c *call, status int, toJSON func(T) J) responder[T] {
-	r := responder[T]{render: func(v T) (store.StoredResponse, error) { return newResponse(status, toJSON(v)) }}
+	r := responder[T]{render: func(v T) (store.Response, error) { return newResponse(status, toJSON(v)) }}
 	if c.key != nil {
-		r.save = []store.SaveResponse[T]{{Key: *c.key, Render: func(v T) (store.StoredResponse, error) {
+		r.save = []store.SaveResponse[T]{{Key: *c.key, Render: func(v T) (store.Response, error) {
 			response, err := r.render(v)
 			if err == nil {
 				response.Body, err = c.encrypt(response.Body)
@@ -121,9 +121,9 @@ func newResponder[T, J any](c *call, status int, toJSON func(T) J) responder[T] 
 }
 
 // respond returns the response to a result of the method, or its error.
-func (r responder[T]) respond(v T, err error) (store.StoredResponse, error) {
+func (r responder[T]) respond(v T, err error) (store.Response, error) {
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	return r.render(v)
 }

@@ -193,10 +193,10 @@ func TestKeyInFlight(t *testing.T) {
 		_, secret := storetest.Workspace(t, s, "ours")
 		a := &api{store: s, now: time.Now}
 		entered, leave := make(chan struct{}), make(chan struct{})
-		slow := route{"POST", "/x", open, func(*call) (store.StoredResponse, error) {
+		slow := route{"POST", "/x", open, func(*call) (store.Response, error) {
 			close(entered)
 			<-leave
-			return store.StoredResponse{}, allswell.ErrNotFound
+			return store.Response{}, allswell.ErrNotFound
 		}}
 		by, err := s.Authenticate(t.Context(), secret)
 		if err != nil {
@@ -222,7 +222,7 @@ func TestKeyInFlight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		quick := route{"POST", "/x", open, func(*call) (store.StoredResponse, error) { return store.StoredResponse{Status: 200}, nil }}
+		quick := route{"POST", "/x", open, func(*call) (store.Response, error) { return store.Response{Status: 200}, nil }}
 		ours := by
 		by, secret = theirs, others
 		if err := ask(quick); err != nil {
@@ -258,7 +258,7 @@ func TestSameKeyOnAnotherReplica(t *testing.T) {
 		r.Header.Set(idempotencyKeyHeader, "k")
 		a := &api{store: c.store, now: c.clock.Now}
 		var theirs answer
-		late := route{"POST", "/api/v1/pages", write, func(ours *call) (store.StoredResponse, error) {
+		late := route{"POST", "/api/v1/pages", write, func(ours *call) (store.Response, error) {
 			theirs = c.do("POST", "/api/v1/pages", body, idempotencyKeyHeader, "k").is(201)
 			return a.createPage(ours) // the slug is taken by now
 		}}

@@ -10,24 +10,24 @@ import (
 )
 
 // listIncidents filters by ?resolved=true or false.
-func (a *api) listIncidents(c *call) (store.StoredResponse, error) {
+func (a *api) listIncidents(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	r, resolved := readPagination(q), q.Flag("resolved")
 	if err := q.Check(); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	incidents, total, err := a.store.Incidents(c.Context(), c.actor(), c.PathValue("pageSlug"), resolved, r)
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	return newListResponse(incidents, total, r, newIncidentJSON)
 }
 
 // createIncident returns the incident with its updates.
-func (a *api) createIncident(c *call) (store.StoredResponse, error) {
+func (a *api) createIncident(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	n := allswell.NewIncident{
 		Title:   orZero(o.Text("title")),
@@ -38,22 +38,22 @@ func (a *api) createIncident(c *call) (store.StoredResponse, error) {
 		Affected: readAffected(o),
 	}
 	if err := o.Check(n.Validate()); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newIncidentWithUpdatesJSON)
 	return r.respond(a.store.CreateIncident(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
-func (a *api) getIncident(c *call) (store.StoredResponse, error) {
+func (a *api) getIncident(c *call) (store.Response, error) {
 	incident, err := a.store.Incident(c.Context(), c.actor(), c.PathValue("incidentId"))
 	return resourceResponse(incident, err, newIncidentWithUpdatesJSON)
 }
 
 // changeIncident returns the incident without its updates.
-func (a *api) changeIncident(c *call) (store.StoredResponse, error) {
+func (a *api) changeIncident(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	ch := allswell.IncidentChange{
 		Title:    o.Text("title"),
@@ -62,13 +62,13 @@ func (a *api) changeIncident(c *call) (store.StoredResponse, error) {
 		Resolved: o.Flag("resolved"),
 	}
 	if err := o.Check(ch.Validate()); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	incident, err := a.store.ChangeIncident(c.Context(), c.actor(), c.PathValue("incidentId"), ch)
 	return resourceResponse(incident, err, newIncidentJSON)
 }
 
-func (a *api) deleteIncident(c *call) (store.StoredResponse, error) {
+func (a *api) deleteIncident(c *call) (store.Response, error) {
 	return noContent(a.store.DeleteIncident(c.Context(), c.actor(), c.PathValue("incidentId")))
 }
 
@@ -93,21 +93,21 @@ func readAffected(o *web.Object) []allswell.AffectedComponent {
 	return affected
 }
 
-func (a *api) getIncidentComponents(c *call) (store.StoredResponse, error) {
+func (a *api) getIncidentComponents(c *call) (store.Response, error) {
 	affected, err := a.store.IncidentComponents(c.Context(), c.actor(), c.PathValue("incidentId"))
 	return resourceResponse(affected, err, newAffectedComponentsJSON)
 }
 
 // putIncidentComponents replaces the affected components of an incident.
-func (a *api) putIncidentComponents(c *call) (store.StoredResponse, error) {
+func (a *api) putIncidentComponents(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	o.Require("components")
 	affected := readAffected(o)
 	if err := o.Check(allswell.CheckAffected(affected)); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	affected, err = a.store.SetIncidentComponents(c.Context(), c.actor(), c.PathValue("incidentId"), affected)
 	return resourceResponse(affected, err, newAffectedComponentsJSON)

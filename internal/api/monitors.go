@@ -10,7 +10,7 @@ import (
 )
 
 // listMonitors filters by ?slug, ?name, ?page_slug, ?component_id, ?incident_id and ?state.
-func (a *api) listMonitors(c *call) (store.StoredResponse, error) {
+func (a *api) listMonitors(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := store.MonitorFilter{
 		Filter: readFilter(q), Page: q.Text("page_slug"), Components: q.Texts("component_id", allswell.MaxAffectedComponents),
@@ -21,14 +21,14 @@ func (a *api) listMonitors(c *call) (store.StoredResponse, error) {
 	})
 }
 
-func (a *api) createMonitor(c *call) (store.StoredResponse, error) {
+func (a *api) createMonitor(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	n, err := readNewMonitor(o, orZero(o.Text("slug")))
 	if err = o.Check(err); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, c.newMonitorJSON)
 	return r.respond(a.store.CreateMonitor(c.Context(), c.actor(), n, r.save...))
@@ -51,15 +51,15 @@ func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
 	return n, n.Validate()
 }
 
-func (a *api) getMonitor(c *call) (store.StoredResponse, error) {
+func (a *api) getMonitor(c *call) (store.Response, error) {
 	monitor, err := a.store.Monitor(c.Context(), c.actor(), c.PathValue("monitorId"))
 	return taggedResponse(c, monitor, err, c.newMonitorJSON)
 }
 
-func (a *api) changeMonitor(c *call) (store.StoredResponse, error) {
+func (a *api) changeMonitor(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	ch := allswell.MonitorChange{
 		Name:             o.Text("name"),
@@ -71,18 +71,18 @@ func (a *api) changeMonitor(c *call) (store.StoredResponse, error) {
 		DownStatus:       web.Enum(o, "down_status", allswell.DownStatuses),
 	}
 	if err := o.Check(ch.Validate()); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	monitor, err := a.store.ChangeMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), ch, c.cond)
 	return taggedResponse(c, monitor, err, c.newMonitorJSON)
 }
 
-func (a *api) deleteMonitor(c *call) (store.StoredResponse, error) {
+func (a *api) deleteMonitor(c *call) (store.Response, error) {
 	return noContent(a.store.DeleteMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), c.cond))
 }
 
 // rotateMonitor replaces the ping token of a monitor. It reads no body.
-func (a *api) rotateMonitor(c *call) (store.StoredResponse, error) {
+func (a *api) rotateMonitor(c *call) (store.Response, error) {
 	r := newResponder(c, http.StatusOK, c.newMonitorJSON)
 	return r.respond(a.store.RotateMonitor(c.Context(), c.actor(), c.PathValue("monitorId"), r.save...))
 }

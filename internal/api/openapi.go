@@ -14,6 +14,6 @@ import (
 var document []byte
 
 // getOpenAPI returns the OpenAPI document. It needs no token.
-func (a *api) getOpenAPI(*call) (store.StoredResponse, error) {
-	return store.StoredResponse{Status: http.StatusOK, Body: document}, nil
+func (a *api) getOpenAPI(*call) (store.Response, error) {
+	return store.Response{Status: http.StatusOK, Body: document}, nil
 }

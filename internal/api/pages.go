@@ -10,20 +10,20 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-func (a *api) listPages(c *call) (store.StoredResponse, error) {
+func (a *api) listPages(c *call) (store.Response, error) {
 	return serveNamedList(c, c.newPageJSON, func(f store.Filter, r store.Pagination) ([]allswell.Page, int, error) {
 		return a.store.Pages(c.Context(), c.actor(), f, r)
 	})
 }
 
-func (a *api) createPage(c *call) (store.StoredResponse, error) {
+func (a *api) createPage(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	n, err := a.readNewPage(o, orZero(o.Text("slug")))
 	if err = o.Check(err); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, c.newPageJSON)
 	return r.respond(a.store.CreatePage(c.Context(), c.actor(), n, r.save...))
@@ -87,26 +87,26 @@ func nullableText(o *web.Object, field string) *string {
 	return o.Text(field)
 }
 
-func (a *api) getPage(c *call) (store.StoredResponse, error) {
+func (a *api) getPage(c *call) (store.Response, error) {
 	page, err := a.store.Page(c.Context(), c.actor(), c.PathValue("pageSlug"))
 	return taggedResponse(c, page, err, c.newPageJSON)
 }
 
-func (a *api) changePage(c *call) (store.StoredResponse, error) {
+func (a *api) changePage(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	ch := allswell.PageChange{Name: o.Text("name"), Slug: o.Text("slug"), PageSettings: readPageSettings(o)}
 	ch.Description, ch.HasDescription = o.NullableText("description")
 	o.Check(ch.Validate()) // the next one returns this, too
 	if err := o.Check(a.checkPageSettings(ch.PageSettings)); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	page, err := a.store.ChangePage(c.Context(), c.actor(), c.PathValue("pageSlug"), ch, c.cond)
 	return taggedResponse(c, page, err, c.newPageJSON)
 }
 
-func (a *api) deletePage(c *call) (store.StoredResponse, error) {
+func (a *api) deletePage(c *call) (store.Response, error) {
 	return noContent(a.store.DeletePage(c.Context(), c.actor(), c.PathValue("pageSlug"), c.cond))
 }

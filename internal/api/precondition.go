@@ -50,7 +50,7 @@ func readPrecondition(rt route, h http.Header) (p allswell.Precondition, err err
 }
 
 // taggedResponse is resourceResponse with the resource's entity tag.
-func taggedResponse[T allswell.Auditable, J any](c *call, v T, err error, toJSON func(T) J) (store.StoredResponse, error) {
+func taggedResponse[T allswell.Auditable, J any](c *call, v T, err error, toJSON func(T) J) (store.Response, error) {
 	if err == nil {
 		c.etag = allswell.EntityTag(v)
 	}

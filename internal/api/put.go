@@ -18,7 +18,7 @@ func checkSlug(o *web.Object, slug string) {
 }
 
 // putResponse returns the response to a PUT: 201 for a new resource, else 200.
-func putResponse[T allswell.Auditable, J any](c *call, v T, created bool, err error, toJSON func(T) J) (store.StoredResponse, error) {
+func putResponse[T allswell.Auditable, J any](c *call, v T, created bool, err error, toJSON func(T) J) (store.Response, error) {
 	response, err := taggedResponse(c, v, err, toJSON)
 	if created {
 		response.Status = http.StatusCreated
@@ -36,40 +36,40 @@ func put[N any](c *call, read func(*web.Object) (N, error)) (n N, err error) {
 	return n, o.Check(err)
 }
 
-func (a *api) putPage(c *call) (store.StoredResponse, error) {
+func (a *api) putPage(c *call) (store.Response, error) {
 	slug := c.PathValue("pageSlug")
 	n, err := put(c, func(o *web.Object) (allswell.NewPage, error) {
 		checkSlug(o, slug)
 		return a.readNewPage(o, slug)
 	})
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	page, created, err := a.store.PutPage(c.Context(), c.actor(), n, c.cond)
 	return putResponse(c, page, created, err, c.newPageJSON)
 }
 
-func (a *api) putComponent(c *call) (store.StoredResponse, error) {
+func (a *api) putComponent(c *call) (store.Response, error) {
 	ref := c.PathValue("componentId")
 	n, err := put(c, func(o *web.Object) (allswell.NewComponent, error) {
 		checkSlug(o, ref)
 		return readNewComponent(o, "")
 	})
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	component, created, err := a.store.PutComponent(c.Context(), c.actor(), c.PathValue("pageSlug"), ref, n, c.cond)
 	return putResponse(c, component, created, err, newComponentJSON)
 }
 
-func (a *api) putMonitor(c *call) (store.StoredResponse, error) {
+func (a *api) putMonitor(c *call) (store.Response, error) {
 	ref := c.PathValue("monitorId")
 	n, err := put(c, func(o *web.Object) (allswell.NewMonitor, error) {
 		checkSlug(o, ref)
 		return readNewMonitor(o, "")
 	})
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	monitor, created, err := a.store.PutMonitor(c.Context(), c.actor(), ref, n, c.cond)
 	return putResponse(c, monitor, created, err, c.newMonitorJSON)

@@ -15,11 +15,11 @@ const (
 )
 
 // newResponse returns a response with a single resource.
-func newResponse(status int, resource any) (store.StoredResponse, error) {
+func newResponse(status int, resource any) (store.Response, error) {
 	body, err := web.Marshal(struct {
 		Data any `json:"data"`
 	}{resource})
-	return store.StoredResponse{Status: status, Body: body}, err
+	return store.Response{Status: status, Body: body}, err
 }
 
 // metaJSON describes a page of a list.
@@ -30,7 +30,7 @@ type metaJSON struct {
 }
 
 // newListResponse returns a response with one page of a list. A page after the last one is empty.
-func newListResponse[T, J any](items []T, total int, r store.Pagination, toJSON func(T) J) (store.StoredResponse, error) {
+func newListResponse[T, J any](items []T, total int, r store.Pagination, toJSON func(T) J) (store.Response, error) {
 	data := make([]J, len(items))
 	for i, item := range items {
 		data[i] = toJSON(item)
@@ -39,16 +39,16 @@ func newListResponse[T, J any](items []T, total int, r store.Pagination, toJSON 
 		Data []J      `json:"data"`
 		Meta metaJSON `json:"meta"`
 	}{data, metaJSON{r.Page, r.PerPage, total}})
-	return store.StoredResponse{Status: http.StatusOK, Body: body}, err
+	return store.Response{Status: http.StatusOK, Body: body}, err
 }
 
 // serveList is servePage for a list without filters.
-func serveList[T, J any](c *call, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
+func serveList[T, J any](c *call, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.Response, error) {
 	return servePage(web.ParseQuery(c.URL.RawQuery), toJSON, load)
 }
 
 // serveNamedList is serveList for resources with slugs and names. It also reads ?slug and ?name.
-func serveNamedList[T, J any](c *call, toJSON func(T) J, load func(store.Filter, store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
+func serveNamedList[T, J any](c *call, toJSON func(T) J, load func(store.Filter, store.Pagination) ([]T, int, error)) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := readFilter(q)
 	return servePage(q, toJSON, func(r store.Pagination) ([]T, int, error) { return load(f, r) })
@@ -65,14 +65,14 @@ func readPageSlug(c *call) (string, error) {
 }
 
 // servePage reads ?page and ?per_page from q and returns a response with the items that load returns.
-func servePage[T, J any](q *web.Query, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.StoredResponse, error) {
+func servePage[T, J any](q *web.Query, toJSON func(T) J, load func(store.Pagination) ([]T, int, error)) (store.Response, error) {
 	r := readPagination(q)
 	if err := q.Check(); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	items, total, err := load(r)
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	return newListResponse(items, total, r, toJSON)
 }
@@ -85,16 +85,16 @@ func readPagination(q *web.Query) store.Pagination {
 }
 
 // resourceResponse returns a response with a resource, or the error of the store.
-func resourceResponse[T, J any](v T, err error, toJSON func(T) J) (store.StoredResponse, error) {
+func resourceResponse[T, J any](v T, err error, toJSON func(T) J) (store.Response, error) {
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	return newResponse(http.StatusOK, toJSON(v))
 }
 
 // noContent returns the response to a DELETE.
-func noContent(err error) (store.StoredResponse, error) {
-	return store.StoredResponse{Status: http.StatusNoContent}, err
+func noContent(err error) (store.Response, error) {
+	return store.Response{Status: http.StatusNoContent}, err
 }
 
 // orZero returns what p points to, or the zero value.

@@ -9,7 +9,7 @@ import (
 )
 
 // listSubscribers returns subscribers without their secrets. It filters by ?target.
-func (a *api) listSubscribers(c *call) (store.StoredResponse, error) {
+func (a *api) listSubscribers(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	target := q.Text("target")
 	return servePage(q, newSubscriberJSON, func(r store.Pagination) ([]allswell.Subscriber, int, error) {
@@ -17,10 +17,10 @@ func (a *api) listSubscribers(c *call) (store.StoredResponse, error) {
 	})
 }
 
-func (a *api) createSubscriber(c *call) (store.StoredResponse, error) {
+func (a *api) createSubscriber(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	o.Require("channel", "target")
 	n, invalid := allswell.NewSubscriber{
@@ -33,23 +33,23 @@ func (a *api) createSubscriber(c *call) (store.StoredResponse, error) {
 		invalid = a.target(n.Channel, n.Target)
 	}
 	if err := o.Check(invalid); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newSubscriberWithSecretJSON)
 	return r.respond(a.store.CreateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }
 
-func (a *api) getSubscriber(c *call) (store.StoredResponse, error) {
+func (a *api) getSubscriber(c *call) (store.Response, error) {
 	subscriber, err := a.store.Subscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"))
 	return resourceResponse(subscriber, err, newSubscriberJSON)
 }
 
-func (a *api) deleteSubscriber(c *call) (store.StoredResponse, error) {
+func (a *api) deleteSubscriber(c *call) (store.Response, error) {
 	return noContent(a.store.DeleteSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId")))
 }
 
 // rotateSubscriber replaces the secret of a webhook. It reads no body.
-func (a *api) rotateSubscriber(c *call) (store.StoredResponse, error) {
+func (a *api) rotateSubscriber(c *call) (store.Response, error) {
 	r := newResponder(c, http.StatusOK, newSubscriberWithSecretJSON)
 	return r.respond(a.store.RotateSubscriber(c.Context(), c.actor(), c.PathValue("pageSlug"), c.PathValue("subscriberId"), r.save...))
 }

@@ -9,16 +9,16 @@ import (
 )
 
 // listTokens returns all tokens, including revoked ones, without their secrets.
-func (a *api) listTokens(c *call) (store.StoredResponse, error) {
+func (a *api) listTokens(c *call) (store.Response, error) {
 	return serveList(c, newTokenJSON, func(r store.Pagination) ([]allswell.Token, int, error) {
 		return a.store.Tokens(c.Context(), c.actor(), r)
 	})
 }
 
-func (a *api) issueToken(c *call) (store.StoredResponse, error) {
+func (a *api) issueToken(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	o.Require("scope")
 	n := allswell.NewToken{
@@ -26,12 +26,12 @@ func (a *api) issueToken(c *call) (store.StoredResponse, error) {
 		Scope: orZero(web.Enum(o, "scope", allswell.Scopes)),
 	}
 	if err := o.Check(n.Validate()); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newIssuedTokenJSON)
 	return r.respond(a.store.IssueToken(c.Context(), c.actor(), n, r.save...))
 }
 
-func (a *api) revokeToken(c *call) (store.StoredResponse, error) {
+func (a *api) revokeToken(c *call) (store.Response, error) {
 	return noContent(a.store.RevokeToken(c.Context(), c.actor(), c.PathValue("tokenId")))
 }

@@ -12,11 +12,11 @@ import (
 const uptimeDecimals = 3
 
 // getUptime reads ?days=, from 1 to allswell.HistoryDays.
-func (a *api) getUptime(c *call) (store.StoredResponse, error) {
+func (a *api) getUptime(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	days := q.Integer("days", allswell.HistoryDays, 1, allswell.HistoryDays)
 	if err := q.Check(); err != nil {
-		return store.StoredResponse{}, err
+		return store.Response{}, err
 	}
 	summary, err := a.store.Summary(c.Context(), c.actor(), c.PathValue("pageSlug"))
 	return resourceResponse(summary, err, func(s allswell.Summary) uptimeJSON { return newUptimeJSON(s, days) })

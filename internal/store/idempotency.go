@@ -14,8 +14,9 @@ import (
 // key is kept.
 const IdempotencyLifetime = 24 * time.Hour
 
-// StoredResponse is the response to a request.
-type StoredResponse struct {
+// Response is the response of the API to a request. Those to requests with an idempotency key
+// are stored.
+type Response struct {
 	Status int
 	Body   []byte
 }
@@ -36,16 +37,16 @@ type IdempotencyKey struct {
 // returns allswell.ErrInProgress.
 type SaveResponse[T any] struct {
 	Key    IdempotencyKey
-	Render func(T) (StoredResponse, error)
+	Render func(T) (Response, error)
 }
 
 // FindResponse returns the response that was saved under the key within
 // IdempotencyLifetime, once it is replicated. ok is false if there is none, or if the
 // token is revoked. If
 // the key was used for another request, the error is an *allswell.ValidationError.
-func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response StoredResponse, ok bool, err error) {
+func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response Response, ok bool, err error) {
 	type row struct {
-		StoredResponse
+		Response
 		hash    []byte
 		created time.Time
 	}
@@ -61,22 +62,22 @@ func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response 
 		return r, err
 	})
 	if errors.Is(err, allswell.ErrNotFound) {
-		return StoredResponse{}, false, nil
+		return Response{}, false, nil
 	}
 	if err != nil {
-		return StoredResponse{}, false, err
+		return Response{}, false, err
 	}
 	if !bytes.Equal(saved.hash, key.RequestHash) {
 		var bad allswell.ValidationError
 		bad.Add("Idempotency-Key", "This idempotency key was used for another request.")
-		return StoredResponse{}, false, bad.Err()
+		return Response{}, false, bad.Err()
 	}
 	// Repeating a response acknowledges it again, and the transaction that saved it
 	// may not be replicated yet.
 	if err := s.db.AwaitReplication(ctx); err != nil {
-		return StoredResponse{}, false, err
+		return Response{}, false, err
 	}
-	return saved.StoredResponse, true, nil
+	return saved.Response, true, nil
 }
 
 // save saves the response to a request whose verb returns result.

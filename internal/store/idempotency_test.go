@@ -12,8 +12,8 @@ import (
 
 // saveID saves the id of an update as the response to its request.
 func saveID(key store.IdempotencyKey) store.SaveResponse[allswell.IncidentUpdate] {
-	return store.SaveResponse[allswell.IncidentUpdate]{Key: key, Render: func(u allswell.IncidentUpdate) (store.StoredResponse, error) {
-		return store.StoredResponse{Status: 201, Body: []byte(u.ID)}, nil
+	return store.SaveResponse[allswell.IncidentUpdate]{Key: key, Render: func(u allswell.IncidentUpdate) (store.Response, error) {
+		return store.Response{Status: 201, Body: []byte(u.ID)}, nil
 	}}
 }
 
@@ -92,7 +92,7 @@ func TestFailedVerbSavesNoResponse(t *testing.T) {
 			w.Error("a blank message was taken")
 		}
 		failing := saveID(w.answerKey("k"))
-		failing.Render = func(allswell.IncidentUpdate) (store.StoredResponse, error) { return store.StoredResponse{}, errFault }
+		failing.Render = func(allswell.IncidentUpdate) (store.Response, error) { return store.Response{}, errFault }
 		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, "x", failing); !errors.Is(err, errFault) {
 			w.Errorf("an answer that cannot be rendered: %v", err)
 		}
