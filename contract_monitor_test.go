@@ -345,7 +345,7 @@ var commonDecisionRows = []row{
 		}
 	}},
 	{"Empty or blank strings: a blank title, name or message is 422", func(t *testing.T) {
-		for _, blank := range []string{"", " ", "\t\n", "\u00a0", "\u2003"} {
+		for _, blank := range []string{"", " ", "\t\n", "\u00a0", "\u2003", "\u200b\u2060", "\ufeff \u200d", "\u3164", "\u2800", "\ufe0f", "\u034f", "\u00ad"} {
 			checkFields(t, allswell.NewIncident{Title: blank, Message: &blank}.Validate(), "title", "message")
 			checkFields(t, allswell.IncidentChange{Title: &blank}.Validate(), "title")
 			checkFields(t, allswell.CheckMessage(blank), "message")

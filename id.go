@@ -26,9 +26,18 @@ const (
 	PrefixWorkspace   = "ws_"
 )
 
+// idLength is the length of an id without its prefix.
+const idLength = 20
+
 // idEncoding is lower-case base32 with an alphabet in ASCII order, so that ids with one prefix
 // sort by the time they were created.
 var idEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)
+
+// ValidID reports whether id has the form of an id that NewID returns for prefix.
+func ValidID(prefix, id string) bool {
+	rest, ok := strings.CutPrefix(id, prefix)
+	return ok && len(rest) == idLength && strings.Trim(rest, "0123456789abcdefghijklmnopqrstuv") == ""
+}
 
 // NewID returns prefix followed by 20 lower-case base32 characters: now in milliseconds (48 bits)
 // and 52 random bits. Ids are unique but not secret.
@@ -65,5 +74,5 @@ func NewIDAfter(last, prefix string, now time.Time) string {
 
 // encodeID encodes the first 100 bits of raw.
 func encodeID(prefix string, raw [15]byte) string {
-	return prefix + idEncoding.EncodeToString(raw[:])[:20]
+	return prefix + idEncoding.EncodeToString(raw[:])[:idLength]
 }

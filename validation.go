@@ -2,6 +2,7 @@ package allswell
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -48,17 +49,28 @@ func CheckUpdates(written int) error {
 	return bad.Err()
 }
 
-// CheckText adds an error to bad if text is blank, is longer than maxLength characters, or
-// contains characters that cannot be stored.
+// CheckText adds an error to bad if text has no visible character, is longer than maxLength
+// characters, or contains characters that cannot be stored.
 func CheckText(bad *ValidationError, field, text string, maxLength int) {
-	if strings.TrimSpace(text) == "" {
+	switch {
+	case strings.TrimSpace(text) == "":
 		bad.Add(field, "The %s field is required.", field)
-		return
+	case !strings.ContainsFunc(text, isVisible):
+		bad.Add(field, "The %s must have a visible character.", field)
+	default:
+		CheckLength(bad, field, text, maxLength)
 	}
-	CheckLength(bad, field, text, maxLength)
 }
 
-// CheckLength is like CheckText but accepts blank text.
+// isVisible reports whether r can be seen on its own: a link with invisible text cannot be
+// followed.
+func isVisible(r rune) bool {
+	const brailleBlank = '\u2800'
+	return r != brailleBlank && !unicode.IsSpace(r) &&
+		!unicode.In(r, unicode.Cc, unicode.Cf, unicode.Z, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// CheckLength is like CheckText but accepts text without visible characters.
 func CheckLength(bad *ValidationError, field, text string, maxLength int) {
 	if utf8.RuneCountInString(text) > maxLength {
 		bad.Add(field, "The %s may not be longer than %d characters.", field, maxLength)

@@ -47,6 +47,15 @@ type cursorMetaJSON struct {
 	NextCursor *string `json:"next_cursor"` // null: this is the last page
 }
 
+// readCursor reads ?cursor, the id of an audit entry. The entry may have been deleted since.
+func readCursor(q *web.Query) string {
+	cursor := q.Text("cursor")
+	if cursor != "" && !allswell.ValidID(allswell.PrefixAuditEntry, cursor) {
+		q.Add("cursor", "The cursor must be the next_cursor of an earlier response.")
+	}
+	return cursor
+}
+
 // listAudit lists the audit entries of the workspace, newest first. The cursor is
 // the id of the last entry that the caller has read.
 func (a *api) listAudit(c *call) (store.Response, error) {
@@ -60,7 +69,7 @@ func (a *api) listAudit(c *call) (store.Response, error) {
 		Until:      q.Time("until"),
 	}
 	limit := q.Integer("limit", defaultPerPage, 1, maxPerPage)
-	cursor := q.Text("cursor")
+	cursor := readCursor(q)
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
 	}

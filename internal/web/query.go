@@ -31,6 +31,9 @@ func ParseQuery(raw string) *Query {
 	return q
 }
 
+// Add adds an error.
+func (q *Query) Add(name, message string) { q.bad.Add(name, "%s", message) }
+
 // Check returns all errors as one *allswell.ValidationError, or nil.
 func (q *Query) Check() error { return q.bad.Err() }
 
