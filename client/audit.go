@@ -15,12 +15,12 @@ import (
 
 // AuditEntry is one change of one object, and who made it.
 type AuditEntry struct {
-	Object
+	Meta
 	ID     string               `json:"id"`
 	At     time.Time            `json:"at"`
 	Actor  AuditActor           `json:"actor"`
 	Action allswell.AuditAction `json:"action"`
-	Target AuditObject          `json:"object"`
+	Object AuditObject          `json:"object"`
 	Before json.RawMessage      `json:"before"` // the changed fields before; {} for a new object
 	After  json.RawMessage      `json:"after"`  // the changed fields afterwards; {} for a deleted object
 }

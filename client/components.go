@@ -10,7 +10,7 @@ import (
 
 // Group is a heading over components of a page.
 type Group struct {
-	Object
+	Meta
 	ID        string    `json:"id"`
 	Slug      string    `json:"slug"` // unique on the page
 	Name      string    `json:"name"`
@@ -54,7 +54,7 @@ func (c *Client) DeleteGroup(ctx context.Context, id string, options ...CallOpti
 
 // Component is a part of the service that a page shows.
 type Component struct {
-	Object
+	Meta
 	ID          string          `json:"id"`
 	Name        string          `json:"name"`
 	Description *string         `json:"description"`

@@ -8,7 +8,7 @@
 //
 // A [Client] has one method for each operation of the API, named like the operation in the OpenAPI document. Methods
 // that create a resource take a struct such as [NewPage]; methods that change one take a struct such as [PageChange],
-// in which fields that are nil are not changed. Every resource keeps the JSON that the server sent; see [Object].
+// in which fields that are nil are not changed. Every resource keeps the JSON that the server sent; see [Meta].
 //
 // # Lists
 //

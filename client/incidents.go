@@ -13,7 +13,7 @@ import (
 
 // Incident is an incident on a page.
 type Incident struct {
-	Object
+	Meta
 	ID         string                 `json:"id"`
 	Title      string                 `json:"title"`
 	Impact     allswell.Impact        `json:"impact"`
@@ -27,7 +27,7 @@ type Incident struct {
 
 // IncidentUpdate is an entry of an incident's timeline.
 type IncidentUpdate struct {
-	Object
+	Meta
 	ID         string    `json:"id"`
 	IncidentID string    `json:"incident_id"` // empty in Incident.Updates
 	Message    string    `json:"message"`
@@ -52,7 +52,7 @@ type AffectedStatus struct {
 
 // AffectedComponent is a component that an incident affects.
 type AffectedComponent struct {
-	Object
+	Meta
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`
 	Status allswell.Status `json:"status"` // that the incident gives it

@@ -11,7 +11,7 @@ import (
 
 // Maintenance is planned maintenance on a page.
 type Maintenance struct {
-	Object
+	Meta
 	ID             string                    `json:"id"`
 	Title          string                    `json:"title"`
 	State          allswell.MaintenanceState `json:"state"`
@@ -34,7 +34,7 @@ type NamedComponent struct {
 
 // MaintenanceUpdate is an entry of a maintenance's timeline.
 type MaintenanceUpdate struct {
-	Object
+	Meta
 	ID        string                    `json:"id"`
 	Message   string                    `json:"message"`
 	State     allswell.MaintenanceState `json:"state"` // when the update was written

@@ -12,7 +12,7 @@ import (
 
 // Monitor is a heartbeat monitor: it is down when expected pings are missing.
 type Monitor struct {
-	Object
+	Meta
 	ID                        string                `json:"id"`
 	Slug                      string                `json:"slug"` // unique in the workspace
 	Name                      string                `json:"name"`

@@ -11,7 +11,7 @@ import (
 
 // Page is a status page.
 type Page struct {
-	Object
+	Meta
 	ID           string                 `json:"id"`
 	Slug         string                 `json:"slug"`
 	Name         string                 `json:"name"`
@@ -118,7 +118,7 @@ func (c *Client) setImage(ctx context.Context, slug, kind string, image []byte) 
 
 // PageDomain is the verification of a page's own domain. All fields are nil if the page has none.
 type PageDomain struct {
-	Object
+	Meta
 	Domain      *string                `json:"domain"`
 	Status      *allswell.DomainStatus `json:"status"`
 	Record      *DNSRecord             `json:"record"` // the DNS record that proves the domain; nil: no proof is needed
@@ -148,7 +148,7 @@ func (c *Client) VerifyDomain(ctx context.Context, slug string, options ...CallO
 
 // Uptime is the uptime of a page. Percentages are nil if nothing is known.
 type Uptime struct {
-	Object
+	Meta
 	Days       int               `json:"days"`
 	TimeZone   string            `json:"time_zone"` // in which days begin
 	Uptime     *float64          `json:"uptime"`

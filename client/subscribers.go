@@ -12,7 +12,7 @@ import (
 
 // Subscriber is an e-mail address or a webhook that is notified about a page.
 type Subscriber struct {
-	Object
+	Meta
 	ID           string           `json:"id"`
 	Channel      allswell.Channel `json:"channel"`
 	Target       string           `json:"target"` // the e-mail address, or the webhook's URL
@@ -38,7 +38,7 @@ type NewSubscriber struct {
 
 // Delivery is a message to a subscriber.
 type Delivery struct {
-	Object
+	Meta
 	ID            string                   `json:"id"`
 	Purpose       allswell.DeliveryPurpose `json:"purpose"`
 	Channel       allswell.Channel         `json:"channel"`

@@ -11,7 +11,7 @@ import (
 
 // Token is an API token.
 type Token struct {
-	Object
+	Meta
 	ID         string         `json:"id"`
 	Name       string         `json:"name"`
 	Scope      allswell.Scope `json:"scope"`

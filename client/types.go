@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Object is embedded in every resource.
-type Object struct {
+// Meta is embedded in every resource. It has what the server sent besides the fields.
+type Meta struct {
 	raw     json.RawMessage
 	etag    string
 	created bool
@@ -14,18 +14,18 @@ type Object struct {
 
 // RawJSON returns the resource as the server sent it, with fields that this package does not know. It is nil for a
 // resource that does not come from a server.
-func (o *Object) RawJSON() json.RawMessage { return o.raw }
+func (m *Meta) RawJSON() json.RawMessage { return m.raw }
 
 // ETag returns the entity tag of a page, a component or a monitor for IfMatch. Get, Put, Change and Edit methods return
 // resources with one. It is "" for all others.
-func (o *Object) ETag() string { return o.etag }
+func (m *Meta) ETag() string { return m.etag }
 
-func (o *Object) keep(raw json.RawMessage) { o.raw = raw }
+func (m *Meta) keep(raw json.RawMessage) { m.raw = raw }
 
 // Created reports whether the Create or Put method that returned the resource has created it.
-func (o *Object) Created() bool { return o.created }
+func (m *Meta) Created() bool { return m.created }
 
-func (o *Object) tag(etag string, created bool) { o.etag, o.created = etag, created }
+func (m *Meta) tag(etag string, created bool) { m.etag, m.created = etag, created }
 
 // Nullable is a field of a change that can be left as it is, which is the zero value, set, or cleared.
 type Nullable[T any] struct {

@@ -270,7 +270,7 @@ func TestAuditLog(t *testing.T) {
 		if rest := c.get("/api/v1/audit?limit=1&cursor=" + cursor).is(200).rows(); len(rest) != 1 || rest[0]["id"] == first.rows()[0]["id"] {
 			t.Errorf("after the cursor: %v", rest)
 		}
-		for _, query := range []string{"kind=x", "action=x", "since=yesterday", "limit=101", "limit=0", "object=%00"} {
+		for _, query := range []string{"kind=x", "action=x", "since=yesterday", "limit=101", "limit=0", "object=%00", "cursor=zzz", "cursor=null", "cursor=aud_zzz", "cursor=" + page} {
 			c.get("/api/v1/audit?" + query).is(422)
 		}
 	})

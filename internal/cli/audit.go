@@ -45,7 +45,7 @@ func (cmd *auditList) Run(c *commandContext) error {
 	}
 	header := []string{"TIME", "ACTOR", "ACTION", "OBJECT", "CHANGES"}
 	return table(c, entries, len(entries), "No changes.", header, func(e *client.AuditEntry) []string {
-		return []string{console.Time(e.At), auditActor(e.Actor), string(e.Action), auditObject(e.Target), auditChanges(e)}
+		return []string{console.Time(e.At), auditActor(e.Actor), string(e.Action), auditObject(e.Object), auditChanges(e)}
 	})
 }
 

@@ -27,7 +27,7 @@ type IncidentCommands struct {
 type incidentOpen struct {
 	Page       string                  `required:"" placeholder:"SLUG" help:"Slug of the page."`
 	Title      string                  `required:"" placeholder:"TEXT" help:"Title of the incident, at most 255 characters."`
-	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default derived from the worst status of its components."`
+	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default derived from the worst status of its --component flags; without them, none."`
 	State      *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message    *string                 `placeholder:"TEXT" help:"First update; - reads it from standard input."`
 	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}; repeatable."`
