@@ -43,31 +43,31 @@ type barRow struct {
 
 // viewBars returns the history of a component with the given name. Consecutive days
 // with the same text are one row, which keeps the table short.
-func viewBars(l *i18n.Language, name string, r allswell.History) barsView {
-	v := barsView{Spans: viewSpans(l, r), Bars: drawBars(r), Rows: mergedRows(l, r)}
+func viewBars(l *i18n.Language, name string, history allswell.History) barsView {
+	v := barsView{Spans: viewSpans(l, history), Bars: drawBars(history), Rows: mergedRows(l, history)}
 	v.Label = l.T("bars.label", "name", name)
-	if len(r) > 0 {
-		v.Last = r[len(r)-1].Date.Format(time.DateOnly)
+	if len(history) > 0 {
+		v.Last = history[len(history)-1].Date.Format(time.DateOnly)
 	}
 	return v
 }
 
 // viewSpans returns the uptime of each span, longest first. All uptimes come from
 // here, so those shown together are of the same days.
-func viewSpans(l *i18n.Language, r allswell.History) []spanView {
+func viewSpans(l *i18n.Language, history allswell.History) []spanView {
 	spans := make([]spanView, len(barSpans))
 	for i, days := range barSpans {
-		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), uptimeText(l, r.Last(days)), l.T("bars.over", "n", days)}
+		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), uptimeText(l, history.Last(days)), l.T("bars.over", "n", days)}
 	}
 	return spans
 }
 
 // knownSpans is viewSpans, or nil if there is no data.
-func knownSpans(l *i18n.Language, r allswell.History) []spanView {
-	if _, known := r.Last(allswell.HistoryDays).Uptime(); !known {
+func knownSpans(l *i18n.Language, history allswell.History) []spanView {
+	if _, known := history.Last(allswell.HistoryDays).Uptime(); !known {
 		return nil
 	}
-	return viewSpans(l, r)
+	return viewSpans(l, history)
 }
 
 // uptimeText formats the uptime of a time span: "99.98% uptime".
@@ -118,9 +118,9 @@ func barClass(t allswell.StatusDurations) string {
 
 // drawBars returns one element per day. Operational days and days without data have
 // no class, because they are most of the HTML of a page.
-func drawBars(r allswell.History) template.HTML {
+func drawBars(history allswell.History) template.HTML {
 	var out strings.Builder
-	for _, d := range r {
+	for _, d := range history {
 		switch class := barClass(d.StatusDurations); {
 		case class == "":
 			out.WriteString("<i></i>")
@@ -136,9 +136,9 @@ func drawBars(r allswell.History) template.HTML {
 }
 
 // dailyRows returns a row for each day, newest first.
-func dailyRows(l *i18n.Language, r allswell.History) []barRow {
-	rows := make([]barRow, 0, len(r))
-	for _, d := range slices.Backward(r) {
+func dailyRows(l *i18n.Language, history allswell.History) []barRow {
+	rows := make([]barRow, 0, len(history))
+	for _, d := range slices.Backward(history) {
 		rows = append(rows, barRow{
 			Days: 1, Date: l.Date(d.Date), Class: barClass(d.StatusDurations), Text: dayText(l, d.StatusDurations), Uptime: dayUptime(l, d.StatusDurations),
 		})
@@ -148,18 +148,18 @@ func dailyRows(l *i18n.Language, r allswell.History) []barRow {
 
 // mergedRows returns one row for each day with an event, and one for each run of
 // days with the same text, newest first.
-func mergedRows(l *i18n.Language, r allswell.History) []barRow {
+func mergedRows(l *i18n.Language, history allswell.History) []barRow {
 	var rows []barRow
-	for end := len(r); end > 0; {
-		last := r[end-1]
+	for end := len(history); end > 0; {
+		last := history[end-1]
 		class := barClass(last.StatusDurations)
 		begin := end - 1
-		for begin > 0 && isPlain(class) && barClass(r[begin-1].StatusDurations) == class {
+		for begin > 0 && isPlain(class) && barClass(history[begin-1].StatusDurations) == class {
 			begin--
 		}
 		date := l.ShortDate(last.Date)
 		if n := end - begin; n > 1 {
-			date = l.T("bars.range", "from", l.ShortDate(r[begin].Date), "to", date)
+			date = l.T("bars.range", "from", l.ShortDate(history[begin].Date), "to", date)
 		}
 		rows = append(rows, barRow{end - begin, date, class, dayText(l, last.StatusDurations), dayUptime(l, last.StatusDurations)})
 		end = begin

@@ -14,17 +14,17 @@ const (
 	// MaxBytes is the maximum size of a document before compression. The limits below
 	// keep documents smaller; a document says what it leaves out.
 	MaxBytes = 4 << 20
-	// budgetBytes is the part of MaxBytes for texts written by people.
+	// budgetBytes is the part of MaxBytes for user-written text.
 	budgetBytes = 2 << 20
-	// statusBytes is budgetBytes for the status page, which also has all components.
+	// statusBytes replaces budgetBytes on the status page, which also lists all components.
 	statusBytes = 1 << 20
 	// budgetChars is how many characters of Markdown are rendered for one page. It
 	// limits the work of rendering.
 	budgetChars = 500_000
 )
 
-// budget is what texts written by people may still take on a page. The most
-// important parts are laid out first.
+// budget is the space that is left on a page for user-written text. The most important
+// parts are laid out first.
 type budget struct{ bytes, chars int }
 
 func newBudget() *budget { return &budget{budgetBytes, budgetChars} }
@@ -97,22 +97,24 @@ func (b *budget) excerpt(at Presentation, s i18n.UpdateText) string {
 	return line
 }
 
-// affected returns the components that an incident or a maintenance affects, at
-// most most of them, and how many more there are.
-func (b *budget) affected(views []affectedView, most int) (shown []affectedView, more int) {
+// affected returns the first affected components, up to limit, and the number of the
+// others.
+func (b *budget) affected(views []affectedView, limit int) (shown []affectedView, more int) {
 	for i, v := range views {
-		if i >= most || !b.take(affectedWeight+len(template.HTMLEscapeString(v.Name))) {
+		if i >= limit || !b.take(affectedWeight+len(template.HTMLEscapeString(v.Name))) {
 			return views[:i], len(views) - i
 		}
 	}
 	return views, 0
 }
 
-// updateWeight is about how many bytes an update, or a change in it, takes besides the
-// text of people, and affectedWeight an affected component.
+// The approximate sizes of the HTML around user-written text, in bytes.
 const (
-	updateWeight   = 300
-	affectedWeight = 400
-	namedTimes     = 3  // a component in the list of all
-	maxShortName   = 60 // characters
+	updateWeight   = 300 // an update, or a change of a component in it
+	affectedWeight = 400 // an affected component
+)
+
+const (
+	namedTimes   = 3  // how often the list of components contains each name
+	maxShortName = 60 // characters of a shortened name
 )

@@ -34,8 +34,8 @@ type componentBody struct {
 // figure is the uptime over some days.
 type figure struct{ Label, Uptime string }
 
-// figureDays are the spans of which the page of a component shows the uptime, in
-// days.
+// figureDays are the numbers of days over which the page of a component shows the
+// uptime.
 var figureDays = []int{7, 30, allswell.HistoryDays}
 
 // badgeView is a badge with the HTML code that embeds it into other pages.
@@ -45,23 +45,23 @@ type badgeView struct{ URL, Code string }
 // maintenances.
 func Component(layout Layout, sum allswell.Summary, c allswell.Component, contents allswell.PageContents) Model {
 	at := layout.At
-	l, record := at.lang, sum.Histories[c.ID]
+	l, history := at.lang, sum.Histories[c.ID]
 	b := componentBody{
 		Name: c.Name, Status: c.Status(), Home: at.Home(), History: at.history(),
-		Bars: viewBars(l, c.Name, record), Legend: viewLegend(l),
+		Bars: viewBars(l, c.Name, history), Legend: viewLegend(l),
 		Explained: uptimeExplanation(l),
 		Atom:      at.link(componentPath(c.ID) + "/" + feed.AtomName), RSS: at.link(componentPath(c.ID) + "/" + feed.RSSName),
 		Badge: viewBadge(at, c),
 	}
-	b.Bars.Rows = dailyRows(l, record)
+	b.Bars.Rows = dailyRows(l, history)
 	if c.Description != nil {
 		b.Description = strings.TrimSpace(*c.Description)
 	}
 	for _, days := range figureDays {
-		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(record.Last(days).Uptime())})
+		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(history.Last(days).Uptime())})
 	}
-	r := newBudget()
-	line, latest := detail{names: maxNamed, budget: r, lines: r}, detail{updates: 1, names: maxNamed, budget: r, lines: r}
+	left := newBudget()
+	line, latest := detail{names: maxNamed, budget: left, lines: left}, detail{updates: 1, names: maxNamed, budget: left, lines: left}
 	var active []allswell.Incident
 	for _, inc := range contents.Incidents {
 		switch {

@@ -40,24 +40,23 @@ type dayEntryView struct {
 // Empty reports whether no incident and no maintenance began on the day.
 func (d dayView) Empty() bool { return len(d.Past)+d.Active == 0 }
 
-// viewDays returns days with at most most incidents and maintenances each, and
-// links to the month's history for the others. If e has updates, the days are those
-// of the history: they have folded timelines, and what exceeds the budget is only
-// counted.
-func viewDays(at Presentation, days []allswell.Day, most int, e detail) []dayView {
+// viewDays returns days with up to perDay incidents and maintenances each, as far as
+// the budget permits, and the number of the others. On the status page, where limits
+// has no updates, the others are linked; in the history, the timelines are folded.
+func viewDays(at Presentation, days []allswell.Day, perDay int, limits detail) []dayView {
 	out := make([]dayView, 0, len(days))
 	for _, d := range days {
 		iso := d.Date.Format(time.DateOnly)
 		v := dayView{Date: at.lang.Date(d.Date), ISO: iso}
-		if e.updates == 0 {
+		if limits.updates == 0 {
 			v.MoreURL = at.month(d.Date) + "#" + iso
 		}
 		entries := dayEntriesOf(d)
-		for _, p := range entries[:min(len(entries), most)] {
-			if !e.lines.take(p.weight()) {
+		for _, p := range entries[:min(len(entries), perDay)] {
+			if !limits.lines.take(p.weight()) {
 				break
 			}
-			v.Past = append(v.Past, p.view(at, e))
+			v.Past = append(v.Past, p.view(at, limits))
 		}
 		v.More = len(entries) - len(v.Past)
 		out = append(out, v)
@@ -86,10 +85,12 @@ func dayEntriesOf(d allswell.Day) []dayEntry {
 	return all
 }
 
-// dayEntryWeight is about how many bytes an entry takes besides the text of people.
+// dayEntryWeight is the approximate size of the HTML of an entry without user-written
+// text, in bytes.
 const dayEntryWeight = 900
 
-// weight is about how many bytes an entry takes without components and timeline.
+// weight is the approximate size of the HTML of an entry without components and
+// timeline, in bytes.
 func (p dayEntry) weight() int {
 	title := ""
 	if p.incident != nil {
@@ -101,24 +102,24 @@ func (p dayEntry) weight() int {
 }
 
 // view returns an entry with its timeline, as far as the budget permits.
-func (p dayEntry) view(at Presentation, e detail) dayEntryView {
+func (p dayEntry) view(at Presentation, limits detail) dayEntryView {
 	if p.incident != nil {
-		v := viewIncident(at, *p.incident, e)
-		if e.updates > 0 {
+		v := viewIncident(at, *p.incident, limits)
+		if limits.updates > 0 {
 			v.FoldedUpdates = len(v.Updates) + v.Earlier
 		}
 		return dayEntryView{Incident: &v}
 	}
-	v := viewMaintenance(at, *p.maintenance, e)
-	if e.updates > 0 {
+	v := viewMaintenance(at, *p.maintenance, limits)
+	if limits.updates > 0 {
 		v.FoldedUpdates = len(v.Updates) + v.Earlier
 	}
 	return dayEntryView{Maintenance: &v}
 }
 
 // markOngoing marks the days on which an incident of an earlier day was ongoing, so
-// that they are not called free of incidents. active are the incidents that are not
-// among those of the days.
+// that they are not called free of incidents. active are incidents that days does not
+// contain.
 func markOngoing(views []dayView, days []allswell.Day, active []allswell.Incident) {
 	incidents := slices.Clone(active)
 	for _, d := range days {
@@ -156,8 +157,8 @@ func History(l Layout, m Month) Model {
 	}
 	text := at.lang.Month(m.Start)
 	days := allswell.Days(m.Contents.Incidents, m.Contents.Maintenances, from, to)
-	e := detail{updates: maxUpdates, names: maxNamed, budget: &budget{monthBudget, budgetChars}, lines: newBudget()}
-	b := historyBody{Month: text, Days: viewDays(at, days, len(m.Contents.Incidents)+len(m.Contents.Maintenances), e)}
+	limits := detail{updates: maxUpdates, names: maxNamed, budget: &budget{monthBudget, budgetChars}, lines: newBudget()}
+	b := historyBody{Month: text, Days: viewDays(at, days, len(m.Contents.Incidents)+len(m.Contents.Maintenances), limits)}
 	b.Since = at.moment(since)
 	markOngoing(b.Days, days, nil)
 	if m.Start.After(m.First) {

@@ -64,33 +64,33 @@ type changeView struct {
 	Old, New allswell.Status // Old "": it was not affected before
 }
 
-// detail is how much is shown of an incident or a maintenance.
+// detail limits what is shown of an incident or a maintenance.
 type detail struct {
-	updates int // maximum; the newest
-	names   int // maximum number of components
+	updates int // the newest ones
+	names   int // of affected components
 	budget  *budget
-	lines   *budget // budget for names and excerpts; may be the same
+	lines   *budget // for names and excerpts; may be the same budget
 }
 
 // TimelinePart is a part of the timeline of an incident or a maintenance.
 type TimelinePart struct {
-	Before int // the updates with lower numbers; 0: the newest
-	Max    int // updates at most
+	Before int // only updates with lower numbers; 0: the newest updates
+	Max    int // maximum number of updates
 }
 
-// detail is the detail of an incident or a maintenance on its own page.
+// detail returns the limits of the page of one incident or maintenance.
 func (p TimelinePart) detail() detail {
-	r := newBudget()
-	return detail{updates: p.Max, names: allswell.MaxAffectedComponents, budget: r, lines: r}
+	left := newBudget()
+	return detail{updates: p.Max, names: allswell.MaxAffectedComponents, budget: left, lines: left}
 }
 
 // viewIncident returns an incident with its timeline, newest first.
-func viewIncident(at Presentation, inc allswell.Incident, e detail) incidentView {
-	return viewEntries(at, inc, inc.Timeline(), e)
+func viewIncident(at Presentation, inc allswell.Incident, limits detail) incidentView {
+	return viewEntries(at, inc, inc.Timeline(), limits)
 }
 
-// viewEntries is viewIncident with a part of the timeline, newest first.
-func viewEntries(at Presentation, inc allswell.Incident, entries []allswell.IncidentUpdate, e detail) incidentView {
+// viewEntries is viewIncident with the given updates, newest first.
+func viewEntries(at Presentation, inc allswell.Incident, entries []allswell.IncidentUpdate, limits detail) incidentView {
 	v := incidentView{
 		URL: at.incident(inc.ID), Title: at.lang.IncidentTitle(inc), Impact: inc.Impact, State: inc.State,
 		Resolved: inc.Resolved, Began: at.moment(inc.CreatedAt),
@@ -107,19 +107,19 @@ func viewEntries(at Presentation, inc allswell.Incident, entries []allswell.Inci
 		}
 		v.Affected = append(v.Affected, shown)
 	}
-	v.Affected, v.Others = e.lines.affected(v.Affected, e.names)
+	v.Affected, v.Others = limits.lines.affected(v.Affected, limits.names)
 	if written := newestUpdates(inc); len(written) > 0 {
-		v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: written[0].Message, System: written[0].System})
+		v.Excerpt = limits.lines.excerpt(at, i18n.UpdateText{Message: written[0].Message, System: written[0].System})
 	}
 	if len(entries) == 0 {
 		return v
 	}
 	v.Earlier = entries[0].Number
-	for _, u := range entries[:min(len(entries), e.updates)] {
+	for _, u := range entries[:min(len(entries), limits.updates)] {
 		if !inc.Resolved && entries[0].Number == 1 {
 			u.Affected = nil // v.Affected has them
 		}
-		shown, ok := e.budget.update(at, u)
+		shown, ok := limits.budget.update(at, u)
 		if !ok {
 			break
 		}

@@ -15,9 +15,9 @@ type Layout struct {
 	At          Presentation
 	Title       string
 	Description string
-	Path        string // below the page, for Presentation.link; "": not to be indexed
+	Path        string // for Presentation.link; "": search engines do not index the page
 	Status      allswell.Status
-	Site        *siteLayout // nil: not a part of a status page
+	Site        *siteLayout // nil: the page does not belong to a status page
 	AsOf        moment
 	Secret      bool   // the URL contains a key
 	Late        moment // since when the page has not been refreshed; zero: it is current
@@ -25,7 +25,7 @@ type Layout struct {
 	Tag         string // of the status page, compared with the tags of events
 }
 
-// siteLayout is the status page that a page belongs to.
+// siteLayout is what all HTML pages of one status page have in common.
 type siteLayout struct {
 	Name, Home, History string
 	Subscribe           string // URL; "": not offered
@@ -94,7 +94,7 @@ func (l Layout) Icon() string {
 // DrawnIcon reports whether the favicon shows the status.
 func (l Layout) DrawnIcon() bool { return l.Site == nil || l.Site.Icon == "" }
 
-// NewLayout returns the layout of a part of a page.
+// NewLayout returns the layout of an HTML page that belongs to a status page.
 func NewLayout(at Presentation, page allswell.Page, status allswell.Status, asOf time.Time) Layout {
 	site := &siteLayout{
 		Name: page.Name, Home: at.Home(), History: at.history(), Footer: page.Footer,
@@ -113,7 +113,7 @@ func NewLayout(at Presentation, page allswell.Page, status allswell.Status, asOf
 	return Layout{At: at, Status: status, AsOf: at.moment(asOf), Site: site}
 }
 
-// NewRootLayout returns the layout of what belongs to no status page.
+// NewRootLayout returns the layout of an HTML page that belongs to no status page.
 func NewRootLayout(at Presentation) Layout {
 	return Layout{At: at, Status: allswell.StatusUnknown}
 }

@@ -14,7 +14,7 @@ type maintenanceBody struct {
 	Maintenance maintenanceView
 	Part        partView
 	Home        string
-	Month       *monthLink // in whose history it is; nil until it is completed
+	Month       *monthLink // the month whose history has it; nil until it is completed
 	Calendar    string
 }
 
@@ -50,7 +50,7 @@ type maintenanceUpdateView struct {
 }
 
 // viewMaintenance returns a maintenance with its updates, newest first.
-func viewMaintenance(at Presentation, m allswell.Maintenance, e detail) maintenanceView {
+func viewMaintenance(at Presentation, m allswell.Maintenance, limits detail) maintenanceView {
 	from, until := m.Span()
 	v := maintenanceView{
 		URL: at.maintenance(m.ID), Title: m.Title, State: m.State, From: at.moment(from), Until: at.moment(until),
@@ -59,17 +59,17 @@ func viewMaintenance(at Presentation, m allswell.Maintenance, e detail) maintena
 	for _, c := range m.Components {
 		v.Affected = append(v.Affected, affectedView{URL: at.component(c.ID), Name: c.Name})
 	}
-	v.Affected, v.Others = e.lines.affected(v.Affected, e.names)
+	v.Affected, v.Others = limits.lines.affected(v.Affected, limits.names)
 	updates := slices.SortedStableFunc(slices.Values(m.Updates), func(a, b allswell.MaintenanceUpdate) int {
 		return b.Number - a.Number
 	})
 	if len(updates) == 0 {
 		return v
 	}
-	v.Excerpt = e.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, System: updates[0].System})
+	v.Excerpt = limits.lines.excerpt(at, i18n.UpdateText{Message: updates[0].Message, System: updates[0].System})
 	v.Earlier = updates[0].Number
-	for _, u := range updates[:min(len(updates), e.updates)] {
-		shown, ok := e.budget.maintenanceUpdateView(at, u)
+	for _, u := range updates[:min(len(updates), limits.updates)] {
+		shown, ok := limits.budget.maintenanceUpdateView(at, u)
 		if !ok {
 			break
 		}
@@ -79,10 +79,10 @@ func viewMaintenance(at Presentation, m allswell.Maintenance, e detail) maintena
 }
 
 // viewMaintenances returns maintenances in the given order.
-func viewMaintenances(at Presentation, maintenances []allswell.Maintenance, e detail) []maintenanceView {
+func viewMaintenances(at Presentation, maintenances []allswell.Maintenance, limits detail) []maintenanceView {
 	views := make([]maintenanceView, len(maintenances))
 	for i, m := range maintenances {
-		views[i] = viewMaintenance(at, m, e)
+		views[i] = viewMaintenance(at, m, limits)
 	}
 	return views
 }

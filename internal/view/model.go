@@ -47,11 +47,11 @@ func (m Model) Delayed(since time.Time) Model {
 	return m
 }
 
-// DelayedTag returns the tag of a page with the line that it is delayed.
+// DelayedTag returns the tag of a delayed page, given the tag of the page.
 func DelayedTag(tag string) string { return tag + "-late" }
 
-// WithoutTime returns the model without what changes with time alone: the time of
-// rendering, and the uptimes of a status page. The bars remain.
+// WithoutTime returns the model without the parts that change only because time passes:
+// the time of rendering, and the uptimes of a status page. The bars remain.
 func (m Model) WithoutTime() Model {
 	m.Layout.AsOf = moment{}
 	if b, ok := m.body.(statusBody); ok {
@@ -60,8 +60,8 @@ func (m Model) WithoutTime() Model {
 	return m
 }
 
-// renderBuffer takes what templates write until ctx ends, and no more than
-// MaxBytes.
+// renderBuffer collects the output of templates, up to MaxBytes. Writing fails after ctx
+// has ended.
 type renderBuffer struct {
 	bytes.Buffer
 	ctx context.Context

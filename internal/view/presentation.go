@@ -44,7 +44,7 @@ func Present(page allswell.Page, v Variant) Presentation {
 	return at
 }
 
-// PresentRoot returns the presentation of what belongs to no status page.
+// PresentRoot returns the presentation of HTML pages that belong to no status page.
 func PresentRoot(v Variant) Presentation {
 	return Presentation{lang: v.Language, chosen: v.Chosen, zone: time.UTC}
 }

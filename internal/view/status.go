@@ -10,8 +10,8 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// The limits of a page, which keep it small on the worst day. Links lead to what is
-// left out.
+// The limits of a status page, which keep it small during large incidents. Links lead to
+// what is left out.
 const (
 	maxTimelines = 10      // active incidents with their timelines; others take one line
 	maxUpdates   = 25      // updates of an active incident; its own page has all
@@ -26,7 +26,7 @@ const (
 type statusBody struct {
 	Description     template.HTML
 	Status          allswell.Status
-	Counts          string // "": the banner says all
+	Counts          string // see countsText
 	Active          []incidentView
 	More            []incidentView    // active incidents without their timelines
 	OmittedActive   int               // number of active incidents that are left out
@@ -45,7 +45,7 @@ type statusBody struct {
 	Subscribe       *subscribeForm // nil: mail is off
 }
 
-// withoutUptimes returns the body without uptimes, which change with time alone.
+// withoutUptimes returns the body without uptimes, which change as time passes.
 // The bars remain.
 func (b statusBody) withoutUptimes() statusBody {
 	b.Spans = nil
@@ -93,17 +93,17 @@ type ongoingEvent struct {
 // Status returns a status page.
 func Status(l Layout, sum allswell.Summary) Model {
 	at := l.At
-	r := &budget{statusBytes, budgetChars}
+	left := &budget{statusBytes, budgetChars}
 	b := statusBody{Status: sum.Status, Counts: countsText(at.lang, sum), History: at.history(), Calendar: at.calendar()}
 	if sum.Page.Description != nil {
 		b.Description = markdown.HTML(*sum.Page.Description)
 	}
-	b.addEvents(at, sum, r)
+	b.addEvents(at, sum, left)
 	ongoing := ongoingEvents(at, sum)
 	for _, block := range sum.Blocks {
-		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, ongoing, r))
+		b.Blocks = append(b.Blocks, viewBlock(at, sum, block, ongoing, left))
 	}
-	b.Past = viewDays(at, sum.Past, maxPerDay, detail{names: maxNamed, budget: r, lines: r})
+	b.Past = viewDays(at, sum.Past, maxPerDay, detail{names: maxNamed, budget: left, lines: left})
 	for i, day := range sum.Past {
 		b.PastMaintenance = b.PastMaintenance || len(day.Maintenances) > 0
 		for _, inc := range sum.Active {
@@ -126,42 +126,42 @@ func Status(l Layout, sum allswell.Summary) Model {
 }
 
 // addEvents adds the active incidents and the maintenances.
-func (b *statusBody) addEvents(at Presentation, sum allswell.Summary, r *budget) {
-	timelines := detail{updates: maxUpdates, names: maxNamed, budget: r, lines: r}
+func (b *statusBody) addEvents(at Presentation, sum allswell.Summary, left *budget) {
+	timelines := detail{updates: maxUpdates, names: maxNamed, budget: left, lines: left}
 	latest := allswell.ByLatestUpdate(sum.Active)
 	for i, inc := range latest[:min(len(latest), maxTimelines+maxMore)] {
 		if i < maxTimelines {
 			b.Active = append(b.Active, viewIncident(at, inc, timelines))
 		} else {
 			inc.Affected, inc.Updates = nil, nil
-			b.More = append(b.More, viewIncident(at, inc, detail{budget: r, lines: r}))
+			b.More = append(b.More, viewIncident(at, inc, detail{budget: left, lines: left}))
 		}
 	}
 	b.OmittedActive = len(latest) - len(b.Active) - len(b.More)
 	running, upcoming := sum.Running[:min(len(sum.Running), maxTimelines)], sum.Upcoming[:min(len(sum.Upcoming), maxTimelines)]
 	b.Running, b.MoreRunning = viewMaintenances(at, running, timelines), len(sum.Running)-len(running)
-	b.Upcoming = viewMaintenances(at, upcoming, detail{updates: 1, names: maxNamed, budget: r, lines: r})
+	b.Upcoming = viewMaintenances(at, upcoming, detail{updates: 1, names: maxNamed, budget: left, lines: left})
 	b.MoreUpcoming = len(sum.Upcoming) - len(upcoming)
 }
 
-func viewBlock(at Presentation, sum allswell.Summary, block allswell.Block, ongoing map[string][]ongoingEvent, r *budget) blockView {
+func viewBlock(at Presentation, sum allswell.Summary, block allswell.Block, ongoing map[string][]ongoingEvent, left *budget) blockView {
 	v := blockView{Key: block.Group.ID, Name: block.Group.Name, Status: block.Status}
 	if v.Key != "" {
 		v.Bars, v.Spans = drawBars(block.History), knownSpans(at.lang, block.History)
 	}
 	for _, c := range block.Components {
-		name := r.name(c.Name)
+		name := left.name(c.Name)
 		row := componentRow{
 			URL: at.component(c.ID), Name: name, Status: c.Status(),
 			Bars: viewBars(at.lang, name, sum.Histories[c.ID]),
 		}
 		if c.Description != nil {
-			if text := strings.TrimSpace(*c.Description); r.take(len(template.HTMLEscapeString(text))) {
+			if text := strings.TrimSpace(*c.Description); left.take(len(template.HTMLEscapeString(text))) {
 				row.Description = text
 			}
 		}
 		for _, named := range ongoing[c.ID][:min(len(ongoing[c.ID]), maxOngoing)] {
-			if !r.take(ongoingWeight + len(template.HTMLEscapeString(named.Title))) {
+			if !left.take(ongoingWeight + len(template.HTMLEscapeString(named.Title))) {
 				break
 			}
 			row.Ongoing = append(row.Ongoing, named)
@@ -196,24 +196,24 @@ func ongoingEvents(at Presentation, sum allswell.Summary) map[string][]ongoingEv
 	return ongoing
 }
 
-// countsText returns what the banner does not say: the number of operational and of
-// unknown components, and of active incidents.
+// countsText returns the line below the banner: the numbers of operational and of unknown
+// components, and of active incidents. It is "" if the banner implies them.
 func countsText(l *i18n.Language, sum allswell.Summary) string {
-	total, well, unknown := 0, 0, 0
+	total, operational, unknown := 0, 0, 0
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
 			total++
 			switch c.Status() {
 			case allswell.StatusOperational:
-				well++
+				operational++
 			case allswell.StatusUnknown:
 				unknown++
 			}
 		}
 	}
 	var parts []string
-	if total > 1 && well < total && unknown < total {
-		parts = append(parts, l.T("components.operational", "n", well, "total", total))
+	if total > 1 && operational < total && unknown < total {
+		parts = append(parts, l.T("components.operational", "n", operational, "total", total))
 		if unknown > 0 { // unknown components may be operational
 			parts = append(parts, l.T("components.unknown", "n", unknown))
 		}

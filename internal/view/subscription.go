@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// subscribeForm is the form by which people subscribe. It is empty on a status
-// page. After an error it has the values that were sent.
+// subscribeForm is the form for a new subscription. It is empty on a status page, and has
+// the values that were sent after an error.
 type subscribeForm struct {
 	Action     string
 	Email      string
@@ -18,7 +18,7 @@ type subscribeForm struct {
 	Choice     choice
 }
 
-// choice is a choice of components, by their blocks.
+// choice is the part of a form that selects components.
 type choice struct {
 	Blocks []allswell.Block
 	Chosen []string // ids
@@ -66,7 +66,7 @@ func InvalidSignUp(l Layout, blocks []allswell.Block, n allswell.NewSubscriber, 
 // contain the key.
 type subscriptionBody struct {
 	Page         string
-	Done         string // what was done just now
+	Done         string // what the visitor has just done; "": nothing
 	Target       string
 	Confirmed    bool
 	Since        moment // when it was confirmed
@@ -75,7 +75,7 @@ type subscriptionBody struct {
 	WholePage    bool
 	Chosen       []string // names, if not the whole page
 	Choice       choice
-	KeptDays     int // for how long it waits for its confirmation
+	KeptDays     int // after which an unconfirmed subscription is deleted
 }
 
 // Subscription returns the page of a subscription. done says what was done just
