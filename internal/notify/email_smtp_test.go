@@ -347,9 +347,9 @@ func TestSMTPReasonWithoutNames(t *testing.T) {
 	}
 }
 
-// TestSMTPOddlyTaken checks that any 2xx reply after the message means that the server
-// has it.
-func TestSMTPOddlyTaken(t *testing.T) {
+// TestSMTPEvery2xxReplyIsAcceptance checks that any 2xx reply after the message means that the
+// server has accepted it.
+func TestSMTPEvery2xxReplyIsAcceptance(t *testing.T) {
 	address, _ := smtpScript{step: "message", act: smtpReply("252 I have it\r\n")}.serve(t)
 	if o := sendWithin(t, newTestMailer(t, "smtp://127.0.0.1", address), smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != allswell.SendAccepted {
 		t.Errorf("%+v", o)

@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/cache"
 )
 
-// TestBadgeOfUnknown checks that no badge shows a status that the page marks as
+// TestBadgeOfOldStatusIsUnknown checks that no badge shows a status that the page marks as
 // old.
-func TestBadgeOfUnknown(t *testing.T) {
+func TestBadgeOfOldStatusIsUnknown(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")

@@ -87,7 +87,7 @@ func (w *fixture) tag(path string) string {
 	return w.get(path, 200).All("main[data-tag]")[0].Attr("data-tag")
 }
 
-func TestEvents(t *testing.T) {
+func TestEventStream(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
@@ -148,9 +148,9 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// TestTagsOfParts checks that the history and the incidents of a page have its tag
+// TestTagsOfHistoryAndIncidents checks that the history and the incidents of a page have its tag
 // and its event stream.
-func TestTagsOfParts(t *testing.T) {
+func TestTagsOfHistoryAndIncidents(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		inc := w.incident("acme", allswell.NewIncident{Title: "One"})
@@ -171,9 +171,9 @@ func TestTagsOfParts(t *testing.T) {
 	})
 }
 
-// TestStreamsEnd checks that streams end when their page is deleted, its slug
+// TestEndOfStreams checks that streams end when their page is deleted, its slug
 // changes, or the service stops.
-func TestStreamsEnd(t *testing.T) {
+func TestEndOfStreams(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		w.page("beta", "Beta")

@@ -10,7 +10,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-func TestHistory(t *testing.T) {
+func TestHistoryOfMonth(t *testing.T) {
 	run(t, func(w *fixture) {
 		ctx, t := w.t.Context(), w.t
 		w.component("acme", "Website", allswell.StatusDegraded)
@@ -55,8 +55,8 @@ func TestHistory(t *testing.T) {
 	})
 }
 
-// TestMidnight checks that a new day begins without a commit.
-func TestMidnight(t *testing.T) {
+// TestNewDayBeginsAtMidnight checks that a new day begins without a commit.
+func TestNewDayBeginsAtMidnight(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		w.clock.set(time.Date(2020, 11, 30, 23, 59, 59, 0, time.UTC))
@@ -142,9 +142,9 @@ func TestMonthAfterZoneChange(t *testing.T) {
 	})
 }
 
-// TestDurationsGrow checks that durations grow without a commit, and that viewers
+// TestDurationsGrowWithoutCommit checks that durations grow without a commit, and that viewers
 // are not notified of it.
-func TestDurationsGrow(t *testing.T) {
+func TestDurationsGrowWithoutCommit(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", allswell.StatusMajorOutage)

@@ -59,8 +59,8 @@ func TestLanguageOfRequest(t *testing.T) {
 	})
 }
 
-// TestAlternates checks the absolute URLs of each language for search engines.
-func TestAlternates(t *testing.T) {
+// TestAlternateLanguages checks the absolute URLs of each language for search engines.
+func TestAlternateLanguages(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		w.page("other", "Other")

@@ -73,7 +73,7 @@ func TestStatusPage(t *testing.T) {
 	})
 }
 
-func TestRoot(t *testing.T) {
+func TestListOfPages(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := open(t, dsn, &clock{})
 		p := w.get("/", 200)

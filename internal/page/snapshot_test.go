@@ -196,7 +196,7 @@ func TestReplicas(t *testing.T) {
 	<-done
 }
 
-func TestRenderingFails(t *testing.T) {
+func TestOldSnapshotIsShownWhileLoadingFails(t *testing.T) {
 	run(t, func(w *fixture) {
 		t := w.t
 		c := w.component("acme", "Website", "")
@@ -206,7 +206,7 @@ func TestRenderingFails(t *testing.T) {
 		e.summary.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
 		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		if got := w.get("/status/acme", 200).One(t, "#banner"); got != "All systems operational" {
-			t.Errorf("while rendering fails: %q", got)
+			t.Errorf("while loading fails: %q", got)
 		}
 		e.summary.Load = loads
 		w.status("acme", c.ID, allswell.StatusPartialOutage)

@@ -197,8 +197,8 @@ func TestBarsWithoutData(t *testing.T) {
 	}
 }
 
-// TestSpans checks that each uptime is of the days that are shown with it.
-func TestSpans(t *testing.T) {
+// TestUptimeOfEachSpan checks that each uptime covers the days that are shown with it.
+func TestUptimeOfEachSpan(t *testing.T) {
 	en := i18ntest.Language(t, "en")
 	full := allswell.DurationsOf(times{allswell.StatusMajorOutage: 24 * time.Hour})
 	r := historyOf(barsNow, time.UTC, map[int]allswell.StatusDurations{30: full, 60: full})

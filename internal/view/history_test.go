@@ -11,9 +11,9 @@ import (
 	"github.com/allswell/allswell/internal/htmltest"
 )
 
-// TestOrderOfDay checks that the incidents and maintenances of a day are in one
-// order, and that the heading names both.
-func TestOrderOfDay(t *testing.T) {
+// TestIncidentsAndMaintenancesOfDayAreSorted checks that the incidents and maintenances of a day
+// are sorted together, and that the heading names both.
+func TestIncidentsAndMaintenancesOfDayAreSorted(t *testing.T) {
 	p := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme"}}
 	for hour, title := range []string{"night", "morning", "noon", "evening"} {
 		at := day.Add(time.Duration(hour-10) * time.Hour)

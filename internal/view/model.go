@@ -69,7 +69,7 @@ type renderBuffer struct {
 
 // errDocumentTooLarge means that the limits of the parts do not keep a document
 // within MaxBytes.
-var errDocumentTooLarge = errors.New("the document is larger than it may be")
+var errDocumentTooLarge = errors.New("the document exceeds the maximum size")
 
 // Write is the only method that templates call.
 func (b *renderBuffer) Write(p []byte) (int, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 )
 
-func TestLinks(t *testing.T) {
+func TestURLsOfPresentation(t *testing.T) {
 	de := i18n.Find("de")
 	month := time.Date(2020, 11, 1, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

@@ -202,8 +202,8 @@ func assetSize(name string) int {
 	return len(assets.Find(strings.TrimPrefix(assets.URL(name), assets.Path)).Compressed())
 }
 
-// TestRenderStops checks that rendering stops when ctx ends.
-func TestRenderStops(t *testing.T) {
+// TestRenderEndsWithContext checks that rendering stops when ctx ends.
+func TestRenderEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	p, _ := largestPage()

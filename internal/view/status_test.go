@@ -40,9 +40,9 @@ func TestCountsText(t *testing.T) {
 	}
 }
 
-// TestUptimesAreOfOneSpan checks that the uptimes of the page, its groups and its
-// components are of the same days, and name them.
-func TestUptimesAreOfOneSpan(t *testing.T) {
+// TestUptimesCoverTheSameDays checks that the uptimes of the page, its groups and its
+// components cover the same days, and name them.
+func TestUptimesCoverTheSameDays(t *testing.T) {
 	p := pageWithOutages(10, barsNow)
 	for _, l := range i18n.All() {
 		out, err := statusModel(Presentation{base: "/status/acme", lang: l, zone: time.UTC}, p.Summarize(barsNow)).Render(t.Context())
@@ -141,7 +141,7 @@ func TestLimitsOfStatusPage(t *testing.T) {
 	}
 }
 
-func TestDays(t *testing.T) {
+func TestPastDaysOfStatusPage(t *testing.T) {
 	p := sample("x")
 	p.Maintenances = nil
 	ago := func(days, hours int) time.Time {

@@ -206,9 +206,9 @@ func TestBarsByPointer(t *testing.T) {
 	}
 }
 
-// TestBarsOfAFoldedGroup: they say what its components were on a day, to the
-// mouse; a click unfolds the group, which has the bars of each.
-func TestBarsOfAFoldedGroup(t *testing.T) {
+// TestBarsOfFoldedGroup checks that the bars of a folded group show the statuses of a day to the
+// mouse, and that a click unfolds the group with the bars of each component.
+func TestBarsOfFoldedGroup(t *testing.T) {
 	c := newBrowser(t)
 	page, _ := troubled(t)
 	p := c.open(t, views[2], page)
@@ -234,9 +234,8 @@ func TestBarsOfAFoldedGroup(t *testing.T) {
 	p.is(`!document.querySelector(".pop")`, `!`+bars+`.checkVisibility()`)
 }
 
-// TestReplacedBars: what live.js puts in the place of what was there works as
-// that did.
-func TestReplacedBars(t *testing.T) {
+// TestBarsWorkAfterUpdate checks that bars work after live.js has replaced them.
+func TestBarsWorkAfterUpdate(t *testing.T) {
 	c := newBrowser(t)
 	page, _ := troubled(t)
 	p := c.open(t, views[2], page)
@@ -257,8 +256,8 @@ func TestReplacedBars(t *testing.T) {
 	p.is(strip+`.ariaValueNow === "89"`, inside)
 }
 
-// TestHistoryWithoutScript: the bars are a picture with a name, and the table
-// beside it opens.
+// TestHistoryWithoutScript checks that the bars are an image with a name, and that the table of
+// days opens.
 func TestHistoryWithoutScript(t *testing.T) {
 	c := newBrowser(t)
 	page, component := troubled(t)
@@ -280,9 +279,9 @@ func TestHistoryWithoutScript(t *testing.T) {
 	}
 }
 
-// TestFiguresOfOneSpan: on every screen, all uptimes that are seen are of as many
-// days as there are bars, and say so.
-func TestFiguresOfOneSpan(t *testing.T) {
+// TestUptimesCoverVisibleBars checks that, on every screen, all visible uptimes cover and name as
+// many days as there are visible bars.
+func TestUptimesCoverVisibleBars(t *testing.T) {
 	c := newBrowser(t)
 	page, _ := troubled(t)
 	for width, days := range map[int]int{320: 30, 600: 60, 768: 90, 1280: 90} {
@@ -301,8 +300,9 @@ func TestFiguresOfOneSpan(t *testing.T) {
 	}
 }
 
-// TestDayTableIsRoomy: on a narrow screen it breaks no word, and fits.
-func TestDayTableIsRoomy(t *testing.T) {
+// TestDayTableFitsNarrowScreen checks that the table of days fits on a narrow screen and breaks
+// no word.
+func TestDayTableFitsNarrowScreen(t *testing.T) {
 	c := newBrowser(t)
 	page, component := troubled(t)
 	p := c.open(t, views[0], "about:blank")

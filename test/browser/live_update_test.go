@@ -39,8 +39,8 @@ func (p *tab) is(expressions ...string) {
 	}
 }
 
-// TestChangeAppears changes a component while somebody looks and types.
-func TestChangeAppears(t *testing.T) {
+// TestChangeAppearsInOpenPage changes a component while a visitor reads the page and types.
+func TestChangeAppearsInOpenPage(t *testing.T) {
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
@@ -232,8 +232,9 @@ func liveScript(t *testing.T) []byte {
 	return script
 }
 
-// TestWhatStays holds that nothing a visitor does is lost when a page changes.
-func TestWhatStays(t *testing.T) {
+// TestUpdateKeepsVisitorsState checks that what a visitor typed, opened and focused is kept when
+// a page changes.
+func TestUpdateKeepsVisitorsState(t *testing.T) {
 	c := newBrowser(t)
 	script := liveScript(t)
 	t.Run("the visitor's", func(t *testing.T) {
@@ -300,9 +301,9 @@ func TestWhatStays(t *testing.T) {
 	})
 }
 
-// TestQuietPolling: without a stream the page looks for itself, and whatever it
-// finds, it stays what it is until there is a page to show.
-func TestQuietPolling(t *testing.T) {
+// TestPollingIgnoresErrors checks that a page without a stream polls, and keeps its content until
+// a response has a page.
+func TestPollingIgnoresErrors(t *testing.T) {
 	t.Parallel() // it mostly waits
 	c := newBrowser(t)
 	s := newStage(t, c, liveScript(t), hurryClock(100))

@@ -216,9 +216,8 @@ func colours(img image.Image) int {
 	return len(seen)
 }
 
-// TestFaultsAreSeen shows a page to faults on which everything is wrong that
-// it looks for.
-func TestFaultsAreSeen(t *testing.T) {
+// TestFaultsAreFound runs the checks of a page on one that has every fault they look for.
+func TestFaultsAreFound(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
 			http.NotFound(w, r)

@@ -59,9 +59,9 @@ func (m muffled) Read(p []byte) (int, error) {
 	}
 }
 
-// TestSilentProxy: a stream that is open and dead does not keep a page from
-// following.
-func TestSilentProxy(t *testing.T) {
+// TestPageFollowsDespiteDeadStream checks that a page shows changes although its event stream is
+// open and silent.
+func TestPageFollowsDespiteDeadStream(t *testing.T) {
 	t.Parallel() // it mostly waits
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
@@ -108,9 +108,9 @@ func TestSilentProxy(t *testing.T) {
 	p.is(`window.same`)
 }
 
-// TestPageThatCannotKnow leaves pages open while the service stops, comes back,
-// and has the page no more: they say what they do not know.
-func TestPageThatCannotKnow(t *testing.T) {
+// TestOpenPageMarksOldData leaves pages open while the service stops, starts again, and no
+// longer has the page. They say since when they have not been refreshed.
+func TestOpenPageMarksOldData(t *testing.T) {
 	t.Parallel() // it mostly waits
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),

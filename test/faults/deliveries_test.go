@@ -155,11 +155,10 @@ func (o *outbox) resolve(inc *incident) {
 	o.api.Must(o.t, http.MethodPatch, "/api/v1/incidents/"+inc.id, params{"state": "resolved", "resolved": true}, nil)
 }
 
-// TestKilledServerTellsEverybody kills the server with SIGKILL while it hands
-// what happens to its subscribers, again and again. In the end everybody has
-// been told all of it, in order, and what was told twice could be known by its
-// id.
-func TestKilledServerTellsEverybody(t *testing.T) {
+// TestKilledServerLosesNoDelivery kills the server repeatedly with SIGKILL while it sends
+// notifications. In the end every subscriber has received all messages in order, and a message
+// that was received twice had the same id.
+func TestKilledServerLosesNoDelivery(t *testing.T) {
 	t.Parallel() // for a minute it waits for leases to end
 	n := min(kills(t)*3/2, mostKills)
 	exe := binary.Build(t)

@@ -183,9 +183,9 @@ func TestFirstStartWaitsForDatabase(t *testing.T) {
 	}
 }
 
-// TestStartEndsForGood: what time does not mend ends a start at once, with one
-// sentence.
-func TestStartEndsForGood(t *testing.T) {
+// TestPermanentErrorEndsStart checks that an error that waiting cannot resolve ends a start at
+// once, with one sentence.
+func TestPermanentErrorEndsStart(t *testing.T) {
 	t.Parallel()
 	exe := binary.Build(t)
 	cluster := storetest.NewCluster(t)

@@ -107,7 +107,7 @@ func TestIdleConnectionsDoNotStopPings(t *testing.T) {
 	}
 }
 
-// restarts is how often TestStopResetsNobody stops the server.
+// restarts is how often TestStopResetsNoConnection stops the server.
 func restarts() int {
 	if n, err := strconv.Atoi(os.Getenv("ALLSWELL_TEST_RESTARTS")); err == nil {
 		return n
@@ -115,10 +115,10 @@ func restarts() int {
 	return 3
 }
 
-// TestStopResetsNobody: of clients that ping once on a connection of their own,
-// each is answered, or refused a connection, on which curl tries again, also in
-// the instant in which the server stops. ALLSWELL_TEST_RESTARTS says how often.
-func TestStopResetsNobody(t *testing.T) {
+// TestStopResetsNoConnection checks that every client that pings once on its own connection
+// while the server stops either gets a response or is refused the connection, which makes curl
+// try again. ALLSWELL_TEST_RESTARTS is the number of stops.
+func TestStopResetsNoConnection(t *testing.T) {
 	t.Parallel()
 	const clients = 60
 	server, _, pingURL := monitored(t, 3600)

@@ -47,9 +47,9 @@ func TestMissingProgram(t *testing.T) {
 	}
 }
 
-// TestLeashEndsEvenTheStubborn kills a process, which is this test binary
-// again, that has a program on its leash which does not hear SIGTERM.
-func TestLeashEndsEvenTheStubborn(t *testing.T) {
+// TestProgramThatIgnoresSIGTERMIsKilled kills a process, this test binary, that has started
+// a program which ignores SIGTERM.
+func TestProgramThatIgnoresSIGTERMIsKilled(t *testing.T) {
 	const role = "LEASH_HOLD_IN"
 	if folder := os.Getenv(role); folder != "" {
 		// The shell itself is the program; what it runs ends with its sleep.
