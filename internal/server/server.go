@@ -54,7 +54,7 @@ type Server struct {
 	router    *router
 
 	listener        net.Listener
-	metricsListener net.Listener // nil without allswell_sheddingS_LISTEN
+	metricsListener net.Listener // nil without ALLSWELL_METRICS_LISTEN
 	connections     *connlimit.Limiter
 	limited         []*connlimit.Listener // the listeners, with their connections limited
 	servers         []*http.Server        // one for each of limited
@@ -95,7 +95,7 @@ func (s *Server) openListeners(ctx context.Context) (err error) {
 		return err
 	}
 	if s.cfg.MetricsListen != "" {
-		s.metricsListener, err = listen(ctx, "allswell_sheddingS_LISTEN", s.cfg.MetricsListen)
+		s.metricsListener, err = listen(ctx, "ALLSWELL_METRICS_LISTEN", s.cfg.MetricsListen)
 	}
 	return err
 }
