@@ -7,6 +7,8 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
@@ -55,6 +57,32 @@ func Example() {
 	// Output:
 	// Logins fail is investigating
 	// Logins fail is resolved
+}
+
+// The body is in README.md, too.
+func Example_configuration() {
+	server, _ := newServer(map[string]string{
+		"PUT /api/v1/monitors/nightly-backup": `{"data": {"ping_url": "https://status.example.com/api/v1/heartbeat/8Jq2"}}`,
+	})
+	defer server.Close()
+	os.Setenv("ALLSWELL_URL", server.URL)
+	os.Setenv("ALLSWELL_TOKEN", "secret")
+	defer os.Unsetenv("ALLSWELL_URL")
+	defer os.Unsetenv("ALLSWELL_TOKEN")
+	ctx := context.Background()
+
+	c, err := client.New(os.Getenv("ALLSWELL_URL"), os.Getenv("ALLSWELL_TOKEN"), client.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	monitor, err := c.PutMonitor(ctx, "nightly-backup", client.NewMonitor{
+		Name: "Nightly backup", Interval: client.SecondsOf(25 * time.Hour), Page: "acme",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("ping", monitor.PingURL)
+	// Output: ping https://status.example.com/api/v1/heartbeat/8Jq2
 }
 
 func ExampleList_All() {

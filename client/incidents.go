@@ -55,7 +55,7 @@ type AffectedComponent struct {
 	Meta
 	ID     string          `json:"id"`
 	Name   string          `json:"name"`
-	Status allswell.Status `json:"status"` // that the incident gives it
+	Status allswell.Status `json:"status"` // that the incident gives it, or gave it until it was resolved
 }
 
 // IncidentChange is a change of an incident.

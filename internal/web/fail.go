@@ -153,7 +153,7 @@ func Fail(w http.ResponseWriter, r *http.Request, log *slog.Logger, err error) {
 			slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))
 		h.Set("Retry-After", strconv.Itoa(busyRetry))
 		writeFailure(w, http.StatusServiceUnavailable, failure{Code: CodeUnknownOutcome, Message: "The change may or may not have been saved: " +
-			"the database did not confirm it. Please check, or try again with the same Idempotency-Key."})
+			"the database did not confirm it. Please check, or repeat the request, a POST with the same Idempotency-Key."})
 	case errors.Is(err, allswell.ErrBusy), errors.Is(err, context.DeadlineExceeded):
 		log.LogAttrs(r.Context(), slog.LevelDebug, "a request could not be served now",
 			slog.String("method", r.Method), slog.String("route", r.Pattern), slog.Any("error", err))

@@ -70,7 +70,7 @@ func TestFailures(t *testing.T) {
 			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"}, false},
 		{"unknown outcome", allswell.ErrUnknownOutcome, 503, map[string]string{"Retry-After": "5"},
 			map[string]any{"code": "unknown_outcome",
-				"message": "The change may or may not have been saved: the database did not confirm it. Please check, or try again with the same Idempotency-Key."}, false},
+				"message": "The change may or may not have been saved: the database did not confirm it. Please check, or repeat the request, a POST with the same Idempotency-Key."}, false},
 		{"out of time", context.DeadlineExceeded, 503, map[string]string{"Retry-After": "5"},
 			map[string]any{"message": "The service cannot do this right now. Please try again.", "code": "busy"}, false},
 	}
