@@ -146,6 +146,7 @@ type NewComponent struct {
 	Status      Status // "": StatusOperational
 	Order       *int   // nil: after all others
 	GroupID     string // id or slug; "": no group
+	KeepGroup   bool   // a component that is replaced keeps its group
 }
 
 // MaxOrder is the largest absolute value of an order.
@@ -170,7 +171,11 @@ func (n NewComponent) Validate() error {
 // Replacement returns the change that gives an existing component the fields of n, except the
 // status. The component keeps its order if n has none.
 func (n NewComponent) Replacement() ComponentEdit {
-	return ComponentEdit{Name: &n.Name, Description: n.Description, HasDescription: true, Order: n.Order, GroupID: &n.GroupID}
+	e := ComponentEdit{Name: &n.Name, Description: n.Description, HasDescription: true, Order: n.Order}
+	if !n.KeepGroup {
+		e.GroupID = &n.GroupID
+	}
+	return e
 }
 
 // ComponentEdit is the input for changing a component's fields other than its status. Nil fields

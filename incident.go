@@ -311,8 +311,12 @@ func (i Incident) EffectiveState() IncidentState {
 
 // AuditObject returns what the audit log records of an incident.
 func (i Incident) AuditObject() AuditObject {
+	var resolvedAt any
+	if i.Resolved {
+		resolvedAt = FormatTime(i.ResolvedAt)
+	}
 	return AuditObject{Kind: ObjectIncident, ID: i.ID, Name: i.Title, Fields: map[string]any{
-		"title": i.Title, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "components": affectedStatuses(i.Affected),
+		"title": i.Title, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "resolved_at": resolvedAt, "components": affectedStatuses(i.Affected),
 	}}
 }
 

@@ -29,13 +29,15 @@ func (a *api) createComponent(c *call) (store.Response, error) {
 
 // readNewComponent reads the fields of a component, and returns what is invalid.
 func readNewComponent(o *web.Object, slug string) (allswell.NewComponent, error) {
+	group := nullableText(o, "group")
 	n := allswell.NewComponent{
 		Slug:        slug,
 		Name:        orZero(o.Text("name")),
 		Description: o.Text("description"),
 		Status:      orZero(web.Enum(o, "status", allswell.Statuses)),
 		Order:       o.Integer("order"),
-		GroupID:     orZero(o.Text("group")),
+		GroupID:     orZero(group),
+		KeepGroup:   group == nil,
 	}
 	return n, n.Validate()
 }

@@ -106,7 +106,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"incident", func() (err error) {
 				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, allswell.IncidentChange{Resolved: ptr(true)})
 				return
-			}, []string{`update incident {"resolved":false} {"resolved":true}`}},
+			}, []string{`update incident {"resolved":false,"resolved_at":null} {"resolved":true,"resolved_at":"RESOLVED"}`}},
 			{"new maintenance", func() (err error) {
 				maintenance, err = w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Upgrade", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)})
 				return
@@ -155,7 +155,7 @@ func TestChangesAreAudited(t *testing.T) {
 			w.pass(time.Millisecond) // so that the entries sort after the earlier ones
 			w.ok(c.do())
 			names := strings.NewReplacer(incident.ID+"_", "_", "INCIDENT", incident.ID, "COMPONENT", component.ID, "MAINTENANCE", maintenance.ID,
-				"FOR", allswell.FormatTime(maintenance.ScheduledFor), "UNTIL", allswell.FormatTime(maintenance.ScheduledUntil))
+				"RESOLVED", allswell.FormatTime(w.clock.now()), "FOR", allswell.FormatTime(maintenance.ScheduledFor), "UNTIL", allswell.FormatTime(maintenance.ScheduledUntil))
 			got := w.audited()[len(before):]
 			var want []string
 			for _, entry := range c.want {

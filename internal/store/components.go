@@ -196,14 +196,28 @@ func (s *Store) ChangeComponent(ctx context.Context, actor allswell.Actor, slug,
 		if err != nil {
 			return c, err
 		}
-		return t.changeComponent(actor, c, ch)
+		before := c
+		if c, err = t.setStatus(c, ch); err != nil {
+			return c, err
+		}
+		return c, t.auditComponent(actor, before, c)
 	})
 }
 
-// changeComponent sets the status of a locked component by hand.
-func (t *tx) changeComponent(actor allswell.Actor, c allswell.Component, ch allswell.ComponentChange) (allswell.Component, error) {
-	before, old := c, c.Status()
-	before.Causes = slices.Clone(c.Causes)
+// auditComponent audits a change of a component by a person. If a monitor, an incident or a
+// maintenance gave it the status that the person set, its status is the same before and
+// after, and the entry has the statuses that people set.
+func (t *tx) auditComponent(actor allswell.Actor, before, after allswell.Component) error {
+	if before.Status() == after.Status() {
+		before.Causes, after.Causes = nil, nil
+	}
+	return t.audit(actor, allswell.AuditUpdate, before, after)
+}
+
+// setStatus sets the status of a locked component by hand.
+func (t *tx) setStatus(c allswell.Component, ch allswell.ComponentChange) (allswell.Component, error) {
+	old := c.Status()
+	c.Causes = slices.Clone(c.Causes) // the caller's remain as they were
 	c.Apply(ch, t.Now)
 	if _, err := t.Exec(`UPDATE causes SET acknowledged = TRUE WHERE component_id = $1 AND NOT acknowledged`, c.ID); err != nil {
 		return c, err
@@ -212,10 +226,7 @@ func (t *tx) changeComponent(actor allswell.Actor, c allswell.Component, ch alls
 		c.ID, string(c.Baseline), c.Description, millis(c.UpdatedAt)); err != nil {
 		return c, err
 	}
-	if err := t.componentChanged(c, old, origin{}); err != nil {
-		return c, err
-	}
-	return c, t.audit(actor, allswell.AuditUpdate, before, c)
+	return c, t.componentChanged(c, old, origin{})
 }
 
 // EditComponent changes a component, except its status. The component is given by its
@@ -234,12 +245,16 @@ func (s *Store) EditComponent(ctx context.Context, actor allswell.Actor, page, r
 		if err != nil {
 			return c, err
 		}
-		return t.editComponent(actor, c, e)
+		before := c
+		if c, err = t.edit(c, e); err != nil {
+			return c, err
+		}
+		return c, t.auditComponent(actor, before, c)
 	})
 }
 
-// editComponent changes a locked component, except its status.
-func (t *tx) editComponent(actor allswell.Actor, c allswell.Component, e allswell.ComponentEdit) (allswell.Component, error) {
+// edit changes a locked component, except its status.
+func (t *tx) edit(c allswell.Component, e allswell.ComponentEdit) (allswell.Component, error) {
 	err := t.bumpVersion(c.PageID)
 	if err == nil && e.GroupID != nil {
 		var id string
@@ -249,13 +264,9 @@ func (t *tx) editComponent(actor allswell.Actor, c allswell.Component, e allswel
 	if err != nil {
 		return c, err
 	}
-	before := c
 	c.Edit(e, t.Now)
 	_, err = t.Exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6 WHERE id = $1`,
 		c.ID, c.Name, c.Description, c.Order, nullIfEmpty(c.GroupID), millis(c.UpdatedAt))
-	if err == nil {
-		err = t.audit(actor, allswell.AuditUpdate, before, c)
-	}
 	return c, err
 }
 
@@ -403,11 +414,28 @@ func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, page, ref
 		if g, err = t.lockGroup(g, err); err != nil {
 			return struct{}{}, err
 		}
+		components, err := t.ids(`SELECT id FROM components WHERE group_id = $1 ORDER BY id`, g.ID)
+		if err != nil {
+			return struct{}{}, err
+		}
 		n, err := t.Exec(`DELETE FROM component_groups WHERE id = $1`, g.ID)
 		if err = found(n, err); err == nil {
-			err = t.audit(actor, allswell.AuditDelete, g, nil)
+			err = t.audit(actor, allswell.AuditDelete, deletedGroup{g, components}, nil)
 		}
 		return struct{}{}, err
 	})
 	return err
+}
+
+// deletedGroup is a group with the components that were in it: they are in no group now.
+type deletedGroup struct {
+	allswell.Group
+	components []string
+}
+
+// AuditObject returns what the audit log records of the deletion.
+func (g deletedGroup) AuditObject() allswell.AuditObject {
+	o := g.Group.AuditObject()
+	o.Fields["components"] = g.components
+	return o
 }

@@ -65,8 +65,8 @@ func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.Ne
 }
 
 // PutComponent is PutPage for a component of a page, given its id or slug; one that is
-// given by its id has to exist. A status that n does not have is kept, and so is an
-// order.
+// given by its id has to exist. A status and an order that n does not have are kept, and
+// the group is kept if n says so.
 func (s *Store) PutComponent(ctx context.Context, actor allswell.Actor, pageSlug, ref string, n allswell.NewComponent, cond allswell.Precondition) (c allswell.Component, created bool, err error) {
 	if n.Slug = ""; allswell.ValidSlug(ref) {
 		n.Slug = ref
@@ -96,13 +96,18 @@ func (s *Store) PutComponent(ctx context.Context, actor allswell.Actor, pageSlug
 	return done.object, done.created, s.slugTaken(err)
 }
 
-// replaceComponent makes a locked component what n describes.
+// replaceComponent makes a locked component what n describes. A status that a monitor, an
+// incident or a maintenance gives it now is set, too, as by ChangeComponent.
 func (t *tx) replaceComponent(actor allswell.Actor, c allswell.Component, n allswell.NewComponent) (allswell.Component, error) {
-	c, err := t.editComponent(actor, c, n.Replacement())
-	if err != nil || n.Status == "" || n.Status == c.Status() {
+	before := c
+	c, err := t.edit(c, n.Replacement())
+	if err == nil && n.Status != "" && (n.Status != c.Status() || n.Status != c.Baseline) {
+		c, err = t.setStatus(c, allswell.ComponentChange{Status: n.Status})
+	}
+	if err != nil {
 		return c, err
 	}
-	return t.changeComponent(actor, c, allswell.ComponentChange{Status: n.Status})
+	return c, t.auditComponent(actor, before, c)
 }
 
 // PutMonitor is PutPage for a monitor, given its id or slug; one that is given by its id

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -157,3 +159,75 @@ func mustPut[T any](v T, _ bool, err error) func(w *world) T {
 
 // putError returns the error of a Put method.
 func putError[T any](_ T, _ bool, err error) error { return err }
+
+// TestPutSetsAStatusThatACauseGives: setting the status that an incident gives a component
+// anyway makes it the component's own, through PUT as through PATCH.
+func TestPutSetsAStatusThatACauseGives(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for name, set := range map[string]func(status allswell.Status) error{
+			"PATCH": func(status allswell.Status) error {
+				return second(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: status}))
+			},
+			"PUT": func(status allswell.Status) error {
+				return putError(w.PutComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.NewComponent{Name: "Backups", Status: status}, allswell.Precondition{}))
+			},
+		} {
+			i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i",
+				Affected: []allswell.AffectedComponent{{ComponentID: w.component.ID, Status: allswell.StatusMajorOutage}}}))(w)
+			before := w.audited()
+			w.ok(set(allswell.StatusMajorOutage))
+			w.ok(set(allswell.StatusMajorOutage))
+			if got := w.audited()[len(before):]; len(got) != 1 || got[0] != `update component {"status":"operational"} {"status":"major_outage"}` {
+				w.Errorf("%s: audited %q", name, got)
+			}
+			w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+			w.shows(allswell.StatusMajorOutage)
+			w.ok(set(allswell.StatusOperational))
+		}
+	})
+}
+
+// TestPutKeepsTheGroup: the group is not in the JSON of a component, so it is kept unless
+// the request has one. All that a request changes is one audit entry.
+func TestPutKeepsTheGroup(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		group := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		for _, c := range []struct {
+			n    allswell.NewComponent
+			want string
+		}{
+			{allswell.NewComponent{Name: "x", KeepGroup: true}, ""},
+			{allswell.NewComponent{Name: "x", GroupID: "g"}, group.ID},
+			{allswell.NewComponent{Name: "x", KeepGroup: true}, group.ID},
+			{allswell.NewComponent{Name: "x"}, ""},
+		} {
+			if got := mustPut(w.PutComponent(w.ctx, w.ws, "acme", "x", c.n, allswell.Precondition{}))(w); got.GroupID != c.want {
+				w.Errorf("%+v: group %q, want %q", c.n, got.GroupID, c.want)
+			}
+		}
+		before := w.audited()
+		x := mustPut(w.PutComponent(w.ctx, w.ws, "acme", "x", allswell.NewComponent{Name: "y", Status: allswell.StatusDegraded, GroupID: "g"}, allswell.Precondition{}))(w)
+		w.ok(w.DeleteGroup(w.ctx, w.ws, "", group.ID))
+		want := []string{
+			`update component {"group":"","name":"x","status":"operational"} {"group":"` + group.ID + `","name":"y","status":"degraded"}`,
+			`delete group {"components":["` + x.ID + `"],"name":"g","order":0,"slug":"g"} {}`,
+		}
+		if got := w.audited()[len(before):]; !slices.Equal(got, want) {
+			w.Errorf("audited %q, want %q", got, want)
+		}
+	})
+}
+
+// TestResolvedAgainIsAudited: it moves resolved_at.
+func TestResolvedAgainIsAudited(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", State: allswell.IncidentResolved}))(w)
+		w.clock.move(time.Second)
+		again := w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		log := w.audited()
+		want := fmt.Sprintf(`update incident {"resolved_at":"%s"} {"resolved_at":"%s"}`, allswell.FormatTime(i.ResolvedAt), allswell.FormatTime(again.ResolvedAt))
+		if got := log[len(log)-1]; got != want || again.ResolvedAt.Equal(i.ResolvedAt) {
+			w.Errorf("audited %s, want %s", got, want)
+		}
+	})
+}
