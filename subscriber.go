@@ -91,11 +91,24 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 	} else {
 		bad.Add("channel", "The channel must be one of: %s.", joinValues(Channels))
 	}
-	n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
-	if len(n.Components) > MaxChosenComponents {
+	n.Components = checkChosenComponents(bad, n.Components)
+	return n, bad.Err()
+}
+
+// CheckChosenComponents returns the components of a subscription sorted and without duplicates, or a
+// *ValidationError if there are too many.
+func CheckChosenComponents(components []string) ([]string, error) {
+	bad := new(ValidationError)
+	components = checkChosenComponents(bad, components)
+	return components, bad.Err()
+}
+
+func checkChosenComponents(bad *ValidationError, components []string) []string {
+	components = slices.Compact(slices.Sorted(slices.Values(components)))
+	if len(components) > MaxChosenComponents {
 		bad.Add("components", "At most %d components may be chosen.", MaxChosenComponents)
 	}
-	return n, bad.Err()
+	return components
 }
 
 // NewWebhookSecret returns a secret of 24 random bytes in the form of the

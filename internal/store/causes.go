@@ -87,8 +87,8 @@ func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from or
 	return t.emit(e)
 }
 
-// saveStatusChange adds the current status to the component's history, after all entries
-// that are there: the clock may have gone back a little.
+// saveStatusChange appends the current status to the component's history, with the time of
+// the last entry if the clock has gone back.
 func (t *tx) saveStatusChange(c allswell.Component) error {
 	_, err := t.Exec(`INSERT INTO status_changes (component_id, changed_at, status)
 		SELECT $1, CASE WHEN max(changed_at) > CAST($2 AS BIGINT) THEN max(changed_at) ELSE CAST($2 AS BIGINT) END, $3

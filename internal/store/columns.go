@@ -8,7 +8,8 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// millis is how an instant is stored; the zero Time is NULL.
+// millis returns the stored form of an instant: milliseconds since 1970, or NULL for the
+// zero Time.
 func millis(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -16,7 +17,7 @@ func millis(t time.Time) any {
 	return t.UnixMilli()
 }
 
-// instant reads what millis wrote.
+// instant scans what millis stored.
 type instant struct{ to *time.Time }
 
 // Scan makes instant a destination of rows.Scan.
@@ -32,7 +33,7 @@ func (i instant) Scan(src any) error {
 	return nil
 }
 
-// duration reads milliseconds.
+// duration scans milliseconds.
 type duration struct{ to *time.Duration }
 
 // Scan makes duration a destination of rows.Scan.
@@ -66,19 +67,19 @@ func (t text) Scan(src any) error {
 	return nil
 }
 
-// listText is how a list of things of ours is stored: as JSON.
+// listText returns the stored form of a list: JSON.
 func listText[T any](values []T) string {
 	if len(values) == 0 {
 		return "[]" // not "null"
 	}
 	out, err := json.Marshal(values)
 	if err != nil {
-		panic(err) // of strings and numbers, which always marshal
+		panic(err) // strings and numbers always marshal
 	}
 	return string(out)
 }
 
-// listOf reads what listText wrote; NULL and an empty list are nil.
+// listOf scans what listText stored; NULL and an empty list become nil.
 type listOf[T any] struct{ to *[]T }
 
 // Scan makes listOf a destination of rows.Scan.
@@ -102,7 +103,7 @@ func systemMessageText(a allswell.SystemMessage) any {
 	}
 	out, err := json.Marshal(a)
 	if err != nil {
-		panic(err) // of a string, an instant of our times and numbers, which always marshal
+		panic(err) // a string, an instant and numbers always marshal
 	}
 	return string(out)
 }

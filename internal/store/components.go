@@ -154,12 +154,12 @@ func (t *tx) order(given *int, next string, pageID string) (int, error) {
 // checkLimit returns an *allswell.ValidationError if a page already has the maximum
 // number of something; count is the statement that counts them. Lock the page before: that
 // keeps other transactions from adding more meanwhile.
-func (t *tx) checkLimit(field, what string, most int, count, pageID string) error {
+func (t *tx) checkLimit(field, what string, limit int, count, pageID string) error {
 	n, err := database.One(t.Session, database.ScanInt, count, pageID)
 	if err != nil {
 		return err
 	}
-	return allswell.CheckLimit(field, what, int(n), most)
+	return allswell.CheckLimit(field, what, int(n), limit)
 }
 
 // groupID returns the id of a page's group, given its id or slug. It returns an

@@ -13,8 +13,8 @@ func (s *Store) Hosts() allswell.Hosts { return s.hosts }
 
 // lockDomains locks the mutex of domains if the settings have a domain. Call it before
 // locking the page.
-func (t *tx) lockDomains(look allswell.PageSettings) error {
-	if look.Domain == nil {
+func (t *tx) lockDomains(settings allswell.PageSettings) error {
+	if settings.Domain == nil {
 		return nil
 	}
 	return t.lockMutex("domains")
@@ -85,11 +85,12 @@ func (c DomainCheck) Record() allswell.DomainRecord {
 // another replica may begin them.
 const domainLease = 2 * time.Minute
 
-// BeginDomainChecks returns at most most checks of domains that are due, those that
-// have been due longest first. No other replica gets them for domainLease; call
+// BeginDomainChecks returns up to limit checks of domains that are due, those that have
+// been due longest first. No other replica gets them for domainLease; call
 // RecordDomainCheck for each within that time.
-func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck, error) {
-	// A check that is due later than that was scheduled before the clock went back.
+func (s *Store) BeginDomainChecks(ctx context.Context, limit int) ([]DomainCheck, error) {
+	// Checks that are due later than any scheduled now were scheduled before the clock went
+	// back.
 	const due = `(domain_check_at <= $1 OR domain_check_at > $2)`
 	ahead := func(now time.Time) any { return millis(now.Add(allswell.DomainCheckInterval + domainLease)) }
 	now, err := s.Clock(ctx)
@@ -106,7 +107,7 @@ func (s *Store) BeginDomainChecks(ctx context.Context, most int) ([]DomainCheck,
 		checks, err := database.Query(t.Session, func(row database.Row) (c DomainCheck, err error) {
 			err = row.Scan(&c.PageID, &c.Domain)
 			return
-		}, `SELECT id, domain FROM pages WHERE `+due+` ORDER BY domain_check_at, id LIMIT $3`, millis(t.Now), ahead(t.Now), most)
+		}, `SELECT id, domain FROM pages WHERE `+due+` ORDER BY domain_check_at, id LIMIT $3`, millis(t.Now), ahead(t.Now), limit)
 		if err != nil || len(checks) == 0 {
 			return nil, err
 		}
@@ -177,14 +178,14 @@ func (t *tx) acquireDomain(p allswell.Page) (allswell.DomainResult, error) {
 	return allswell.DomainFound, nil
 }
 
-// domainLogMessages is what the log says of a change.
+// domainLogMessages are the log messages of changes.
 var domainLogMessages = map[allswell.DomainChange]string{
 	allswell.DomainChangeVerified: "domain verified", allswell.DomainChangeReleased: "domain released: its TXT record is missing",
 	allswell.DomainChangeFailing: "domain no longer verified: its TXT record is missing", allswell.DomainChangeRecovered: "domain verified again",
 }
 
-// domainChanged does what follows from a change: where the page is served has
-// changed, or only what the log says.
+// domainChanged logs a change, and makes a new version of the page if it is now served
+// elsewhere.
 func (t *tx) domainChanged(p allswell.Page, change allswell.DomainChange) error {
 	if change == allswell.DomainChangeNone {
 		return nil
@@ -196,9 +197,9 @@ func (t *tx) domainChanged(p allswell.Page, change allswell.DomainChange) error 
 	return t.bumpVersion(p.ID)
 }
 
-// DisabledDomains lists the pages with a domain that they are not served at
-// because of the settings, at most most of them, and how many there are in all.
-func (s *Store) DisabledDomains(ctx context.Context, most int) ([]allswell.Page, int, error) {
+// DisabledDomains returns the first pages, up to limit, that are not served at their domain
+// because of the settings, and the number of all such pages.
+func (s *Store) DisabledDomains(ctx context.Context, limit int) ([]allswell.Page, int, error) {
 	pages, err := read(ctx, s, func(c *session) ([]allswell.Page, error) {
 		return c.pages(`WHERE domain IS NOT NULL ORDER BY created_at, id`)
 	})
@@ -208,5 +209,5 @@ func (s *Store) DisabledDomains(ctx context.Context, most int) ([]allswell.Page,
 			disabled = append(disabled, p)
 		}
 	}
-	return disabled[:min(len(disabled), most)], len(disabled), err
+	return disabled[:min(len(disabled), limit)], len(disabled), err
 }

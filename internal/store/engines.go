@@ -15,8 +15,8 @@ const (
 
 // announcePages counts a transaction that changed pages (see page_changes) and notifies
 // the other replicas of each page: $1 is the replica, $2 a JSON object of versions by page
-// ids. The commit of a NOTIFY waits for the commits of others anyway. Only PostgreSQL has
-// other replicas.
+// ids. Locking the counter costs little, because PostgreSQL serializes the commits of
+// transactions with NOTIFY anyway. Only PostgreSQL has other replicas.
 const announcePages = `WITH counted AS (UPDATE page_changes SET changes = changes + 1 RETURNING changes)
 	SELECT changes, pg_notify('` + pageChannel + `', concat_ws(' ', $1::text, changes, page.key, page.value))::text
 	FROM counted, json_each_text($2::json) AS page`

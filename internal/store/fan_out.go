@@ -73,7 +73,7 @@ func (s *Store) FanOut(ctx context.Context) (more bool, err error) {
 const statisticsAge = 10 * time.Second
 
 // refreshStatistics refreshes PostgreSQL's statistics after many deliveries were created.
-// With statistics of a quiet moment it would plan as if there were none.
+// With old statistics, the planner would assume that hardly any are open.
 func (s *Store) refreshStatistics(ctx context.Context) {
 	last := s.analyzed.Load()
 	now := time.Now().UnixMilli()
@@ -88,9 +88,9 @@ func (s *Store) refreshStatistics(ctx context.Context) {
 	}
 }
 
-// fanOut creates the deliveries of one event for the next subscribers, at most most of
-// them. It returns how many more may be looked at, and whether the event is done.
-func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
+// fanOut creates the deliveries of one event for the next subscribers, up to limit. It
+// returns what is left of the limit, and whether the event is done.
+func (t *tx) fanOut(e openEvent, limit int) (left int, done bool, err error) {
 	if e.cursor == "" {
 		if e.notifyAt, err = t.notificationTime(e.Event); err != nil {
 			return 0, false, err
@@ -104,11 +104,11 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 		err = row.Scan(text{&c.end}, &c.count)
 		return
 	}, `SELECT max(id), count(*) FROM (SELECT id FROM subscribers WHERE page_id = $1 AND id > $2 ORDER BY id LIMIT $3) AS chunk`,
-		e.PageID, e.cursor, most)
+		e.PageID, e.cursor, limit)
 	if err != nil {
 		return 0, false, err
 	}
-	done = int(next.count) < most
+	done = int(next.count) < limit
 	if next.count > 0 && t.Now.Before(e.CreatedAt.Add(allswell.DeliveryLifetime)) {
 		if err := t.createDeliveries(e, next.end); err != nil {
 			return 0, false, err
@@ -123,7 +123,7 @@ func (t *tx) fanOut(e openEvent, most int) (left int, done bool, err error) {
 	}
 	_, err = t.Exec(`UPDATE events SET fan_out_cursor = $2, notify_at = $3, fan_out_progress_at = $4, fanned_out_at = $5 WHERE id = $1`,
 		e.ID, nullIfEmpty(end), millis(e.notifyAt), millis(t.Now), fanned)
-	return most - int(next.count), done, err
+	return limit - int(next.count), done, err
 }
 
 // notificationTime returns when mail about an event is due: at once, or later if its

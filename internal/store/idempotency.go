@@ -29,12 +29,11 @@ type IdempotencyKey struct {
 	RequestHash []byte
 }
 
-// SaveResponse is an option of the verbs that answer POST requests. It makes the
-// verb save the response to its request under the key, in the verb's own
-// transaction, so that the change and the response are durable together. Render
-// makes the response from what the verb returns. If the key has a response
-// already, because the same request was faster, the verb changes nothing and
-// returns allswell.ErrInProgress.
+// SaveResponse is an option of the methods that serve POST requests. The method saves the
+// response to the request under the key, in its own transaction, so that the change and
+// the response are durable together. Render makes the response from the method's result.
+// If the key already has a response, because a repetition of the request was faster, the
+// method changes nothing and returns allswell.ErrInProgress.
 type SaveResponse[T any] struct {
 	Key    IdempotencyKey
 	Render func(T) (Response, error)
@@ -42,8 +41,8 @@ type SaveResponse[T any] struct {
 
 // FindResponse returns the response that was saved under the key within
 // IdempotencyLifetime, once it is replicated. ok is false if there is none, or if the
-// token is revoked. If
-// the key was used for another request, the error is an *allswell.ValidationError.
+// token is revoked. If the key was used for another request, the error is an
+// *allswell.ValidationError.
 func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response Response, ok bool, err error) {
 	type row struct {
 		Response
@@ -80,14 +79,14 @@ func (s *Store) FindResponse(ctx context.Context, key IdempotencyKey) (response 
 	return saved.Response, true, nil
 }
 
-// save saves the response to a request whose verb returns result.
+// save saves the response to a request, made from the result of its method.
 func (r SaveResponse[T]) save(t *tx, result T) error {
 	response, err := r.Render(result)
 	if err != nil {
 		return err
 	}
-	// An expired response is replaced. A younger one means that the same request
-	// was faster.
+	// An expired response is replaced. Any other means that a repetition of the request was
+	// faster.
 	n, err := t.Exec(`INSERT INTO idempotency_keys (token_id, key, request_hash, status, body, created_at) VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (token_id, key) DO UPDATE SET request_hash = excluded.request_hash, status = excluded.status,
 			body = excluded.body, created_at = excluded.created_at

@@ -62,9 +62,9 @@ func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
 	return all[0], err
 }
 
-// fillOutage sets the status that the outage which opened an incident gives to the affected
-// components. It gives none after its end, or if a person has set the component's status
-// since.
+// fillOutage sets OutageStatus of the affected components of an incident that an outage
+// opened. An outage gives no status after its end, or after the component's status was set
+// by hand.
 func (t *tx) fillOutage(i allswell.Incident) error {
 	caused, err := database.Query(t.Session, func(row database.Row) (a allswell.AffectedComponent, err error) {
 		err = row.Scan(&a.ComponentID, &a.Status)
@@ -150,8 +150,7 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 	}, save...)
 }
 
-// origin identifies the outage from which an event follows; it is zero for a change by a
-// person.
+// origin identifies the outage that caused an event. It is zero for changes by hand.
 type origin struct{ outageID, monitorID, componentID, digestKey string }
 
 // originOf returns the origin of the events of a monitor's outage. Events with the same
@@ -273,7 +272,7 @@ func (t *tx) putCauses(i allswell.Incident) error {
 	return nil
 }
 
-// saveIncident saves the fields that a change may have changed.
+// saveIncident saves the fields that can change.
 func (t *tx) saveIncident(i allswell.Incident) error {
 	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8 WHERE id = $1`,
 		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor))

@@ -23,12 +23,12 @@ const clockSlack = time.Second
 // LivenessRecord states that a replica can receive pings.
 type LivenessRecord struct {
 	Replica  string
-	Backlog  time.Duration // age of the oldest ping received and not committed, without this transaction's
+	Backlog  time.Duration // age of the oldest ping received and not committed, except for those of this transaction
 	First    bool          // the replica's first record since it started
 	Rejected []string      // tokens of valid pings that were rejected since the last record
 
-	// Lost is for how long pings may have been lost before their token was read. A
-	// listening gap of that length, until now, is stored. 0 means that none were lost.
+	// Lost is the time since pings may have been lost before their token was read. It is
+	// stored as a listening gap that ends now. 0 means that none were lost.
 	Lost time.Duration
 
 	// LosingPings means that pings may still be lost. No liveness record is written then.
@@ -179,11 +179,11 @@ func (t *tx) repairFutureTimes() error {
 		`UPDATE listening_gaps SET to_at = $1 WHERE to_at > $1`,
 		`UPDATE monitors SET suppressed_until_at = $1 WHERE suppressed_until_at > $1 AND NOT EXISTS (SELECT 1 FROM maintenance_components c
 			JOIN maintenances m ON m.id = c.maintenance_id WHERE c.component_id = monitors.component_id AND m.state IN ('in_progress', 'verifying'))`,
-		// Of each component only the current status stays.
+		// Only the current status of each component stays.
 		`DELETE FROM status_changes WHERE changed_at >= $1 AND EXISTS (SELECT 1 FROM status_changes o
 			WHERE o.component_id = status_changes.component_id AND o.changed_at > status_changes.changed_at)`,
 		`UPDATE status_changes SET changed_at = $1 WHERE changed_at > $1`,
-		// Time granted for gaps that are gone: the next tick computes it again.
+		// Time granted for deleted gaps is taken back; the next tick computes it again.
 		`UPDATE monitors SET next_check_at = waiting_since_at + interval_ms WHERE next_check_at > $1 AND next_check_at > waiting_since_at + interval_ms`,
 	} {
 		if _, err := t.Exec(text, millis(t.Now)); err != nil {

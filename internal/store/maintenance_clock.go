@@ -91,8 +91,8 @@ func (t *tx) advance(m *allswell.Maintenance) error {
 	}
 }
 
-// applyTransition saves a maintenance after a transition, or none, with all its effects:
-// the update if there is a message, the causes of the components, the suppression of the
+// applyTransition saves a maintenance after a transition, which may be TransitionNone, with
+// all its effects: the update if there is a message, the causes of the components, the suppression of the
 // monitors, and the event. auto is the form of the message if the service wrote it.
 func (t *tx) applyTransition(m *allswell.Maintenance, transition allswell.MaintenanceTransition, message string, auto allswell.SystemMessage) error {
 	kind, hasEvent := map[allswell.MaintenanceTransition]allswell.EventKind{
@@ -156,7 +156,7 @@ var transitionLogMessages = map[allswell.MaintenanceTransition]string{
 
 // suppress updates the monitors of the components for the maintenances that are running:
 // until their end no ping is expected. Monitors whose maintenance has ended get a fresh
-// interval from now. Everything is locked.
+// interval from now. The caller has locked the components.
 func (t *tx) suppress(components []allswell.ComponentName) error {
 	monitors, err := t.monitors(`WHERE component_id IN EACH($1) ORDER BY id FOR UPDATE`, list(idsOf(components)))
 	if err != nil {

@@ -30,7 +30,7 @@ func scanMaintenanceUpdate(row database.Row) (u allswell.MaintenanceUpdate, err 
 }
 
 // Maintenances lists a page's planned maintenances, the latest first, without
-// their updates. state picks by it; "" is all.
+// their updates. It lists those in the given state, or all if state is "".
 func (s *Store) Maintenances(ctx context.Context, actor allswell.Actor, slug string, state allswell.MaintenanceState, r Pagination) ([]allswell.Maintenance, int, error) {
 	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 	}, save...)
 }
 
-// namedComponents returns the components by their ids, and refuses ids that the
-// page does not have.
+// namedComponents returns the components with the given ids, with their names. Ids that
+// the page does not have make an *allswell.ValidationError.
 func (t *tx) namedComponents(pageID string, ids []string) ([]allswell.ComponentName, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -189,8 +189,7 @@ func (t *tx) saveMaintenanceUpdate(u allswell.MaintenanceUpdate) error {
 	return err
 }
 
-// saveMaintenance saves all fields that a change may have changed, without the
-// components.
+// saveMaintenance saves the fields that can change, without the components.
 func (t *tx) saveMaintenance(m allswell.Maintenance) error {
 	t.maintenanceChanged = true
 	_, err := t.Exec(`UPDATE maintenances SET title = $2, state = $3, scheduled_for_at = $4, scheduled_until_at = $5, begun_at = $6,

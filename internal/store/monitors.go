@@ -9,8 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// PingTokenOverlap is how long the old ping token of a rotated monitor is still
-// taken.
+// PingTokenOverlap is how long the old ping token of a rotated monitor stays valid.
 const PingTokenOverlap = 24 * time.Hour
 
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
@@ -18,12 +17,12 @@ const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE
 	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
-// monitorRow is a monitor as it is stored: its own row, and beside it the last
-// ping of a monitor that is up (table last_pings), which current adds.
+// monitorRow is a monitor as it is stored. If it is up, its last ping is stored separately
+// (table last_pings); current applies it.
 type monitorRow struct {
 	allswell.Monitor
-	oldToken string // "": none
-	pingedAt time.Time
+	oldToken string    // "": none
+	pingedAt time.Time // from last_pings
 }
 
 func scanMonitor(row database.Row) (r monitorRow, err error) {
@@ -47,13 +46,12 @@ func (r monitorRow) current() allswell.Monitor {
 	return m
 }
 
-// monitorRows loads monitors as they are stored; where is the rest of the
-// statement.
+// monitorRows loads monitors as they are stored. where is the statement from WHERE on.
 func (c *session) monitorRows(where string, args ...any) ([]monitorRow, error) {
 	return database.Query(c.Session, scanMonitor, `SELECT `+monitorColumns+` FROM monitors `+where, args...)
 }
 
-// monitors loads monitors as they are now.
+// monitors loads monitors with their last pings applied.
 func (c *session) monitors(where string, args ...any) ([]allswell.Monitor, error) {
 	rows, err := c.monitorRows(where, args...)
 	return currentMonitors(rows), err
@@ -294,17 +292,16 @@ func (t *tx) link(m *allswell.Monitor) error {
 	return err
 }
 
-// applySuppression applies the maintenance that runs on the monitor's component. The
-// component is locked, because a maintenance that begins at the same time looks for its
-// monitors.
+// applySuppression suppresses a monitor whose component is under maintenance. The caller has
+// locked the component, so that no maintenance begins meanwhile and misses the monitor.
 func (t *tx) applySuppression(m *allswell.Monitor) error {
 	until, err := t.suppressedUntil([]string{m.ComponentID})
 	m.Suppress(until[m.ComponentID], t.Now)
 	return err
 }
 
-// lockMonitor locks a workspace's monitor, given its id or slug, and then loads it as it
-// is: see lockedPage.
+// lockMonitor locks a workspace's monitor, given its id or slug, and then loads it in a
+// second statement: see lockedPage.
 func (t *tx) lockMonitor(workspaceID, ref string) (allswell.Monitor, error) {
 	id, err := database.One(t.Session, database.ScanString,
 		`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, workspaceID)
@@ -314,8 +311,8 @@ func (t *tx) lockMonitor(workspaceID, ref string) (allswell.Monitor, error) {
 	return t.monitor(`WHERE id = $1`, id)
 }
 
-// ChangeMonitor changes a monitor. One that is down and is switched off ends
-// its outage; a new component takes over the cause. If the monitor does not meet all
+// ChangeMonitor changes a monitor. Disabling a monitor that is down ends its outage; linking
+// it to another component moves the outage's cause there. If the monitor does not meet all
 // conditions, the error is allswell.ErrPreconditionFailed.
 func (s *Store) ChangeMonitor(ctx context.Context, actor allswell.Actor, id string, ch allswell.MonitorChange, conds ...allswell.Precondition) (allswell.Monitor, error) {
 	if err := ch.Validate(); err != nil {
@@ -388,7 +385,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	return m, t.audit(actor, allswell.AuditUpdate, before, m)
 }
 
-// saveMonitor saves what a human may have changed, the wait included.
+// saveMonitor saves the fields that a client can change, and those of saveMonitorState.
 func (t *tx) saveMonitor(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
 			failure_threshold = $7, down_status = $8, updated_at = $9 WHERE id = $1`,
@@ -400,7 +397,8 @@ func (t *tx) saveMonitor(m allswell.Monitor) error {
 	return t.saveMonitorState(m)
 }
 
-// saveMonitorState saves what pings and ticks change; NextCheckAt has been computed.
+// saveMonitorState saves the fields that pings and ticks change. The caller has computed
+// NextCheckAt.
 func (t *tx) saveMonitorState(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE monitors SET state = $2, consecutive_failures = $3, last_ping_at = $4, waiting_since_at = $5,
 			next_check_at = $6, rejected_at = $7, ticked_at = $8, updated_at = $9, suppressed_until_at = $10 WHERE id = $1`,
@@ -409,8 +407,8 @@ func (t *tx) saveMonitorState(m allswell.Monitor) error {
 	return err
 }
 
-// saveHealthy stores with the last ping whether a ping changes nothing but the time of
-// the last ping.
+// saveHealthy saves last_pings.healthy: whether the next ping changes only the time of the
+// last ping.
 func (t *tx) saveHealthy(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE last_pings SET healthy = $2 WHERE token = $1`,
 		m.Token, m.Enabled && m.State == allswell.MonitorUp && !m.WaitingSince.IsZero())

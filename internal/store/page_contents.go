@@ -16,7 +16,7 @@ const maxIncidents = 1000
 // loads.
 const maxPlanned = 200
 
-// LoadPage loads everything that a page shows, at one moment: groups, components with
+// LoadPage loads a consistent snapshot of everything that a page shows: groups, components with
 // their causes and status changes, unresolved incidents, maintenances that are not
 // completed, and both of the last allswell.PastDays days. Of current incidents and
 // maintenances it loads the newest updates, within a limit of number and size; of past ones
@@ -98,8 +98,8 @@ func (c *session) fillParts(p *allswell.PageContents) (err error) {
 	return
 }
 
-// fillHistory loads how the components' statuses changed since an instant, with
-// what they were then, and when the service could not listen.
+// fillHistory loads the status changes of the components since an instant, the last one
+// before it, and the listening gaps.
 func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	type row struct {
 		component string
@@ -125,8 +125,8 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	return err
 }
 
-// incidents loads incidents with all that belongs to them; where is the rest of
-// the statement.
+// incidents loads incidents with updates and affected components. where is the statement
+// from WHERE on.
 func (c *session) incidents(t timelines, where string, args ...any) ([]allswell.Incident, error) {
 	found, err := database.Query(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents `+where, args...)
 	if err == nil {
@@ -138,7 +138,7 @@ func (c *session) incidents(t timelines, where string, args ...any) ([]allswell.
 	return found, err
 }
 
-// maintenances is incidents for maintenances.
+// maintenances loads maintenances with updates and components, like incidents.
 func (c *session) maintenances(t timelines, where string, args ...any) ([]allswell.Maintenance, error) {
 	found, err := database.Query(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances `+where, args...)
 	if err == nil {
@@ -150,13 +150,13 @@ func (c *session) maintenances(t timelines, where string, args ...any) ([]allswe
 	return found, err
 }
 
-// MaxNewest is the most incidents, and the most maintenances, that LoadNewest
+// MaxNewest is the maximum number of incidents, and of maintenances, that LoadNewest
 // loads.
 const MaxNewest = 50
 
-// LoadNewest loads a page with its newest incidents and maintenances, whatever
-// became of them, at most MaxNewest of each, and without its history.
-// componentID picks those that concern it; "" is all.
+// LoadNewest loads a page without its history, and with its newest incidents and
+// maintenances in any state, at most MaxNewest of each. If componentID is not "", it loads
+// only those that affect the component.
 func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (allswell.PageContents, error) {
 	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
@@ -194,8 +194,8 @@ func (s *Store) PublicPages(ctx context.Context) ([]allswell.Page, error) {
 	return pages, nil
 }
 
-// LoadMonth loads the incidents of a page that began in a month, by the page's
-// time zone, and the completed maintenances, with their updates.
+// LoadMonth loads a page with the incidents and the completed maintenances that began in a
+// month of the page's time zone, with their updates.
 func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time.Month) (allswell.PageContents, error) {
 	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
@@ -216,10 +216,10 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 	})
 }
 
-// LoadIncident loads one incident of a page, the only one of the contents, with
-// the newest TimelinePageSize of its updates whose number is less than before, oldest
-// first. before 0 is all. It may load fewer if they are long, but at least one if
-// there is one.
+// LoadIncident loads a page with one incident and a part of its timeline: the newest
+// TimelinePageSize updates, or, if before is not 0, the newest of those with numbers below
+// before. It loads fewer if they are long, but at least one. Updates are sorted oldest
+// first.
 func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (allswell.PageContents, error) {
 	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
@@ -249,7 +249,7 @@ func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int
 	})
 }
 
-// LoadPageImage loads a page's picture.
+// LoadPageImage loads an image of a page.
 func (s *Store) LoadPageImage(ctx context.Context, slug string, kind allswell.ImageKind) (allswell.PageImage, error) {
 	return read(ctx, s, func(c *session) (allswell.PageImage, error) {
 		return database.One(c.Session, func(row database.Row) (i allswell.PageImage, err error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// PageIndex is the list of pages that visitors choose from, of one moment.
+// PageIndex is a consistent snapshot of the list of pages that visitors choose from.
 type PageIndex struct {
 	Pages []PageIndexEntry // the oldest pages, oldest first
 	Total int              // the number of all pages
@@ -21,14 +21,13 @@ type PageIndexEntry struct {
 	Status     allswell.Status // the rollup of its components
 }
 
-// PageIndex lists the oldest pages, at most most of them, in one query. Its
-// cost grows with the number of components, not with what else the pages hold.
+// PageIndex lists the oldest pages, up to limit, in one query. Its cost depends on the
+// number of components, not on other contents of the pages.
 //
-// The query returns the distinct statuses of each page: the baselines of its
-// components, and the causes that are not acknowledged. Which of them the page
-// shows is decided by allswell.Rollup; TestPageIndex compares the result with
-// the rollup of the whole components.
-func (s *Store) PageIndex(ctx context.Context, most int) (PageIndex, error) {
+// The query returns the distinct statuses of each page: the baselines of its components,
+// and the causes that are not acknowledged. allswell.Rollup computes the page's status
+// from them; TestPageIndex compares the result with the rollup of the components.
+func (s *Store) PageIndex(ctx context.Context, limit int) (PageIndex, error) {
 	return read(ctx, s, func(c *session) (PageIndex, error) {
 		index := PageIndex{AsOf: c.Now}
 		type row struct {
@@ -45,7 +44,7 @@ func (s *Store) PageIndex(ctx context.Context, most int) (PageIndex, error) {
 				UNION
 				SELECT c.page_id, k.status FROM causes k JOIN components c ON c.id = k.component_id WHERE NOT k.acknowledged
 			) AS s ON s.page_id = few.id
-			ORDER BY few.created_at, few.id`, most)
+			ORDER BY few.created_at, few.id`, limit)
 		if err != nil {
 			return index, err
 		}

@@ -21,14 +21,14 @@ func scanPage(row database.Row) (p allswell.Page, err error) {
 	return
 }
 
-// pages loads pages; rest is the statement from WHERE on.
+// pages loads pages. rest is the statement from WHERE on.
 func (c *session) pages(rest string, args ...any) ([]allswell.Page, error) {
 	pages, err := database.Query(c.Session, scanPage, `SELECT `+pageColumns+` FROM pages `+rest, args...)
 	c.fillHosts(pages)
 	return pages, err
 }
 
-// page is pages for a statement that gives one; none is ErrNotFound.
+// page loads the page that rest selects, or returns ErrNotFound.
 func (c *session) page(rest string, args ...any) (allswell.Page, error) {
 	pages, err := c.pages(rest, args...)
 	if err == nil && len(pages) == 0 {
@@ -40,21 +40,21 @@ func (c *session) page(rest string, args ...any) (allswell.Page, error) {
 	return pages[0], nil
 }
 
-// fillHosts fills in what depends on the settings: where pages are served.
+// fillHosts sets the fields that depend on the settings: where pages are served.
 func (c *session) fillHosts(pages []allswell.Page) {
 	for i := range pages {
 		c.s.hosts.SetHost(&pages[i])
 	}
 }
 
-// listed returns one page of a list and the length of the whole, of one
-// moment. from is everything from FROM on, which takes args.
+// listed returns one page of a list and the total number of rows, from the same snapshot.
+// from is the statement from FROM on, with the parameters args.
 func listed[T any](ctx context.Context, s *Store, scan func(database.Row) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
 	return listedWith(ctx, s, func(*session, []T) error { return nil }, scan, columns, from, order, r, args...)
 }
 
-// listedWith is listed with fill, which adds to the rows what their own columns
-// do not hold, of the same moment.
+// listedWith is listed with fill, which loads from the same snapshot what is not in the
+// rows.
 func listedWith[T any](ctx context.Context, s *Store, fill func(*session, []T) error, scan func(database.Row) (T, error), columns, from, order string, r Pagination, args ...any) ([]T, int, error) {
 	type result struct {
 		rows  []T
@@ -193,14 +193,14 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 	return p, s.slugTaken(err)
 }
 
-// lockPage locks a workspace's page, and then loads it as it is.
+// lockPage locks a workspace's page and then loads it: see lockedPage.
 func (t *tx) lockPage(workspaceID, slug string) (allswell.Page, error) {
 	return t.lockedPage(`WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
 }
 
-// lockedPage locks the page that where selects, and then loads it. In one statement that
-// waits for the lock, PostgreSQL would return the row of after the wait with sub-selects,
-// such as the images, of before.
+// lockedPage locks the page that where selects, and then loads it. With a single statement
+// that waits for the lock, PostgreSQL would return the row as it is after the wait, but
+// sub-selects, such as the images, as they were before.
 func (t *tx) lockedPage(where string, args ...any) (allswell.Page, error) {
 	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages `+where+` FOR UPDATE`, args...)
 	if err != nil {
@@ -238,7 +238,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 	return t.withStatus(p, nil)
 }
 
-// SetPageImage gives a page a picture, instead of the one it had of that kind.
+// SetPageImage sets the logo or the icon of a page.
 func (s *Store) SetPageImage(ctx context.Context, actor allswell.Actor, slug string, image allswell.PageImage) (allswell.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.Exec(`INSERT INTO page_images (page_id, kind, type, name, body) VALUES ($1, $2, $3, $4, $5)
@@ -248,7 +248,7 @@ func (s *Store) SetPageImage(ctx context.Context, actor allswell.Actor, slug str
 	})
 }
 
-// DeletePageImage takes a page's picture away, if it has one of that kind.
+// DeletePageImage removes the logo or the icon of a page, if it has one.
 func (s *Store) DeletePageImage(ctx context.Context, actor allswell.Actor, slug string, kind allswell.ImageKind) (allswell.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.Exec(`DELETE FROM page_images WHERE page_id = $1 AND kind = $2`, pageID, string(kind))

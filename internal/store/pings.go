@@ -60,7 +60,7 @@ func (t *tx) recordPings(tokens []string) ([]PingResult, error) {
 		}
 		return results, nil
 	}
-	// A monitor whose last ping is not now was not recorded.
+	// Pings that the statement skipped are recorded one by one.
 	recorded, err := database.Query(t.Session, database.ScanString,
 		`SELECT token FROM last_pings WHERE token IN EACH($1) AND healthy AND pinged_at = $2`, list(possible), millis(t.Now))
 	if err != nil {
@@ -144,8 +144,8 @@ func (t *tx) applyPing(m allswell.Monitor) error {
 	return t.endOutage(m, allswell.OutageEndedByPing)
 }
 
-// ShortTokenHash returns the hash by which a token is kept in memory, where there may be
-// a million of them.
+// ShortTokenHash returns the hash that represents a token in memory, where there may be a
+// million of them.
 func ShortTokenHash(token string) uint64 {
 	return binary.BigEndian.Uint64(allswell.HashTokenSecret(token))
 }

@@ -61,8 +61,8 @@ const (
 	maxSteps = 10_000
 )
 
-// deleteInSteps deletes rows that have an id, a few at a time, so that nobody
-// waits long in between. from is everything from FROM on, with one parameter.
+// deleteInSteps deletes rows that have an id in several short transactions, so that others
+// do not wait long. from is the statement from FROM on, with one parameter.
 func (s *Store) deleteInSteps(ctx context.Context, from string, arg func(*tx) any) error {
 	for range maxSteps {
 		n, err := write(ctx, s, func(t *tx) (int64, error) { return t.deleteStep(from, arg(t)) })

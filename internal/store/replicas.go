@@ -96,8 +96,8 @@ func (s *Store) pageChanges(ctx context.Context) (int64, error) {
 	return s.count(ctx, `SELECT changes FROM page_changes`)
 }
 
-// readVersions reads the versions of all pages, and returns those pages whose
-// versions were not known.
+// readVersions reads the versions of all pages, and returns the pages whose versions were
+// not known.
 func (s *Store) readVersions(ctx context.Context) (changed []string, err error) {
 	s.pages.setUnsure(false) // before reading, to detect notifications lost meanwhile
 	type row struct {
@@ -199,8 +199,8 @@ func (k *knownPages) setUnsure(unsure bool) {
 	k.unsure = unsure
 }
 
-// replace sets the versions that all pages have after change number, and returns
-// the pages that were not known to have them, deleted ones included.
+// replace sets the versions that all pages have after change number, and returns the pages
+// whose versions were not known, including deleted pages.
 func (k *knownPages) replace(number int64, versions map[string]int64) (changed []string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -98,8 +98,8 @@ func fillSlugs(ctx context.Context, tx *sql.Tx, table, scope, fallback string) e
 	return nil
 }
 
-// takeSlug returns slug, or slug with the next free number. next has, for each slug that is taken, the number to try
-// next.
+// takeSlug returns slug, or slug with the next free number. next maps each slug that is
+// taken to the number to try next.
 func takeSlug(next map[string]int, slug string) string {
 	free := slug
 	for n := next[slug]; next[free] > 0; n++ {

@@ -14,7 +14,7 @@ import (
 type SignUp struct {
 	Slug       string
 	Subscriber allswell.NewSubscriber // by e-mail; never confirmed
-	Discard    bool                   // accepted like any other, without effect
+	Discard    bool                   // accept the request, but do not act on it
 }
 
 // RequestSignUp accepts a request to subscribe an e-mail address. When it returns nil,
@@ -93,7 +93,7 @@ func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 
 func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
-		// Another replica that deletes the same rows waits here, and then finds none.
+		// A replica that deletes the same rows at the same time waits here and then finds none.
 		rows, err := database.Query(t.Session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
 			RETURNING id, page_id, target, components, discarded`, signUpRows)
 		slices.SortFunc(rows, func(a, b storedSignUp) int { return strings.Compare(a.id, b.id) })

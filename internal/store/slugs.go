@@ -38,7 +38,7 @@ func refColumn(ref string) string {
 }
 
 // componentIDs replaces the slugs among refs by the ids of the page's components. Ids and
-// slugs that the page does not have remain.
+// slugs that the page does not have are left as they are.
 func (c *session) componentIDs(pageID string, refs []string) ([]string, error) {
 	slugs := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !allswell.ValidSlug(ref) })
 	if len(slugs) == 0 {
@@ -81,7 +81,7 @@ func objectOf(workspaceID, pageSlug, ref string) (where string, args []any) {
 
 // freeSlug returns slug, with a number if it is taken in the rows that from selects.
 func (t *tx) freeSlug(slug, from string, args ...any) (string, error) {
-	start := slug[:min(len(slug), allswell.MaxSlugLength-10)] // the rest of a long slug may be cut off for the number
+	start := slug[:min(len(slug), allswell.MaxSlugLength-10)] // FreeSlug may cut off the rest to add a number
 	taken, err := database.Query(t.Session, database.ScanString, fmt.Sprintf(`SELECT slug %s AND substr(slug, 1, %d) = $%d`, from, len(start), len(args)+1), append(args, start)...)
 	return allswell.FreeSlug(slug, taken), err
 }

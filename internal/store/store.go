@@ -1,9 +1,8 @@
 // Package store holds every SQL statement and every transaction of Allswell, on
 // SQLite and on PostgreSQL.
 //
-// Its methods are the verbs of the product. A verb that changes something is one
-// transaction with one value of now: it loads, decides (by a pure function of the
-// root package), saves, and emits events. When it returns nil, all of it is
+// A method that changes something is one transaction with one value of now: it loads,
+// decides (by a pure function of the root package), saves, and emits events. When it returns nil, all of it is
 // durable. When it returns an error, nothing was changed, except that after
 // allswell.ErrUnknownOutcome the transaction may have been committed.
 package store
@@ -129,16 +128,15 @@ func LogLevel(err error, level slog.Level) slog.Level {
 func (s *Store) Close() error { return s.db.Close() }
 
 // OnPageChange registers f, which is called after each commit of this store that changed
-// the content of a page, before the verb returns. Register before serving.
+// the content of a page, before the method returns. Register before serving.
 func (s *Store) OnPageChange(f func(pageID string)) {
 	s.onPageChange = append(s.onPageChange, f)
 }
 
 // BeforeReturn registers f, which is called after each commit of this store that changed
-// the content of pages, after the functions of OnPageChange and before the verb returns.
-// Verbs without a waiting client (pings, periodic checks, transitions of maintenances,
-// checks of domains) do not call it. f delays the result and cannot change it; ctx is the
-// verb's. Register before serving.
+// the content of pages, after the functions of OnPageChange and before the method returns.
+// It is not called for pings, periodic checks, transitions of maintenances and checks of
+// domains. f delays the result and cannot change it; ctx is that of the method. Register before serving.
 func (s *Store) BeforeReturn(f func(ctx context.Context, pageIDs []string)) {
 	s.beforeReturn = append(s.beforeReturn, f)
 }
@@ -161,8 +159,8 @@ func (s *Store) OnMaintenanceChange(f func()) {
 	s.onMaintenanceChange = append(s.onMaintenanceChange, f)
 }
 
-// OnDomainCheckDue registers f, which is called after each commit of this store after
-// which BeginDomainChecks has work. Register before serving.
+// OnDomainCheckDue registers f, which is called after each commit of this store that made
+// a check of a domain due. Register before serving.
 func (s *Store) OnDomainCheckDue(f func()) { s.onDomainCheckDue = append(s.onDomainCheckDue, f) }
 
 // LastContact returns the instant, by the host's clock, at which the database last

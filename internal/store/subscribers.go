@@ -236,13 +236,13 @@ func (s *Store) RotateSubscriber(ctx context.Context, actor allswell.Actor, slug
 	}, save...)
 }
 
-// SubscriptionPageSlug returns the current slug of the page of a subscription: links keep
-// the slug of the time when they were sent.
+// SubscriptionPageSlug returns the current slug of the page of a subscription. The links in
+// mails have the slug from when they were sent.
 func (s *Store) SubscriptionPageSlug(ctx context.Context, key string) (string, error) {
 	slug, err := database.Lookup(ctx, s.db, func(c *database.Session) (string, error) {
 		return database.One(c, database.ScanString, `SELECT slug FROM pages WHERE id IN (SELECT page_id FROM subscribers WHERE key = $1)`, key)
 	})
-	return slug, s.db.Replicated(ctx, err) // not found acknowledges the end of the subscription
+	return slug, s.db.Replicated(ctx, err) // ErrNotFound confirms that the subscription has ended
 }
 
 // Subscription returns the subscription that the holder of key may see and
@@ -272,15 +272,15 @@ func (s *Store) ResumeSubscription(ctx context.Context, slug, key string) (allsw
 	})
 }
 
-// ChangeSubscription sets the chosen components, none meaning the whole page, and ends a
-// suspension.
+// ChangeSubscription sets the chosen components, or chooses the whole page if there are
+// none, and ends a suspension.
 func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, components []string) (allswell.Subscriber, error) {
-	n, err := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "x@example.com", Components: components}.Check()
+	components, err := allswell.CheckChosenComponents(components)
 	if err != nil {
 		return allswell.Subscriber{}, err
 	}
 	return s.changeSubscription(ctx, slug, key, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) error {
-		sub.WholePage, sub.Components = len(n.Components) == 0, n.Components
+		sub.WholePage, sub.Components = len(components) == 0, components
 		sub.Resume()
 		if _, err := t.Exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
 			return err

@@ -16,8 +16,8 @@ const (
 )
 
 // livenessTimeout is how old the newest liveness record may be for a tick to check
-// monitors. Without a newer one, silence of a job cannot be told from pings that the
-// service did not receive.
+// monitors. Without a recent record, silent jobs cannot be distinguished from pings that
+// the service did not receive.
 const livenessTimeout = 3 * LivenessInterval
 
 // TickReport is the result of a tick.
@@ -28,8 +28,8 @@ type TickReport struct {
 	Down    int    // of these, marked down
 }
 
-// Clock returns the instant by the clock that decides: the database's on
-// PostgreSQL, the host's on SQLite.
+// Clock returns the current time of the authoritative clock: the database's on PostgreSQL,
+// the host's on SQLite.
 func (s *Store) Clock(ctx context.Context) (time.Time, error) {
 	return read(ctx, s, func(c *session) (time.Time, error) { return c.Now, nil })
 }
@@ -105,8 +105,8 @@ type candidate struct {
 // candidates looks up monitors whose stored deadline has passed at the nominal instant,
 // after from. The stored deadline is never later than the true one, which Monitor.Check
 // computes, because time granted for gaps is added when the monitor is checked. The
-// lookup uses the nominal instant, because AsOf may lie before that of the last tick, and
-// monitors that were counted then have to be found to be set back to 0.
+// lookup uses the nominal instant because AsOf may be earlier than at the last tick:
+// monitors that were counted then are found again, and their count is reset to 0.
 // TestTickIsMonitorCheck compares the outcome with Monitor.Check over all monitors.
 func (s *Store) candidates(ctx context.Context, nominal time.Time, from candidate) ([]candidate, error) {
 	scan := func(row database.Row) (c candidate, err error) {
@@ -131,7 +131,7 @@ type tickResults struct {
 }
 
 // add checks one candidate. due is the deadline by which it was looked up.
-func (v *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
+func (r *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 	now := row.current()
 	m, pinged := &now, now.WaitingSince.After(row.WaitingSince) // since the row was saved
 	result := m.Check(tick)
@@ -140,28 +140,27 @@ func (v *tickResults) add(row monitorRow, due int64, tick allswell.Tick) {
 	case allswell.CheckOnTime:
 		switch {
 		case pinged && m.NextCheckAt.Equal(m.WaitingSince.Add(m.Interval)):
-			v.postponed = append(v.postponed, m.ID)
+			r.postponed = append(r.postponed, m.ID)
 		case pinged || row.ConsecutiveFailures > 0 || m.NextCheckAt.UnixMilli() != due:
-			v.save = append(v.save, *m)
+			r.save = append(r.save, *m)
 		default:
-			// Not checked as of now yet, because of the backlog.
+			// It is due after tick.AsOf, which the backlog moves before the instant.
 		}
 	case allswell.CheckOverdue:
-		v.overdue++
+		r.overdue++
 		if pinged {
-			v.save = append(v.save, *m)
+			r.save = append(r.save, *m)
 		} else {
-			v.counted = append(v.counted, m.ID)
+			r.counted = append(r.counted, m.ID)
 		}
 	case allswell.CheckWentDown:
-		v.overdue++
-		v.down = append(v.down, *m)
+		r.overdue++
+		r.down = append(r.down, *m)
 	case allswell.CheckSkipped:
 	}
 }
 
-// checkBatch locks a batch of candidates, checks them as they are now, and saves the
-// results.
+// checkBatch locks a batch of candidates, loads and checks them, and saves the results.
 func (t *tx) checkBatch(batch []candidate, tick allswell.Tick) (report TickReport, err error) {
 	ids := make([]string, len(batch))
 	due := make(map[string]int64, len(batch))

@@ -22,8 +22,8 @@ const (
 	// timelineBytes is the maximum size in memory of the timelines of one list, or of one
 	// part of a long timeline.
 	timelineBytes = 4 << 20
-	// truncatedLength is how many characters of a message are loaded when there is no
-	// room for all of it: one more than an excerpt is made of.
+	// truncatedLength is how many characters of a truncated message are loaded: one more
+	// than an excerpt is made of.
 	truncatedLength = 1_001
 	// maxNamedAffected is the maximum number of affected components loaded of one list;
 	// those of the newest incidents come first.
@@ -42,8 +42,8 @@ var (
 	maintenanceTimelines = timelineTable{"maintenance_updates", "maintenance_id", "octet_length(message)"}
 )
 
-// selectUpdates returns the ids of the updates to load: those to load whole, and those of
-// which only the beginning fits. It reads no message.
+// selectUpdates returns the ids of the updates to load whole, and of those to load
+// truncated. It reads no message.
 func (c *session) selectUpdates(table timelineTable, owners []string, t timelines) (whole, cut []string, err error) {
 	type row struct {
 		id, owner  string
@@ -58,7 +58,7 @@ func (c *session) selectUpdates(table timelineTable, owners []string, t timeline
 		) n ON n.owner = u.`+table.owner+`
 		WHERE u.number < n.past AND u.number >= n.past - $3
 		ORDER BY n.past - u.number, u.created_at DESC, u.id DESC`, list(owners), t.before, t.each)
-	full := make(map[string]bool) // timelines that end before this update
+	full := make(map[string]bool) // timelines without room for more updates
 	for _, r := range rows {
 		switch {
 		case !full[r.owner] && r.size <= t.bytes:
@@ -74,16 +74,15 @@ func (c *session) selectUpdates(table timelineTable, owners []string, t timeline
 	return whole, cut, err
 }
 
-// timelineSource is how the updates of one table are loaded.
+// timelineSource says how to load the updates of one table.
 type timelineSource[T any] struct {
 	timelineTable
-	columns, truncated string // of a whole update, and of one of which only the beginning is loaded
+	columns, truncated string // columns of a whole update, and of a truncated one
 	scan               func(database.Row) (T, error)
 }
 
-// loadTimelines calls add for each loaded update of the owners: those of one owner
-// oldest first. An owner has at most one truncated update, its newest, and
-// then no other.
+// loadTimelines loads updates of the owners and calls add for each, for one owner oldest
+// first. If an owner's newest update is truncated, it is the only one loaded.
 func loadTimelines[T any](c *session, from timelineSource[T], owners []string, t timelines, add func(u T, truncated bool)) error {
 	whole, cut, err := c.selectUpdates(from.timelineTable, owners, t)
 	if err != nil {

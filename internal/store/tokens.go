@@ -189,7 +189,7 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 		return BootstrapResult{}, err
 	}
 	done, err := write(ctx, s, func(t *tx) (BootstrapResult, error) {
-		workspaceID, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
+		workspaceID, err := t.workspace(allswell.DefaultWorkspace) // its locked row serializes the replicas
 		if err != nil {
 			return BootstrapResult{}, err
 		}
@@ -226,7 +226,7 @@ func (s *Store) Bootstrap(ctx context.Context, secret string) (BootstrapResult, 
 // created it, so that a call with an unknown outcome can be repeated.
 func (s *Store) CreateFirstToken(ctx context.Context, secret string) (first bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
-		id, err := t.workspace(allswell.DefaultWorkspace) // its row is the lock between replicas
+		id, err := t.workspace(allswell.DefaultWorkspace) // its locked row serializes the replicas
 		if err != nil {
 			return false, err
 		}

@@ -38,8 +38,7 @@ func (s *Store) count(ctx context.Context, text string, args ...any) (int64, err
 	})
 }
 
-// read runs f in a read-only transaction, so that everything it loads is of the same
-// moment.
+// read runs f in a read-only transaction: all its statements read the same snapshot.
 func read[T any](ctx context.Context, s *Store, f func(*session) (T, error)) (T, error) {
 	return database.Read(ctx, s.db, func(c *database.Session) (T, error) { return f(&session{c, s}) })
 }
@@ -61,8 +60,8 @@ type tx struct {
 	unattended bool // the functions of BeforeReturn are not called
 }
 
-// write runs f as one durable transaction, again if the database asks for a
-// repetition, and then calls the functions that are registered for what changed.
+// write runs f as one durable transaction, repeats it after a conflict with another one,
+// and then calls the functions that are registered for what changed.
 // The responses in save are saved in the same transaction.
 func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ...SaveResponse[T]) (T, error) {
 	var t *tx // of the last attempt
@@ -91,7 +90,7 @@ func write[T any](ctx context.Context, s *Store, f func(*tx) (T, error), save ..
 	return out, nil
 }
 
-// writeAs is write for a verb of an actor. It returns allswell.ErrUnauthenticated if the
+// writeAs is write for a change by an actor. It returns allswell.ErrUnauthenticated if the
 // actor's token is revoked: see authorize.
 func writeAs[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error), save ...SaveResponse[T]) (T, error) {
 	return write(ctx, s, func(t *tx) (T, error) {
@@ -104,7 +103,8 @@ func writeAs[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(
 }
 
 // announce notifies the other replicas of the pages that the transaction changed. It is
-// the last statement, because all transactions that change pages lock its row.
+// the last statement, because all transactions that change pages lock the row that it
+// updates.
 func (t *tx) announce() error {
 	if len(t.versions) == 0 || !t.s.db.Shared() {
 		return nil
@@ -167,11 +167,11 @@ type logEntry struct{ message, kind, id, name string }
 
 // writeLogEntries logs the first few entries and the number of the others.
 func (s *Store) writeLogEntries(all []logEntry) {
-	const most = 20
-	for _, n := range all[:min(len(all), most)] {
+	const limit = 20
+	for _, n := range all[:min(len(all), limit)] {
 		s.log.Info(n.message, n.kind, n.id, "name", n.name)
 	}
-	if len(all) > most {
-		s.log.Info("more changes in the same transaction", "count", len(all)-most)
+	if len(all) > limit {
+		s.log.Info("more changes in the same transaction", "count", len(all)-limit)
 	}
 }
