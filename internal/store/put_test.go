@@ -148,6 +148,48 @@ func TestChangeAndDeleteWithPreconditions(t *testing.T) {
 	})
 }
 
+// TestOneOfManyChangesWithTheSameTag changes each kind of object many times at once, with the same entity tag.
+func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		any := allswell.Precondition{}
+		page := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Shop", Slug: "shop"}, any))(w)
+		api := mustPut(w.PutComponent(w.ctx, w.ws, "shop", "api", allswell.NewComponent{Name: "API"}, any))(w)
+		m := mustPut(w.PutMonitor(w.ctx, w.ws, "nightly", allswell.NewMonitor{Name: "Nightly", Interval: time.Hour, Page: "shop"}, any))(w)
+		for kind, change := range map[string]func(name string) error{
+			"page": func(name string) error {
+				_, err := w.ChangePage(w.ctx, w.ws, "shop", allswell.PageChange{Name: &name}, allswell.Precondition{Tags: []string{allswell.EntityTag(page)}})
+				return err
+			},
+			"component": func(name string) error {
+				_, err := w.EditComponent(w.ctx, w.ws, "shop", "api", allswell.ComponentEdit{Name: &name}, allswell.Precondition{Tags: []string{allswell.EntityTag(api)}})
+				return err
+			},
+			"monitor": func(name string) error {
+				_, err := w.ChangeMonitor(w.ctx, w.ws, "nightly", allswell.MonitorChange{Name: &name}, allswell.Precondition{Tags: []string{allswell.EntityTag(m)}})
+				return err
+			},
+		} {
+			errs := make([]error, 8)
+			changes := make([]func(), len(errs))
+			for i := range changes {
+				changes[i] = func() { errs[i] = change(fmt.Sprint("name ", i)) }
+			}
+			together(changes...)
+			made := 0
+			for _, err := range errs {
+				if err == nil {
+					made++
+				} else if !errors.Is(err, allswell.ErrPreconditionFailed) {
+					w.Errorf("%s: %v", kind, err)
+				}
+			}
+			if made != 1 {
+				w.Errorf("%s: %d of %d changes with the same tag were made, want 1", kind, made, len(errs))
+			}
+		}
+	})
+}
+
 // mustPut is must for a Put method.
 func mustPut[T any](v T, _ bool, err error) func(w *world) T {
 	return func(w *world) T {
