@@ -26,7 +26,7 @@ type Scope string
 
 // The scopes.
 const (
-	ScopeRead  Scope = "read"  // read everything in the workspace
+	ScopeRead  Scope = "read"  // read the workspace, without secrets, addresses, tokens and the audit log
 	ScopeWrite Scope = "write" // also change pages, components, incidents and monitors
 	ScopeAdmin Scope = "admin" // also issue and revoke tokens
 )
