@@ -5,54 +5,54 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// putCause adds a cause to a component; it does nothing if componentID is empty.
-func (t *tx) putCause(source, componentID string, status allswell.Status, from origin) error {
+// addCause adds a cause to a component; it does nothing if componentID is empty.
+func (t *tx) addCause(source, componentID string, status allswell.Status, from origin) error {
 	if componentID == "" {
 		return nil
 	}
-	return t.changeCauses(componentID, from, func(c *allswell.Component) error { return t.addCause(c, source, status) })
+	return t.changeComponentCauses(componentID, from, func(c *allswell.Component) error { return t.insertCause(c, source, status) })
 }
 
-// addCause adds a cause to a component that changeCauses has loaded.
-func (t *tx) addCause(c *allswell.Component, source string, status allswell.Status) error {
+// insertCause adds a cause to a component that changeComponentCauses has loaded.
+func (t *tx) insertCause(c *allswell.Component, source string, status allswell.Status) error {
 	c.AddCause(allswell.Cause{Source: source, Status: status, StartedAt: t.Now}, t.Now)
 	_, err := t.Exec(`INSERT INTO causes (source, component_id, status, acknowledged, started_at) VALUES ($1, $2, $3, FALSE, $4)`,
 		source, c.ID, string(status), millis(t.Now))
 	return err
 }
 
-// dropCause removes a source's cause from one component.
-func (t *tx) dropCause(source, componentID string, from origin) error {
-	return t.changeCauses(componentID, from, func(c *allswell.Component) error { return t.removeCause(c, source) })
+// removeCause removes a source's cause from one component.
+func (t *tx) removeCause(source, componentID string, from origin) error {
+	return t.changeComponentCauses(componentID, from, func(c *allswell.Component) error { return t.deleteCause(c, source) })
 }
 
-// removeCause removes a cause from a component that changeCauses has loaded.
-func (t *tx) removeCause(c *allswell.Component, source string) error {
+// deleteCause removes a cause from a component that changeComponentCauses has loaded.
+func (t *tx) deleteCause(c *allswell.Component, source string) error {
 	c.RemoveCause(source, t.Now)
 	_, err := t.Exec(`DELETE FROM causes WHERE source = $1 AND component_id = $2`, source, c.ID)
 	return err
 }
 
-// dropCauses removes all causes of a source.
-func (t *tx) dropCauses(source string, from origin) error {
-	ids, err := t.causeComponents(source)
+// removeCauses removes all causes of a source.
+func (t *tx) removeCauses(source string, from origin) error {
+	ids, err := t.componentsWithCause(source)
 	for _, id := range ids {
 		if err == nil {
-			err = t.dropCause(source, id, from)
+			err = t.removeCause(source, id, from)
 		}
 	}
 	return err
 }
 
-// causeComponents returns the components that have a cause of the source, in the order in
-// which components are locked.
-func (t *tx) causeComponents(source string) ([]string, error) {
+// componentsWithCause returns the components that have a cause of the source, in the order
+// in which components are locked.
+func (t *tx) componentsWithCause(source string) ([]string, error) {
 	return database.Query(t.Session, database.ScanString, `SELECT component_id FROM causes WHERE source = $1 ORDER BY component_id`, source)
 }
 
-// changeCauses runs change on a locked component and then saves and emits a change of its
-// effective status.
-func (t *tx) changeCauses(componentID string, from origin, change func(*allswell.Component) error) error {
+// changeComponentCauses locks a component, runs change on it, and then saves and emits a
+// change of its effective status.
+func (t *tx) changeComponentCauses(componentID string, from origin, change func(*allswell.Component) error) error {
 	c, err := t.component(`WHERE id = $1 FOR UPDATE`, componentID)
 	if err != nil {
 		return err

@@ -273,21 +273,21 @@ func (t *tx) edit(c allswell.Component, e allswell.ComponentEdit) (allswell.Comp
 // DeleteComponent deletes a component, given its id or slug. Its monitors remain, without a
 // component, and are no longer suppressed by its maintenance. If the component does not meet all conditions, the error is allswell.ErrPreconditionFailed.
 func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug, ref string, conds ...allswell.Precondition) error {
-	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM components WHERE `+refColumn(ref)+` = $1 AND page_id = $2`, ref, p.ID)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := t.lockWithMonitors([]string{id}, p.ID); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		monitors, err := t.monitors(`WHERE component_id = $1 ORDER BY id`, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		c, err := t.component(`WHERE id = $1 AND page_id = $2`, id, p.ID)
 		if err == nil {
@@ -300,14 +300,13 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 			err = t.audit(actor, allswell.AuditDelete, c, nil)
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		for i := range monitors {
 			monitors[i].ComponentID = ""
 		}
-		return struct{}{}, t.suppressMonitors(monitors)
+		return t.suppressMonitors(monitors)
 	})
-	return err
 }
 
 const groupColumns = `id, page_id, slug, name, position, created_at, updated_at`
@@ -402,7 +401,7 @@ func (t *tx) lockGroup(g allswell.Group, err error) (allswell.Group, error) {
 // DeleteGroup deletes a group; its components stay, in no group. The group is given by its
 // id, or by its slug if the page's slug is not "".
 func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, page, ref string) error {
-	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		g, err := t.groupOf(actor.WorkspaceID, page, ref)
 		if err == nil {
 			err = t.lockRows(func() (s lockSet, err error) { // the deletion changes the components, too
@@ -412,19 +411,18 @@ func (s *Store) DeleteGroup(ctx context.Context, actor allswell.Actor, page, ref
 			})
 		}
 		if g, err = t.lockGroup(g, err); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		components, err := t.ids(`SELECT id FROM components WHERE group_id = $1 ORDER BY id`, g.ID)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		n, err := t.Exec(`DELETE FROM component_groups WHERE id = $1`, g.ID)
 		if err = found(n, err); err == nil {
 			err = t.audit(actor, allswell.AuditDelete, deletedGroup{g, components}, nil)
 		}
-		return struct{}{}, err
+		return err
 	})
-	return err
 }
 
 // deletedGroup is a group with the components that were in it: they are in no group now.

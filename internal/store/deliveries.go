@@ -321,21 +321,21 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 	for i, v := range results {
 		ids[i], outcomes[v.ID] = v.ID, v
 	}
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+	return writeOnly(ctx, s, func(t *tx) error {
 		// Not concurrently with a claim, which would postpone the waiting deliveries of a
 		// key to the end of a lease that this transaction ends.
 		if err := t.lockMutex("claim"); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		// Subscribers before deliveries, as everywhere.
 		if _, err := database.Query(t.Session, database.ScanString, `SELECT id FROM subscribers
 			WHERE id IN (SELECT subscriber_id FROM deliveries WHERE id IN EACH($1)) ORDER BY id FOR UPDATE`, list(ids)); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		rows, err := database.Query(t.Session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries
 			WHERE id IN EACH($1) AND state = 'sending' ORDER BY id FOR UPDATE`, list(ids))
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		var sent, notified, keys []string
 		for _, d := range rows {
@@ -347,7 +347,7 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 			if d.State == allswell.DeliverySent {
 				sent, notified = append(sent, d.ID), append(notified, d.SubscriberID)
 			} else if err := t.saveFailedDelivery(d.Delivery, v.Outcome); err != nil {
-				return struct{}{}, err
+				return err
 			}
 			if d.State != allswell.DeliveryPending || v.Outcome.Result == allswell.SendNotAttempted {
 				keys = append(keys, d.OrderingKey)
@@ -355,14 +355,13 @@ func (s *Store) SaveDeliveryResults(ctx context.Context, results []DeliveryResul
 		}
 		if _, err := t.Exec(`UPDATE deliveries SET state = 'sent', reason = NULL, lease_until_at = NULL, updated_at = $2 WHERE id IN EACH($1)`,
 			list(sent), millis(t.Now)); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if _, err := t.Exec(`UPDATE subscribers SET rejections = 0 WHERE id IN EACH($1) AND rejections > 0`, list(notified)); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, t.releaseNext(keys)
+		return t.releaseNext(keys)
 	})
-	return err
 }
 
 // releaseNext makes the first waiting delivery of each ordering key due; a claim of it

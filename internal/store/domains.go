@@ -132,7 +132,7 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 		if err := t.lockMutex("domains"); err != nil {
 			return p, err
 		}
-		p, err = t.lockedPage(`WHERE id = $1 AND domain = $2`, c.PageID, c.Domain)
+		p, err = t.lockPageWhere(`WHERE id = $1 AND domain = $2`, c.PageID, c.Domain)
 		if err != nil {
 			return p, err
 		}

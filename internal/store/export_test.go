@@ -53,17 +53,16 @@ func FillMonitors(ctx context.Context, s *Store, workspaceID, slug string, n int
 
 // FillSubscribers makes n confirmed e-mail subscribers of a page, quickly.
 func FillSubscribers(ctx context.Context, s *Store, pageID string, n int) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+	return writeOnly(ctx, s, func(t *tx) error {
 		for i := range n {
 			if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, confirmed_at, rejections, created_at, updated_at, whole_page)
 				VALUES ($1, $2, 'email', $3, $4, $5, $6, 0, $6, $6, TRUE)`, allswell.NewID(allswell.PrefixSubscriber, t.Now), pageID,
 				fmt.Sprintf("user%d@example.com", i), "mail", allswell.NewSubscriberKey(), millis(t.Now)); err != nil {
-				return struct{}{}, err
+				return err
 			}
 		}
-		return struct{}{}, nil
+		return nil
 	})
-	return err
 }
 
 // SetFault sets the fault of the database.

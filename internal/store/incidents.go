@@ -49,8 +49,8 @@ func (c *session) incidentOf(workspaceID, id string) (allswell.Incident, error) 
 		WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, workspaceID)
 }
 
-// lockedIncident loads an incident and locks its row. Its page is locked already.
-func (t *tx) lockedIncident(id string) (allswell.Incident, error) {
+// lockIncidentRow loads an incident and locks its row. Its page is locked already.
+func (t *tx) lockIncidentRow(id string) (allswell.Incident, error) {
 	i, err := database.One(t.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id = $1 FOR UPDATE`, id)
 	if err != nil {
 		return i, err
@@ -138,7 +138,7 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 		}
 		i, err := t.openIncident(p.ID, origin{}, n)
 		if err == nil && !i.Resolved {
-			err = t.putCauses(i)
+			err = t.addCauses(i)
 		}
 		if err == nil {
 			err = t.audit(actor, allswell.AuditCreate, nil, i)
@@ -170,7 +170,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 	if err != nil {
 		return allswell.Incident{}, fmt.Errorf("making an id: %w", err)
 	}
-	if n.Affected, err = t.nameAffected(pageID, n.Affected); err != nil {
+	if n.Affected, err = t.lockAffected(pageID, n.Affected); err != nil {
 		return allswell.Incident{}, err
 	}
 	i := n.Open(pageID, id.String(), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
@@ -223,7 +223,7 @@ func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponen
 	for i, a := range affected {
 		refs[i] = a.ComponentID
 	}
-	ids, err := t.affectedIDs(pageID, refs)
+	ids, err := t.resolveDistinctComponents(pageID, refs)
 	resolved := slices.Clone(affected)
 	for i := range resolved {
 		resolved[i].ComponentID = ids[i]
@@ -231,8 +231,8 @@ func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponen
 	return resolved, err
 }
 
-// nameAffected locks the affected components of an incident and fills in their names.
-func (t *tx) nameAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+// lockAffected locks the affected components of an incident and returns them with their names.
+func (t *tx) lockAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
 	if len(affected) == 0 {
 		return nil, nil
 	}
@@ -262,10 +262,10 @@ func (t *tx) saveAffected(i allswell.Incident) error {
 	return nil
 }
 
-// putCauses gives the affected components of an incident their statuses.
-func (t *tx) putCauses(i allswell.Incident) error {
+// addCauses gives the affected components of an incident their statuses.
+func (t *tx) addCauses(i allswell.Incident) error {
 	for _, a := range i.Affected {
-		if err := t.putCause(i.ID, a.ComponentID, a.Status, origin{}); err != nil {
+		if err := t.addCause(i.ID, a.ComponentID, a.Status, origin{}); err != nil {
 			return err
 		}
 	}
@@ -301,9 +301,9 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 		}
 		switch {
 		case resolvedNow:
-			err = t.dropCauses(i.ID, origin{})
+			err = t.removeCauses(i.ID, origin{})
 		case wasResolved && !i.Resolved:
-			err = t.putCauses(i)
+			err = t.addCauses(i)
 		}
 		if err != nil {
 			return i, err
@@ -398,7 +398,7 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 			return nil, err
 		}
 		was, before := i, i.Affected
-		if i.Affected, err = t.nameAffected(i.PageID, affected); err != nil {
+		if i.Affected, err = t.lockAffected(i.PageID, affected); err != nil {
 			return nil, err
 		}
 		if _, err := t.Exec(`DELETE FROM incident_components WHERE incident_id = $1`, i.ID); err != nil {
@@ -414,7 +414,7 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 			return nil, err
 		}
 		if !i.Resolved {
-			err = t.moveCauses(i.ID, before, i.Affected)
+			err = t.replaceCauses(i.ID, before, i.Affected)
 		}
 		if err == nil {
 			err = t.audit(actor, allswell.AuditUpdate, was, i)
@@ -428,20 +428,20 @@ func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor,
 	})
 }
 
-// moveCauses changes the causes of a source from those of before to those of after. Each
+// replaceCauses replaces the causes of a source, those of before, by those of after. Each
 // component goes from the old status to the new one in one step.
-func (t *tx) moveCauses(source string, before, after []allswell.AffectedComponent) error {
+func (t *tx) replaceCauses(source string, before, after []allswell.AffectedComponent) error {
 	old, now := statusesOf(before), statusesOf(after)
 	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now))))))
 	for _, id := range ids {
 		if old[id] == now[id] {
 			continue
 		}
-		if err := t.changeCauses(id, origin{}, func(c *allswell.Component) error {
-			if err := t.removeCause(c, source); err != nil || now[id] == "" {
+		if err := t.changeComponentCauses(id, origin{}, func(c *allswell.Component) error {
+			if err := t.deleteCause(c, source); err != nil || now[id] == "" {
 				return err
 			}
-			return t.addCause(c, source, now[id])
+			return t.insertCause(c, source, now[id])
 		}); err != nil {
 			return err
 		}
@@ -460,19 +460,18 @@ func statusesOf(affected []allswell.AffectedComponent) map[string]allswell.Statu
 // DeleteIncident deletes an incident with its timeline. The outage that opened it does not
 // open another.
 func (s *Store) DeleteIncident(ctx context.Context, actor allswell.Actor, id string) error {
-	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		i, err := t.lockIncident(actor.WorkspaceID, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		if err := t.dropCauses(i.ID, origin{}); err != nil {
-			return struct{}{}, err
+		if err := t.removeCauses(i.ID, origin{}); err != nil {
+			return err
 		}
 		n, err := t.Exec(`DELETE FROM incidents WHERE id = $1`, i.ID)
 		if err = found(n, err); err == nil {
 			err = t.audit(actor, allswell.AuditDelete, i, nil)
 		}
-		return struct{}{}, err
+		return err
 	})
-	return err
 }

@@ -39,8 +39,7 @@ type LivenessRecord struct {
 // the record is durable, and so are the listening gap that the record ends and the one
 // that it reports.
 func (s *Store) RecordLiveness(ctx context.Context, b LivenessRecord) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, t.recordLiveness(b) })
-	return err
+	return writeOnly(ctx, s, func(t *tx) error { return t.recordLiveness(b) })
 }
 
 // recordLiveness writes the liveness record and stores the listening gap before it, if

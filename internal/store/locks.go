@@ -44,12 +44,12 @@ func (t *tx) lockRows(find func() (lockSet, error)) error {
 	wanted, err := find()
 	for err == nil {
 		if !t.s.db.Shared() {
-			return t.lockSet(wanted) // the only writer
+			return t.lockInOrder(wanted) // the only writer
 		}
 		if _, err = t.Exec(`SAVEPOINT locks`); err != nil {
 			break
 		}
-		if err = t.lockSet(wanted); err != nil {
+		if err = t.lockInOrder(wanted); err != nil {
 			break
 		}
 		locked := wanted
@@ -66,8 +66,8 @@ func (t *tx) lockRows(find func() (lockSet, error)) error {
 	return err
 }
 
-// lockSet locks the rows of a set in the lock order.
-func (t *tx) lockSet(s lockSet) error {
+// lockInOrder locks the rows of a set in the lock order.
+func (t *tx) lockInOrder(s lockSet) error {
 	for _, rows := range []struct {
 		table string
 		ids   []string
@@ -181,7 +181,7 @@ func (t *tx) lockIncident(workspaceID, id string, others ...allswell.AffectedCom
 	if err != nil {
 		return i, err
 	}
-	return t.lockedIncident(id)
+	return t.lockIncidentRow(id)
 }
 
 // lockForOutage locks the components of locked monitors and of their open incidents, and

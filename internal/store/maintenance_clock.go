@@ -133,12 +133,12 @@ func (t *tx) applyTransitionEffects(m allswell.Maintenance, transition allswell.
 	switch transition {
 	case allswell.TransitionBegin:
 		for _, c := range m.Components {
-			if err := t.putCause(m.ID, c.ID, allswell.StatusMaintenance, origin{}); err != nil {
+			if err := t.addCause(m.ID, c.ID, allswell.StatusMaintenance, origin{}); err != nil {
 				return err
 			}
 		}
 	case allswell.TransitionEnd:
-		if err := t.dropCauses(m.ID, origin{}); err != nil {
+		if err := t.removeCauses(m.ID, origin{}); err != nil {
 			return err
 		}
 	case allswell.TransitionMissed:

@@ -114,7 +114,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 		if err != nil {
 			return m, err
 		}
-		if n.Components, err = t.affectedIDs(p.ID, n.Components); err != nil {
+		if n.Components, err = t.resolveDistinctComponents(p.ID, n.Components); err != nil {
 			return m, err
 		}
 		if err := t.lockWithMonitors(n.Components, p.ID); err != nil {
@@ -125,7 +125,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 			return m, err
 		}
 		m = n.Plan(p.ID, allswell.NewID(allswell.PrefixMaintenance, t.Now), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
-		if m.Components, err = t.namedComponents(p.ID, n.Components); err != nil {
+		if m.Components, err = t.componentsByID(p.ID, n.Components); err != nil {
 			return m, err
 		}
 		if _, err := t.Exec(`INSERT INTO maintenances (id, page_id, title, state, scheduled_for_at, scheduled_until_at, remind_before_ms, reminded_at, next_transition_at, created_at, updated_at)
@@ -160,9 +160,9 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 	}, save...)
 }
 
-// namedComponents returns the components with the given ids, with their names. Ids that
+// componentsByID returns the components with the given ids, with their names. Ids that
 // the page does not have make an *allswell.ValidationError.
-func (t *tx) namedComponents(pageID string, ids []string) ([]allswell.ComponentName, error) {
+func (t *tx) componentsByID(pageID string, ids []string) ([]allswell.ComponentName, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -206,7 +206,7 @@ func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id 
 		m, err := t.maintenanceOf(actor.WorkspaceID, id)
 		var others []string
 		if err == nil && ch.Components != nil {
-			others, err = t.affectedIDs(m.PageID, *ch.Components)
+			others, err = t.resolveDistinctComponents(m.PageID, *ch.Components)
 		}
 		if err == nil {
 			m, err = t.lockMaintenance(m, others)
@@ -246,7 +246,7 @@ func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id 
 // changeMaintenanceComponents changes the components of a maintenance. While it runs, the
 // removed components lose its status and the added ones get it.
 func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswell.Maintenance, ids []string) (err error) {
-	if m.Components, err = t.namedComponents(m.PageID, ids); err != nil {
+	if m.Components, err = t.componentsByID(m.PageID, ids); err != nil {
 		return err
 	}
 	if !slices.Equal(m.Components, before.Components) {
@@ -268,7 +268,7 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 		return out
 	}
 	if m.Running() { // otherwise the transition that ends it removes them all
-		if err := t.moveCauses(m.ID, statuses(before.Components), statuses(m.Components)); err != nil {
+		if err := t.replaceCauses(m.ID, statuses(before.Components), statuses(m.Components)); err != nil {
 			return err
 		}
 	}
@@ -316,29 +316,28 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 // DeleteMaintenance deletes a maintenance. If it has not ended, it is cancelled: its
 // components return to their other status, and an event is emitted.
 func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id string) error {
-	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		m, err := t.maintenanceOf(actor.WorkspaceID, id)
 		if err == nil {
 			m, err = t.lockMaintenance(m, nil)
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		if err := t.dropCauses(m.ID, origin{}); err != nil {
-			return struct{}{}, err
+		if err := t.removeCauses(m.ID, origin{}); err != nil {
+			return err
 		}
 		if m.State != allswell.MaintenanceCompleted {
 			if err := t.emit(allswell.NewMaintenanceEvent(allswell.EventMaintenanceCancelled, m, nil)); err != nil {
-				return struct{}{}, err
+				return err
 			}
 		}
 		if n, err := t.Exec(`DELETE FROM maintenances WHERE id = $1`, m.ID); err != nil || n == 0 {
-			return struct{}{}, found(n, err)
+			return found(n, err)
 		}
 		if err := t.audit(actor, allswell.AuditDelete, m, nil); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, t.suppress(m.Components)
+		return t.suppress(m.Components)
 	})
-	return err
 }

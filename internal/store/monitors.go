@@ -114,7 +114,7 @@ func (c *session) monitorsFrom(workspaceID string, f MonitorFilter) (from string
 		from, args = and(from, args, `page_id = $%d`, page.ID) // "": none
 	}
 	if len(f.Components) > 0 {
-		refs, err := c.componentIDs(page.ID, f.Components)
+		refs, err := c.resolveComponents(page.ID, f.Components)
 		if err != nil {
 			return "", nil, err
 		}
@@ -301,7 +301,7 @@ func (t *tx) applySuppression(m *allswell.Monitor) error {
 }
 
 // lockMonitor locks a workspace's monitor, given its id or slug, and then loads it in a
-// second statement: see lockedPage.
+// second statement: see lockPageWhere.
 func (t *tx) lockMonitor(workspaceID, ref string) (allswell.Monitor, error) {
 	id, err := database.One(t.Session, database.ScanString,
 		`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, workspaceID)
@@ -377,7 +377,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if ends {
 		err = t.endOutage(m, allswell.OutageEndedByDisable)
 	} else if moves {
-		err = t.moveCause(m)
+		err = t.moveOutageCause(m)
 	}
 	if err != nil {
 		return m, err
@@ -440,7 +440,7 @@ func (s *Store) RotateMonitor(ctx context.Context, actor allswell.Actor, id stri
 // DeleteMonitor deletes a monitor. If it is down, its outage ends first. If it does not
 // meet all conditions, the error is allswell.ErrPreconditionFailed.
 func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id string, conds ...allswell.Precondition) error {
-	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		m, err := t.lockMonitor(actor.WorkspaceID, id)
 		if err == nil {
 			err = check(conds, m)
@@ -451,12 +451,11 @@ func (s *Store) DeleteMonitor(ctx context.Context, actor allswell.Actor, id stri
 			}
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if _, err := t.Exec(`DELETE FROM monitors WHERE id = $1`, m.ID); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, t.audit(actor, allswell.AuditDelete, m, nil)
+		return t.audit(actor, allswell.AuditDelete, m, nil)
 	})
-	return err
 }

@@ -20,7 +20,7 @@ func (t *tx) beginOutage(m allswell.Monitor) error {
 		return err
 	}
 	t.logEntries = append(t.logEntries, logEntry{"monitor is down", "monitor", m.ID, m.Name})
-	if err := t.putCause(o.ID, m.ComponentID, m.DownStatus, originOf(m, o.ID, "")); err != nil {
+	if err := t.addCause(o.ID, m.ComponentID, m.DownStatus, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
 	n := m.DownIncident(o.SilentSince)
@@ -45,7 +45,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return err
 	}
 	t.logEntries = append(t.logEntries, logEntry{"monitor's outage is over", "monitor", m.ID, m.Name})
-	if err := t.dropCauses(o.ID, originOf(m, o.ID, "")); err != nil {
+	if err := t.removeCauses(o.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
 	i, err := database.One(t.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE outage_id = $1`, o.ID)
@@ -58,7 +58,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	if err != nil {
 		return err
 	}
-	i, err = t.lockedIncident(i.ID)
+	i, err = t.lockIncidentRow(i.ID)
 	if errors.Is(err, allswell.ErrNotFound) || err == nil && i.Resolved {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	}
 	state, resolved := allswell.IncidentResolved, true
 	i.Apply(allswell.IncidentChange{State: &state, Resolved: &resolved}, t.Now)
-	if err := t.dropCauses(i.ID, originOf(m, o.ID, "")); err != nil {
+	if err := t.removeCauses(i.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
 	auto := why.SystemMessage(t.Now.Sub(o.SilentSince))
@@ -86,26 +86,26 @@ func (t *tx) openOutage(monitorID string) (allswell.Outage, error) {
 	}, `SELECT id, monitor_id, silent_since_at, started_at FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
 }
 
-// moveCause moves the cause of a down monitor to the component and status that the
+// moveOutageCause moves the cause of a down monitor to the component and status that the
 // monitor has now. On another component it is a new cause, not acknowledged yet; on the
 // same one only its status changes.
-func (t *tx) moveCause(m allswell.Monitor) error {
+func (t *tx) moveOutageCause(m allswell.Monitor) error {
 	o, err := t.openOutage(m.ID)
 	if err != nil {
 		return err
 	}
-	old, err := t.causeComponents(o.ID)
+	old, err := t.componentsWithCause(o.ID)
 	if err != nil {
 		return err
 	}
 	from := originOf(m, o.ID, "")
 	if len(old) == 0 || old[0] != m.ComponentID {
-		if err := t.dropCauses(o.ID, from); err != nil {
+		if err := t.removeCauses(o.ID, from); err != nil {
 			return err
 		}
-		return t.putCause(o.ID, m.ComponentID, m.DownStatus, from)
+		return t.addCause(o.ID, m.ComponentID, m.DownStatus, from)
 	}
-	return t.changeCauses(m.ComponentID, from, func(c *allswell.Component) error {
+	return t.changeComponentCauses(m.ComponentID, from, func(c *allswell.Component) error {
 		c.ChangeCause(o.ID, m.DownStatus, t.Now)
 		_, err := t.Exec(`UPDATE causes SET status = $2 WHERE source = $1`, o.ID, string(m.DownStatus))
 		return err

@@ -193,15 +193,15 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 	return p, s.slugTaken(err)
 }
 
-// lockPage locks a workspace's page and then loads it: see lockedPage.
+// lockPage locks a workspace's page and then loads it: see lockPageWhere.
 func (t *tx) lockPage(workspaceID, slug string) (allswell.Page, error) {
-	return t.lockedPage(`WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
+	return t.lockPageWhere(`WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
 }
 
-// lockedPage locks the page that where selects, and then loads it. With a single statement
+// lockPageWhere locks the page that where selects, and then loads it. With a single statement
 // that waits for the lock, PostgreSQL would return the row as it is after the wait, but
 // sub-selects, such as the images, as they were before.
-func (t *tx) lockedPage(where string, args ...any) (allswell.Page, error) {
+func (t *tx) lockPageWhere(where string, args ...any) (allswell.Page, error) {
 	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages `+where+` FOR UPDATE`, args...)
 	if err != nil {
 		return allswell.Page{}, err
@@ -332,12 +332,12 @@ func (s *Store) DeletePage(ctx context.Context, actor allswell.Actor, slug strin
 		}
 	}
 	// The deletion was accepted: it is completed even if the token is revoked meanwhile.
-	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
+	err = writeOnly(ctx, s, func(t *tx) error {
 		p, err := t.lockWholePage(partOf)
 		if err == nil {
 			err = t.deletePage(actor, p)
 		}
-		return struct{}{}, err
+		return err
 	})
 	if errors.Is(err, allswell.ErrNotFound) {
 		return nil // another DeletePage has completed it

@@ -31,7 +31,7 @@ func (s *Store) Prune(ctx context.Context) error {
 	if err := s.pruneAuditLog(ctx); err != nil {
 		return err
 	}
-	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
+	return writeOnly(ctx, s, func(t *tx) error {
 		for _, p := range []struct {
 			text string
 			age  time.Duration
@@ -46,12 +46,11 @@ func (s *Store) Prune(ctx context.Context) error {
 			{`UPDATE monitors SET old_token = NULL, old_token_until_at = NULL WHERE old_token IS NOT NULL AND old_token_until_at <= $1`, 0},
 		} {
 			if _, err := t.Exec(p.text, millis(t.Now.Add(-p.age))); err != nil {
-				return struct{}{}, err
+				return err
 			}
 		}
-		return struct{}{}, nil
+		return nil
 	})
-	return err
 }
 
 // The number of rows that one transaction of a large deletion deletes, and the maximum

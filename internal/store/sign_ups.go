@@ -33,20 +33,19 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	if err != nil {
 		return err
 	}
-	_, err = write(ctx, s, func(t *tx) (struct{}, error) {
+	return writeOnly(ctx, s, func(t *tx) error {
 		p, err := t.publicPage(r.Slug)
 		if err == nil {
 			err = t.checkComponents(p.ID, n.Components)
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		t.mailQueued = true
 		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, target, components, discarded, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
 			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, n.Target, list(n.Components), r.Discard, millis(t.Now))
-		return struct{}{}, err
+		return err
 	})
-	return err
 }
 
 // checkComponents returns an *allswell.ValidationError if a component is not on the page.

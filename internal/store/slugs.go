@@ -37,9 +37,9 @@ func refColumn(ref string) string {
 	return "id"
 }
 
-// componentIDs replaces the slugs among refs by the ids of the page's components. Ids and
+// resolveComponents replaces the slugs among refs by the ids of the page's components. Ids and
 // slugs that the page does not have are left as they are.
-func (c *session) componentIDs(pageID string, refs []string) ([]string, error) {
+func (c *session) resolveComponents(pageID string, refs []string) ([]string, error) {
 	slugs := slices.DeleteFunc(slices.Clone(refs), func(ref string) bool { return !allswell.ValidSlug(ref) })
 	if len(slugs) == 0 {
 		return refs, nil
@@ -59,10 +59,11 @@ func (c *session) componentIDs(pageID string, refs []string) ([]string, error) {
 	return ids, err
 }
 
-// affectedIDs is componentIDs for the components of an incident or a maintenance. It
-// returns an *allswell.ValidationError if an id and a slug name the same component.
-func (c *session) affectedIDs(pageID string, refs []string) ([]string, error) {
-	ids, err := c.componentIDs(pageID, refs)
+// resolveDistinctComponents is resolveComponents for the components of an incident or a
+// maintenance. It returns an *allswell.ValidationError if an id and a slug name the same
+// component.
+func (c *session) resolveDistinctComponents(pageID string, refs []string) ([]string, error) {
+	ids, err := c.resolveComponents(pageID, refs)
 	if err == nil {
 		err = allswell.CheckComponentIDs(ids)
 	}

@@ -90,7 +90,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 		if err != nil {
 			return allswell.Subscriber{}, err
 		}
-		if n.Components, err = t.componentIDs(p.ID, n.Components); err != nil {
+		if n.Components, err = t.resolveComponents(p.ID, n.Components); err != nil {
 			return allswell.Subscriber{}, err
 		}
 		n.Components = slices.Compact(slices.Sorted(slices.Values(n.Components)))
@@ -181,17 +181,16 @@ func (s *Store) Unsubscribe(ctx context.Context, slug, key string) error {
 }
 
 func (s *Store) unsubscribe(ctx context.Context, actor allswell.Actor, audit func(*tx, allswell.Subscriber) error, where string, args ...any) error {
-	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		sub, err := t.subscriber(where+` FOR UPDATE`, args...)
 		if err == nil {
 			err = audit(t, sub)
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, t.endSubscription(sub.ID, "The subscription has ended.")
+		return t.endSubscription(sub.ID, "The subscription has ended.")
 	})
-	return err
 }
 
 // endSubscription deletes a subscriber and cancels its open deliveries.

@@ -118,8 +118,8 @@ func (s *Store) IssueTokenFor(ctx context.Context, workspace string, n allswell.
 // RevokeToken revokes a token: when it returns nil, no write of the token is under way,
 // and none will be accepted. Revoking it again does not change the time.
 func (s *Store) RevokeToken(ctx context.Context, actor allswell.Actor, id string) error {
-	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) {
-		return struct{}{}, t.revoke(actor, id)
+	err := writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		return t.revoke(actor, id)
 	})
 	if err != nil {
 		return err
@@ -146,12 +146,12 @@ func (s *Store) AllTokens(ctx context.Context) ([]WorkspaceToken, error) {
 
 // RevokeAnyToken is RevokeToken for the operator, in any workspace.
 func (s *Store) RevokeAnyToken(ctx context.Context, id string) error {
-	_, err := write(ctx, s, func(t *tx) (struct{}, error) {
+	err := writeOnly(ctx, s, func(t *tx) error {
 		workspace, err := database.One(t.Session, database.ScanString, `SELECT workspace_id FROM tokens WHERE id = $1`, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, t.revoke(allswell.SystemActor("allswell token revoke", workspace), id)
+		return t.revoke(allswell.SystemActor("allswell token revoke", workspace), id)
 	})
 	if err != nil {
 		return err

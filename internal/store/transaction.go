@@ -102,6 +102,18 @@ func writeAs[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(
 	}, save...)
 }
 
+// writeOnly is write for an f that returns nothing but its error.
+func writeOnly(ctx context.Context, s *Store, f func(*tx) error) error {
+	_, err := write(ctx, s, func(t *tx) (struct{}, error) { return struct{}{}, f(t) })
+	return err
+}
+
+// writeOnlyAs is writeAs for an f that returns nothing but its error.
+func writeOnlyAs(ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) error) error {
+	_, err := writeAs(ctx, s, actor, func(t *tx) (struct{}, error) { return struct{}{}, f(t) })
+	return err
+}
+
 // announce notifies the other replicas of the pages that the transaction changed. It is
 // the last statement, because all transactions that change pages lock the row that it
 // updates.
