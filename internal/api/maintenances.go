@@ -39,7 +39,7 @@ func (a *api) createMaintenance(c *call) (store.Response, error) {
 	if o.Check(nil) != nil {
 		return store.Response{}, o.Check(n.Validate(a.now()))
 	}
-	// What time it is is for the store to say.
+	// The store validates the times again, by its own clock.
 	r := newResponder(c, http.StatusCreated, newMaintenanceWithUpdatesJSON)
 	return r.respond(a.store.CreateMaintenance(c.Context(), c.actor(), c.PathValue("pageSlug"), n, r.save...))
 }

@@ -99,7 +99,7 @@ func (d *demo) slowWebsite() error {
 		return err
 	}
 	incident := created.ID
-	d.say("A human opens an incident that has Website degraded: %s/incidents/%s", d.pageURL(), incident)
+	d.say("Someone opens an incident: Website is degraded: %s/incidents/%s", d.pageURL(), incident)
 	for _, step := range []struct {
 		state   allswell.IncidentState
 		message string

@@ -97,8 +97,8 @@ func (w *calendarWriter) empty() {
 }
 
 // describe returns the state, the affected components and the updates of a
-// maintenance, newest first, with at most about most characters.
-func describe(l *i18n.Language, zone *time.Location, m allswell.Maintenance, most int) string {
+// maintenance, newest first, with about limit characters at most.
+func describe(l *i18n.Language, zone *time.Location, m allswell.Maintenance, limit int) string {
 	parts := []string{l.MaintenanceState(m.State)}
 	if len(m.Components) > 0 {
 		names := make([]string, len(m.Components))
@@ -107,7 +107,7 @@ func describe(l *i18n.Language, zone *time.Location, m allswell.Maintenance, mos
 		}
 		parts[0] += "\n" + l.T("maintenance.affected") + ": " + joinNames(l, names)
 	}
-	room := most - utf8.RuneCountInString(parts[0])
+	room := limit - utf8.RuneCountInString(parts[0])
 	for _, n := range maintenanceNotes(l, m) {
 		if room <= 0 {
 			break

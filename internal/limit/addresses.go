@@ -18,19 +18,19 @@ type Addresses struct {
 	networks  *table[uint64]
 }
 
-// NewAddresses returns an Addresses that allows at most most events per address
-// in any window. If most is 0, it allows every event and keeps no state.
-func NewAddresses(most int, window time.Duration) *Addresses {
+// NewAddresses returns an Addresses that allows up to limit events per address
+// in any window. If limit is 0, it allows every event and keeps no state.
+func NewAddresses(limit int, window time.Duration) *Addresses {
 	return &Addresses{
-		addresses: newTable[[16]byte](most, window, MaxKeys),
-		networks:  newTable[uint64](networkFactor*most, window, MaxKeys),
+		addresses: newTable[[16]byte](limit, window, MaxKeys),
+		networks:  newTable[uint64](networkFactor*limit, window, MaxKeys),
 	}
 }
 
 // Full reports whether Take would refuse an event from addr at now. It does not
 // count the event.
 func (a *Addresses) Full(addr netip.Addr, now time.Time) bool {
-	if a.addresses.most <= 0 {
+	if a.addresses.limit <= 0 {
 		return false
 	}
 	key := addr.As16()
@@ -50,7 +50,7 @@ func (a *Addresses) Full(addr netip.Addr, now time.Time) bool {
 // verdict is the limit of the address. Remaining and Reset are those of the
 // address or of the network, whichever allows fewer further events.
 func (a *Addresses) Take(addr netip.Addr, now time.Time) Verdict {
-	if a.addresses.most <= 0 {
+	if a.addresses.limit <= 0 {
 		return Verdict{Allowed: true}
 	}
 	key := addr.As16()

@@ -30,15 +30,15 @@ type Limiter struct {
 	keys *table[string]
 }
 
-// New returns a Limiter that allows at most most events per key in any window.
-// If most is 0, it allows every event and keeps no state.
-func New(most int, window time.Duration) *Limiter {
-	return &Limiter{newTable[string](most, window, MaxKeys)}
+// New returns a Limiter that allows up to limit events per key in any window.
+// If limit is 0, it allows every event and keeps no state.
+func New(limit int, window time.Duration) *Limiter {
+	return &Limiter{newTable[string](limit, window, MaxKeys)}
 }
 
 // Take decides whether an event at now is allowed, and counts it if so.
 func (l *Limiter) Take(key string, now time.Time) Verdict {
-	if l.keys.most <= 0 {
+	if l.keys.limit <= 0 {
 		return Verdict{Allowed: true}
 	}
 	e := l.keys.enter(key, now)

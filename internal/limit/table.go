@@ -23,7 +23,7 @@ const (
 
 // table maps keys to their events.
 type table[K comparable] struct {
-	most   int // events per key and window
+	limit  int // events per key and window
 	window time.Duration
 	keys   int       // maximum number of keys of one shard
 	base   time.Time // times are kept as nanoseconds since base
@@ -47,8 +47,8 @@ type history struct {
 	older *ring // earlier events; nil: none
 }
 
-func newTable[K comparable](most int, window time.Duration, keys int) *table[K] {
-	t := &table[K]{most: most, window: window, keys: max(1, keys/shardCount), base: time.Now(), seed: maphash.MakeSeed()}
+func newTable[K comparable](limit int, window time.Duration, keys int) *table[K] {
+	t := &table[K]{limit: limit, window: window, keys: max(1, keys/shardCount), base: time.Now(), seed: maphash.MakeSeed()}
 	for i := range t.shards {
 		t.shards[i].logs = make(map[K]history)
 		t.shards[i].swept = math.MinInt64 / 2 // long ago
@@ -90,7 +90,7 @@ func (t *table[K]) enter(key K, now time.Time) entry[K] {
 func (e *entry[K]) leave() { e.s.mu.Unlock() }
 
 // full reports whether the window has no room for another event.
-func (e *entry[K]) full() bool { return e.count >= e.t.most }
+func (e *entry[K]) full() bool { return e.count >= e.t.limit }
 
 // add records an event at e.at.
 func (e *entry[K]) add() {
@@ -98,7 +98,7 @@ func (e *entry[K]) add() {
 		if e.log.older == nil {
 			e.log.older = new(ring)
 		}
-		e.log.older.push(e.log.last, e.t.most)
+		e.log.older.push(e.log.last, e.t.limit)
 	} else {
 		e.s.makeRoom(e.at, e.t, e.key)
 	}
@@ -119,8 +119,8 @@ func (e *entry[K]) verdict(allowed bool) Verdict {
 	}
 	return Verdict{
 		Allowed:   allowed,
-		Limit:     e.t.most,
-		Remaining: e.t.most - e.count,
+		Limit:     e.t.limit,
+		Remaining: e.t.limit - e.count,
 		Reset:     e.t.base.Add(time.Duration(oldest) + e.t.window),
 	}
 }
@@ -188,10 +188,10 @@ func (r *ring) drop(since int64) int {
 	return r.n
 }
 
-// push appends a time. The ring never holds more than most.
-func (r *ring) push(at int64, most int) {
+// push appends a time. The ring never holds more than limit.
+func (r *ring) push(at int64, limit int) {
 	if r.n == len(r.at) {
-		grown := make([]int64, min(max(2, 2*r.n), max(most, r.n+1)))
+		grown := make([]int64, min(max(2, 2*r.n), max(limit, r.n+1)))
 		copied := copy(grown, r.at[r.head:])
 		copy(grown[copied:], r.at[:r.head])
 		r.at, r.head = grown, 0

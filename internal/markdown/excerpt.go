@@ -40,11 +40,11 @@ func Prefix(text string, n int) string {
 	return text
 }
 
-// Clip shortens a line to at most most characters; a shortened line ends with an
+// Clip shortens a line that has more than limit characters. A shortened line ends with an
 // ellipsis.
-func Clip(line string, most int) string {
-	if utf8.RuneCountInString(line) <= most {
+func Clip(line string, limit int) string {
+	if utf8.RuneCountInString(line) <= limit {
 		return line
 	}
-	return strings.TrimRight(string([]rune(line)[:most-1]), " ") + "…"
+	return strings.TrimRight(string([]rune(line)[:limit-1]), " ") + "…"
 }

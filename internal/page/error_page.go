@@ -42,10 +42,9 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 
 // failAt answers with an error page in the layout of a status page.
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, req pageRequest, status int) {
-	e, f := req.entry, req.variant
-	s.serveError(w, r, key{entry: e, variant: f}, &e.summary.Loads, status, func() view.Layout {
-		snap := e.summary.Last()
-		return view.NewLayout(s.presentation(snap.page, f), snap.page, snap.status, snap.sum.AsOf)
+	s.serveError(w, r, key{entry: req.entry, variant: req.variant}, &req.entry.summary.Loads, status, func() view.Layout {
+		snap := req.entry.summary.Last()
+		return view.NewLayout(s.presentation(snap.page, req.variant), snap.page, snap.status, snap.sum.AsOf)
 	})
 }
 

@@ -106,7 +106,7 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 	case err == nil:
 		s.answerMessage(w, r, req, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
 	case errors.As(err, &invalid):
-		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidSignUp(req.layout(), req.snap.sum.Blocks, n, invalid))
+		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidSignUp(s.formLayout(req), req.snap.sum.Blocks, n, invalid))
 	default:
 		s.failForm(w, r, req, "subscribing failed", err)
 	}
@@ -149,13 +149,15 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, status int, m view
 
 // answerMessage answers with a heading, given by its key, and paragraphs.
 func (s *Site) answerMessage(w http.ResponseWriter, r *http.Request, req pageRequest, status int, heading string, text ...string) {
-	s.answer(w, r, status, view.Message(req.layout(), req.variant.Language.T(heading), text...))
+	s.answer(w, r, status, view.Message(s.formLayout(req), req.variant.Language.T(heading), text...))
 }
 
-// layout returns the layout of the answer to a form. It does not say when it was
-// rendered.
-func (req pageRequest) layout() view.Layout {
-	return view.NewLayout(view.Present(req.snap.page, req.variant), req.snap.page, req.snap.status, time.Time{})
+// formLayout returns the layout of the response to a form. It does not say when it was
+// rendered, and does not offer to subscribe.
+func (s *Site) formLayout(req pageRequest) view.Layout {
+	at := s.presentation(req.snap.page, req.variant)
+	at.Mail = false
+	return view.NewLayout(at, req.snap.page, req.snap.status, time.Time{})
 }
 
 // failForm answers with the error of the store, and logs it. The URL, which may

@@ -53,8 +53,8 @@ func (s *Site) lookUpKey(r *http.Request, part string) keyLookup {
 }
 
 // secretLayout returns the layout of a page whose URL contains a key.
-func (req pageRequest) secretLayout() view.Layout {
-	l := req.layout()
+func (s *Site) secretLayout(req pageRequest) view.Layout {
+	l := s.formLayout(req)
 	l.Secret = true
 	return l
 }
@@ -142,7 +142,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 			s.showSubscription(w, r, req, sub, "", loadErr)
 			return
 		}
-		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(req.secretLayout(), req.snap.sum.Blocks, sub, ch.components))
+		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(s.secretLayout(req), req.snap.sum.Blocks, sub, ch.components))
 	default:
 		s.showSubscription(w, r, req, sub, done, err)
 	}
@@ -172,13 +172,13 @@ func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, req page
 	case err != nil:
 		s.failForm(w, r, req, "reading or changing a subscription failed", err)
 	default:
-		s.answer(w, r, http.StatusOK, view.Subscription(req.secretLayout(), req.snap.sum.Blocks, sub, done))
+		s.answer(w, r, http.StatusOK, view.Subscription(s.secretLayout(req), req.snap.sum.Blocks, sub, done))
 	}
 }
 
 func (s *Site) answerNoSubscription(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	l := req.variant.Language
-	s.answer(w, r, http.StatusNotFound, view.Message(req.secretLayout(),
+	s.answer(w, r, http.StatusNotFound, view.Message(s.secretLayout(req),
 		l.T("subscription.gone.heading"), l.T("subscription.gone.text"), l.T("subscription.gone.again")))
 }
 
@@ -187,7 +187,7 @@ func (s *Site) answerNoSubscription(w http.ResponseWriter, r *http.Request, req 
 // reveals whether the subscription exists.
 func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, req pageRequest, key string) {
 	if isRead(r) {
-		s.answer(w, r, http.StatusOK, view.Unsubscribe(req.secretLayout()))
+		s.answer(w, r, http.StatusOK, view.Unsubscribe(s.secretLayout(req)))
 		return
 	}
 	// The body has no meaning, but a mail provider must be able to send all of it.
@@ -205,6 +205,6 @@ func (s *Site) serveUnsubscribe(w http.ResponseWriter, r *http.Request, req page
 
 func (s *Site) answerUnsubscribed(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	l := req.variant.Language
-	s.answer(w, r, http.StatusOK, view.Message(req.secretLayout(),
+	s.answer(w, r, http.StatusOK, view.Message(s.secretLayout(req),
 		l.T("unsubscribe.done.heading"), l.T("unsubscribe.done.text", "page", req.snap.page.Name)))
 }

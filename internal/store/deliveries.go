@@ -17,9 +17,9 @@ const deliveryColumns = `id, page_id, subscriber_id, event_id, purpose, channel,
 // the index only for a condition in the same words.
 const openCondition = `state IN ('pending', 'sending')`
 
-// waitingCondition means that a delivery is pending, written so that only the index on
-// the ordering key fits. Otherwise PostgreSQL, with statistics of a quiet moment, would
-// read the index of all due deliveries.
+// waitingCondition means that a delivery is pending. It is written so that only the index
+// on the ordering key fits: with old statistics, PostgreSQL would otherwise read the index
+// of all due deliveries.
 const waitingCondition = openCondition + ` AND state <> 'sending'`
 
 // Limits of one claim and of one notification.
@@ -393,8 +393,8 @@ func (t *tx) releaseNext(keys []string) error {
 	return err
 }
 
-// saveFailedDelivery saves a delivery that was not sent, and what follows for its
-// subscription.
+// saveFailedDelivery saves a delivery that was not sent, and ends or suspends its
+// subscription if necessary.
 func (t *tx) saveFailedDelivery(d allswell.Delivery, o allswell.SendOutcome) error {
 	if _, err := t.Exec(`UPDATE deliveries SET state = $2, reason = $3, lease_until_at = NULL, next_attempt_at = $4, updated_at = $5, attempts = $6 WHERE id = $1`,
 		d.ID, string(d.State), nullIfEmpty(d.Reason), millis(d.NextAttemptAt), millis(t.Now), d.Attempts); err != nil {

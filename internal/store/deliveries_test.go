@@ -112,7 +112,7 @@ var (
 	failed = allswell.SendOutcome{Result: allswell.SendFailed, Reason: "It was not there."}
 )
 
-// TestNewerDeliveryMergesOlder: mail tells the newest with what was not told yet;
+// TestNewerDeliveryMergesOlder: a mail has the newest event and those not sent yet;
 // a webhook gets each event, in order.
 func TestNewerDeliveryMergesOlder(t *testing.T) {
 	inWorlds(t, func(w *world) {

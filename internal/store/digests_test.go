@@ -75,7 +75,7 @@ func TestManyOutagesAreOneDigest(t *testing.T) {
 }
 
 // TestResolutionAndItsUpdateAreOneMail: an update that follows on a resolution goes into its
-// mail; without one the resolution is told alone. Webhooks are told at once.
+// mail; without one the resolution is sent alone. Webhooks are sent at once.
 func TestResolutionAndItsUpdateAreOneMail(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.subscribe("a@example.com")

@@ -35,23 +35,23 @@ type LivenessRecord struct {
 	LosingPings bool
 }
 
-// RecordLiveness writes a liveness record, unless b.LosingPings is set. When it returns nil,
-// the record is durable, and so are the listening gap that the record ends and the one
-// that it reports.
-func (s *Store) RecordLiveness(ctx context.Context, b LivenessRecord) error {
-	return writeOnly(ctx, s, func(t *tx) error { return t.recordLiveness(b) })
+// RecordLiveness writes a liveness record, unless record.LosingPings is set. When it
+// returns nil, the record is durable, and so are the listening gap that the record ends and
+// the one that it reports.
+func (s *Store) RecordLiveness(ctx context.Context, record LivenessRecord) error {
+	return writeOnly(ctx, s, func(t *tx) error { return t.recordLiveness(record) })
 }
 
 // recordLiveness writes the liveness record and stores the listening gap before it, if
 // there is one (docs/deadlines.md).
-func (t *tx) recordLiveness(b LivenessRecord) error {
-	if b.Lost > 0 {
-		if err := t.saveGap(t.Now.Add(-b.Lost)); err != nil {
+func (t *tx) recordLiveness(record LivenessRecord) error {
+	if record.Lost > 0 {
+		if err := t.saveGap(t.Now.Add(-record.Lost)); err != nil {
 			return err
 		}
 	}
-	if b.LosingPings {
-		return t.saveRejected(b.Rejected)
+	if record.LosingPings {
+		return t.saveRejected(record.Rejected)
 	}
 	last, err := database.One(t.Session, func(row database.Row) (at time.Time, err error) {
 		err = row.Scan(instant{&at})
@@ -68,7 +68,7 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 		if err := t.repairFutureTimes(); err != nil {
 			return err
 		}
-	} else if missed, err := t.missedPings(b, last); err != nil {
+	} else if missed, err := t.missedPings(record, last); err != nil {
 		return err
 	} else if missed {
 		if _, err := t.Exec(`INSERT INTO listening_gaps (from_at, to_at) VALUES ($1, $2) ON CONFLICT (from_at) DO NOTHING`,
@@ -76,13 +76,13 @@ func (t *tx) recordLiveness(b LivenessRecord) error {
 			return err
 		}
 	}
-	t.liveReplica = b.Replica
+	t.liveReplica = record.Replica
 	if _, err := t.Exec(`INSERT INTO liveness (replica, seen_at, backlog_ms) VALUES ($1, $2, $3)
 		ON CONFLICT (replica) DO UPDATE SET seen_at = excluded.seen_at, backlog_ms = excluded.backlog_ms`,
-		b.Replica, millis(t.Now), b.Backlog.Milliseconds()); err != nil {
+		record.Replica, millis(t.Now), record.Backlog.Milliseconds()); err != nil {
 		return err
 	}
-	return t.saveRejected(b.Rejected)
+	return t.saveRejected(record.Rejected)
 }
 
 // saveGap stores a listening gap from an instant until now. It replaces the gaps that it
@@ -110,16 +110,16 @@ func (t *tx) saveGap(from time.Time) error {
 // recordPingLiveness is recordLiveness for a transaction of pings. Under load there are
 // hundreds a second, so it writes nothing if this replica's last record is younger than
 // livenessStep.
-func (t *tx) recordPingLiveness(b LivenessRecord) error {
-	if b.LosingPings && b.Lost == 0 && len(b.Rejected) == 0 {
+func (t *tx) recordPingLiveness(record LivenessRecord) error {
+	if record.LosingPings && record.Lost == 0 && len(record.Rejected) == 0 {
 		return nil
 	}
-	if last, ok := t.s.lastLiveness.Load(b.Replica); ok && !b.First && len(b.Rejected) == 0 && b.Lost == 0 {
+	if last, ok := t.s.lastLiveness.Load(record.Replica); ok && !record.First && len(record.Rejected) == 0 && record.Lost == 0 {
 		if age := t.Now.Sub(last.(time.Time)); age >= 0 && age < livenessStep {
 			return nil
 		}
 	}
-	return t.recordLiveness(b)
+	return t.recordLiveness(record)
 }
 
 // clockWentBack reports whether the clock has gone back since the newest liveness record.
@@ -137,16 +137,16 @@ func (t *tx) clockWentBack(last time.Time) (bool, error) {
 // a record is overdue, or this replica has just started and no other was running. After a
 // start any gap counts, because the previous process may have ended at any time in it.
 // PingWait.Deadline takes its length into account.
-func (t *tx) missedPings(b LivenessRecord, last time.Time) (bool, error) {
+func (t *tx) missedPings(record LivenessRecord, last time.Time) (bool, error) {
 	gap := t.Now.Sub(last)
 	if last.IsZero() || gap <= 0 {
 		return false, nil
 	}
-	if gap >= 2*LivenessInterval || !b.First || !t.s.db.Shared() {
-		return gap >= 2*LivenessInterval || b.First, nil
+	if gap >= 2*LivenessInterval || !record.First || !t.s.db.Shared() {
+		return gap >= 2*LivenessInterval || record.First, nil
 	}
 	others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM liveness WHERE replica <> $1 AND seen_at > $2`,
-		b.Replica, millis(t.Now.Add(-LivenessInterval-clockSlack)))
+		record.Replica, millis(t.Now.Add(-LivenessInterval-clockSlack)))
 	return others == 0, err
 }
 
@@ -195,19 +195,19 @@ func (t *tx) repairFutureTimes() error {
 // gaps loads the listening gaps that end after an instant, in order. Overlapping gaps,
 // which replicas may store when they resume at the same time, are merged.
 func (c *session) gaps(since time.Time) ([]allswell.ListeningGap, error) {
-	rows, err := database.Query(c.Session, func(row database.Row) (w allswell.ListeningGap, err error) {
-		err = row.Scan(instant{&w.From}, instant{&w.To})
+	rows, err := database.Query(c.Session, func(row database.Row) (gap allswell.ListeningGap, err error) {
+		err = row.Scan(instant{&gap.From}, instant{&gap.To})
 		return
 	}, `SELECT from_at, to_at FROM listening_gaps WHERE to_at > $1 ORDER BY from_at`, millis(since))
 	out := rows[:0]
-	for _, w := range rows {
-		if n := len(out); n > 0 && w.From.Before(out[n-1].To) {
-			if w.To.After(out[n-1].To) {
-				out[n-1].To = w.To
+	for _, gap := range rows {
+		if n := len(out); n > 0 && gap.From.Before(out[n-1].To) {
+			if gap.To.After(out[n-1].To) {
+				out[n-1].To = gap.To
 			}
 			continue
 		}
-		out = append(out, w)
+		out = append(out, gap)
 	}
 	return out, err
 }

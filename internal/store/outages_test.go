@@ -136,7 +136,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 				got = append(got, a.New)
 			}
 			if !slices.Equal(got, want) {
-				w.Errorf("subscribers are told of %v, want %v", got, want)
+				w.Errorf("subscribers are notified of %v, want %v", got, want)
 			}
 		}
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})

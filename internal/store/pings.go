@@ -26,10 +26,10 @@ const (
 // transaction, and returns a result for each token in order. PingRecorded means that the
 // ping is durable. A string that does not have the form of a token is unknown. After an
 // error no ping is known to be recorded.
-func (s *Store) RecordPings(ctx context.Context, tokens []string, b LivenessRecord) ([]PingResult, error) {
+func (s *Store) RecordPings(ctx context.Context, tokens []string, record LivenessRecord) ([]PingResult, error) {
 	return write(ctx, s, func(t *tx) ([]PingResult, error) {
 		t.unattended = true
-		if err := t.recordPingLiveness(b); err != nil {
+		if err := t.recordPingLiveness(record); err != nil {
 			return nil, err
 		}
 		return t.recordPings(tokens)

@@ -7,7 +7,7 @@ import (
 	"github.com/allswell/allswell"
 )
 
-// put is what a Put method has done.
+// put is the result of a Put method.
 type put[T any] struct {
 	object  T
 	created bool
@@ -34,10 +34,10 @@ func check(conds []allswell.Precondition, o allswell.Auditable) error {
 	return nil
 }
 
-// PutPage makes the workspace's page with the slug n.Slug what n describes: it creates
-// the page, or replaces its settings, which get their defaults where n has none. It
-// returns allswell.ErrPreconditionFailed if the page is not what cond expects, and an
-// *allswell.ValidationError if another workspace has the slug. Images are kept.
+// PutPage creates or replaces the workspace's page with the slug n.Slug. Settings that n
+// does not have get their defaults; images are kept. It returns
+// allswell.ErrPreconditionFailed if the page does not meet cond, and an
+// *allswell.ValidationError if another workspace has the slug.
 func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.NewPage, cond allswell.Precondition) (p allswell.Page, created bool, err error) {
 	if err := n.Validate(); err != nil {
 		return p, false, err
@@ -64,8 +64,8 @@ func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.Ne
 	return done.object, done.created, s.slugTaken(err)
 }
 
-// PutComponent is PutPage for a component of a page, given its id or slug; one that is
-// given by its id has to exist. A status and an order that n does not have are kept, and
+// PutComponent is PutPage for a component of a page, given its id or slug. A component
+// given by its id must exist. A status and an order that n does not have are kept, and
 // the group is kept if n says so.
 func (s *Store) PutComponent(ctx context.Context, actor allswell.Actor, pageSlug, ref string, n allswell.NewComponent, cond allswell.Precondition) (c allswell.Component, created bool, err error) {
 	if n.Slug = ""; allswell.ValidSlug(ref) {
@@ -110,8 +110,8 @@ func (t *tx) replaceComponent(actor allswell.Actor, c allswell.Component, n alls
 	return c, t.auditComponent(actor, before, c)
 }
 
-// PutMonitor is PutPage for a monitor, given its id or slug; one that is given by its id
-// has to exist. The ping token is kept.
+// PutMonitor is PutPage for a monitor, given its id or slug. A monitor given by its id must
+// exist. The ping token is kept.
 func (s *Store) PutMonitor(ctx context.Context, actor allswell.Actor, ref string, n allswell.NewMonitor, cond allswell.Precondition) (m allswell.Monitor, created bool, err error) {
 	if n.Slug = ""; allswell.ValidSlug(ref) {
 		n.Slug = ref

@@ -196,11 +196,11 @@ func (r *rivals) act(s *store.Store, name string) {
 			}
 		}
 		var got []store.PingResult
-		beat := store.LivenessRecord{Replica: name}
+		record := store.LivenessRecord{Replica: name}
 		if rand.IntN(12) == 0 {
-			beat.Rejected = tokensOf(r.monitors[:2])
+			record.Rejected = tokensOf(r.monitors[:2])
 		}
-		got, err = s.RecordPings(r.ctx, tokens, beat)
+		got, err = s.RecordPings(r.ctx, tokens, record)
 		if slices.Contains(got, store.PingFailed) {
 			r.Errorf("ping: %v", got)
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // TestTickIsMonitorCheck holds lookup, judgement and save to the pure function, over
-// random rows, holes and backlogs.
+// random rows, gaps and backlogs.
 func TestTickIsMonitorCheck(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		seed := rand.Uint64()
@@ -59,7 +59,7 @@ func TestTickIsMonitorCheck(t *testing.T) {
 		}
 		for v := allswell.CheckSkipped; v <= allswell.CheckWentDown; v++ {
 			if verdicts[v] == 0 {
-				w.Errorf("no monitor had verdict %d: the rows are not random enough", v)
+				w.Errorf("no monitor had result %d: the rows are not random enough", v)
 			}
 		}
 	})
@@ -86,7 +86,7 @@ func TestInstantCountsOnce(t *testing.T) {
 func TestTicksNotRunAreNotMadeUp(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.pinged()
-		for w.clock.now().Before(began.Add(20 * time.Minute)) { // beats, no ticks
+		for w.clock.now().Before(began.Add(20 * time.Minute)) { // liveness records, no ticks
 			w.clock.move(store.LivenessInterval)
 			w.recordLiveness()
 		}
@@ -107,7 +107,7 @@ func TestTickIsSkipped(t *testing.T) {
 				w.Errorf("tick of %v at %v: %+v, want it skipped: %t", instant, w.clock.now(), r, want)
 			}
 		}
-		skipped(w.clock.now(), true) // the last beat is six minutes old
+		skipped(w.clock.now(), true) // the last liveness record is six minutes old
 		w.ok(w.RecordLiveness(w.ctx, store.LivenessRecord{Replica: "b"}))
 		skipped(w.clock.now(), false) // another replica's is as good
 		w.clock.move(15 * time.Second)
@@ -121,10 +121,10 @@ func TestTickIsSkipped(t *testing.T) {
 		w.recordLiveness()
 		skipped(began.Add(6*time.Minute), false)
 	})
-	inWorlds(t, func(w *world) { // nothing was ever heard
+	inWorlds(t, func(w *world) { // nothing was ever recorded
 		w.clock.move(time.Hour)
 		if r := w.tick(); r.Skipped == "" {
-			w.Errorf("a tick without any beat: %+v", r)
+			w.Errorf("a tick without a liveness record: %+v", r)
 		}
 	})
 }
@@ -133,8 +133,8 @@ func TestBacklogShiftsTheCheckedInstant(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		own     time.Duration // this replica's
-		other   time.Duration // another's, as of its last beat
-		age     time.Duration // of that beat
+		other   time.Duration // another replica's, at its last liveness record
+		age     time.Duration // of that record
 		counted int
 	}{
 		{"nothing waits", 0, 0, 0, 1},

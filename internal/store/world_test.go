@@ -35,7 +35,7 @@ type world struct {
 	page       allswell.Page
 	component  allswell.Component
 	monitor    allswell.Monitor
-	eventsSeen int // events that told has given back
+	eventsSeen int // events that newEvents has returned
 }
 
 // began is the virtual time at which every world begins: a nominal instant.
@@ -115,8 +115,8 @@ func (w *world) ok(err error) {
 	}
 }
 
-// pass lets time pass, with a beat every five seconds and a tick every minute,
-// as a running service would. Every tick comes right after a beat.
+// pass lets time pass, with a liveness record every five seconds and a tick every minute, as
+// in a running service. Every tick follows a liveness record.
 func (w *world) pass(d time.Duration) {
 	w.Helper()
 	for end := w.clock.now().Add(d); w.clock.now().Before(end); {
@@ -150,7 +150,7 @@ func (w *world) ping(tokens ...string) []store.PingResult {
 	return must(w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"}))(w)
 }
 
-// pinged pings monitors, which have to be heard; none means the world's own.
+// pinged pings monitors, or the world's own if none are given. The pings must be recorded.
 func (w *world) pinged(monitors ...allswell.Monitor) {
 	w.Helper()
 	if len(monitors) == 0 {
@@ -158,7 +158,7 @@ func (w *world) pinged(monitors ...allswell.Monitor) {
 	}
 	for _, m := range monitors {
 		if got := w.ping(m.Token); got[0] != store.PingRecorded {
-			w.Fatalf("ping of %s: %v, want heard", m.Name, got)
+			w.Fatalf("ping of %s: %v, want recorded", m.Name, got)
 		}
 	}
 }
