@@ -296,7 +296,7 @@ func TestPageImages(t *testing.T) {
 	})
 }
 
-// TestPageSettingsAreStored holds that a page looks as it was told to.
+// TestPageSettingsAreStored checks that a page is loaded with the settings that were saved.
 func TestPageSettingsAreStored(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		p := must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{Domain: ptr("status.example.com"), TimeZone: ptr("Europe/Berlin"),

@@ -87,7 +87,7 @@ var affectedTests = map[string]func(w *world){
 		w.shows(allswell.StatusOperational)
 		w.history("partial_outage", "operational", "partial_outage", "operational")
 	},
-	"a human's word stands over it": func(w *world) {
+	"a status set by hand stands over it": func(w *world) {
 		i := w.about("Slow", nil, w.at(allswell.StatusPartialOutage))
 		w.say(allswell.StatusOperational)
 		w.concerns(i, w.at(allswell.StatusPartialOutage))
@@ -174,7 +174,7 @@ var affectedTests = map[string]func(w *world){
 			w.Errorf("the updates say %q", said)
 		}
 	},
-	"an outage's, extended by a human": func(w *world) {
+	"an outage's, extended by hand": func(w *world) {
 		b := w.anotherComponent("b")
 		job := w.quick("job", w.component, allswell.StatusPartialOutage)
 		w.goDown(job)

@@ -261,7 +261,7 @@ var maintenanceTests = map[string]func(w *world){
 			"scheduled Now scheduled", "begun Now in_progress: The maintenance has begun.", "cancelled Now in_progress",
 			"scheduled Over scheduled", "begun Over in_progress: The maintenance has begun.", "ended Over completed: The maintenance is complete.")
 	},
-	"a human's word stands over it": func(w *world) {
+	"a status set by hand stands over it": func(w *world) {
 		w.clock.move(time.Second)
 		m := w.plan("Disks", 0, time.Hour)
 		w.clock.move(time.Minute)

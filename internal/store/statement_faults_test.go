@@ -64,7 +64,7 @@ var faultTests = map[string]struct {
 		},
 		complete: func(w *world, _ allswell.Monitor) { w.shows(allswell.StatusOperational) },
 	},
-	"a human's word during an outage": {
+	"a status set by hand during an outage": {
 		prepare: func(w *world, job allswell.Monitor) { w.goDown(job) },
 		act: func(w *world, _ allswell.Monitor) error {
 			_, err := w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
@@ -180,8 +180,8 @@ var faultTests = map[string]struct {
 		complete: func(w *world, job allswell.Monitor) {
 			w.shows(allswell.StatusOperational)
 			w.suppressedFor(job, 0)
-			if told := w.maintenanceEvents(); len(told) != 4 || told[3] != "ended Disks completed: The maintenance is complete." {
-				w.Errorf("told: %q", told)
+			if got := w.maintenanceEvents(); len(got) != 4 || got[3] != "ended Disks completed: The maintenance is complete." {
+				w.Errorf("events: %q", got)
 			}
 		},
 	},

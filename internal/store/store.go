@@ -173,7 +173,7 @@ func (s *Store) Shared() bool { return s.db.Shared() }
 // FailureThreshold returns the failure threshold of monitors that have none of their own.
 func (s *Store) FailureThreshold() int { return s.threshold }
 
-// Pagination selects one page of a list. Page counts from 1; each page has PerPage rows.
+// Pagination selects a part of a list: the Page-th, counted from 1, of parts of PerPage rows.
 type Pagination struct{ Page, PerPage int }
 
 func (r Pagination) offset() int { return (r.Page - 1) * r.PerPage }
