@@ -27,15 +27,15 @@ func TestPageSettingsAreChecked(t *testing.T) {
 		"accent": {"": true, "#1b4f9c": true, "#ABCDEF": true, "#fff": false, "1b4f9c": false, "#1b4f9": false, "#1b4f9cff": false, "#1b4f9g": false, "red": false, "#1b4f9c\n": false},
 	} {
 		for value, fine := range values {
-			var look allswell.PageSettings
-			*map[string]**string{"time_zone": &look.TimeZone, "language": &look.Language, "domain": &look.Domain, "accent": &look.Accent}[field] = &value
+			var settings allswell.PageSettings
+			*map[string]**string{"time_zone": &settings.TimeZone, "language": &settings.Language, "domain": &settings.Domain, "accent": &settings.Accent}[field] = &value
 			var bad []string
 			if !fine {
 				bad = []string{field}
 			}
 			t.Run(fmt.Sprintf("%s %q", field, value), func(t *testing.T) {
-				checkFields(t, allswell.NewPage{Name: "n", Slug: "s", PageSettings: look}.Validate(), bad...)
-				checkFields(t, allswell.PageChange{PageSettings: look}.Validate(), bad...)
+				checkFields(t, allswell.NewPage{Name: "n", Slug: "s", PageSettings: settings}.Validate(), bad...)
+				checkFields(t, allswell.PageChange{PageSettings: settings}.Validate(), bad...)
 			})
 		}
 	}
@@ -87,9 +87,9 @@ func TestApplySettings(t *testing.T) {
 	p.Apply(allswell.PageChange{}, t2)
 	p.Apply(allswell.PageChange{PageSettings: all}, t2)
 	equal(t, "no change", p, want)
-	for i, look := range []allswell.PageSettings{{TimeZone: ptr("UTC")}, {Language: ptr("")}, {Domain: ptr("")}, {Accent: ptr("")}, {Footer: &[]link{}}} {
+	for i, settings := range []allswell.PageSettings{{TimeZone: ptr("UTC")}, {Language: ptr("")}, {Domain: ptr("")}, {Accent: ptr("")}, {Footer: &[]link{}}} {
 		now := at(time.Duration(i+3) * time.Minute)
-		p.Apply(allswell.PageChange{PageSettings: look}, now)
+		p.Apply(allswell.PageChange{PageSettings: settings}, now)
 		equal(t, fmt.Sprint("taken off: ", i), p.UpdatedAt, now)
 	}
 	equal(t, "plain again", p, allswell.Page{Name: "Acme", TimeZone: "UTC", Footer: []link{}, UpdatedAt: at(7 * time.Minute)})

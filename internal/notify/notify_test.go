@@ -242,8 +242,8 @@ func TestMailIsOff(t *testing.T) {
 	})
 }
 
-// claimed returns a queue that counts the messages it sends, and a job for it.
-func (s *site) claimed(sent *int) (*queue, job) {
+// claimed returns a queue that counts the messages it sends, and a queued delivery for it.
+func (s *site) claimed(sent *int) (*queue, queuedDelivery) {
 	s.Helper()
 	s.openIncident("It is slow.")
 	for more := true; more; {
@@ -264,7 +264,7 @@ func (s *site) claimed(sent *int) (*queue, job) {
 		s.Fatalf("claimed %v", got)
 	}
 	q.addInFlight(got)
-	return q, job{got[0], before}
+	return q, queuedDelivery{got[0], before}
 }
 
 // fakeSender calls a function for each message.
@@ -299,9 +299,9 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	})
 }
 
-// TestLateJobsAreGivenBack checks that a job that cannot be sent before its lease ends,
+// TestLateDeliveriesAreGivenBack checks that a delivery that cannot be sent before its lease ends,
 // or is queued when the service stops, is given back without an attempt.
-func TestLateJobsAreGivenBack(t *testing.T) {
+func TestLateDeliveriesAreGivenBack(t *testing.T) {
 	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
@@ -335,7 +335,7 @@ func TestFailedLoadIsNotInFlight(t *testing.T) {
 		cancel() // loading fails
 		q.work(s.Context(), gone, j)
 		claims, ok := q.claimOptions(time.Now())
-		if sent != 0 || len(q.results) != 0 || !ok || claims.Limit != cap(q.jobs) || len(claims.InFlight) != 0 {
+		if sent != 0 || len(q.results) != 0 || !ok || claims.Limit != cap(q.queued) || len(claims.InFlight) != 0 {
 			t.Errorf("sent %d, settled %d; room for %+v (%t), want for all", sent, len(q.results), claims, ok)
 		}
 	})
@@ -388,7 +388,7 @@ func TestSendsEndBeforeTheLease(t *testing.T) {
 		}
 	}
 	if maxQueued != 5*time.Second || saveTimeout < allswell.LeaseDuration {
-		t.Errorf("a job is queued for up to %v, saving is retried for %v", maxQueued, saveTimeout)
+		t.Errorf("a delivery is queued for up to %v, saving is retried for %v", maxQueued, saveTimeout)
 	}
 }
 

@@ -33,8 +33,8 @@ const (
 	maxQueued   = allswell.LeaseDuration - allswell.SendTimeout - leaseMargin
 )
 
-// job is a claimed delivery.
-type job struct {
+// queuedDelivery is a claimed delivery that waits for a worker.
+type queuedDelivery struct {
 	store.ClaimedDelivery
 	claimed time.Time // just before the claim, by the clock of this host
 }
@@ -46,7 +46,7 @@ type queue struct {
 	sender sender
 
 	due     chan struct{} // holds a value if deliveries may be due
-	jobs    chan job
+	queued  chan queuedDelivery
 	results chan store.DeliveryResult
 
 	mu       sync.Mutex
@@ -54,17 +54,17 @@ type queue struct {
 	inFlight map[string]int // the same by destination
 	breakers breakers
 
-	outages *failurelog.Log // outages of the channel's server; nil if it has none
+	serverLog *failurelog.Log // logs outages of the channel's server; nil if it has none
 }
 
 func newQueue(n *Notifier, c channel, s sender) *queue {
 	q := &queue{
 		Notifier: n, channel: c, sender: s,
-		due: make(chan struct{}, 1), jobs: make(chan job, 2*c.workers), results: make(chan store.DeliveryResult, 2*c.workers),
+		due: make(chan struct{}, 1), queued: make(chan queuedDelivery, 2*c.workers), results: make(chan store.DeliveryResult, 2*c.workers),
 		inFlight: make(map[string]int), breakers: newBreakers(c),
 	}
 	if s.server() != "" {
-		q.outages = &failurelog.Log{
+		q.serverLog = &failurelog.Log{
 			Logger:  n.Logger,
 			Failing: "the " + c.serverName + " cannot be used", Working: "the " + c.serverName + " can be used again",
 		}
@@ -83,14 +83,14 @@ func (q *queue) run(ctx context.Context) {
 	var workers, saver sync.WaitGroup
 	for range q.workers {
 		workers.Go(func() {
-			for j := range q.jobs {
-				q.work(ctx, sending, j)
+			for d := range q.queued {
+				q.work(ctx, sending, d)
 			}
 		})
 	}
 	saver.Go(q.saveResults)
 	q.claim(ctx)
-	close(q.jobs)
+	close(q.queued)
 	timer := time.AfterFunc(DrainTimeout, stop)
 	workers.Wait()
 	timer.Stop()
@@ -113,7 +113,7 @@ func (q *queue) claim(ctx context.Context) {
 			}
 			q.addInFlight(claimed)
 			for _, c := range claimed {
-				q.jobs <- job{c, now}
+				q.queued <- queuedDelivery{c, now}
 			}
 			if len(claimed) > 0 || more {
 				continue
@@ -131,7 +131,7 @@ func (q *queue) claim(ctx context.Context) {
 func (q *queue) claimOptions(now time.Time) (options store.ClaimOptions, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	free := cap(q.jobs) - q.claimed
+	free := cap(q.queued) - q.claimed
 	if free < q.workers/2 {
 		return store.ClaimOptions{}, false
 	}
@@ -165,24 +165,24 @@ func (q *queue) removeInFlight(hosts ...string) {
 // work sends one delivery. It gives the delivery back if ctx has ended, or if it has
 // been queued for longer than maxQueued. sending is cancelled when a stop has waited
 // for DrainTimeout.
-func (q *queue) work(ctx, sending context.Context, j job) {
-	if ctx.Err() != nil || time.Since(j.claimed) > maxQueued {
-		q.results <- store.DeliveryResult{ClaimedDelivery: j.ClaimedDelivery, Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted}}
+func (q *queue) work(ctx, sending context.Context, d queuedDelivery) {
+	if ctx.Err() != nil || time.Since(d.claimed) > maxQueued {
+		q.results <- store.DeliveryResult{ClaimedDelivery: d.ClaimedDelivery, Outcome: allswell.SendOutcome{Result: allswell.SendNotAttempted}}
 		return
 	}
-	notification, err := q.Store.Notification(sending, j.ClaimedDelivery)
+	notification, err := q.Store.Notification(sending, d.ClaimedDelivery)
 	var o allswell.SendOutcome
 	switch {
 	case errors.Is(err, allswell.ErrNotFound):
 		o = allswell.SendOutcome{Result: allswell.SendGone, Reason: "The subscription has ended."}
 	case err != nil:
-		q.Logger.Log(sending, store.LogLevel(err, slog.LevelWarn), "loading a delivery failed; retrying", "delivery", j.ID, "error", err)
-		q.removeInFlight(j.Host)
+		q.Logger.Log(sending, store.LogLevel(err, slog.LevelWarn), "loading a delivery failed; retrying", "delivery", d.ID, "error", err)
+		q.removeInFlight(d.Host)
 		return
 	default:
-		o = q.attempt(sending, j.claimed, notification)
+		o = q.attempt(sending, d.claimed, notification)
 	}
-	q.results <- store.DeliveryResult{ClaimedDelivery: j.ClaimedDelivery, Outcome: o, Jitter: rand.Float64()}
+	q.results <- store.DeliveryResult{ClaimedDelivery: d.ClaimedDelivery, Outcome: o, Jitter: rand.Float64()}
 }
 
 // attempt sends a notification that was claimed after claimed. It ends within
@@ -262,11 +262,11 @@ func (q *queue) noteResults(batch []store.DeliveryResult, now time.Time) {
 // noteOutage logs the beginning and the end of an outage of the channel's server.
 func (q *queue) noteOutage(o allswell.SendOutcome, now time.Time) {
 	switch {
-	case q.outages == nil || o.Result == allswell.SendNotAttempted || o.Result == allswell.SendGone:
+	case q.serverLog == nil || o.Result == allswell.SendNotAttempted || o.Result == allswell.SendGone:
 	case o.Unreachable:
-		q.outages.Failed(now, "server", q.sender.server(), "error", cmp.Or(o.Detail, o.Reason))
+		q.serverLog.Failed(now, "server", q.sender.server(), "error", cmp.Or(o.Detail, o.Reason))
 	default:
-		q.outages.Worked(now)
+		q.serverLog.Worked(now)
 	}
 }
 
@@ -279,7 +279,7 @@ func (q *queue) report(r store.DeliveryResult) {
 	}
 	switch {
 	case o.Result == allswell.SendAccepted || o.Result == allswell.SendNotAttempted:
-	case o.Detail != "" && (q.outages == nil || !o.Unreachable):
+	case o.Detail != "" && (q.serverLog == nil || !o.Unreachable):
 		q.Logger.Info("delivery failed", "delivery", r.ID, "channel", q.name, "error", o.Detail)
 	default:
 		q.Logger.Debug("delivery failed", "delivery", r.ID, "channel", q.name, "reason", o.Reason, "error", o.Detail)

@@ -49,13 +49,13 @@ func TestDelayedBadge(t *testing.T) {
 		c := w.component("acme", "Website", "")
 		w.get("/status/acme", 200)
 		e := w.site.index.Last().find("acme")
-		loads := e.summary.Load
-		e.summary.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		loads := e.snapshot.Load
+		e.snapshot.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
 		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Operational") {
 			t.Errorf("while the page cannot be made: %s", got)
 		}
-		e.summary.Load = loads
+		e.snapshot.Load = loads
 		w.clock.move(cache.RetryDelay)
 		if got := w.do("GET", "/status/acme/badge.svg").Body.String(); !strings.Contains(got, "Major Outage") {
 			t.Errorf("after it: %s", got)

@@ -42,8 +42,8 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 
 // failAt answers with an error page in the layout of a status page.
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, req pageRequest, status int) {
-	s.serveError(w, r, key{entry: req.entry, variant: req.variant}, &req.entry.summary.Loads, status, func() view.Layout {
-		snap := req.entry.summary.Last()
+	s.serveError(w, r, key{entry: req.entry, variant: req.variant}, &req.entry.snapshot.Loads, status, func() view.Layout {
+		snap := req.entry.snapshot.Last()
 		return view.NewLayout(s.presentation(snap.page, req.variant), snap.page, snap.status, snap.sum.AsOf)
 	})
 }

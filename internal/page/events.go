@@ -31,7 +31,7 @@ func (s *Site) currentTag(ctx context.Context, e *entry) (tag string, expires ti
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	snap, err := e.summary.Get(ctx)
+	snap, err := e.snapshot.Get(ctx)
 	if snap == nil {
 		return "", time.Time{}, err
 	}
@@ -39,7 +39,7 @@ func (s *Site) currentTag(ctx context.Context, e *entry) (tag string, expires ti
 	if _, late := s.late(); late {
 		tag = view.DelayedTag(tag)
 	}
-	return tag, e.summary.Expires(), err
+	return tag, e.snapshot.Expires(), err
 }
 
 // tagOf returns the tag of a status page: a hash of what it shows, except for what

@@ -245,8 +245,8 @@ func TestManyViewersOfOneChange(t *testing.T) {
 		w.get("/status/acme", 200)
 		var loads atomic.Int64
 		e := w.site.index.Last().find("acme")
-		load := e.summary.Load
-		e.summary.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
+		load := e.snapshot.Load
+		e.snapshot.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
 			loads.Add(1)
 			return load(ctx)
 		}

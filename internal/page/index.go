@@ -22,7 +22,7 @@ type index struct {
 type entry struct {
 	id, slug string
 	version  atomic.Uint64 // increases with each commit that changed the page
-	summary  cache.Value[*snapshot]
+	snapshot cache.Value[*snapshot]
 	topic    *stream.Topic // of its event streams
 }
 
@@ -68,9 +68,9 @@ func (idx *index) findHost(host string) *entry {
 func (s *Site) newEntry(p allswell.Page) *entry {
 	e := &entry{id: p.ID, slug: p.Slug}
 	e.topic = stream.NewTopic(func(ctx context.Context) (string, time.Time, error) { return s.currentTag(ctx, e) })
-	e.summary.Version, e.summary.Now = &e.version, s.now
-	e.summary.Load = func(ctx context.Context) (*snapshot, time.Time, error) { return s.loadSnapshot(ctx, e) }
-	e.summary.OnError = func(err error) { s.logError("loading a status page", e, err) }
+	e.snapshot.Version, e.snapshot.Now = &e.version, s.now
+	e.snapshot.Load = func(ctx context.Context) (*snapshot, time.Time, error) { return s.loadSnapshot(ctx, e) }
+	e.snapshot.OnError = func(err error) { s.logError("loading a status page", e, err) }
 	return e
 }
 

@@ -30,11 +30,11 @@ func TestListWithBrokenPages(t *testing.T) {
 		must(w, d, err)
 		ended := make(chan struct{})
 		defer close(ended)
-		d.find("hangs").summary.Load = func(context.Context) (*snapshot, time.Time, error) {
+		d.find("hangs").snapshot.Load = func(context.Context) (*snapshot, time.Time, error) {
 			<-ended
 			return nil, time.Time{}, errors.New("too late")
 		}
-		d.find("fails").summary.Load = func(context.Context) (*snapshot, time.Time, error) { panic("broken") }
+		d.find("fails").snapshot.Load = func(context.Context) (*snapshot, time.Time, error) { panic("broken") }
 		w.status("hangs", hangs.ID, allswell.StatusMajorOutage)
 		w.status("fails", fails.ID, allswell.StatusDegraded)
 		p := w.get("/", 200)

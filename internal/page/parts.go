@@ -46,7 +46,7 @@ type partLoader func(ctx context.Context, k key) (page *renderedPage, expires ti
 // loads from the store. The error is allswell.ErrNotFound if the slug belongs to
 // another page now.
 func (e *entry) loadPart(ctx context.Context, load func(*snapshot) (allswell.PageContents, error)) (*snapshot, allswell.PageContents, error) {
-	snap, err := e.summary.Get(ctx)
+	snap, err := e.snapshot.Get(ctx)
 	if err != nil {
 		return nil, allswell.PageContents{}, err
 	}

@@ -158,7 +158,7 @@ func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, req pageReques
 	_, late := s.late()
 	e := req.entry
 	load := func(context.Context) (*web.Document, time.Time, error) {
-		b, ok := e.summary.Last().badges.Badge(component, options, late)
+		b, ok := e.snapshot.Last().badges.Badge(component, options, late)
 		if !ok {
 			return nil, time.Time{}, allswell.ErrNotFound
 		}
@@ -170,7 +170,7 @@ func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, req pageReques
 		return
 	}
 	kind := fmt.Sprint(name, " ", options.Theme, " ", options.Uptime, " ", late)
-	doc, err := getRendered(r.Context(), s, key{entry: e, kind: kind, name: component}, &e.summary.Loads, load)
+	doc, err := getRendered(r.Context(), s, key{entry: e, kind: kind, name: component}, &e.snapshot.Loads, load)
 	s.serveToPrograms(w, r, req, doc, err)
 }
 

@@ -63,7 +63,7 @@ func TestPageNotInMemoryIsNotLoaded(t *testing.T) {
 		w.get("/status/globex", 200)
 		loads := func() (n uint64) {
 			for _, e := range w.site.index.Last().entries {
-				n += e.summary.Loads.Load()
+				n += e.snapshot.Loads.Load()
 			}
 			return n
 		}
@@ -92,8 +92,8 @@ type refreshing struct {
 func newRefreshing(takes time.Duration) *refreshing {
 	r := &refreshing{Site: &Site{now: time.Now, refreshes: make(semaphore, maxRefreshes)}, takes: takes}
 	r.p = r.newEntry(allswell.Page{ID: "p", Slug: "p"})
-	r.p.summary.OnError = nil
-	r.p.summary.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
+	r.p.snapshot.OnError = nil
+	r.p.snapshot.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
 		r.loads.Add(1)
 		select {
 		case <-time.After(r.takes):
@@ -106,7 +106,7 @@ func newRefreshing(takes time.Duration) *refreshing {
 	r.index.Version, r.index.Now = &r.changes, time.Now
 	r.index.Load = func(context.Context) (*index, time.Time, error) { return known, time.Time{}, nil }
 	r.index.Get(context.Background())
-	r.p.summary.Get(context.Background())
+	r.p.snapshot.Get(context.Background())
 	r.loads.Store(0)
 	return r
 }
@@ -164,7 +164,7 @@ func TestRefreshTimeout(t *testing.T) {
 		}
 		both.Wait()
 		time.Sleep(r.takes)
-		if r.loads.Load() < 1 || r.p.summary.Loads.Load() < 2 {
+		if r.loads.Load() < 1 || r.p.snapshot.Loads.Load() < 2 {
 			t.Error("the slow load did not continue")
 		}
 
@@ -172,7 +172,7 @@ func TestRefreshTimeout(t *testing.T) {
 		r.change(t.Context(), "p")
 		began := time.Now()
 		r.refresh(t.Context(), []string{"p"})
-		if took := time.Since(began); took != 0 || r.p.summary.Last() == nil {
+		if took := time.Since(began); took != 0 || r.p.snapshot.Last() == nil {
 			t.Errorf("a change of a page that had just failed waited for %s", took)
 		}
 	})

@@ -40,7 +40,7 @@ func TestVariantsShareOneLoad(t *testing.T) {
 			t.Errorf("%d variants", got)
 		}
 		german := key{entry: e, kind: "status", variant: view.Variant{Language: i18n.Find("de")}}
-		_, err := getRendered(t.Context(), w.site, german, &e.summary.Loads, func(context.Context) (*renderedPage, time.Time, error) {
+		_, err := getRendered(t.Context(), w.site, german, &e.snapshot.Loads, func(context.Context) (*renderedPage, time.Time, error) {
 			t.Error("the German page is rendered again")
 			return nil, time.Time{}, allswell.ErrNotFound
 		})
@@ -94,7 +94,7 @@ func TestOldSnapshotsAreFreed(t *testing.T) {
 		for _, path := range []string{"", "?lang=de", "/nothing", "/history", "/incidents/" + inc.ID, "/components/" + c.ID, "/badge.svg", "/history.atom", "/api/v2/summary.json"} {
 			w.do("GET", "/status/acme"+path)
 		}
-		old := weak.Make(w.site.index.Last().find("acme").summary.Last())
+		old := weak.Make(w.site.index.Last().find("acme").snapshot.Last())
 		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		w.get("/status/acme", 200)
 		runtime.GC()

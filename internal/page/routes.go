@@ -174,8 +174,8 @@ func (s *Site) routePage(w http.ResponseWriter, r *http.Request, req pageRequest
 // serveStatus answers with the status page itself.
 func (s *Site) serveStatus(w http.ResponseWriter, r *http.Request, req pageRequest) {
 	e, k := req.entry, key{entry: req.entry, kind: "status", variant: req.variant}
-	page, err := getRendered(r.Context(), s, k, &e.summary.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
-		page, err := newRenderedPage(ctx, e.summary.Last().model(k.variant))
+	page, err := getRendered(r.Context(), s, k, &e.snapshot.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
+		page, err := newRenderedPage(ctx, e.snapshot.Last().model(k.variant))
 		return page, time.Time{}, err
 	})
 	if err != nil {

@@ -115,7 +115,7 @@ func (s *Site) loadAll(ctx context.Context) {
 	if idx, err := s.index.Get(ctx); err == nil {
 		for _, e := range idx.entries[:min(len(idx.entries), maxListed)] {
 			if ctx.Err() == nil {
-				e.summary.Get(ctx)
+				e.snapshot.Get(ctx)
 			}
 		}
 	}

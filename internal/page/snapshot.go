@@ -100,7 +100,7 @@ func (s *Site) snapshotBy(ctx context.Context, find func() (*entry, error), matc
 		if err != nil {
 			return nil, nil, err
 		}
-		snap, err := e.summary.Get(ctx)
+		snap, err := e.snapshot.Get(ctx)
 		if !errors.Is(err, allswell.ErrNotFound) && (err != nil || matches(snap.page)) {
 			return e, snap, err
 		}
@@ -139,7 +139,7 @@ func (s *Site) refresh(ctx context.Context, pageIDs []string) {
 	}
 	var loaded []string
 	for _, id := range pageIDs {
-		if e := idx.byID[id]; e != nil && e.summary.Last() != nil {
+		if e := idx.byID[id]; e != nil && e.snapshot.Last() != nil {
 			loaded = append(loaded, id)
 		}
 	}

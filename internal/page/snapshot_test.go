@@ -55,8 +55,8 @@ func TestRenderedOncePerChange(t *testing.T) {
 		w.get("/status/acme", 200)
 		var loads atomic.Int64
 		e := w.site.index.Last().find("acme")
-		load := e.summary.Load
-		e.summary.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
+		load := e.snapshot.Load
+		e.snapshot.Load = func(ctx context.Context) (*snapshot, time.Time, error) {
 			loads.Add(1)
 			return load(ctx)
 		}
@@ -143,7 +143,7 @@ func TestRunLoadsPages(t *testing.T) {
 		go func() { w.site.Run(ctx); close(done) }()
 		deadline := time.Now().Add(10 * time.Second)
 		for {
-			if e := w.site.index.Last().find("acme"); e != nil && e.summary.Last() != nil {
+			if e := w.site.index.Last().find("acme"); e != nil && e.snapshot.Last() != nil {
 				break
 			}
 			if time.Now().After(deadline) {
@@ -202,13 +202,13 @@ func TestOldSnapshotIsShownWhileLoadingFails(t *testing.T) {
 		c := w.component("acme", "Website", "")
 		w.get("/status/acme", 200)
 		e := w.site.index.Last().find("acme")
-		loads := e.summary.Load
-		e.summary.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		loads := e.snapshot.Load
+		e.snapshot.Load = func(context.Context) (*snapshot, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
 		w.status("acme", c.ID, allswell.StatusMajorOutage)
 		if got := w.get("/status/acme", 200).One(t, "#banner"); got != "All systems operational" {
 			t.Errorf("while loading fails: %q", got)
 		}
-		e.summary.Load = loads
+		e.snapshot.Load = loads
 		w.status("acme", c.ID, allswell.StatusPartialOutage)
 		if got := w.get("/status/acme", 200).One(t, "#banner"); got != "Partial system outage" {
 			t.Errorf("afterwards: %q", got)

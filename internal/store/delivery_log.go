@@ -18,9 +18,7 @@ func scanDeliveryLogEntry(row database.Row) (l allswell.DeliveryLogEntry, err er
 // deliveryLogColumns and deliveryLogFrom select deliveries (d) with their subscriber's target
 // and the object of their event.
 const (
-	deliveryLogColumns = `d.id, d.page_id, d.subscriber_id, d.event_id, d.purpose, d.channel, d.ordering_key, d.position, d.collapse_key, d.digest_key, d.state,
-		d.happened_at, d.held_until_at, d.next_attempt_at, d.attempts, d.fencing_token, d.lease_until_at, d.merged_into, d.reason, d.created_at,
-		d.updated_at, d.host, (SELECT target FROM subscribers s WHERE s.id = d.subscriber_id),
+	deliveryLogColumns = deliveryColumns + `, (SELECT target FROM subscribers s WHERE s.id = d.subscriber_id),
 		(SELECT kind FROM events e WHERE e.id = d.event_id), (SELECT incident_id FROM events e WHERE e.id = d.event_id),
 		(SELECT maintenance_id FROM events e WHERE e.id = d.event_id)`
 	deliveryLogFrom = `FROM deliveries d WHERE d.page_id = $1`

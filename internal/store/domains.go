@@ -132,7 +132,12 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 		if err := t.lockMutex("domains"); err != nil {
 			return p, err
 		}
-		p, err = t.lockPageWhere(`WHERE id = $1 AND domain = $2`, c.PageID, c.Domain)
+		// In one statement, and so by id, also the page that may lose the domain.
+		if _, err := t.ids(`SELECT id FROM pages WHERE domain = $1 AND (id = $2 OR domain_verified_at IS NOT NULL) ORDER BY id FOR UPDATE`,
+			c.Domain, c.PageID); err != nil {
+			return p, err
+		}
+		p, err = t.page(`WHERE id = $1 AND domain = $2`, c.PageID, c.Domain)
 		if err != nil {
 			return p, err
 		}
@@ -159,7 +164,7 @@ func (s *Store) RecordDomainCheck(ctx context.Context, c DomainCheck, result all
 // acquireDomain releases the domain from another page whose record is missing, for a page
 // that has proved it, and returns the result of the check.
 func (t *tx) acquireDomain(p allswell.Page) (allswell.DomainResult, error) {
-	others, err := t.pages(`WHERE domain = $1 AND domain_verified_at IS NOT NULL AND id <> $2 FOR UPDATE`, p.Domain, p.ID)
+	others, err := t.pages(`WHERE domain = $1 AND domain_verified_at IS NOT NULL AND id <> $2`, p.Domain, p.ID)
 	if err != nil || len(others) == 0 {
 		return allswell.DomainFound, err
 	}

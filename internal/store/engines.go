@@ -8,8 +8,9 @@ package store
 const (
 	recordPingsOnSQLite = `UPDATE last_pings SET pinged_at = $1 WHERE token IN EACH($2) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`
 
-	// The rows are locked in the order of their tokens to prevent deadlocks.
-	recordPingsOnPostgreSQL = `WITH given AS MATERIALIZED (SELECT token FROM last_pings WHERE token IN EACH($2) ORDER BY token FOR UPDATE)
+	// The rows are locked in the order of their tokens to prevent deadlocks: see locks.go. Rows
+	// that are not healthy are not locked, because their monitors have to be locked first.
+	recordPingsOnPostgreSQL = `WITH given AS MATERIALIZED (SELECT token FROM last_pings WHERE token IN EACH($2) AND healthy ORDER BY token COLLATE "C" FOR UPDATE)
 		UPDATE last_pings SET pinged_at = $1 WHERE token IN (SELECT token FROM given) AND healthy AND (pinged_at IS NULL OR pinged_at <= $1)`
 )
 

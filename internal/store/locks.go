@@ -22,6 +22,11 @@ import (
 //     deliveries
 //  8. the number of changes of pages (announce)
 //
+// Rows of last_pings are locked in the order of their tokens. Changes of monitors lock them
+// after the rows above. Pings lock those of healthy monitors first, so that a ping costs one
+// statement. Only pings of other monitors in the same transaction may then wait for a
+// transaction that waits for them; PostgreSQL resolves that as described below.
+//
 // Monitors come before components and pages because pings and ticks begin with them. A
 // deletion locks beforehand the rows that its cascade reaches.
 //
@@ -30,8 +35,8 @@ import (
 // the missing ones may not be locked any more, because later ones are. lockRows takes care
 // of that.
 //
-// A deadlock means that a transaction breaks this order. PostgreSQL ends one of the two,
-// which is then repeated.
+// Otherwise a deadlock means that a transaction breaks this order. PostgreSQL ends one of the
+// two, which is then repeated.
 
 // lockSet is a set of rows to be locked together, by ids in any order.
 type lockSet struct{ maintenances, monitors, components, pages []string }

@@ -301,7 +301,7 @@ func (t *tx) applySuppression(m *allswell.Monitor) error {
 }
 
 // lockMonitor locks a workspace's monitor, given its id or slug, and then loads it in a
-// second statement: see lockPageWhere.
+// second statement: see lockPage.
 func (t *tx) lockMonitor(workspaceID, ref string) (allswell.Monitor, error) {
 	id, err := database.One(t.Session, database.ScanString,
 		`SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2 FOR UPDATE`, ref, workspaceID)

@@ -193,16 +193,11 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 	return p, s.slugTaken(err)
 }
 
-// lockPage locks a workspace's page and then loads it: see lockPageWhere.
+// lockPage locks a workspace's page and then loads it. With a single statement that waits
+// for the lock, PostgreSQL would return the row as it is after the wait, but sub-selects,
+// such as the images, as they were before.
 func (t *tx) lockPage(workspaceID, slug string) (allswell.Page, error) {
-	return t.lockPageWhere(`WHERE slug = $1 AND workspace_id = $2`, slug, workspaceID)
-}
-
-// lockPageWhere locks the page that where selects, and then loads it. With a single statement
-// that waits for the lock, PostgreSQL would return the row as it is after the wait, but
-// sub-selects, such as the images, as they were before.
-func (t *tx) lockPageWhere(where string, args ...any) (allswell.Page, error) {
-	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages `+where+` FOR UPDATE`, args...)
+	id, err := database.One(t.Session, database.ScanString, `SELECT id FROM pages WHERE slug = $1 AND workspace_id = $2 FOR UPDATE`, slug, workspaceID)
 	if err != nil {
 		return allswell.Page{}, err
 	}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -219,6 +221,7 @@ func (t *tx) gapsFor(rows []monitorRow) ([]allswell.ListeningGap, error) {
 // for the monitor's lock, so the row of its last ping decides. Later pings find that row
 // not healthy and wait for the lock.
 func (t *tx) markDown(down []allswell.Monitor) (int, error) {
+	slices.SortFunc(down, func(a, b allswell.Monitor) int { return strings.Compare(a.Token, b.Token) }) // the lock order of last_pings
 	fell := make([]allswell.Monitor, 0, len(down))
 	for _, m := range down {
 		n, err := t.Exec(`UPDATE last_pings SET healthy = FALSE WHERE token = $1 AND (pinged_at IS NULL OR pinged_at <= $2)`,
