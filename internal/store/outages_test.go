@@ -41,7 +41,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 			w.Errorf("%d incidents, want one per outage", n)
 		}
 	},
-	"a human's word stands until a new cause appears, and is the baseline afterwards": func(w *world, job allswell.Monitor) {
+	"a status set by hand stands until a new cause appears, and is the baseline afterwards": func(w *world, job allswell.Monitor) {
 		second := w.quick("second", w.component, allswell.StatusPartialOutage)
 		w.goDown(job)
 		w.newEvents()
@@ -69,7 +69,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 			w.Errorf("the silenced outage's incident was not resolved by the recovery: %+v", i)
 		}
 	},
-	"an outage after a human's word is a new cause": func(w *world, job allswell.Monitor) {
+	"an outage after a status set by hand is a new cause": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.say(allswell.StatusOperational)
 		w.pinged(job)
@@ -147,7 +147,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		if u.Affected[0].New != allswell.StatusMajorOutage {
 			w.Errorf("the timeline says %+v", u.Affected)
 		}
-		w.say(allswell.StatusOperational) // the human's word counts
+		w.say(allswell.StatusOperational) // the status set by hand counts
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Nobody needs it."))(w)
 		means(allswell.StatusOperational, allswell.StatusOperational)
 		w.pinged(job)
@@ -281,7 +281,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.pinged(job)
 		w.shows(allswell.StatusOperational)
 	},
-	"a new down_status changes the cause, once, and a human's word on it stands": func(w *world, job allswell.Monitor) {
+	"a new down_status changes the cause, once, and a status set by hand on it stands": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		w.newEvents()
 		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{DownStatus: ptr(allswell.StatusDegraded)}))(w)

@@ -139,7 +139,7 @@ func TestPageChangeIsSignalledBeforeTheVerbReturns(t *testing.T) {
 		w.pinged(job)
 		expectChanged("a recovery", w.page.ID)
 		w.say(allswell.StatusDegraded)
-		expectChanged("a human's word", w.page.ID)
+		expectChanged("a status set by hand", w.page.ID)
 		p := must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		expectChanged("a page made", p.ID)
 		must(w.ChangePage(w.ctx, w.ws, "other", allswell.PageChange{Slug: ptr("another")}))(w)

@@ -205,7 +205,7 @@ func (r *rivals) act(s *store.Store, name string) {
 			r.Errorf("ping: %v", got)
 		}
 	case 3, 4:
-		verb = "a human's word"
+		verb = "a status set by hand"
 		_, err = s.ChangeComponent(r.ctx, r.ws, "acme", component, allswell.ComponentChange{Status: status})
 	case 5:
 		verb = "update"
@@ -289,7 +289,7 @@ func TestDeletingAgainstEverything(t *testing.T) {
 				func() { _, err := other.PostUpdate(w.ctx, w.ws, i.ID, "more"); gone("update", err) },
 				func() {
 					_, err := other.ChangeComponent(w.ctx, w.ws, slug, c.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
-					gone("a human's word", err)
+					gone("a status set by hand", err)
 				},
 				func() {
 					_, err := w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "late", Interval: time.Minute, Page: slug, ComponentID: c.ID})
