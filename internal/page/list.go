@@ -23,17 +23,17 @@ const (
 // pageList is the list of pages at "/". It is loaded in one query and not from
 // the snapshots of the pages, so that no page can delay the list.
 type pageList struct {
-	store.PageIndex
+	store.PageList
 	loaded time.Time // by the host's clock
 }
 
 func (s *Site) loadList(ctx context.Context) (*pageList, time.Time, error) {
-	index, err := s.store.PageIndex(ctx, maxListed)
+	index, err := s.store.PageList(ctx, maxListed)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	now := s.now()
-	return &pageList{PageIndex: index, loaded: now}, now.Add(listAge), nil
+	return &pageList{PageList: index, loaded: now}, now.Add(listAge), nil
 }
 
 // serveRoot answers "/": with the only page, with the list of pages, or with the

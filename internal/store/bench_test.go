@@ -13,8 +13,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// BenchmarkRecordPings measures a batch of 128 pings, each to another one of
-// 10,000 monitors, durable on SQLite.
+// BenchmarkRecordPings measures a durable batch of 128 pings to different monitors, of 10,000,
+// on SQLite.
 func BenchmarkRecordPings(b *testing.B) {
 	s := storetest.Open(b, "sqlite:"+filepath.Join(b.TempDir(), "bench.db"), store.Options{})
 	ws, _ := storetest.Workspace(b, s, "default")

@@ -19,8 +19,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// changedNothing runs a verb that has to fail with ErrBusy alone and leave every
-// table as it was.
+// changedNothing runs a method that must return ErrBusy, not ErrUnknownOutcome, and must
+// change no table.
 func (w *world) changedNothing(how string, verb func() error) {
 	w.Helper()
 	before := w.dump()
@@ -33,8 +33,8 @@ func (w *world) changedNothing(how string, verb func() error) {
 	}
 }
 
-// endsAt returns a context that ends when a writing transaction reaches the
-// statement that begins with text: cancelled, or at its deadline.
+// endsAt returns a context that is cancelled, or exceeds its deadline, when a writing
+// transaction reaches the statement that begins with text.
 func (w *world) endsAt(text string, byDeadline bool) context.Context {
 	ctx, cancel := context.WithCancel(w.ctx)
 	if byDeadline {
@@ -57,8 +57,8 @@ func (w *world) endsAt(text string, byDeadline bool) context.Context {
 	return ctx
 }
 
-// TestBusyChangedNothing fails verbs in all ways that are certain to change
-// nothing, on both engines.
+// TestBusyChangedNothing makes methods fail in every way that certainly changes nothing, and
+// checks that they return ErrBusy.
 func TestBusyChangedNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
@@ -100,7 +100,7 @@ func TestBusyChangedNothing(t *testing.T) {
 	})
 }
 
-// TestBusyAfterARefusedCommit: PostgreSQL refuses the COMMIT itself.
+// TestBusyAfterARefusedCommit checks the error if PostgreSQL rejects the COMMIT.
 func TestBusyAfterARefusedCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
@@ -112,7 +112,7 @@ func TestBusyAfterARefusedCommit(t *testing.T) {
 	})
 }
 
-// TestBusyBehindAWriter: another process holds SQLite's write lock.
+// TestBusyBehindAWriter checks the error if another process holds SQLite's write lock.
 func TestBusyBehindAWriter(t *testing.T) {
 	w, dir := onSQLite(t)
 	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
@@ -126,8 +126,8 @@ func TestBusyBehindAWriter(t *testing.T) {
 	must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
 }
 
-// TestUnknownOutcomeOfAPartialDeletion: of a page with many subscribers these are
-// deleted first. The deletion of the page fails then, and is repeated.
+// TestUnknownOutcomeOfAPartialDeletion makes the deletion of a page fail after its many
+// subscribers have been deleted, and repeats it.
 func TestUnknownOutcomeOfAPartialDeletion(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, 1200))
@@ -145,7 +145,7 @@ func TestUnknownOutcomeOfAPartialDeletion(t *testing.T) {
 	})
 }
 
-// TestUnknownOutcomeOfALostCommit: the server commits, and the connection is lost
+// TestUnknownOutcomeOfALostCommit loses the connection after the server has committed and
 // before its answer arrives.
 func TestUnknownOutcomeOfALostCommit(t *testing.T) {
 	onPostgres(t, "", func(w *world) {

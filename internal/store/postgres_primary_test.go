@@ -16,8 +16,8 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// proxy stands before servers and keeps sessions: one goes on to the server
-// that it began with, whatever new ones are led to.
+// proxy forwards connections to a server. Existing sessions stay with their server when new
+// ones are forwarded to another.
 type proxy struct {
 	dir    string // of the socket, as the host of an address
 	target atomic.Pointer[storetest.Cluster]
@@ -56,7 +56,7 @@ func newProxy(t *testing.T, target *storetest.Cluster) *proxy {
 	return p
 }
 
-// through returns an address with other hosts.
+// through returns the address with its hosts replaced.
 func through(dsn string, dirs ...string) string {
 	base, query, _ := strings.Cut(dsn, "?")
 	_, rest, _ := strings.Cut(query, "&")
@@ -69,7 +69,8 @@ func (w *world) realReplica(dsn string) *store.Store {
 	return storetest.Open(w.T, dsn, store.Options{})
 }
 
-// soon repeats a verb that is allowed to be unavailable until it succeeds.
+// soon repeats a method until it succeeds. Before, it may return ErrBusy or
+// ErrUnknownOutcome.
 func (w *world) soon(verb func(context.Context) error) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(w.ctx, 30*time.Second)
@@ -86,14 +87,13 @@ func (w *world) soon(verb func(context.Context) error) {
 	}
 }
 
-// postTo is a verb that writes to one of the world's stores.
+// postTo returns a function that writes through one of the world's stores.
 func (w *world) postTo(s *store.Store, incident string) func(context.Context) error {
 	return func(ctx context.Context) error { return second(s.PostUpdate(ctx, w.ws, incident, "Found it.")) }
 }
 
-// TestSwitchoverThroughAProxyThatKeepsSessions: the old primary becomes
-// read-only, and another server is promoted. The sessions to the old one would
-// go on for ever.
+// TestSwitchoverThroughAProxyThatKeepsSessions makes the old primary read-only and promotes
+// another server. Sessions with the old one must be closed.
 func TestSwitchoverThroughAProxyThatKeepsSessions(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
@@ -125,7 +125,7 @@ func TestSwitchoverThroughAProxyThatKeepsSessions(t *testing.T) {
 	}
 }
 
-// countUpdates counts them on a server.
+// countUpdates counts the incident updates on a server.
 func countUpdates(w *world, c *storetest.Cluster) string {
 	w.Helper()
 	s := w.realReplica(through(w.dsn, c.Dir()))
@@ -135,8 +135,8 @@ func countUpdates(w *world, c *storetest.Cluster) string {
 	return n
 }
 
-// TestNothingIsReadFromAStandby: an address that allows any server leads to a
-// standby, whose answers may be stale.
+// TestNothingIsReadFromAStandby checks that a standby, whose data may be stale, is not used
+// even if the address allows any server.
 func TestNothingIsReadFromAStandby(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
@@ -155,8 +155,8 @@ func TestNothingIsReadFromAStandby(t *testing.T) {
 	w.soon(read)
 }
 
-// TestPromotedElsewhere: the primary lives and has not noticed that another
-// server was promoted, so its commits wait for a standby that is gone.
+// TestPromotedElsewhere promotes another server while the primary continues to run. Commits
+// on the old primary wait for a standby that is gone.
 func TestPromotedElsewhere(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
@@ -178,8 +178,8 @@ func TestPromotedElsewhere(t *testing.T) {
 	}
 }
 
-// TestSessionsOfAFormerPrimaryEnd: a new session shows that another server was
-// promoted while there are sessions with the former primary.
+// TestSessionsOfAFormerPrimaryEnd checks that sessions with a former primary are closed when
+// a new session shows that another server was promoted.
 func TestSessionsOfAFormerPrimaryEnd(t *testing.T) {
 	t.Parallel()
 	w, primary, standby := replicated(t)
@@ -207,8 +207,8 @@ func TestSessionsOfAFormerPrimaryEnd(t *testing.T) {
 	}
 }
 
-// TestFrozenTransactionLosesItsLocks: a replica stops in the middle of a claim,
-// and of a batch of pings.
+// TestFrozenTransactionLosesItsLocks freezes a replica during a claim, and during a batch of
+// pings.
 func TestFrozenTransactionLosesItsLocks(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		w.ping(w.monitor.Token)
@@ -227,7 +227,7 @@ func TestFrozenTransactionLosesItsLocks(t *testing.T) {
 	})
 }
 
-// TestLockTimeoutIsBusy: somebody who is not frozen keeps a lock.
+// TestLockTimeoutIsBusy checks the error if another session keeps a lock.
 func TestLockTimeoutIsBusy(t *testing.T) {
 	onPostgres(t, "", func(w *world) {
 		db, _ := w.Pools()

@@ -13,7 +13,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// together runs functions at the same time and returns when all have.
+// together runs functions concurrently and waits for all of them.
 func together(fs ...func()) {
 	var wg sync.WaitGroup
 	for _, f := range fs {
@@ -22,8 +22,8 @@ func together(fs ...func()) {
 	wg.Wait()
 }
 
-// TestTwoReplicasTickAndPing: over one database both run every tick while both
-// record pings of half of the monitors; the other half is dead.
+// TestTwoReplicasTickAndPing runs every tick on two replicas of one database, while both
+// record pings of half of the monitors. The other half is never pinged.
 func TestTwoReplicasTickAndPing(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		replicas := map[string]*store.Store{"a": w.Store, "b": w.replica()}
@@ -98,8 +98,8 @@ func shuffled(tokens []string) []string {
 	return out
 }
 
-// TestEveryVerbAgainstEveryOther runs random verbs over two replicas that want
-// the same few rows. Whatever they did to each other, the tables have to agree.
+// TestEveryVerbAgainstEveryOther runs random methods on the same few rows through two
+// replicas, and checks that the tables are consistent afterwards.
 func TestEveryVerbAgainstEveryOther(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		replicas := []*store.Store{w.Store, w.replica()}
@@ -160,7 +160,7 @@ func TestEveryVerbAgainstEveryOther(t *testing.T) {
 	})
 }
 
-// rivals is what the verbs of a race are run on.
+// rivals are the objects that concurrent methods change.
 type rivals struct {
 	*world
 	components []string // the last one is of the page side
@@ -171,7 +171,8 @@ type rivals struct {
 	seen map[string]bool // updates acknowledged: incident and number
 }
 
-// fine takes no error: what the database asks for again is done again.
+// fine reports any error: the store repeats transactions by itself when the database asks
+// for it.
 func (r *rivals) fine(verb string, err error) {
 	if err != nil {
 		r.Errorf("%s: %v", verb, err)
@@ -180,7 +181,7 @@ func (r *rivals) fine(verb string, err error) {
 
 func pick[T any](from []T) T { return from[rand.IntN(len(from))] }
 
-// act runs one random verb.
+// act runs one random method.
 func (r *rivals) act(s *store.Store, name string) {
 	m, component := pick(r.monitors), pick(r.components[:3])
 	status := pick(allswell.Statuses)
@@ -251,7 +252,7 @@ func (r *rivals) act(s *store.Store, name string) {
 	r.fine(verb, err)
 }
 
-// TestDeletingAgainstEverything deletes what others are at work with.
+// TestDeletingAgainstEverything deletes objects while other methods change them.
 func TestDeletingAgainstEverything(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		other := w.replica()

@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// sqlOpen opens a database past the store.
+// sqlOpen opens a database directly, without the store.
 var sqlOpen = sql.Open
 
-// row and pool let a test ask either pool by its name.
+// row and pool let a test query either pool by its name.
 type row interface{ Scan(...any) error }
 type pool struct{ *sql.DB }
 
@@ -25,13 +25,13 @@ func (p pool) QueryRow(text string, args ...any) row { return p.DB.QueryRow(text
 var (
 	statement = regexp.MustCompile(`(?i)^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|CREATE|ALTER|FROM|WHERE|ORDER BY|AND)\b`)
 	comment   = regexp.MustCompile(`--[^\n]*`)
-	// What the engines spell or sort differently.
+	// Expressions that the engines spell or sort differently.
 	differing = regexp.MustCompile(`(?i)\b(I?LIKE|SIMILAR|CURRENT_TIMESTAMP|strftime|JSONB|array_agg|string_agg|group_concat|unnest|ROWID|AUTOINCREMENT|(BIG)?SERIAL|OR REPLACE|OR IGNORE)\b|\b(now|datetime|ANY)\s*\(|ARRAY\[|::`)
 	sorted    = regexp.MustCompile(`(?i)ORDER BY[^)]*\b(name|title|message|description)\b`)
 )
 
-// TestStatementsSayNothingThatTheEnginesReadDifferently looks at every
-// statement in the package's files; engines.go has what the engines need in different forms.
+// TestStatementsSayNothingThatTheEnginesReadDifferently checks every statement in the
+// package's files except engines.go, which has the statements that differ between engines.
 func TestStatementsSayNothingThatTheEnginesReadDifferently(t *testing.T) {
 	check := func(where, text string) {
 		if found := differing.FindString(text); found != "" {

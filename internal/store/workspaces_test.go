@@ -13,19 +13,18 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// things are what one workspace has, for another to try its hands on.
+// things are the objects of one workspace, which another one tries to use.
 type things struct {
 	slug, page, component, group, incident, maintenance, monitor, token, subscriber, delivery string
 }
 
-// verbs are all verbs that act for a workspace, as tried by one to whom nothing
-// of it belongs. Each has to find nothing; those of a list without a page, an
-// empty list.
+// verbs calls every method that acts for a workspace as an actor of another workspace. Each
+// must find nothing; a list that needs no page must be empty.
 var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error{
 	"Authenticate": nil, "CreateFirstToken": nil, "Bootstrap": nil, // by secret, or before there is a workspace
 	"IssueTokenFor": nil, "AllTokens": nil, "RevokeAnyToken": nil, // the operator's, above workspaces
 	"RecordPings": nil, "RecordLiveness": nil, "EachPingToken": nil, "Tick": nil, // by ping token, or over all
-	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageIndex": nil, "WatchPages": nil, // public
+	"LoadPage": nil, "LoadMonth": nil, "LoadIncident": nil, "LoadMaintenance": nil, "LoadNewest": nil, "LoadPageImage": nil, "PublicPages": nil, "PageList": nil, "WatchPages": nil, // public
 	"FindResponse": nil, "Clock": nil, "Prune": nil, "FailureThreshold": nil, "Shared": nil, "LastContact": nil, "Close": nil,
 	"OnPageChange": nil, "OnNewPingToken": nil, "OnDeliveriesPending": nil, "OnMaintenanceChange": nil, "OnDomainCheckDue": nil, "BeforeReturn": nil, "Hosts": nil, "DisabledDomains": nil,
 	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
@@ -248,7 +247,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 
 var firstHundred = store.Pagination{Page: 1, PerPage: 100}
 
-// none turns an empty list into what a stranger has to get.
+// none turns an empty list into the error that another workspace must get.
 func none(found int, err error, leaked bool) error {
 	if err != nil || found != 0 || leaked {
 		return err
@@ -256,8 +255,8 @@ func none(found int, err error, leaked bool) error {
 	return allswell.ErrNotFound
 }
 
-// refused turns a complaint about this field alone into what a stranger has to
-// get.
+// refused turns a validation error of this field alone into the error that another
+// workspace must get.
 func refused(err error, field string) error {
 	if invalid := new(allswell.ValidationError); errors.As(err, &invalid) && len(invalid.Fields) == 1 && invalid.Fields[field] != nil {
 		return allswell.ErrNotFound
@@ -265,7 +264,7 @@ func refused(err error, field string) error {
 	return err
 }
 
-// things makes one of everything on the world's page.
+// things creates one object of each kind on the world's page.
 func (w *world) things() things {
 	w.Helper()
 	x := things{slug: "acme", page: w.page.ID, component: w.component.ID, monitor: w.monitor.ID, token: tokensIn(w, w.ws)[0].ID}
@@ -283,8 +282,8 @@ func (w *world) things() things {
 	return x
 }
 
-// TestWorkspacesDoNotSeeEachOther tries every verb with what belongs to another
-// workspace, with everything that there is, and with nothing that there is.
+// TestWorkspacesDoNotSeeEachOther calls every method with the objects of another workspace,
+// and checks that nothing changes. It also tries references to them in request bodies.
 func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		x := w.things()
@@ -301,7 +300,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 		if w.dump() != before {
 			w.Error("a stranger changed something")
 		}
-		// The references in a body, too.
+		// References in a request body, too.
 		must(w.CreatePage(w.ctx, stranger, allswell.NewPage{Name: "Mine", Slug: "mine"}))(w)
 		mine := must(w.CreateComponent(w.ctx, stranger, "mine", allswell.NewComponent{Name: "c"}))(w)
 		own := must(w.CreateMonitor(w.ctx, stranger, allswell.NewMonitor{Name: "m", Interval: time.Minute, Page: "mine"}))(w)
@@ -366,14 +365,14 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 	})
 }
 
-// reading are the verbs of the table that change nothing.
+// reading are the methods in the table that change nothing.
 var reading = []string{
 	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
 	"Subscriber", "Deliveries", "Summary",
 }
 
-// TestEveryVerbIsTestedForWorkspaces makes a new verb be put into the table.
+// TestEveryVerbIsTestedForWorkspaces checks that the table has every method.
 func TestEveryVerbIsTestedForWorkspaces(t *testing.T) {
 	of := reflect.TypeFor[*store.Store]()
 	for i := range of.NumMethod() {

@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// clock is virtual time, for any number of stores at once.
+// clock is a virtual clock that several stores may share.
 type clock struct{ ms atomic.Int64 }
 
 func newClock() *clock {
@@ -41,8 +41,7 @@ type world struct {
 // began is the virtual time at which every world begins: a nominal instant.
 var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// inWorlds runs f once per engine, and then looks whether the tables agree
-// with each other.
+// inWorlds runs f once per engine, and then checks that the tables are consistent.
 func inWorlds(t *testing.T, f func(w *world)) {
 	t.Helper()
 	storetest.Each(t, func(t *testing.T, dsn string) {
@@ -55,8 +54,8 @@ func inWorlds(t *testing.T, f func(w *world)) {
 	})
 }
 
-// onPostgres is inWorlds for what only several replicas can show. parameters
-// are appended to the database's address.
+// onPostgres is inWorlds on PostgreSQL only, for tests with several replicas. parameters are
+// appended to the database's address.
 func onPostgres(t *testing.T, parameters string, f func(w *world)) {
 	t.Helper()
 	t.Parallel()
@@ -85,7 +84,7 @@ func (w *world) replica() *store.Store {
 	return storetest.Open(w.T, w.dsn, store.Options{Clock: w.clock.now, Hosts: allswell.NewHosts("status.allswell.example", "alias.allswell.example")})
 }
 
-// must gives back a value, or ends the test if there was an error.
+// must returns the value, or ends the test if there was an error.
 func must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -96,7 +95,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// until waits until a query returns want. It polls, because what it waits for happens in PostgreSQL.
+// until polls a query until it returns want.
 func (w *world) until(want, query string) {
 	w.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -128,7 +127,7 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// absent lets time pass without the service, which then starts again.
+// absent lets time pass while the service is stopped, and then starts it.
 func (w *world) absent(d time.Duration) {
 	w.Helper()
 	w.clock.move(d)
@@ -163,8 +162,8 @@ func (w *world) pinged(monitors ...allswell.Monitor) {
 	}
 }
 
-// quick makes a monitor that goes down at the first tick that finds a ping of
-// every minute missing.
+// quick creates a monitor with an interval of a minute that goes down at the first tick that
+// finds a ping missing.
 func (w *world) quick(name string, component allswell.Component, down allswell.Status) allswell.Monitor {
 	w.Helper()
 	return must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
@@ -190,8 +189,8 @@ func (w *world) monitorNow(m allswell.Monitor) allswell.Monitor {
 
 func (w *world) now() allswell.Monitor { w.Helper(); return w.monitorNow(w.monitor) }
 
-// shows fails unless the component's effective status is the given one, also
-// on the public page.
+// shows fails the test unless the component has this effective status, also on the public
+// page.
 func (w *world) shows(want allswell.Status, c ...allswell.Component) {
 	w.Helper()
 	of := append(c, w.component)[0]
@@ -205,7 +204,7 @@ func (w *world) shows(want allswell.Status, c ...allswell.Component) {
 	}
 }
 
-// say is a human's PATCH of the world's component.
+// say sets the status of the world's component, as a PATCH does.
 func (w *world) say(status allswell.Status) {
 	w.Helper()
 	c := must(w.ChangeComponent(w.ctx, w.ws, "acme", w.component.ID, allswell.ComponentChange{Status: status}))(w)

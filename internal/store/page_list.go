@@ -8,28 +8,28 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-// PageIndex is a consistent snapshot of the list of pages that visitors choose from.
-type PageIndex struct {
-	Pages []PageIndexEntry // the oldest pages, oldest first
-	Total int              // the number of all pages
+// PageList is a consistent snapshot of the list of pages that visitors choose from.
+type PageList struct {
+	Pages []PageListEntry // the oldest pages, oldest first
+	Total int             // the number of all pages
 	AsOf  time.Time
 }
 
-// PageIndexEntry is one page of a PageIndex.
-type PageIndexEntry struct {
+// PageListEntry is one page of a PageList.
+type PageListEntry struct {
 	Slug, Name string
 	Status     allswell.Status // the rollup of its components
 }
 
-// PageIndex lists the oldest pages, up to limit, in one query. Its cost depends on the
+// PageList lists the oldest pages, up to limit, in one query. Its cost depends on the
 // number of components, not on other contents of the pages.
 //
 // The query returns the distinct statuses of each page: the baselines of its components,
 // and the causes that are not acknowledged. allswell.Rollup computes the page's status
-// from them; TestPageIndex compares the result with the rollup of the components.
-func (s *Store) PageIndex(ctx context.Context, limit int) (PageIndex, error) {
-	return read(ctx, s, func(c *session) (PageIndex, error) {
-		index := PageIndex{AsOf: c.Now}
+// from them; TestPageList compares the result with the rollup of the components.
+func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
+	return read(ctx, s, func(c *session) (PageList, error) {
+		index := PageList{AsOf: c.Now}
 		type row struct {
 			slug, name, status string // status "": the page has no components
 			total              int
@@ -56,7 +56,7 @@ func (s *Store) PageIndex(ctx context.Context, limit int) (PageIndex, error) {
 					statuses = append(statuses, allswell.Component{Baseline: allswell.Status(rows[i].status)})
 				}
 			}
-			index.Pages = append(index.Pages, PageIndexEntry{page.slug, page.name, allswell.Rollup(statuses)})
+			index.Pages = append(index.Pages, PageListEntry{page.slug, page.name, allswell.Rollup(statuses)})
 			index.Total = page.total
 		}
 		return index, nil

@@ -12,9 +12,9 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 )
 
-// TestPageIndex compares the statuses of the short query with the rollup of the
+// TestPageList compares the statuses of the short query with the rollup of the
 // whole components, over random baselines and causes.
-func TestPageIndex(t *testing.T) {
+func TestPageList(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		t.Parallel()
 		w := newWorld(t, dsn, "")
@@ -42,12 +42,12 @@ func TestPageIndex(t *testing.T) {
 			}
 			want, total, err := w.Pages(w.ctx, w.ws, store.Filter{}, store.Pagination{Page: 1, PerPage: 100})
 			w.ok(err)
-			got := must(w.PageIndex(w.ctx, 100))(w)
+			got := must(w.PageList(w.ctx, 100))(w)
 			if got.Total != total || len(got.Pages) != len(want) || !got.AsOf.Equal(w.clock.now()) {
 				t.Fatalf("round %d: %d pages of %d at %s, want %d", round, len(got.Pages), got.Total, got.AsOf, total)
 			}
 			for i, p := range want {
-				if got.Pages[i] != (store.PageIndexEntry{Slug: p.Slug, Name: p.Name, Status: p.Status}) {
+				if got.Pages[i] != (store.PageListEntry{Slug: p.Slug, Name: p.Name, Status: p.Status}) {
 					t.Errorf("round %d: %+v, want %s %s", round, got.Pages[i], p.Slug, p.Status)
 				}
 			}
@@ -55,20 +55,20 @@ func TestPageIndex(t *testing.T) {
 		// One page with a status that nobody knows is unknown, and no other is.
 		w.run(`UPDATE causes SET acknowledged = TRUE`)
 		w.run(`UPDATE components SET baseline = CASE WHEN page_id IN (SELECT id FROM pages WHERE slug = 'page-1') THEN 'broken' ELSE 'operational' END`)
-		for _, p := range must(w.PageIndex(w.ctx, 100))(w).Pages {
+		for _, p := range must(w.PageList(w.ctx, 100))(w).Pages {
 			if (p.Status == allswell.StatusUnknown) != (p.Slug == "page-1") {
 				t.Errorf("%s is %s", p.Slug, p.Status)
 			}
 		}
-		if got := must(w.PageIndex(w.ctx, 5))(w); len(got.Pages) != 5 || got.Total != 13 || got.Pages[4].Slug != "page-3" {
+		if got := must(w.PageList(w.ctx, 5))(w); len(got.Pages) != 5 || got.Total != 13 || got.Pages[4].Slug != "page-3" {
 			t.Errorf("the first five: %+v", got)
 		}
 	})
 }
 
-// BenchmarkPageIndex lists 200 pages of 20 components each, of which eight have
+// BenchmarkPageList lists 200 pages of 20 components each, of which eight have
 // 500, with 2,000 causes.
-func BenchmarkPageIndex(b *testing.B) {
+func BenchmarkPageList(b *testing.B) {
 	for name, dsn := range map[string]string{"sqlite": "sqlite:" + filepath.Join(b.TempDir(), "bench.db"), "postgres": storetest.PostgreSQL(b)} {
 		b.Run(name, func(b *testing.B) {
 			s := storetest.Open(b, dsn, store.Options{})
@@ -92,7 +92,7 @@ func BenchmarkPageIndex(b *testing.B) {
 			}
 			b.StartTimer()
 			for b.Loop() {
-				must(s.PageIndex(b.Context(), 200))(b)
+				must(s.PageList(b.Context(), 200))(b)
 			}
 		})
 	}
