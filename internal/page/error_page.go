@@ -42,9 +42,11 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 
 // failAt answers with an error page in the layout of a status page.
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, req pageRequest, status int) {
-	s.serveError(w, r, key{entry: req.entry, variant: req.variant}, &req.entry.snapshot.Loads, status, func() view.Layout {
-		snap := req.entry.snapshot.Last()
-		return view.NewLayout(s.presentation(snap.page, req.variant), snap.page, snap.status, snap.sum.AsOf)
+	// The closure is cached with the page, so it must not capture req, which holds a snapshot.
+	entry, variant := req.entry, req.variant
+	s.serveError(w, r, key{entry: entry, variant: variant}, &entry.snapshot.Loads, status, func() view.Layout {
+		snap := entry.snapshot.Last()
+		return view.NewLayout(s.presentation(snap.page, variant), snap.page, snap.status, snap.sum.AsOf)
 	})
 }
 
