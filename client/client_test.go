@@ -162,6 +162,11 @@ func TestRetries(t *testing.T) {
 	patch := func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangePage(ctx, "acme", client.PageChange{}))
 	}
+	put := func(options ...client.CallOption) func(context.Context, *client.Client) error {
+		return func(ctx context.Context, c *client.Client) error {
+			return second(c.PutPage(ctx, "acme", client.NewPage{}, options...))
+		}
+	}
 	remove := func(ctx context.Context, c *client.Client) error { return c.DeletePage(ctx, "acme") }
 	ping := func(ctx context.Context, c *client.Client) error { return c.Ping(ctx, "token") }
 
@@ -200,11 +205,15 @@ func TestRetries(t *testing.T) {
 		{"unknown outcome, POST", post, unknown, 4},
 		{"unknown outcome, DELETE", remove, unknown, 4},
 		{"unknown outcome, PATCH", patch, unknown, 1},
+		{"unknown outcome, PUT", put(), unknown, 4},
+		{"unknown outcome, PUT with If-Match", put(client.IfMatch(`"x"`)), unknown, 1},
+		{"unknown outcome, PUT with If-None-Match", put(client.IfNoneMatch()), unknown, 1},
 		{"503 without a code, PATCH", patch, of(answer{503, "", `{"message": "x"}`}), 1},
 		{"rate limit, PATCH", patch, limited, 4},
 		{"long rate limit", get, limitedLong, 1},
 		{"gateway, GET", get, gateway, 4},
 		{"gateway, PATCH", patch, gateway, 1},
+		{"gateway, PUT with If-None-Match", put(client.IfNoneMatch()), gateway, 1},
 		{"409, POST", post, of(answer{409, "", `{"message": "x", "code": "in_progress"}`}), 4},
 		{"422, POST", post, of(answer{422, "", `{"message": "x"}`}), 1},
 		{"404", get, of(answer{404, "", `{"message": "x"}`}), 1},
