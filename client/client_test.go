@@ -271,18 +271,28 @@ func TestLostConnection(t *testing.T) {
 // TestDeleteAgain repeats a DELETE that was executed, but whose answer was lost.
 func TestDeleteAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		answers := []answer{{503, "Retry-After: 1", `{"message": "x", "code": "unknown_outcome"}`}, {404, "", `{"message": "Not found."}`}}
+		notFound := answer{404, "", `{"message": "Not found."}`}
+		var answers []answer
 		c := newClient(t, client.Options{Transport: roundTripper(func(*http.Request) (*http.Response, error) {
 			next := answers[0].response()
 			answers = answers[1:]
 			return next, nil
 		})})
-		if err := c.DeletePage(t.Context(), "acme"); err != nil {
-			t.Error(err)
+		for _, lost := range []answer{
+			{503, "Retry-After: 1", `{"message": "x", "code": "unknown_outcome"}`}, {502, "", "Bad Gateway"}, {504, "", "Gateway Timeout"},
+		} {
+			answers = []answer{lost, notFound}
+			if err := c.DeletePage(t.Context(), "acme"); err != nil {
+				t.Errorf("after %d: %v", lost.status, err)
+			}
 		}
-		answers = []answer{{404, "", `{"message": "Not found."}`}}
-		if err := c.DeletePage(t.Context(), "acme"); !errors.Is(err, client.ErrNotFound) {
-			t.Error(err)
+		for _, refused := range [][]answer{
+			{notFound}, {{503, "", `{"message": "x", "code": "busy"}`}, notFound}, {{429, "", `{"message": "x"}`}, notFound}, // it was not executed
+		} {
+			answers = refused
+			if err := c.DeletePage(t.Context(), "acme"); !errors.Is(err, client.ErrNotFound) {
+				t.Errorf("after %d: %v", refused[0].status, err)
+			}
 		}
 	})
 }
