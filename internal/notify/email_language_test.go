@@ -165,6 +165,22 @@ func TestMailsAreTranslated(t *testing.T) {
 	}
 }
 
+// TestMailTimesOfSystemMessages checks that both forms of a mail have the times of system
+// messages in the time zone of the page.
+func TestMailTimesOfSystemMessages(t *testing.T) {
+	events := mailOutage("a", "Backup", 0, 0)
+	events[0].Data.System = allswell.SystemMessage{Kind: allswell.SystemMessageSilent, Since: mailStart.Add(-time.Hour), Interval: time.Hour}
+	n := mailNotification(allswell.PurposeEvent, events...)
+	n.Page.TimeZone = "Asia/Tokyo"
+	p := composed(t, n)
+	words, _ := htmlWords(t, p.html)
+	for form, text := range map[string]string{"text": p.text, "HTML": words} {
+		if !strings.Contains(text, "21 Nov 2026, 15:48 JST") || strings.Contains(text, "UTC") {
+			t.Errorf("the %s has times of another zone:\n%s", form, text)
+		}
+	}
+}
+
 // TestMailIsolates checks that texts of the other direction are isolated, also where a
 // subject is cut.
 func TestMailIsolates(t *testing.T) {
