@@ -49,6 +49,22 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
+func TestDays(t *testing.T) {
+	const day = 24 * time.Hour
+	parse := Days(1, 3650)
+	for value, want := range map[string]time.Duration{"1d": day, "400d": 400 * day, "3650d": 3650 * day, "24h": day, "36h": 36 * time.Hour, "87600h": 3650 * day} {
+		if got, err := parse(value); err != nil || got != want {
+			t.Errorf("%q is %v, %v, want %v", value, got, err, want)
+		}
+	}
+	// 2^48 days are a multiple of 2^64 nanoseconds: in a duration they vanish.
+	for _, value := range []string{"", "400", "d", "0d", "-1d", "3651d", "1.5d", "1d1h", "23h59m", "87600h1s", "281474976710657d", "9223372036854775807d"} {
+		if got, err := parse(value); err == nil {
+			t.Errorf("%q is accepted as %v", value, got)
+		}
+	}
+}
+
 // TestDatabaseName checks that the name of a database contains no part of its address
 // that can be secret.
 func TestDatabaseName(t *testing.T) {
