@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/htmltest"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -96,4 +97,21 @@ func TestListIsLimited(t *testing.T) {
 	if got := p.One(t, "main .quiet"); !strings.Contains(got, "3") {
 		t.Errorf("the number of omitted pages: %q", got)
 	}
+}
+
+// TestListKeepsTheChosenLanguage checks that the links of the list name the language if
+// the visitor has chosen it, and only then.
+func TestListKeepsTheChosenLanguage(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.clock.move(time.Second)
+		w.page("beta", "Beta")
+		for range 2 { // rendered, and from memory
+			for query, want := range map[string]string{"": "/status/acme", "?lang=de": "/status/acme?lang=de"} {
+				p := htmltest.Parse(w.t, w.do("GET", "/"+query, "Accept-Language", "de").Body.String())
+				if lang, got := p.All("html")[0].Attr("lang"), p.All(".pages a")[0].Attr("href"); lang != "de" || got != want {
+					w.t.Errorf("/%s is in %s and links to %s, want %s", query, lang, got, want)
+				}
+			}
+		}
+	})
 }
