@@ -370,6 +370,10 @@ func TestPut(t *testing.T) {
 		if changed == "" || changed == tag {
 			t.Errorf("after a change the ETag is %s", changed)
 		}
+		c.do("PUT", "/api/v1/pages/shop", `{"name":"Other"}`, "If-Match", `"x"`, "If-Match", changed).is(200)
+		c.unchanged(func() {
+			c.do("PUT", "/api/v1/pages/shop", `{"name":"Another"}`, "If-Match", `"x"`, "If-Match", tag).is(412)
+		})
 		c.patch("/api/v1/pages/shop/components/"+c.get("/api/v1/pages/shop/components/api").is(200).id(), `{"status":"degraded"}`).is(200)
 		if got := c.get("/api/v1/pages/shop").is(200).header.Get("ETag"); got != changed {
 			t.Errorf("after a status has changed the ETag of the page is %s, before it was %s", got, changed)
