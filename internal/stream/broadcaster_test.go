@@ -1,13 +1,16 @@
 package stream
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -205,6 +208,51 @@ func TestChangeWhileSubscribing(t *testing.T) {
 		s.admit(netip.Addr{})
 		go s.run(s.topic, &subscriber{conn: near, ends: time.Now().Add(lifetime), seen: seen, tag: "a"})
 		(&client{conn: far}).read().want(t, false, change("b"))
+	})
+}
+
+// hijacked is a response whose connection is taken over.
+type hijacked struct {
+	*httptest.ResponseRecorder
+	conn net.Conn
+}
+
+func (h hijacked) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return h.conn, bufio.NewReadWriter(bufio.NewReader(h.conn), bufio.NewWriter(h.conn)), nil
+}
+
+// TestChangeWhileTheStateIsLoaded checks that a stream gets a message that others get while Serve loads
+// the state that it had before.
+func TestChangeWhileTheStateIsLoaded(t *testing.T) {
+	run(t, func(t *testing.T, s *fixture) {
+		type loaded struct{}
+		state := s.topic.state
+		s.topic = NewTopic(func(ctx context.Context) (string, time.Time, error) {
+			tag, expires, err := state(ctx)
+			if f, ok := ctx.Value(loaded{}).(func()); ok {
+				f()
+			}
+			return tag, expires, err
+		})
+		first := s.subscribe(lifetime).read()
+		first.want(t, false)
+		time.Sleep(minInterval)
+		ctx := context.WithValue(t.Context(), loaded{}, func() {
+			s.change("b", nil)
+			first.want(t, false, change("b"))
+		})
+		near, far := net.Pipe()
+		v := (&client{conn: far}).read()
+		r := httptest.NewRequestWithContext(ctx, "GET", "/events", nil)
+		if err := s.Serve(hijacked{httptest.NewRecorder(), near}, r, s.topic, netip.MustParseAddr("192.0.2.1")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if len(v.got) != 2 || !strings.Contains(v.got[0], "\nid: a\n") || v.got[1] != change("b") {
+			t.Errorf("got %q", v.got)
+		}
 	})
 }
 
