@@ -145,6 +145,26 @@ func TestUnknownOutcomeOfAPartialDeletion(t *testing.T) {
 	})
 }
 
+// TestUnknownOutcomeBetweenStepsOfADeletion: the first step of the deletion of a page with
+// many subscribers is committed, and the next one does not begin.
+func TestUnknownOutcomeBetweenStepsOfADeletion(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.ok(store.FillSubscribers(w.ctx, w.Store, w.page.ID, 1200))
+		ctx, cancel := context.WithCancel(w.ctx)
+		defer cancel()
+		w.interrupt("after", "COMMIT", cancel)
+		err := w.DeletePage(ctx, w.ws, "acme")
+		w.SetFault(nil)
+		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+			w.Errorf("error %v, want ErrUnknownOutcome alone", err)
+		}
+		if n := w.value(`SELECT count(*) FROM subscribers`); n != "200" {
+			w.Errorf("%s subscribers are left, want 200", n)
+		}
+		w.ok(w.DeletePage(w.ctx, w.ws, "acme"))
+	})
+}
+
 // TestUnknownOutcomeOfALostCommit loses the connection after the server has committed and
 // before its answer arrives.
 func TestUnknownOutcomeOfALostCommit(t *testing.T) {
