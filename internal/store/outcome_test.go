@@ -112,6 +112,22 @@ func TestBusyAfterARefusedCommit(t *testing.T) {
 	})
 }
 
+// TestUnknownOutcomeOfACommitThatTheServerEnds: PostgreSQL ends the session during the
+// COMMIT, as at a shutdown. Its message does not say whether it committed.
+func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
+		w.run(`CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`)
+		w.run(`CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION leave()`)
+		err := second(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))
+		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
+			w.Errorf("error %v, want ErrUnknownOutcome alone", err)
+		}
+		w.run(`DROP TRIGGER leave ON incident_updates`)
+	})
+}
+
 // TestBusyBehindAWriter checks the error if another process holds SQLite's write lock.
 func TestBusyBehindAWriter(t *testing.T) {
 	w, dir := onSQLite(t)
