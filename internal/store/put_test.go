@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
 )
 
 func TestPut(t *testing.T) {
@@ -186,6 +187,43 @@ func TestOneOfManyChangesWithTheSameTag(t *testing.T) {
 			if made != 1 {
 				w.Errorf("%s: %d of %d changes with the same tag were made, want 1", kind, made, len(errs))
 			}
+		}
+	})
+}
+
+// TestPutFindsWhatAnotherHasCreated puts objects that another replica creates after they
+// were looked for. Pages are created by POST, because a PUT of a page waits for another.
+func TestPutFindsWhatAnotherHasCreated(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		any := allswell.Precondition{}
+		page := allswell.NewPage{Name: "Shop", Slug: "shop"}
+		w.meanwhile("before", "INSERT INTO pages", func(other *store.Store) {
+			must(other.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Its shop", Slug: "shop"}))(w)
+		})
+		if p, created, err := w.PutPage(w.ctx, w.ws, page, any); err != nil || created || p.Name != "Shop" {
+			w.Errorf("page %+v, created %v, %v", p, created, err)
+		}
+		w.meanwhile("before", "INSERT INTO monitors", func(other *store.Store) {
+			mustPut(other.PutMonitor(w.ctx, w.ws, "shop-nightly", allswell.NewMonitor{Name: "Its job", Interval: time.Hour, Page: "acme"}, any))(w)
+		})
+		m, created, err := w.PutMonitor(w.ctx, w.ws, "shop-nightly", allswell.NewMonitor{Name: "Job", Interval: time.Hour, Page: "acme"}, any)
+		if err != nil || created || m.Name != "Job" {
+			w.Errorf("monitor %+v, created %v, %v", m, created, err)
+		}
+		w.meanwhile("before", "UPDATE pages SET version", func(other *store.Store) {
+			mustPut(other.PutComponent(w.ctx, w.ws, "acme", "api", allswell.NewComponent{Name: "Its API"}, any))(w)
+		})
+		c, created, err := w.PutComponent(w.ctx, w.ws, "acme", "api", allswell.NewComponent{Name: "API"}, any)
+		if err != nil || created || c.Name != "API" {
+			w.Errorf("component %+v, created %v, %v", c, created, err)
+		}
+		// The precondition is checked again.
+		w.meanwhile("before", "INSERT INTO pages", func(other *store.Store) {
+			must(other.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Its blog", Slug: "blog"}))(w)
+		})
+		_, _, err = w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Blog", Slug: "blog"}, allswell.Precondition{New: true})
+		if !errors.Is(err, allswell.ErrPreconditionFailed) {
+			w.Errorf("a new page that exists by now: %v", err)
 		}
 	})
 }
