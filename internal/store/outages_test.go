@@ -10,6 +10,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 // outageTests are what may happen around an outage. Each begins with the
@@ -428,6 +429,7 @@ func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 func TestMonitorNamesItsOpenIncident(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		job := w.quick("job", w.component, "")
+		stranger, _ := storetest.Workspace(w.T, w.Store, "other")
 		is := func(what, incident string, threshold int) {
 			w.Helper()
 			listed, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred)
@@ -437,6 +439,11 @@ func TestMonitorNamesItsOpenIncident(t *testing.T) {
 			w.ok(err)
 			if found := len(ofIncident) == 1 && ofIncident[0].ID == job.ID; found != (incident != "") {
 				w.Errorf("%s: the monitors of the incident are %v", what, ofIncident)
+			}
+			seen, _, err := w.Monitors(w.ctx, stranger, store.MonitorFilter{IncidentID: cmp.Or(incident, "nobody")}, firstHundred)
+			w.ok(err)
+			if len(seen) > 0 {
+				w.Errorf("%s: another workspace sees %v", what, seen)
 			}
 			for _, m := range append(listed, w.monitorNow(job)) {
 				if m.IncidentID != incident || m.EffectiveFailureThreshold != threshold {
