@@ -35,7 +35,7 @@ func TestChangesAreAudited(t *testing.T) {
 		var monitor allswell.Monitor
 		var incident allswell.Incident
 		var maintenance allswell.Maintenance
-		var sub allswell.Subscriber
+		var sub, hook, rotated allswell.Subscriber
 		var token allswell.IssuedToken
 		for _, c := range []struct {
 			name string
@@ -133,6 +133,16 @@ func TestChangesAreAudited(t *testing.T) {
 			}, nil},
 			{"unsubscribed", func() error { return w.Unsubscribe(w.ctx, "acme", sub.Key) },
 				[]string{`delete subscriber {"channel":"email","confirmed":true,"suspended":false,"whole_page":true} {}`}},
+			{"new webhook", func() (err error) {
+				hook, err = w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://hooks.example.com/T0/hunter2"})
+				return
+			}, []string{`create subscriber {} {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true}`}},
+			{"rotated webhook", func() (err error) {
+				rotated, err = w.RotateSubscriber(w.ctx, w.ws, "acme", hook.ID)
+				return
+			}, []string{`rotate subscriber {} {}`}},
+			{"removed webhook", func() error { return w.DeleteSubscriber(w.ctx, w.ws, "acme", hook.ID) },
+				[]string{`delete subscriber {"channel":"webhook","confirmed":true,"suspended":false,"whole_page":true} {}`}},
 			{"token", func() (err error) {
 				token, err = w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeWrite})
 				return
@@ -165,7 +175,7 @@ func TestChangesAreAudited(t *testing.T) {
 				w.Errorf("%s: audited\n%s\nwant\n%s", c.name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
-		for _, secret := range []string{sub.Key, "ada@example.com", monitor.Token, token.Secret} {
+		for _, secret := range []string{sub.Key, "ada@example.com", hook.Key, "hunter2", hook.Secret, rotated.Secret, monitor.Token, token.Secret} {
 			if strings.Contains(strings.Join(w.rows(`SELECT * FROM audit_entries`), "\n"), secret) {
 				w.Errorf("the audit log contains %q", secret)
 			}
