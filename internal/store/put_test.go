@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -308,6 +309,27 @@ func TestResolvedAgainIsAudited(t *testing.T) {
 		want := fmt.Sprintf(`update incident {"resolved_at":"%s"} {"resolved_at":"%s"}`, allswell.FormatTime(i.ResolvedAt), allswell.FormatTime(again.ResolvedAt))
 		if got := log[len(log)-1]; got != want || again.ResolvedAt.Equal(i.ResolvedAt) {
 			w.Errorf("audited %s, want %s", got, want)
+		}
+	})
+}
+
+// TestSlugsOfLongNames creates objects whose slugs have to be shortened for their numbers.
+func TestSlugsOfLongNames(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		name := strings.Repeat("a", allswell.MaxSlugLength+1)
+		for n := 1; n <= 11; n++ {
+			want := name[:allswell.MaxSlugLength]
+			if n > 1 {
+				want = allswell.NumberedSlug(want, n)
+			}
+			c := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name}))(w)
+			g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: name}))(w)
+			m := must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: time.Hour, Page: "acme"}))(w)
+			for kind, got := range map[string]string{"component": c.Slug, "group": g.Slug, "monitor": m.Slug} {
+				if got != want {
+					w.Errorf("%s %d has the slug %s, want %s", kind, n, got, want)
+				}
+			}
 		}
 	})
 }
