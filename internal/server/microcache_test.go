@@ -35,9 +35,10 @@ type countingBackend struct {
 func newCountingBackend(t *testing.T) *countingBackend {
 	t.Helper()
 	t.Chdir(t.TempDir())
+	const base = "https://status.example.com"
 	s, err := New(t.Context(), Config{
 		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
-		TrustedProxies: mustNetworks(t, "127.0.0.1"),
+		TrustedProxies: mustNetworks(t, "127.0.0.1"), BaseURL: base, Hosts: ownHosts(base, nil),
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -192,6 +193,8 @@ func TestNginxCachesPages(t *testing.T) {
 
 	t.Run("encodings, languages and entity tags", func(t *testing.T) { checkDocuments(t, page) })
 
+	t.Run("pages at domains of their own", func(t *testing.T) { checkDomains(t, b, front) })
+
 	t.Run("never cached", func(t *testing.T) {
 		const pings = ping.Path + "unknown"
 		for _, c := range []struct{ method, path string }{
@@ -302,6 +305,33 @@ func checkDocuments(t *testing.T, page string) {
 	}
 	if _, _, german := get(t, page, "Accept-Language", "de"); !strings.Contains(german, `lang="de"`) || !strings.Contains(body, `lang="en"`) {
 		t.Error("a visitor gets the page in the language of another")
+	}
+}
+
+// checkDomains requests the same path at the domains of two pages in turn: each shows its own page, although the copy
+// of the other is in the cache.
+func checkDomains(t *testing.T, b *countingBackend, front string) {
+	t.Helper()
+	domains := []string{"one.example.net", "two.example.net"}
+	for _, domain := range domains {
+		slug, _, _ := strings.Cut(domain, ".")
+		n := allswell.NewPage{Name: "Page " + slug, Slug: slug, PageSettings: allswell.PageSettings{Domain: &domain}}
+		if _, err := b.store.CreatePage(t.Context(), b.actor, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 5 {
+		for _, domain := range domains {
+			r, err := http.NewRequestWithContext(t.Context(), "GET", front+"/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = domain
+			slug, _, _ := strings.Cut(domain, ".")
+			if status, _, body := do(t, r); status != http.StatusOK || !strings.Contains(body, "Page "+slug) {
+				t.Errorf("%s: %d, without the name of its page", domain, status)
+			}
+		}
 	}
 }
 
