@@ -183,6 +183,39 @@ func TestChangesAreAudited(t *testing.T) {
 	})
 }
 
+// TestRetriesAndResumptionsAreAudited: a retry is audited also if it leaves the delivery
+// in its state.
+func TestRetriesAndResumptionsAreAudited(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		sub := w.subscribe("https://example.com/hook")
+		w.clock.move(time.Second)
+		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
+		w.deliver(failed)
+		delivery := w.value(`SELECT id FROM deliveries`)
+		for _, c := range []struct {
+			do   func() error
+			want string
+		}{
+			{func() error { return second(w.RetryDelivery(w.ctx, w.ws, delivery)) }, `retry delivery {} {}`},
+			{func() error {
+				w.run(`UPDATE deliveries SET state = 'dead' WHERE id = $1`, delivery)
+				return second(w.RetryDelivery(w.ctx, w.ws, delivery))
+			}, `retry delivery {"state":"dead"} {"state":"pending"}`},
+			{func() error {
+				w.run(`UPDATE subscribers SET suspended_at = 1, suspension_reason = 'no' WHERE id = $1`, sub.ID)
+				return second(w.ResumeSubscription(w.ctx, "acme", sub.Key))
+			}, `resume subscriber {"suspended":true} {"suspended":false}`},
+		} {
+			before := w.audited()
+			w.pass(time.Millisecond) // so that the entry sorts after the earlier ones
+			w.ok(c.do())
+			if got := w.audited()[len(before):]; !slices.Equal(got, []string{c.want}) {
+				w.Errorf("audited %q, want %q", got, c.want)
+			}
+		}
+	})
+}
+
 // TestAuditEntryIsInTheTransaction checks that a change is rolled back if its audit entry
 // cannot be written.
 func TestAuditEntryIsInTheTransaction(t *testing.T) {
