@@ -113,7 +113,7 @@ func Days(least, most int) func(string) (time.Duration, error) {
 		if days, ok := strings.CutSuffix(value, "d"); ok {
 			var n int
 			n, err = strconv.Atoi(days)
-			d = time.Duration(min(n, most+1)) * day
+			d = time.Duration(max(-1, min(n, most+1))) * day
 		}
 		if err != nil || d < time.Duration(least)*day || d > time.Duration(most)*day {
 			return 0, fmt.Errorf("a duration from %dd to %dd, such as 400d or 48h", least, most)

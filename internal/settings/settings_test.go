@@ -58,7 +58,7 @@ func TestDays(t *testing.T) {
 		}
 	}
 	// 2^48 days are a multiple of 2^64 nanoseconds: in a duration they vanish.
-	for _, value := range []string{"", "400", "d", "0d", "-1d", "3651d", "1.5d", "1d1h", "23h59m", "87600h1s", "281474976710657d", "9223372036854775807d"} {
+	for _, value := range []string{"", "400", "d", "0d", "-1d", "3651d", "1.5d", "1d1h", "23h59m", "87600h1s", "281474976710657d", "9223372036854775807d", "-281474976710655d"} {
 		if got, err := parse(value); err == nil {
 			t.Errorf("%q is accepted as %v", value, got)
 		}
