@@ -55,7 +55,7 @@ func TestNamesDoNotReorderText(t *testing.T) {
 		description := turned("Lines") + "\n" + turned("of it")
 		c, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: turned("Component"), GroupID: g.ID, Description: &description})
 		must(w.fixture, c, err)
-		bare, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "\u202e\x07"})
+		bare, err := w.store.CreateComponent(ctx, w.ws, "acme", allswell.NewComponent{Name: "\u202e\x07b"})
 		must(w.fixture, bare, err)
 		affected := []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}
 		inc := w.incident("acme", allswell.NewIncident{Title: turned("Incident"), Affected: affected, Message: text(turned("Message"))})
