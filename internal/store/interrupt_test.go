@@ -286,21 +286,27 @@ func TestPreconditionOfTheLastVersion(t *testing.T) {
 func TestOrderIsTheOrderOfCommits(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		incident := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "0", Message: ptr("0")}))(w)
-		n, updated := 0, incident.UpdatedAt
+		const rounds = 20
+		n := 0
+		var updated [3*rounds + 1]time.Time // by the number in the title
+		updated[0] = incident.UpdatedAt
 		rename := func(s *store.Store) error {
 			n++
-			i, err := s.ChangeIncident(w.ctx, w.ws, incident.ID, allswell.IncidentChange{Title: ptr(strconv.Itoa(n))})
-			if i.UpdatedAt.Before(updated) {
-				w.Errorf("updated at %v, and before at %v", i.UpdatedAt, updated)
-			}
-			updated = i.UpdatedAt
+			title := n
+			i, err := s.ChangeIncident(w.ctx, w.ws, incident.ID, allswell.IncidentChange{Title: ptr(strconv.Itoa(title))})
+			updated[title] = i.UpdatedAt
 			return err
 		}
-		for range 20 {
+		for range rounds {
 			w.ok(rename(w.Store))
 			w.ok(w.overlap(rename, rename))
 			w.clock.move(-time.Second)
 			must(w.PostUpdate(w.ctx, w.ws, incident.ID, "more"))(w)
+		}
+		for i, at := range updated[1:] {
+			if at.Before(updated[i]) {
+				w.Errorf("change %d at %v, and the one before at %v", i+1, at, updated[i])
+			}
 		}
 		w.clock.set(began)
 		entries, _, err := w.AuditLog(w.ctx, w.ws, allswell.AuditFilter{ObjectID: incident.ID}, "", 100)
