@@ -40,15 +40,20 @@ func TestAttacks(t *testing.T) {
 	}
 	exe := binary.Build(t)
 	for deadline := time.Now().Add(duration); ; {
-		for _, a := range attacks {
-			seed := rand.Uint64()
-			t.Run(a.name, func(t *testing.T) {
-				t.Logf("seed %d", seed)
-				w := newEnvironment(t, setup{exe: exe, seed: seed, files: a.files, long: duration > 0})
-				a.attack(w)
-				w.finish()
-			})
-		}
+		t.Run("round", func(t *testing.T) {
+			for _, a := range attacks {
+				seed := rand.Uint64()
+				t.Run(a.name, func(t *testing.T) {
+					if duration == 0 {
+						t.Parallel() // they mostly wait
+					}
+					t.Logf("seed %d", seed)
+					w := newEnvironment(t, setup{exe: exe, seed: seed, files: a.files, long: duration > 0})
+					a.attack(w)
+					w.finish()
+				})
+			}
+		})
 		if t.Failed() || !time.Now().Before(deadline) {
 			return
 		}
