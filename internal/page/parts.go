@@ -107,12 +107,19 @@ func (s *Site) loadHistory(ctx context.Context, k key) (*renderedPage, time.Time
 // serveIncident answers with one incident and a part of its timeline: the newest,
 // or the part that ?before= asks for.
 func (s *Site) serveIncident(w http.ResponseWriter, r *http.Request, req pageRequest, id string) {
+	s.serveTimeline(w, r, req, key{kind: "incident", name: id}, incidentID, s.loadIncident)
+}
+
+// serveTimeline answers with the part that ?before= asks for of the timeline whose kind
+// and id are those of k. The id must match the pattern.
+func (s *Site) serveTimeline(w http.ResponseWriter, r *http.Request, req pageRequest, k key, id *regexp.Regexp, load partLoader) {
 	before, ok := parseBefore(r)
-	if !ok || !incidentID.MatchString(id) {
+	if !ok || !id.MatchString(k.name) {
 		s.failAt(w, r, req, http.StatusNotFound)
 		return
 	}
-	s.servePart(w, r, req, key{entry: req.entry, kind: "incident", name: id, before: before, variant: req.variant}, s.loadIncident)
+	k.entry, k.variant, k.before = req.entry, req.variant, before
+	s.servePart(w, r, req, k, load)
 }
 
 func (s *Site) loadIncident(ctx context.Context, k key) (*renderedPage, time.Time, error) {
@@ -138,12 +145,7 @@ func (s *Site) loadIncident(ctx context.Context, k key) (*renderedPage, time.Tim
 
 // serveMaintenance is serveIncident for a planned maintenance.
 func (s *Site) serveMaintenance(w http.ResponseWriter, r *http.Request, req pageRequest, id string) {
-	before, ok := parseBefore(r)
-	if !ok || !maintenanceID.MatchString(id) {
-		s.failAt(w, r, req, http.StatusNotFound)
-		return
-	}
-	s.servePart(w, r, req, key{entry: req.entry, kind: "maintenance", name: id, before: before, variant: req.variant}, s.loadMaintenance)
+	s.serveTimeline(w, r, req, key{kind: "maintenance", name: id}, maintenanceID, s.loadMaintenance)
 }
 
 func (s *Site) loadMaintenance(ctx context.Context, k key) (*renderedPage, time.Time, error) {

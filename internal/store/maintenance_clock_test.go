@@ -78,7 +78,7 @@ func TestListsOfMaintenances(t *testing.T) {
 	})
 }
 
-// TestTwoReplicasAdvanceAtOnce: each turn comes once, whoever takes it.
+// TestTwoReplicasAdvanceAtOnce checks that each transition happens once, on one of the replicas.
 func TestTwoReplicasAdvanceAtOnce(t *testing.T) {
 	onPostgres(t, "&deadlock_timeout=20", func(w *world) {
 		other := w.replica()

@@ -173,8 +173,8 @@ func TestBootstrapTokenReplaced(t *testing.T) {
 	})
 }
 
-// TestRevokedTokensAreNoFirstStart: whoever has revoked all tokens gets no new
-// admin token from a restart.
+// TestRevokedTokensAreNoFirstStart checks that a restart creates no new admin token after
+// all tokens have been revoked.
 func TestRevokedTokensAreNoFirstStart(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, s *store.Store) {
 		secret := allswell.NewTokenSecret()

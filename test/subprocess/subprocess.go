@@ -40,7 +40,7 @@ type Process struct {
 }
 
 // Start starts cmd, which must not use ExtraFiles and whose output must not be
-// the test's own, because go test waits for whoever holds that. cmd runs in a
+// the test's own, because go test waits until all processes have closed it. cmd runs in a
 // session of its own: a Ctrl-C meant for the test reaches it through the leash
 // only. When this process ends, cmd is sent the signal, given by its name
 // ("TERM", "QUIT"), and killed if that does not help within a second; then
