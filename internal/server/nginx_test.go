@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -24,11 +23,11 @@ import (
 	"github.com/allswell/allswell/internal/ping"
 )
 
-// TestForgedHeadersThroughNginx runs nginx with the documented configuration, exempt from the limit of pings. No header
+// TestForgedHeadersThroughNginx runs deploy/nginx/allswell.conf, exempt from the limit of pings. No header
 // that a client sends raises its limit or changes its address in the log.
 func TestForgedHeadersThroughNginx(t *testing.T) {
 	const limited, job = 3, "127.0.9.9"
-	manual, err := os.ReadFile(manualPath)
+	documented, err := os.ReadFile("../../deploy/nginx/allswell.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +52,7 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 	} else {
 		l.Close()
 	}
-	front, _ := startNginx(t, manualServerBlock(t, string(manual)), strings.TrimPrefix(backend.URL, "http://"))
+	front, _ := startNginx(t, string(documented), strings.TrimPrefix(backend.URL, "http://"))
 
 	send := func(from string, h http.Header) int {
 		dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
@@ -104,16 +103,6 @@ func TestForgedHeadersThroughNginx(t *testing.T) {
 			t.Errorf("%d lines of the log are of the client %s, want %d", got, client, 2*limited)
 		}
 	}
-}
-
-// manualServerBlock returns the server block of nginx in the manual.
-func manualServerBlock(t *testing.T, manual string) string {
-	t.Helper()
-	block := regexp.MustCompile("(?s)```nginx\n(server \\{.*?)```").FindStringSubmatch(manual)
-	if block == nil {
-		t.Fatal("the manual has no block for nginx")
-	}
-	return block[1]
 }
 
 // findNginx returns the path of nginx. Without nginx the test is skipped, or fails if ALLSWELL_TEST_REQUIRE_NGINX is 1.

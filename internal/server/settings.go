@@ -11,11 +11,11 @@ import (
 	"github.com/allswell/allswell/internal/settings"
 )
 
-//go:generate go test -run ^TestManual$ . -update
+//go:generate go test -run ^TestSettingsTable$ . -update
 
 // Settings are the settings of `allswell serve` as text; Parse returns their values. An empty setting has its default.
 // The tags are described in package settings. The help texts are the manual: the help of the command line and the
-// table in docs/operating.md are generated from them.
+// table in docs/settings.md are generated from them.
 type Settings struct {
 	Listen string `env:"ALLSWELL_LISTEN" default:":8080" placeholder:"HOST:PORT" help:"Address to listen on for HTTP. Without a host: all addresses of this machine. Port 0: any free port."`
 

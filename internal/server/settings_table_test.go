@@ -12,13 +12,13 @@ import (
 	"github.com/allswell/allswell/internal/settings"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of settings in docs/operating.md")
+var update = flag.Bool("update", false, "rewrite the table of settings in docs/settings.md")
 
-const manualPath = "../../docs/operating.md"
+const settingsPath = "../../docs/settings.md"
 
-// TestManual checks that the table of settings in the manual is generated from Settings.
-func TestManual(t *testing.T) {
-	raw, err := os.ReadFile(manualPath)
+// TestSettingsTable checks that the table in docs/settings.md is generated from Settings.
+func TestSettingsTable(t *testing.T) {
+	raw, err := os.ReadFile(settingsPath)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,14 +26,14 @@ func TestManual(t *testing.T) {
 	before, rest, ok := strings.Cut(string(raw), begin)
 	_, after, okEnd := strings.Cut(rest, end)
 	if !ok || !okEnd {
-		t.Fatalf("%s has no place for the table of settings", manualPath)
+		t.Fatalf("%s has no place for the table of settings", settingsPath)
 	}
 	want := before + begin + settingsTable() + end + after
 	if want == string(raw) {
 		return
 	}
 	if *update {
-		if err := os.WriteFile(manualPath, []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(settingsPath, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
