@@ -77,6 +77,10 @@ func (d StatusDurations) Uptime() (share float64, ok bool) {
 	return 1 - down/float64(known), true
 }
 
+// UptimeDecimals is the number of decimals of every uptime in percent that people read. 100 has
+// none.
+const UptimeDecimals = 2
+
 // UptimePercent returns share in percent, rounded down to the given number of decimals. It is 100
 // only if share is 1.
 func UptimePercent(share float64, decimals int) float64 {
@@ -117,6 +121,17 @@ func (r History) Last(n int) StatusDurations {
 		t.Add(d.StatusDurations)
 	}
 	return t
+}
+
+// WithData returns the history without the days before the first one with data, which is the day on
+// which the first component was created. It is empty if no day has data.
+func (r History) WithData() History {
+	for i, d := range r {
+		if !d.Empty() {
+			return r[i:]
+		}
+	}
+	return nil
 }
 
 // newHistory returns an empty history.

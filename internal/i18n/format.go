@@ -1,7 +1,6 @@
 package i18n
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -119,26 +118,42 @@ func (l *Language) zoneName(t time.Time) string {
 	return abbreviation
 }
 
-// Percent formats a share of 1 with at most two decimals, or three above 99.99. It
-// rounds down, so that only 1 itself is "100%". If known is false it returns the text
-// for "not known".
+// Percent formats an uptime, which is a share of 1, by the one rule for decimals: "100%" if it is 1,
+// and otherwise two decimals, rounded down: "99.90%". If known is false it returns the text for "not
+// known".
 func (l *Language) Percent(v float64, known bool) string {
 	if !known || math.IsNaN(v) {
 		return l.T("uptime.not_known")
 	}
 	v = min(max(v, 0), 1)
-	parts := int(math.Floor(v*100_000 + 1e-6)) // 0.9998 is a little less in binary
-	if v < 1 {
-		parts = min(parts, 99_999)
+	if v == 1 {
+		return l.percentSign("100")
 	}
-	if parts < 99_990 {
-		parts -= parts % 10
+	text := strconv.FormatFloat(allswell.UptimePercent(v, allswell.UptimeDecimals), 'f', allswell.UptimeDecimals, 64)
+	return l.percentSign(strings.Replace(text, ".", l.decimal, 1))
+}
+
+// WholePercent formats a share of 1, rounded to whole percent: "30%".
+func (l *Language) WholePercent(v float64) string {
+	return l.percentSign(strconv.Itoa(int(math.Round(v * 100))))
+}
+
+func (l *Language) percentSign(number string) string {
+	return l.formats["percent"].fill(func(string) string { return number })
+}
+
+// UptimePeriod names the days of the last n days of a history for which there is data: "over 90
+// days", or "since 22 Nov" if there are fewer. It is "" if there is no data.
+func (l *Language) UptimePeriod(history allswell.History, n int) string {
+	known := history.WithData()
+	switch {
+	case len(known) == 0:
+		return ""
+	case len(known) < n:
+		return l.T("uptime.since", "day", l.ShortDate(known[0].Date))
+	default:
+		return l.T("bars.over", "n", n)
 	}
-	text := strconv.Itoa(parts / 1000)
-	if fraction := strings.TrimRight(fmt.Sprintf("%03d", parts%1000), "0"); fraction != "" {
-		text += l.decimal + fraction
-	}
-	return l.formats["percent"].fill(func(string) string { return text })
 }
 
 // Number formats a whole number with thousands separators.

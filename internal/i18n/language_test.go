@@ -151,9 +151,9 @@ func TestDurations(t *testing.T) {
 
 func TestPercent(t *testing.T) {
 	for v, want := range map[float64]string{
-		1: "100%", 1.5: "100%", 0: "0%", -1: "0%", 0.5: "50%", 0.9998: "99.98%", 0.99989: "99.98%",
-		0.999: "99.9%", 0.99: "99%", 0.9999: "99.99%", 0.99995: "99.995%", 0.999999: "99.999%",
-		math.Nextafter(1, 0): "99.999%", 0.29: "29%", 0.123456: "12.34%", 0.00001: "0%",
+		1: "100%", 1.5: "100%", 0: "0.00%", -1: "0.00%", 0.5: "50.00%", 0.9998: "99.98%", 0.99989: "99.98%",
+		0.999: "99.90%", 0.99: "99.00%", 0.9999: "99.99%", 0.99995: "99.99%", 0.999999: "99.99%",
+		math.Nextafter(1, 0): "99.99%", 0.29: "29.00%", 0.123456: "12.34%", 0.00001: "0.00%",
 	} {
 		if got := languageOf(t, "en").Percent(v, true); got != want {
 			t.Errorf("%v is %q, want %q", v, got, want)
@@ -176,6 +176,28 @@ func TestPercent(t *testing.T) {
 			t.Fatalf("%v is %q", v, text)
 		}
 	})
+}
+
+func TestUptimePeriod(t *testing.T) {
+	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	began := func(days int) allswell.History {
+		at := allswell.AddDays(allswell.Midnight(now, time.UTC), -days).Add(time.Hour)
+		return allswell.NewHistory([]allswell.StatusChange{{At: at, Status: allswell.StatusOperational}}, nil, now, time.UTC)
+	}
+	for _, c := range []struct {
+		language string
+		history  allswell.History
+		days     int
+		want     string
+	}{
+		{"en", began(0), 90, "since 22 Nov"}, {"en", began(4), 90, "since 18 Nov"}, {"en", began(29), 30, "over 30 days"},
+		{"en", began(29), 60, "since 24 Oct"}, {"en", began(200), 90, "over 90 days"}, {"en", nil, 90, ""},
+		{"de", began(0), 90, "seit dem 22. Nov."}, {"ar", began(0), 90, "منذ 22 نوفمبر"},
+	} {
+		if got := languageOf(t, c.language).UptimePeriod(c.history, c.days); got != c.want {
+			t.Errorf("%s: %q, want %q", c.language, got, c.want)
+		}
+	}
 }
 
 func TestNumbers(t *testing.T) {

@@ -97,7 +97,7 @@ func TestComponentPage(t *testing.T) {
 // TestUptimeExplanation checks the weight of a partial outage that the page
 // explains.
 func TestUptimeExplanation(t *testing.T) {
-	if got := i18ntest.Language(t, "en").Percent(allswell.StatusPartialOutage.Downtime(), true); got != "30%" {
+	if got := i18ntest.Language(t, "en").WholePercent(allswell.StatusPartialOutage.Downtime()); got != "30%" {
 		t.Errorf("a partial outage is said to count %s", got)
 	}
 }

@@ -190,13 +190,13 @@ func TestBadgesOverTime(t *testing.T) {
 		w.status("acme", c.ID, allswell.StatusDegraded)
 		for path, want := range map[string]string{
 			"/badge.svg": "Acme: Degraded", of: "Website: Degraded", of + "?label=Lamps&theme=dark": "Lamps: Degraded",
-			of + "?style=uptime": "Website: 90% uptime", "/badge.svg?style=uptime&theme=light": "Acme: 90% uptime",
+			of + "?style=uptime": "Website: 90.00% uptime", "/badge.svg?style=uptime&theme=light": "Acme: 90.00% uptime",
 		} {
 			if got := said(path); got != want {
 				t.Errorf("%s says %q, want %q", path, got, want)
 			}
 		}
-		if rec := w.do("GET", "/status/acme/badge.json?label=Lamps&style=uptime"); rec.Body.String() != `{"schemaVersion":1,"label":"Lamps","message":"90% uptime","color":"b3261e"}` {
+		if rec := w.do("GET", "/status/acme/badge.json?label=Lamps&style=uptime"); rec.Body.String() != `{"schemaVersion":1,"label":"Lamps","message":"90.00% uptime","color":"b3261e"}` {
 			t.Errorf("for shields: %s", rec.Body)
 		}
 
@@ -211,7 +211,7 @@ func TestBadgesOverTime(t *testing.T) {
 		}
 
 		w.clock.move(30 * time.Hour) // nothing happens but that time goes by
-		if got := said(of + "?style=uptime"); got != "Website: 97.5% uptime" {
+		if got := said(of + "?style=uptime"); got != "Website: 97.50% uptime" {
 			t.Errorf("a day later it says %q", got)
 		}
 	})

@@ -177,7 +177,7 @@ const ongoingWeight = 150
 
 // uptimeExplanation explains how uptimes are computed.
 func uptimeExplanation(l *i18n.Language) string {
-	return l.T("uptime.explained", "percent", l.Percent(allswell.StatusPartialOutage.Downtime(), true))
+	return l.T("uptime.explained", "percent", l.WholePercent(allswell.StatusPartialOutage.Downtime()))
 }
 
 // ongoingEvents returns the ongoing events of each component, by its id.

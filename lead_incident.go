@@ -1,0 +1,14 @@
+package allswell
+
+// LeadIncident returns the active incident that the page leads with: of those with an impact, one
+// with the most severe impact, and of these the newest. ok is false if there is none.
+//
+// Its impact can be worse than the status of the page, which depends on the components alone.
+func (s Summary) LeadIncident() (lead Incident, ok bool) {
+	for _, inc := range s.Active { // newest first
+		if inc.Impact.Worse(lead.Impact) {
+			lead, ok = inc, true
+		}
+	}
+	return lead, ok
+}
