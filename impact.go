@@ -1,6 +1,9 @@
 package allswell
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Impact is how bad an incident is.
 type Impact string
@@ -46,6 +49,9 @@ func (i Impact) Label() string { return impactTable[i.index()].label }
 
 // Valid reports whether i is one of Impacts.
 func (i Impact) Valid() bool { return slices.Contains(Impacts, i) }
+
+// Status returns the status that a component has during an incident of the impact i, unless somebody says otherwise.
+func (i Impact) Status() Status { return cmp.Or(impactTable[i.index()].like, StatusOperational) }
 
 // Tone returns how i is shown.
 func (i Impact) Tone() *Tone {

@@ -30,7 +30,7 @@ type incidentOpen struct {
 	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default derived from the worst status of its --component flags; without them, none."`
 	State      *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message    *string                 `placeholder:"TEXT" help:"First update; - reads it from standard input."`
-	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}; repeatable."`
+	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT[=STATUS]" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}. By default the status follows --impact; without it, degraded. Repeatable."`
 }
 
 func (cmd *incidentOpen) Run(c *commandContext) error {
@@ -38,6 +38,7 @@ func (cmd *incidentOpen) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	assumed := cmd.assumeStatuses()
 	incident := client.NewIncident{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message}
 	if incident.Components, err = c.affected(cmd.Components, cmd.Page); err != nil {
 		return err
@@ -52,8 +53,55 @@ func (cmd *incidentOpen) Run(c *commandContext) error {
 		if derived {
 			c.Printf("Its impact is %s, by the worst status given (--impact chooses another).\n", *incident.Impact)
 		}
+		for _, v := range assumed {
+			c.Printf("The component %s is %s while it lasts (--component NAME=STATUS chooses another status).\n", console.Visible(v.component), v.status)
+		}
 		c.Printf("It is shown at %s/incidents/%s\n", console.Visible(c.pageURL(cmd.Page)), console.Visible(i.ID))
+		if len(cmd.Components) == 0 {
+			c.suggestComponents(cmd.Page, i.ID, cmd.Title+" "+valueOf(message))
+		}
 	})
+}
+
+// suggestComponents prints how to name the components that a new incident affects, and those that its text mentions,
+// or all if it mentions none. It prints nothing if there are none, or if they cannot be read.
+func (c *commandContext) suggestComponents(page, incident, text string) {
+	var all, mentioned []string
+	text = strings.ToLower(text)
+	for v, err := range c.api.ListComponents(page).All(c.Ctx) {
+		if err != nil {
+			return
+		}
+		name := console.Visible(v.Name)
+		all = append(all, name)
+		if slices.ContainsFunc(strings.Fields(strings.ToLower(v.Name)), func(word string) bool { return strings.Contains(text, word) }) {
+			mentioned = append(mentioned, name)
+		}
+	}
+	if len(mentioned) == 0 {
+		mentioned = all
+	}
+	if len(mentioned) > 0 {
+		c.Printf("It affects no component, so their statuses stay as they are. To name those that it affects:\n")
+		c.Printf("  allswell incident components %s --page %s --component NAME=STATUS\n", console.Visible(incident), console.Visible(page))
+		c.Printf("NAME may be %s.\n", firstOf(mentioned))
+	}
+}
+
+// assumeStatuses gives a status to the components that are given without one, and returns them: the status that goes
+// with the impact, or degraded.
+func (cmd *incidentOpen) assumeStatuses() (assumed []affected) {
+	status := allswell.StatusDegraded
+	if cmd.Impact != nil {
+		status = cmd.Impact.Status()
+	}
+	for i := range cmd.Components {
+		if v := &cmd.Components[i]; v.status == "" {
+			v.status = status
+			assumed = append(assumed, *v)
+		}
+	}
+	return assumed
 }
 
 // impactOf returns the impact of the worst status of an incident's components.
@@ -249,16 +297,20 @@ func (cmd *incidentResolve) Run(c *commandContext) error {
 // affected is a component on the command line with the status that an incident gives it.
 type affected struct {
 	component string
-	status    allswell.Status
+	status    allswell.Status // "": not given
 }
 
-// UnmarshalText parses "API=major_outage". The component's name may contain an equals sign.
+// UnmarshalText parses "API" and "API=major_outage". A component whose name contains an equals sign needs a status.
 func (a *affected) UnmarshalText(text []byte) error {
 	at := strings.LastIndexByte(string(text), '=')
-	if at < 1 {
+	switch {
+	case at < 0 && len(text) > 0:
+		a.component = string(text)
+	case at < 1 || at == len(text)-1:
 		return errors.New("must be a component and its status, such as API=major_outage")
+	default:
+		a.component, a.status = string(text[:at]), allswell.Status(text[at+1:])
 	}
-	a.component, a.status = string(text[:at]), allswell.Status(text[at+1:])
 	return nil
 }
 
@@ -289,6 +341,9 @@ type incidentComponents struct {
 func (cmd *incidentComponents) Run(c *commandContext) error {
 	var components []*client.AffectedComponent
 	var err error
+	if i := slices.IndexFunc(cmd.Set, func(a affected) bool { return a.status == "" }); i >= 0 {
+		return console.UsageErrorf("give a status to the component %q, such as %[1]s=major_outage", cmd.Set[i].component)
+	}
 	if cmd.None || len(cmd.Set) > 0 {
 		var statuses []client.AffectedStatus
 		if statuses, err = c.affected(cmd.Set, cmd.Page); err != nil {

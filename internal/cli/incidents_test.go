@@ -32,9 +32,36 @@ func TestDerivedImpact(t *testing.T) {
 	for args, want := range map[string]string{
 		"--component=comp_1=degraded":                opened + "Its impact is minor, by the worst status given (--impact chooses another).\n" + shown,
 		"--component=comp_1=degraded|--impact=major": opened + shown,
-		"--message=x": opened + shown,
+		"--message=x":                       opened + shown,
+		"--component=comp_1|--impact=major": opened + "The component comp_1 is partial_outage while it lasts (--component NAME=STATUS chooses another status).\n" + shown,
+		"--component=comp_1": opened + "Its impact is minor, by the worst status given (--impact chooses another).\n" +
+			"The component comp_1 is degraded while it lasts (--component NAME=STATUS chooses another status).\n" + shown,
 	} {
 		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "i"}}`), expand("incident open|--page=p|--title=x|"+args)...)
+		if stdout != want || stderr != "" {
+			t.Errorf("%s: %s\ngot\n%swant\n%s", args, stderr, stdout, want)
+		}
+	}
+}
+
+// TestOpenWithoutComponents checks that the command names the components that could be meant.
+func TestOpenWithoutComponents(t *testing.T) {
+	const before = "The incident is i\nIt is shown at URL/status/p/incidents/i\n" +
+		"It affects no component, so their statuses stay as they are. To name those that it affects:\n" +
+		"  allswell incident components i --page p --component NAME=STATUS\nNAME may be "
+	for args, want := range map[string]string{
+		"--title=The checkout fails":            before + "Checkout.\n",
+		"--title=Slow|--message=Checkout, api.": before + "Checkout, API v2.\n",
+		"--title=Trouble":                       before + "Checkout, API v2, Website.\n",
+		"--title=Trouble|--json":                "{\n  \"id\": \"i\"\n}\n",
+	} {
+		_, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/components") {
+				io.WriteString(w, `{"data": [{"name": "Checkout"}, {"name": "API v2"}, {"name": "Website"}], "meta": {"total": 3}}`)
+				return
+			}
+			io.WriteString(w, `{"data": {"id": "i"}}`)
+		}, expand("incident open|--page=p|"+args)...)
 		if stdout != want || stderr != "" {
 			t.Errorf("%s: %s\ngot\n%swant\n%s", args, stderr, stdout, want)
 		}

@@ -168,7 +168,8 @@ func TestMaintenanceUsage(t *testing.T) {
 		"maintenance plan|--page=p|--title=x|--in=2h|--at=2026-11-21T22:00:00Z|--for=1h", "maintenance plan|--page=p|--title=x|--at=tomorrow|--for=1h",
 		"maintenance plan|--page=p|--title=x|--at=2026-11-21T22:00:00|--for=1h", "maintenance plan|--page=p|--title=x|--in=2h|--for=1h|--remind=1h|--no-reminder",
 		"maintenance move|mnt_1", "maintenance set|mnt_1", "maintenance set|mnt_1|--component=API", "maintenance set|mnt_1|--component=comp_1|--no-components",
-		"incident open|--page=p|--title=x|--component=API", "incident open|--page=p|--title=x|--component==degraded",
+		"incident open|--page=p|--title=x|--component=API=", "incident open|--page=p|--title=x|--component==degraded",
+		"incident components|i|--set=comp_1",
 		"incident components|i|--set=API=degraded", "incident components|i|--set=comp_1=degraded|--none",
 		"page set|p|--accent=#123456|--logo=" + large, "page set|p|--logo=" + large + ".not", "page set|p|--logo=x|--no-logo", "page set|p|--footer=x",
 	} {
