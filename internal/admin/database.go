@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/settings"
@@ -16,6 +17,7 @@ import (
 
 // MigrateCommand creates or upgrades the database.
 type MigrateCommand struct {
+	settings.FileSetting     `embed:""`
 	settings.DatabaseSetting `embed:""`
 }
 
@@ -25,16 +27,18 @@ func (cmd *MigrateCommand) Run(c *console.Console) error {
 	if err != nil {
 		return err
 	}
+	began := time.Now()
 	from, to, err := store.Migrate(c.Ctx, database)
+	took := time.Since(began).Round(time.Millisecond)
 	switch {
 	case err != nil:
 		return err
 	case from == 0:
-		c.Printf("The database %s is created (version %d).\n", settings.DatabaseName(database), to)
+		c.Printf("The database %s is created (version %d) in %s.\n", settings.DatabaseName(database), to, took)
 	case from == to:
 		c.Printf("The database %s is up to date (version %d).\n", settings.DatabaseName(database), to)
 	default:
-		c.Printf("The database %s is upgraded from version %d to version %d.\n", settings.DatabaseName(database), from, to)
+		c.Printf("The database %s is upgraded from version %d to version %d in %s.\n", settings.DatabaseName(database), from, to, took)
 	}
 	return nil
 }
@@ -61,6 +65,7 @@ func parseExisting(setting settings.DatabaseSetting) (string, error) {
 
 // BackupCommand copies a SQLite database.
 type BackupCommand struct {
+	settings.FileSetting     `embed:""`
 	settings.DatabaseSetting `embed:""`
 	Path                     string `arg:"" help:"File to write. It must not exist."`
 }
@@ -85,6 +90,7 @@ func (cmd *BackupCommand) Run(c *console.Console) error {
 
 // RestoreCommand replaces a SQLite database by a backup.
 type RestoreCommand struct {
+	settings.FileSetting     `embed:""`
 	settings.DatabaseSetting `embed:""`
 	Path                     string `arg:"" help:"File that allswell backup wrote."`
 }

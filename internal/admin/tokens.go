@@ -14,6 +14,7 @@ import (
 
 // TokenCommands are the commands of API tokens.
 type TokenCommands struct {
+	settings.FileSetting     `embed:""`
 	settings.DatabaseSetting `embed:""`
 	JSON                     bool `name:"json" help:"Print JSON, for programs."`
 

@@ -353,8 +353,9 @@ func TestRequests(t *testing.T) {
 func TestMonitorCreateOutput(t *testing.T) {
 	const line = "\n\n  curl -fsS -m 10 --retry 5 --retry-connrefused URL/p\n"
 	const haste = "\nWith so short an interval and a single check, a restart of the server can make the monitor go down: use 1m, or a failure threshold of 2.\n"
-	const defaults = " without a ping, if the server checks every minute and 3 checks in a row count, as by default.\n"
-	const own = " without a ping, if the server checks every minute as it does by default.\n"
+	const pingLimit = "By default, a server accepts 60 pings a minute from one address; its setting ALLSWELL_PING_EXEMPT exempts networks, such as an office.\n"
+	const defaults = " without a ping, if the server checks every minute and 3 checks in a row count, as by default.\n" + pingLimit
+	const own = " without a ping, if the server checks every minute as it does by default.\n" + pingLimit
 	for fields, want := range map[string]string{
 		`"interval": 60, "enabled": true`:                           "The monitor x is mon_1. Its job has to run this at least every minute:" + line + "\nDown after 4m" + defaults,
 		`"interval": 5400, "enabled": true`:                         "The monitor x is mon_1. Its job has to run this at least every 1 hour 30 minutes:" + line + "\nDown after 1h33m" + defaults,

@@ -80,10 +80,13 @@ func (cmd *monitorCreate) Run(c *commandContext) error {
 	monitor, err := c.api.CreateMonitor(c.Ctx, described)
 	return object(c, monitor, err, func(m *client.Monitor) {
 		c.printPing(m)
-		c.Printf("\nDown after %s.\n", downAfter(m))
+		c.Printf("\nDown after %s.\n%s\n", downAfter(m), pingLimit)
 		c.warnOfHaste(m)
 	})
 }
+
+// pingLimit is the default limit. The API does not have the server's.
+const pingLimit = "By default, a server accepts 60 pings a minute from one address; its setting ALLSWELL_PING_EXEMPT exempts networks, such as an office."
 
 // printPing prints the command that the monitor's job has to run.
 func (c *commandContext) printPing(m *client.Monitor) {

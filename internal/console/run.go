@@ -43,7 +43,8 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 			status = int(code)
 		}
 	}()
-	parser, err := p.Parser(c)
+	file := new(configFile)
+	parser, err := p.Parser(c, kong.Resolvers(file))
 	if err != nil {
 		return p.fail(c, err)
 	}
@@ -55,15 +56,21 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 		args = append([]string{"version"}, args[1:]...)
 	}
 	parsed, err := parser.Parse(joinNegative(args))
-	if err != nil {
+	for _, warning := range file.warnings {
+		fmt.Fprintf(c.Err, "%s: warning: %s\n", p.Name, warning)
+	}
+	switch {
+	case file.err != nil:
+		return p.fail(c, &UsageError{file.err})
+	case err != nil:
 		return p.fail(c, &UsageError{withHint(err)})
 	}
-	return p.fail(c, parsed.Run(c))
+	return p.fail(c, file.locate(parsed.Run(c)))
 }
 
 // Parser returns the parser of the command line.
-func (p Program) Parser(c *Console) (*kong.Kong, error) {
-	return kong.New(p.Commands,
+func (p Program) Parser(c *Console, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(p.Commands, append(options,
 		kong.Name(p.Name),
 		kong.Description(p.Description),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
@@ -71,7 +78,7 @@ func (p Program) Parser(c *Console) (*kong.Kong, error) {
 		kong.Vars(p.Variables),
 		kong.Writers(c.Out, c.Err),
 		kong.Exit(func(code int) { panic(exiting(code)) }),
-	)
+	)...)
 }
 
 // fail prints an error and returns the exit status.
@@ -146,18 +153,13 @@ func flagHelp(v *kong.Value) string {
 // warnOfUnknown warns of environment variables that have the prefix of settings but are not settings.
 func (p Program) warnOfUnknown(c *Console, root *kong.Node, environ []string) {
 	known := make(map[string]bool)
-	var visit func(*kong.Node)
-	visit = func(n *kong.Node) {
+	visitCommands(root, func(n *kong.Node) {
 		for _, flag := range n.Flags {
 			for _, env := range flag.Envs {
 				known[env] = true
 			}
 		}
-		for _, child := range n.Children {
-			visit(child)
-		}
-	}
-	visit(root)
+	})
 	var unknown []string
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
@@ -168,5 +170,13 @@ func (p Program) warnOfUnknown(c *Console, root *kong.Node, environ []string) {
 	if len(unknown) > 0 {
 		slices.Sort(unknown)
 		fmt.Fprintf(c.Err, "%s: warning: ignored, because there are no such settings: %s\n", p.Name, strings.Join(unknown, ", "))
+	}
+}
+
+// visitCommands calls f for a command and all commands below it.
+func visitCommands(n *kong.Node, f func(*kong.Node)) {
+	f(n)
+	for _, child := range n.Children {
+		visitCommands(child, f)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	goosedb "github.com/pressly/goose/v3/database"
@@ -145,9 +146,12 @@ func (db *DB) migrate(ctx context.Context) (from, to int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	db.log.Info("migrating the database", "from", current, "to", latest)
+	began := time.Now()
 	if _, err := p.Up(ctx); err != nil {
 		return 0, 0, fmt.Errorf("migrating the database: %w", err)
 	}
+	db.log.Info("the database is migrated", "from", current, "to", latest, "duration", time.Since(began).Round(time.Millisecond))
 	return current, latest, nil
 }
 

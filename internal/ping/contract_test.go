@@ -186,7 +186,7 @@ func TestRateLimit(t *testing.T) {
 		}
 		for _, forged := range [][]string{nil, {"X-Forwarded-For", "192.0.2.77"}, {"Forwarded", "for=192.0.2.77"}, {"X-Real-IP", "192.0.2.77"}, {"Authorization", "Bearer x"}} {
 			got := w.send("POST", Path+w.monitor.Token, nil, forged...)
-			w.want(got, 429, `{"message":"Too many requests."}`)
+			w.want(got, 429, `{"message":"Too many requests: at most 60 pings a minute from one address. ALLSWELL_PING_EXEMPT exempts networks."}`)
 			wait := must(strconv.Atoi(got.Header.Get("Retry-After")))(w)
 			reset := must(strconv.ParseInt(got.Header.Get("X-RateLimit-Reset"), 10, 64))(w)
 			if wait < 1 || wait > 60 || reset < time.Now().Unix() || reset > time.Now().Unix()+61 || got.Header.Get("X-RateLimit-Remaining") != "0" {

@@ -8,6 +8,7 @@ package ping
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"math"
@@ -51,6 +52,7 @@ type Server struct {
 	limited bool
 	limits  *limit.Addresses
 	limit   []string                 // value of X-RateLimit-Limit
+	tooMany *answer                  // to pings over the limit
 	exempt  func(*http.Request) bool // nil: none
 	batcher *batcher
 }
@@ -66,6 +68,8 @@ func New(c Config) *Server {
 		limited: c.RateLimit > 0,
 		limits:  limit.NewAddresses(c.RateLimit, rateWindow),
 		limit:   []string{strconv.Itoa(c.RateLimit)},
+		tooMany: newAnswer(http.StatusTooManyRequests, fmt.Sprintf(
+			`{"message":"Too many requests: at most %d pings a minute from one address. ALLSWELL_PING_EXEMPT exempts networks."}`, c.RateLimit)),
 		exempt:  c.Exempt,
 		batcher: newBatcher(c.Replica, c.Logger),
 	}
@@ -82,12 +86,11 @@ func newAnswer(status int, body string) *answer {
 	return &answer{status, []byte(body), []string{strconv.Itoa(len(body))}}
 }
 
-// All answers.
+// All answers but the one to pings over the limit, which names the limit.
 var (
 	recorded    = newAnswer(http.StatusOK, `{"ok":true}`)
 	notFound    = newAnswer(http.StatusNotFound, `{"message":"Not found."}`)
 	badMethod   = newAnswer(http.StatusMethodNotAllowed, `{"message":"Method not allowed."}`)
-	tooMany     = newAnswer(http.StatusTooManyRequests, `{"message":"Too many requests."}`)
 	unavailable = newAnswer(http.StatusServiceUnavailable, `{"message":"The service cannot do this right now. Please try again."}`)
 
 	answers = [...]*answer{store.PingFailed: unavailable, store.PingRecorded: recorded, store.PingUnknown: notFound}
@@ -141,7 +144,7 @@ func (s *Server) admit(h http.Header, r *http.Request, now time.Time) (*answer, 
 		if ok {
 			s.batcher.reject(token, now)
 		}
-		return tooMany, slot{}
+		return s.tooMany, slot{}
 	}
 	if !method {
 		h["Allow"] = allow

@@ -289,19 +289,40 @@ func TestURL(t *testing.T) {
 }
 
 func TestFirstStepsAreForAShell(t *testing.T) {
-	steps := firstSteps("http://localhost:8080", "aw_secret")
+	steps := firstSteps("http://localhost:8080", "aw_secret", true)
 	for _, want := range []string{
-		"\n  aw_secret\n", "\n  curl -fsS -m 10 --retry 5 --retry-connrefused \"$PING\"\n",
+		"\nOnly this machine can connect. For others: a reverse proxy", "\n  aw_secret\n", "\n  curl -fsS -m 10 --retry 5 --retry-connrefused \"$PING\"\n",
 		" http://localhost:8080/api/v1/pages -d ", "\nThen look at http://localhost:8080/status/example\n",
 	} {
 		if !strings.Contains(steps, want) {
 			t.Errorf("the first steps do not have %q:\n%s", want, steps)
 		}
 	}
-	for _, left := range []string{"BASE", "SECRET", "PING_LINE"} {
+	for _, left := range []string{"BASE", "SECRET", "HINT", "PING_LINE"} {
 		if strings.Contains(steps, left) {
 			t.Errorf("%s is left in the first steps:\n%s", left, steps)
 		}
+	}
+}
+
+// TestOnlyLocalServersSayHowToReachThem checks that the first lines of the log say how others can connect, if only this
+// machine can.
+func TestOnlyLocalServersSayHowToReachThem(t *testing.T) {
+	for _, c := range []struct {
+		listen, base string
+		want         bool
+	}{
+		{"127.0.0.1:0", "", true}, {"[::1]:0", "", true}, {":0", "", false}, {"127.0.0.1:0", "https://status.example.com", false},
+	} {
+		l, err := listen(t.Context(), "ALLSWELL_LISTEN", c.listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &Server{cfg: Config{BaseURL: c.base}, listener: l}
+		if got := s.isLocal(); got != c.want {
+			t.Errorf("listening on %s with base URL %q: %v, want %v", c.listen, c.base, got, c.want)
+		}
+		l.Close()
 	}
 }
 

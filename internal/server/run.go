@@ -8,18 +8,25 @@ import (
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 )
 
 // Run starts a server and serves until ctx ends, then stops gracefully and returns nil. It returns earlier, with an
 // error, if the server fails. The first start on a new database prints an API token to stdout. The log goes to stderr.
 func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	log := cfg.Logger(stderr)
+	if cfg.File != "" {
+		log.Info("settings were read from the configuration file", "path", cfg.File)
+	}
 	cfg.tuneRuntime(log)
 	s, err := New(ctx, cfg, log)
 	if err != nil {
 		return unlessStopped(ctx, log, err)
 	}
 	defer s.Close()
+	if s.isLocal() {
+		log.Info("only this machine can connect: "+reachableHint, "address", s.Addr().String())
+	}
 	if cfg.SMTPURL == nil {
 		log.Info("mail is off: ALLSWELL_SMTP_URL is not set, so visitors cannot subscribe by mail")
 	} else if cfg.BaseURL == "" {
@@ -35,10 +42,19 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 			return unlessStopped(ctx, log, fmt.Errorf("creating the first token: %w", err))
 		}
 		if first {
-			fmt.Fprint(stdout, firstSteps(s.URL(), secret))
+			fmt.Fprint(stdout, firstSteps(s.URL(), secret, s.isLocal()))
 		}
 	}
 	return s.Run(ctx)
+}
+
+// reachableHint says how others can connect to a server that only listens on this machine.
+const reachableHint = "for others, run it behind a reverse proxy and set --base-url, or use --listen :8080 (plain HTTP)"
+
+// isLocal reports whether only this machine can connect, and no proxy seems to pass on requests of others.
+func (s *Server) isLocal() bool {
+	address, ok := clientaddr.Parse(s.listener.Addr().String())
+	return ok && address.Addr().IsLoopback() && s.cfg.BaseURL == ""
 }
 
 // unlessStopped returns nil instead of err if ctx has ended.
@@ -59,10 +75,16 @@ func (c Config) Logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// firstSteps returns what the first start prints: the token, and commands to paste into a shell.
-func firstSteps(base, secret string) string {
-	return strings.NewReplacer("BASE", base, "SECRET", secret, "PING_LINE", allswell.PingCommand(`"$PING"`)).Replace(`
+// firstSteps returns what the first start prints: the token, and commands to paste into a shell. local says that only
+// this machine can connect.
+func firstSteps(base, secret string, local bool) string {
+	hint := ""
+	if local {
+		hint = "Only this machine can connect. For others: a reverse proxy and --base-url,\nor --listen :8080 (plain HTTP).\n"
+	}
+	return strings.NewReplacer("BASE", base, "SECRET", secret, "HINT\n", hint, "PING_LINE", allswell.PingCommand(`"$PING"`)).Replace(`
 Allswell runs at BASE
+HINT
 
 This is its first start. Here is your admin token, which is shown only this once:
 

@@ -5,6 +5,7 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -17,7 +18,9 @@ import (
 // The tags are described in package settings. The help texts are the manual: the help of the command line and the
 // table in docs/settings.md are generated from them.
 type Settings struct {
-	Listen string `env:"ALLSWELL_LISTEN" default:":8080" placeholder:"HOST:PORT" help:"Address to listen on for HTTP. Without a host: all addresses of this machine. Port 0: any free port."`
+	settings.FileSetting `embed:""`
+
+	Listen string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on for HTTP. The default accepts connections from this machine only, such as those of a reverse proxy. Without a host (:8080): all addresses of this machine. Port 0: any free port."`
 
 	settings.DatabaseSetting `embed:""`
 
@@ -70,6 +73,7 @@ type Settings struct {
 
 // Config holds the values of Settings.
 type Config struct {
+	File                     string // the configuration file that was read; "": none
 	Listen                   string
 	Database                 string
 	BaseURL                  string         // "": the host of each request
@@ -104,6 +108,7 @@ const maxRate = 1_000_000
 func (s Settings) Parse() (Config, error) {
 	p := settings.NewParser(&s)
 	c := Config{
+		File:             strings.TrimSpace(s.Config),
 		Listen:           settings.Parse(p, &s.Listen, settings.ListenAddress),
 		Database:         settings.Parse(p, &s.Database, settings.Database),
 		BaseURL:          settings.Parse(p, &s.BaseURL, settings.BaseURL),

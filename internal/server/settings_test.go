@@ -43,7 +43,7 @@ func TestSettings(t *testing.T) {
 
 func TestDefaults(t *testing.T) {
 	want := Config{
-		Listen: ":8080", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
+		Listen: "127.0.0.1:8080", Database: "sqlite:allswell.db", CheckInterval: time.Minute, FailureThreshold: 3,
 		PingRateLimit: 60, APIRateLimit: 600, SignUpLimit: 1000, AuditRetention: 400 * 24 * time.Hour, ClientIPHeader: "X-Forwarded-For",
 	}
 	got, err := Settings{}.Parse()

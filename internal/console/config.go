@@ -1,0 +1,204 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/allswell/allswell/internal/settings"
+)
+
+// configFlag is the flag that commands which read the configuration file have: settings.FileSetting.
+const configFlag = "config"
+
+// configFile gives flags the values of the configuration file, unless they are set by the command line or the
+// environment. See docs/decisions/0059-a-configuration-file.md.
+type configFile struct {
+	read     bool
+	path     string // "" if there is no file
+	values   map[string]settings.Assignment
+	warnings []string
+	err      error
+}
+
+// Validate implements kong.Resolver.
+func (f *configFile) Validate(*kong.Application) error { return nil }
+
+// Resolve implements kong.Resolver. A problem with the file is kept in f.err, because the parser would add the flag to it.
+func (f *configFile) Resolve(context *kong.Context, parent *kong.Path, flag *kong.Flag) (any, error) {
+	node := parent.Node()
+	if len(flag.Envs) == 0 || flagOf(node, configFlag) == nil {
+		return nil, nil
+	}
+	if !f.read {
+		f.read = true
+		f.load(context, node)
+	}
+	if flag.Name == configFlag && f.path != "" {
+		return f.path, nil
+	}
+	for _, env := range flag.Envs {
+		if os.Getenv(env) != "" {
+			return nil, nil
+		}
+		if a := f.values[env]; a.Value != "" {
+			return a.Value, nil
+		}
+	}
+	return nil, nil
+}
+
+// flagOf returns the flag of a command, or nil.
+func flagOf(n *kong.Node, name string) *kong.Flag {
+	for _, flag := range n.Flags {
+		if flag.Name == name {
+			return flag
+		}
+	}
+	return nil
+}
+
+// load reads the file for a command.
+func (f *configFile) load(context *kong.Context, command *kong.Node) {
+	given, _ := context.FlagValue(flagOf(command, configFlag)).(string)
+	given = strings.TrimSpace(given)
+	path := cmp.Or(given, settings.DefaultFile)
+	text, err := os.ReadFile(path)
+	switch {
+	case err == nil:
+	case given == "" && errors.Is(err, fs.ErrNotExist):
+		return
+	case given == "" && errors.Is(err, fs.ErrPermission) && isGiven(context, flagOf(command, "database")):
+		// A supervisor that read the file itself has passed its values on. Without a database, the command would use
+		// another one than the service.
+		f.warnings = append(f.warnings, fmt.Sprintf("%s is ignored: this user may not read it", path))
+		return
+	default:
+		reason := err
+		if pathErr := (*fs.PathError)(nil); errors.As(err, &pathErr) {
+			reason = pathErr.Err
+		}
+		f.err = fmt.Errorf("the configuration file %s cannot be read: %w", path, reason)
+		return
+	}
+	f.path = path
+	all, err := settings.ParseFile(string(text))
+	if bad := (*settings.SyntaxError)(nil); errors.As(err, &bad) {
+		f.err = fmt.Errorf("%s:%d: %s", path, bad.Line, bad.Reason)
+		return
+	}
+	f.check(all, secretsOf(context.Model.Node))
+}
+
+// isGiven reports whether a flag is set on the command line or by the environment.
+func isGiven(context *kong.Context, flag *kong.Flag) bool {
+	isFlag := func(p *kong.Path) bool { return p.Flag == flag }
+	isSet := func(env string) bool { return os.Getenv(env) != "" }
+	return flag != nil && (slices.ContainsFunc(context.Path, isFlag) || slices.ContainsFunc(flag.Envs, isSet))
+}
+
+// secretsOf returns the settings that a configuration file may contain, and whether they are secret: those of all commands
+// that read it.
+func secretsOf(root *kong.Node) map[string]bool {
+	secret := make(map[string]bool)
+	visitCommands(root, func(n *kong.Node) {
+		if flagOf(n, configFlag) == nil {
+			return
+		}
+		for _, flag := range n.Flags {
+			for _, env := range flag.Envs {
+				if flag.Name != configFlag {
+					secret[env] = secret[env] || flag.Tag.Has("secret")
+				}
+			}
+		}
+	})
+	return secret
+}
+
+// check keeps the values of the file. It refuses unknown settings, and warns of other variables and of secrets that every
+// user can read.
+func (f *configFile) check(all []settings.Assignment, secret map[string]bool) {
+	f.values = make(map[string]settings.Assignment, len(all))
+	exposed := ""
+	for _, a := range all {
+		isSecret, known := secret[a.Name]
+		switch {
+		case !known && strings.HasPrefix(a.Name, "ALLSWELL_"):
+			f.err = fmt.Errorf("%s:%d: %s is not a setting of the server%s", f.path, a.Line, a.Name, suggestion(a.Name, secret))
+			return
+		case !known && os.Getenv(a.Name) != a.Value: // a supervisor that reads the file, too, has set it
+			f.warnings = append(f.warnings, fmt.Sprintf("%s:%d: %s is ignored: it is not a setting of Allswell", f.path, a.Line, a.Name))
+		case isSecret && containsSecret(a.Value):
+			exposed = a.Name
+		}
+		f.values[a.Name] = a
+	}
+	if info, err := os.Stat(f.path); err == nil && exposed != "" && info.Mode().IsRegular() && info.Mode().Perm()&0o004 != 0 {
+		f.warnings = append(f.warnings, fmt.Sprintf("%s contains a secret (%s) and every user can read it: run chmod o-r %[1]s", f.path, exposed))
+	}
+}
+
+// containsSecret reports whether the value of a secret setting really has one: an address without a password has none.
+func containsSecret(value string) bool {
+	u, err := url.Parse(value)
+	if err != nil || !slices.Contains([]string{"sqlite", "postgres", "postgresql", "smtp", "smtps"}, u.Scheme) {
+		return value != ""
+	}
+	_, password := u.User.Password()
+	return password || u.Query().Has("password")
+}
+
+// suggestion returns ": did you mean …?" if a known name is similar, and "" otherwise.
+func suggestion(name string, known map[string]bool) string {
+	best, least := "", 3
+	for _, candidate := range slices.Sorted(maps.Keys(known)) {
+		if d := editDistance(name, candidate); d <= least {
+			best, least = candidate, d-1
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return ": did you mean " + best + "?"
+}
+
+// editDistance returns the number of characters to insert, delete or replace to turn a into b.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// locate adds the file and the line to an error about a value that comes from the file.
+func (f *configFile) locate(err error) error {
+	bad := (*settings.Error)(nil)
+	if !errors.As(err, &bad) {
+		return err
+	}
+	if a, ok := f.values[bad.Setting.Env]; ok && os.Getenv(a.Name) == "" && strings.TrimSpace(a.Value) == strings.TrimSpace(bad.Value) {
+		return fmt.Errorf("%s:%d: %w", f.path, a.Line, err)
+	}
+	return err
+}
