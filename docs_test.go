@@ -89,10 +89,10 @@ func TestCommentsNameDocumentsThatExist(t *testing.T) {
 	}
 }
 
-// TestReadmeHasTheExample checks that the Go code in README.md is in an example of package client, which is compiled
+// TestAPIHasTheExample checks that the Go code in docs/api.md is in an example of package client, which is compiled
 // and run.
-func TestReadmeHasTheExample(t *testing.T) {
-	_, code, _ := strings.Cut(read(t, "README.md"), "```go\n")
+func TestAPIHasTheExample(t *testing.T) {
+	_, code, _ := strings.Cut(read(t, "docs/api.md"), "```go\n")
 	code, _, ok := strings.Cut(code, "```")
 	if indented := "\t" + strings.ReplaceAll(strings.TrimSpace(code), "\n", "\n\t"); !ok || !strings.Contains(read(t, "client/example_test.go"), indented) {
 		t.Errorf("client/example_test.go does not have this code:\n%s", indented)

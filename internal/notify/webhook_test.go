@@ -8,7 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -115,16 +115,25 @@ func webhookNotification(target string, e allswell.Event) allswell.Notification 
 	}
 }
 
-// TestWebhookExamples checks that the examples of the documentation have the members that
-// are sent.
+// TestWebhookExamples checks that the examples in docs/webhooks are what is sent, that docs/webhooks.md links to each of
+// them, and that the one shown there is one of them.
 func TestWebhookExamples(t *testing.T) {
-	page, err := os.ReadFile("../../docs/webhooks.md")
+	page := string(read(t, "../../docs/webhooks.md"))
+	files, err := filepath.Glob("../../docs/webhooks/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	examples := make(map[allswell.EventKind]string)
-	for _, m := range regexp.MustCompile("(?ms)^### `([a-z._]+)`$.*?^```json\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
-		examples[allswell.EventKind(m[1])] = strings.TrimSpace(m[2])
+	for _, file := range files {
+		kind := strings.TrimSuffix(filepath.Base(file), ".json")
+		examples[allswell.EventKind(kind)] = strings.TrimSpace(string(read(t, file)))
+		if !strings.Contains(page, "| [`"+kind+"`](webhooks/"+kind+".json) |") {
+			t.Errorf("docs/webhooks.md does not link to the example of %s", kind)
+		}
+	}
+	shown := regexp.MustCompile("(?ms)^```json\n(.*?)\n^```$").FindStringSubmatch(page)
+	if shown == nil || shown[1] != examples[allswell.EventIncidentCreated] {
+		t.Errorf("docs/webhooks.md does not show the example of %s", allswell.EventIncidentCreated)
 	}
 	notices := webhookNotifications()
 	for kind := range examples {
@@ -142,7 +151,7 @@ func TestWebhookExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		if pretty.String() != examples[kind] {
-			t.Errorf("%s: docs/webhooks.md has\n%s\nsent is\n%s", kind, examples[kind], pretty.String())
+			t.Errorf("docs/webhooks/%s.json is\n%s\nsent is\n%s", kind, examples[kind], pretty.String())
 		}
 	}
 }

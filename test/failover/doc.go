@@ -1,5 +1,5 @@
-// Package failover tests the topology of docs/operating.md, "High
-// availability", with the files of deploy/high-availability, under faults:
+// Package failover tests the topology of deploy/high-availability/README.md, with
+// the files beside it, under faults:
 // three machines with PostgreSQL under Patroni, etcd, HAProxy and Allswell each,
 // and one machine with HAProxy in front. Machines are network and mount
 // namespaces of the kernel, so that a machine can be cut off, frozen or killed.
