@@ -27,13 +27,13 @@ type commands struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 	Demo  demo.Command `cmd:"" help:"Run the service with an example, on a temporary database."`
 
-	Page        cli.PageCommands        `cmd:"" group:"Using the API of a running server:" help:"Create, put, list, show, set and delete status pages, and show their domain and uptime."`
-	Group       cli.GroupCommands       `cmd:"" group:"Using the API of a running server:" help:"Create, list, set and delete groups of a page's components."`
-	Component   cli.ComponentCommands   `cmd:"" group:"Using the API of a running server:" help:"Create, put, list, show, set, edit and delete a page's components."`
-	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"Create, put, list, show, set, rotate and delete heartbeat monitors."`
-	Incident    cli.IncidentCommands    `cmd:"" group:"Using the API of a running server:" help:"Open, list, show, update, set, resolve and delete incidents, and set their components."`
-	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"Plan, list, show, update, set, move, begin, end, cancel and delete maintenance."`
-	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"Add, list, show, rotate and remove a page's subscribers."`
+	Page        cli.PageCommands        `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete status pages, and show their domain and uptime."`
+	Group       cli.GroupCommands       `cmd:"" group:"Using the API of a running server:" help:"List, show, create, edit and delete groups of a page's components."`
+	Component   cli.ComponentCommands   `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit and delete a page's components, and set their status."`
+	Monitor     cli.MonitorCommands     `cmd:"" group:"Using the API of a running server:" help:"List, show, create, put, edit, rotate and delete heartbeat monitors."`
+	Incident    cli.IncidentCommands    `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, resolve and delete incidents, and set their components."`
+	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, move, begin, end, cancel and delete planned maintenance."`
+	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"List, show, create, rotate and delete a page's subscribers."`
 	Delivery    cli.DeliveryCommands    `cmd:"" group:"Using the API of a running server:" help:"List the messages to subscribers, and retry them."`
 	Audit       cli.AuditCommands       `cmd:"" group:"Using the API of a running server:" help:"List who changed what."`
 
@@ -65,8 +65,7 @@ func main() {
 	defer stop()
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, stop)
-	c := &console.Console{Ctx: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
-	os.Exit(program().Run(c, os.Args[1:], os.Environ()))
+	os.Exit(program().Run(console.Standard(ctx), os.Args[1:], os.Environ()))
 }
 
 type serveCommand struct {

@@ -11,6 +11,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/timeinput"
 )
 
 // AuditCommands are the commands of the audit log.
@@ -25,14 +26,24 @@ type auditList struct {
 	Object string               `placeholder:"ID" help:"Only changes of the object with this id."`
 	Actor  string               `placeholder:"ID" help:"Only changes by the token or subscriber with this id."`
 	Action allswell.AuditAction `placeholder:"ACTION" help:"Only this action: create, update, delete, rotate, revoke, retry, confirm or resume."`
-	Since  instant              `placeholder:"TIME" help:"Only changes at or after this time, such as 2026-11-21T04:00:00Z."`
-	Until  instant              `placeholder:"TIME" help:"Only changes before this time, such as 2026-11-22T04:00:00Z."`
+	Since  *timeinput.Moment    `placeholder:"TIME" help:"Only changes at or after this time, such as 2026-11-21T04:00:00Z or, in the time zone of this computer, 2026-11-21."`
+	Until  *timeinput.Moment    `placeholder:"TIME" help:"Only changes before this time."`
 	listing
 }
 
 func (cmd *auditList) Run(c *commandContext) error {
-	filter := allswell.AuditFilter{
-		ObjectKind: cmd.Kind, ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action, Since: time.Time(cmd.Since), Until: time.Time(cmd.Until),
+	filter := allswell.AuditFilter{ObjectKind: cmd.Kind, ObjectID: cmd.Object, ActorID: cmd.Actor, Action: cmd.Action}
+	for _, limit := range []struct {
+		given *timeinput.Moment
+		at    *time.Time
+	}{{cmd.Since, &filter.Since}, {cmd.Until, &filter.Until}} {
+		if limit.given == nil {
+			continue
+		}
+		var err error
+		if *limit.at, err = limit.given.In(time.Local, time.Now()); err != nil {
+			return &console.UsageError{Err: err}
+		}
 	}
 	var entries []*client.AuditEntry
 	for e, err := range c.api.ListAudit(c.Ctx, filter) {

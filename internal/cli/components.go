@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"strconv"
 
 	"github.com/allswell/allswell"
@@ -13,9 +14,10 @@ import (
 type GroupCommands struct {
 	ClientSettings `embed:""`
 
-	Create groupCreate `cmd:"" help:"Create a group on a page."`
 	List   groupList   `cmd:"" help:"List a page's groups."`
-	Set    groupSet    `cmd:"" help:"Change a group's name or order."`
+	Show   groupShow   `cmd:"" help:"Show a group."`
+	Create groupCreate `cmd:"" help:"Create a group on a page."`
+	Edit   groupEdit   `cmd:"" aliases:"set" help:"Change a group's name or order."`
 	Delete groupDelete `cmd:"" help:"Delete a group. Its components remain, in no group."`
 }
 
@@ -25,13 +27,16 @@ type newSlug struct {
 }
 
 type groupCreate struct {
-	Page string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	pageFlag
 	Name string `required:"" placeholder:"NAME" help:"Name of the group."`
 	newSlug
 	Order *int `placeholder:"NUMBER" help:"Position: the lowest is first. Last by default."`
 }
 
 func (cmd *groupCreate) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	group, err := c.api.CreateGroup(c.Ctx, cmd.Page, client.NewGroup{Slug: cmd.Slug, Name: cmd.Name, Order: cmd.Order})
 	return object(c, group, err, func(g *client.Group) {
 		c.Printf("The group %s is %s\n", console.Visible(g.Name), console.Visible(g.ID))
@@ -39,11 +44,14 @@ func (cmd *groupCreate) Run(c *commandContext) error {
 }
 
 type groupList struct {
-	Page string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	pageFlag
 	listing
 }
 
 func (cmd *groupList) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	groups, total, err := c.api.ListGroups(cmd.Page).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
@@ -55,22 +63,48 @@ func (cmd *groupList) Run(c *commandContext) error {
 
 // groupArgument is embedded by the commands of one group.
 type groupArgument struct {
-	Group string `arg:"" help:"Id of the group, or its name or slug together with --page."`
-	Page  string `placeholder:"SLUG" help:"Slug of the page, to find the group by its name or slug."`
+	Group string `arg:"" help:"Id, name or slug of the group."`
+	pageFlag
 }
 
-func (g groupArgument) id(c *commandContext) (string, error) {
-	id, err := c.group(&g.Group, g.Page)
+func (g *groupArgument) id(c *commandContext) (string, error) {
+	id, err := c.group(&g.Group, &g.pageFlag)
 	return valueOf(id), err
 }
 
-type groupSet struct {
+type groupShow struct{ groupArgument }
+
+// Run finds the group in the list, because the API has no request for one group.
+func (cmd *groupShow) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	for g, err := range c.api.ListGroups(cmd.Page).All(c.Ctx) {
+		if err != nil {
+			return err
+		}
+		if g.ID != id {
+			continue
+		}
+		return object(c, g, nil, func(g *client.Group) {
+			c.Facts([2]string{"Group", g.Name}, [2]string{"Id", g.ID}, [2]string{"Slug", g.Slug}, [2]string{"Order", strconv.Itoa(g.Order)},
+				[2]string{"Created", console.Time(g.CreatedAt)}, [2]string{"Changed", console.Time(g.UpdatedAt)})
+		})
+	}
+	return fmt.Errorf("there is no group %q on the page %s", console.Visible(cmd.Group), console.Visible(cmd.Page))
+}
+
+type groupEdit struct {
 	groupArgument
 	Name  *string `placeholder:"NAME" help:"New name."`
 	Order *int    `placeholder:"NUMBER" help:"New position: the lowest is first."`
 }
 
-func (cmd *groupSet) Run(c *commandContext) error {
+func (cmd *groupEdit) Run(c *commandContext) error {
 	change := client.GroupChange{Name: cmd.Name, Order: cmd.Order}
 	if err := checkNotEmpty(change); err != nil {
 		return err
@@ -97,13 +131,13 @@ func (cmd *groupDelete) Run(c *commandContext) error {
 type ComponentCommands struct {
 	ClientSettings `embed:""`
 
-	Create componentCreate `cmd:"" help:"Create a component on a page."`
 	List   componentList   `cmd:"" help:"List a page's components."`
 	Show   componentShow   `cmd:"" help:"Show a component."`
+	Create componentCreate `cmd:"" help:"Create a component on a page."`
 	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. What is not given gets its default; status and order are kept."`
-	Set    componentSet    `cmd:"" help:"Set a component's status. It is shown at once, until it is set again or a monitor goes down."`
+	Status componentStatus `cmd:"" aliases:"set" help:"Set a component's status. It is shown at once, until it is set again or a monitor goes down."`
 	Edit   componentEdit   `cmd:"" help:"Change a component's name, description, order or group."`
-	Delete componentDelete `cmd:"" help:"Delete a component."`
+	Delete componentDelete `cmd:"" help:"Delete a component with its history."`
 }
 
 type componentCreate struct {
@@ -113,7 +147,7 @@ type componentCreate struct {
 
 // componentFields is embedded by the commands that create a component.
 type componentFields struct {
-	Page        string           `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	pageFlag
 	Name        string           `required:"" placeholder:"NAME" help:"Name of the component."`
 	Description *string          `placeholder:"TEXT" help:"Text below the name."`
 	Status      *allswell.Status `placeholder:"STATUS" help:"Status: ${statuses}. A new component is operational by default."`
@@ -122,8 +156,11 @@ type componentFields struct {
 }
 
 // component returns the description of the component.
-func (f componentFields) component(c *commandContext, slug string) (client.NewComponent, error) {
-	group, err := c.group(f.Group, f.Page)
+func (f *componentFields) component(c *commandContext, slug string) (client.NewComponent, error) {
+	if err := f.choose(c); err != nil {
+		return client.NewComponent{}, err
+	}
+	group, err := c.group(f.Group, &f.pageFlag)
 	return client.NewComponent{Slug: slug, Name: f.Name, Description: f.Description, Status: f.Status, Order: f.Order, Group: group}, err
 }
 
@@ -160,7 +197,7 @@ func (cmd *componentPut) Run(c *commandContext) error {
 }
 
 type componentList struct {
-	Page string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	pageFlag
 	listing
 }
 
@@ -175,6 +212,9 @@ func affectedRow(v *client.AffectedComponent) []string {
 }
 
 func (cmd *componentList) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	components, total, err := c.api.ListComponents(cmd.Page).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
@@ -203,8 +243,16 @@ func (cmd *componentList) Run(c *commandContext) error {
 
 // componentArgument is embedded by the commands of one component of a page.
 type componentArgument struct {
-	Page      string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	pageFlag
 	Component string `arg:"" help:"Id, name or slug of the component."`
+}
+
+// id returns the id of the component, and chooses the page.
+func (a *componentArgument) id(c *commandContext) (string, error) {
+	if err := a.choose(c); err != nil {
+		return "", err
+	}
+	return c.component(a.Component, &a.pageFlag)
 }
 
 type componentShow struct {
@@ -213,7 +261,7 @@ type componentShow struct {
 }
 
 func (cmd *componentShow) Run(c *commandContext) error {
-	id, err := c.component(cmd.Component, cmd.Page)
+	id, err := cmd.id(c)
 	if err != nil {
 		return err
 	}
@@ -228,15 +276,15 @@ func (cmd *componentShow) Run(c *commandContext) error {
 	})
 }
 
-type componentSet struct {
+type componentStatus struct {
 	componentArgument
 	Status        allswell.Status `arg:"" help:"Status: ${statuses}."`
 	Description   *string         `placeholder:"TEXT" xor:"description" help:"New text below the name."`
 	NoDescription bool            `xor:"description" help:"Remove the text below the name."`
 }
 
-func (cmd *componentSet) Run(c *commandContext) error {
-	id, err := c.component(cmd.Component, cmd.Page)
+func (cmd *componentStatus) Run(c *commandContext) error {
+	id, err := cmd.id(c)
 	if err != nil {
 		return err
 	}
@@ -249,8 +297,8 @@ func (cmd *componentSet) Run(c *commandContext) error {
 }
 
 type componentEdit struct {
-	Component     string  `arg:"" help:"Id of the component, or its name or slug together with --page."`
-	Page          string  `placeholder:"SLUG" help:"Slug of the page, to find components and groups by their names or slugs."`
+	Component string `arg:"" help:"Id, name or slug of the component."`
+	pageFlag
 	Name          *string `placeholder:"NAME" help:"New name."`
 	Description   *string `placeholder:"TEXT" xor:"description" help:"New text below the name."`
 	NoDescription bool    `xor:"description" help:"Remove the text below the name."`
@@ -260,12 +308,12 @@ type componentEdit struct {
 }
 
 func (cmd *componentEdit) Run(c *commandContext) error {
-	ids, err := c.components([]string{cmd.Component}, cmd.Page)
+	id, err := c.component(cmd.Component, &cmd.pageFlag)
 	if err != nil {
 		return err
 	}
 	change := client.ComponentChange{Name: cmd.Name, Description: nullable(cmd.Description, cmd.NoDescription), Order: cmd.Order}
-	if change.Group, err = c.group(cmd.Group, cmd.Page); err != nil {
+	if change.Group, err = c.group(cmd.Group, &cmd.pageFlag); err != nil {
 		return err
 	}
 	if cmd.NoGroup {
@@ -274,17 +322,23 @@ func (cmd *componentEdit) Run(c *commandContext) error {
 	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
-	component, err := c.api.EditComponent(c.Ctx, ids[0], change)
+	component, err := c.api.EditComponent(c.Ctx, id, change)
 	return object(c, component, err, func(v *client.Component) {
 		c.Printf("Changed the component %s.\n", console.Visible(v.Name))
 	})
 }
 
-type componentDelete struct{ componentArgument }
+type componentDelete struct {
+	componentArgument
+	confirmation
+}
 
 func (cmd *componentDelete) Run(c *commandContext) error {
-	id, err := c.component(cmd.Component, cmd.Page)
+	id, err := cmd.id(c)
 	if err != nil {
+		return err
+	}
+	if err := cmd.confirm(c, "the component "+cmd.Component+" with its history"); err != nil {
 		return err
 	}
 	return c.deleted(c.api.DeleteComponent(c.Ctx, cmd.Page, id), "component", cmd.Component)

@@ -3,12 +3,13 @@
 package cli
 
 import (
-	"context"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,8 @@ import (
 type ClientSettings struct {
 	URL   string `name:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server."`
 	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token."`
-	JSON  bool   `name:"json" help:"Print JSON, for programs: the data of the API's response."`
+	JSON  bool   `name:"json" help:"Print the data of the API's response as it is, for programs. A list is one array, of all parts that are read."`
+	Wide  bool   `help:"Cut nothing to fit the terminal, and print whole ids."`
 }
 
 // retries is client.Options.Retries. Tests change it.
@@ -40,7 +42,7 @@ func (s ClientSettings) ProvideContext(c *console.Console) (*commandContext, err
 		return nil, err
 	}
 	api, err := client.New(base, token, client.Options{UserAgent: "allswell/" + buildinfo.Read().Version, Retries: retries})
-	return &commandContext{console.Printer{Console: c, JSON: s.JSON}, api}, err
+	return &commandContext{Printer: console.Printer{Console: c, JSON: s.JSON, Wide: s.Wide}, api: api}, err
 }
 
 func parseServerURL(value string) (string, error) {
@@ -61,32 +63,38 @@ func parseToken(value string) (string, error) {
 // commandContext is what a command works with: the API, and the console of the user.
 type commandContext struct {
 	console.Printer
-	api *client.Client
+	api  *client.Client
+	zone *time.Location // of the page, if a time is given without an offset
 }
 
 // resource is a resource of the API.
 type resource interface{ RawJSON() json.RawMessage }
 
-// object prints a resource: the JSON of the API, or what show prints. It returns err if there is one.
+// object prints a resource: the JSON of the API, exactly as the server sent it, or what show prints. It returns err if there is one.
 func object[T resource](c *commandContext, v T, err error, show func(T)) error {
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return c.Raw(v.RawJSON())
+		return c.Document(v.RawJSON())
 	}
 	show(v)
 	return nil
 }
 
-// table prints the first resources of a list of total resources: a JSON array, or a table with a row for each.
+// table prints the first resources of a list of total resources: a JSON array of them exactly as the server sent them, or
+// a table with a row for each.
 func table[T resource](c *commandContext, list []T, total int, none string, header []string, row func(T) []string) error {
+	more := fmt.Sprintf("… and %d more (--limit).\n", total-len(list))
 	if c.JSON {
-		raw := make([]json.RawMessage, len(list))
+		raw := make([][]byte, len(list))
 		for i, v := range list {
 			raw[i] = v.RawJSON()
 		}
-		return c.Raw(raw)
+		if total > len(list) {
+			fmt.Fprint(c.Err, more)
+		}
+		return c.Document(slices.Concat([]byte("["), bytes.Join(raw, []byte(",")), []byte("]")))
 	}
 	if len(list) == 0 {
 		c.Printf("%s\n", none)
@@ -96,11 +104,44 @@ func table[T resource](c *commandContext, list []T, total int, none string, head
 	for _, v := range list {
 		rows = append(rows, row(v))
 	}
-	c.Columns(rows)
+	if c.Width > 0 && !c.Wide {
+		shortenIDs(rows[1:])
+	}
+	c.Table(rows)
 	if total > len(list) {
-		c.Printf("… and %d more (--limit).\n", total-len(list))
+		c.Printf("%s", more)
 	}
 	return nil
+}
+
+// shortenIDs shortens the ids in the first column to what is unambiguous among them, if commands accept such ids.
+func shortenIDs(rows [][]string) {
+	ids := make([]string, len(rows))
+	least := 0
+	for i, row := range rows {
+		ids[i] = row[0]
+		n := shortIDLength(row[0])
+		if n == 0 {
+			return
+		}
+		least = max(least, n)
+	}
+	for i, short := range console.ShortestPrefixes(ids, least) {
+		rows[i][0] = short
+	}
+}
+
+// shortIDLength returns the minimum length of a short form of an id; 0: it has none.
+func shortIDLength(id string) int {
+	if uuid.MatchString(id) {
+		return minUUIDPart
+	}
+	for _, prefix := range []string{allswell.PrefixComponent, allswell.PrefixGroup, allswell.PrefixMonitor, allswell.PrefixMaintenance, allswell.PrefixDelivery} {
+		if allswell.ValidID(prefix, id) {
+			return len(prefix) + minIDPart
+		}
+	}
+	return 0
 }
 
 // deleted prints that a resource was deleted, unless err says that it was not.
@@ -117,95 +158,6 @@ func checkNotEmpty(change any) error {
 		return console.UsageErrorf("nothing to set: give at least one flag (--help lists them)")
 	}
 	return nil
-}
-
-// maxSameName is how many resources with the same name are read, to list their ids.
-const maxSameName = 100
-
-// find returns the id of a resource that is given by its id, which begins with prefix, by its name, which must be
-// unique in the list, or by its slug.
-func find[T any](ctx context.Context, list *client.List[T], noun, prefix, given string, named func(*T) (id, name string)) (string, error) {
-	if strings.HasPrefix(given, prefix) {
-		return given, nil
-	}
-	all, total, err := list.Filter(client.Filter{Name: given}).First(ctx, maxSameName)
-	if err == nil && total == 0 && allswell.ValidSlug(given) {
-		all, total, err = list.Filter(client.Filter{Slug: given}).First(ctx, 1)
-		if err == nil && total == 1 {
-			id, _ := named(all[0])
-			return console.Visible(id), nil
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	var ids []string
-	for _, v := range all {
-		if id, name := named(v); name == given {
-			ids = append(ids, console.Visible(id))
-		}
-	}
-	switch len(ids) {
-	case 0:
-		return "", fmt.Errorf("there is no %s with the name or slug %q (an id would begin with %s)", noun, given, prefix)
-	case 1:
-		return ids[0], nil
-	}
-	return "", fmt.Errorf("several %ss are named %q: give the id of one (%s)", noun, given, firstOf(ids))
-}
-
-// firstOf lists the first ids, and says how many more there are.
-func firstOf(ids []string) string {
-	const most = 5
-	if len(ids) <= most {
-		return strings.Join(ids, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), len(ids)-most)
-}
-
-// group returns the id of a group that is given by its id or name; nil if none is given.
-func (c *commandContext) group(given *string, page string) (*string, error) {
-	if given == nil || strings.HasPrefix(*given, allswell.PrefixGroup) {
-		return given, nil
-	}
-	if page == "" {
-		return nil, pageNeeded("group", *given)
-	}
-	id, err := find(c.Ctx, c.api.ListGroups(page), "group", allswell.PrefixGroup, *given,
-		func(g *client.Group) (id, name string) { return g.ID, g.Name })
-	return &id, err
-}
-
-// component returns the id of a component that is given by its id or name.
-func (c *commandContext) component(given, page string) (string, error) {
-	return find(c.Ctx, c.api.ListComponents(page), "component", allswell.PrefixComponent, given,
-		func(v *client.Component) (id, name string) { return v.ID, v.Name })
-}
-
-// components returns the ids of components that are given by their ids or names. Names need the page.
-func (c *commandContext) components(given []string, page string) ([]string, error) {
-	ids := make([]string, len(given))
-	for i, name := range given {
-		if page == "" && !strings.HasPrefix(name, allswell.PrefixComponent) {
-			return nil, pageNeeded("component", name)
-		}
-		var err error
-		if ids[i], err = c.component(name, page); err != nil {
-			return nil, err
-		}
-	}
-	return ids, nil
-}
-
-// monitor returns the id of a monitor that is given by its id or name.
-func (c *commandContext) monitor(given string) (string, error) {
-	return find(c.Ctx, c.api.ListMonitors(client.MonitorFilter{}), "monitor", allswell.PrefixMonitor, given,
-		func(m *client.Monitor) (id, name string) { return m.ID, m.Name })
-}
-
-// pageNeeded is the error for a name without the page to look it up on.
-func pageNeeded(noun, name string) error {
-	return console.UsageErrorf("to find the %s %q by its name or slug, give its page: --page=SLUG", noun, name)
 }
 
 // message returns the text of an update. If it is "-", the text is read from standard input.
@@ -295,4 +247,25 @@ func statusLabel(status allswell.Status) string {
 		return status.Label()
 	}
 	return string(status)
+}
+
+// confirmation is embedded by the commands that delete what has a history.
+type confirmation struct {
+	Yes bool `short:"y" help:"Delete without asking. Needed if there is no terminal to ask on."`
+}
+
+// confirm returns nil if the deletion is confirmed, by the flag or on the terminal.
+func (f confirmation) confirm(c *commandContext, what string) error {
+	what = console.Visible(what)
+	switch {
+	case f.Yes:
+		return nil
+	case !c.Interactive:
+		return console.UsageErrorf("not deleted: --yes is needed to delete %s; this cannot be undone", what)
+	}
+	yes, err := c.Confirm("Delete " + what + "? This cannot be undone.")
+	if err == nil && !yes {
+		err = errors.New("not deleted")
+	}
+	return err
 }

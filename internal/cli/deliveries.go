@@ -18,12 +18,15 @@ type DeliveryCommands struct {
 }
 
 type deliveryList struct {
-	Page   string                   `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	pageFlag
 	States []allswell.DeliveryState `name:"state" placeholder:"STATE" help:"Only messages in one of these states, separated by commas: pending, sending, sent, superseded, cancelled, expired or dead."`
 	listing
 }
 
 func (cmd *deliveryList) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	deliveries, total, err := c.api.ListDeliveries(cmd.Page, client.DeliveryFilter{States: cmd.States}).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
@@ -70,11 +73,28 @@ func sentence(text string) string {
 }
 
 type deliveryRetry struct {
-	Delivery string `arg:"" help:"Id of the delivery."`
+	Delivery string `arg:"" help:"Id of the delivery, or the beginning of it."`
+	pageFlag
+}
+
+// id returns the id of the delivery.
+func (cmd *deliveryRetry) id(c *commandContext) (string, error) {
+	if !strings.HasPrefix(cmd.Delivery, allswell.PrefixDelivery) || isWholeID(allswell.PrefixDelivery, cmd.Delivery) {
+		return cmd.Delivery, nil
+	}
+	if err := cmd.choose(c); err != nil {
+		return "", err
+	}
+	list := c.api.ListDeliveries(cmd.Page, client.DeliveryFilter{})
+	return findByPrefix(c, list, "delivery", cmd.Delivery, func(d *client.Delivery) string { return d.ID })
 }
 
 func (cmd *deliveryRetry) Run(c *commandContext) error {
-	delivery, err := c.api.RetryDelivery(c.Ctx, cmd.Delivery)
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	delivery, err := c.api.RetryDelivery(c.Ctx, id)
 	return object(c, delivery, err, func(d *client.Delivery) {
 		if d.WaitsFor != nil {
 			c.Printf("Sending %s now, which is for the same receiver and comes first. Then the delivery %s is sent.\n",

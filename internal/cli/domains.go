@@ -9,11 +9,14 @@ import (
 )
 
 type pageDomain struct {
-	Page   string `arg:"" name:"slug" help:"Slug of the page."`
-	Verify bool   `help:"Check the DNS record now. The command fails unless the domain is verified then."`
+	optionalPage
+	Verify bool `help:"Check the DNS record now. The command fails unless the domain is verified then."`
 }
 
 func (cmd *pageDomain) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	var domain *client.PageDomain
 	var err error
 	if cmd.Verify {

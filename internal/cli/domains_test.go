@@ -26,9 +26,9 @@ func TestPageDomain(t *testing.T) {
 		{`"domain": "a.example", "status": "verified", "record": null`, "Domain:      a.example\nStatus:      verified: the page is served there\nTXT record:  not needed\n", ""},
 		{`"domain": "a.example", "status": "pending", ` + record + `, "last_check_at": "2026-11-21T04:00:00.000Z", "last_result": "missing", "next_check_at": "2026-11-21T05:00:00.000Z"`,
 			"Domain:      a.example\nStatus:      pending: the page is served there once the TXT record is found\n" + shown +
-				"Last check:  2026-11-21 04:00:00 UTC: the TXT record was not found\nNext check:  2026-11-21 05:00:00 UTC\n", "the domain a.example is not verified"},
+				"Last check:  2026-11-21 04:00:00 +00:00: the TXT record was not found\nNext check:  2026-11-21 05:00:00 +00:00\n", "the domain a.example is not verified"},
 		{`"domain": "a.example", "status": "failing", ` + record + `, "verified_at": "2026-11-21T04:00:00.000Z", "release_at": "2026-11-28T04:00:00.000Z"`,
-			"Domain:      a.example\nStatus:      failing: the page is served there, but the TXT record is missing\nVerified:    2026-11-21 04:00:00 UTC\n" + shown + "Released:    2026-11-28 04:00:00 UTC\n",
+			"Domain:      a.example\nStatus:      failing: the page is served there, but the TXT record is missing\nVerified:    2026-11-21 04:00:00 +00:00\n" + shown + "Released:    2026-11-28 04:00:00 +00:00\n",
 			"the domain a.example is not verified"},
 	} {
 		domain = c.answer

@@ -14,18 +14,18 @@ import (
 type IncidentCommands struct {
 	ClientSettings `embed:""`
 
-	Open       incidentOpen       `cmd:"" help:"Open an incident."`
 	List       incidentList       `cmd:"" help:"List a page's incidents, newest first."`
 	Show       incidentShow       `cmd:"" help:"Show an incident with its updates."`
+	Create     incidentCreate     `cmd:"" aliases:"open" help:"Open an incident."`
 	Update     incidentUpdate     `cmd:"" help:"Add an update to an incident. Subscribers are notified."`
-	Set        incidentSet        `cmd:"" help:"Change an incident's title, impact or state."`
+	Edit       incidentEdit       `cmd:"" aliases:"set" help:"Change an incident's title, impact or state."`
 	Resolve    incidentResolve    `cmd:"" help:"Resolve an incident."`
 	Components incidentComponents `cmd:"" help:"Show or set the components that an incident affects."`
 	Delete     incidentDelete     `cmd:"" help:"Delete an incident with its updates."`
 }
 
-type incidentOpen struct {
-	Page       string                  `required:"" placeholder:"SLUG" help:"Slug of the page."`
+type incidentCreate struct {
+	pageFlag
 	Title      string                  `required:"" placeholder:"TEXT" help:"Title of the incident, at most 255 characters."`
 	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default derived from the worst status of its --component flags; without them, none."`
 	State      *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
@@ -33,14 +33,17 @@ type incidentOpen struct {
 	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT[=STATUS]" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}. By default the status follows --impact; without it, degraded. Repeatable."`
 }
 
-func (cmd *incidentOpen) Run(c *commandContext) error {
+func (cmd *incidentCreate) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	message, err := c.message(cmd.Message)
 	if err != nil {
 		return err
 	}
 	assumed := cmd.assumeStatuses()
 	incident := client.NewIncident{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message}
-	if incident.Components, err = c.affected(cmd.Components, cmd.Page); err != nil {
+	if incident.Components, err = c.affected(cmd.Components, &cmd.pageFlag); err != nil {
 		return err
 	}
 	derived := cmd.Impact == nil && len(cmd.Components) > 0
@@ -90,7 +93,7 @@ func (c *commandContext) suggestComponents(page, incident, text string) {
 
 // assumeStatuses gives a status to the components that are given without one, and returns them: the status that goes
 // with the impact, or degraded.
-func (cmd *incidentOpen) assumeStatuses() (assumed []affected) {
+func (cmd *incidentCreate) assumeStatuses() (assumed []affected) {
 	status := allswell.StatusDegraded
 	if cmd.Impact != nil {
 		status = cmd.Impact.Status()
@@ -116,9 +119,9 @@ func impactOf(components []affected) allswell.Impact {
 }
 
 type incidentList struct {
-	Page     string `required:"" placeholder:"SLUG" help:"Slug of the page."`
-	Open     bool   `xor:"resolved" help:"Only incidents that are not resolved."`
-	Resolved bool   `xor:"resolved" help:"Only resolved incidents."`
+	pageFlag
+	Open     bool `xor:"resolved" help:"Only incidents that are not resolved."`
+	Resolved bool `xor:"resolved" help:"Only resolved incidents."`
 	listing
 }
 
@@ -137,6 +140,9 @@ func incidentState(i *client.Incident) string {
 }
 
 func (cmd *incidentList) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	var filter client.IncidentFilter
 	if cmd.Open || cmd.Resolved {
 		filter.Resolved = &cmd.Resolved
@@ -149,15 +155,19 @@ func (cmd *incidentList) Run(c *commandContext) error {
 }
 
 type incidentShow struct {
-	Incident string `arg:"" help:"Id of the incident."`
+	incidentArgument
 }
 
 func (cmd *incidentShow) Run(c *commandContext) error {
-	incident, err := c.api.GetIncident(c.Ctx, cmd.Incident)
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	incident, err := c.api.GetIncident(c.Ctx, id)
 	if err != nil || c.JSON {
 		return object(c, incident, err, nil)
 	}
-	components, err := c.api.GetAffectedComponents(c.Ctx, cmd.Incident)
+	components, err := c.api.GetAffectedComponents(c.Ctx, id)
 	if err != nil {
 		return err
 	}
@@ -177,29 +187,30 @@ func (cmd *incidentShow) Run(c *commandContext) error {
 }
 
 type incidentUpdate struct {
-	Incident string                  `arg:"" help:"Id of the incident."`
-	Message  string                  `arg:"" help:"Text of the update; - reads it from standard input."`
-	State    *allswell.IncidentState `placeholder:"STATE" help:"Set the incident's state first: investigating, identified, monitoring or resolved."`
+	incidentArgument
+	Message string                  `arg:"" help:"Text of the update; - reads it from standard input."`
+	State   *allswell.IncidentState `placeholder:"STATE" help:"Set the incident's state first: investigating, identified, monitoring or resolved."`
 }
 
 func (cmd *incidentUpdate) Run(c *commandContext) error {
 	if cmd.State != nil {
-		return c.changeIncident(cmd.Incident, client.IncidentChange{State: cmd.State}, &cmd.Message)
+		return c.changeIncident(&cmd.incidentArgument, client.IncidentChange{State: cmd.State}, &cmd.Message)
 	}
 	message, err := c.message(&cmd.Message)
 	if err != nil {
 		return err
 	}
-	update, err := c.api.PostUpdate(c.Ctx, cmd.Incident, *message)
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	update, err := c.api.PostUpdate(c.Ctx, id, *message)
 	return object(c, update, err, func(*client.IncidentUpdate) { c.Printf("Added the update.\n") })
 }
 
 // changeIncident changes an incident and then adds an update, if there is one. The update comes second because it
 // carries the state that the incident has when it is written.
-func (c *commandContext) changeIncident(id string, change client.IncidentChange, given *string) error {
-	if err := checkNotEmpty(change); err != nil {
-		return err
-	}
+func (c *commandContext) changeIncident(incident *incidentArgument, change client.IncidentChange, given *string) error {
 	message, err := c.message(given)
 	if err != nil {
 		return err
@@ -209,7 +220,11 @@ func (c *commandContext) changeIncident(id string, change client.IncidentChange,
 			return &console.UsageError{Err: err}
 		}
 	}
-	incident, err := c.api.ChangeIncident(c.Ctx, id, change)
+	id, err := incident.id(c)
+	if err != nil {
+		return err
+	}
+	changed, err := c.api.ChangeIncident(c.Ctx, id, change)
 	if err != nil {
 		return err
 	}
@@ -219,11 +234,11 @@ func (c *commandContext) changeIncident(id string, change client.IncidentChange,
 		}
 	}
 	if c.JSON {
-		return c.Raw(incident.RawJSON())
+		return c.Document(changed.RawJSON())
 	}
-	c.Printf("The incident %q is %s.\n", incident.Title, console.Visible(incidentState(incident)))
+	c.Printf("The incident %q is %s.\n", changed.Title, console.Visible(incidentState(changed)))
 	resolves := valueOf(change.Resolved) || valueOf(change.State) == allswell.IncidentResolved
-	if !incident.Resolved || !resolves {
+	if !changed.Resolved || !resolves {
 		return nil
 	}
 	if err := c.warnOfDownMonitors(id); err != nil {
@@ -271,27 +286,30 @@ func (c *commandContext) warnOfDownMonitors(incident string) error {
 // maxComponentsPerFilter keeps the URL of a list of monitors below 4,000 characters.
 const maxComponentsPerFilter = 100
 
-type incidentSet struct {
-	Incident string                  `arg:"" help:"Id of the incident."`
+type incidentEdit struct {
+	incidentArgument
 	Title    *string                 `placeholder:"TEXT" help:"New title."`
 	Impact   *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical."`
 	State    *allswell.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
 	Resolved *bool                   `negatable:"" help:"Resolve the incident or reopen it, and keep its state. incident resolve sets the state, too."`
 }
 
-func (cmd *incidentSet) Run(c *commandContext) error {
+func (cmd *incidentEdit) Run(c *commandContext) error {
 	change := client.IncidentChange{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Resolved: cmd.Resolved}
-	return c.changeIncident(cmd.Incident, change, nil)
+	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
+	return c.changeIncident(&cmd.incidentArgument, change, nil)
 }
 
 type incidentResolve struct {
-	Incident string  `arg:"" help:"Id of the incident."`
-	Message  *string `placeholder:"TEXT" help:"Last update; - reads it from standard input."`
+	incidentArgument
+	Message *string `placeholder:"TEXT" help:"Last update; - reads it from standard input."`
 }
 
 func (cmd *incidentResolve) Run(c *commandContext) error {
 	change := client.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true)}
-	return c.changeIncident(cmd.Incident, change, cmd.Message)
+	return c.changeIncident(&cmd.incidentArgument, change, cmd.Message)
 }
 
 // affected is a component on the command line with the status that an incident gives it.
@@ -315,7 +333,7 @@ func (a *affected) UnmarshalText(text []byte) error {
 }
 
 // affected finds the components of a page.
-func (c *commandContext) affected(given []affected, page string) ([]client.AffectedStatus, error) {
+func (c *commandContext) affected(given []affected, page *pageFlag) ([]client.AffectedStatus, error) {
 	names := make([]string, len(given))
 	for i, a := range given {
 		names[i] = a.component
@@ -332,26 +350,28 @@ func (c *commandContext) affected(given []affected, page string) ([]client.Affec
 }
 
 type incidentComponents struct {
-	Incident string     `arg:"" help:"Id of the incident."`
-	Set      []affected `name:"component" aliases:"set" sep:"none" xor:"set" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident open; repeatable. Replaces all others."`
-	None     bool       `xor:"set" help:"Remove all components."`
-	Page     string     `placeholder:"SLUG" help:"Slug of the page, to find components by their names or slugs."`
+	incidentArgument
+	Set  []affected `name:"component" aliases:"set" sep:"none" xor:"set" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident open; repeatable. Replaces all others."`
+	None bool       `xor:"set" help:"Remove all components."`
 }
 
 func (cmd *incidentComponents) Run(c *commandContext) error {
-	var components []*client.AffectedComponent
-	var err error
 	if i := slices.IndexFunc(cmd.Set, func(a affected) bool { return a.status == "" }); i >= 0 {
 		return console.UsageErrorf("give a status to the component %q, such as %[1]s=major_outage", cmd.Set[i].component)
 	}
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	var components []*client.AffectedComponent
 	if cmd.None || len(cmd.Set) > 0 {
 		var statuses []client.AffectedStatus
-		if statuses, err = c.affected(cmd.Set, cmd.Page); err != nil {
+		if statuses, err = c.affected(cmd.Set, &cmd.pageFlag); err != nil {
 			return err
 		}
-		components, err = c.api.SetAffectedComponents(c.Ctx, cmd.Incident, statuses)
+		components, err = c.api.SetAffectedComponents(c.Ctx, id, statuses)
 	} else {
-		components, err = c.api.GetAffectedComponents(c.Ctx, cmd.Incident)
+		components, err = c.api.GetAffectedComponents(c.Ctx, id)
 	}
 	if err != nil {
 		return err
@@ -360,9 +380,17 @@ func (cmd *incidentComponents) Run(c *commandContext) error {
 }
 
 type incidentDelete struct {
-	Incident string `arg:"" help:"Id of the incident."`
+	incidentArgument
+	confirmation
 }
 
 func (cmd *incidentDelete) Run(c *commandContext) error {
-	return c.deleted(c.api.DeleteIncident(c.Ctx, cmd.Incident), "incident", cmd.Incident)
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	if err := cmd.confirm(c, "the incident "+cmd.Incident+" with its updates"); err != nil {
+		return err
+	}
+	return c.deleted(c.api.DeleteIncident(c.Ctx, id), "incident", cmd.Incident)
 }

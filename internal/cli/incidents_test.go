@@ -53,7 +53,7 @@ func TestOpenWithoutComponents(t *testing.T) {
 		"--title=The checkout fails":            before + "Checkout.\n",
 		"--title=Slow|--message=Checkout, api.": before + "Checkout, API v2.\n",
 		"--title=Trouble":                       before + "Checkout, API v2, Website.\n",
-		"--title=Trouble|--json":                "{\n  \"id\": \"i\"\n}\n",
+		"--title=Trouble|--json":                "{\"id\": \"i\"}\n",
 	} {
 		_, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasSuffix(r.URL.Path, "/components") {
@@ -72,19 +72,19 @@ func TestOpenWithoutComponents(t *testing.T) {
 func TestMonitorStillDown(t *testing.T) {
 	const resolved = "The incident \"db is down\" is resolved.\n"
 	for _, c := range []struct{ args, components, monitors, want string }{
-		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`,
+		{"incident resolve|01990000-0000-7000-8000-000000000001", `{"id": "comp_1", "name": "API"}`,
 			`{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1"}, {"id": "mon_2", "name": "other", "state": "down", "enabled": true, "component_id": "comp_2"}`,
 			resolved + "The monitor job is still down: the component API keeps its status until a ping arrives.\n"},
-		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`, `{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1", "incident_id": "i"}`,
+		{"incident resolve|01990000-0000-7000-8000-000000000001", `{"id": "comp_1", "name": "API"}`, `{"id": "mon_1", "name": "job", "state": "down", "enabled": true, "component_id": "comp_1", "incident_id": "01990000-0000-7000-8000-000000000001"}`,
 			resolved + "The monitor job is still down: the component API keeps its status until a ping arrives.\n"},
-		{"incident set|i|--state=resolved", ``, `{"id": "mon_1", "name": "db", "state": "down", "enabled": true, "incident_id": "i"}, {"name": "db", "state": "down", "enabled": true}`,
+		{"incident set|01990000-0000-7000-8000-000000000001|--state=resolved", ``, `{"id": "mon_1", "name": "db", "state": "down", "enabled": true, "incident_id": "01990000-0000-7000-8000-000000000001"}, {"name": "db", "state": "down", "enabled": true}`,
 			resolved + "The monitor db is still down, until a ping arrives.\n"},
-		{"incident resolve|i", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "up", "enabled": true, "component_id": "comp_1"}`, resolved},
-		{"incident set|i|--title=x", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "down", "enabled": true, "component_id": "comp_1"}`, resolved},
+		{"incident resolve|01990000-0000-7000-8000-000000000001", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "up", "enabled": true, "component_id": "comp_1"}`, resolved},
+		{"incident set|01990000-0000-7000-8000-000000000001|--title=x", `{"id": "comp_1", "name": "API"}`, `{"name": "db", "state": "down", "enabled": true, "component_id": "comp_1"}`, resolved},
 	} {
 		_, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			switch r.Method + " " + r.URL.Path {
-			case "GET /api/v1/incidents/i/components":
+			case "GET /api/v1/incidents/01990000-0000-7000-8000-000000000001/components":
 				io.WriteString(w, `{"data": [`+c.components+`]}`)
 			case "GET /api/v1/monitors":
 				answerMonitors(w, r, `[`+c.monitors+`]`)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -9,17 +10,18 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/timeinput"
 )
 
 // MaintenanceCommands are the commands of planned maintenance.
 type MaintenanceCommands struct {
 	ClientSettings `embed:""`
 
-	Plan   maintenancePlan   `cmd:"" help:"Plan maintenance. It begins and ends automatically."`
 	List   maintenanceList   `cmd:"" help:"List a page's maintenance, latest first."`
 	Show   maintenanceShow   `cmd:"" help:"Show maintenance with its updates."`
+	Create maintenanceCreate `cmd:"" aliases:"plan" help:"Plan maintenance. It begins and ends automatically."`
 	Update maintenanceUpdate `cmd:"" help:"Add an update to maintenance. Subscribers are notified."`
-	Set    maintenanceSet    `cmd:"" help:"Change the title, components or reminder of maintenance."`
+	Edit   maintenanceEdit   `cmd:"" aliases:"set" help:"Change the title, components or reminder of maintenance."`
 	Move   maintenanceMove   `cmd:"" help:"Change when maintenance begins or ends. Subscribers are notified."`
 	Begin  maintenanceBegin  `cmd:"" help:"Begin maintenance now, before its time. It keeps its planned duration."`
 	End    maintenanceEnd    `cmd:"" help:"End maintenance now, before its time."`
@@ -29,49 +31,59 @@ type MaintenanceCommands struct {
 
 // span is embedded by the commands that set the time of maintenance.
 type span struct {
-	At    *instant `xor:"begin" placeholder:"TIME" help:"Beginning, such as 2026-11-21T22:00:00+01:00."`
-	In    *seconds `xor:"begin" placeholder:"DURATION" help:"Time from now to the beginning: 2h, 2d."`
-	Until *instant `xor:"end" placeholder:"TIME" help:"End."`
-	For   *seconds `xor:"end" placeholder:"DURATION" help:"Duration: 30m."`
+	At    *timeinput.Moment   `xor:"begin" placeholder:"TIME" help:"Beginning, such as 2026-11-24 22:00 or tomorrow 22:00 in the page's time zone, or 2026-11-24T22:00:00+01:00."`
+	In    *timeinput.Duration `xor:"begin" placeholder:"DURATION" help:"Time from now to the beginning: 2h, 2d."`
+	Until *timeinput.Moment   `xor:"end" placeholder:"TIME" help:"End, like --at."`
+	For   *timeinput.Duration `xor:"end" placeholder:"DURATION" help:"Duration: 30m."`
 }
 
 // beginning returns when the maintenance begins; nil if that is not given.
-func (s span) beginning(now time.Time) *time.Time {
+func (s span) beginning(c *commandContext, page *pageFlag) (*time.Time, error) {
 	switch {
 	case s.At != nil:
-		return (*time.Time)(s.At)
+		at, err := c.moment(*s.At, page)
+		return &at, err
 	case s.In != nil:
-		return new(now.Add(s.In.duration()).Truncate(time.Second))
+		return new(time.Now().Add(time.Duration(*s.In)).Truncate(time.Second)), nil
 	}
-	return nil
+	return nil, nil
 }
 
 // end returns when maintenance that begins then ends; nil if that is not given.
-func (s span) end(beginning time.Time) *time.Time {
+func (s span) end(c *commandContext, page *pageFlag, beginning time.Time) (*time.Time, error) {
 	switch {
 	case s.Until != nil:
-		return (*time.Time)(s.Until)
+		at, err := c.moment(*s.Until, page)
+		return &at, err
 	case s.For != nil:
-		return new(beginning.Add(s.For.duration()))
+		return new(beginning.Add(time.Duration(*s.For))), nil
 	}
-	return nil
+	return nil, nil
 }
 
 // reminder is embedded by the commands that set when subscribers are reminded.
 type reminder struct {
-	Remind     *seconds `xor:"remind" placeholder:"DURATION" help:"Time between the reminder of subscribers and the beginning, at most 14d. New maintenance: 1d by default."`
-	NoReminder bool     `xor:"remind" help:"Send no reminder."`
+	Remind     *timeinput.Duration `xor:"remind" placeholder:"DURATION" help:"Time between the reminder of subscribers and the beginning, at most 14d. New maintenance: 1d by default."`
+	NoReminder bool                `xor:"remind" help:"Send no reminder."`
 }
 
 func (r reminder) before() *client.Seconds {
 	if r.NoReminder {
 		return new(client.Seconds(0))
 	}
-	return (*client.Seconds)(r.Remind)
+	return secondsOf(r.Remind)
 }
 
-type maintenancePlan struct {
-	Page       string   `required:"" placeholder:"SLUG" help:"Slug of the page."`
+// secondsOf returns a duration as the API has it; nil if it is not given.
+func secondsOf(d *timeinput.Duration) *client.Seconds {
+	if d == nil {
+		return nil
+	}
+	return new(client.SecondsOf(time.Duration(*d)))
+}
+
+type maintenanceCreate struct {
+	pageFlag
 	Title      string   `required:"" placeholder:"TEXT" help:"Title of the maintenance, at most 255 characters."`
 	Message    *string  `placeholder:"TEXT" help:"First update; - reads it from standard input."`
 	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id, name or slug of an affected component; repeatable."`
@@ -79,21 +91,26 @@ type maintenancePlan struct {
 	reminder
 }
 
-func (cmd *maintenancePlan) Run(c *commandContext) error {
-	needsTimes := console.UsageErrorf("give the beginning, with --at or --in, and the end, with --until or --for")
-	from := cmd.beginning(time.Now())
-	if from == nil {
-		return needsTimes
+func (cmd *maintenanceCreate) Run(c *commandContext) error {
+	if cmd.At == nil && cmd.In == nil || cmd.Until == nil && cmd.For == nil {
+		return console.UsageErrorf("give the beginning, with --at or --in, and the end, with --until or --for")
 	}
-	until := cmd.end(*from)
-	if until == nil {
-		return needsTimes
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
+	from, err := cmd.beginning(c, &cmd.pageFlag)
+	if err != nil {
+		return err
+	}
+	until, err := cmd.end(c, &cmd.pageFlag, *from)
+	if err != nil {
+		return err
 	}
 	message, err := c.message(cmd.Message)
 	if err != nil {
 		return err
 	}
-	components, err := c.components(cmd.Components, cmd.Page)
+	components, err := c.components(cmd.Components, &cmd.pageFlag)
 	if err != nil {
 		return err
 	}
@@ -102,27 +119,36 @@ func (cmd *maintenancePlan) Run(c *commandContext) error {
 	})
 	return object(c, maintenance, err, func(m *client.Maintenance) {
 		c.Printf("The maintenance is %s, %s\nIt is shown at %s/maintenances/%s\n",
-			console.Visible(m.ID), timesOf(m), console.Visible(c.pageURL(cmd.Page)), console.Visible(m.ID))
+			console.Visible(m.ID), c.timesOf(m), console.Visible(c.pageURL(cmd.Page)), console.Visible(m.ID))
 	})
 }
 
 // begins returns when maintenance begins, or has begun.
-func begins(m *client.Maintenance) string {
-	if m.BegunAt != nil {
-		return console.Time(*m.BegunAt)
-	}
-	return console.Time(m.ScheduledFor)
+func (c *commandContext) begins(m *client.Maintenance) string {
+	return c.time(cmp.Or(valueOf(m.BegunAt), m.ScheduledFor))
 }
 
 // ends returns when maintenance ends, or has ended.
-func ends(m *client.Maintenance) string {
-	if m.EndedAt != nil {
-		return console.Time(*m.EndedAt)
-	}
-	return console.Time(m.ScheduledUntil)
+func (c *commandContext) ends(m *client.Maintenance) string {
+	return c.time(cmp.Or(valueOf(m.EndedAt), m.ScheduledUntil))
 }
 
-func timesOf(m *client.Maintenance) string { return "from " + begins(m) + " until " + ends(m) }
+// time formats a time in the zone of the answer.
+func (c *commandContext) time(t time.Time) string {
+	if c.zone == nil {
+		return console.Time(t)
+	}
+	return console.TimeIn(t, c.zone)
+}
+
+// timesOf returns from when until when maintenance lasts, and in which time zone if the command line did not say.
+func (c *commandContext) timesOf(m *client.Maintenance) string {
+	times := "from " + c.begins(m) + " until " + c.ends(m)
+	if c.zone != nil {
+		times += fmt.Sprintf(" (the page's time zone is %s)", c.zone)
+	}
+	return times
+}
 
 // maintenanceState returns the label of a state.
 func maintenanceState(state allswell.MaintenanceState) string {
@@ -133,32 +159,39 @@ func maintenanceState(state allswell.MaintenanceState) string {
 }
 
 func (c *commandContext) printMaintenance(m *client.Maintenance) {
-	c.Printf("The maintenance %q is %s, %s.\n", m.Title, console.Visible(maintenanceState(m.State)), timesOf(m))
+	c.Printf("The maintenance %q is %s, %s.\n", m.Title, console.Visible(maintenanceState(m.State)), c.timesOf(m))
 }
 
 type maintenanceList struct {
-	Page  string                    `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	pageFlag
 	State allswell.MaintenanceState `placeholder:"STATE" help:"Only maintenance in this state: scheduled, in_progress, verifying or completed."`
 	listing
 }
 
 func (cmd *maintenanceList) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	list, total, err := c.api.ListMaintenances(cmd.Page, client.MaintenanceFilter{State: cmd.State}).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
 	}
 	header := []string{"MAINTENANCE", "STATE", "FROM", "UNTIL", "TITLE"}
 	return table(c, list, total, "No maintenance.", header, func(m *client.Maintenance) []string {
-		return []string{m.ID, maintenanceState(m.State), begins(m), ends(m), m.Title}
+		return []string{m.ID, maintenanceState(m.State), c.begins(m), c.ends(m), m.Title}
 	})
 }
 
 type maintenanceShow struct {
-	Maintenance string `arg:"" help:"Id of the maintenance."`
+	maintenanceArgument
 }
 
 func (cmd *maintenanceShow) Run(c *commandContext) error {
-	maintenance, err := c.api.GetMaintenance(c.Ctx, cmd.Maintenance)
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	maintenance, err := c.api.GetMaintenance(c.Ctx, id)
 	return object(c, maintenance, err, func(m *client.Maintenance) {
 		names := make([]string, len(m.Components))
 		for i, v := range m.Components {
@@ -179,9 +212,9 @@ func (cmd *maintenanceShow) Run(c *commandContext) error {
 }
 
 type maintenanceUpdate struct {
-	Maintenance string                     `arg:"" help:"Id of the maintenance."`
-	Message     string                     `arg:"" help:"Text of the update; - reads it from standard input."`
-	State       *allswell.MaintenanceState `placeholder:"STATE" help:"New state: in_progress, verifying or completed."`
+	maintenanceArgument
+	Message string                     `arg:"" help:"Text of the update; - reads it from standard input."`
+	State   *allswell.MaintenanceState `placeholder:"STATE" help:"New state: in_progress, verifying or completed."`
 }
 
 func (cmd *maintenanceUpdate) Run(c *commandContext) error {
@@ -189,25 +222,28 @@ func (cmd *maintenanceUpdate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	update, err := c.api.AddMaintenanceUpdate(c.Ctx, cmd.Maintenance, client.NewMaintenanceUpdate{Message: *message, State: cmd.State})
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	update, err := c.api.AddMaintenanceUpdate(c.Ctx, id, client.NewMaintenanceUpdate{Message: *message, State: cmd.State})
 	return object(c, update, err, func(u *client.MaintenanceUpdate) {
 		c.Printf("Added the update. The maintenance is %s.\n", console.Visible(maintenanceState(u.State)))
 	})
 }
 
-type maintenanceSet struct {
-	Maintenance  string   `arg:"" help:"Id of the maintenance."`
+type maintenanceEdit struct {
+	maintenanceArgument
 	Title        *string  `placeholder:"TEXT" help:"New title."`
 	Components   []string `name:"component" sep:"none" xor:"components" placeholder:"COMPONENT" help:"Id, name or slug of an affected component; repeatable. Replaces all others."`
 	NoComponents bool     `xor:"components" help:"Remove all components."`
-	Page         string   `placeholder:"SLUG" help:"Slug of the page, to find components by their names or slugs."`
 	reminder
 }
 
-func (cmd *maintenanceSet) Run(c *commandContext) error {
+func (cmd *maintenanceEdit) Run(c *commandContext) error {
 	change := client.MaintenanceChange{Title: cmd.Title, RemindBefore: cmd.before()}
 	if len(cmd.Components) > 0 || cmd.NoComponents {
-		ids, err := c.components(cmd.Components, cmd.Page)
+		ids, err := c.components(cmd.Components, &cmd.pageFlag)
 		if err != nil {
 			return err
 		}
@@ -216,12 +252,16 @@ func (cmd *maintenanceSet) Run(c *commandContext) error {
 	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
-	maintenance, err := c.api.ChangeMaintenance(c.Ctx, cmd.Maintenance, change)
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	maintenance, err := c.api.ChangeMaintenance(c.Ctx, id, change)
 	return object(c, maintenance, err, c.printMaintenance)
 }
 
 type maintenanceMove struct {
-	Maintenance string `arg:"" help:"Id of the maintenance."`
+	maintenanceArgument
 	span
 }
 
@@ -230,45 +270,60 @@ func (cmd *maintenanceMove) Run(c *commandContext) error {
 	if cmd.span == (span{}) {
 		return console.UsageErrorf("give the beginning, with --at or --in, or the end, with --until or --for")
 	}
-	m, err := c.api.GetMaintenance(c.Ctx, cmd.Maintenance)
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	m, err := c.api.GetMaintenance(c.Ctx, id)
 	if err != nil {
 		return err
 	}
 	var change client.MaintenanceChange
 	from := m.ScheduledFor
-	if at := cmd.beginning(time.Now()); at != nil {
+	at, err := cmd.beginning(c, &cmd.pageFlag)
+	if err != nil {
+		return err
+	}
+	if at != nil {
 		from = *at
 		change.ScheduledFor = &from
 		change.ScheduledUntil = new(from.Add(m.ScheduledUntil.Sub(m.ScheduledFor)))
 	}
-	if at := cmd.end(from); at != nil {
+	if at, err = cmd.end(c, &cmd.pageFlag, from); err != nil {
+		return err
+	}
+	if at != nil {
 		change.ScheduledUntil = at
 	}
-	maintenance, err := c.api.ChangeMaintenance(c.Ctx, cmd.Maintenance, change)
+	maintenance, err := c.api.ChangeMaintenance(c.Ctx, id, change)
 	return object(c, maintenance, err, c.printMaintenance)
 }
 
 // transition is embedded by the commands that begin or end maintenance.
 type transition struct {
-	Maintenance string  `arg:"" help:"Id of the maintenance."`
-	Message     *string `placeholder:"TEXT" help:"Update to add; - reads it from standard input."`
+	maintenanceArgument
+	Message *string `placeholder:"TEXT" help:"Update to add; - reads it from standard input."`
 }
 
 // run brings the maintenance to a state, with the update in the same request if there is one.
-func (cmd transition) run(c *commandContext, state allswell.MaintenanceState) error {
+func (cmd *transition) run(c *commandContext, state allswell.MaintenanceState) error {
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
 	message, err := c.message(cmd.Message)
 	if err != nil {
 		return err
 	}
 	if message == nil {
-		maintenance, err := c.api.ChangeMaintenance(c.Ctx, cmd.Maintenance, client.MaintenanceChange{State: &state})
+		maintenance, err := c.api.ChangeMaintenance(c.Ctx, id, client.MaintenanceChange{State: &state})
 		return object(c, maintenance, err, c.printMaintenance)
 	}
 	update := client.NewMaintenanceUpdate{Message: *message, State: &state}
-	if _, err := c.api.AddMaintenanceUpdate(c.Ctx, cmd.Maintenance, update); err != nil {
+	if _, err := c.api.AddMaintenanceUpdate(c.Ctx, id, update); err != nil {
 		return err
 	}
-	maintenance, err := c.api.GetMaintenance(c.Ctx, cmd.Maintenance)
+	maintenance, err := c.api.GetMaintenance(c.Ctx, id)
 	return object(c, maintenance, err, c.printMaintenance)
 }
 
@@ -285,19 +340,23 @@ func (cmd *maintenanceEnd) Run(c *commandContext) error {
 }
 
 type maintenanceCancel struct {
-	Maintenance string `arg:"" help:"Id of the maintenance."`
+	maintenanceArgument
 }
 
 func (cmd *maintenanceCancel) Run(c *commandContext) error {
-	m, err := c.api.GetMaintenance(c.Ctx, cmd.Maintenance)
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	m, err := c.api.GetMaintenance(c.Ctx, id)
 	if err != nil {
 		return err
 	}
 	if m.State == allswell.MaintenanceCompleted {
 		return fmt.Errorf("the maintenance %q has ended, so it cannot be cancelled; `allswell maintenance delete %s` deletes it",
-			console.Visible(m.Title), console.Visible(cmd.Maintenance))
+			console.Visible(m.Title), console.Visible(id))
 	}
-	if err := c.api.DeleteMaintenance(c.Ctx, cmd.Maintenance); err != nil {
+	if err := c.api.DeleteMaintenance(c.Ctx, id); err != nil {
 		return err
 	}
 	c.Done("Cancelled the maintenance %q.", m.Title)
@@ -305,9 +364,17 @@ func (cmd *maintenanceCancel) Run(c *commandContext) error {
 }
 
 type maintenanceDelete struct {
-	Maintenance string `arg:"" help:"Id of the maintenance."`
+	maintenanceArgument
+	confirmation
 }
 
 func (cmd *maintenanceDelete) Run(c *commandContext) error {
-	return c.deleted(c.api.DeleteMaintenance(c.Ctx, cmd.Maintenance), "maintenance", cmd.Maintenance)
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	if err := cmd.confirm(c, "the maintenance "+cmd.Maintenance+" with its updates"); err != nil {
+		return err
+	}
+	return c.deleted(c.api.DeleteMaintenance(c.Ctx, id), "maintenance", cmd.Maintenance)
 }

@@ -43,16 +43,16 @@ func TestMaintenanceRequests(t *testing.T) {
 		{"maintenance begin|mnt_1", `PATCH /api/v1/maintenances/mnt_1 {"state":"in_progress"}`},
 		{"maintenance end|mnt_1|--message=Done.", `POST /api/v1/maintenances/mnt_1/updates {"message":"Done.","state":"completed"}; GET /api/v1/maintenances/mnt_1 `},
 		{"maintenance cancel|mnt_1", `GET /api/v1/maintenances/mnt_1 ; DELETE /api/v1/maintenances/mnt_1 `},
-		{"maintenance delete|mnt_1", `DELETE /api/v1/maintenances/mnt_1 `},
+		{"maintenance delete|mnt_1|--yes", `DELETE /api/v1/maintenances/mnt_1 `},
 
 		{"incident open|--page=acme|--title=x|--component=API=major_outage|--component=comp_2=degraded",
 			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"major_outage"},{"id":"comp_2","status":"degraded"}],"impact":"critical","title":"x"}`},
 		{"incident open|--page=acme|--title=x|--component=API=degraded|--impact=none",
 			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"impact":"none","title":"x"}`},
-		{"incident components|i|--set=a=b=degraded|--page=acme", `PUT /api/v1/incidents/i/components {"components":[{"id":"comp_3","status":"degraded"}]}`},
-		{"incident components|i|--component=comp_1=degraded|--component=comp_2=operational",
-			`PUT /api/v1/incidents/i/components {"components":[{"id":"comp_1","status":"degraded"},{"id":"comp_2","status":"operational"}]}`},
-		{"incident components|i|--none", `PUT /api/v1/incidents/i/components {"components":[]}`},
+		{"incident components|01990000-0000-7000-8000-000000000001|--set=a=b=degraded|--page=acme", `PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[{"id":"comp_3","status":"degraded"}]}`},
+		{"incident components|01990000-0000-7000-8000-000000000001|--component=comp_1=degraded|--component=comp_2=operational",
+			`PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[{"id":"comp_1","status":"degraded"},{"id":"comp_2","status":"operational"}]}`},
+		{"incident components|01990000-0000-7000-8000-000000000001|--none", `PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[]}`},
 
 		{"page create|--name=Acme|--time-zone=Asia/Tokyo|--footer=Imprint=https://example.com/?a=b|--footer=x=y",
 			`POST /api/v1/pages {"footer_links":[{"label":"Imprint","url":"https://example.com/?a=b"},{"label":"x","url":"y"}],"name":"Acme","slug":"acme","time_zone":"Asia/Tokyo"}`},
@@ -107,12 +107,12 @@ func TestEndedMaintenanceIsNotCancelled(t *testing.T) {
 func TestMaintenanceOutput(t *testing.T) {
 	const object = `{"id": "mnt_1", "title": "Disks", "state": "completed", "scheduled_for": "2026-11-21T08:00:00.000Z", "scheduled_until": "2026-11-21T09:00:00.000Z", `
 	for _, c := range []struct{ args, data, want string }{
-		{"maintenance begin|mnt_1", object + `"begun_at": "2026-11-21T07:00:00.000Z", "state": "in_progress"}`, "The maintenance \"Disks\" is in progress, from 2026-11-21 07:00:00 UTC until 2026-11-21 09:00:00 UTC.\n"},
-		{"maintenance end|mnt_1", object + `"begun_at": "2026-11-21T07:00:00.000Z", "ended_at": "2026-11-21T10:00:00.000Z"}`, "The maintenance \"Disks\" is completed, from 2026-11-21 07:00:00 UTC until 2026-11-21 10:00:00 UTC.\n"},
+		{"maintenance begin|mnt_1", object + `"begun_at": "2026-11-21T07:00:00.000Z", "state": "in_progress"}`, "The maintenance \"Disks\" is in progress, from 2026-11-21 07:00:00 +00:00 until 2026-11-21 09:00:00 +00:00.\n"},
+		{"maintenance end|mnt_1", object + `"begun_at": "2026-11-21T07:00:00.000Z", "ended_at": "2026-11-21T10:00:00.000Z"}`, "The maintenance \"Disks\" is completed, from 2026-11-21 07:00:00 +00:00 until 2026-11-21 10:00:00 +00:00.\n"},
 		{"maintenance list|--page=p", "[" + object + `"begun_at": "2026-11-21T07:00:00.000Z", "ended_at": "2026-11-21T10:00:00.000Z"}]`,
-			"MAINTENANCE  STATE      FROM                     UNTIL                    TITLE\nmnt_1        completed  2026-11-21 07:00:00 UTC  2026-11-21 10:00:00 UTC  Disks\n"},
+			"MAINTENANCE  STATE      FROM                        UNTIL                       TITLE\nmnt_1        completed  2026-11-21 07:00:00 +00:00  2026-11-21 10:00:00 +00:00  Disks\n"},
 		{"maintenance show|mnt_1", object + `"begun_at": "2026-11-21T07:00:00.000Z", "ended_at": "2026-11-21T10:00:00.000Z"}`,
-			"Maintenance:  Disks\nId:           mnt_1\nState:        completed\nPlanned:      2026-11-21 08:00:00 UTC until 2026-11-21 09:00:00 UTC\nBegun:        2026-11-21 07:00:00 UTC\nEnded:        2026-11-21 10:00:00 UTC\nReminder:     none\n"},
+			"Maintenance:  Disks\nId:           mnt_1\nState:        completed\nPlanned:      2026-11-21 08:00:00 +00:00 until 2026-11-21 09:00:00 +00:00\nBegun:        2026-11-21 07:00:00 +00:00\nEnded:        2026-11-21 10:00:00 +00:00\nReminder:     none\n"},
 	} {
 		status, stdout, stderr := against(t, answer(200, "", "", `{"data": `+c.data+`, "meta": {"total": 1}}`), expand(c.args)...)
 		if status != console.ExitDone || stdout != c.want {
@@ -136,14 +136,15 @@ func TestRelativeTimes(t *testing.T) {
 	if status != console.ExitDone || m == nil {
 		t.Fatalf("status %d, %s, %s", status, stderr, sent)
 	}
-	var from, until instant
-	if err := from.UnmarshalText([]byte(m[1])); err != nil {
+	from, err := time.Parse(time.RFC3339, m[1])
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := until.UnmarshalText([]byte(m[2])); err != nil {
+	until, err := time.Parse(time.RFC3339, m[2])
+	if err != nil {
 		t.Fatal(err)
 	}
-	if length := time.Time(until).Sub(time.Time(from)); length.Minutes() != 30 || time.Time(from).Nanosecond() != 0 {
+	if length := until.Sub(from); length.Minutes() != 30 || from.Nanosecond() != 0 {
 		t.Errorf("it is from %s until %s", m[1], m[2])
 	}
 }
@@ -166,11 +167,11 @@ func TestMaintenanceUsage(t *testing.T) {
 		"page set|p|--name=x|--logo=" + text, "page set|p|--name=x|--icon=" + text, "page set|p|--logo=" + ico, "page set|p|--name=x|--logo=" + t.TempDir(),
 		"maintenance plan|--page=p|--title=x", "maintenance plan|--page=p|--title=x|--in=2h", "maintenance plan|--page=p|--title=x|--for=2h",
 		"maintenance plan|--page=p|--title=x|--in=2h|--at=2026-11-21T22:00:00Z|--for=1h", "maintenance plan|--page=p|--title=x|--at=tomorrow|--for=1h",
-		"maintenance plan|--page=p|--title=x|--at=2026-11-21T22:00:00|--for=1h", "maintenance plan|--page=p|--title=x|--in=2h|--for=1h|--remind=1h|--no-reminder",
-		"maintenance move|mnt_1", "maintenance set|mnt_1", "maintenance set|mnt_1|--component=API", "maintenance set|mnt_1|--component=comp_1|--no-components",
+		"maintenance plan|--page=p|--title=x|--in=2h|--for=1h|--remind=1h|--no-reminder",
+		"maintenance move|mnt_1", "maintenance set|mnt_1", "maintenance set|mnt_1|--component=comp_1|--no-components",
 		"incident open|--page=p|--title=x|--component=API=", "incident open|--page=p|--title=x|--component==degraded",
-		"incident components|i|--set=comp_1",
-		"incident components|i|--set=API=degraded", "incident components|i|--set=comp_1=degraded|--none",
+		"incident components|01990000-0000-7000-8000-000000000001|--set=comp_1",
+		"incident components|01990000-0000-7000-8000-000000000001|--set=comp_1=degraded|--none",
 		"page set|p|--accent=#123456|--logo=" + large, "page set|p|--logo=" + large + ".not", "page set|p|--logo=x|--no-logo", "page set|p|--footer=x",
 	} {
 		status, _, stderr := against(t, func(_ http.ResponseWriter, r *http.Request) {

@@ -11,17 +11,18 @@ import (
 	"github.com/allswell/allswell/client"
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/timeinput"
 )
 
 // MonitorCommands are the commands of heartbeat monitors.
 type MonitorCommands struct {
 	ClientSettings `embed:""`
 
-	Create monitorCreate `cmd:"" help:"Create a monitor and print the command that its job has to run."`
 	List   monitorList   `cmd:"" help:"List the monitors of all pages, or of one. A monitor is waiting until its first ping, and cannot go down before."`
 	Show   monitorShow   `cmd:"" help:"Show a monitor with its ping URL. A monitor is waiting until its first ping, and cannot go down before."`
+	Create monitorCreate `cmd:"" help:"Create a monitor and print the command that its job has to run."`
 	Put    monitorPut    `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; the ping URL is kept."`
-	Set    monitorSet    `cmd:"" help:"Change a monitor."`
+	Edit   monitorEdit   `cmd:"" aliases:"set" help:"Change a monitor."`
 	Rotate monitorRotate `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
 	Delete monitorDelete `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
@@ -33,20 +34,23 @@ type monitorCreate struct {
 
 // monitorFields is embedded by the commands that create a monitor.
 type monitorFields struct {
-	Name             string           `required:"" placeholder:"NAME" help:"Name of the monitor."`
-	Page             string           `required:"" placeholder:"SLUG" help:"Slug of the page on which its incidents are opened."`
-	Interval         seconds          `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
-	Component        *string          `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
-	FailureThreshold *int             `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
-	DownStatus       *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage."`
-	Enabled          *bool            `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
+	Name string `required:"" placeholder:"NAME" help:"Name of the monitor."`
+	pageFlag
+	Interval         timeinput.Duration `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
+	Component        *string            `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
+	FailureThreshold *int               `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
+	DownStatus       *allswell.Status   `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage."`
+	Enabled          *bool              `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 }
 
 // monitor returns the description of the monitor.
-func (f monitorFields) monitor(c *commandContext, slug string) (client.NewMonitor, error) {
-	component, err := c.monitorComponent(f.Component, f.Page)
+func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonitor, error) {
+	if err := f.choose(c); err != nil {
+		return client.NewMonitor{}, err
+	}
+	component, err := c.monitorComponent(f.Component, &f.pageFlag)
 	return client.NewMonitor{
-		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.Seconds(f.Interval), ComponentID: component,
+		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), ComponentID: component,
 		FailureThreshold: f.FailureThreshold, DownStatus: f.DownStatus, Enabled: f.Enabled,
 	}, err
 }
@@ -93,7 +97,7 @@ func (c *commandContext) printPing(m *client.Monitor) {
 	state, instruction := "", "Its job has to run this"
 	if !m.Enabled {
 		state = ", and disabled"
-		instruction = "Once it is enabled (allswell monitor set " + console.Visible(m.ID) + " --enabled), its job has to run this"
+		instruction = "Once it is enabled (allswell monitor edit " + console.Visible(m.ID) + " --enabled), its job has to run this"
 	}
 	c.Printf("The monitor %s is %s%s. %s at least %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
 		instruction, every(m.Interval.Duration()), allswell.PingCommand(console.Visible(m.PingURL)))
@@ -139,9 +143,9 @@ func (c *commandContext) warnOfHaste(m *client.Monitor) {
 }
 
 // monitorComponent returns the id of a component that is given by its id or name; nil if none is given.
-func (c *commandContext) monitorComponent(given *string, page string) (*string, error) {
-	if given == nil || strings.HasPrefix(*given, allswell.PrefixComponent) {
-		return given, nil
+func (c *commandContext) monitorComponent(given *string, page *pageFlag) (*string, error) {
+	if given == nil {
+		return nil, nil
 	}
 	id, err := c.component(*given, page)
 	return &id, err
@@ -237,25 +241,25 @@ func thresholdText(m *client.Monitor) string {
 	return "the server's setting"
 }
 
-type monitorSet struct {
-	Monitor          string           `arg:"" help:"Id, name or slug of the monitor."`
-	Name             *string          `placeholder:"NAME" help:"New name."`
-	Interval         *seconds         `placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
-	Page             *string          `placeholder:"SLUG" help:"New page."`
-	Component        *string          `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
-	NoComponent      bool             `xor:"component" help:"Remove the component."`
-	Enabled          *bool            `negatable:"disabled" help:"Enable or disable it."`
-	FailureThreshold *int             `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
-	DownStatus       *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
+type monitorEdit struct {
+	Monitor          string              `arg:"" help:"Id, name or slug of the monitor."`
+	Name             *string             `placeholder:"NAME" help:"New name."`
+	Interval         *timeinput.Duration `placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
+	Page             *string             `placeholder:"SLUG" help:"New page."`
+	Component        *string             `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
+	NoComponent      bool                `xor:"component" help:"Remove the component."`
+	Enabled          *bool               `negatable:"disabled" help:"Enable or disable it."`
+	FailureThreshold *int                `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
+	DownStatus       *allswell.Status    `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
 }
 
-func (cmd *monitorSet) Run(c *commandContext) error {
+func (cmd *monitorEdit) Run(c *commandContext) error {
 	id, err := c.monitor(cmd.Monitor)
 	if err != nil {
 		return err
 	}
 	change := client.MonitorChange{
-		Name: cmd.Name, Interval: (*client.Seconds)(cmd.Interval), Page: cmd.Page, Enabled: cmd.Enabled,
+		Name: cmd.Name, Interval: secondsOf(cmd.Interval), Page: cmd.Page, Enabled: cmd.Enabled,
 		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus,
 	}
 	if change.ComponentID, err = cmd.componentID(c, id); err != nil {
@@ -273,19 +277,19 @@ func (cmd *monitorSet) Run(c *commandContext) error {
 
 // componentID returns the id of the new component, "" for none, or nil if it stays. A name is looked up on the new
 // page, or on the page that the monitor is on.
-func (cmd *monitorSet) componentID(c *commandContext, monitor string) (*string, error) {
+func (cmd *monitorEdit) componentID(c *commandContext, monitor string) (*string, error) {
 	if cmd.NoComponent {
 		return new(""), nil
 	}
 	page := valueOf(cmd.Page)
-	if cmd.Component != nil && page == "" && !strings.HasPrefix(*cmd.Component, allswell.PrefixComponent) {
+	if cmd.Component != nil && page == "" && !isWholeID(allswell.PrefixComponent, *cmd.Component) {
 		m, err := c.api.GetMonitor(c.Ctx, monitor)
 		if err != nil {
 			return nil, err
 		}
 		page = m.Page
 	}
-	return c.monitorComponent(cmd.Component, page)
+	return c.monitorComponent(cmd.Component, &pageFlag{page})
 }
 
 type monitorRotate struct {
@@ -306,11 +310,15 @@ func (cmd *monitorRotate) Run(c *commandContext) error {
 
 type monitorDelete struct {
 	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+	confirmation
 }
 
 func (cmd *monitorDelete) Run(c *commandContext) error {
 	id, err := c.monitor(cmd.Monitor)
 	if err != nil {
+		return err
+	}
+	if err := cmd.confirm(c, "the monitor "+cmd.Monitor+" with its history"); err != nil {
 		return err
 	}
 	return c.deleted(c.api.DeleteMonitor(c.Ctx, id), "monitor", cmd.Monitor)

@@ -50,8 +50,8 @@ func (l *footerLink) UnmarshalText(text []byte) error {
 	return nil
 }
 
-type pageSet struct {
-	Page          string  `arg:"" name:"slug" help:"Slug of the page."`
+type pageEdit struct {
+	optionalPage
 	Name          *string `placeholder:"NAME" help:"New name."`
 	Slug          *string `placeholder:"SLUG" help:"New slug. It changes the page's URL."`
 	Description   *string `placeholder:"TEXT" xor:"description" help:"New text below the name."`
@@ -67,7 +67,7 @@ type pageSet struct {
 	NoIcon     bool   `xor:"icon" help:"Use the default icon."`
 }
 
-func (cmd *pageSet) change() client.PageChange {
+func (cmd *pageEdit) change() client.PageChange {
 	change := client.PageChange{
 		Name: cmd.Name, Slug: cmd.Slug, Description: nullable(cmd.Description, cmd.NoDescription), TimeZone: cmd.TimeZone,
 		Language: nullable(cmd.Language, cmd.NoLanguage), Domain: nullable(cmd.Domain, cmd.NoDomain), Accent: nullable(cmd.Accent, cmd.NoAccent),
@@ -82,7 +82,7 @@ func (cmd *pageSet) change() client.PageChange {
 }
 
 // Run reads the image files before it changes anything. It changes the page first, then the images.
-func (cmd *pageSet) Run(c *commandContext) error {
+func (cmd *pageEdit) Run(c *commandContext) error {
 	images := []imageChange{
 		{kind: allswell.ImageLogo, file: cmd.Logo, remove: cmd.NoLogo}, {kind: allswell.ImageIcon, file: cmd.Icon, remove: cmd.NoIcon},
 	}
@@ -93,12 +93,16 @@ func (cmd *pageSet) Run(c *commandContext) error {
 		}
 		withImages = withImages || images[i].file != "" || images[i].remove
 	}
-	slug, change := cmd.Page, cmd.change()
+	change := cmd.change()
+	if err := checkNotEmpty(change); err != nil && !withImages {
+		return err
+	}
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
+	slug := cmd.Page
 	var done []string
-	if err := checkNotEmpty(change); err == nil || !withImages {
-		if err != nil {
-			return err
-		}
+	if checkNotEmpty(change) == nil {
 		page, err := c.api.ChangePage(c.Ctx, slug, change)
 		if err != nil || !withImages {
 			return object(c, page, err, c.printPage)

@@ -15,11 +15,11 @@ import (
 type PageCommands struct {
 	ClientSettings `embed:""`
 
-	Create pageCreate `cmd:"" help:"Create a page."`
 	List   pageList   `cmd:"" help:"List all pages."`
 	Show   pageShow   `cmd:"" help:"Show a page with its components and open incidents."`
+	Create pageCreate `cmd:"" help:"Create a page."`
 	Put    pagePut    `cmd:"" help:"Create a page, or replace its settings. What is not given gets its default; images are kept."`
-	Set    pageSet    `cmd:"" help:"Change a page's name, address and appearance."`
+	Edit   pageEdit   `cmd:"" aliases:"set" help:"Change a page's name, address and appearance."`
 	Domain pageDomain `cmd:"" help:"Show whether a page's domain is verified, and the DNS record that verifies it."`
 	Uptime pageUptime `cmd:"" help:"Show the uptime of a page and its components."`
 	Delete pageDelete `cmd:"" help:"Delete a page with everything on it, and its monitors."`
@@ -107,11 +107,14 @@ func (cmd *pageList) Run(c *commandContext) error {
 }
 
 type pageShow struct {
-	Page string `arg:"" name:"slug" help:"Slug of the page."`
+	optionalPage
 	etagFlag
 }
 
 func (cmd *pageShow) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	page, err := c.api.GetPage(c.Ctx, cmd.Page)
 	if err == nil && cmd.ETag {
 		return cmd.print(c, page.ETag())
@@ -137,11 +140,14 @@ func (cmd *pageShow) Run(c *commandContext) error {
 }
 
 type pageUptime struct {
-	Page string `arg:"" name:"slug" help:"Slug of the page."`
-	Days int    `default:"90" placeholder:"COUNT" help:"Number of days, including today: at most 90."`
+	optionalPage
+	Days int `default:"90" placeholder:"COUNT" help:"Number of days, including today: at most 90."`
 }
 
 func (cmd *pageUptime) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	uptime, err := c.api.GetUptime(c.Ctx, cmd.Page, cmd.Days)
 	return object(c, uptime, err, func(u *client.Uptime) {
 		c.Facts([2]string{"Page", cmd.Page}, [2]string{"Days", fmt.Sprintf("%d (%s)", u.Days, u.TimeZone)},
@@ -154,7 +160,7 @@ func (cmd *pageUptime) Run(c *commandContext) error {
 			rows = append(rows, []string{v.ID, percent(v.Uptime), statusLabel(v.Status), v.Name})
 		}
 		c.Printf("\n")
-		c.Columns(rows)
+		c.Table(rows)
 		if len(u.Groups) == 0 {
 			return
 		}
@@ -163,7 +169,7 @@ func (cmd *pageUptime) Run(c *commandContext) error {
 			rows = append(rows, []string{g.ID, percent(g.Uptime), g.Name})
 		}
 		c.Printf("\n")
-		c.Columns(rows)
+		c.Table(rows)
 	})
 }
 
@@ -177,20 +183,28 @@ func percent(p *float64) string {
 
 type pageDelete struct {
 	Page string `arg:"" name:"slug" help:"Slug of the page."`
-	Yes  bool   `help:"Confirm the deletion. Without it, the command only says what would be deleted."`
+	confirmation
 }
 
 func (cmd *pageDelete) Run(c *commandContext) error {
+	what := ""
 	if !cmd.Yes {
-		return c.refuseToDelete(cmd.Page)
+		with, err := c.contentsOf(cmd.Page)
+		if err != nil {
+			return err
+		}
+		what = "the page " + cmd.Page + with
+	}
+	if err := cmd.confirm(c, what); err != nil {
+		return err
 	}
 	return c.deleted(c.api.DeletePage(c.Ctx, cmd.Page), "page", cmd.Page)
 }
 
-// refuseToDelete returns an error that says what would be deleted with a page.
-func (c *commandContext) refuseToDelete(slug string) error {
+// contentsOf returns what is deleted with a page: " with 2 components and 1 incident".
+func (c *commandContext) contentsOf(slug string) (string, error) {
 	if _, err := c.api.GetPage(c.Ctx, slug); err != nil {
-		return err
+		return "", err
 	}
 	var parts []string
 	for _, part := range []struct {
@@ -206,19 +220,19 @@ func (c *commandContext) refuseToDelete(slug string) error {
 	} {
 		switch n, err := part.count(); {
 		case err != nil:
-			return err
+			return "", err
 		case n == 1:
 			parts = append(parts, "1 "+part.noun)
 		case n > 1:
 			parts = append(parts, fmt.Sprintf("%d %ss", n, part.noun))
 		}
 	}
-	with := ""
-	switch last := len(parts) - 1; {
-	case last == 0:
-		with = " with " + parts[0]
-	case last > 0:
-		with = " with " + strings.Join(parts[:last], ", ") + " and " + parts[last]
+	switch last := len(parts) - 1; last {
+	case -1:
+		return "", nil
+	case 0:
+		return " with " + parts[0], nil
+	default:
+		return " with " + strings.Join(parts[:last], ", ") + " and " + parts[last], nil
 	}
-	return console.UsageErrorf("not deleted: --yes is needed to delete the page %s%s; this cannot be undone", console.Visible(slug), with)
 }

@@ -74,7 +74,7 @@ func TestMonitorsOfAPage(t *testing.T) {
 	}
 }
 
-// TestGroupsAreFoundByName checks that names of groups need --page.
+// TestGroupsAreFoundByName checks that names are looked up on the page.
 func TestGroupsAreFoundByName(t *testing.T) {
 	var last string
 	server := func(w http.ResponseWriter, r *http.Request) {
@@ -95,15 +95,6 @@ func TestGroupsAreFoundByName(t *testing.T) {
 			t.Errorf("%s: status %d %s, %s", args, status, stderr, last)
 		}
 	}
-	for args, noun := range map[string]string{
-		"group set|Edge|--name=x": "group", "group delete|Edge": "group", "component edit|Edge|--name=x": "component", "component edit|comp_1|--group=Edge": "group",
-	} {
-		last = ""
-		want := "allswell: to find the " + noun + " \"Edge\" by its name or slug, give its page: --page=SLUG\n"
-		if status, _, stderr := against(t, server, expand(args)...); status != console.ExitUsage || stderr != want || last != "" {
-			t.Errorf("%s: status %d %s, %s", args, status, stderr, last)
-		}
-	}
 }
 
 // TestComponentsAreFoundBySlug checks that a slug is looked up if no component has it as its name.
@@ -120,7 +111,7 @@ func TestComponentsAreFoundBySlug(t *testing.T) {
 			io.WriteString(w, `{"data": [], "meta": {"total": 0}}`)
 		}
 	}
-	if status, _, stderr := against(t, server, "component", "delete", "--page=acme", "api"); status != console.ExitDone ||
+	if status, _, stderr := against(t, server, "component", "delete", "--yes", "--page=acme", "api"); status != console.ExitDone ||
 		last != "DELETE /api/v1/pages/acme/components/comp_1" {
 		t.Errorf("status %d %s, %s", status, stderr, last)
 	}

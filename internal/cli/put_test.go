@@ -47,7 +47,7 @@ func TestPutOutput(t *testing.T) {
 // TestPutUsage checks that invalid command lines send nothing.
 func TestPutUsage(t *testing.T) {
 	for _, args := range []string{
-		"component put|--page=acme|API|--name=x", "component put|--page=acme|mon_1|--name=x", "component put|api|--name=x",
+		"component put|--page=acme|API|--name=x", "component put|--page=acme|mon_1|--name=x",
 		"monitor put|Nightly|--page=acme|--name=x|--interval=1h", "monitor put|comp_1|--page=acme|--name=x|--interval=1h",
 		"component put|--page=acme|api|--name=x|--if-match=*|--create-only",
 	} {

@@ -17,30 +17,33 @@ import (
 type SubscriberCommands struct {
 	ClientSettings `embed:""`
 
-	Add    subscriberAdd    `cmd:"" help:"Add a subscriber to a page."`
 	List   subscriberList   `cmd:"" help:"List a page's subscribers, newest first."`
 	Show   subscriberShow   `cmd:"" help:"Show a subscriber."`
+	Create subscriberCreate `cmd:"" aliases:"add" help:"Add a subscriber to a page."`
 	Rotate subscriberRotate `cmd:"" help:"Give a subscriber, such as a webhook, a new secret. Messages are signed with the old one too for another 24 hours."`
-	Remove subscriberRemove `cmd:"" help:"Remove a subscriber. The server forgets its address."`
+	Delete subscriberDelete `cmd:"" aliases:"remove" help:"Delete a subscriber. The server forgets its address."`
 }
 
 // NewSubscriberCommands returns the commands with the flags of all channels.
 func NewSubscriberCommands() SubscriberCommands {
-	return SubscriberCommands{Add: subscriberAdd{channelFlags: newChannelFlags()}}
+	return SubscriberCommands{Create: subscriberCreate{channelFlags: newChannelFlags()}}
 }
 
-type subscriberAdd struct {
-	Page       string   `required:"" placeholder:"SLUG" help:"Slug of the page."`
+type subscriberCreate struct {
+	pageFlag
 	Components []string `name:"component" sep:"none" placeholder:"COMPONENT" help:"Id, name or slug of a component; repeatable. The whole page by default."`
 	Confirmed  *bool    `help:"Request no confirmation, because the subscriber has agreed."`
 	channelFlags
 }
 
-func (cmd *subscriberAdd) Run(c *commandContext) error {
+func (cmd *subscriberCreate) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	subscriber := client.NewSubscriber{Confirmed: cmd.Confirmed}
 	subscriber.Channel, subscriber.Target = cmd.target()
 	var err error
-	if subscriber.Components, err = c.components(cmd.Components, cmd.Page); err != nil {
+	if subscriber.Components, err = c.components(cmd.Components, &cmd.pageFlag); err != nil {
 		return err
 	}
 	added, err := c.api.CreateSubscriber(c.Ctx, cmd.Page, subscriber)
@@ -61,7 +64,7 @@ func (cmd *subscriberAdd) Run(c *commandContext) error {
 	})
 }
 
-// channelFlags are the flags of subscriber add that give the target: --email, --webhook, one for each channel. Because
+// channelFlags are the flags of subscriber create that give the target: --email, --webhook, one for each channel. Because
 // the channels are a table, the struct that the parser fills in is made at run time.
 type channelFlags struct{ kong.Plugins }
 
@@ -115,11 +118,14 @@ func (c *commandContext) printSecret(s *client.Subscriber) {
 }
 
 type subscriberList struct {
-	Page string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	pageFlag
 	listing
 }
 
 func (cmd *subscriberList) Run(c *commandContext) error {
+	if err := cmd.choose(c); err != nil {
+		return err
+	}
 	subscribers, total, err := c.api.ListSubscribers(cmd.Page, client.SubscriberFilter{}).First(c.Ctx, int(cmd.Limit))
 	if err != nil {
 		return err
@@ -153,12 +159,16 @@ func subscriberState(s *client.Subscriber) string {
 
 // subscriberArgument is embedded by the commands of one subscriber of a page.
 type subscriberArgument struct {
-	Page       string `required:"" placeholder:"SLUG" help:"Slug of the page."`
+	pageFlag
 	Subscriber string `arg:"" help:"Id of the subscriber, or its address as it is listed."`
 }
 
-func (s subscriberArgument) id(c *commandContext) (string, error) {
-	return find(c.Ctx, c.api.ListSubscribers(s.Page, client.SubscriberFilter{Target: s.Subscriber}), "subscriber", allswell.PrefixSubscriber, s.Subscriber,
+// id returns the id of the subscriber, and chooses the page.
+func (s *subscriberArgument) id(c *commandContext) (string, error) {
+	if err := s.choose(c); err != nil || strings.HasPrefix(s.Subscriber, allswell.PrefixSubscriber) {
+		return s.Subscriber, err
+	}
+	return find(c, c.api.ListSubscribers(s.Page, client.SubscriberFilter{Target: s.Subscriber}), "subscriber", allswell.PrefixSubscriber, s.Subscriber,
 		func(v *client.Subscriber) (id, name string) { return v.ID, v.Target })
 }
 
@@ -204,9 +214,9 @@ func (cmd *subscriberRotate) Run(c *commandContext) error {
 	})
 }
 
-type subscriberRemove struct{ subscriberArgument }
+type subscriberDelete struct{ subscriberArgument }
 
-func (cmd *subscriberRemove) Run(c *commandContext) error {
+func (cmd *subscriberDelete) Run(c *commandContext) error {
 	id, err := cmd.id(c)
 	if err != nil {
 		return err

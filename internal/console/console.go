@@ -3,9 +3,15 @@
 package console
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
 )
 
 // Console has the streams and the context of a command.
@@ -13,6 +19,47 @@ type Console struct {
 	Ctx      context.Context // ends when the process is asked to stop
 	In       io.Reader
 	Out, Err io.Writer
+
+	Width       int  // columns of the terminal that Out is; 0: Out is not a terminal
+	Interactive bool // In and Err are a terminal, so that the user can be asked
+}
+
+// Standard returns the console of this process.
+func Standard(ctx context.Context) *Console {
+	c := &Console{Ctx: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		c.Width = width
+	}
+	c.Interactive = term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd()))
+	return c
+}
+
+// Confirm asks a question on the terminal and reports whether the answer is yes.
+func (c *Console) Confirm(question string) (bool, error) {
+	fmt.Fprintf(c.Err, "%s [y/N] ", question)
+	type line struct {
+		text string
+		err  error
+	}
+	answer := make(chan line, 1)
+	go func() {
+		text, err := bufio.NewReader(c.In).ReadString('\n')
+		answer <- line{text, err}
+	}()
+	select {
+	case <-c.Ctx.Done():
+		fmt.Fprintln(c.Err)
+		return false, context.Cause(c.Ctx)
+	case got := <-answer:
+		if got.err != nil && !errors.Is(got.err, io.EOF) {
+			return false, fmt.Errorf("reading the answer: %w", got.err)
+		}
+		switch strings.ToLower(strings.TrimSpace(got.text)) {
+		case "y", "yes":
+			return true, nil
+		}
+		return false, nil
+	}
 }
 
 // Printf writes to standard output.

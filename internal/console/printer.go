@@ -1,11 +1,11 @@
 package console
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Printer prints results: as JSON for programs, or as text for people. Text has no colour codes and no control
@@ -13,6 +13,20 @@ import (
 type Printer struct {
 	*Console
 	JSON bool
+	Wide bool // cut nothing to fit the terminal
+}
+
+// Document prints JSON exactly as it is. On a terminal it is indented.
+func (p Printer) Document(document json.RawMessage) error {
+	if p.Width > 0 {
+		var indented bytes.Buffer
+		if err := json.Indent(&indented, document, "", "  "); err != nil {
+			return err
+		}
+		document = indented.Bytes()
+	}
+	p.Printf("%s\n", document)
+	return nil
 }
 
 // Raw prints data as indented JSON.
@@ -23,30 +37,6 @@ func (p Printer) Raw(data any) error {
 	}
 	p.Printf("%s\n", encoded)
 	return nil
-}
-
-// Columns prints rows with aligned columns.
-func (p Printer) Columns(rows [][]string) {
-	var widths []int
-	for _, row := range rows {
-		for i := range row {
-			row[i] = Visible(row[i])
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
-		}
-	}
-	for _, row := range rows {
-		var line strings.Builder
-		for i, cell := range row {
-			line.WriteString(cell)
-			if i < len(row)-1 {
-				line.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
-			}
-		}
-		p.Printf("%s\n", strings.TrimRight(line.String(), " "))
-	}
 }
 
 // Facts prints names and values, a pair on each line. Pairs with an empty value are left out.
@@ -90,10 +80,16 @@ func Paragraph(text, indent string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Time formats a time in the time zone of this computer. The zero time is "".
-func Time(t time.Time) string {
+// timeLayout has the offset from UTC, because abbreviations of time zones are ambiguous.
+const timeLayout = "2006-01-02 15:04:05 -07:00"
+
+// Time formats a time in the time zone of this computer, with its offset. The zero time is "".
+func Time(t time.Time) string { return TimeIn(t, time.Local) }
+
+// TimeIn formats a time in a time zone, with its offset. The zero time is "".
+func TimeIn(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return ""
 	}
-	return t.Local().Format("2006-01-02 15:04:05 MST")
+	return t.In(zone).Format(timeLayout)
 }

@@ -1,0 +1,310 @@
+package cli
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/timeinput"
+)
+
+// pageFlag is embedded by the commands of what is on a page.
+type pageFlag struct {
+	Page string `env:"ALLSWELL_PAGE" placeholder:"SLUG" help:"Slug of the page. Not needed if there is only one."`
+}
+
+// choose sets Page to the slug of the only page, if no page is given.
+func (f *pageFlag) choose(c *commandContext) error {
+	if f.Page != "" {
+		return nil
+	}
+	const most = 5
+	pages, total, err := c.api.ListPages().First(c.Ctx, most)
+	switch {
+	case err != nil:
+		return err
+	case total == 0:
+		return fmt.Errorf("there are no pages yet: `allswell page create --name NAME` creates one")
+	case total > 1:
+		slugs := make([]string, len(pages))
+		for i, p := range pages {
+			slugs[i] = console.Visible(p.Slug)
+		}
+		list := strings.Join(slugs, ", ")
+		if total > len(pages) {
+			list += fmt.Sprintf(" and %d more", total-len(pages))
+		}
+		return console.UsageErrorf("there are %d pages: choose one with --page=SLUG or ALLSWELL_PAGE (%s)", total, list)
+	}
+	f.Page = pages[0].Slug
+	return nil
+}
+
+// optionalPage is embedded by the commands of a page that work on the only one by default.
+type optionalPage struct {
+	Page string `arg:"" optional:"" name:"slug" env:"ALLSWELL_PAGE" help:"Slug of the page. Not needed if there is only one."`
+}
+
+func (f *optionalPage) choose(c *commandContext) error { return (*pageFlag)(f).choose(c) }
+
+// Limits of searches.
+const (
+	maxSameName = 100    // resources with the same name, whose ids are listed
+	maxSearched = 10_000 // resources that are searched for a prefix of an id or a title
+	minIDPart   = 6      // characters after comp_ in a short id; the first ones are the time in steps of 4 minutes
+	minUUIDPart = 8      // characters in a short id of an incident
+)
+
+// find returns the id of a resource that is given by its id, which begins with prefix, by an unambiguous beginning of
+// its id, by its name, which must be unique in the list, or by its slug.
+func find[T any](c *commandContext, list *client.List[T], noun, prefix, given string, named func(*T) (id, name string)) (string, error) {
+	if isWholeID(prefix, given) {
+		return given, nil
+	}
+	if strings.HasPrefix(given, prefix) {
+		return findByPrefix(c, list, noun, given, func(v *T) string { id, _ := named(v); return id })
+	}
+	all, total, err := list.Filter(client.Filter{Name: given}).First(c.Ctx, maxSameName)
+	if err == nil && total == 0 && allswell.ValidSlug(given) {
+		all, total, err = list.Filter(client.Filter{Slug: given}).First(c.Ctx, 1)
+		if err == nil && total == 1 {
+			id, _ := named(all[0])
+			return console.Visible(id), nil
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	var ids []string
+	for _, v := range all {
+		if id, name := named(v); name == given {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return "", fmt.Errorf("there is no %s with the name or slug %q (an id would begin with %s)", noun, given, prefix)
+	}
+	return only(ids, fmt.Sprintf("several %s are named %q", plural(noun), given))
+}
+
+// isWholeID reports whether given, which is an id that begins with prefix if it begins with prefix at all, cannot be the
+// beginning of a longer one.
+func isWholeID(prefix, given string) bool {
+	rest, isID := strings.CutPrefix(given, prefix)
+	return isID && (allswell.ValidID(prefix, given) || len(rest) < minIDPart)
+}
+
+// findByPrefix returns the only id in a list that begins with given, or given if there is none.
+func findByPrefix[T any](c *commandContext, list *client.List[T], noun, given string, idOf func(*T) string) (string, error) {
+	var ids []string
+	err := search(c, list, noun, func(v *T) {
+		if id := idOf(v); strings.HasPrefix(id, given) {
+			ids = append(ids, id)
+		}
+	})
+	if err != nil || len(ids) == 0 {
+		return given, err
+	}
+	return only(ids, fmt.Sprintf("the ids of several %s begin with %q", plural(noun), given))
+}
+
+// search calls look for the resources in a list.
+func search[T any](c *commandContext, list *client.List[T], noun string, look func(*T)) error {
+	n := 0
+	for v, err := range list.All(c.Ctx) {
+		if err != nil {
+			return err
+		}
+		if n++; n > maxSearched {
+			return fmt.Errorf("there are more than %d %s: give the whole id", maxSearched, plural(noun))
+		}
+		look(v)
+	}
+	return nil
+}
+
+// only returns the only id, or an error that lists them.
+func only(ids []string, several string) (string, error) {
+	if len(ids) == 1 {
+		return console.Visible(ids[0]), nil
+	}
+	return "", fmt.Errorf("%s: give the id of one (%s)", several, firstOf(ids))
+}
+
+func plural(noun string) string {
+	if noun == "delivery" {
+		return "deliveries"
+	}
+	return noun + "s"
+}
+
+// firstOf lists the first ids, and says how many more there are.
+func firstOf(ids []string) string {
+	const most = 5
+	list := console.Visible(strings.Join(ids[:min(most, len(ids))], ", "))
+	if len(ids) <= most {
+		return list
+	}
+	return fmt.Sprintf("%s and %d more", list, len(ids)-most)
+}
+
+// titled is what distinguishes an incident or maintenance from others.
+type titled struct {
+	id, title string
+	active    bool // not over
+}
+
+// findTitled returns the id of a resource of a page that is given by an unambiguous beginning of its id or by its title.
+// If several have the title, the only active one is meant.
+func findTitled[T any](c *commandContext, list *client.List[T], noun, given string, describe func(*T) titled) (string, error) {
+	var byTitle, active, byFoldedTitle, byID []string
+	err := search(c, list, noun, func(v *T) {
+		d := describe(v)
+		if d.title == given {
+			byTitle = append(byTitle, d.id)
+			if d.active {
+				active = append(active, d.id)
+			}
+		}
+		if strings.EqualFold(d.title, given) {
+			byFoldedTitle = append(byFoldedTitle, d.id)
+		}
+		if strings.HasPrefix(d.id, strings.ToLower(given)) {
+			byID = append(byID, d.id)
+		}
+	})
+	several := fmt.Sprintf("several %s have the title %q", plural(noun), given)
+	switch {
+	case err != nil:
+		return "", err
+	case given == "":
+	case len(active) == 1:
+		return active[0], nil
+	case len(byTitle) > 0:
+		return only(byTitle, several)
+	case len(byID) > 0:
+		return only(byID, fmt.Sprintf("the ids of several %s begin with %q", plural(noun), given))
+	case len(byFoldedTitle) > 0:
+		return only(byFoldedTitle, several)
+	}
+	return "", fmt.Errorf("there is no %s with the title %q, or with an id that begins so", noun, given)
+}
+
+// uuid matches the id of an incident.
+var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+// incidentArgument is embedded by the commands of one incident.
+type incidentArgument struct {
+	Incident string `arg:"" help:"Id of the incident or the beginning of it, its title, or latest."`
+	pageFlag
+}
+
+// id returns the id of the incident.
+func (a *incidentArgument) id(c *commandContext) (string, error) {
+	if uuid.MatchString(a.Incident) {
+		return a.Incident, nil
+	}
+	if err := a.choose(c); err != nil {
+		return "", err
+	}
+	list := c.api.ListIncidents(a.Page, client.IncidentFilter{})
+	if a.Incident == "latest" {
+		newest, _, err := list.First(c.Ctx, 1)
+		if err == nil && len(newest) == 0 {
+			err = fmt.Errorf("the page %s has no incidents", console.Visible(a.Page))
+		}
+		if err != nil {
+			return "", err
+		}
+		return newest[0].ID, nil
+	}
+	return findTitled(c, list, "incident", a.Incident, func(i *client.Incident) titled { return titled{i.ID, i.Title, !i.Resolved} })
+}
+
+// maintenanceArgument is embedded by the commands of one maintenance.
+type maintenanceArgument struct {
+	Maintenance string `arg:"" help:"Id of the maintenance or the beginning of it, or its title."`
+	pageFlag
+}
+
+// id returns the id of the maintenance.
+func (a *maintenanceArgument) id(c *commandContext) (string, error) {
+	if isWholeID(allswell.PrefixMaintenance, a.Maintenance) {
+		return a.Maintenance, nil
+	}
+	if err := a.choose(c); err != nil {
+		return "", err
+	}
+	return findTitled(c, c.api.ListMaintenances(a.Page, client.MaintenanceFilter{}), "maintenance", a.Maintenance, func(m *client.Maintenance) titled {
+		return titled{m.ID, m.Title, m.State != allswell.MaintenanceCompleted}
+	})
+}
+
+// group returns the id of a group that is given by its id, name or slug; nil if none is given.
+func (c *commandContext) group(given *string, page *pageFlag) (*string, error) {
+	if given == nil || isWholeID(allswell.PrefixGroup, *given) {
+		return given, nil
+	}
+	if err := page.choose(c); err != nil {
+		return nil, err
+	}
+	id, err := find(c, c.api.ListGroups(page.Page), "group", allswell.PrefixGroup, *given,
+		func(g *client.Group) (id, name string) { return g.ID, g.Name })
+	return &id, err
+}
+
+// component returns the id of a component that is given by its id, name or slug.
+func (c *commandContext) component(given string, page *pageFlag) (string, error) {
+	if isWholeID(allswell.PrefixComponent, given) {
+		return given, nil
+	}
+	if err := page.choose(c); err != nil {
+		return "", err
+	}
+	return find(c, c.api.ListComponents(page.Page), "component", allswell.PrefixComponent, given,
+		func(v *client.Component) (id, name string) { return v.ID, v.Name })
+}
+
+// components returns the ids of components.
+func (c *commandContext) components(given []string, page *pageFlag) ([]string, error) {
+	ids := make([]string, len(given))
+	for i, name := range given {
+		var err error
+		if ids[i], err = c.component(name, page); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// monitor returns the id of a monitor that is given by its id, name or slug.
+func (c *commandContext) monitor(given string) (string, error) {
+	return find(c, c.api.ListMonitors(client.MonitorFilter{}), "monitor", allswell.PrefixMonitor, given,
+		func(m *client.Monitor) (id, name string) { return m.ID, m.Name })
+}
+
+// moment returns a time of the command line. If it is given without an offset, it is in the time zone of the page, which
+// becomes the zone of the answer.
+func (c *commandContext) moment(m timeinput.Moment, page *pageFlag) (time.Time, error) {
+	if m.NeedsZone() && c.zone == nil {
+		if err := page.choose(c); err != nil {
+			return time.Time{}, err
+		}
+		p, err := c.api.GetPage(c.Ctx, page.Page)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if c.zone, err = time.LoadLocation(p.TimeZone); err != nil {
+			return time.Time{}, fmt.Errorf("this computer does not know the time zone %s of the page: give the time with its offset", console.Visible(p.TimeZone))
+		}
+	}
+	t, err := m.In(c.zone, time.Now())
+	if err != nil {
+		return t, &console.UsageError{Err: err}
+	}
+	return t, nil
+}

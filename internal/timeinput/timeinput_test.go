@@ -1,0 +1,94 @@
+package timeinput
+
+import (
+	"strings"
+	"testing"
+	"time"
+	_ "time/tzdata"
+)
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]int64{
+		"30s": 30, "300": 300, "1d": 86400, "2d": 172800, "1d12h": 129600, "1w": 604800, "1w2d3h4m5s": 788645, "0": 0, "52w": 31449600, "-5m": -300,
+	} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(text)); err != nil || time.Duration(d) != time.Duration(want)*time.Second {
+			t.Errorf("%s is %s, %v; want %d s", text, time.Duration(d), err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "1.5d", "1d-5m", "1d+5m", "2d1w", "1.5s", "500ms", "999999w", "9999999d", "tomorrow", "1d 12h"} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is taken for %s", text, time.Duration(d))
+		}
+	}
+}
+
+// TestMoments parses moments on Sunday 2026-11-22 at 23:30 UTC, when it is already Monday in Berlin.
+func TestMoments(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 11, 22, 23, 30, 0, 0, time.UTC)
+	for text, want := range map[string]string{
+		"2026-11-24 22:00":           "2026-11-24T22:00:00+01:00",
+		"2026-11-24T22:00":           "2026-11-24T22:00:00+01:00",
+		" 2026-11-24   22:00:05 ":    "2026-11-24T22:00:05+01:00",
+		"2026-07-24 22:00":           "2026-07-24T22:00:00+02:00",
+		"2026-11-24":                 "2026-11-24T00:00:00+01:00",
+		"2026-11-24T22:00:00Z":       "2026-11-24T22:00:00Z",
+		"2026-11-24T22:00:00.5Z":     "2026-11-24T22:00:00Z",
+		"2026-11-24t22:00z":          "2026-11-24T22:00:00Z",
+		"2026-11-24T22:00:00-05:00":  "2026-11-24T22:00:00-05:00",
+		"2026-11-24 22:00:00 +05:30": "2026-11-24T22:00:00+05:30",
+		"2026-11-24 22:00 Z":         "2026-11-24T22:00:00Z",
+		"today 22:00":                "2026-11-23T22:00:00+01:00",
+		"tomorrow 22:00":             "2026-11-24T22:00:00+01:00",
+		"Tomorrow at 6:05":           "2026-11-24T06:05:00+01:00",
+		"mon 22:00":                  "2026-11-23T22:00:00+01:00",
+		"Monday 00:10":               "2026-11-30T00:10:00+01:00",
+		"sunday 00:10":               "2026-11-29T00:10:00+01:00",
+		"2026-10-25 03:00":           "2026-10-25T03:00:00+01:00",
+		"2026-10-25 01:59":           "2026-10-25T01:59:00+02:00",
+		"2026-03-29 03:00":           "2026-03-29T03:00:00+02:00",
+	} {
+		var m Moment
+		if err := m.UnmarshalText([]byte(text)); err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got, err := m.In(berlin, now); err != nil || got.Format(time.RFC3339) != want {
+			t.Errorf("%q is %s, %v; want %s", text, got.Format(time.RFC3339), err, want)
+		}
+		if offset := strings.ContainsAny(text, "zZ+") || strings.Contains(text, "-05:00"); m.NeedsZone() == offset {
+			t.Errorf("%q: NeedsZone is %t", text, m.NeedsZone())
+		}
+	}
+	for _, text := range []string{"", "tomorrow", "22:00", "today 25:00", "2026-13-01 00:00", "2026-11-24 22", "yesterday 22:00", "morgen 22:00", "1764000000", "2026-11-24 22:00 CET"} {
+		var m Moment
+		if err := m.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is taken for %v", text, m)
+		}
+	}
+}
+
+// TestClockChanges checks that times that the clocks skip or repeat are refused.
+func TestClockChanges(t *testing.T) {
+	for text, want := range map[string]string{
+		"2026-03-29 02:30": `"2026-03-29 02:30" does not exist in the time zone Europe/Berlin, where the clocks go forward then`,
+		"2026-10-25 02:30": `"2026-10-25 02:30" happens twice in the time zone Europe/Berlin, where the clocks go back then: give 2026-10-25T02:30:00+02:00 or 2026-10-25T02:30:00+01:00`,
+	} {
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m Moment
+		if err := m.UnmarshalText([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := m.In(berlin, time.Now()); err == nil || err.Error() != want {
+			t.Errorf("%s is %v, %v", text, got, err)
+		}
+	}
+}
