@@ -157,22 +157,22 @@ func TestFieldErrors(t *testing.T) {
 // TestNotFoundErrors checks that errors name the arguments of the command line.
 func TestNotFoundErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"page show|acmee":                                `page with the slug "acmee"`,
-		"page set|a b|--name=x":                          `page with the slug "a b"`,
-		"component list|--page=acmee":                    `page with the slug "acmee"`,
-		"component delete|--page=acme|comp_9|--yes":            `component "comp_9" on a page with the slug "acme"`,
-		"component edit|comp_9|--page=acme|--name=x":     `component "comp_9"`,
-		"group delete|grp_9":                             `group "grp_9"`,
-		"incident show|01990000-0000-7000-8000-000000000001":                              `incident "01990000-0000-7000-8000-000000000001"`,
-		"incident update|01990000-0000-7000-8000-000000000001|x":                          `incident "01990000-0000-7000-8000-000000000001"`,
-		"incident components|01990000-0000-7000-8000-000000000001":                        `incident "01990000-0000-7000-8000-000000000001"`,
-		"incident list|--page=acmee|--open":              `page with the slug "acmee"`,
-		"maintenance end|mnt_9":                          `maintenance "mnt_9"`,
-		"monitor show|mon_9":                             `monitor "mon_9"`,
-		"monitor rotate|mon_9":                           `monitor "mon_9"`,
-		"subscriber rotate|--page=acme|sub_9":            `subscriber "sub_9" on a page with the slug "acme"`,
-		"subscriber remove|--page=acmee|ada@example.com": `page with the slug "acmee"`,
-		"delivery retry|dlv_9":                           `delivery "dlv_9"`,
+		"page show|acmee":                                          `page with the slug "acmee"`,
+		"page set|a b|--name=x":                                    `page with the slug "a b"`,
+		"component list|--page=acmee":                              `page with the slug "acmee"`,
+		"component delete|--page=acme|comp_9|--yes":                `component "comp_9" on a page with the slug "acme"`,
+		"component edit|comp_9|--page=acme|--name=x":               `component "comp_9"`,
+		"group delete|grp_9":                                       `group "grp_9"`,
+		"incident show|01990000-0000-7000-8000-000000000001":       `incident "01990000-0000-7000-8000-000000000001"`,
+		"incident update|01990000-0000-7000-8000-000000000001|x":   `incident "01990000-0000-7000-8000-000000000001"`,
+		"incident components|01990000-0000-7000-8000-000000000001": `incident "01990000-0000-7000-8000-000000000001"`,
+		"incident list|--page=acmee|--open":                        `page with the slug "acmee"`,
+		"maintenance end|mnt_9":                                    `maintenance "mnt_9"`,
+		"monitor show|mon_9":                                       `monitor "mon_9"`,
+		"monitor rotate|mon_9":                                     `monitor "mon_9"`,
+		"subscriber rotate|--page=acme|sub_9":                      `subscriber "sub_9" on a page with the slug "acme"`,
+		"subscriber remove|--page=acmee|ada@example.com":           `page with the slug "acmee"`,
+		"delivery retry|dlv_9":                                     `delivery "dlv_9"`,
 	} {
 		status, _, stderr := against(t, answer(404, "", "", `{"message": "Not found."}`), expand(args)...)
 		if status != console.ExitFailed || stderr != "allswell: there is no "+want+" in the workspace of this token\n" {
@@ -188,9 +188,9 @@ func TestPartlyDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"page set|p|--name=x|--icon=" + icon:   "the page is changed, but the icon was not set: the request was refused: No.",
-		"page set|p|--no-logo|--icon=" + icon:  "the logo is changed, but the icon was not set: the request was refused: No.",
-		"page set|p|--icon=" + icon:            "the icon was not set: the request was refused, nothing was changed: No.",
+		"page set|p|--name=x|--icon=" + icon:                                      "the page is changed, but the icon was not set: the request was refused: No.",
+		"page set|p|--no-logo|--icon=" + icon:                                     "the logo is changed, but the icon was not set: the request was refused: No.",
+		"page set|p|--icon=" + icon:                                               "the icon was not set: the request was refused, nothing was changed: No.",
 		"incident resolve|01990000-0000-7000-8000-000000000001|--message=x":       "the incident is changed, but the update was not added: the request was refused: No.",
 		"incident update|01990000-0000-7000-8000-000000000001|x|--state=resolved": "the incident is changed, but the update was not added: the request was refused: No.",
 	} {
@@ -216,9 +216,9 @@ func TestOutput(t *testing.T) {
 		io.WriteString(w, map[string]string{
 			"/api/v1/pages/acme": `{"data": {"name": "Acme", "slug": "acme", "status": "operational", "url": "https://status.example.com", "time_zone": "UTC", "domain": "status.example.com",
 				"logo": "https://x/logo.png", "footer_links": [{"label": "Imprint", "url": "https://example.com/"}]}}`,
-			"/api/v1/pages/acme/components":  `{"data": [{"id": "comp_1", "name": "API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational", "order": 3}], "meta": {"total": 2}}`,
-			"/api/v1/pages/acme/groups":      `{"data": [{"id": "grp_1", "name": "Core", "order": 2}], "meta": {"total": 1}}`,
-			"/api/v1/pages/acme/uptime":      `{"data": {"components": [{"id": "comp_1", "group": "grp_1"}, {"id": "comp_2", "group": null}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
+			"/api/v1/pages/acme/components":                                     `{"data": [{"id": "comp_1", "name": "API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational", "order": 3}], "meta": {"total": 2}}`,
+			"/api/v1/pages/acme/groups":                                         `{"data": [{"id": "grp_1", "name": "Core", "order": 2}], "meta": {"total": 1}}`,
+			"/api/v1/pages/acme/uptime":                                         `{"data": {"components": [{"id": "comp_1", "group": "grp_1"}, {"id": "comp_2", "group": null}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
 			"/api/v1/incidents/01990000-0000-7000-8000-000000000001":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"message": "x", "created_at": "2026-11-21T04:00:00.000Z"}]}}`,
 			"/api/v1/incidents/01990000-0000-7000-8000-000000000001/components": `{"data": [{"id": "comp_1", "name": "API", "status": "degraded"}]}`,
 		}[r.URL.Path])
@@ -227,9 +227,9 @@ func TestOutput(t *testing.T) {
 		"page set|acme|--accent=#123456": "Page:        Acme\nSlug:        acme\nStatus:      Operational\nAddress:     https://status.example.com\n" +
 			"Own domain:  https://status.example.com\nTime zone:   UTC\nLanguage:    none\nAccent:      none\n" +
 			"Logo:        https://x/logo.png\nIcon:        none\nFooter:      Imprint: https://example.com/\n",
-		"component list|--page=acme": "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop\n",
-		"group list|--page=acme":     "ID     ORDER  NAME\ngrp_1  2      Core\n",
-		"incident show|01990000-0000-7000-8000-000000000001":            "Incident:  Slow\nId:        i\nState:     identified\nResolved:  no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00\n  x\n",
+		"component list|--page=acme":                         "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop\n",
+		"group list|--page=acme":                             "ID     ORDER  NAME\ngrp_1  2      Core\n",
+		"incident show|01990000-0000-7000-8000-000000000001": "Incident:  Slow\nId:        i\nState:     identified\nResolved:  no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00\n  x\n",
 	} {
 		_, stdout, stderr := against(t, server, expand(args)...)
 		if stdout != want || stderr != "" {
