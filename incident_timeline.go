@@ -9,21 +9,41 @@ import (
 // Timeline returns the entries shown for the incident, newest first: its loaded updates with their
 // states. Updates written after the incident was resolved have the state IncidentResolved.
 //
-// If an incident was resolved without an update, Timeline adds an entry for that moment with
-// SystemMessageResolved. This entry is not stored; its id stays the same until the next update.
+// Timeline adds an entry that is not stored where nobody wrote one: to an incident without updates,
+// about its state as of its last change, and to an incident that was resolved without an update, with
+// SystemMessageResolved. The id of an added entry stays the same until the state or the updates change.
 //
 // The newest updates must be loaded. Use Entries for an earlier part of the timeline.
 func (i Incident) Timeline() []IncidentUpdate {
 	entries := i.Entries()
-	if !i.Resolved || len(entries) > 0 && entries[0].State == IncidentResolved {
+	added := IncidentUpdate{IncidentID: i.ID, Number: 1, State: i.EffectiveState(), CreatedAt: i.ResolvedAt}
+	switch {
+	case i.Resolved && (len(entries) == 0 || entries[0].State != IncidentResolved):
+	case !i.Resolved && len(entries) == 0:
+		added.CreatedAt = Later(i.CreatedAt, i.UpdatedAt)
+	default:
 		return entries
 	}
-	end := IncidentUpdate{IncidentID: i.ID, Number: 1, State: IncidentResolved, System: SystemMessage{Kind: SystemMessageResolved}, CreatedAt: i.ResolvedAt}
 	if len(entries) > 0 {
-		end.Number += entries[0].Number
+		added.Number += entries[0].Number
 	}
-	end.ID, end.Message = resolvedID(i.ID, end.Number), end.System.Text()
-	return slices.Insert(entries, 0, end)
+	added.System = added.State.SystemMessage()
+	added.ID, added.Message = addedID(i.ID, added.State, added.Number), added.System.Text()
+	return slices.Insert(entries, 0, added)
+}
+
+// SystemMessage returns what is said of an incident in the state s if nobody wrote a message.
+func (s IncidentState) SystemMessage() SystemMessage {
+	switch s {
+	case IncidentInvestigating:
+		return SystemMessage{Kind: SystemMessageInvestigating}
+	case IncidentIdentified:
+		return SystemMessage{Kind: SystemMessageIdentified}
+	case IncidentMonitoring:
+		return SystemMessage{Kind: SystemMessageMonitoring}
+	default:
+		return SystemMessage{Kind: SystemMessageResolved}
+	}
 }
 
 // Entries is like Timeline but adds no entry.
@@ -37,9 +57,9 @@ func (i Incident) Entries() []IncidentUpdate {
 	return entries
 }
 
-// resolvedID returns the id of the entry that Timeline adds. It changes with the number of
-// updates, so that an incident that is reopened and resolved again gets another one.
-func resolvedID(incidentID string, number int) string {
-	sum := sha256.Sum256([]byte("resolved\n" + incidentID + "\n" + strconv.Itoa(number)))
+// addedID returns the id of an entry that Timeline adds. It changes with the state and with the number
+// of updates, so that an incident that is reopened and resolved again gets another one.
+func addedID(incidentID string, state IncidentState, number int) string {
+	sum := sha256.Sum256([]byte(string(state) + "\n" + incidentID + "\n" + strconv.Itoa(number)))
 	return PrefixUpdate + idEncoding.EncodeToString(sum[:13])[:20]
 }

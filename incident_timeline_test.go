@@ -14,11 +14,20 @@ import (
 // case consists of steps, one minute apart: a state or a flag that is set, or "say", an update.
 func TestTimeline(t *testing.T) {
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	added := map[allswell.IncidentState]string{
+		"investigating": "We are investigating this incident.",
+		"identified":    "The cause of this incident has been identified. We are working on a fix.",
+		"monitoring":    "A fix is in place. We are watching the result.",
+		"resolved":      "This incident has been resolved.",
+	}
 	for name, c := range map[string]struct {
 		steps []string
 		want  []string // newest first: minute and state; "*": not stored
 	}{
-		"nothing":                          {nil, nil},
+		"nothing":                          {nil, []string{"0 investigating*"}},
+		"only a state":                     {[]string{"identified"}, []string{"1 identified*"}},
+		"only other states":                {[]string{"identified", "monitoring"}, []string{"2 monitoring*"}},
+		"reopened without updates":         {[]string{"both", "open"}, []string{"2 investigating*"}},
 		"not resolved":                     {[]string{"say", "monitoring", "say"}, []string{"3 monitoring", "1 investigating"}},
 		"a state change without an update": {[]string{"say", "monitoring"}, []string{"1 investigating"}},
 		"without updates":                  {[]string{"both"}, []string{"1 resolved*"}},
@@ -42,10 +51,14 @@ func TestTimeline(t *testing.T) {
 			var got []string
 			for _, u := range inc.Timeline() {
 				made := ""
-				if u.System.Kind == allswell.SystemMessageResolved {
+				if u.System.Kind != "" {
 					made = "*"
-					if !regexp.MustCompile(`^upd_[0-9a-v]{20}$`).MatchString(u.ID) || u.Message != "This incident has been resolved." ||
-						!u.CreatedAt.Equal(inc.ResolvedAt) || u.IncidentID != inc.ID || u.Number != len(stored)+1 || u.Affected != nil {
+					at := inc.UpdatedAt
+					if inc.Resolved {
+						at = inc.ResolvedAt
+					}
+					if !regexp.MustCompile(`^upd_[0-9a-v]{20}$`).MatchString(u.ID) || u.Message != added[u.State] ||
+						!u.CreatedAt.Equal(at) || u.IncidentID != inc.ID || u.Number != len(stored)+1 || u.Affected != nil {
 						t.Errorf("the entry is %+v", u)
 					}
 				}

@@ -12,3 +12,12 @@ func (s Summary) LeadIncident() (lead Incident, ok bool) {
 	}
 	return lead, ok
 }
+
+// Severity returns the status that sums up the page: the worse of its status and of the status that
+// goes with the impact of the incident that it leads with.
+func (s Summary) Severity() Status {
+	if lead, ok := s.LeadIncident(); ok && lead.Impact.Status().Worse(s.Status) {
+		return lead.Impact.Status()
+	}
+	return s.Status
+}

@@ -28,3 +28,20 @@ func TestLeadIncident(t *testing.T) {
 		}
 	}
 }
+
+func TestSeverity(t *testing.T) {
+	for _, c := range []struct {
+		status Status
+		impact Impact
+		want   Status
+	}{
+		{StatusOperational, ImpactNone, StatusOperational}, {StatusUnknown, ImpactNone, StatusUnknown}, {StatusUnknown, ImpactMinor, StatusDegraded},
+		{StatusOperational, ImpactMajor, StatusPartialOutage}, {StatusMaintenance, ImpactMinor, StatusDegraded},
+		{StatusMajorOutage, ImpactMinor, StatusMajorOutage}, {StatusDegraded, ImpactCritical, StatusMajorOutage},
+	} {
+		sum := Summary{Status: c.status, Active: []Incident{{ID: "a", Impact: c.impact}}}
+		if got := sum.Severity(); got != c.want {
+			t.Errorf("%s with impact %s: %s, want %s", c.status, c.impact, got, c.want)
+		}
+	}
+}

@@ -17,7 +17,8 @@ type SystemMessage struct {
 // SystemMessageKind is the subject of a SystemMessage.
 type SystemMessageKind string
 
-// The kinds of system messages. All but SystemMessageResolved are stored.
+// The kinds of system messages. Those of the states of an incident are not stored; see
+// Incident.Timeline.
 const (
 	SystemMessageSilent           SystemMessageKind = "silent"
 	SystemMessagePingsResumed     SystemMessageKind = "pings_again"
@@ -25,13 +26,18 @@ const (
 	SystemMessageMonitorDeleted   SystemMessageKind = "monitor_deleted"
 	SystemMessageMaintenanceBegun SystemMessageKind = "maintenance_begun"
 	SystemMessageMaintenanceEnded SystemMessageKind = "maintenance_ended"
-	SystemMessageResolved         SystemMessageKind = "resolved" // see Incident.Timeline
+
+	SystemMessageInvestigating SystemMessageKind = "investigating"
+	SystemMessageIdentified    SystemMessageKind = "identified"
+	SystemMessageMonitoring    SystemMessageKind = "monitoring"
+	SystemMessageResolved      SystemMessageKind = "resolved"
 )
 
 // SystemMessageKinds lists all kinds.
 var SystemMessageKinds = []SystemMessageKind{
 	SystemMessageSilent, SystemMessagePingsResumed, SystemMessageMonitorDisabled, SystemMessageMonitorDeleted,
-	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded, SystemMessageResolved,
+	SystemMessageMaintenanceBegun, SystemMessageMaintenanceEnded,
+	SystemMessageInvestigating, SystemMessageIdentified, SystemMessageMonitoring, SystemMessageResolved,
 }
 
 // Text returns the message in English, with times in UTC, as it is stored and as the API and
@@ -51,6 +57,12 @@ func (m SystemMessage) Text() string {
 		return "The maintenance has begun."
 	case SystemMessageMaintenanceEnded:
 		return "The maintenance is complete."
+	case SystemMessageInvestigating:
+		return "We are investigating this incident."
+	case SystemMessageIdentified:
+		return "The cause of this incident has been identified. We are working on a fix."
+	case SystemMessageMonitoring:
+		return "A fix is in place. We are watching the result."
 	case SystemMessageResolved:
 		return "This incident has been resolved."
 	default:

@@ -37,23 +37,38 @@ type Set struct {
 type subject struct {
 	name        string
 	status      allswell.Status
-	uptime      float64 // of allswell.HistoryDays, from 0 to 1
+	severity    allswell.Status // see allswell.Summary
+	incidents   int             // active ones with an impact
+	uptime      float64         // of allswell.HistoryDays, from 0 to 1
 	uptimeKnown bool
 }
 
 // NewSet returns the badges of a page.
 func NewSet(sum allswell.Summary) Set {
-	f := Set{i18n.Or(sum.Page.Language), newSubject(sum.Page.Name, sum.Status, sum.History), make(map[string]subject)}
+	f := Set{i18n.Or(sum.Page.Language), newSubject(sum.Page.Name, sum, sum.History), make(map[string]subject)}
+	active := make(map[string][]allswell.Incident) // by component
+	for _, inc := range sum.Active {
+		for _, a := range inc.Affected {
+			active[a.ComponentID] = append(active[a.ComponentID], inc)
+		}
+	}
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
-			f.components[c.ID] = newSubject(c.Name, c.Status(), sum.Histories[c.ID])
+			alone := allswell.Summary{Status: c.Status(), Active: active[c.ID]}
+			f.components[c.ID] = newSubject(c.Name, alone, sum.Histories[c.ID])
 		}
 	}
 	return f
 }
 
-func newSubject(name string, status allswell.Status, record allswell.History) subject {
-	f := subject{name: markdown.Clip(markdown.Line(name), maxLabel), status: status.Canonical()}
+// newSubject returns a subject whose status and incidents are those of a summary.
+func newSubject(name string, sum allswell.Summary, record allswell.History) subject {
+	f := subject{name: markdown.Clip(markdown.Line(name), maxLabel), status: sum.Status.Canonical(), severity: sum.Severity()}
+	for _, inc := range sum.Active {
+		if inc.Impact.Worse(allswell.ImpactNone) {
+			f.incidents++
+		}
+	}
 	f.uptime, f.uptimeKnown = record.Last(allswell.HistoryDays).Uptime()
 	return f
 }
@@ -66,9 +81,10 @@ func (f Set) Has(component string) bool {
 
 // Options are the options in the URL of a badge.
 type Options struct {
-	Label  string // "": the name of the page or the component
-	Theme  string // ThemeLight, ThemeDark, or "" for the reader's preference
-	Uptime bool   // the uptime instead of the status
+	Label     string // "": the name of the page or the component
+	Theme     string // ThemeLight, ThemeDark, or "" for the reader's preference
+	Uptime    bool   // the uptime instead of the status
+	Incidents bool   // active incidents instead of the status, if their impact is worse
 }
 
 // ParseOptions parses the query of a URL. It ignores unknown values.
@@ -78,6 +94,7 @@ func ParseOptions(query url.Values) (o Options) {
 		o.Theme = theme
 	}
 	o.Uptime = query.Get("style") == "uptime"
+	o.Incidents = query.Get("show") == "incidents"
 	return o
 }
 
@@ -100,9 +117,12 @@ func (f Set) Badge(component string, o Options, outdated bool) (b Badge, ok bool
 	if outdated {
 		s.status = allswell.StatusUnknown
 	}
-	if o.Uptime {
+	switch {
+	case o.Uptime:
 		b = s.uptimeBadge(f.lang)
-	} else {
+	case o.Incidents && !outdated && s.severity.Worse(s.status):
+		b = Badge{s.name, f.lang.T("incidents.active_count", "n", s.incidents), s.severity.Tone()}
+	default:
 		b = Badge{s.name, f.lang.Status(s.status), s.status.Tone()}
 	}
 	if o.Label != "" {

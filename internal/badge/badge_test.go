@@ -125,6 +125,46 @@ func TestBadge(t *testing.T) {
 	}
 }
 
+// TestBadgeOfIncidents checks that a badge with ?show=incidents says how many incidents are active if their impact is
+// worse than the status.
+func TestBadgeOfIncidents(t *testing.T) {
+	incident := func(impact allswell.Impact, components ...string) allswell.Incident {
+		inc := allswell.Incident{ID: string(impact), Title: "It fails", Impact: impact, CreatedAt: day}
+		for _, id := range components {
+			inc.Affected = append(inc.Affected, allswell.AffectedComponent{ComponentID: id})
+		}
+		return inc
+	}
+	for _, c := range []struct {
+		status    allswell.Status
+		incidents []allswell.Incident
+		page, api string
+		tone      string // of the page's badge
+	}{
+		{allswell.StatusOperational, nil, "Operational", "Operational", "ok"},
+		{allswell.StatusOperational, []allswell.Incident{incident(allswell.ImpactNone, "comp_1")}, "Operational", "Operational", "ok"},
+		{allswell.StatusOperational, []allswell.Incident{incident(allswell.ImpactCritical)}, "1 active incident", "Operational", "major"},
+		{allswell.StatusOperational, []allswell.Incident{incident(allswell.ImpactMinor, "comp_1"), incident(allswell.ImpactMajor)}, "2 active incidents", "1 active incident", "partial"},
+		{allswell.StatusPartialOutage, []allswell.Incident{incident(allswell.ImpactMinor, "comp_1")}, "Partial Outage", "Partial Outage", "partial"},
+	} {
+		set := NewSet(allswell.PageContents{
+			Page: allswell.Page{Name: "Acme"}, Components: []allswell.Component{{ID: "comp_1", Name: "API", Baseline: c.status}}, Incidents: c.incidents,
+		}.Summarize(day))
+		show := ParseOptions(url.Values{"show": {"incidents"}})
+		page, _ := set.Badge("", show, false)
+		api, _ := set.Badge("comp_1", show, false)
+		if page.message != c.page || api.message != c.api || page.tone.Name != c.tone {
+			t.Errorf("%+v: the page's badge says %q in %s, the component's %q", c, page.message, page.tone.Name, api.message)
+		}
+		if plain, _ := set.Badge("", Options{}, false); plain.message != c.status.Label() {
+			t.Errorf("%+v: without the option the badge says %q", c, plain.message)
+		}
+		if late, _ := set.Badge("", show, true); late.tone.Name != "unknown" {
+			t.Errorf("%+v: the outdated badge is %s", c, late.tone.Name)
+		}
+	}
+}
+
 // TestBadgeColours checks that all text is readable in both themes, and that a theme
 // changes only colours.
 func TestBadgeColours(t *testing.T) {

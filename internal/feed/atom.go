@@ -14,6 +14,7 @@ type (
 		Lang      string      `xml:"xml:lang,attr"`
 		ID        string      `xml:"id"`
 		Title     string      `xml:"title"`
+		Subtitle  string      `xml:"subtitle"`
 		Updated   string      `xml:"updated"`
 		Links     []atomLink  `xml:"link"`
 		Author    string      `xml:"author>name"`
@@ -54,7 +55,7 @@ const htmlType = "text/html"
 // Atom returns the feed as Atom 1.0.
 func (f Feed) Atom() ([]byte, error) {
 	doc := atomFeed{
-		Lang: f.lang.Tag, ID: f.id, Title: f.title, Updated: allswell.FormatTime(f.updated), Author: f.author,
+		Lang: f.lang.Tag, ID: f.id, Title: f.title, Subtitle: f.state, Updated: allswell.FormatTime(f.updated), Author: f.author,
 		Links: []atomLink{
 			{"self", strings.Split(AtomType, ";")[0], f.self + AtomName}, {"alternate", htmlType, f.home},
 		},

@@ -46,6 +46,7 @@ type Feed struct {
 	zone       *time.Location
 	id         string // permanent
 	title      string
+	state      string // headline of the page, or of the component
 	author     string
 	home, self string // absolute URLs; self without the name of the document
 	updated    time.Time
@@ -82,6 +83,7 @@ func New(p allswell.PageContents, component, base string) (f Feed, ok bool) {
 		lang: l, zone: p.Page.Location(), id: tagURI(p.Page.ID), author: markdown.Line(p.Page.Name),
 		home: base, self: base + "/", updated: p.Page.CreatedAt,
 	}
+	sum := p.Summarize(p.AsOf)
 	name := f.author
 	if component != "" {
 		i := slices.IndexFunc(p.Components, func(c allswell.Component) bool { return c.ID == component })
@@ -91,9 +93,14 @@ func New(p allswell.PageContents, component, base string) (f Feed, ok bool) {
 		f.id, f.updated = tagURI(component), p.Components[i].CreatedAt
 		f.home = base + "/components/" + component
 		f.self = f.home + "/"
+		sum.Status = p.Components[i].Status()
 		name = l.T("component.title", "name", markdown.Line(p.Components[i].Name), "page", f.author)
 	}
 	f.title = l.T("feeds.title", "name", name)
+	f.state = l.Headline(sum)
+	if _, ok := sum.LeadIncident(); !ok && component != "" {
+		f.state = l.Status(sum.Status)
+	}
 	f.fill(p, base)
 	return f, true
 }
@@ -136,27 +143,15 @@ func (f *Feed) incident(inc allswell.Incident, base string, room *int) entry {
 	}
 	notes := make([]note, 0, len(inc.Updates)+1)
 	for _, u := range inc.Timeline() {
-		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System}})
+		notes = append(notes, note{l.State(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}})
 	}
 	names := make([]string, 0, len(inc.Affected))
 	for _, a := range inc.Affected {
 		names = append(names, a.Name)
 	}
 	e.summary = strings.TrimSpace(l.T("incident.description", "state", l.State(state), "impact", l.Impact(inc.Impact), "text", f.newestExcerpt(notes)))
-	e.content = f.about(inc) + f.affected(l.T("incident.affected"), names) + f.timeline(notes, e.link, room)
+	e.content = f.paragraph(l.Impact(inc.Impact)) + f.affected(l.T("incident.affected"), names) + f.timeline(notes, e.link, room)
 	return e
-}
-
-// about returns the impact of an incident; without updates, also its title and its
-// state.
-func (f *Feed) about(inc allswell.Incident) string {
-	l := f.lang
-	impact := l.Impact(inc.Impact)
-	if len(inc.Updates) > 0 {
-		return f.paragraph(impact)
-	}
-	known := l.T("incident.description", "state", l.State(inc.EffectiveState()), "impact", impact, "text", l.T("incident.no_details"))
-	return `<p dir="auto">` + template.HTMLEscapeString(markdown.Line(l.IncidentTitle(inc))) + "</p>" + f.paragraph(known)
 }
 
 func (f *Feed) maintenance(m allswell.Maintenance, base string, room *int) entry {
@@ -184,13 +179,14 @@ func (f *Feed) maintenance(m allswell.Maintenance, base string, room *int) entry
 func maintenanceNotes(l *i18n.Language, m allswell.Maintenance) []note {
 	notes := make([]note, 0, len(m.Updates))
 	for _, u := range m.Updates {
-		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System}})
+		notes = append(notes, note{l.MaintenanceState(u.State), u.CreatedAt, u.Number - 1, u.Truncated, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}})
 	}
 	slices.Reverse(notes) // updates are oldest first
 	return notes
 }
 
-// newestExcerpt returns the excerpt of the newest note with a message.
+// newestExcerpt returns the excerpt of the newest note that does not only say that the
+// incident is resolved, because the summary says so anyway.
 func (f *Feed) newestExcerpt(notes []note) string {
 	for _, n := range notes {
 		if n.System.Kind != allswell.SystemMessageResolved {

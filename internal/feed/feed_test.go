@@ -48,6 +48,7 @@ type read struct {
 	Lang    string      `xml:"http://www.w3.org/XML/1998/namespace lang,attr"`
 	ID      string      `xml:"http://www.w3.org/2005/Atom id"`
 	Title   string      `xml:"http://www.w3.org/2005/Atom title"`
+	State   string      `xml:"http://www.w3.org/2005/Atom subtitle"`
 	Updated time.Time   `xml:"http://www.w3.org/2005/Atom updated"`
 	Author  string      `xml:"http://www.w3.org/2005/Atom author>name"`
 	Links   []atomLink  `xml:"http://www.w3.org/2005/Atom link"`
@@ -57,6 +58,7 @@ type read struct {
 		Title    string     `xml:"title"`
 		Language string     `xml:"language"`
 		Built    string     `xml:"lastBuildDate"`
+		State    string     `xml:"description"`
 		TTL      int        `xml:"ttl"`
 		Links    []readLink `xml:"link"`
 		Items    []readItem `xml:"item"`
@@ -312,25 +314,45 @@ func FuzzFeed(f *testing.F) {
 	})
 }
 
+// TestFeedState checks that a feed says the state of its page, and leads with an active incident that has an impact.
+func TestFeedState(t *testing.T) {
+	p := newsPage("It is dark", "", "Lamps")
+	inc := &p.Incidents[0]
+	inc.Resolved, inc.Impact = false, allswell.ImpactCritical
+	p.Components = []allswell.Component{{ID: "comp_1", Name: "Lamps", Baseline: allswell.StatusOperational}}
+	check := func(component, want string) {
+		t.Helper()
+		f := feedOf(t, p, component)
+		if atom, rss := readFeed(t, f.Atom), readFeed(t, f.RSS); atom.State != want || rss.Channel.State != want {
+			t.Errorf("Atom says %q, RSS %q, want %q", atom.State, rss.Channel.State, want)
+		}
+	}
+	check("", "Critical impact: It is dark")
+	check("comp_1", "Critical impact: It is dark")
+	inc.Impact = allswell.ImpactNone
+	check("", "All systems operational")
+	check("comp_1", "Operational")
+}
+
 // TestFeedWithoutUpdates checks the content of incidents without updates.
 func TestFeedWithoutUpdates(t *testing.T) {
 	p := newsPage("It is <dark>\u202e", "", "Lamps")
 	inc := &p.Incidents[0]
 	inc.Updates, inc.Impact = nil, allswell.ImpactNone
-	const head = `<p dir="auto">It is &lt;dark&gt;</p><p lang="en" dir="ltr">`
-	const affected = `<p lang="en" dir="ltr">Affected components: Lamps</p>`
-	for _, want := range []string{
-		head + "Monitoring. No impact. No details have been posted.</p>" + affected,
-		head + "Resolved. No impact. No details have been posted.</p>" + affected + `<p lang="en" dir="ltr"><strong>Resolved</strong> · ` +
-			`<time datetime="2020-11-21T15:04:05.000Z">21 Nov 2020, 16:04 CET</time></p><div dir="auto"><p>This incident has been resolved.</p></div>`,
+	const head = `<p lang="en" dir="ltr">No impact</p><p lang="en" dir="ltr">Affected components: Lamps</p><p lang="en" dir="ltr"><strong>`
+	for _, c := range []struct{ content, summary string }{
+		{head + `Monitoring</strong> · <time datetime="2020-11-21T15:24:05.000Z">21 Nov 2020, 16:24 CET</time></p>` +
+			`<div dir="auto"><p>A fix is in place. We are watching the result.</p></div>`, "Monitoring. No impact. A fix is in place. We are watching the result."},
+		{head + `Resolved</strong> · <time datetime="2020-11-21T15:04:05.000Z">21 Nov 2020, 16:04 CET</time></p>` +
+			`<div dir="auto"><p>This incident has been resolved.</p></div>`, "Resolved. No impact."},
 	} {
 		e := readFeed(t, feedOf(t, p, "").Atom).Entries[1]
-		if e.Content.HTML != want {
-			t.Errorf("the content is\n%s\nwant\n%s", e.Content.HTML, want)
+		if e.Content.HTML != c.content {
+			t.Errorf("the content is\n%s\nwant\n%s", e.Content.HTML, c.content)
 		}
 		checkContent(t, e.Content.HTML)
-		if state, _, _ := strings.Cut(e.Summary, "."); e.Summary != state+". No impact." || !strings.Contains(want, state) {
-			t.Errorf("the summary is %q", e.Summary)
+		if e.Summary != c.summary {
+			t.Errorf("the summary is %q, want %q", e.Summary, c.summary)
 		}
 		inc.Resolved, inc.ResolvedAt = true, day
 	}

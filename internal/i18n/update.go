@@ -17,11 +17,21 @@ func (l *Language) IncidentTitle(inc allswell.Incident) string {
 	return inc.Title
 }
 
+// Headline returns what is said first of a page: the impact and the title of the incident that it
+// leads with, or the sentence for its status.
+func (l *Language) Headline(sum allswell.Summary) string {
+	if lead, ok := sum.LeadIncident(); ok {
+		return l.T("page.lead", "impact", l.Impact(lead.Impact), "title", l.Isolate(l.IncidentTitle(lead)))
+	}
+	return l.Banner(sum.Status)
+}
+
 // UpdateText is the text of an update: Markdown that a person wrote, or a system
 // message, which the service wrote itself and which is translated.
 type UpdateText struct {
 	Message string
 	System  allswell.SystemMessage // zero: a person wrote it
+	At      time.Time              // shown beside the text, in the same zone; zero: no time is
 }
 
 // key returns the key of a system message. It is "" if a person or a later version of
@@ -39,7 +49,8 @@ func (u UpdateText) HTML(l *Language, zone *time.Location) template.HTML {
 	if key == "" {
 		return markdown.HTML(u.Message)
 	}
-	since := TimeElement(u.System.Since.In(zone), "", l.Moment)
+	form, format := u.timeForm(l, zone)
+	since := TimeElement(u.System.Since.In(zone), form, format)
 	return "<p>" + l.HTML(key, "time", since, "interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted)) + "</p>"
 }
 
@@ -50,8 +61,22 @@ func (u UpdateText) Plain(l *Language, zone *time.Location) string {
 	if key == "" {
 		return markdown.Text(u.Message)
 	}
-	since := l.Moment(u.System.Since.In(zone))
+	_, format := u.timeForm(l, zone)
+	since := format(u.System.Since.In(zone))
 	return l.T(key, "time", since, "interval", l.Duration(u.System.Interval), "duration", l.Duration(u.System.Lasted))
+}
+
+// timeForm returns the form of the time in a system message; see TimeElement. It has
+// no zone, and no date if it is that of u.At: they are beside the text.
+func (u UpdateText) timeForm(l *Language, zone *time.Location) (form string, format func(time.Time) string) {
+	switch {
+	case u.At.IsZero():
+		return "", l.Moment
+	case l.DateYear(u.At.In(zone)) == l.DateYear(u.System.Since.In(zone)):
+		return "clock", l.Clock
+	default:
+		return "dayclock", l.DayClock
+	}
 }
 
 // Excerpt returns the beginning of the text as one line.

@@ -15,7 +15,7 @@ func TestSystemMessages(t *testing.T) {
 	for _, l := range All() {
 		for _, kind := range allswell.SystemMessageKinds {
 			a := allswell.SystemMessage{Kind: kind, Since: time.Date(2026, 11, 21, 20, 15, 40, 0, time.UTC), Interval: 5 * time.Minute, Lasted: 6 * time.Minute}
-			s := UpdateText{a.Text(), a}
+			s := UpdateText{Message: a.Text(), System: a}
 			for _, text := range []string{s.Plain(l, zone), string(s.HTML(l, zone)), s.Excerpt(l, zone)} {
 				if strings.Contains(text, "{") || strings.Contains(text, "auto.") {
 					t.Errorf("%s: %s: %q", l.Tag, kind, text)
@@ -36,10 +36,32 @@ func TestSystemMessages(t *testing.T) {
 	}
 	de := languageOf(t, "de")
 	written := UpdateText{Message: "The maintenance has *begun*."}
-	later := UpdateText{"Something *new*.", allswell.SystemMessage{Kind: "of_a_later_version"}}
+	later := UpdateText{Message: "Something *new*.", System: allswell.SystemMessage{Kind: "of_a_later_version"}}
 	for s, want := range map[UpdateText]string{written: "<p>The maintenance has <em>begun</em>.</p>", later: "<p>Something <em>new</em>.</p>"} {
 		if got := string(s.HTML(de, zone)); got != want {
 			t.Errorf("%+v: %s, want %s", s, got, want)
+		}
+	}
+}
+
+// TestTimeBesideSystemMessages checks that a system message repeats neither the zone nor the date of the time beside it.
+func TestTimeBesideSystemMessages(t *testing.T) {
+	since := time.Date(2026, 11, 21, 22, 15, 40, 0, time.UTC) // 23:15 in Berlin
+	message := allswell.SystemMessage{Kind: allswell.SystemMessageSilent, Since: since, Interval: 5 * time.Minute}
+	for _, c := range []struct {
+		after            time.Duration
+		text, form, html string
+	}{
+		{10 * time.Minute, "23:15", "clock", "23:15"},
+		{50 * time.Minute, "21 Nov, 23:15", "dayclock", "21 Nov, 23:15"},
+	} {
+		u := UpdateText{System: message, At: since.Add(c.after)}
+		if got, want := u.Plain(English(), berlin(t)), "No ping has arrived since "+c.text+". One is expected every 5 minutes."; got != want {
+			t.Errorf("%v later: %q, want %q", c.after, got, want)
+		}
+		html := `<time datetime="2026-11-21T22:15:40.000Z" data-form="` + c.form + `">` + c.html + "</time>."
+		if got := string(u.HTML(English(), berlin(t))); !strings.Contains(got, html) {
+			t.Errorf("%v later: %s, want %s", c.after, got, html)
 		}
 	}
 }

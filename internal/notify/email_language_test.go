@@ -175,7 +175,8 @@ func TestMailTimesOfSystemMessages(t *testing.T) {
 	p := composed(t, n)
 	words, _ := htmlWords(t, p.html)
 	for form, text := range map[string]string{"text": p.text, "HTML": words} {
-		if !strings.Contains(text, "21 Nov 2026, 15:48 JST") || strings.Contains(text, "UTC") {
+		// The zone is said once.
+		if !strings.Contains(text, "21 Nov 2026, 16:48 JST") || !strings.Contains(text, "since 15:48. ") || strings.Contains(text, "UTC") {
 			t.Errorf("the %s has times of another zone:\n%s", form, text)
 		}
 	}

@@ -104,7 +104,7 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 			return envelope{}, errors.New("no event of the notification is reported by mail")
 		}
 		l.Subject = headline(threads, lang)
-		l.Preview = oneLine(cmp.Or(threads[0].Entries[0].Text, threads[0].When), mailPreview)
+		l.Preview = threads[0].preview()
 		l.Threads, l.Hidden = threads[:min(len(threads), mailThreads)], max(0, len(threads)-mailThreads)
 		roots = rootsOf(n.Events)
 	default:

@@ -30,6 +30,7 @@ func TestMailText(t *testing.T) {
 Major impact.
 
 Resolved · 21 Nov 2026, 08:28 UTC
+This incident has been resolved.
 
 Identified · 21 Nov 2026, 08:00 UTC
 A full disk.

@@ -48,7 +48,17 @@ type entry struct {
 	Tone      *allswell.Tone
 	Text      string            // the message
 	HTML      htmltemplate.HTML // the message
+	Default   bool              // nobody wrote a message
 	Short     bool              // the message is truncated
+}
+
+// preview returns the text that an inbox shows below the subject: the newest message, or when a
+// maintenance takes place if nobody wrote one.
+func (t thread) preview() string {
+	if newest := t.Entries[0]; !newest.Default || t.When == "" {
+		return oneLine(newest.Text, mailPreview)
+	}
+	return oneLine(t.When, mailPreview)
 }
 
 // subjectID returns the id of the incident or the maintenance of an event; "" for an
@@ -147,13 +157,42 @@ func newThread(events []allswell.Event, page pageInfo, left *int) thread {
 func newEntry(e allswell.Event, page pageInfo, left *int) entry {
 	message, short := truncate(e.Data.Message, *left)
 	*left = max(0, *left-len([]rune(message)))
-	text := i18n.UpdateText{Message: message, System: e.Data.System}
-	return entry{
+	text := i18n.UpdateText{Message: message, System: e.Data.System, At: e.CreatedAt}
+	out := entry{
 		State: stateLabel(e, page.lang), Tone: toneOf(e), At: page.moment(e.CreatedAt),
 		Text:  text.Plain(page.lang, page.zone),
 		HTML:  styled(text.HTML(page.lang, page.zone), page.lang),
 		Short: short || e.Data.MessageOmitted,
 	}
+	if out.Text == "" && !out.Short {
+		out.Default, out.Text = true, defaultText(e, page)
+		out.HTML = styled(htmltemplate.HTML("<p>"+htmltemplate.HTMLEscapeString(out.Text)+"</p>"), page.lang)
+	}
+	return out
+}
+
+// defaultText returns what a mail says of an event without a message.
+func defaultText(e allswell.Event, page pageInfo) string {
+	l := page.lang
+	system := func(m allswell.SystemMessage) string { return i18n.UpdateText{System: m}.Plain(l, page.zone) }
+	switch e.Kind {
+	case allswell.EventMaintenanceScheduled:
+		return l.T("mail.text.scheduled")
+	case allswell.EventMaintenanceReminder:
+		return l.T("mail.text.reminder")
+	case allswell.EventMaintenanceBegun:
+		return system(allswell.SystemMessage{Kind: allswell.SystemMessageMaintenanceBegun})
+	case allswell.EventMaintenanceUpdated:
+		return l.T("mail.text.moved")
+	case allswell.EventMaintenanceEnded:
+		return system(allswell.SystemMessage{Kind: allswell.SystemMessageMaintenanceEnded})
+	case allswell.EventMaintenanceCancelled:
+		return l.T("mail.text.cancelled")
+	}
+	if isResolved(e) {
+		return system(allswell.IncidentResolved.SystemMessage())
+	}
+	return system(e.Data.State.SystemMessage())
 }
 
 // titleOf returns the title of an event as one line. It is isolated if it runs in the

@@ -27,16 +27,16 @@ func TestMailOfMaintenance(t *testing.T) {
 		event         allswell.Event
 	}{
 		{"Scheduled", "Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n", life[0]},
-		{"New time", "New time · 21 Nov 2026, 09:18 CET\n", moved},
+		{"New time", "New time · 21 Nov 2026, 09:18 CET\nThe planned time of this maintenance has changed.\n", moved},
 		{"Update", "Update · 21 Nov 2026, 09:18 CET\nStill on.\n", mailMaintenance(30, allswell.EventMaintenanceUpdated, allswell.MaintenanceScheduled, "upd_5", "Still on.")},
-		{"Reminder", "Reminder · 21 Nov 2026, 09:48 CET\n", life[1]},
+		{"Reminder", "Reminder · 21 Nov 2026, 09:48 CET\nThis maintenance begins soon.\n", life[1]},
 		{"In progress", "In progress · 22 Nov 2026, 03:48 CET\nThe maintenance has begun.\n", life[2]},
 		{"In progress", "In progress · 22 Nov 2026, 04:28 CET\nHalf of it.\n", mailMaintenance(1180, allswell.EventMaintenanceUpdated, allswell.MaintenanceInProgress, "upd_5", "Half of it.")},
-		{"New end", "New end · 22 Nov 2026, 04:28 CET\n", mailMaintenance(1180, allswell.EventMaintenanceUpdated, allswell.MaintenanceInProgress, "", "")},
+		{"New end", "New end · 22 Nov 2026, 04:28 CET\nThe planned time of this maintenance has changed.\n", mailMaintenance(1180, allswell.EventMaintenanceUpdated, allswell.MaintenanceInProgress, "", "")},
 		{"Verifying", "Verifying · 22 Nov 2026, 04:48 CET\nWe are checking the results.\n", life[3]},
 		{"Completed", "Completed · 22 Nov 2026, 05:48 CET\nThe maintenance is complete.\n", life[4]},
 		{"Update", "Update · 22 Nov 2026, 06:28 CET\nThank you.\n", mailMaintenance(1300, allswell.EventMaintenanceUpdated, allswell.MaintenanceCompleted, "upd_5", "Thank you.")},
-		{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\n", mailMaintenance(10, allswell.EventMaintenanceCancelled, allswell.MaintenanceScheduled, "", "")},
+		{"Cancelled", "Cancelled · 21 Nov 2026, 08:58 CET\nThis maintenance has been cancelled.\n", mailMaintenance(10, allswell.EventMaintenanceCancelled, allswell.MaintenanceScheduled, "", "")},
 	} {
 		t.Run(string(c.event.Kind)+" "+c.subject, func(t *testing.T) {
 			n := mailNotification(allswell.PurposeEvent, c.event)
@@ -71,11 +71,31 @@ func TestMailOfMaintenance(t *testing.T) {
 	}
 }
 
+// TestMailIsNeverEmpty checks that a mail about an event without a message says something in the language of its page.
+func TestMailIsNeverEmpty(t *testing.T) {
+	for state, want := range map[allswell.IncidentState][3]string{
+		allswell.IncidentInvestigating: {"We are investigating this incident.", "Wir untersuchen diese Störung.", "نحقق حاليًا في هذه الحادثة."},
+		allswell.IncidentIdentified: {"The cause of this incident has been identified. We are working on a fix.",
+			"Die Ursache dieser Störung ist bekannt. Wir arbeiten an der Behebung.", "حددنا سبب هذه الحادثة، ونعمل على إصلاحها."},
+		allswell.IncidentMonitoring: {"A fix is in place. We are watching the result.", "Die Behebung ist vorgenommen. Wir beobachten das Ergebnis.", "طبّقنا إصلاحًا، ونراقب النتيجة."},
+		allswell.IncidentResolved:   {"This incident has been resolved.", "Diese Störung ist behoben.", "تم حل هذه الحادثة."},
+	} {
+		for i, language := range []string{"en", "de", "ar"} {
+			n := mailNotification(allswell.PurposeEvent, mailEvent(0, allswell.EventIncidentCreated, "inc-1", "", allswell.EventData{Title: "Down", State: state}))
+			n.Page.Language = language
+			p := composed(t, n)
+			if !strings.Contains(p.text, "\n"+want[i]+"\n") || strings.Count(p.html, want[i]) != 2 { // once as the preview
+				t.Errorf("%s, %s:\n%s\n%s", language, state, p.text, p.html)
+			}
+		}
+	}
+}
+
 // TestMailCarriesMaintenance checks that a mail contains the events that were merged into
 // it, and that its preview shows the time if there is no message.
 func TestMailCarriesMaintenance(t *testing.T) {
 	p := composed(t, mailNotification(allswell.PurposeEvent, mailUpgrade()[:2]...))
-	if p.subject != "[Acme] Reminder: Database upgrade" || !strings.Contains(p.text, "\nReminder · 21 Nov 2026, 08:48 UTC\n\nScheduled · 21 Nov 2026, 07:48 UTC\nWrites wait") {
+	if p.subject != "[Acme] Reminder: Database upgrade" || !strings.Contains(p.text, "\nReminder · 21 Nov 2026, 08:48 UTC\nThis maintenance begins soon.\n\nScheduled · 21 Nov 2026, 07:48 UTC\nWrites wait") {
 		t.Errorf("%s\n%s", p.subject, p.text)
 	}
 	if !strings.Contains(p.html, `opacity:0;">22 Nov 2026, 02:48–04:48 UTC</div>`) {
@@ -327,7 +347,7 @@ func TestMaintenanceMailIsMerged(t *testing.T) {
 		if first.subject != "[Acme] In progress: Database upgrade" || second.subject != "[Acme] Investigating: Checkout is slow" {
 			t.Errorf("%q, %q", first.subject, second.subject)
 		}
-		if want := "\n\nIn progress · 21 Nov 2026, 10:48 CET\nThe maintenance has begun.\n\nReminder · 21 Nov 2026, 09:48 CET\n\n" +
+		if want := "\n\nIn progress · 21 Nov 2026, 10:48 CET\nThe maintenance has begun.\n\nReminder · 21 Nov 2026, 09:48 CET\nThis maintenance begins soon.\n\n" +
 			"Scheduled · 21 Nov 2026, 08:48 CET\nWrites wait for up to a minute.\n\nhttps://"; !strings.Contains(first.text, want) {
 			t.Errorf("the mail lacks %q:\n%s", want, first.text)
 		}

@@ -46,7 +46,7 @@ func (s *Site) failAt(w http.ResponseWriter, r *http.Request, req pageRequest, s
 	entry, variant := req.entry, req.variant
 	s.serveError(w, r, key{entry: entry, variant: variant}, &entry.snapshot.Loads, status, func() view.Layout {
 		snap := entry.snapshot.Last()
-		return view.NewLayout(s.presentation(snap.page, variant), snap.page, snap.status, snap.sum.AsOf)
+		return view.NewLayout(s.presentation(snap.page, variant), snap.page, snap.severity, snap.sum.AsOf)
 	})
 }
 

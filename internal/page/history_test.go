@@ -28,7 +28,7 @@ func TestHistoryOfMonth(t *testing.T) {
 			t.Errorf("links of January: %q", got)
 		}
 		p = w.get("/status/acme/history?month=2020-12", 200)
-		if got := p.Texts(".day"); len(got) != 31 || got[0] != "Thursday, 31 December December No impact Investigating since 23:59" {
+		if got := p.Texts(".day"); len(got) != 31 || got[0] != "Thursday, 31 December December No impact Investigating since 23:59 We are investigating this incident." {
 			t.Errorf("December: %q", got)
 		}
 		if got := p.Texts(".months a"); !slices.Equal(got, []string{"← November 2020", "January 2021 →"}) {

@@ -60,7 +60,7 @@ func (e *entry) loadPart(ctx context.Context, load func(*snapshot) (allswell.Pag
 
 // partLayout returns the layout of a part of a page.
 func (s *Site) partLayout(snap *snapshot, page allswell.Page, v view.Variant, asOf time.Time) view.Layout {
-	l := view.NewLayout(s.presentation(page, v), page, snap.status, asOf)
+	l := view.NewLayout(s.presentation(page, v), page, snap.severity, asOf)
 	l.Follow(snap.tag)
 	return l
 }

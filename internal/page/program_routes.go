@@ -169,7 +169,7 @@ func (s *Site) serveBadge(w http.ResponseWriter, r *http.Request, req pageReques
 		s.serveToPrograms(w, r, req, doc, err)
 		return
 	}
-	kind := fmt.Sprint(name, " ", options.Theme, " ", options.Uptime, " ", late)
+	kind := fmt.Sprint(name, " ", options.Theme, " ", options.Uptime, " ", options.Incidents, " ", late)
 	doc, err := getRendered(r.Context(), s, key{entry: e, kind: kind, name: component}, &e.snapshot.Loads, load)
 	s.serveToPrograms(w, r, req, doc, err)
 }

@@ -37,7 +37,7 @@ func TestStatusPage(t *testing.T) {
 
 		p = w.get("/status/acme", 200)
 		for selector, want := range map[string][]string{
-			"title":                     {"Major system outage – Acme"},
+			"title":                     {"Critical impact: The north is dark – Acme"},
 			"h1":                        {"Acme"},
 			"#banner":                   {"Major system outage"},
 			".banner p":                 {"1 of 3 components operational · 1 active incident"},

@@ -17,13 +17,13 @@ import (
 type snapshot struct {
 	model func(view.Variant) view.Model // of the status page
 
-	tag    string // see tagOf
-	until  time.Time
-	sum    allswell.Summary
-	page   allswell.Page
-	status allswell.Status
-	first  time.Time // when its history begins
-	badges badge.Set
+	tag      string // see tagOf
+	until    time.Time
+	sum      allswell.Summary
+	page     allswell.Page
+	severity allswell.Status // see allswell.Summary
+	first    time.Time       // when its history begins
+	badges   badge.Set
 }
 
 // The lifetime of a snapshot without a commit. Durations and uptimes change with
@@ -61,7 +61,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	}
 	view.CleanNames(&contents)
 	sum := contents.Summarize(contents.AsOf)
-	snap := &snapshot{sum: sum, page: sum.Page, status: sum.Status, first: contents.Page.CreatedAt, badges: badge.NewSet(sum)}
+	snap := &snapshot{sum: sum, page: sum.Page, severity: sum.Severity(), first: contents.Page.CreatedAt, badges: badge.NewSet(sum)}
 	for _, inc := range contents.Incidents {
 		if inc.CreatedAt.Before(snap.first) {
 			snap.first = inc.CreatedAt

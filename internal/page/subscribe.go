@@ -157,7 +157,7 @@ func (s *Site) answerMessage(w http.ResponseWriter, r *http.Request, req pageReq
 func (s *Site) formLayout(req pageRequest) view.Layout {
 	at := s.presentation(req.snap.page, req.variant)
 	at.Mail = false
-	return view.NewLayout(at, req.snap.page, req.snap.status, time.Time{})
+	return view.NewLayout(at, req.snap.page, req.snap.severity, time.Time{})
 }
 
 // failForm answers with the error of the store, and logs it. The URL, which may

@@ -25,7 +25,8 @@ var Names = []string{
 // incidents and maintenances; home is the absolute URL of the page.
 func Documents(sum allswell.Summary, newest allswell.PageContents, home string) (map[string][]byte, error) {
 	v := newBuilder(sum, newest, home)
-	overall := statusObject{sum.Status.Statuspage().Indicator, sum.Banner}
+	severity := sum.Severity() // as Statuspage does
+	overall := statusObject{severity.Statuspage().Indicator, allswell.Banner(severity)}
 	unresolved := v.incidents(sum.Active)
 	upcoming, active := v.maintenances(sum.Upcoming), v.maintenances(sum.Running)
 	planned := append(slices.Clip(active), upcoming...)

@@ -149,7 +149,7 @@ func typed(t *testing.T, path string, v any, want, raw string) {
 	case map[string]any:
 		for name, member := range v {
 			s, isText := member.(string)
-			if name == "body" && s == (allswell.SystemMessage{Kind: allswell.SystemMessageResolved}).Text() {
+			if name == "body" && slices.ContainsFunc(allswell.IncidentStates, func(state allswell.IncidentState) bool { return s == state.SystemMessage().Text() }) {
 				continue // not written by a person
 			}
 			if isText && (name == "name" || name == "body" || name == "description" && v["indicator"] == nil) && s != want && utf8.ValidString(raw) {
@@ -181,6 +181,34 @@ func TestStatuspageStatuses(t *testing.T) {
 		got := [3]string{summary.Components[0].Status, summary.Status.Indicator, summary.Status.Description}
 		if got != want {
 			t.Errorf("%s: %q, want %q", status, got, want)
+		}
+	}
+}
+
+// TestStatuspageIncidents checks that the page's status is the worse of that of its components and the impact of its incidents.
+func TestStatuspageIncidents(t *testing.T) {
+	for _, c := range []struct {
+		status allswell.Status
+		impact allswell.Impact
+		want   statusObject
+	}{
+		{allswell.StatusOperational, allswell.ImpactNone, statusObject{"none", "All systems operational"}},
+		{allswell.StatusOperational, allswell.ImpactMinor, statusObject{"minor", "Some systems are degraded"}},
+		{allswell.StatusOperational, allswell.ImpactCritical, statusObject{"critical", "Major system outage"}},
+		{allswell.StatusMaintenance, allswell.ImpactMinor, statusObject{"minor", "Some systems are degraded"}},
+		{allswell.StatusMaintenance, allswell.ImpactNone, statusObject{"maintenance", "Under maintenance"}},
+		{allswell.StatusPartialOutage, allswell.ImpactMinor, statusObject{"major", "Partial system outage"}},
+		{allswell.StatusUnknown, allswell.ImpactMajor, statusObject{"major", "Partial system outage"}},
+	} {
+		p := allswell.PageContents{
+			Page: allswell.Page{Name: "Acme"}, Components: []allswell.Component{{ID: "comp_1", Name: "C", Baseline: c.status}},
+			Incidents: []allswell.Incident{{ID: "i", Title: "It fails", Impact: c.impact, CreatedAt: day}},
+		}
+		for _, name := range []string{"summary.json", "status.json"} {
+			var got struct{ Status statusObject }
+			if err := json.Unmarshal(documentsOf(t, p)[name], &got); err != nil || got.Status != c.want {
+				t.Errorf("%s with impact %s: %+v, %v, want %+v", c.status, c.impact, got.Status, err, c.want)
+			}
 		}
 	}
 }
@@ -295,7 +323,10 @@ func TestStatuspageExample(t *testing.T) {
 	const open = `[{"id": "` + slow + `", "name": "Slow", "status": "investigating", "created_at": "2020-11-21T15:24:05.000Z",
 		"updated_at": "2020-11-21T15:24:05.000Z", "monitoring_at": null, "resolved_at": null, "impact": "none",
 		"shortlink": "https://status.example/incidents/` + slow + `", "started_at": "2020-11-21T15:24:05.000Z", "page_id": "page_1",
-		"incident_updates": [], "components": []}]`
+		"incident_updates": [{"id": "upd_gcb5162lukbj4ob2ud66", "status": "investigating", "body": "We are investigating this incident.",
+			"incident_id": "01a1fc53-1977-7f37-b83c-ba9c7d0ad202", "created_at": "2020-11-21T15:24:05.000Z", "updated_at": "2020-11-21T15:24:05.000Z",
+			"display_at": "2020-11-21T15:24:05.000Z", "affected_components": null, "deliver_notifications": true, "custom_tweet": null, "tweet_id": null}],
+		"components": []}]`
 	is("incidents/unresolved.json", open, "incidents")
 	is("summary.json", open, "incidents")
 	in := func(old, now string) string { return "[" + affected("comp_n", "North", old, now) + "]" }

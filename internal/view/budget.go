@@ -69,7 +69,7 @@ func (b *budget) update(at Presentation, u allswell.IncidentUpdate) (updateView,
 		overhead += updateWeight + len(c.Name)
 	}
 	var ok bool
-	shown.Message, ok = b.message(at, i18n.UpdateText{Message: u.Message, System: u.System}, overhead)
+	shown.Message, ok = b.message(at, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}, overhead)
 	return shown, ok
 }
 
@@ -78,7 +78,7 @@ func (b *budget) maintenanceUpdateView(at Presentation, u allswell.MaintenanceUp
 	if u.Truncated {
 		return maintenanceUpdateView{}, false
 	}
-	html, ok := b.message(at, i18n.UpdateText{Message: u.Message, System: u.System}, updateWeight)
+	html, ok := b.message(at, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt}, updateWeight)
 	return maintenanceUpdateView{u.State, html, at.moment(u.CreatedAt)}, ok
 }
 

@@ -105,7 +105,9 @@ func (p dayEntry) weight() int {
 func (p dayEntry) view(at Presentation, limits detail) dayEntryView {
 	if p.incident != nil {
 		v := viewIncident(at, *p.incident, limits)
-		if limits.updates > 0 {
+		if len(p.incident.Updates) == 0 && !p.incident.Resolved {
+			v.Updates = nil // the excerpt says the same
+		} else if limits.updates > 0 {
 			v.FoldedUpdates = len(v.Updates) + v.Earlier
 		}
 		return dayEntryView{Incident: &v}

@@ -108,8 +108,13 @@ func viewEntries(at Presentation, inc allswell.Incident, entries []allswell.Inci
 		v.Affected = append(v.Affected, shown)
 	}
 	v.Affected, v.Others = limits.lines.affected(v.Affected, limits.names)
-	if written := newestUpdates(inc); len(written) > 0 {
-		v.Excerpt = limits.lines.excerpt(at, i18n.UpdateText{Message: written[0].Message, System: written[0].System})
+	latest := newestUpdates(inc)
+	if len(latest) == 0 && !inc.Resolved {
+		latest = entries
+	}
+	if len(latest) > 0 {
+		u := latest[0]
+		v.Excerpt = limits.lines.excerpt(at, i18n.UpdateText{Message: u.Message, System: u.System, At: u.CreatedAt})
 	}
 	if len(entries) == 0 {
 		return v

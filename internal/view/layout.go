@@ -15,9 +15,9 @@ type Layout struct {
 	At          Presentation
 	Title       string
 	Description string
-	Path        string // for Presentation.link; "": search engines do not index the page
-	Status      allswell.Status
-	Site        *siteLayout // nil: the page does not belong to a status page
+	Path        string          // for Presentation.link; "": search engines do not index the page
+	Severity    allswell.Status // the favicon shows it
+	Site        *siteLayout     // nil: the page does not belong to a status page
 	AsOf        moment
 	Secret      bool   // the URL contains a key
 	Late        moment // since when the page has not been refreshed; zero: it is current
@@ -88,14 +88,14 @@ func (l Layout) Icon() string {
 	if l.Site != nil && l.Site.Icon != "" {
 		return l.Site.Icon
 	}
-	return assets.IconURL(l.Status)
+	return assets.IconURL(l.Severity)
 }
 
 // DrawnIcon reports whether the favicon shows the status.
 func (l Layout) DrawnIcon() bool { return l.Site == nil || l.Site.Icon == "" }
 
 // NewLayout returns the layout of an HTML page that belongs to a status page.
-func NewLayout(at Presentation, page allswell.Page, status allswell.Status, asOf time.Time) Layout {
+func NewLayout(at Presentation, page allswell.Page, severity allswell.Status, asOf time.Time) Layout {
 	site := &siteLayout{
 		Name: page.Name, Home: at.Home(), History: at.history(), Footer: page.Footer,
 		Atom: at.plain(at.base, "/"+feed.AtomName), RSS: at.plain(at.base, "/"+feed.RSSName), Calendar: at.plain(at.base, "/"+feed.CalendarName),
@@ -110,12 +110,12 @@ func NewLayout(at Presentation, page allswell.Page, status allswell.Status, asOf
 		return at.plain(at.base, "/look/"+name)
 	}
 	site.Logo, site.Icon, site.Accent = themeURL(page.Logo), themeURL(page.Icon), themeURL(assets.AccentName(page.Accent))
-	return Layout{At: at, Status: status, AsOf: at.moment(asOf), Site: site}
+	return Layout{At: at, Severity: severity, AsOf: at.moment(asOf), Site: site}
 }
 
 // NewRootLayout returns the layout of an HTML page that belongs to no status page.
 func NewRootLayout(at Presentation) Layout {
-	return Layout{At: at, Status: allswell.StatusUnknown}
+	return Layout{At: at, Severity: allswell.StatusUnknown}
 }
 
 // Follow adds the event stream of the page, which keeps the page current in the

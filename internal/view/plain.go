@@ -48,14 +48,14 @@ func List(at Presentation, entries []ListEntry, more int, asOf time.Time) Model 
 	}
 	l := Layout{
 		At: at, Title: at.lang.T("list.heading"), Description: at.lang.T("list.description"),
-		Path: "/", Status: worst, AsOf: at.moment(asOf),
+		Path: "/", Severity: worst, AsOf: at.moment(asOf),
 	}
 	return Model{l, "list", b}
 }
 
 // FirstSteps returns the page that explains how to create the first status page.
 func FirstSteps(at Presentation, baseURL string) Model {
-	l := Layout{At: at, Title: "Allswell is running", Status: allswell.StatusOperational}
+	l := Layout{At: at, Title: "Allswell is running", Severity: allswell.StatusOperational}
 	return Model{l, "firststeps", firstStepsBody{baseURL}}
 }
 

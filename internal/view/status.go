@@ -120,8 +120,9 @@ func Status(l Layout, sum allswell.Summary) Model {
 		l.Site.Subscribe = "#subscribe"
 	}
 	l.Path = "/"
-	l.setTitle(at.lang.Banner(sum.Status))
-	l.Description = at.lang.T("page.description", "banner", at.lang.Banner(sum.Status), "page", sum.Page.Name)
+	headline := at.lang.Headline(sum)
+	l.setTitle(headline)
+	l.Description = at.lang.T("page.description", "banner", headline, "page", sum.Page.Name)
 	return Model{l, "status", b}
 }
 
@@ -134,7 +135,7 @@ func (b *statusBody) addEvents(at Presentation, sum allswell.Summary, left *budg
 			b.Active = append(b.Active, viewIncident(at, inc, timelines))
 		} else {
 			inc.Affected, inc.Updates = nil, nil
-			b.More = append(b.More, viewIncident(at, inc, detail{budget: left, lines: left}))
+			b.More = append(b.More, viewEntries(at, inc, nil, detail{budget: left, lines: left}))
 		}
 	}
 	b.OmittedActive = len(latest) - len(b.Active) - len(b.More)
