@@ -80,8 +80,11 @@ func TestChangeAppearsInOpenPage(t *testing.T) {
 				`document.activeElement.id === "email"`, `scrollY > 0 && Math.abs(seen.getBoundingClientRect().top - seenAt) < 2`,
 				`document.querySelector("ul.components").innerText.includes("Major Outage")`)
 			p.eventually(`/^This page was updated[.:] Major system outage$/.test(document.querySelector("[aria-live=polite]").textContent)`)
-			client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, nil)
+			var incident struct{ Data struct{ ID string } }
+			client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, &incident)
+			defer client.Must(t, "PATCH", "/api/v1/incidents/"+incident.Data.ID, params{"resolved": true}, nil)
 			p.eventually(`document.querySelectorAll("article.incident").length > incidents`)
+			p.is(`document.title === "Critical impact: Cards are refused – Acme"`)
 			p.is(`window.same`, `document.querySelector("#email").value === "name@exam"`, `document.activeElement.id === "email"`)
 			look(p, v, "live")
 
