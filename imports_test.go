@@ -110,6 +110,8 @@ var layers = []layer{
 	{"cmd/allswell", []string{"internal/admin", "internal/buildinfo", "internal/cli", "internal/console", "internal/demo", "internal/server"},
 		[]string{"internal/settings"},
 		"The main function and the command tree."},
+	{"deploy", nil, nil,
+		"Files for the installation, and tests that only read them."},
 	{"bench", []string{".", "internal/store", "internal/store/storetest", "internal/limit"}, []string{"test/subprocess"},
 		"Measures the store in its own process, and the built program from outside."},
 	{"test/...", []string{"test/..."}, []string{".", "internal/store", "internal/store/storetest"},

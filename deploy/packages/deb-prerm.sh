@@ -1,0 +1,4 @@
+set -e
+if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
+	deb-systemd-invoke stop allswell.service || true
+fi

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/goreleaser/nfpm/v2"
+	_ "github.com/goreleaser/nfpm/v2/deb"
+	"github.com/goreleaser/nfpm/v2/files"
+	_ "github.com/goreleaser/nfpm/v2/rpm"
+)
+
+// What package managers show.
+const (
+	summary     = "Status page and heartbeat monitor"
+	description = "Jobs ping a URL. When a ping is overdue, Allswell changes the public status page\nand notifies its subscribers."
+)
+
+// rpmArch has the names of architectures in names of RPM packages.
+var rpmArch = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+
+// scripts are the scripts of a package format, each the concatenation of files of deploy/packages.
+var scripts = map[string]struct{ postInstall, preRemove, postRemove []string }{
+	"deb": {[]string{"create-user.sh", "deb-postinst.sh"}, []string{"deb-prerm.sh"}, []string{"deb-postrm.sh"}},
+	"rpm": {[]string{"create-user.sh", "rpm-post.sh"}, []string{"rpm-preun.sh"}, []string{"rpm-postun.sh"}},
+}
+
+// writePackage writes the Debian ("deb") or RPM ("rpm") package of a target.
+func (r release) writePackage(t target, format string, licenses []byte) error {
+	dir, err := os.MkdirTemp("", "allswell-package-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	info, err := r.packageInfo(t, format, dir, licenses)
+	if err != nil {
+		return err
+	}
+	if err := nfpm.PrepareForPackager(info, format); err != nil {
+		return err
+	}
+	packager, err := nfpm.Get(format)
+	if err != nil {
+		return err
+	}
+	name := "allswell_" + t.arch + ".deb"
+	if format == "rpm" {
+		name = "allswell_" + rpmArch[t.arch] + ".rpm"
+	}
+	out, err := os.Create(filepath.Join(r.out, name))
+	if err != nil {
+		return err
+	}
+	if err := packager.Package(info, out); err != nil {
+		out.Close()
+		return err
+	}
+	return out.Close()
+}
+
+// packageInfo describes a package. It writes the files that are not in the repository to dir.
+func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nfpm.Info, error) {
+	deploy := filepath.Join(r.source, "deploy", "packages")
+	const doc = "/usr/share/doc/allswell/"
+	thirdParty := filepath.Join(dir, "third-party-licenses.txt")
+	if err := os.WriteFile(thirdParty, licenses, 0o644); err != nil {
+		return nil, err
+	}
+	info := &nfpm.Info{
+		Name:        "allswell",
+		Arch:        t.arch,
+		Platform:    t.os,
+		Version:     r.version,
+		Release:     "1",
+		Section:     "net",
+		Priority:    "optional",
+		Maintainer:  "The Allswell authors <https://github.com/allswell/allswell>",
+		Vendor:      "Allswell",
+		Homepage:    "https://github.com/allswell/allswell",
+		License:     "MIT",
+		MTime:       r.time,
+		Description: summary + "\n" + description,
+		Overridables: nfpm.Overridables{
+			Recommends: []string{"ca-certificates"},
+			Contents: files.Contents{
+				r.content(r.binary(t), "/usr/bin/allswell", "", 0o755),
+				r.content(filepath.Join(deploy, "allswell.service"), "/usr/lib/systemd/system/allswell.service", "", 0o644),
+				r.content(filepath.Join(deploy, "allswell.env"), "/etc/allswell/allswell.env", files.TypeConfigNoReplace, 0o640),
+				r.content(filepath.Join(r.source, "LICENSE"), doc+"copyright", "", 0o644),
+				r.content(thirdParty, doc+"third-party-licenses.txt", "", 0o644),
+			},
+		},
+	}
+	info.Depends = []string{"passwd"} // useradd
+	if format == "rpm" {
+		info.Depends = []string{"shadow-utils"}
+		info.RPM.BuildHost = "allswell" // the default is the name of this machine
+		info.RPM.Summary, info.Description = summary, description
+	}
+	for _, script := range []struct {
+		path  *string
+		parts []string
+	}{
+		{&info.Scripts.PostInstall, scripts[format].postInstall},
+		{&info.Scripts.PreRemove, scripts[format].preRemove},
+		{&info.Scripts.PostRemove, scripts[format].postRemove},
+	} {
+		text := []byte("#!/bin/sh\n")
+		for _, part := range script.parts {
+			code, err := os.ReadFile(filepath.Join(deploy, part))
+			if err != nil {
+				return nil, err
+			}
+			text = append(text, code...)
+		}
+		*script.path = filepath.Join(dir, script.parts[len(script.parts)-1])
+		if err := os.WriteFile(*script.path, text, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	return nfpm.WithDefaults(info), nil
+}
+
+// content describes a file of a package. It belongs to root.
+func (r release) content(source, destination, kind string, mode os.FileMode) *files.Content {
+	return &files.Content{Source: source, Destination: destination, Type: kind,
+		FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: mode, MTime: r.time}}
+}

@@ -1,0 +1,105 @@
+#!/bin/bash
+# Installs, upgrades, removes and purges the Debian package on a copy of this system that exists only in memory, and
+# starts the service as its unit does: unshare --mount --net testdata/deb.sh FOLDER OLD.deb NEW.deb
+# shellcheck disable=SC2016 # dpkg-query expands ${…}
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+memory=$1 old=$2 new=$3
+root=$memory/root
+
+mount --make-rprivate /
+mount -t tmpfs none "$memory"
+mkdir "$memory/upper" "$memory/work" "$root"
+mount -t overlay none -o "lowerdir=/,upperdir=$memory/upper,workdir=$memory/work" "$root"
+mount -t proc none "$root/proc"
+mount --rbind /dev "$root/dev"
+mount -t tmpfs none "$root/run"
+mount -t tmpfs none "$root/tmp"
+ip link set lo up
+cp "$old" "$root/tmp/old.deb"
+cp "$new" "$root/tmp/new.deb"
+cp "$here/systemctl" "$root/usr/bin/systemctl"
+rm -f "$root/usr/sbin/policy-rc.d"
+mkdir -p "$root/run/systemd/system"
+
+in_root() { chroot "$root" "$@"; }
+calls() { # what systemctl was told to do since the last time
+  tr ' ' '\n' <"$root/systemctl.log" | grep -xE 'start|stop|restart|try-restart|enable|disable' | tr '\n' ' ' || true
+  : >"$root/systemctl.log"
+}
+expect() { # NAME GOT WANT
+  if [[ $2 != "$3" ]]; then
+    printf '%s is %q, want %q\n' "$1" "$2" "$3"
+    exit 1
+  fi
+}
+# Runs a command as the unit does: as its user, with its environment, in its folder.
+as_service() {
+  in_root setpriv --reuid allswell --regid allswell --init-groups --no-new-privs env -i sh -c \
+    'set -a; . /etc/allswell/allswell.env; cd /var/lib/allswell; umask 077; exec "$@"' sh "$@"
+}
+milliseconds() { echo $((($(date +%s%N) - $1) / 1000000)); }
+
+echo "== a first installation"
+began=$(date +%s%N)
+in_root dpkg --install /tmp/old.deb
+echo "installed after $(milliseconds "$began") ms"
+expect "the user's folder" "$(in_root getent passwd allswell | cut -d: -f6,7)" /var/lib/allswell:/usr/sbin/nologin
+expect "data" "$(in_root stat -c '%U %G %a' /var/lib/allswell)" "allswell allswell 700"
+expect "settings" "$(in_root stat -c '%U %G %a' /etc/allswell/allswell.env)" "root allswell 640"
+expect "conffiles" "$(in_root dpkg-query -W -f '${Conffiles}' allswell | awk '{ print $1 }')" /etc/allswell/allswell.env
+expect "calls of systemctl" "$(calls)" "enable restart "
+in_root systemd-analyze verify --man=no /usr/lib/systemd/system/allswell.service
+expect "the command of the unit" "$(in_root sed -n 's/^ExecStart=//p' /usr/lib/systemd/system/allswell.service)" "/usr/bin/allswell serve"
+
+echo "== the first page"
+as_service /usr/bin/allswell serve >"$memory/log" 2>&1 &
+server=$!
+for ((i = 0; i < 600; i++)); do
+  if [[ $(curl -s -o /dev/null -w '%{http_code}' http://127.0.0.1:8080/readyz) == 200 ]]; then break; fi
+  sleep 0.05
+done
+token=$(as_service /usr/bin/allswell token create --name test --scope admin)
+ALLSWELL_TOKEN=$token in_root /usr/bin/allswell page create --name Example --slug example >/dev/null
+if ! curl -fsS http://127.0.0.1:8080/status/example | grep -q Example; then
+  cat "$memory/log"
+  exit 1
+fi
+echo "the first page after $(milliseconds "$began") ms"
+kill -TERM -- "$(pgrep -P "$server" -x allswell || echo "$server")"
+wait "$server" || true
+expect "the database" "$(in_root stat -c '%U %a' /var/lib/allswell/allswell.db)" "allswell 600"
+
+echo "== an upgrade keeps the settings and the data"
+echo "ALLSWELL_CHECK_INTERVAL=30s" >>"$root/etc/allswell/allswell.env"
+in_root dpkg --install /tmp/new.deb
+expect "version" "$(in_root dpkg-query -W -f '${Version}' allswell)" "$(dpkg-deb -f "$new" Version)"
+tail -n 1 "$root/etc/allswell/allswell.env" | grep -qx ALLSWELL_CHECK_INTERVAL=30s
+expect "settings" "$(in_root stat -c '%U %G %a' /etc/allswell/allswell.env)" "root allswell 640"
+expect "calls of systemctl" "$(calls)" "restart "
+
+echo "== removed, the settings and the data stay"
+in_root dpkg --remove allswell
+expect "calls of systemctl" "$(calls)" "stop "
+[[ ! -e $root/usr/bin/allswell && -e $root/etc/allswell/allswell.env && -e $root/var/lib/allswell/allswell.db ]]
+
+echo "== installed again"
+in_root dpkg --install /tmp/new.deb
+expect "calls of systemctl" "$(calls)" "restart "
+[[ -L $root/etc/systemd/system/multi-user.target.wants/allswell.service ]]
+
+echo "== purged, the data stays"
+in_root dpkg --purge allswell >"$memory/purge"
+grep -F 'rm -r /var/lib/allswell' "$memory/purge"
+[[ -e $root/var/lib/allswell/allswell.db && ! -e $root/etc/allswell ]]
+[[ ! -L $root/etc/systemd/system/multi-user.target.wants/allswell.service ]]
+
+echo "== purged without data, nothing stays"
+rm -r "$root/var/lib/allswell"
+in_root dpkg --install /tmp/new.deb >/dev/null
+in_root dpkg --purge allswell >/dev/null
+[[ ! -e $root/var/lib/allswell && ! -e $root/etc/allswell ]]
+expect "the user" "$(in_root getent passwd allswell || true)" ""
+rm -f "$root/systemctl.log"
+left=$(cd "$memory/upper" && find . -name '*allswell*')
+expect "files left" "$left" ""
