@@ -28,7 +28,7 @@ func (b block) String() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
 // checked lists the languages of blocks, and the test that checks them.
 var checked = map[string]string{
 	"sh": "TestShell", "crontab": "TestCrontab", "json": "TestWebhookExamples in internal/notify and TestJSON",
-	"go": "TestAPIHasTheExample in the root", "routes": "TestRoutes", "ini": "TestUnits", "yaml": "TestPrometheus",
+	"go": "TestAPIHasTheExample in the root", "routes": "TestRoutes", "yaml": "TestPrometheus",
 	"promql": "TestMetrics", "sql": "TestPostgreSQL", "markdown": "TestBadges", "js": "TestJavaScript",
 	"python": "TestPython", "text": "nothing: diagrams",
 }
@@ -102,11 +102,11 @@ func TestEveryBlockIsChecked(t *testing.T) {
 
 // TestSettingsExist checks that the settings that documents name are settings of serve, or of a command.
 func TestSettingsExist(t *testing.T) {
-	table := read(t, "docs/settings.md")
+	table, installer := read(t, "docs/settings.md"), read(t, "install.sh")
 	for _, file := range append(documents(t), "deploy/high-availability/README.md") {
 		for _, name := range regexp.MustCompile(`\bALLSWELL_[A-Z_]+[A-Z]\b`).FindAllString(read(t, file), -1) {
 			switch {
-			case name == "ALLSWELL_URL", name == "ALLSWELL_TOKEN", strings.HasPrefix(name, "ALLSWELL_FAILOVER_"):
+			case name == "ALLSWELL_URL", name == "ALLSWELL_TOKEN", name == "ALLSWELL_PAGE", strings.Contains(installer, name), strings.HasPrefix(name, "ALLSWELL_FAILOVER_"):
 			case !strings.Contains(table, "| `"+name+"` |"):
 				t.Errorf("%s names %s, which is no setting", file, name)
 			}

@@ -146,7 +146,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// TestUnits has systemd read the units of the documents and of deploy.
+// TestUnits has systemd read the units of deploy.
 func TestUnits(t *testing.T) {
 	needs(t, "systemd-analyze")
 	units := make(map[string]string)
@@ -162,9 +162,6 @@ func TestUnits(t *testing.T) {
 			}
 			units[name] = read(t, name)
 		}
-	}
-	for _, b := range blocksOf(t, "ini") {
-		units[b.String()] = b.text
 	}
 	program, err := exec.LookPath("true")
 	if err != nil {

@@ -64,6 +64,21 @@ const otherWorkspace = `ADMIN_TOKEN=$(allswell token create --name other --works
 export ALLSWELL_TOKEN=$ADMIN_TOKEN
 `
 
+// releases has the files of a release that the documents name, and images their container image, which
+// deploy/compose.yaml uses.
+const releases = `curl() {
+	local address=${!#}
+	case $address in
+	https://github.com/allswell/allswell/releases/latest/download/install.sh) echo true ;;
+	https://github.com/allswell/allswell/releases/latest/download/allswell_amd64.deb) ;;
+	https://github.com/*) echo "a release has no $address" >&2; return 1 ;;
+	*) command curl "$@" ;;
+	esac
+}
+apt() { [[ $1 == install && ${!#} == ./allswell_amd64.deb ]]; }
+docker() { grep -q "image: ${!#}:latest" $ROOT/deploy/compose.yaml; }
+`
+
 // stubs replace programs that change the machine, by name.
 var stubs = map[string]string{
 	"useradd": `exit 0`,
@@ -81,7 +96,7 @@ var placeholders = strings.NewReplacer(
 	"heartbeat/…", "heartbeat/$(curl -fsS -H \"Authorization: Bearer $ADMIN_TOKEN\" $URL/api/v1/monitors | grep -o '\"token\":\"[^\"]*' | head -1 | cut -d'\"' -f4)",
 	"comp_…", "$(id_of pages/acme/components comp_)", "mon_…", "$(id_of monitors mon_)", "mnt_…", "$(id_of pages/acme/maintenances mnt_)",
 	"sub_…", "$(id_of pages/acme/subscribers sub_)", "dlv_…", "$(id_of 'pages/acme/deliveries?state=pending' dlv_)", "tok_…", "$(id_of tokens tok_)",
-	"019aa45c-…", "$(id_of pages/acme/incidents 0)", " ID ", " $(id_of pages/acme/incidents 0) ",
+	"019aa45c-…", "$(id_of pages/acme/incidents 0)",
 	"/var/", "$DIR/var/", "/etc/", "$DIR/etc/", "/usr/local/bin/", "$DIR/bin/", "2026-11-21.db", "$(date +%F).db",
 )
 
@@ -124,9 +139,15 @@ func runShell(t *testing.T, exe string, shell []block) {
 	write(t, filepath.Join(dir, "work", "logo.svg"), `<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>`, 0o644)
 	write(t, filepath.Join(dir, "work", "icon.png"), "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00", 0o644)
 
-	script := prelude
+	repository, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := prelude + releases
 	switch shell[0].file {
 	case "README.md", "docs/api.md":
+	case "docs/upgrading.md":
+		script += given + "mkdir -p $DIR/var/backups/allswell; allswell backup $DIR/var/backups/allswell/$(date +%F).db\n"
 	case "docs/pages.md":
 		script += otherWorkspace + given
 	default:
@@ -146,7 +167,7 @@ func runShell(t *testing.T, exe string, shell []block) {
 	l.Close()
 	cmd := exec.Command("bash", filepath.Join(dir, "script"))
 	cmd.Dir = filepath.Join(dir, "work")
-	cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "DIR=" + dir, "LISTEN=" + address, "URL=http://" + address, "TZ=UTC"}
+	cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "DIR=" + dir, "ROOT=" + repository, "LISTEN=" + address, "URL=http://" + address, "TZ=UTC"}
 	output, err := os.Create(filepath.Join(dir, "output"))
 	if err != nil {
 		t.Fatal(err)
