@@ -28,7 +28,9 @@ func (cmd *MigrateCommand) Run(c *console.Console) error {
 		return err
 	}
 	began := time.Now()
-	from, to, err := store.Migrate(c.Ctx, database)
+	show, end := c.Progress()
+	from, to, err := store.Migrate(c.Ctx, database, show)
+	end()
 	took := time.Since(began).Round(time.Millisecond)
 	switch {
 	case err != nil:
@@ -76,7 +78,10 @@ func (cmd *BackupCommand) Run(c *console.Console) error {
 	if err != nil {
 		return err
 	}
-	if err := store.Backup(c.Ctx, database, cmd.Path); err != nil {
+	show, end := c.Progress()
+	err = store.Backup(c.Ctx, database, cmd.Path, show)
+	end()
+	if err != nil {
 		return err
 	}
 	size := int64(0)
@@ -104,7 +109,9 @@ func (cmd *RestoreCommand) Run(c *console.Console) error {
 	if sameFile(database, cmd.Path) {
 		return console.UsageErrorf("%s is the database itself, not a backup of it: nothing was restored; give a file that `allswell backup` wrote, or another database with --database", cmd.Path)
 	}
-	kept, err := store.Restore(c.Ctx, database, cmd.Path)
+	show, end := c.Progress()
+	kept, err := store.Restore(c.Ctx, database, cmd.Path, show)
+	end()
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type Console struct {
 	Out, Err io.Writer
 
 	Width       int  // columns of the terminal that Out is; 0: Out is not a terminal
+	ErrWidth    int  // columns of the terminal that Err is; 0: Err is not a terminal
 	Interactive bool // In and Err are a terminal, so that the user can be asked
 }
 
@@ -29,6 +31,9 @@ func Standard(ctx context.Context) *Console {
 	c := &Console{Ctx: ctx, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
 		c.Width = width
+	}
+	if width, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil && os.Getenv("TERM") != "dumb" {
+		c.ErrWidth = cmp.Or(width, 80) // some terminals do not know their size
 	}
 	c.Interactive = term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd()))
 	return c

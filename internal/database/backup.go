@@ -17,7 +17,7 @@ var errUsePgDump = errors.New("this database is PostgreSQL: use pg_dump and pg_r
 
 // Backup writes a consistent copy of a SQLite database to path, also while it is being
 // served. It does not overwrite an existing file.
-func Backup(ctx context.Context, dsn, path string, schema Schema) error {
+func Backup(ctx context.Context, dsn, path string, schema Schema, progress Progress) error {
 	db, err := connect(dsn, schema, Options{})
 	if err != nil {
 		return err
@@ -26,6 +26,7 @@ func Backup(ctx context.Context, dsn, path string, schema Schema) error {
 	if db.dialect != &sqliteDialect {
 		return errUsePgDump
 	}
+	progress.begin("Checking the database", nil)
 	if err := schema.check(ctx, db.dsn); err != nil {
 		return err
 	}
@@ -38,6 +39,9 @@ func Backup(ctx context.Context, dsn, path string, schema Schema) error {
 	if err := createPrivate(part); err != nil { // it contains ping tokens
 		return fmt.Errorf("the backup %s cannot be written: %w", path, reason(err))
 	}
+	// Without free space and the write-ahead log, the copy may become smaller or larger.
+	size := fileSize(db.dsn)
+	progress.begin("Copying the database", func() (done, total int64) { return fileSize(part), size })
 	if _, err := db.writer.ExecContext(ctx, `VACUUM INTO $1`, part); err != nil {
 		os.Remove(part)
 		return fmt.Errorf("the backup failed: %w", err)
@@ -53,7 +57,7 @@ func Backup(ctx context.Context, dsn, path string, schema Schema) error {
 // the database is being served, and refuses a file that is damaged or not an Allswell
 // database. The replaced database is kept in the same folder, under the name that Restore
 // returns; "" if there was none.
-func Restore(ctx context.Context, dsn, path string, schema Schema) (kept string, err error) {
+func Restore(ctx context.Context, dsn, path string, schema Schema, progress Progress) (kept string, err error) {
 	db, err := connect(dsn, schema, Options{})
 	if err != nil {
 		return "", err
@@ -62,6 +66,7 @@ func Restore(ctx context.Context, dsn, path string, schema Schema) (kept string,
 	if db.dialect != &sqliteDialect {
 		return "", errUsePgDump
 	}
+	progress.begin("Checking the backup", nil)
 	if err := schema.check(ctx, path); err != nil {
 		return "", err
 	}
@@ -69,6 +74,8 @@ func Restore(ctx context.Context, dsn, path string, schema Schema) (kept string,
 		return "", err
 	}
 	part := db.dsn + ".part"
+	size := fileSize(path)
+	progress.begin("Copying the backup", func() (done, total int64) { return fileSize(part), size })
 	if err := copyFile(path, part); err != nil {
 		return "", err
 	}
@@ -166,4 +173,24 @@ func copyFile(from, to string) (err error) {
 	defer func() { err = errors.Join(err, out.Close()) }()
 	_, err = io.Copy(out, in)
 	return err
+}
+
+// Progress is called when a step of long work begins. measure returns how much of the step is done, and of how much, in
+// any unit; it may be called by another goroutine until the work is done. It is nil if nothing can be measured.
+type Progress func(step string, measure func() (done, total int64))
+
+// begin calls p, which may be nil.
+func (p Progress) begin(step string, measure func() (done, total int64)) {
+	if p != nil {
+		p(step, measure)
+	}
+}
+
+// fileSize returns the size of a file, or 0 if it does not exist.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
 }

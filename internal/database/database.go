@@ -67,7 +67,7 @@ func Open(ctx context.Context, dsn string, schema Schema, o Options) (*DB, error
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := db.lockAndMigrate(ctx); err != nil {
+	if _, _, err := db.lockAndMigrate(ctx, nil); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

@@ -123,14 +123,14 @@ func TestMigrateOnce(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if from, to, err := database.Migrate(t.Context(), dsn, schema); from != 1 || to != 1 || err != nil {
+		if from, to, err := database.Migrate(t.Context(), dsn, schema, nil); from != 1 || to != 1 || err != nil {
 			t.Errorf("migrating again: %d to %d, %v", from, to, err)
 		}
 		newer := database.Schema{Files: fstest.MapFS{
 			"migrations/0001_things.sql": schema.Files.(fstest.MapFS)["migrations/0001_things.sql"],
 			"migrations/0002_more.sql":   {Data: []byte("-- +goose Up\nCREATE TABLE more (name TEXT);\n")},
 		}}
-		if from, to, err := database.Migrate(t.Context(), dsn, newer); from != 1 || to != 2 || err != nil {
+		if from, to, err := database.Migrate(t.Context(), dsn, newer, nil); from != 1 || to != 2 || err != nil {
 			t.Errorf("migrating to the next version: %d to %d, %v", from, to, err)
 		}
 		if _, err := database.Open(t.Context(), dsn, schema, database.Options{}); err == nil || !strings.Contains(err.Error(), "use a newer allswell") {

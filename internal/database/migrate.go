@@ -32,24 +32,24 @@ type Schema struct {
 // Migrate brings the schema of a database up to date and returns the version
 // before and after. It refuses a SQLite file that is being served, and a
 // database of a newer version.
-func Migrate(ctx context.Context, dsn string, schema Schema) (from, to int64, err error) {
+func Migrate(ctx context.Context, dsn string, schema Schema, progress Progress) (from, to int64, err error) {
 	db, err := connect(dsn, schema, Options{})
 	if err != nil {
 		return 0, 0, err
 	}
 	defer db.Close()
-	return db.lockAndMigrate(ctx)
+	return db.lockAndMigrate(ctx, progress)
 }
 
 // lockAndMigrate acquires the serving lock and brings the schema up to date.
-func (db *DB) lockAndMigrate(ctx context.Context) (from, to int64, err error) {
+func (db *DB) lockAndMigrate(ctx context.Context, progress Progress) (from, to int64, err error) {
 	if err = db.dialect.create(db.dsn); err == nil {
 		db.unlock, err = db.dialect.lock(db.dsn)
 	}
 	if err != nil {
 		return 0, 0, err
 	}
-	return db.migrate(ctx)
+	return db.migrate(ctx, progress)
 }
 
 // errMigrating means that another process kept the migration lock all the time.
@@ -131,7 +131,7 @@ func (c *Session) isEmpty() error {
 }
 
 // migrate applies the missing migrations in order.
-func (db *DB) migrate(ctx context.Context) (from, to int64, err error) {
+func (db *DB) migrate(ctx context.Context, progress Progress) (from, to int64, err error) {
 	current, latest, err := db.versions(ctx)
 	if err != nil {
 		return 0, 0, db.openFailed(err)
@@ -148,6 +148,13 @@ func (db *DB) migrate(ctx context.Context) (from, to int64, err error) {
 	}
 	db.log.Info("migrating the database", "from", current, "to", latest)
 	began := time.Now()
+	progress.begin("Migrating the database", func() (done, total int64) {
+		now, _, err := db.versions(ctx) // each migration is committed alone
+		if err != nil {
+			return 0, 0
+		}
+		return now - current, latest - current
+	})
 	if _, err := p.Up(ctx); err != nil {
 		return 0, 0, fmt.Errorf("migrating the database: %w", err)
 	}

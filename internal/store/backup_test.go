@@ -31,15 +31,15 @@ func TestBackupAndRestore(t *testing.T) {
 	job := w.quick("job", w.component, "")
 	w.goDown(job)
 	backedUp, path := w.dump(), filepath.Join(dir, "backup.db")
-	w.ok(store.Backup(w.ctx, w.dsn, path))
-	if err := store.Backup(w.ctx, w.dsn, path); err == nil {
+	w.ok(store.Backup(w.ctx, w.dsn, path, nil))
+	if err := store.Backup(w.ctx, w.dsn, path, nil); err == nil {
 		t.Error("a backup was overwritten")
 	}
 	w.pinged(job)
 	later := w.dump()
 	w.ok(w.Store.Close())
 
-	kept, err := store.Restore(w.ctx, w.dsn, path)
+	kept, err := store.Restore(w.ctx, w.dsn, path, nil)
 	w.ok(err)
 	w.Store = w.replica()
 	if w.dump() != backedUp {
@@ -65,10 +65,10 @@ func TestBackupAndRestore(t *testing.T) {
 func TestRestoreWhereThereIsNothing(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "backup.db")
-	w.ok(store.Backup(w.ctx, w.dsn, path))
+	w.ok(store.Backup(w.ctx, w.dsn, path, nil))
 	want := w.dump()
 	w.dsn = "sqlite:" + filepath.Join(dir, "new.db")
-	if kept, err := store.Restore(w.ctx, w.dsn, path); err != nil || kept != "" {
+	if kept, err := store.Restore(w.ctx, w.dsn, path, nil); err != nil || kept != "" {
 		t.Fatalf("kept %q, %v", kept, err)
 	}
 	w.Store = w.replica()
@@ -82,13 +82,13 @@ func TestRestoreWhereThereIsNothing(t *testing.T) {
 func TestEveryReplacedDatabaseIsKept(t *testing.T) {
 	w, dir := onSQLite(t)
 	empty := filepath.Join(dir, "empty.db")
-	w.ok(store.Backup(w.ctx, w.dsn, empty))
+	w.ok(store.Backup(w.ctx, w.dsn, empty, nil))
 	want := make(map[string]string) // kept file -> title of its incident
 	for n := range 4 {
 		title := fmt.Sprint("incident ", n)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: title}))(w)
 		w.ok(w.Store.Close())
-		kept := must(store.Restore(w.ctx, w.dsn, empty))(t)
+		kept := must(store.Restore(w.ctx, w.dsn, empty, nil))(t)
 		if other, taken := want[kept]; taken {
 			t.Errorf("%s was kept as %s, which holds %s", title, kept, other)
 		}
@@ -113,7 +113,7 @@ func TestBackupToNowhere(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "nowhere", "b.db")
 	want := "the backup " + path + " cannot be written: " + syscall.ENOENT.Error()
-	if err := store.Backup(w.ctx, w.dsn, path); err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
+	if err := store.Backup(w.ctx, w.dsn, path, nil); err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -123,14 +123,14 @@ func TestBackupToNowhere(t *testing.T) {
 func TestRestoreKeepsWhatOnlyTheLogHolds(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "backup.db")
-	w.ok(store.Backup(w.ctx, w.dsn, path))
+	w.ok(store.Backup(w.ctx, w.dsn, path, nil))
 	must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Only in the log"}))(w)
 	want := w.dump()
 	crashed := filepath.Join(t.TempDir(), "allswell.db")
 	for _, suffix := range []string{"", "-wal"} {
 		w.ok(os.WriteFile(crashed+suffix, must(os.ReadFile(filepath.Join(dir, "allswell.db")+suffix))(t), 0o600))
 	}
-	kept, err := store.Restore(w.ctx, "sqlite:"+crashed, path)
+	kept, err := store.Restore(w.ctx, "sqlite:"+crashed, path, nil)
 	w.ok(err)
 	w.dsn = "sqlite:" + kept
 	w.Store = w.replica()
@@ -145,13 +145,13 @@ func TestRestoredBackupRaisesNoAlarm(t *testing.T) {
 	w, dir := onSQLite(t)
 	path := filepath.Join(dir, "backup.db")
 	w.pinged()
-	w.ok(store.Backup(w.ctx, w.dsn, path))
+	w.ok(store.Backup(w.ctx, w.dsn, path, nil))
 	for range 4 {
 		w.pass(4 * time.Minute)
 		w.pinged()
 	}
 	w.ok(w.Store.Close())
-	must(store.Restore(w.ctx, w.dsn, path))(t)
+	must(store.Restore(w.ctx, w.dsn, path, nil))(t)
 	w.Store = w.replica()
 	w.absent(time.Second)
 	w.pass(5 * time.Minute)
@@ -174,7 +174,7 @@ func TestBackupUnderWrites(t *testing.T) {
 		defer close(done)
 		for n := range 5 {
 			posted = append(posted, len(must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates))
-			if err := store.Backup(w.ctx, w.dsn, filepath.Join(dir, fmt.Sprint(n))); err != nil {
+			if err := store.Backup(w.ctx, w.dsn, filepath.Join(dir, fmt.Sprint(n)), nil); err != nil {
 				t.Error(err)
 			}
 		}
@@ -209,7 +209,7 @@ func TestBackupUnderWrites(t *testing.T) {
 func TestInvalidBackups(t *testing.T) {
 	w, dir := onSQLite(t)
 	good := filepath.Join(dir, "good.db")
-	w.ok(store.Backup(w.ctx, w.dsn, good))
+	w.ok(store.Backup(w.ctx, w.dsn, good, nil))
 	want := w.dump()
 	w.ok(w.Store.Close())
 	write := func(name string, content []byte) string {
@@ -235,14 +235,14 @@ func TestInvalidBackups(t *testing.T) {
 		"foreign":   foreign,
 		"directory": dir,
 	} {
-		if kept, err := store.Restore(w.ctx, w.dsn, path); err == nil || kept != "" {
+		if kept, err := store.Restore(w.ctx, w.dsn, path, nil); err == nil || kept != "" {
 			t.Errorf("%s was restored (kept %q)", name, kept)
 		}
-		if err := store.Backup(w.ctx, "sqlite:"+path, filepath.Join(dir, "of-"+name)); err == nil {
+		if err := store.Backup(w.ctx, "sqlite:"+path, filepath.Join(dir, "of-"+name), nil); err == nil {
 			t.Errorf("%s was backed up", name)
 		}
 	}
-	_, _, err := store.Migrate(w.ctx, "sqlite:"+foreign)
+	_, _, err := store.Migrate(w.ctx, "sqlite:"+foreign, nil)
 	said := "the database " + foreign + " cannot be opened: it is a database of another program"
 	if err == nil || err.Error() != said {
 		t.Errorf("migrating a foreign database: %v", err)
@@ -259,7 +259,7 @@ func TestInvalidBackups(t *testing.T) {
 func TestBackupWhoseIndexLies(t *testing.T) {
 	w, dir := onSQLite(t)
 	lies := filepath.Join(dir, "lies.db")
-	w.ok(store.Backup(w.ctx, w.dsn, lies))
+	w.ok(store.Backup(w.ctx, w.dsn, lies, nil))
 	db := must(sql.Open("sqlite", lies))(t)
 	db.SetMaxOpenConns(1)
 	for _, text := range []string{
@@ -274,7 +274,7 @@ func TestBackupWhoseIndexLies(t *testing.T) {
 		must(db.Exec(text))(t)
 	}
 	w.ok(db.Close())
-	_, err := store.Restore(w.ctx, w.dsn, lies)
+	_, err := store.Restore(w.ctx, w.dsn, lies, nil)
 	if err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a database whose index lies was restored: %v", err)
 	}
@@ -283,8 +283,8 @@ func TestBackupWhoseIndexLies(t *testing.T) {
 func TestBackupIsForSQLite(t *testing.T) {
 	dsn := storetest.PostgreSQL(t)
 	path := filepath.Join(t.TempDir(), "x.db")
-	_, err := store.Restore(t.Context(), dsn, path)
-	for _, err := range []error{err, store.Backup(t.Context(), dsn, path)} {
+	_, err := store.Restore(t.Context(), dsn, path, nil)
+	for _, err := range []error{err, store.Backup(t.Context(), dsn, path, nil)} {
 		if err == nil || !strings.Contains(err.Error(), "pg_dump") {
 			t.Errorf("on PostgreSQL: %v", err)
 		}
@@ -296,10 +296,43 @@ func TestInterruptedBackupLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	cancel()
 	path := filepath.Join(dir, "backup.db")
-	if err := store.Backup(ctx, w.dsn, path); err == nil {
+	if err := store.Backup(ctx, w.dsn, path, nil); err == nil {
 		t.Error("an interrupted backup succeeded")
 	}
 	if found := must(filepath.Glob(path + "*"))(t); len(found) > 0 {
 		t.Errorf("left behind: %v", found)
 	}
+}
+
+// TestProgress checks the steps of long work, and that they can be measured meanwhile and afterwards.
+func TestProgress(t *testing.T) {
+	w, dir := onSQLite(t)
+	path := filepath.Join(dir, "backup.db")
+	var steps []string
+	var measured func() (done, total int64)
+	progress := func(step string, measure func() (done, total int64)) {
+		steps, measured = append(steps, step), measure
+		if measure != nil {
+			if done, total := measure(); done != 0 || total <= 0 {
+				t.Errorf("%s begins with %d of %d", step, done, total)
+			}
+		}
+	}
+	expect := func(want ...string) {
+		t.Helper()
+		if !slices.Equal(steps, want) {
+			t.Errorf("steps: %q, want %q", steps, want)
+		}
+		steps = nil
+		measured()
+	}
+	w.ok(store.Backup(w.ctx, w.dsn, path, progress))
+	expect("Checking the database", "Copying the database")
+	w.ok(w.Store.Close())
+	must(store.Restore(w.ctx, w.dsn, path, progress))(t)
+	expect("Checking the backup", "Copying the backup")
+	_, _, err := store.Migrate(w.ctx, "sqlite:"+filepath.Join(dir, "new.db"), progress)
+	w.ok(err)
+	expect("Migrating the database")
+	w.Store = w.replica()
 }

@@ -95,7 +95,7 @@ func MigrateTo(ctx context.Context, dsn string, version int64) error {
 	if version >= 14 {
 		older.Funcs = schema.Funcs
 	}
-	_, to, err := database.Migrate(ctx, dsn, older)
+	_, to, err := database.Migrate(ctx, dsn, older, nil)
 	if err == nil && to != version {
 		err = fmt.Errorf("the database is of version %d, not %d", to, version)
 	}

@@ -55,13 +55,13 @@ func TestFilesArePrivate(t *testing.T) {
 		t.Error("a second store opens what is locked")
 	}
 	backup := filepath.Join(dir, "backup.db")
-	if err := store.Backup(t.Context(), "sqlite:"+path, backup); err != nil {
+	if err := store.Backup(t.Context(), "sqlite:"+path, backup, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Restore(t.Context(), "sqlite:"+path, backup); err != nil {
+	if _, err := store.Restore(t.Context(), "sqlite:"+path, backup, nil); err != nil {
 		t.Fatal(err)
 	}
 	storetest.Open(t, "sqlite:"+path, store.Options{})

@@ -41,11 +41,11 @@ func TestFourReplicasMigrateOneFreshDatabase(t *testing.T) {
 
 func TestMigrateReturnsVersions(t *testing.T) {
 	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
-		from, to, err := store.Migrate(t.Context(), dsn)
+		from, to, err := store.Migrate(t.Context(), dsn, nil)
 		if err != nil || from != 0 || to < 1 {
 			t.Fatalf("a fresh database: %d to %d, %v", from, to, err)
 		}
-		again, same, err := store.Migrate(t.Context(), dsn)
+		again, same, err := store.Migrate(t.Context(), dsn, nil)
 		if err != nil || again != to || same != to {
 			t.Errorf("again: %d to %d, %v", again, same, err)
 		}
@@ -60,7 +60,7 @@ func TestNewerDatabaseIsRefused(t *testing.T) {
 		const want = "the database is of version 999, but this allswell only knows versions up to "
 		_, err := store.Open(w.ctx, w.dsn, store.Options{})
 		_, beside := store.OpenBeside(w.ctx, w.dsn, store.Options{})
-		_, _, migrate := store.Migrate(w.ctx, w.dsn)
+		_, _, migrate := store.Migrate(w.ctx, w.dsn, nil)
 		for name, err := range map[string]error{"Open": err, "OpenBeside": beside, "Migrate": migrate} {
 			if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), ": use a newer allswell") {
 				w.Errorf("%s: %v", name, err)
@@ -104,7 +104,7 @@ func TestCommandsDoNotMigrate(t *testing.T) {
 			}
 		}
 		refused("the database is empty")
-		if from, _, err := store.Migrate(t.Context(), dsn); err != nil || from != 0 {
+		if from, _, err := store.Migrate(t.Context(), dsn, nil); err != nil || from != 0 {
 			t.Fatalf("the refused command changed the database: version %d, %v", from, err)
 		}
 		execRaw(t, dsn, `DELETE FROM goose_db_version WHERE version_id > 1`)
@@ -134,7 +134,7 @@ func TestUnknownRole(t *testing.T) {
 func TestServedFileIsNotOpenedTwice(t *testing.T) {
 	w := newWorld(t, "sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "")
 	backup := filepath.Join(t.TempDir(), "backup.db")
-	w.ok(store.Backup(w.ctx, w.dsn, backup))
+	w.ok(store.Backup(w.ctx, w.dsn, backup, nil))
 	inUse := func(what string, err error) {
 		t.Helper()
 		if err == nil || !strings.Contains(err.Error(), "is in use by another allswell: stop that one first") {
@@ -143,9 +143,9 @@ func TestServedFileIsNotOpenedTwice(t *testing.T) {
 	}
 	_, err := store.Open(w.ctx, w.dsn, store.Options{})
 	inUse("Open", err)
-	_, _, err = store.Migrate(w.ctx, w.dsn)
+	_, _, err = store.Migrate(w.ctx, w.dsn, nil)
 	inUse("Migrate", err)
-	_, err = store.Restore(w.ctx, w.dsn, backup)
+	_, err = store.Restore(w.ctx, w.dsn, backup, nil)
 	inUse("Restore", err)
 
 	beside, err := store.OpenBeside(w.ctx, w.dsn, store.Options{Clock: w.clock.now})
@@ -324,7 +324,7 @@ func TestSlugsOfExistingObjects(t *testing.T) {
 					fmt.Sprintf("mon_%s_%d", workspace, i), "ws_"+workspace, "page_"+workspace, name, i)
 			}
 		}
-		if _, _, err := store.Migrate(t.Context(), dsn); err != nil {
+		if _, _, err := store.Migrate(t.Context(), dsn, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, workspace := range []string{"ws_1", "ws_2"} {

@@ -25,22 +25,22 @@ var schema = database.Schema{
 // Migrate brings the schema of a database up to date and returns the version
 // before and after. It refuses a SQLite file that is being served, and a
 // database of a newer version.
-func Migrate(ctx context.Context, dsn string) (from, to int64, err error) {
-	return database.Migrate(ctx, dsn, schema)
+func Migrate(ctx context.Context, dsn string, progress database.Progress) (from, to int64, err error) {
+	return database.Migrate(ctx, dsn, schema, progress)
 }
 
 // Backup writes a consistent copy of a SQLite database to path, also while it is being
 // served. It does not overwrite an existing file.
-func Backup(ctx context.Context, dsn, path string) error {
-	return database.Backup(ctx, dsn, path, schema)
+func Backup(ctx context.Context, dsn, path string, progress database.Progress) error {
+	return database.Backup(ctx, dsn, path, schema, progress)
 }
 
 // Restore replaces a SQLite database with a copy of the backup at path. It refuses while
 // the database is being served, and refuses a file that is damaged or not an Allswell
 // database. The replaced database is kept in the same folder, under the name that Restore
 // returns; "" if there was none.
-func Restore(ctx context.Context, dsn, path string) (kept string, err error) {
-	return database.Restore(ctx, dsn, path, schema)
+func Restore(ctx context.Context, dsn, path string, progress database.Progress) (kept string, err error) {
+	return database.Restore(ctx, dsn, path, schema, progress)
 }
 
 // addSlugs is migration 14. It gives every group, component and monitor a slug made

@@ -21,7 +21,7 @@ var preparedFile = sync.OnceValues(func() (content []byte, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path := filepath.Join(dir, "prepared.db")
-	if _, _, err := store.Migrate(context.Background(), "sqlite:"+path); err != nil {
+	if _, _, err := store.Migrate(context.Background(), "sqlite:"+path, nil); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
@@ -48,6 +48,6 @@ var preparedDatabase = sync.OnceValues(func() (string, error) {
 	if err := sharedCluster.create(name, "template0"); err != nil {
 		return "", err
 	}
-	_, _, err := store.Migrate(context.Background(), sharedCluster.Address(name))
+	_, _, err := store.Migrate(context.Background(), sharedCluster.Address(name), nil)
 	return name, err
 })

@@ -12,7 +12,7 @@ import (
 func TestPreparedDatabasesNeedNoMigration(t *testing.T) {
 	migrate := func(t *testing.T, dsn string) (from, to int64) {
 		t.Helper()
-		from, to, err := store.Migrate(context.Background(), dsn)
+		from, to, err := store.Migrate(context.Background(), dsn, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
