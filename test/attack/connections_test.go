@@ -9,14 +9,19 @@ import (
 )
 
 // besiege keeps n connections open until end is called: it replaces each one that is
-// closed. open dials the i-th and writes to it; it returns nil if it was refused.
+// closed. open dials the i-th and writes to it; it returns nil if it was refused. besiege
+// returns when each has been opened or refused once.
 func (w *environment) besiege(n int, open func(i int) net.Conn) (end func()) {
-	var all sync.WaitGroup
+	var all, first sync.WaitGroup
 	over := make(chan struct{})
+	first.Add(n)
 	for i := range n {
 		all.Go(func() {
-			for {
+			for attempt := 0; ; attempt++ {
 				conn := open(i)
+				if attempt == 0 {
+					first.Done()
+				}
 				if conn != nil {
 					closed := make(chan struct{})
 					go func() {
@@ -38,6 +43,7 @@ func (w *environment) besiege(n int, open func(i int) net.Conn) (end func()) {
 			}
 		})
 	}
+	first.Wait()
 	return func() { close(over); all.Wait() }
 }
 

@@ -46,6 +46,7 @@ func module(t *testing.T, file string) string {
 // TestAccessibilityInJavaScript runs axe-core over every kind of public page, in light and
 // dark, small and large.
 func TestAccessibilityInJavaScript(t *testing.T) {
+	t.Parallel()
 	axe, err := os.ReadFile(module(t, "axe-core/axe.min.js"))
 	if err != nil {
 		t.Fatal(err)
@@ -108,6 +109,7 @@ const htmlRules = `{"root": true, "extends": ["html-validate:standard"], "rules"
 
 // TestMarkupInJavaScript has html-validate read every kind of public page.
 func TestMarkupInJavaScript(t *testing.T) {
+	t.Parallel()
 	program := module(t, ".bin/html-validate")
 	server, kinds := everyKind(t)
 	folder := t.TempDir()

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/allswell/allswell/test/parallel"
 )
 
 // RequireChromium is the environment variable that, set to 1, makes a test
@@ -106,6 +108,7 @@ func (c *chromium) close() error {
 var sharedChromium = sync.OnceValues(startChromium)
 
 func TestMain(m *testing.M) {
+	parallel.Tests(4)
 	code := m.Run()
 	if started.Load() {
 		c, err := sharedChromium()

@@ -105,6 +105,7 @@ func dayAgo(ago int) string {
 
 // TestBarsByKeyboard goes through the days with the keys that a slider has.
 func TestBarsByKeyboard(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	page, component := troubled(t)
 	for _, v := range []view{views[0], views[3]} {
@@ -162,6 +163,7 @@ func TestBarsByKeyboard(t *testing.T) {
 
 // TestBarsByPointer: the mouse over a bar, and a finger on it.
 func TestBarsByPointer(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
 	t.Run("mouse", func(t *testing.T) {
@@ -209,6 +211,7 @@ func TestBarsByPointer(t *testing.T) {
 // TestBarsOfFoldedGroup checks that the bars of a folded group show the statuses of a day to the
 // mouse, and that a click unfolds the group with the bars of each component.
 func TestBarsOfFoldedGroup(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
 	p := c.open(t, views[2], page)
@@ -236,6 +239,7 @@ func TestBarsOfFoldedGroup(t *testing.T) {
 
 // TestBarsWorkAfterUpdate checks that bars work after live.js has replaced them.
 func TestBarsWorkAfterUpdate(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
 	p := c.open(t, views[2], page)
@@ -259,6 +263,7 @@ func TestBarsWorkAfterUpdate(t *testing.T) {
 // TestHistoryWithoutScript checks that the bars are an image with a name, and that the table of
 // days opens.
 func TestHistoryWithoutScript(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	page, component := troubled(t)
 	p := c.open(t, views[4], "about:blank")
@@ -282,6 +287,7 @@ func TestHistoryWithoutScript(t *testing.T) {
 // TestUptimesCoverVisibleBars checks that, on every screen, all visible uptimes cover and name as
 // many days as there are visible bars.
 func TestUptimesCoverVisibleBars(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
 	for width, days := range map[int]int{320: 30, 600: 60, 768: 90, 1280: 90} {
@@ -303,6 +309,7 @@ func TestUptimesCoverVisibleBars(t *testing.T) {
 // TestDayTableFitsNarrowScreen checks that the table of days fits on a narrow screen and breaks
 // no word.
 func TestDayTableFitsNarrowScreen(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	page, component := troubled(t)
 	p := c.open(t, views[0], "about:blank")
@@ -332,6 +339,7 @@ func TestDayTableFitsNarrowScreen(t *testing.T) {
 // TestForcedColours: no icon is of the colour of what it stands on, whatever the
 // visitor's system makes of both.
 func TestForcedColours(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
 	for _, scheme := range []string{"light", "dark"} {
@@ -358,6 +366,7 @@ func TestForcedColours(t *testing.T) {
 // TestLocalTimes: times are those of the visitor's clock, in the language of
 // the page, and the page's own can still be had.
 func TestLocalTimes(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
 	const first = `document.querySelector(".incident .meta time")`

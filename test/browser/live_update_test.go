@@ -41,6 +41,7 @@ func (p *tab) is(expressions ...string) {
 
 // TestChangeAppearsInOpenPage changes a component while a visitor reads the page and types.
 func TestChangeAppearsInOpenPage(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token,
@@ -238,6 +239,7 @@ func liveScript(t *testing.T) []byte {
 // TestUpdateKeepsVisitorsState checks that what a visitor typed, opened and focused is kept when
 // a page changes.
 func TestUpdateKeepsVisitorsState(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	script := liveScript(t)
 	t.Run("the visitor's", func(t *testing.T) {
@@ -307,7 +309,7 @@ func TestUpdateKeepsVisitorsState(t *testing.T) {
 // TestPollingIgnoresErrors checks that a page without a stream polls, and keeps its content until
 // a response has a page.
 func TestPollingIgnoresErrors(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel()
 	c := newBrowser(t)
 	s := newStage(t, c, liveScript(t), hurryClock(100))
 	s.tell("b", "<p>Two</p>")

@@ -42,6 +42,7 @@ var longWord = strings.Repeat("Donaudampfschifffahrt", 10)
 // TestPagesInABrowser fills a page with what operators type, the unfriendly
 // included, and looks at every kind of public page on every screen.
 func TestPagesInABrowser(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
@@ -218,6 +219,7 @@ func colours(img image.Image) int {
 
 // TestFaultsAreFound runs the checks of a page on one that has every fault they look for.
 func TestFaultsAreFound(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/" {
 			http.NotFound(w, r)
@@ -244,6 +246,7 @@ func TestFaultsAreFound(t *testing.T) {
 // TestDemoInABrowser starts what a newcomer starts, and opens the first address
 // that it prints.
 func TestDemoInABrowser(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	demo := binary.NewDemo(t, binary.Build(t))
 	demo.Launch()

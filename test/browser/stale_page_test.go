@@ -62,7 +62,7 @@ func (m muffled) Read(p []byte) (int, error) {
 // TestPageFollowsDespiteDeadStream checks that a page shows changes although its event stream is
 // open and silent.
 func TestPageFollowsDespiteDeadStream(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel()
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
@@ -111,7 +111,7 @@ func TestPageFollowsDespiteDeadStream(t *testing.T) {
 // TestOpenPageMarksOldData leaves pages open while the service stops, starts again, and no
 // longer has the page. They say since when they have not been refreshed.
 func TestOpenPageMarksOldData(t *testing.T) {
-	t.Parallel() // it mostly waits
+	t.Parallel()
 	c := newBrowser(t)
 	server := binary.NewServer(t, binary.Build(t),
 		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)

@@ -15,6 +15,7 @@ import (
 // TestSubscriptionInABrowser subscribes, confirms, chooses and leaves on every
 // screen, by the buttons alone.
 func TestSubscriptionInABrowser(t *testing.T) {
+	t.Parallel()
 	c := newBrowser(t)
 	database := filepath.Join(t.TempDir(), "allswell.db")
 	server := binary.NewServer(t, binary.Build(t),

@@ -39,6 +39,7 @@ func kills(t *testing.T) int {
 // everything it acknowledged is there exactly once, that no going down or
 // coming back is half done, and that no living job was reported.
 func TestKilledServerLosesNothing(t *testing.T) {
+	t.Parallel()
 	n := kills(t)
 	exe := binary.Build(t)
 	t.Run("sqlite", func(t *testing.T) {
@@ -59,8 +60,9 @@ func killAgainAndAgain(t *testing.T, w *environment, kills int, checkDatabase fu
 	var restarts []time.Duration
 	for n := range kills {
 		load := w.beginLoad(n)
-		// Not a wait for anything: the moment of the blow is the point.
-		<-time.After(20*time.Millisecond + rand.N(300*time.Millisecond))
+		load.awaitProgress(10) // on a busy machine, the first requests take longer than the pause
+		// The pause is random, so that kills come at different moments.
+		<-time.After(rand.N(300 * time.Millisecond))
 		w.server.Kill()
 		load.end()
 
@@ -118,6 +120,7 @@ func checkIntegrity(t *testing.T, path string) {
 // that stays: crashed, shut down without a checkpoint, and stopped where it
 // stands.
 func TestKilledDatabaseLosesNothing(t *testing.T) {
+	t.Parallel()
 	cluster := storetest.NewCluster(t, "fsync=on", "full_page_writes=on")
 	w := newEnvironment(t, binary.Build(t), cluster.Database(t))
 	w.server.Start()
@@ -136,7 +139,7 @@ func TestKilledDatabaseLosesNothing(t *testing.T) {
 		blow.strike()
 		<-time.After(300 * time.Millisecond) // so that requests meet the dead database too
 		blow.mend()
-		load.awaitProgress()
+		load.awaitProgress(100)
 		load.end()
 		w.server.AwaitReady()
 		w.checkRound(load)

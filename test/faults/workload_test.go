@@ -148,15 +148,15 @@ func (l *load) end() {
 	l.running.Wait()
 }
 
-// awaitProgress returns when requests succeed (again).
-func (l *load) awaitProgress() {
+// awaitProgress returns when n more requests have succeeded.
+func (l *load) awaitProgress(n int64) {
 	l.w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.Now().Add(30 * time.Second)
-	for before := l.progress.Load(); l.progress.Load() < before+100; <-tick.C {
+	for before := l.progress.Load(); l.progress.Load() < before+n; <-tick.C {
 		if time.Now().After(deadline) {
-			l.w.t.Fatal("30 s after the fault was mended, requests do not succeed")
+			l.w.t.Fatal("requests do not succeed within 30 s")
 		}
 	}
 }

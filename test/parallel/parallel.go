@@ -1,0 +1,24 @@
+// Package parallel sets how many tests of a package run at a time.
+package parallel
+
+import (
+	"flag"
+	"fmt"
+	"os"
+)
+
+// Tests lets n parallel tests run at a time, unless -parallel is given. The default, one
+// for each processor, leaves the processors idle where tests wait for other processes. It
+// must be called before testing.M.Run.
+func Tests(n int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return
+	}
+	if err := flag.Set("test.parallel", fmt.Sprint(n)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
+}
