@@ -30,7 +30,7 @@ var layers = []layer{
 		"Other modules import it, so it depends on nothing internal."},
 	{"internal/database", []string{".", "internal/failurelog"}, []string{"internal/store/storetest"},
 		"Opens databases and runs transactions. It returns errors of the domain, but uses neither its types nor its tables."},
-	{"internal/store", []string{".", "internal/database"}, []string{"internal/store/storetest"},
+	{"internal/store", []string{".", "internal/database"}, []string{"internal/store/storetest", "test/parallel"},
 		"A method of the store loads objects, applies the rules of the domain, saves the result and emits events. It does not depend on its callers."},
 	{"internal/store/storetest", []string{".", "internal/store", "test/subprocess"}, nil,
 		"Opens a real store of each engine for the tests of other packages. Only tests import it."},

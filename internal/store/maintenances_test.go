@@ -429,7 +429,10 @@ var maintenanceTests = map[string]func(w *world){
 
 func TestMaintenances(t *testing.T) {
 	for name, f := range maintenanceTests {
-		t.Run(name, func(t *testing.T) { inWorlds(t, f) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorlds(t, f)
+		})
 	}
 }
 

@@ -386,6 +386,7 @@ func ptr[T any](v T) *T { return &v }
 func TestOutages(t *testing.T) {
 	for name, f := range outageTests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			inWorlds(t, func(w *world) { f(w, w.quick("job", w.component, allswell.StatusMajorOutage)) })
 		})
 	}

@@ -130,6 +130,7 @@ func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 
 // TestBusyBehindAWriter checks the error if another process holds SQLite's write lock.
 func TestBusyBehindAWriter(t *testing.T) {
+	t.Parallel()
 	w, dir := onSQLite(t)
 	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 	other := must(sqlOpen("sqlite", "file:"+filepath.Join(dir, "allswell.db")+"?_txlock=immediate"))(t)

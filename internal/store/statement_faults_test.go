@@ -310,6 +310,7 @@ func (w *world) failAt(n int, act func() error) (failed string, err error) {
 func TestNothingIsHalfDone(t *testing.T) {
 	for name, tt := range faultTests {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			inWorlds(t, func(w *world) {
 				job := w.quick("job", w.component, "")
 				tt.prepare(w, job)
