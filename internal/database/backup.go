@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 )
@@ -152,6 +153,9 @@ func publish(part, path string) error {
 	}
 	if err := os.Rename(part, path); err != nil {
 		return err
+	}
+	if runtime.GOOS == "windows" { // folders cannot be synced there
+		return nil
 	}
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {

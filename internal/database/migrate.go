@@ -193,7 +193,7 @@ func (s Schema) check(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: abs, RawQuery: "mode=ro&_query_only=1"}).String())
+	db, err := sql.Open("sqlite", fileURI(abs, url.Values{"mode": {"ro"}, "_query_only": {"1"}}))
 	if err != nil {
 		return err
 	}

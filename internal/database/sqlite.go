@@ -89,7 +89,7 @@ func openSQLite(path string) (writer, reader *sql.DB, err error) {
 		for k, v := range common {
 			q[k] = v
 		}
-		db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
+		db, err := sql.Open("sqlite", fileURI(path, q))
 		if err != nil {
 			return nil, err
 		}
@@ -105,6 +105,16 @@ func openSQLite(path string) (writer, reader *sql.DB, err error) {
 		return nil, nil, err
 	}
 	return writer, reader, nil
+}
+
+// fileURI returns the name by which SQLite opens a file, given its absolute path. On Windows, C:\allswell.db is
+// file:///C:/allswell.db.
+func fileURI(path string, options url.Values) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path, RawQuery: options.Encode()}).String()
 }
 
 // lockSQLite acquires the serving lock of a file: an exclusive transaction on an empty
@@ -127,7 +137,7 @@ func lockSQLite(path string) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: abs, RawQuery: q.Encode()}).String())
+	db, err := sql.Open("sqlite", fileURI(abs, q))
 	if err != nil {
 		return nil, err
 	}

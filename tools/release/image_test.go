@@ -127,7 +127,10 @@ func TestImageRuns(t *testing.T) {
 	t.Logf("ready after %v", time.Since(began).Round(time.Millisecond))
 
 	// The image has no zone data besides the program's own.
-	request(t, http.MethodPost, url+"/api/v1/pages", token, `{"name":"Example","slug":"example","timezone":"Europe/Berlin"}`)
+	created := request(t, http.MethodPost, url+"/api/v1/pages", token, `{"name":"Example","slug":"example","time_zone":"Europe/Berlin"}`)
+	if !strings.Contains(created, `"time_zone":"Europe/Berlin"`) {
+		t.Errorf("created: %s", created)
+	}
 	page := request(t, http.MethodGet, url+"/status/example", "", "")
 	t.Logf("the first page after %v", time.Since(began).Round(time.Millisecond))
 	if !strings.Contains(page, "Example") {
