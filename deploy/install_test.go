@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -121,13 +122,32 @@ func TestShellScripts(t *testing.T) {
 	if _, err := exec.LookPath("shellcheck"); err != nil {
 		t.Skip("shellcheck is not installed")
 	}
-	packages, err := filepath.Glob("packages/*.sh")
-	if err != nil || len(packages) == 0 {
-		t.Fatal(packages, err)
+	glob := func(pattern string) []string {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, files, err)
+		}
+		return files
 	}
-	for _, args := range [][]string{{"-s", "sh", "../install.sh"}, append([]string{"-s", "sh"}, packages...), {"../.ci/release"}} {
+	for _, args := range [][]string{
+		append([]string{"-s", "sh", "../install.sh"}, glob("packages/*.sh")...),
+		append([]string{"-x", "-P", "SCRIPTDIR", "../.ci/release"}, glob("../tools/release/testdata/*")...),
+	} {
 		if out, err := exec.Command("shellcheck", args...).CombinedOutput(); err != nil {
 			t.Errorf("shellcheck %v: %s", args, out)
+		}
+	}
+}
+
+// TestReleaseRefusesVersions checks that .ci/release makes nothing of a version that the Go tool would not accept.
+func TestReleaseRefusesVersions(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash is not installed")
+	}
+	for _, args := range [][]string{nil, {""}, {"1.2"}, {"latest"}, {"1.2.3+dirty"}, {"2.0.0"}, {"--short"}, {"1.2.3", "1.2.4"}, {"--sort", "1.2.3"}} {
+		err := exec.Command("bash", append([]string{"../.ci/release"}, args...)...).Run()
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {
+			t.Errorf(".ci/release %q: %v", args, err)
 		}
 	}
 }

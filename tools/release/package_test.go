@@ -9,26 +9,35 @@ import (
 	"time"
 )
 
-// TestDebianPackage installs, upgrades, removes and purges the package, and starts the service: testdata/deb.sh.
-func TestDebianPackage(t *testing.T) {
+// TestPackages installs, upgrades and removes the packages for amd64, and starts the service: testdata/*.sh.
+func TestPackages(t *testing.T) {
 	release := dist(t)
-	if _, err := exec.LookPath("dpkg"); err != nil || os.Geteuid() != 0 {
-		t.Skip("only root may install packages, with dpkg")
+	if os.Geteuid() != 0 {
+		t.Skip("only root may install packages")
 	}
 	if out, err := exec.Command("unshare", "--mount", "--net", "true").CombinedOutput(); err != nil {
 		t.Skipf("this machine permits no namespaces: %s", out)
 	}
 	// An older version of the same program.
-	path := program(t, "amd64")
-	older := olderRelease(t, filepath.Dir(filepath.Dir(path)))
-	if err := older.writePackage(target{"linux", "amd64"}, "deb", []byte("licenses")); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command("unshare", "--mount", "--net", "testdata/deb.sh", t.TempDir(),
-		filepath.Join(older.out, "allswell_amd64.deb"), filepath.Join(release, "allswell_amd64.deb")).CombinedOutput()
-	t.Logf("%s", out)
-	if err != nil {
-		t.Error(err)
+	older := olderRelease(t, filepath.Dir(filepath.Dir(program(t, "amd64"))))
+	for format, c := range map[string]struct{ tool, name string }{
+		"deb": {"dpkg", "allswell_amd64.deb"},
+		"rpm": {"rpm", "allswell_x86_64.rpm"},
+	} {
+		t.Run(format, func(t *testing.T) {
+			if _, err := exec.LookPath(c.tool); err != nil {
+				t.Skip(c.tool + " is not installed")
+			}
+			if err := older.writePackage(target{"linux", "amd64"}, format, []byte("licenses")); err != nil {
+				t.Fatal(err)
+			}
+			out, err := exec.Command("unshare", "--mount", "--net", "testdata/"+format+".sh", t.TempDir(),
+				filepath.Join(older.out, c.name), filepath.Join(release, c.name)).CombinedOutput()
+			t.Logf("%s", out)
+			if err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -3,36 +3,9 @@
 # starts the service as its unit does: unshare --mount --net testdata/deb.sh FOLDER OLD.deb NEW.deb
 # shellcheck disable=SC2016 # dpkg-query expands ${…}
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-memory=$1 old=$2 new=$3
-root=$memory/root
+# shellcheck source=system.sh
+. "$(dirname "$0")/system.sh"
 
-mount --make-rprivate /
-mount -t tmpfs none "$memory"
-mkdir "$memory/upper" "$memory/work" "$root"
-mount -t overlay none -o "lowerdir=/,upperdir=$memory/upper,workdir=$memory/work" "$root"
-mount -t proc none "$root/proc"
-mount --rbind /dev "$root/dev"
-mount -t tmpfs none "$root/run"
-mount -t tmpfs none "$root/tmp"
-ip link set lo up
-cp "$old" "$root/tmp/old.deb"
-cp "$new" "$root/tmp/new.deb"
-cp "$here/systemctl" "$root/usr/bin/systemctl"
-rm -f "$root/usr/sbin/policy-rc.d"
-mkdir -p "$root/run/systemd/system"
-
-in_root() { chroot "$root" "$@"; }
-calls() { # what systemctl was told to do since the last time
-  tr ' ' '\n' <"$root/systemctl.log" | grep -xE 'start|stop|restart|try-restart|enable|disable' | tr '\n' ' ' || true
-  : >"$root/systemctl.log"
-}
-expect() { # NAME GOT WANT
-  if [[ $2 != "$3" ]]; then
-    printf '%s is %q, want %q\n' "$1" "$2" "$3"
-    exit 1
-  fi
-}
 # Runs a command as the unit does: as its user, with its environment, in its folder.
 as_service() {
   in_root setpriv --reuid allswell --regid allswell --init-groups --no-new-privs env -i sh -c \
