@@ -10,6 +10,7 @@ import (
 // TestBreaker plays a history of attempts to a host with four messages at a time: "f"
 // is a failure, "k" a success, and "." a second without an attempt.
 func TestBreaker(t *testing.T) {
+	t.Parallel()
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	seconds := func(n int) string { return strings.Repeat(".", n) }
 	const free, probe, full = 0, 3, 4 // messages blocked, of 4

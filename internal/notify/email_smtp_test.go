@@ -168,6 +168,7 @@ func TestSMTPUnreachable(t *testing.T) {
 // TestSMTPSteps checks that an attempt ends in time with the right outcome, whatever the
 // server does at any step.
 func TestSMTPSteps(t *testing.T) {
+	t.Parallel()
 	steps := []struct {
 		name, reason string
 		early        bool // before the server has the recipient

@@ -55,6 +55,7 @@ func newFaultyServer(t *testing.T, step string, fail func(net.Conn, int) error) 
 // attempts, the outage uses up no attempts of the mails, and all of them are sent soon after it.
 // If it is only the recipient's server, the attempts are those of the schedule.
 func TestMailServerOutage(t *testing.T) {
+	t.Parallel()
 	runTogether(t, map[string]func(*site){
 		"it answers 421":                          outage("greeting", smtpReply("421 not now\r\n"), 1),
 		"it answers 452 to the sender":            outage("MAIL", smtpReply("452 no space\r\n"), 1),

@@ -20,6 +20,7 @@ import (
 // TestMailOfMaintenance checks the mails of all kinds of maintenance events, with times
 // in the page's zone.
 func TestMailOfMaintenance(t *testing.T) {
+	t.Parallel()
 	moved := mailMaintenance(30, allswell.EventMaintenanceUpdated, allswell.MaintenanceScheduled, "", "")
 	life := mailUpgrade()
 	for _, c := range []struct {
@@ -110,6 +111,7 @@ func TestMailCarriesMaintenance(t *testing.T) {
 // TestMailOfResolutionAndWhy checks that an update that resolves an incident is one
 // entry, and that a later update is another.
 func TestMailOfResolutionAndWhy(t *testing.T) {
+	t.Parallel()
 	events := mailDatabase()[1:]
 	resolved := &events[1]
 	resolved.Data.Resolved, resolved.Data.State = true, allswell.IncidentMonitoring

@@ -141,6 +141,7 @@ func newGate(t *testing.T) *gate {
 }
 
 func TestNotifierDelivers(t *testing.T) {
+	t.Parallel()
 	runOnSites(t, func(s *site) {
 		peer := newSMTPPeer(t, "plain")
 		address, seen := webhookSink(t)
@@ -167,6 +168,7 @@ func TestNotifierDelivers(t *testing.T) {
 // TestBadHostsDelayNobody checks that neither a host that hangs nor one that is down
 // delays other hosts.
 func TestBadHostsDelayNobody(t *testing.T) {
+	t.Parallel()
 	runOnSites(t, func(s *site) {
 		hanging, dead := newGate(t), httptest.NewServer(nil)
 		dead.Close()
@@ -202,6 +204,7 @@ func TestBadHostsDelayNobody(t *testing.T) {
 // TestStopLetsSendsEnd checks that a stop waits for running sends, saves their results,
 // and starts no others.
 func TestStopLetsSendsEnd(t *testing.T) {
+	t.Parallel()
 	runOnSites(t, func(s *site) {
 		slow := newGate(t)
 		for n := range webhookPerHost + 2 {
@@ -231,6 +234,7 @@ func TestStopLetsSendsEnd(t *testing.T) {
 }
 
 func TestMailIsOff(t *testing.T) {
+	t.Parallel()
 	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		s.start("")
@@ -287,6 +291,7 @@ func testQueue(n *Notifier, send fakeSender) *queue {
 // TestNothingIsSentAfterTheEnd checks that a message is not sent if its subscription ends
 // after the claim.
 func TestNothingIsSentAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	runOnSites(t, func(s *site) {
 		ann := s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
@@ -302,6 +307,7 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 // TestLateDeliveriesAreGivenBack checks that a delivery that cannot be sent before its lease ends,
 // or is queued when the service stops, is given back without an attempt.
 func TestLateDeliveriesAreGivenBack(t *testing.T) {
+	t.Parallel()
 	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
@@ -327,6 +333,7 @@ func TestLateDeliveriesAreGivenBack(t *testing.T) {
 // TestFailedLoadIsNotInFlight checks that a delivery that cannot be loaded is not in
 // flight while its lease lasts.
 func TestFailedLoadIsNotInFlight(t *testing.T) {
+	t.Parallel()
 	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
@@ -344,6 +351,7 @@ func TestFailedLoadIsNotInFlight(t *testing.T) {
 // TestUnreachableDestinationIsPaused checks that failures of the destination open its
 // circuit breaker, also for mail, and that failures of single messages do not.
 func TestUnreachableDestinationIsPaused(t *testing.T) {
+	t.Parallel()
 	runOnSites(t, func(s *site) {
 		s.subscribe(allswell.ChannelEmail, "ann@example.com")
 		sent := 0
@@ -373,6 +381,7 @@ func TestUnreachableDestinationIsPaused(t *testing.T) {
 // TestSendsEndBeforeTheLease checks that an attempt ends after SendTimeout, and before
 // the lease.
 func TestSendsEndBeforeTheLease(t *testing.T) {
+	t.Parallel()
 	var end time.Time
 	q := testQueue(&Notifier{}, func(ctx context.Context) allswell.SendOutcome {
 		end, _ = ctx.Deadline()

@@ -17,6 +17,7 @@ import (
 // when it begins and one when it ends, and that the log has no line at info for each mail.
 // Webhooks, which go to many servers, have no such lines.
 func TestOutageOfTheMailServerIsLoggedOnce(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	n := New(Config{
 		Store: storetest.Open(t, "sqlite:"+t.TempDir()+"/allswell.db", store.Options{}), SMTP: &url.URL{Scheme: "smtp", Host: "mail.example.com:587"},

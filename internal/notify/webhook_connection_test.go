@@ -65,6 +65,7 @@ func webhookReadRequest(conn net.Conn) error {
 // TestWebhookWire checks failures on the wire: each uses one connection, has an outcome
 // with a reason, and ends in time.
 func TestWebhookWire(t *testing.T) {
+	t.Parallel()
 	hang := func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) } // until the other side gives up
 	drip := func(conn net.Conn, piece string) {
 		for {

@@ -140,6 +140,7 @@ func TestWebhookGuard(t *testing.T) {
 
 // TestCheckTarget checks which targets are refused before anything is sent to them.
 func TestCheckTarget(t *testing.T) {
+	t.Parallel()
 	st := storetest.Open(t, "sqlite:"+t.TempDir()+"/allswell.db", store.Options{})
 	for _, c := range []struct {
 		name    string

@@ -267,6 +267,7 @@ func webhookSender(t *testing.T) *webhooks {
 }
 
 func TestWebhookStatuses(t *testing.T) {
+	t.Parallel()
 	var followed atomic.Int32
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { followed.Add(1) }))
 	defer elsewhere.Close()

@@ -16,6 +16,7 @@ import (
 // TestAnsweredAfterCommit checks that another database connection sees the ping as
 // soon as the 200 has arrived.
 func TestAnsweredAfterCommit(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		var monitors []allswell.Monitor
 		for range 8 {
@@ -48,6 +49,7 @@ func TestAnsweredAfterCommit(t *testing.T) {
 // TestNotAnsweredBeforeCommit checks that no ping is answered while the transaction cannot commit, and that
 // the pings that arrive meanwhile share one batch.
 func TestNotAnsweredBeforeCommit(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		a, b, off := w.newMonitor().Token, w.newMonitor().Token, allswell.NewPingToken()
 		release := w.blockCommits()
@@ -94,6 +96,7 @@ func (w *testServer) queue() (pings, tokens []int) {
 // TestTooManyPending checks that a ping over maxPending is answered 503 at once, and
 // the others as usual.
 func TestTooManyPending(t *testing.T) {
+	t.Parallel()
 	if maxPending < 4096 {
 		t.Errorf("only %d pings may be pending", maxPending)
 	}
@@ -121,6 +124,7 @@ func TestTooManyPending(t *testing.T) {
 
 // TestBatchesAreBounded checks that tokens over maxBatch go into the next batch.
 func TestBatchesAreBounded(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		release := w.blockCommits()
 		first := w.background(w.monitor.Token)
@@ -156,6 +160,7 @@ func TestBatchesAreBounded(t *testing.T) {
 // TestCommitTimeout checks that a ping is answered 503 after commitTimeout, and is
 // still recorded later.
 func TestCommitTimeout(t *testing.T) {
+	t.Parallel()
 	if commitTimeout != 8*time.Second {
 		t.Errorf("commitTimeout is %s", commitTimeout)
 	}
@@ -179,6 +184,7 @@ func TestCommitTimeout(t *testing.T) {
 // TestBatchClosesBeforeItsTimeout checks that each ping waits for at least half of
 // commitTimeout.
 func TestBatchClosesBeforeItsTimeout(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		release := w.blockCommits()
 		first := w.background(w.monitor.Token)
@@ -207,6 +213,7 @@ func TestBatchClosesBeforeItsTimeout(t *testing.T) {
 
 // TestClientDisconnects checks that the ping of a client that disconnects is recorded.
 func TestClientDisconnects(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		release := w.blockCommits()
 		ctx, leave := context.WithCancel(w.Context())
@@ -229,6 +236,7 @@ func TestClientDisconnects(t *testing.T) {
 // TestFailedBatch checks that all pings of a failed batch are answered 503 and kept as
 // rejected pings, and that pings work again when the database does.
 func TestFailedBatch(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		other := w.newMonitor()
 		w.until("the tokens are loaded", w.tokensLoaded)
@@ -279,6 +287,7 @@ func (w *testServer) rejectedCount() int {
 // TestClose checks that Close commits and answers the open batch and writes a final
 // liveness record, and that later pings are answered 503.
 func TestClose(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		if !w.Ready() {
 			w.Error("not ready after the first liveness record")
@@ -311,6 +320,7 @@ func TestClose(t *testing.T) {
 // TestCloseTimeout checks that Close returns when its context ends, although the
 // database blocks.
 func TestCloseTimeout(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		release := w.blockCommits()
 		ping := w.background(w.monitor.Token)
@@ -327,6 +337,7 @@ func TestCloseTimeout(t *testing.T) {
 }
 
 func TestBeforeStart(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newTestServer(t, dsn, Config{})
 		if w.Ready() {

@@ -31,6 +31,7 @@ func (endless) Read(p []byte) (int, error) {
 
 // TestBodies checks that bodies of any kind and size are ignored.
 func TestBodies(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		for name, body := range map[string]func() io.Reader{
 			"JSON":               func() io.Reader { return strings.NewReader(`{"ok":false}`) },
@@ -104,6 +105,7 @@ func (c raw) closed() {
 
 // TestUnusualClients sends requests that HTTP libraries do not send.
 func TestUnusualClients(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		begin := "POST " + Path + w.monitor.Token + " HTTP/1.1\r\nHost: a\r\n"
 		for name, talk := range map[string]func(c raw){
@@ -183,6 +185,7 @@ func TestUnusualClients(t *testing.T) {
 
 // TestSlowBodyIsRecordedAtOnce checks that a ping is recorded before its body arrives.
 func TestSlowBodyIsRecordedAtOnce(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		body, more := io.Pipe()
 		code := make(chan int)

@@ -13,6 +13,7 @@ import (
 
 // TestContract checks the rules of docs/api.md#pings, row by row.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		w.Run("success: 200, one key ok, true; no header and no body needed", func(t *testing.T) {
 			in := w.in(t)
@@ -133,6 +134,7 @@ func swapCase(s string) string {
 
 // TestPingEndsOutage checks that a valid ping ends the outage of a monitor that is down.
 func TestPingEndsOutage(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		component := must(w.store.CreateComponent(w.Context(), w.ws, "acme", allswell.NewComponent{Name: "Backups"}))(w)
 		m := must(w.store.CreateMonitor(w.Context(), w.ws, allswell.NewMonitor{
@@ -158,6 +160,7 @@ func TestPingEndsOutage(t *testing.T) {
 // TestRateLimit checks that one address may send 60 requests in any 60 s and then gets
 // 429 with its headers. All requests count, whatever their answer.
 func TestRateLimit(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{RateLimit: 60}, func(w *testServer) {
 		var paths []string
 		for i := range 60 {
@@ -219,6 +222,7 @@ func (w *testServer) from(remote, method string, n, status int) {
 }
 
 func TestExemptFromTheRateLimit(t *testing.T) {
+	t.Parallel()
 	exempt := func(r *http.Request) bool { return strings.HasPrefix(r.RemoteAddr, "10.") }
 	onEachEngine(t, Config{RateLimit: 1, Exempt: exempt}, func(w *testServer) {
 		w.from("10.1.2.3:1", "POST", 5, 200)
@@ -228,6 +232,7 @@ func TestExemptFromTheRateLimit(t *testing.T) {
 }
 
 func TestNoRateLimit(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		w.from("192.0.2.1:1", "POST", 100, 200)
 		if got := w.ping(w.monitor.Token); got.Header.Get("X-RateLimit-Limit") != "" {
@@ -239,6 +244,7 @@ func TestNoRateLimit(t *testing.T) {
 // TestUnknownTokensLookAlike checks that the answers for a disabled monitor, an unknown
 // token and a malformed token are the same.
 func TestUnknownTokensLookAlike(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		describe := func(r reply) string {
 			h := r.Header.Clone()

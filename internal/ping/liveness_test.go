@@ -21,6 +21,7 @@ func (w *testServer) count(query string) (n int64) {
 // TestFirstLivenessRecord checks that the first liveness record is durable when Start
 // returns, and ends the listening gap since the last process.
 func TestFirstLivenessRecord(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newTestServer(t, dsn, Config{})
 		w.start()
@@ -43,6 +44,7 @@ func TestFirstLivenessRecord(t *testing.T) {
 // TestLivenessRecords checks that liveness records are written without any pings, and
 // again after a failure.
 func TestLivenessRecords(t *testing.T) {
+	t.Parallel()
 	if b := newBatcher("a", nil); b.livenessInterval != 5*time.Second {
 		t.Errorf("a liveness record every %s", b.livenessInterval)
 	}
@@ -67,6 +69,7 @@ func TestLivenessRecords(t *testing.T) {
 // TestRejectionIsSaved checks that a valid ping over the rate limit is saved as
 // rejected with the next liveness record, and a ping with an unknown token is not.
 func TestRejectionIsSaved(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newTestServer(t, dsn, Config{RateLimit: 1})
 		old := w.newMonitor()
@@ -106,6 +109,7 @@ func TestRejectionIsSaved(t *testing.T) {
 
 // TestRejectionIsSavedWithTheNextLivenessRecord checks that saving does not wait for Close.
 func TestRejectionIsSavedWithTheNextLivenessRecord(t *testing.T) {
+	t.Parallel()
 	storetest.Each(t, func(t *testing.T, dsn string) {
 		w := newTestServer(t, dsn, Config{RateLimit: 1})
 		w.batcher.livenessInterval = time.Millisecond
@@ -121,6 +125,7 @@ func TestRejectionIsSavedWithTheNextLivenessRecord(t *testing.T) {
 // TestAddsTokensOfRecordedPings checks that the token set learns tokens of other
 // replicas from recorded pings. SQLite has only one replica.
 func TestAddsTokensOfRecordedPings(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		if !w.store.Shared() {
 			return
@@ -142,6 +147,7 @@ func TestAddsTokensOfRecordedPings(t *testing.T) {
 }
 
 func TestBacklog(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(s int) time.Time { return now.Add(-time.Duration(s) * time.Second) }
 	committing, open := &batch{arrived: ago(9)}, &batch{arrived: ago(4)}
@@ -174,6 +180,7 @@ func TestBacklog(t *testing.T) {
 }
 
 func TestReady(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	b := batcher{accepting: true, committed: now}
 	if !b.ready(now) || !b.ready(now.Add(15*time.Second-1)) || b.ready(now.Add(15*time.Second)) {
@@ -197,6 +204,7 @@ func TestBacklogIncludesPingsBeingSaved(t *testing.T) {
 
 // TestNotReadyWhileCommitsFail checks that a failed commit does not count for Ready.
 func TestNotReadyWhileCommitsFail(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		w.want(w.ping(w.monitor.Token), 200, okBody)
 		if !w.batcher.ready(time.Now()) {

@@ -12,6 +12,7 @@ import (
 // being lost, although others are recorded, that the time is saved as one listening
 // gap, and that liveness records continue afterwards.
 func TestLostPingsStopLiveness(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		w.NoteLost()
 		if !w.LosingPings() {
@@ -38,6 +39,7 @@ func TestLostPingsStopLiveness(t *testing.T) {
 // TestLostPingsCountForAllReplicas checks that the gap of one replica is saved although
 // another one has received pings all the time.
 func TestLostPingsCountForAllReplicas(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		losingPings := store.LivenessRecord{Replica: "loses", Lost: time.Minute, LosingPings: true}
 		if err := w.store.RecordLiveness(t.Context(), losingPings); err != nil {
@@ -56,6 +58,7 @@ func TestLostPingsCountForAllReplicas(t *testing.T) {
 // TestUnqueuedPingIsLost checks that a ping that finds no room in the queue stops the
 // liveness records: its token may be known to another replica only.
 func TestUnqueuedPingIsLost(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		w.batcher.mu.Lock()
 		w.batcher.maxPending = 0
@@ -71,6 +74,7 @@ func TestUnqueuedPingIsLost(t *testing.T) {
 
 // TestGiveUp checks that GiveUp answers pings whose commit blocks.
 func TestGiveUp(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		release := w.blockCommits()
 		defer release()

@@ -18,6 +18,7 @@ func (l *logged) has(text string) bool { return strings.Contains(l.String(), tex
 // TestRejectedPingsAreKept takes tokens through transactions that fail and succeed,
 // while further pings are rejected.
 func TestRejectedPingsAreKept(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var r rejectedPings
 		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -99,6 +100,7 @@ func TestRejectedPingsAreBounded(t *testing.T) {
 // TestManyRejectedPingsAreSavedAtOnce checks that the next transaction follows at once
 // if there are more rejected pings than one takes.
 func TestManyRejectedPingsAreSavedAtOnce(t *testing.T) {
+	t.Parallel()
 	onEachEngine(t, Config{}, func(w *testServer) {
 		now := time.Now()
 		for i := range 3 * maxSaved {
