@@ -71,7 +71,7 @@ var layers = []layer{
 	{"internal/api", []string{".", "internal/clientaddr", "internal/store", "internal/web", "internal/limit"}, []string{"internal/store/storetest"},
 		"An HTTP surface. Code that it shares with other surfaces belongs in web."},
 	{"internal/assets", []string{".", "internal/web"}, nil,
-		"Style sheets, scripts and icons. Every HTML surface links to them, so they belong to none."},
+		"Style sheets, scripts, icons and accents. Every HTML surface and mails use them, so they belong to none."},
 	{"internal/view", []string{".", "internal/assets", "internal/badge", "internal/feed", "internal/i18n", "internal/markdown"},
 		[]string{"internal/htmltest", "internal/i18n/i18ntest", "internal/markdown/markdowntest", "internal/statuspageapi", "internal/web"},
 		"A rendering of a page for people. It knows neither requests nor the store."},
@@ -90,7 +90,7 @@ var layers = []layer{
 		"Does periodic work. It depends on no surface."},
 	{"internal/domains", []string{".", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver"},
 		"Checks DNS records. The API and the background work both need it, and neither imports the other."},
-	{"internal/notify", []string{".", "internal/store", "internal/failurelog", "internal/markdown", "internal/i18n"},
+	{"internal/notify", []string{".", "internal/assets", "internal/store", "internal/failurelog", "internal/markdown", "internal/i18n"},
 		[]string{"internal/store/storetest", "test/nodeclient", "test/parallel"},
 		"Delivers messages. It depends on no surface, so that a slow receiver cannot slow a request or a ping."},
 	{"internal/server", []string{

@@ -22,7 +22,9 @@ type Page struct {
 	Host         string       // Domain if the page is served there, or ""; set by Hosts.SetHost
 	Accent       string       // "#rrggbb"; "": the default
 	Footer       []FooterLink
-	Logo, Icon   string // names of images; "": none
+	Logo         string // name of the image; "": none
+	LogoDark     string // the same for dark pages and mails; "": Logo
+	Icon         string // "": one that shows the status
 	Version      int64  // increases with every change of the page's contents
 	Status       Status // result of Rollup for the page's components
 	CreatedAt    time.Time
@@ -465,7 +467,7 @@ func (p Page) AuditObject() AuditObject {
 	links := []FooterLink{}
 	return AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
 		"name": p.Name, "slug": p.Slug, "description": orNil(p.Description), "time_zone": p.TimeZone, "language": p.Language,
-		"domain": p.Domain, "accent": p.Accent, "footer_links": append(links, p.Footer...), "logo": p.Logo, "icon": p.Icon,
+		"domain": p.Domain, "accent": p.Accent, "footer_links": append(links, p.Footer...), "logo": p.Logo, "logo_dark": p.LogoDark, "icon": p.Icon,
 	}}
 }
 

@@ -115,11 +115,23 @@ type ImageKind string
 
 // The kinds.
 const (
-	ImageLogo ImageKind = "logo"
-	ImageIcon ImageKind = "icon"
+	ImageLogo     ImageKind = "logo"
+	ImageLogoDark ImageKind = "logo_dark" // for dark pages and mails
+	ImageIcon     ImageKind = "icon"
 )
 
-// PageImage is the logo or the icon of a page.
+// ImageKinds lists all kinds.
+var ImageKinds = []ImageKind{ImageLogo, ImageLogoDark, ImageIcon}
+
+// Label returns the English name: "dark logo".
+func (k ImageKind) Label() string {
+	if k == ImageLogoDark {
+		return "dark logo"
+	}
+	return string(k)
+}
+
+// PageImage is a logo or the icon of a page.
 type PageImage struct {
 	Kind ImageKind
 	Type string // media type, one of ImageTypes

@@ -38,14 +38,18 @@ var operations = map[string]struct {
 	"changePage": {func(ctx context.Context, c *client.Client) error {
 		return second(c.ChangePage(ctx, "acme", client.PageChange{}))
 	}, client.PageChange{}, client.Page{}},
-	"deletePage":   {func(ctx context.Context, c *client.Client) error { return c.DeletePage(ctx, "acme") }, nil, nil},
-	"setLogo":      {func(ctx context.Context, c *client.Client) error { return second(c.SetLogo(ctx, "acme", []byte{1})) }, nil, client.Page{}},
-	"deleteLogo":   {func(ctx context.Context, c *client.Client) error { return c.DeleteLogo(ctx, "acme") }, nil, nil},
-	"setIcon":      {func(ctx context.Context, c *client.Client) error { return second(c.SetIcon(ctx, "acme", []byte{1})) }, nil, client.Page{}},
-	"deleteIcon":   {func(ctx context.Context, c *client.Client) error { return c.DeleteIcon(ctx, "acme") }, nil, nil},
-	"getDomain":    {func(ctx context.Context, c *client.Client) error { return second(c.GetDomain(ctx, "acme")) }, nil, client.PageDomain{}},
-	"verifyDomain": {func(ctx context.Context, c *client.Client) error { return second(c.VerifyDomain(ctx, "acme")) }, nil, client.PageDomain{}},
-	"getUptime":    {func(ctx context.Context, c *client.Client) error { return second(c.GetUptime(ctx, "acme", 7)) }, nil, client.Uptime{}},
+	"deletePage": {func(ctx context.Context, c *client.Client) error { return c.DeletePage(ctx, "acme") }, nil, nil},
+	"setLogo":    {func(ctx context.Context, c *client.Client) error { return second(c.SetLogo(ctx, "acme", []byte{1})) }, nil, client.Page{}},
+	"setDarkLogo": {func(ctx context.Context, c *client.Client) error {
+		return second(c.SetDarkLogo(ctx, "acme", []byte{1}))
+	}, nil, client.Page{}},
+	"deleteDarkLogo": {func(ctx context.Context, c *client.Client) error { return c.DeleteDarkLogo(ctx, "acme") }, nil, nil},
+	"deleteLogo":     {func(ctx context.Context, c *client.Client) error { return c.DeleteLogo(ctx, "acme") }, nil, nil},
+	"setIcon":        {func(ctx context.Context, c *client.Client) error { return second(c.SetIcon(ctx, "acme", []byte{1})) }, nil, client.Page{}},
+	"deleteIcon":     {func(ctx context.Context, c *client.Client) error { return c.DeleteIcon(ctx, "acme") }, nil, nil},
+	"getDomain":      {func(ctx context.Context, c *client.Client) error { return second(c.GetDomain(ctx, "acme")) }, nil, client.PageDomain{}},
+	"verifyDomain":   {func(ctx context.Context, c *client.Client) error { return second(c.VerifyDomain(ctx, "acme")) }, nil, client.PageDomain{}},
+	"getUptime":      {func(ctx context.Context, c *client.Client) error { return second(c.GetUptime(ctx, "acme", 7)) }, nil, client.Uptime{}},
 
 	"listGroups": {list(func(c *client.Client) *client.List[client.Group] { return c.ListGroups("acme") }), nil, client.Group{}},
 	"createGroup": {func(ctx context.Context, c *client.Client) error {

@@ -24,8 +24,9 @@ type Page struct {
 	DomainStatus *allswell.DomainStatus `json:"domain_status"` // nil: no domain
 	Accent       *string                `json:"accent"`        // the colour, as #rrggbb
 	FooterLinks  []FooterLink           `json:"footer_links"`
-	Logo         *string                `json:"logo"` // URL of the image
-	Icon         *string                `json:"icon"` // URL of the image
+	Logo         *string                `json:"logo"`      // URL of the image
+	LogoDark     *string                `json:"logo_dark"` // URL of the image for dark backgrounds; nil: Logo
+	Icon         *string                `json:"icon"`      // URL of the image
 	CreatedAt    time.Time              `json:"created_at"`
 	UpdatedAt    time.Time              `json:"updated_at"`
 }
@@ -74,7 +75,7 @@ func (c *Client) GetPage(ctx context.Context, slug string) (*Page, error) {
 }
 
 // PutPage creates the page with the slug, or replaces its settings: those that page does not have get their defaults.
-// The logo and the icon are kept. The options are IfMatch and IfNoneMatch.
+// The images are kept. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutPage(ctx context.Context, slug string, page NewPage, options ...CallOption) (*Page, error) {
 	page.Slug = slug
 	return call[Page](ctx, c, http.MethodPut, pathOf("pages", slug), page, options...)
@@ -98,6 +99,16 @@ func (c *Client) SetLogo(ctx context.Context, slug string, image []byte) (*Page,
 // DeleteLogo removes the logo of a page.
 func (c *Client) DeleteLogo(ctx context.Context, slug string) error {
 	return c.remove(ctx, pathOf("pages", slug, "logo"))
+}
+
+// SetDarkLogo sets the logo of a page for dark backgrounds: a file as for SetLogo.
+func (c *Client) SetDarkLogo(ctx context.Context, slug string, image []byte) (*Page, error) {
+	return c.setImage(ctx, slug, "logo_dark", image)
+}
+
+// DeleteDarkLogo removes the logo of a page for dark backgrounds.
+func (c *Client) DeleteDarkLogo(ctx context.Context, slug string) error {
+	return c.remove(ctx, pathOf("pages", slug, "logo_dark"))
 }
 
 // SetIcon sets the icon of a page: a file as for SetLogo, or an ICO file.

@@ -23,7 +23,7 @@ const svg = `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" viewBo
 func TestPageSettings(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		plain := map[string]any{
-			"time_zone": "UTC", "language": nil, "domain": nil, "accent": nil, "footer_links": []any{}, "logo": nil, "icon": nil,
+			"time_zone": "UTC", "language": nil, "domain": nil, "accent": nil, "footer_links": []any{}, "logo": nil, "logo_dark": nil, "icon": nil,
 		}
 		c.post("/api/v1/pages", `{"name":"x","slug":"plain","time_zone":null,"language":null,"domain":null,"accent":null,"footer_links":null}`).is(201).has(plain)
 		dressed := map[string]any{
@@ -165,8 +165,8 @@ func TestPageImages(t *testing.T) {
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme"}`).is(201)
 		const page = "/api/v1/pages/acme"
 		for ext, body := range pictures(t) {
-			for _, kind := range []allswell.ImageKind{allswell.ImageLogo, allswell.ImageIcon} {
-				if ext == ".ico" && kind == allswell.ImageLogo {
+			for _, kind := range allswell.ImageKinds {
+				if ext == ".ico" && kind != allswell.ImageIcon {
 					c.unchanged(func() { c.put(page+"/logo", body).complains("body") })
 					continue
 				}

@@ -23,6 +23,7 @@ type pageJSON struct {
 	Accent       *string                `json:"accent"`
 	FooterLinks  []allswell.FooterLink  `json:"footer_links"`
 	Logo         *string                `json:"logo"` // URL of the image
+	LogoDark     *string                `json:"logo_dark"`
 	Icon         *string                `json:"icon"`
 	CreatedAt    string                 `json:"created_at"`
 	UpdatedAt    string                 `json:"updated_at"`
@@ -33,7 +34,7 @@ func (c *call) newPageJSON(p allswell.Page) pageJSON {
 		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, URL: p.URL(c.base), TimeZone: p.TimeZone,
 		Language: ptrOrNil(p.Language), Domain: ptrOrNil(p.Domain), DomainStatus: ptrOrNil(p.DomainStatus), Accent: ptrOrNil(p.Accent),
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
-		Logo:        c.imageURL(p, p.Logo), Icon: c.imageURL(p, p.Icon),
+		Logo:        c.imageURL(p, p.Logo), LogoDark: c.imageURL(p, p.LogoDark), Icon: c.imageURL(p, p.Icon),
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
 }

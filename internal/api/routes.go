@@ -2,8 +2,8 @@ package api
 
 import (
 	"net/http"
+	"path"
 	"slices"
-	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/web"
@@ -29,7 +29,7 @@ const (
 // Bodies are images or JSON.
 func (rt route) maxBodySize() int64 {
 	switch {
-	case rt.method == http.MethodPut && (strings.HasSuffix(rt.path, "/logo") || strings.HasSuffix(rt.path, "/icon")):
+	case rt.method == http.MethodPut && slices.Contains(allswell.ImageKinds, allswell.ImageKind(path.Base(rt.path))):
 		return allswell.MaxImageSize
 	case rt.method == http.MethodPost, rt.method == http.MethodPut, rt.method == http.MethodPatch:
 		return web.MaxBody
@@ -54,6 +54,8 @@ func (a *api) pageRoutes() []route {
 		{"DELETE", "/api/v1/pages/{pageSlug}", write, a.deletePage},
 		{"PUT", "/api/v1/pages/{pageSlug}/logo", write, a.putImage(allswell.ImageLogo)},
 		{"DELETE", "/api/v1/pages/{pageSlug}/logo", write, a.deleteImage(allswell.ImageLogo)},
+		{"PUT", "/api/v1/pages/{pageSlug}/logo_dark", write, a.putImage(allswell.ImageLogoDark)},
+		{"DELETE", "/api/v1/pages/{pageSlug}/logo_dark", write, a.deleteImage(allswell.ImageLogoDark)},
 		{"PUT", "/api/v1/pages/{pageSlug}/icon", write, a.putImage(allswell.ImageIcon)},
 		{"DELETE", "/api/v1/pages/{pageSlug}/icon", write, a.deleteImage(allswell.ImageIcon)},
 		{"GET", "/api/v1/pages/{pageSlug}/domain", read, a.getDomain},

@@ -36,7 +36,7 @@ func validBody(t testing.TB, rt route, w world) any {
 		return map[string]any{"name": "New"}
 	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
 		return map[string]any{"status": "major_outage"}
-	case "PUT /api/v1/pages/{pageSlug}/logo", "PUT /api/v1/pages/{pageSlug}/icon":
+	case "PUT /api/v1/pages/{pageSlug}/logo", "PUT /api/v1/pages/{pageSlug}/logo_dark", "PUT /api/v1/pages/{pageSlug}/icon":
 		return svg
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return map[string]any{"components": []map[string]any{{"id": w.component, "status": "degraded"}}}

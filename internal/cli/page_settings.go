@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,6 +64,8 @@ type pageEdit struct {
 	NoFooter   bool   `xor:"footer" help:"Remove the links at the foot of the page."`
 	Logo       string `placeholder:"FILE" xor:"logo" help:"File of the logo: PNG, JPEG, GIF, WebP or SVG, at most 256 KiB."`
 	NoLogo     bool   `xor:"logo" help:"Remove the logo."`
+	LogoDark   string `placeholder:"FILE" xor:"logo-dark" help:"File of the logo for dark pages and mails: like a logo."`
+	NoLogoDark bool   `xor:"logo-dark" help:"Use the logo on dark pages and in dark mails, too."`
 	Icon       string `placeholder:"FILE" xor:"icon" help:"File of the icon: like a logo, or ICO."`
 	NoIcon     bool   `xor:"icon" help:"Use the default icon."`
 }
@@ -84,7 +87,9 @@ func (cmd *pageEdit) change() client.PageChange {
 // Run reads the image files before it changes anything. It changes the page first, then the images.
 func (cmd *pageEdit) Run(c *commandContext) error {
 	images := []imageChange{
-		{kind: allswell.ImageLogo, file: cmd.Logo, remove: cmd.NoLogo}, {kind: allswell.ImageIcon, file: cmd.Icon, remove: cmd.NoIcon},
+		{kind: allswell.ImageLogo, file: cmd.Logo, remove: cmd.NoLogo},
+		{kind: allswell.ImageLogoDark, file: cmd.LogoDark, remove: cmd.NoLogoDark},
+		{kind: allswell.ImageIcon, file: cmd.Icon, remove: cmd.NoIcon},
 	}
 	withImages := false
 	for i := range images {
@@ -116,11 +121,11 @@ func (cmd *pageEdit) Run(c *commandContext) error {
 		set, err := c.setImage(slug, image)
 		switch {
 		case err != nil && len(done) > 0:
-			return after(fmt.Sprintf("%s, but the %s was not set", strings.Join(done, ", "), image.kind), err)
+			return after(fmt.Sprintf("%s, but the %s was not set", strings.Join(done, ", "), image.kind.Label()), err)
 		case err != nil:
-			return &stepError{step: fmt.Sprintf("the %s was not set", image.kind), err: err}
+			return &stepError{step: fmt.Sprintf("the %s was not set", image.kind.Label()), err: err}
 		case set:
-			done = append(done, fmt.Sprintf("the %s is changed", image.kind))
+			done = append(done, fmt.Sprintf("the %s is changed", image.kind.Label()))
 		}
 	}
 	page, err := c.api.GetPage(c.Ctx, slug)
@@ -142,36 +147,40 @@ func (i *imageChange) read() error {
 	}
 	f, err := os.Open(i.file)
 	if err != nil {
-		return fmt.Errorf("reading the %s: %w", i.kind, err)
+		return fmt.Errorf("reading the %s: %w", i.kind.Label(), err)
 	}
 	defer f.Close()
 	if i.body, err = io.ReadAll(io.LimitReader(f, allswell.MaxImageSize+1)); err != nil {
-		return fmt.Errorf("reading the %s: %w", i.kind, err)
+		return fmt.Errorf("reading the %s: %w", i.kind.Label(), err)
 	}
 	if len(i.body) > allswell.MaxImageSize {
-		return fmt.Errorf("the %s %s is larger than %d bytes", i.kind, i.file, allswell.MaxImageSize)
+		return fmt.Errorf("the %s %s is larger than %d bytes", i.kind.Label(), i.file, allswell.MaxImageSize)
 	}
 	mediaType := http.DetectContentType(i.body)
 	isImage := strings.HasPrefix(mediaType, "image/") || bytes.Contains(i.body, []byte("<svg"))
 	if !isImage || mediaType == "image/x-icon" && i.kind != allswell.ImageIcon {
-		return fmt.Errorf("the file %s cannot be the %s: it must be an image, PNG, JPEG, GIF, WebP or SVG, or ICO for an icon", i.file, i.kind)
+		return fmt.Errorf("the file %s cannot be the %s: it must be an image, PNG, JPEG, GIF, WebP or SVG, or ICO for an icon", i.file, i.kind.Label())
 	}
 	return nil
 }
 
 // setImage sets or removes an image, and reports whether there was something to do.
 func (c *commandContext) setImage(slug string, i imageChange) (set bool, err error) {
-	switch isLogo := i.kind == allswell.ImageLogo; {
-	case i.remove && isLogo:
-		err = c.api.DeleteLogo(c.Ctx, slug)
+	api := map[allswell.ImageKind]struct {
+		set    func(context.Context, string, []byte) (*client.Page, error)
+		remove func(context.Context, string) error
+	}{
+		allswell.ImageLogo:     {c.api.SetLogo, c.api.DeleteLogo},
+		allswell.ImageLogoDark: {c.api.SetDarkLogo, c.api.DeleteDarkLogo},
+		allswell.ImageIcon:     {c.api.SetIcon, c.api.DeleteIcon},
+	}[i.kind]
+	switch {
 	case i.remove:
-		err = c.api.DeleteIcon(c.Ctx, slug)
+		err = api.remove(c.Ctx, slug)
 	case i.file == "":
 		return false, nil
-	case isLogo:
-		_, err = c.api.SetLogo(c.Ctx, slug, i.body)
 	default:
-		_, err = c.api.SetIcon(c.Ctx, slug, i.body)
+		_, err = api.set(c.Ctx, slug, i.body)
 	}
 	return true, err
 }

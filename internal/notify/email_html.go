@@ -2,9 +2,12 @@ package notify
 
 import (
 	htmltemplate "html/template"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/i18n"
 )
 
@@ -17,22 +20,34 @@ func startSide(l *i18n.Language) string {
 	return "left"
 }
 
-// mailLink returns a link for a text of the footer. dir is the direction of its label.
-func mailLink(url, label, dir string) htmltemplate.HTML {
-	escape := htmltemplate.HTMLEscapeString
-	return htmltemplate.HTML(`<a class="link" href="` + escape(url) + `" dir="` + dir + `" style="color:#1b4f9c;">` + escape(label) + `</a>`)
-}
-
 // mailTones returns the tones that a mail can have.
 func mailTones() []*allswell.Tone { return append(allswell.Tones(), &allswell.NeutralTone) }
 
-// mailStyles adds styles to the elements of messages, by the start side of the language.
-// The style attributes are what most mail programs keep; the classes are for dark mode.
-// The first match counts.
-var mailStyles = map[string]*strings.Replacer{"left": messageStyles("left"), "right": messageStyles("right")}
+// mailLogo is the logo of a page in its mails.
+type mailLogo struct {
+	Light string // URL; "": the name of the page is shown
+	Dark  string // URL; "": Light on a light plate
+}
 
-func messageStyles(start string) *strings.Replacer {
-	quote := `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-` + start + `:3px solid #c9c5ba;color:#555c65;">`
+// mailImages are the formats that mail programs show. They do not show SVG.
+var mailImages = []string{".png", ".jpg", ".gif", ".webp"}
+
+// logoOf returns the logo of a page at url.
+func logoOf(page allswell.Page, url string) (logo mailLogo) {
+	if slices.Contains(mailImages, path.Ext(page.Logo)) {
+		logo.Light = url + "/look/" + page.Logo
+	}
+	if logo.Light != "" && slices.Contains(mailImages, path.Ext(page.LogoDark)) {
+		logo.Dark = url + "/look/" + page.LogoDark
+	}
+	return logo
+}
+
+// messageStyle adds styles to the elements of messages, for the start side of a language and the
+// accent of a page. The style attributes are what most mail programs keep; the classes are for dark
+// mode. The first match counts.
+func messageStyle(start string, accent assets.Accent) *strings.Replacer {
+	quote := `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-` + start + `:3px solid #c3cad3;color:#57606b;">`
 	return strings.NewReplacer(
 		"<blockquote><p>", quote+openFirst,
 		"<blockquote>", quote,
@@ -42,22 +57,22 @@ func messageStyles(start string) *strings.Replacer {
 		"<code>", `<code class="code" style="padding:1px 4px;`+codeStyle+`">`,
 		"<ul>", `<ul style="`+listStyle+`">`,
 		"<ol", `<ol style="`+listStyle+`"`,
-		"<hr>", `<hr class="line" style="margin:14px 0 4px;border:0;border-top:1px solid #e2dfd7;">`,
-		"<a href=", `<a class="link" style="color:#1b4f9c;" href=`,
+		"<hr>", `<hr class="line" style="margin:14px 0 4px;border:0;border-top:1px solid #e1e5ea;">`,
+		"<a href=", `<a class="link" style="color:`+accent.Text.Light+`;" href=`,
 	)
 }
 
 const (
 	openParagraph = `<p style="margin:10px 0 0;">`
 	openFirst     = `<p style="margin:0;">`
-	codeStyle     = `background-color:#f0eee8;border-radius:4px;font-family:Consolas,Menlo,monospace;font-size:14px;`
+	codeStyle     = `background-color:#eceff3;border-radius:4px;font-family:Consolas,Menlo,monospace;font-size:14px;`
 	listStyle     = `margin:6px 0 0;padding:0 24px;`
 )
 
 // styled adds styles to a message made by markdown.HTML. Typed text contains no "<"
 // there, so only elements match.
-func styled(message htmltemplate.HTML, l *i18n.Language) htmltemplate.HTML {
-	html := mailStyles[startSide(l)].Replace(string(message))
+func styled(message htmltemplate.HTML, style *strings.Replacer) htmltemplate.HTML {
+	html := style.Replace(string(message))
 	if rest, ok := strings.CutPrefix(html, openParagraph); ok {
 		html = openFirst + rest
 	}

@@ -77,8 +77,8 @@ func TestMailMessages(t *testing.T) {
 		{"code", "`<p>`\n```\n<code>\n```", "<p>\n\n<code>", `<p style="margin:0;"><code class="code" style="padding:1px 4px;` + codeStyle + `">&lt;p&gt;</code></p>` +
 			`<pre class="code" style="margin:10px 0 0;padding:10px 12px;` + codeStyle + `line-height:1.5;white-space:pre-wrap;direction:ltr;text-align:left;"><code>&lt;code&gt;
 </code></pre>`},
-		{"a quotation", "> a\n\n---", "> a\n\n---", `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-left:3px solid #c9c5ba;color:#555c65;">` + `<p style="margin:0;">a</p></blockquote>` +
-			`<hr class="line" style="margin:14px 0 4px;border:0;border-top:1px solid #e2dfd7;">`},
+		{"a quotation", "> a\n\n---", "> a\n\n---", `<blockquote class="quote" style="margin:10px 0 0;padding:0 12px;border-left:3px solid #c3cad3;color:#57606b;">` + `<p style="margin:0;">a</p></blockquote>` +
+			`<hr class="line" style="margin:14px 0 4px;border:0;border-top:1px solid #e1e5ea;">`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := mailDatabase()[0]

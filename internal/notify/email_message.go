@@ -24,6 +24,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/markdown"
 )
@@ -44,7 +45,7 @@ const (
 var mailTemplates embed.FS
 
 var (
-	mailFunctions = htmltemplate.FuncMap{"tones": mailTones, "link": mailLink}
+	mailFunctions = htmltemplate.FuncMap{"tones": mailTones}
 
 	mailText = texttemplate.Must(texttemplate.ParseFS(mailTemplates, "templates/*.txt"))
 	mailHTML = htmltemplate.Must(htmltemplate.New("layout.html").Funcs(mailFunctions).ParseFS(mailTemplates, "templates/*.html"))
@@ -65,12 +66,21 @@ type mailData struct {
 	Preview  string
 	Page     string // the page's name
 	PageURL  string
+	Logo     mailLogo
+	Accent   assets.Accent
+	Accented bool   // the page has an accent of its own
 	Manage   string // URL to confirm, change and end the subscription
 	End      string // URL to unsubscribe with one click
 	Invited  bool   // whether an operator added the address
 	KeptDays int    // days after which an unconfirmed address is deleted
 	Threads  []thread
 	Hidden   int // number of threads that only the page shows
+}
+
+// Link returns a link for a text of the footer. dir is the direction of its label.
+func (l mailData) Link(url, label, dir string) htmltemplate.HTML {
+	escape := htmltemplate.HTMLEscapeString
+	return htmltemplate.HTML(`<a class="link" href="` + escape(url) + `" dir="` + dir + `" style="color:` + l.Accent.Text.Light + `;">` + escape(label) + `</a>`)
 }
 
 // compose returns the mail of a notification, in the language and the time zone of its
@@ -90,6 +100,8 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 		Invited:  n.Subscriber.AddedByOperator,
 		KeptDays: int(allswell.UnconfirmedLifetime / (24 * time.Hour)),
 	}
+	l.Accent, l.Accented = assets.AdaptAccent(n.Page.Accent)
+	l.Logo = logoOf(n.Page, l.PageURL)
 	l.Manage = subscriptionsURL(n.Page, base) + "/subscription/" + url.PathEscape(n.Subscriber.Key)
 	l.End = subscriptionsURL(n.Page, base) + "/unsubscribe/" + url.PathEscape(n.Subscriber.Key)
 	var roots []string // the threads that the mail belongs to
@@ -99,7 +111,7 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 	case allswell.PurposeLink:
 		l.Subject = lang.T("mail.link.subject")
 	case allswell.PurposeEvent:
-		threads := threadsOf(n.Events, pageInfo{l.PageURL, n.Page.Location(), lang})
+		threads := threadsOf(n.Events, pageInfo{l.PageURL, n.Page.Location(), lang, messageStyle(l.Start, l.Accent)})
 		if len(threads) == 0 {
 			return envelope{}, errors.New("no event of the notification is reported by mail")
 		}

@@ -106,6 +106,41 @@ func TestMailHTML(t *testing.T) {
 	htmlWords(t, p.html)
 }
 
+// TestMailAppearance checks the accent and the logos of mails.
+func TestMailAppearance(t *testing.T) {
+	const look = mailBase + "/status/acme/look/"
+	for _, c := range []struct {
+		page         allswell.Page
+		want, absent []string
+	}{
+		{allswell.Page{}, []string{">Acme</a>", "a.link { color: #9dc3ff !important; }"}, []string{"<img", "border-top:4px", ".top {"}},
+		{allswell.Page{Accent: "#7a1fa2"}, []string{"background-color:#7a1fa2;border-radius:8px;color:#ffffff;", "border-top:4px solid #7a1fa2;", `style="color:#7a1fa2;">Acme</a>`, "  .top { border-color: #"},
+			[]string{"<img", "#1b4f9c"}},
+		{allswell.Page{Accent: "#ffee00"}, []string{"a.button { background-color: #ffee00 !important; color: #"}, []string{"background-color:#ffee00"}}, // too light for white text
+		{allswell.Page{Logo: "0123456789abcdef.png"}, []string{`<img class="light-logo" src="` + look + `0123456789abcdef.png" alt="Acme"`, ".light-logo { padding: 8px"}, []string{`class="dark-logo"`, ">Acme</a></td>"}},
+		{allswell.Page{Logo: "0123456789abcdef.png", LogoDark: "fedcba9876543210.webp"},
+			[]string{`src="` + look + `fedcba9876543210.webp"`, ".light-logo { display: none"}, []string{".light-logo { padding"}},
+		{allswell.Page{Logo: "0123456789abcdef.svg", LogoDark: "fedcba9876543210.png"}, []string{">Acme</a>"}, []string{"<img"}}, // mail programs do not show SVG
+	} {
+		for _, purpose := range []allswell.DeliveryPurpose{allswell.PurposeConfirmation, allswell.PurposeEvent} {
+			n := mailNotification(purpose, mailDatabase()...)
+			n.Page.Accent, n.Page.Logo, n.Page.LogoDark = c.page.Accent, c.page.Logo, c.page.LogoDark
+			p := composed(t, n)
+			htmlWords(t, p.html)
+			for _, want := range c.want {
+				if button := strings.Contains(want, "border-radius:8px"); !strings.Contains(p.html, want) && (!button || purpose == allswell.PurposeConfirmation) {
+					t.Errorf("%+v: %s: the HTML lacks %s:\n%s", c.page, purpose, want, p.html)
+				}
+			}
+			for _, absent := range c.absent {
+				if strings.Contains(p.html, absent) {
+					t.Errorf("%+v: %s: the HTML has %s", c.page, purpose, absent)
+				}
+			}
+		}
+	}
+}
+
 // TestConfirmationSaysWhoAddedTheAddress checks that the mail names the page's operator only if
 // the operator added the address.
 func TestConfirmationSaysWhoAddedTheAddress(t *testing.T) {

@@ -11,12 +11,13 @@ import (
 	"github.com/allswell/allswell/internal/i18n"
 )
 
-// pageInfo is what the texts of a mail depend on: the URL, the time zone and the language
-// of its page.
+// pageInfo is what the texts of a mail depend on: the URL, the time zone, the language and the
+// accent of its page.
 type pageInfo struct {
-	url  string
-	zone *time.Location
-	lang *i18n.Language
+	url   string
+	zone  *time.Location
+	lang  *i18n.Language
+	style *strings.Replacer // of messages; see messageStyle
 }
 
 // moment formats t to the minute: "21 Nov 2026, 08:48 CET".
@@ -161,12 +162,12 @@ func newEntry(e allswell.Event, page pageInfo, left *int) entry {
 	out := entry{
 		State: stateLabel(e, page.lang), Tone: toneOf(e), At: page.moment(e.CreatedAt),
 		Text:  text.Plain(page.lang, page.zone),
-		HTML:  styled(text.HTML(page.lang, page.zone), page.lang),
+		HTML:  styled(text.HTML(page.lang, page.zone), page.style),
 		Short: short || e.Data.MessageOmitted,
 	}
 	if out.Text == "" && !out.Short {
 		out.Default, out.Text = true, defaultText(e, page)
-		out.HTML = styled(htmltemplate.HTML("<p>"+htmltemplate.HTMLEscapeString(out.Text)+"</p>"), page.lang)
+		out.HTML = styled(htmltemplate.HTML("<p>"+htmltemplate.HTMLEscapeString(out.Text)+"</p>"), page.style)
 	}
 	return out
 }

@@ -60,9 +60,9 @@ func TestMailOfMaintenance(t *testing.T) {
 					t.Errorf("the HTML lacks %s:\n%s", want, p.html)
 				}
 			}
-			tone := map[string]string{"Completed": `class="ok"`, "Cancelled": `class="none"`}[c.subject]
+			tone := map[string]string{"Completed": `class="band band-ok"`, "Cancelled": `class="band band-none"`}[c.subject]
 			if tone == "" {
-				tone = `class="maintenance" style="margin:0 0 6px;font-size:14px;line-height:1.4;font-weight:700;color:#2357b8;"`
+				tone = `class="band band-maintenance" style="padding:12px 28px;background-color:#2357b8;border-radius:12px 12px 0 0;font-size:14px;line-height:1.4;font-weight:700;color:#ffffff;"`
 			}
 			if !strings.Contains(p.html, tone) {
 				t.Errorf("the HTML lacks %s", tone)

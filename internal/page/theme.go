@@ -11,7 +11,7 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// serveTheme answers with the page's style sheet, its logo or its icon. Their names
+// serveTheme answers with the page's style sheet or one of its images. Their names
 // change with their contents, so they are cached without an expiry.
 func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, req pageRequest, name string) {
 	var load cache.Loader[*web.Document]
@@ -24,6 +24,8 @@ func (s *Site) serveTheme(w http.ResponseWriter, r *http.Request, req pageReques
 		}
 	case page.Logo:
 		load = s.loadImage(req.entry, allswell.ImageLogo, name)
+	case page.LogoDark:
+		load = s.loadImage(req.entry, allswell.ImageLogoDark, name)
 	case page.Icon:
 		load = s.loadImage(req.entry, allswell.ImageIcon, name)
 	}

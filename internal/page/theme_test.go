@@ -25,6 +25,7 @@ func TestTheme(t *testing.T) {
 		svg := []byte(`<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)
 		for _, image := range []allswell.PageImage{
 			{Kind: allswell.ImageLogo, Type: "image/svg+xml", Name: "0123456789abcdef.svg", Body: svg},
+			{Kind: allswell.ImageLogoDark, Type: "image/png", Name: "00112233aabbccdd.png", Body: []byte("\x89PNG dark")},
 			{Kind: allswell.ImageIcon, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("\x89PNG picture")},
 		} {
 			page, err = w.store.SetPageImage(t.Context(), w.ws, "acme", image)
@@ -42,6 +43,10 @@ func TestTheme(t *testing.T) {
 		if h := rec.Header(); rec.Code != 200 || !bytes.Equal(rec.Body.Bytes(), svg) || h.Get("Content-Type") != "image/svg+xml" || h.Get("Cache-Control") != web.CacheForever ||
 			h.Get("Content-Security-Policy") != string(web.PolicyImage) || h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("the logo: %d %v", rec.Code, h)
+		}
+		dark := p.All("h1 source")
+		if len(dark) != 1 || dark[0].Attr("srcset") != "/status/acme/look/00112233aabbccdd.png" || w.do("GET", dark[0].Attr("srcset")).Body.String() != "\x89PNG dark" {
+			t.Errorf("%d dark logos", len(dark))
 		}
 		icon := p.All("link[rel=icon]")[0].Attr("href")
 		if rec := w.do("GET", icon); rec.Code != 200 || rec.Header().Get("Content-Type") != "image/png" || icon != "/status/acme/look/fedcba9876543210.png" {

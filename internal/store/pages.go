@@ -11,12 +11,13 @@ import (
 
 const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, version, created_at, updated_at,
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo'),
+	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark'),
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon'),
 	domain_claimed_at, domain_verified_at, domain_checked_at, domain_failed_at, domain_check_at, domain_result`
 
 func scanPage(row database.Row) (p allswell.Page, err error) {
 	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.TimeZone, &p.Language, text{&p.Domain}, &p.Accent, listOf[allswell.FooterLink]{&p.Footer},
-		&p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
+		&p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.LogoDark}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
 		instant{&p.Claim.CheckedAt}, instant{&p.Claim.FailedAt}, instant{&p.Claim.CheckAt}, &p.Claim.Result)
 	return
 }
@@ -233,7 +234,7 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 	return t.withStatus(p, nil)
 }
 
-// SetPageImage sets the logo or the icon of a page.
+// SetPageImage sets an image of a page.
 func (s *Store) SetPageImage(ctx context.Context, actor allswell.Actor, slug string, image allswell.PageImage) (allswell.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.Exec(`INSERT INTO page_images (page_id, kind, type, name, body) VALUES ($1, $2, $3, $4, $5)
@@ -243,7 +244,7 @@ func (s *Store) SetPageImage(ctx context.Context, actor allswell.Actor, slug str
 	})
 }
 
-// DeletePageImage removes the logo or the icon of a page, if it has one.
+// DeletePageImage removes an image of a page, if it has one.
 func (s *Store) DeletePageImage(ctx context.Context, actor allswell.Actor, slug string, kind allswell.ImageKind) (allswell.Page, error) {
 	return s.changeImage(ctx, actor, slug, func(t *tx, pageID string) error {
 		_, err := t.Exec(`DELETE FROM page_images WHERE page_id = $1 AND kind = $2`, pageID, string(kind))
@@ -264,7 +265,7 @@ func (s *Store) changeImage(ctx context.Context, actor allswell.Actor, slug stri
 			return before, err
 		}
 		p, err := t.withStatus(t.page(`WHERE id = $1`, before.ID))
-		if err == nil && (p.Logo != before.Logo || p.Icon != before.Icon) {
+		if err == nil && (p.Logo != before.Logo || p.LogoDark != before.LogoDark || p.Icon != before.Icon) {
 			p.UpdatedAt = allswell.Later(t.Now, p.UpdatedAt)
 			_, err = t.Exec(`UPDATE pages SET updated_at = $2 WHERE id = $1`, p.ID, millis(p.UpdatedAt))
 		}

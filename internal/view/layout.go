@@ -32,6 +32,7 @@ type siteLayout struct {
 	AtHome              bool
 	Atom, RSS, Calendar string // URLs
 	Logo, Icon, Accent  string // URLs; "": the default
+	LogoDark            string // URL; "": Logo
 	Footer              []allswell.FooterLink
 }
 
@@ -110,6 +111,7 @@ func NewLayout(at Presentation, page allswell.Page, severity allswell.Status, as
 		return at.plain(at.base, "/look/"+name)
 	}
 	site.Logo, site.Icon, site.Accent = themeURL(page.Logo), themeURL(page.Icon), themeURL(assets.AccentName(page.Accent))
+	site.LogoDark = themeURL(page.LogoDark)
 	return Layout{At: at, Severity: severity, AsOf: at.moment(asOf), Site: site}
 }
 
