@@ -68,6 +68,7 @@ main() {
 		dir=/usr/local/bin
 		if [ "$(id -u)" != 0 ]; then dir=$HOME/.local/bin; fi
 	fi
+	unset ALLSWELL_VERSION ALLSWELL_INSTALL_DIR ALLSWELL_DOWNLOAD_URL # the program would warn of them
 
 	file=allswell_${system}_$arch.tar.gz
 	work=$(mktemp -d)

@@ -41,7 +41,7 @@ func TestInstallScript(t *testing.T) {
 		t.Skip("install.sh is for the other systems")
 	}
 	name := "allswell_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
-	good := archive(t, "#!/bin/sh\necho allswell v1.2.3\n")
+	good := archive(t, "#!/bin/sh\necho allswell v1.2.3 ${ALLSWELL_DOWNLOAD_URL-}\n")
 	broken := archive(t, "#!/bin/sh\nexit 1\n")
 	sums := func(data []byte, name string) string {
 		return fmt.Sprintf("%x  other.deb\n%x  %s\n", sha256.Sum256(nil), sha256.Sum256(data), name)
@@ -52,7 +52,7 @@ func TestInstallScript(t *testing.T) {
 		want  string // in the output
 		ok    bool
 	}{
-		{"good", map[string]string{name: string(good), "SHA256SUMS": sums(good, name)}, "Installed allswell v1.2.3", true},
+		{"good", map[string]string{name: string(good), "SHA256SUMS": sums(good, name)}, "Installed allswell v1.2.3\n", true},
 		{"tampered", map[string]string{name: string(good) + "x", "SHA256SUMS": sums(good, name)}, "the checksum of " + name + " is", false},
 		{"archive missing", map[string]string{"SHA256SUMS": sums(good, name)}, name + " cannot be downloaded", false},
 		{"sums missing", map[string]string{name: string(good)}, "SHA256SUMS cannot be downloaded", false},

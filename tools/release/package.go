@@ -13,7 +13,7 @@ import (
 // What package managers show.
 const (
 	summary     = "Status page and heartbeat monitor"
-	description = "Jobs ping a URL. When a ping is overdue, Allswell changes the public status page\nand notifies its subscribers."
+	description = "Jobs ping a URL. When a ping is overdue, Allswell changes the public\nstatus page and notifies its subscribers."
 )
 
 // rpmArch has the names of architectures in names of RPM packages.
@@ -74,7 +74,7 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 		Release:     "1",
 		Section:     "net",
 		Priority:    "optional",
-		Maintainer:  "The Allswell authors <https://github.com/allswell/allswell>",
+		Maintainer:  "The Allswell authors <allswell@users.noreply.github.com>",
 		Vendor:      "Allswell",
 		Homepage:    "https://github.com/allswell/allswell",
 		License:     "MIT",
