@@ -187,3 +187,21 @@ func read(t *testing.T, path string) string {
 	}
 	return string(text)
 }
+
+// TestReleaseWorkflow checks that the workflow of a release only calls .ci/release, which runs on any machine.
+func TestReleaseWorkflow(t *testing.T) {
+	var o object
+	if _, err := yaml.Unmarshal([]byte(read(t, "../.github/workflows/release.yml")), &o, yaml.DecodeOpts{}); err != nil {
+		t.Fatal(err)
+	}
+	var runs []any
+	steps, _ := at(o, "jobs", "release", "steps").([]any)
+	for _, step := range steps {
+		if run := at(step, "run"); run != nil {
+			runs = append(runs, run)
+		}
+	}
+	if diff := cmp.Diff([]any{`.ci/release --publish "$GITHUB_REF_NAME"`}, runs); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
