@@ -167,13 +167,16 @@ type call struct {
 	key    *store.IdempotencyKey
 	cond   allswell.Precondition // of a write of a resource with an entity tag
 	etag   string                // of the resource in the response; "": none
+
+	lenient bool        // unknown fields of the body are accepted
+	parsed  *web.Object // the body, if lenient
 }
 
 // action handles a call. web.Fail writes the response to its error.
 type action func(*call) (store.Response, error)
 
 func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
-	c := &call{Request: r, base: a.base(r)}
+	c := &call{Request: r, base: a.base(r), lenient: rt.isContract()}
 	if rt.scope != open {
 		if err := a.authenticate(c, w.Header()); err != nil {
 			return err
@@ -192,6 +195,7 @@ func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	response, err := a.serveOnce(rt, c, w.Header())
+	c.setIgnored(w.Header())
 	if err != nil {
 		return err
 	}
@@ -228,5 +232,37 @@ func (c *call) actor() allswell.Actor {
 	return c.token.Actor(address)
 }
 
-// object parses the body.
-func (c *call) object() (*web.Object, error) { return web.ParseObject(c.body) }
+// object parses the body. The routes of the contract (see docs/api.md) accept unknown fields.
+func (c *call) object() (*web.Object, error) {
+	o, err := web.ParseObject(c.body)
+	if err == nil && c.lenient {
+		o.AllowUnknown()
+		c.parsed = o
+	}
+	return o, err
+}
+
+// ignoredHeader names the fields of the body that a route of the contract does not know.
+const ignoredHeader = "Allswell-Ignored"
+
+// setIgnored sets ignoredHeader if there are unknown fields.
+func (c *call) setIgnored(h http.Header) {
+	if c.parsed == nil {
+		return
+	}
+	if names := c.parsed.Unknown(); len(names) > 0 {
+		h.Set(ignoredHeader, headerText(strings.Join(names, ", ")))
+	}
+}
+
+// headerText returns text with characters that a header can have.
+func headerText(text string) string {
+	const most = 1000
+	safe := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, text)
+	return safe[:min(len(safe), most)]
+}

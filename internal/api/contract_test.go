@@ -169,7 +169,7 @@ func TestContract42UpdateIncident(t *testing.T) {
 			{"empty object", `{"title":"x"}`, `{}`, map[string]any{"title": "x"}, false},
 			{"the same again", `{"title":"x"}`, `{"title":"x","impact":"none","state":"investigating"}`, map[string]any{"title": "x"}, false},
 			{"null is not given", `{"title":"x"}`, `{"title":null,"impact":null,"state":null,"resolved":null}`, map[string]any{"title": "x"}, false},
-			{"unknown fields are ignored", `{"title":"x"}`, `{"id":"y","created_at":5,"message":"\u0000"}`, map[string]any{"title": "x"}, false},
+			{"unknown fields are ignored", `{"title":"x"}`, `{"id":"y","created_at":5,"body":"\u0000"}`, map[string]any{"title": "x"}, false},
 		}
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {

@@ -64,11 +64,7 @@ func (a *api) serveOnce(rt route, c *call, h http.Header) (store.Response, error
 // The two PATCH routes of the contract (see docs/api.md) must not refuse a client that
 // sends it with every request.
 func (rt route) ignoresIdempotencyKey() bool {
-	switch rt.method + " " + rt.path {
-	case "PATCH /api/v1/incidents/{incidentId}", "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
-		return true
-	}
-	return rt.method == http.MethodGet
+	return rt.method == http.MethodGet || rt.method == http.MethodPatch && rt.isContract()
 }
 
 // findResponse returns the saved response of the same request, if there is one.

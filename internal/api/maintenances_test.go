@@ -198,7 +198,11 @@ func TestIncidentComponents(t *testing.T) {
 			for _, to := range []struct{ method, path string }{{"PUT", target + "/components"}, {"POST", page + "/incidents"}} {
 				send := func(components ...any) answer {
 					t.Helper()
-					return c.do(to.method, to.path, map[string]any{"title": "x", "components": components})
+					body := map[string]any{"components": components}
+					if to.method == "POST" {
+						body["title"] = "x"
+					}
+					return c.do(to.method, to.path, body)
 				}
 				send(affects(db, "degraded"), affects(db, "major_outage")).complains("components")
 				send(affects("comp_x", "degraded"), affects(db, "degraded"), affects("", "degraded")).complains("components.0.id", "components.2.id")

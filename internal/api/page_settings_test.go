@@ -31,7 +31,7 @@ func TestPageSettings(t *testing.T) {
 			"footer_links": []any{map[string]any{"label": "Imprint", "url": "https://acme.example/?a=1&b=<2>"}, map[string]any{"label": "Mail", "url": "mailto:a@acme.example"}},
 		}
 		const body = `"time_zone":"Asia/Kolkata","language":"de-AT","domain":"status.acme.example","accent":"#1B4F9C",
-			"footer_links":[{"label":"Imprint","url":"https://acme.example/?a=1&b=<2>"},{"url":"mailto:a@acme.example","label":"Mail","rel":"x"}]`
+			"footer_links":[{"label":"Imprint","url":"https://acme.example/?a=1&b=<2>"},{"url":"mailto:a@acme.example","label":"Mail"}]`
 		c.post("/api/v1/pages", `{"name":"x","slug":"acme",`+body+`}`).is(201).has(dressed)
 		c.get("/api/v1/pages/acme").is(200).has(dressed)
 

@@ -2,6 +2,8 @@ package api
 
 import (
 	"net/http"
+	"reflect"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -11,9 +13,7 @@ import (
 // checkSlug adds an error if the body has another slug than the path.
 func checkSlug(o *web.Object, slug string) {
 	if given := o.Text("slug"); given != nil && *given != slug {
-		var bad allswell.ValidationError
-		bad.Add("slug", "The slug must be the one in the address, or left out.")
-		o.Check(bad.Err())
+		o.Reject("slug", "The slug must be the one in the address, or left out.")
 	}
 }
 
@@ -26,11 +26,16 @@ func putResponse[T allswell.Auditable, J any](c *call, v T, created bool, err er
 	return response, err
 }
 
-// put reads the body of a PUT with the fields that read returns.
-func put[N any](c *call, read func(*web.Object) (N, error)) (n N, err error) {
+// put reads the body of a PUT with the fields that read returns. The other fields of J, the JSON of the resource, are
+// accepted and ignored.
+func put[J, N any](c *call, read func(*web.Object) (N, error)) (n N, err error) {
 	o, err := c.object()
 	if err != nil {
 		return n, err
+	}
+	for field := range reflect.TypeFor[J]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		o.AllowReadOnly(name)
 	}
 	n, err = read(o)
 	return n, o.Check(err)
@@ -38,7 +43,7 @@ func put[N any](c *call, read func(*web.Object) (N, error)) (n N, err error) {
 
 func (a *api) putPage(c *call) (store.Response, error) {
 	slug := c.PathValue("pageSlug")
-	n, err := put(c, func(o *web.Object) (allswell.NewPage, error) {
+	n, err := put[pageJSON](c, func(o *web.Object) (allswell.NewPage, error) {
 		checkSlug(o, slug)
 		return a.readNewPage(o, slug)
 	})
@@ -51,7 +56,7 @@ func (a *api) putPage(c *call) (store.Response, error) {
 
 func (a *api) putComponent(c *call) (store.Response, error) {
 	ref := c.PathValue("componentId")
-	n, err := put(c, func(o *web.Object) (allswell.NewComponent, error) {
+	n, err := put[componentJSON](c, func(o *web.Object) (allswell.NewComponent, error) {
 		checkSlug(o, ref)
 		return readNewComponent(o, "")
 	})
@@ -64,7 +69,7 @@ func (a *api) putComponent(c *call) (store.Response, error) {
 
 func (a *api) putMonitor(c *call) (store.Response, error) {
 	ref := c.PathValue("monitorId")
-	n, err := put(c, func(o *web.Object) (allswell.NewMonitor, error) {
+	n, err := put[monitorJSON](c, func(o *web.Object) (allswell.NewMonitor, error) {
 		checkSlug(o, ref)
 		return readNewMonitor(o, "")
 	})

@@ -86,7 +86,8 @@ func TestGroupsAndComponents(t *testing.T) {
 		edit := "/api/v1/components/" + a.id()
 		keys(t, c.patch(edit, `{"name":"Public API","description":"x","order":9}`).is(200).
 			has(map[string]any{"name": "Public API", "description": "x", "order": 9.0, "status": "operational"}).data(), componentKeys...)
-		c.patch(edit, `{"status":"major_outage"}`).is(200).has(map[string]any{"status": "operational", "description": "x"})
+		c.patch(edit, `{"status":"major_outage"}`).complains("status")
+		c.get("/api/v1/pages/acme/components/" + a.id()).is(200).has(map[string]any{"status": "operational", "description": "x"})
 		c.patch(edit, `{"description":null,"group":""}`).is(200).has(map[string]any{"description": nil, "order": 9.0})
 		var order []any
 		for _, row := range c.get("/api/v1/pages/acme/components").is(200).rows() {

@@ -43,11 +43,15 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 
 // Object is a JSON object that a client has sent. Its accessors collect errors, so that Check can return all of them at
 // once. A field is absent, null or given; accessors treat null as absent unless their documentation says otherwise.
-// Fields that no accessor reads are ignored. Names are case-sensitive.
+// Fields that no accessor reads are unknown: see Check and Unknown. Names are case-sensitive.
 type Object struct {
-	fields map[string]json.RawMessage
-	prefix string                    // of field names in errors
-	bad    *allswell.ValidationError // the outermost object's
+	fields   map[string]json.RawMessage
+	prefix   string                    // of field names in errors
+	bad      *allswell.ValidationError // the outermost object's
+	known    map[string]bool           // fields that accessors have asked for
+	children []*Object
+	lenient  bool            // see AllowUnknown
+	readOnly map[string]bool // see AllowReadOnly
 }
 
 // ParseObject parses a body that must be one JSON object (RFC 8259) in UTF-8. It returns an *allswell.ValidationError
@@ -76,7 +80,7 @@ func readObject(raw json.RawMessage, prefix string, bad *allswell.ValidationErro
 	if open, err := dec.Token(); err != nil || open != json.Delim('{') {
 		return nil, fmt.Errorf("parsing a valid JSON object: %v, %w", open, err)
 	}
-	o := &Object{fields: make(map[string]json.RawMessage), prefix: prefix, bad: bad}
+	o := &Object{fields: make(map[string]json.RawMessage), prefix: prefix, bad: bad, known: make(map[string]bool)}
 	for dec.More() {
 		token, err := dec.Token()
 		name, ok := token.(string)
@@ -87,8 +91,8 @@ func readObject(raw json.RawMessage, prefix string, bad *allswell.ValidationErro
 		if err := dec.Decode(&value); err != nil {
 			return nil, fmt.Errorf("parsing the value of a member of a valid JSON object: %w", err)
 		}
-		if _, twice := o.fields[name]; twice && len(o.bad.Fields[o.prefix+name]) == 0 {
-			o.addError(name, "The field is given more than once.")
+		if _, twice := o.fields[name]; twice && len(o.bad.Fields[o.prefix+shortName(name)]) == 0 {
+			o.addError(shortName(name), "The field is given more than once.")
 		}
 		o.fields[name] = value
 	}
@@ -122,10 +126,14 @@ func tooDeep(body []byte) bool {
 	return false
 }
 
-// Check returns all errors as one *allswell.ValidationError, or nil: the errors of the accessors, and those of validation
-// for fields that have no error of an accessor. validation is the result of a Validate method of the domain; an error of
-// another type is returned unchanged.
+// Check returns all errors as one *allswell.ValidationError, or nil: the errors of the accessors, those of validation
+// for fields that have no error of an accessor, and one for each unknown field, unless they are allowed. It is called
+// after all accessors. validation is the result of a Validate method of the domain; an error of another type is returned
+// unchanged.
 func (o *Object) Check(validation error) error {
+	if !o.lenient {
+		o.rejectUnknown()
+	}
 	if validation != nil {
 		var more *allswell.ValidationError
 		if !errors.As(validation, &more) {
@@ -155,12 +163,31 @@ func (o *Object) Require(fields ...string) {
 
 // given reports whether the field is present and not null.
 func (o *Object) given(field string) bool {
-	raw, ok := o.fields[field]
+	raw, ok := o.raw(field)
 	return ok && string(raw) != "null"
 }
 
+// raw returns the value of a field, which is known from now on.
+func (o *Object) raw(field string) (value json.RawMessage, ok bool) {
+	if o.known != nil {
+		o.known[field] = true
+	}
+	value, ok = o.fields[field]
+	return value, ok
+}
+
+// Reject records an error if the field is present. It is for fields that are set by another request.
+func (o *Object) Reject(field, format string, args ...any) {
+	if _, ok := o.raw(field); ok {
+		o.addError(field, format, args...)
+	}
+}
+
 // Null reports whether the field is present and null.
-func (o *Object) Null(field string) bool { return string(o.fields[field]) == "null" }
+func (o *Object) Null(field string) bool {
+	raw, _ := o.raw(field)
+	return string(raw) == "null"
+}
 
 // Text returns the field's string, or nil if it is not given.
 func (o *Object) Text(field string) *string {
@@ -191,7 +218,7 @@ func readText(raw json.RawMessage) (text, problem string) {
 
 // NullableText returns the field's string, or nil for null. given is false if the field is absent.
 func (o *Object) NullableText(field string) (text *string, given bool) {
-	_, given = o.fields[field]
+	_, given = o.raw(field)
 	return o.Text(field), given
 }
 
@@ -240,7 +267,9 @@ func (o *Object) Objects(field string, limit int) []*Object {
 			o.addError(path, "Each item of the %s must be an object.", field)
 			objects[i] = new(Object)
 			objects[i].bad = new(allswell.ValidationError) // its other errors are dropped
+			continue
 		}
+		o.children = append(o.children, objects[i])
 	}
 	return objects
 }
