@@ -147,6 +147,7 @@ type NewComponent struct {
 	Order       *int   // nil: after all others
 	GroupID     string // id or slug; "": no group
 	KeepGroup   bool   // a component that is replaced keeps its group
+	UniqueName  bool   // refuse a name that another component of the page has
 }
 
 // MaxOrder is the largest absolute value of an order.
@@ -223,9 +224,10 @@ func (c *Component) Edit(e ComponentEdit, now time.Time) {
 
 // NewGroup is the input for creating a group.
 type NewGroup struct {
-	Slug  string // "": made from the name
-	Name  string
-	Order *int // nil: after all others
+	Slug       string // "": made from the name
+	Name       string
+	Order      *int // nil: after all others
+	UniqueName bool // refuse a name that another group of the page has
 }
 
 // Validate returns a *ValidationError with every invalid field.

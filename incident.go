@@ -94,8 +94,8 @@ type IncidentUpdate struct {
 	CreatedAt  time.Time
 }
 
-// NewIncident is the input for opening an incident. Zero values of Impact and State mean the
-// defaults. A nil Message creates no update.
+// NewIncident is the input for opening an incident. A zero Impact means that of the worst status of
+// Affected, a zero State IncidentInvestigating. A nil Message creates no update.
 type NewIncident struct {
 	Title       string
 	DownMonitor string // see Incident
@@ -148,7 +148,7 @@ func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 		CreatedAt: now, UpdatedAt: now, Affected: n.Affected,
 	}
 	if inc.Impact == "" {
-		inc.Impact = ImpactNone
+		inc.Impact = impactOfAffected(n.Affected)
 	}
 	if inc.State == "" {
 		inc.State = IncidentInvestigating
@@ -169,6 +169,22 @@ type IncidentChange struct {
 	Impact   *Impact
 	State    *IncidentState
 	Resolved *bool
+	Affected *[]AffectedComponent // replaces all others; the store fills in the names
+	Message  *string              // text of an update that is added after the change
+}
+
+// NewIncidentUpdate is the input for adding an update to an incident, with a change of the
+// incident that is made first. Nil fields keep their values.
+type NewIncidentUpdate struct {
+	Message  string
+	State    *IncidentState
+	Impact   *Impact
+	Affected *[]AffectedComponent // see IncidentChange
+}
+
+// Change returns the change of the incident, which includes the update.
+func (n NewIncidentUpdate) Change() IncidentChange {
+	return IncidentChange{State: n.State, Impact: n.Impact, Affected: n.Affected, Message: &n.Message}
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -183,13 +199,19 @@ func (ch IncidentChange) Validate() error {
 	if ch.State != nil {
 		checkState(&bad, invalidIfEmpty(*ch.State))
 	}
+	if ch.Message != nil {
+		CheckText(&bad, "message", *ch.Message, MaxMessageLength)
+	}
+	if ch.Affected != nil {
+		checkAffectedComponents(&bad, *ch.Affected)
+	}
 	if ch.Resolved != nil && !*ch.Resolved && ch.State != nil && *ch.State == IncidentResolved {
 		bad.Add("resolved", "The resolved field cannot be false while the state is resolved.")
 	}
 	return bad.Err()
 }
 
-// Apply changes the incident and reports whether this resolved it. The state IncidentResolved
+// Apply changes the incident, except for its components and its timeline, and reports whether this resolved it. The state IncidentResolved
 // resolves it; setting Resolved to false reopens it, as IncidentInvestigating if its state was
 // IncidentResolved. UpdatedAt changes if a field does. See docs/api.md.
 func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
@@ -268,6 +290,17 @@ func (i Incident) effectiveStatus(a AffectedComponent) Status {
 		return cmp.Or(a.OutageStatus, StatusOperational)
 	}
 	return a.Status
+}
+
+// impactOfAffected returns the impact of the worst status of an incident's components.
+func impactOfAffected(affected []AffectedComponent) Impact {
+	worst := StatusOperational
+	for _, a := range affected {
+		if a.Status.Worse(worst) {
+			worst = a.Status
+		}
+	}
+	return ImpactOf(worst)
 }
 
 // CheckMessage returns a *ValidationError if the message of an update is blank or too long.

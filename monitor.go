@@ -268,6 +268,7 @@ type NewMonitor struct {
 	Disabled         bool
 	FailureThreshold int    // 0: the global setting
 	DownStatus       Status // "": StatusMajorOutage
+	UniqueName       bool   // refuse a name that another monitor of the page has
 }
 
 // Validate returns a *ValidationError with every invalid field. The store checks that the page and

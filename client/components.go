@@ -24,6 +24,8 @@ type NewGroup struct {
 	Slug  string `json:"slug,omitempty"` // "": made from the name
 	Name  string `json:"name"`
 	Order *int   `json:"order,omitempty"` // nil: after all others
+
+	UniqueName bool `json:"unique_name,omitempty"` // fail if the page has a group with this name
 }
 
 // GroupChange is a change of a group.
@@ -72,6 +74,9 @@ type NewComponent struct {
 	Status      *allswell.Status `json:"status,omitempty"` // nil: operational
 	Order       *int             `json:"order,omitempty"`  // nil: after all others
 	Group       *string          `json:"group,omitempty"`  // the group's id or slug
+
+	// UniqueName makes CreateComponent fail if the page has a component with this name. PutComponent ignores it.
+	UniqueName bool `json:"unique_name,omitempty"`
 }
 
 // ComponentStatusChange sets a component's status.
@@ -106,7 +111,7 @@ func (c *Client) GetComponent(ctx context.Context, page, id string) (*Component,
 // PutComponent creates the component with the slug on a page, or replaces its configuration: fields that component does
 // not have get their defaults, but a status and an order are kept. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutComponent(ctx context.Context, page, slug string, component NewComponent, options ...CallOption) (*Component, error) {
-	component.Slug = ""
+	component.Slug, component.UniqueName = "", false
 	return call[Component](ctx, c, http.MethodPut, pathOf("pages", page, "components", slug), component, options...)
 }
 

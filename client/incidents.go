@@ -37,7 +37,7 @@ type IncidentUpdate struct {
 // NewIncident describes an incident to create.
 type NewIncident struct {
 	Title      string                  `json:"title"`
-	Impact     *allswell.Impact        `json:"impact,omitempty"`     // nil: none
+	Impact     *allswell.Impact        `json:"impact,omitempty"`     // nil: by the worst status of the components
 	State      *allswell.IncidentState `json:"state,omitempty"`      // nil: investigating
 	Message    *string                 `json:"message,omitempty"`    // the first update
 	Components []AffectedStatus        `json:"components,omitempty"` // the affected components
@@ -64,6 +64,16 @@ type IncidentChange struct {
 	Impact   *allswell.Impact        `json:"impact,omitempty"`
 	State    *allswell.IncidentState `json:"state,omitempty"`
 	Resolved *bool                   `json:"resolved,omitempty"`
+	Message  *string                 `json:"message,omitempty"` // text of an update that is added after the change
+}
+
+// NewIncidentUpdate describes an update to add to an incident, and a change of the incident that is made first. Nil
+// fields keep their values.
+type NewIncidentUpdate struct {
+	Message    string                  `json:"message"`
+	State      *allswell.IncidentState `json:"state,omitempty"`
+	Impact     *allswell.Impact        `json:"impact,omitempty"`
+	Components *[]AffectedStatus       `json:"components,omitempty"` // replaces all others
 }
 
 // IncidentFilter selects incidents.
@@ -105,12 +115,9 @@ func (c *Client) ListUpdates(incident string) *List[IncidentUpdate] {
 	return &List[IncidentUpdate]{client: c, path: pathOf("incidents", incident, "updates")}
 }
 
-// PostUpdate adds an update to an incident. Subscribers are notified.
-func (c *Client) PostUpdate(ctx context.Context, incident, message string, options ...CallOption) (*IncidentUpdate, error) {
-	body := struct {
-		Message string `json:"message"`
-	}{message}
-	return call[IncidentUpdate](ctx, c, http.MethodPost, pathOf("incidents", incident, "updates"), body, options...)
+// PostUpdate adds an update to an incident, and changes the incident. Subscribers are notified once.
+func (c *Client) PostUpdate(ctx context.Context, incident string, update NewIncidentUpdate, options ...CallOption) (*IncidentUpdate, error) {
+	return call[IncidentUpdate](ctx, c, http.MethodPost, pathOf("incidents", incident, "updates"), update, options...)
 }
 
 // GetAffectedComponents returns the components that an incident affects, in their order.

@@ -44,6 +44,9 @@ type NewMonitor struct {
 	Enabled          *bool            `json:"enabled,omitempty"`           // nil: true
 	FailureThreshold *int             `json:"failure_threshold,omitempty"` // nil or 0: the server's setting
 	DownStatus       *allswell.Status `json:"down_status,omitempty"`       // nil: major outage
+
+	// UniqueName makes CreateMonitor fail if the page has a monitor with this name. PutMonitor ignores it.
+	UniqueName bool `json:"unique_name,omitempty"`
 }
 
 // MonitorChange is a change of a monitor.
@@ -91,7 +94,7 @@ func (c *Client) GetMonitor(ctx context.Context, id string) (*Monitor, error) {
 // PutMonitor creates the monitor with the slug, or replaces its configuration: fields that monitor does not have get
 // their defaults. The ping token is kept. The options are IfMatch and IfNoneMatch.
 func (c *Client) PutMonitor(ctx context.Context, slug string, monitor NewMonitor, options ...CallOption) (*Monitor, error) {
-	monitor.Slug = ""
+	monitor.Slug, monitor.UniqueName = "", false
 	return call[Monitor](ctx, c, http.MethodPut, pathOf("monitors", slug), monitor, options...)
 }
 

@@ -87,9 +87,9 @@ var operations = map[string]struct {
 	}, client.IncidentChange{}, client.Incident{}},
 	"deleteIncident": {func(ctx context.Context, c *client.Client) error { return c.DeleteIncident(ctx, "i") }, nil, nil},
 	"listUpdates":    {list(func(c *client.Client) *client.List[client.IncidentUpdate] { return c.ListUpdates("i") }), nil, client.IncidentUpdate{}},
-	"postUpdate": {func(ctx context.Context, c *client.Client) error { return second(c.PostUpdate(ctx, "i", "x")) }, struct {
-		Message string `json:"message"`
-	}{}, client.IncidentUpdate{}},
+	"postUpdate": {func(ctx context.Context, c *client.Client) error {
+		return second(c.PostUpdate(ctx, "i", client.NewIncidentUpdate{}))
+	}, client.NewIncidentUpdate{}, client.IncidentUpdate{}},
 	"getAffectedComponents": {func(ctx context.Context, c *client.Client) error { return second(c.GetAffectedComponents(ctx, "i")) }, nil, client.AffectedComponent{}},
 	"setAffectedComponents": {func(ctx context.Context, c *client.Client) error {
 		return second(c.SetAffectedComponents(ctx, "i", nil))

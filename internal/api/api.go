@@ -39,9 +39,9 @@ type Config struct {
 	// page with its status.
 	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 
-	// CheckTarget returns an *allswell.ValidationError if no message is ever sent to a
+	// CheckTarget returns an *allswell.ValidationError if no message is sent to a
 	// valid target. Nil: all targets are accepted.
-	CheckTarget func(channel allswell.Channel, target string) error
+	CheckTarget func(ctx context.Context, channel allswell.Channel, target string) error
 
 	// RateLimit is the maximum number of requests per token in any minute. 0 disables
 	// this limit and the limit of failed authentications.
@@ -67,7 +67,7 @@ type api struct {
 	baseURL   string
 	languages []string
 	verify    func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
-	target    func(channel allswell.Channel, target string) error
+	target    func(ctx context.Context, channel allswell.Channel, target string) error
 	log       *slog.Logger
 	now       func() time.Time
 	calls     *limit.Limiter   // by token id

@@ -20,6 +20,7 @@ func (a *api) createComponent(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	n, err := readNewComponent(o, orZero(o.Text("slug")))
+	n.UniqueName = orZero(o.Flag("unique_name"))
 	if err = o.Check(err); err != nil {
 		return store.Response{}, err
 	}

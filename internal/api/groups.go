@@ -18,7 +18,9 @@ func (a *api) createGroup(c *call) (store.Response, error) {
 	if err != nil {
 		return store.Response{}, err
 	}
-	n := allswell.NewGroup{Slug: orZero(o.Text("slug")), Name: orZero(o.Text("name")), Order: o.Integer("order")}
+	n := allswell.NewGroup{
+		Slug: orZero(o.Text("slug")), Name: orZero(o.Text("name")), Order: o.Integer("order"), UniqueName: orZero(o.Flag("unique_name")),
+	}
 	if err := o.Check(n.Validate()); err != nil {
 		return store.Response{}, err
 	}

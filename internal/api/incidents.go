@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
@@ -60,6 +61,10 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 		Impact:   web.Enum(o, "impact", allswell.Impacts),
 		State:    web.Enum(o, "state", allswell.IncidentStates),
 		Resolved: o.Flag("resolved"),
+		Message:  o.Text("message"),
+	}
+	if ch.Message != nil && strings.TrimSpace(*ch.Message) == "" {
+		ch.Message = nil // forms send a field that is left empty
 	}
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.Response{}, err

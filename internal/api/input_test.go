@@ -53,12 +53,12 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"name", text, false, 255}, {"slug", text, false, 63}, {"description", freeText, false, 1000},
 			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10}}
 	case "POST /api/v1/pages/{pageSlug}/groups":
-		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"order", integer, false, 0}}
+		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"order", integer, false, 0}, {"unique_name", boolean, false, 0}}
 	case "PATCH /api/v1/groups/{groupId}":
 		return []field{{"name", text, false, 255}, {"order", integer, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/components":
 		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"description", freeText, false, 1000}, {"status", choice, false, 0},
-			{"order", integer, false, 0}, {"group", reference, false, 0}}
+			{"order", integer, false, 0}, {"group", reference, false, 0}, {"unique_name", boolean, false, 0}}
 	case "PUT /api/v1/pages/{pageSlug}/components/{componentId}":
 		return []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"status", choice, false, 0},
 			{"order", integer, false, 0}, {"group", reference, false, 0}}
@@ -80,12 +80,13 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "POST /api/v1/maintenances/{maintenanceId}/updates":
 		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}}
 	case "PATCH /api/v1/incidents/{incidentId}":
-		return []field{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0}}
+		return []field{{"title", text, false, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"resolved", boolean, false, 0},
+			{"message", freeText, false, 25000}}
 	case "POST /api/v1/incidents/{incidentId}/updates":
-		return []field{{"message", text, true, 25000}}
+		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}}
 	case "POST /api/v1/monitors":
 		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"interval", integer, true, 0}, {"page", reference, true, 0}, {"component_id", reference, false, 0},
-			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}}
+			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"unique_name", boolean, false, 0}}
 	case "PUT /api/v1/monitors/{monitorId}":
 		return []field{{"name", text, true, 255}, {"interval", integer, true, 0}, {"page", reference, true, 0}, {"component_id", reference, false, 0},
 			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}}

@@ -27,6 +27,7 @@ func (a *api) createMonitor(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	n, err := readNewMonitor(o, orZero(o.Text("slug")))
+	n.UniqueName = orZero(o.Flag("unique_name"))
 	if err = o.Check(err); err != nil {
 		return store.Response{}, err
 	}

@@ -33,6 +33,7 @@ func put[J, N any](c *call, read func(*web.Object) (N, error)) (n N, err error) 
 	if err != nil {
 		return n, err
 	}
+	o.AllowReadOnly("unique_name") // the slug identifies the resource, not the name
 	for field := range reflect.TypeFor[J]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		o.AllowReadOnly(name)

@@ -30,7 +30,7 @@ func (a *api) createSubscriber(c *call) (store.Response, error) {
 		Confirmed:  orZero(o.Flag("confirmed")),
 	}.Check()
 	if invalid == nil && a.target != nil {
-		invalid = a.target(n.Channel, n.Target)
+		invalid = a.target(c.Context(), n.Channel, n.Target)
 	}
 	if err := o.Check(invalid); err != nil {
 		return store.Response{}, err

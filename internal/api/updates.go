@@ -5,6 +5,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 func (a *api) listUpdates(c *call) (store.Response, error) {
@@ -13,16 +14,23 @@ func (a *api) listUpdates(c *call) (store.Response, error) {
 	})
 }
 
-// postUpdate adds an update to the timeline of an incident.
+// postUpdate adds an update to the timeline of an incident, and changes the incident.
 func (a *api) postUpdate(c *call) (store.Response, error) {
 	o, err := c.object()
 	if err != nil {
 		return store.Response{}, err
 	}
-	message := orZero(o.Text("message"))
-	if err := o.Check(allswell.CheckMessage(message)); err != nil {
+	n := allswell.NewIncidentUpdate{
+		Message: orZero(o.Text("message")),
+		State:   web.Enum(o, "state", allswell.IncidentStates),
+		Impact:  web.Enum(o, "impact", allswell.Impacts),
+	}
+	if affected := readAffected(o); affected != nil {
+		n.Affected = &affected
+	}
+	if err := o.Check(n.Change().Validate()); err != nil {
 		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newIncidentUpdateJSON)
-	return r.respond(a.store.PostUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), message, r.save...))
+	return r.respond(a.store.PostUpdate(c.Context(), c.actor(), c.PathValue("incidentId"), n, r.save...))
 }

@@ -188,11 +188,9 @@ func TestPartlyDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{
-		"page set|p|--name=x|--icon=" + icon:                                      "the page is changed, but the icon was not set: the request was refused: No.",
-		"page set|p|--no-logo|--icon=" + icon:                                     "the logo is changed, but the icon was not set: the request was refused: No.",
-		"page set|p|--icon=" + icon:                                               "the icon was not set: the request was refused, nothing was changed: No.",
-		"incident resolve|01990000-0000-7000-8000-000000000001|--message=x":       "the incident is changed, but the update was not added: the request was refused: No.",
-		"incident update|01990000-0000-7000-8000-000000000001|x|--state=resolved": "the incident is changed, but the update was not added: the request was refused: No.",
+		"page set|p|--name=x|--icon=" + icon:  "the page is changed, but the icon was not set: the request was refused: No.",
+		"page set|p|--no-logo|--icon=" + icon: "the logo is changed, but the icon was not set: the request was refused: No.",
+		"page set|p|--icon=" + icon:           "the icon was not set: the request was refused, nothing was changed: No.",
 	} {
 		_, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
 			switch r.Method {
@@ -305,21 +303,21 @@ func TestRequests(t *testing.T) {
 		{"page set|a/b|--no-description", `PATCH /api/v1/pages/a%2Fb {"description":null}`},
 		{"component set|--page=acme|comp_1|degraded", `PATCH /api/v1/pages/acme/components/comp_1 {"status":"degraded"}`},
 		{"component edit|comp_1|--order|-1|--group=grp_1", `PATCH /api/v1/components/comp_1 {"group":"grp_1","order":-1}`},
-		{"group create|--page=acme|--name=-7|--order|-20", `POST /api/v1/pages/acme/groups {"name":"-7","order":-20}`},
+		{"group create|--page=acme|--name=-7|--order|-20", `POST /api/v1/pages/acme/groups {"name":"-7","order":-20,"unique_name":true}`},
 		{"group set|grp_1|--order=3", `PATCH /api/v1/groups/grp_1 {"order":3}`},
 		{"group delete|grp_1", `DELETE /api/v1/groups/grp_1 `},
 		{"page delete|acme|--yes", `DELETE /api/v1/pages/acme `},
 		{"component edit|--page=acme|comp_1|--order=-3|--no-group", `PATCH /api/v1/components/comp_1 {"group":"","order":-3}`},
-		{"monitor create|--name=x|--page=acme|--interval=90|--disabled", `POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme"}`},
+		{"monitor create|--name=x|--page=acme|--interval=90|--disabled", `POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme","unique_name":true}`},
 		{"monitor set|mon_1|--interval=2h|--enabled|--failure-threshold=0|--no-component", `PATCH /api/v1/monitors/mon_1 {"component_id":"","enabled":true,"failure_threshold":0,"interval":7200}`},
 		{"monitor set|mon_1|--disabled", `PATCH /api/v1/monitors/mon_1 {"enabled":false}`},
-		{"group create|--page=acme|--name=x|--slug=eu", `POST /api/v1/pages/acme/groups {"name":"x","slug":"eu"}`},
-		{"component create|--page=acme|--name=x|--slug=api", `POST /api/v1/pages/acme/components {"name":"x","slug":"api"}`},
-		{"monitor create|--name=x|--page=acme|--interval=90|--slug=job", `POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job"}`},
+		{"group create|--page=acme|--name=x|--slug=eu", `POST /api/v1/pages/acme/groups {"name":"x","slug":"eu","unique_name":true}`},
+		{"component create|--page=acme|--name=x|--slug=api", `POST /api/v1/pages/acme/components {"name":"x","slug":"api","unique_name":true}`},
+		{"monitor create|--name=x|--page=acme|--interval=90|--slug=job", `POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job","unique_name":true}`},
 		{"component put|--page=acme|comp_1|--name=x|--group=grp_1|--json", `PUT /api/v1/pages/acme/components/comp_1 {"group":"grp_1","name":"x"}`},
 		{"monitor rotate|mon_1", `POST /api/v1/monitors/mon_1/rotate `},
 		{"monitor delete|mon_1|--yes", `DELETE /api/v1/monitors/mon_1 `},
-		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1", `POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"impact":"minor","message":"from standard input\n","title":"x"}`},
+		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1", `POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from standard input\n","title":"x"}`},
 		{"incident open|--page=acme|--title=x|--json", `POST /api/v1/pages/acme/incidents {"title":"x"}`},
 		{"incident update|01990000-0000-7000-8000-000000000001|text", `POST /api/v1/incidents/01990000-0000-7000-8000-000000000001/updates {"message":"text"}`},
 		{"incident set|01990000-0000-7000-8000-000000000001|--resolved", `PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true}`},
@@ -384,24 +382,35 @@ func expand(line string) []string {
 	return args
 }
 
-// TestUpdateAfterChange compares the order of the calls: an update carries the state that the incident has when it is
-// written. An invalid message is refused before the first call.
-func TestUpdateAfterChange(t *testing.T) {
+// TestUpdatesAreOneRequest checks that an update and a change of the incident are one request, and that a blank message
+// is refused before it.
+func TestUpdatesAreOneRequest(t *testing.T) {
+	const id = "01990000-0000-7000-8000-000000000001"
 	var got []string
 	server := func(w http.ResponseWriter, r *http.Request) {
-		got = append(got, r.Method+" "+r.URL.Path)
-		if r.Method == http.MethodGet {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+canonical(body)))
+		if r.Method == http.MethodGet && r.URL.Path != "/api/v1/incidents/"+id {
 			io.WriteString(w, `{"data": []}`)
 			return
 		}
 		io.WriteString(w, `{"data": {"title": "x", "state": "resolved", "resolved": true}}`)
 	}
-	if status, stdout, stderr := against(t, server, "incident", "resolve", "01990000-0000-7000-8000-000000000001", "--message=Done."); status != console.ExitDone ||
-		strings.Join(got, ", ") != "PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001, POST /api/v1/incidents/01990000-0000-7000-8000-000000000001/updates, GET /api/v1/incidents/01990000-0000-7000-8000-000000000001/components, GET /api/v1/monitors" || stdout != "The incident \"x\" is resolved.\n" {
-		t.Errorf("status %d, %q, %s%s", status, got, stdout, stderr)
+	const down = ", GET /api/v1/incidents/" + id + "/components, GET /api/v1/monitors"
+	for args, want := range map[string]string{
+		"incident resolve|" + id + "|--message=Done.":       `PATCH /api/v1/incidents/` + id + ` {"message":"Done.","resolved":true,"state":"resolved"}` + down,
+		"incident edit|" + id + "|--message=Done.":          `PATCH /api/v1/incidents/` + id + ` {"message":"Done."}`,
+		"incident update|" + id + "|Done.|--state=resolved": `POST /api/v1/incidents/` + id + `/updates {"message":"Done.","state":"resolved"}, GET /api/v1/incidents/` + id + down,
+		"incident update|" + id + "|Worse.|--impact=major|--component=comp_1=major_outage": `POST /api/v1/incidents/` + id +
+			`/updates {"components":[{"id":"comp_1","status":"major_outage"}],"impact":"major","message":"Worse."}`,
+	} {
+		got = nil
+		if status, _, stderr := against(t, server, expand(args)...); status != console.ExitDone || strings.Join(got, ", ") != want {
+			t.Errorf("%s: status %d, %q, %s", args, status, got, stderr)
+		}
 	}
 	got = nil
-	if status, _, stderr := against(t, server, "incident", "resolve", "01990000-0000-7000-8000-000000000001", "--message= "); status != console.ExitUsage || len(got) != 0 {
+	if status, _, stderr := against(t, server, "incident", "resolve", id, "--message= "); status != console.ExitUsage || len(got) != 0 {
 		t.Errorf("a blank message: status %d, %q, %s", status, got, stderr)
 	}
 }

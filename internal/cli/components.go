@@ -30,6 +30,7 @@ type groupCreate struct {
 	pageFlag
 	Name string `required:"" placeholder:"NAME" help:"Name of the group."`
 	newSlug
+	uniqueName
 	Order *int `placeholder:"NUMBER" help:"Position: the lowest is first. Last by default."`
 }
 
@@ -37,8 +38,8 @@ func (cmd *groupCreate) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	group, err := c.api.CreateGroup(c.Ctx, cmd.Page, client.NewGroup{Slug: cmd.Slug, Name: cmd.Name, Order: cmd.Order})
-	return object(c, group, err, func(g *client.Group) {
+	group, err := c.api.CreateGroup(c.Ctx, cmd.Page, client.NewGroup{Slug: cmd.Slug, Name: cmd.Name, Order: cmd.Order, UniqueName: !cmd.AllowDuplicate})
+	return object(c, group, cmd.explain(err), func(g *client.Group) {
 		c.Printf("The group %s is %s\n", console.Visible(g.Name), console.Visible(g.ID))
 	})
 }
@@ -143,6 +144,7 @@ type ComponentCommands struct {
 type componentCreate struct {
 	componentFields
 	newSlug
+	uniqueName
 }
 
 // componentFields is embedded by the commands that create a component.
@@ -169,8 +171,9 @@ func (cmd *componentCreate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	described.UniqueName = !cmd.AllowDuplicate
 	component, err := c.api.CreateComponent(c.Ctx, cmd.Page, described)
-	return object(c, component, err, func(v *client.Component) {
+	return object(c, component, cmd.explain(err), func(v *client.Component) {
 		c.Printf("The component %s is %s (%s).\n", console.Visible(v.Name), console.Visible(v.ID), statusLabel(v.Status))
 	})
 }

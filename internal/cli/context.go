@@ -269,3 +269,20 @@ func (f confirmation) confirm(c *commandContext, what string) error {
 	}
 	return err
 }
+
+// uniqueName is embedded by the commands that create what has a name on a page.
+type uniqueName struct {
+	AllowDuplicate bool `help:"Create it also if the page has one with this name."`
+}
+
+// explain adds to an error about the name that the flag creates another resource with it.
+func (f uniqueName) explain(err error) error {
+	if refused := (*client.Error)(nil); errors.As(err, &refused) && !f.AllowDuplicate {
+		for i, problem := range refused.Errors["name"] {
+			if strings.HasPrefix(problem, "The page has a ") {
+				refused.Errors["name"][i] += " --allow-duplicate creates another one."
+			}
+		}
+	}
+	return err
+}

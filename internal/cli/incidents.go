@@ -46,15 +46,11 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 	if incident.Components, err = c.affected(cmd.Components, &cmd.pageFlag); err != nil {
 		return err
 	}
-	derived := cmd.Impact == nil && len(cmd.Components) > 0
-	if derived {
-		incident.Impact = new(impactOf(cmd.Components))
-	}
 	created, err := c.api.CreateIncident(c.Ctx, cmd.Page, incident)
 	return object(c, created, err, func(i *client.Incident) {
 		c.Printf("The incident is %s\n", console.Visible(i.ID))
-		if derived {
-			c.Printf("Its impact is %s, by the worst status given (--impact chooses another).\n", *incident.Impact)
+		if cmd.Impact == nil && len(cmd.Components) > 0 {
+			c.Printf("Its impact is %s, by the worst status given (--impact chooses another).\n", console.Visible(string(i.Impact)))
 		}
 		for _, v := range assumed {
 			c.Printf("The component %s is %s while it lasts (--component NAME=STATUS chooses another status).\n", console.Visible(v.component), v.status)
@@ -105,17 +101,6 @@ func (cmd *incidentCreate) assumeStatuses() (assumed []affected) {
 		}
 	}
 	return assumed
-}
-
-// impactOf returns the impact of the worst status of an incident's components.
-func impactOf(components []affected) allswell.Impact {
-	worst := allswell.StatusOperational
-	for _, v := range components {
-		if v.status.Worse(worst) {
-			worst = v.status
-		}
-	}
-	return allswell.ImpactOf(worst)
 }
 
 type incidentList struct {
@@ -188,13 +173,15 @@ func (cmd *incidentShow) Run(c *commandContext) error {
 
 type incidentUpdate struct {
 	incidentArgument
-	Message string                  `arg:"" help:"Text of the update; - reads it from standard input."`
-	State   *allswell.IncidentState `placeholder:"STATE" help:"Set the incident's state first: investigating, identified, monitoring or resolved."`
+	Message    string                  `arg:"" help:"Text of the update; - reads it from standard input."`
+	State      *allswell.IncidentState `placeholder:"STATE" help:"New state of the incident: investigating, identified, monitoring or resolved."`
+	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"New impact: none, minor, major or critical."`
+	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident create; repeatable. Replaces all others."`
 }
 
 func (cmd *incidentUpdate) Run(c *commandContext) error {
-	if cmd.State != nil {
-		return c.changeIncident(&cmd.incidentArgument, client.IncidentChange{State: cmd.State}, &cmd.Message)
+	if err := checkStatuses(cmd.Components); err != nil {
+		return err
 	}
 	message, err := c.message(&cmd.Message)
 	if err != nil {
@@ -204,19 +191,37 @@ func (cmd *incidentUpdate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	update, err := c.api.PostUpdate(c.Ctx, id, *message)
-	return object(c, update, err, func(*client.IncidentUpdate) { c.Printf("Added the update.\n") })
+	update := client.NewIncidentUpdate{Message: *message, State: cmd.State, Impact: cmd.Impact}
+	if len(cmd.Components) > 0 {
+		components, err := c.affected(cmd.Components, &cmd.pageFlag)
+		if err != nil {
+			return err
+		}
+		update.Components = &components
+	}
+	added, err := c.api.PostUpdate(c.Ctx, id, update)
+	if err != nil || c.JSON {
+		return object(c, added, err, nil)
+	}
+	c.Printf("Added the update.\n")
+	if cmd.State == nil {
+		return nil
+	}
+	incident, err := c.api.GetIncident(c.Ctx, id)
+	if err != nil {
+		return after("the update was added, but the incident could not be read", err)
+	}
+	return c.printIncident(id, incident, *cmd.State == allswell.IncidentResolved)
 }
 
-// changeIncident changes an incident and then adds an update, if there is one. The update comes second because it
-// carries the state that the incident has when it is written.
-func (c *commandContext) changeIncident(incident *incidentArgument, change client.IncidentChange, given *string) error {
-	message, err := c.message(given)
-	if err != nil {
+// changeIncident changes an incident, and adds an update in the same request if there is a message.
+func (c *commandContext) changeIncident(incident *incidentArgument, change client.IncidentChange) error {
+	var err error
+	if change.Message, err = c.message(change.Message); err != nil {
 		return err
 	}
-	if message != nil { // refused before anything is changed
-		if err := allswell.CheckMessage(*message); err != nil {
+	if change.Message != nil { // the server ignores a blank one
+		if err := allswell.CheckMessage(*change.Message); err != nil {
 			return &console.UsageError{Err: err}
 		}
 	}
@@ -225,20 +230,16 @@ func (c *commandContext) changeIncident(incident *incidentArgument, change clien
 		return err
 	}
 	changed, err := c.api.ChangeIncident(c.Ctx, id, change)
-	if err != nil {
-		return err
+	if err != nil || c.JSON {
+		return object(c, changed, err, nil)
 	}
-	if message != nil {
-		if _, err := c.api.PostUpdate(c.Ctx, id, *message); err != nil {
-			return after("the incident is changed, but the update was not added", err)
-		}
-	}
-	if c.JSON {
-		return c.Document(changed.RawJSON())
-	}
-	c.Printf("The incident %q is %s.\n", changed.Title, console.Visible(incidentState(changed)))
-	resolves := valueOf(change.Resolved) || valueOf(change.State) == allswell.IncidentResolved
-	if !changed.Resolved || !resolves {
+	return c.printIncident(id, changed, valueOf(change.Resolved) || valueOf(change.State) == allswell.IncidentResolved)
+}
+
+// printIncident prints the state of an incident, and after it was resolved the monitors that are still down.
+func (c *commandContext) printIncident(id string, i *client.Incident, resolved bool) error {
+	c.Printf("The incident %q is %s.\n", i.Title, console.Visible(incidentState(i)))
+	if !i.Resolved || !resolved {
 		return nil
 	}
 	if err := c.warnOfDownMonitors(id); err != nil {
@@ -292,14 +293,15 @@ type incidentEdit struct {
 	Impact   *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical."`
 	State    *allswell.IncidentState `placeholder:"STATE" help:"investigating, identified, monitoring or resolved."`
 	Resolved *bool                   `negatable:"" help:"Resolve the incident or reopen it, and keep its state. incident resolve sets the state, too."`
+	Message  *string                 `placeholder:"TEXT" help:"Update to add; - reads it from standard input."`
 }
 
 func (cmd *incidentEdit) Run(c *commandContext) error {
-	change := client.IncidentChange{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Resolved: cmd.Resolved}
+	change := client.IncidentChange{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Resolved: cmd.Resolved, Message: cmd.Message}
 	if err := checkNotEmpty(change); err != nil {
 		return err
 	}
-	return c.changeIncident(&cmd.incidentArgument, change, nil)
+	return c.changeIncident(&cmd.incidentArgument, change)
 }
 
 type incidentResolve struct {
@@ -308,8 +310,8 @@ type incidentResolve struct {
 }
 
 func (cmd *incidentResolve) Run(c *commandContext) error {
-	change := client.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true)}
-	return c.changeIncident(&cmd.incidentArgument, change, cmd.Message)
+	change := client.IncidentChange{State: new(allswell.IncidentResolved), Resolved: new(true), Message: cmd.Message}
+	return c.changeIncident(&cmd.incidentArgument, change)
 }
 
 // affected is a component on the command line with the status that an incident gives it.
@@ -349,6 +351,15 @@ func (c *commandContext) affected(given []affected, page *pageFlag) ([]client.Af
 	return out, nil
 }
 
+// checkStatuses returns a usage error if a component is given without a status.
+func checkStatuses(given []affected) error {
+	i := slices.IndexFunc(given, func(a affected) bool { return a.status == "" })
+	if i < 0 {
+		return nil
+	}
+	return console.UsageErrorf("give a status to the component %q, such as %[1]s=major_outage", given[i].component)
+}
+
 type incidentComponents struct {
 	incidentArgument
 	Set  []affected `name:"component" aliases:"set" sep:"none" xor:"set" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident open; repeatable. Replaces all others."`
@@ -356,8 +367,8 @@ type incidentComponents struct {
 }
 
 func (cmd *incidentComponents) Run(c *commandContext) error {
-	if i := slices.IndexFunc(cmd.Set, func(a affected) bool { return a.status == "" }); i >= 0 {
-		return console.UsageErrorf("give a status to the component %q, such as %[1]s=major_outage", cmd.Set[i].component)
+	if err := checkStatuses(cmd.Set); err != nil {
+		return err
 	}
 	id, err := cmd.id(c)
 	if err != nil {

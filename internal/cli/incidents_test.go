@@ -5,25 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/allswell/allswell"
 )
-
-func TestImpactOf(t *testing.T) {
-	for statuses, want := range map[string]allswell.Impact{
-		"degraded": allswell.ImpactMinor, "degraded_performance": allswell.ImpactMinor, "partial_outage": allswell.ImpactMajor,
-		"major_outage": allswell.ImpactCritical, "operational": allswell.ImpactNone, "maintenance": allswell.ImpactNone, "nonsense": allswell.ImpactNone,
-		"degraded major_outage partial_outage": allswell.ImpactCritical, "operational degraded": allswell.ImpactMinor,
-	} {
-		var given []affected
-		for _, status := range strings.Fields(statuses) {
-			given = append(given, affected{"API", allswell.Status(status)})
-		}
-		if got := impactOf(given); got != want {
-			t.Errorf("%s: %s, want %s", statuses, got, want)
-		}
-	}
-}
 
 // TestDerivedImpact checks that a derived impact is printed, and a given one is not.
 func TestDerivedImpact(t *testing.T) {
@@ -37,7 +19,7 @@ func TestDerivedImpact(t *testing.T) {
 		"--component=comp_1": opened + "Its impact is minor, by the worst status given (--impact chooses another).\n" +
 			"The component comp_1 is degraded while it lasts (--component NAME=STATUS chooses another status).\n" + shown,
 	} {
-		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "i"}}`), expand("incident open|--page=p|--title=x|"+args)...)
+		_, stdout, stderr := against(t, answer(201, "", "", `{"data": {"id": "i", "impact": "minor"}}`), expand("incident open|--page=p|--title=x|"+args)...)
 		if stdout != want || stderr != "" {
 			t.Errorf("%s: %s\ngot\n%swant\n%s", args, stderr, stdout, want)
 		}

@@ -46,7 +46,7 @@ func TestMaintenanceRequests(t *testing.T) {
 		{"maintenance delete|mnt_1|--yes", `DELETE /api/v1/maintenances/mnt_1 `},
 
 		{"incident open|--page=acme|--title=x|--component=API=major_outage|--component=comp_2=degraded",
-			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"major_outage"},{"id":"comp_2","status":"degraded"}],"impact":"critical","title":"x"}`},
+			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"major_outage"},{"id":"comp_2","status":"degraded"}],"title":"x"}`},
 		{"incident open|--page=acme|--title=x|--component=API=degraded|--impact=none",
 			`POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"impact":"none","title":"x"}`},
 		{"incident components|01990000-0000-7000-8000-000000000001|--set=a=b=degraded|--page=acme", `PUT /api/v1/incidents/01990000-0000-7000-8000-000000000001/components {"components":[{"id":"comp_3","status":"degraded"}]}`},

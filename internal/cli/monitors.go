@@ -30,6 +30,7 @@ type MonitorCommands struct {
 type monitorCreate struct {
 	monitorFields
 	newSlug
+	uniqueName
 }
 
 // monitorFields is embedded by the commands that create a monitor.
@@ -81,8 +82,9 @@ func (cmd *monitorCreate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	described.UniqueName = !cmd.AllowDuplicate
 	monitor, err := c.api.CreateMonitor(c.Ctx, described)
-	return object(c, monitor, err, func(m *client.Monitor) {
+	return object(c, monitor, cmd.explain(err), func(m *client.Monitor) {
 		c.printPing(m)
 		c.Printf("\nDown after %s.\n%s\n", downAfter(m), pingLimit)
 		c.warnOfHaste(m)

@@ -203,7 +203,7 @@ func (p *past) planIncident(begins time.Time, duration time.Duration, n allswell
 			if _, err := p.store.ChangeIncident(ctx, p.actor, id, ch); err != nil {
 				return err
 			}
-			_, err := p.store.PostUpdate(ctx, p.actor, id, message)
+			_, err := p.store.PostUpdate(ctx, p.actor, id, allswell.NewIncidentUpdate{Message: message})
 			return err
 		})
 	}

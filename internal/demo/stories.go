@@ -75,10 +75,7 @@ func (d *demo) update(incident string, state allswell.IncidentState, message str
 	if incident == "" {
 		return nil
 	}
-	if _, err := d.api.ChangeIncident(d.Ctx, incident, client.IncidentChange{State: &state}); err != nil {
-		return err
-	}
-	if _, err := d.api.PostUpdate(d.Ctx, incident, message); err != nil {
+	if _, err := d.api.PostUpdate(d.Ctx, incident, client.NewIncidentUpdate{Message: message, State: &state}); err != nil {
 		return err
 	}
 	d.say("A human sets the incident to %s and writes: %s", state, message)

@@ -33,9 +33,9 @@ type sender interface {
 	// allswell.SendTimeout.
 	send(ctx context.Context, n allswell.Notification) allswell.SendOutcome
 
-	// refuses returns why no message is ever sent to a valid target, or nil if that is not
-	// known before the attempt.
-	refuses(target string) error
+	// refuses returns why no message is sent to a valid target, or nil if that is not known
+	// before the attempt. It may wait for the DNS for a short time.
+	refuses(ctx context.Context, target string) error
 
 	// server returns the address of the server that takes all messages, or "" if there
 	// is none. An outage of it is logged once, and not for each message.

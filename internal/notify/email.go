@@ -32,7 +32,7 @@ func (mailDisabled) send(context.Context, allswell.Notification) allswell.SendOu
 	return allswell.SendOutcome{Result: allswell.SendServerUnavailable, Reason: "Mail is off: ALLSWELL_SMTP_URL is not set.", Unreachable: true}
 }
 
-func (mailDisabled) refuses(string) error { return nil }
+func (mailDisabled) refuses(context.Context, string) error { return nil }
 
 func (mailDisabled) server() string { return "" }
 

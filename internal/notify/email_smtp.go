@@ -253,7 +253,7 @@ func (m *mailer) drop(s *session) {
 }
 
 // refuses returns nil: the mail server decides.
-func (m *mailer) refuses(string) error { return nil }
+func (m *mailer) refuses(context.Context, string) error { return nil }
 
 // server returns the address of the mail server, for the log.
 func (m *mailer) server() string { return m.url.Host }

@@ -70,14 +70,14 @@ func New(c Config) *Notifier {
 	return n
 }
 
-// CheckTarget returns an *allswell.ValidationError if no message of a channel is ever sent to a
-// valid target, because the settings do not allow its address.
-func (n *Notifier) CheckTarget(channel allswell.Channel, target string) error {
+// CheckTarget returns an *allswell.ValidationError if no message of a channel is sent to a valid
+// target, because the settings do not allow its address. It may wait for the DNS for a short time.
+func (n *Notifier) CheckTarget(ctx context.Context, channel allswell.Channel, target string) error {
 	for _, q := range n.queues {
 		if q.name != channel {
 			continue
 		}
-		if err := q.sender.refuses(target); err != nil {
+		if err := q.sender.refuses(ctx, target); err != nil {
 			var bad allswell.ValidationError
 			bad.Add("target", "The target is not allowed: %v.", err)
 			return bad.Err()

@@ -277,9 +277,9 @@ type fakeSender func(context.Context) allswell.SendOutcome
 func (f fakeSender) send(ctx context.Context, _ allswell.Notification) allswell.SendOutcome {
 	return f(ctx)
 }
-func (f fakeSender) refuses(string) error { return nil }
-func (f fakeSender) server() string       { return "" }
-func (f fakeSender) close()               {}
+func (f fakeSender) refuses(context.Context, string) error { return nil }
+func (f fakeSender) server() string                        { return "" }
+func (f fakeSender) close()                                {}
 
 // testQueue returns a queue for mail with one worker and a fake sender.
 func testQueue(n *Notifier, send fakeSender) *queue {

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -232,14 +235,40 @@ func newWebhooks(c Config) *webhooks {
 // close closes idle connections.
 func (w *webhooks) close() { w.transport.CloseIdleConnections() }
 
-// refuses returns an error if the host of a URL is an IP address that webhooks may not go to.
-// The error is safe to show: it has nothing that is not in the URL or the documentation.
-func (w *webhooks) refuses(target string) error {
+// webhookLookupTimeout limits the lookup of a host name when a webhook is subscribed.
+const webhookLookupTimeout = 2 * time.Second
+
+// refuses returns an error if the host of a URL is an IP address that webhooks may not go to, or a name that has only
+// such addresses now. A name that cannot be resolved now is not refused. The error is safe to show: it has no address that
+// is not in the URL.
+func (w *webhooks) refuses(ctx context.Context, target string) error {
+	if err := w.refusesAddress(target); err != nil {
+		return err
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, webhookLookupTimeout)
+	defer cancel()
+	addresses, err := cmp.Or(w.dialer.Resolver, net.DefaultResolver).LookupNetIP(ctx, "ip", u.Hostname())
+	if err != nil || len(addresses) == 0 || slices.ContainsFunc(addresses, func(a netip.Addr) bool { return w.guard.literal(a.String()) == nil }) {
+		return nil
+	}
+	return webhookNotAllowedError(u.Hostname())
+}
+
+// refusesAddress returns an error if the host of a URL is an IP address that webhooks may not go to.
+func (w *webhooks) refusesAddress(target string) error {
 	u, err := url.Parse(target)
 	if err != nil || w.guard.literal(u.Hostname()) == nil {
 		return nil
 	}
-	return fmt.Errorf("webhooks may not go to %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY)", u.Hostname())
+	return webhookNotAllowedError(u.Hostname())
+}
+
+func webhookNotAllowedError(host string) error {
+	return fmt.Errorf("webhooks may not go to %s (ALLSWELL_WEBHOOK_ALLOW_PRIVATE, ALLSWELL_WEBHOOK_DENY)", host)
 }
 
 // server returns "": each webhook has its own server.
@@ -358,7 +387,7 @@ func (w *webhooks) failure(ctx context.Context, target string) string {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return "The attempt was interrupted before the webhook answered."
 	}
-	if err := w.refuses(target); err != nil {
+	if err := w.refusesAddress(target); err != nil {
 		return webhookReason("The address is not allowed: %v.", err)
 	}
 	return webhookReason("The webhook gave no HTTP answer. Its name must resolve to a public address, it must answer within %g seconds, "+

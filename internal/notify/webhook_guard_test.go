@@ -113,7 +113,7 @@ func TestWebhookGuard(t *testing.T) {
 			if _, err := netip.ParseAddr(literal); err == nil {
 				want = webhookNotAllowed(literal)
 			}
-			if refused := w.refuses(scheme+host+":"+port) != nil; refused != (want != webhookNoAnswer) {
+			if refused := w.refusesAddress(scheme+host+":"+port) != nil; refused != (want != webhookNoAnswer) {
 				t.Errorf("%s%s: refused beforehand: %t", scheme, host, refused)
 			}
 			if o.Result != allswell.SendFailed || o.Reason != want || !guarded && !(digits && strings.Contains(o.Detail, "no such host")) {
@@ -153,16 +153,34 @@ func TestCheckTarget(t *testing.T) {
 		{"IPv6", Config{}, allswell.ChannelWebhook, "https://[fd00::1]:8443/a", true},
 		{"mapped", Config{}, allswell.ChannelWebhook, "http://[::ffff:192.168.0.1]/", true},
 		{"public", Config{}, allswell.ChannelWebhook, "http://1.1.1.1/", false},
-		{"a name", Config{}, allswell.ChannelWebhook, "http://localhost/", false},
+		{"a name", Config{}, allswell.ChannelWebhook, "http://localhost/", true},
+		{"a name that is allowed", Config{AllowPrivate: true}, allswell.ChannelWebhook, "http://localhost/", false},
 		{"private ones are allowed", Config{AllowPrivate: true}, allswell.ChannelWebhook, "http://10.0.0.1/", false},
 		{"denied", Config{AllowPrivate: true, Deny: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, allswell.ChannelWebhook, "http://10.0.0.1/", true},
 		{"mail", Config{}, allswell.ChannelEmail, "a@example.com", false},
 	} {
 		c.config.Store = st
-		err := New(c.config).CheckTarget(c.channel, c.target)
+		err := New(c.config).CheckTarget(t.Context(), c.channel, c.target)
 		var invalid *allswell.ValidationError
 		if (err != nil) != c.want || err != nil && (!errors.As(err, &invalid) || len(invalid.Fields["target"]) != 1) {
 			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// TestRefusedNames checks that a name is refused if it has only addresses that are.
+func TestRefusedNames(t *testing.T) {
+	w := newWebhooks(Config{BaseURL: webhookTestBase})
+	defer w.close()
+	w.dialer.Resolver = webhookResolver(t, func(name string) []string {
+		return map[string][]string{
+			"private.test.": {"10.0.0.1", "127.0.0.1"}, "public.test.": {"93.184.215.14"}, "mixed.test.": {"10.0.0.1", "93.184.215.14"},
+		}[strings.TrimSuffix(name, ".")+"."]
+	})
+	for host, want := range map[string]bool{"private.test": true, "public.test": false, "mixed.test": false, "none.test": false, "10.0.0.1": true, "1.1.1.1": false} {
+		err := w.refuses(t.Context(), "https://"+host+":8443/hook")
+		if (err != nil) != want || err != nil && strings.Contains(strings.ReplaceAll(err.Error(), host, ""), "10.0.0.1") {
+			t.Errorf("%s: %v", host, err)
 		}
 	}
 }

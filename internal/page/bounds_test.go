@@ -27,7 +27,7 @@ func newLongTimelines(t *testing.T, updates int, message string) (w *fixture, in
 	m := must(w, planned, err)
 	for range updates - 1 {
 		w.clock.move(time.Second)
-		if _, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, message); err != nil {
+		if _, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: message}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, message, ""); err != nil {

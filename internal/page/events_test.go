@@ -162,7 +162,7 @@ func TestTagsOfHistoryAndIncidents(t *testing.T) {
 					t.Errorf("%s has %v, want %s", path, main.Node.Attr, want)
 				}
 			}
-			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, "An update.")
+			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "An update."})
 			must(w, u, err)
 		}
 		if scripts := w.get("/nope", 404).All("script"); len(scripts) > 0 {

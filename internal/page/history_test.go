@@ -47,7 +47,7 @@ func TestHistoryOfMonth(t *testing.T) {
 		w.get("/status/acme/history?other=1", 200)
 
 		w.get("/status/acme/history?month=2020-12", 200)
-		u, err := w.store.PostUpdate(ctx, w.ws, late.ID, "Found it.")
+		u, err := w.store.PostUpdate(ctx, w.ws, late.ID, allswell.NewIncidentUpdate{Message: "Found it."})
 		must(w, u, err)
 		if got := w.get("/status/acme/history?month=2020-12", 200).Texts(".excerpt"); !slices.Equal(got, []string{"Found it."}) {
 			t.Errorf("after an update: %q", got)
@@ -83,7 +83,7 @@ func TestIncidentPage(t *testing.T) {
 		path := "/status/acme/incidents/" + inc.ID
 		for i := range 40 {
 			w.clock.move(time.Minute)
-			u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, fmt.Sprint("Update ", i))
+			u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: fmt.Sprint("Update ", i)})
 			must(w, u, err)
 			p := w.get(path, 200)
 			if got := p.Texts(".timeline .message"); len(got) != i+2 || got[0] != fmt.Sprint("Update ", i) {

@@ -112,7 +112,7 @@ func TestFeedsOverTime(t *testing.T) {
 			}
 		}
 
-		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, "It dawns.")
+		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "It dawns."})
 		must(w, u, err)
 		if body := w.do("GET", "/status/acme/history.atom").Body.String(); !strings.Contains(body, "It dawns.") {
 			t.Errorf("the update is not in %s", body)

@@ -32,7 +32,7 @@ func TestStatusPage(t *testing.T) {
 		message := "Wires are down."
 		inc := w.incident("acme", allswell.NewIncident{Title: "The north is dark", Impact: allswell.ImpactCritical, Message: &message})
 		w.clock.move(10 * time.Minute)
-		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, "Wires are up.")
+		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "Wires are up."})
 		must(w, u, err)
 
 		p = w.get("/status/acme", 200)

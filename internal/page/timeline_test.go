@@ -66,7 +66,7 @@ func TestResolvedWithoutMessage(t *testing.T) {
 		monitoring := allswell.IncidentMonitoring
 		inc, err = w.store.ChangeIncident(ctx, w.ws, inc.ID, allswell.IncidentChange{State: &monitoring})
 		must(w, inc, err)
-		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, "A fuse.")
+		u, err := w.store.PostUpdate(ctx, w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "A fuse."})
 		must(w, u, err)
 		shown = w.timelines(inc.ID)
 		shown.check(t, []string{"Resolved A fuse.", "Monitoring We look."})

@@ -96,7 +96,7 @@ func TestChangesAreAudited(t *testing.T) {
 				`create incident_update {} {"incident_id":"INCIDENT","message":"We know."}`,
 			}},
 			{"update", func() (err error) {
-				_, err = w.PostUpdate(w.ctx, w.ws, incident.ID, "Still.")
+				_, err = w.PostUpdate(w.ctx, w.ws, incident.ID, allswell.NewIncidentUpdate{Message: "Still."})
 				return
 			}, []string{`create incident_update {} {"incident_id":"INCIDENT","message":"Still."}`}},
 			{"affected", func() (err error) {

@@ -186,7 +186,7 @@ func TestBackupUnderWrites(t *testing.T) {
 			default:
 			}
 			_, errPing := w.RecordPings(w.ctx, tokens, store.LivenessRecord{Replica: "a"})
-			_, errPost := w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("more ", 1000))
+			_, errPost := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: strings.Repeat("more ", 1000)})
 			if err := errors.Join(errPing, errPost); err != nil {
 				t.Error(err)
 			}

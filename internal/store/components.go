@@ -110,6 +110,9 @@ func (t *tx) createComponent(actor allswell.Actor, p allswell.Page, n allswell.N
 	if err == nil {
 		err = t.checkLimit("name", "components", allswell.MaxComponents, `SELECT count(*) FROM components WHERE page_id = $1`, p.ID)
 	}
+	if err == nil && n.UniqueName {
+		err = t.checkUniqueName("component", n.Name, `FROM components WHERE page_id = $1`, p.ID)
+	}
 	groupID := ""
 	if err == nil {
 		groupID, err = t.groupID(p.ID, n.GroupID)
@@ -338,6 +341,9 @@ func (s *Store) CreateGroup(ctx context.Context, actor allswell.Actor, slug stri
 		}
 		if err == nil {
 			err = t.checkLimit("name", "groups", allswell.MaxGroups, `SELECT count(*) FROM component_groups WHERE page_id = $1`, p.ID)
+		}
+		if err == nil && n.UniqueName {
+			err = t.checkUniqueName("group", n.Name, `FROM component_groups WHERE page_id = $1`, p.ID)
 		}
 		if err == nil && n.Slug == "" {
 			n.Slug, err = t.freeSlug(allswell.SlugOf(n.Name, "group"), `FROM component_groups WHERE page_id = $1`, p.ID)

@@ -122,12 +122,12 @@ func TestNewerDeliveryMergesOlder(t *testing.T) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
 		w.expect("the first attempt", w.deliver(failed), "a@example.com: one", "https://example.com/hook: one")
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		other := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "o", Message: ptr("else")}))(w)
 		// The mailbox waits, and so does the webhook's incident; its other one does not.
 		w.expect("news while one waits", w.deliver(failed), "https://example.com/hook: else")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "three"))(w)
-		must(w.PostUpdate(w.ctx, w.ws, other.ID, "more"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "three"}))(w)
+		must(w.PostUpdate(w.ctx, w.ws, other.ID, allswell.NewIncidentUpdate{Message: "more"}))(w)
 		w.clock.move(time.Minute)
 		got := w.deliver(taken)
 		order := slices.DeleteFunc(slices.Clone(got), func(line string) bool { return !strings.HasPrefix(line, "https") })
@@ -150,10 +150,10 @@ func TestDeliveriesMergedTwice(t *testing.T) {
 		w.subscribe("a@example.com")
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("one")}))(w)
 		w.expect("the first attempt", w.deliver(failed), "a@example.com: one")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		w.clock.move(time.Minute)
 		w.expect("the second attempt", w.deliver(failed), "a@example.com: one, two")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "three"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "three"}))(w)
 		w.clock.move(time.Hour)
 		w.expect("the third attempt", w.deliver(taken), "a@example.com: one, two, three")
 	})
@@ -212,7 +212,9 @@ func TestEventsKeepTheBackOff(t *testing.T) {
 		"incidents": func(w *world, _ string) {
 			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("more")}))(w)
 		},
-		"updates": func(w *world, incident string) { must(w.PostUpdate(w.ctx, w.ws, incident, "more"))(w) },
+		"updates": func(w *world, incident string) {
+			must(w.PostUpdate(w.ctx, w.ws, incident, allswell.NewIncidentUpdate{Message: "more"}))(w)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorlds(t, func(w *world) {
@@ -326,7 +328,7 @@ func TestRetryBehindAnother(t *testing.T) {
 			w.clock.set(w.nextAttempt())
 		}
 		w.clock.move(-time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, first.ID, "two"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, first.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("three")}))(w)
 		w.expect("before the next attempt", w.deliver(failed))
 		rows, _, err := w.Deliveries(w.ctx, w.ws, "acme", nil, firstHundred)
@@ -403,7 +405,7 @@ func TestLargeDeletions(t *testing.T) {
 		w.fanOut()
 		w.run(`UPDATE deliveries SET state = 'sent' WHERE id <> (SELECT min(id) FROM deliveries)`)
 		w.clock.move(31 * 24 * time.Hour)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		w.fanOut()
 		w.ok(w.Prune(w.ctx))
 		if got := w.value(`SELECT count(*) FROM deliveries`); got != fmt.Sprint(many+1) {
@@ -427,7 +429,7 @@ func TestNotificationIsBounded(t *testing.T) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Long"}))(w)
 		const updates, most = 60, 1 << 20
 		for range updates {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessageLength)))(w)
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: strings.Repeat("x", allswell.MaxMessageLength)}))(w)
 		}
 		w.fanOut()
 		claimed := w.claim()

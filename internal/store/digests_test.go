@@ -89,7 +89,7 @@ func TestResolutionAndItsUpdateAreOneMail(t *testing.T) {
 		}
 		explained := open()
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, explained, "Fixed."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, explained, allswell.NewIncidentUpdate{Message: "Fixed."}))(w)
 		w.expect("and why", w.deliver(taken), "a@example.com: , Fixed.", "https://example.com/hook: Fixed.")
 		w.clock.move(allswell.DigestWait)
 		w.expect("nothing is left", w.deliver(taken))

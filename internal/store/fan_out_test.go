@@ -23,7 +23,7 @@ func TestRecipients(t *testing.T) {
 		must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "waits@example.com"}))(w)
 		w.expect("before anything happens", w.deliver(taken), "waits@example.com: confirmation")
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, early.ID, "second"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, early.ID, allswell.NewIncidentUpdate{Message: "second"}))(w)
 		w.expect("an update", w.deliver(taken),
 			"all@example.com: second", "mine@example.com: second", "other@example.com: second", "https://example.com/hook: second")
 		job := w.quick("job", w.component, allswell.StatusMajorOutage)
@@ -33,7 +33,7 @@ func TestRecipients(t *testing.T) {
 			"all@example.com: incident.created", "mine@example.com: incident.created",
 			"https://example.com/hook: major_outage", "https://example.com/hook: incident.created")
 		auto := w.value(`SELECT id FROM incidents WHERE outage_id IS NOT NULL`)
-		must(w.PostUpdate(w.ctx, w.ws, auto, "looking"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, auto, allswell.NewIncidentUpdate{Message: "looking"}))(w)
 		w.expect("a human speaks of it", w.deliver(taken),
 			"all@example.com: looking", "mine@example.com: looking", "https://example.com/hook: looking")
 		w.clock.move(time.Second)

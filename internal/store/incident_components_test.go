@@ -47,15 +47,15 @@ var affectedTests = map[string]func(w *world){
 			w.Errorf("affected: %+v", i.Affected)
 		}
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))(w)
 		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentResolved)})
 		w.shows(allswell.StatusOperational)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "All is well."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "All is well."}))(w)
 		w.expect("what the updates say", w.affectedBy(i.ID), "We look.: Backups >degraded_performance",
 			"Found it.: Backups degraded_performance>degraded_performance", "All is well.: Backups degraded_performance>operational")
-		w.expectEvents("created: Slow, none, investigating: We look.", "Backups: operational > degraded_performance",
-			"updated: Slow, none, investigating: Found it.", "Backups: degraded_performance > operational",
-			"resolved: Slow, none, resolved", "updated: Slow, none, resolved: All is well.")
+		w.expectEvents("created: Slow, minor, investigating: We look.", "Backups: operational > degraded_performance",
+			"updated: Slow, minor, investigating: Found it.", "Backups: degraded_performance > operational",
+			"resolved: Slow, minor, resolved", "updated: Slow, minor, resolved: All is well.")
 		w.history("operational", "degraded", "operational")
 		for _, e := range must(w.Events(w.ctx))(w) {
 			if e.IncidentID != "" && !slices.Equal(e.Components, []string{w.component.ID}) {
@@ -69,7 +69,36 @@ var affectedTests = map[string]func(w *world){
 	"created resolved": func(w *world) {
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Was slow", State: allswell.IncidentResolved, Affected: []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}}))(w)
 		w.shows(allswell.StatusOperational)
-		w.expectEvents("created: Was slow, none, resolved")
+		w.expectEvents("created: Was slow, critical, resolved")
+	},
+	"updates that change it": func(w *world) {
+		w.clock.move(time.Second)
+		i := w.about("Slow", nil, w.at(allswell.StatusDegraded))
+		w.clock.move(time.Second)
+		affected := []allswell.AffectedComponent{w.at(allswell.StatusMajorOutage)}
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{
+			Message: "Worse.", State: ptr(allswell.IncidentIdentified), Impact: ptr(allswell.ImpactCritical), Affected: &affected,
+		}))(w)
+		if u.State != allswell.IncidentIdentified {
+			w.Errorf("the update has the state %s", u.State)
+		}
+		w.shows(allswell.StatusMajorOutage)
+		w.clock.move(time.Second)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Fixed.", State: ptr(allswell.IncidentResolved)}))(w)
+		w.shows(allswell.StatusOperational)
+		w.clock.move(time.Second)
+		reopened := w.change(i, allswell.IncidentChange{Resolved: ptr(false), Message: ptr("Not yet.")})
+		w.shows(allswell.StatusMajorOutage)
+		w.clock.move(time.Second)
+		w.change(reopened, allswell.IncidentChange{Resolved: ptr(true), State: ptr(allswell.IncidentResolved), Message: ptr("Now.")})
+		w.shows(allswell.StatusOperational)
+		w.expect("what the updates say", w.affectedBy(i.ID), "Worse.: Backups >major_outage", "Fixed.: Backups major_outage>operational",
+			"Not yet.: Backups operational>major_outage", "Now.: Backups major_outage>operational")
+		w.expectEvents("created: Slow, minor, investigating", "Backups: operational > degraded",
+			"Backups: degraded > major_outage", "updated: Slow, critical, identified: Worse.",
+			"Backups: major_outage > operational", "resolved: Slow, critical, resolved: Fixed.",
+			"Backups: operational > major_outage", "updated: Slow, critical, investigating: Not yet.",
+			"Backups: major_outage > operational", "resolved: Slow, critical, resolved: Now.")
 	},
 	"reopened, and deleted": func(w *world) {
 		i := w.about("Slow", nil, w.at(allswell.StatusPartialOutage))
@@ -107,12 +136,12 @@ var affectedTests = map[string]func(w *world){
 		}
 		w.shows(allswell.StatusPartialOutage)
 		w.shows(allswell.StatusDegraded, b)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Two."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Two."}))(w)
 		w.clock.move(time.Second)
 		w.concerns(i, w.at(allswell.StatusOperational, b))
 		w.shows(allswell.StatusOperational)
 		w.shows(allswell.StatusOperational, b)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Three."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Three."}))(w)
 		before := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt
 		w.clock.move(time.Second)
 		w.concerns(i, w.at(allswell.StatusOperational, b))
@@ -125,7 +154,7 @@ var affectedTests = map[string]func(w *world){
 		if got := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt; !got.Equal(w.clock.now()) {
 			w.Errorf("updated at %v", got)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Four."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Four."}))(w)
 		w.expect("what the updates say", w.affectedBy(i.ID), "One.: Backups >major_outage",
 			"Two.: Backups major_outage>partial_outage b >degraded", "Three.: b degraded>operational Backups partial_outage>operational", "Four.:")
 	},
@@ -149,7 +178,7 @@ var affectedTests = map[string]func(w *world){
 		b := w.anotherComponent("b")
 		i := w.about("Slow", ptr("One."), w.at(allswell.StatusMajorOutage), w.at(allswell.StatusDegraded, b))
 		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", b.ID))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Two."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Two."}))(w)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
 		w.shows(allswell.StatusOperational)
 		w.expect("what the updates say", w.affectedBy(i.ID), "One.: Backups >major_outage b >degraded", "Two.: Backups major_outage>major_outage b degraded>operational")
@@ -252,7 +281,7 @@ func TestRecipientsOfComponents(t *testing.T) {
 		i := w.about("Slow", ptr("We look."), w.at(allswell.StatusDegraded))
 		notifies("an incident of a", "all", "a")
 		w.concerns(i, w.at(allswell.StatusDegraded, b))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "It is b."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "It is b."}))(w)
 		notifies("its update, of b", "all", "a", "b")
 		w.concerns(i)
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
@@ -260,7 +289,7 @@ func TestRecipientsOfComponents(t *testing.T) {
 		i = w.about("Everything", nil)
 		notifies("an incident of the page", "all", "a", "b")
 		w.concerns(i, w.at(allswell.StatusDegraded))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Only a."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Only a."}))(w)
 		notifies("its update, of a", "all", "a", "b")
 
 		m := w.plan("Disks", time.Hour, 2*time.Hour)

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -217,61 +215,6 @@ func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
 	return err
 }
 
-// resolveAffected replaces the slugs of affected components by ids.
-func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
-	refs := make([]string, len(affected))
-	for i, a := range affected {
-		refs[i] = a.ComponentID
-	}
-	ids, err := t.resolveDistinctComponents(pageID, refs)
-	resolved := slices.Clone(affected)
-	for i := range resolved {
-		resolved[i].ComponentID = ids[i]
-	}
-	return resolved, err
-}
-
-// lockAffected locks the affected components of an incident and returns them with their names.
-func (t *tx) lockAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
-	if len(affected) == 0 {
-		return nil, nil
-	}
-	ids := make([]string, len(affected))
-	for i, a := range affected {
-		ids[i] = a.ComponentID
-	}
-	if err := t.lockComponents(ids); err != nil {
-		return nil, err
-	}
-	names, err := t.componentNames(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d.id", i) })
-	named := slices.Clone(affected)
-	for i := range named {
-		named[i].Name = names[named[i].ComponentID]
-	}
-	return named, err
-}
-
-// saveAffected saves the affected components of a new incident.
-func (t *tx) saveAffected(i allswell.Incident) error {
-	for _, a := range i.Affected {
-		if _, err := t.Exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,
-			i.ID, a.ComponentID, string(a.Status)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addCauses gives the affected components of an incident their statuses.
-func (t *tx) addCauses(i allswell.Incident) error {
-	for _, a := range i.Affected {
-		if err := t.addCause(i.ID, a.ComponentID, a.Status, origin{}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // saveIncident saves the fields that can change.
 func (t *tx) saveIncident(i allswell.Incident) error {
 	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8 WHERE id = $1`,
@@ -279,64 +222,101 @@ func (t *tx) saveIncident(i allswell.Incident) error {
 	return err
 }
 
-// ChangeIncident changes an incident. It emits an event if the change resolves it.
+// ChangeIncident changes an incident, and adds an update if there is a message. It emits one event if the change
+// resolves the incident or adds an update.
 func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id string, ch allswell.IncidentChange) (allswell.Incident, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Incident{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
-		i, err := t.lockIncident(actor.WorkspaceID, id)
-		if err != nil {
-			return i, err
-		}
-		before, wasResolved := i, i.Resolved
-		resolvedNow := i.Apply(ch, t.Now)
-		if wasResolved {
-			if err := t.checkOpenIncidents("resolved", i); err != nil {
-				return i, err
-			}
-		}
-		if err := t.saveIncident(i); err != nil {
-			return i, err
-		}
-		switch {
-		case resolvedNow:
-			err = t.removeCauses(i.ID, origin{})
-		case wasResolved && !i.Resolved:
-			err = t.addCauses(i)
-		}
-		if err != nil {
-			return i, err
-		}
-		if resolvedNow {
-			err = t.emit(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, nil))
-		}
-		if err == nil {
-			err = t.audit(actor, allswell.AuditUpdate, before, i)
-		}
+		i, _, err := t.changeIncident(actor, id, ch)
 		return i, err
 	})
 }
 
-// PostUpdate adds an update to an incident's timeline and emits its event.
-func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID, message string, save ...SaveResponse[allswell.IncidentUpdate]) (allswell.IncidentUpdate, error) {
-	if err := allswell.CheckMessage(message); err != nil {
+// PostUpdate adds an update to an incident's timeline, after changing the incident, and emits one event for both.
+func (s *Store) PostUpdate(ctx context.Context, actor allswell.Actor, incidentID string, n allswell.NewIncidentUpdate, save ...SaveResponse[allswell.IncidentUpdate]) (allswell.IncidentUpdate, error) {
+	ch := n.Change()
+	if err := ch.Validate(); err != nil {
 		return allswell.IncidentUpdate{}, err
 	}
 	return writeAs(ctx, s, actor, func(t *tx) (allswell.IncidentUpdate, error) {
-		i, err := t.lockIncident(actor.WorkspaceID, incidentID)
-		if err != nil {
-			return allswell.IncidentUpdate{}, err
-		}
-		u, err := t.addUpdate(&i, message, allswell.SystemMessage{})
-		if err != nil {
-			return u, err
-		}
-		if err := t.emit(allswell.NewIncidentEvent(allswell.EventIncidentUpdated, i, &u)); err != nil {
-			return u, err
-		}
-		return u, t.audit(actor, allswell.AuditCreate, nil, u)
+		_, u, err := t.changeIncident(actor, incidentID, ch)
+		return u, err
 	}, save...)
+}
+
+// changeIncident changes an incident, adds the update, if there is one, which has the state after the change, and emits
+// their event.
+func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.IncidentChange) (i allswell.Incident, u allswell.IncidentUpdate, err error) {
+	if i, err = t.lockForChange(actor.WorkspaceID, id, &ch); err != nil {
+		return i, u, err
+	}
+	before := i
+	resolvedNow := i.Apply(ch, t.Now)
+	if before.Resolved {
+		if err := t.checkOpenIncidents("resolved", i); err != nil {
+			return i, u, err
+		}
+	}
+	if ch.Affected != nil {
+		if err := t.replaceAffected(&i, *ch.Affected); err != nil {
+			return i, u, err
+		}
+	}
+	if err := t.saveIncident(i); err != nil {
+		return i, u, err
+	}
+	switch {
+	case resolvedNow:
+		err = t.removeCauses(i.ID, origin{})
+	case before.Resolved && !i.Resolved:
+		err = t.addCauses(i)
+	case !i.Resolved:
+		err = t.replaceCauses(i.ID, before.Affected, i.Affected)
+	}
+	if err != nil {
+		return i, u, err
+	}
+	changed := i
+	var added *allswell.IncidentUpdate
+	if ch.Message != nil {
+		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}); err != nil {
+			return i, u, err
+		}
+		added = &u
+	}
+	switch {
+	case resolvedNow:
+		err = t.emit(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, added))
+	case added != nil:
+		err = t.emit(allswell.NewIncidentEvent(allswell.EventIncidentUpdated, i, added))
+	}
+	if err == nil {
+		err = t.audit(actor, allswell.AuditUpdate, before, changed)
+	}
+	if err == nil && added != nil {
+		err = t.audit(actor, allswell.AuditCreate, nil, u)
+	}
+	return i, u, err
+}
+
+// lockForChange locks an incident with the components that it affects and those that it will, whose slugs it replaces
+// by ids.
+func (t *tx) lockForChange(workspaceID, id string, ch *allswell.IncidentChange) (allswell.Incident, error) {
+	if ch.Affected == nil {
+		return t.lockIncident(workspaceID, id)
+	}
+	i, err := t.incidentOf(workspaceID, id)
+	if err != nil {
+		return i, err
+	}
+	affected, err := t.resolveAffected(i.PageID, *ch.Affected)
+	if err != nil {
+		return i, err
+	}
+	ch.Affected = &affected
+	return t.lockIncident(workspaceID, id, affected...)
 }
 
 // addUpdate appends to the timeline of a locked incident and saves both. auto is
@@ -363,98 +343,6 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 		return u, err
 	}
 	return u, t.saveIncident(*i)
-}
-
-// IncidentComponents returns the affected components of a workspace's incident, in their
-// order on the page.
-func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id string) ([]allswell.AffectedComponent, error) {
-	return read(ctx, s, func(c *session) ([]allswell.AffectedComponent, error) {
-		i, err := c.incidentOf(actor.WorkspaceID, id)
-		if err != nil {
-			return nil, err
-		}
-		all := []allswell.Incident{i}
-		err = c.fillAffected(all)
-		return all[0].Affected, err
-	})
-}
-
-// SetIncidentComponents replaces the affected components of an incident and their
-// statuses. While the incident is not resolved, the components get these statuses at once.
-// A cause that a person has acknowledged stays acknowledged if its status is the same.
-func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor, id string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
-	if err := allswell.CheckAffected(affected); err != nil {
-		return nil, err
-	}
-	return writeAs(ctx, s, actor, func(t *tx) ([]allswell.AffectedComponent, error) {
-		i, err := t.incidentOf(actor.WorkspaceID, id)
-		if err == nil {
-			affected, err = t.resolveAffected(i.PageID, affected)
-		}
-		if err == nil {
-			i, err = t.lockIncident(actor.WorkspaceID, id, affected...)
-		}
-		if err != nil {
-			return nil, err
-		}
-		was, before := i, i.Affected
-		if i.Affected, err = t.lockAffected(i.PageID, affected); err != nil {
-			return nil, err
-		}
-		if _, err := t.Exec(`DELETE FROM incident_components WHERE incident_id = $1`, i.ID); err != nil {
-			return nil, err
-		}
-		if err := t.saveAffected(i); err != nil {
-			return nil, err
-		}
-		if !maps.Equal(statusesOf(before), statusesOf(i.Affected)) {
-			i.UpdatedAt = allswell.Later(t.Now, i.UpdatedAt)
-		}
-		if err := t.saveIncident(i); err != nil {
-			return nil, err
-		}
-		if !i.Resolved {
-			err = t.replaceCauses(i.ID, before, i.Affected)
-		}
-		if err == nil {
-			err = t.audit(actor, allswell.AuditUpdate, was, i)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all := []allswell.Incident{{ID: i.ID}}
-		err = t.fillAffected(all)
-		return all[0].Affected, err
-	})
-}
-
-// replaceCauses replaces the causes of a source, those of before, by those of after. Each
-// component goes from the old status to the new one in one step.
-func (t *tx) replaceCauses(source string, before, after []allswell.AffectedComponent) error {
-	old, now := statusesOf(before), statusesOf(after)
-	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now))))))
-	for _, id := range ids {
-		if old[id] == now[id] {
-			continue
-		}
-		if err := t.changeComponentCauses(id, origin{}, func(c *allswell.Component) error {
-			if err := t.deleteCause(c, source); err != nil || now[id] == "" {
-				return err
-			}
-			return t.insertCause(c, source, now[id])
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func statusesOf(affected []allswell.AffectedComponent) map[string]allswell.Status {
-	out := make(map[string]allswell.Status, len(affected))
-	for _, a := range affected {
-		out[a.ComponentID] = a.Status
-	}
-	return out
 }
 
 // DeleteIncident deletes an incident with its timeline. The outage that opened it does not

@@ -301,7 +301,7 @@ func TestOrderIsTheOrderOfCommits(t *testing.T) {
 			w.ok(rename(w.Store))
 			w.ok(w.overlap(rename, rename))
 			w.clock.move(-time.Second)
-			must(w.PostUpdate(w.ctx, w.ws, incident.ID, "more"))(w)
+			must(w.PostUpdate(w.ctx, w.ws, incident.ID, allswell.NewIncidentUpdate{Message: "more"}))(w)
 		}
 		for i, at := range updated[1:] {
 			if at.Before(updated[i]) {

@@ -37,10 +37,10 @@ func TestTimelinesAreBounded(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := w.about("Long", ptr("One."))
 		w.fillTimeline("incident_updates", "incident_id", i.ID, 2, allswell.MaxUpdates-1, "more")
-		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, "The last."))(w); u.Number != allswell.MaxUpdates {
+		if u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "The last."}))(w); u.Number != allswell.MaxUpdates {
 			t.Errorf("number %d", u.Number)
 		}
-		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, "One too many.")
+		_, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "One too many."})
 		w.refused(err, "message")
 		if n := len(must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates); n != allswell.MaxUpdates {
 			t.Errorf("%d updates", n)

@@ -247,6 +247,11 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	if err := t.link(&m); err != nil {
 		return m, err
 	}
+	if n.UniqueName {
+		if err := t.checkUniqueName("monitor", m.Name, `FROM monitors WHERE workspace_id = $1 AND page_id = $2`, m.WorkspaceID, m.PageID); err != nil {
+			return m, err
+		}
+	}
 	if err := t.lockComponents([]string{m.ComponentID}); err != nil {
 		return m, err
 	}

@@ -77,7 +77,7 @@ func TestClaimDuringSavingResults(t *testing.T) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i"}))(w)
 		w.fanOut()
 		first := w.claim()
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		w.fanOut()
 		other := w.replica()
 		results := make(chan error, 1)

@@ -143,16 +143,16 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
 		w.shows(allswell.StatusMajorOutage)
 		means(allswell.StatusMajorOutage, allswell.StatusOperational)
-		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, "We look at it tomorrow."))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "We look at it tomorrow."}))(w)
 		means(allswell.StatusMajorOutage, allswell.StatusOperational)
 		if u.Affected[0].New != allswell.StatusMajorOutage {
 			w.Errorf("the timeline says %+v", u.Affected)
 		}
 		w.say(allswell.StatusOperational) // the status set by hand counts
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Nobody needs it."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Nobody needs it."}))(w)
 		means(allswell.StatusOperational, allswell.StatusOperational)
 		w.pinged(job)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Over."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Over."}))(w)
 		means(allswell.StatusOperational, allswell.StatusOperational)
 	},
 	"an incident closed by its state alone counts as closed": func(w *world, job allswell.Monitor) {
@@ -166,7 +166,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 	"an incident edited by hand is resolved and keeps the edits": func(w *world, job allswell.Monitor) {
 		w.goDown(job)
 		i := w.change(w.incident(), allswell.IncidentChange{Title: ptr("Tape robot"), Impact: ptr(allswell.ImpactMinor), State: ptr(allswell.IncidentIdentified)})
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "It needs oil."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "It needs oil."}))(w)
 		w.newEvents()
 		w.pinged(job)
 		w.expectEvents(
@@ -399,7 +399,7 @@ func TestOnlyNotifiedChangesAreEvents(t *testing.T) {
 		w.expectEvents("created: Slow, none, investigating: We look.")
 		must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Quiet", State: allswell.IncidentResolved, Impact: allswell.ImpactMajor}))(w)
 		w.expectEvents("created: Quiet, major, resolved")
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))(w)
 		w.expectEvents("updated: Slow, none, investigating: Found it.")
 		w.change(i, allswell.IncidentChange{Title: ptr("Slower"), State: ptr(allswell.IncidentMonitoring)})
 		w.expectEvents()

@@ -63,7 +63,9 @@ func TestBusyChangedNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		post := func(ctx context.Context) func() error {
-			return func() error { return second(w.PostUpdate(ctx, w.ws, i.ID, "Found it.")) }
+			return func() error {
+				return second(w.PostUpdate(ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
+			}
 		}
 		ended, cancel := context.WithCancel(w.ctx)
 		cancel()
@@ -107,7 +109,9 @@ func TestBusyAfterARefusedCommit(t *testing.T) {
 		w.run(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION refuse()`)
-		w.changedNothing("refused", func() error { return second(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it.")) })
+		w.changedNothing("refused", func() error {
+			return second(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
+		})
 		w.run(`DROP TRIGGER refuse ON incident_updates`)
 	})
 }
@@ -120,7 +124,7 @@ func TestUnknownOutcomeOfACommitThatTheServerEnds(t *testing.T) {
 		w.run(`CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END'`)
 		w.run(`CREATE CONSTRAINT TRIGGER leave AFTER INSERT ON incident_updates DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION leave()`)
-		err := second(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))
+		err := second(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
 		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
 			w.Errorf("error %v, want ErrUnknownOutcome alone", err)
 		}
@@ -138,9 +142,11 @@ func TestBusyBehindAWriter(t *testing.T) {
 	tx := must(other.Begin())(t)
 	ctx, cancel := context.WithTimeout(w.ctx, 100*time.Millisecond)
 	defer cancel()
-	w.changedNothing("locked", func() error { return second(w.PostUpdate(ctx, w.ws, i.ID, "Found it.")) })
+	w.changedNothing("locked", func() error {
+		return second(w.PostUpdate(ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
+	})
 	w.ok(tx.Rollback())
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))(w)
 }
 
 // TestUnknownOutcomeOfAPartialDeletion makes the deletion of a page fail after its many
@@ -192,7 +198,7 @@ func TestUnknownOutcomeOfALostCommit(t *testing.T) {
 		w.ok(second(s.Page(w.ctx, w.ws, "acme")))
 		p.lost = func() bool { return w.value(`SELECT count(*) FROM incident_updates`) == "1" }
 		p.losing.Store(true)
-		_, err := s.PostUpdate(w.ctx, w.ws, i.ID, "Found it.")
+		_, err := s.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."})
 		p.losing.Store(false)
 		if !errors.Is(err, allswell.ErrUnknownOutcome) || errors.Is(err, allswell.ErrBusy) {
 			t.Errorf("error %v, want ErrUnknownOutcome alone", err)
@@ -200,7 +206,7 @@ func TestUnknownOutcomeOfALostCommit(t *testing.T) {
 		if updates := w.incident().Updates; len(updates) != 1 {
 			t.Errorf("%d updates, want the one that was committed", len(updates))
 		}
-		must(s.PostUpdate(w.ctx, w.ws, i.ID, "It is mended."))(w)
+		must(s.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "It is mended."}))(w)
 	})
 }
 

@@ -38,7 +38,7 @@ func TestPageShowsWhatItShould(t *testing.T) {
 		w.opened("oldest shown", allswell.IncidentResolved, edge)
 		i := w.opened("open", "", began)
 		w.clock.set(began.Add(time.Hour))
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Second."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Second."}))(w)
 		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
 		must(w.EditComponent(w.ctx, w.ws, "", w.component.ID, allswell.ComponentEdit{GroupID: &g.ID}))(w)
 		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
@@ -214,7 +214,7 @@ func TestLists(t *testing.T) {
 		}, "acme", "p0", "p1", "p2", "p3", "p4")
 		i := w.incidents()[0]
 		for range 4 {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, "more"))(w)
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "more"}))(w)
 		}
 		names(func(r store.Pagination) ([]string, int, error) {
 			list, total, err := w.Updates(w.ctx, w.ws, i.ID, r)
@@ -268,7 +268,7 @@ func TestNothingMovesUpdatedAtButAChange(t *testing.T) {
 				w.Errorf("%s: updated_at moved from %v to %v", what, at[0], at[1])
 			}
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "more"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "more"}))(w)
 		if got := w.incident().UpdatedAt; !got.Equal(w.clock.now()) {
 			w.Errorf("an update left updated_at at %v", got)
 		}

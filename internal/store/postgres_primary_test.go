@@ -89,7 +89,9 @@ func (w *world) soon(verb func(context.Context) error) {
 
 // postTo returns a function that writes through one of the world's stores.
 func (w *world) postTo(s *store.Store, incident string) func(context.Context) error {
-	return func(ctx context.Context) error { return second(s.PostUpdate(ctx, w.ws, incident, "Found it.")) }
+	return func(ctx context.Context) error {
+		return second(s.PostUpdate(ctx, w.ws, incident, allswell.NewIncidentUpdate{Message: "Found it."}))
+	}
 }
 
 // TestSwitchoverThroughAProxyThatKeepsSessions makes the old primary read-only and promotes

@@ -212,7 +212,7 @@ func (r *rivals) act(s *store.Store, name string) {
 		verb = "update"
 		id := pick(r.incidents)
 		var u allswell.IncidentUpdate
-		if u, err = s.PostUpdate(r.ctx, r.ws, id, "more"); err == nil {
+		if u, err = s.PostUpdate(r.ctx, r.ws, id, allswell.NewIncidentUpdate{Message: "more"}); err == nil {
 			r.mu.Lock()
 			if key := fmt.Sprint(id, u.Number); r.seen[key] {
 				r.Errorf("number %d of %s was given twice", u.Number, id)
@@ -287,7 +287,10 @@ func TestDeletingAgainstEverything(t *testing.T) {
 					gone("ping", err)
 				},
 				func() { _, err := other.Tick(w.ctx, w.clock.now(), "b", 0); gone("tick", err) },
-				func() { _, err := other.PostUpdate(w.ctx, w.ws, i.ID, "more"); gone("update", err) },
+				func() {
+					_, err := other.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "more"})
+					gone("update", err)
+				},
 				func() {
 					_, err := other.ChangeComponent(w.ctx, w.ws, slug, c.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
 					gone("a status set by hand", err)

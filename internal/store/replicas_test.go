@@ -70,7 +70,7 @@ func TestReplicasNotifyEachOther(t *testing.T) {
 		w.listening("2")
 		i := must(other.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "x"}))(w)
 		w.reports(ours, w.page.ID, "another replica's incident", notifiedWithin)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "one"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "one"}))(w)
 		w.reports(theirs, w.page.ID, "an update", notifiedWithin)
 		p := must(other.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
 		w.reports(ours, p.ID, "a page made", notifiedWithin)

@@ -33,7 +33,7 @@ func TestReplayWaitsForTheStandby(t *testing.T) {
 	ctx, giveUp := context.WithCancel(w.ctx)
 	posted := make(chan error, 1)
 	go func() {
-		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, "Found it.", saveID(key)))
+		posted <- second(w.PostUpdate(ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}, saveID(key)))
 	}()
 	w.until("1", `SELECT least(count(*), 1) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)
 	giveUp()
@@ -124,11 +124,13 @@ func TestCancelledWaitIsAnUnknownOutcome(t *testing.T) {
 	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 	standby.Pause()
 	posted := make(chan error, 1)
-	go func() { posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, "Found it.")) }()
+	go func() {
+		posted <- second(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))
+	}()
 	w.until("1", `SELECT least(count(*), 1) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep') AS waiting`)
 	if err := <-posted; !errors.Is(err, allswell.ErrUnknownOutcome) {
 		t.Errorf("error %v, want ErrUnknownOutcome", err)
 	}
 	standby.Resume()
-	must(other.PostUpdate(w.ctx, w.ws, i.ID, "And mended it."))(w)
+	must(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "And mended it."}))(w)
 }

@@ -80,6 +80,18 @@ func objectOf(workspaceID, pageSlug, ref string) (where string, args []any) {
 		[]any{ref, workspaceID, pageSlug}
 }
 
+// checkUniqueName returns an *allswell.ValidationError if the rows that from selects include one with the name.
+func (t *tx) checkUniqueName(noun, name, from string, args ...any) error {
+	from, args = and(from, args, `name = $%d`, name)
+	same, err := database.Query(t.Session, database.ScanString, `SELECT id `+from+` ORDER BY created_at, id LIMIT 1`, args...)
+	if err != nil || len(same) == 0 {
+		return err
+	}
+	var bad allswell.ValidationError
+	bad.Add("name", "The page has a %s with this name: %s.", noun, same[0])
+	return bad.Err()
+}
+
 // freeSlug returns slug, with a number if it is taken in the rows that from selects.
 func (t *tx) freeSlug(slug, from string, args ...any) (string, error) {
 	start := slug[:min(len(slug), allswell.MaxSlugLength-10)] // FreeSlug may cut off the rest to add a number

@@ -89,7 +89,7 @@ var faultTests = map[string]struct {
 			must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 		},
 		act: func(w *world, _ allswell.Monitor) error {
-			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, "Found it.", saveID(w.answerKey("k")))
+			_, err := w.PostUpdate(w.ctx, w.ws, w.incident().ID, allswell.NewIncidentUpdate{Message: "Found it."}, saveID(w.answerKey("k")))
 			return err
 		},
 		complete: func(w *world, _ allswell.Monitor) {
@@ -227,7 +227,7 @@ func (w *world) tellTwo() {
 	w.subscribe("https://example.com/hook")
 	w.clock.move(time.Second)
 	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))(w)
 }
 
 // deliveriesAre compares how many deliveries are in each state.

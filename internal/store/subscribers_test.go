@@ -28,7 +28,7 @@ func TestNothingAfterTheEnd(t *testing.T) {
 			}
 			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: c, Outcome: failed}}))
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "two"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
 		w.fanOut()
 		w.ok(w.DeleteSubscriber(w.ctx, w.ws, "acme", b.ID))
 		w.clock.move(time.Hour)
@@ -51,7 +51,7 @@ func TestRejectionsSuspend(t *testing.T) {
 		no := allswell.SendOutcome{Result: allswell.SendRejected, Reason: "There is no such mailbox."}
 		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "i", Message: ptr("0")}))(w)
 		for n, o := range []allswell.SendOutcome{no, no, taken, no, no, no} {
-			must(w.PostUpdate(w.ctx, w.ws, i.ID, fmt.Sprint(n)))(w)
+			must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: fmt.Sprint(n)}))(w)
 			if got := w.deliver(o); len(got) != 1 {
 				t.Fatalf("update %d: %q", n, got)
 			}
@@ -60,11 +60,11 @@ func TestRejectionsSuspend(t *testing.T) {
 		if got.SuspendedAt.IsZero() || got.SuspendedFor != no.Reason || got.Active() {
 			t.Errorf("after three refusals: %+v", got)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "unheard"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "unheard"}))(w)
 		w.expect("suspended", w.deliver(taken))
 		got = must(w.ChangeSubscription(w.ctx, "acme", a.Key, nil))(w)
 		w.clock.move(time.Second)
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "again"))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "again"}))(w)
 		w.expect("resumed", w.deliver(taken), "a@example.com: again")
 		if !got.Active() {
 			t.Errorf("resumed: %+v", got)

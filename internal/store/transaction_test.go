@@ -18,12 +18,12 @@ func TestFullDiskIsBusy(t *testing.T) {
 	i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow"}))(w)
 	w.run(`PRAGMA max_page_count = 1`) // that is, as many as there are
 	before := w.dump()
-	_, err := w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessageLength))
+	_, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: strings.Repeat("x", allswell.MaxMessageLength)})
 	if !errors.Is(err, allswell.ErrBusy) || w.dump() != before {
 		t.Errorf("error %v, want ErrBusy and nothing changed", err)
 	}
 	w.run(`PRAGMA max_page_count = 100000`)
-	must(w.PostUpdate(w.ctx, w.ws, i.ID, strings.Repeat("x", allswell.MaxMessageLength)))(w)
+	must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: strings.Repeat("x", allswell.MaxMessageLength)}))(w)
 	w.consistent()
 }
 
@@ -42,14 +42,14 @@ func TestLostConnectionIsBusy(t *testing.T) {
 				}
 				return nil
 			})
-			_, err := w.PostUpdate(w.ctx, w.ws, i.ID, "Found it.")
+			_, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."})
 			w.SetFault(nil)
 			// Whether a COMMIT was sent before the loss was noticed differs.
 			if !errors.Is(err, allswell.ErrBusy) && (at != "COMMIT" || !errors.Is(err, allswell.ErrUnknownOutcome)) || w.dump() != before {
 				w.Errorf("lost before %s: error %v, want ErrBusy and nothing changed", at, err)
 			}
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "Found it."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Found it."}))(w)
 	})
 }
 
@@ -103,17 +103,17 @@ func TestSerialisationFailureIsRepeated(t *testing.T) {
 		w.SetFault(func(when, query string) error {
 			if when == "before" && strings.HasPrefix(query, "UPDATE pages") {
 				if attempts++; attempts <= conflicts {
-					must(other.PostUpdate(w.ctx, w.ws, i.ID, fmt.Sprintf("Other %d", attempts)))(w)
+					must(other.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: fmt.Sprintf("Other %d", attempts)}))(w)
 				}
 			}
 			return nil
 		})
-		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, "Mine"))(w)
+		u := must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Mine"}))(w)
 		if u.Number != 2 || attempts != 2 {
 			w.Errorf("number %d after %d attempts, want 2 after 2", u.Number, attempts)
 		}
 		attempts, conflicts = 0, 100
-		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, "Mine"); !errors.Is(err, allswell.ErrBusy) || attempts != 4 {
+		if _, err := w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Mine"}); !errors.Is(err, allswell.ErrBusy) || attempts != 4 {
 			w.Errorf("always in conflict: %v after %d attempts, want ErrBusy after the first and three more", err, attempts)
 		}
 		if n := len(w.incident().Updates); n != 6 {

@@ -142,7 +142,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"PostUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.PostUpdate(ctx, ws, x.incident, "x")
+		_, err := s.PostUpdate(ctx, ws, x.incident, allswell.NewIncidentUpdate{Message: "x"})
 		return err
 	},
 	"IncidentComponents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -276,7 +276,7 @@ func (w *world) things() things {
 	must(w.SetIncidentComponents(w.ctx, w.ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusDegraded}}))(w)
 	must(w.SetPageImage(w.ctx, w.ws, "acme", allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "logo", Body: []byte("png")}))(w)
 	x.subscriber = must(w.CreateSubscriber(w.ctx, w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/hook"}))(w).ID
-	must(w.PostUpdate(w.ctx, w.ws, x.incident, "more"))(w)
+	must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w)
 	w.fanOut()
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
 	return x

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/allswell/allswell"
+)
+
+// IncidentComponents returns the affected components of a workspace's incident, in their
+// order on the page.
+func (s *Store) IncidentComponents(ctx context.Context, actor allswell.Actor, id string) ([]allswell.AffectedComponent, error) {
+	return read(ctx, s, func(c *session) ([]allswell.AffectedComponent, error) {
+		i, err := c.incidentOf(actor.WorkspaceID, id)
+		if err != nil {
+			return nil, err
+		}
+		all := []allswell.Incident{i}
+		err = c.fillAffected(all)
+		return all[0].Affected, err
+	})
+}
+
+// SetIncidentComponents replaces the affected components of an incident and their
+// statuses. While the incident is not resolved, the components get these statuses at once.
+// A cause that a person has acknowledged stays acknowledged if its status is the same.
+func (s *Store) SetIncidentComponents(ctx context.Context, actor allswell.Actor, id string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+	ch := allswell.IncidentChange{Affected: &affected}
+	if err := ch.Validate(); err != nil {
+		return nil, err
+	}
+	return writeAs(ctx, s, actor, func(t *tx) ([]allswell.AffectedComponent, error) {
+		i, _, err := t.changeIncident(actor, id, ch)
+		if err != nil {
+			return nil, err
+		}
+		all := []allswell.Incident{{ID: i.ID}}
+		err = t.fillAffected(all)
+		return all[0].Affected, err
+	})
+}
+
+// replaceAffected replaces the affected components of a locked incident.
+func (t *tx) replaceAffected(i *allswell.Incident, affected []allswell.AffectedComponent) error {
+	before := i.Affected
+	var err error
+	if i.Affected, err = t.lockAffected(i.PageID, affected); err != nil {
+		return err
+	}
+	if i.OutageID != "" {
+		if err := t.fillOutage(*i); err != nil {
+			return err
+		}
+	}
+	if _, err := t.Exec(`DELETE FROM incident_components WHERE incident_id = $1`, i.ID); err != nil {
+		return err
+	}
+	if !maps.Equal(statusesOf(before), statusesOf(i.Affected)) {
+		i.UpdatedAt = allswell.Later(t.Now, i.UpdatedAt)
+	}
+	return t.saveAffected(*i)
+}
+
+// replaceCauses replaces the causes of a source, those of before, by those of after. Each
+// component goes from the old status to the new one in one step.
+func (t *tx) replaceCauses(source string, before, after []allswell.AffectedComponent) error {
+	old, now := statusesOf(before), statusesOf(after)
+	ids := slices.Compact(slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(old)), slices.Collect(maps.Keys(now))))))
+	for _, id := range ids {
+		if old[id] == now[id] {
+			continue
+		}
+		if err := t.changeComponentCauses(id, origin{}, func(c *allswell.Component) error {
+			if err := t.deleteCause(c, source); err != nil || now[id] == "" {
+				return err
+			}
+			return t.insertCause(c, source, now[id])
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func statusesOf(affected []allswell.AffectedComponent) map[string]allswell.Status {
+	out := make(map[string]allswell.Status, len(affected))
+	for _, a := range affected {
+		out[a.ComponentID] = a.Status
+	}
+	return out
+}
+
+// resolveAffected replaces the slugs of affected components by ids.
+func (t *tx) resolveAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+	refs := make([]string, len(affected))
+	for i, a := range affected {
+		refs[i] = a.ComponentID
+	}
+	ids, err := t.resolveDistinctComponents(pageID, refs)
+	resolved := slices.Clone(affected)
+	for i := range resolved {
+		resolved[i].ComponentID = ids[i]
+	}
+	return resolved, err
+}
+
+// lockAffected locks the affected components of an incident and returns them with their names.
+func (t *tx) lockAffected(pageID string, affected []allswell.AffectedComponent) ([]allswell.AffectedComponent, error) {
+	if len(affected) == 0 {
+		return nil, nil
+	}
+	ids := make([]string, len(affected))
+	for i, a := range affected {
+		ids[i] = a.ComponentID
+	}
+	if err := t.lockComponents(ids); err != nil {
+		return nil, err
+	}
+	names, err := t.componentNames(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d.id", i) })
+	named := slices.Clone(affected)
+	for i := range named {
+		named[i].Name = names[named[i].ComponentID]
+	}
+	return named, err
+}
+
+// saveAffected saves the affected components of a new incident.
+func (t *tx) saveAffected(i allswell.Incident) error {
+	for _, a := range i.Affected {
+		if _, err := t.Exec(`INSERT INTO incident_components (incident_id, component_id, status) VALUES ($1, $2, $3)`,
+			i.ID, a.ComponentID, string(a.Status)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addCauses gives the affected components of an incident their statuses.
+func (t *tx) addCauses(i allswell.Incident) error {
+	for _, a := range i.Affected {
+		if err := t.addCause(i.ID, a.ComponentID, a.Status, origin{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
