@@ -15,6 +15,7 @@ import (
 	"github.com/allswell/allswell/internal/admin"
 	"github.com/allswell/allswell/internal/buildinfo"
 	"github.com/allswell/allswell/internal/cli"
+	"github.com/allswell/allswell/internal/completion"
 	"github.com/allswell/allswell/internal/console"
 	"github.com/allswell/allswell/internal/demo"
 	"github.com/allswell/allswell/internal/server"
@@ -42,6 +43,9 @@ type commands struct {
 	Backup  admin.BackupCommand  `cmd:"" group:"Using the database:" help:"Write a consistent copy of a SQLite database, also while it is served."`
 	Restore admin.RestoreCommand `cmd:"" group:"Using the database:" help:"Replace a SQLite database by a backup. The replaced one is kept beside it."`
 
+	Completion completion.ScriptCommand     `cmd:"" help:"Print the completion script of a shell."`
+	Complete   completion.CandidatesCommand `cmd:"" hidden:"" help:"Print the candidates of a completion."`
+
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	Job demo.JobCommand `cmd:"" hidden:"" help:"Run a job of the demo: ping until standard input ends."`
@@ -50,8 +54,11 @@ type commands struct {
 // program returns the command tree, which the parser fills in.
 func program() console.Program {
 	return console.Program{
-		Commands: &commands{Subscriber: cli.NewSubscriberCommands()},
-		Name:     "allswell",
+		Commands: &commands{
+			Subscriber: cli.NewSubscriberCommands(),
+			Complete:   completion.CandidatesCommand{Values: cli.CompletionValues()},
+		},
+		Name: "allswell",
 		Description: "A status page and heartbeat monitor.\n\n" +
 			"It exits with 0 when done, with 1 when refused or failed, and with 2 when the command line or a setting is wrong.",
 		EnvPrefix: "ALLSWELL_",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"reflect"
 	"strings"
 
 	"github.com/allswell/allswell"
@@ -25,4 +26,26 @@ func enumerate(statuses []allswell.Status) string {
 	}
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// CompletionValues are the values of flags and arguments that shells complete, by their types.
+func CompletionValues() map[reflect.Type][]string {
+	return map[reflect.Type][]string{
+		reflect.TypeFor[allswell.Status]():           textsOf(allswell.Statuses),
+		reflect.TypeFor[allswell.Impact]():           textsOf(allswell.Impacts),
+		reflect.TypeFor[allswell.IncidentState]():    textsOf(allswell.IncidentStates),
+		reflect.TypeFor[allswell.MaintenanceState](): textsOf(allswell.MaintenanceStates),
+		reflect.TypeFor[allswell.MonitorState]():     textsOf(allswell.MonitorStates),
+		reflect.TypeFor[allswell.DeliveryState]():    textsOf(allswell.DeliveryStates),
+		reflect.TypeFor[allswell.AuditAction]():      textsOf(allswell.AuditActions),
+		reflect.TypeFor[allswell.ObjectKind]():       textsOf(allswell.ObjectKinds),
+	}
+}
+
+func textsOf[T ~string](values []T) []string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return texts
 }
