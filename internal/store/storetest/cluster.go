@@ -307,13 +307,7 @@ func makeCluster(bin string, settings ...string) (_ *Cluster, err error) {
 	if err != nil {
 		return nil, err
 	}
-	initdb := c.command("initdb", "--pgdata="+c.data(), "--username="+superuser, "--auth=trust",
-		"--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions")
-	initdb.SysProcAttr = attr
-	if out, err := initdb.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("initdb: %w\n%s", err, out)
-	}
-	return c, nil
+	return c, c.initialise(attr)
 }
 
 func (c *Cluster) data() string    { return filepath.Join(c.dir, "data") }
