@@ -134,11 +134,11 @@ func shortenIDs(rows [][]string) {
 // shortIDLength returns the minimum length of a short form of an id; 0: it has none.
 func shortIDLength(id string) int {
 	if uuid.MatchString(id) {
-		return minUUIDPart
+		return shownUUID
 	}
 	for _, prefix := range []string{allswell.PrefixComponent, allswell.PrefixGroup, allswell.PrefixMonitor, allswell.PrefixMaintenance, allswell.PrefixDelivery} {
 		if allswell.ValidID(prefix, id) {
-			return len(prefix) + minIDPart
+			return len(prefix) + shownIDPart
 		}
 	}
 	return 0

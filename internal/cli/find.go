@@ -55,8 +55,14 @@ func (f *optionalPage) choose(c *commandContext) error { return (*pageFlag)(f).c
 const (
 	maxSameName = 100    // resources with the same name, whose ids are listed
 	maxSearched = 10_000 // resources that are searched for a prefix of an id or a title
-	minIDPart   = 6      // characters after comp_ in a short id; the first ones are the time in steps of 4 minutes
-	minUUIDPart = 8      // characters in a short id of an incident
+	minIDPart   = 6      // characters after comp_ of an id that may be the beginning of another
+)
+
+// Minimum lengths of the ids in tables on a terminal. They include the time of the creation in milliseconds, so that they
+// are rarely ambiguous outside of the table either.
+const (
+	shownIDPart = 10 // after comp_
+	shownUUID   = 13
 )
 
 // find returns the id of a resource that is given by its id, which begins with prefix, by an unambiguous beginning of

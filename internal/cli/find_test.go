@@ -224,7 +224,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 				t.Errorf("%d columns instead of %d: %s%s", n, width, line, stderr)
 			}
 		}
-		if len(lines) != 4 || !strings.HasPrefix(lines[1], "0199ffff-0000-7000-8000-00000000000c"[:8]) || width > 60 && !strings.Contains(lines[1], " 2026-11-21 04:00:00 +00:00 ") {
+		if len(lines) != 4 || !strings.HasPrefix(lines[1], newIncident[:13]+" ") || width > 60 && !strings.Contains(lines[1], " 2026-11-21 04:00 +00:00 ") {
 			t.Errorf("%d columns: %s", width, stdout)
 		}
 	}

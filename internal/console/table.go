@@ -38,6 +38,9 @@ const gap = 2
 
 // rows prints rows that fit into limit columns of the terminal; 0: no limit.
 func (p Printer) rows(rows [][]string, limit int) {
+	if limit > 0 && totalWidth(fitWidths(rows, 0)) > limit {
+		dropSeconds(rows)
+	}
 	widths := fitWidths(rows, limit)
 	for _, row := range rows {
 		var line strings.Builder
@@ -53,7 +56,16 @@ func (p Printer) rows(rows [][]string, limit int) {
 }
 
 // timeCell matches a cell that Time has formatted.
-var timeCell = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d `)
+var timeCell = regexp.MustCompile(`^(\d{4}-\d\d-\d\d \d\d:\d\d)(?::\d\d)?( [-+]\d\d:\d\d)$`)
+
+// dropSeconds removes the seconds of all times in rows.
+func dropSeconds(rows [][]string) {
+	for _, row := range rows {
+		for i := range row {
+			row[i] = timeCell.ReplaceAllString(row[i], "$1$2")
+		}
+	}
+}
 
 // fitWidths returns the widths of the columns, which are reduced until a row fits into limit; 0: no limit.
 func fitWidths(rows [][]string, limit int) []int {
@@ -68,14 +80,10 @@ func fitWidths(rows [][]string, limit int) []int {
 			times[i] = times[i] || timeCell.MatchString(cell)
 		}
 	}
-	excess := (len(widths) - 1) * gap
-	for _, w := range widths {
-		excess += w
-	}
-	excess -= limit
 	if limit == 0 {
 		return widths
 	}
+	excess := totalWidth(widths) - limit
 	last := len(widths) - 1
 	// The last column is a name or another text. Times are cut later, because half of one misleads.
 	for _, stage := range []struct {
@@ -102,6 +110,15 @@ func fitWidths(rows [][]string, limit int) []int {
 		}
 	}
 	return widths
+}
+
+// totalWidth returns the width of a row.
+func totalWidth(widths []int) int {
+	total := (len(widths) - 1) * gap
+	for _, w := range widths {
+		total += w
+	}
+	return total
 }
 
 // cut returns text, or its beginning and an ellipsis if it is wider than most.
