@@ -17,10 +17,11 @@ type TokenCommands struct {
 	settings.FileSetting     `embed:""`
 	settings.DatabaseSetting `embed:""`
 	JSON                     bool `name:"json" help:"Print JSON, for programs."`
+	Wide                     bool `help:"Cut nothing to fit the terminal."`
 
 	Create tokenCreate `cmd:"" help:"Create a token and print it, only once."`
 	List   tokenList   `cmd:"" help:"List all tokens, of all workspaces, without their secrets."`
-	Revoke tokenRevoke `cmd:"" help:"Revoke a token at once."`
+	Revoke tokenRevoke `cmd:"" aliases:"delete" help:"Revoke a token at once."`
 }
 
 // tokenContext is the context of the token commands.
@@ -32,7 +33,7 @@ type tokenContext struct {
 // ProvideContext is called by the parser before a token command runs.
 func (cmd *TokenCommands) ProvideContext(c *console.Console) (*tokenContext, error) {
 	database, err := parseExisting(cmd.DatabaseSetting)
-	return &tokenContext{console.Printer{Console: c, JSON: cmd.JSON}, database}, err
+	return &tokenContext{console.Printer{Console: c, JSON: cmd.JSON, Wide: cmd.Wide}, database}, err
 }
 
 // on opens the database, which may be in use by a running service, and calls f.
@@ -130,7 +131,7 @@ func (cmd *tokenList) Run(c *tokenContext) error {
 			c.Printf("No tokens yet in %s.\n", settings.DatabaseName(c.database))
 		default:
 			fmt.Fprintf(c.Err, "The tokens of %s:\n", settings.DatabaseName(c.database))
-			c.Columns(rows)
+			c.Table(rows)
 		}
 		return nil
 	})

@@ -341,7 +341,13 @@ func (cmd *componentDelete) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.confirm(c, "the component "+cmd.Component+" with its history"); err != nil {
+	if err := cmd.confirm(c, func() (string, error) {
+		v, err := c.api.GetComponent(c.Ctx, cmd.Page, id)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("the component %q with its history", v.Name), nil
+	}); err != nil {
 		return err
 	}
 	return c.deleted(c.api.DeleteComponent(c.Ctx, cmd.Page, id), "component", cmd.Component)

@@ -254,13 +254,17 @@ type confirmation struct {
 	Yes bool `short:"y" help:"Delete without asking. Needed if there is no terminal to ask on."`
 }
 
-// confirm returns nil if the deletion is confirmed, by the flag or on the terminal.
-func (f confirmation) confirm(c *commandContext, what string) error {
-	what = console.Visible(what)
-	switch {
-	case f.Yes:
+// confirm returns nil if the deletion is confirmed, by the flag or on the terminal. describe returns what is deleted.
+func (f confirmation) confirm(c *commandContext, describe func() (string, error)) error {
+	if f.Yes {
 		return nil
-	case !c.Interactive:
+	}
+	what, err := describe()
+	if err != nil {
+		return err
+	}
+	what = console.Visible(what)
+	if !c.Interactive {
 		return console.UsageErrorf("not deleted: --yes is needed to delete %s; this cannot be undone", what)
 	}
 	yes, err := c.Confirm("Delete " + what + "? This cannot be undone.")

@@ -77,6 +77,8 @@ func (ws *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"data":[%s],"meta":{"total":%d}}`, strings.Join(some, ","), total)
 	case r.Method == http.MethodDelete:
 		w.WriteHeader(http.StatusNoContent)
+	case r.Method == http.MethodGet && ws.object(r.URL.Path) != "":
+		fmt.Fprintf(w, `{"data":%s}`, ws.object(r.URL.Path))
 	case strings.HasSuffix(r.URL.Path, "/pages/acme"):
 		io.WriteString(w, `{"data":{"slug":"acme","time_zone":"Europe/Berlin"}}`)
 	case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/components"):
@@ -84,6 +86,18 @@ func (ws *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		io.WriteString(w, `{"data":{}}`)
 	}
+}
+
+// object returns the resource with the id at the end of a path; "" if there is none.
+func (ws *workspace) object(path string) string {
+	for _, list := range ws.lists {
+		for _, v := range list {
+			if strings.Contains(v, `"id":"`+path[strings.LastIndexByte(path, '/')+1:]+`"`) {
+				return v
+			}
+		}
+	}
+	return ""
 }
 
 // TestThePageIsChosen checks that --page is not needed if there is one page, and what is said if there are others.
@@ -180,10 +194,10 @@ func onTerminal(t *testing.T, server http.HandlerFunc, width int, answer string,
 // TestDeletionsAsk checks that a deletion that loses history asks on a terminal, and needs --yes elsewhere.
 func TestDeletionsAsk(t *testing.T) {
 	for args, want := range map[string]string{
-		"component delete|API":      "the component API with its history",
-		"incident delete|latest":    "the incident latest with its updates",
-		"maintenance delete|Disks":  "the maintenance Disks with its updates",
-		"monitor delete|mon_1":      "the monitor mon_1 with its history",
+		"component delete|API":      `the component "API" with its history`,
+		"incident delete|latest":    `the incident "API down" (identified) with its updates`,
+		"maintenance delete|Disks":  `the maintenance "Disks" (scheduled) with its updates`,
+		"monitor delete|mon_1":      `the monitor "" with its history`,
 		"page delete|acme":          "the page acme with 2 components, 3 incidents and 1 maintenance",
 		"component delete|Shop\x1b": "",
 	} {

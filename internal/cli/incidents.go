@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -400,7 +401,13 @@ func (cmd *incidentDelete) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.confirm(c, "the incident "+cmd.Incident+" with its updates"); err != nil {
+	if err := cmd.confirm(c, func() (string, error) {
+		i, err := c.api.GetIncident(c.Ctx, id)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("the incident %q (%s) with its updates", i.Title, incidentState(i)), nil
+	}); err != nil {
 		return err
 	}
 	return c.deleted(c.api.DeleteIncident(c.Ctx, id), "incident", cmd.Incident)

@@ -373,7 +373,13 @@ func (cmd *maintenanceDelete) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.confirm(c, "the maintenance "+cmd.Maintenance+" with its updates"); err != nil {
+	if err := cmd.confirm(c, func() (string, error) {
+		m, err := c.api.GetMaintenance(c.Ctx, id)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("the maintenance %q (%s) with its updates", m.Title, maintenanceState(m.State)), nil
+	}); err != nil {
 		return err
 	}
 	return c.deleted(c.api.DeleteMaintenance(c.Ctx, id), "maintenance", cmd.Maintenance)

@@ -320,7 +320,13 @@ func (cmd *monitorDelete) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	if err := cmd.confirm(c, "the monitor "+cmd.Monitor+" with its history"); err != nil {
+	if err := cmd.confirm(c, func() (string, error) {
+		m, err := c.api.GetMonitor(c.Ctx, id)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("the monitor %q with its history", m.Name), nil
+	}); err != nil {
 		return err
 	}
 	return c.deleted(c.api.DeleteMonitor(c.Ctx, id), "monitor", cmd.Monitor)

@@ -187,15 +187,10 @@ type pageDelete struct {
 }
 
 func (cmd *pageDelete) Run(c *commandContext) error {
-	what := ""
-	if !cmd.Yes {
+	if err := cmd.confirm(c, func() (string, error) {
 		with, err := c.contentsOf(cmd.Page)
-		if err != nil {
-			return err
-		}
-		what = "the page " + cmd.Page + with
-	}
-	if err := cmd.confirm(c, what); err != nil {
+		return "the page " + cmd.Page + with, err
+	}); err != nil {
 		return err
 	}
 	return c.deleted(c.api.DeletePage(c.Ctx, cmd.Page), "page", cmd.Page)

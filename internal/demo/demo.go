@@ -182,7 +182,7 @@ demo and leaves nothing behind. Mail to subscribers is not sent but printed here
 To take part, from another terminal:
 
   export ALLSWELL_URL=%s ALLSWELL_TOKEN=%s
-  %s incident open --page demo --title "Something is wrong" --impact minor --message "We are looking into it."
+  %s incident create --title "Something is wrong" --impact minor --message "We are looking into it."
 
 `, d.api.BaseURL(), d.secret, programName())
 	var names []string
