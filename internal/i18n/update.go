@@ -21,6 +21,7 @@ func (l *Language) IncidentTitle(inc allswell.Incident) string {
 // leads with, or the sentence for its status.
 func (l *Language) Headline(sum allswell.Summary) string {
 	if lead, ok := sum.LeadIncident(); ok {
+		lead.Title, lead.DownMonitor = markdown.Line(lead.Title), markdown.Line(lead.DownMonitor)
 		return l.T("page.lead", "impact", l.Impact(lead.Impact), "title", l.Isolate(l.IncidentTitle(lead)))
 	}
 	return l.Banner(sum.Status)
