@@ -51,7 +51,7 @@ var statusTable = [...]statusRow{
 			Icon: Icon{`<circle cx="12" cy="12" r="11"/>`, "M6.8 12.4l3.5 3.5 6.9-7.4"},
 			Text: Shades{"#0f6f46", "#54c992"}, Solid: Shades{"#0f6f46", "#0e5c3b"}, OnSolid: "#ffffff",
 			Badge: "#0f6f46", Favicon: "#12734a",
-			Bar: Bar{Class: "", Height: "56%", Fill: Shades{"#2f9e6b", "#3aa876"}},
+			Bar: Bar{Class: "", Fill: Shades{"#2f9e6b", "#3aa876"}},
 		},
 	},
 	{
@@ -62,7 +62,10 @@ var statusTable = [...]statusRow{
 			Icon: Icon{`<path d="M9.9 2.7a2.4 2.4 0 0 1 4.2 0l8.6 16.1a2.4 2.4 0 0 1-2.1 3.5H3.4a2.4 2.4 0 0 1-2.1-3.5z"/>`, "M12 8.6v5.6M12 18.1v.1"},
 			Text: Shades{"#855800", "#f0c04a"}, Solid: Shades{"#f4c13d", "#e3b23a"}, OnSolid: "#2a1c00",
 			Badge: "#f4c13d", Favicon: "#c98a00",
-			Bar: Bar{Class: "d", Height: "71%", Fill: Shades{"#b98100", "#eab93f"}},
+			Bar: Bar{
+				Class: "d", Fill: Shades{"#c98b00", "#eab93f"},
+				Pattern: "linear-gradient(var(--c) 22%, transparent 0 32%, var(--c) 0)", // a gap at the top: the letter i
+			},
 		},
 	},
 	{status: StatusDegradedPerformance, aliasOf: StatusDegraded, label: "Degraded Performance"},
@@ -74,7 +77,10 @@ var statusTable = [...]statusRow{
 			Icon: Icon{`<path d="M10.2 1.3a2.6 2.6 0 0 1 3.6 0l8.9 8.9a2.6 2.6 0 0 1 0 3.6l-8.9 8.9a2.6 2.6 0 0 1-3.6 0l-8.9-8.9a2.6 2.6 0 0 1 0-3.6z"/>`, "M12 6.7v6.2M12 17v.1"},
 			Text: Shades{"#b0460a", "#ff9c61"}, Solid: Shades{"#bd4b0a", "#a8440c"}, OnSolid: "#ffffff",
 			Badge: "#bd4b0a", Favicon: "#d9580d",
-			Bar: Bar{Class: "p", Height: "86%", Fill: Shades{"#d5600f", "#ff9551"}},
+			Bar: Bar{
+				Class: "p", Fill: Shades{"#d5600f", "#ff9551"},
+				Pattern: "linear-gradient(var(--c) 45%, transparent 0 55%, var(--c) 0)", // two halves
+			},
 		},
 	},
 	{
@@ -86,8 +92,8 @@ var statusTable = [...]statusRow{
 			Text: Shades{"#b3261e", "#ff857d"}, Solid: Shades{"#b3261e", "#9d231c"}, OnSolid: "#ffffff",
 			Badge: "#b3261e", Favicon: "#c2281e",
 			Bar: Bar{
-				Class: "m", Height: "100%", Fill: Shades{"#c8281e", "#ff6a60"},
-				Pattern: "linear-gradient(to top, var(--c) 16%, transparent 0 25%, var(--c) 0)", // an exclamation mark
+				Class: "m", Fill: Shades{"#c8281e", "#ff6a60"},
+				Pattern: "linear-gradient(var(--c) 68%, transparent 0 78%, var(--c) 0)", // an exclamation mark
 			},
 		},
 	},
@@ -100,7 +106,7 @@ var statusTable = [...]statusRow{
 			Text: Shades{"#2357b8", "#8bb6ff"}, Solid: Shades{"#2357b8", "#23509f"}, OnSolid: "#ffffff",
 			Badge: "#2357b8", Favicon: "#2a61c4",
 			Bar: Bar{
-				Class: "w", Height: "56%", Fill: Shades{"#3f76d6", "#6d9ff5"},
+				Class: "w", Fill: Shades{"#3f76d6", "#6d9ff5"},
 				Pattern: "repeating-linear-gradient(to top, var(--c) 0 .1875rem, transparent 0 .3125rem)", // a ladder
 			},
 		},
@@ -115,7 +121,7 @@ var statusTable = [...]statusRow{
 			Text: Shades{"#555c65", "#a5adb7"}, Solid: Shades{"#4b535d", "#3b434c"}, OnSolid: "#ffffff",
 			Badge: "#6b7280", Favicon: "#6b737d",
 			Bar: Bar{
-				Class: "u", Height: "56%", Fill: Shades{"#838b95", "#8b95a1"},
+				Class: "u", Fill: Shades{"#838b95", "#8b95a1"},
 				Pattern: "repeating-linear-gradient(135deg, var(--c) 0 .0938rem, transparent 0 .25rem)", // hatched
 			},
 		},

@@ -27,8 +27,7 @@ type Icon struct {
 // day.
 type Bar struct {
 	Class   string // CSS class, one letter; "" for operational days, which are the most frequent
-	Height  string // CSS height; worse days are taller
-	Pattern string // CSS background; "": filled
+	Pattern string // CSS background, which distinguishes statuses without colour; "": filled
 	Fill    Shades
 }
 

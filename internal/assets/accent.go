@@ -22,8 +22,8 @@ type scheme struct {
 }
 
 var (
-	lightScheme = scheme{[]colour{{0xf5, 0xf4, 0xf0}, {0xff, 0xff, 0xff}}, -0.005, colour{0xff, 0xff, 0xff}}
-	darkScheme  = scheme{[]colour{{0x0f, 0x13, 0x17}, {0x18, 0x1d, 0x23}}, +0.005, colour{0x0f, 0x13, 0x17}}
+	lightScheme = scheme{[]colour{{0xf6, 0xf7, 0xf9}, {0xff, 0xff, 0xff}}, -0.005, colour{0xff, 0xff, 0xff}}
+	darkScheme  = scheme{[]colour{{0x0e, 0x12, 0x17}, {0x17, 0x1c, 0x23}}, +0.005, colour{0x0e, 0x12, 0x17}}
 )
 
 // minContrast is the minimum contrast of text (WCAG 2.2, 1.4.3).
@@ -157,13 +157,12 @@ func accentStyle(accent string) []byte {
 		return nil
 	}
 	light, dark := lightScheme.readable(c), darkScheme.readable(c)
+	pair := func(light, dark colour) string { return fmt.Sprintf("light-dark(%s, %s)", light, dark) }
+	shades := pair(light, dark)
 	return fmt.Appendf(nil, `@media screen {
 :root { --accent: %s; --link: %s; --on-accent: %s; }
 }
-@media screen and (prefers-color-scheme: dark) {
-:root { --accent: %s; --link: %s; --on-accent: %s; }
-}
-`, light, light, lightScheme.button, dark, dark, darkScheme.button)
+`, shades, shades, pair(lightScheme.button, darkScheme.button))
 }
 
 // AccentDocument returns the style sheet of an accent, which is "#rrggbb".

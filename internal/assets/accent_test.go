@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -74,13 +73,10 @@ func TestBackgroundsOfStyleSheet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`--paper: (#\w+); --card: (#\w+);`).FindAllStringSubmatch(string(style), 2)
-	for i, s := range []scheme{lightScheme, darkScheme} {
-		for j, ground := range s.grounds {
-			want := found[i][j+1]
-			if len(want) == 4 {
-				want = "#" + strings.Repeat(want[1:], 2)
-			}
+	for j, name := range []string{"paper", "card"} {
+		found := regexp.MustCompile(`--` + name + `: light-dark\((#\w+), (#\w+)\);`).FindStringSubmatch(string(style))
+		for i, s := range []scheme{lightScheme, darkScheme} {
+			ground, want := s.grounds[j], found[i+1]
 			if ground.String() != want {
 				t.Errorf("the ground %v is %s", ground, want)
 			}

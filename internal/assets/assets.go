@@ -39,33 +39,51 @@ var comments = map[string]*regexp.Regexp{
 	".css": regexp.MustCompile(`(?s)/\*.*?\*/\n?`), ".js": regexp.MustCompile(`(?m)^\s*//.*\n`),
 }
 
-// generated are the generated first lines of style sheets, by name.
+// indents matches what is before a line, and empty lines. No file has text of several lines in which they count.
+var indents = regexp.MustCompile(`(?m)^\s+`)
+
+// bundles are the style sheets and scripts that are made of several files. Together they take fewer bytes and requests.
+var bundles = map[string][]string{
+	"style.css": {"style.css", "history.css"},
+	"page.js":   {"page.js", "bars.js", "live.js"},
+	"theme.js":  {"theme.js"},
+}
+
+// generated are the generated beginnings of files, by name.
 var generated = map[string]string{"style.css": toneStyle(), "history.css": barStyle()}
 
 // all are all assets by their names without the hash.
 var all = load()
 
 func load() map[string]asset {
-	entries, err := files.ReadDir("files")
-	if err != nil {
-		panic(err) // the files are embedded
-	}
-	all := make(map[string]asset, len(entries))
-	for _, e := range entries {
-		body, err := files.ReadFile("files/" + e.Name())
-		if err != nil {
-			panic(err)
+	all := make(map[string]asset)
+	for name, parts := range bundles {
+		var body strings.Builder
+		for _, part := range parts {
+			body.WriteString(readPart(part))
 		}
-		if comment := comments[path.Ext(e.Name())]; comment != nil {
-			body = comment.ReplaceAll(body, nil)
-		}
-		all[e.Name()] = newAsset(e.Name(), generated[e.Name()]+string(body))
+		all[name] = newAsset(name, body.String())
 	}
 	for _, s := range allswell.RankedStatuses {
 		name := iconName(s)
 		all[name] = newAsset(name, favicon(s.Tone()))
 	}
 	return all
+}
+
+// readPart returns a file without its comments, with its generated beginning. A script is a block, so that it
+// shares no names with the others of its bundle.
+func readPart(name string) string {
+	body, err := files.ReadFile("files/" + name)
+	if err != nil {
+		panic(err) // the files are embedded
+	}
+	ext := path.Ext(name)
+	text := generated[name] + indents.ReplaceAllString(comments[ext].ReplaceAllString(string(body), ""), "")
+	if ext == ".js" {
+		text = "{\n" + text + "}\n"
+	}
+	return text
 }
 
 func newAsset(name, body string) asset {

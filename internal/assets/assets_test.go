@@ -40,9 +40,30 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestScriptIsSmall checks the size of page.js, which is not minified.
-func TestScriptIsSmall(t *testing.T) {
-	if n := len(all["page.js"].current.Body()); n > 6_000 {
-		t.Errorf("page.js has %d bytes", n)
+// TestScriptsAreSmall checks the compressed sizes of the scripts, which are not minified.
+func TestScriptsAreSmall(t *testing.T) {
+	for name, most := range map[string]int{"page.js": 6_200, "theme.js": 600} {
+		if n := len(all[name].current.Compressed()); n > most {
+			t.Errorf("%s has %d bytes", name, n)
+		}
+	}
+}
+
+// TestEveryFileIsServed checks that every file is in one bundle.
+func TestEveryFileIsServed(t *testing.T) {
+	times := make(map[string]int)
+	for _, parts := range bundles {
+		for _, part := range parts {
+			times[part]++
+		}
+	}
+	entries, err := files.ReadDir("files")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if times[e.Name()] != 1 {
+			t.Errorf("%s is in %d bundles", e.Name(), times[e.Name()])
+		}
 	}
 }

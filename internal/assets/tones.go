@@ -10,40 +10,35 @@ import (
 // toneStyle returns the beginning of style.css: the colours and the classes of
 // all tones.
 func toneStyle() string {
-	var light, dark, classes strings.Builder
+	var colours, classes strings.Builder
 	for _, t := range append(allswell.Tones(), &allswell.NeutralTone) {
-		n := t.Name
-		fmt.Fprintf(&light, "--%s:%s;--%[1]s-solid:%[3]s;", n, t.Text.Light, t.Solid.Light)
-		fmt.Fprintf(&dark, "--%s:%s;--%[1]s-solid:%[3]s;", n, t.Text.Dark, t.Solid.Dark)
-		fmt.Fprintf(&classes, ".tone-%s{--tone:var(--%[1]s);--solid:var(--%[1]s-solid);--on-solid:%[2]s}\n", n, t.OnSolid)
+		fmt.Fprintf(&colours, "--%s:%s;--%[1]s-solid:%[3]s;", t.Name, lightDark(t.Text), lightDark(t.Solid))
+		fmt.Fprintf(&classes, ".tone-%s{--tone:var(--%[1]s);--solid:var(--%[1]s-solid);--on-solid:%[2]s}\n", t.Name, t.OnSolid)
 	}
-	return themed(light.String(), dark.String()) + classes.String()
+	return ":root{" + colours.String() + "}\n" + classes.String()
 }
 
 // barStyle returns the beginning of history.css: the colours and the shapes of the
 // bars of all statuses.
 func barStyle() string {
-	var light, dark, classes strings.Builder
+	var colours, classes strings.Builder
 	for _, t := range allswell.Tones() {
 		bar, property := t.Bar, "--bar-"+t.Name
-		fmt.Fprintf(&light, "%s:%s;", property, bar.Fill.Light)
-		fmt.Fprintf(&dark, "%s:%s;", property, bar.Fill.Dark)
+		fmt.Fprintf(&colours, "%s:%s;", property, lightDark(bar.Fill))
 		if bar.Class == "" {
 			continue // the style of all bars
 		}
-		fmt.Fprintf(&classes, ".bars .%s{--c:var(%s);block-size:%s}\n", bar.Class, property, bar.Height)
+		fmt.Fprintf(&classes, ".bars .%s{--c:var(%s)}\n", bar.Class, property)
 		fmt.Fprintf(&classes, ".pop[data-bar=\"%s\"]{--c:var(%s)}\n", bar.Class, property)
 		if bar.Pattern != "" {
 			fmt.Fprintf(&classes, ".bars .%s::before{background:%s}\n", bar.Class, bar.Pattern)
 		}
 	}
-	return themed(light.String(), dark.String()) + classes.String()
+	return ":root{" + colours.String() + "}\n" + classes.String()
 }
 
-// themed returns custom properties for light and dark pages, and for paper.
-func themed(light, dark string) string {
-	return fmt.Sprintf(":root{%s}\n@media (prefers-color-scheme:dark){:root{%s}}\n@media print{:root{%[1]s}}\n", light, dark)
-}
+// lightDark returns the CSS of a colour that depends on the color-scheme.
+func lightDark(s allswell.Shades) string { return fmt.Sprintf("light-dark(%s,%s)", s.Light, s.Dark) }
 
 // favicon draws the favicon of a tone.
 func favicon(t *allswell.Tone) string {

@@ -74,6 +74,28 @@ func (l *Language) ShortDate(t time.Time) string { return l.formatTime("day", l.
 // DayClock formats t to the minute, without the year: "2 Jan, 15:04".
 func (l *Language) DayClock(t time.Time) string { return l.formatTime("day_clock", l.months, t) }
 
+// DayYearClock formats t to the minute: "2 Jan 2026, 15:04".
+func (l *Language) DayYearClock(t time.Time) string {
+	return l.formatTime("day_year_clock", l.months, t)
+}
+
+// DayRange formats the days from one to another, without the year: "2–5 Jan", "30 Jan – 2 Feb", or
+// "2 Jan" if both are the same day.
+func (l *Language) DayRange(from, to time.Time) string {
+	switch {
+	case from.YearDay() == to.YearDay() && from.Year() == to.Year():
+		return l.ShortDate(from)
+	case from.Month() != to.Month():
+		return l.T("bars.range", "from", l.ShortDate(from), "to", l.ShortDate(to))
+	}
+	return l.formats["days_in_month"].fill(func(name string) string {
+		if name == "first" {
+			return strconv.Itoa(from.Day())
+		}
+		return l.ShortDate(to)
+	})
+}
+
 // Clock formats the time of day: "15:04".
 func (l *Language) Clock(t time.Time) string { return l.formatTime("clock", l.months, t) }
 

@@ -85,6 +85,7 @@ var formatPlaceholders = map[string][]string{
 	"date":           {"weekday", "day", "month"},
 	"date_year":      {"day", "month", "year"},
 	"day":            {"day", "mon"},
+	"days_in_month":  {"first", "last"},
 	"month":          {"month", "year"},
 	"moment":         {"day", "mon", "year", "clock", "zone"},
 	"day_clock":      {"day", "mon", "clock"},

@@ -165,8 +165,8 @@ func TestTagsOfHistoryAndIncidents(t *testing.T) {
 			u, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "An update."})
 			must(w, u, err)
 		}
-		if scripts := w.get("/nope", 404).All("script"); len(scripts) > 0 {
-			t.Error("an error page has a script")
+		if main := w.get("/nope", 404).All("main")[0]; main.Attr("data-events") != "" {
+			t.Error("an error page follows events")
 		}
 	})
 }

@@ -77,9 +77,8 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 		// Not 503: a later request would not succeed either.
 		s.answerMessage(w, r, req, http.StatusNotFound, "subscribe.off.heading", req.variant.Language.T("subscribe.off.text"))
 		return
-	case isRead(r): // the form is on the status page
-		w.Header()["Cache-Control"] = []string{web.CacheNever}
-		http.Redirect(w, r, view.Present(req.snap.page, req.variant).Home()+"#subscribe", http.StatusSeeOther)
+	case isRead(r):
+		s.serveSignUp(w, r, req)
 		return
 	case s.origins.Check(r) != nil:
 		s.failAt(w, r, req, http.StatusForbidden)
@@ -110,6 +109,22 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 	default:
 		s.failForm(w, r, req, "subscribing failed", err)
 	}
+}
+
+// serveSignUp answers with the form for subscribing.
+func (s *Site) serveSignUp(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	e, k := req.entry, key{entry: req.entry, kind: "subscribe", variant: req.variant}
+	page, err := getRendered(r.Context(), s, k, &e.snapshot.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
+		snap := e.snapshot.Last()
+		l := view.NewLayout(s.presentation(snap.page, k.variant), snap.page, snap.status, time.Time{})
+		page, err := newRenderedPage(ctx, view.SignUp(l, snap.sum.Blocks))
+		return page, time.Time{}, err
+	})
+	if err != nil {
+		s.failForAt(w, r, req, err)
+		return
+	}
+	s.servePage(w, r, k, page)
 }
 
 func (s *Site) rejectSignUp(w http.ResponseWriter, r *http.Request, req pageRequest, wait time.Duration) {

@@ -38,7 +38,7 @@ func (w *mailFixture) secret(rec *httptest.ResponseRecorder, status int, key str
 }
 
 func actions(p htmltest.Tree) (names []string) {
-	for _, b := range p.All("button") {
+	for _, b := range p.All("main button") {
 		names = append(names, b.Attr("value"))
 	}
 	return names

@@ -22,14 +22,15 @@ type barsView struct {
 	Last  string        // the day of the last bar: "2026-11-21"
 	Bars  template.HTML // oldest first
 	Spans []spanView
+	Ends  bool     // name the ends of the time span; the bars of all components are aligned, so one of a block does
 	Rows  []barRow // newest first
 }
 
-// spanView is the uptime of a span of days. Over names the span, because the uptime
-// of another span may be shown nearby.
+// spanView is the uptime of a span of days. Over names the days of it for which there is data.
 type spanView struct {
 	Days              int
 	Ago, Uptime, Over string
+	Young             bool // there is no data for the first days of the span
 }
 
 // barRow is a row of the table: a day, or several days with the same text.
@@ -57,7 +58,10 @@ func viewBars(l *i18n.Language, name string, history allswell.History) barsView 
 func viewSpans(l *i18n.Language, history allswell.History) []spanView {
 	spans := make([]spanView, len(barSpans))
 	for i, days := range barSpans {
-		spans[i] = spanView{days, l.T("bars.days_ago", "n", days), uptimeText(l, history.Last(days)), l.T("bars.over", "n", days)}
+		spans[i] = spanView{
+			Days: days, Ago: l.T("bars.days_ago", "n", days), Uptime: uptimeText(l, history.Last(days)), Over: l.UptimePeriod(history, days),
+			Young: len(history.WithData()) < days,
+		}
 	}
 	return spans
 }

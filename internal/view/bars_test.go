@@ -143,7 +143,9 @@ func TestBarsInEveryLanguage(t *testing.T) {
 	day := allswell.DurationsOf(times{allswell.StatusMajorOutage: 14 * time.Minute, allswell.StatusOperational: 32 * time.Hour, allswell.StatusUnknown: 2 * time.Hour})
 	for _, l := range i18n.All() {
 		r := historyOf(barsNow, zoneOf(t, "Europe/Berlin"), map[int]allswell.StatusDurations{5: day})
-		html := executeBars(t, l, viewBars(l, hostile, r))
+		v := viewBars(l, hostile, r)
+		v.Ends = true
+		html := executeBars(t, l, v)
 		if found := i18ntest.Leftovers(html); len(found) > 0 {
 			t.Errorf("%s: %q", l.Tag, found)
 		}

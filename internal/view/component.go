@@ -53,7 +53,7 @@ func Component(layout Layout, sum allswell.Summary, c allswell.Component, conten
 		Atom:      at.link(componentPath(c.ID) + "/" + feed.AtomName), RSS: at.link(componentPath(c.ID) + "/" + feed.RSSName),
 		Badge: viewBadge(at, c),
 	}
-	b.Bars.Rows = dailyRows(l, history)
+	b.Bars.Rows, b.Bars.Ends = dailyRows(l, history), true
 	if c.Description != nil {
 		b.Description = strings.TrimSpace(*c.Description)
 	}

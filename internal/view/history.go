@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // historyBody is one month of incidents.
@@ -64,6 +65,27 @@ func viewDays(at Presentation, days []allswell.Day, perDay int, limits detail) [
 	return out
 }
 
+// foldCalmDays merges consecutive days that are empty and read the same. days are the days of the
+// views, which are newest first.
+func foldCalmDays(l *i18n.Language, views []dayView, days []allswell.Day) []dayView {
+	folded := make([]dayView, 0, len(views))
+	for newest := 0; newest < len(views); {
+		oldest := newest
+		for v := views[newest]; v.Empty() && oldest+1 < len(views); oldest++ {
+			if next := views[oldest+1]; !next.Empty() || next.Ongoing != v.Ongoing {
+				break
+			}
+		}
+		v := views[newest]
+		if oldest > newest {
+			v.Date = l.DayRange(days[oldest].Date, days[newest].Date)
+		}
+		folded = append(folded, v)
+		newest = oldest + 1
+	}
+	return folded
+}
+
 // dayEntry is an incident or a completed maintenance of a day; the other field is
 // nil.
 type dayEntry struct {
@@ -107,15 +129,10 @@ func (p dayEntry) view(at Presentation, limits detail) dayEntryView {
 		v := viewIncident(at, *p.incident, limits)
 		if len(p.incident.Updates) == 0 && !p.incident.Resolved {
 			v.Updates = nil // the excerpt says the same
-		} else if limits.updates > 0 {
-			v.FoldedUpdates = len(v.Updates) + v.Earlier
 		}
 		return dayEntryView{Incident: &v}
 	}
 	v := viewMaintenance(at, *p.maintenance, limits)
-	if limits.updates > 0 {
-		v.FoldedUpdates = len(v.Updates) + v.Earlier
-	}
 	return dayEntryView{Maintenance: &v}
 }
 
@@ -163,6 +180,7 @@ func History(l Layout, m Month) Model {
 	b := historyBody{Month: text, Days: viewDays(at, days, len(m.Contents.Incidents)+len(m.Contents.Maintenances), limits)}
 	b.Since = at.moment(since)
 	markOngoing(b.Days, days, nil)
+	b.Days = foldCalmDays(at.lang, b.Days, days)
 	if m.Start.After(m.First) {
 		b.Previous = linkMonth(at, nextMonth(m.Start, -1))
 	}

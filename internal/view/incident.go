@@ -19,28 +19,33 @@ type incidentBody struct {
 
 // incidentView is an incident with its timeline.
 type incidentView struct {
-	URL           string
-	Title         string
-	Impact        allswell.Impact
-	State         allswell.IncidentState
-	Resolved      bool
-	Began         moment
-	Ended         moment
-	SameDay       bool          // it ended on the day on which it began
-	Lasted        time.Duration // if it is resolved
-	Affected      []affectedView
-	Others        int // number of affected components that are left out
-	Updates       []updateView
-	Earlier       int // number of older updates that are left out
-	Excerpt       string
-	FoldedUpdates int // number of updates of the folded timeline; 0: there is none
+	URL      string
+	Title    string
+	Impact   allswell.Impact
+	State    allswell.IncidentState
+	Resolved bool
+	Began    moment
+	Ended    moment
+	SameDay  bool          // it ended on the day on which it began
+	Lasted   time.Duration // if it is resolved
+	Affected []affectedView
+	Others   int // number of affected components that are left out
+	Updates  []updateView
+	Earlier  int // number of older updates that are left out
+	Excerpt  string
 }
+
+// Older returns the number of updates before the newest one.
+func (v incidentView) Older() int { return len(v.Updates) - 1 + v.Earlier }
 
 // Instant reports whether the incident was resolved when it began.
 func (v incidentView) Instant() bool { return isInstant(v.Lasted) }
 
 // SameMinute reports whether beginning and end are shown as the same time.
 func (v incidentView) SameMinute() bool { return v.Began.minute() == v.Ended.minute() }
+
+// ClockChanges reports whether the clocks were changed between beginning and end.
+func (v incidentView) ClockChanges() bool { return !v.Began.sameClock(v.Ended) }
 
 // isInstant reports whether a duration rounds to zero.
 func isInstant(d time.Duration) bool { return d.Round(time.Second) <= 0 }

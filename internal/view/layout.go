@@ -1,6 +1,7 @@
 package view
 
 import (
+	"html/template"
 	"strings"
 	"time"
 
@@ -28,11 +29,12 @@ type Layout struct {
 // siteLayout is what all HTML pages of one status page have in common.
 type siteLayout struct {
 	Name, Home, History string
-	Subscribe           string // URL; "": not offered
-	AtHome              bool
-	Atom, RSS, Calendar string // URLs
-	Logo, Icon, Accent  string // URLs; "": the default
-	LogoDark            string // URL; "": Logo
+	AtHome              bool           // this is the status page itself
+	About               template.HTML  // the description of the page, on the status page
+	Form                *subscribeForm // nil: mail is off
+	Atom, RSS, Calendar string         // URLs
+	Logo, Icon, Accent  string         // URLs; "": the default
+	LogoDark            string         // URL; "": Logo
 	Footer              []allswell.FooterLink
 }
 
@@ -102,7 +104,7 @@ func NewLayout(at Presentation, page allswell.Page, severity allswell.Status, as
 		Atom: at.plain(at.base, "/"+feed.AtomName), RSS: at.plain(at.base, "/"+feed.RSSName), Calendar: at.plain(at.base, "/"+feed.CalendarName),
 	}
 	if at.Mail {
-		site.Subscribe = at.Home() + "#subscribe" // the form
+		site.Form = &subscribeForm{Action: at.subscribe()}
 	}
 	themeURL := func(name string) string {
 		if name == "" {
@@ -139,6 +141,13 @@ func (m moment) ISO() string { return allswell.FormatTime(time.Time(m)) }
 
 // minute returns the whole minutes since 1970.
 func (m moment) minute() int64 { return time.Time(m).Unix() / 60 }
+
+// sameClock reports whether two instants have the same offset from UTC, so that they need no zone.
+func (m moment) sameClock(o moment) bool {
+	_, offset := time.Time(m).Zone()
+	_, other := time.Time(o).Zone()
+	return offset == other
+}
 
 // Zero reports whether the instant is not set.
 func (m moment) Zero() bool { return time.Time(m).IsZero() }

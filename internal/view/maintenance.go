@@ -20,18 +20,20 @@ type maintenanceBody struct {
 
 // maintenanceView is a maintenance with its timeline.
 type maintenanceView struct {
-	URL, Title    string
-	State         allswell.MaintenanceState
-	From, Until   moment // as planned, or the actual times once it has begun and ended
-	SameDay       bool   // both are on one day
-	Lasts         time.Duration
-	Affected      []affectedView
-	Others        int                     // number of affected components that are left out
-	Updates       []maintenanceUpdateView // newest first
-	Earlier       int                     // number of older updates that are left out
-	Excerpt       string
-	FoldedUpdates int // number of updates of the folded timeline; 0: there is none
+	URL, Title  string
+	State       allswell.MaintenanceState
+	From, Until moment // as planned, or the actual times once it has begun and ended
+	SameDay     bool   // both are on one day
+	Lasts       time.Duration
+	Affected    []affectedView
+	Others      int                     // number of affected components that are left out
+	Updates     []maintenanceUpdateView // newest first
+	Earlier     int                     // number of older updates that are left out
+	Excerpt     string
 }
+
+// Older returns the number of updates before the newest one.
+func (v maintenanceView) Older() int { return len(v.Updates) - 1 + v.Earlier }
 
 // Over reports whether the maintenance is completed.
 func (v maintenanceView) Over() bool { return v.State == allswell.MaintenanceCompleted }
@@ -41,6 +43,9 @@ func (v maintenanceView) Instant() bool { return isInstant(v.Lasts) }
 
 // SameMinute reports whether beginning and end are shown as the same time.
 func (v maintenanceView) SameMinute() bool { return v.From.minute() == v.Until.minute() }
+
+// ClockChanges reports whether the clocks are changed between beginning and end.
+func (v maintenanceView) ClockChanges() bool { return !v.From.sameClock(v.Until) }
 
 // maintenanceUpdateView is an entry of a maintenance's timeline.
 type maintenanceUpdateView struct {

@@ -24,8 +24,8 @@ func TestMaintenanceAcrossClockChange(t *testing.T) {
 		m.Updates = append(m.Updates, allswell.MaintenanceUpdate{Number: i + 1, Message: fmt.Sprint("Update ", i+1), State: m.State, CreatedAt: begin.AddDate(0, 0, -1)})
 	}
 	want := map[string]string{
-		"en": "Scheduled 25 Oct 2026, 02:30 CEST to 03:30 CET Planned duration: 2 hours",
-		"de": "Geplant 25. Okt. 2026, 02:30 MESZ bis 03:30 MEZ Geplante Dauer: 2 Stunden",
+		"en": "Scheduled 25 Oct 2026, 02:30 CEST to 25 Oct 2026, 03:30 CET Planned duration: 2 hours",
+		"de": "Geplant 25. Okt. 2026, 02:30 MESZ bis 25. Okt. 2026, 03:30 MEZ Geplante Dauer: 2 Stunden",
 		"ar": "",
 	}
 	for _, l := range i18n.All() {

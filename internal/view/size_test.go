@@ -68,7 +68,7 @@ func TestPageSize(t *testing.T) {
 	}
 	weights := map[string]int{"page": compressedSize(html)}
 	total := weights["page"]
-	for _, name := range []string{"style.css", "history.css", "page.js", "live.js", "icon-major_outage.svg"} {
+	for _, name := range []string{"style.css", "theme.js", "page.js", "icon-major_outage.svg"} {
 		weights[name] = assetSize(name)
 		total += weights[name]
 	}
@@ -120,7 +120,7 @@ func TestBusyPageSize(t *testing.T) {
 		}
 		page := compressedSize(html)
 		all := page
-		for _, name := range []string{"style.css", "history.css", "page.js", "live.js", "icon-operational.svg"} {
+		for _, name := range []string{"style.css", "theme.js", "page.js", "icon-operational.svg"} {
 			all += assetSize(name)
 		}
 		t.Logf("%s: %d bytes, %d with all that it loads", l.Tag, page, all)

@@ -19,15 +19,18 @@ const (
 	maxNamed     = 20      // components of an incident that is shown with others
 	maxOngoing   = 5       // incidents and maintenances linked from a component
 	maxPerDay    = 10      // past incidents of one day; the history has all
+	maxOpenGroup = 8       // components of a group that is open initially
+	maxGroupSays = 12      // components that a folded group names
 	monthBudget  = 1 << 20 // bytes of the timelines of a month, before compression
 )
 
 // statusBody is the status page.
 type statusBody struct {
-	Description     template.HTML
 	Status          allswell.Status
-	Counts          string // see countsText
-	Active          []incidentView
+	Lead            *incidentView     // the incident that the page leads with; nil: the page leads with its status
+	Overall         string            // sentence about all components, below Lead; "": there are none
+	Counts          string            // see countsText
+	Active          []incidentView    // the other active incidents
 	More            []incidentView    // active incidents without their timelines
 	OmittedActive   int               // number of active incidents that are left out
 	Running         []maintenanceView // maintenances in progress
@@ -42,8 +45,10 @@ type statusBody struct {
 	Past            []dayView
 	PastMaintenance bool // Past has maintenances
 	History         string
-	Subscribe       *subscribeForm // nil: mail is off
 }
+
+// Calm reports whether the banner takes one line.
+func (b statusBody) Calm() bool { return b.Status == allswell.StatusOperational }
 
 // withoutUptimes returns the body without uptimes, which change as time passes.
 // The bars remain.
@@ -72,7 +77,15 @@ type blockView struct {
 }
 
 // Open reports whether the components of the group are shown initially.
-func (b blockView) Open() bool { return b.Status != allswell.StatusOperational }
+func (b blockView) Open() bool {
+	return b.Status != allswell.StatusOperational || len(b.Components) <= maxOpenGroup
+}
+
+// Named returns the components that the folded group names.
+func (b blockView) Named() []componentRow { return b.Components[:min(len(b.Components), maxGroupSays)] }
+
+// Others returns the number of components that the folded group does not name.
+func (b blockView) Others() int { return len(b.Components) - len(b.Named()) }
 
 // componentRow is a component in the list of components.
 type componentRow struct {
@@ -95,9 +108,6 @@ func Status(l Layout, sum allswell.Summary) Model {
 	at := l.At
 	left := &budget{statusBytes, budgetChars}
 	b := statusBody{Status: sum.Status, Counts: countsText(at.lang, sum), History: at.history(), Calendar: at.calendar()}
-	if sum.Page.Description != nil {
-		b.Description = markdown.HTML(*sum.Page.Description)
-	}
 	b.addEvents(at, sum, left)
 	ongoing := ongoingEvents(at, sum)
 	for _, block := range sum.Blocks {
@@ -113,11 +123,11 @@ func Status(l Layout, sum allswell.Summary) Model {
 		}
 	}
 	markOngoing(b.Past, sum.Past, sum.Active)
+	b.Past = foldCalmDays(at.lang, b.Past, sum.Past)
 	b.Spans, b.Legend, b.Explained = knownSpans(at.lang, sum.History), viewLegend(at.lang), uptimeExplanation(at.lang)
 	l.Site.AtHome = true
-	if at.Mail {
-		b.Subscribe = &subscribeForm{Action: at.subscribe(), Choice: choice{Blocks: sum.Blocks}}
-		l.Site.Subscribe = "#subscribe"
+	if sum.Page.Description != nil {
+		l.Site.About = markdown.HTML(*sum.Page.Description)
 	}
 	l.Path = "/"
 	headline := at.lang.Headline(sum)
@@ -130,6 +140,11 @@ func Status(l Layout, sum allswell.Summary) Model {
 func (b *statusBody) addEvents(at Presentation, sum allswell.Summary, left *budget) {
 	timelines := detail{updates: maxUpdates, names: maxNamed, budget: left, lines: left}
 	latest := allswell.ByLatestUpdate(sum.Active)
+	if lead, ok := sum.LeadIncident(); ok {
+		v := viewIncident(at, lead, timelines)
+		b.Lead, b.Overall = &v, overallText(at.lang, sum)
+		latest = slices.DeleteFunc(latest, func(inc allswell.Incident) bool { return inc.ID == lead.ID })
+	}
 	for i, inc := range latest[:min(len(latest), maxTimelines+maxMore)] {
 		if i < maxTimelines {
 			b.Active = append(b.Active, viewIncident(at, inc, timelines))
@@ -170,6 +185,7 @@ func viewBlock(at Presentation, sum allswell.Summary, block allswell.Block, ongo
 		row.MoreOngoing = len(ongoing[c.ID]) - len(row.Ongoing)
 		v.Components = append(v.Components, row)
 	}
+	v.Components[len(v.Components)-1].Bars.Ends = true
 	return v
 }
 
@@ -197,9 +213,33 @@ func ongoingEvents(at Presentation, sum allswell.Summary) map[string][]ongoingEv
 	return ongoing
 }
 
+// overallText returns the sentence about all components on a page that leads with an incident.
+// It is "" if there are no components.
+func overallText(l *i18n.Language, sum allswell.Summary) string {
+	switch {
+	case len(sum.Blocks) == 0:
+		return ""
+	case sum.Status == allswell.StatusOperational:
+		return l.T("banner.components")
+	default:
+		return l.Banner(sum.Status)
+	}
+}
+
 // countsText returns the line below the banner: the numbers of operational and of unknown
-// components, and of active incidents. It is "" if the banner implies them.
+// components, and of active incidents unless the page leads with one. It is "" if the banner implies
+// them.
 func countsText(l *i18n.Language, sum allswell.Summary) string {
+	parts := componentCounts(l, sum)
+	if _, ok := sum.LeadIncident(); !ok && len(sum.Active) > 0 {
+		parts = append(parts, l.T("incidents.active_count", "n", len(sum.Active)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// componentCounts returns the numbers of operational and of unknown components, unless the banner
+// implies them.
+func componentCounts(l *i18n.Language, sum allswell.Summary) (parts []string) {
 	total, operational, unknown := 0, 0, 0
 	for _, block := range sum.Blocks {
 		for _, c := range block.Components {
@@ -212,17 +252,13 @@ func countsText(l *i18n.Language, sum allswell.Summary) string {
 			}
 		}
 	}
-	var parts []string
 	if total > 1 && operational < total && unknown < total {
 		parts = append(parts, l.T("components.operational", "n", operational, "total", total))
 		if unknown > 0 { // unknown components may be operational
 			parts = append(parts, l.T("components.unknown", "n", unknown))
 		}
 	}
-	if n := len(sum.Active); n > 0 {
-		parts = append(parts, l.T("incidents.active_count", "n", n))
-	}
-	return strings.Join(parts, " · ")
+	return parts
 }
 
 // newestUpdates returns the updates of an incident, newest first.

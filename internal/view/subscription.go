@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/internal/markdown"
 )
 
-// subscribeForm is the form for a new subscription. It is empty on a status page, and has
-// the values that were sent after an error.
+// subscribeForm is the form for a new subscription. After an error it has the values that were
+// sent. In the panel of a page, it has no components to choose.
 type subscribeForm struct {
 	Action     string
 	Email      string
@@ -37,8 +37,19 @@ func (c choice) Offered() bool {
 	return n > 1 || n > 0 && len(c.Chosen) > 0
 }
 
-// subscribeBody is the form on a page of its own, with errors.
-type subscribeBody struct{ Form *subscribeForm }
+// subscribeBody is the form on a page of its own.
+type subscribeBody struct {
+	Form    *subscribeForm
+	Refused bool // it has the values that were sent, and errors
+}
+
+// SignUp returns the form for subscribing to the page or to some of its components.
+func SignUp(l Layout, blocks []allswell.Block) Model {
+	l.Path = "/subscribe"
+	l.Site.Form = nil // the page has one form
+	l.setTitle(l.At.lang.T("subscribe.heading"))
+	return Model{l, "subscribe", subscribeBody{Form: &subscribeForm{Action: l.At.subscribe(), Choice: choice{Blocks: blocks}}}}
+}
 
 // InvalidSignUp returns the form for subscribing with the values that were sent
 // and the errors in them.
@@ -58,7 +69,7 @@ func InvalidSignUp(l Layout, blocks []allswell.Block, n allswell.NewSubscriber, 
 		form.EmailError = lang.T("subscribe.email_wrong", "example", "name@example.com")
 	}
 	l.setTitle(lang.T("subscribe.refused.heading"))
-	return Model{l, "subscribe", subscribeBody{form}}
+	return Model{l, "subscribe", subscribeBody{form, true}}
 }
 
 // subscriptionBody is a subscription, for its subscriber. Its forms have no action

@@ -39,13 +39,14 @@ func functions(l *i18n.Language) template.FuncMap {
 		},
 		"status": l.Status, "banner": l.Banner, "state": l.State, "impact": l.Impact,
 		"maintenanceState": l.MaintenanceState, "duration": l.Duration,
-		"moment":    func(m moment) template.HTML { return timeElement(m, "", l.Moment) },
-		"dayclock":  func(m moment) template.HTML { return timeElement(m, "dayclock", l.DayClock) },
-		"clock":     func(m moment) template.HTML { return timeElement(m, "clock", l.Clock) },
-		"clockzone": func(m moment) template.HTML { return timeElement(m, "clock", l.ClockZone) },
-		"strong":    func(text string) template.HTML { return element("strong", text) },
-		"named":     func(name string) template.HTML { return element(`strong dir="auto"`, name) },
-		"target":    func(target string) template.HTML { return element(`strong class="target" dir="ltr"`, target) },
+		"moment":   func(m moment) template.HTML { return timeElement(m, "", l.DayYearClock) },
+		"ago":      func(m moment) template.HTML { return timeElement(m, "ago", l.DayYearClock) },
+		"zoned":    func(m moment) template.HTML { return timeElement(m, "", l.Moment) },
+		"dayclock": func(m moment) template.HTML { return timeElement(m, "dayclock", l.DayClock) },
+		"clock":    func(m moment) template.HTML { return timeElement(m, "clock", l.Clock) },
+		"strong":   func(text string) template.HTML { return element("strong", text) },
+		"named":    func(name string) template.HTML { return element(`strong dir="auto"`, name) },
+		"target":   func(target string) template.HTML { return element(`strong class="target" dir="ltr"`, target) },
 		"namedList": func(names []string) template.HTML {
 			shown := make([]string, len(names))
 			for i, name := range names {

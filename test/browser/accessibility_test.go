@@ -180,6 +180,7 @@ func everyKind(t *testing.T) (*binary.Server, map[string]string) {
 	}
 	post(t, server.URL+kinds["held"], url.Values{"action": {"confirm"}})
 	kinds["unsubscribe"] = page + "/unsubscribe/" + keyOf(t, database, "held@example.com")
+	kinds["form"] = page + "/subscribe"
 	kinds["missing"], kinds["missing-here"] = "/status/nowhere", page+"/incidents/nothing?lang=de"
 	if !strings.Contains(first, "First steps") {
 		t.Errorf("a server without a page shows %s", first)

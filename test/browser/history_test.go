@@ -216,6 +216,8 @@ func TestBarsOfFoldedGroup(t *testing.T) {
 	page, _ := troubled(t)
 	p := c.open(t, views[2], page)
 	const bars = `document.querySelector(".group > summary .bars")`
+	p.is(`document.querySelector(".group").open`) // it is small
+	eval[any](p, `document.querySelector(".group").open = false`)
 	at := func(ago int) (x, y float64) {
 		eval[any](p, bars+`.scrollIntoView({block: "center"})`)
 		at := eval[[]float64](p, fmt.Sprintf(`(() => { const r = %s.children[89 - %d].getBoundingClientRect(); return [r.left + r.width / 2, r.top + r.height / 2] })()`, bars, ago))
@@ -297,10 +299,16 @@ func TestUptimesCoverVisibleBars(t *testing.T) {
 		if len(got) != 1+1+5 { // the page's, the group's, the components'
 			t.Errorf("at %d pixels there are the figures %q", width, got)
 		}
+		young := 0 // components without a past
 		for _, figure := range got {
-			if !strings.HasSuffix(figure, fmt.Sprintf("%% uptime over %d days", days)) {
+			if strings.HasSuffix(figure, "100% uptime since "+time.Now().UTC().Format("2 Jan")) {
+				young++
+			} else if !strings.HasSuffix(figure, fmt.Sprintf("%% uptime over %d days", days)) {
 				t.Errorf("at %d pixels, with %d bars, there is %q", width, days, figure)
 			}
+		}
+		if young != 3 {
+			t.Errorf("at %d pixels, %d figures are of today alone: %q", width, young, got)
 		}
 		p.is(fmt.Sprintf(`[...%s.children].filter(b => b.offsetWidth).length === %d`, strip, days))
 	}
@@ -369,12 +377,11 @@ func TestLocalTimes(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
 	page, _ := troubled(t)
-	const first = `document.querySelector(".incident .meta time")`
+	const first, planned = `document.querySelector(".lead .meta time")`, `document.querySelector(".planned .meta time")`
 	for _, want := range []struct{ lang, note string }{
 		{"en", "Times are in your time zone."}, {"de", "Alle Zeitangaben in Ihrer Zeitzone."}, {"ar", ""},
 	} {
 		p := c.open(t, views[2], page+"?lang="+want.lang)
-		inUTC := eval[string](p, first+`.title`)
 		p.do("Emulation.setTimezoneOverride", params{"timezoneId": "America/New_York"}, nil)
 		p.reload()
 		zone, err := time.LoadLocation("America/New_York")
@@ -385,11 +392,20 @@ func TestLocalTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := eval[string](p, first+`.textContent`); !strings.Contains(got, at.In(zone).Format("15:04")) || strings.Contains(got, "UTC") {
-			t.Errorf("%s: %v is written %q", want.lang, at, got)
+		if got := eval[string](p, first+`.textContent`); got == "" || strings.Contains(got, ":") || strings.Contains(got, "UTC") {
+			t.Errorf("%s: a moment ago is written %q", want.lang, got)
 		}
-		if got := eval[string](p, first+`.title`); got != inUTC || !strings.Contains(got, at.Format("15:04")) || !strings.Contains(got, "UTC") {
-			t.Errorf("%s: by the page's clock it is %q", want.lang, got)
+		for _, zoned := range []time.Time{at, at.In(zone)} {
+			if got := eval[string](p, first+`.title`); !strings.Contains(got, zoned.Format("15:04")) || !strings.Contains(got, "UTC") {
+				t.Errorf("%s: %v is exactly %q", want.lang, zoned, got)
+			}
+		}
+		begins, err := time.Parse(time.RFC3339, eval[string](p, planned+`.dateTime`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := eval[string](p, planned+`.textContent`); !strings.Contains(got, begins.In(zone).Format("15:04")) {
+			t.Errorf("%s: %v is written %q", want.lang, begins, got)
 		}
 		if got := eval[string](p, `document.querySelector("[data-local]").textContent`); got == "" || want.note != "" && got != want.note {
 			t.Errorf("%s: the note says %q", want.lang, got)
@@ -400,7 +416,7 @@ func TestLocalTimes(t *testing.T) {
 		p.do("Emulation.setTimezoneOverride", params{"timezoneId": ""}, nil)
 	}
 	p := c.open(t, views[4], page)
-	p.is(first+`.textContent.endsWith("UTC")`, first+`.title === ""`, `document.querySelector("[data-local]").textContent.includes("UTC")`)
+	p.is(`!`+first+`.textContent.includes("ago") && /\d\d:\d\d/.test(`+first+`.textContent)`, first+`.title === ""`, `document.querySelector("[data-local]").textContent.includes("UTC")`)
 }
 
 // shoot keeps a picture, where pictures are asked for.
@@ -410,5 +426,93 @@ func (p *tab) shoot(name string) {
 		if err := os.WriteFile(filepath.Join(dir, name+".png"), p.screenshot(true), 0o644); err != nil {
 			p.t.Fatal(err)
 		}
+	}
+}
+
+// TestIncidentsOfDay checks that the explanation of a day links to the incidents of the component on that day, which
+// the mouse and the keyboard reach.
+func TestIncidentsOfDay(t *testing.T) {
+	c := newBrowser(t)
+	server := binary.NewServer(t, binary.Build(t),
+		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server.Start()
+	client := binary.NewClient(server.URL, token)
+	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
+	var made binary.Data[struct{ ID string }]
+	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Checkout"}, &made)
+	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Search"}, nil)
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical",
+		"components": []params{{"id": made.Data.ID, "status": "major_outage"}}}, nil)
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Of no component", "impact": "minor"}, nil)
+	const links = `[...document.querySelectorAll(".pop a")]`
+	for _, path := range []string{"/status/acme", "/status/acme?lang=ar", "/status/acme/components/" + made.Data.ID} {
+		p := c.open(t, views[0], server.URL+path)
+		eval[any](p, strip+`.focus()`)
+		p.key("End")
+		p.eventually(links + `.length > 0`)
+		p.is(links+`.length === 1 && `+links+`[0].textContent === "Cards are refused"`, inside, sideways)
+		p.key("Tab")
+		p.is(links+`[0] === document.activeElement`, `location.pathname !== `+links+`[0].pathname`)
+		p.key("Escape")
+		p.is(`!document.querySelector(".pop")`, `document.activeElement === `+strip)
+
+		eval[any](p, `document.activeElement.blur()`)
+		x, y := p.barAt(0)
+		p.do("Input.dispatchMouseEvent", params{"type": "mouseMoved", "x": x, "y": y}, nil)
+		p.eventually(links + `.length === 1`)
+		at := eval[[]float64](p, `(() => { const r = document.querySelector(".pop a").getBoundingClientRect(); return [r.left + 9, r.top + 9] })()`)
+		for _, kind := range []string{"mouseMoved", "mousePressed", "mouseReleased"} {
+			p.do("Input.dispatchMouseEvent", params{"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1}, nil)
+		}
+		p.eventually(`document.readyState === "complete" && document.querySelector("h1")?.textContent === "Cards are refused"`)
+	}
+}
+
+// TestThemeIsKept checks that the choice between light and dark is applied at once and on other pages, and that without
+// a script there is none.
+func TestThemeIsKept(t *testing.T) {
+	c := newBrowser(t)
+	page, component := troubled(t)
+	const dark = `getComputedStyle(document.body).backgroundColor === "rgb(14, 18, 23)"`
+	p := c.open(t, views[2], page)
+	p.is(`!`+dark, `document.querySelector(".theme [aria-pressed=true]").value === ""`)
+	eval[any](p, `document.querySelector(".theme [value=dark]").click()`)
+	p.is(dark, `document.querySelector(".theme [aria-pressed=true]").value === "dark"`)
+	for _, url := range []string{component, page + "/nothing"} {
+		p.do("Page.navigate", params{"url": url}, nil)
+		p.eventually(fmt.Sprintf(`location.href === %q && document.readyState === "complete"`, url))
+		p.is(dark)
+	}
+	eval[any](p, `document.querySelector(".theme [value='']").click()`)
+	p.is(`!` + dark)
+	p = c.open(t, views[4], page)
+	p.is(`!document.querySelector(".theme").checkVisibility()`)
+}
+
+// TestLeadIncident checks that a page with an incident leads with it, and shows nothing green and large.
+func TestLeadIncident(t *testing.T) {
+	c := newBrowser(t)
+	server := binary.NewServer(t, binary.Build(t),
+		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server.Start()
+	client := binary.NewClient(server.URL, token)
+	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
+	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Checkout"}, nil)
+	const height = `document.querySelector(".banner").getBoundingClientRect().height`
+	for _, v := range []view{views[0], views[2], views[4]} {
+		p := c.open(t, v, server.URL+"/status/acme")
+		p.is(height+` <= 72`, height+` >= 48`)
+	}
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Cards are refused", "impact": "critical", "message": "We are looking."}, nil)
+	client.Must(t, "POST", "/api/v1/pages/acme/incidents", params{"title": "Slow", "impact": "minor", "message": "A little."}, nil)
+	for _, v := range []view{views[0], views[3], views[4]} {
+		p := c.open(t, v, server.URL+"/status/acme")
+		p.is(`document.querySelector("main > :first-child #lead").textContent === "Cards are refused"`,
+			`document.querySelector(".lead").innerText.includes("We are looking.")`,
+			`document.querySelector("#banner").textContent === "All components operational"`,
+			`document.querySelector(".overall").getBoundingClientRect().height < 60`,
+			`!document.querySelector(".banner.tone-ok, .lead.tone-ok")`,
+			`document.querySelector(".incident h3").textContent === "Slow"`)
+		look(p, v, "lead")
 	}
 }

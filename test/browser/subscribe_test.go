@@ -27,14 +27,17 @@ func TestSubscriptionInABrowser(t *testing.T) {
 		t.Run(v.name, func(t *testing.T) {
 			address := "name-" + v.name + "@example.com"
 			p := c.open(t, v, page)
-			if got := eval[bool](p, `document.querySelector("header a[href='#subscribe']").checkVisibility()`); !got {
-				t.Error("nothing leads to the form")
-			}
-			eval[any](p, `document.querySelector("details").open = true`)
+			const panel = `document.querySelector("header .subscribe")`
+			p.is(panel+`.checkVisibility()`, `!`+panel+`.open`)
+			eval[any](p, panel+`.querySelector("summary").click()`)
+			p.is(panel+`.querySelector("#email").checkVisibility()`, panel+`.querySelector("[type='text/calendar']").checkVisibility()`)
+			look(p, v, "subscribe-panel")
+			p.press(".subscribe .panel p > a", "Subscribe")
+			eval[any](p, `document.querySelector("main details").open = true`)
 			look(p, v, "subscribe")
 			eval[any](p, `document.querySelectorAll("[name=component]")[1].click()`)
 			eval[any](p, `document.querySelector("#email").value = "`+address+`"`)
-			p.press(".subscribe .button", "Check your mail")
+			p.press("main .button", "Check your mail")
 			look(p, v, "subscribe-sent")
 
 			key := keyOf(t, database, address)

@@ -104,7 +104,7 @@ const refresh = async () => {
   if (next) {
     current = asked;
     admit('');
-    if (next.dataset.tag !== main.dataset.tag) show(fresh, next);
+    if (next.dataset.tag !== main.dataset.tag) transition(() => show(fresh, next));
     if (failed) open();
   } else if (gone) admit('gone');
   failed = !next;
@@ -143,8 +143,15 @@ const admit = (what) => {
 
 // Putting it in place.
 
+// transition runs a change of the page, which browsers that can fade into it. The style sheet forbids that to those
+// who want less motion.
+const transition = (change) => {
+  if (document.startViewTransition && !document.hidden) document.startViewTransition(change).ready.catch(() => {}); // the next change ends it
+  else change();
+};
+
 const show = (fresh, next) => {
-  const focused = main.contains(document.activeElement) && document.activeElement;
+  const focused = document.activeElement !== document.body && document.activeElement;
   document.title = fresh.title;
   const around = 'head > link[rel=icon], head > link[rel=stylesheet], body > svg, body > header, body > footer';
   const parts = fresh.querySelectorAll(around);
@@ -153,16 +160,17 @@ const show = (fresh, next) => {
   remember();
   if (focused && focused !== document.activeElement) {
     const name = CSS.escape(focused.id || focused.dataset.key || '-');
-    (main.querySelector(`#${name}, [data-key="${name}"]`) || main).focus({ preventScroll: true });
+    (document.querySelector(`#${name}, [data-key="${name}"]`) || main).focus({ preventScroll: true });
   }
   document.dispatchEvent(new CustomEvent('allswell:replaced'));
-  const banner = (main.querySelector('#banner') || document.querySelector('title')).textContent;
+  const said = [...main.querySelectorAll('#lead, #banner')].map((e) => e.textContent.trim());
+  const banner = said.join('. ') || document.title;
   announce(main.dataset.updated.replace('{banner}', () => banner));
 };
 
 // How each <details> was sent: one that differs was moved by the visitor.
 const sent = new WeakMap();
-const remember = () => main.querySelectorAll('details').forEach((d) => { if (!sent.has(d)) sent.set(d, d.open); });
+const remember = () => document.querySelectorAll('details').forEach((d) => { if (!sent.has(d)) sent.set(d, d.open); });
 
 const inUse = (form) => form.contains(document.activeElement) || [...form.elements].some((field) =>
   field.checked !== field.defaultChecked || field.defaultValue !== undefined && field.value !== field.defaultValue);
