@@ -116,7 +116,7 @@ func (s *Site) serveSignUp(w http.ResponseWriter, r *http.Request, req pageReque
 	e, k := req.entry, key{entry: req.entry, kind: "subscribe", variant: req.variant}
 	page, err := getRendered(r.Context(), s, k, &e.snapshot.Loads, func(ctx context.Context) (*renderedPage, time.Time, error) {
 		snap := e.snapshot.Last()
-		l := view.NewLayout(s.presentation(snap.page, k.variant), snap.page, snap.status, time.Time{})
+		l := view.NewLayout(s.presentation(snap.page, k.variant), snap.page, snap.severity, time.Time{})
 		page, err := newRenderedPage(ctx, view.SignUp(l, snap.sum.Blocks))
 		return page, time.Time{}, err
 	})
