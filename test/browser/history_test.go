@@ -473,7 +473,7 @@ func TestIncidentsOfDay(t *testing.T) {
 func TestThemeIsKept(t *testing.T) {
 	c := newBrowser(t)
 	page, component := troubled(t)
-	const dark = `getComputedStyle(document.body).backgroundColor === "rgb(14, 18, 23)"`
+	const dark = `(getComputedStyle(document.body).backgroundColor === "rgb(14, 18, 23)")`
 	p := c.open(t, views[2], page)
 	p.is(`!`+dark, `document.querySelector(".theme [aria-pressed=true]").value === ""`)
 	eval[any](p, `document.querySelector(".theme [value=dark]").click()`)
