@@ -93,8 +93,10 @@ var layers = []layer{
 	{"internal/notify", []string{".", "internal/assets", "internal/store", "internal/failurelog", "internal/markdown", "internal/i18n"},
 		[]string{"internal/store/storetest", "test/nodeclient", "test/parallel"},
 		"Delivers messages. It depends on no surface, so that a slow receiver cannot slow a request or a ping."},
+	{"internal/certificates", []string{".", "internal/limit", "internal/store"}, []string{"internal/store/storetest", "test/dnsserver", "test/pebble"},
+		"Obtains certificates and keeps them in the store. It depends on no surface, so that it can be tested with a certificate authority alone."},
 	{"internal/server", []string{
-		".", "internal/api", "internal/buildinfo", "internal/clientaddr", "internal/connlimit", "internal/database", "internal/domains", "internal/i18n", "internal/limit",
+		".", "internal/api", "internal/buildinfo", "internal/certificates", "internal/clientaddr", "internal/connlimit", "internal/database", "internal/domains", "internal/i18n", "internal/limit",
 		"internal/notify", "internal/page", "internal/ping", "internal/scheduler", "internal/settings", "internal/store", "internal/stream", "internal/web",
 	}, []string{"internal/store/storetest", "test/dnsserver"},
 		"Connects all parts of the serving process."},

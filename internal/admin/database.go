@@ -88,7 +88,7 @@ func (cmd *BackupCommand) Run(c *console.Console) error {
 	if info, err := os.Stat(cmd.Path); err == nil {
 		size = info.Size()
 	}
-	c.Printf("The backup of %s is in %s (%d kB). It holds ping tokens: keep it as safe as the database.\n",
+	c.Printf("The backup of %s is in %s (%d kB). It contains ping tokens and private keys of certificates: keep it as safe as the database.\n",
 		settings.DatabaseName(database), cmd.Path, (size+999)/1000)
 	return nil
 }

@@ -31,13 +31,15 @@ func (l *Limiter) Phases() map[string]int {
 // atomic operations; the search for connections to close does the work.
 type conn struct {
 	net.Conn
-	limiter *Limiter
-	address netip.Addr
-	peer    *peer // nil if the client is a trusted proxy
-	phase   atomic.Int32
-	since   atomic.Int64 // when the phase began
-	counted atomic.Bool  // Begin has counted it as busy
-	used    atomic.Bool  // it has carried a request
+	limiter     *Limiter
+	address     netip.Addr
+	peer        *peer // nil if the client is a trusted proxy
+	encrypted   bool  // by TLS: the client would not understand a plain answer
+	phase       atomic.Int32
+	since       atomic.Int64 // when the phase began
+	counted     atomic.Int32 // requests that Begin has counted as busy; over HTTP/2 there may be several
+	multiplexed atomic.Bool  // HTTP/2: bytes that arrive need not begin a request
+	used        atomic.Bool  // it has carried a request
 }
 
 // move changes the phase. It returns false if the phase was not from.
@@ -54,7 +56,7 @@ func (c *conn) move(from, to phase) bool {
 
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if n > 0 && phase(c.phase.Load()) == idle {
+	if n > 0 && phase(c.phase.Load()) == idle && !c.multiplexed.Load() {
 		c.move(idle, reading)
 	}
 	return n, err
@@ -73,7 +75,7 @@ func (c *conn) evict(in phase) bool {
 	if !c.phase.CompareAndSwap(int32(in), int32(closed)) {
 		return false
 	}
-	if in == reading {
+	if in == reading && !c.encrypted {
 		c.SetWriteDeadline(time.Now().Add(time.Millisecond)) // the answer fits into the socket's buffer
 		c.Write(unavailable)
 	}
@@ -83,13 +85,20 @@ func (c *conn) evict(in phase) bool {
 	return true
 }
 
-// release undoes the count of Begin, once.
+// release undoes one count of Begin, unless all are undone.
 func (c *conn) release() {
-	if c.counted.Swap(false) {
-		c.limiter.busy.Add(-1)
-		if c.peer != nil {
-			c.peer.busy.Add(-1)
+	for {
+		n := c.counted.Load()
+		if n == 0 {
+			return
 		}
+		if c.counted.CompareAndSwap(n, n-1) {
+			break
+		}
+	}
+	c.limiter.busy.Add(-1)
+	if c.peer != nil {
+		c.peer.busy.Add(-1)
 	}
 }
 

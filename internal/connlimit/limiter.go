@@ -7,6 +7,7 @@ package connlimit
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"net/http"
@@ -101,6 +102,8 @@ type Limiter struct {
 	failures atomic.Uint64
 	refusing chan struct{} // one element per refusal in progress
 
+	admitting sync.Mutex // held by admit: several listeners may share a limiter
+
 	mu     sync.Mutex
 	conns  map[*conn]struct{}
 	peers  map[netip.Addr]*peer
@@ -172,7 +175,7 @@ func (l *Limiter) Begin(ctx context.Context) Reason {
 		l.busy.Add(-1)
 		return l.note(AddressBusy)
 	}
-	c.counted.Store(true)
+	c.counted.Add(1)
 	return Admitted
 }
 
@@ -191,7 +194,7 @@ func (l *Limiter) note(r Reason) Reason {
 
 // ConnContext is the ConnContext of http.Server. Begin and End need it to find the connection.
 func (l *Limiter) ConnContext(ctx context.Context, nc net.Conn) context.Context {
-	if c, ok := nc.(*conn); ok {
+	if c, ok := limited(nc); ok {
 		return context.WithValue(ctx, connKey{}, c)
 	}
 	return ctx
@@ -199,15 +202,27 @@ func (l *Limiter) ConnContext(ctx context.Context, nc net.Conn) context.Context 
 
 type connKey struct{}
 
+// limited returns the connection of the limiter below a connection of http.Server, which may be a *tls.Conn.
+func limited(nc net.Conn) (*conn, bool) {
+	if encrypted, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = encrypted.NetConn()
+	}
+	c, ok := nc.(*conn)
+	return c, ok
+}
+
 // ConnState is the ConnState of http.Server.
 func (l *Limiter) ConnState(nc net.Conn, state http.ConnState) {
-	c, ok := nc.(*conn)
+	c, ok := limited(nc)
 	if !ok {
 		return
 	}
 	switch state {
-	case http.StateActive: // net/http has read the header of a request
+	case http.StateActive: // net/http has read the header of a request, or begins with HTTP/2
 		c.used.Store(true)
+		if encrypted, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok && !c.multiplexed.Load() {
+			c.multiplexed.Store(encrypted.ConnectionState().NegotiatedProtocol == "h2")
+		}
 		if !c.move(reading, serving) {
 			c.move(idle, serving)
 		}
@@ -219,24 +234,26 @@ func (l *Limiter) ConnState(nc net.Conn, state http.ConnState) {
 }
 
 // admit registers a new connection and returns it. It closes waiting connections to
-// make room. If there is none, it refuses the connection and returns nil. Only one
-// goroutine at a time may call it.
-func (l *Limiter) admit(raw net.Conn) *conn {
+// make room. If there is none, it refuses the connection and returns nil. encrypted
+// says that TLS is spoken on it.
+func (l *Limiter) admit(raw net.Conn, encrypted bool) *conn {
+	l.admitting.Lock()
+	defer l.admitting.Unlock()
 	open := l.Open()
 	if open >= l.Max-l.Max/8 {
 		open -= l.closeIdle(nil, max(l.Max/16, 1))
 	}
 	if open >= l.Max && !l.closeSlow(nil) {
-		l.refuse(raw, Full)
+		l.refuse(raw, Full, encrypted)
 		l.Lost()
 		return nil
 	}
-	c := &conn{Conn: raw, limiter: l}
+	c := &conn{Conn: raw, limiter: l, encrypted: encrypted}
 	c.since.Store(int64(time.Since(l.began)))
 	if c.address = clientOf(raw); !l.trusts(c.address) {
 		c.address = network(c.address)
 		if c.peer = l.peerOf(c.address); c.peer == nil {
-			l.refuse(raw, AddressFull)
+			l.refuse(raw, AddressFull, encrypted)
 			return nil
 		}
 	}
@@ -372,7 +389,9 @@ func (l *Limiter) settled() bool {
 
 // forget removes a closed connection.
 func (l *Limiter) forget(c *conn) {
-	c.release()
+	for c.counted.Load() > 0 {
+		c.release()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.conns, c)

@@ -38,7 +38,8 @@ var unavailable = func() []byte {
 // Listener is a net.Listener that accepts connections within the limits of a Limiter.
 type Listener struct {
 	net.Listener
-	limiter *Limiter
+	limiter   *Limiter
+	encrypted bool
 
 	closing  sync.Once
 	closed   chan struct{} // closed by Close
@@ -62,6 +63,14 @@ func (l *Limiter) Listen(inner net.Listener) *Listener {
 	return &Listener{Listener: inner, limiter: l, closed: make(chan struct{}), drained: make(chan struct{})}
 }
 
+// ListenTLS is Listen for a listener whose connections are encrypted by TLS. Refused
+// connections are closed without an answer.
+func (l *Limiter) ListenTLS(inner net.Listener) *Listener {
+	ln := l.Listen(inner)
+	ln.encrypted = true
+	return ln
+}
+
 // Accept returns the next connection that is within the limits. If file descriptors
 // or memory are exhausted, it closes idle connections and retries.
 func (ln *Listener) Accept() (net.Conn, error) {
@@ -73,7 +82,7 @@ func (ln *Listener) Accept() (net.Conn, error) {
 		switch {
 		case err == nil:
 			ln.recovered()
-			if c := ln.limiter.admit(raw); c != nil {
+			if c := ln.limiter.admit(raw, ln.encrypted); c != nil {
 				return c, nil
 			}
 		case isShortage(err):
@@ -184,8 +193,8 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// refuse answers 503 to a connection and closes it.
-func (l *Limiter) refuse(c net.Conn, why Reason) {
+// refuse answers 503 to a connection, unless it is encrypted, and closes it.
+func (l *Limiter) refuse(c net.Conn, why Reason, encrypted bool) {
 	l.note(why)
 	l.mu.Lock()
 	due := time.Since(l.logged) >= logEvery
@@ -195,6 +204,10 @@ func (l *Limiter) refuse(c net.Conn, why Reason) {
 	l.mu.Unlock()
 	if due {
 		l.Logger.Warn("refusing connections", "reason", why.String(), "address", clientOf(c), "open", l.Open())
+	}
+	if encrypted {
+		c.Close()
+		return
 	}
 	select {
 	case l.refusing <- struct{}{}:

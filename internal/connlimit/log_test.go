@@ -35,7 +35,7 @@ func TestRefusalInJSON(t *testing.T) {
 	l := New(Config{Max: 2 * minReserve, PerAddress: 2 * minAddressReserve, Logger: slog.New(slog.NewJSONHandler(log, nil))})
 	here, there := net.Pipe()
 	there.Close()
-	l.refuse(here, AddressFull)
+	l.refuse(here, AddressFull, false)
 	if !strings.Contains(log.String(), `"reason":"address_full"`) {
 		t.Errorf("the log has %s", log)
 	}

@@ -141,9 +141,47 @@ func TestEventStream(t *testing.T) {
 		if rec := w.do("POST", "/status/acme/events"); rec.Code != 405 {
 			t.Errorf("POST: %d", rec.Code)
 		}
-		// A connection that cannot be hijacked, as in HTTP/2.
+		// A connection that cannot be hijacked.
 		if rec := w.do("GET", "/status/acme/events"); rec.Code != 503 || rec.Header().Get("Retry-After") != "60" {
 			t.Errorf("%d %v", rec.Code, rec.Header())
+		}
+	})
+}
+
+// TestStreamsOverHTTP2 checks that streams share a connection, receive changes, and end.
+func TestStreamsOverHTTP2(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		c := w.component("acme", "Website", "")
+		server := httptest.NewUnstartedServer(w.site.Handler())
+		server.EnableHTTP2 = true
+		server.StartTLS()
+		t.Cleanup(func() { w.site.EndStreams(); server.Close() })
+		open := func() *eventStream {
+			res, err := server.Client().Get(server.URL + "/status/acme/events")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { res.Body.Close() })
+			if res.ProtoMajor != 2 || res.StatusCode != 200 || res.Header.Get("Content-Type") != "text/event-stream" {
+				t.Fatalf("%s %s %v", res.Proto, res.Status, res.Header)
+			}
+			return &eventStream{t, res, bufio.NewReader(res.Body)}
+		}
+		streams := []*eventStream{open(), open()}
+		tag := w.tag("/status/acme")
+		for _, s := range streams {
+			s.is(s.next(), tag, false)
+		}
+		w.status("acme", c.ID, allswell.StatusMajorOutage)
+		for _, s := range streams {
+			s.is(s.next(), w.tag("/status/acme"), true)
+		}
+		w.site.EndStreams()
+		for _, s := range streams {
+			if m := s.next(); m != nil {
+				t.Errorf("after EndStreams: %v", m)
+			}
 		}
 	})
 }

@@ -105,3 +105,9 @@ func (s *Site) lookUpHost(ctx context.Context, host string) (*entry, error) {
 	}
 	return nil, allswell.ErrNotFound
 }
+
+// ServesHost reports whether a page is served at its own domain, host.
+func (s *Site) ServesHost(ctx context.Context, host string) bool {
+	_, err := s.lookUpHost(ctx, host)
+	return err == nil
+}

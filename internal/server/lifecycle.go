@@ -51,6 +51,9 @@ func (s *Server) Run(ctx context.Context) error {
 	background.Go(func() { s.domains.Run(work) })
 	background.Go(func() { s.releaseMemoryWhenIdle(work) })
 	background.Go(func() { adjustGCPercent(work) })
+	if s.tls != nil {
+		background.Go(func() { s.tls.run(work) })
+	}
 	sending, stopSending := context.WithCancel(ctx)
 	defer stopSending()
 	background.Go(func() { s.notify.Run(sending) })
@@ -97,12 +100,20 @@ func (s *Server) acceptRequests() {
 	s.acceptOnce.Do(func() {
 		for i, server := range s.servers {
 			go func() {
-				if err := server.Serve(s.limited[i]); !errors.Is(err, http.ErrServerClosed) && !s.stopping.Load() {
+				if err := serveOn(server, s.limited[i]); !errors.Is(err, http.ErrServerClosed) && !s.stopping.Load() {
 					s.failures <- fmt.Errorf("accepting requests: %w", err)
 				}
 			}()
 		}
 	})
+}
+
+// serveOn accepts requests, encrypted by TLS if the server has a configuration for that.
+func serveOn(server *http.Server, l net.Listener) error {
+	if server.TLSConfig != nil {
+		return server.ServeTLS(l, "", "")
+	}
+	return server.Serve(l)
 }
 
 // stop accepts the connections that are already established, and no others. It answers the requests on all open
@@ -112,6 +123,9 @@ func (s *Server) stop() error {
 	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	s.limited[0].Drain(acceptTimeout)
+	if s.tls != nil && s.wired.Load() {
+		s.site.EndStreams() // over HTTP/2 they are requests in progress
+	}
 	if s.connections.Settle(drain) != nil {
 		s.pings.GiveUp() // pings that still wait for a commit get an answer now
 	}
@@ -120,7 +134,9 @@ func (s *Server) stop() error {
 	s.connections.Settle(giveUp) // connections that are still busy are closed below
 	for _, server := range s.servers {
 		if err := server.Shutdown(giveUp); err != nil {
-			s.log.Warn("requests were cut off because they took too long", "error", err)
+			if phases := s.connections.Phases(); phases["reading"]+phases["serving"] > 0 { // idle connections of HTTP/2 take longer than giveUpTimeout
+				s.log.Warn("requests were cut off because they took too long", "error", err)
+			}
 			server.Close()
 		}
 	}
@@ -140,7 +156,7 @@ func (s *Server) Close() {
 	for _, server := range s.servers {
 		server.Close()
 	}
-	for _, l := range []net.Listener{s.listener, s.metricsListener} {
+	for _, l := range []net.Listener{s.listener, s.redirectListener, s.metricsListener} {
 		if l != nil {
 			l.Close() // fails if the HTTP server has closed it
 		}

@@ -49,7 +49,7 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 }
 
 // reachableHint says how others can connect to a server that only listens on this machine.
-const reachableHint = "for others, run it behind a reverse proxy and set --base-url, or use --listen :8080 (plain HTTP)"
+const reachableHint = "for others, run it behind a reverse proxy and set --base-url, use --tls auto with --base-url, or --listen :8080 (plain HTTP)"
 
 // isLocal reports whether only this machine can connect, and no proxy seems to pass on requests of others.
 func (s *Server) isLocal() bool {
@@ -80,7 +80,7 @@ func (c Config) Logger(w io.Writer) *slog.Logger {
 func firstSteps(base, secret string, local bool) string {
 	hint := ""
 	if local {
-		hint = "Only this machine can connect. For others: a reverse proxy and --base-url,\nor --listen :8080 (plain HTTP).\n"
+		hint = "Only this machine can connect. For others: a reverse proxy and --base-url;\n--tls auto --base-url https://status.example.com; or --listen :8080 (plain HTTP).\n"
 	}
 	return strings.NewReplacer("BASE", base, "SECRET", secret, "HINT\n", hint, "PING_LINE", allswell.PingCommand(`"$PING"`)).Replace(`
 Allswell runs at BASE

@@ -53,11 +53,13 @@ type Server struct {
 	metrics   *metrics
 	router    *router
 
-	listener        net.Listener
-	metricsListener net.Listener // nil without ALLSWELL_METRICS_LISTEN
-	connections     *connlimit.Limiter
-	limited         []*connlimit.Listener // the listeners, with their connections limited
-	servers         []*http.Server        // one for each of limited
+	listener         net.Listener
+	metricsListener  net.Listener // nil without ALLSWELL_METRICS_LISTEN
+	redirectListener net.Listener // nil without TLS
+	tls              *tlsServer   // nil without TLS
+	connections      *connlimit.Limiter
+	limited          []*connlimit.Listener // the listeners, with their connections limited
+	servers          []*http.Server        // one for each of limited
 
 	acceptOnce  sync.Once   // see acceptRequests
 	acceptTimer *time.Timer // accepts requests if the start takes long
@@ -77,6 +79,10 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Server, error) {
 		s.Close()
 		return nil, err
 	}
+	if err := s.prepareTLS(); err != nil {
+		s.Close()
+		return nil, err
+	}
 	s.prepareHTTP()
 	s.acceptTimer = time.AfterFunc(startGrace, s.acceptRequests)
 	if err := s.openDatabase(ctx); err != nil {
@@ -93,6 +99,11 @@ func New(ctx context.Context, cfg Config, log *slog.Logger) (*Server, error) {
 func (s *Server) openListeners(ctx context.Context) (err error) {
 	if s.listener, err = listen(ctx, "ALLSWELL_LISTEN", s.cfg.Listen); err != nil {
 		return err
+	}
+	if s.cfg.TLS.RedirectListen != "" {
+		if s.redirectListener, err = listen(ctx, "ALLSWELL_REDIRECT_LISTEN", s.cfg.TLS.RedirectListen); err != nil {
+			return err
+		}
 	}
 	if s.cfg.MetricsListen != "" {
 		s.metricsListener, err = listen(ctx, "ALLSWELL_METRICS_LISTEN", s.cfg.MetricsListen)
@@ -192,17 +203,22 @@ func (s *Server) prepareHTTP() {
 		observed:    s.metrics,
 		connections: s.connections,
 	}
-	s.addHTTPServer(s.listener, clients.Middleware(s.router), s.connections)
+	if s.tls == nil {
+		s.addHTTPServer(s.connections.Listen(s.listener), clients.Middleware(s.router), s.connections)
+	} else {
+		s.addTLSServers(clients.Middleware(s.router))
+	}
 	if s.metricsListener != nil {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", s.publicMetrics())
 		limiter := connlimit.New(connlimit.Config{Max: metricsConnections, PerAddress: metricsConnections, Logger: s.log})
-		s.addHTTPServer(s.metricsListener, mux, limiter)
+		s.addHTTPServer(limiter.Listen(s.metricsListener), mux, limiter)
 	}
 }
 
-func (s *Server) addHTTPServer(l net.Listener, h http.Handler, connections *connlimit.Limiter) {
-	s.limited = append(s.limited, connections.Listen(l))
+// addHTTPServer adds a server, which accepts requests later, and returns it.
+func (s *Server) addHTTPServer(l *connlimit.Listener, h http.Handler, connections *connlimit.Limiter) *http.Server {
+	s.limited = append(s.limited, l)
 	s.servers = append(s.servers, &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: readHeaderTimeout,
@@ -214,6 +230,7 @@ func (s *Server) addHTTPServer(l net.Listener, h http.Handler, connections *conn
 		ConnContext:       connections.ConnContext,
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	})
+	return s.servers[len(s.servers)-1]
 }
 
 // wire creates everything that needs the store.
@@ -229,6 +246,7 @@ func (s *Server) wire() {
 	s.notify = notify.New(s.notifyConfig())
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	s.registerStoreMetrics()
+	s.wireTLS()
 	s.wired.Store(true)
 }
 

@@ -20,11 +20,25 @@ import (
 type Settings struct {
 	settings.FileSetting `embed:""`
 
-	Listen string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on for HTTP. The default accepts connections from this machine only, such as those of a reverse proxy. Without a host (:8080): all addresses of this machine. Port 0: any free port."`
+	Listen string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on. The default accepts connections from this machine only, such as those of a reverse proxy. Without a host (:8080): all addresses of this machine. Port 0: any free port. With TLS, the default is :443."`
 
 	settings.DatabaseSetting `embed:""`
 
 	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL of this service, such as https://status.example.com. Ping URLs and links begin with it. Empty: ping URLs begin with the Host header of the request, links in pages, feeds and mails with the address of --listen."`
+
+	TLS string `name:"tls" env:"ALLSWELL_TLS" default:"off" placeholder:"off|auto" help:"auto: serve HTTPS on --listen, with certificates for the host of ALLSWELL_BASE_URL and for pages' verified domains, from a certificate authority by ACME. This accepts its terms of service. off: HTTP, unless ALLSWELL_TLS_CERT is set."`
+
+	TLSEmail string `name:"tls-email" env:"ALLSWELL_TLS_EMAIL" placeholder:"ADDRESS" help:"E-mail address for the account with the certificate authority. Empty: none."`
+
+	TLSCert string `name:"tls-cert" env:"ALLSWELL_TLS_CERT" placeholder:"PATH" help:"Serve HTTPS on --listen with the certificate chain in this PEM file. It is read again when it changes."`
+
+	TLSKey string `name:"tls-key" env:"ALLSWELL_TLS_KEY" placeholder:"PATH" help:"PEM file with the private key of ALLSWELL_TLS_CERT."`
+
+	RedirectListen string `env:"ALLSWELL_REDIRECT_LISTEN" default:":80" placeholder:"HOST:PORT|off" help:"With TLS: address to listen on for HTTP, which answers the certificate authority, redirects to HTTPS, and accepts pings. off: none."`
+
+	ACMEDirectory string `name:"acme-directory" env:"ALLSWELL_ACME_DIRECTORY" placeholder:"URL" help:"URL of the ACME directory of the certificate authority. Empty: Let's Encrypt."`
+
+	ACMECA string `name:"acme-ca" env:"ALLSWELL_ACME_CA" placeholder:"PATH" help:"PEM file with the root certificates that the ACME directory is trusted with, such as those of an internal certificate authority. Empty: those of the system."`
 
 	OwnHosts string `env:"ALLSWELL_OWN_HOSTS" placeholder:"HOSTS" help:"Other host names of this installation, separated by commas. Like the host of ALLSWELL_BASE_URL, they cannot be a page's own domain."`
 
@@ -76,7 +90,8 @@ type Config struct {
 	File                     string // the configuration file that was read; "": none
 	Listen                   string
 	Database                 string
-	BaseURL                  string         // "": the host of each request
+	BaseURL                  string // "": the host of each request
+	TLS                      TLSConfig
 	Hosts                    allswell.Hosts // the installation's own host names
 	DNSServer                string         // "": the system's
 	BootstrapToken           string
@@ -100,6 +115,19 @@ type Config struct {
 	LogJSON                  bool
 	LogLevel                 slog.Level
 }
+
+// TLSConfig holds the settings of HTTPS.
+type TLSConfig struct {
+	Auto              bool // certificates by ACME
+	Email             string
+	CertFile, KeyFile string // "": none
+	RedirectListen    string // "": none
+	ACMEDirectory     string // "": Let's Encrypt
+	ACMECA            string // file; "": the roots of the system
+}
+
+// Enabled reports whether the server speaks TLS.
+func (c TLSConfig) Enabled() bool { return c.Auto || c.CertFile != "" }
 
 // maxRate is the largest limit of events per minute or hour.
 const maxRate = 1_000_000
@@ -135,6 +163,7 @@ func (s Settings) Parse() (Config, error) {
 		LogJSON:             settings.Parse(p, &s.LogFormat, settings.OneOf("text", "json")) == "json",
 		LogLevel:            settings.Parse(p, &s.LogLevel, settings.LogLevel),
 	}
+	s.parseTLS(p, &c)
 	c.Hosts = ownHosts(c.BaseURL, settings.Parse(p, &s.OwnHosts, settings.HostNames))
 	if c.SMTPURL != nil && c.MailFrom == nil {
 		p.Refuse(&s.MailFrom, "set when ALLSWELL_SMTP_URL is, such as status@example.com")
@@ -143,6 +172,34 @@ func (s Settings) Parse() (Config, error) {
 		return Config{}, err
 	}
 	return c, nil
+}
+
+// parseTLS parses the settings of HTTPS, and sets the default address of a server that speaks it.
+func (s *Settings) parseTLS(p *settings.Parser, c *Config) {
+	c.TLS = TLSConfig{
+		Auto: settings.Parse(p, &s.TLS, settings.OneOf("off", "auto")) == "auto", CertFile: strings.TrimSpace(s.TLSCert), KeyFile: strings.TrimSpace(s.TLSKey),
+		RedirectListen: settings.Parse(p, &s.RedirectListen, settings.OptionalListenAddress), ACMEDirectory: settings.Parse(p, &s.ACMEDirectory, settings.HTTPURL),
+		ACMECA: strings.TrimSpace(s.ACMECA),
+	}
+	if address := settings.Parse(p, &s.TLSEmail, settings.MailAddress); address != nil {
+		c.TLS.Email = address.Address
+	}
+	base, err := url.Parse(c.BaseURL)
+	_, notName := netip.ParseAddr(base.Hostname())
+	switch {
+	case (c.TLS.CertFile == "") != (c.TLS.KeyFile == ""):
+		p.Refuse(&s.TLSKey, "set together with ALLSWELL_TLS_CERT")
+	case c.TLS.Auto && c.TLS.CertFile != "":
+		p.Refuse(&s.TLS, "off when ALLSWELL_TLS_CERT is set")
+	case !c.TLS.Enabled():
+		c.TLS = TLSConfig{}
+		return
+	case err != nil || base.Scheme != "https" || c.TLS.Auto && (notName == nil || !strings.Contains(base.Hostname(), ".")):
+		p.Refuse(&s.BaseURL, "the https:// address of this service when ALLSWELL_TLS or ALLSWELL_TLS_CERT is set, with a public host name, such as https://status.example.com")
+	}
+	if strings.TrimSpace(s.Listen) == "" {
+		c.Listen = ":443"
+	}
 }
 
 // ownHosts returns the host names of the installation: that of the base URL, and others.

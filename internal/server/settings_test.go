@@ -52,6 +52,37 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+func TestTLSSettings(t *testing.T) {
+	got, err := Settings{
+		TLS: "Auto", BaseURL: "https://status.example.com", TLSEmail: "Ops <ops@example.com>", RedirectListen: "off",
+		ACMEDirectory: "https://ca.example.com/dir", ACMECA: "ca.pem",
+	}.Parse()
+	want := TLSConfig{Auto: true, Email: "ops@example.com", ACMEDirectory: "https://ca.example.com/dir", ACMECA: "ca.pem"}
+	if err != nil || got.TLS != want || got.Listen != ":443" {
+		t.Errorf("%+v, listening on %s, %v", got.TLS, got.Listen, err)
+	}
+	got, err = Settings{TLSCert: "cert.pem", TLSKey: "key.pem", BaseURL: "https://localhost:8443", Listen: ":8443"}.Parse()
+	want = TLSConfig{CertFile: "cert.pem", KeyFile: "key.pem", RedirectListen: ":80"}
+	if err != nil || got.TLS != want || got.Listen != ":8443" {
+		t.Errorf("%+v, listening on %s, %v", got.TLS, got.Listen, err)
+	}
+	for want, s := range map[string]Settings{
+		"ALLSWELL_TLS (--tls) must be off or auto":              {TLS: "on"},
+		"ALLSWELL_TLS (--tls) must be off when":                 {TLS: "auto", TLSCert: "x", TLSKey: "y", BaseURL: "https://status.example.com"},
+		"ALLSWELL_TLS_KEY (--tls-key) must be set together":     {TLSCert: "x", BaseURL: "https://status.example.com"},
+		"ALLSWELL_BASE_URL (--base-url) must be the https://":   {TLS: "auto"},
+		"with a public host name":                               {TLS: "auto", BaseURL: "https://192.0.2.1"},
+		"ALLSWELL_REDIRECT_LISTEN (--redirect-listen) must be":  {RedirectListen: "80"},
+		"ALLSWELL_ACME_DIRECTORY (--acme-directory) must be an": {ACMEDirectory: "ca.example.com"},
+		"such as https://status.example.com":                    {TLS: "auto", BaseURL: "http://status.example.com"},
+		"ALLSWELL_TLS_EMAIL (--tls-email) must be":              {TLSEmail: "ops"},
+	} {
+		if _, err := s.Parse(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", s, err, want)
+		}
+	}
+}
+
 func TestMailSettings(t *testing.T) {
 	got, err := Settings{SMTPURL: "smtps://me:hunter2@mail.example.com:465", MailFrom: "Example Status <status@example.com>"}.Parse()
 	if err != nil {

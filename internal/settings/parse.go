@@ -35,6 +35,27 @@ func ListenAddress(value string) (string, error) {
 	return net.JoinHostPort(host, strconv.FormatUint(n, 10)), nil
 }
 
+// OptionalListenAddress is ListenAddress for settings that also accept "off", for which it returns "".
+func OptionalListenAddress(value string) (string, error) {
+	if strings.EqualFold(value, "off") {
+		return "", nil
+	}
+	address, err := ListenAddress(value)
+	if err != nil {
+		err = errors.New("off, or HOST:PORT or :PORT, such as :80, with a port from 0 to 65535")
+	}
+	return address, err
+}
+
+// HTTPURL parses an http or https URL. It returns "" for the empty value.
+func HTTPURL(value string) (string, error) {
+	u, err := url.Parse(value)
+	if value != "" && (err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil) {
+		return "", errors.New("an http:// or https:// URL, such as https://ca.example.com/acme/directory")
+	}
+	return value, nil
+}
+
 // ServerAddress parses the HOST:PORT of a server to connect to. It returns "" for the empty value.
 func ServerAddress(value string) (string, error) {
 	address, err := ListenAddress(value)

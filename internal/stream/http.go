@@ -18,7 +18,8 @@ const retryAfter = "60"
 //
 // address is the address of the client. If the topic has no tag, Serve returns the
 // error of its state and writes nothing. It answers all other requests itself, with
-// 429 or 503 if there are too many subscribers.
+// 429 or 503 if there are too many subscribers. Over HTTP/2 it returns when the stream ends,
+// otherwise at once.
 func (b *Broadcaster) Serve(w http.ResponseWriter, r *http.Request, t *Topic, address netip.Addr) error {
 	sub := &subscriber{address: networkOf(address), ends: time.Now().Add(lifetime*3/4 + rand.N(lifetime/2))}
 	sub.seen = b.latest(t) // before the state: a later message is newer than the state
@@ -35,18 +36,27 @@ func (b *Broadcaster) Serve(w http.ResponseWriter, r *http.Request, t *Topic, ad
 		refuse(w, status)
 		return nil
 	}
-	conn, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil { // HTTP/2 without a proxy: the client polls instead
-		b.release(sub.address)
-		refuse(w, http.StatusServiceUnavailable)
-		return nil
-	}
-	sub.conn = conn
 	have := r.Header.Get("Last-Event-Id")
 	if have == "" {
 		have = r.URL.Query().Get("have")
 	}
 	setHeader(w.Header())
+	if r.ProtoMajor > 1 {
+		conn := newResponseConn(w, r)
+		if sub.conn = conn; conn.begin() && sub.write(firstEvent(have, tag)) {
+			b.run(t, sub)
+		} else {
+			b.release(sub.address)
+		}
+		return nil
+	}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil { // the client polls instead
+		b.release(sub.address)
+		refuse(w, http.StatusServiceUnavailable)
+		return nil
+	}
+	sub.conn = conn
 	if buffered.Reader.Buffered() > 0 || !sub.write(append(responseHead(w.Header()), firstEvent(have, tag)...)) {
 		conn.Close()
 		b.release(sub.address)

@@ -11,12 +11,13 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// Server answers queries for TXT records.
+// Server answers queries for TXT records, and for addresses if Resolve was called.
 type Server struct {
 	conn net.PacketConn
 
 	mu      sync.Mutex
 	values  map[string][]string
+	address [4]byte // of all names, unless it is zero
 	rcode   dnsmessage.RCode
 	silent  bool
 	queries int
@@ -51,6 +52,13 @@ func (s *Server) Set(name string, values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.values[name] = values
+}
+
+// Resolve gives all names an IPv4 address.
+func (s *Server) Resolve(address [4]byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.address = address
 }
 
 // Fail makes the server answer every query with rcode until it is given
@@ -101,7 +109,13 @@ func (s *Server) answer(packet []byte) []byte {
 				})
 			}
 		}
-		if len(values) == 0 {
+		resolved := s.address != [4]byte{}
+		if resolved && q.Type == dnsmessage.TypeA {
+			m.Answers = append(m.Answers, dnsmessage.Resource{
+				Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class}, Body: &dnsmessage.AResource{A: s.address},
+			})
+		}
+		if len(values) == 0 && !resolved {
 			m.RCode = dnsmessage.RCodeNameError
 		}
 	}

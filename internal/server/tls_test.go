@@ -1,0 +1,132 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTLSFromFiles checks a server with a certificate from files: pages, an event stream and a stop over HTTP/2.
+func TestTLSFromFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	issued := httptest.NewUnstartedServer(nil) // for its certificate
+	issued.EnableHTTP2 = true
+	issued.StartTLS()
+	defer issued.Close()
+	private, err := x509.MarshalPKCS8PrivateKey(issued.TLS.Certificates[0].PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, block := range map[string]*pem.Block{"cert.pem": {Type: "CERTIFICATE", Bytes: issued.Certificate().Raw}, "key.pem": {Type: "PRIVATE KEY", Bytes: private}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var log syncBuffer
+	cfg := Config{
+		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", BaseURL: "https://status.example.com", CheckInterval: time.Minute, FailureThreshold: 3,
+		BootstrapToken: strings.Repeat("t", 40), TLS: TLSConfig{CertFile: "cert.pem", KeyFile: "key.pem", RedirectListen: "127.0.0.1:0"},
+	}
+	s, err := New(t.Context(), cfg, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+
+	url := "https://" + s.Addr().String()
+	do := func(method, url, body string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+cfg.BootstrapToken)
+		res, err := issued.Client().Transport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { res.Body.Close() })
+		return res
+	}
+	for deadline := time.Now().Add(time.Minute); do("GET", url+"/readyz", "").StatusCode != http.StatusOK; {
+		if time.Now().After(deadline) {
+			t.Fatal("the server is not ready")
+		}
+	}
+	if res := do("POST", url+"/api/v1/pages", `{"name": "Acme", "slug": "acme"}`); res.StatusCode != http.StatusCreated {
+		t.Fatalf("creating a page: %s", res.Status)
+	}
+	page := do("GET", url+"/status/acme", "")
+	if page.StatusCode != http.StatusOK || page.ProtoMajor != 2 || page.Header.Get("Strict-Transport-Security") != "max-age=15552000" {
+		t.Errorf("the page: %s %s %v", page.Proto, page.Status, page.Header)
+	}
+	redirect := do("GET", "http://"+s.redirectListener.Addr().String()+"/status/acme", "")
+	if got := redirect.Header.Get("Location"); redirect.StatusCode != http.StatusPermanentRedirect || got != "https://status.example.com/status/acme" {
+		t.Errorf("over HTTP: %s, to %s", redirect.Status, got)
+	}
+	stream := do("GET", url+"/status/acme/events", "")
+	if stream.StatusCode != http.StatusOK || stream.Header.Get("Content-Type") != "text/event-stream" {
+		t.Fatalf("the event stream: %s", stream.Status)
+	}
+
+	stop()
+	if _, err := io.ReadAll(stream.Body); err != nil {
+		t.Errorf("the stream does not end in order: %v", err)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the stop: %v", err)
+	}
+	if strings.Contains(log.String(), "cut off") {
+		t.Errorf("requests were cut off:\n%s", log.String())
+	}
+}
+
+// TestWrongTLSFiles checks that a start with wrong files fails with an error that names the setting and the file.
+func TestWrongTLSFiles(t *testing.T) {
+	dir := t.TempDir()
+	missing, nonsense := filepath.Join(dir, "missing.pem"), filepath.Join(dir, "nonsense.pem")
+	if err := os.WriteFile(nonsense, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, c := range map[string]TLSConfig{
+		"ALLSWELL_TLS_CERT, ALLSWELL_TLS_KEY: open " + missing: {CertFile: missing, KeyFile: missing},
+		"ALLSWELL_TLS_CERT, ALLSWELL_TLS_KEY: " + nonsense:     {CertFile: nonsense, KeyFile: nonsense},
+		"ALLSWELL_ACME_CA: open " + missing:                    {Auto: true, ACMECA: missing},
+		"ALLSWELL_ACME_CA: " + nonsense + " contains no":       {Auto: true, ACMECA: nonsense},
+	} {
+		cfg := Config{Listen: "127.0.0.1:0", Database: "sqlite:" + filepath.Join(dir, "x.db"), BaseURL: "https://status.example.com", TLS: c}
+		if s, err := New(t.Context(), cfg, slog.New(slog.DiscardHandler)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v, want %s", c, err, want)
+			if s != nil {
+				s.Close()
+			}
+		}
+	}
+}
+
+// TestHandshakeErrorsAreDebugMessages checks that strangers cannot fill the log.
+func TestHandshakeErrorsAreDebugMessages(t *testing.T) {
+	var log bytes.Buffer
+	w := handshakeErrors{slog.New(slog.NewTextHandler(&log, nil))}
+	w.Write([]byte("http: TLS handshake error from 192.0.2.1:1: EOF\n"))
+	if log.Len() > 0 {
+		t.Errorf("a handshake error is logged: %s", log.String())
+	}
+	w.Write([]byte("http: panic serving 192.0.2.1:1: x\n"))
+	if !strings.Contains(log.String(), `level=WARN msg="http: panic serving`) {
+		t.Errorf("a panic is logged as %q", log.String())
+	}
+}
