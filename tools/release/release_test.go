@@ -5,12 +5,15 @@ import (
 	"crypto/sha256"
 	"debug/buildinfo"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -151,4 +154,18 @@ func readJSON(t *testing.T, path string) any {
 		t.Fatal(err)
 	}
 	return value
+}
+
+// TestInstallScript installs the release with the install.sh that it contains.
+func TestInstallScript(t *testing.T) {
+	server := httptest.NewServer(http.FileServer(http.Dir(dist(t))))
+	defer server.Close()
+	t.Setenv("ALLSWELL_DOWNLOAD_URL", server.URL)
+	t.Setenv("ALLSWELL_INSTALL_DIR", t.TempDir())
+	began := time.Now()
+	said := output(t, "sh", filepath.Join(dist(t), "install.sh"))
+	t.Logf("installed after %v\n%s", time.Since(began).Round(time.Millisecond), said)
+	if !strings.Contains(said, "Installed allswell v") {
+		t.Error("install.sh does not say what it has installed")
+	}
 }
