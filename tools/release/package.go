@@ -19,6 +19,9 @@ const (
 // rpmArch has the names of architectures in names of RPM packages.
 var rpmArch = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 
+// zshFolders are the folders of packages' completions for zsh.
+var zshFolders = map[string]string{"deb": "/usr/share/zsh/vendor-completions/", "rpm": "/usr/share/zsh/site-functions/"}
+
 // scripts are the scripts of a package format, each the concatenation of files of deploy/packages.
 var scripts = map[string]struct{ postInstall, preRemove, postRemove []string }{
 	"deb": {[]string{"create-user.sh", "deb-postinst.sh"}, []string{"deb-prerm.sh"}, []string{"deb-postrm.sh"}},
@@ -61,6 +64,7 @@ func (r release) writePackage(t target, format string, licenses []byte) error {
 // packageInfo describes a package. It writes the files that are not in the repository to dir.
 func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nfpm.Info, error) {
 	deploy := filepath.Join(r.source, "deploy", "packages")
+	completion := filepath.Join(r.source, "internal", "completion", "scripts")
 	const doc = "/usr/share/doc/allswell/"
 	thirdParty := filepath.Join(dir, "third-party-licenses.txt")
 	if err := os.WriteFile(thirdParty, licenses, 0o644); err != nil {
@@ -86,6 +90,9 @@ func (r release) packageInfo(t target, format, dir string, licenses []byte) (*nf
 				r.content(r.binary(t), "/usr/bin/allswell", "", 0o755),
 				r.content(filepath.Join(deploy, "allswell.service"), "/usr/lib/systemd/system/allswell.service", "", 0o644),
 				r.content(filepath.Join(deploy, "allswell.env"), "/etc/allswell/allswell.env", files.TypeConfigNoReplace, 0o640),
+				r.content(filepath.Join(completion, "bash"), "/usr/share/bash-completion/completions/allswell", "", 0o644),
+				r.content(filepath.Join(completion, "fish"), "/usr/share/fish/vendor_completions.d/allswell.fish", "", 0o644),
+				r.content(filepath.Join(completion, "zsh"), zshFolders[format]+"_allswell", "", 0o644),
 				r.content(filepath.Join(r.source, "LICENSE"), doc+"copyright", "", 0o644),
 				r.content(thirdParty, doc+"third-party-licenses.txt", "", 0o644),
 			},

@@ -65,8 +65,11 @@ func TestRPMPackage(t *testing.T) {
 				"/etc/allswell/allswell.env root root -rw-r----- cn\n" +
 				"/usr/bin/allswell root root -rwxr-xr-x \n" +
 				"/usr/lib/systemd/system/allswell.service root root -rw-r--r-- \n" +
+				"/usr/share/bash-completion/completions/allswell root root -rw-r--r-- \n" +
 				"/usr/share/doc/allswell/copyright root root -rw-r--r-- \n" +
-				"/usr/share/doc/allswell/third-party-licenses.txt root root -rw-r--r-- \n",
+				"/usr/share/doc/allswell/third-party-licenses.txt root root -rw-r--r-- \n" +
+				"/usr/share/fish/vendor_completions.d/allswell.fish root root -rw-r--r-- \n" +
+				"/usr/share/zsh/site-functions/_allswell root root -rw-r--r-- \n",
 		} {
 			if got := output(t, "rpm", "--query", "--package", "--queryformat", query, path); got != want {
 				t.Errorf("%s of %s: %q, want %q", query, path, got, want)

@@ -25,6 +25,11 @@ expect "calls of systemctl" "$(calls)" "enable restart "
 in_root systemd-analyze verify --man=no /usr/lib/systemd/system/allswell.service
 expect "the command of the unit" "$(in_root sed -n 's/^ExecStart=//p' /usr/lib/systemd/system/allswell.service)" "/usr/bin/allswell serve"
 
+# Bash completes the commands.
+completed=$(in_root env -i PATH=/usr/bin bash -c '. /usr/share/bash-completion/completions/allswell
+  COMP_WORDS=(allswell vers) COMP_CWORD=1 COMP_LINE="allswell vers" COMP_POINT=13 _allswell; echo "${COMPREPLY[@]}"' || true)
+expect "what vers completes to" "${completed% }" version
+
 echo "== the first page"
 as_service /usr/bin/allswell serve >"$memory/log" 2>&1 &
 server=$!
