@@ -27,7 +27,7 @@ expect "the command of the unit" "$(in_root sed -n 's/^ExecStart=//p' /usr/lib/s
 
 # Bash completes the commands.
 completed=$(in_root env -i PATH=/usr/bin bash -c '. /usr/share/bash-completion/completions/allswell
-  COMP_WORDS=(allswell vers) COMP_CWORD=1 COMP_LINE="allswell vers" COMP_POINT=13 _allswell; echo "${COMPREPLY[@]}"' || true)
+  COMP_WORDS=(allswell vers); COMP_CWORD=1; _allswell; echo "${COMPREPLY[@]}"')
 expect "what vers completes to" "${completed% }" version
 
 echo "== the first page"
