@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,8 +114,8 @@ func webhookNotification(target string, e allswell.Event) allswell.Notification 
 	}
 }
 
-// TestWebhookExamples checks that the examples in docs/webhooks are what is sent, that docs/webhooks.md links to each of
-// them, and that the one shown there is one of them.
+// TestWebhookExamples checks that the examples in docs/webhooks are what is sent, and that docs/webhooks.md links to each
+// of them.
 func TestWebhookExamples(t *testing.T) {
 	page := string(read(t, "../../docs/webhooks.md"))
 	files, err := filepath.Glob("../../docs/webhooks/*.json")
@@ -130,10 +129,6 @@ func TestWebhookExamples(t *testing.T) {
 		if !strings.Contains(page, "| [`"+kind+"`](webhooks/"+kind+".json) |") {
 			t.Errorf("docs/webhooks.md does not link to the example of %s", kind)
 		}
-	}
-	shown := regexp.MustCompile("(?ms)^```json\n(.*?)\n^```$").FindStringSubmatch(page)
-	if shown == nil || shown[1] != examples[allswell.EventIncidentCreated] {
-		t.Errorf("docs/webhooks.md does not show the example of %s", allswell.EventIncidentCreated)
 	}
 	notices := webhookNotifications()
 	for kind := range examples {
