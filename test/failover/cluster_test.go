@@ -69,7 +69,7 @@ func (c *cluster) forNode(m *machine, name string) []string {
 	return env
 }
 
-// newCluster sets up the machines and starts everything.
+// newCluster creates the machines and starts all services.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, exe: binary.Build(t)}
@@ -143,7 +143,7 @@ func (c *cluster) startAllswell(m *machine) {
 	m.supervise("allswell", "nobody", env, c.exe, "serve")
 }
 
-// startNode starts everything on a node that was killed.
+// startNode starts all services of a node that was killed.
 func (c *cluster) startNode(m *machine) {
 	c.startEtcd(m)
 	c.startPatroni(m)
@@ -236,14 +236,14 @@ func (c *cluster) databaseHealthy() error {
 	return nil
 }
 
-// healthy returns nil when everything runs on all nodes.
+// healthy returns nil when all services run on all nodes.
 func (c *cluster) healthy() error {
 	timelines := map[int]bool{}
 	for _, m := range c.nodes {
 		if err := c.getJSON("http://"+m.address+":2379/health", nil); err != nil {
 			return err
 		}
-		// What the cluster says of a member may be some seconds old; this is not.
+		// The state of a member may be some seconds old; this is not.
 		var status struct {
 			State    string
 			Timeline int

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// healTimeout bounds how long the cluster may take to be whole again after
-	// a fault has been mended.
+	// healTimeout bounds how long the cluster may take to become healthy after a fault has been
+	// removed.
 	healTimeout = 3 * time.Minute
 	// calm is how long pings are acknowledged before the next fault.
 	calm = 3 * time.Second
-	// judgedFrom is the number of faults from which gaps are judged. In a short
-	// round on a busy machine they are only printed.
+	// judgedFrom is the minimum number of faults for which gaps are checked. In a short round on
+	// a busy machine they are only printed.
 	judgedFrom = 25
 	// detection bounds how long a dead job may stay unnoticed: interval, one
 	// check, and the fresh interval that gaps may grant, with room.
@@ -55,13 +55,13 @@ type environment struct {
 type result struct {
 	kind      string
 	gap, page time.Duration // the longest time without an acknowledged ping, and without a page
-	heal      time.Duration // from mending to the health of all
+	heal      time.Duration // from the end of the fault until all are healthy
 	refused   string
 }
 
-// TestFailover makes faults, one after the other, while jobs ping, people write
-// and jobs die. Nothing that was acknowledged is lost, no living job is
-// reported, each dead one is reported once, and every webhook arrives in order.
+// TestFailover injects one fault after the other while jobs ping, people write and jobs die.
+// Nothing that was acknowledged is lost, no living job has an incident, each dead one has one,
+// and every webhook arrives in order.
 func TestFailover(t *testing.T) {
 	require(t)
 	seed, err := strconv.ParseUint(os.Getenv(seedVariable), 10, 64)
@@ -239,8 +239,8 @@ func (w *environment) awaitCalm() {
 	})
 }
 
-// strike makes a fault, mends it, waits until all is well, and looks whether
-// acknowledged pings are lost.
+// strike injects a fault, removes it, waits until the cluster is healthy, and checks that no
+// acknowledged ping is lost.
 func (w *environment) strike(n int, f fault, rnd *rand.Rand) {
 	w.t.Helper()
 	w.probes.mu.Lock()
@@ -275,7 +275,7 @@ func (w *environment) strike(n int, f fault, rnd *rand.Rand) {
 // lostPings returns the monitors that do not know their last acknowledged ping.
 func (w *environment) lostPings() []string {
 	w.t.Helper()
-	sent := w.probes.sent() // before what is known is asked
+	sent := w.probes.sent() // before the last pings are requested
 	for _, j := range w.jobs {
 		j.mu.Lock()
 		sent[j.id] = j.sent
@@ -291,7 +291,7 @@ func (w *environment) lostPings() []string {
 	return w.probes.lost(sent, known)
 }
 
-// check holds the service to what it acknowledged, once everything is mended.
+// check checks, after all faults, that everything that was acknowledged is stored.
 func (w *environment) check(deaths int) {
 	w.t.Helper()
 	for _, wrong := range w.probes.wrong {
@@ -326,8 +326,8 @@ func (w *environment) check(deaths int) {
 		len(w.receiver.receipts), w.receiver.repeats, w.senders, unordered, phantoms, gaveUp)
 }
 
-// checkLogs holds the replicas to few lines of log: what goes wrong is said when
-// it begins, and not with each attempt.
+// checkLogs checks that the replicas log few lines: a failure is logged when it begins, and not
+// with each attempt.
 func (w *environment) checkLogs() {
 	w.t.Helper()
 	for _, m := range w.cluster.nodes {
@@ -346,8 +346,8 @@ func (w *environment) checkLogs() {
 	}
 }
 
-// checkAlarms holds the incidents that Allswell opened to the deaths of jobs,
-// and returns how many there are too many.
+// checkAlarms compares the incidents that Allswell opened with the deaths of jobs, and returns
+// the number of false alarms.
 func (w *environment) checkAlarms(deaths int) (alarms int) {
 	w.t.Helper()
 	expected := map[string]int{}
@@ -380,7 +380,7 @@ func (w *environment) checkAlarms(deaths int) (alarms int) {
 	return alarms
 }
 
-// print writes the table of gaps, and judges them in a long round.
+// print prints the table of gaps, and checks them in a long round.
 func (w *environment) print() {
 	var table strings.Builder
 	for _, f := range faults {

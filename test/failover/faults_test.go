@@ -9,15 +9,15 @@ import (
 // ttl is that of patroni.yml.
 const ttl = 20 * time.Second
 
-// A fault is a kind of fault. inject makes it and returns what mends it.
+// A fault is a kind of fault. inject injects it and returns a function that removes it.
 type fault struct {
 	kind string
 	// gap is the promised maximum time without an acknowledged ping.
 	gap time.Duration
-	// hold is the minimum and maximum time until it is mended.
+	// hold is the minimum and maximum time until it is removed.
 	hold [2]time.Duration
 	// senders is the number of replicas that are killed, frozen or cut off,
-	// each of which may have sent one webhook without noting it.
+	// each of which may have sent one webhook without recording it.
 	senders int
 	inject  func(c *cluster, rnd *rand.Rand) (mend func())
 }

@@ -33,7 +33,7 @@ type machine struct {
 type program struct {
 	cmd   *exec.Cmd
 	gone  chan struct{}
-	ended bool // on purpose: a supervisor does not start it again
+	ended bool // by the test: the supervisor does not start it again
 }
 
 const bridge = "allswell0"
@@ -91,7 +91,7 @@ func newMachine(t *testing.T, name, address, hosts string) *machine {
 	return m
 }
 
-// disk returns where the test finds a path of the machine's own directories.
+// disk returns the path at which the test finds a file of the machine.
 func (m *machine) disk(path string) string { return filepath.Join(m.dir, path) }
 
 // write writes a file of the machine.
@@ -199,7 +199,7 @@ func (m *machine) start(name, username string, env []string, args ...string) *pr
 	return p
 }
 
-// kill ends everything as a power cut does: the network knows nothing of it.
+// kill ends all processes as a power cut does: no packet announces it.
 func (m *machine) kill() {
 	m.mu.Lock()
 	for _, p := range m.programs {
@@ -270,7 +270,7 @@ func (m *machine) signalAll(program string, sig syscall.Signal) {
 	}
 }
 
-// destroy ends everything.
+// destroy ends all processes.
 func (m *machine) destroy() {
 	if m.t.Failed() {
 		m.report()

@@ -55,7 +55,7 @@ func faultsWanted() int {
 	return n
 }
 
-// missing returns what the test needs and does not have, nil if nothing.
+// missing returns an error that names a program or right that the machine lacks, or nil.
 func missing() error {
 	if os.Geteuid() != 0 {
 		return fmt.Errorf("namespaces need root")

@@ -15,8 +15,8 @@ import (
 const (
 	// probeEvery is how often a ping is sent, whether others wait or not.
 	probeEvery = 100 * time.Millisecond
-	// probeMonitors take turns. A monitor keeps only its last ping: with so
-	// many, what a fault lost is still to be seen when it is over.
+	// probeMonitors is the number of monitors that are pinged in turn. A monitor keeps only its
+	// last ping: with this number, pings that a fault lost can be found after it.
 	probeMonitors = 800
 	// pingTimeout is the -m of the curl line that Allswell prints.
 	pingTimeout = 10 * time.Second
@@ -60,8 +60,8 @@ type probes struct {
 	monitors []probed
 	acked    []time.Time    // the instants of all acknowledgements, in order
 	pages    []time.Time    // the instants at which the public page was served, in order
-	refused  map[string]int // answers that were no acknowledgement
-	wrong    []string       // answers that must never come
+	refused  map[string]int // responses that were no acknowledgement
+	wrong    []string       // unexpected responses
 }
 
 // probed is a monitor of the probes.
@@ -189,8 +189,7 @@ func (p *probes) sent() map[string]time.Time {
 	return sent
 }
 
-// A job is one as the design's model has it: it pings at least once per
-// interval, and tries again for half a minute.
+// A job pings at least once per interval, and repeats a failed ping for half a minute.
 type job struct {
 	name, id, token string
 	every           time.Duration

@@ -105,8 +105,8 @@ func (r *writer) send(ctx context.Context, method, path string, body params, int
 	return false
 }
 
-// check returns how many acknowledged changes are lost, and the ids of all
-// updates that are there.
+// check returns the number of acknowledged changes that are lost, and the ids of all stored
+// updates.
 func (r *writer) check(stored map[string]bool) (lost int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,7 +129,7 @@ func (r *writer) check(stored map[string]bool) (lost int) {
 				r.w.t.Errorf("%q is there %d times", u.message, len(ids))
 			}
 		}
-		// The last change of the title may be there without an acknowledgement.
+		// The last change of the title may be stored without an acknowledgement.
 		if acked := inc.title; acked != now.Data.Title && len(now.Data.Title) <= len(acked) {
 			lost++
 			r.w.t.Errorf("title %q was acknowledged, %q is there", acked, now.Data.Title)

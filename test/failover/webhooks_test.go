@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// receiver is a receiver of webhooks that notes what arrives, in order.
+// receiver receives webhooks and records them in order.
 type receiver struct {
 	url string
 
@@ -123,7 +123,7 @@ func (r *receiver) unordered(acked map[string][]string) (n int) {
 	return n
 }
 
-// phantoms returns how many webhooks arrived of updates that are not there.
+// phantoms returns the number of webhooks of updates that are not stored.
 func (r *receiver) phantoms(stored map[string]bool, mine map[string]bool) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

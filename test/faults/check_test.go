@@ -27,8 +27,8 @@ type (
 	}
 )
 
-// checkRound holds the server to what it acknowledged in the round, and then
-// has the round's incidents resolved.
+// checkRound checks that everything the server acknowledged in the round is stored, and then
+// resolves the incidents of the round.
 func (w *environment) checkRound(l *load) {
 	w.t.Helper()
 	for _, j := range w.jobs {
@@ -37,7 +37,7 @@ func (w *environment) checkRound(l *load) {
 	}
 	for _, inc := range l.incidents {
 		if inc.id == "" {
-			continue // nobody knows whether it was opened
+			continue // whether it was opened is unknown
 		}
 		w.sendAgain(inc)
 		w.kept += w.checkUpdates(inc)
@@ -45,28 +45,28 @@ func (w *environment) checkRound(l *load) {
 	}
 }
 
-// checkPings: the last ping is not older than the last that was acknowledged,
-// and a job that pings is up.
+// checkPings checks that the last recorded ping is not older than the last acknowledged one,
+// and that the monitor of a job that pings is up.
 func (w *environment) checkPings(j *job) {
 	w.t.Helper()
 	var m binary.Data[monitorState]
 	w.api.Must(w.t, "GET", "/api/v1/monitors/"+j.id, nil, &m)
 	if m.Data.State != "up" && j.alive() {
-		w.t.Errorf("%s pings all the time and is %s", j.name, m.Data.State)
+		w.t.Errorf("%s pings continuously and is %s", j.name, m.Data.State)
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	// The API tells milliseconds.
+	// The API returns milliseconds.
 	if acked := j.acked.Truncate(time.Millisecond); !j.acked.IsZero() && (m.Data.LastPingAt == nil || m.Data.LastPingAt.Before(acked)) {
-		w.t.Errorf("%s: a ping sent at %v was acknowledged; the last that is known is of %v", j.name, acked.UTC(), m.Data.LastPingAt)
+		w.t.Errorf("%s: a ping sent at %v was acknowledged; the last recorded ping is from %v", j.name, acked.UTC(), m.Data.LastPingAt)
 	}
 }
 
-// checkOutage: the monitor is down, its component shows it, and one incident
-// says so; or none of the three.
+// checkOutage checks that an outage is complete: the monitor is down, its component has a
+// major outage and one incident is open, or none of the three.
 func (w *environment) checkOutage(j *job) {
 	w.t.Helper()
-	// A tick may come between two questions: then they are asked again.
+	// A tick between two requests changes the state. Then both are repeated.
 	for before, tries := w.state(j), 0; ; tries++ {
 		var component binary.Data[struct{ Status string }]
 		w.api.Must(w.t, "GET", "/api/v1/pages/acme/components/"+j.component, nil, &component)
@@ -87,14 +87,14 @@ func (w *environment) checkOutage(j *job) {
 			status, incidents = "major_outage", 1
 		}
 		if component.Data.Status != status || open != incidents {
-			w.t.Errorf("%s is %s, its component %s, and %d incidents of it are open: half done", j.name, before, component.Data.Status, open)
+			w.t.Errorf("%s is %s, its component %s, and %d incidents of it are open", j.name, before, component.Data.Status, open)
 		}
 		return
 	}
 }
 
-// sendAgain sends what has a key and was not answered once more: it is answered
-// now, whether it was done before the kill or not.
+// sendAgain repeats the updates that have a key and got no response. They succeed now,
+// whether they were saved before the kill or not.
 func (w *environment) sendAgain(inc *incident) {
 	w.t.Helper()
 	for _, e := range inc.entries {
@@ -111,10 +111,9 @@ func (w *environment) sendAgain(inc *incident) {
 	}
 }
 
-// checkUpdates: what was acknowledged is there once, under the id that was
-// given, in the order in which it was written; what was not is there once or
-// not at all; and there is nothing else. It returns how many are there that
-// nobody was told of.
+// checkUpdates checks that acknowledged updates are stored once, with the id of the response and
+// in the order in which they were written, that others are stored at most once, and that there
+// are no other updates. It returns the number of stored updates that were not acknowledged.
 func (w *environment) checkUpdates(inc *incident) (unacknowledged int) {
 	w.t.Helper()
 	stored := map[string][]string{}
@@ -131,7 +130,7 @@ func (w *environment) checkUpdates(inc *incident) (unacknowledged int) {
 		case e.id != "" && !slices.Equal(ids, []string{e.id}):
 			w.t.Errorf("%q was acknowledged as %s, and is stored as %v", e.message, e.id, ids)
 		case len(ids) > 1:
-			w.t.Errorf("%q was sent once and is there %d times", e.message, len(ids))
+			w.t.Errorf("%q was sent once and is stored %d times", e.message, len(ids))
 		}
 		if e.id == "" && len(ids) == 1 {
 			unacknowledged++
@@ -141,16 +140,16 @@ func (w *environment) checkUpdates(inc *incident) (unacknowledged int) {
 		}
 	}
 	for message := range stored {
-		w.t.Errorf("%q is there, and nobody wrote it", message)
+		w.t.Errorf("%q is stored, and was not sent", message)
 	}
 	if !slices.Equal(order, sent) {
-		w.t.Errorf("%s: the timeline is not in the order in which it was written:\n%s", inc.title, strings.Join(order, "\n"))
+		w.t.Errorf("%s: the updates are not in the order in which they were sent:\n%s", inc.title, strings.Join(order, "\n"))
 	}
 	return unacknowledged
 }
 
-// checkEnd lets each flapping job fall silent and come back once more, and then
-// looks at everything that is left of all rounds.
+// checkEnd stops and resumes each flapping job once more, and then checks the incidents of all
+// rounds.
 func (w *environment) checkEnd() {
 	w.t.Helper()
 	var silent []*job
@@ -164,25 +163,25 @@ func (w *environment) checkEnd() {
 	for _, j := range silent {
 		w.checkOutage(j)
 		w.mustPing(j)
-		// So that it is not down again before everything is looked at.
+		// It must not be down again before the checks end.
 		w.api.Must(w.t, "PATCH", "/api/v1/monitors/"+j.id, params{"interval": 3600}, nil)
 		w.checkOutage(j)
 	}
 	w.checkAllIncidents()
 	for _, secret := range []string{apiToken, w.jobs[0].token} {
 		if strings.Contains(w.server.Log(), secret) {
-			w.t.Error("the log holds a token")
+			w.t.Error("the log contains a token")
 		}
 	}
 	if log := w.server.Log(); strings.Contains(log, "panic") || strings.Contains(log, "DATA RACE") {
 		w.t.Errorf("the server panicked:\n%s", log)
 	}
 	if err := w.server.Stop(); err != nil {
-		w.t.Errorf("the server was asked to stop and exited with: %v", err)
+		w.t.Errorf("stopping the server: %v", err)
 	}
 }
 
-// awaitDown returns when all silent jobs are reported. Their neighbours go on.
+// awaitDown returns when the monitors of all silent jobs are down. The other jobs ping.
 func (w *environment) awaitDown(silent []*job) {
 	w.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -195,7 +194,7 @@ func (w *environment) awaitDown(silent []*job) {
 		}
 		silent = slices.DeleteFunc(silent, func(j *job) bool { return w.state(j) == "down" })
 		if len(silent) > 0 && time.Now().After(deadline) {
-			w.t.Fatalf("%s has been silent for 30 s at an interval of one, and is up", silent[0].name)
+			w.t.Fatalf("%s has been silent for 30 s with an interval of 1 s, and is up", silent[0].name)
 		}
 	}
 }
@@ -204,9 +203,9 @@ func (w *environment) mustPing(j *job) {
 	w.t.Helper()
 	sent := time.Now()
 	if status, err := w.sendPing(w.t.Context(), j); err != nil || status != http.StatusOK {
-		w.t.Fatalf("a ping while nothing was broken: status %d, %v", status, err)
+		w.t.Fatalf("a ping without a fault: status %d, %v", status, err)
 	}
-	j.heard(sent)
+	j.acknowledge(sent)
 }
 
 func (w *environment) state(j *job) string {
@@ -216,8 +215,8 @@ func (w *environment) state(j *job) string {
 	return m.Data.State
 }
 
-// checkAllIncidents: all incidents are resolved by now. Those of outages belong
-// to jobs that were silent, and have the two updates of a whole outage.
+// checkAllIncidents checks that all incidents are resolved, and that those of outages belong to
+// jobs that were silent and have two updates.
 func (w *environment) checkAllIncidents() {
 	w.t.Helper()
 	acknowledged := map[string]*incident{}
@@ -226,7 +225,7 @@ func (w *environment) checkAllIncidents() {
 			acknowledged[inc.id] = inc
 		}
 	}
-	alive := map[string]bool{} // by the title that would be false
+	alive := map[string]bool{} // by the title of the incident that must not exist
 	for _, j := range w.jobs {
 		alive[j.autoTitle()] = j.alive()
 	}
@@ -253,6 +252,6 @@ func (w *environment) checkAllIncidents() {
 		}
 	}
 	for id, inc := range acknowledged {
-		w.t.Errorf("%q was acknowledged as %s, and is gone", inc.title, id)
+		w.t.Errorf("%q was acknowledged as %s, and is missing", inc.title, id)
 	}
 }

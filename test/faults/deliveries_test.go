@@ -11,57 +11,55 @@ import (
 	"testing"
 	"time"
 
-	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
 
-// The subscribers. There are more mailboxes than a few kills can hold up: what
-// is claimed when its replica dies waits until the lease has ended.
+// The subscribers. There are more mailboxes than a few kills can delay: what a killed replica
+// has claimed waits until its lease ends.
 const (
 	mailboxes    = 60
 	hookHosts    = 5
 	hooksPerHost = 2
 )
 
-// How much one replica has claimed at most, and what a kill may let be sent
-// twice therefore: mail for 8 workers and as much in front of them; of
-// webhooks 4 on their way to each host.
+// The maximum number of messages that one replica has claimed, and that a kill may therefore
+// repeat: mails for 8 workers and as many queued, and 4 webhooks for each host.
 const (
 	mailsInFlight = 16
 	callsInFlight = 4 * hookHosts
 )
 
 const (
-	tellers   = 3                      // people who write at the same time
-	longStory = 3                      // rounds that the first one's incident lasts
-	entries   = 8                      // updates of one incident in one round, fewer than a mail has room for
-	calm      = 3 * time.Minute        // until everything is delivered: a lease and what waits for it
-	mostKills = 25                     // however many kills others are asked for
-	tellPause = 25 * time.Millisecond  // at most, between two updates
-	lastBlow  = 320 * time.Millisecond // at most, from the first update to the kill
+	authors            = 3                      // who write at the same time
+	longIncidentRounds = 3                      // of the first author's incident
+	entries            = 8                      // updates of one incident in one round, fewer than a mail can contain
+	deliveryTimeout    = 3 * time.Minute        // a lease, and the deliveries that wait for it
+	maxKills           = 25                     // independently of killsVariable
+	maxUpdatePause     = 25 * time.Millisecond  // between two updates
+	maxKillDelay       = 320 * time.Millisecond // from the first response to the kill
 )
 
 // outbox is an environment with subscribers.
 type outbox struct {
 	*environment
-	office   *postOffice
-	exchange *exchange
-	long     *incident // goes on over several rounds
+	mail     *mailServer
+	webhooks *webhookServers
+	long     *incident // lasts several rounds
 }
 
 func newOutbox(t *testing.T, exe, database string) *outbox {
-	office, exchange := newPostOffice(t), newExchange(t, hookHosts)
-	return &outbox{office: office, exchange: exchange, environment: newEnvironment(t, exe, database, mailSettings(office)...)}
+	mail, webhooks := newMailServer(t), newWebhookServers(t, hookHosts)
+	return &outbox{mail: mail, webhooks: webhooks, environment: newEnvironment(t, exe, database, mailSettings(mail)...)}
 }
 
-func mailSettings(office *postOffice) []string {
-	return []string{"ALLSWELL_SMTP_URL=smtp://" + office.address, "ALLSWELL_MAIL_FROM=status@example.com", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"}
+func mailSettings(mail *mailServer) []string {
+	return []string{"ALLSWELL_SMTP_URL=smtp://" + mail.address, "ALLSWELL_MAIL_FROM=status@example.com", "ALLSWELL_WEBHOOK_ALLOW_PRIVATE=on"}
 }
 
 func mailbox(n int) string { return fmt.Sprintf("reader-%d@example.com", n) }
 
-// subscribe makes the page and all subscribers.
+// subscribe creates the page and all subscribers.
 func (o *outbox) subscribe() {
 	o.t.Helper()
 	o.api.Must(o.t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
@@ -71,20 +69,20 @@ func (o *outbox) subscribe() {
 	for n := range mailboxes {
 		add("email", mailbox(n))
 	}
-	for _, host := range o.exchange.hosts {
+	for _, host := range o.webhooks.hosts {
 		for range hooksPerHost {
 			add("webhook", host+"/"+rand.Text())
 		}
 	}
 }
 
-// beginNews starts the writers of a round. Each has an incident of its own.
-func (o *outbox) beginNews(round int) *load {
+// beginUpdates starts the authors of a round. Each has its own incident.
+func (o *outbox) beginUpdates(round int) *load {
 	ctx, stop := context.WithCancel(o.t.Context())
 	l := &load{w: o.environment, stop: stop}
-	for n := range tellers {
+	for n := range authors {
 		inc := &incident{title: fmt.Sprintf("Round %d, writer %d", round, n)}
-		if n == 0 && o.long != nil && round%longStory != 0 {
+		if n == 0 && o.long != nil && round%longIncidentRounds != 0 {
 			inc = o.long
 		} else {
 			o.incidents = append(o.incidents, inc)
@@ -94,17 +92,17 @@ func (o *outbox) beginNews(round int) *load {
 		} else {
 			l.incidents = append(l.incidents, inc)
 		}
-		l.running.Go(func() { o.tell(ctx, l, inc) })
+		l.running.Go(func() { o.writeUpdates(ctx, l, inc) })
 	}
 	return l
 }
 
-// tell opens an incident, unless that is done, and adds updates.
-func (o *outbox) tell(ctx context.Context, l *load, inc *incident) {
+// writeUpdates opens an incident, unless it is open, and adds updates.
+func (o *outbox) writeUpdates(ctx context.Context, l *load, inc *incident) {
 	for range entries {
 		e := &entry{message: fmt.Sprintf("%s, update %d", inc.title, len(inc.entries)), key: rand.Text()}
 		if len(inc.entries) > 0 && inc.id == "" {
-			return // nobody knows whether it was opened
+			return // whether it was opened is unknown
 		}
 		inc.entries = append(inc.entries, e)
 		if len(inc.entries) == 1 {
@@ -118,7 +116,8 @@ func (o *outbox) tell(ctx context.Context, l *load, inc *incident) {
 		}
 		e.id = answer.Data.ID
 		o.updates.Add(1)
-		<-time.After(mathrand.N(tellPause)) // people are not that quick
+		l.progress.Add(1)
+		<-time.After(mathrand.N(maxUpdatePause))
 	}
 }
 
@@ -130,13 +129,14 @@ func (o *outbox) open(ctx context.Context, l *load, inc *incident, first *entry)
 	}]
 	if l.send(ctx, "/api/v1/pages/acme/incidents", params{"title": inc.title, "message": first.message}, &opened, first.key) {
 		inc.id = opened.Data.ID
+		l.progress.Add(1)
 		if len(opened.Data.Updates) == 1 {
 			first.id = opened.Data.Updates[0].ID
 		}
 	}
 }
 
-// endRound has the answers that are missing given, and resolves what is over.
+// endRound repeats the requests without a response, and resolves the incidents that end.
 func (o *outbox) endRound(l *load) {
 	o.t.Helper()
 	if o.long.id != "" {
@@ -159,29 +159,30 @@ func (o *outbox) resolve(inc *incident) {
 // notifications. In the end every subscriber has received all messages in order, and a message
 // that was received twice had the same id.
 func TestKilledServerLosesNoDelivery(t *testing.T) {
-	t.Parallel() // for a minute it waits for leases to end
-	n := min(kills(t)*3/2, mostKills)
+	t.Parallel()
+	n := min(kills(t)*3/2, maxKills)
 	exe := binary.Build(t)
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "allswell.db")
-		killTheMessenger(t, newOutbox(t, exe, "sqlite:"+path), n)
+		killWhileSending(t, newOutbox(t, exe, "sqlite:"+path), n)
 		checkIntegrity(t, path)
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		cluster := storetest.NewCluster(t, "fsync=on", "full_page_writes=on")
-		killTheMessenger(t, newOutbox(t, exe, cluster.Database(t)), n)
+		killWhileSending(t, newOutbox(t, exe, cluster.Database(t)), n)
 	})
 }
 
-func killTheMessenger(t *testing.T, o *outbox, kills int) {
+func killWhileSending(t *testing.T, o *outbox, kills int) {
 	o.server.Start()
 	o.subscribe()
 	for n := range kills {
-		l := o.beginNews(n)
-		// Not a wait for anything: the moment of the blow is the point.
-		<-time.After(mathrand.N(lastBlow))
+		l := o.beginUpdates(n)
+		l.awaitProgress(1) // on a busy machine, the first request takes longer than the pause
+		// The pause is random, so that kills come at different moments.
+		<-time.After(mathrand.N(maxKillDelay))
 		o.server.Kill()
 		l.end()
 		o.server.Start()
@@ -192,47 +193,51 @@ func killTheMessenger(t *testing.T, o *outbox, kills int) {
 			o.resolve(inc)
 		}
 	}
-	stories := o.stories()
-	waited := o.awaitDelivered(stories, calm)
-	told := o.judge(stories)
-	if told.letters > kills*mailsInFlight || told.calls > kills*callsInFlight {
-		t.Errorf("%d mails and %d webhooks came again after %d kills: more than could be on their way", told.letters, told.calls, kills)
+	histories := o.histories()
+	waited := o.awaitDelivered(histories, deliveryTimeout)
+	repeated := o.checkReceived(histories)
+	if repeated.mails > kills*mailsInFlight || repeated.calls > kills*callsInFlight {
+		t.Errorf("%d mails and %d webhooks were repeated after %d kills: more than were being sent", repeated.mails, repeated.calls, kills)
 	}
 	o.checkLog()
-	t.Logf("%d kills: %d updates acknowledged, %d without an answer; %d mails, %d webhooks, of which %d and %d again; delivered %v after the last",
-		kills, o.updates.Load(), o.updatesUnknown.Load(), len(o.office.taken(t)), len(o.exchange.got(t)), told.letters, told.calls, waited.Round(time.Second))
+	t.Logf("%d kills: %d updates acknowledged, %d without a response; %d mails, %d webhooks, of which %d and %d were repeated; delivered %v after the last",
+		kills, o.updates.Load(), o.updatesUnknown.Load(), len(o.mail.received(t)), len(o.webhooks.received(t)), repeated.mails, repeated.calls, waited.Round(time.Second))
 }
 
-// TestReplicasShareTheOutbox: two servers on one database tell everybody once.
+// TestReplicasShareTheOutbox checks that two servers on one database send each message once.
 func TestReplicasShareTheOutbox(t *testing.T) {
 	t.Parallel()
 	exe, database := binary.Build(t), storetest.PostgreSQL(t)
 	o := newOutbox(t, exe, database)
-	other := newEnvironment(t, exe, database, mailSettings(o.office)...)
+	other := newEnvironment(t, exe, database, mailSettings(o.mail)...)
 	o.server.Start()
 	other.server.Start()
 	o.subscribe()
-	theirs := &outbox{environment: other, office: o.office, exchange: o.exchange}
-	mine, yours := o.beginNews(0), theirs.beginNews(1)
+	theirs := &outbox{environment: other, mail: o.mail, webhooks: o.webhooks}
+	mine, yours := o.beginUpdates(0), theirs.beginUpdates(1)
 	mine.running.Wait()
 	yours.running.Wait()
 	for _, inc := range append(o.incidents, other.incidents...) {
 		o.resolve(inc)
 	}
 	o.incidents = append(o.incidents, other.incidents...)
-	stories := o.stories()
-	// Nobody dies, so nothing has to wait for the end of a lease.
-	waited := o.awaitDelivered(stories, allswell.LeaseDuration-5*time.Second)
-	if told := o.judge(stories); told.letters+told.calls > 0 {
-		t.Errorf("%d mails and %d webhooks came twice", told.letters, told.calls)
+	histories := o.histories()
+	waited := o.awaitDelivered(histories, deliveryTimeout)
+	for _, d := range binary.All[struct{ Attempts int }](t, o.api, "/api/v1/pages/acme/deliveries") {
+		if d.Attempts > 1 { // no server is killed, so no lease may end before its attempt
+			t.Errorf("a delivery had %d attempts", d.Attempts)
+		}
+	}
+	if repeated := o.checkReceived(histories); repeated.mails+repeated.calls > 0 {
+		t.Errorf("%d mails and %d webhooks were repeated", repeated.mails, repeated.calls)
 	}
 	var mails, calls int
-	for _, l := range o.office.taken(t) {
+	for _, l := range o.mail.received(t) {
 		if strings.Contains(l.text, other.server.URL) {
 			mails++
 		}
 	}
-	for _, c := range o.exchange.got(t) {
+	for _, c := range o.webhooks.received(t) {
 		if strings.HasPrefix(c.body.Data.Page.URL, other.server.URL) {
 			calls++
 		}
@@ -240,67 +245,67 @@ func TestReplicasShareTheOutbox(t *testing.T) {
 	o.checkLog()
 	other.checkLog()
 	t.Logf("of %d mails the second replica sent %d, of %d webhooks %d; delivered %v after the last",
-		len(o.office.taken(t)), mails, len(o.exchange.got(t)), calls, waited.Round(time.Millisecond))
+		len(o.mail.received(t)), mails, len(o.webhooks.received(t)), calls, waited.Round(time.Millisecond))
 }
 
-// checkLog looks for what must never be in a log, and stops the server.
+// checkLog checks that the log has no secrets, panics and errors, and stops the server.
 func (w *environment) checkLog() {
 	w.t.Helper()
 	if err := w.server.Stop(); err != nil {
-		w.t.Errorf("the server was asked to stop and exited with: %v", err)
+		w.t.Errorf("stopping the server: %v", err)
 	}
 	log := w.server.Log()
 	for _, bad := range []string{apiToken, "panic", "DATA RACE", "level=ERROR"} {
 		if strings.Contains(log, bad) {
-			w.t.Errorf("the log holds %q", bad)
+			w.t.Errorf("the log contains %q", bad)
 		}
 	}
 }
 
-// story is what there is to tell of an incident, as the service knows it.
-type story struct {
+// incidentHistory is what the API returns of an incident.
+type incidentHistory struct {
 	id, title string
 	events    []string // in the order in which they happened
 }
 
 const resolvedType = "incident.resolved"
 
-// stories asks the service for all incidents, and holds it to what it
-// acknowledged. They are known by their titles.
-func (o *outbox) stories() map[string]story {
+// histories returns all incidents by their titles, and checks that everything that was
+// acknowledged is stored.
+func (o *outbox) histories() map[string]incidentHistory {
 	o.t.Helper()
-	stories := make(map[string]story)
+	histories := make(map[string]incidentHistory)
 	for _, inc := range binary.All[incidentState](o.t, o.api, "/api/v1/pages/acme/incidents") {
-		s := story{id: inc.ID, title: inc.Title}
+		s := incidentHistory{id: inc.ID, title: inc.Title}
 		for _, u := range binary.All[updateState](o.t, o.api, "/api/v1/incidents/"+inc.ID+"/updates") {
 			s.events = append(s.events, u.Message)
 		}
 		if inc.Resolved {
 			s.events = append(s.events, resolvedType)
 		}
-		if _, ok := stories[inc.Title]; ok {
+		if _, ok := histories[inc.Title]; ok {
 			o.t.Errorf("%q was opened twice", inc.Title)
 		}
-		stories[inc.Title] = s
+		histories[inc.Title] = s
 	}
 	for _, inc := range o.incidents {
 		if inc.id == "" {
 			continue
 		}
-		if s := stories[inc.title]; s.id != inc.id {
+		if s := histories[inc.title]; s.id != inc.id {
 			o.t.Errorf("%q was acknowledged as %s, and is %q", inc.title, inc.id, s.id)
 		}
 		o.checkUpdates(inc)
 	}
-	return stories
+	return histories
 }
 
-// awaitDelivered returns when every subscriber has a delivery of every event
-// and none of them is open, and says how long that took.
-func (o *outbox) awaitDelivered(stories map[string]story, within time.Duration) time.Duration {
+// awaitDelivered waits until every subscriber has a delivery of every event and none is open.
+// It returns the duration.
+func (o *outbox) awaitDelivered(histories map[string]incidentHistory, within time.Duration) time.Duration {
 	o.t.Helper()
 	want := 0
-	for _, s := range stories {
+	for _, s := range histories {
 		want += len(s.events) * (mailboxes + hookHosts*hooksPerHost)
 	}
 	count := func(states string) int {
@@ -321,7 +326,7 @@ func (o *outbox) awaitDelivered(stories map[string]story, within time.Duration) 
 		}
 	}
 	if n := count("&state=cancelled,expired,dead"); n > 0 {
-		o.t.Errorf("%d deliveries were given up", n)
+		o.t.Errorf("%d deliveries were abandoned", n)
 	}
 	return time.Since(began)
 }

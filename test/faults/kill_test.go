@@ -10,14 +10,13 @@ import (
 	"testing"
 	"time"
 
-	_ "modernc.org/sqlite" // looks into the file beside the server
+	_ "modernc.org/sqlite" // reads the file beside the server
 
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
 
-// killsVariable is the environment variable that says how often each engine's
-// server is killed.
+// killsVariable is the environment variable with the number of kills for each engine.
 const killsVariable = "ALLSWELL_KILLS"
 
 const defaultKills = 4
@@ -34,10 +33,9 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// TestKilledServerLosesNothing kills the server with SIGKILL at random moments
-// while pings and incident updates come in, and checks after each restart that
-// everything it acknowledged is there exactly once, that no going down or
-// coming back is half done, and that no living job was reported.
+// TestKilledServerLosesNothing kills the server with SIGKILL at random moments while it receives
+// pings and incident updates. After each restart it checks that everything that was acknowledged
+// is stored exactly once, that outages are complete, and that jobs that ping have no outage.
 func TestKilledServerLosesNothing(t *testing.T) {
 	t.Parallel()
 	n := kills(t)
@@ -45,18 +43,18 @@ func TestKilledServerLosesNothing(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		t.Parallel()
 		path := filepath.Join(t.TempDir(), "allswell.db")
-		killAgainAndAgain(t, newEnvironment(t, exe, "sqlite:"+path), n, func() { checkIntegrity(t, path) })
+		killRepeatedly(t, newEnvironment(t, exe, "sqlite:"+path), n, func() { checkIntegrity(t, path) })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
 		cluster := storetest.NewCluster(t, "fsync=on", "full_page_writes=on")
-		killAgainAndAgain(t, newEnvironment(t, exe, cluster.Database(t)), n, func() {})
+		killRepeatedly(t, newEnvironment(t, exe, cluster.Database(t)), n, func() {})
 	})
 }
 
-func killAgainAndAgain(t *testing.T, w *environment, kills int, checkDatabase func()) {
+func killRepeatedly(t *testing.T, w *environment, kills int, checkDatabase func()) {
 	w.server.Start()
-	w.settle()
+	w.createMonitors()
 	var restarts []time.Duration
 	for n := range kills {
 		load := w.beginLoad(n)
@@ -76,11 +74,11 @@ func killAgainAndAgain(t *testing.T, w *environment, kills int, checkDatabase fu
 	w.checkEnd()
 	checkDatabase()
 	slices.Sort(restarts)
-	t.Logf("%d kills: %s; from start to ready %v in the middle, %v at worst",
+	t.Logf("%d kills: %s; from start to ready %v (median), %v (maximum)",
 		kills, w.counts(), restarts[len(restarts)/2].Round(time.Millisecond), restarts[len(restarts)-1].Round(time.Millisecond))
 }
 
-// checkIntegrity has SQLite look through the whole file while it is served.
+// checkIntegrity runs SQLite's integrity check on the file while the server uses it.
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_query_only=1&_busy_timeout=5000")
@@ -116,37 +114,36 @@ func checkIntegrity(t *testing.T, path string) {
 	}
 }
 
-// TestKilledDatabaseLosesNothing does the same to PostgreSQL under a server
-// that stays: crashed, shut down without a checkpoint, and stopped where it
-// stands.
+// TestKilledDatabaseLosesNothing kills, stops and pauses PostgreSQL while the server runs, and
+// checks the same.
 func TestKilledDatabaseLosesNothing(t *testing.T) {
 	t.Parallel()
 	cluster := storetest.NewCluster(t, "fsync=on", "full_page_writes=on")
 	w := newEnvironment(t, binary.Build(t), cluster.Database(t))
 	w.server.Start()
-	w.settle()
-	blows := []struct {
-		name         string
-		strike, mend func()
+	w.createMonitors()
+	faults := []struct {
+		name           string
+		inject, repair func()
 	}{
 		{"crashed", cluster.Kill, cluster.Start},
 		{"stopped at once", func() { cluster.Stop(storetest.Immediate) }, cluster.Start},
 		{"paused", cluster.Pause, cluster.Resume},
 	}
-	for n, blow := range blows {
+	for n, fault := range faults {
 		load := w.beginLoad(n)
 		<-time.After(20*time.Millisecond + rand.N(300*time.Millisecond))
-		blow.strike()
-		<-time.After(300 * time.Millisecond) // so that requests meet the dead database too
-		blow.mend()
-		load.awaitProgress(100)
+		fault.inject()
+		<-time.After(300 * time.Millisecond) // requests fail meanwhile
+		fault.repair()
+		load.awaitProgress(load.progress.Load() + 100)
 		load.end()
 		w.server.AwaitReady()
 		w.checkRound(load)
 		if t.Failed() {
-			t.Fatalf("after the database was %s", blow.name)
+			t.Fatalf("after the database was %s", fault.name)
 		}
 	}
 	w.checkEnd()
-	t.Logf("%d blows to the database: %s", len(blows), w.counts())
+	t.Logf("%d faults of the database: %s", len(faults), w.counts())
 }

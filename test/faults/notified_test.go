@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// repeats are how many mails and webhooks told something that their receiver
-// had been told already.
-type repeats struct{ letters, calls int }
+// repeats are the numbers of mails and webhooks with an event that the receiver already had.
+type repeats struct{ mails, calls int }
 
-// judge holds what arrived against what there was to tell.
-func (o *outbox) judge(stories map[string]story) (told repeats) {
+// checkReceived compares the received messages with the stored incidents.
+func (o *outbox) checkReceived(histories map[string]incidentHistory) (repeated repeats) {
 	o.t.Helper()
-	byMailbox := make(map[string][]letter)
-	for _, l := range o.office.taken(o.t) {
+	byMailbox := make(map[string][]receivedMail)
+	for _, l := range o.mail.received(o.t) {
 		byMailbox[l.to] = append(byMailbox[l.to], l)
 	}
 	owners := make(map[string]string) // of Message-IDs
@@ -23,121 +22,119 @@ func (o *outbox) judge(stories map[string]story) (told repeats) {
 		delete(byMailbox, mailbox(n))
 		for _, l := range got {
 			if owner, ok := owners[l.id]; ok && owner != l.to {
-				o.t.Errorf("%s and %s have both got %s", l.to, owner, l.id)
+				o.t.Errorf("%s and %s both received %s", l.to, owner, l.id)
 			}
 			owners[l.id] = l.to
 		}
-		told.letters += o.judgeMailbox(mailbox(n), got, stories)
+		repeated.mails += o.checkMailbox(mailbox(n), got, histories)
 	}
 	for to := range byMailbox {
-		o.t.Errorf("mail went to %s, who has not subscribed", to)
+		o.t.Errorf("a mail was sent to %s, which is not subscribed", to)
 	}
 	byHook := make(map[string][]call)
-	for _, c := range o.exchange.got(o.t) {
+	for _, c := range o.webhooks.received(o.t) {
 		byHook[c.hook] = append(byHook[c.hook], c)
 	}
 	if len(byHook) != hookHosts*hooksPerHost {
 		o.t.Errorf("%d webhooks were called, want %d", len(byHook), hookHosts*hooksPerHost)
 	}
 	for hook, got := range byHook {
-		told.calls += o.judgeHook(hook, got, stories)
+		repeated.calls += o.checkWebhook(hook, got, histories)
 	}
-	return told
+	return repeated
 }
 
-// What a mail tells of an incident: the updates that it quotes, and the line
-// above them.
+// Lines of a mail: a quoted update, and the line above the updates of a resolved incident.
 var (
-	toldUpdate   = regexp.MustCompile(`(?m)^(Round \d+, writer \d+), update \d+$`)
-	toldResolved = regexp.MustCompile(`(?m)^Resolved: (Round \d+, writer \d+)$`)
+	updateLine   = regexp.MustCompile(`(?m)^(Round \d+, writer \d+), update \d+$`)
+	resolvedLine = regexp.MustCompile(`(?m)^Resolved: (Round \d+, writer \d+)$`)
 )
 
-// tells returns the events that a mail tells, by the title of their incident,
-// oldest first.
-func (l letter) tells() map[string][]string {
+// events returns the events in a mail by the title of their incident, oldest first.
+func (l receivedMail) events() map[string][]string {
 	events := make(map[string][]string)
-	for _, m := range toldResolved.FindAllStringSubmatch(l.text, -1) {
+	for _, m := range resolvedLine.FindAllStringSubmatch(l.text, -1) {
 		events[m[1]] = []string{resolvedType}
 	}
-	for _, m := range toldUpdate.FindAllStringSubmatch(l.text, -1) {
-		events[m[1]] = append(events[m[1]], m[0]) // newest first, and resolved is the newest of all
+	for _, m := range updateLine.FindAllStringSubmatch(l.text, -1) {
+		events[m[1]] = append(events[m[1]], m[0]) // newest first; the resolution is the newest
 	}
-	for _, told := range events {
-		slices.Reverse(told)
+	for _, list := range events {
+		slices.Reverse(list)
 	}
 	return events
 }
 
-// judgeMailbox: every event of every incident is in some mail, each mail goes on
-// where those before it ended, and a mail that tells no news is one that was
-// there before. It returns how many mails told something again.
-func (o *outbox) judgeMailbox(to string, got []letter, stories map[string]story) (again int) {
+// checkMailbox checks that every event of every incident is in a mail, that each mail continues
+// where the previous ones ended, and that a mail without a new event is a repetition. It returns
+// the number of mails with an event of an earlier mail.
+func (o *outbox) checkMailbox(to string, got []receivedMail, histories map[string]incidentHistory) (again int) {
 	o.t.Helper()
-	told := make(map[string]int) // by title: how many of its events
+	received := make(map[string]int) // number of its events, by title
 	first := make(map[string]string)
 	for _, l := range got {
-		news, old := false, false
-		for title, events := range l.tells() {
-			s, done := stories[title], told[title]
+		hasNew, hasOld := false, false
+		for title, events := range l.events() {
+			s, done := histories[title], received[title]
 			from := slices.Index(s.events, events[0])
 			if from < 0 || from > done || !slices.Equal(events, s.events[from:min(len(s.events), from+len(events))]) {
-				o.t.Errorf("%s was told %q of\n%q, of which it knew %d", to, events, s.events, done)
+				o.t.Errorf("%s received %q of\n%q, of which it had %d", to, events, s.events, done)
 				continue
 			}
-			old = old || from < done
+			hasOld = hasOld || from < done
 			if end := from + len(events); end > done {
-				news, told[title] = true, end
+				hasNew, received[title] = true, end
 			}
 		}
 		if text, ok := first[l.id]; ok && text != l.text {
-			o.t.Errorf("%s has got two different mails %s:\n%s\n\n%s", to, l.id, text, l.text)
-		} else if !ok && !news {
-			o.t.Errorf("%s has got %s without any news:\n%s", to, l.id, l.text)
+			o.t.Errorf("%s received two different mails %s:\n%s\n\n%s", to, l.id, text, l.text)
+		} else if !ok && !hasNew {
+			o.t.Errorf("%s received %s without a new event:\n%s", to, l.id, l.text)
 		}
 		first[l.id] = l.text
-		if old {
+		if hasOld {
 			again++
 		}
 	}
-	for title, s := range stories {
-		if told[title] < len(s.events) {
-			o.t.Errorf("%s was told %d of %d events of %q", to, told[title], len(s.events), title)
+	for title, s := range histories {
+		if received[title] < len(s.events) {
+			o.t.Errorf("%s received %d of %d events of %q", to, received[title], len(s.events), title)
 		}
 	}
 	return again
 }
 
-// judgeHook: every event comes as one message of its own, an incident's in the
-// order in which they happened; what comes again has the id of the first. It
-// returns how many came again.
-func (o *outbox) judgeHook(hook string, got []call, stories map[string]story) (again int) {
+// checkWebhook checks that every event is one message, that the events of an incident arrive in
+// their order, and that a repeated message has the same id. It returns the number of repeated
+// messages.
+func (o *outbox) checkWebhook(hook string, got []call, histories map[string]incidentHistory) (again int) {
 	o.t.Helper()
 	type event struct{ incident, what string }
 	ids, events := make(map[event]string), make(map[string]event)
-	order := make(map[string][]string) // of an incident's first arrivals
+	order := make(map[string][]string) // events by incident, without repetitions
 	for _, c := range got {
 		e := event{c.body.Data.Incident.ID, c.body.what()}
 		if id, ok := ids[e]; ok {
 			again++
 			if id != c.id {
-				o.t.Errorf("%s was told %v as %s and as %s", hook, e, id, c.id)
+				o.t.Errorf("%s received %v as %s and as %s", hook, e, id, c.id)
 			}
 			continue
 		}
 		if was, ok := events[c.id]; ok {
-			o.t.Errorf("%s was told %v and %v as %s", hook, was, e, c.id)
+			o.t.Errorf("%s received %v and %v as %s", hook, was, e, c.id)
 		}
 		ids[e], events[c.id] = c.id, e
 		order[e.incident] = append(order[e.incident], e.what)
 	}
-	for _, s := range stories {
+	for _, s := range histories {
 		if !slices.Equal(order[s.id], s.events) {
-			o.t.Errorf("%s was told of %s:\n%s\nwant\n%s", hook, s.title, strings.Join(order[s.id], "\n"), strings.Join(s.events, "\n"))
+			o.t.Errorf("%s received of %s:\n%s\nwant\n%s", hook, s.title, strings.Join(order[s.id], "\n"), strings.Join(s.events, "\n"))
 		}
 		delete(order, s.id)
 	}
-	for id, told := range order {
-		o.t.Errorf("%s was told of %s, which is not: %q", hook, id, told)
+	for id, received := range order {
+		o.t.Errorf("%s received events of %s, which does not exist: %q", hook, id, received)
 	}
 	return again
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// TestOutageIsLoggedOnce takes PostgreSQL away from a server under load. However
-// many requests fail, the log says so once, and once when it is over.
+// TestOutageIsLoggedOnce stops PostgreSQL while the server is under load. However many requests
+// fail, one log entry reports the failure, and one its end.
 func TestOutageIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	cluster := storetest.NewCluster(t)

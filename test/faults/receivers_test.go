@@ -19,101 +19,100 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// dawdle makes a receiver slow. It is not a wait for anything.
-func dawdle() { time.Sleep(time.Millisecond + rand.N(9*time.Millisecond)) }
+// delay makes a receiver slow, so that kills come while messages are sent.
+func delay() { time.Sleep(time.Millisecond + rand.N(9*time.Millisecond)) }
 
-// letter is a mail that a mail server has taken.
-type letter struct {
+// receivedMail is a mail that the mail server accepted.
+type receivedMail struct {
 	id, to string
-	text   string // of the plain part
+	text   string // the plain text part
 }
 
-// postOffice is a mail server. It is slow before it takes a mail, and again
-// before it says that it has.
-type postOffice struct {
+// mailServer is a mail server that is slow before it accepts a mail and before it confirms it.
+type mailServer struct {
 	address string
 	server  *smtp.Server
 
-	mu      sync.Mutex
-	letters []letter // in the order of their arrival
-	broken  []error  // what is no mail
+	mu     sync.Mutex
+	mails  []receivedMail // in the order of arrival
+	broken []error        // messages that cannot be parsed
 }
 
-func newPostOffice(t *testing.T) *postOffice {
+func newMailServer(t *testing.T) *mailServer {
 	t.Helper()
-	p := new(postOffice)
-	p.server = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &counter{office: p}, nil }))
-	p.server.Domain, p.server.ErrorLog = "mail.test", silence{}
+	p := new(mailServer)
+	p.server = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &mailSession{mail: p}, nil }))
+	p.server.Domain, p.server.ErrorLog = "mail.test", discardLog{}
 	l := listen(t)
 	p.address = l.Addr().String()
 	serve(t, func() { _ = p.server.Serve(l) }, p.server.Close)
 	return p
 }
 
-// taken returns the mails so far.
-func (p *postOffice) taken(t *testing.T) []letter {
+// received returns the mails so far.
+func (p *mailServer) received(t *testing.T) []receivedMail {
 	t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, err := range p.broken {
-		t.Errorf("what came is no mail: %v", err)
+		t.Errorf("invalid mail: %v", err)
 	}
-	return p.letters
+	return p.mails
 }
 
-// silence is a log that nobody reads: killed clients are no news.
-type silence struct{}
+// discardLog drops the mail server's log, because clients are killed.
+type discardLog struct{}
 
-func (silence) Printf(string, ...any) {}
-func (silence) Println(...any)        {}
+func (discardLog) Printf(string, ...any) {}
+func (discardLog) Println(...any)        {}
 
-// counter serves one connection.
-type counter struct {
-	office *postOffice
-	to     string
+// mailSession serves one connection.
+type mailSession struct {
+	mail *mailServer
+	to   string
 }
 
-func (c *counter) Mail(string, *smtp.MailOptions) error {
-	dawdle()
+func (c *mailSession) Mail(string, *smtp.MailOptions) error {
+	delay()
 	return nil
 }
 
-func (c *counter) Rcpt(to string, _ *smtp.RcptOptions) error {
+func (c *mailSession) Rcpt(to string, _ *smtp.RcptOptions) error {
 	c.to = to
 	return nil
 }
-func (c *counter) Reset()        {}
-func (c *counter) Logout() error { return nil }
+func (c *mailSession) Reset()        {}
+func (c *mailSession) Logout() error { return nil }
 
-func (c *counter) Data(r io.Reader) error {
+func (c *mailSession) Data(r io.Reader) error {
 	content, err := io.ReadAll(r)
 	if err != nil {
-		return err // its sender was killed in the middle of it
+		return err // its sender was killed
 	}
-	read, err := readLetter(content)
+	read, err := parseMail(content)
 	read.to = c.to
-	c.office.mu.Lock()
+	c.mail.mu.Lock()
 	if err == nil {
-		c.office.letters = append(c.office.letters, read)
+		c.mail.mails = append(c.mail.mails, read)
 	} else {
-		c.office.broken = append(c.office.broken, fmt.Errorf("%w\n%.2000s", err, content))
+		c.mail.broken = append(c.mail.broken, fmt.Errorf("%w\n%.2000s", err, content))
 	}
-	c.office.mu.Unlock()
-	dawdle()
+	c.mail.mu.Unlock()
+	delay()
 	return nil
 }
 
-func readLetter(content []byte) (letter, error) {
+func parseMail(content []byte) (receivedMail, error) {
 	m, err := mail.ReadMessage(bytes.NewReader(content))
 	if err != nil {
-		return letter{}, err
+		return receivedMail{}, err
 	}
-	read := letter{id: m.Header.Get("Message-ID")}
+	read := receivedMail{id: m.Header.Get("Message-ID")}
 	_, form, err := mime.ParseMediaType(m.Header.Get("Content-Type"))
 	if err != nil {
 		return read, err
 	}
-	plain, err := multipart.NewReader(m.Body, form["boundary"]).NextPart() // decodes it, too
+	plain, err := multipart.NewReader(m.Body, form["boundary"]).NextPart() // it is decoded
 	if err != nil {
 		return read, err
 	}
@@ -122,15 +121,15 @@ func readLetter(content []byte) (letter, error) {
 	return read, err
 }
 
-// call is a request that a webhook has got.
+// call is a request to a webhook.
 type call struct {
-	hook string // the path that was called
+	hook string // the path
 	id   string // webhook-id
-	body notice
+	body webhookBody
 }
 
-// notice is what of a call's body is looked at.
-type notice struct {
+// webhookBody is the part of a call's body that is checked.
+type webhookBody struct {
 	Type string
 	Data struct {
 		Page     struct{ URL string }
@@ -139,27 +138,27 @@ type notice struct {
 	}
 }
 
-// what names the event within its incident, as story.events does.
-func (n notice) what() string {
+// what names the event within its incident, like incidentHistory.events.
+func (n webhookBody) what() string {
 	if n.Data.Update == nil {
 		return n.Type
 	}
 	return n.Data.Update.Message
 }
 
-// exchange answers webhooks on several hosts, and is slow before it has a call
-// and again before it says so.
-type exchange struct {
+// webhookServers receives webhooks on several hosts. It is slow before it records a call and
+// before it responds.
+type webhookServers struct {
 	hosts []string
 
 	mu     sync.Mutex
-	calls  []call // in the order of their arrival
+	calls  []call // in the order of arrival
 	broken []error
 }
 
-func newExchange(t *testing.T, hosts int) *exchange {
+func newWebhookServers(t *testing.T, hosts int) *webhookServers {
 	t.Helper()
-	x := new(exchange)
+	x := new(webhookServers)
 	server := &http.Server{Handler: x, ReadHeaderTimeout: time.Minute}
 	for range hosts {
 		l := listen(t)
@@ -169,12 +168,12 @@ func newExchange(t *testing.T, hosts int) *exchange {
 	return x
 }
 
-func (x *exchange) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+func (x *webhookServers) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	content, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // its sender was killed in the middle of it
+		return // its sender was killed
 	}
-	dawdle()
+	delay()
 	c := call{hook: r.URL.Path, id: r.Header.Get("webhook-id")}
 	err = json.Unmarshal(content, &c.body)
 	x.mu.Lock()
@@ -184,16 +183,16 @@ func (x *exchange) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 		x.broken = append(x.broken, fmt.Errorf("%w\n%.2000s", err, content))
 	}
 	x.mu.Unlock()
-	dawdle()
+	delay()
 }
 
-// got returns the calls so far.
-func (x *exchange) got(t *testing.T) []call {
+// received returns the calls so far.
+func (x *webhookServers) received(t *testing.T) []call {
 	t.Helper()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, err := range x.broken {
-		t.Errorf("what came is no webhook: %v", err)
+		t.Errorf("invalid webhook: %v", err)
 	}
 	return x.calls
 }

@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // looks into the database beside the server
+	_ "github.com/jackc/pgx/v5/stdlib" // reads the database beside the server
 
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
 
-// answerOf sends a request on a connection of its own.
+// answerOf sends a request on its own connection.
 func answerOf(t *testing.T, method, address string) (status int, h http.Header, body string) {
 	t.Helper()
 	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -37,7 +37,7 @@ func answerOf(t *testing.T, method, address string) (status int, h http.Header, 
 	return res.StatusCode, res.Header, string(text)
 }
 
-// awaitAnswers returns when a server that waits for its database answers.
+// awaitAnswers returns when a server that waits for its database responds.
 func awaitAnswers(t *testing.T, s *binary.Server) {
 	t.Helper()
 	client := http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
@@ -57,9 +57,8 @@ func awaitAnswers(t *testing.T, s *binary.Server) {
 	t.Fatal("the server does not answer")
 }
 
-// TestStartWaitsForDatabase starts a server whose PostgreSQL is away. It answers
-// everybody meanwhile, and serves as soon as the database is back; the pings
-// that it could not record are no silence of their jobs.
+// TestStartWaitsForDatabase starts a server without its PostgreSQL. Until the database is back,
+// the server responds with 503, and the pings that it rejects do not count as silence.
 func TestStartWaitsForDatabase(t *testing.T) {
 	t.Parallel()
 	exe := binary.Build(t)
@@ -79,7 +78,7 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	// As if the database had gone 40 s ago, 5 s before the job was due.
+	// The database seems to have stopped 40 s ago, 5 s before the next ping was due.
 	db, err := sql.Open("pgx", database)
 	if err != nil {
 		t.Fatal(err)
@@ -150,8 +149,8 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	}
 }
 
-// TestFirstStartWaitsForDatabase is the same with an empty database: its token
-// is printed when it is there.
+// TestFirstStartWaitsForDatabase is the same with an empty database. The first token is printed
+// when the database is back.
 func TestFirstStartWaitsForDatabase(t *testing.T) {
 	t.Parallel()
 	exe := binary.Build(t)
@@ -171,7 +170,7 @@ func TestFirstStartWaitsForDatabase(t *testing.T) {
 	}
 	binary.NewClient(server.URL, secret[1]).Must(t, "GET", "/api/v1/pages", nil, nil)
 
-	// A stop while it waits is a stop.
+	// A server that waits for its database can be stopped.
 	if err := server.Stop(); err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// TestStopIsTheLastRecord: a graceful stop writes a last liveness record, so that
-// the listening gap begins where listening ended.
+// TestStopIsTheLastRecord checks that a graceful stop writes a last liveness record, so that the
+// listening gap begins where listening ended.
 func TestStopIsTheLastRecord(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "allswell.db")

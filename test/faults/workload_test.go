@@ -14,9 +14,9 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// The environment of the server: jobs that ping all the time, jobs that fall
-// silent now and then, and people who write incident updates. What it was told,
-// and when, is kept here, outside of the server.
+// The environment of the server: jobs that ping continuously, jobs that are sometimes silent,
+// and people who write incident updates. What was sent and acknowledged is recorded outside of
+// the server.
 const (
 	livingJobs    = 4
 	flappingJobs  = 3
@@ -32,29 +32,29 @@ type environment struct {
 	api    *binary.Client
 	jobs   []*job
 
-	incidents []*incident // all that people opened
+	incidents []*incident // opened by people
 
 	pings, pingsUnknown     atomic.Int64
 	updates, updatesUnknown atomic.Int64
 	kept, outages           int
 }
 
-// job is a monitor with its component, and what its pings were told.
+// job is a monitor with its component, and its acknowledged pings.
 type job struct {
 	name, id, token, component string
 	flaps                      bool
 
 	mu      sync.Mutex
 	acked   time.Time     // when the last acknowledged ping was sent
-	silence time.Duration // the longest between two that were acknowledged
+	silence time.Duration // the longest between two acknowledged pings
 }
 
-// excuse is how long a living job has to be silent before it may be reported:
-// its interval and the two further checks that the default threshold asks for.
-const excuse = (livingSeconds + 2) * time.Second
+// minSilence is how long a living job has to be silent before it may be down: its interval and
+// the two further checks of the default threshold.
+const minSilence = (livingSeconds + 2) * time.Second
 
-// heard notes that a ping sent at that instant was acknowledged.
-func (j *job) heard(sent time.Time) {
+// acknowledge records that a ping sent at that time was acknowledged.
+func (j *job) acknowledge(sent time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !j.acked.IsZero() {
@@ -63,15 +63,15 @@ func (j *job) heard(sent time.Time) {
 	j.acked = sent
 }
 
-// alive reports whether the job has never been silent for so long that it might
-// have been reported. On a machine that is too slow for this test it was.
+// alive reports whether the job has never been silent for so long that it may be down. On a
+// machine that is too slow for this test it has been.
 func (j *job) alive() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return !j.flaps && max(j.silence, time.Since(j.acked)) < excuse
+	return !j.flaps && max(j.silence, time.Since(j.acked)) < minSilence
 }
 
-// incident is one that a writer opened, with all that was written to it.
+// incident is an incident of a writer, with its updates.
 type incident struct {
 	id, title string
 	entries   []*entry
@@ -80,13 +80,13 @@ type incident struct {
 // entry is one update that a writer sent.
 type entry struct {
 	message string
-	key     string // the Idempotency-Key; "": sent without
-	id      string // from the 201; "": nobody knows whether it was written
+	key     string // the Idempotency-Key; "" for none
+	id      string // from the response; "" if it is unknown whether it was saved
 }
 
 type params = map[string]any
 
-// newEnvironment prepares a server with env beside what all of them get.
+// newEnvironment prepares a server with env and the settings of all servers.
 func newEnvironment(t *testing.T, exe, database string, env ...string) *environment {
 	server := binary.NewServer(t, exe, append(env,
 		"ALLSWELL_DATABASE="+database, "ALLSWELL_BOOTSTRAP_TOKEN="+apiToken,
@@ -94,8 +94,8 @@ func newEnvironment(t *testing.T, exe, database string, env ...string) *environm
 	return &environment{t: t, server: server, api: binary.NewClient(server.URL, apiToken)}
 }
 
-// settle makes the page, the components and the monitors.
-func (w *environment) settle() {
+// createMonitors creates the page, the components and the monitors.
+func (w *environment) createMonitors() {
 	w.t.Helper()
 	w.api.Must(w.t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
 	for i := range livingJobs + flappingJobs {
@@ -114,7 +114,7 @@ func (w *environment) settle() {
 	}
 }
 
-// load is what comes in during one round.
+// load is the requests of one round.
 type load struct {
 	w         *environment
 	stop      context.CancelFunc
@@ -142,26 +142,26 @@ func (w *environment) beginLoad(round int) *load {
 	return l
 }
 
-// end stops the load, whose last requests may stay without an answer.
+// end stops the load. The last requests may have no response.
 func (l *load) end() {
 	l.stop()
 	l.running.Wait()
 }
 
-// awaitProgress returns when n more requests have succeeded.
+// awaitProgress returns when n requests of the load have succeeded.
 func (l *load) awaitProgress(n int64) {
 	l.w.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	deadline := time.Now().Add(30 * time.Second)
-	for before := l.progress.Load(); l.progress.Load() < before+n; <-tick.C {
+	for ; l.progress.Load() < n; <-tick.C {
 		if time.Now().After(deadline) {
 			l.w.t.Fatal("requests do not succeed within 30 s")
 		}
 	}
 }
 
-// pause keeps a client that was refused from asking again at once.
+// pause delays the repetition of a failed request.
 func pause(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -169,13 +169,13 @@ func pause(ctx context.Context) {
 	}
 }
 
-// ping is one job: it pings, one after the other.
+// ping is one job. It sends one ping after the other.
 func (l *load) ping(ctx context.Context, j *job) {
 	for ctx.Err() == nil {
 		sent := time.Now()
 		switch status, err := l.w.sendPing(ctx, j); {
 		case err == nil && status == http.StatusOK:
-			j.heard(sent)
+			j.acknowledge(sent)
 			l.w.pings.Add(1)
 			l.progress.Add(1)
 		case err == nil && status != http.StatusServiceUnavailable:
@@ -192,9 +192,8 @@ func (w *environment) sendPing(ctx context.Context, j *job) (status int, err err
 	return w.api.Do(ctx, "POST", "/api/v1/heartbeat/"+j.token, nil, nil)
 }
 
-// write is one writer: opens an incident, then adds updates, one after the
-// other. With keys a request is sent again until it is answered, and is done
-// once all the same.
+// write is one writer. It opens an incident and adds one update after the other. With keys, it
+// repeats a request until it gets a response; the update is saved once.
 func (l *load) write(ctx context.Context, inc *incident, keys bool) {
 	var opened binary.Data[struct{ ID string }]
 	if !l.send(ctx, "/api/v1/pages/acme/incidents", params{"title": inc.title}, &opened, rand.Text()) {
@@ -215,14 +214,14 @@ func (l *load) write(ctx context.Context, inc *incident, keys bool) {
 		} else {
 			l.w.updatesUnknown.Add(1)
 			if keys {
-				return // it was tried until the end
+				return // it was repeated until the end
 			}
 		}
 	}
 }
 
-// send reports whether the request was answered 201. One with a key is repeated
-// until it is, or until the round is over.
+// send reports whether the response was 201. A request with a key is repeated until it is, or
+// until the round ends.
 func (l *load) send(ctx context.Context, path string, body, into any, key string) bool {
 	for ctx.Err() == nil {
 		var headers []string
@@ -246,7 +245,7 @@ func (l *load) send(ctx context.Context, path string, body, into any, key string
 }
 
 func (w *environment) counts() string {
-	return fmt.Sprintf("%d pings acknowledged, %d without an answer; %d updates acknowledged, %d without an answer, of which %d were there; %d outages",
+	return fmt.Sprintf("%d pings acknowledged, %d without a response; %d updates acknowledged, %d without a response, of which %d were stored; %d outages",
 		w.pings.Load(), w.pingsUnknown.Load(), w.updates.Load(), w.updatesUnknown.Load(), w.kept, w.outages)
 }
 
