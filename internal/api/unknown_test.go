@@ -149,3 +149,19 @@ func TestUniqueNames(t *testing.T) {
 		}
 	})
 }
+
+// TestContractAcceptsUnknownFields sends an unknown field to the endpoints of the contract, whatever routes.go says that
+// they are.
+func TestContractAcceptsUnknownFields(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		component := c.acme()
+		unknown := func(body map[string]any) map[string]any {
+			body["unknown_field"] = "x"
+			return body
+		}
+		incident := c.post("/api/v1/pages/acme/incidents", unknown(map[string]any{"title": "Slow"})).is(201).id()
+		c.patch("/api/v1/incidents/"+incident, unknown(map[string]any{"impact": "minor"})).is(200)
+		c.post("/api/v1/incidents/"+incident+"/updates", unknown(map[string]any{"message": "It is slow."})).is(201)
+		c.patch("/api/v1/pages/acme/components/"+component, unknown(map[string]any{"status": "degraded"})).is(200)
+	})
+}
