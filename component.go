@@ -23,6 +23,7 @@ type Component struct {
 	Baseline    Status // the status set by people
 	Causes      []Cause
 	Order       int
+	Hidden      bool // visitors and subscribers do not see it
 	CreatedAt   time.Time
 	UpdatedAt   time.Time // changes with every visible field, including the effective status
 }
@@ -117,16 +118,22 @@ func (c *Component) ChangeCause(source string, status Status, now time.Time) {
 }
 
 // Rollup returns the status of a page: the most severe of its components, with aliases resolved.
-// It is StatusUnknown only if every component is, and StatusOperational without components.
+// It is StatusUnknown only if every component is, and StatusOperational without components. Hidden
+// components do not count: a page must not have a status that nothing on it explains.
 func Rollup(components []Component) Status {
-	if len(components) == 0 {
-		return StatusOperational
-	}
+	shown := 0
 	worst := StatusUnknown
 	for _, c := range components {
+		if c.Hidden {
+			continue
+		}
+		shown++
 		if s := c.Status(); s.Worse(worst) {
 			worst = s
 		}
+	}
+	if shown == 0 {
+		return StatusOperational
 	}
 	return worst.Canonical()
 }
@@ -147,7 +154,8 @@ type NewComponent struct {
 	Order       *int   // nil: after all others
 	GroupID     string // id or slug; "": no group
 	KeepGroup   bool   // a component that is replaced keeps its group
-	UniqueName  bool   // refuse a name that another component of the page has
+	Hidden      bool
+	UniqueName  bool // refuse a name that another component of the page has
 }
 
 // MaxOrder is the largest absolute value of an order.
@@ -172,7 +180,7 @@ func (n NewComponent) Validate() error {
 // Replacement returns the change that gives an existing component the fields of n, except the
 // status. The component keeps its order if n has none.
 func (n NewComponent) Replacement() ComponentEdit {
-	e := ComponentEdit{Name: &n.Name, Description: n.Description, HasDescription: true, Order: n.Order}
+	e := ComponentEdit{Name: &n.Name, Description: n.Description, HasDescription: true, Order: n.Order, Hidden: &n.Hidden}
 	if !n.KeepGroup {
 		e.GroupID = &n.GroupID
 	}
@@ -187,6 +195,7 @@ type ComponentEdit struct {
 	HasDescription bool
 	Order          *int
 	GroupID        *string // id or slug; "": no group
+	Hidden         *bool
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -204,7 +213,7 @@ func (e ComponentEdit) Validate() error {
 
 // Edit changes c. UpdatedAt changes if a field does.
 func (c *Component) Edit(e ComponentEdit, now time.Time) {
-	name, description, order, group := c.Name, c.Description, c.Order, c.GroupID
+	before := *c
 	if e.Name != nil {
 		c.Name = *e.Name
 	}
@@ -217,7 +226,11 @@ func (c *Component) Edit(e ComponentEdit, now time.Time) {
 	if e.GroupID != nil {
 		c.GroupID = *e.GroupID
 	}
-	if c.Name != name || !equalText(c.Description, description) || c.Order != order || c.GroupID != group {
+	if e.Hidden != nil {
+		c.Hidden = *e.Hidden
+	}
+	if c.Name != before.Name || !equalText(c.Description, before.Description) || c.Order != before.Order ||
+		c.GroupID != before.GroupID || c.Hidden != before.Hidden {
 		c.UpdatedAt = Later(now, c.UpdatedAt)
 	}
 }
@@ -278,6 +291,6 @@ func checkOrder(bad *ValidationError, order *int) {
 // AuditObject returns what the audit log records of a component.
 func (c Component) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectComponent, ID: c.ID, Name: c.Name, Fields: map[string]any{
-		"slug": c.Slug, "name": c.Name, "description": orNil(c.Description), "status": c.Status(), "order": c.Order, "group": c.GroupID,
+		"slug": c.Slug, "name": c.Name, "description": orNil(c.Description), "status": c.Status(), "order": c.Order, "group": c.GroupID, "hidden": c.Hidden,
 	}}
 }

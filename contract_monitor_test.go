@@ -324,8 +324,9 @@ var monitorDecisionRows = []row{
 		equal(t, "last_ping_at", m.LastPingAt, at(7*time.Minute))
 		equal(t, "deadline", m.DueAt(nil), at(12*time.Minute))
 	}},
-	{"Name and page are required, and all invalid fields are named at once", func(t *testing.T) {
-		checkFields(t, allswell.NewMonitor{Name: " ", FailureThreshold: -1, DownStatus: "red"}.Validate(), "name", "interval", "page", "failure_threshold", "down_status")
+	{"Name and interval are required, a component needs a page, and all invalid fields are named at once", func(t *testing.T) {
+		checkFields(t, allswell.NewMonitor{Name: " ", FailureThreshold: -1, DownStatus: "red"}.Validate(), "name", "interval", "failure_threshold", "down_status")
+		checkFields(t, allswell.NewMonitor{Name: "x", Interval: time.Minute, ComponentID: "comp_1", AutoIncidents: "maybe"}.Validate(), "page", "auto_incidents")
 		checkFields(t, allswell.MonitorChange{Name: ptr("")}.Validate(), "name")
 	}},
 }

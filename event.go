@@ -20,6 +20,40 @@ const (
 	EventMaintenanceCancelled EventKind = "maintenance.cancelled" // deleted before its end
 )
 
+// The kinds of events of monitors. Subscribers are not notified of them; see MonitorEvent.
+const (
+	EventMonitorDown EventKind = "monitor.down"
+	EventMonitorUp   EventKind = "monitor.up" // the outage is over
+)
+
+// MonitorEvent is the beginning or the end of an outage. Every outage has both events, whether or
+// not its monitor has a page or opens incidents. They are for members of the workspace only, and
+// are written in the transaction of the change.
+type MonitorEvent struct {
+	ID          string
+	WorkspaceID string
+	MonitorID   string
+	OutageID    string
+	Kind        EventKind
+	Data        MonitorEventData
+	CreatedAt   time.Time
+}
+
+// MonitorEventData describes the change as of its time.
+type MonitorEventData struct {
+	Name        string    `json:"name"`             // of the monitor
+	SilentSince time.Time `json:"silent_since"`     // the last ping before the outage
+	Reason      string    `json:"reason,omitempty"` // why the outage ended: see OutageEndReason.String
+}
+
+// NewMonitorEvent returns an event of an outage. reason is "" if the outage begins.
+func NewMonitorEvent(kind EventKind, m Monitor, o Outage, reason string, now time.Time) MonitorEvent {
+	return MonitorEvent{
+		ID: NewID(PrefixEvent, now), WorkspaceID: m.WorkspaceID, MonitorID: m.ID, OutageID: o.ID, Kind: kind,
+		Data: MonitorEventData{Name: m.Name, SilentSince: o.SilentSince, Reason: reason}, CreatedAt: now,
+	}
+}
+
 // Event is a change that subscribers can be notified of. It is written in the transaction that
 // makes the change. Ordering a page's events by (PageVersion, Ordinal) gives their commit order.
 type Event struct {
@@ -100,6 +134,9 @@ func NewIncidentEvent(kind EventKind, inc Incident, u *IncidentUpdate) Event {
 	}
 	for _, a := range inc.Affected {
 		e.Components = append(e.Components, a.ComponentID)
+		if a.Hidden {
+			continue
+		}
 		e.Data.Affected = append(e.Data.Affected, AffectedChange{ComponentID: a.ComponentID, Name: a.Name, New: inc.effectiveStatus(a)})
 	}
 	if u != nil {

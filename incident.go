@@ -53,6 +53,9 @@ type Incident struct {
 	// empty if a person wrote the title.
 	DownMonitor string
 
+	// Draft incidents wait for a person to publish them. Visitors and subscribers do not see them.
+	Draft bool
+
 	Impact     Impact
 	State      IncidentState
 	Resolved   bool
@@ -69,6 +72,7 @@ type AffectedComponent struct {
 	ComponentID  string
 	Name         string // the component's name
 	Status       Status
+	Hidden       bool   // the component is hidden
 	OutageStatus Status // status given by the ongoing outage that opened the incident; "": none; loaded only for changes
 }
 
@@ -103,6 +107,7 @@ type NewIncident struct {
 	State       IncidentState
 	Message     *string
 	System      SystemMessage // form of Message if the service writes it
+	Draft       bool          // see Incident
 
 	Affected []AffectedComponent // the store fills in the names
 }
@@ -144,7 +149,7 @@ func checkAffectedComponents(bad *ValidationError, affected []AffectedComponent)
 // created in the state IncidentResolved is resolved.
 func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 	inc := Incident{
-		ID: id, PageID: pageID, Title: n.Title, DownMonitor: n.DownMonitor, Impact: n.Impact, State: n.State,
+		ID: id, PageID: pageID, Title: n.Title, DownMonitor: n.DownMonitor, Draft: n.Draft, Impact: n.Impact, State: n.State,
 		CreatedAt: now, UpdatedAt: now, Affected: n.Affected,
 	}
 	if inc.Impact == "" {
@@ -244,6 +249,13 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 	return i.Resolved && !before.Resolved
 }
 
+// Publish makes a draft visible. An incident that is published already does not change.
+func (i *Incident) Publish(now time.Time) {
+	if i.Draft {
+		i.Draft, i.UpdatedAt = false, Later(now, i.UpdatedAt)
+	}
+}
+
 // AddUpdate appends an update to the timeline, not before the last change of the incident. last is the update before it, or nil.
 func (i *Incident) AddUpdate(id, message string, last *IncidentUpdate, now time.Time) IncidentUpdate {
 	now = Later(now, i.UpdatedAt)
@@ -257,8 +269,8 @@ func (i *Incident) AddUpdate(id, message string, last *IncidentUpdate, now time.
 	return u
 }
 
-// affectedSince returns the status of each affected component now and at the last update.
-// Components that are no longer affected are operational, and so are those of a resolved incident
+// affectedSince returns the status of each affected component now and at the last update. It leaves
+// out hidden components, because what an update says outlives its components. Components that are no longer affected are operational, and so are those of a resolved incident
 // without an ongoing outage.
 func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 	before := make(map[string]Status)
@@ -271,6 +283,9 @@ func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 	now := make(map[string]bool)
 	for _, a := range i.Affected {
 		now[a.ComponentID] = true
+		if a.Hidden {
+			continue
+		}
 		out = append(out, AffectedChange{a.ComponentID, a.Name, before[a.ComponentID], i.effectiveStatus(a)})
 	}
 	if last != nil {
@@ -349,7 +364,7 @@ func (i Incident) AuditObject() AuditObject {
 		resolvedAt = FormatTime(i.ResolvedAt)
 	}
 	return AuditObject{Kind: ObjectIncident, ID: i.ID, Name: i.Title, Fields: map[string]any{
-		"title": i.Title, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "resolved_at": resolvedAt, "components": affectedStatuses(i.Affected),
+		"title": i.Title, "draft": i.Draft, "impact": i.Impact, "state": i.State, "resolved": i.Resolved, "resolved_at": resolvedAt, "components": affectedStatuses(i.Affected),
 	}}
 }
 

@@ -27,12 +27,12 @@ const (
 	MaxFailureThreshold     = 1_000
 )
 
-// Monitor expects a ping within every interval. It belongs to a page and can be linked to one of
+// Monitor expects a ping within every interval. It can belong to a page, and be linked to one of
 // the page's components.
 type Monitor struct {
 	ID                        string
 	WorkspaceID               string
-	PageID                    string
+	PageID                    string // "": no page
 	PageSlug                  string
 	ComponentID               string // "": none
 	Slug                      string // unique in the workspace
@@ -40,8 +40,9 @@ type Monitor struct {
 	Token                     string // secret part of the ping URL
 	Interval                  time.Duration
 	Enabled                   bool
-	FailureThreshold          int    // 0: the global setting
-	DownStatus                Status // the component's status while the monitor is down
+	FailureThreshold          int           // 0: the global setting
+	DownStatus                Status        // the component's status while the monitor is down
+	AutoIncidents             AutoIncidents // "": the page's
 	State                     MonitorState
 	ConsecutiveFailures       int
 	LastPingAt                time.Time // zero: never pinged
@@ -60,7 +61,8 @@ type Monitor struct {
 type Outage struct {
 	ID          string
 	MonitorID   string
-	IncidentID  string    // the incident it opened; "": deleted
+	IncidentID  string    // the incident it opened; "": none, or deleted
+	Draft       bool      // the incident is a draft
 	SilentSince time.Time // last ping before the outage
 	StartedAt   time.Time // when the monitor was marked down
 	EndedAt     time.Time // zero: ongoing
@@ -198,6 +200,18 @@ const (
 	OutageEndedByDelete
 )
 
+// String returns the reason as events name it.
+func (r OutageEndReason) String() string {
+	switch r {
+	case OutageEndedByDisable:
+		return "disabled"
+	case OutageEndedByDelete:
+		return "deleted"
+	default:
+		return "ping"
+	}
+}
+
 // SystemMessage returns the update that resolves the outage's incident. lasted is the time since
 // the last ping before the outage.
 func (r OutageEndReason) SystemMessage(lasted time.Duration) SystemMessage {
@@ -263,12 +277,13 @@ type NewMonitor struct {
 	Slug             string // "": made from the name
 	Name             string
 	Interval         time.Duration
-	Page             string // slug
+	Page             string // slug; "": none
 	ComponentID      string // id or slug; "": none
 	Disabled         bool
-	FailureThreshold int    // 0: the global setting
-	DownStatus       Status // "": StatusMajorOutage
-	UniqueName       bool   // refuse a name that another monitor of the page has
+	FailureThreshold int           // 0: the global setting
+	DownStatus       Status        // "": DefaultDownStatus
+	AutoIncidents    AutoIncidents // "": the page's
+	UniqueName       bool          // refuse a name that another monitor of the page has
 }
 
 // Validate returns a *ValidationError with every invalid field. The store checks that the page and
@@ -278,8 +293,8 @@ func (n NewMonitor) Validate() error {
 	checkOptionalSlug(&bad, n.Slug)
 	CheckText(&bad, "name", n.Name, MaxNameLength)
 	checkInterval(&bad, n.Interval)
-	if n.Page == "" {
-		bad.Add("page", "The page field is required.")
+	if n.Page == "" && n.ComponentID != "" {
+		bad.Add("page", "The page field is required with a component_id.")
 	}
 	if n.FailureThreshold != 0 {
 		checkThreshold(&bad, n.FailureThreshold)
@@ -287,31 +302,48 @@ func (n NewMonitor) Validate() error {
 	if n.DownStatus != "" {
 		checkDownStatus(&bad, n.DownStatus)
 	}
+	if n.AutoIncidents != "" {
+		checkAutoIncidents(&bad, n.AutoIncidents)
+	}
 	return bad.Err()
 }
 
+// DefaultDownStatus returns the down status of a new monitor. One silent job of several does not
+// make its component a major outage, so a monitor that shares a component gets
+// StatusPartialOutage. others is the number of other monitors of the component; componentID is ""
+// for a monitor without a component.
+func DefaultDownStatus(componentID string, others int) Status {
+	if componentID != "" && others == 0 {
+		return StatusMajorOutage
+	}
+	return StatusPartialOutage
+}
+
 // Replacement returns the change that gives an existing monitor the fields of n. Fields that n does
-// not set get their defaults.
+// not set get their defaults, except the down status: its default depends on the other monitors of
+// the component, so that repeating a request could change it. It is kept.
 func (n NewMonitor) Replacement() MonitorChange {
 	enabled := !n.Disabled
-	if n.DownStatus == "" {
-		n.DownStatus = StatusMajorOutage
-	}
-	return MonitorChange{
+	ch := MonitorChange{
 		Name: &n.Name, Interval: &n.Interval, Page: &n.Page, ComponentID: &n.ComponentID, Enabled: &enabled,
-		FailureThreshold: &n.FailureThreshold, DownStatus: &n.DownStatus,
+		FailureThreshold: &n.FailureThreshold, AutoIncidents: &n.AutoIncidents,
 	}
+	if n.DownStatus != "" {
+		ch.DownStatus = &n.DownStatus
+	}
+	return ch
 }
 
 // MonitorChange is the input for changing a monitor. Nil fields keep their values.
 type MonitorChange struct {
 	Name             *string
 	Interval         *time.Duration
-	Page             *string // slug
+	Page             *string // slug; "": none, and no component either
 	ComponentID      *string // id or slug; "": none
 	Enabled          *bool
 	FailureThreshold *int // 0: the global setting
 	DownStatus       *Status
+	AutoIncidents    *AutoIncidents // "": the page's
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -328,6 +360,12 @@ func (ch MonitorChange) Validate() error {
 	}
 	if ch.DownStatus != nil {
 		checkDownStatus(&bad, *ch.DownStatus)
+	}
+	if ch.AutoIncidents != nil && *ch.AutoIncidents != "" {
+		checkAutoIncidents(&bad, *ch.AutoIncidents)
+	}
+	if ch.Page != nil && *ch.Page == "" && ch.ComponentID != nil && *ch.ComponentID != "" {
+		bad.Add("page", "The page field is required with a component_id.")
 	}
 	return bad.Err()
 }
@@ -351,6 +389,9 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	}
 	if ch.DownStatus != nil {
 		m.DownStatus = *ch.DownStatus
+	}
+	if ch.AutoIncidents != nil {
+		m.AutoIncidents = *ch.AutoIncidents
 	}
 	if m.Enabled != before.Enabled || m.Interval != before.Interval {
 		m.restartWait(now)
@@ -389,6 +430,6 @@ func (m Monitor) AuditObject() AuditObject {
 	}
 	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
 		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
-		"enabled": m.Enabled, "failure_threshold": threshold, "down_status": m.DownStatus,
+		"enabled": m.Enabled, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents,
 	}}
 }

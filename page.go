@@ -25,10 +25,15 @@ type Page struct {
 	Logo         string // name of the image; "": none
 	LogoDark     string // the same for dark pages and mails; "": Logo
 	Icon         string // "": one that shows the status
-	Version      int64  // increases with every change of the page's contents
-	Status       Status // result of Rollup for the page's components
-	CreatedAt    time.Time
-	UpdatedAt    time.Time
+
+	AutoIncidents AutoIncidents // of monitors that have no setting of their own
+	Visibility    Visibility
+	Home          bool // shown at "/" of the service; at most one page of a workspace
+
+	Version   int64  // increases with every change of the page's contents
+	Status    Status // result of Rollup for the page's components
+	CreatedAt time.Time
+	UpdatedAt time.Time
 }
 
 // Group is a heading above components on a page.
@@ -73,6 +78,10 @@ type PageSettings struct {
 	Domain   *string // "": none
 	Accent   *string // "": the default
 	Footer   *[]FooterLink
+
+	AutoIncidents *AutoIncidents
+	Visibility    *Visibility
+	Home          *bool
 }
 
 // Validate returns a *ValidationError with every invalid field. The store checks that the slug is
@@ -98,6 +107,10 @@ func (n NewPage) Replacement() PageChange {
 	ch.Domain = firstOf(n.Domain, new(string))
 	ch.Accent = firstOf(n.Accent, new(string))
 	ch.Footer = firstOf(n.Footer, new([]FooterLink))
+	publish, public := AutoIncidentsPublish, VisibilityPublic
+	ch.AutoIncidents = firstOf(n.AutoIncidents, &publish)
+	ch.Visibility = firstOf(n.Visibility, &public)
+	ch.Home = firstOf(n.Home, new(bool))
 	return ch
 }
 
@@ -158,7 +171,8 @@ func (p *Page) Apply(ch PageChange, now time.Time) (changed bool) {
 	p.ApplySettings(ch.PageSettings)
 	changed = p.Name != before.Name || p.Slug != before.Slug || !equalText(p.Description, before.Description) ||
 		p.TimeZone != before.TimeZone || p.Language != before.Language || p.Domain != before.Domain ||
-		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer)
+		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer) ||
+		p.AutoIncidents != before.AutoIncidents || p.Visibility != before.Visibility || p.Home != before.Home
 	if changed {
 		p.UpdatedAt = Later(now, p.UpdatedAt)
 	}
@@ -468,6 +482,7 @@ func (p Page) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
 		"name": p.Name, "slug": p.Slug, "description": orNil(p.Description), "time_zone": p.TimeZone, "language": p.Language,
 		"domain": p.Domain, "accent": p.Accent, "footer_links": append(links, p.Footer...), "logo": p.Logo, "logo_dark": p.LogoDark, "icon": p.Icon,
+		"auto_incidents": p.AutoIncidents, "visibility": p.Visibility, "home": p.Home,
 	}}
 }
 

@@ -37,7 +37,29 @@ func (p *Page) ApplySettings(s PageSettings) {
 	if s.Footer != nil {
 		p.Footer = slices.Clone(*s.Footer)
 	}
+	if s.AutoIncidents != nil {
+		p.AutoIncidents = *s.AutoIncidents
+	}
+	if s.Visibility != nil {
+		p.Visibility = *s.Visibility
+	}
+	if s.Home != nil {
+		p.Home = *s.Home
+	}
 }
+
+// Visibility decides who can see a page.
+type Visibility string
+
+// The values of Visibility.
+const (
+	VisibilityPublic   Visibility = "public"   // everybody
+	VisibilityUnlisted Visibility = "unlisted" // everybody who has its address; not in lists and search engines
+	VisibilityPrivate  Visibility = "private"  // clients with a token of the workspace; for others it does not exist
+)
+
+// Visibilities lists all valid values.
+var Visibilities = []Visibility{VisibilityPublic, VisibilityUnlisted, VisibilityPrivate}
 
 var (
 	accentForm   = regexp.MustCompile(`^#[0-9a-fA-F]{6}$`)
@@ -63,6 +85,12 @@ func (s PageSettings) check(bad *ValidationError) {
 	}
 	if s.Footer != nil {
 		checkFooter(bad, *s.Footer)
+	}
+	if s.AutoIncidents != nil {
+		checkAutoIncidents(bad, *s.AutoIncidents)
+	}
+	if s.Visibility != nil && !slices.Contains(Visibilities, *s.Visibility) {
+		bad.Add("visibility", "The visibility must be one of: %s.", joinValues(Visibilities))
 	}
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -74,6 +75,7 @@ type NewComponent struct {
 	Status      *allswell.Status `json:"status,omitempty"` // nil: operational
 	Order       *int             `json:"order,omitempty"`  // nil: after all others
 	Group       *string          `json:"group,omitempty"`  // the group's id or slug
+	Hidden      bool             `json:"hidden,omitempty"` // visitors and subscribers do not see it
 
 	// UniqueName makes CreateComponent fail if the page has a component with this name. PutComponent ignores it.
 	UniqueName bool `json:"unique_name,omitempty"`
@@ -90,12 +92,18 @@ type ComponentChange struct {
 	Name        *string          `json:"name,omitempty"`
 	Description Nullable[string] `json:"description,omitzero"`
 	Order       *int             `json:"order,omitempty"`
-	Group       *string          `json:"group,omitempty"` // the group's id or slug; "" is no group
+	Group       *string          `json:"group,omitempty"`  // the group's id or slug; "" is no group
+	Hidden      *bool            `json:"hidden,omitempty"` // visitors and subscribers do not see it
 }
 
-// ListComponents returns the components of a page in their order.
+// ListComponents returns the components of a page in their order, hidden ones included.
 func (c *Client) ListComponents(page string) *List[Component] {
 	return &List[Component]{client: c, path: pathOf("pages", page, "components")}
+}
+
+// ListHiddenComponents returns the hidden components of a page in their order.
+func (c *Client) ListHiddenComponents(page string) *List[Component] {
+	return &List[Component]{client: c, path: pathOf("pages", page, "components"), query: url.Values{"hidden": {"true"}}}
 }
 
 // CreateComponent creates a component on a page.

@@ -79,6 +79,7 @@ type NewIncidentUpdate struct {
 // IncidentFilter selects incidents.
 type IncidentFilter struct {
 	Resolved *bool // nil: all
+	Drafts   bool  // drafts in place of the incidents that are published
 }
 
 // ListIncidents returns the incidents of a page, the newest first, without their updates.
@@ -86,6 +87,9 @@ func (c *Client) ListIncidents(page string, filter IncidentFilter) *List[Inciden
 	query := make(url.Values)
 	if filter.Resolved != nil {
 		query.Set("resolved", strconv.FormatBool(*filter.Resolved))
+	}
+	if filter.Drafts {
+		query.Set("draft", "true")
 	}
 	return &List[Incident]{client: c, path: pathOf("pages", page, "incidents"), query: query}
 }
@@ -103,6 +107,11 @@ func (c *Client) GetIncident(ctx context.Context, id string) (*Incident, error) 
 // ChangeIncident changes, resolves or reopens an incident.
 func (c *Client) ChangeIncident(ctx context.Context, id string, change IncidentChange) (*Incident, error) {
 	return call[Incident](ctx, c, http.MethodPatch, pathOf("incidents", id), change)
+}
+
+// PublishIncident publishes a draft, and notifies subscribers. An incident that is published already does not change.
+func (c *Client) PublishIncident(ctx context.Context, id string, options ...CallOption) (*Incident, error) {
+	return call[Incident](ctx, c, http.MethodPost, pathOf("incidents", id, "publish"), nil, options...)
 }
 
 // DeleteIncident deletes an incident with its updates.

@@ -13,37 +13,39 @@ import (
 // Monitor is a heartbeat monitor: it is down when expected pings are missing.
 type Monitor struct {
 	Meta
-	ID                        string                `json:"id"`
-	Slug                      string                `json:"slug"` // unique in the workspace
-	Name                      string                `json:"name"`
-	Token                     string                `json:"token"`    // in PingURL; a secret; "" with a token of the scope read
-	PingURL                   string                `json:"ping_url"` // the address to ping; "" with a token of the scope read
-	Interval                  Seconds               `json:"interval"` // the maximum expected time between two pings
-	NextCheckAt               *time.Time            `json:"next_check_at"`
-	ConsecutiveFailures       int                   `json:"consecutive_failures"`
-	State                     allswell.MonitorState `json:"state"`
-	Enabled                   bool                  `json:"enabled"`
-	ComponentID               *string               `json:"component_id"`
-	Page                      string                `json:"page"`                        // the page's slug
-	LastPingAt                *time.Time            `json:"last_ping_at"`                // nil: never pinged, so never down
-	FailureThreshold          *int                  `json:"failure_threshold"`           // nil: the server's setting
-	EffectiveFailureThreshold int                   `json:"effective_failure_threshold"` // its own, or the server's setting
-	IncidentID                *string               `json:"incident_id"`                 // the open incident of its outage; nil: none
-	DownStatus                allswell.Status       `json:"down_status"`                 // of the component while the monitor is down
-	CreatedAt                 time.Time             `json:"created_at"`
-	UpdatedAt                 time.Time             `json:"updated_at"`
+	ID                        string                  `json:"id"`
+	Slug                      string                  `json:"slug"` // unique in the workspace
+	Name                      string                  `json:"name"`
+	Token                     string                  `json:"token"`    // in PingURL; a secret; "" with a token of the scope read
+	PingURL                   string                  `json:"ping_url"` // the address to ping; "" with a token of the scope read
+	Interval                  Seconds                 `json:"interval"` // the maximum expected time between two pings
+	NextCheckAt               *time.Time              `json:"next_check_at"`
+	ConsecutiveFailures       int                     `json:"consecutive_failures"`
+	State                     allswell.MonitorState   `json:"state"`
+	Enabled                   bool                    `json:"enabled"`
+	ComponentID               *string                 `json:"component_id"`
+	Page                      string                  `json:"page"`                        // the page's slug; "": none
+	LastPingAt                *time.Time              `json:"last_ping_at"`                // nil: never pinged, so never down
+	FailureThreshold          *int                    `json:"failure_threshold"`           // nil: the server's setting
+	EffectiveFailureThreshold int                     `json:"effective_failure_threshold"` // its own, or the server's setting
+	IncidentID                *string                 `json:"incident_id"`                 // the open incident of its outage; nil: none
+	DownStatus                allswell.Status         `json:"down_status"`                 // of the component while the monitor is down
+	AutoIncidents             *allswell.AutoIncidents `json:"auto_incidents"`              // nil: the page's
+	CreatedAt                 time.Time               `json:"created_at"`
+	UpdatedAt                 time.Time               `json:"updated_at"`
 }
 
 // NewMonitor describes a monitor to create.
 type NewMonitor struct {
-	Slug             string           `json:"slug,omitempty"` // "": made from the name
-	Name             string           `json:"name"`
-	Interval         Seconds          `json:"interval"`
-	Page             string           `json:"page"` // the page's slug
-	ComponentID      *string          `json:"component_id,omitempty"`
-	Enabled          *bool            `json:"enabled,omitempty"`           // nil: true
-	FailureThreshold *int             `json:"failure_threshold,omitempty"` // nil or 0: the server's setting
-	DownStatus       *allswell.Status `json:"down_status,omitempty"`       // nil: major outage
+	Slug             string                  `json:"slug,omitempty"` // "": made from the name
+	Name             string                  `json:"name"`
+	Interval         Seconds                 `json:"interval"`
+	Page             string                  `json:"page,omitempty"` // the page's slug; "": none
+	ComponentID      *string                 `json:"component_id,omitempty"`
+	Enabled          *bool                   `json:"enabled,omitempty"`           // nil: true
+	FailureThreshold *int                    `json:"failure_threshold,omitempty"` // nil or 0: the server's setting
+	DownStatus       *allswell.Status        `json:"down_status,omitempty"`       // nil: allswell.DefaultDownStatus
+	AutoIncidents    *allswell.AutoIncidents `json:"auto_incidents,omitempty"`    // nil: the page's
 
 	// UniqueName makes CreateMonitor fail if the page has a monitor with this name. PutMonitor ignores it.
 	UniqueName bool `json:"unique_name,omitempty"`
@@ -51,13 +53,14 @@ type NewMonitor struct {
 
 // MonitorChange is a change of a monitor.
 type MonitorChange struct {
-	Name             *string          `json:"name,omitempty"`
-	Interval         *Seconds         `json:"interval,omitempty"`
-	Page             *string          `json:"page,omitempty"`
-	ComponentID      *string          `json:"component_id,omitempty"` // "": no component
-	Enabled          *bool            `json:"enabled,omitempty"`
-	FailureThreshold *int             `json:"failure_threshold,omitempty"` // 0: the server's setting
-	DownStatus       *allswell.Status `json:"down_status,omitempty"`
+	Name             *string                          `json:"name,omitempty"`
+	Interval         *Seconds                         `json:"interval,omitempty"`
+	Page             Nullable[string]                 `json:"page,omitzero"`
+	ComponentID      *string                          `json:"component_id,omitempty"` // "": no component
+	Enabled          *bool                            `json:"enabled,omitempty"`
+	FailureThreshold *int                             `json:"failure_threshold,omitempty"` // 0: the server's setting
+	DownStatus       *allswell.Status                 `json:"down_status,omitempty"`
+	AutoIncidents    Nullable[allswell.AutoIncidents] `json:"auto_incidents,omitzero"` // null: the page's
 }
 
 // MonitorFilter selects monitors. Empty fields select all.
@@ -106,6 +109,22 @@ func (c *Client) ChangeMonitor(ctx context.Context, id string, change MonitorCha
 // DeleteMonitor deletes a monitor. If it is down, its outage ends. The option is IfMatch.
 func (c *Client) DeleteMonitor(ctx context.Context, id string, options ...CallOption) error {
 	return c.remove(ctx, pathOf("monitors", id), options...)
+}
+
+// Outage is a period in which a monitor was down.
+type Outage struct {
+	Meta
+	ID            string     `json:"id"`
+	SilentSince   time.Time  `json:"silent_since"` // the last ping before it
+	StartedAt     time.Time  `json:"started_at"`   // when the monitor went down
+	EndedAt       *time.Time `json:"ended_at"`
+	IncidentID    *string    `json:"incident_id"` // nil: it opened none, or that was deleted
+	IncidentDraft bool       `json:"incident_draft"`
+}
+
+// ListOutages returns the outages of a monitor, the newest first.
+func (c *Client) ListOutages(monitor string) *List[Outage] {
+	return &List[Outage]{client: c, path: pathOf("monitors", monitor, "outages")}
 }
 
 // RotateMonitor gives a monitor another ping URL. The old one works for another 24 hours.

@@ -60,6 +60,9 @@ var operations = map[string]struct {
 	}, client.GroupChange{}, client.Group{}},
 	"deleteGroup": {func(ctx context.Context, c *client.Client) error { return c.DeleteGroup(ctx, "grp_1") }, nil, nil},
 
+	"publishIncident": {func(ctx context.Context, c *client.Client) error { return second(c.PublishIncident(ctx, "1")) }, nil, client.Incident{}},
+	"listOutages":     {list(func(c *client.Client) *client.List[client.Outage] { return c.ListOutages("mon_1") }), nil, client.Outage{}},
+
 	"listComponents": {list(func(c *client.Client) *client.List[client.Component] { return c.ListComponents("acme") }), nil, client.Component{}},
 	"createComponent": {func(ctx context.Context, c *client.Client) error {
 		return second(c.CreateComponent(ctx, "acme", client.NewComponent{}))

@@ -27,8 +27,13 @@ type Page struct {
 	Logo         *string                `json:"logo"`      // URL of the image
 	LogoDark     *string                `json:"logo_dark"` // URL of the image for dark backgrounds; nil: Logo
 	Icon         *string                `json:"icon"`      // URL of the image
-	CreatedAt    time.Time              `json:"created_at"`
-	UpdatedAt    time.Time              `json:"updated_at"`
+
+	AutoIncidents allswell.AutoIncidents `json:"auto_incidents"` // of monitors that have no setting of their own
+	Visibility    allswell.Visibility    `json:"visibility"`
+	Home          bool                   `json:"home"` // shown at "/"
+
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // FooterLink is a link at the foot of a page.
@@ -47,6 +52,10 @@ type NewPage struct {
 	Domain      *string      `json:"domain,omitempty"`
 	Accent      *string      `json:"accent,omitempty"`
 	FooterLinks []FooterLink `json:"footer_links,omitempty"`
+
+	AutoIncidents *allswell.AutoIncidents `json:"auto_incidents,omitempty"` // nil: publish
+	Visibility    *allswell.Visibility    `json:"visibility,omitempty"`     // nil: public
+	Home          *bool                   `json:"home,omitempty"`           // nil: false
 }
 
 // PageChange is a change of a page.
@@ -59,6 +68,10 @@ type PageChange struct {
 	Domain      Nullable[string]       `json:"domain,omitzero"`
 	Accent      Nullable[string]       `json:"accent,omitzero"`
 	FooterLinks Nullable[[]FooterLink] `json:"footer_links,omitzero"`
+
+	AutoIncidents *allswell.AutoIncidents `json:"auto_incidents,omitempty"`
+	Visibility    *allswell.Visibility    `json:"visibility,omitempty"`
+	Home          *bool                   `json:"home,omitempty"` // true: no other page of the workspace is
 }
 
 // ListPages returns all pages, the oldest first.

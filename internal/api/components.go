@@ -8,8 +8,11 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// listComponents filters by ?slug, ?name and ?hidden.
 func (a *api) listComponents(c *call) (store.Response, error) {
-	return serveNamedList(c, newComponentJSON, func(f store.Filter, r store.Pagination) ([]allswell.Component, int, error) {
+	q := web.ParseQuery(c.URL.RawQuery)
+	f := store.ComponentFilter{Filter: readFilter(q), Hidden: q.Flag("hidden")}
+	return servePage(q, newComponentJSON, func(r store.Pagination) ([]allswell.Component, int, error) {
 		return a.store.Components(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)
 	})
 }
@@ -39,6 +42,7 @@ func readNewComponent(o *web.Object, slug string) (allswell.NewComponent, error)
 		Order:       o.Integer("order"),
 		GroupID:     orZero(group),
 		KeepGroup:   group == nil,
+		Hidden:      orZero(o.Flag("hidden")),
 	}
 	return n, n.Validate()
 }
@@ -71,7 +75,7 @@ func (a *api) editComponent(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	o.Reject("status", "The status is set by PATCH /api/v1/pages/{pageSlug}/components/{componentId}.")
-	e := allswell.ComponentEdit{Name: o.Text("name"), Order: o.Integer("order"), GroupID: o.Text("group")}
+	e := allswell.ComponentEdit{Name: o.Text("name"), Order: o.Integer("order"), GroupID: o.Text("group"), Hidden: o.Flag("hidden")}
 	e.Description, e.HasDescription = o.NullableText("description")
 	if err := o.Check(e.Validate()); err != nil {
 		return store.Response{}, err

@@ -392,9 +392,9 @@ func (c *client) state() map[string]any {
 	for _, p := range pages {
 		groups, total, err := c.store.Groups(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
 		keep("groups of "+p.ID, groups, total, err)
-		components, total, err := c.store.Components(ctx, by.Actor(""), p.Slug, store.Filter{}, all)
+		components, total, err := c.store.Components(ctx, by.Actor(""), p.Slug, store.ComponentFilter{}, all)
 		keep("components of "+p.ID, components, total, err)
-		incidents, total, err := c.store.Incidents(ctx, by.Actor(""), p.Slug, nil, all)
+		incidents, total, err := c.store.Incidents(ctx, by.Actor(""), p.Slug, store.IncidentFilter{}, all)
 		for i := range incidents {
 			affected, err := c.store.IncidentComponents(ctx, by.Actor(""), incidents[i].ID)
 			keep("components of "+incidents[i].ID, affected, 0, err)

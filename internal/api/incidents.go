@@ -10,14 +10,14 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// listIncidents filters by ?resolved=true or false.
+// listIncidents filters by ?resolved=true or false, and lists drafts with ?draft=true.
 func (a *api) listIncidents(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	r, resolved := readPagination(q), q.Flag("resolved")
+	r, f := readPagination(q), store.IncidentFilter{Resolved: q.Flag("resolved"), Drafts: orZero(q.Flag("draft"))}
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
 	}
-	incidents, total, err := a.store.Incidents(c.Context(), c.actor(), c.PathValue("pageSlug"), resolved, r)
+	incidents, total, err := a.store.Incidents(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)
 	if err != nil {
 		return store.Response{}, err
 	}
@@ -71,6 +71,12 @@ func (a *api) changeIncident(c *call) (store.Response, error) {
 	}
 	incident, err := a.store.ChangeIncident(c.Context(), c.actor(), c.PathValue("incidentId"), ch)
 	return resourceResponse(incident, err, newIncidentJSON)
+}
+
+// publishIncident publishes a draft. It reads no body.
+func (a *api) publishIncident(c *call) (store.Response, error) {
+	r := newResponder(c, http.StatusOK, newIncidentWithUpdatesJSON)
+	return r.respond(a.store.PublishIncident(c.Context(), c.actor(), c.PathValue("incidentId"), r.save...))
 }
 
 func (a *api) deleteIncident(c *call) (store.Response, error) {

@@ -43,13 +43,29 @@ func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
 		Slug:             slug,
 		Name:             orZero(o.Text("name")),
 		Interval:         orZero(seconds(o.Integer("interval"))),
-		Page:             orZero(o.Text("page")),
+		Page:             orZero(nullableText(o, "page")),
 		ComponentID:      orZero(o.Text("component_id")),
 		Disabled:         enabled != nil && !*enabled,
 		FailureThreshold: orZero(o.Integer("failure_threshold")),
 		DownStatus:       orZero(web.Enum(o, "down_status", allswell.DownStatuses)),
+		AutoIncidents:    orZero(readAutoIncidents(o)),
 	}
 	return n, n.Validate()
+}
+
+// readAutoIncidents reads auto_incidents of a monitor; null is the setting of its page.
+func readAutoIncidents(o *web.Object) *allswell.AutoIncidents {
+	if o.Null("auto_incidents") {
+		return new(allswell.AutoIncidents)
+	}
+	return web.Enum(o, "auto_incidents", allswell.AutoIncidentModes)
+}
+
+// listOutages lists the outages of a monitor, newest first.
+func (a *api) listOutages(c *call) (store.Response, error) {
+	return servePage(web.ParseQuery(c.URL.RawQuery), newOutageJSON, func(r store.Pagination) ([]allswell.Outage, int, error) {
+		return a.store.Outages(c.Context(), c.actor(), c.PathValue("monitorId"), r)
+	})
 }
 
 func (a *api) getMonitor(c *call) (store.Response, error) {
@@ -65,11 +81,12 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 	ch := allswell.MonitorChange{
 		Name:             o.Text("name"),
 		Interval:         seconds(o.Integer("interval")),
-		Page:             o.Text("page"),
+		Page:             nullableText(o, "page"),
 		ComponentID:      o.Text("component_id"),
 		Enabled:          o.Flag("enabled"),
 		FailureThreshold: o.Integer("failure_threshold"),
 		DownStatus:       web.Enum(o, "down_status", allswell.DownStatuses),
+		AutoIncidents:    readAutoIncidents(o),
 	}
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.Response{}, err

@@ -48,6 +48,10 @@ func readPageSettings(o *web.Object) allswell.PageSettings {
 		Language: nullableText(o, "language"),
 		Domain:   nullableText(o, "domain"),
 		Accent:   nullableText(o, "accent"),
+
+		AutoIncidents: web.Enum(o, "auto_incidents", allswell.AutoIncidentModes),
+		Visibility:    web.Enum(o, "visibility", allswell.Visibilities),
+		Home:          o.Flag("home"),
 	}
 	if o.Null("footer_links") {
 		settings.Footer = new([]allswell.FooterLink)

@@ -25,8 +25,13 @@ type pageJSON struct {
 	Logo         *string                `json:"logo"` // URL of the image
 	LogoDark     *string                `json:"logo_dark"`
 	Icon         *string                `json:"icon"`
-	CreatedAt    string                 `json:"created_at"`
-	UpdatedAt    string                 `json:"updated_at"`
+
+	AutoIncidents allswell.AutoIncidents `json:"auto_incidents"`
+	Visibility    allswell.Visibility    `json:"visibility"`
+	Home          bool                   `json:"home"`
+
+	CreatedAt string `json:"created_at"`
+	UpdatedAt string `json:"updated_at"`
 }
 
 func (c *call) newPageJSON(p allswell.Page) pageJSON {
@@ -35,6 +40,7 @@ func (c *call) newPageJSON(p allswell.Page) pageJSON {
 		Language: ptrOrNil(p.Language), Domain: ptrOrNil(p.Domain), DomainStatus: ptrOrNil(p.DomainStatus), Accent: ptrOrNil(p.Accent),
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
 		Logo:        c.imageURL(p, p.Logo), LogoDark: c.imageURL(p, p.LogoDark), Icon: c.imageURL(p, p.Icon),
+		AutoIncidents: p.AutoIncidents, Visibility: p.Visibility, Home: p.Home,
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
 }
@@ -215,25 +221,26 @@ func newMaintenanceUpdateJSON(u allswell.MaintenanceUpdate) maintenanceUpdateJSO
 }
 
 type monitorJSON struct {
-	ID                  string                `json:"id"`
-	Slug                string                `json:"slug"`
-	Name                string                `json:"name"`
-	Token               *string               `json:"token"`    // null if the caller may only read
-	PingURL             *string               `json:"ping_url"` // null if the caller may only read
-	Interval            int64                 `json:"interval"` // seconds
-	NextCheckAt         *string               `json:"next_check_at"`
-	ConsecutiveFailures int                   `json:"consecutive_failures"`
-	State               allswell.MonitorState `json:"state"`
-	Enabled             bool                  `json:"enabled"`
-	ComponentID         *string               `json:"component_id"`
-	Page                string                `json:"page"` // the slug
-	LastPingAt          *string               `json:"last_ping_at"`
-	FailureThreshold    *int                  `json:"failure_threshold"` // null: the setting for all monitors
-	EffectiveThreshold  int                   `json:"effective_failure_threshold"`
-	IncidentID          *string               `json:"incident_id"` // of the open outage
-	DownStatus          allswell.Status       `json:"down_status"`
-	CreatedAt           string                `json:"created_at"`
-	UpdatedAt           string                `json:"updated_at"`
+	ID                  string                  `json:"id"`
+	Slug                string                  `json:"slug"`
+	Name                string                  `json:"name"`
+	Token               *string                 `json:"token"`    // null if the caller may only read
+	PingURL             *string                 `json:"ping_url"` // null if the caller may only read
+	Interval            int64                   `json:"interval"` // seconds
+	NextCheckAt         *string                 `json:"next_check_at"`
+	ConsecutiveFailures int                     `json:"consecutive_failures"`
+	State               allswell.MonitorState   `json:"state"`
+	Enabled             bool                    `json:"enabled"`
+	ComponentID         *string                 `json:"component_id"`
+	Page                *string                 `json:"page"` // the slug
+	LastPingAt          *string                 `json:"last_ping_at"`
+	FailureThreshold    *int                    `json:"failure_threshold"` // null: the setting for all monitors
+	EffectiveThreshold  int                     `json:"effective_failure_threshold"`
+	IncidentID          *string                 `json:"incident_id"` // of the open outage
+	DownStatus          allswell.Status         `json:"down_status"`
+	AutoIncidents       *allswell.AutoIncidents `json:"auto_incidents"` // null: the page's
+	CreatedAt           string                  `json:"created_at"`
+	UpdatedAt           string                  `json:"updated_at"`
 }
 
 // newMonitorJSON returns the JSON of a monitor. The ping token is a credential for
@@ -247,10 +254,26 @@ func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
 		ID: m.ID, Slug: m.Slug, Name: m.Name, Token: token, PingURL: pingURL,
 		Interval: int64(m.Interval / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
 		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled,
-		ComponentID: ptrOrNil(m.ComponentID), Page: m.PageSlug, LastPingAt: timePtr(m.LastPingAt),
+		ComponentID: ptrOrNil(m.ComponentID), Page: ptrOrNil(m.PageSlug), LastPingAt: timePtr(m.LastPingAt),
 		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
-		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus,
+		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus, AutoIncidents: ptrOrNil(m.AutoIncidents),
 		CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
+	}
+}
+
+type outageJSON struct {
+	ID            string  `json:"id"`
+	SilentSince   string  `json:"silent_since"` // the last ping before it
+	StartedAt     string  `json:"started_at"`   // when the monitor went down
+	EndedAt       *string `json:"ended_at"`
+	IncidentID    *string `json:"incident_id"` // null: it opened none, or that was deleted
+	IncidentDraft bool    `json:"incident_draft"`
+}
+
+func newOutageJSON(o allswell.Outage) outageJSON {
+	return outageJSON{
+		ID: o.ID, SilentSince: allswell.FormatTime(o.SilentSince), StartedAt: allswell.FormatTime(o.StartedAt), EndedAt: timePtr(o.EndedAt),
+		IncidentID: ptrOrNil(o.IncidentID), IncidentDraft: o.Draft,
 	}
 }
 

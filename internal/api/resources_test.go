@@ -19,7 +19,7 @@ func TestPages(t *testing.T) {
 		now := stamp(c.clock.Now())
 		a := c.post("/api/v1/pages", `{"name":"Acme","slug":"acme-1","description":"How we do"}`).is(201)
 		keys(t, a.data(), "id", "slug", "name", "description", "status", "url", "time_zone", "language", "domain", "domain_status", "accent", "footer_links",
-			"logo", "logo_dark", "icon", "created_at", "updated_at")
+			"logo", "logo_dark", "icon", "auto_incidents", "visibility", "home", "created_at", "updated_at")
 		a.has(map[string]any{"slug": "acme-1", "name": "Acme", "description": "How we do", "status": "operational", "created_at": now, "updated_at": now})
 		c.post("/api/v1/pages", `{"name":"Other","slug":"acme-1"}`).complains("slug")
 		c.post("/api/v1/pages", `{"name":"Other","slug":"other","description":null}`).is(201).has(map[string]any{"description": nil})
@@ -188,10 +188,10 @@ func TestMonitors(t *testing.T) {
 		a := c.post("/api/v1/monitors", body).is(201)
 		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "next_check_at", "consecutive_failures", "state",
 			"enabled", "component_id", "page", "last_ping_at", "failure_threshold",
-			"effective_failure_threshold", "incident_id", "down_status", "created_at", "updated_at")
+			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "created_at", "updated_at")
 		a.has(map[string]any{
 			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true, "state": "up",
-			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil, "down_status": "major_outage",
+			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil, "down_status": "partial_outage",
 			"effective_failure_threshold": 3.0, "incident_id": nil,
 		})
 		token := a.data()["token"].(string)

@@ -96,6 +96,7 @@ func (a *api) incidentRoutes() []route {
 		{"GET", "/api/v1/incidents/{incidentId}", read, a.getIncident},
 		{"PATCH", "/api/v1/incidents/{incidentId}", write, a.changeIncident},
 		{"DELETE", "/api/v1/incidents/{incidentId}", write, a.deleteIncident},
+		{"POST", "/api/v1/incidents/{incidentId}/publish", write, a.publishIncident},
 		{"GET", "/api/v1/incidents/{incidentId}/updates", read, a.listUpdates},
 		{"POST", "/api/v1/incidents/{incidentId}/updates", write, a.postUpdate},
 		{"GET", "/api/v1/incidents/{incidentId}/components", read, a.getIncidentComponents},
@@ -119,6 +120,7 @@ func (a *api) monitorRoutes() []route {
 		{"PUT", "/api/v1/monitors/{monitorId}", write, a.putMonitor},
 		{"PATCH", "/api/v1/monitors/{monitorId}", write, a.changeMonitor},
 		{"DELETE", "/api/v1/monitors/{monitorId}", write, a.deleteMonitor},
+		{"GET", "/api/v1/monitors/{monitorId}/outages", read, a.listOutages},
 		{"POST", "/api/v1/monitors/{monitorId}/rotate", write, a.rotateMonitor},
 	}
 }

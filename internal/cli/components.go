@@ -155,6 +155,7 @@ type componentFields struct {
 	Status      *allswell.Status `placeholder:"STATUS" help:"Status: ${statuses}. A new component is operational by default."`
 	Order       *int             `placeholder:"NUMBER" help:"Position: the lowest is first. A new component is last by default."`
 	Group       *string          `placeholder:"GROUP" help:"Id, name or slug of the component's group."`
+	Hidden      bool             `help:"Hide it from visitors and subscribers."`
 }
 
 // component returns the description of the component.
@@ -163,7 +164,7 @@ func (f *componentFields) component(c *commandContext, slug string) (client.NewC
 		return client.NewComponent{}, err
 	}
 	group, err := c.group(f.Group, &f.pageFlag)
-	return client.NewComponent{Slug: slug, Name: f.Name, Description: f.Description, Status: f.Status, Order: f.Order, Group: group}, err
+	return client.NewComponent{Slug: slug, Name: f.Name, Description: f.Description, Status: f.Status, Order: f.Order, Group: group, Hidden: f.Hidden}, err
 }
 
 func (cmd *componentCreate) Run(c *commandContext) error {
@@ -238,9 +239,16 @@ func (cmd *componentList) Run(c *commandContext) error {
 	for _, v := range uptime.Components {
 		groupOf[v.ID] = groups[valueOf(v.Group)]
 	}
+	hidden := make(map[string]bool) // by id
+	for v, err := range c.api.ListHiddenComponents(cmd.Page).All(c.Ctx) {
+		if err != nil {
+			return err
+		}
+		hidden[v.ID] = true
+	}
 	header := []string{"COMPONENT", "STATUS", "GROUP", "ORDER", "NAME"}
 	return table(c, components, total, "", header, func(v *client.Component) []string {
-		return []string{v.ID, statusLabel(v.Status), cmp.Or(groupOf[v.ID], "-"), strconv.Itoa(v.Order), v.Name}
+		return []string{v.ID, statusLabel(v.Status), cmp.Or(groupOf[v.ID], "-"), strconv.Itoa(v.Order), v.Name + map[bool]string{true: " (hidden)"}[hidden[v.ID]]}
 	})
 }
 
@@ -308,6 +316,7 @@ type componentEdit struct {
 	Order         *int    `placeholder:"NUMBER" help:"New position: the lowest is first."`
 	Group         *string `placeholder:"GROUP" xor:"group" help:"Id, name or slug of the new group."`
 	NoGroup       bool    `xor:"group" help:"Remove the component from its group."`
+	Hidden        *bool   `negatable:"shown" help:"Hide it from visitors and subscribers, or show it."`
 }
 
 func (cmd *componentEdit) Run(c *commandContext) error {
@@ -315,7 +324,7 @@ func (cmd *componentEdit) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	change := client.ComponentChange{Name: cmd.Name, Description: nullable(cmd.Description, cmd.NoDescription), Order: cmd.Order}
+	change := client.ComponentChange{Name: cmd.Name, Description: nullable(cmd.Description, cmd.NoDescription), Order: cmd.Order, Hidden: cmd.Hidden}
 	if change.Group, err = c.group(cmd.Group, &cmd.pageFlag); err != nil {
 		return err
 	}

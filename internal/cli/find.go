@@ -207,6 +207,7 @@ var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-
 type incidentArgument struct {
 	Incident string `arg:"" help:"Id of the incident or the beginning of it, its title, or latest."`
 	pageFlag
+	drafts bool // it is looked up among the drafts
 }
 
 // id returns the id of the incident.
@@ -217,11 +218,15 @@ func (a *incidentArgument) id(c *commandContext) (string, error) {
 	if err := a.choose(c); err != nil {
 		return "", err
 	}
-	list := c.api.ListIncidents(a.Page, client.IncidentFilter{})
+	list := c.api.ListIncidents(a.Page, client.IncidentFilter{Drafts: a.drafts})
 	if a.Incident == "latest" {
 		newest, _, err := list.First(c.Ctx, 1)
 		if err == nil && len(newest) == 0 {
-			err = fmt.Errorf("the page %s has no incidents", console.Visible(a.Page))
+			what := "incidents"
+			if a.drafts {
+				what = "drafts"
+			}
+			err = fmt.Errorf("the page %s has no %s", console.Visible(a.Page), what)
 		}
 		if err != nil {
 			return "", err

@@ -22,6 +22,7 @@ type IncidentCommands struct {
 	Edit       incidentEdit       `cmd:"" aliases:"set" help:"Change an incident's title, impact or state."`
 	Resolve    incidentResolve    `cmd:"" help:"Resolve an incident."`
 	Components incidentComponents `cmd:"" help:"Show or set the components that an incident affects."`
+	Publish    incidentPublish    `cmd:"" help:"Publish a draft, and notify subscribers."`
 	Delete     incidentDelete     `cmd:"" help:"Delete an incident with its updates."`
 }
 
@@ -108,6 +109,7 @@ type incidentList struct {
 	pageFlag
 	Open     bool `xor:"resolved" help:"Only incidents that are not resolved."`
 	Resolved bool `xor:"resolved" help:"Only resolved incidents."`
+	Drafts   bool `help:"Drafts, which wait for a person to publish them, in place of published incidents."`
 	listing
 }
 
@@ -129,7 +131,7 @@ func (cmd *incidentList) Run(c *commandContext) error {
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
-	var filter client.IncidentFilter
+	filter := client.IncidentFilter{Drafts: cmd.Drafts}
 	if cmd.Open || cmd.Resolved {
 		filter.Resolved = &cmd.Resolved
 	}
@@ -138,6 +140,18 @@ func (cmd *incidentList) Run(c *commandContext) error {
 		return err
 	}
 	return table(c, incidents, total, "No incidents.", incidentHeader, incidentRow)
+}
+
+type incidentPublish struct{ incidentArgument }
+
+func (cmd *incidentPublish) Run(c *commandContext) error {
+	cmd.drafts = true
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	incident, err := c.api.PublishIncident(c.Ctx, id)
+	return object(c, incident, err, func(i *client.Incident) { c.Printf("Published the incident %s.\n", console.Visible(i.Title)) })
 }
 
 type incidentShow struct {

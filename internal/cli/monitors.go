@@ -18,13 +18,14 @@ import (
 type MonitorCommands struct {
 	ClientSettings `embed:""`
 
-	List   monitorList   `cmd:"" help:"List the monitors of all pages, or of one. A monitor is waiting until its first ping, and cannot go down before."`
-	Show   monitorShow   `cmd:"" help:"Show a monitor with its ping URL. A monitor is waiting until its first ping, and cannot go down before."`
-	Create monitorCreate `cmd:"" help:"Create a monitor and print the command that its job has to run."`
-	Put    monitorPut    `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; the ping URL is kept."`
-	Edit   monitorEdit   `cmd:"" aliases:"set" help:"Change a monitor."`
-	Rotate monitorRotate `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
-	Delete monitorDelete `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
+	List    monitorList    `cmd:"" help:"List the monitors of all pages, or of one. A monitor is waiting until its first ping, and cannot go down before."`
+	Show    monitorShow    `cmd:"" help:"Show a monitor with its ping URL. A monitor is waiting until its first ping, and cannot go down before."`
+	Create  monitorCreate  `cmd:"" help:"Create a monitor and print the command that its job has to run."`
+	Put     monitorPut     `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; the ping URL is kept."`
+	Edit    monitorEdit    `cmd:"" aliases:"set" help:"Change a monitor."`
+	Rotate  monitorRotate  `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
+	Outages monitorOutages `cmd:"" help:"List a monitor's outages, newest first."`
+	Delete  monitorDelete  `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
 
 type monitorCreate struct {
@@ -37,22 +38,31 @@ type monitorCreate struct {
 type monitorFields struct {
 	Name string `required:"" placeholder:"NAME" help:"Name of the monitor."`
 	pageFlag
-	Interval         timeinput.Duration `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
-	Component        *string            `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
-	FailureThreshold *int               `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
-	DownStatus       *allswell.Status   `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage."`
-	Enabled          *bool              `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
+	NoPage           bool                    `help:"Create it without a page and a component. Its outages open no incidents."`
+	Interval         timeinput.Duration      `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
+	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
+	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
+	DownStatus       *allswell.Status        `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage if it is the only monitor of its component, else partial_outage."`
+	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
+	Enabled          *bool                   `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 }
 
 // monitor returns the description of the monitor.
 func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonitor, error) {
-	if err := f.choose(c); err != nil {
-		return client.NewMonitor{}, err
+	switch {
+	case f.NoPage && f.Component != nil:
+		return client.NewMonitor{}, console.UsageErrorf("--component needs a page: leave out --no-page")
+	case f.NoPage:
+		f.Page = ""
+	default:
+		if err := f.choose(c); err != nil {
+			return client.NewMonitor{}, err
+		}
 	}
 	component, err := c.monitorComponent(f.Component, &f.pageFlag)
 	return client.NewMonitor{
 		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), ComponentID: component,
-		FailureThreshold: f.FailureThreshold, DownStatus: f.DownStatus, Enabled: f.Enabled,
+		FailureThreshold: f.FailureThreshold, DownStatus: f.DownStatus, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents,
 	}, err
 }
 
@@ -87,6 +97,7 @@ func (cmd *monitorCreate) Run(c *commandContext) error {
 	return object(c, monitor, cmd.explain(err), func(m *client.Monitor) {
 		c.printPing(m)
 		c.Printf("\nDown after %s.\n%s\n", downAfter(m), pingLimit)
+		c.printDownStatus(m, cmd.DownStatus == nil)
 		c.warnOfHaste(m)
 	})
 }
@@ -103,6 +114,23 @@ func (c *commandContext) printPing(m *client.Monitor) {
 	}
 	c.Printf("The monitor %s is %s%s. %s at least %s:\n\n  %s\n", console.Visible(m.Name), console.Visible(m.ID), state,
 		instruction, every(m.Interval.Duration()), allswell.PingCommand(console.Visible(m.PingURL)))
+}
+
+// printDownStatus prints what the component of a monitor becomes while it is down, and why if that is the default.
+func (c *commandContext) printDownStatus(m *client.Monitor, byDefault bool) {
+	if m.ComponentID == nil {
+		return
+	}
+	why := ""
+	switch {
+	case !byDefault:
+	case m.DownStatus == allswell.StatusMajorOutage:
+		why = ", because it is the component's only monitor"
+	default:
+		why = ", because the component has other monitors"
+	}
+	c.Printf("While it is down, its component's status is %s%s (allswell monitor edit %s --down-status STATUS changes it).\n",
+		statusLabel(m.DownStatus), why, console.Visible(m.ID))
 }
 
 // every returns "every minute", "every 5 minutes".
@@ -174,7 +202,7 @@ func (cmd *monitorList) Run(c *commandContext) error {
 		none = "No such monitors."
 	}
 	return table(c, monitors, total, none, header, func(m *client.Monitor) []string {
-		return []string{m.ID, monitorState(m), settings.ShortDuration(m.Interval.Duration()), timeOr(m.LastPingAt, "never"), m.Page, m.Name}
+		return []string{m.ID, monitorState(m), settings.ShortDuration(m.Interval.Duration()), timeOr(m.LastPingAt, "never"), cmp.Or(m.Page, "-"), m.Name}
 	})
 }
 
@@ -220,7 +248,7 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		[2]string{"Down after", downAfter(m)},
 		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
-		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Ping", pingCommand(m)})
+		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Ping", pingCommand(m)})
 	return nil
 }
 
@@ -247,12 +275,14 @@ type monitorEdit struct {
 	Monitor          string              `arg:"" help:"Id, name or slug of the monitor."`
 	Name             *string             `placeholder:"NAME" help:"New name."`
 	Interval         *timeinput.Duration `placeholder:"DURATION" help:"New interval, the maximum expected time between two pings: 30s, 5m, 25h, 8d. It begins now."`
-	Page             *string             `placeholder:"SLUG" help:"New page."`
+	Page             *string             `placeholder:"SLUG" xor:"page" help:"New page."`
+	NoPage           bool                `xor:"page,component" help:"Remove the page and the component. Its outages open no incidents then."`
 	Component        *string             `placeholder:"COMPONENT" xor:"component" help:"Id, name or slug of the new component."`
 	NoComponent      bool                `xor:"component" help:"Remove the component."`
 	Enabled          *bool               `negatable:"disabled" help:"Enable or disable it."`
 	FailureThreshold *int                `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
 	DownStatus       *allswell.Status    `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
+	AutoIncidents    *string             `placeholder:"MODE" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
 }
 
 func (cmd *monitorEdit) Run(c *commandContext) error {
@@ -261,8 +291,14 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 		return err
 	}
 	change := client.MonitorChange{
-		Name: cmd.Name, Interval: secondsOf(cmd.Interval), Page: cmd.Page, Enabled: cmd.Enabled,
+		Name: cmd.Name, Interval: secondsOf(cmd.Interval), Page: nullable(cmd.Page, cmd.NoPage), Enabled: cmd.Enabled,
 		FailureThreshold: cmd.FailureThreshold, DownStatus: cmd.DownStatus,
+	}
+	if cmd.AutoIncidents != nil {
+		change.AutoIncidents = client.Set(allswell.AutoIncidents(*cmd.AutoIncidents))
+		if *cmd.AutoIncidents == "page" {
+			change.AutoIncidents = client.Null[allswell.AutoIncidents]()
+		}
 	}
 	if change.ComponentID, err = cmd.componentID(c, id); err != nil {
 		return err
@@ -292,6 +328,29 @@ func (cmd *monitorEdit) componentID(c *commandContext, monitor string) (*string,
 		page = m.Page
 	}
 	return c.monitorComponent(cmd.Component, &pageFlag{page})
+}
+
+type monitorOutages struct {
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+	listing
+}
+
+func (cmd *monitorOutages) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	outages, total, err := c.api.ListOutages(id).First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, outages, total, "No outages.", []string{"LAST PING", "DOWN", "ENDED", "INCIDENT"}, func(o *client.Outage) []string {
+		incident := cmp.Or(valueOf(o.IncidentID), "-")
+		if o.IncidentDraft {
+			incident += " (draft)"
+		}
+		return []string{console.Time(o.SilentSince), console.Time(o.StartedAt), timeOr(o.EndedAt, "-"), incident}
+	})
 }
 
 type monitorRotate struct {

@@ -22,6 +22,10 @@ type pageSettings struct {
 	Domain   *string      `placeholder:"HOST" xor:"domain" help:"Host name at which the page is served too, such as status.example.com."`
 	Accent   *string      `placeholder:"COLOUR" xor:"accent" help:"Colour, such as #1b4f9c."`
 	Footer   []footerLink `name:"footer" sep:"none" xor:"footer" placeholder:"LABEL=URL" help:"Link at the foot of the page; repeatable."`
+
+	AutoIncidents *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of monitors that go down: publish (the default), draft (a person publishes them) or off."`
+	Visibility    *allswell.Visibility    `placeholder:"WHO" help:"Who sees the page: public (the default), unlisted (who has its address) or private (with a token of the API)."`
+	Home          *bool                   `negatable:"" help:"Whether it is the page at / of the service, instead of the first public page."`
 }
 
 func (s pageSettings) links() (links []client.FooterLink) {
@@ -36,6 +40,7 @@ func (s pageSettings) newPage(name, slug string, description *string) client.New
 	return client.NewPage{
 		Name: name, Slug: slug, Description: description,
 		TimeZone: s.TimeZone, Language: s.Language, Domain: s.Domain, Accent: s.Accent, FooterLinks: s.links(),
+		AutoIncidents: s.AutoIncidents, Visibility: s.Visibility, Home: s.Home,
 	}
 }
 
@@ -74,6 +79,7 @@ func (cmd *pageEdit) change() client.PageChange {
 	change := client.PageChange{
 		Name: cmd.Name, Slug: cmd.Slug, Description: nullable(cmd.Description, cmd.NoDescription), TimeZone: cmd.TimeZone,
 		Language: nullable(cmd.Language, cmd.NoLanguage), Domain: nullable(cmd.Domain, cmd.NoDomain), Accent: nullable(cmd.Accent, cmd.NoAccent),
+		AutoIncidents: cmd.AutoIncidents, Visibility: cmd.Visibility, Home: cmd.Home,
 	}
 	switch {
 	case cmd.NoFooter:

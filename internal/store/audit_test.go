@@ -65,7 +65,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"new component", func() (err error) {
 				component, err = w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Cart"})
 				return
-			}, []string{`create component {} {"name":"Cart","order":1,"slug":"cart","status":"operational"}`}},
+			}, []string{`create component {} {"hidden":false,"name":"Cart","order":1,"slug":"cart","status":"operational"}`}},
 			{"status", func() (err error) {
 				_, err = w.ChangeComponent(w.ctx, w.ws, "acme", component.ID, allswell.ComponentChange{Status: allswell.StatusDegraded})
 				return
@@ -77,7 +77,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"new monitor", func() (err error) {
 				monitor, err = w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: "nightly", Interval: time.Hour, Page: "acme"})
 				return
-			}, []string{`create monitor {} {"down_status":"major_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"}`}},
+			}, []string{`create monitor {} {"down_status":"partial_outage","enabled":true,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"}`}},
 			{"monitor", func() (err error) {
 				_, err = w.ChangeMonitor(w.ctx, w.ws, monitor.ID, allswell.MonitorChange{Enabled: ptr(false)})
 				return
@@ -87,12 +87,12 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`rotate monitor {} {}`}},
 			{"deleted monitor", func() error { return w.DeleteMonitor(w.ctx, w.ws, monitor.ID) },
-				[]string{`delete monitor {"down_status":"major_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"} {}`}},
+				[]string{`delete monitor {"down_status":"partial_outage","enabled":false,"interval":3600,"name":"nightly","page":"acme","slug":"nightly-2"} {}`}},
 			{"new incident", func() (err error) {
 				incident, err = w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Slow", Message: ptr("We know.")})
 				return
 			}, []string{
-				`create incident {} {"impact":"none","resolved":false,"state":"investigating","title":"Slow"}`,
+				`create incident {} {"draft":false,"impact":"none","resolved":false,"state":"investigating","title":"Slow"}`,
 				`create incident_update {} {"incident_id":"INCIDENT","message":"We know."}`,
 			}},
 			{"update", func() (err error) {
@@ -159,7 +159,7 @@ func TestChangesAreAudited(t *testing.T) {
 			}, nil},
 			{"ping", func() error { w.pinged(w.monitor); return nil }, nil},
 			{"deleted page", func() error { return w.DeletePage(w.ctx, w.ws, "acme") },
-				[]string{`delete page {"logo":"a.png","name":"Acme Inc.","slug":"acme","time_zone":"UTC"} {}`}},
+				[]string{`delete page {"auto_incidents":"publish","home":false,"logo":"a.png","name":"Acme Inc.","slug":"acme","time_zone":"UTC","visibility":"public"} {}`}},
 		} {
 			before := w.audited()
 			w.pass(time.Millisecond) // so that the entries sort after the earlier ones

@@ -79,8 +79,8 @@ func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from or
 	if c.Status() == old {
 		return nil
 	}
-	if err := t.saveStatusChange(c); err != nil {
-		return err
+	if err := t.saveStatusChange(c); err != nil || c.Hidden {
+		return err // subscribers do not hear of hidden components
 	}
 	e := allswell.NewStatusEvent(c, old)
 	e.OutageID, e.MonitorID = from.outageID, from.monitorID
@@ -98,20 +98,25 @@ func (t *tx) saveStatusChange(c allswell.Component) error {
 	return err
 }
 
+// namedComponent is what others show of a component.
+type namedComponent struct {
+	id, name string
+	hidden   bool
+}
+
 // componentNames returns the names of a page's components by id. Ids that the page does
 // not have make an *allswell.ValidationError; field returns the field of the i-th id.
-func (c *session) componentNames(pageID string, ids []string, field func(i int) string) (map[string]string, error) {
-	type named struct{ id, name string }
-	rows, err := database.Query(c.Session, func(row database.Row) (n named, err error) {
-		err = row.Scan(&n.id, &n.name)
+func (c *session) componentNames(pageID string, ids []string, field func(i int) string) (map[string]namedComponent, error) {
+	rows, err := database.Query(c.Session, func(row database.Row) (n namedComponent, err error) {
+		err = row.Scan(&n.id, &n.name, &n.hidden)
 		return
-	}, `SELECT id, name FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(ids))
+	}, `SELECT id, name, hidden FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(ids))
 	if err != nil {
 		return nil, err
 	}
-	names := make(map[string]string, len(rows))
+	names := make(map[string]namedComponent, len(rows))
 	for _, r := range rows {
-		names[r.id] = r.name
+		names[r.id] = r
 	}
 	var bad allswell.ValidationError
 	for i, id := range ids {

@@ -9,10 +9,10 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const componentColumns = `id, page_id, group_id, slug, name, description, baseline, position, created_at, updated_at`
+const componentColumns = `id, page_id, group_id, slug, name, description, baseline, position, hidden, created_at, updated_at`
 
 func scanComponent(row database.Row) (c allswell.Component, err error) {
-	err = row.Scan(&c.ID, &c.PageID, text{&c.GroupID}, text{&c.Slug}, &c.Name, &c.Description, &c.Baseline, &c.Order, instant{&c.CreatedAt}, instant{&c.UpdatedAt})
+	err = row.Scan(&c.ID, &c.PageID, text{&c.GroupID}, text{&c.Slug}, &c.Name, &c.Description, &c.Baseline, &c.Order, &c.Hidden, instant{&c.CreatedAt}, instant{&c.UpdatedAt})
 	return
 }
 
@@ -62,13 +62,22 @@ func (c *session) component(where string, args ...any) (allswell.Component, erro
 	return found[0], nil
 }
 
+// ComponentFilter limits a list of components.
+type ComponentFilter struct {
+	Filter
+	Hidden *bool // nil: all
+}
+
 // Components lists a page's components that match the filter, in their order.
-func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug string, f Filter, r Pagination) ([]allswell.Component, int, error) {
+func (s *Store) Components(ctx context.Context, actor allswell.Actor, slug string, f ComponentFilter, r Pagination) ([]allswell.Component, int, error) {
 	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
 	from, args := f.from(`FROM components WHERE page_id = $1`, p.ID)
+	if f.Hidden != nil {
+		from, args = and(from, args, `hidden = $%d`, *f.Hidden)
+	}
 	return listedWith(ctx, s, (*session).fillCauses, scanComponent, componentColumns, from, `ORDER BY position, created_at, id`, r, args...)
 }
 
@@ -125,7 +134,7 @@ func (t *tx) createComponent(actor allswell.Actor, p allswell.Page, n allswell.N
 	}
 	c := allswell.Component{
 		ID: allswell.NewID(allswell.PrefixComponent, t.Now), PageID: p.ID, GroupID: groupID, Slug: n.Slug, Name: n.Name,
-		Description: n.Description, Baseline: n.Status, CreatedAt: t.Now, UpdatedAt: t.Now,
+		Description: n.Description, Baseline: n.Status, Hidden: n.Hidden, CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	if c.Baseline == "" {
 		c.Baseline = allswell.StatusOperational
@@ -133,9 +142,9 @@ func (t *tx) createComponent(actor allswell.Actor, p allswell.Page, n allswell.N
 	if c.Order, err = t.order(n.Order, `SELECT coalesce(max(position) + 1, 0) FROM components WHERE page_id = $1`, p.ID); err != nil {
 		return c, err
 	}
-	_, err = t.Exec(`INSERT INTO components (id, page_id, group_id, slug, name, description, baseline, position, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		c.ID, c.PageID, nullIfEmpty(c.GroupID), c.Slug, c.Name, c.Description, string(c.Baseline), c.Order, millis(c.CreatedAt), millis(c.UpdatedAt))
+	_, err = t.Exec(`INSERT INTO components (id, page_id, group_id, slug, name, description, baseline, position, hidden, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		c.ID, c.PageID, nullIfEmpty(c.GroupID), c.Slug, c.Name, c.Description, string(c.Baseline), c.Order, c.Hidden, millis(c.CreatedAt), millis(c.UpdatedAt))
 	if err == nil {
 		err = t.saveStatusChange(c)
 	}
@@ -268,8 +277,8 @@ func (t *tx) edit(c allswell.Component, e allswell.ComponentEdit) (allswell.Comp
 		return c, err
 	}
 	c.Edit(e, t.Now)
-	_, err = t.Exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6 WHERE id = $1`,
-		c.ID, c.Name, c.Description, c.Order, nullIfEmpty(c.GroupID), millis(c.UpdatedAt))
+	_, err = t.Exec(`UPDATE components SET name = $2, description = $3, position = $4, group_id = $5, updated_at = $6, hidden = $7 WHERE id = $1`,
+		c.ID, c.Name, c.Description, c.Order, nullIfEmpty(c.GroupID), millis(c.UpdatedAt), c.Hidden)
 	return c, err
 }
 

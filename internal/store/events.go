@@ -34,6 +34,42 @@ func (t *tx) emit(e allswell.Event) error {
 	return err
 }
 
+// emitIncident emits an event of an incident, unless it is a draft. u is the update, or nil.
+func (t *tx) emitIncident(kind allswell.EventKind, i allswell.Incident, u *allswell.IncidentUpdate, from origin) error {
+	if i.Draft {
+		return nil
+	}
+	e := allswell.NewIncidentEvent(kind, i, u)
+	if from != (origin{}) {
+		e = from.of(e)
+	}
+	return t.emit(e)
+}
+
+// emitMaintenance emits an event of a maintenance, which does not name hidden components.
+// u is the update, or nil.
+func (t *tx) emitMaintenance(kind allswell.EventKind, m allswell.Maintenance, u *allswell.MaintenanceUpdate) error {
+	e := allswell.NewMaintenanceEvent(kind, m, u)
+	hidden, err := t.hiddenComponents(m.PageID)
+	if err != nil {
+		return err
+	}
+	e.Data.Maintenance.Components = withoutHidden(e.Data.Maintenance.Components, hidden)
+	return t.emit(e)
+}
+
+// emitMonitorEvent writes an event for the members of a workspace in the transaction of the
+// change.
+func (t *tx) emitMonitorEvent(e allswell.MonitorEvent) error {
+	data, err := json.Marshal(e.Data)
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec(`INSERT INTO monitor_events (id, workspace_id, monitor_id, outage_id, kind, data, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		e.ID, e.WorkspaceID, e.MonitorID, e.OutageID, string(e.Kind), string(data), millis(e.CreatedAt))
+	return err
+}
+
 const eventColumns = `id, page_id, page_version, ordinal, kind, incident_id, update_id, component_id, outage_id, monitor_id, digest_key, maintenance_id, components, data, created_at`
 
 func scanEvent(row database.Row) (e allswell.Event, err error) {

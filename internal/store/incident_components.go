@@ -121,7 +121,8 @@ func (t *tx) lockAffected(pageID string, affected []allswell.AffectedComponent) 
 	names, err := t.componentNames(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d.id", i) })
 	named := slices.Clone(affected)
 	for i := range named {
-		named[i].Name = names[named[i].ComponentID]
+		c := names[named[i].ComponentID]
+		named[i].Name, named[i].Hidden = c.name, c.hidden
 	}
 	return named, err
 }

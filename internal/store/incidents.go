@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -10,10 +11,10 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const incidentColumns = `id, page_id, outage_id, title, down_monitor, impact, state, resolved, resolved_at, created_at, updated_at`
+const incidentColumns = `id, page_id, outage_id, title, down_monitor, draft, impact, state, resolved, resolved_at, created_at, updated_at`
 
 func scanIncident(row database.Row) (i allswell.Incident, err error) {
-	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Impact, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt})
+	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Draft, &i.Impact, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt})
 	return
 }
 
@@ -27,16 +28,22 @@ func scanUpdate(row database.Row) (u allswell.IncidentUpdate, err error) {
 	return
 }
 
-// Incidents lists a page's incidents, newest first, without their updates. resolved
-// selects by the flag; nil means all.
-func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string, resolved *bool, r Pagination) ([]allswell.Incident, int, error) {
+// IncidentFilter limits a list of incidents.
+type IncidentFilter struct {
+	Resolved *bool // nil: all
+	Drafts   bool  // drafts in place of the incidents that are published
+}
+
+// Incidents lists a page's incidents that match the filter, newest first, without their
+// updates.
+func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string, f IncidentFilter, r Pagination) ([]allswell.Incident, int, error) {
 	p, err := s.pageOf(ctx, actor.WorkspaceID, slug)
 	if err != nil {
 		return nil, 0, err
 	}
-	from, args := `FROM incidents WHERE page_id = $1`, []any{p.ID}
-	if resolved != nil {
-		from, args = from+` AND resolved = $2`, append(args, *resolved)
+	from, args := `FROM incidents WHERE page_id = $1 AND draft = $2`, []any{p.ID, f.Drafts}
+	if f.Resolved != nil {
+		from, args = from+` AND resolved = $3`, append(args, *f.Resolved)
 	}
 	return listed(ctx, s, scanIncident, incidentColumns, from, `ORDER BY created_at DESC, id DESC`, r, args...)
 }
@@ -90,9 +97,9 @@ func (c *session) fillAffected(incidents []allswell.Incident) error {
 		incident string
 	}
 	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
-		err = sc.Scan(&r.incident, &r.ComponentID, &r.Name, &r.Status)
+		err = sc.Scan(&r.incident, &r.ComponentID, &r.Name, &r.Status, &r.Hidden)
 		return
-	}, `SELECT a.incident_id, a.component_id, c.name, a.status FROM incident_components a JOIN components c ON c.id = a.component_id
+	}, `SELECT a.incident_id, a.component_id, c.name, a.status, c.hidden FROM incident_components a JOIN components c ON c.id = a.component_id
 		WHERE a.incident_id IN EACH($1) ORDER BY a.incident_id DESC, c.position, c.created_at, c.id LIMIT $2`, list(ids), maxNamedAffected)
 	for _, r := range rows {
 		inc := &incidents[index[r.incident]]
@@ -180,8 +187,8 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 		return i, err
 	}
 	if _, err := t.Exec(`INSERT INTO incidents (`+incidentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, nullIfEmpty(i.DownMonitor), string(i.Impact), string(i.State), i.Resolved,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, nullIfEmpty(i.DownMonitor), i.Draft, string(i.Impact), string(i.State), i.Resolved,
 		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt)); err != nil {
 		return i, err
 	}
@@ -195,7 +202,7 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 			return i, err
 		}
 	}
-	return i, t.emit(from.of(allswell.NewIncidentEvent(allswell.EventIncidentCreated, i, first)))
+	return i, t.emitIncident(allswell.EventIncidentCreated, i, first, from)
 }
 
 // checkOpenIncidents returns an *allswell.ValidationError if the page has the maximum
@@ -217,8 +224,8 @@ func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
 
 // saveIncident saves the fields that can change.
 func (t *tx) saveIncident(i allswell.Incident) error {
-	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8 WHERE id = $1`,
-		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor))
+	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8, draft = $9 WHERE id = $1`,
+		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor), i.Draft)
 	return err
 }
 
@@ -232,6 +239,40 @@ func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id str
 		i, _, err := t.changeIncident(actor, id, ch)
 		return i, err
 	})
+}
+
+// PublishIncident publishes a draft and emits the event of its creation, with its newest
+// update. It returns the incident with its updates, oldest first; one that is published
+// already is not changed.
+func (s *Store) PublishIncident(ctx context.Context, actor allswell.Actor, id string, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
+	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+		i, err := t.lockIncident(actor.WorkspaceID, id)
+		if err != nil {
+			return i, err
+		}
+		before := i
+		i.Publish(t.Now)
+		i.Updates, err = database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, i.ID)
+		if err != nil || !before.Draft {
+			return i, err
+		}
+		if err := t.saveIncident(i); err != nil {
+			return i, err
+		}
+		var newest *allswell.IncidentUpdate
+		if n := len(i.Updates); n > 0 {
+			newest = &i.Updates[n-1]
+		}
+		from := origin{outageID: i.OutageID}
+		from.monitorID, err = database.One(t.Session, database.ScanString, `SELECT monitor_id FROM outages WHERE id = $1`, i.OutageID)
+		if err == nil || errors.Is(err, allswell.ErrNotFound) { // the monitor may be deleted
+			err = t.emitIncident(allswell.EventIncidentCreated, i, newest, from)
+		}
+		if err != nil {
+			return i, err
+		}
+		return i, t.audit(actor, allswell.AuditUpdate, before, i)
+	}, save...)
 }
 
 // PostUpdate adds an update to an incident's timeline, after changing the incident, and emits one event for both.
@@ -288,9 +329,9 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	}
 	switch {
 	case resolvedNow:
-		err = t.emit(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, added))
+		err = t.emitIncident(allswell.EventIncidentResolved, i, added, origin{})
 	case added != nil:
-		err = t.emit(allswell.NewIncidentEvent(allswell.EventIncidentUpdated, i, added))
+		err = t.emitIncident(allswell.EventIncidentUpdated, i, added, origin{})
 	}
 	if err == nil {
 		err = t.audit(actor, allswell.AuditUpdate, before, changed)

@@ -206,7 +206,9 @@ func (t *tx) lockForOutage(monitors ...allswell.Monitor) error {
 			return s, err
 		}
 		for _, m := range monitors {
-			s.pages = append(s.pages, m.PageID)
+			if m.PageID != "" {
+				s.pages = append(s.pages, m.PageID)
+			}
 			if m.ComponentID != "" {
 				s.components = append(s.components, m.ComponentID)
 			}

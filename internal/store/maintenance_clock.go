@@ -122,7 +122,7 @@ func (t *tx) applyTransition(m *allswell.Maintenance, transition allswell.Mainte
 	if err := t.applyTransitionEffects(*m, transition); err != nil || !hasEvent {
 		return err
 	}
-	return t.emit(allswell.NewMaintenanceEvent(kind, *m, u))
+	return t.emitMaintenance(kind, *m, u)
 }
 
 // applyTransitionEffects applies a transition to the components and their monitors.

@@ -145,7 +145,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 				return m, err
 			}
 		}
-		if err := t.emit(allswell.NewMaintenanceEvent(allswell.EventMaintenanceScheduled, m, first)); err != nil {
+		if err := t.emitMaintenance(allswell.EventMaintenanceScheduled, m, first); err != nil {
 			return m, err
 		}
 		if err := t.audit(actor, allswell.AuditCreate, nil, m); err != nil {
@@ -169,7 +169,7 @@ func (t *tx) componentsByID(pageID string, ids []string) ([]allswell.ComponentNa
 	names, err := t.componentNames(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d", i) })
 	out := make([]allswell.ComponentName, len(ids))
 	for i, id := range ids {
-		out[i] = allswell.ComponentName{ID: id, Name: names[id]}
+		out[i] = allswell.ComponentName{ID: id, Name: names[id].name}
 	}
 	return out, err
 }
@@ -235,7 +235,7 @@ func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id 
 			if err := t.suppress(m.Components); err != nil {
 				return m, err
 			}
-			if err := t.emit(allswell.NewMaintenanceEvent(allswell.EventMaintenanceUpdated, m, nil)); err != nil {
+			if err := t.emitMaintenance(allswell.EventMaintenanceUpdated, m, nil); err != nil {
 				return m, err
 			}
 		}
@@ -328,7 +328,7 @@ func (s *Store) DeleteMaintenance(ctx context.Context, actor allswell.Actor, id 
 			return err
 		}
 		if m.State != allswell.MaintenanceCompleted {
-			if err := t.emit(allswell.NewMaintenanceEvent(allswell.EventMaintenanceCancelled, m, nil)); err != nil {
+			if err := t.emitMaintenance(allswell.EventMaintenanceCancelled, m, nil); err != nil {
 				return err
 			}
 		}

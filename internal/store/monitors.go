@@ -13,7 +13,7 @@ import (
 const PingTokenOverlap = 24 * time.Hour
 
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
-	component_id, slug, name, token, old_token, interval_ms, enabled, failure_threshold, down_status, state, consecutive_failures,
+	component_id, slug, name, token, old_token, interval_ms, enabled, failure_threshold, down_status, auto_incidents, state, consecutive_failures,
 	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
@@ -27,8 +27,8 @@ type monitorRow struct {
 
 func scanMonitor(row database.Row) (r monitorRow, err error) {
 	m := &r.Monitor
-	err = row.Scan(&m.ID, &m.WorkspaceID, &m.PageID, &m.PageSlug, text{&m.ComponentID}, text{&m.Slug}, &m.Name, &m.Token, text{&r.oldToken},
-		duration{&m.Interval}, &m.Enabled, &m.FailureThreshold, &m.DownStatus, &m.State, &m.ConsecutiveFailures,
+	err = row.Scan(&m.ID, &m.WorkspaceID, text{&m.PageID}, text{&m.PageSlug}, text{&m.ComponentID}, text{&m.Slug}, &m.Name, &m.Token, text{&r.oldToken},
+		duration{&m.Interval}, &m.Enabled, &m.FailureThreshold, &m.DownStatus, text{(*string)(&m.AutoIncidents)}, &m.State, &m.ConsecutiveFailures,
 		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil},
 		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&r.pingedAt})
 	return
@@ -239,30 +239,34 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	m := allswell.Monitor{
 		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
 		Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
-		DownStatus: n.DownStatus, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
-	}
-	if m.DownStatus == "" {
-		m.DownStatus = allswell.StatusMajorOutage
+		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	if err := t.link(&m); err != nil {
 		return m, err
 	}
 	if n.UniqueName {
-		if err := t.checkUniqueName("monitor", m.Name, `FROM monitors WHERE workspace_id = $1 AND page_id = $2`, m.WorkspaceID, m.PageID); err != nil {
+		if err := t.checkUniqueName("monitor", m.Name, `FROM monitors WHERE workspace_id = $1 AND coalesce(page_id, '') = $2`, m.WorkspaceID, m.PageID); err != nil {
 			return m, err
 		}
 	}
 	if err := t.lockComponents([]string{m.ComponentID}); err != nil {
 		return m, err
 	}
+	if m.DownStatus == "" { // the lock keeps others from linking monitors meanwhile
+		others, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM monitors WHERE component_id = $1`, m.ComponentID)
+		if err != nil {
+			return m, err
+		}
+		m.DownStatus = allswell.DefaultDownStatus(m.ComponentID, int(others))
+	}
 	if err := t.applySuppression(&m); err != nil {
 		return m, err
 	}
 	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
-				failure_threshold, down_status, state, consecutive_failures, suppressed_until_at, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 0, $13, $14, $14)`,
-		m.ID, m.WorkspaceID, m.PageID, nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), string(m.State), millis(m.SuppressedUntil), millis(t.Now))
+				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15)`,
+		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
+		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now))
 	if err == nil {
 		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 	}
@@ -274,9 +278,16 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 }
 
 // link resolves the page that m names by its slug, and the component that it names
-// by id or slug, which must be on that page.
+// by id or slug, which must be on that page. Without a page there is no component.
 func (t *tx) link(m *allswell.Monitor) error {
 	var bad allswell.ValidationError
+	if m.PageSlug == "" {
+		m.PageID = ""
+		if m.ComponentID != "" {
+			bad.Add("page", "The page field is required with a component_id.")
+		}
+		return bad.Err()
+	}
 	p, err := t.pageBySlug(m.WorkspaceID, m.PageSlug)
 	if errors.Is(err, allswell.ErrNotFound) {
 		bad.Add("page", "There is no page with this slug.")
@@ -340,6 +351,9 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	before := m
 	if ch.Page != nil {
 		m.PageSlug = *ch.Page
+		if m.PageSlug == "" {
+			m.ComponentID = ""
+		}
 	}
 	if ch.ComponentID != nil {
 		m.ComponentID = *ch.ComponentID
@@ -393,9 +407,9 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 // saveMonitor saves the fields that a client can change, and those of saveMonitorState.
 func (t *tx) saveMonitor(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
-			failure_threshold = $7, down_status = $8, updated_at = $9 WHERE id = $1`,
-		m.ID, m.PageID, nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt))
+			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10 WHERE id = $1`,
+		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
+		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)))
 	if err != nil {
 		return err
 	}

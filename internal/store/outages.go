@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 
 	"github.com/allswell/allswell"
@@ -8,8 +9,8 @@ import (
 )
 
 // beginOutage saves the outage of a monitor that goes down, the cause of its component,
-// and the incident with its first update, and emits the events, in the transaction that
-// marks the monitor down.
+// and, unless allswell.AutoIncidentsOff applies, the incident with its first update, and
+// emits the events, in the transaction that marks the monitor down.
 func (t *tx) beginOutage(m allswell.Monitor) error {
 	o := allswell.Outage{
 		ID: allswell.NewID(allswell.PrefixOutage, t.Now), MonitorID: m.ID,
@@ -20,19 +21,45 @@ func (t *tx) beginOutage(m allswell.Monitor) error {
 		return err
 	}
 	t.logEntries = append(t.logEntries, logEntry{"monitor is down", "monitor", m.ID, m.Name})
+	if err := t.emitMonitorEvent(allswell.NewMonitorEvent(allswell.EventMonitorDown, m, o, "", t.Now)); err != nil {
+		return err
+	}
 	if err := t.addCause(o.ID, m.ComponentID, m.DownStatus, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
+	auto, err := t.autoIncidentsOf(m)
+	if err != nil || auto == allswell.AutoIncidentsOff {
+		return err
+	}
 	n := m.DownIncident(o.SilentSince)
+	n.Draft = auto == allswell.AutoIncidentsDraft
 	if m.ComponentID != "" {
 		n.Affected = []allswell.AffectedComponent{{ComponentID: m.ComponentID, Status: m.DownStatus}}
 	}
-	_, err := t.openIncident(m.PageID, originOf(m, o.ID, allswell.DownDigestKey(m.TickedAt)), n)
+	_, err = t.openIncident(m.PageID, originOf(m, o.ID, allswell.DownDigestKey(m.TickedAt)), n)
 	return err
 }
 
+// autoIncidentsOf returns what happens to the incident of a monitor's outage. A monitor
+// without a page opens none.
+func (t *tx) autoIncidentsOf(m allswell.Monitor) (auto allswell.AutoIncidents, err error) {
+	if m.PageID == "" {
+		return allswell.AutoIncidentsOff, nil
+	}
+	if m.AutoIncidents != "" {
+		return m.AutoIncidents, nil
+	}
+	return database.One(t.Session, func(row database.Row) (auto allswell.AutoIncidents, err error) {
+		var ofPage allswell.AutoIncidents
+		var hidden bool
+		err = row.Scan(&ofPage, &hidden)
+		return allswell.EffectiveAutoIncidents(m.AutoIncidents, ofPage, hidden), err
+	}, `SELECT auto_incidents, EXISTS (SELECT 1 FROM components c WHERE c.id = $2 AND c.hidden) FROM pages WHERE id = $1`,
+		m.PageID, m.ComponentID)
+}
+
 // endOutage reverses beginOutage: it ends the outage, removes its cause, and resolves its
-// incident unless a person has resolved or deleted it.
+// incident unless a person has resolved or deleted it. A draft stays a draft.
 func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	o, err := t.openOutage(m.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
@@ -45,6 +72,9 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 		return err
 	}
 	t.logEntries = append(t.logEntries, logEntry{"monitor's outage is over", "monitor", m.ID, m.Name})
+	if err := t.emitMonitorEvent(allswell.NewMonitorEvent(allswell.EventMonitorUp, m, o, why.String(), t.Now)); err != nil {
+		return err
+	}
 	if err := t.removeCauses(o.ID, originOf(m, o.ID, "")); err != nil {
 		return err
 	}
@@ -75,15 +105,51 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 	if err != nil {
 		return err
 	}
-	return t.emit(originOf(m, o.ID, allswell.RecoveryDigestKey(t.Now)).of(allswell.NewIncidentEvent(allswell.EventIncidentResolved, i, &u)))
+	return t.emitIncident(allswell.EventIncidentResolved, i, &u, originOf(m, o.ID, allswell.RecoveryDigestKey(t.Now)))
+}
+
+// Outages lists the outages of a workspace's monitor, given its id or slug, newest first, with
+// their incidents.
+func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r Pagination) ([]allswell.Outage, int, error) {
+	id, err := read(ctx, s, func(c *session) (string, error) {
+		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2`, ref, actor.WorkspaceID)
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	fill := func(c *session, outages []allswell.Outage) error {
+		index := make(map[string]int, len(outages))
+		ids := make([]string, len(outages))
+		for i, o := range outages {
+			index[o.ID], ids[i] = i, o.ID
+		}
+		type row struct {
+			outage, incident string
+			draft            bool
+		}
+		incidents, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
+			err = sc.Scan(&r.outage, &r.incident, &r.draft)
+			return
+		}, `SELECT outage_id, id, draft FROM incidents WHERE outage_id IN EACH($1)`, list(ids))
+		for _, r := range incidents {
+			o := &outages[index[r.outage]]
+			o.IncidentID, o.Draft = r.incident, r.draft
+		}
+		return err
+	}
+	return listedWith(ctx, s, fill, scanOutage, outageColumns, `FROM outages WHERE monitor_id = $1`, `ORDER BY started_at DESC, id DESC`, r, id)
+}
+
+const outageColumns = `id, monitor_id, silent_since_at, started_at, ended_at`
+
+func scanOutage(row database.Row) (o allswell.Outage, err error) {
+	err = row.Scan(&o.ID, &o.MonitorID, instant{&o.SilentSince}, instant{&o.StartedAt}, instant{&o.EndedAt})
+	return
 }
 
 // openOutage loads the outage of a monitor that is down.
 func (t *tx) openOutage(monitorID string) (allswell.Outage, error) {
-	return database.One(t.Session, func(row database.Row) (o allswell.Outage, err error) {
-		err = row.Scan(&o.ID, &o.MonitorID, instant{&o.SilentSince}, instant{&o.StartedAt})
-		return
-	}, `SELECT id, monitor_id, silent_since_at, started_at FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
+	return database.One(t.Session, scanOutage, `SELECT `+outageColumns+` FROM outages WHERE monitor_id = $1 AND ended_at IS NULL`, monitorID)
 }
 
 // moveOutageCause moves the cause of a down monitor to the component and status that the

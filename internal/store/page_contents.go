@@ -58,7 +58,7 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		where string
 		since any
 	}{{shown, `NOT resolved AND created_at >= $2`, int64(0)}, {named, `resolved AND created_at >= $2`, past}} {
-		found, err := c.incidents(which.timelines, `WHERE page_id = $1 AND `+which.where+` ORDER BY created_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxIncidents)
+		found, err := c.publishedIncidents(which.timelines, `page_id = $1 AND `+which.where+` ORDER BY created_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxIncidents)
 		if err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		where string
 		since any
 	}{{shown, `state <> 'completed' AND created_at >= $2`, int64(0)}, {named, `state = 'completed' AND begun_at >= $2`, past}} {
-		found, err := c.maintenances(which.timelines, `WHERE page_id = $1 AND `+which.where+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxPlanned)
+		found, err := c.publicMaintenances(which.timelines, `WHERE page_id = $1 AND `+which.where+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxPlanned)
 		if err != nil {
 			return err
 		}
@@ -88,13 +88,13 @@ func sinceOf(newestFirst []allswell.Incident) time.Time {
 	return newestFirst[maxIncidents-1].CreatedAt
 }
 
-// fillParts loads a page's groups and components.
+// fillParts loads a page's groups, and the components that are not hidden.
 func (c *session) fillParts(p *allswell.PageContents) (err error) {
 	p.AsOf = c.Now
 	if p.Groups, err = database.Query(c.Session, scanGroup, `SELECT `+groupColumns+` FROM component_groups WHERE page_id = $1`, p.Page.ID); err != nil {
 		return
 	}
-	p.Components, err = c.components(`WHERE page_id = $1`, p.Page.ID)
+	p.Components, err = c.components(`WHERE page_id = $1 AND NOT hidden`, p.Page.ID)
 	return
 }
 
@@ -109,7 +109,7 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 		err = sc.Scan(&r.component, instant{&r.At}, &r.Status)
 		return
 	}, `SELECT s.component_id, s.changed_at, s.status FROM components c CROSS JOIN status_changes s
-		WHERE c.page_id = $1 AND s.component_id = c.id
+		WHERE c.page_id = $1 AND NOT c.hidden AND s.component_id = c.id
 			AND s.changed_at >= coalesce((SELECT max(o.changed_at) FROM status_changes o WHERE o.component_id = c.id AND o.changed_at <= $2), 0)`, p.Page.ID, millis(since)) // sorted below: they mostly are already
 	if err != nil {
 		return err
@@ -125,27 +125,62 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	return err
 }
 
-// incidents loads incidents with updates and affected components. where is the statement
-// from WHERE on.
-func (c *session) incidents(t timelines, where string, args ...any) ([]allswell.Incident, error) {
-	found, err := database.Query(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents `+where, args...)
-	if err == nil {
-		err = c.fillUpdates(found, t)
+// publishedIncidents loads incidents as visitors see them: no drafts, and of the affected
+// components those that are not hidden. where is the statement after WHERE.
+func (c *session) publishedIncidents(t timelines, where string, args ...any) ([]allswell.Incident, error) {
+	found, err := database.Query(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE NOT draft AND `+where, args...)
+	if err != nil || len(found) == 0 {
+		return found, err
 	}
-	if err == nil {
+	if err = c.fillUpdates(found, t); err == nil {
 		err = c.fillAffected(found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	hidden, err := c.hiddenComponents(found[0].PageID)
+	for i := range found {
+		inc := &found[i]
+		inc.Affected = slices.DeleteFunc(inc.Affected, func(a allswell.AffectedComponent) bool { return hidden[a.ComponentID] })
+		for k := range inc.Updates {
+			u := &inc.Updates[k]
+			u.Affected = slices.DeleteFunc(u.Affected, func(a allswell.AffectedChange) bool { return hidden[a.ComponentID] })
+		}
 	}
 	return found, err
 }
 
-// maintenances loads maintenances with updates and components, like incidents.
-func (c *session) maintenances(t timelines, where string, args ...any) ([]allswell.Maintenance, error) {
-	found, err := database.Query(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances `+where, args...)
-	if err == nil {
-		err = c.fillMaintenanceUpdates(found, t)
+// hiddenComponents returns the ids of the hidden components of a page.
+func (c *session) hiddenComponents(pageID string) (map[string]bool, error) {
+	ids, err := database.Query(c.Session, database.ScanString, `SELECT id FROM components WHERE page_id = $1 AND hidden`, pageID)
+	hidden := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		hidden[id] = true
 	}
-	if err == nil {
+	return hidden, err
+}
+
+// withoutHidden returns the components that are not hidden.
+func withoutHidden(components []allswell.ComponentName, hidden map[string]bool) []allswell.ComponentName {
+	return slices.DeleteFunc(slices.Clone(components), func(c allswell.ComponentName) bool { return hidden[c.ID] })
+}
+
+// publicMaintenances loads maintenances as visitors see them, like publishedIncidents. where
+// is the statement from WHERE on.
+func (c *session) publicMaintenances(t timelines, where string, args ...any) ([]allswell.Maintenance, error) {
+	found, err := database.Query(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances `+where, args...)
+	if err != nil || len(found) == 0 {
+		return found, err
+	}
+	if err = c.fillMaintenanceUpdates(found, t); err == nil {
 		err = c.fillMaintenanceComponents(found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	hidden, err := c.hiddenComponents(found[0].PageID)
+	for i := range found {
+		found[i].Components = withoutHidden(found[i].Components, hidden)
 	}
 	return found, err
 }
@@ -166,14 +201,14 @@ func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (allsw
 			return
 		}
 		concerns := func(table, column string) string {
-			return `WHERE page_id = $1 AND ($2 = '' OR id IN (SELECT ` + column + ` FROM ` + table + ` WHERE component_id = $2))`
+			return `page_id = $1 AND ($2 = '' OR id IN (SELECT ` + column + ` FROM ` + table + ` WHERE component_id = $2))`
 		}
 		t := timelines{each: feedTimeline, bytes: timelineBytes}
-		if p.Incidents, err = c.incidents(t, concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`,
+		if p.Incidents, err = c.publishedIncidents(t, concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`,
 			p.Page.ID, componentID, MaxNewest); err != nil {
 			return
 		}
-		p.Maintenances, err = c.maintenances(t, concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
+		p.Maintenances, err = c.publicMaintenances(t, `WHERE `+concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
 			p.Page.ID, componentID, MaxNewest)
 		return
 	})
@@ -205,12 +240,12 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 		zone := p.Page.Location()
 		from, to := millis(time.Date(year, month, 1, 0, 0, 0, 0, zone)), millis(time.Date(year, month+1, 1, 0, 0, 0, 0, zone))
 		t := timelines{each: pageTimeline, bytes: timelineBytes}
-		if p.Incidents, err = c.incidents(t, `WHERE page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
+		if p.Incidents, err = c.publishedIncidents(t, `page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
 			p.Page.ID, from, to, maxIncidents); err != nil {
 			return
 		}
 		p.Since = sinceOf(p.Incidents)
-		p.Maintenances, err = c.maintenances(t, `WHERE page_id = $1 AND state = 'completed' AND begun_at >= $2 AND begun_at < $3
+		p.Maintenances, err = c.publicMaintenances(t, `WHERE page_id = $1 AND state = 'completed' AND begun_at >= $2 AND begun_at < $3
 			ORDER BY begun_at DESC, id DESC LIMIT $4`, p.Page.ID, from, to, maxPlanned)
 		return
 	})
@@ -227,7 +262,7 @@ func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (
 		}
 		p.AsOf = c.Now
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
-		if p.Incidents, err = c.incidents(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
+		if p.Incidents, err = c.publishedIncidents(t, `id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
 			err = allswell.ErrNotFound
 		}
 		return
@@ -242,7 +277,7 @@ func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int
 		}
 		p.AsOf = c.Now
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
-		if p.Maintenances, err = c.maintenances(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
+		if p.Maintenances, err = c.publicMaintenances(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
 			err = allswell.ErrNotFound
 		}
 		return

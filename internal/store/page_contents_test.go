@@ -189,7 +189,7 @@ func TestLists(t *testing.T) {
 			}
 		}
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Components(w.ctx, w.ws, "acme", store.Filter{}, r)
+			list, total, err := w.Components(w.ctx, w.ws, "acme", store.ComponentFilter{}, r)
 			return each(list, func(c allswell.Component) string { return c.Name }), total, err
 		}, "4", "3", "2", "1", "Backups", "0", "last")
 		names(func(r store.Pagination) ([]string, int, error) {
@@ -197,11 +197,11 @@ func TestLists(t *testing.T) {
 			return each(list, func(m allswell.Monitor) string { return m.Name }), total, err
 		}, "nightly", "0", "1", "2", "3", "4")
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Incidents(w.ctx, w.ws, "acme", nil, r)
+			list, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{}, r)
 			return each(list, func(i allswell.Incident) string { return i.Title }), total, err
 		}, "4", "3", "2", "1", "0")
 		names(func(r store.Pagination) ([]string, int, error) {
-			list, total, err := w.Incidents(w.ctx, w.ws, "acme", ptr(true), r)
+			list, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Resolved: ptr(true)}, r)
 			return each(list, func(i allswell.Incident) string { return i.Title }), total, err
 		}, "4", "2", "0")
 		names(func(r store.Pagination) ([]string, int, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, version, created_at, updated_at,
+const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, auto_incidents, visibility, home, version, created_at, updated_at,
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo'),
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark'),
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon'),
@@ -17,7 +17,7 @@ const pageColumns = `id, workspace_id, slug, name, description, time_zone, langu
 
 func scanPage(row database.Row) (p allswell.Page, err error) {
 	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.TimeZone, &p.Language, text{&p.Domain}, &p.Accent, listOf[allswell.FooterLink]{&p.Footer},
-		&p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.LogoDark}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
+		&p.AutoIncidents, &p.Visibility, &p.Home, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.LogoDark}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
 		instant{&p.Claim.CheckedAt}, instant{&p.Claim.FailedAt}, instant{&p.Claim.CheckAt}, &p.Claim.Result)
 	return
 }
@@ -137,7 +137,7 @@ func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell
 		return allswell.Page{}, err
 	}
 	p, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
-		if err := t.lockDomains(n.PageSettings); err != nil {
+		if err := t.lockForSettings(actor.WorkspaceID, n.Slug, n.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
 		return t.createPage(actor, n)
@@ -150,16 +150,21 @@ func (s *Store) CreatePage(ctx context.Context, actor allswell.Actor, n allswell
 func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page, error) {
 	p := allswell.Page{
 		ID: allswell.NewID(allswell.PrefixPage, t.Now), WorkspaceID: actor.WorkspaceID, Slug: n.Slug, Name: n.Name,
-		Description: n.Description, TimeZone: allswell.DefaultTimeZone, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.Now, UpdatedAt: t.Now,
+		Description: n.Description, TimeZone: allswell.DefaultTimeZone,
+		AutoIncidents: allswell.AutoIncidentsPublish, Visibility: allswell.VisibilityPublic, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	p.ApplySettings(n.PageSettings)
 	if err := t.claimDomain(&p); err != nil {
 		return p, err
 	}
-	_, err := t.Exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer, version, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+	if err := t.claimHome(actor, p); err != nil {
+		return p, err
+	}
+	_, err := t.Exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer,
+			auto_incidents, visibility, home, version, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
 		p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer),
-		p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
+		string(p.AutoIncidents), string(p.Visibility), p.Home, p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
 	if err == nil && p.Domain != "" {
 		err = t.saveDomainClaim(p)
 	}
@@ -179,7 +184,7 @@ func (s *Store) ChangePage(ctx context.Context, actor allswell.Actor, slug strin
 		return allswell.Page{}, err
 	}
 	p, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Page, error) {
-		if err := t.lockDomains(ch.PageSettings); err != nil {
+		if err := t.lockForSettings(actor.WorkspaceID, slug, ch.PageSettings); err != nil {
 			return allswell.Page{}, err
 		}
 		p, err := t.lockPage(actor.WorkspaceID, slug)
@@ -223,15 +228,64 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 			return p, err
 		}
 	}
+	if err := t.claimHome(actor, p); err != nil {
+		return p, err
+	}
 	if _, err := t.Exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
-			accent = $7, footer = $8, updated_at = $9 WHERE id = $1`,
-		p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt)); err != nil {
+			accent = $7, footer = $8, updated_at = $9, auto_incidents = $10, visibility = $11, home = $12 WHERE id = $1`,
+		p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt),
+		string(p.AutoIncidents), string(p.Visibility), p.Home); err != nil {
 		return p, err
 	}
 	if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {
 		return p, err
 	}
 	return t.withStatus(p, nil)
+}
+
+// lockForSettings locks what other pages share with the page with the slug, if the settings change
+// it. Call it before locking the page.
+func (t *tx) lockForSettings(workspaceID, slug string, settings allswell.PageSettings) error {
+	if err := t.lockDomains(settings); err != nil {
+		return err
+	}
+	return t.lockHome(workspaceID, slug, settings)
+}
+
+// lockHome locks the page with the slug and the present home page, if the settings make the
+// page its workspace's home page. The mutex makes such changes
+// wait for each other.
+func (t *tx) lockHome(workspaceID, slug string, settings allswell.PageSettings) error {
+	if settings.Home == nil || !*settings.Home {
+		return nil
+	}
+	if err := t.lockMutex("home"); err != nil {
+		return err
+	}
+	return t.lockRows(func() (s lockSet, err error) {
+		s.pages, err = t.ids(`SELECT id FROM pages WHERE workspace_id = $1 AND (home OR slug = $2)`, workspaceID, slug)
+		return s, err
+	})
+}
+
+// claimHome makes room for a page that becomes its workspace's home page: the present one is no
+// longer. lockHome has locked both.
+func (t *tx) claimHome(actor allswell.Actor, p allswell.Page) error {
+	if !p.Home {
+		return nil
+	}
+	others, err := t.pages(`WHERE workspace_id = $1 AND home AND id <> $2`, p.WorkspaceID, p.ID)
+	for _, before := range others {
+		if err != nil {
+			break
+		}
+		after := before
+		after.Apply(allswell.PageChange{PageSettings: allswell.PageSettings{Home: new(bool)}}, t.Now)
+		if _, err = t.Exec(`UPDATE pages SET home = FALSE, updated_at = $2 WHERE id = $1`, after.ID, millis(after.UpdatedAt)); err == nil {
+			err = t.audit(actor, allswell.AuditUpdate, before, after)
+		}
+	}
+	return err
 }
 
 // SetPageImage sets an image of a page.

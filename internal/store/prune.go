@@ -17,14 +17,20 @@ const (
 	statusChangeRetention = 2 * allswell.HistoryDays * 24 * time.Hour
 	livenessRetention     = 24 * time.Hour
 	deliveryLogRetention  = 30 * 24 * time.Hour
+	monitorEventRetention = 30 * 24 * time.Hour
 )
 
 // Prune deletes old data: responses to idempotent requests, liveness records of replicas
-// that are gone, old listening gaps, addresses that were never confirmed, and the log of
-// finished deliveries. It always keeps at least one liveness record.
+// that are gone, old listening gaps, addresses that were never confirmed, events of monitors,
+// and the log of finished deliveries. It always keeps at least one liveness record.
 func (s *Store) Prune(ctx context.Context) error {
 	err := s.deleteInSteps(ctx, `FROM deliveries WHERE created_at <= $1 AND page_id IN (SELECT id FROM pages) AND state NOT IN ('pending', 'sending')`,
 		func(t *tx) any { return millis(t.Now.Add(-deliveryLogRetention)) })
+	if err != nil {
+		return err
+	}
+	err = s.deleteInSteps(ctx, `FROM monitor_events WHERE created_at <= $1`,
+		func(t *tx) any { return millis(t.Now.Add(-monitorEventRetention)) })
 	if err != nil {
 		return err
 	}

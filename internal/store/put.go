@@ -44,7 +44,7 @@ func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.Ne
 	}
 	ch := n.Replacement()
 	done, err := writePut(ctx, s, actor, func(t *tx) (done put[allswell.Page], err error) {
-		if err := t.lockDomains(ch.PageSettings); err != nil {
+		if err := t.lockForSettings(actor.WorkspaceID, n.Slug, ch.PageSettings); err != nil {
 			return done, err
 		}
 		page, err := t.lockPage(actor.WorkspaceID, n.Slug)

@@ -48,9 +48,10 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	})
 }
 
-// checkComponents returns an *allswell.ValidationError if a component is not on the page.
+// checkComponents returns an *allswell.ValidationError if a component is not on the page, or
+// hidden there.
 func (t *tx) checkComponents(pageID string, components []string) error {
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND id IN EACH($2)`, pageID, list(components))
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND NOT hidden AND id IN EACH($2)`, pageID, list(components))
 	if err == nil && int(n) != len(components) {
 		var bad allswell.ValidationError
 		bad.Add("components", "The components must be of this page.")

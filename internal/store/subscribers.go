@@ -281,6 +281,9 @@ func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, compon
 	return s.changeSubscription(ctx, slug, key, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) error {
 		sub.WholePage, sub.Components = len(components) == 0, components
 		sub.Resume()
+		if err := t.checkComponents(sub.PageID, components); err != nil {
+			return err
+		}
 		if _, err := t.Exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
 			return err
 		}

@@ -97,7 +97,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return s.DeleteGroup(ctx, ws, "", x.group)
 	},
 	"Components": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Components(ctx, ws, x.slug, store.Filter{}, firstHundred)
+		_, _, err := s.Components(ctx, ws, x.slug, store.ComponentFilter{}, firstHundred)
 		return err
 	},
 	"Component": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -120,7 +120,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return s.DeleteComponent(ctx, ws, x.slug, x.component)
 	},
 	"Incidents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, _, err := s.Incidents(ctx, ws, x.slug, nil, firstHundred)
+		_, _, err := s.Incidents(ctx, ws, x.slug, store.IncidentFilter{}, firstHundred)
 		return err
 	},
 	"Incident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -140,6 +140,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"Updates": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, _, err := s.Updates(ctx, ws, x.incident, firstHundred)
+		return err
+	},
+	"PublishIncident": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.PublishIncident(ctx, ws, x.incident)
 		return err
 	},
 	"PostUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -208,6 +212,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	},
 	"ChangeMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.ChangeMonitor(ctx, ws, x.monitor, allswell.MonitorChange{Name: ptr("x")})
+		return err
+	},
+	"Outages": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, _, err := s.Outages(ctx, ws, x.monitor, firstHundred)
 		return err
 	},
 	"RotateMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -370,7 +378,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 var reading = []string{
 	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
-	"Subscriber", "Deliveries", "Summary",
+	"Subscriber", "Deliveries", "Summary", "Outages",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"cmp"
 	"context"
 	"sync/atomic"
 	"testing"
@@ -163,11 +164,11 @@ func (w *world) pinged(monitors ...allswell.Monitor) {
 }
 
 // quick creates a monitor with an interval of a minute that goes down at the first tick that
-// finds a ping missing.
+// finds a ping missing. down is its down status; "": StatusMajorOutage.
 func (w *world) quick(name string, component allswell.Component, down allswell.Status) allswell.Monitor {
 	w.Helper()
 	return must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
-		Name: name, Interval: time.Minute, Page: "acme", ComponentID: component.ID, FailureThreshold: 1, DownStatus: down}))(w)
+		Name: name, Interval: time.Minute, Page: "acme", ComponentID: component.ID, FailureThreshold: 1, DownStatus: cmp.Or(down, allswell.StatusMajorOutage)}))(w)
 }
 
 // goDown pings monitors made by quick and lets time pass until they are down.
@@ -217,7 +218,7 @@ func (w *world) say(status allswell.Status) {
 // incidents returns the page's incidents, newest first, with their updates.
 func (w *world) incidents() []allswell.Incident {
 	w.Helper()
-	found, _, err := w.Incidents(w.ctx, w.ws, "acme", nil, store.Pagination{Page: 1, PerPage: 100})
+	found, _, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{}, store.Pagination{Page: 1, PerPage: 100})
 	w.ok(err)
 	for i := range found {
 		found[i] = must(w.Incident(w.ctx, w.ws, found[i].ID))(w)

@@ -1,0 +1,37 @@
+package allswell
+
+import "slices"
+
+// AutoIncidents decides what happens to the incident that an outage of a monitor opens. The
+// component of the monitor changes in any case.
+type AutoIncidents string
+
+// The values of AutoIncidents.
+const (
+	AutoIncidentsPublish AutoIncidents = "publish" // the page shows the incident, and subscribers are notified
+	AutoIncidentsDraft   AutoIncidents = "draft"   // the incident waits until a person publishes it
+	AutoIncidentsOff     AutoIncidents = "off"     // no incident is opened
+)
+
+// AutoIncidentModes lists all valid values.
+var AutoIncidentModes = []AutoIncidents{AutoIncidentsPublish, AutoIncidentsDraft, AutoIncidentsOff}
+
+// EffectiveAutoIncidents returns what applies to an outage: the monitor's setting, or else the
+// page's. The page's AutoIncidentsPublish does not apply to a hidden component, because the title
+// of the incident would name what visitors may not see: the incident is a draft.
+func EffectiveAutoIncidents(monitor, page AutoIncidents, hidden bool) AutoIncidents {
+	switch {
+	case monitor != "":
+		return monitor
+	case hidden && page == AutoIncidentsPublish:
+		return AutoIncidentsDraft
+	default:
+		return page
+	}
+}
+
+func checkAutoIncidents(bad *ValidationError, a AutoIncidents) {
+	if !slices.Contains(AutoIncidentModes, a) {
+		bad.Add("auto_incidents", "The auto_incidents must be one of: %s.", joinValues(AutoIncidentModes))
+	}
+}

@@ -1,0 +1,320 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// setPage changes the settings of the world's page.
+func (w *world) setPage(s allswell.PageSettings) allswell.Page {
+	w.Helper()
+	return must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: s}))(w)
+}
+
+// drafts returns the drafts of the page, newest first.
+func (w *world) drafts() []allswell.Incident {
+	w.Helper()
+	found, _, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Drafts: true}, firstHundred)
+	w.ok(err)
+	return found
+}
+
+// draft returns the only draft.
+func (w *world) draft() allswell.Incident {
+	w.Helper()
+	all := w.drafts()
+	if len(all) != 1 || !all[0].Draft {
+		w.Fatalf("drafts: %+v, want one", all)
+	}
+	return all[0]
+}
+
+// shownIncidents returns the titles of the incidents that visitors can see in any way.
+func (w *world) shownIncidents() []string {
+	w.Helper()
+	var titles []string
+	add := func(p allswell.PageContents) {
+		for _, i := range p.Incidents {
+			if !slices.Contains(titles, i.Title) {
+				titles = append(titles, i.Title)
+			}
+		}
+	}
+	add(must(w.LoadPage(w.ctx, "acme"))(w))
+	add(must(w.LoadNewest(w.ctx, "acme", ""))(w))
+	add(must(w.LoadNewest(w.ctx, "acme", w.component.ID))(w))
+	now := w.clock.now()
+	add(must(w.LoadMonth(w.ctx, "acme", now.Year(), now.Month()))(w))
+	return titles
+}
+
+// monitorEvents returns the events of a monitor for members: their kinds and reasons.
+func (w *world) monitorEvents(m allswell.Monitor) (lines []string) {
+	w.Helper()
+	for _, row := range w.rows(`SELECT kind || ' ' || data FROM monitor_events WHERE monitor_id = '` + m.ID + `' ORDER BY created_at, id`) {
+		kind, data := allswell.EventKind(row[:len("monitor.up")]), row[len("monitor.up "):]
+		if row[:len(allswell.EventMonitorDown)] == string(allswell.EventMonitorDown) {
+			kind, data = allswell.EventMonitorDown, row[len(allswell.EventMonitorDown)+1:]
+		}
+		var e allswell.MonitorEventData
+		w.ok(json.Unmarshal([]byte(data), &e))
+		if e.Name != m.Name || e.SilentSince.IsZero() {
+			w.Errorf("event %s", row)
+		}
+		lines = append(lines, string(kind)+" "+e.Reason)
+	}
+	return lines
+}
+
+func (w *world) expectMonitorEvents(m allswell.Monitor, want ...string) {
+	w.Helper()
+	w.expect("events of "+m.Name, w.monitorEvents(m), want...)
+}
+
+func TestDefaultDownStatus(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		create := func(name, component string, given allswell.Status) allswell.Status {
+			w.Helper()
+			return must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{
+				Name: name, Interval: time.Hour, Page: "acme", ComponentID: component, DownStatus: given}))(w).DownStatus
+		}
+		for _, tt := range []struct {
+			name, component string
+			given, want     allswell.Status
+		}{
+			{"second on the component", w.component.ID, "", allswell.StatusPartialOutage},
+			{"third, by slug", "backups", "", allswell.StatusPartialOutage},
+			{"given", w.component.ID, allswell.StatusDegraded, allswell.StatusDegraded},
+			{"first on its component", w.anotherComponent("Mail").ID, "", allswell.StatusMajorOutage},
+			{"no component", "", "", allswell.StatusPartialOutage},
+		} {
+			if got := create(tt.name, tt.component, tt.given); got != tt.want {
+				w.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+			}
+		}
+		if w.monitor.DownStatus != allswell.StatusMajorOutage {
+			w.Errorf("the first monitor has %s", w.monitor.DownStatus)
+		}
+		// A PUT chooses a default for a new monitor, and keeps the value of another one.
+		n := allswell.NewMonitor{Name: "put", Interval: time.Hour, Page: "acme", ComponentID: w.anotherComponent("Put").ID}
+		first, _, err := w.PutMonitor(w.ctx, w.ws, "put", n, allswell.Precondition{})
+		w.ok(err)
+		create("beside it", n.ComponentID, "")
+		again, _, err := w.PutMonitor(w.ctx, w.ws, "put", n, allswell.Precondition{})
+		w.ok(err)
+		if first.DownStatus != allswell.StatusMajorOutage || again.DownStatus != first.DownStatus || !again.UpdatedAt.Equal(first.UpdatedAt) {
+			w.Errorf("put: %s, then %s", first.DownStatus, again.DownStatus)
+		}
+	})
+}
+
+func TestDraftWaitsForAPerson(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.setPage(allswell.PageSettings{AutoIncidents: ptr(allswell.AutoIncidentsDraft)})
+		w.subscribe("ada@example.com")
+		job := w.quick("job", w.component, "")
+		w.goDown(job)
+		w.shows(allswell.StatusMajorOutage)
+		i := w.draft()
+		if got := w.shownIncidents(); len(got) != 0 {
+			w.Errorf("visitors see %q", got)
+		}
+		if _, err := w.LoadIncident(w.ctx, "acme", i.ID, 0); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("visitors can open the draft: %v", err)
+		}
+		if got := w.monitorNow(job).IncidentID; got != i.ID {
+			w.Errorf("the monitor names the incident %q, want %s", got, i.ID)
+		}
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, "A disk is full."))(w)
+		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentIdentified)})
+		w.expectEvents("Backups: operational > major_outage (outage)")
+		w.fanOut()
+		if rows := w.rows(`SELECT 1 FROM deliveries WHERE event_id IS NOT NULL`); len(rows) != 0 {
+			w.Errorf("%d deliveries tell subscribers of a draft", len(rows))
+		}
+
+		before := len(w.audited())
+		published := must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		if published.Draft || len(published.Updates) != 2 {
+			w.Errorf("published: %+v", published)
+		}
+		w.expectEvents("created: job is down, critical, identified (outage): A disk is full.")
+		again := must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		if again.Draft || !again.UpdatedAt.Equal(published.UpdatedAt) || len(w.drafts()) != 0 {
+			w.Errorf("published twice: %+v", again)
+		}
+		if got := w.audited()[before:]; len(got) != 1 || got[0] != `update incident {"draft":true} {"draft":false}` {
+			w.Errorf("audited %q", got)
+		}
+		w.expect("visitors see", w.shownIncidents(), "job is down")
+		w.expectEvents()
+		w.pinged(job)
+		w.expectEvents("Backups: major_outage > operational (outage)",
+			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+		w.expectMonitorEvents(job, "monitor.down ", "monitor.up ping")
+	})
+}
+
+// TestDraftOfARecoveredMonitor: the monitor recovers before the draft is published.
+func TestDraftOfARecoveredMonitor(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.setPage(allswell.PageSettings{AutoIncidents: ptr(allswell.AutoIncidentsDraft)})
+		job := w.quick("job", w.component, "")
+		w.goDown(job)
+		w.pinged(job)
+		w.shows(allswell.StatusOperational)
+		i := w.draft()
+		if !i.Resolved || i.State != allswell.IncidentResolved {
+			w.Errorf("the draft after the recovery: %+v", i)
+		}
+		w.expectEvents("Backups: operational > major_outage (outage)", "Backups: major_outage > operational (outage)")
+		if got := w.shownIncidents(); len(got) != 0 {
+			w.Errorf("visitors see %q", got)
+		}
+		must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		w.expectEvents("created: job is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
+		w.expect("visitors see", w.shownIncidents(), "job is down")
+		w.goDown(job)
+		w.ok(w.DeleteIncident(w.ctx, w.ws, w.draft().ID))
+		w.pinged(job)
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, job.ID))
+		w.ok(w.DeletePage(w.ctx, w.ws, "acme"))
+	})
+}
+
+func TestAutoIncidents(t *testing.T) {
+	publish, draft, off := allswell.AutoIncidentsPublish, allswell.AutoIncidentsDraft, allswell.AutoIncidentsOff
+	for name, tt := range map[string]struct {
+		page, monitor allswell.AutoIncidents
+		hidden        bool
+		want          allswell.AutoIncidents
+	}{
+		"the page's":                          {publish, "", false, publish},
+		"the page's off":                      {off, "", false, off},
+		"the monitor's before the page's":     {off, publish, false, publish},
+		"off of one monitor":                  {publish, off, false, off},
+		"draft of one monitor":                {publish, draft, false, draft},
+		"a hidden component":                  {publish, "", true, draft},
+		"a hidden component, off":             {off, "", true, off},
+		"a hidden component, a person's word": {off, publish, true, publish},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorlds(t, func(w *world) {
+				w.setPage(allswell.PageSettings{AutoIncidents: &tt.page})
+				c := w.component
+				if tt.hidden {
+					c = must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Secret", Hidden: true}))(w)
+				}
+				job := w.quick("job", c, "")
+				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{AutoIncidents: &tt.monitor}))(w)
+				w.goDown(job)
+				if got := must(w.Component(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusMajorOutage {
+					w.Errorf("the component is %s", got)
+				}
+				published, drafts := len(w.incidents()), len(w.drafts())
+				want := map[allswell.AutoIncidents][2]int{publish: {1, 0}, draft: {0, 1}, off: {0, 0}}[tt.want]
+				if published != want[0] || drafts != want[1] {
+					w.Errorf("%d incidents and %d drafts, want %v", published, drafts, want)
+				}
+				w.expectMonitorEvents(job, "monitor.down ")
+				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+				w.expectMonitorEvents(job, "monitor.down ", "monitor.up disabled")
+				if got := must(w.Component(w.ctx, w.ws, "acme", c.ID))(w).Status(); got != allswell.StatusOperational {
+					w.Errorf("the component is %s after the outage", got)
+				}
+			})
+		})
+	}
+}
+
+func TestMonitorWithoutAPage(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		create := func(name string) allswell.Monitor {
+			w.Helper()
+			return must(w.CreateMonitor(w.ctx, w.ws, allswell.NewMonitor{Name: name, Interval: time.Minute, FailureThreshold: 1}))(w)
+		}
+		job, gone := create("job"), create("gone")
+		if job.PageID != "" || job.PageSlug != "" || job.ComponentID != "" {
+			w.Fatalf("monitor: %+v", job)
+		}
+		before := must(w.Page(w.ctx, w.ws, "acme"))(w).Version
+		w.goDown(job, gone)
+		w.expectEvents()
+		if page := must(w.Page(w.ctx, w.ws, "acme"))(w); page.Version != before || len(w.incidents())+len(w.drafts()) != 0 {
+			w.Errorf("the outage changed a page: %+v", page)
+		}
+		w.pinged(job)
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, gone.ID))
+		w.expectMonitorEvents(job, "monitor.down ", "monitor.up ping")
+		w.expectMonitorEvents(gone, "monitor.down ", "monitor.up deleted")
+		outages, total, err := w.Outages(w.ctx, w.ws, "job", firstHundred)
+		w.ok(err)
+		if total != 1 || outages[0].EndedAt.IsZero() || outages[0].IncidentID != "" || !outages[0].SilentSince.Equal(began) {
+			w.Errorf("outages: %+v", outages)
+		}
+
+		// While it is down, it moves to a page, and leaves it.
+		w.goDown(job)
+		link := allswell.MonitorChange{Page: ptr("acme"), ComponentID: ptr("backups"), DownStatus: ptr(allswell.StatusDegraded)}
+		must(w.ChangeMonitor(w.ctx, w.ws, job.ID, link))(w)
+		w.shows(allswell.StatusDegraded)
+		moved := must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{Page: ptr("")}))(w)
+		if moved.PageID != "" || moved.ComponentID != "" || moved.State != allswell.MonitorDown {
+			w.Errorf("off the page: %+v", moved)
+		}
+		w.shows(allswell.StatusOperational)
+		w.pinged(job)
+		w.ok(w.DeletePage(w.ctx, w.ws, "acme")) // with its own monitors only
+		if list, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{}, firstHundred); err != nil || len(list) != 1 || list[0].ID != job.ID {
+			w.Errorf("monitors after the deletion of the page: %+v, %v", list, err)
+		}
+		_, err = w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{ComponentID: ptr(w.component.ID)})
+		w.refused(err, "page")
+	})
+}
+
+// TestMonitorEventsArePruned: nobody reads them after a month.
+func TestMonitorEventsArePruned(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		job := w.quick("job", w.component, "")
+		w.goDown(job)
+		w.clock.move(29 * 24 * time.Hour)
+		w.recordLiveness()
+		w.pinged(job)
+		w.ok(w.Prune(w.ctx))
+		w.expectMonitorEvents(job, "monitor.down ", "monitor.up ping")
+		w.clock.move(2 * 24 * time.Hour)
+		w.recordLiveness()
+		w.ok(w.Prune(w.ctx))
+		w.expectMonitorEvents(job, "monitor.up ping")
+	})
+}
+
+// TestManyDraftsInOneTick: going down in one tick, with and without pages, is written in batches.
+func TestManyDraftsInOneTick(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.setPage(allswell.PageSettings{AutoIncidents: ptr(allswell.AutoIncidentsDraft)})
+		var all []allswell.Monitor
+		for i := range 12 {
+			n := allswell.NewMonitor{Name: "job", Interval: time.Minute, FailureThreshold: 1}
+			if i%2 == 0 {
+				n.Page, n.ComponentID = "acme", w.component.ID
+			}
+			all = append(all, must(w.CreateMonitor(w.ctx, w.ws, n))(w))
+		}
+		w.goDown(all...)
+		if len(w.drafts()) != 6 || len(w.rows(`SELECT 1 FROM monitor_events`)) != 12 {
+			w.Errorf("%d drafts, %d events", len(w.drafts()), len(w.rows(`SELECT 1 FROM monitor_events`)))
+		}
+		w.pinged(all...)
+		if len(w.drafts()) != 6 || len(w.rows(`SELECT 1 FROM monitor_events`)) != 24 {
+			w.Errorf("after the recovery: %d drafts", len(w.drafts()))
+		}
+	})
+}
