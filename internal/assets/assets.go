@@ -17,6 +17,15 @@ import (
 //go:embed files
 var files embed.FS
 
+//go:embed favicon.ico
+var faviconICO []byte
+
+// FaviconICO is the icon at /favicon.ico, for clients that do not look for the icon that a page
+// names.
+var FaviconICO = web.NewDocument(faviconICO, web.DocumentHeader{
+	ContentType: "image/x-icon", CacheControl: "public, max-age=86400", Policy: web.PolicyData,
+})
+
 // Path is the path below which assets are served.
 const Path = "/assets/"
 

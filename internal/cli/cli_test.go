@@ -211,6 +211,10 @@ func TestPartlyDone(t *testing.T) {
 // TestOutput compares output that is collected from several answers.
 func TestOutput(t *testing.T) {
 	server := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("hidden") == "true" {
+			io.WriteString(w, `{"data": [{"id": "comp_2"}], "meta": {"total": 1}}`)
+			return
+		}
 		io.WriteString(w, map[string]string{
 			"/api/v1/pages/acme": `{"data": {"name": "Acme", "slug": "acme", "status": "operational", "url": "https://status.example.com", "time_zone": "UTC", "domain": "status.example.com",
 				"logo": "https://x/logo.png", "footer_links": [{"label": "Imprint", "url": "https://example.com/"}]}}`,
@@ -225,7 +229,7 @@ func TestOutput(t *testing.T) {
 		"page set|acme|--accent=#123456": "Page:        Acme\nSlug:        acme\nStatus:      Operational\nAddress:     https://status.example.com\n" +
 			"Own domain:  https://status.example.com\nTime zone:   UTC\nLanguage:    none\nAccent:      none\n" +
 			"Logo:        https://x/logo.png\nDark logo:   none\nIcon:        none\nFooter:      Imprint: https://example.com/\n",
-		"component list|--page=acme":                         "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop\n",
+		"component list|--page=acme":                         "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
 		"group list|--page=acme":                             "ID     ORDER  NAME\ngrp_1  2      Core\n",
 		"incident show|01990000-0000-7000-8000-000000000001": "Incident:  Slow\nId:        i\nState:     identified\nResolved:  no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00\n  x\n",
 	} {

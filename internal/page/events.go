@@ -24,15 +24,18 @@ func (s *Site) serveEvents(w http.ResponseWriter, r *http.Request, req pageReque
 // expires. While the page cannot be loaded, the tag is that of the old snapshot, or
 // "" if there is none. The error is allswell.ErrNotFound if the page is gone.
 func (s *Site) currentTag(ctx context.Context, e *entry) (tag string, expires time.Time, err error) {
-	now, err := s.lookUp(ctx, e.slug)
-	if err == nil && now != e {
-		err = allswell.ErrNotFound // deleted, and the slug belongs to another page
+	now := s.index.Last().current(e)
+	if !now {
+		idx, err := s.index.Get(ctx)
+		if now = idx.current(e); !now && err != nil {
+			return "", time.Time{}, err
+		}
 	}
-	if err != nil {
-		return "", time.Time{}, err
+	if !now {
+		return "", time.Time{}, allswell.ErrNotFound // deleted, or made private, or the slug belongs to another page
 	}
 	snap, err := e.snapshot.Get(ctx)
-	if snap == nil {
+	if snap == nil || isNotFound(err) {
 		return "", time.Time{}, err
 	}
 	tag = snap.tag

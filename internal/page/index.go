@@ -12,61 +12,101 @@ import (
 
 // index has all status pages. It is immutable.
 type index struct {
-	entries []*entry // in the order of the store
-	bySlug  map[string]*entry
-	byID    map[string]*entry
-	byHost  map[string]*entry // pages with their own domain
+	visible, private directory
+	entries          []*entry // of visible pages, in the order of the store
+	byID             map[string]*entry
 }
 
-// entry is one page under one slug. A page whose slug changes gets a new entry.
+// directory has pages by their addresses.
+type directory struct {
+	bySlug map[string]*entry
+	byHost map[string]*entry // pages with their own domain
+}
+
+// entry is one page under one slug, either private or visible. A page for which one of these
+// changes gets a new entry, and with it new documents and a new topic: nothing that was made
+// of the page before reaches anyone.
 type entry struct {
-	id, slug string
-	version  atomic.Uint64 // increases with each commit that changed the page
-	snapshot cache.Value[*snapshot]
-	topic    *stream.Topic // of its event streams
+	id, slug, workspace string
+	private             bool
+	withdrawn           atomic.Bool   // the page was made private; see Site.withdraw
+	version             atomic.Uint64 // increases with each commit that changed the page
+	snapshot            cache.Value[*snapshot]
+	topic               *stream.Topic // of its event streams
 }
 
-// loadIndex loads the index. Pages that keep their slugs keep their entries, and
-// with them their snapshots.
+// shows reports whether the entry is that of a page as it is now.
+func (e *entry) shows(p allswell.Page) bool {
+	return e.id == p.ID && e.slug == p.Slug && e.private == (p.Visibility == allswell.VisibilityPrivate)
+}
+
+// loadIndex loads the index. Pages that keep their slugs and that are as private as before
+// keep their entries, and with them their snapshots.
 func (s *Site) loadIndex(ctx context.Context) (*index, time.Time, error) {
 	pages, err := s.store.PublicPages(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	old := s.index.Last()
-	idx := &index{bySlug: make(map[string]*entry, len(pages)), byID: make(map[string]*entry, len(pages)), byHost: make(map[string]*entry)}
+	idx := &index{visible: newDirectory(len(pages)), private: newDirectory(0), byID: make(map[string]*entry, len(pages))}
 	for _, p := range pages {
-		e := old.find(p.Slug)
-		if e == nil || e.id != p.ID {
+		var e *entry
+		if old != nil {
+			e = old.byID[p.ID]
+		}
+		if e == nil || !e.shows(p) || e.withdrawn.Load() && !e.private {
 			e = s.newEntry(p)
 		}
-		idx.entries = append(idx.entries, e)
-		idx.bySlug[p.Slug], idx.byID[p.ID] = e, e
+		idx.byID[p.ID] = e
+		in := idx.visible
+		if e.private {
+			in = idx.private
+		} else {
+			idx.entries = append(idx.entries, e)
+		}
+		in.bySlug[p.Slug] = e
 		if p.Host != "" {
-			idx.byHost[p.Host] = e
+			in.byHost[p.Host] = e
 		}
 	}
 	return idx, time.Time{}, nil
 }
 
-// find returns the entry of a slug, or nil. A nil index has none.
+func newDirectory(pages int) directory {
+	return directory{bySlug: make(map[string]*entry, pages), byHost: make(map[string]*entry)}
+}
+
+// find returns the entry of the visible page with a slug, or nil. A nil index has none.
 func (idx *index) find(slug string) *entry {
 	if idx == nil {
 		return nil
 	}
-	return idx.bySlug[slug]
+	return idx.visible.bySlug[slug].unlessWithdrawn()
 }
 
-// findHost returns the entry of a page's own domain, or nil. A nil index has none.
+// findHost returns the entry of the visible page with an own domain, or nil. A nil index has
+// none.
 func (idx *index) findHost(host string) *entry {
 	if idx == nil {
 		return nil
 	}
-	return idx.byHost[host]
+	return idx.visible.byHost[host].unlessWithdrawn()
+}
+
+func (e *entry) unlessWithdrawn() *entry {
+	if e == nil || e.withdrawn.Load() {
+		return nil
+	}
+	return e
+}
+
+// current reports whether the entry is in the index. A nil index has none.
+func (idx *index) current(e *entry) bool {
+	return idx != nil && idx.byID[e.id] == e && e.unlessWithdrawn() != nil
 }
 
 func (s *Site) newEntry(p allswell.Page) *entry {
-	e := &entry{id: p.ID, slug: p.Slug}
+	e := &entry{id: p.ID, slug: p.Slug, workspace: p.WorkspaceID, private: p.Visibility == allswell.VisibilityPrivate}
 	e.topic = stream.NewTopic(func(ctx context.Context) (string, time.Time, error) { return s.currentTag(ctx, e) })
 	e.snapshot.Version, e.snapshot.Now = &e.version, s.now
 	e.snapshot.Load = func(ctx context.Context) (*snapshot, time.Time, error) { return s.loadSnapshot(ctx, e) }
@@ -74,7 +114,7 @@ func (s *Site) newEntry(p allswell.Page) *entry {
 	return e
 }
 
-// lookUp returns the entry of a slug, or allswell.ErrNotFound. It queries the
+// lookUp returns the entry of the visible page with a slug, or allswell.ErrNotFound. It queries the
 // database only for an unknown slug, and only if there was a commit since the index
 // was loaded.
 func (s *Site) lookUp(ctx context.Context, slug string) (*entry, error) {

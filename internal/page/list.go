@@ -36,19 +36,19 @@ func (s *Site) loadList(ctx context.Context) (*pageList, time.Time, error) {
 	return &pageList{PageList: index, loaded: now}, now.Add(listAge), nil
 }
 
-// serveRoot answers "/": with the only page, with the list of pages, or with the
-// first steps if there is no page.
+// serveRoot answers "/": with the home page, with the list of pages, or with the
+// first steps if there is no page that everybody may see.
 func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
 	list, err := s.list.Get(r.Context())
 	switch {
 	case list == nil:
 		s.failFor(w, r, err)
-	case list.Total == 0:
+	case list.Home == "":
 		s.firstSteps.ServeHTTP(w, r)
-	case list.Total == 1:
-		s.routeSlug(w, r, list.Pages[0].Slug, "")
-	default:
+	case s.lists && list.Total > 1:
 		s.serveList(w, r)
+	default:
+		s.routeSlug(w, r, list.Home, "")
 	}
 }
 

@@ -44,14 +44,14 @@ type partLoader func(ctx context.Context, k key) (page *renderedPage, expires ti
 
 // loadPart returns a page's snapshot, and the contents of a part of it that load
 // loads from the store. The error is allswell.ErrNotFound if the slug belongs to
-// another page now.
+// another page now, or the visibility of the page has changed.
 func (e *entry) loadPart(ctx context.Context, load func(*snapshot) (allswell.PageContents, error)) (*snapshot, allswell.PageContents, error) {
 	snap, err := e.snapshot.Get(ctx)
 	if err != nil {
 		return nil, allswell.PageContents{}, err
 	}
 	contents, err := load(snap)
-	if err == nil && contents.Page.ID != e.id {
+	if err == nil && !e.shows(contents.Page) {
 		err = allswell.ErrNotFound
 	}
 	view.CleanNames(&contents)

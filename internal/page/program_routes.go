@@ -100,8 +100,8 @@ func (s *Site) loadFeed(ctx context.Context, e *entry, component, name string) (
 	if err != nil {
 		return nil, err
 	}
-	if contents.Page.ID != e.id {
-		return nil, allswell.ErrNotFound // the slug belongs to another page now
+	if !e.shows(contents.Page) {
+		return nil, allswell.ErrNotFound // the slug belongs to another page now, or the visibility has changed
 	}
 	base := contents.Page.URL(s.base)
 	if name == feed.CalendarName {
@@ -132,6 +132,9 @@ func (s *Site) addUpcoming(ctx context.Context, contents *allswell.PageContents)
 		return nil
 	}
 	full, err := s.store.LoadPage(ctx, contents.Page.Slug)
+	if err == nil && full.Page.Visibility != contents.Page.Visibility {
+		err = allswell.ErrNotFound
+	}
 	if err != nil {
 		return err
 	}

@@ -27,6 +27,9 @@ func (s *Site) route(w http.ResponseWriter, r *http.Request) {
 		s.serveAsset(w, r, name)
 		return
 	}
+	if s.routeWellKnown(w, r, path) {
+		return
+	}
 	rest, isStatus := strings.CutPrefix(path, "/status/")
 	if s.routeDomain(w, r, isStatus) {
 		return
@@ -66,12 +69,19 @@ type pageRequest struct {
 	variant view.Variant
 	part    string    // the path below the page: "", "history", "incidents/…"
 	key     keyLookup // of a form
+	byKey   bool      // the page is private, and shown only because of the key
 }
 
 // routeSlug serves a part of the page under a slug.
 func (s *Site) routeSlug(w http.ResponseWriter, r *http.Request, slug, part string) {
 	key := s.lookUpKey(r, part)
-	e, snap, err := s.snapshotOf(r.Context(), cmp.Or(key.slug, slug))
+	slug = cmp.Or(key.slug, slug)
+	e, snap, err := s.snapshotOf(r.Context(), slug)
+	if snap == nil && isNotFound(err) {
+		if err = s.servePrivate(w, r, part, key, false, func(idx *index) *entry { return idx.private.bySlug[slug] }); err == nil {
+			return
+		}
+	}
 	if snap == nil {
 		s.failPage(w, r, part, err)
 		return
@@ -94,7 +104,13 @@ func (s *Site) routeDomain(w http.ResponseWriter, r *http.Request, isStatus bool
 		func(p allswell.Page) bool { return p.Host == host })
 	switch {
 	case e == nil && errors.Is(err, allswell.ErrNotFound):
-		return false
+		err := s.servePrivate(w, r, part, s.lookUpKey(r, part), true, func(idx *index) *entry { return idx.private.byHost[host] })
+		if isNotFound(err) {
+			return false
+		}
+		if err != nil {
+			s.failPage(w, r, part, err)
+		}
 	case snap == nil:
 		s.failPage(w, r, part, err)
 	default:
@@ -141,6 +157,9 @@ func (s *Site) presentation(page allswell.Page, v view.Variant) view.Presentatio
 
 // routePage serves all paths of a page.
 func (s *Site) routePage(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	if req.snap.page.Visibility != allswell.VisibilityPublic {
+		w.Header()["X-Robots-Tag"] = noIndex
+	}
 	if s.routeStatuspage(w, r, req) || s.routeForm(w, r, req) {
 		return
 	}

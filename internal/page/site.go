@@ -31,13 +31,15 @@ const delayedAfter = 2 * time.Minute
 
 // Config configures a Site. Only Store is required.
 type Config struct {
-	Store   *store.Store
-	Logger  *slog.Logger     // nil: discard
-	Now     func() time.Time // the host's clock; nil: time.Now
-	BaseURL string           // URL of the service; "": http://localhost:8080
-	Mail    bool             // mail can be sent, so people may subscribe by e-mail
-	SignUps int              // sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
-	Streams int              // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
+	Store           *store.Store
+	Logger          *slog.Logger     // nil: discard
+	Now             func() time.Time // the host's clock; nil: time.Now
+	BaseURL         string           // URL of the service; "": http://localhost:8080
+	Mail            bool             // mail can be sent, so people may subscribe by e-mail
+	SignUps         int              // sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
+	Pages           bool             // "/" lists the public pages, if there are several
+	SecurityContact string           // URI for /.well-known/security.txt; "": there is none
+	Streams         int              // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
 }
 
 // Site serves the public pages of one store.
@@ -46,7 +48,10 @@ type Site struct {
 	log   *slog.Logger
 	now   func() time.Time
 	mail  bool
-	base  string // Config.BaseURL, without a slash at its end
+	lists bool // Config.Pages
+
+	security string // Config.SecurityContact
+	base     string // Config.BaseURL, without a slash at its end
 
 	changes  atomic.Uint64 // increases with each commit that changed any page
 	index    cache.Value[*index]
@@ -67,7 +72,7 @@ type Site struct {
 // the store is used by others.
 func New(c Config) *Site {
 	s := &Site{
-		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail,
+		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, lists: c.Pages, security: c.SecurityContact,
 		loads: make(semaphore, maxLoads), refreshes: make(semaphore, maxRefreshes), forms: newFormSemaphores(),
 	}
 	if s.log == nil {
@@ -91,6 +96,7 @@ func New(c Config) *Site {
 	s.firstSteps = s.renderFirstSteps()
 	s.origins = originsOf(c.BaseURL)
 	s.store.OnPageChange(s.markStale)
+	s.store.OnPageHidden(s.withdraw)
 	s.store.BeforeReturn(s.refresh)
 	return s
 }
@@ -133,6 +139,16 @@ func (s *Site) markStale(pageID string) {
 	s.changes.Add(1)
 }
 
+// withdraw is called after each commit that made a page private, before markStale. From then
+// on the page's entry is not used, even if the index cannot be loaded again.
+func (s *Site) withdraw(pageID string) {
+	if idx := s.index.Last(); idx != nil {
+		if e := idx.byID[pageID]; e != nil && !e.private {
+			e.withdrawn.Store(true)
+		}
+	}
+}
+
 // late reports whether pages say that they are delayed. since is the time of the
 // last contact with the database.
 func (s *Site) late() (since time.Time, late bool) {
@@ -163,4 +179,5 @@ var (
 	allowGetHead = []string{"GET, HEAD"}
 	allowForm    = []string{"GET, HEAD, POST"}
 	retryAfter   = []string{"2"}
+	noIndex      = []string{"noindex, nofollow"}
 )

@@ -164,7 +164,7 @@ func TestUnknownPathsUseNoMemory(t *testing.T) {
 		if n, _ := w.site.rendered.Stats(); n > 4 {
 			t.Errorf("%d documents are in memory, want at most the error pages", n)
 		}
-		if n := len(w.site.index.Last().bySlug); n != 1 {
+		if n := len(w.site.index.Last().byID); n != 1 {
 			t.Errorf("the index has %d pages", n)
 		}
 		w.store.Close()

@@ -56,8 +56,8 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if contents.Page.ID != e.id {
-		return nil, time.Time{}, allswell.ErrNotFound // the slug belongs to another page now
+	if !e.shows(contents.Page) {
+		return nil, time.Time{}, allswell.ErrNotFound // the slug belongs to another page now, or the visibility has changed
 	}
 	view.CleanNames(&contents)
 	sum := contents.Summarize(contents.AsOf)

@@ -105,7 +105,7 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 	case err == nil:
 		s.answerMessage(w, r, req, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
 	case errors.As(err, &invalid):
-		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidSignUp(s.formLayout(req), req.snap.sum.Blocks, n, invalid))
+		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidSignUp(s.formLayout(req), req.choices(), n, invalid))
 	default:
 		s.failForm(w, r, req, "subscribing failed", err)
 	}
@@ -170,9 +170,23 @@ func (s *Site) answerMessage(w http.ResponseWriter, r *http.Request, req pageReq
 // formLayout returns the layout of the response to a form. It does not say when it was
 // rendered, and does not offer to subscribe.
 func (s *Site) formLayout(req pageRequest) view.Layout {
-	at := s.presentation(req.snap.page, req.variant)
+	page, severity := req.snap.page, req.snap.severity
+	if req.byKey {
+		page.Description, page.Accent, page.Footer, page.Logo, page.Icon = nil, "", nil, "", ""
+		severity = allswell.StatusUnknown
+	}
+	at := s.presentation(page, req.variant)
 	at.Mail = false
-	return view.NewLayout(at, req.snap.page, req.snap.severity, time.Time{})
+	return view.NewLayout(at, page, severity, time.Time{})
+}
+
+// choices returns the components that a form offers, by group. The holder of the key of a
+// subscription sees none of a private page.
+func (req pageRequest) choices() []allswell.Block {
+	if req.byKey {
+		return nil
+	}
+	return req.snap.sum.Blocks
 }
 
 // failForm answers with the error of the store, and logs it. The URL, which may

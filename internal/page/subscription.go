@@ -142,7 +142,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 			s.showSubscription(w, r, req, sub, "", loadErr)
 			return
 		}
-		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(s.secretLayout(req), req.snap.sum.Blocks, sub, ch.components))
+		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(s.secretLayout(req), req.choices(), sub, ch.components))
 	default:
 		s.showSubscription(w, r, req, sub, done, err)
 	}
@@ -172,7 +172,7 @@ func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, req page
 	case err != nil:
 		s.failForm(w, r, req, "reading or changing a subscription failed", err)
 	default:
-		s.answer(w, r, http.StatusOK, view.Subscription(s.secretLayout(req), req.snap.sum.Blocks, sub, done))
+		s.answer(w, r, http.StatusOK, view.Subscription(s.secretLayout(req), req.choices(), sub, done))
 	}
 }
 

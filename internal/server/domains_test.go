@@ -49,7 +49,7 @@ func ask(s *Server, method, host, path, token, body string) *httptest.ResponseRe
 func TestOwnHostsNeverServeAPage(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, database string) {
 		dns := dnsserver.New(t)
-		own := Settings{BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443", DNSServer: dns.Address()}
+		own := Settings{BaseURL: "https://Bücher.Example:8443", OwnHosts: "Alias.Example., status.example.net:443", DNSServer: dns.Address(), PageIndex: "on"}
 		s, _ := newServerOn(t, database, own)
 		_, first := storetest.Workspace(t, s.store, allswell.DefaultWorkspace)
 		_, second := storetest.Workspace(t, s.store, "second")
@@ -117,9 +117,9 @@ func TestOwnHostsNeverServeAPage(t *testing.T) {
 			want     string
 			warning  bool
 		}{
-			{Settings{BaseURL: own.BaseURL, OwnHosts: domain}, "Status pages", true},
-			{Settings{BaseURL: "https://" + domain}, "Status pages", true},
-			{Settings{}, "Status pages", true},
+			{Settings{BaseURL: own.BaseURL, OwnHosts: domain, PageIndex: "on"}, "Status pages", true},
+			{Settings{BaseURL: "https://" + domain, PageIndex: "on"}, "Status pages", true},
+			{Settings{PageIndex: "on"}, "Status pages", true},
 			{own, "Mine", false},
 		} {
 			s.Close()

@@ -56,6 +56,10 @@ type Settings struct {
 
 	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Maximum number of sign-ups by e-mail in any hour, of all visitors together, from 1 to 1000000. Each sends a mail. 0: no limit."`
 
+	PageIndex string `name:"page-index" env:"ALLSWELL_PAGE_INDEX" default:"off" placeholder:"on|off" help:"Whether / lists all public pages if there are several, on or off. Off: / is the home page, which is the first public page unless another is set."`
+
+	SecurityContact string `env:"ALLSWELL_SECURITY_CONTACT" placeholder:"ADDRESS" help:"Contact for reports of vulnerabilities, at /.well-known/security.txt: a mail address or an https:// URL. Empty: there is no such file."`
+
 	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies trusted to report the client's address: addresses or networks, separated by commas. Empty: none."`
 
 	ClientIPHeader string `name:"client-ip-header" env:"ALLSWELL_CLIENT_IP_HEADER" default:"X-Forwarded-For" placeholder:"HEADER" help:"Request header in which trusted proxies report the client's address: X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP. The proxies must set it on every request."`
@@ -100,6 +104,8 @@ type Config struct {
 	PingRateLimit            int // per minute; 0: no limit
 	APIRateLimit             int // per minute; 0: no limit
 	SignUpLimit              int // per hour; 0: no limit
+	PageIndex                bool
+	SecurityContact          string // URI; "": none
 	TrustedProxies           []netip.Prefix
 	ClientIPHeader           string // one of clientaddr.Headers
 	PingExempt               []netip.Prefix
@@ -147,6 +153,8 @@ func (s Settings) Parse() (Config, error) {
 		PingRateLimit:    settings.Parse(p, &s.PingRateLimit, settings.Integer(0, maxRate)),
 		APIRateLimit:     settings.Parse(p, &s.APIRateLimit, settings.Integer(0, maxRate)),
 		SignUpLimit:      settings.Parse(p, &s.SignUpLimit, settings.Integer(0, maxRate)),
+		PageIndex:        settings.Parse(p, &s.PageIndex, settings.Switch),
+		SecurityContact:  settings.Parse(p, &s.SecurityContact, settings.Contact),
 		TrustedProxies:   settings.Parse(p, &s.TrustedProxies, settings.Networks),
 		ClientIPHeader:   settings.Parse(p, &s.ClientIPHeader, settings.ClientIPHeader),
 		PingExempt:       settings.Parse(p, &s.PingExempt, settings.Networks),

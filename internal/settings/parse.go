@@ -232,6 +232,20 @@ func MailAddress(value string) (*mail.Address, error) {
 	return address, nil
 }
 
+// Contact parses a mail address or an https address. It returns a URI, or "" if the value is empty.
+func Contact(value string) (string, error) {
+	if value == "" {
+		return "", nil
+	}
+	if u, err := url.Parse(value); err == nil && u.Scheme == "https" && u.Host != "" && !strings.ContainsAny(value, " \t\r\n") {
+		return value, nil
+	}
+	if address, err := mail.ParseAddress(strings.TrimPrefix(value, "mailto:")); err == nil && address.Name == "" {
+		return "mailto:" + address.Address, nil
+	}
+	return "", errors.New("a mail address or an https:// address, such as security@example.com")
+}
+
 // switches are the accepted values of switches.
 var switches = map[string]bool{"on": true, "true": true, "1": true, "off": false, "false": false, "0": false}
 

@@ -131,7 +131,7 @@ func TestDraftWaitsForAPerson(t *testing.T) {
 		if got := w.monitorNow(job).IncidentID; got != i.ID {
 			w.Errorf("the monitor names the incident %q, want %s", got, i.ID)
 		}
-		must(w.PostUpdate(w.ctx, w.ws, i.ID, "A disk is full."))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "A disk is full."}))(w)
 		w.change(i, allswell.IncidentChange{State: ptr(allswell.IncidentIdentified)})
 		w.expectEvents("Backups: operational > major_outage (outage)")
 		w.fanOut()

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -12,6 +13,7 @@ import (
 type PageList struct {
 	Pages []PageListEntry // the oldest pages, oldest first
 	Total int             // the number of all public pages
+	Home  string          // the slug of the page at "/"; "": none
 	AsOf  time.Time
 }
 
@@ -30,6 +32,10 @@ type PageListEntry struct {
 func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 	return read(ctx, s, func(c *session) (PageList, error) {
 		index := PageList{AsOf: c.Now}
+		var err error
+		if index.Home, err = c.homePage(); err != nil {
+			return index, err
+		}
 		type row struct {
 			slug, name, status string // status "": the page has no components
 			total              int
@@ -61,4 +67,17 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 		}
 		return index, nil
 	})
+}
+
+// homePage returns the slug of the page at "/", or "" if there is none: of the first workspace that
+// has one, the page that is set as its home page, or else its first public page. A private page is
+// never at "/".
+func (c *session) homePage() (string, error) {
+	slug, err := database.One(c.Session, database.ScanString, `SELECT p.slug FROM pages p JOIN workspaces w ON w.id = p.workspace_id
+		WHERE p.visibility = 'public' OR p.home AND p.visibility = 'unlisted'
+		ORDER BY w.created_at, w.id, CASE WHEN p.home THEN 0 ELSE 1 END, p.created_at, p.id LIMIT 1`)
+	if errors.Is(err, allswell.ErrNotFound) {
+		return "", nil
+	}
+	return slug, err
 }

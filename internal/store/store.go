@@ -63,6 +63,7 @@ type Store struct {
 	analyzed     atomic.Int64 // when the statistics of deliveries were last refreshed, in ms
 
 	onPageChange        []func(pageID string)
+	onPageHidden        []func(pageID string)
 	beforeReturn        []func(ctx context.Context, pageIDs []string)
 	onPingToken         []func(token string)
 	onDeliveriesPending []func()
@@ -131,6 +132,12 @@ func (s *Store) Close() error { return s.db.Close() }
 // the content of a page, before the method returns. Register before serving.
 func (s *Store) OnPageChange(f func(pageID string)) {
 	s.onPageChange = append(s.onPageChange, f)
+}
+
+// OnPageHidden registers f, which is called after each commit of this store that made a page
+// private, before the functions of OnPageChange. Register before serving.
+func (s *Store) OnPageHidden(f func(pageID string)) {
+	s.onPageHidden = append(s.onPageHidden, f)
 }
 
 // BeforeReturn registers f, which is called after each commit of this store that changed

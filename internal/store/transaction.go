@@ -50,6 +50,7 @@ type tx struct {
 	versions           map[string]int64 // new versions of the changed pages
 	changeNumber       int64            // number of this change of pages; 0 on SQLite
 	ordinals           map[string]int   // number of events emitted per page
+	hiddenPages        []string         // pages that were made private
 	logEntries         []logEntry       // to be logged after the commit
 	mailQueued         bool             // a mail, a retry or a sign-up was queued
 	maintenanceChanged bool             // the time of the next transition may have changed
@@ -137,6 +138,11 @@ func (t *tx) committed() {
 	s := t.s
 	if t.liveReplica != "" {
 		s.lastLiveness.Store(t.liveReplica, t.Now)
+	}
+	for _, pageID := range t.hiddenPages {
+		for _, f := range s.onPageHidden {
+			f(pageID)
+		}
 	}
 	for pageID, version := range t.versions {
 		if s.db.Shared() {

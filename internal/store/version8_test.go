@@ -105,6 +105,13 @@ func (w *world) readsVersion8() {
 	if down.State != allswell.MonitorDown || monitors["Disabled"].Enabled || !monitors["Never pinged"].LastPingAt.IsZero() {
 		w.Errorf("monitors: %+v", list)
 	}
+	if backup.PageSlug != "acme" || backup.AutoIncidents != "" || down.IncidentID == "" {
+		w.Errorf("a monitor's page and incidents: %+v, %+v", backup, down)
+	}
+	page := must(w.Page(w.ctx, w.ws, "acme"))(w)
+	if page.Visibility != allswell.VisibilityPublic || page.AutoIncidents != allswell.AutoIncidentsPublish || page.Home || len(w.drafts()) != 0 {
+		w.Errorf("the page is not as public as before: %+v", page)
+	}
 	contents := must(w.LoadPage(w.ctx, "acme"))(w)
 	summary := contents.Summarize(w.clock.now())
 	if summary.Status != allswell.StatusPartialOutage || len(summary.Active) != 3 || len(summary.Running) != 1 || len(summary.Upcoming) != 1 {

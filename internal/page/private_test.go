@@ -1,0 +1,356 @@
+package page
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// see changes the visibility of a page.
+func (w *fixture) see(slug string, v allswell.Visibility) {
+	w.t.Helper()
+	w.set(slug, allswell.PageSettings{Visibility: &v})
+}
+
+func (w *fixture) set(slug string, settings allswell.PageSettings) {
+	w.t.Helper()
+	p, err := w.store.ChangePage(w.t.Context(), w.ws, slug, allswell.PageChange{PageSettings: settings})
+	must(w, p, err)
+}
+
+// token issues a token of a workspace.
+func (w *fixture) token(actor allswell.Actor, scope allswell.Scope) string {
+	w.t.Helper()
+	issued, err := w.store.IssueToken(w.t.Context(), actor, allswell.NewToken{Name: "t", Scope: scope})
+	return must(w, issued, err).Secret
+}
+
+// secretPage makes a page with one of everything, and returns the paths of all its parts below the
+// page's own.
+func (w *fixture) secretPage(slug string) (parts []string) {
+	w.t.Helper()
+	w.page(slug, "Secret Page")
+	c := w.component(slug, "Secret Component", allswell.StatusDegraded)
+	message := "Secret message"
+	inc := w.incident(slug, allswell.NewIncident{Title: "Secret incident", Message: &message, Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}})
+	m := w.maintenance(slug, allswell.NewMaintenance{Title: "Secret work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: []string{c.ID}})
+	w.set(slug, allswell.PageSettings{Accent: text("#123456")})
+	image := allswell.PageImage{Kind: allswell.ImageLogo, Type: "image/png", Name: "0123456789abcdef.png", Body: []byte("png")}
+	p, err := w.store.SetPageImage(w.t.Context(), w.ws, slug, image)
+	must(w, p, err)
+	return []string{
+		"", "/", "/history", "/history?month=2020-11", "/incidents/" + inc.ID, "/maintenances/" + m.ID, "/components/" + c.ID,
+		"/history.atom", "/history.rss", "/" + feed.CalendarName, "/badge.svg", "/badge.json", "/badge.svg?show=incidents", "/components/" + c.ID + "/badge.svg",
+		"/components/" + c.ID + "/history.atom", "/events", "/subscribe", "/subscription/x", "/unsubscribe/x",
+		"/subscription/" + strings.Repeat("a", 32), "/unsubscribe/" + strings.Repeat("a", 32), "/look/0123456789abcdef.png", "/look/accent.css",
+		"/api/v2/summary.json", "/api/v2/status.json", "/api/v2/incidents.json", "/api/v2/components.json", "/nothing", "?lang=de",
+	}
+}
+
+// sameAs checks that two responses cannot be told apart.
+func sameAs(t *testing.T, what string, got, want *httptest.ResponseRecorder, hide ...string) {
+	t.Helper()
+	clean := strings.NewReplacer(hide...)
+	if got.Code != want.Code || clean.Replace(got.Body.String()) != clean.Replace(want.Body.String()) {
+		t.Errorf("%s: %d %.200q, want %d %.200q", what, got.Code, got.Body, want.Code, want.Body)
+	}
+	for _, h := range []http.Header{got.Header(), want.Header()} {
+		for name := range h {
+			if a, b := clean.Replace(fmt.Sprint(got.Header()[name])), clean.Replace(fmt.Sprint(want.Header()[name])); a != b {
+				t.Errorf("%s: %s is %s, want %s", what, name, a, b)
+			}
+		}
+	}
+}
+
+// TestPrivatePageDoesNotExist compares every response of a private page, at its address and at its
+// own domain, with the response of an address that does not exist.
+func TestPrivatePageDoesNotExist(t *testing.T) {
+	const own, unknown = "status.secret.example", "status.absent.example"
+	run(t, func(w *fixture) {
+		parts := w.secretPage("secret")
+		w.domain("secret", own)
+		for _, part := range parts { // from now on, all of it is in memory
+			w.do("GET", "/status/secret"+part)
+			w.at(own, "GET", "/"+strings.TrimPrefix(part, "/"))
+		}
+		stranger, _ := storetest.Workspace(w.t, w.store, "stranger")
+		w.see("secret", allswell.VisibilityPrivate)
+		for name, fields := range map[string][]string{
+			"no token": nil, "a wrong token": {"Authorization", "Bearer aw_nonsense"}, "no scheme": {"Authorization", "x"},
+			"a token of another workspace": {"Authorization", "Bearer " + w.token(stranger, allswell.ScopeAdmin)},
+		} {
+			for _, part := range parts {
+				for _, method := range []string{"GET", "HEAD", "POST", "PUT", "OPTIONS"} {
+					what := fmt.Sprint(method, " ", part, " with ", name)
+					w.site.notFound = newNotFoundLimit(w.clock.now)
+					want := w.do(method, "/status/absent"+part, fields...)
+					w.site.notFound = newNotFoundLimit(w.clock.now)
+					got := w.do(method, "/status/secret"+part, fields...)
+					sameAs(w.t, what, got, want, "secret", "absent")
+					if strings.Contains(got.Body.String(), "Secret") || got.Code == 200 {
+						w.t.Errorf("%s: %d %s", what, got.Code, got.Body)
+					}
+					path := "/" + strings.TrimPrefix(part, "/")
+					sameAs(w.t, what+" at its domain", w.at(own, method, path, fields...), w.at(unknown, method, path, fields...), own, unknown)
+				}
+			}
+		}
+		for _, path := range []string{"/", "/robots.txt", "/sitemap.xml"} {
+			if body := w.do("GET", path).Body.String(); strings.Contains(strings.ToLower(body), "secret") {
+				w.t.Errorf("%s tells of the page: %s", path, body)
+			}
+		}
+	})
+}
+
+// TestPrivatePageWithToken: a token of the workspace sees all of the page, and no cache stores it.
+func TestPrivatePageWithToken(t *testing.T) {
+	run(t, func(w *fixture) {
+		parts := w.secretPage("secret")
+		public := map[string]*httptest.ResponseRecorder{}
+		for _, part := range parts {
+			public[part] = w.do("GET", "/status/secret"+part)
+		}
+		w.see("secret", allswell.VisibilityPrivate)
+		secret := w.token(w.ws, allswell.ScopeRead)
+		for _, part := range parts {
+			if part == "/events" { // needs a real connection
+				continue
+			}
+			got := w.do("GET", "/status/secret"+part, "Authorization", "Bearer "+secret)
+			if got.Code != public[part].Code {
+				w.t.Errorf("%s: %d, want %d", part, got.Code, public[part].Code)
+			}
+			if part == "/" {
+				continue // a redirect, whatever exists
+			}
+			h := got.Header()
+			if h.Get("Cache-Control") != "private, no-store" || h.Get("X-Robots-Tag") == "" || h.Get("Access-Control-Allow-Origin") != "" {
+				w.t.Errorf("%s: headers %v", part, h)
+			}
+		}
+		body := w.do("GET", "/status/secret", "Authorization", "Bearer "+secret).Body.String()
+		for _, want := range []string{"Secret Page", "Secret Component", "Secret incident"} {
+			if !strings.Contains(body, want) {
+				w.t.Errorf("the page lacks %q", want)
+			}
+		}
+		tokens, _, err := w.store.Tokens(w.t.Context(), w.ws, store.Pagination{Page: 1, PerPage: 100})
+		for _, token := range must(w, tokens, err) {
+			if token.Scope == allswell.ScopeRead {
+				if err := w.store.RevokeToken(w.t.Context(), w.ws, token.ID); err != nil {
+					w.t.Fatal(err)
+				}
+			}
+		}
+		if rec := w.do("GET", "/status/secret", "Authorization", "Bearer "+secret); rec.Code != 404 {
+			w.t.Errorf("with a revoked token: %d", rec.Code)
+		}
+	})
+}
+
+// TestPageBecomesPrivate: from the moment at which the change is acknowledged, nothing in memory is
+// served, even if the index cannot be loaded again, and open streams end.
+func TestPageBecomesPrivate(t *testing.T) {
+	run(t, func(w *fixture) {
+		parts := w.secretPage("secret")
+		url := serveLive(w).URL + "/status/secret/events"
+		for _, part := range parts {
+			w.do("GET", "/status/secret"+part)
+		}
+		o := listen(w.t, url)
+		o.next()
+		w.see("secret", allswell.VisibilityPrivate)
+		for m := o.next(); m != nil; m = o.next() {
+			if m["event"] == "change" {
+				w.t.Errorf("the stream goes on: %v", m)
+			}
+		}
+		for _, part := range parts {
+			if rec := w.do("GET", "/status/secret"+part); rec.Code == 200 {
+				w.t.Errorf("%s: 200", part)
+			}
+		}
+		w.see("secret", allswell.VisibilityUnlisted)
+		if rec := w.do("GET", "/status/secret"); rec.Code != 200 || rec.Header().Get("X-Robots-Tag") == "" || rec.Header().Get("Cache-Control") == "private, no-store" {
+			w.t.Errorf("visible again: %d %v", rec.Code, rec.Header())
+		}
+
+		load := w.site.index.Load
+		w.site.index.Load = func(context.Context) (*index, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		w.see("secret", allswell.VisibilityPrivate)
+		for _, part := range parts {
+			if rec := w.do("GET", "/status/secret"+part); rec.Code == 200 || strings.Contains(rec.Body.String(), "Secret") {
+				w.t.Errorf("%s while the index cannot be loaded: %d", part, rec.Code)
+			}
+		}
+		w.site.index.Load = load
+		w.clock.move(time.Second)
+		w.get("/status/secret", 404)
+		w.see("secret", allswell.VisibilityPublic)
+		w.get("/status/secret", 200)
+	})
+}
+
+// TestRoot: "/" is the home page, and the list of pages only if that is switched on.
+func TestRoot(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.site.lists = false
+		is := func(want string) {
+			w.t.Helper()
+			if got := w.get("/", 200).One(w.t, "h1"); got != want {
+				w.t.Errorf("/ shows %q, want %q", got, want)
+			}
+		}
+		w.clock.move(time.Second)
+		w.page("beta", "Beta")
+		w.clock.move(time.Second)
+		w.page("gamma", "Gamma")
+		is("Acme")
+		yes := true
+		w.set("beta", allswell.PageSettings{Home: &yes})
+		is("Beta")
+		w.set("gamma", allswell.PageSettings{Home: &yes})
+		is("Gamma")
+		if p, err := w.store.Page(w.t.Context(), w.ws, "beta"); err != nil || p.Home {
+			w.t.Errorf("two home pages: %+v, %v", p, err)
+		}
+		w.see("gamma", allswell.VisibilityUnlisted)
+		is("Gamma")
+		w.see("gamma", allswell.VisibilityPrivate)
+		is("Acme") // as if there were no such page
+		w.see("acme", allswell.VisibilityUnlisted)
+		is("Beta")
+		w.site.lists = true
+		is("Beta") // the only public one
+		w.see("acme", allswell.VisibilityPublic)
+		if got := w.get("/", 200).Texts(".pages .component"); strings.Join(got, " ") != "Acme Beta" {
+			w.t.Errorf("the list: %q", got)
+		}
+		w.see("acme", allswell.VisibilityPrivate)
+		w.see("beta", allswell.VisibilityUnlisted)
+		if got := w.do("GET", "/").Body.String(); strings.Contains(got, "Acme") || strings.Contains(got, "Beta") {
+			w.t.Error("/ names a page that is not public")
+		}
+	})
+}
+
+// TestSubscriberOfAPrivatePage: the links in mails work for whoever has them, and show nothing else.
+func TestSubscriberOfAPrivatePage(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.site.mail = true
+		w.secretPage("secret")
+		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true}
+		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", n)
+		must(w, sub, err)
+		w.see("secret", allswell.VisibilityPrivate)
+		for _, part := range []string{"subscription", "unsubscribe"} {
+			rec := w.do("GET", "/status/secret/"+part+"/"+sub.Key)
+			if rec.Code != 200 || strings.Contains(rec.Body.String(), "Secret Component") || strings.Contains(rec.Body.String(), "Secret incident") ||
+				strings.Contains(rec.Body.String(), "0123456789abcdef") || rec.Header().Get("Cache-Control") != "private, no-store" {
+				w.t.Errorf("%s: %d %s", part, rec.Code, rec.Body)
+			}
+		}
+		for _, part := range []string{"", "/history", "/badge.svg", "/subscription"} {
+			if rec := w.do("GET", "/status/secret"+part); rec.Code != 404 {
+				w.t.Errorf("%s: %d", part, rec.Code)
+			}
+		}
+		if rec := w.do("POST", "/status/secret/unsubscribe/"+sub.Key); rec.Code != 200 {
+			w.t.Errorf("unsubscribing: %d", rec.Code)
+		}
+		if rec := w.do("GET", "/status/secret/subscription/"+sub.Key); rec.Code != 404 || strings.Contains(rec.Body.String(), "Secret") {
+			w.t.Errorf("after unsubscribing: %d %s", rec.Code, rec.Body)
+		}
+	})
+}
+
+// TestHiddenComponent: nothing that a visitor can get names the component or has its status.
+func TestHiddenComponent(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.site.mail = true
+		shown := w.component("acme", "Website", "")
+		hidden, err := w.store.CreateComponent(w.t.Context(), w.ws, "acme", allswell.NewComponent{Name: "Backstage", Status: allswell.StatusMajorOutage, Hidden: true})
+		must(w, hidden, err)
+		both := []allswell.AffectedComponent{{ComponentID: shown.ID, Status: allswell.StatusDegraded}, {ComponentID: hidden.ID, Status: allswell.StatusMajorOutage}}
+		message := "We look into it."
+		inc := w.incident("acme", allswell.NewIncident{Title: "Slow", Message: &message, Affected: both})
+		m := w.maintenance("acme", allswell.NewMaintenance{Title: "Work", ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour), Components: []string{shown.ID, hidden.ID}})
+		paths := []string{"/", "/status/acme", "/status/acme/history", "/status/acme/incidents/" + inc.ID, "/status/acme/maintenances/" + m.ID,
+			"/status/acme/components/" + shown.ID, "/status/acme/history.atom", "/status/acme/history.rss", "/status/acme/" + feed.CalendarName,
+			"/status/acme/badge.svg", "/status/acme/badge.json", "/status/acme/badge.json?show=incidents",
+			"/status/acme/api/v2/summary.json", "/status/acme/api/v2/components.json", "/status/acme/api/v2/status.json",
+			"/status/acme/api/v2/incidents.json", "/status/acme/api/v2/scheduled-maintenances.json"}
+		check := func(when string) {
+			w.t.Helper()
+			for _, path := range paths {
+				rec := w.do("GET", path)
+				body := rec.Body.String()
+				if rec.Code != 200 || strings.Contains(body, "Backstage") || strings.Contains(body, hidden.ID) || strings.Contains(body, "Major system outage") {
+					w.t.Errorf("%s: %s: %d, names the component or its status", when, path, rec.Code)
+				}
+			}
+			for _, part := range []string{"", "/badge.svg", "/badge.json", "/history.atom", "/history.rss"} {
+				if rec := w.do("GET", "/status/acme/components/"+hidden.ID+part); rec.Code != 404 {
+					w.t.Errorf("%s: its %q: %d", when, part, rec.Code)
+				}
+			}
+		}
+		check("hidden")
+		if got := w.get("/status/acme", 200).One(w.t, "title"); strings.Contains(got, "outage") {
+			w.t.Errorf("the title is %q", got)
+		}
+		// Hidden after it was seen, with updates that name it.
+		hide := func(on bool) {
+			e, err := w.store.EditComponent(w.t.Context(), w.ws, "", hidden.ID, allswell.ComponentEdit{Hidden: &on})
+			must(w, e, err)
+		}
+		hide(false)
+		u, err := w.store.PostUpdate(w.t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: "More."})
+		must(w, u, err)
+		if body := w.do("GET", "/status/acme").Body.String(); !strings.Contains(body, "Backstage") {
+			w.t.Error("the page lacks the component while it is shown")
+		}
+		hide(true)
+		check("hidden again")
+		err = w.store.RequestSignUp(w.t.Context(), store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "a@example.com", Components: []string{hidden.ID}}})
+		if invalid := (*allswell.ValidationError)(nil); !errors.As(err, &invalid) {
+			w.t.Errorf("subscribing to the hidden component: %v", err)
+		}
+	})
+}
+
+func TestWellKnownPaths(t *testing.T) {
+	run(t, func(w *fixture) {
+		for _, host := range []string{"localhost:8080", "unknown.example"} {
+			for path, typ := range map[string]string{"/robots.txt": "text/plain; charset=utf-8", "/favicon.ico": "image/x-icon"} {
+				if rec := w.at(host, "GET", path); rec.Code != 200 || rec.Header().Get("Content-Type") != typ || rec.Body.Len() == 0 {
+					w.t.Errorf("%s at %s: %d %v", path, host, rec.Code, rec.Header())
+				}
+			}
+			if rec := w.at(host, "GET", "/.well-known/security.txt"); rec.Code != 404 {
+				w.t.Errorf("security.txt that is not set: %d", rec.Code)
+			}
+		}
+		w.site.security = "mailto:security@example.com"
+		rec := w.do("GET", "/.well-known/security.txt")
+		want := "Contact: mailto:security@example.com\nExpires: 2021-11-01T00:00:00Z\n"
+		if rec.Code != 200 || rec.Body.String() != want {
+			w.t.Errorf("security.txt: %d %q, want %q", rec.Code, rec.Body, want)
+		}
+		if rec := w.do("POST", "/robots.txt"); rec.Code != 405 {
+			w.t.Errorf("POST: %d", rec.Code)
+		}
+	})
+}

@@ -1,0 +1,139 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// TestPrivatePageTellsNoStranger: people who subscribed by the form are not notified of what
+// happens while the page is private; those whom an operator added are.
+func TestPrivatePageTellsNoStranger(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "stranger@example.com"}}))
+		must(w.ProcessSignUps(w.ctx))(w)
+		key := w.value(`SELECT key FROM subscribers WHERE target = 'stranger@example.com'`)
+		must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
+		w.subscribe("member@example.com")
+		w.subscribe("https://example.com/hook")
+		w.clock.move(time.Second)
+		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.deliver(taken) // the confirmation
+		i := w.about("private", ptr("one"))
+		w.expect("a private page", w.deliver(taken), "member@example.com: one", "https://example.com/hook: one")
+		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityUnlisted)})
+		w.clock.move(time.Second)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
+		got := w.deliver(taken)
+		slices.Sort(got)
+		w.expect("an unlisted page", got, "https://example.com/hook: two", "member@example.com: two", "stranger@example.com: two")
+	})
+}
+
+// TestHiddenComponentInEvents: no event that subscribers get names a hidden component.
+func TestHiddenComponentInEvents(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		secret := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: true}))(w)
+		must(w.ChangeComponent(w.ctx, w.ws, "acme", secret.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
+		i := w.about("Slow", ptr("one"), w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
+		w.change(i, allswell.IncidentChange{Resolved: ptr(true)})
+		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "soon", ""))(w)
+		w.clock.move(90 * time.Minute)
+		w.advance()
+		for _, row := range w.rows(`SELECT kind, data FROM events`) {
+			if strings.Contains(row, "Backstage") {
+				w.Errorf("an event names the component: %s", row)
+			}
+		}
+		if n := w.value(`SELECT count(*) FROM events WHERE component_id = '` + secret.ID + `'`); n != "0" {
+			w.Errorf("%s events of the status of the component", n)
+		}
+		// What updates say outlives the component, and its being hidden.
+		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", "backstage"))
+		for _, inc := range must(w.LoadPage(w.ctx, "acme"))(w).Incidents {
+			for _, u := range inc.Updates {
+				for _, a := range u.Affected {
+					if a.Name != w.component.Name {
+						w.Errorf("after its deletion, an update names %s", a.Name)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestHiddenComponentInStatuses: the status of a page, in lists too, is that of what it shows.
+func TestHiddenComponentInStatuses(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		secret := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: true}))(w)
+		w.goDown(w.quick("job", secret, ""))
+		is := func(want allswell.Status) {
+			w.Helper()
+			list := must(w.PageList(w.ctx, 10))(w).Pages[0].Status
+			page := must(w.Page(w.ctx, w.ws, "acme"))(w).Status
+			summary := must(w.Summary(w.ctx, w.ws, "acme"))(w)
+			shown := must(w.LoadPage(w.ctx, "acme"))(w).Summarize(w.clock.now())
+			for _, got := range []allswell.Status{list, page, summary.Status, shown.Status} {
+				if got != want {
+					w.Errorf("list %s, page %s, summary %s, shown %s; want %s", list, page, summary.Status, shown.Status, want)
+				}
+			}
+		}
+		is(allswell.StatusOperational)
+		hidden, total, err := w.Components(w.ctx, w.ws, "acme", store.ComponentFilter{Hidden: ptr(true)}, firstHundred)
+		w.ok(err)
+		if total != 1 || hidden[0].ID != secret.ID || hidden[0].Status() != allswell.StatusMajorOutage {
+			w.Errorf("hidden components: %+v", hidden)
+		}
+		must(w.EditComponent(w.ctx, w.ws, "", secret.ID, allswell.ComponentEdit{Hidden: ptr(false)}))(w)
+		is(allswell.StatusMajorOutage)
+	})
+}
+
+// TestHomePage: at most one page of a workspace, whoever asks at the same time.
+func TestHomePage(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		home := allswell.PageSettings{Home: ptr(true)}
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Beta", Slug: "beta", PageSettings: home}))(w)
+		before := len(w.audited())
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Gamma", Slug: "gamma", PageSettings: home}))(w)
+		if got := w.audited()[before:]; len(got) != 2 || got[0] != `update page {"home":true} {"home":false}` {
+			w.Errorf("audited %q", got)
+		}
+		errs := make(chan error)
+		for _, slug := range []string{"acme", "beta", "gamma"} {
+			for range 3 {
+				go func() {
+					_, err := w.ChangePage(w.ctx, w.ws, slug, allswell.PageChange{PageSettings: home})
+					errs <- err
+				}()
+			}
+		}
+		for range 9 {
+			w.ok(<-errs)
+		}
+		if n := w.value(`SELECT count(*) FROM pages WHERE home`); n != "1" {
+			w.Errorf("%s home pages", n)
+		}
+		_, other := w.twoMore()
+		must(w.CreatePage(w.ctx, other, allswell.NewPage{Name: "Theirs", Slug: "theirs", PageSettings: home}))(w)
+		if n := w.value(`SELECT count(*) FROM pages WHERE home`); n != "2" {
+			w.Errorf("%s home pages of two workspaces", n)
+		}
+		if got := must(w.PageList(w.ctx, 10))(w).Home; got == "theirs" || got == "" {
+			w.Errorf("/ shows %q", got)
+		}
+		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: home}))(w)
+		p, _, err := w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}, allswell.Precondition{})
+		w.ok(err)
+		if p.Home || p.Visibility != allswell.VisibilityPublic || p.AutoIncidents != allswell.AutoIncidentsPublish {
+			w.Errorf("replaced without settings: %+v", p)
+		}
+	})
+}
