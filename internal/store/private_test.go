@@ -121,6 +121,7 @@ func TestHomePage(t *testing.T) {
 		if n := w.value(`SELECT count(*) FROM pages WHERE home`); n != "1" {
 			w.Errorf("%s home pages", n)
 		}
+		w.clock.move(time.Second)
 		_, other := w.twoMore()
 		must(w.CreatePage(w.ctx, other, allswell.NewPage{Name: "Theirs", Slug: "theirs", PageSettings: home}))(w)
 		if n := w.value(`SELECT count(*) FROM pages WHERE home`); n != "2" {
