@@ -307,11 +307,12 @@ func (i Incident) effectiveStatus(a AffectedComponent) Status {
 	return a.Status
 }
 
-// impactOfAffected returns the impact of the worst status of an incident's components.
+// impactOfAffected returns the impact of the worst status of an incident's components that are not
+// hidden.
 func impactOfAffected(affected []AffectedComponent) Impact {
 	worst := StatusOperational
 	for _, a := range affected {
-		if a.Status.Worse(worst) {
+		if !a.Hidden && a.Status.Worse(worst) {
 			worst = a.Status
 		}
 	}
