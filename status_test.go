@@ -2,6 +2,7 @@ package allswell_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/allswell/allswell"
@@ -16,9 +17,9 @@ func TestStatusTable(t *testing.T) {
 		tone := s.Tone()
 		for what, text := range map[string]string{
 			"label": s.Label(), "banner": allswell.Banner(s), "tone": tone.Name,
-			"icon": tone.Icon.Body, "bar class": tone.Bar.Class, "badge": tone.Badge, "favicon": tone.Favicon,
+			"icon": tone.Icon.Body, "bar class": tone.Bar.Class, "bar pattern": tone.Bar.Pattern, "badge": tone.Badge, "favicon": tone.Favicon,
 		} {
-			if text == "" && !(what == "bar class" && s == allswell.StatusOperational) {
+			if text == "" && !(strings.HasPrefix(what, "bar ") && s == allswell.StatusOperational) {
 				t.Errorf("%s has no %s", s, what)
 			}
 			if other, taken := seen[what+text]; taken {

@@ -15,7 +15,7 @@ import (
 var barSpans = []int{allswell.HistoryDays, 60, 30}
 
 // barsView is the history of a component, a group or a page, as bars and as a
-// table. page.js shows the row of a day beside its bar, so a bar needs no
+// table. bars.js shows the row of a day beside its bar, so a bar needs no
 // attributes except its class.
 type barsView struct {
 	Label string        // text alternative of the bars
