@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/picture"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/view"
 )
@@ -62,6 +63,7 @@ func (e *entry) loadPart(ctx context.Context, load func(*snapshot) (allswell.Pag
 func (s *Site) partLayout(snap *snapshot, page allswell.Page, v view.Variant, asOf time.Time) view.Layout {
 	l := view.NewLayout(s.presentation(page, v), page, snap.severity, asOf)
 	l.Follow(snap.tag)
+	l.Picture = l.At.Public + "/" + picture.Name + "?v=" + snap.picture.Version()
 	return l
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/picture"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -17,6 +18,7 @@ import (
 const (
 	typeSVG  = "image/svg+xml"
 	typeJSON = "application/json"
+	typePNG  = "image/png"
 
 	// max-age=0 keeps the image proxies of code hosts from showing old badges.
 	cacheBadge = "public, no-cache, max-age=0"
@@ -87,6 +89,21 @@ func serveCrossOrigin(w http.ResponseWriter, r *http.Request, doc *web.Document)
 	h["Access-Control-Allow-Origin"] = anyOrigin
 	h["Cross-Origin-Resource-Policy"] = crossOrigin
 	doc.ServeHTTP(w, r)
+}
+
+// servePicture answers with the picture that previews of the page show. It expires with the
+// snapshot of the page.
+func (s *Site) servePicture(w http.ResponseWriter, r *http.Request, req pageRequest) {
+	e := req.entry
+	doc, err := loadRendered(r.Context(), s, key{entry: e, kind: picture.Name}, func(ctx context.Context) (*web.Document, time.Time, error) {
+		snap, err := e.snapshot.Get(ctx)
+		if snap == nil {
+			return nil, time.Time{}, err
+		}
+		body, err := snap.picture.PNG()
+		return newProgramDocument(body, typePNG, web.CacheRevalidate), snap.until, err
+	})
+	s.serveToPrograms(w, r, req, doc, err)
 }
 
 // newProgramDocument returns a document for programs.

@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/picture"
 	"github.com/allswell/allswell/internal/view"
 )
 
@@ -182,6 +183,8 @@ func (s *Site) routePage(w http.ResponseWriter, r *http.Request, req pageRequest
 		s.serveMaintenance(w, r, req, id)
 	case deeper && kind == "look":
 		s.serveTheme(w, r, req, id)
+	case req.part == picture.Name:
+		s.servePicture(w, r, req)
 	case s.routePrograms(w, r, req):
 	case deeper && kind == "components":
 		s.serveComponent(w, r, req, id)

@@ -9,6 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/cache"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/picture"
 	"github.com/allswell/allswell/internal/view"
 )
 
@@ -24,6 +25,7 @@ type snapshot struct {
 	severity allswell.Status // see allswell.Summary
 	first    time.Time       // when its history begins
 	badges   badge.Set
+	picture  picture.Picture
 }
 
 // The lifetime of a snapshot without a commit. Durations and uptimes change with
@@ -62,6 +64,7 @@ func (s *Site) loadSnapshot(ctx context.Context, e *entry) (*snapshot, time.Time
 	view.CleanNames(&contents)
 	sum := contents.Summarize(contents.AsOf)
 	snap := &snapshot{sum: sum, page: sum.Page, severity: sum.Severity(), first: contents.Page.CreatedAt, badges: badge.NewSet(sum)}
+	snap.picture = picture.New(sum, sum.Page.URL(s.base))
 	for _, inc := range contents.Incidents {
 		if inc.CreatedAt.Before(snap.first) {
 			snap.first = inc.CreatedAt

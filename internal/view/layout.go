@@ -16,6 +16,7 @@ type Layout struct {
 	At          Presentation
 	Title       string
 	Description string
+	Picture     string          // absolute URL of the picture for previews; "": none
 	Path        string          // for Presentation.link; "": search engines do not index the page
 	Severity    allswell.Status // the favicon shows it
 	Site        *siteLayout     // nil: the page does not belong to a status page
