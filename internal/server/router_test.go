@@ -322,6 +322,9 @@ func TestOnlyLocalServersSayHowToReachThem(t *testing.T) {
 		if got := s.isLocal(); got != c.want {
 			t.Errorf("listening on %s with base URL %q: %v, want %v", c.listen, c.base, got, c.want)
 		}
+		if got, want := s.listensLocally(), c.listen != ":0"; got != want {
+			t.Errorf("listening on %s: only for this machine: %v, want %v", c.listen, got, want)
+		}
 		l.Close()
 	}
 }

@@ -27,6 +27,10 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	if s.isLocal() {
 		log.Info("only this machine can connect: "+reachableHint, "address", s.Addr().String())
 	}
+	if cfg.TLS.Auto && s.listensLocally() {
+		log.Warn("only this machine can connect, so the certificate authority cannot: ALLSWELL_LISTEN has to be :443 with ALLSWELL_TLS=auto",
+			"address", s.Addr().String())
+	}
 	if cfg.SMTPURL == nil {
 		log.Info("mail is off: ALLSWELL_SMTP_URL is not set, so visitors cannot subscribe by mail")
 	} else if cfg.BaseURL == "" {
@@ -52,9 +56,12 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 const reachableHint = "for others, run it behind a reverse proxy and set --base-url, use --tls auto with --base-url, or --listen :8080 (plain HTTP)"
 
 // isLocal reports whether only this machine can connect, and no proxy seems to pass on requests of others.
-func (s *Server) isLocal() bool {
+func (s *Server) isLocal() bool { return s.cfg.BaseURL == "" && s.listensLocally() }
+
+// listensLocally reports whether only this machine can connect.
+func (s *Server) listensLocally() bool {
 	address, ok := clientaddr.Parse(s.listener.Addr().String())
-	return ok && address.Addr().IsLoopback() && s.cfg.BaseURL == ""
+	return ok && address.Addr().IsLoopback()
 }
 
 // unlessStopped returns nil instead of err if ctx has ended.
