@@ -2,9 +2,16 @@ package api
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
+
+// lenientRoutes are the routes of the contract that read a body.
+var lenientRoutes = []string{
+	"POST /api/v1/pages/{pageSlug}/incidents", "PATCH /api/v1/incidents/{incidentId}", "POST /api/v1/incidents/{incidentId}/updates",
+	"PATCH /api/v1/pages/{pageSlug}/components/{componentId}",
+}
 
 // TestUnknownFields sends each route a field that it does not know, with the last letter of a known one missing: our
 // own routes refuse it, and those of the contract name it in a header.
@@ -30,7 +37,7 @@ func TestUnknownFields(t *testing.T) {
 			}
 			body := valid()
 			body[wrong] = "x"
-			if !rt.isContract() {
+			if !slices.Contains(lenientRoutes, rt.method+" "+rt.path) {
 				c.unchanged(func() { c.do(rt.method, w.path(rt), body).complains(wrong) })
 				delete(body, name)
 				a := c.do(rt.method, w.path(rt), body).is(422)
