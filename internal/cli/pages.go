@@ -87,7 +87,8 @@ func (c *commandContext) printPage(page *client.Page) {
 	facts := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusLabel(page.Status)},
 		{"Description", valueOf(page.Description)}, {"Address", page.URL},
 		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", textOrNone(page.Language)},
-		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)}}
+		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)},
+		{"Visibility", string(page.Visibility)}, {"Home page", map[bool]string{true: "yes"}[page.Home]}, {"Incidents", string(page.AutoIncidents)}}
 	for _, l := range page.FooterLinks {
 		facts = append(facts, [2]string{"Footer", l.Label + ": " + l.URL})
 	}
