@@ -59,7 +59,7 @@ func TestComponentPage(t *testing.T) {
 		if got := p.All(".bars")[0].Children(); got[89].Attr("class") != "m" || got[88].Data != "b" {
 			t.Errorf("the bars end with %q, %q", got[88].Data, got[89].Attr("class"))
 		}
-		if got := p.Texts(".figures dt"); !slices.Equal(got, []string{"7 days", "30 days", "90 days"}) {
+		if got := p.Texts(".figures dt"); !slices.Equal(got, []string{"since 21 Nov"}) {
 			t.Errorf("figures of %q", got)
 		}
 		link := "http://localhost:8080" + path

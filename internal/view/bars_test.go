@@ -215,6 +215,27 @@ func TestUptimeOfEachSpan(t *testing.T) {
 	}
 }
 
+// TestFiguresOfYoungComponent checks that the page of a component says over which days its uptimes are.
+func TestFiguresOfYoungComponent(t *testing.T) {
+	en := i18ntest.Language(t, "en")
+	for days, want := range map[int][]string{
+		1: {"since 21 Nov"}, 7: {"7 days", "since 15 Nov"}, 40: {"7 days", "30 days", "since 13 Oct"}, 90: {"7 days", "30 days", "90 days"},
+	} {
+		begin := allswell.AddDays(allswell.Midnight(barsNow, time.UTC), 1-days)
+		changes := []allswell.StatusChange{{At: begin, Status: allswell.StatusMajorOutage}, {At: begin.Add(time.Second), Status: allswell.StatusOperational}}
+		var got []string
+		for _, f := range viewFigures(en, allswell.NewHistory(changes, nil, barsNow, time.UTC)) {
+			got = append(got, f.Label)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d days: %q, want %q", days, got, want)
+		}
+	}
+	if got := viewFigures(en, nil); len(got) != len(figureDays) || got[0].Uptime != "not known" {
+		t.Errorf("without data: %v", got)
+	}
+}
+
 // TestRowsCoverEveryDayOnce checks that the rows of the table have all days once,
 // with the class and the text of each day.
 func TestRowsCoverEveryDayOnce(t *testing.T) {

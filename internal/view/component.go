@@ -8,6 +8,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/badge"
 	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/i18n"
 )
 
 // maxOfComponent is the maximum number of past incidents, and of past maintenances,
@@ -57,9 +58,7 @@ func Component(layout Layout, sum allswell.Summary, c allswell.Component, conten
 	if c.Description != nil {
 		b.Description = strings.TrimSpace(*c.Description)
 	}
-	for _, days := range figureDays {
-		b.Figures = append(b.Figures, figure{l.T("bars.days", "n", days), l.Percent(history.Last(days).Uptime())})
-	}
+	b.Figures = viewFigures(l, history)
 	left := newBudget()
 	line, latest := detail{names: maxNamed, budget: left, lines: left}, detail{updates: 1, names: maxNamed, budget: left, lines: left}
 	var active []allswell.Incident
@@ -88,6 +87,23 @@ func Component(layout Layout, sum allswell.Summary, c allswell.Component, conten
 	layout.Title = l.T("component.title", "name", c.Name, "page", sum.Page.Name)
 	layout.Description = l.T("component.description", "name", c.Name, "page", sum.Page.Name)
 	return Model{layout, "component", b}
+}
+
+// viewFigures returns the uptimes of figureDays. The last one is of all days with data if there are
+// fewer.
+func viewFigures(l *i18n.Language, history allswell.History) (figures []figure) {
+	known := len(history.WithData())
+	for _, days := range figureDays {
+		label, young := l.T("bars.days", "n", days), 0 < known && known < days
+		if young {
+			label = l.UptimePeriod(history, days)
+		}
+		figures = append(figures, figure{label, l.Percent(history.Last(days).Uptime())})
+		if young {
+			break
+		}
+	}
+	return figures
 }
 
 func viewBadge(at Presentation, c allswell.Component) badgeView {
