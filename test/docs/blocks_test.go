@@ -30,7 +30,7 @@ var checked = map[string]string{
 	"sh": "TestShell", "crontab": "TestCrontab", "json": "TestJSON",
 	"go": "TestAPIHasTheExample in the root", "routes": "TestRoutes", "yaml": "TestPrometheus",
 	"promql": "TestMetrics", "sql": "TestPostgreSQL", "markdown": "TestBadges", "js": "TestJavaScript",
-	"python": "TestPython", "text": "nothing: diagrams",
+	"python": "TestPython", "env": "TestConfigurationFile", "text": "nothing: diagrams",
 }
 
 func documents(t *testing.T) []string {

@@ -376,6 +376,20 @@ print(verify(m["secret"], m["headers"], m["body"].encode()), verify(m["secret"],
 	}
 }
 
+// TestConfigurationFile has a command read the settings that the documents show as a file.
+func TestConfigurationFile(t *testing.T) {
+	t.Parallel()
+	exe := binary.Build(t)
+	for _, b := range blocksOf(t, "env") {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "allswell.env")
+		write(t, file, b.text+"ALLSWELL_DATABASE=sqlite:"+filepath.Join(dir, "allswell.db")+"\n", 0o600)
+		if out, err := exec.Command(exe, "migrate", "--config", file).CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", b, err, out)
+		}
+	}
+}
+
 // TestPostgreSQL runs the SQL of docs/scaling.md, and the command that creates the tables with the documented address.
 func TestPostgreSQL(t *testing.T) {
 	t.Parallel()
