@@ -20,7 +20,7 @@ import (
 const prelude = `set -euo pipefail
 export ALLSWELL_DATABASE=sqlite:$DIR/var/lib/allswell/allswell.db ALLSWELL_URL=$URL
 start() {
-	ALLSWELL_LISTEN=$LISTEN ALLSWELL_BASE_URL=https://status.example.com ALLSWELL_DNS_SERVER=127.0.0.1:9 allswell serve >>$DIR/server.out 2>>$DIR/server.err &
+	ALLSWELL_LISTEN=$LISTEN ALLSWELL_BASE_URL=https://status.example.com ALLSWELL_DNS_SERVER=127.0.0.1:9 ALLSWELL_CHECK_INTERVAL=1s allswell serve >>$DIR/server.out 2>>$DIR/server.err &
 	echo $! >$DIR/pid
 	for _ in $(seq 600); do
 		if curl -fs -o $DIR/ready $URL/readyz; then return; fi
@@ -77,6 +77,16 @@ const releases = `curl() {
 }
 apt() { [[ $1 == install && ${!#} == ./allswell_amd64.deb ]]; }
 docker() { grep -q "image: ${!#}:latest" $ROOT/deploy/compose.yaml; }
+`
+
+// draft waits for the draft of an outage.
+const draft = `allswell page edit acme --auto-incidents draft >>$DIR/given
+curl -fsS -o $DIR/ping "$(allswell monitor create --name Silent --interval 1s --failure-threshold 1 | grep -o 'https*://[^ ]*heartbeat/[^ ]*' |
+	sed "s|https://status.example.com|$URL|")"
+for _ in $(seq 300); do
+	if allswell incident list --drafts | grep -q Silent; then break; fi
+	sleep 0.1
+done
 `
 
 // stubs replace programs that change the machine, by name.
@@ -146,6 +156,8 @@ func runShell(t *testing.T, exe string, shell []block) {
 	script := prelude + releases
 	switch shell[0].file {
 	case "README.md", "docs/api.md":
+	case "docs/incidents.md":
+		script += given + draft
 	case "docs/upgrading.md":
 		script += given + "mkdir -p $DIR/var/backups/allswell; allswell backup $DIR/var/backups/allswell/$(date +%F).db\n"
 	case "docs/pages.md":
