@@ -189,6 +189,9 @@ func TestPageBecomesPrivate(t *testing.T) {
 
 		load := w.site.index.Load
 		w.site.index.Load = func(context.Context) (*index, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
+		w.site.index.Last().find("secret").snapshot.Load = func(context.Context) (*snapshot, time.Time, error) {
+			return nil, time.Time{}, errors.New("broken")
+		}
 		w.see("secret", allswell.VisibilityPrivate)
 		for _, part := range parts {
 			if rec := w.do("GET", "/status/secret"+part); rec.Code == 200 || strings.Contains(rec.Body.String(), "Secret") {
