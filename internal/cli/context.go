@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -177,6 +178,24 @@ func (c *commandContext) message(given *string) (*string, error) {
 	}
 	text := string(raw)
 	return &text, nil
+}
+
+// updateText is the text of an update, given as an argument or, as in other commands, by the flag --message.
+type updateText struct {
+	Text    *string `arg:"" optional:"" name:"message" help:"Text of the update; - reads it from standard input."`
+	Message *string `placeholder:"TEXT" help:"The same as a flag."`
+}
+
+// read returns the text.
+func (t *updateText) read(c *commandContext) (string, error) {
+	if (t.Text == nil) == (t.Message == nil) {
+		return "", console.UsageErrorf("give the text of the update once, as the last argument or with --message")
+	}
+	text, err := c.message(cmp.Or(t.Text, t.Message))
+	if err != nil {
+		return "", err
+	}
+	return *text, nil
 }
 
 // pageURL returns the URL of a page for visitors, or the one on the server's own address if the page cannot be read.

@@ -188,7 +188,7 @@ func (cmd *incidentShow) Run(c *commandContext) error {
 
 type incidentUpdate struct {
 	incidentArgument
-	Message    string                  `arg:"" help:"Text of the update; - reads it from standard input."`
+	updateText
 	State      *allswell.IncidentState `placeholder:"STATE" help:"New state of the incident: investigating, identified, monitoring or resolved."`
 	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"New impact: none, minor, major or critical."`
 	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT=STATUS" help:"Component that the incident affects, as in incident create; repeatable. Replaces all others."`
@@ -198,7 +198,7 @@ func (cmd *incidentUpdate) Run(c *commandContext) error {
 	if err := checkStatuses(cmd.Components); err != nil {
 		return err
 	}
-	message, err := c.message(&cmd.Message)
+	message, err := cmd.read(c)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (cmd *incidentUpdate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	update := client.NewIncidentUpdate{Message: *message, State: cmd.State, Impact: cmd.Impact}
+	update := client.NewIncidentUpdate{Message: message, State: cmd.State, Impact: cmd.Impact}
 	if len(cmd.Components) > 0 {
 		components, err := c.affected(cmd.Components, &cmd.pageFlag)
 		if err != nil {

@@ -213,12 +213,12 @@ func (cmd *maintenanceShow) Run(c *commandContext) error {
 
 type maintenanceUpdate struct {
 	maintenanceArgument
-	Message string                     `arg:"" help:"Text of the update; - reads it from standard input."`
-	State   *allswell.MaintenanceState `placeholder:"STATE" help:"New state: in_progress, verifying or completed."`
+	updateText
+	State *allswell.MaintenanceState `placeholder:"STATE" help:"New state: in_progress, verifying or completed."`
 }
 
 func (cmd *maintenanceUpdate) Run(c *commandContext) error {
-	message, err := c.message(&cmd.Message)
+	message, err := cmd.read(c)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (cmd *maintenanceUpdate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	update, err := c.api.AddMaintenanceUpdate(c.Ctx, id, client.NewMaintenanceUpdate{Message: *message, State: cmd.State})
+	update, err := c.api.AddMaintenanceUpdate(c.Ctx, id, client.NewMaintenanceUpdate{Message: message, State: cmd.State})
 	return object(c, update, err, func(u *client.MaintenanceUpdate) {
 		c.Printf("Added the update. The maintenance is %s.\n", console.Visible(maintenanceState(u.State)))
 	})
