@@ -151,7 +151,7 @@ var monitorDecisionRows = []row{
 			m.DownStatus = status
 			equal(t, "incident", m.DownIncident(time.Date(2026, 3, 7, 14, 5, 9, 0, time.FixedZone("", 3600))), allswell.NewIncident{
 				Title: "Nightly backup is down", DownMonitor: "Nightly backup", Impact: impact, State: allswell.IncidentInvestigating,
-				Message: ptr("No ping has arrived since 7 March 2026, 13:05:09 UTC. One is expected every 5 minutes."),
+				Message: ptr("No ping has arrived since 7 March 2026, 13:05:09 UTC. The expected interval is 5 minutes."),
 				System:  allswell.SystemMessage{Kind: allswell.SystemMessageSilent, Since: time.Date(2026, 3, 7, 13, 5, 9, 0, time.UTC), Interval: 5 * time.Minute},
 			})
 			opened := m.DownIncident(t0).Open("page_1", "id", "upd_1", t1)

@@ -45,7 +45,7 @@ var SystemMessageKinds = []SystemMessageKind{
 func (m SystemMessage) Text() string {
 	switch m.Kind {
 	case SystemMessageSilent:
-		return fmt.Sprintf("No ping has arrived since %s UTC. One is expected every %s.",
+		return fmt.Sprintf("No ping has arrived since %s UTC. The expected interval is %s.",
 			m.Since.UTC().Format("2 January 2006, 15:04:05"), FormatDuration(m.Interval))
 	case SystemMessagePingsResumed:
 		return fmt.Sprintf("Pings are arriving again, after %s of silence.", FormatDuration(m.Lasted))

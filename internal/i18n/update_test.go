@@ -56,7 +56,7 @@ func TestTimeBesideSystemMessages(t *testing.T) {
 		{50 * time.Minute, "21 Nov, 23:15", "dayclock", "21 Nov, 23:15"},
 	} {
 		u := UpdateText{System: message, At: since.Add(c.after)}
-		if got, want := u.Plain(English(), berlin(t)), "No ping has arrived since "+c.text+". One is expected every 5 minutes."; got != want {
+		if got, want := u.Plain(English(), berlin(t)), "No ping has arrived since "+c.text+". The expected interval is 5 minutes."; got != want {
 			t.Errorf("%v later: %q, want %q", c.after, got, want)
 		}
 		html := `<time datetime="2026-11-21T22:15:40.000Z" data-form="` + c.form + `">` + c.html + "</time>."

@@ -62,7 +62,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.shows(allswell.StatusDegraded)
 		w.expectEvents(
 			"Backups: degraded > partial_outage (outage)",
-			"created: second is down, major, investigating (outage): No ping has arrived since 1 March 2026, 12:12:00 UTC. One is expected every 1 minute.",
+			"created: second is down, major, investigating (outage): No ping has arrived since 1 March 2026, 12:12:00 UTC. The expected interval is 1 minute.",
 			"Backups: partial_outage > degraded (outage)",
 			"resolved: second is down, major, resolved (outage): Pings are arriving again, after 2 minutes of silence.",
 			"resolved: job is down, critical, resolved (outage): Pings are arriving again, after 14 minutes of silence.")
@@ -98,7 +98,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.newEvents()
 		w.goDown(slow)
 		w.shows(allswell.StatusMajorOutage)
-		w.expectEvents("created: slow is down, minor, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. One is expected every 1 minute.")
+		w.expectEvents("created: slow is down, minor, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. The expected interval is 1 minute.")
 	},
 	"an alias is kept as it was given, as baseline and as cause": func(w *world, _ allswell.Monitor) {
 		slow := w.quick("slow", w.component, allswell.StatusDegradedPerformance)
@@ -369,7 +369,7 @@ var outageTests = map[string]func(w *world, job allswell.Monitor){
 		w.shows(allswell.StatusOperational)
 		w.pinged(alone)
 		w.expectEvents(
-			"created: alone is down, critical, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. One is expected every 1 minute.",
+			"created: alone is down, critical, investigating (outage): No ping has arrived since 1 March 2026, 12:00:00 UTC. The expected interval is 1 minute.",
 			"resolved: alone is down, critical, resolved (outage): Pings are arriving again, after 2 minutes of silence.")
 	},
 	"a name of the greatest length still makes a title": func(w *world, _ allswell.Monitor) {
