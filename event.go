@@ -126,7 +126,8 @@ func NewMaintenanceEvent(kind EventKind, m Maintenance, u *MaintenanceUpdate) Ev
 	return e
 }
 
-// NewIncidentEvent returns an event of an incident. u is its timeline entry, or nil.
+// NewIncidentEvent returns an event of an incident. u is its timeline entry, or nil. An
+// EventIncidentCreated has the components that the incident affects now; other events have those of u.
 func NewIncidentEvent(kind EventKind, inc Incident, u *IncidentUpdate) Event {
 	e := Event{
 		Kind: kind, PageID: inc.PageID, IncidentID: inc.ID, OutageID: inc.OutageID,
@@ -141,7 +142,9 @@ func NewIncidentEvent(kind EventKind, inc Incident, u *IncidentUpdate) Event {
 	}
 	if u != nil {
 		e.UpdateID, e.Data.Message, e.Data.System = u.ID, u.Message, u.System
-		e.Data.Affected = u.Affected
+		if kind != EventIncidentCreated { // the update may be older than the publication of a draft
+			e.Data.Affected = u.Affected
+		}
 	}
 	return e
 }

@@ -48,8 +48,12 @@ type Subscriber struct {
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 
-	AddedByOperator bool // and the address was not entered on the page since
+	AddedByOperator bool // so that events of private pages may be sent to the address
 }
+
+// Invited reports whether an operator added the subscriber and nobody has entered the address on the
+// page since.
+func (s Subscriber) Invited() bool { return s.AddedByOperator && !s.MailedAt.After(s.CreatedAt) }
 
 // Active reports whether the subscriber receives notifications.
 func (s Subscriber) Active() bool { return !s.ConfirmedAt.IsZero() && s.SuspendedAt.IsZero() }

@@ -71,7 +71,7 @@ type mailData struct {
 	Accented bool   // the page has an accent of its own
 	Manage   string // URL to confirm, change and end the subscription
 	End      string // URL to unsubscribe with one click
-	Invited  bool   // whether an operator added the address
+	Invited  bool   // see allswell.Subscriber.Invited
 	KeptDays int    // days after which an unconfirmed address is deleted
 	Threads  []thread
 	Hidden   int // number of threads that only the page shows
@@ -97,7 +97,7 @@ func compose(n allswell.Notification, base string, from mail.Address) (envelope,
 		Start:    startSide(lang),
 		Page:     cmp.Or(oneLine(n.Page.Name, allswell.MaxNameLength), n.Page.Slug),
 		PageURL:  pageURL(n.Page, base),
-		Invited:  n.Subscriber.AddedByOperator,
+		Invited:  n.Subscriber.Invited(),
 		KeptDays: int(allswell.UnconfirmedLifetime / (24 * time.Hour)),
 	}
 	l.Accent, l.Accented = assets.AdaptAccent(n.Page.Accent)

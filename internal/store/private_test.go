@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +23,8 @@ func TestPrivatePageTellsNoStranger(t *testing.T) {
 		w.subscribe("member@example.com")
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
+		// Anyone may enter the member's address, which takes nothing from the member.
+		w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "member@example.com"}))
 		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
 		w.deliver(taken) // the confirmation
 		i := w.about("private", ptr("one"))
@@ -135,6 +139,37 @@ func TestHomePage(t *testing.T) {
 		w.ok(err)
 		if p.Home || p.Visibility != allswell.VisibilityPublic || p.AutoIncidents != allswell.AutoIncidentsPublish {
 			w.Errorf("replaced without settings: %+v", p)
+		}
+	})
+}
+
+// TestPublishedDraft: the event of a draft's publication has the affected components and their
+// statuses at that time, not those of its newest update, and names no component hidden since.
+func TestPublishedDraft(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.setPage(allswell.PageSettings{AutoIncidents: ptr(allswell.AutoIncidentsDraft)})
+		w.goDown(w.quick("job", w.component, ""))
+		i := w.draft()
+		later, mail := w.anotherComponent("Backstage"), w.anotherComponent("Mail")
+		w.change(i, allswell.IncidentChange{Affected: ptr([]allswell.AffectedComponent{
+			w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusDegraded, mail)})})
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "A disk is full."}))(w)
+		must(w.EditComponent(w.ctx, w.ws, "", later.ID, allswell.ComponentEdit{Hidden: ptr(true)}))(w)
+		w.change(i, allswell.IncidentChange{Affected: ptr([]allswell.AffectedComponent{
+			w.at(allswell.StatusMajorOutage, w.component), w.at(allswell.StatusDegraded, later), w.at(allswell.StatusPartialOutage, mail)})})
+		published := must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		var data allswell.EventData
+		w.ok(json.Unmarshal([]byte(w.value(`SELECT data FROM events WHERE kind = 'incident.created'`)), &data))
+		var got []string
+		for _, a := range data.Affected {
+			got = append(got, fmt.Sprintf("%s: %s > %s", a.Name, a.Old, a.New))
+		}
+		w.expect("affected", got, "Backups:  > major_outage", "Mail:  > partial_outage")
+		if data.Message != "A disk is full." {
+			w.Errorf("the message is %q", data.Message)
+		}
+		if newest := published.Updates[len(published.Updates)-1]; len(newest.Affected) != 3 {
+			w.Errorf("the update itself has changed: %+v", newest.Affected)
 		}
 	})
 }

@@ -121,7 +121,7 @@ func (t *tx) processSignUp(r storedSignUp) error {
 	if err != nil || t.Now.Before(known.MailedAt.Add(allswell.RepeatMailInterval)) {
 		return err
 	}
-	if _, err := t.Exec(`UPDATE subscribers SET mailed_at = $2, added_by_operator = FALSE WHERE id = $1`, known.ID, millis(t.Now)); err != nil {
+	if _, err := t.Exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(t.Now)); err != nil {
 		return err
 	}
 	if known.ConfirmedAt.IsZero() {

@@ -88,8 +88,8 @@ func TestWhoAddedAnAddress(t *testing.T) {
 				t.Fatalf("claimed %d deliveries", len(claimed))
 			}
 			n := must(w.Notification(w.ctx, claimed[0]))(w)
-			if n.Delivery.Purpose != allswell.PurposeConfirmation || n.Subscriber.AddedByOperator != byOperator {
-				t.Errorf("%s of %s: added by an operator: %t", n.Delivery.Purpose, n.Subscriber.Target, n.Subscriber.AddedByOperator)
+			if n.Delivery.Purpose != allswell.PurposeConfirmation || n.Subscriber.Invited() != byOperator {
+				t.Errorf("%s of %s: invited by an operator: %t", n.Delivery.Purpose, n.Subscriber.Target, n.Subscriber.Invited())
 			}
 			w.ok(w.SaveDeliveryResults(w.ctx, []store.DeliveryResult{{ClaimedDelivery: claimed[0], Outcome: taken}}))
 		}
