@@ -40,8 +40,13 @@ func (s *Site) failFor(w http.ResponseWriter, r *http.Request, err error) {
 	s.fail(w, r, statusFor(w, err))
 }
 
-// failAt answers with an error page in the layout of a status page.
+// failAt answers with an error page in the layout of a status page, or in that of its forms if the
+// request may see no more.
 func (s *Site) failAt(w http.ResponseWriter, r *http.Request, req pageRequest, status int) {
+	if req.byKey {
+		s.answer(w, r, status, view.Error(s.secretLayout(req), status))
+		return
+	}
 	// The closure is cached with the page, so it must not capture req, which holds a snapshot.
 	entry, variant := req.entry, req.variant
 	s.serveError(w, r, key{entry: entry, variant: variant}, &entry.snapshot.Loads, status, func() view.Layout {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/feed"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
@@ -257,14 +259,40 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true}
 		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "secret", n)
 		must(w, sub, err)
+		w.set("secret", allswell.PageSettings{Footer: &[]allswell.FooterLink{{Label: "Secret footer", URL: "https://example.com/"}}})
+		dark := allswell.PageImage{Kind: allswell.ImageLogoDark, Type: "image/png", Name: "fedcba9876543210.png", Body: []byte("dark")}
+		p, err := w.store.SetPageImage(w.t.Context(), w.ws, "secret", dark)
+		must(w, p, err)
 		w.see("secret", allswell.VisibilityPrivate)
-		for _, part := range []string{"subscription", "unsubscribe"} {
-			rec := w.do("GET", "/status/secret/"+part+"/"+sub.Key)
-			if rec.Code != 200 || strings.Contains(rec.Body.String(), "Secret Component") || strings.Contains(rec.Body.String(), "Secret incident") ||
-				strings.Contains(rec.Body.String(), "0123456789abcdef") || rec.Header().Get("Cache-Control") != "private, no-store" {
-				w.t.Errorf("%s: %d %s", part, rec.Code, rec.Body)
+		shows := func(what string, rec *httptest.ResponseRecorder, status int) {
+			w.t.Helper()
+			if rec.Code != status || rec.Header().Get("Cache-Control") != "private, no-store" {
+				w.t.Errorf("%s: %d %v", what, rec.Code, rec.Header())
+			}
+			for _, secret := range []string{"Secret Component", "Secret incident", "Secret footer", "/look/", assets.IconURL(allswell.StatusDegraded)} {
+				if strings.Contains(rec.Body.String(), secret) {
+					w.t.Errorf("%s shows %s: %s", what, secret, rec.Body)
+				}
 			}
 		}
+		m := mailFixture{fixture: w}
+		for _, part := range []string{"subscription", "unsubscribe"} {
+			path := "/status/secret/" + part + "/" + sub.Key
+			shows(part, w.do("GET", path), 200)
+			shows("PUT of "+part, w.do("PUT", path), 405)
+		}
+		path := "/status/secret/subscription/" + sub.Key
+		shows("an unknown action", m.send(path, "action=dance"), 400)
+		shows("another site's form", m.send(path, "action=save", "Origin", "https://evil.example"), 403)
+		shows("a large form", m.send(path, strings.Repeat("x", maxForm+1)), 413)
+		w.site.forms.subscriptions = make(semaphore, maxSubscriptionJobs)
+		occupy(w.site.forms.subscriptions)
+		busy := httptest.NewRecorder()
+		ctx, cancel := context.WithCancel(w.t.Context())
+		r := httptest.NewRequestWithContext(ctx, "POST", path, strings.NewReader("action=save"))
+		r.Body = cancelAtEnd{r.Body, cancel}
+		w.site.Handler().ServeHTTP(busy, r)
+		shows("while busy", busy, 503)
 		for _, part := range []string{"", "/history", "/badge.svg", "/subscription"} {
 			if rec := w.do("GET", "/status/secret"+part); rec.Code != 404 {
 				w.t.Errorf("%s: %d", part, rec.Code)
@@ -277,6 +305,20 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 			w.t.Errorf("after unsubscribing: %d %s", rec.Code, rec.Body)
 		}
 	})
+}
+
+// cancelAtEnd is the body of a request that is cancelled when the body has been read.
+type cancelAtEnd struct {
+	io.ReadCloser
+	cancel func()
+}
+
+func (c cancelAtEnd) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if err != nil {
+		c.cancel()
+	}
+	return n, err
 }
 
 // TestHiddenComponent: nothing that a visitor can get names the component or has its status.
