@@ -154,8 +154,8 @@ type NewComponent struct {
 	Order       *int   // nil: after all others
 	GroupID     string // id or slug; "": no group
 	KeepGroup   bool   // a component that is replaced keeps its group
-	Hidden      bool
-	UniqueName  bool // refuse a name that another component of the page has
+	Hidden      *bool  // nil: a new component is shown, and one that is replaced keeps its value
+	UniqueName  bool   // refuse a name that another component of the page has
 }
 
 // MaxOrder is the largest absolute value of an order.
@@ -178,9 +178,9 @@ func (n NewComponent) Validate() error {
 }
 
 // Replacement returns the change that gives an existing component the fields of n, except the
-// status. The component keeps its order if n has none.
+// status. The component keeps its order if n has none, and stays hidden or shown if n does not say which.
 func (n NewComponent) Replacement() ComponentEdit {
-	e := ComponentEdit{Name: &n.Name, Description: n.Description, HasDescription: true, Order: n.Order, Hidden: &n.Hidden}
+	e := ComponentEdit{Name: &n.Name, Description: n.Description, HasDescription: true, Order: n.Order, Hidden: n.Hidden}
 	if !n.KeepGroup {
 		e.GroupID = &n.GroupID
 	}

@@ -98,7 +98,8 @@ func (n NewPage) Validate() error {
 }
 
 // Replacement returns the change that gives an existing page the fields of n. Settings that n does
-// not set get their defaults.
+// not set get their defaults, except for those that decide who sees what: the page keeps its visibility,
+// its being the home page, and what happens to incidents.
 func (n NewPage) Replacement() PageChange {
 	zone := DefaultTimeZone
 	ch := PageChange{Name: &n.Name, Description: n.Description, HasDescription: true, PageSettings: n.PageSettings}
@@ -107,10 +108,6 @@ func (n NewPage) Replacement() PageChange {
 	ch.Domain = firstOf(n.Domain, new(string))
 	ch.Accent = firstOf(n.Accent, new(string))
 	ch.Footer = firstOf(n.Footer, new([]FooterLink))
-	publish, public := AutoIncidentsPublish, VisibilityPublic
-	ch.AutoIncidents = firstOf(n.AutoIncidents, &publish)
-	ch.Visibility = firstOf(n.Visibility, &public)
-	ch.Home = firstOf(n.Home, new(bool))
 	return ch
 }
 

@@ -75,7 +75,7 @@ type NewComponent struct {
 	Status      *allswell.Status `json:"status,omitempty"` // nil: operational
 	Order       *int             `json:"order,omitempty"`  // nil: after all others
 	Group       *string          `json:"group,omitempty"`  // the group's id or slug
-	Hidden      bool             `json:"hidden,omitempty"` // visitors and subscribers do not see it
+	Hidden      *bool            `json:"hidden,omitempty"` // visitors and subscribers do not see it; nil: a new component is shown
 
 	// UniqueName makes CreateComponent fail if the page has a component with this name. PutComponent ignores it.
 	UniqueName bool `json:"unique_name,omitempty"`

@@ -42,7 +42,7 @@ func readNewComponent(o *web.Object, slug string) (allswell.NewComponent, error)
 		Order:       o.Integer("order"),
 		GroupID:     orZero(group),
 		KeepGroup:   group == nil,
-		Hidden:      orZero(o.Flag("hidden")),
+		Hidden:      o.Flag("hidden"),
 	}
 	return n, n.Validate()
 }

@@ -27,3 +27,26 @@ func TestComponentIsEditedByGetAndPut(t *testing.T) {
 		inGroup(nil)
 	})
 }
+
+// TestHiddenComponentIsEditedByGetAndPut: GET does not show hidden, so a PUT without it keeps it.
+func TestHiddenComponentIsEditedByGetAndPut(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.put("/api/v1/pages/acme", map[string]any{"name": "Acme"}).is(201)
+		const target = "/api/v1/pages/acme/components/x"
+		c.put(target, map[string]any{"name": "X", "hidden": true}).is(201)
+		body := c.get(target).is(200).data()
+		body["name"] = "Y"
+		for _, given := range []any{"absent", nil, false} { // null means absent
+			if n := len(c.get("/api/v1/pages/acme/components?hidden=true").is(200).rows()); n != 1 {
+				t.Errorf("%d hidden components, want 1", n)
+			}
+			if body["hidden"] = given; given == "absent" {
+				delete(body, "hidden")
+			}
+			c.put(target, body).is(200)
+		}
+		if n := len(c.get("/api/v1/pages/acme/components?hidden=true").is(200).rows()); n != 0 {
+			t.Errorf("%d hidden components, want none", n)
+		}
+	})
+}

@@ -155,7 +155,7 @@ type componentFields struct {
 	Status      *allswell.Status `placeholder:"STATUS" help:"Status: ${statuses}. A new component is operational by default."`
 	Order       *int             `placeholder:"NUMBER" help:"Position: the lowest is first. A new component is last by default."`
 	Group       *string          `placeholder:"GROUP" help:"Id, name or slug of the component's group."`
-	Hidden      bool             `help:"Hide it from visitors and subscribers."`
+	Hidden      *bool            `negatable:"shown" help:"Hide it from visitors and subscribers, or show it. A new component is shown by default."`
 }
 
 // component returns the description of the component.

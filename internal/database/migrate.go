@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -91,7 +92,8 @@ func (db *DB) provider() (*goose.Provider, error) {
 }
 
 // versions returns the database's version, 0 for an empty one, and the newest
-// that this program knows. It changes nothing.
+// that this program knows. It changes nothing. The error for a database that lacks a migration
+// older than its version says which.
 func (db *DB) versions(ctx context.Context) (current, latest int64, err error) {
 	p, err := db.provider()
 	if err != nil {
@@ -109,8 +111,17 @@ func (db *DB) versions(ctx context.Context) (current, latest int64, err error) {
 	if err != nil || known == 0 {
 		return 0, latest, err
 	}
-	current, err = One(c, ScanInt, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`)
-	return current, latest, err
+	applied, err := Query(c, ScanInt, `SELECT version_id FROM goose_db_version WHERE is_applied`)
+	if err != nil || len(applied) == 0 {
+		return 0, latest, err
+	}
+	current = slices.Max(applied)
+	for _, source := range sources {
+		if source.Version < current && !slices.Contains(applied, source.Version) {
+			return 0, latest, fmt.Errorf("the database is of version %d, but lacks migration %d", current, source.Version)
+		}
+	}
+	return current, latest, nil
 }
 
 // errOtherProgram means that a file belongs to another program, and must not be changed.

@@ -326,7 +326,7 @@ func TestHiddenComponent(t *testing.T) {
 	run(t, func(w *fixture) {
 		w.site.mail = true
 		shown := w.component("acme", "Website", "")
-		hidden, err := w.store.CreateComponent(w.t.Context(), w.ws, "acme", allswell.NewComponent{Name: "Backstage", Status: allswell.StatusMajorOutage, Hidden: true})
+		hidden, err := w.store.CreateComponent(w.t.Context(), w.ws, "acme", allswell.NewComponent{Name: "Backstage", Status: allswell.StatusMajorOutage, Hidden: new(true)})
 		must(w, hidden, err)
 		both := []allswell.AffectedComponent{{ComponentID: shown.ID, Status: allswell.StatusDegraded}, {ComponentID: hidden.ID, Status: allswell.StatusMajorOutage}}
 		message := "We look into it."

@@ -209,7 +209,7 @@ func TestAutoIncidents(t *testing.T) {
 				w.setPage(allswell.PageSettings{AutoIncidents: &tt.page})
 				c := w.component
 				if tt.hidden {
-					c = must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Secret", Hidden: true}))(w)
+					c = must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Secret", Hidden: ptr(true)}))(w)
 				}
 				job := w.quick("job", c, "")
 				job = must(w.ChangeMonitor(w.ctx, w.ws, job.ID, allswell.MonitorChange{AutoIncidents: &tt.monitor}))(w)

@@ -134,7 +134,7 @@ func (t *tx) createComponent(actor allswell.Actor, p allswell.Page, n allswell.N
 	}
 	c := allswell.Component{
 		ID: allswell.NewID(allswell.PrefixComponent, t.Now), PageID: p.ID, GroupID: groupID, Slug: n.Slug, Name: n.Name,
-		Description: n.Description, Baseline: n.Status, Hidden: n.Hidden, CreatedAt: t.Now, UpdatedAt: t.Now,
+		Description: n.Description, Baseline: n.Status, Hidden: n.Hidden != nil && *n.Hidden, CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	if c.Baseline == "" {
 		c.Baseline = allswell.StatusOperational

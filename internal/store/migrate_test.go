@@ -52,6 +52,42 @@ func TestMigrateReturnsVersions(t *testing.T) {
 	})
 }
 
+// TestMigrationsAfterVersion22: migration 23 was 19 before, and was skipped in databases of version 22.
+func TestMigrationsAfterVersion22(t *testing.T) {
+	storetest.EachEmpty(t, func(t *testing.T, dsn string) {
+		if err := store.MigrateTo(t.Context(), dsn, 16); err != nil {
+			t.Fatal(err)
+		}
+		certificates := must(os.ReadFile("migrations/0022_certificates.sql"))(t)
+		execRaw(t, dsn, string(certificates))
+		execRaw(t, dsn, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (22, TRUE)`)
+		w := &world{T: t, ctx: t.Context(), clock: newClock(), dsn: dsn}
+		w.Store = w.replica()
+		must(w.PageList(w.ctx, 10))(t)
+		if got := w.rows(`SELECT hidden FROM components UNION SELECT home FROM pages`); len(got) != 0 {
+			t.Errorf("rows %q", got)
+		}
+	})
+}
+
+// TestSkippedMigrationIsRefused: a migration that landed after one of a higher version is not in databases of that version.
+func TestSkippedMigrationIsRefused(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.run(`DELETE FROM goose_db_version WHERE version_id = 5`)
+		w.Store.Close()
+		defer func() { w.Store = w.replica() }()
+		_, err := store.Open(w.ctx, w.dsn, store.Options{})
+		_, beside := store.OpenBeside(w.ctx, w.dsn, store.Options{})
+		_, _, migrate := store.Migrate(w.ctx, w.dsn, nil)
+		for name, err := range map[string]error{"Open": err, "OpenBeside": beside, "Migrate": migrate} {
+			if err == nil || !strings.Contains(err.Error(), "lacks migration 5") {
+				w.Errorf("%s: %v", name, err)
+			}
+		}
+		execRaw(w.T, w.dsn, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (5, TRUE)`) // so that the world can be looked at
+	})
+}
+
 func TestNewerDatabaseIsRefused(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.run(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, TRUE)`)

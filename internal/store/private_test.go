@@ -41,7 +41,7 @@ func TestPrivatePageTellsNoStranger(t *testing.T) {
 // TestHiddenComponentInEvents: no event that subscribers get names a hidden component.
 func TestHiddenComponentInEvents(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		secret := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: true}))(w)
+		secret := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
 		must(w.ChangeComponent(w.ctx, w.ws, "acme", secret.ID, allswell.ComponentChange{Status: allswell.StatusDegraded}))(w)
 		i := w.about("Slow", ptr("one"), w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
 		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "two"}))(w)
@@ -75,7 +75,7 @@ func TestHiddenComponentInEvents(t *testing.T) {
 // TestHiddenComponentInStatuses: the status of a page, in lists too, is that of what it shows.
 func TestHiddenComponentInStatuses(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		secret := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: true}))(w)
+		secret := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
 		w.goDown(w.quick("job", secret, ""))
 		is := func(want allswell.Status) {
 			w.Helper()
@@ -135,10 +135,44 @@ func TestHomePage(t *testing.T) {
 			w.Errorf("/ shows %q", got)
 		}
 		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: home}))(w)
-		p, _, err := w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}, allswell.Precondition{})
-		w.ok(err)
-		if p.Home || p.Visibility != allswell.VisibilityPublic || p.AutoIncidents != allswell.AutoIncidentsPublish {
-			w.Errorf("replaced without settings: %+v", p)
+		if p := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}, allswell.Precondition{}))(w); !p.Home {
+			w.Error("a page that is replaced without home is not at / any more")
+		}
+		if p := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme", PageSettings: allswell.PageSettings{Home: ptr(false)}}, allswell.Precondition{}))(w); p.Home {
+			w.Error("a page that is replaced with home false is at /")
+		}
+	})
+}
+
+// TestPutPublishesNothing: a page or component that is replaced without a word about who sees it remains as private as it
+// was.
+func TestPutPublishesNothing(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		closed := allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate), AutoIncidents: ptr(allswell.AutoIncidentsDraft)}
+		open := allswell.PageSettings{Visibility: ptr(allswell.VisibilityPublic), AutoIncidents: ptr(allswell.AutoIncidentsPublish)}
+		for i, c := range []struct {
+			given      allswell.PageSettings
+			visibility allswell.Visibility
+			auto       allswell.AutoIncidents
+		}{
+			{allswell.PageSettings{}, allswell.VisibilityPublic, allswell.AutoIncidentsPublish}, // new
+			{closed, allswell.VisibilityPrivate, allswell.AutoIncidentsDraft},
+			{allswell.PageSettings{}, allswell.VisibilityPrivate, allswell.AutoIncidentsDraft},
+			{open, allswell.VisibilityPublic, allswell.AutoIncidentsPublish},
+		} {
+			p := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "New", Slug: "new", PageSettings: c.given}, allswell.Precondition{}))(w)
+			if p.Visibility != c.visibility || p.AutoIncidents != c.auto {
+				w.Errorf("PUT %d of the page: %s, %s", i, p.Visibility, p.AutoIncidents)
+			}
+		}
+		for i, c := range []struct {
+			given *bool
+			want  bool
+		}{{nil, false}, {ptr(true), true}, {nil, true}, {ptr(false), false}, {nil, false}} {
+			n := allswell.NewComponent{Name: "x", Hidden: c.given}
+			if got := mustPut(w.PutComponent(w.ctx, w.ws, "acme", "x", n, allswell.Precondition{}))(w); got.Hidden != c.want {
+				w.Errorf("PUT %d of the component: hidden %t", i, got.Hidden)
+			}
 		}
 	})
 }

@@ -35,7 +35,7 @@ func check(conds []allswell.Precondition, o allswell.Auditable) error {
 }
 
 // PutPage creates or replaces the workspace's page with the slug n.Slug. Settings that n
-// does not have get their defaults; images are kept. It returns
+// does not have get their defaults, except for those that NewPage.Replacement keeps; images are kept. It returns
 // allswell.ErrPreconditionFailed if the page does not meet cond, and an
 // *allswell.ValidationError if another workspace has the slug.
 func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.NewPage, cond allswell.Precondition) (p allswell.Page, created bool, err error) {
@@ -65,8 +65,8 @@ func (s *Store) PutPage(ctx context.Context, actor allswell.Actor, n allswell.Ne
 }
 
 // PutComponent is PutPage for a component of a page, given its id or slug. A component
-// given by its id must exist. A status and an order that n does not have are kept, and
-// the group is kept if n says so.
+// given by its id must exist. A status, an order and Hidden that n does not have are
+// kept, and the group is kept if n says so.
 func (s *Store) PutComponent(ctx context.Context, actor allswell.Actor, pageSlug, ref string, n allswell.NewComponent, cond allswell.Precondition) (c allswell.Component, created bool, err error) {
 	if n.Slug = ""; allswell.ValidSlug(ref) {
 		n.Slug = ref
