@@ -270,8 +270,8 @@ func (i *Incident) AddUpdate(id, message string, last *IncidentUpdate, now time.
 }
 
 // affectedSince returns the status of each affected component now and at the last update. It leaves
-// out hidden components, because what an update says outlives its components. Components that are no longer affected are operational, and so are those of a resolved incident
-// without an ongoing outage.
+// out hidden components, because what an update says outlives its components. Components that are no
+// longer affected are operational, and so are those of a resolved incident without an ongoing outage.
 func (i *Incident) affectedSince(last *IncidentUpdate) []AffectedChange {
 	before := make(map[string]Status)
 	var out []AffectedChange

@@ -57,6 +57,8 @@ func TestWrongConfigFiles(t *testing.T) {
 		"ALLSWELL_LISTEN=:80\nnonsense\n":                   ":2: expected NAME=VALUE\n",
 		"ALLSWELL_LISTN=:80\n":                              ":1: ALLSWELL_LISTN is not a setting of the server: did you mean ALLSWELL_LISTEN?\n",
 		"\nALLSWELL_BOOTSTRAP_TOKENS=x":                     ":2: ALLSWELL_BOOTSTRAP_TOKENS is not a setting of the server: did you mean ALLSWELL_BOOTSTRAP_TOKEN?\n",
+		"ALLSWELL_TLS_EMAL=x":                               ":1: ALLSWELL_TLS_EMAL is not a setting of the server: did you mean ALLSWELL_TLS_EMAIL?\n",
+		"ALLSWELL_BOOTSTRAP=x":                              ":1: ALLSWELL_BOOTSTRAP is not a setting of the server: did you mean ALLSWELL_BOOTSTRAP_TOKEN?\n",
 		"ALLSWELL_TOKEN=hunter2":                            ":1: ALLSWELL_TOKEN is not a setting of the server\n",
 		"ALLSWELL_CONFIG=x":                                 ":1: ALLSWELL_CONFIG is not a setting of the server\n",
 		"# x\nALLSWELL_CHECK_INTERVAL=60":                   ":2: ALLSWELL_CHECK_INTERVAL (--check-interval) must be a duration in whole seconds from 1s to 1h, such as 30s or 1m, not \"60\".\n",

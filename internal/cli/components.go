@@ -248,7 +248,11 @@ func (cmd *componentList) Run(c *commandContext) error {
 	}
 	header := []string{"COMPONENT", "STATUS", "GROUP", "ORDER", "NAME"}
 	return table(c, components, total, "", header, func(v *client.Component) []string {
-		return []string{v.ID, statusLabel(v.Status), cmp.Or(groupOf[v.ID], "-"), strconv.Itoa(v.Order), v.Name + map[bool]string{true: " (hidden)"}[hidden[v.ID]]}
+		name := v.Name
+		if hidden[v.ID] {
+			name += " (hidden)"
+		}
+		return []string{v.ID, statusLabel(v.Status), cmp.Or(groupOf[v.ID], "-"), strconv.Itoa(v.Order), name}
 	})
 }
 

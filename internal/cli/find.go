@@ -166,9 +166,9 @@ type titled struct {
 
 // findTitled returns the id of a resource of a page that is given by an unambiguous beginning of its id or by its title.
 // If several have the title, the only active one is meant.
-func findTitled[T any](c *commandContext, list *client.List[T], noun, given string, describe func(*T) titled) (string, error) {
+func findTitled[T any](c *commandContext, lists []*client.List[T], noun, given string, describe func(*T) titled) (string, error) {
 	var byTitle, active, byFoldedTitle, byID []string
-	err := search(c, list, noun, func(v *T) {
+	look := func(v *T) {
 		d := describe(v)
 		if d.title == given {
 			byTitle = append(byTitle, d.id)
@@ -182,11 +182,14 @@ func findTitled[T any](c *commandContext, list *client.List[T], noun, given stri
 		if strings.HasPrefix(d.id, strings.ToLower(given)) {
 			byID = append(byID, d.id)
 		}
-	})
+	}
+	for _, list := range lists {
+		if err := search(c, list, noun, look); err != nil {
+			return "", err
+		}
+	}
 	several := fmt.Sprintf("several %s have the title %q", plural(noun), given)
 	switch {
-	case err != nil:
-		return "", err
 	case given == "":
 	case len(active) == 1:
 		return active[0], nil
@@ -207,10 +210,10 @@ var uuid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-
 type incidentArgument struct {
 	Incident string `arg:"" help:"Id of the incident or the beginning of it, its title, or latest."`
 	pageFlag
-	drafts bool // it is looked up among the drafts
+	drafts bool // it is looked up among the drafts only
 }
 
-// id returns the id of the incident.
+// id returns the id of the incident, which is published or a draft.
 func (a *incidentArgument) id(c *commandContext) (string, error) {
 	if uuid.MatchString(a.Incident) {
 		return a.Incident, nil
@@ -218,22 +221,47 @@ func (a *incidentArgument) id(c *commandContext) (string, error) {
 	if err := a.choose(c); err != nil {
 		return "", err
 	}
-	list := c.api.ListIncidents(a.Page, client.IncidentFilter{Drafts: a.drafts})
+	noun, lists := "draft", []*client.List[client.Incident]{c.api.ListIncidents(a.Page, client.IncidentFilter{Drafts: true})}
+	if !a.drafts {
+		noun, lists = "incident", append(lists, c.api.ListIncidents(a.Page, client.IncidentFilter{}))
+	}
 	if a.Incident == "latest" {
+		return a.latest(c, noun, lists)
+	}
+	return findTitled(c, lists, noun, a.Incident, func(i *client.Incident) titled { return titled{i.ID, i.Title, !i.Resolved} })
+}
+
+// latest returns the id of the newest incident in the lists.
+func (a *incidentArgument) latest(c *commandContext, noun string, lists []*client.List[client.Incident]) (string, error) {
+	var latest *client.Incident
+	for _, list := range lists {
 		newest, _, err := list.First(c.Ctx, 1)
-		if err == nil && len(newest) == 0 {
-			what := "incidents"
-			if a.drafts {
-				what = "drafts"
-			}
-			err = fmt.Errorf("the page %s has no %s", console.Visible(a.Page), what)
-		}
 		if err != nil {
 			return "", err
 		}
-		return newest[0].ID, nil
+		if len(newest) > 0 && (latest == nil || newest[0].CreatedAt.After(latest.CreatedAt)) {
+			latest = newest[0]
+		}
 	}
-	return findTitled(c, list, "incident", a.Incident, func(i *client.Incident) titled { return titled{i.ID, i.Title, !i.Resolved} })
+	if latest == nil {
+		return "", fmt.Errorf("the page %s has no %s", console.Visible(a.Page), plural(noun))
+	}
+	return latest.ID, nil
+}
+
+// isDraft reports whether the incident with the id is a draft on any page: the incident itself does not tell.
+func (c *commandContext) isDraft(id string) (bool, error) {
+	for page, err := range c.api.ListPages().All(c.Ctx) {
+		if err != nil {
+			return false, err
+		}
+		for draft, err := range c.api.ListIncidents(page.Slug, client.IncidentFilter{Drafts: true}).All(c.Ctx) {
+			if err != nil || draft.ID == id {
+				return err == nil, err
+			}
+		}
+	}
+	return false, nil
 }
 
 // maintenanceArgument is embedded by the commands of one maintenance.
@@ -250,7 +278,8 @@ func (a *maintenanceArgument) id(c *commandContext) (string, error) {
 	if err := a.choose(c); err != nil {
 		return "", err
 	}
-	return findTitled(c, c.api.ListMaintenances(a.Page, client.MaintenanceFilter{}), "maintenance", a.Maintenance, func(m *client.Maintenance) titled {
+	all := []*client.List[client.Maintenance]{c.api.ListMaintenances(a.Page, client.MaintenanceFilter{})}
+	return findTitled(c, all, "maintenance", a.Maintenance, func(m *client.Maintenance) titled {
 		return titled{m.ID, m.Title, m.State != allswell.MaintenanceCompleted}
 	})
 }

@@ -20,6 +20,7 @@ const (
 	newIncident   = "0199ffff-0000-7000-8000-00000000000c"
 	mainComponent = "comp_0123456789abcdefghij"
 	nearComponent = "comp_01234567xxxxxxxxxxxx"
+	draftIncident = "019a0000-0000-7000-8000-00000000000d"
 	maintenance   = "mnt_0123456789abcdefghij"
 	delivery      = "dlv_0123456789abcdefghij"
 )
@@ -52,7 +53,12 @@ func newWorkspace(slugs ...string) *workspace {
 }
 
 func (ws *workspace) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	list, isList := ws.lists[r.URL.Path]
+	path := r.URL.Path
+	if r.FormValue("draft") == "true" {
+		path += "?draft=true"
+	}
+	list, isList := ws.lists[path]
+	isList = isList || path != r.URL.Path
 	isList = isList && r.Method == http.MethodGet
 	if !isList && !strings.HasSuffix(r.URL.Path, "/uptime") {
 		body, _ := io.ReadAll(r.Body)
@@ -176,6 +182,53 @@ func TestShortIDs(t *testing.T) {
 	ws := newWorkspace("acme", "beta")
 	if status, _, stderr := against(t, ws.ServeHTTP, "incident", "delete", "--yes", oldIncident); status != console.ExitDone || ws.gets != 0 {
 		t.Errorf("status %d %s, %d lists were read", status, stderr, ws.gets)
+	}
+}
+
+// TestDrafts checks that commands find drafts by title, by a part of the id and as the latest incident, and that
+// publish finds nothing else.
+func TestDrafts(t *testing.T) {
+	const draft = "/api/v1/incidents/" + draftIncident
+	const published = "/api/v1/incidents/" + newIncident
+	for args, want := range map[string]string{
+		"incident show|Queue down":            "GET " + draft + "/components",
+		"incident show|latest":                "GET " + draft + "/components",
+		"incident update|019a00|x":            "POST " + draft + `/updates {"message":"x"}`,
+		"incident edit|latest|--title=x":      "PATCH " + draft + ` {"title":"x"}`,
+		"incident resolve|Queue down":         "PATCH " + draft + ` {"resolved":true,"state":"resolved"}`,
+		"incident delete|--yes|Queue down":    "DELETE " + draft,
+		"incident edit|API down|--title=x":    "PATCH " + published + ` {"title":"x"}`,
+		"incident publish|latest":             "POST " + draft + "/publishPublished the incident Queue down.",
+		"incident publish|Queue down":         "POST " + draft + "/publishPublished the incident Queue down.",
+		"incident publish|" + draftIncident:   "POST " + draft + "/publishPublished the incident Queue down.",
+		"incident publish|" + newIncident:     "POST " + published + "/publishThe incident API down was published already: nothing changed.",
+		"incident publish|API down":           `there is no draft with the title "API down", or with an id that begins so`,
+		"incident publish|latest|--page=beta": "the page beta has no drafts",
+		"incident show|latest|--page=beta":    "the page beta has no incidents",
+	} {
+		ws := newWorkspace("beta", "acme")
+		ws.lists["/api/v1/pages/beta/incidents"] = nil
+		ws.lists["/api/v1/pages/acme/incidents"][0] = `{"id":"` + newIncident + `","title":"API down","created_at":"2026-11-01T00:00:00Z"}`
+		ws.lists["/api/v1/pages/acme/incidents?draft=true"] = []string{`{"id":"` + draftIncident + `","title":"Queue down","created_at":"2026-11-02T00:00:00Z"}`}
+		line := expand(args)
+		if !strings.Contains(args, "--page") {
+			line = append(line, "--page=acme")
+		}
+		status, stdout, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			if id, publish := strings.CutSuffix(r.URL.Path, "/publish"); publish {
+				ws.last = r.Method + " " + r.URL.Path
+				fmt.Fprintf(w, `{"data":%s}`, ws.object(id))
+				return
+			}
+			ws.ServeHTTP(w, r)
+		}, line...)
+		got := ws.last
+		if strings.HasPrefix(args, "incident publish") {
+			got += strings.TrimSpace(stdout)
+		}
+		if got += strings.TrimSuffix(strings.TrimPrefix(stderr, "allswell: "), "\n"); got != want || (status == console.ExitDone) != (stderr == "") {
+			t.Errorf("%s: status %d\ngot  %s\nwant %s", args, status, got, want)
+		}
 	}
 }
 

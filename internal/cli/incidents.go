@@ -150,8 +150,20 @@ func (cmd *incidentPublish) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	draft := true
+	if id == cmd.Incident { // an id is not looked up
+		if draft, err = c.isDraft(id); err != nil {
+			return err
+		}
+	}
 	incident, err := c.api.PublishIncident(c.Ctx, id)
-	return object(c, incident, err, func(i *client.Incident) { c.Printf("Published the incident %s.\n", console.Visible(i.Title)) })
+	return object(c, incident, err, func(i *client.Incident) {
+		if draft {
+			c.Printf("Published the incident %s.\n", console.Visible(i.Title))
+		} else {
+			c.Printf("The incident %s was published already: nothing changed.\n", console.Visible(i.Title))
+		}
+	})
 }
 
 type incidentShow struct {

@@ -84,11 +84,19 @@ func (c *commandContext) printPage(page *client.Page) {
 			domain = fmt.Sprintf("%s (%s: see allswell page domain %s)", *page.Domain, status, page.Slug)
 		}
 	}
+	home := ""
+	if page.Home {
+		home = "yes"
+	}
+	language := "en, the default"
+	if page.Language != nil {
+		language = *page.Language
+	}
 	facts := [][2]string{{"Page", page.Name}, {"Slug", page.Slug}, {"Status", statusLabel(page.Status)},
 		{"Description", valueOf(page.Description)}, {"Address", page.URL},
-		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", textOrNone(page.Language)},
+		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language},
 		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)},
-		{"Visibility", string(page.Visibility)}, {"Home page", map[bool]string{true: "yes"}[page.Home]}, {"Incidents", string(page.AutoIncidents)}}
+		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)}}
 	for _, l := range page.FooterLinks {
 		facts = append(facts, [2]string{"Footer", l.Label + ": " + l.URL})
 	}

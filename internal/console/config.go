@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/url"
 	"os"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/spelling"
 )
 
 // configFlag is the flag that commands which read the configuration file have: settings.FileSetting.
@@ -157,38 +157,18 @@ func containsSecret(value string) bool {
 	return password || u.Query().Has("password")
 }
 
-// suggestion returns ": did you mean …?" if a known name is similar, and "" otherwise.
+// suggestion returns ": did you mean …?" if the name of a setting is similar, and "" otherwise.
 func suggestion(name string, known map[string]bool) string {
-	best, least := "", 3
-	for _, candidate := range slices.Sorted(maps.Keys(known)) {
-		if d := editDistance(name, candidate); d <= least {
-			best, least = candidate, d-1
-		}
+	const prefix = "ALLSWELL_" // all settings begin with it, so it says nothing about their likeness
+	var names []string
+	for setting := range known {
+		names = append(names, strings.TrimPrefix(setting, prefix))
 	}
-	if best == "" {
+	meant := spelling.Closest(strings.TrimPrefix(name, prefix), names)
+	if meant == "" {
 		return ""
 	}
-	return ": did you mean " + best + "?"
-}
-
-// editDistance returns the number of characters to insert, delete or replace to turn a into b.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
-		}
-	}
-	return row[len(b)]
+	return ": did you mean " + prefix + meant + "?"
 }
 
 // locate adds the file and the line to an error about a value that comes from the file.

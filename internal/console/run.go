@@ -117,14 +117,20 @@ func joinNegative(args []string) []string {
 	return out
 }
 
-// withHint adds to an error about an unexpected argument the flag to which it may belong.
+// withHint replaces an error about a missing command by one that lists all commands, and adds to an error about an
+// unexpected argument the flag to which it may belong.
 func withHint(err error) error {
 	wrong := (*kong.ParseError)(nil)
-	if !errors.As(err, &wrong) || !strings.HasPrefix(err.Error(), "unexpected argument ") {
+	if !errors.As(err, &wrong) {
 		return err
 	}
 	node := wrong.Context.Selected()
-	if node == nil {
+	switch {
+	case node == nil:
+		return err
+	case strings.HasPrefix(err.Error(), "expected one of ") && len(node.Children) > 1:
+		return fmt.Errorf("a command is missing: %s %s", node.FullPath(), commandNames(node))
+	case !strings.HasPrefix(err.Error(), "unexpected argument "):
 		return err
 	}
 	for _, flag := range node.Flags {
@@ -133,6 +139,18 @@ func withHint(err error) error {
 		}
 	}
 	return err
+}
+
+// commandNames returns the names of the commands below a command: "list, show or create".
+func commandNames(n *kong.Node) string {
+	var names []string
+	for _, child := range n.Children {
+		if !child.Hidden {
+			names = append(names, child.Name)
+		}
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // flagHelp returns the help of a flag or argument: its text, its environment variable and its default.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -76,22 +77,29 @@ func (m Moment) In(zone *time.Location, now time.Time) (time.Time, error) {
 	if m.day != "" {
 		date = m.date(now.In(zone))
 	}
-	t := at(date, m.clock, zone)
-	if t.Hour() != m.clock.Hour() || t.Minute() != m.clock.Minute() || t.Day() != date.Day() {
+	times := timesAt(date, m.clock, zone)
+	switch len(times) {
+	case 0:
 		return time.Time{}, fmt.Errorf("%q does not exist in the time zone %s, where the clocks go forward then", m.text, zone)
+	case 1:
+		return times[0], nil
 	}
-	for _, shift := range []time.Duration{-time.Hour, time.Hour} { // no zone shifts by more, or else the first one is meant
-		other := t.Add(shift)
-		if other.Hour() == t.Hour() && other.Minute() == t.Minute() && other.Day() == t.Day() {
-			first, second := t, other
-			if shift < 0 {
-				first, second = other, t
-			}
-			return time.Time{}, fmt.Errorf("%q happens twice in the time zone %s, where the clocks go back then: give %s or %s", m.text, zone,
-				first.Format(time.RFC3339), second.Format(time.RFC3339))
+	return time.Time{}, fmt.Errorf("%q happens twice in the time zone %s, where the clocks go back then: give %s or %s", m.text, zone,
+		times[0].Format(time.RFC3339), times[1].Format(time.RFC3339))
+}
+
+// timesAt returns the times at which the clocks of the zone show the time of the clock on a date, the earliest first:
+// none if they skip it, two if they repeat it.
+func timesAt(date, clock time.Time, zone *time.Location) (times []time.Time) {
+	local := at(date, clock, time.UTC)
+	for _, days := range []int{-1, 0, 1} {
+		_, offset := at(date, clock, zone).AddDate(0, 0, days).Zone()
+		t := local.Add(-time.Duration(offset) * time.Second).In(zone)
+		if _, actual := t.Zone(); actual == offset && !slices.ContainsFunc(times, t.Equal) {
+			times = append(times, t)
 		}
 	}
-	return t, nil
+	return times
 }
 
 // date returns the date of a moment whose day is given by a word.

@@ -75,20 +75,27 @@ func TestMoments(t *testing.T) {
 
 // TestClockChanges checks that times that the clocks skip or repeat are refused.
 func TestClockChanges(t *testing.T) {
-	for text, want := range map[string]string{
-		"2026-03-29 02:30": `"2026-03-29 02:30" does not exist in the time zone Europe/Berlin, where the clocks go forward then`,
-		"2026-10-25 02:30": `"2026-10-25 02:30" happens twice in the time zone Europe/Berlin, where the clocks go back then: give 2026-10-25T02:30:00+02:00 or 2026-10-25T02:30:00+01:00`,
+	for _, c := range []struct{ zone, text, want string }{
+		{"Europe/Berlin", "2026-03-29 02:30", `"2026-03-29 02:30" does not exist in the time zone Europe/Berlin, where the clocks go forward then`},
+		{"Europe/Berlin", "2026-10-25 02:30", `"2026-10-25 02:30" happens twice in the time zone Europe/Berlin, where the clocks go back then: give 2026-10-25T02:30:00+02:00 or 2026-10-25T02:30:00+01:00`},
+		{"Australia/Lord_Howe", "2026-04-05 01:45", `"2026-04-05 01:45" happens twice in the time zone Australia/Lord_Howe, where the clocks go back then: give 2026-04-05T01:45:00+11:00 or 2026-04-05T01:45:00+10:30`},
+		{"Australia/Lord_Howe", "2026-10-04 02:15", `"2026-10-04 02:15" does not exist in the time zone Australia/Lord_Howe, where the clocks go forward then`},
+		{"Pacific/Apia", "2011-12-30 12:00", `"2011-12-30 12:00" does not exist in the time zone Pacific/Apia, where the clocks go forward then`},
+		{"Europe/Berlin", "2026-10-25 03:00", ""},
+		{"Australia/Lord_Howe", "2026-04-05 01:15", ""},
+		{"Australia/Lord_Howe", "2026-04-05 02:00", ""},
 	} {
-		berlin, err := time.LoadLocation("Europe/Berlin")
+		zone, err := time.LoadLocation(c.zone)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var m Moment
-		if err := m.UnmarshalText([]byte(text)); err != nil {
+		if err := m.UnmarshalText([]byte(c.text)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := m.In(berlin, time.Now()); err == nil || err.Error() != want {
-			t.Errorf("%s is %v, %v", text, got, err)
+		got, err := m.In(zone, time.Now())
+		if c.want == "" && (err != nil || got.Format("2006-01-02 15:04") != c.text) || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%s in %s is %v, %v", c.text, c.zone, got, err)
 		}
 	}
 }

@@ -1,9 +1,9 @@
 package web
 
 import (
-	"maps"
 	"slices"
-	"strings"
+
+	"github.com/allswell/allswell/internal/spelling"
 )
 
 // Limits of what is said about unknown fields.
@@ -82,50 +82,11 @@ func (o *Object) closest(name string) string {
 	if len(name) > maxNameLength {
 		return ""
 	}
-	best, least := "", 0
-	for _, known := range slices.Sorted(maps.Keys(o.known)) {
-		if _, given := o.fields[known]; given {
-			continue
-		}
-		a, b := plainName(name), plainName(known)
-		distance := editDistance(a, b)
-		if len(a) >= 3 && strings.HasPrefix(b, a) {
-			distance = min(distance, 1)
-		}
-		if distance <= max(1, len(b)/3) && (best == "" || distance < least) {
-			best, least = known, distance
+	var absent []string
+	for known := range o.known {
+		if _, given := o.fields[known]; !given {
+			absent = append(absent, known)
 		}
 	}
-	return best
-}
-
-// plainName makes componentId, component-id and component_id the same.
-func plainName(name string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-}
-
-// editDistance returns how many bytes have to be inserted, deleted, replaced or swapped with the next one to make a
-// into b.
-func editDistance(a, b string) int {
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
+	return spelling.Closest(name, absent)
 }
