@@ -74,10 +74,14 @@ func TestWrongConfigFiles(t *testing.T) {
 			t.Errorf("%q repeats a secret", stderr)
 		}
 	}
-	missing := filepath.Join(t.TempDir(), "missing.env")
-	status, _, stderr := runIn(t, nil, "serve", "--config", missing)
-	if want := "allswell: the configuration file " + missing + " cannot be read: no such file or directory\n"; status != console.ExitUsage || stderr != want {
-		t.Errorf("status %d, %q, want %q", status, stderr, want)
+	for path, reason := range map[string]string{
+		filepath.Join(t.TempDir(), "missing.env"):             "no such file or directory",
+		configFile(t, strings.Repeat("#\n", 512<<10+1), 0o600): "it is larger than 1 MiB",
+	} {
+		status, _, stderr := runIn(t, nil, "serve", "--config", path)
+		if want := "allswell: the configuration file " + path + " cannot be read: " + reason + "\n"; status != console.ExitUsage || stderr != want {
+			t.Errorf("status %d, %q, want %q", status, stderr, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -66,12 +67,29 @@ func flagOf(n *kong.Node, name string) *kong.Flag {
 	return nil
 }
 
+// maxConfigSize is the most bytes that a configuration file may have.
+const maxConfigSize = 1 << 20
+
+// readConfig reads a configuration file of at most maxConfigSize bytes.
+func readConfig(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxConfigSize+1))
+	if err == nil && len(text) > maxConfigSize {
+		err = errors.New("it is larger than 1 MiB")
+	}
+	return text, err
+}
+
 // load reads the file for a command.
 func (f *configFile) load(context *kong.Context, command *kong.Node) {
 	given, _ := context.FlagValue(flagOf(command, configFlag)).(string)
 	given = strings.TrimSpace(given)
 	path := cmp.Or(given, settings.DefaultFile)
-	text, err := os.ReadFile(path)
+	text, err := readConfig(path)
 	switch {
 	case err == nil:
 	case given == "" && errors.Is(err, fs.ErrNotExist):

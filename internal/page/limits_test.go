@@ -121,6 +121,24 @@ func TestNotFoundLimit(t *testing.T) {
 	})
 }
 
+// TestNotFoundLimitOfTokens checks that wrong tokens are limited on all kinds of paths of a page
+// that a token could open.
+func TestNotFoundLimitOfTokens(t *testing.T) {
+	run(t, func(w *fixture) {
+		t := w.t
+		for range maxNotFoundPerAddress {
+			w.do("GET", "/status/nothing", "Authorization", "Bearer aw_wrong")
+		}
+		for _, part := range []string{"", "/history", "/feed.atom", "/feed.rss", "/calendar.ics", "/badge.svg", "/badge.json", "/picture.png",
+			"/events", "/subscribe", "/api/v2/summary.json", "/api/v2/nothing"} {
+			rec := w.do("GET", "/status/nothing"+part, "Authorization", "Bearer aw_wrong")
+			if rec.Code != http.StatusTooManyRequests || rec.Header().Get("Retry-After") != "60" {
+				t.Errorf("%q: %d, Retry-After %q", part, rec.Code, rec.Header().Get("Retry-After"))
+			}
+		}
+	})
+}
+
 // TestNotFoundLimitOfKeys checks that unknown keys get 404 and then 429 and never
 // begin a write transaction, and that a valid key works from the same address.
 func TestNotFoundLimitOfKeys(t *testing.T) {

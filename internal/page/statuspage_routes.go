@@ -33,6 +33,7 @@ var (
 var statuspageErrors = map[int]*web.Document{
 	http.StatusNotFound:           newStatuspageError("Not found."),
 	http.StatusMethodNotAllowed:   newStatuspageError("This method is not allowed here."),
+	http.StatusTooManyRequests:    newStatuspageError("Too many requests. Please try again in a moment."),
 	http.StatusServiceUnavailable: newStatuspageError("This could not be loaded. Please try again in a moment."),
 }
 
