@@ -75,7 +75,7 @@ func TestWrongConfigFiles(t *testing.T) {
 		}
 	}
 	for path, reason := range map[string]string{
-		filepath.Join(t.TempDir(), "missing.env"):             "no such file or directory",
+		filepath.Join(t.TempDir(), "missing.env"):              "no such file or directory",
 		configFile(t, strings.Repeat("#\n", 512<<10+1), 0o600): "it is larger than 1 MiB",
 	} {
 		status, _, stderr := runIn(t, nil, "serve", "--config", path)
