@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -37,7 +38,8 @@ const (
 	maxOrders    = 100
 	ordersWindow = 3 * time.Hour
 
-	// cleanInterval is how often expired certificates are deleted, and expiredGrace for how long they are kept.
+	// cleanInterval is how often expired certificates and old failures are deleted, and expiredGrace for how long they
+	// are kept.
 	cleanInterval = 24 * time.Hour
 	expiredGrace  = 30 * 24 * time.Hour
 )
@@ -124,8 +126,8 @@ func NewManager(c ManagerConfig) *Manager {
 	return m
 }
 
-// Run obtains the certificate of the base URL, renews certificates and deletes expired ones until ctx ends. After that the
-// Manager must not be used.
+// Run obtains the certificate of the base URL, renews certificates and deletes what has expired until ctx ends. After that
+// the Manager must not be used.
 func (m *Manager) Run(ctx context.Context) {
 	defer m.cache.Stop()
 	defer m.stop()
@@ -140,13 +142,20 @@ func (m *Manager) Run(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := certmagic.CleanStorage(ctx, m.storage, certmagic.CleanStorageOptions{
-			Logger: newLogger(m.log), Interval: cleanInterval / 2, OCSPStaples: true, ExpiredCerts: true, ExpiredCertGracePeriod: expiredGrace,
-		})
-		if err != nil && ctx.Err() == nil {
+		if err := m.clean(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			m.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "deleting expired certificates failed", "error", err)
 		}
 	}
+}
+
+// clean deletes certificates that have expired, and failures of names whose last order is longer ago than expiredGrace.
+func (m *Manager) clean(ctx context.Context, now time.Time) error {
+	return errors.Join(
+		certmagic.CleanStorage(ctx, m.storage, certmagic.CleanStorageOptions{
+			Logger: newLogger(m.log), Interval: cleanInterval / 2, OCSPStaples: true, ExpiredCerts: true, ExpiredCertGracePeriod: expiredGrace,
+		}),
+		m.deleteFailures(ctx, now.Add(-expiredGrace)),
+	)
 }
 
 // GetCertificate returns the certificate for a handshake, for tls.Config. It returns nil for names that are not allowed.

@@ -214,3 +214,24 @@ func TestFailedOrdersPause(t *testing.T) {
 		t.Error("there is no limit of orders")
 	}
 }
+
+// TestOldFailuresAreDeleted checks that the failures of a name that never gets a certificate are deleted, once they are old.
+func TestOldFailuresAreDeleted(t *testing.T) {
+	w := newFixture(t, storetest.Open(t, storetest.SQLite(t), store.Options{}))
+	if err := w.clean(t.Context(), time.Now()); err != nil {
+		t.Errorf("without failures: %v", err)
+	}
+	w.countFailure(t.Context(), "a.example")
+	for _, c := range []struct {
+		age  time.Duration
+		left int
+	}{{expiredGrace / 2, 1}, {2 * expiredGrace, 0}} {
+		if err := w.clean(t.Context(), time.Now().Add(c.age)); err != nil {
+			t.Error(err)
+		}
+		paths, err := w.store.CertificatePaths(t.Context(), failuresFolder)
+		if err != nil || len(paths) != c.left {
+			t.Errorf("after %s: %q, %v", c.age, paths, err)
+		}
+	}
+}

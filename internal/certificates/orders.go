@@ -24,8 +24,11 @@ type failures struct {
 	RetryAt time.Time `json:"retry_at"`
 }
 
+// failuresFolder is the folder of the failures in the storage.
+const failuresFolder = "failures"
+
 // failuresPath returns the path of the failures in the storage.
-func failuresPath(name string) string { return "failures/" + certmagic.StorageKeys.Safe(name) }
+func failuresPath(name string) string { return failuresFolder + "/" + certmagic.StorageKeys.Safe(name) }
 
 // decide is the DecisionFunc of certmagic.OnDemandConfig.
 func (m *Manager) decide(ctx context.Context, name string) error {
@@ -104,4 +107,23 @@ func (m *Manager) countFailure(ctx context.Context, name string) {
 	if err != nil {
 		m.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "recording a failed order failed", "name", name, "error", err)
 	}
+}
+
+// deleteFailures deletes the failures of names that no order has failed for since before. A name that never gets a
+// certificate, for example because its page has gone, would otherwise keep them for ever.
+func (m *Manager) deleteFailures(ctx context.Context, before time.Time) error {
+	paths, err := m.storage.List(ctx, failuresFolder, true)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, path := range paths {
+		info, statErr := m.storage.Stat(ctx, path)
+		switch {
+		case statErr != nil:
+			err = errors.Join(err, statErr)
+		case info.Modified.Before(before):
+			err = errors.Join(err, m.storage.Delete(ctx, path))
+		}
+	}
+	return err
 }

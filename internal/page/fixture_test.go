@@ -60,7 +60,7 @@ func openAt(t *testing.T, dsn string, c *clock, hosts allswell.Hosts) *fixture {
 	}
 	s := storetest.Open(t, dsn, store.Options{Clock: c.now, Hosts: hosts})
 	ws, _ := storetest.Workspace(t, s, allswell.DefaultWorkspace)
-	return &fixture{t, s, New(Config{Store: s, Now: c.now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Pages: true}), c, ws}
+	return &fixture{t, s, New(Config{Store: s, Now: c.now, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), PageIndex: true}), c, ws}
 }
 
 func must[T any](w *fixture, v T, err error) T {

@@ -93,6 +93,11 @@ func (idx *index) findHost(host string) *entry {
 	return idx.visible.byHost[host].unlessWithdrawn()
 }
 
+// hasHost reports whether a page, visible or private, has an own domain. A nil index has none.
+func (idx *index) hasHost(host string) bool {
+	return idx != nil && (idx.visible.byHost[host] != nil || idx.private.byHost[host] != nil)
+}
+
 func (e *entry) unlessWithdrawn() *entry {
 	if e == nil || e.withdrawn.Load() {
 		return nil
@@ -146,8 +151,12 @@ func (s *Site) lookUpHost(ctx context.Context, host string) (*entry, error) {
 	return nil, allswell.ErrNotFound
 }
 
-// ServesHost reports whether a page is served at its own domain, host.
+// ServesHost reports whether host is the domain of a page, visible or private. The handshake does not
+// have the token of a request for a private page.
 func (s *Site) ServesHost(ctx context.Context, host string) bool {
-	_, err := s.lookUpHost(ctx, host)
-	return err == nil
+	if s.index.Last().hasHost(host) {
+		return true
+	}
+	idx, _ := s.index.Get(ctx) // after an error, the old index is used
+	return idx.hasHost(host)
 }

@@ -45,7 +45,7 @@ func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
 		s.failFor(w, r, err)
 	case list.Home == "":
 		s.firstSteps.ServeHTTP(w, r)
-	case s.lists && list.Total > 1:
+	case s.pageIndex && list.Total > 1:
 		s.serveList(w, r)
 	default:
 		s.routeSlug(w, r, list.Home, "")

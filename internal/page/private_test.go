@@ -211,7 +211,7 @@ func TestPageBecomesPrivate(t *testing.T) {
 // TestRoot: "/" is the home page, and the list of pages only if that is switched on.
 func TestRoot(t *testing.T) {
 	run(t, func(w *fixture) {
-		w.site.lists = false
+		w.site.pageIndex = false
 		is := func(want string) {
 			w.t.Helper()
 			if got := w.get("/", 200).One(w.t, "h1"); got != want {
@@ -237,7 +237,7 @@ func TestRoot(t *testing.T) {
 		is("Acme") // as if there were no such page
 		w.see("acme", allswell.VisibilityUnlisted)
 		is("Beta")
-		w.site.lists = true
+		w.site.pageIndex = true
 		is("Beta") // the only public one
 		w.see("acme", allswell.VisibilityPublic)
 		if got := w.get("/", 200).Texts(".pages .component"); strings.Join(got, " ") != "Acme Beta" {
@@ -397,5 +397,30 @@ func TestWellKnownPaths(t *testing.T) {
 		if rec := w.do("POST", "/robots.txt"); rec.Code != 405 {
 			w.t.Errorf("POST: %d", rec.Code)
 		}
+	})
+}
+
+// TestServesHostOfPrivatePage checks that the domain of a private page is served: the handshake and the redirect to HTTPS
+// come before the token of a request.
+func TestServesHostOfPrivatePage(t *testing.T) {
+	const own = "status.secret.example"
+	run(t, func(w *fixture) {
+		want := func(when string, served bool) {
+			w.t.Helper()
+			if got := w.site.ServesHost(w.t.Context(), own); got != served {
+				w.t.Errorf("%s: %v", when, got)
+			}
+		}
+		w.page("secret", "Secret Page")
+		want("before the page has a domain", false)
+		w.domain("secret", own)
+		want("a public page", true)
+		w.see("secret", allswell.VisibilityPrivate)
+		want("a private page", true)
+		if err := w.store.DeletePage(w.t.Context(), w.ws, "secret"); err != nil {
+			w.t.Fatal(err)
+		}
+		w.at(own, "GET", "/") // loads the index again
+		want("a deleted page", false)
 	})
 }

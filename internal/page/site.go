@@ -37,7 +37,7 @@ type Config struct {
 	BaseURL         string           // URL of the service; "": http://localhost:8080
 	Mail            bool             // mail can be sent, so people may subscribe by e-mail
 	SignUps         int              // sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
-	Pages           bool             // "/" lists the public pages, if there are several
+	PageIndex       bool             // "/" lists the public pages, if there are several
 	SecurityContact string           // URI for /.well-known/security.txt; "": there is none
 	Streams         int              // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
 }
@@ -48,7 +48,8 @@ type Site struct {
 	log   *slog.Logger
 	now   func() time.Time
 	mail  bool
-	lists bool // Config.Pages
+
+	pageIndex bool // Config.PageIndex
 
 	security string // Config.SecurityContact
 	base     string // Config.BaseURL, without a slash at its end
@@ -72,7 +73,7 @@ type Site struct {
 // the store is used by others.
 func New(c Config) *Site {
 	s := &Site{
-		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, lists: c.Pages, security: c.SecurityContact,
+		store: c.Store, log: c.Logger, now: c.Now, mail: c.Mail, pageIndex: c.PageIndex, security: c.SecurityContact,
 		loads: make(semaphore, maxLoads), refreshes: make(semaphore, maxRefreshes), forms: newFormSemaphores(),
 	}
 	if s.log == nil {

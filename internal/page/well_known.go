@@ -11,8 +11,8 @@ import (
 
 const typeText = "text/plain; charset=utf-8"
 
-// robots permits everything but the API. Pages that search engines must not index say so
-// themselves; naming them here would tell of them.
+// robots permits everything but the API. Pages that search engines must not index send
+// X-Robots-Tag: naming them here would reveal them.
 var robots = newTextDocument("User-agent: *\nDisallow: /api/\n")
 
 func newTextDocument(text string) *web.Document {

@@ -18,12 +18,17 @@ type answered struct {
 	bytes   int64 // of the response's body
 	id      string
 	took    time.Duration
+
+	streamed bool // took is the duration of an event stream and not a response time
 }
 
 // observe counts a response and writes its line of the access log: pings and health checks at level debug, all others
 // at info. The line contains no header, query or body, and no token that is part of the path.
 func (rt *router) observe(a answered) {
-	rt.observed.countResponse(a.surface, a.status, a.took)
+	rt.observed.countResponse(a.surface, a.status)
+	if !a.streamed {
+		rt.observed.durations[a.surface].Observe(a.took.Seconds())
+	}
 	level := slog.LevelInfo
 	if a.surface == surfaceHeartbeat || a.surface == surfaceService {
 		level = slog.LevelDebug

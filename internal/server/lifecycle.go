@@ -122,7 +122,11 @@ func (s *Server) stop() error {
 	s.stopping.Store(true)
 	drain, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	s.limited[0].Drain(acceptTimeout)
+	var draining sync.WaitGroup
+	for _, l := range s.limited {
+		draining.Go(func() { l.Drain(acceptTimeout) })
+	}
+	draining.Wait()
 	if s.tls != nil && s.wired.Load() {
 		s.site.EndStreams() // over HTTP/2 they are requests in progress
 	}

@@ -51,13 +51,12 @@ func newMetrics() *metrics {
 	return m
 }
 
-func (m *metrics) countResponse(s surface, status int, took time.Duration) {
+func (m *metrics) countResponse(s surface, status int) {
 	if s == surfaceHeartbeat && status == http.StatusOK {
 		m.pingsOK.Inc()
 	} else {
 		m.responses.WithLabelValues(string(s), strconv.Itoa(status)).Inc()
 	}
-	m.durations[s].Observe(took.Seconds())
 }
 
 func (m *metrics) countDelivery(channel allswell.Channel, result allswell.SendResult) {

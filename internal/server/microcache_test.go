@@ -195,6 +195,8 @@ func TestNginxCachesPages(t *testing.T) {
 
 	t.Run("pages at domains of their own", func(t *testing.T) { checkDomains(t, b, front) })
 
+	t.Run("a private page", func(t *testing.T) { checkPrivatePage(t, b, front) })
+
 	t.Run("never cached", func(t *testing.T) {
 		const pings = ping.Path + "unknown"
 		for _, c := range []struct{ method, path string }{
@@ -331,6 +333,28 @@ func checkDomains(t *testing.T, b *countingBackend, front string) {
 			if status, _, body := do(t, r); status != http.StatusOK || !strings.Contains(body, "Page "+slug) {
 				t.Errorf("%s: %d, without the name of its page", domain, status)
 			}
+		}
+	}
+}
+
+// checkPrivatePage requests addresses of a private page with a token, and then without: strangers get nothing of what the
+// token has shown, also not its error page.
+func checkPrivatePage(t *testing.T, b *countingBackend, front string) {
+	t.Helper()
+	private := allswell.VisibilityPrivate
+	n := allswell.NewPage{Name: "Secret name", Slug: "private", PageSettings: allswell.PageSettings{Visibility: &private}}
+	if _, err := b.store.CreatePage(t.Context(), b.actor, n); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]int{"/status/private": http.StatusOK, "/status/private/nothing": http.StatusNotFound} {
+		if status, _, body := get(t, front+path, "Authorization", "Bearer "+b.token); status != want || !strings.Contains(body, n.Name) {
+			t.Errorf("%s with a token: %d, want %d with the name of the page", path, status, want)
+		}
+		if status, _, body := get(t, front+path); status != http.StatusNotFound || strings.Contains(body, n.Name) {
+			t.Errorf("%s without a token: %d; the name of the page is shown: %v", path, status, strings.Contains(body, n.Name))
+		}
+		if status, _, body := get(t, front+path, "Authorization", "Bearer "+b.token); status != want || !strings.Contains(body, n.Name) {
+			t.Errorf("%s with a token, after others: %d, want %d", path, status, want)
 		}
 	}
 }

@@ -83,11 +83,8 @@ func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := responseRecorders.Get().(*responseRecorder)
 	rec.ResponseWriter, rec.status, rec.written = w, 0, 0
 	defer func() {
-		took := time.Since(began)
-		if r.ProtoMajor > 1 && rec.Header().Get("Content-Type") == "text/event-stream" {
-			took = 0 // the duration of a stream is not a response time
-		}
-		rt.observe(answered{surface, r, rec.statusCode(), rec.written, id, took})
+		streamed := r.ProtoMajor > 1 && rec.Header().Get("Content-Type") == "text/event-stream"
+		rt.observe(answered{surface, r, rec.statusCode(), rec.written, id, time.Since(began), streamed})
 		rec.ResponseWriter = nil
 		responseRecorders.Put(rec)
 	}()

@@ -13,6 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/connlimit"
 )
@@ -48,6 +50,27 @@ func TestRoutes(t *testing.T) {
 		framed := w.Header().Get("X-Frame-Options") == "DENY" && w.Header().Get("Content-Security-Policy") != ""
 		if framed == (want == "page" || want == "heartbeat") || w.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s has the headers %v", path, w.Header())
+		}
+	}
+}
+
+// TestStreamsAreNotResponseTimes checks that event streams over HTTP/2 are counted, but that their duration is not.
+func TestStreamsAreNotResponseTimes(t *testing.T) {
+	f := newTestRouter(io.Discard, slog.LevelError)
+	f.page = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
+		io.WriteString(w, "x")
+	})
+	for _, kind := range []string{"text/event-stream", "text/html", "text/event-stream"} {
+		r := httptest.NewRequest("GET", "/status/acme/events?type="+kind, nil)
+		r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
+		f.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	w := httptest.NewRecorder()
+	promhttp.HandlerFor(f.observed.registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	for _, want := range []string{`allswell_http_requests_total{face="page",status="200"} 3`, `allswell_http_request_seconds_count{face="page"} 1`} {
+		if !strings.Contains(w.Body.String(), want+"\n") {
+			t.Errorf("the metrics lack %s:\n%s", want, w.Body)
 		}
 	}
 }

@@ -240,7 +240,7 @@ func (s *Server) wire() {
 	})
 	s.site = page.New(page.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit,
-		Pages: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
+		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max),
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/x509"
 	"encoding/pem"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -91,6 +93,71 @@ func TestTLSFromFiles(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "cut off") {
 		t.Errorf("requests were cut off:\n%s", log.String())
+	}
+}
+
+// TestStopDrainsAllListeners checks that the listener for pings over HTTP is drained like the one for HTTPS: it takes no
+// new connections while a request that was accepted before is in progress, and that request is answered.
+func TestStopDrainsAllListeners(t *testing.T) {
+	t.Chdir(t.TempDir())
+	certificate, key := writeCertificate(t, ".")
+	s, err := New(t.Context(), Config{
+		Listen: "127.0.0.1:0", Database: "sqlite:allswell.db", BaseURL: "https://status.example.com", CheckInterval: time.Minute, FailureThreshold: 3,
+		TLS: TLSConfig{CertFile: certificate, KeyFile: key, RedirectListen: "127.0.0.1:0"},
+	}, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(ctx) }()
+
+	deadline, tick := time.After(time.Minute), time.NewTicker(10*time.Millisecond)
+	defer tick.Stop()
+	await := func(what string, done func() bool) {
+		t.Helper()
+		for !done() {
+			select {
+			case <-deadline:
+				t.Fatal(what)
+			case <-tick.C:
+			}
+		}
+	}
+	address := s.redirectListener.Addr().String()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "POST /api/v1/heartbeat/unknown HTTP/1.1\r\nHost: status.example.com\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	await("the server does not read the request", func() bool { return s.Ready() && s.connections.Phases()["reading"] == 1 })
+
+	stop()
+	await("the listener is not closed", func() bool {
+		c, err := net.DialTimeout("tcp", address, 250*time.Millisecond)
+		if err == nil {
+			c.Close()
+		}
+		return err != nil
+	})
+	if _, err := io.WriteString(conn, "\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatalf("the request in progress: %v", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusNotFound || !answer.Close {
+		t.Errorf("the request in progress: %s", answer.Status)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("the stop: %v", err)
 	}
 }
 

@@ -80,7 +80,7 @@ func (t *tx) componentChanged(c allswell.Component, old allswell.Status, from or
 		return nil
 	}
 	if err := t.saveStatusChange(c); err != nil || c.Hidden {
-		return err // subscribers do not hear of hidden components
+		return err // subscribers are not notified of hidden components
 	}
 	e := allswell.NewStatusEvent(c, old)
 	e.OutageID, e.MonitorID = from.outageID, from.monitorID

@@ -12,9 +12,9 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// TestPrivatePageTellsNoStranger: people who subscribed by the form are not notified of what
+// TestPrivatePageNotifiesNoStranger: people who subscribed by the form are not notified of what
 // happens while the page is private; those whom an operator added are.
-func TestPrivatePageTellsNoStranger(t *testing.T) {
+func TestPrivatePageNotifiesNoStranger(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "stranger@example.com"}}))
 		must(w.ProcessSignUps(w.ctx))(w)

@@ -262,6 +262,32 @@ func TestBarsWorkAfterUpdate(t *testing.T) {
 	p.is(strip+`.ariaValueNow === "89"`, inside)
 }
 
+// TestBarsAskAgainAfterError checks that the history of a month that could not be loaded is asked for again.
+func TestBarsAskAgainAfterError(t *testing.T) {
+	t.Parallel()
+	c := newBrowser(t)
+	page, _ := troubled(t)
+	p := c.open(t, views[2], page)
+	eval[any](p, `(() => {
+		const day = new Date(`+strip+`.dataset.day);
+		day.setUTCDate(day.getUTCDate() - 2);
+		const component = `+strip+`.closest("li").querySelector("a.component").pathname;
+		const month = '<div class="day" id="' + day.toISOString().slice(0, 10) + '"><ol class="past"><li><h4>Found</h4><p class="names"><a href="' +
+			component + '">Checkout</a></p><p class="more"><a href="/status/acme/incidents/found">Details</a></p></li></ol></div>';
+		window.asked = 0;
+		window.fetch = async () => ++asked === 1 ? new Response("", {status: 503}) : new Response(month);
+	})()`)
+	eval[any](p, strip+`.focus()`)
+	p.key("ArrowLeft")
+	p.key("ArrowLeft")
+	p.eventually(`asked === 1`)
+	p.is(strip+`.children[87].matches(".m.on")`, `!document.querySelector(".pop a")`)
+	p.key("ArrowLeft")
+	p.key("ArrowRight")
+	p.eventually(`document.querySelector(".pop a")?.textContent === "Found"`)
+	p.is(`asked === 2`)
+}
+
 // TestHistoryWithoutScript checks that the bars are an image with a name, and that the table of
 // days opens.
 func TestHistoryWithoutScript(t *testing.T) {

@@ -202,6 +202,9 @@ func TestHTTPS(t *testing.T) {
 		}
 	}
 
+	// At its own domain, a private page is still served to requests with a token, also after the next start.
+	w.want(http.StatusOK, "PATCH", "https://"+host+"/api/v1/pages/acme", `{"visibility": "private"}`)
+
 	// The next start uses the same certificates, while the certificate authority does not answer.
 	if err := w.Stop(); err != nil {
 		t.Errorf("stop: %v", err)
@@ -212,7 +215,12 @@ func TestHTTPS(t *testing.T) {
 	if again := w.await(); !again.TLS.PeerCertificates[0].Equal(ready.TLS.PeerCertificates[0]) {
 		t.Error("the next start uses another certificate")
 	}
-	w.want(http.StatusOK, "GET", "https://"+domain+"/", "")
+	if page := w.want(http.StatusOK, "GET", "https://"+domain+"/", ""); !strings.Contains(page.body, "Acme") {
+		t.Errorf("the private page's domain: %s", page.body)
+	}
+	if got := w.want(http.StatusPermanentRedirect, "GET", "http://"+domain+"/history", "").Header.Get("Location"); got != "https://"+domain+"/history" {
+		t.Errorf("the private page's domain is redirected to %s", got)
+	}
 	if err := w.Stop(); err != nil {
 		t.Errorf("stop: %v", err)
 	}

@@ -61,7 +61,11 @@ function loadMonth(day) {
 	const url = new URL(document.querySelector(".top nav a").href);
 	url.searchParams.set("month", day.slice(0, 7));
 	if (!months.has(url.href)) {
-		const load = async () => new DOMParser().parseFromString(await (await fetch(url)).text(), "text/html");
+		const load = async () => {
+			const answer = await fetch(url);
+			if (!answer.ok) throw new Error(answer.status);
+			return new DOMParser().parseFromString(await answer.text(), "text/html");
+		};
 		months.set(url.href, load().catch(() => { months.delete(url.href); }));
 	}
 	return months.get(url.href);

@@ -18,7 +18,7 @@ const announce = (text) => {
   setTimeout(() => { region.textContent = text; }, 100);
 };
 
-// Hearing of news.
+// Receiving changes.
 
 // When the page was last known to be as the service shows it. A browser may have
 // kept it for long: until something is heard, it is as old as it says.
@@ -113,7 +113,7 @@ const refresh = async () => {
   if (wanted && wanted !== main.dataset.tag && tries++ < 5) fetchIn(tries * second);
 };
 
-// Saying so when the state cannot be known.
+// Showing that the state is unknown.
 
 const note = document.createElement('p');
 note.className = 'late';
