@@ -308,6 +308,9 @@ func (s *Store) DeleteComponent(ctx context.Context, actor allswell.Actor, slug,
 		if err == nil {
 			_, err = t.Exec(`DELETE FROM components WHERE id = $1`, c.ID)
 		}
+		if err == nil && c.Hidden { // updates may name it
+			_, err = t.Exec(`INSERT INTO deleted_hidden_components (id, page_id) VALUES ($1, $2)`, c.ID, c.PageID)
+		}
 		if err == nil {
 			err = t.audit(actor, allswell.AuditDelete, c, nil)
 		}

@@ -374,6 +374,11 @@ func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.Syste
 			err = allswell.CheckUpdates(before.Number)
 		}
 	}
+	if err == nil && before != nil { // a component that is no longer affected can be hidden since
+		var hidden map[string]bool
+		hidden, err = t.hiddenComponents(i.PageID)
+		before.Affected = withoutHiddenChanges(before.Affected, hidden)
+	}
 	if err != nil {
 		return allswell.IncidentUpdate{}, err
 	}

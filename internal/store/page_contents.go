@@ -144,15 +144,17 @@ func (c *session) publishedIncidents(t timelines, where string, args ...any) ([]
 		inc.Affected = slices.DeleteFunc(inc.Affected, func(a allswell.AffectedComponent) bool { return hidden[a.ComponentID] })
 		for k := range inc.Updates {
 			u := &inc.Updates[k]
-			u.Affected = slices.DeleteFunc(u.Affected, func(a allswell.AffectedChange) bool { return hidden[a.ComponentID] })
+			u.Affected = withoutHiddenChanges(u.Affected, hidden)
 		}
 	}
 	return found, err
 }
 
-// hiddenComponents returns the ids of the hidden components of a page.
+// hiddenComponents returns the ids of the hidden components of a page, with those that were hidden
+// when they were deleted.
 func (c *session) hiddenComponents(pageID string) (map[string]bool, error) {
-	ids, err := database.Query(c.Session, database.ScanString, `SELECT id FROM components WHERE page_id = $1 AND hidden`, pageID)
+	ids, err := database.Query(c.Session, database.ScanString, `SELECT id FROM components WHERE page_id = $1 AND hidden
+		UNION ALL SELECT id FROM deleted_hidden_components WHERE page_id = $1`, pageID)
 	hidden := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		hidden[id] = true
@@ -163,6 +165,11 @@ func (c *session) hiddenComponents(pageID string) (map[string]bool, error) {
 // withoutHidden returns the components that are not hidden.
 func withoutHidden(components []allswell.ComponentName, hidden map[string]bool) []allswell.ComponentName {
 	return slices.DeleteFunc(slices.Clone(components), func(c allswell.ComponentName) bool { return hidden[c.ID] })
+}
+
+// withoutHiddenChanges removes the components that are hidden.
+func withoutHiddenChanges(changes []allswell.AffectedChange, hidden map[string]bool) []allswell.AffectedChange {
+	return slices.DeleteFunc(changes, func(a allswell.AffectedChange) bool { return hidden[a.ComponentID] })
 }
 
 // publicMaintenances loads maintenances as visitors see them, like publishedIncidents. where

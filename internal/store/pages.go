@@ -233,6 +233,9 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 	}
 	if p.Visibility == allswell.VisibilityPrivate && before.Visibility != p.Visibility {
 		t.hiddenPages = append(t.hiddenPages, p.ID)
+		if err := t.cancelOfStrangers(p.ID); err != nil {
+			return p, err
+		}
 	}
 	if _, err := t.Exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
 			accent = $7, footer = $8, updated_at = $9, auto_incidents = $10, visibility = $11, home = $12 WHERE id = $1`,

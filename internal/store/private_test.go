@@ -12,14 +12,19 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+// stranger subscribes an address by the form, and confirms it.
+func (w *world) stranger(address string) {
+	w.Helper()
+	w.ok(w.signUp("acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: address}))
+	key := w.value(`SELECT key FROM subscribers WHERE target = $1`, address)
+	must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
+}
+
 // TestPrivatePageNotifiesNoStranger: people who subscribed by the form are not notified of what
 // happens while the page is private; those whom an operator added are.
 func TestPrivatePageNotifiesNoStranger(t *testing.T) {
 	inWorlds(t, func(w *world) {
-		w.ok(w.RequestSignUp(w.ctx, store.SignUp{Slug: "acme", Subscriber: allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "stranger@example.com"}}))
-		must(w.ProcessSignUps(w.ctx))(w)
-		key := w.value(`SELECT key FROM subscribers WHERE target = 'stranger@example.com'`)
-		must(w.ConfirmSubscription(w.ctx, "acme", key))(w)
+		w.stranger("stranger@example.com")
 		w.subscribe("member@example.com")
 		w.subscribe("https://example.com/hook")
 		w.clock.move(time.Second)
@@ -69,6 +74,46 @@ func TestHiddenComponentInEvents(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// TestComponentHiddenLater: a component that is hidden after updates named it is named no more, in events
+// and on the page, and its deletion does not change that.
+func TestComponentHiddenLater(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		secret := w.anotherComponent("Backstage")
+		i := w.about("Slow", ptr("one"), w.at(allswell.StatusDegraded, w.component), w.at(allswell.StatusMajorOutage, secret))
+		m := w.plan("Work", time.Hour, 2*time.Hour, w.component.ID, secret.ID)
+		must(w.EditComponent(w.ctx, w.ws, "", secret.ID, allswell.ComponentEdit{Hidden: ptr(true)}))(w)
+		before := w.value(`SELECT max(page_version) FROM events`)
+		w.change(i, allswell.IncidentChange{Message: ptr("two"), Affected: ptr([]allswell.AffectedComponent{w.at(allswell.StatusDegraded, w.component)})})
+		w.ok(w.DeleteComponent(w.ctx, w.ws, "acme", secret.ID))
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "soon", ""))(w)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "three"}))(w)
+		for _, row := range w.rows(`SELECT kind, data FROM events WHERE page_version > ` + before) {
+			if strings.Contains(row, "Backstage") {
+				w.Errorf("an event names the component: %s", row)
+			}
+		}
+		if shown := fmt.Sprintf("%+v", must(w.LoadPage(w.ctx, "acme"))(w)); strings.Contains(shown, "Backstage") {
+			w.Errorf("the page names the component: %s", shown)
+		}
+	})
+}
+
+// TestDeliveriesOfAPrivatePage: when a page becomes private, mails to people who signed up themselves
+// are not sent any more.
+func TestDeliveriesOfAPrivatePage(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.stranger("stranger@example.com")
+		w.subscribe("member@example.com")
+		w.deliver(taken) // the confirmation
+		w.clock.move(time.Second)
+		w.about("Slow", ptr("one"))
+		w.fanOut()
+		w.deliveriesAre("pending 2", "sent 1")
+		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.deliveriesAre("cancelled 1", "pending 1", "sent 1")
 	})
 }
 

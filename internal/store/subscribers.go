@@ -209,6 +209,16 @@ func (t *tx) cancel(subscriberID, reason string) error {
 	return err
 }
 
+// cancelOfStrangers ends the deliveries to the subscribers of a page who signed up themselves and
+// nothing of a private page; see createDeliveries.
+func (t *tx) cancelOfStrangers(pageID string) error {
+	_, err := t.Exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3
+		WHERE page_id = $1 AND channel = 'email' AND purpose = 'event' AND state IN ('pending', 'sending')
+			AND subscriber_id IN (SELECT id FROM subscribers WHERE page_id = $1 AND NOT added_by_operator)`,
+		pageID, "The page is private.", millis(t.Now))
+	return err
+}
+
 // RotateSubscriber gives a webhook a new secret. The old one also signs for
 // allswell.SecretOverlap. An e-mail subscriber has no secret, so it makes an
 // *allswell.ValidationError.
