@@ -50,6 +50,32 @@ func TestOpenWithoutComponents(t *testing.T) {
 	}
 }
 
+// TestPublishFindsDrafts checks that incident publish looks for the incident among the drafts.
+func TestPublishFindsDrafts(t *testing.T) {
+	const draft = "01990000-0000-7000-8000-00000000000d"
+	for args, want := range map[string]string{
+		"incident publish|latest":    "POST /api/v1/incidents/" + draft + "/publish",
+		"incident publish|Disk full": "POST /api/v1/incidents/" + draft + "/publish",
+		"incident publish|01990000":  "POST /api/v1/incidents/" + draft + "/publish",
+	} {
+		sent := ""
+		_, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method != http.MethodGet:
+				sent = r.Method + " " + r.URL.Path
+				io.WriteString(w, `{"data": {"id": "i"}}`)
+			case r.FormValue("draft") == "true":
+				io.WriteString(w, `{"data": [{"id": "`+draft+`", "title": "Disk full"}], "meta": {"total": 1}}`)
+			default:
+				io.WriteString(w, `{"data": [{"id": "`+newIncident+`", "title": "Slow"}], "meta": {"total": 1}}`)
+			}
+		}, expand(strings.Replace(args, "|", "|--page=acme|", 1))...)
+		if sent != want {
+			t.Errorf("%s: %q, want %q; %s", args, sent, want, stderr)
+		}
+	}
+}
+
 // TestMonitorStillDown checks the warning that resolving an incident does not end the outage of its monitor.
 func TestMonitorStillDown(t *testing.T) {
 	const resolved = "The incident \"db is down\" is resolved.\n"

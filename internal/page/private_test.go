@@ -208,6 +208,27 @@ func TestPageBecomesPrivate(t *testing.T) {
 	})
 }
 
+// TestKeyOfAnotherPage: the key of a subscription to another page shows nothing at the own domain of
+// a private page.
+func TestKeyOfAnotherPage(t *testing.T) {
+	const own, unknown = "status.secret.example", "status.absent.example"
+	run(t, func(w *fixture) {
+		w.site.mail = true
+		w.secretPage("secret")
+		w.domain("secret", own)
+		w.see("secret", allswell.VisibilityPrivate)
+		sub, err := w.store.CreateSubscriber(w.t.Context(), w.ws, "acme", allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "ada@example.com", Confirmed: true})
+		must(w, sub, err)
+		for _, part := range []string{"/subscription/", "/unsubscribe/"} {
+			got := w.at(own, "GET", part+sub.Key)
+			sameAs(w.t, part, got, w.at(unknown, "GET", part+sub.Key), own, unknown)
+			if got.Code != 404 || strings.Contains(got.Body.String(), "Secret") {
+				w.t.Errorf("%s: %d %s", part, got.Code, got.Body)
+			}
+		}
+	})
+}
+
 // TestRoot: "/" is the home page, and the list of pages only if that is switched on.
 func TestRoot(t *testing.T) {
 	run(t, func(w *fixture) {

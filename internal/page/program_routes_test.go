@@ -217,6 +217,21 @@ func TestBadgesOverTime(t *testing.T) {
 	})
 }
 
+// TestBadgeOfIncidentsIsAnother checks that the badge with ?show=incidents is not taken from memory for the one without.
+func TestBadgeOfIncidentsIsAnother(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.component("acme", "Website", "")
+		w.incident("acme", allswell.NewIncident{Title: "Slow", Impact: allswell.ImpactCritical})
+		for _, path := range []string{"/status/acme/badge.svg", "/status/acme/badge.json"} {
+			status := w.do("GET", path)
+			incidents := w.do("GET", path+"?show=incidents")
+			if status.Code != 200 || incidents.Code != 200 || status.Body.String() == incidents.Body.String() {
+				w.t.Errorf("%s: both badges say %s", path, status.Body)
+			}
+		}
+	})
+}
+
 // TestBadgePolicy checks that the Content-Security-Policy of a badge allows its style
 // sheet.
 func TestBadgePolicy(t *testing.T) {

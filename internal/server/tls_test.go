@@ -79,6 +79,12 @@ func TestTLSFromFiles(t *testing.T) {
 	if got := redirect.Header.Get("Location"); redirect.StatusCode != http.StatusPermanentRedirect || got != "https://status.example.com/status/acme" {
 		t.Errorf("over HTTP: %s, to %s", redirect.Status, got)
 	}
+	if res := do("GET", "http://"+s.redirectListener.Addr().String()+"/api/v1/pages", ""); res.StatusCode != http.StatusForbidden {
+		t.Errorf("the API over HTTP: %s", res.Status)
+	}
+	if res := do("GET", "http://"+s.redirectListener.Addr().String()+"/api/v1/heartbeat/nothing", ""); res.StatusCode != http.StatusNotFound {
+		t.Errorf("a ping over HTTP: %s", res.Status)
+	}
 	stream := do("GET", url+"/status/acme/events", "")
 	if stream.StatusCode != http.StatusOK || stream.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("the event stream: %s", stream.Status)

@@ -209,7 +209,7 @@ func (t *tx) cancel(subscriberID, reason string) error {
 	return err
 }
 
-// cancelOfStrangers ends the deliveries to the subscribers of a page who signed up themselves and
+// cancelOfStrangers ends the deliveries to subscribers who signed up themselves, because they get
 // nothing of a private page; see createDeliveries.
 func (t *tx) cancelOfStrangers(pageID string) error {
 	_, err := t.Exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3

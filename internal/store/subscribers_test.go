@@ -72,6 +72,25 @@ func TestRejectionsSuspend(t *testing.T) {
 	})
 }
 
+// TestHiddenComponentIsNotChosen: a subscription cannot be changed to a component that visitors do
+// not see, or that is on another page.
+func TestHiddenComponentIsNotChosen(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		hidden := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Other", Slug: "other"}))(w)
+		elsewhere := must(w.CreateComponent(w.ctx, w.ws, "other", allswell.NewComponent{Name: "Elsewhere"}))(w)
+		a := w.subscribe("a@example.com", w.component.ID)
+		for _, c := range []allswell.Component{hidden, elsewhere} {
+			if _, err := w.ChangeSubscription(w.ctx, "acme", a.Key, []string{w.component.ID, c.ID}); !errors.As(err, new(*allswell.ValidationError)) {
+				w.Errorf("%s is chosen: %v", c.Name, err)
+			}
+		}
+		if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); !slices.Equal(got.Components, []string{w.component.ID}) {
+			w.Errorf("components after the refusals: %q", got.Components)
+		}
+	})
+}
+
 // TestSuspensionCancelsOpenDeliveries: what was fanned out before the suspension, of
 // other incidents too, is not sent when the subscription goes on later.
 func TestSuspensionCancelsOpenDeliveries(t *testing.T) {
