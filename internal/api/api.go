@@ -43,20 +43,10 @@ type Config struct {
 	// valid target. Nil: all targets are accepted.
 	CheckTarget func(ctx context.Context, channel allswell.Channel, target string) error
 
-	// RateLimit is the maximum number of requests per token in any minute. 0 disables
-	// this limit and the limit of failed authentications.
-	RateLimit int
-
+	Limits *limit.Tokens    // shared with the other surfaces; nil: none
 	Logger *slog.Logger     // nil: discard
 	Now    func() time.Time // the clock of rate limits; nil: time.Now
 }
-
-// FailedAuthLimit is the maximum number of requests without a valid token in any
-// minute, per client address; ten times as many per IPv6 /64 network. Further ones
-// get 429 in place of 401.
-const FailedAuthLimit = 100
-
-const limitWindow = time.Minute
 
 // maxPath is the maximum length of a path, in bytes. The longest path of a route has
 // less than 150.
@@ -70,8 +60,7 @@ type api struct {
 	target    func(ctx context.Context, channel allswell.Channel, target string) error
 	log       *slog.Logger
 	now       func() time.Time
-	calls     *limit.Limiter   // by token id
-	failed    *limit.Addresses // failed authentications, by address
+	limits    *limit.Tokens
 	inFlight  inFlight
 }
 
@@ -87,6 +76,7 @@ func New(c Config) http.Handler {
 		target:    c.CheckTarget,
 		log:       c.Logger,
 		now:       c.Now,
+		limits:    c.Limits,
 	}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -94,12 +84,9 @@ func New(c Config) http.Handler {
 	if a.now == nil {
 		a.now = time.Now
 	}
-	failures := FailedAuthLimit
-	if c.RateLimit == 0 {
-		failures = 0
+	if a.limits == nil {
+		a.limits = limit.NewTokens(0)
 	}
-	a.calls = limit.New(c.RateLimit, limitWindow)
-	a.failed = limit.NewAddresses(failures, limitWindow)
 	return a.handler()
 }
 

@@ -23,7 +23,7 @@ func (a *api) authenticate(c *call, h http.Header) error {
 	now := a.now()
 	switch {
 	case errors.Is(err, allswell.ErrUnauthenticated):
-		if tooMany := checkRateLimit(a.failed.Take(clientaddr.Of(c.Request), now), now, h); tooMany != nil {
+		if tooMany := checkRateLimit(a.limits.Failed.Take(clientaddr.Of(c.Request), now), now, h); tooMany != nil {
 			return tooMany
 		}
 		return err
@@ -31,7 +31,7 @@ func (a *api) authenticate(c *call, h http.Header) error {
 		return err
 	}
 	c.secret = secret
-	return checkRateLimit(a.calls.Take(c.token.ID, now), now, h)
+	return checkRateLimit(a.limits.Calls.Take(c.token.ID, now), now, h)
 }
 
 // checkRateLimit writes the headers of a rate limit and returns an error if the

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/limit"
 )
 
 // The tests of the contract, one for each section. Package ping tests the ping, and
@@ -384,7 +385,7 @@ func TestContract5Authentication(t *testing.T) {
 }
 
 func TestContract7Statuses(t *testing.T) {
-	eachWith(t, Config{RateLimit: 100}, func(t *testing.T, c *client) {
+	eachWith(t, Config{Limits: limit.NewTokens(100)}, func(t *testing.T, c *client) {
 		w := c.build("acme")
 		incident, component := "/api/v1/incidents/"+w.incident, "/api/v1/pages/acme/components/"+w.component
 		t.Run("200 incident or component updated", func(t *testing.T) {

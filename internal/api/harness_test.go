@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -89,6 +90,9 @@ func newClient(t testing.TB, s *store.Store, clk *clock, config Config) *client 
 	t.Helper()
 	log := new(strings.Builder)
 	config.Store, config.Now = s, clk.Now
+	if config.Limits != nil { // they are per client of the tests
+		config.Limits = limit.NewTokens(config.Limits.Calls.Limit())
+	}
 	config.Logger = slog.New(slog.NewTextHandler(log, nil))
 	_, secret := storetest.Workspace(t, s, "ours")
 	svc := &service{store: s, clock: clk, log: log}

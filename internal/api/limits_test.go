@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/limit"
 )
 
 // limitHeaders returns the two headers of every response of a limited route.
@@ -25,7 +26,7 @@ func (a answer) limitHeaders() (limit, remaining int) {
 
 func TestRateLimitPerToken(t *testing.T) {
 	const most = 20
-	eachWith(t, Config{RateLimit: most}, func(t *testing.T, c *client) {
+	eachWith(t, Config{Limits: limit.NewTokens(most)}, func(t *testing.T, c *client) {
 		other := c.issue(allswell.ScopeRead)
 		c.clock.Advance(time.Hour)
 		start := c.clock.Now()
@@ -76,7 +77,7 @@ func TestRateLimitPerToken(t *testing.T) {
 }
 
 func TestRetryAfterIsNeverZero(t *testing.T) {
-	eachWith(t, Config{RateLimit: 1}, func(t *testing.T, c *client) {
+	eachWith(t, Config{Limits: limit.NewTokens(1)}, func(t *testing.T, c *client) {
 		c.get("/api/v1/pages").is(200)
 		c.clock.Advance(time.Minute - 300*time.Millisecond)
 		a := c.get("/api/v1/pages").is(429)
@@ -90,13 +91,13 @@ func TestRetryAfterIsNeverZero(t *testing.T) {
 }
 
 func TestFailedAuthenticationsAreLimitedPerAddress(t *testing.T) {
-	eachWith(t, Config{RateLimit: 1000}, func(t *testing.T, c *client) {
+	eachWith(t, Config{Limits: limit.NewTokens(1000)}, func(t *testing.T, c *client) {
 		c.clock.Advance(time.Hour)
 		bad := []*client{c.with(""), c.with("wrong"), c.with("aw_" + fmt.Sprintf("%049d", 1))}
-		for i := range FailedAuthLimit {
+		for i := range limit.FailuresPerAddress {
 			a := bad[i%len(bad)].get("/api/v1/pages").is(401)
-			if limit, remaining := a.limitHeaders(); limit != FailedAuthLimit || remaining != FailedAuthLimit-1-i {
-				t.Fatalf("failure %d: limit %d, remaining %d", i+1, limit, remaining)
+			if most, remaining := a.limitHeaders(); most != limit.FailuresPerAddress || remaining != limit.FailuresPerAddress-1-i {
+				t.Fatalf("failure %d: limit %d, remaining %d", i+1, most, remaining)
 			}
 		}
 		a := bad[1].get("/api/v1/pages").is(429).says("Too many requests.")
@@ -120,9 +121,9 @@ func TestFailedAuthenticationsAreLimitedPerAddress(t *testing.T) {
 }
 
 func TestFailedAuthenticationsOfOneIPv6Network(t *testing.T) {
-	eachWith(t, Config{RateLimit: 1}, func(t *testing.T, c *client) {
+	eachWith(t, Config{Limits: limit.NewTokens(1)}, func(t *testing.T, c *client) {
 		bad := *c.with("")
-		for i := range 10 * FailedAuthLimit {
+		for i := range 10 * limit.FailuresPerAddress {
 			bad.address = fmt.Sprintf("[2001:db8:1:2::%x]:1", i+1)
 			bad.get("/api/v1/pages").is(401)
 		}
@@ -134,8 +135,8 @@ func TestFailedAuthenticationsOfOneIPv6Network(t *testing.T) {
 }
 
 func TestZeroDisablesLimits(t *testing.T) {
-	eachWith(t, Config{RateLimit: 0}, func(t *testing.T, c *client) {
-		for range FailedAuthLimit + 1 {
+	eachWith(t, Config{Limits: limit.NewTokens(0)}, func(t *testing.T, c *client) {
+		for range limit.FailuresPerAddress + 1 {
 			if a := c.with("wrong").get("/api/v1/pages").is(401); a.header.Get("X-RateLimit-Limit") != "" {
 				t.Fatal("there is no limit, and a header that names one")
 			}

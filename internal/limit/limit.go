@@ -36,6 +36,9 @@ func New(limit int, window time.Duration) *Limiter {
 	return &Limiter{newTable[string](limit, window, MaxKeys)}
 }
 
+// Limit returns the maximum number of events of a key; 0: any number.
+func (l *Limiter) Limit() int { return max(0, l.keys.limit) }
+
 // Take decides whether an event at now is allowed, and counts it if so.
 func (l *Limiter) Take(key string, now time.Time) Verdict {
 	if l.keys.limit <= 0 {

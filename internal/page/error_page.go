@@ -65,7 +65,7 @@ func statusFor(w http.ResponseWriter, err error) int {
 	if errors.Is(err, allswell.ErrNotFound) {
 		return http.StatusNotFound
 	}
-	if errors.Is(err, errTooManyNotFound) {
+	if errors.Is(err, errTooManyNotFound) || errors.Is(err, errTooManyCalls) {
 		w.Header()["Retry-After"] = []string{strconv.Itoa(int(notFoundWindow.Seconds()))}
 		return http.StatusTooManyRequests
 	}

@@ -24,6 +24,8 @@ const (
 	maxLimitedKeyLookups = 1 // from clients above maxNotFoundPerAddress
 	maxSubscriptionJobs  = 2 // showing, confirming and changing a subscription
 	maxUnsubscribes      = 4
+	maxTokenLookups      = 2
+	maxLimitedTokens     = 1 // look-ups of tokens from clients above maxNotFoundPerAddress
 )
 
 // formTimeout is how long a request of a subscriber waits for its semaphore.
@@ -57,15 +59,16 @@ func (s semaphore) run(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// formSemaphores are the semaphores for requests of subscribers.
+// formSemaphores are the semaphores for requests of subscribers and of clients with tokens.
 type formSemaphores struct {
-	signUps, keys, limitedKeys, subscriptions, unsubscribes semaphore
+	signUps, keys, limitedKeys, subscriptions, unsubscribes, tokens, limitedTokens semaphore
 }
 
 func newFormSemaphores() formSemaphores {
 	return formSemaphores{
 		make(semaphore, maxSignUps), make(semaphore, maxKeyLookups), make(semaphore, maxLimitedKeyLookups),
 		make(semaphore, maxSubscriptionJobs), make(semaphore, maxUnsubscribes),
+		make(semaphore, maxTokenLookups), make(semaphore, maxLimitedTokens),
 	}
 }
 
@@ -84,6 +87,9 @@ const (
 
 // errTooManyNotFound is the error of requests above maxNotFoundPerAddress.
 var errTooManyNotFound = errors.New("too many requests for what does not exist")
+
+// errTooManyCalls is the error of requests above the limit of their token.
+var errTooManyCalls = errors.New("too many requests with one token")
 
 // notFoundLimit limits requests for what does not exist, by client address.
 type notFoundLimit struct {

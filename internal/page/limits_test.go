@@ -57,7 +57,7 @@ func TestSemaphoresAreIndependent(t *testing.T) {
 				return w.send(unsubscribe, "List-Unsubscribe=One-Click")
 			}},
 		} {
-			kinds := []*semaphore{&w.site.loads, &all.signUps, &all.keys, &all.limitedKeys, &all.subscriptions, &all.unsubscribes}
+			kinds := []*semaphore{&w.site.loads, &all.signUps, &all.keys, &all.limitedKeys, &all.subscriptions, &all.unsubscribes, &all.tokens, &all.limitedTokens}
 			for _, kind := range kinds {
 				if !slices.Contains(c.needed, *kind) {
 					occupy(*kind)

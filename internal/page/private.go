@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -20,19 +21,35 @@ type credentials struct {
 }
 
 // credentialsOf checks the token of a request. key is the look-up of the key in its path.
-// A token that is not valid counts as a request for what does not exist.
+// A token that is not valid counts as a request for what does not exist, and towards the API's limit
+// of failed authentications. One that is valid counts towards the limit of its calls.
 func (s *Site) credentialsOf(r *http.Request, key keyLookup) (credentials, error) {
 	c := credentials{slug: key.slug}
 	secret, ok := web.Bearer(r)
 	if !ok {
 		return c, nil
 	}
-	token, err := s.store.Authenticate(r.Context(), secret)
+	limited, tokens := s.notFound.exceeded(r), s.forms.tokens
+	if limited {
+		tokens = s.forms.limitedTokens
+	}
+	var token allswell.Token
+	err := tokens.run(r.Context(), func() (err error) {
+		token, err = s.store.Authenticate(r.Context(), secret)
+		return err
+	})
 	switch {
 	case errors.Is(err, allswell.ErrUnauthenticated):
+		if !s.limits.Failed.Take(clientaddr.Of(r), s.now()).Allowed {
+			return c, errTooManyNotFound
+		}
 		return c, s.notFound.take(r)
+	case limited && errors.Is(err, allswell.ErrBusy):
+		return c, errTooManyNotFound
 	case err != nil:
 		return c, err
+	case !s.limits.Calls.Take(token.ID, s.now()).Allowed:
+		return c, errTooManyCalls
 	}
 	if token.Scope.Allows(allswell.ScopeRead) {
 		c.workspace = token.WorkspaceID

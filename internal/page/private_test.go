@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/assets"
 	"github.com/allswell/allswell/internal/feed"
+	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
 )
@@ -443,5 +445,41 @@ func TestServesHostOfPrivatePage(t *testing.T) {
 		}
 		w.at(own, "GET", "/") // loads the index again
 		want("a deleted page", false)
+	})
+}
+
+// TestTokensAreLimited: requests with tokens count towards the limits of the API, and their look-ups
+// are bounded.
+func TestTokensAreLimited(t *testing.T) {
+	run(t, func(w *fixture) {
+		w.secretPage("secret")
+		w.see("secret", allswell.VisibilityPrivate)
+		bearer := "Bearer " + w.token(w.ws, allswell.ScopeRead)
+		w.site.limits = limit.NewTokens(3)
+		ask := func(bearer string, want int) {
+			w.t.Helper()
+			rec := w.do("GET", "/status/secret", "Authorization", bearer)
+			if rec.Code != want || (want == 429) != (rec.Header().Get("Retry-After") == "60") {
+				w.t.Errorf("%d %v, want %d", rec.Code, rec.Header(), want)
+			}
+		}
+		for range 3 {
+			ask(bearer, 200)
+		}
+		ask(bearer, 429)
+		w.clock.move(time.Minute)
+		ask(bearer, 200)
+		for range limit.FailuresPerAddress { // as failures at the API
+			w.site.limits.Failed.Take(netip.MustParseAddr("192.0.2.1"), w.clock.now())
+		}
+		ask("Bearer aw_nonsense", 429)
+		ask(bearer, 200)
+		w.site.limits = limit.NewTokens(0)
+		for range maxNotFoundPerAddress {
+			ask("Bearer aw_nonsense", 404)
+		}
+		occupy(w.site.forms.tokens)
+		ask("Bearer aw_nonsense", 429)
+		ask(bearer, 200) // by the other semaphore
 	})
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/cache"
+	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/stream"
 	"github.com/allswell/allswell/internal/web"
@@ -39,6 +40,7 @@ type Config struct {
 	SignUps         int              // sign-ups by e-mail that are accepted per hour, for all clients together; 0: any number
 	PageIndex       bool             // "/" lists the public pages, if there are several
 	SecurityContact string           // URI for /.well-known/security.txt; "": there is none
+	Limits          *limit.Tokens    // of requests with tokens, shared with the API; nil: none
 	Streams         int              // event streams that may be open at a time; 0: stream.DefaultMaxSubscribers
 }
 
@@ -63,6 +65,7 @@ type Site struct {
 	refreshes  semaphore // see refresh
 	forms      formSemaphores
 	notFound   notFoundLimit
+	limits     *limit.Tokens
 	firstSteps *web.Document
 	signUps    *signUpLimits
 	events     *stream.Broadcaster
@@ -87,6 +90,9 @@ func New(c Config) *Site {
 	}
 	s.base = strings.TrimRight(c.BaseURL, "/")
 	s.notFound = newNotFoundLimit(s.now)
+	if s.limits = c.Limits; s.limits == nil {
+		s.limits = limit.NewTokens(0)
+	}
 	s.signUps = newSignUpLimits(c.SignUps, s.log)
 	s.events = stream.New(stream.Config{Now: s.now, MaxSubscribers: c.Streams, Gone: isNotFound})
 	s.rendered = s.newRendered(maxRenderedBytes)

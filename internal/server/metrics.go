@@ -11,10 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/allswell/allswell"
-	"github.com/allswell/allswell/internal/api"
 	"github.com/allswell/allswell/internal/buildinfo"
 	"github.com/allswell/allswell/internal/clientaddr"
-	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -119,11 +117,10 @@ func (s *Server) publicMetrics() http.Handler {
 	})
 }
 
-// authenticatedMetrics serves the metrics to clients with a read token. Failed authentications are limited as they
-// are at the API.
+// authenticatedMetrics serves the metrics to clients with a read token. Failed authentications count
+// towards the same limit as those at the API.
 func (s *Server) authenticatedMetrics() http.Handler {
 	public := s.publicMetrics()
-	failures := limit.NewAddresses(api.FailedAuthLimit, time.Minute)
 	return web.Handle(s.log, func(w http.ResponseWriter, r *http.Request) error {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			return &web.MethodNotAllowed{Allow: []string{http.MethodGet, http.MethodHead}}
@@ -134,9 +131,9 @@ func (s *Server) authenticatedMetrics() http.Handler {
 		if ok {
 			token, err = s.store.Authenticate(r.Context(), secret)
 		}
-		if errors.Is(err, allswell.ErrUnauthenticated) && s.cfg.APIRateLimit > 0 {
+		if errors.Is(err, allswell.ErrUnauthenticated) {
 			now := time.Now()
-			if v := failures.Take(clientaddr.Of(r), now); !v.Allowed {
+			if v := s.limits.Failed.Take(clientaddr.Of(r), now); !v.Allowed {
 				return &web.TooMany{Now: now, Reset: v.Reset}
 			}
 		}

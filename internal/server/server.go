@@ -22,6 +22,7 @@ import (
 	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/domains"
 	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/limit"
 	"github.com/allswell/allswell/internal/notify"
 	"github.com/allswell/allswell/internal/page"
 	"github.com/allswell/allswell/internal/ping"
@@ -47,6 +48,7 @@ type Server struct {
 	store     *store.Store
 	pings     *ping.Server
 	scheduler *scheduler.Scheduler
+	limits    *limit.Tokens // of requests with tokens
 	site      *page.Site
 	notify    *notify.Notifier
 	domains   *domains.Checker
@@ -238,10 +240,11 @@ func (s *Server) wire() {
 	s.scheduler = scheduler.New(scheduler.Config{
 		Store: s.store, Period: s.cfg.CheckInterval, Backlog: s.pings.Backlog, LosingPings: s.pings.LosingPings, Replica: s.replica, Logger: s.log,
 	})
+	s.limits = limit.NewTokens(s.cfg.APIRateLimit)
 	s.site = page.New(page.Config{
 		Store: s.store, Logger: s.log, BaseURL: s.URL(), Mail: s.cfg.SMTPURL != nil, SignUps: s.cfg.SignUpLimit,
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
-		Streams: maxStreams(s.connections.Max),
+		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 	})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
@@ -254,7 +257,7 @@ func (s *Server) wire() {
 // openHandlers lets requests reach the handlers that need the store.
 func (s *Server) openHandlers() {
 	s.apiHandler.replace(api.New(api.Config{
-		Store: s.store, BaseURL: s.cfg.BaseURL, Languages: i18n.Tags(), RateLimit: s.cfg.APIRateLimit, Logger: s.log,
+		Store: s.store, BaseURL: s.cfg.BaseURL, Languages: i18n.Tags(), Limits: s.limits, Logger: s.log,
 		VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget,
 	}))
 	s.pageHandler.replace(s.site.Handler())
