@@ -243,7 +243,7 @@ func TestReplicasShareCertificates(t *testing.T) {
 	for _, w := range []*site{b, a} {
 		w.want(http.StatusOK, "GET", "https://page.example.org/", "")
 	}
-	if n := acme.Orders(); n != 2 {
-		t.Errorf("%d orders", n)
+	if n := acme.Issued(); n != 2 { // one for each name; the first challenge fails if the other replica does not listen yet
+		t.Errorf("%d certificates were issued", n)
 	}
 }

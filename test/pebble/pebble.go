@@ -108,6 +108,9 @@ func (s *Server) Stop() {
 // Orders returns how many certificates were ordered.
 func (s *Server) Orders() int { return strings.Count(s.log(), "POST /order-plz") }
 
+// Issued returns how many certificates were issued. An order whose first challenge fails is followed by another one.
+func (s *Server) Issued() int { return strings.Count(s.log(), "Issued certificate serial") }
+
 func (s *Server) log() string {
 	text, err := os.ReadFile(s.logFile)
 	if err != nil {
