@@ -34,7 +34,7 @@ const (
 	authors            = 3                      // who write at the same time
 	longIncidentRounds = 3                      // of the first author's incident
 	entries            = 8                      // updates of one incident in one round, fewer than a mail can contain
-	deliveryTimeout    = 6 * time.Minute        // a lease, and the deliveries that wait for it, on a busy machine
+	deliveryTimeout    = 9 * time.Minute        // a lease, and the deliveries that wait for it, on a busy machine
 	maxKills           = 25                     // independently of killsVariable
 	maxUpdatePause     = 25 * time.Millisecond  // between two updates
 	maxKillDelay       = 320 * time.Millisecond // from the first response to the kill
