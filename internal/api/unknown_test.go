@@ -157,8 +157,8 @@ func TestUniqueNames(t *testing.T) {
 	})
 }
 
-// TestContractAcceptsUnknownFields sends an unknown field to the endpoints of the contract, whatever routes.go says that
-// they are.
+// TestContractAcceptsUnknownFields sends an unknown field to the endpoints of the contract. It names them
+// itself and does not take them from routes.go.
 func TestContractAcceptsUnknownFields(t *testing.T) {
 	each(t, func(t *testing.T, c *client) {
 		component := c.acme()

@@ -274,7 +274,7 @@ func TestRoot(t *testing.T) {
 	})
 }
 
-// TestSubscriberOfAPrivatePage: the links in mails work for whoever has them, and show nothing else.
+// TestSubscriberOfAPrivatePage: the links in mails work without a token, and show nothing else.
 func TestSubscriberOfAPrivatePage(t *testing.T) {
 	run(t, func(w *fixture) {
 		w.site.mail = true

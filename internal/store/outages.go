@@ -46,9 +46,6 @@ func (t *tx) autoIncidentsOf(m allswell.Monitor) (auto allswell.AutoIncidents, e
 	if m.PageID == "" {
 		return allswell.AutoIncidentsOff, nil
 	}
-	if m.AutoIncidents != "" {
-		return m.AutoIncidents, nil
-	}
 	return database.One(t.Session, func(row database.Row) (auto allswell.AutoIncidents, err error) {
 		var ofPage allswell.AutoIncidents
 		var hidden bool

@@ -145,7 +145,7 @@ func TestHiddenComponentInStatuses(t *testing.T) {
 	})
 }
 
-// TestHomePage: at most one page of a workspace, whoever asks at the same time.
+// TestHomePage: at most one page of a workspace, also if several become it at the same time.
 func TestHomePage(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		home := allswell.PageSettings{Home: ptr(true)}
