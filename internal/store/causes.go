@@ -104,9 +104,9 @@ type namedComponent struct {
 	hidden   bool
 }
 
-// componentNames returns the names of a page's components by id. Ids that the page does
+// namedComponents returns components of a page by id. Ids that the page does
 // not have make an *allswell.ValidationError; field returns the field of the i-th id.
-func (c *session) componentNames(pageID string, ids []string, field func(i int) string) (map[string]namedComponent, error) {
+func (c *session) namedComponents(pageID string, ids []string, field func(i int) string) (map[string]namedComponent, error) {
 	rows, err := database.Query(c.Session, func(row database.Row) (n namedComponent, err error) {
 		err = row.Scan(&n.id, &n.name, &n.hidden)
 		return
@@ -114,15 +114,15 @@ func (c *session) componentNames(pageID string, ids []string, field func(i int) 
 	if err != nil {
 		return nil, err
 	}
-	names := make(map[string]namedComponent, len(rows))
+	found := make(map[string]namedComponent, len(rows))
 	for _, r := range rows {
-		names[r.id] = r
+		found[r.id] = r
 	}
 	var bad allswell.ValidationError
 	for i, id := range ids {
-		if _, ok := names[id]; !ok {
+		if _, ok := found[id]; !ok {
 			bad.Add(field(i), "The component does not exist on this page.")
 		}
 	}
-	return names, bad.Err()
+	return found, bad.Err()
 }

@@ -118,7 +118,7 @@ func (t *tx) lockAffected(pageID string, affected []allswell.AffectedComponent) 
 	if err := t.lockComponents(ids); err != nil {
 		return nil, err
 	}
-	names, err := t.componentNames(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d.id", i) })
+	names, err := t.namedComponents(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d.id", i) })
 	named := slices.Clone(affected)
 	for i := range named {
 		c := names[named[i].ComponentID]

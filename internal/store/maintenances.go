@@ -166,7 +166,7 @@ func (t *tx) componentsByID(pageID string, ids []string) ([]allswell.ComponentNa
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	names, err := t.componentNames(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d", i) })
+	names, err := t.namedComponents(pageID, ids, func(i int) string { return fmt.Sprintf("components.%d", i) })
 	out := make([]allswell.ComponentName, len(ids))
 	for i, id := range ids {
 		out[i] = allswell.ComponentName{ID: id, Name: names[id].name}
