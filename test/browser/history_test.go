@@ -12,6 +12,17 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
+// serveAcme starts a server with a page called Acme.
+func serveAcme(t *testing.T) (*binary.Server, *binary.Client) {
+	t.Helper()
+	server := binary.NewServer(t, binary.Build(t),
+		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
+	server.Start()
+	client := binary.NewClient(server.URL, token)
+	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
+	return server, client
+}
+
 // troubled starts a server with a page of a component whose last days were not
 // all good, and returns the addresses of both.
 func troubled(t *testing.T) (page, component string) {
@@ -459,11 +470,7 @@ func (p *tab) shoot(name string) {
 // the mouse and the keyboard reach.
 func TestIncidentsOfDay(t *testing.T) {
 	c := newBrowser(t)
-	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
-	server.Start()
-	client := binary.NewClient(server.URL, token)
-	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
+	server, client := serveAcme(t)
 	var made binary.Data[struct{ ID string }]
 	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Checkout"}, &made)
 	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Search"}, nil)
@@ -518,11 +525,7 @@ func TestThemeIsKept(t *testing.T) {
 // TestLeadIncident checks that a page with an incident leads with it, and shows nothing green and large.
 func TestLeadIncident(t *testing.T) {
 	c := newBrowser(t)
-	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
-	server.Start()
-	client := binary.NewClient(server.URL, token)
-	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
+	server, client := serveAcme(t)
 	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Checkout"}, nil)
 	const height = `document.querySelector(".banner").getBoundingClientRect().height`
 	for _, v := range []view{views[0], views[2], views[4]} {

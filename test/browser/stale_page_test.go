@@ -64,11 +64,7 @@ func (m muffled) Read(p []byte) (int, error) {
 func TestPageFollowsDespiteDeadStream(t *testing.T) {
 	t.Parallel()
 	c := newBrowser(t)
-	server := binary.NewServer(t, binary.Build(t),
-		"ALLSWELL_DATABASE=sqlite:"+filepath.Join(t.TempDir(), "allswell.db"), "ALLSWELL_BOOTSTRAP_TOKEN="+token)
-	server.Start()
-	client := binary.NewClient(server.URL, token)
-	client.Must(t, "POST", "/api/v1/pages", params{"name": "Acme", "slug": "acme"}, nil)
+	server, client := serveAcme(t)
 	var website binary.Data[struct{ ID string }]
 	client.Must(t, "POST", "/api/v1/pages/acme/components", params{"name": "Website"}, &website)
 
