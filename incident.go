@@ -56,7 +56,12 @@ type Incident struct {
 	// Draft incidents wait for a person to publish them. Visitors and subscribers do not see them.
 	Draft bool
 
-	Impact     Impact
+	Impact Impact
+
+	// ImpactDerived is set until a person gives the impact. Until then it follows the components: see
+	// DeriveImpact.
+	ImpactDerived bool
+
 	State      IncidentState
 	Resolved   bool
 	ResolvedAt time.Time // zero: not resolved
@@ -153,7 +158,7 @@ func (n NewIncident) Open(pageID, id, updateID string, now time.Time) Incident {
 		CreatedAt: now, UpdatedAt: now, Affected: n.Affected,
 	}
 	if inc.Impact == "" {
-		inc.Impact = impactOfAffected(n.Affected)
+		inc.Impact, inc.ImpactDerived = impactOfAffected(n.Affected), true
 	}
 	if inc.State == "" {
 		inc.State = IncidentInvestigating
@@ -176,6 +181,9 @@ type IncidentChange struct {
 	Resolved *bool
 	Affected *[]AffectedComponent // replaces all others; the store fills in the names
 	Message  *string              // text of an update that is added after the change
+
+	// RepeatUpdate adds the update also if it repeats the newest one: see Incident.Repeats.
+	RepeatUpdate bool
 }
 
 // NewIncidentUpdate is the input for adding an update to an incident, with a change of the
@@ -189,7 +197,7 @@ type NewIncidentUpdate struct {
 
 // Change returns the change of the incident, which includes the update.
 func (n NewIncidentUpdate) Change() IncidentChange {
-	return IncidentChange{State: n.State, Impact: n.Impact, Affected: n.Affected, Message: &n.Message}
+	return IncidentChange{State: n.State, Impact: n.Impact, Affected: n.Affected, Message: &n.Message, RepeatUpdate: true}
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -226,7 +234,7 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 		i.Title, i.DownMonitor = *ch.Title, ""
 	}
 	if ch.Impact != nil {
-		i.Impact = *ch.Impact
+		i.Impact, i.ImpactDerived = *ch.Impact, false
 	}
 	if ch.State != nil {
 		i.State = *ch.State
@@ -247,6 +255,22 @@ func (i *Incident) Apply(ch IncidentChange, now time.Time) (resolvedNow bool) {
 		i.UpdatedAt = now
 	}
 	return i.Resolved && !before.Resolved
+}
+
+// DeriveImpact raises an impact that no person has given to that of the worst status of Affected. It never lowers it:
+// a component that recovers does not make the incident less severe.
+func (i *Incident) DeriveImpact(now time.Time) {
+	if derived := impactOfAffected(i.Affected); i.ImpactDerived && derived.Worse(i.Impact) {
+		i.Impact, i.UpdatedAt = derived, Later(now, i.UpdatedAt)
+	}
+}
+
+// Repeats reports whether a change that turned before into i only repeats an earlier one: it changed nothing, and its
+// message is the text of the newest update. A client repeats a change if it did not receive the answer.
+func (i Incident) Repeats(before Incident, message string, newest *IncidentUpdate) bool {
+	return newest != nil && newest.Message == message && newest.State == i.State && newest.System.Kind == "" &&
+		i.Title == before.Title && i.Impact == before.Impact && i.State == before.State && i.Resolved == before.Resolved &&
+		slices.Equal(i.Affected, before.Affected)
 }
 
 // Publish makes a draft visible. An incident that is published already does not change.

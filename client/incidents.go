@@ -41,6 +41,7 @@ type NewIncident struct {
 	State      *allswell.IncidentState `json:"state,omitempty"`      // nil: investigating
 	Message    *string                 `json:"message,omitempty"`    // the first update
 	Components []AffectedStatus        `json:"components,omitempty"` // the affected components
+	Draft      bool                    `json:"draft,omitempty"`      // only members see it, until PublishIncident
 }
 
 // AffectedStatus is a component that an incident affects, and the status that the incident gives it until it is
@@ -64,7 +65,7 @@ type IncidentChange struct {
 	Impact   *allswell.Impact        `json:"impact,omitempty"`
 	State    *allswell.IncidentState `json:"state,omitempty"`
 	Resolved *bool                   `json:"resolved,omitempty"`
-	Message  *string                 `json:"message,omitempty"` // text of an update that is added after the change
+	Message  *string                 `json:"message,omitempty"` // text of an update that is added after the change, unless the newest one has it
 }
 
 // NewIncidentUpdate describes an update to add to an incident, and a change of the incident that is made first. Nil

@@ -8,7 +8,9 @@
 package api
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"path"
@@ -182,7 +184,9 @@ func (a *api) serve(rt route, w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	response, err := a.serveOnce(rt, c, w.Header())
-	c.setIgnored(w.Header())
+	if ignored := cmp.Or(response.Ignored, c.ignored()); ignored != "" {
+		w.Header().Set(ignoredHeader, ignored)
+	}
 	if err != nil {
 		return err
 	}
@@ -232,24 +236,30 @@ func (c *call) object() (*web.Object, error) {
 // ignoredHeader names the fields of the body that a route of the contract does not know.
 const ignoredHeader = "Allswell-Ignored"
 
-// setIgnored sets ignoredHeader if there are unknown fields.
-func (c *call) setIgnored(h http.Header) {
-	if c.parsed == nil {
-		return
-	}
-	if names := c.parsed.Unknown(); len(names) > 0 {
-		h.Set(ignoredHeader, headerText(strings.Join(names, ", ")))
-	}
-}
+// maxIgnoredHeader is the maximum length of ignoredHeader.
+const maxIgnoredHeader = 1000
 
-// headerText returns text with characters that a header can have.
-func headerText(text string) string {
-	const most = 1000
-	safe := strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
+// ignored returns the value of ignoredHeader, or "" if the body has no unknown fields: a list of strings (RFC 9651). If
+// not all of them fit, the last one has the parameter more with the number of the others.
+func (c *call) ignored() string {
+	if c.parsed == nil {
+		return ""
+	}
+	paths, more := c.parsed.Unknown()
+	header := ""
+	for i, path := range paths {
+		next := `"` + path + `"`
+		if i > 0 {
+			next = ", " + next
 		}
-		return r
-	}, text)
-	return safe[:min(len(safe), most)]
+		if len(header)+len(next) > maxIgnoredHeader {
+			more += len(paths) - i
+			break
+		}
+		header += next
+	}
+	if more > 0 {
+		header += fmt.Sprintf(";more=%d", more)
+	}
+	return header
 }

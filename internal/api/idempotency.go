@@ -107,6 +107,7 @@ func newResponder[T, J any](c *call, status int, toJSON func(T) J) responder[T] 
 	if c.key != nil {
 		r.save = []store.SaveResponse[T]{{Key: *c.key, Render: func(v T) (store.Response, error) {
 			response, err := r.render(v)
+			response.Ignored = c.ignored()
 			if err == nil {
 				response.Body, err = c.encrypt(response.Body)
 			}

@@ -35,6 +35,7 @@ func (a *api) createIncident(c *call) (store.Response, error) {
 		Impact:  orZero(web.Enum(o, "impact", allswell.Impacts)),
 		State:   orZero(web.Enum(o, "state", allswell.IncidentStates)),
 		Message: o.Text("message"),
+		Draft:   orZero(o.Flag("draft")),
 
 		Affected: readAffected(o),
 	}

@@ -71,7 +71,7 @@ func fieldsOf(t testing.TB, rt route) []field {
 		return []field{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
 	case "POST /api/v1/pages/{pageSlug}/incidents":
 		return []field{{"title", text, true, 255}, {"impact", choice, false, 0}, {"state", choice, false, 0}, {"message", text, false, 25000},
-			{"components", objects, false, 500}}
+			{"components", objects, false, 500}, {"draft", boolean, false, 0}}
 	case "PUT /api/v1/incidents/{incidentId}/components":
 		return []field{{"components", objects, true, 500}}
 	case "POST /api/v1/pages/{pageSlug}/maintenances":

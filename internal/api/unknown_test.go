@@ -47,11 +47,12 @@ func TestUnknownFields(t *testing.T) {
 				continue
 			}
 			body["é\r\n"] = map[string]any{"x": 1}
-			if a := c.do(rt.method, w.path(rt), body); a.status/100 != 2 || a.header.Get("Allswell-Ignored") != wrong+", ???" {
+			ignored := `"%C3%A9%0D%0A", "` + wrong + `"`
+			if a := c.do(rt.method, w.path(rt), body); a.status/100 != 2 || a.header.Get("Allswell-Ignored") != ignored {
 				t.Errorf("%s = %d, ignored %q", a.asked, a.status, a.header.Get("Allswell-Ignored"))
 			}
 			delete(body, name)
-			if a := c.do(rt.method, w.path(rt), body); a.header.Get("Allswell-Ignored") != wrong+", ???" {
+			if a := c.do(rt.method, w.path(rt), body); a.header.Get("Allswell-Ignored") != ignored {
 				t.Errorf("%s without %s = %d, ignored %q", a.asked, name, a.status, a.header.Get("Allswell-Ignored"))
 			}
 			if a := c.do(rt.method, w.path(rt), valid()); a.status/100 != 2 || a.header.Values("Allswell-Ignored") != nil {
@@ -69,7 +70,7 @@ func TestNestedUnknownFields(t *testing.T) {
 		component := c.post(page+"/components", map[string]any{"name": "Nested"}).is(201).id()
 		affected := []any{map[string]any{"id": component, "status": "degraded", "sttus": "x"}}
 		incident := c.post(page+"/incidents", map[string]any{"title": "x", "components": affected}).is(201)
-		if got := incident.header.Get("Allswell-Ignored"); got != "components.0.sttus" {
+		if got := incident.header.Get("Allswell-Ignored"); got != `"components.0.sttus"` {
 			t.Errorf("ignored %q", got)
 		}
 		c.put("/api/v1/incidents/"+incident.id()+"/components", map[string]any{"components": affected}).complains("components.0.sttus")
@@ -170,5 +171,56 @@ func TestContractAcceptsUnknownFields(t *testing.T) {
 		c.patch("/api/v1/incidents/"+incident, unknown(map[string]any{"impact": "minor"})).is(200)
 		c.post("/api/v1/incidents/"+incident+"/updates", unknown(map[string]any{"message": "It is slow."})).is(201)
 		c.patch("/api/v1/pages/acme/components/"+component, unknown(map[string]any{"status": "degraded"})).is(200)
+	})
+}
+
+// TestIgnoredFieldsOfARepetition checks that a saved response names the ignored fields, and that their names cannot be
+// mistaken.
+func TestIgnoredFieldsOfARepetition(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		many := map[string]any{"title": "x"}
+		for i := range 23 {
+			many["field_"+string(rune('a'+i))] = 1
+		}
+		for key, tt := range map[string]struct {
+			body any
+			want string
+		}{
+			"names":   {map[string]any{"title": "x", "a, b": 1, "": 1, `q"`: 1, "a.b": 1}, `"", "a%2C%20b", "a%2Eb", "q%22"`},
+			"none":    {map[string]any{"title": "x"}, ""},
+			"many":    {many, `"field_a", "field_b", "field_c", "field_d", "field_e", "field_f", "field_g", "field_h", "field_i", "field_j", "field_k", "field_l", "field_m", "field_n", "field_o", "field_p", "field_q", "field_r", "field_s", "field_t";more=3`},
+			"lengthy": {map[string]any{"title": "x", strings.Repeat("é", 64): 1, strings.Repeat("ü", 64): 1, strings.Repeat("z", 64): 1}, `"` + strings.Repeat("%C3%A9", 64) + `", "` + strings.Repeat("%C3%BC", 64) + `", "` + strings.Repeat("z", 64) + `"`},
+			"longer":  {map[string]any{"title": "x", strings.Repeat("é", 64): 1, strings.Repeat("ü", 64): 1, strings.Repeat("ö", 64): 1}, `"` + strings.Repeat("%C3%A9", 64) + `", "` + strings.Repeat("%C3%B6", 64) + `";more=1`},
+		} {
+			for _, when := range []string{"first", "again"} {
+				a := c.do("POST", "/api/v1/pages/acme/incidents", tt.body, idempotencyKeyHeader, key).is(201)
+				if got := a.header.Get(ignoredHeader); got != tt.want || (a.header.Get(replayedHeader) != "") != (when == "again") {
+					t.Errorf("%s, %s: %v, want ignored %s", key, when, a.header, tt.want)
+				}
+			}
+		}
+	})
+}
+
+// TestDraft checks that the draft of a person is published only by publishIncident.
+func TestDraft(t *testing.T) {
+	each(t, func(t *testing.T, c *client) {
+		c.acme()
+		incidents := "/api/v1/pages/acme/incidents"
+		draft := c.post(incidents, map[string]any{"title": "Leak", "draft": true}).is(201)
+		keys(t, draft.data(), "id", "title", "impact", "state", "resolved", "resolved_at", "created_at", "updated_at", "updates")
+		c.post(incidents, map[string]any{"title": "Seen", "draft": nil}).is(201)
+		count := func(query string, want int) {
+			t.Helper()
+			if got := len(c.get(incidents + query).is(200).rows()); got != want {
+				t.Errorf("%d incidents%s, want %d", got, query, want)
+			}
+		}
+		count("", 1)
+		count("?draft=true", 1)
+		c.post("/api/v1/incidents/"+draft.id()+"/publish", nil).is(200)
+		count("", 2)
+		count("?draft=true", 0)
 	})
 }

@@ -24,16 +24,18 @@ const (
 // the snapshots of the pages, so that no page can delay the list.
 type pageList struct {
 	store.PageList
-	loaded time.Time // by the host's clock
+	loaded  time.Time // by the host's clock
+	changes uint64    // Site.changes before it was loaded
 }
 
 func (s *Site) loadList(ctx context.Context) (*pageList, time.Time, error) {
+	changes := s.changes.Load()
 	index, err := s.store.PageList(ctx, maxListed)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
 	now := s.now()
-	return &pageList{PageList: index, loaded: now}, now.Add(listAge), nil
+	return &pageList{PageList: index, loaded: now, changes: changes}, now.Add(listAge), nil
 }
 
 // serveRoot answers "/": with the home page, with the list of pages, or with the
@@ -72,9 +74,11 @@ func (s *Site) serveList(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) listModel(v view.Variant) view.Model {
 	list := s.list.Last()
-	entries := make([]view.ListEntry, len(list.Pages))
-	for i, p := range list.Pages {
-		entries[i] = view.ListEntry{Slug: p.Slug, Name: p.Name, Status: p.Status}
+	entries := make([]view.ListEntry, 0, len(list.Pages))
+	for _, p := range list.Pages {
+		if since, ok := s.madePrivate.Load(p.ID); !ok || list.changes >= since.(uint64) {
+			entries = append(entries, view.ListEntry{Slug: p.Slug, Name: p.Name, Status: p.Status})
+		}
 	}
 	at := view.PresentRoot(v)
 	at.Public = s.base

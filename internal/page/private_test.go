@@ -266,7 +266,15 @@ func TestRoot(t *testing.T) {
 		if got := w.get("/", 200).Texts(".pages .component"); strings.Join(got, " ") != "Acme Beta" {
 			w.t.Errorf("the list: %q", got)
 		}
+		// The database is lost right after a page became private.
+		load := w.site.list.Load
+		w.site.list.Load = func(context.Context) (*pageList, time.Time, error) { return nil, time.Time{}, errors.New("broken") }
 		w.see("acme", allswell.VisibilityPrivate)
+		if got := w.get("/", 200).Texts(".pages .component"); strings.Join(got, " ") != "Beta" {
+			w.t.Errorf("a list that is out of date: %q", got)
+		}
+		w.site.list.Load = load
+		w.clock.move(time.Second)
 		w.see("beta", allswell.VisibilityUnlisted)
 		if got := w.do("GET", "/").Body.String(); strings.Contains(got, "Acme") || strings.Contains(got, "Beta") {
 			w.t.Error("/ names a page that is not public")
@@ -305,6 +313,16 @@ func TestSubscriberOfAPrivatePage(t *testing.T) {
 			shows("PUT of "+part, w.do("PUT", path), 405)
 		}
 		path := "/status/secret/subscription/" + sub.Key
+		if text := w.do("GET", path).Body.String(); !strings.Contains(text, "The whole page") || strings.Contains(text, "no longer exist") {
+			w.t.Errorf("a subscription to the page: %s", text)
+		}
+		all, _, err := w.store.Components(w.t.Context(), w.ws, "secret", store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: 1})
+		must(w, all, err)
+		some, err := w.store.ChangeSubscription(w.t.Context(), "secret", sub.Key, []string{all[0].ID})
+		must(w, some, err)
+		if text := w.do("GET", path).Body.String(); !strings.Contains(text, "Components that this page does not show.") || strings.Contains(text, "no longer exist") {
+			w.t.Errorf("a subscription to components of the page: %s", text)
+		}
 		shows("an unknown action", m.send(path, "action=dance"), 400)
 		shows("another site's form", m.send(path, "action=save", "Origin", "https://evil.example"), 403)
 		shows("a large form", m.send(path, strings.Repeat("x", maxForm+1)), 413)

@@ -56,9 +56,12 @@ type Site struct {
 	security string // Config.SecurityContact
 	base     string // Config.BaseURL, without a slash at its end
 
-	changes  atomic.Uint64 // increases with each commit that changed any page
-	index    cache.Value[*index]
-	list     cache.Value[*pageList]
+	changes atomic.Uint64 // increases with each commit that changed any page
+	index   cache.Value[*index]
+	list    cache.Value[*pageList]
+
+	madePrivate sync.Map // by the id of a page: the first value of changes after the commit (uint64)
+
 	rendered *cache.Cache[key, rendered]
 
 	loads      semaphore // see loadRendered
@@ -147,8 +150,11 @@ func (s *Site) markStale(pageID string) {
 }
 
 // withdraw is called after each commit that made a page private, before markStale. From then
-// on the page's entry is not used, even if the index cannot be loaded again.
+// on the page's entry is not used, and lists loaded before leave the page out, even if index and list
+// cannot be loaded again.
 func (s *Site) withdraw(pageID string) {
+	s.madePrivate.Store(pageID, s.changes.Load()+1)
+	s.list.Loads.Add(1) // render the list without it
 	if idx := s.index.Last(); idx != nil {
 		if e := idx.byID[pageID]; e != nil && !e.private {
 			e.withdrawn.Store(true)

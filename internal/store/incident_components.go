@@ -60,6 +60,7 @@ func (t *tx) replaceAffected(i *allswell.Incident, affected []allswell.AffectedC
 	if !maps.Equal(statusesOf(before), statusesOf(i.Affected)) {
 		i.UpdatedAt = allswell.Later(t.Now, i.UpdatedAt)
 	}
+	i.DeriveImpact(t.Now)
 	return t.saveAffected(*i)
 }
 

@@ -11,10 +11,10 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const incidentColumns = `id, page_id, outage_id, title, down_monitor, draft, impact, state, resolved, resolved_at, created_at, updated_at`
+const incidentColumns = `id, page_id, outage_id, title, down_monitor, draft, impact, impact_derived, state, resolved, resolved_at, created_at, updated_at`
 
 func scanIncident(row database.Row) (i allswell.Incident, err error) {
-	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Draft, &i.Impact, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt})
+	err = row.Scan(&i.ID, &i.PageID, text{&i.OutageID}, &i.Title, text{&i.DownMonitor}, &i.Draft, &i.Impact, &i.ImpactDerived, &i.State, &i.Resolved, instant{&i.ResolvedAt}, instant{&i.CreatedAt}, instant{&i.UpdatedAt})
 	return
 }
 
@@ -187,8 +187,8 @@ func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (a
 		return i, err
 	}
 	if _, err := t.Exec(`INSERT INTO incidents (`+incidentColumns+`)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, nullIfEmpty(i.DownMonitor), i.Draft, string(i.Impact), string(i.State), i.Resolved,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		i.ID, i.PageID, nullIfEmpty(i.OutageID), i.Title, nullIfEmpty(i.DownMonitor), i.Draft, string(i.Impact), i.ImpactDerived, string(i.State), i.Resolved,
 		millis(i.ResolvedAt), millis(i.CreatedAt), millis(i.UpdatedAt)); err != nil {
 		return i, err
 	}
@@ -224,13 +224,13 @@ func (t *tx) saveUpdate(u allswell.IncidentUpdate) error {
 
 // saveIncident saves the fields that can change.
 func (t *tx) saveIncident(i allswell.Incident) error {
-	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8, draft = $9 WHERE id = $1`,
-		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor), i.Draft)
+	_, err := t.Exec(`UPDATE incidents SET title = $2, impact = $3, state = $4, resolved = $5, resolved_at = $6, updated_at = $7, down_monitor = $8, draft = $9, impact_derived = $10 WHERE id = $1`,
+		i.ID, i.Title, string(i.Impact), string(i.State), i.Resolved, millis(i.ResolvedAt), millis(i.UpdatedAt), nullIfEmpty(i.DownMonitor), i.Draft, i.ImpactDerived)
 	return err
 }
 
-// ChangeIncident changes an incident, and adds an update if there is a message. It emits one event if the change
-// resolves the incident or adds an update.
+// ChangeIncident changes an incident, and adds an update if there is a message, unless that repeats the newest update
+// and nothing else changes. It emits one event if the change resolves the incident or adds an update.
 func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id string, ch allswell.IncidentChange) (allswell.Incident, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Incident{}, err
@@ -321,7 +321,15 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	}
 	changed := i
 	var added *allswell.IncidentUpdate
-	if ch.Message != nil {
+	add := ch.Message != nil
+	if add && !ch.RepeatUpdate {
+		newest, err := t.newestUpdate(i.ID)
+		if err != nil {
+			return i, u, err
+		}
+		add = !i.Repeats(before, *ch.Message, newest)
+	}
+	if add {
 		if u, err = t.addUpdate(&i, *ch.Message, allswell.SystemMessage{}); err != nil {
 			return i, u, err
 		}
@@ -360,19 +368,21 @@ func (t *tx) lockForChange(workspaceID, id string, ch *allswell.IncidentChange) 
 	return t.lockIncident(workspaceID, id, affected...)
 }
 
+// newestUpdate loads the newest update of an incident; nil: it has none.
+func (t *tx) newestUpdate(incidentID string) (*allswell.IncidentUpdate, error) {
+	newest, err := database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, incidentID)
+	if err != nil || len(newest) == 0 {
+		return nil, err
+	}
+	return &newest[0], nil
+}
+
 // addUpdate appends to the timeline of a locked incident and saves both. auto is
 // the form of the message if the service wrote it.
 func (t *tx) addUpdate(i *allswell.Incident, message string, auto allswell.SystemMessage) (allswell.IncidentUpdate, error) {
-	last, err := database.Query(t.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number DESC LIMIT 1`, i.ID)
-	if err != nil {
-		return allswell.IncidentUpdate{}, err
-	}
-	var before *allswell.IncidentUpdate
-	if len(last) > 0 {
-		before = &last[0]
-		if auto.Kind == "" {
-			err = allswell.CheckUpdates(before.Number)
-		}
+	before, err := t.newestUpdate(i.ID)
+	if err == nil && before != nil && auto.Kind == "" {
+		err = allswell.CheckUpdates(before.Number)
 	}
 	if err == nil && before != nil { // a component that is no longer affected can be hidden since
 		var hidden map[string]bool

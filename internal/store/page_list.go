@@ -19,8 +19,8 @@ type PageList struct {
 
 // PageListEntry is one page of a PageList.
 type PageListEntry struct {
-	Slug, Name string
-	Status     allswell.Status // the rollup of its components
+	ID, Slug, Name string
+	Status         allswell.Status // the rollup of its components
 }
 
 // PageList lists the oldest public pages, up to limit, in one query. Its cost depends on the
@@ -37,14 +37,14 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 			return index, err
 		}
 		type row struct {
-			slug, name, status string // status "": the page has no components
-			total              int
+			id, slug, name, status string // status "": the page has no components
+			total                  int
 		}
 		rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
-			err = sc.Scan(&r.slug, &r.name, &r.total, text{&r.status})
+			err = sc.Scan(&r.id, &r.slug, &r.name, &r.total, text{&r.status})
 			return
 		}, `WITH few AS (SELECT id, slug, name, created_at FROM pages WHERE visibility = 'public' ORDER BY created_at, id LIMIT $1)
-			SELECT few.slug, few.name, (SELECT count(*) FROM pages WHERE visibility = 'public'), s.status
+			SELECT few.id, few.slug, few.name, (SELECT count(*) FROM pages WHERE visibility = 'public'), s.status
 			FROM few LEFT JOIN (
 				SELECT page_id, baseline AS status FROM components WHERE NOT hidden AND page_id IN (SELECT id FROM few)
 				UNION
@@ -62,7 +62,7 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 					statuses = append(statuses, allswell.Component{Baseline: allswell.Status(rows[i].status)})
 				}
 			}
-			index.Pages = append(index.Pages, PageListEntry{page.slug, page.name, allswell.Rollup(statuses)})
+			index.Pages = append(index.Pages, PageListEntry{page.id, page.slug, page.name, allswell.Rollup(statuses)})
 			index.Total = page.total
 		}
 		return index, nil

@@ -47,7 +47,7 @@ func TestPageList(t *testing.T) {
 				t.Fatalf("round %d: %d pages of %d at %s, want %d", round, len(got.Pages), got.Total, got.AsOf, total)
 			}
 			for i, p := range want {
-				if got.Pages[i] != (store.PageListEntry{Slug: p.Slug, Name: p.Name, Status: p.Status}) {
+				if got.Pages[i] != (store.PageListEntry{ID: p.ID, Slug: p.Slug, Name: p.Name, Status: p.Status}) {
 					t.Errorf("round %d: %+v, want %s %s", round, got.Pages[i], p.Slug, p.Status)
 				}
 			}

@@ -85,6 +85,7 @@ type subscriptionBody struct {
 	SuspendedFor string
 	WholePage    bool
 	Chosen       []string // names, if not the whole page
+	NotShown     bool     // components are chosen, and the page shows none of them
 	Choice       choice
 	KeptDays     int // after which an unconfirmed subscription is deleted
 }
@@ -132,6 +133,7 @@ func subscriptionOf(l Layout, blocks []allswell.Block, sub allswell.Subscriber, 
 			}
 		}
 	}
+	b.NotShown = len(sub.Components) > 0 && len(b.Chosen) == 0
 	return b
 }
 

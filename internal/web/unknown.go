@@ -1,7 +1,11 @@
 package web
 
 import (
+	"maps"
+	"net/url"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/allswell/allswell/internal/spelling"
 )
@@ -26,26 +30,24 @@ func (o *Object) AllowReadOnly(fields ...string) {
 	}
 }
 
-// Unknown returns the names of the fields that no accessor has asked for, with dotted paths for nested ones, sorted; at
-// most maxUnknown of them, and long names cut.
-func (o *Object) Unknown() []string {
-	var all []string
-	o.eachUnknown(func(of *Object, name string) { all = append(all, of.prefix+shortName(name)) })
-	slices.Sort(all)
-	return all[:min(len(all), maxUnknown)]
+// Unknown returns the paths of the fields that no accessor has asked for, sorted, and how many more there are than the
+// maxUnknown that it returns. The names in a path are separated by dots. A dot in the name of a field, and all characters
+// that a URL does not have in a path, are percent-encoded. A long name is cut.
+func (o *Object) Unknown() (paths []string, more int) {
+	o.eachUnknown(func(of *Object, name string) { paths = append(paths, of.prefix+escapeName(shortName(name))) })
+	slices.Sort(paths)
+	some := min(len(paths), maxUnknown)
+	return paths[:some], len(paths) - some
 }
 
-// eachUnknown calls f for each unknown field of o and of the objects in it, of each object the first maxUnknown ones.
+func escapeName(name string) string { return strings.ReplaceAll(url.PathEscape(name), ".", "%2E") }
+
+// eachUnknown calls f for each unknown field of o and of the objects in it.
 func (o *Object) eachUnknown(f func(of *Object, name string)) {
-	var names []string
-	for name := range o.fields {
+	for _, name := range slices.Sorted(maps.Keys(o.fields)) {
 		if !o.known[name] && !o.readOnly[name] {
-			names = append(names, name)
+			f(o, name)
 		}
-	}
-	slices.Sort(names)
-	for _, name := range names[:min(len(names), maxUnknown)] {
-		f(o, name)
 	}
 	for _, child := range o.children {
 		child.eachUnknown(f)
@@ -73,8 +75,11 @@ func shortName(name string) string {
 	if len(name) <= maxNameLength {
 		return name
 	}
-	runes := []rune(name[:min(len(name), maxNameLength*4)])
-	return string(runes[:min(len(runes), maxNameLength)]) + "…"
+	runes := []rune(name[:min(len(name), (maxNameLength+1)*utf8.UTFMax)])
+	if len(runes) <= maxNameLength {
+		return name
+	}
+	return string(runes[:maxNameLength]) + "…"
 }
 
 // closest returns the known field that an unknown one may be a misspelling or the beginning of, or "".

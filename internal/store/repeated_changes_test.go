@@ -1,0 +1,97 @@
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// TestDraftOfAPerson: nobody hears of a draft before it is published, but its components get their statuses at once.
+func TestDraftOfAPerson(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		w.subscribe("ada@example.com")
+		i := must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{
+			Title: "Leak", Message: ptr("We look."), Draft: true, Affected: []allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)},
+		}))(w)
+		if got := w.draft(); got.ID != i.ID || got.Impact != allswell.ImpactMajor {
+			w.Errorf("the draft is %+v", got)
+		}
+		if got := w.shownIncidents(); len(got) != 0 {
+			w.Errorf("visitors see %q", got)
+		}
+		w.shows(allswell.StatusPartialOutage)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "A pipe."}))(w)
+		w.expectEvents("Backups: operational > partial_outage")
+		must(w.PublishIncident(w.ctx, w.ws, i.ID))(w)
+		w.expectEvents("created: Leak, major, investigating: A pipe.")
+		w.expect("visitors see", w.shownIncidents(), "Leak")
+	})
+}
+
+// TestRepeatedChange: a client that did not receive the answer to a change with a message sends it again.
+func TestRepeatedChange(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		i := w.about("Slow", nil)
+		w.expectEvents("created: Slow, none, investigating")
+		change := func(ch allswell.IncidentChange, messages ...string) {
+			w.Helper()
+			w.clock.move(time.Second)
+			w.change(i, ch)
+			var got []string
+			for _, u := range must(w.Incident(w.ctx, w.ws, i.ID))(w).Updates {
+				got = append(got, string(u.State)+" "+u.Message)
+			}
+			w.expect("updates", got, messages...)
+		}
+		identified, monitoring, resolved := allswell.IncidentIdentified, allswell.IncidentMonitoring, allswell.IncidentResolved
+		change(allswell.IncidentChange{Message: ptr("A")}, "investigating A")
+		change(allswell.IncidentChange{Message: ptr("A")}, "investigating A")
+		before := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt
+		change(allswell.IncidentChange{Message: ptr("A"), Title: ptr("Slow"), Impact: ptr(allswell.ImpactNone)}, "investigating A")
+		if after := must(w.Incident(w.ctx, w.ws, i.ID))(w).UpdatedAt; !after.Equal(before) {
+			w.Errorf("updated_at moved from %s to %s", before, after)
+		}
+		w.expectEvents("updated: Slow, none, investigating: A")
+		change(allswell.IncidentChange{Message: ptr("A"), State: &identified}, "investigating A", "identified A")
+		change(allswell.IncidentChange{State: &monitoring}, "investigating A", "identified A")
+		change(allswell.IncidentChange{Message: ptr("A")}, "investigating A", "identified A", "monitoring A") // the state changed in between
+		w.expectEvents("updated: Slow, none, identified: A", "updated: Slow, none, monitoring: A")
+		end := allswell.IncidentChange{Message: ptr("Done."), State: &resolved, Resolved: ptr(true)}
+		change(end, "investigating A", "identified A", "monitoring A", "resolved Done.")
+		change(end, "investigating A", "identified A", "monitoring A", "resolved Done.")
+		w.expectEvents("resolved: Slow, none, resolved: Done.")
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Done."}))(w) // always adds one
+		w.expectEvents("updated: Slow, none, resolved: Done.")
+	})
+}
+
+// TestDerivedImpact: the impact follows the components until a person gives it, and is never lowered by them.
+func TestDerivedImpact(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Hidden", Hidden: ptr(true)}))(w)
+		i := w.about("Slow", nil)
+		is := func(want allswell.Impact) {
+			w.Helper()
+			if got := must(w.Incident(w.ctx, w.ws, i.ID))(w); got.Impact != want {
+				w.Errorf("the impact is %s, want %s", got.Impact, want)
+			}
+		}
+		is(allswell.ImpactNone)
+		w.concerns(i, w.at(allswell.StatusMajorOutage, other))
+		is(allswell.ImpactNone)
+		w.concerns(i, w.at(allswell.StatusDegraded))
+		is(allswell.ImpactMinor)
+		must(w.PostUpdate(w.ctx, w.ws, i.ID, allswell.NewIncidentUpdate{Message: "Worse.", Affected: &[]allswell.AffectedComponent{w.at(allswell.StatusPartialOutage)}}))(w)
+		is(allswell.ImpactMajor)
+		w.concerns(i, w.at(allswell.StatusDegraded))
+		is(allswell.ImpactMajor)
+		w.change(i, allswell.IncidentChange{Impact: ptr(allswell.ImpactNone)})
+		w.concerns(i, w.at(allswell.StatusMajorOutage))
+		is(allswell.ImpactNone)
+
+		i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Given", Impact: allswell.ImpactNone}))(w)
+		w.concerns(i, w.at(allswell.StatusMajorOutage))
+		is(allswell.ImpactNone)
+	})
+}
