@@ -19,6 +19,15 @@ const (
 // MonitorStates lists all valid states.
 var MonitorStates = []MonitorState{MonitorUp, MonitorDown}
 
+// Conditions of monitors, by which lists are limited like by their states. Such a monitor is up.
+const (
+	MonitorWaiting  MonitorState = "waiting"  // enabled and never pinged
+	MonitorDisabled MonitorState = "disabled" // not enabled
+)
+
+// MonitorFilterStates are the states and conditions by which lists of monitors are limited.
+var MonitorFilterStates = []MonitorState{MonitorUp, MonitorDown, MonitorWaiting, MonitorDisabled}
+
 // Limits of intervals and failure thresholds.
 const (
 	MinInterval             = time.Second

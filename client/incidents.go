@@ -79,8 +79,9 @@ type NewIncidentUpdate struct {
 
 // IncidentFilter selects incidents.
 type IncidentFilter struct {
-	Resolved *bool // nil: all
-	Drafts   bool  // drafts in place of the incidents that are published
+	Resolved  *bool  // nil: all
+	Drafts    bool   // drafts in place of the incidents that are published
+	Component string // the id of an affected component; "": all
 }
 
 // ListIncidents returns the incidents of a page, the newest first, without their updates.
@@ -91,6 +92,9 @@ func (c *Client) ListIncidents(page string, filter IncidentFilter) *List[Inciden
 	}
 	if filter.Drafts {
 		query.Set("draft", "true")
+	}
+	if filter.Component != "" {
+		query.Set("component_id", filter.Component)
 	}
 	return &List[Incident]{client: c, path: pathOf("pages", page, "incidents"), query: query}
 }

@@ -65,10 +65,10 @@ type MonitorChange struct {
 
 // MonitorFilter selects monitors. Empty fields select all.
 type MonitorFilter struct {
-	Page       string   // the page's slug
-	Components []string // ids or, if Page is given, slugs
-	IncidentID string   // the incident that the outage of the monitor opened
-	State      allswell.MonitorState
+	Page       string                // the page's slug
+	Components []string              // ids or, if Page is given, slugs
+	IncidentID string                // the incident that the outage of the monitor opened
+	State      allswell.MonitorState // one of allswell.MonitorFilterStates
 }
 
 // ListMonitors returns the monitors of all pages that match the filter, the oldest first.

@@ -10,10 +10,12 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
-// listIncidents filters by ?resolved=true or false, and lists drafts with ?draft=true.
+// listIncidents filters by ?resolved=true or false and by ?component_id, and lists drafts with ?draft=true.
 func (a *api) listIncidents(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
-	r, f := readPagination(q), store.IncidentFilter{Resolved: q.Flag("resolved"), Drafts: orZero(q.Flag("draft"))}
+	r, f := readPagination(q), store.IncidentFilter{
+		Resolved: q.Flag("resolved"), Drafts: orZero(q.Flag("draft")), Component: q.Text("component_id"),
+	}
 	if err := q.Check(); err != nil {
 		return store.Response{}, err
 	}

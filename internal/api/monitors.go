@@ -14,7 +14,7 @@ func (a *api) listMonitors(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := store.MonitorFilter{
 		Filter: readFilter(q), Page: q.Text("page_slug"), Components: q.Texts("component_id", allswell.MaxAffectedComponents),
-		IncidentID: q.Text("incident_id"), State: web.Choice(q, "state", allswell.MonitorStates),
+		IncidentID: q.Text("incident_id"), State: web.Choice(q, "state", allswell.MonitorFilterStates),
 	}
 	return servePage(q, c.newMonitorJSON, func(r store.Pagination) ([]allswell.Monitor, int, error) {
 		return a.store.Monitors(c.Context(), c.actor(), f, r)

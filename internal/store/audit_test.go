@@ -102,7 +102,7 @@ func TestChangesAreAudited(t *testing.T) {
 			{"affected", func() (err error) {
 				_, err = w.SetIncidentComponents(w.ctx, w.ws, incident.ID, []allswell.AffectedComponent{{ComponentID: component.ID, Status: allswell.StatusPartialOutage}})
 				return
-			}, []string{`update incident {"components":[]} {"components":[{"id":"COMPONENT","status":"partial_outage"}]}`}},
+			}, []string{`update incident {"components":[],"impact":"none"} {"components":[{"id":"COMPONENT","status":"partial_outage"}],"impact":"major"}`}},
 			{"incident", func() (err error) {
 				_, err = w.ChangeIncident(w.ctx, w.ws, incident.ID, allswell.IncidentChange{Resolved: ptr(true)})
 				return

@@ -32,6 +32,8 @@ func scanUpdate(row database.Row) (u allswell.IncidentUpdate, err error) {
 type IncidentFilter struct {
 	Resolved *bool // nil: all
 	Drafts   bool  // drafts in place of the incidents that are published
+
+	Component string // id of an affected component; "": all
 }
 
 // Incidents lists a page's incidents that match the filter, newest first, without their
@@ -43,7 +45,10 @@ func (s *Store) Incidents(ctx context.Context, actor allswell.Actor, slug string
 	}
 	from, args := `FROM incidents WHERE page_id = $1 AND draft = $2`, []any{p.ID, f.Drafts}
 	if f.Resolved != nil {
-		from, args = from+` AND resolved = $3`, append(args, *f.Resolved)
+		from, args = and(from, args, `resolved = $%d`, *f.Resolved)
+	}
+	if f.Component != "" {
+		from, args = and(from, args, `id IN (SELECT incident_id FROM incident_components WHERE component_id = $%d)`, f.Component)
 	}
 	return listed(ctx, s, scanIncident, incidentColumns, from, `ORDER BY created_at DESC, id DESC`, r, args...)
 }

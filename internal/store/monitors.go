@@ -74,10 +74,10 @@ func currentMonitors(rows []monitorRow) []allswell.Monitor {
 // MonitorFilter limits a list of monitors. Empty fields do not limit it.
 type MonitorFilter struct {
 	Filter
-	Page       string   // the slug of their page
-	Components []string // ids or, if Page is given, slugs
-	IncidentID string   // the open incident of their outage
-	State      allswell.MonitorState
+	Page       string                // the slug of their page
+	Components []string              // ids or, if Page is given, slugs
+	IncidentID string                // the open incident of their outage
+	State      allswell.MonitorState // one of allswell.MonitorFilterStates
 }
 
 // Monitors lists a workspace's monitors that match the filter, oldest first.
@@ -136,7 +136,13 @@ func (c *session) monitorsFrom(workspaceID string, f MonitorFilter) (from string
 	if len(args) == 0 {
 		from, args = and(from, args, `workspace_id = $%d`, workspaceID)
 	}
-	if f.State != "" {
+	switch f.State {
+	case "":
+	case allswell.MonitorWaiting:
+		from += ` AND enabled AND last_ping_at IS NULL AND NOT EXISTS (SELECT 1 FROM last_pings WHERE last_pings.token = monitors.token AND pinged_at IS NOT NULL)`
+	case allswell.MonitorDisabled:
+		from += ` AND NOT enabled`
+	default:
 		from, args = and(from, args, `state = $%d`, string(f.State))
 	}
 	from, args = f.from(from, args...)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // TestDraftOfAPerson: nobody hears of a draft before it is published, but its components get their statuses at once.
@@ -93,5 +94,36 @@ func TestDerivedImpact(t *testing.T) {
 		i = must(w.CreateIncident(w.ctx, w.ws, "acme", allswell.NewIncident{Title: "Given", Impact: allswell.ImpactNone}))(w)
 		w.concerns(i, w.at(allswell.StatusMajorOutage))
 		is(allswell.ImpactNone)
+	})
+}
+
+func TestIncidentsOfAComponent(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		about := w.about("Slow", nil, w.at(allswell.StatusDegraded))
+		w.about("Other", nil)
+		found, total, err := w.Incidents(w.ctx, w.ws, "acme", store.IncidentFilter{Component: w.component.ID, Resolved: ptr(false)}, firstHundred)
+		if err != nil || total != 1 || found[0].ID != about.ID {
+			w.Errorf("%d incidents: %+v, %v", total, found, err)
+		}
+	})
+}
+
+func TestWaitingAndDisabledMonitors(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		pinged, waiting, off := w.quick("pinged", w.component, ""), w.quick("waiting", w.component, ""), w.quick("off", w.component, "")
+		w.pinged(pinged)
+		w.ok(w.DeleteMonitor(w.ctx, w.ws, w.monitor.ID))
+		must(w.ChangeMonitor(w.ctx, w.ws, off.ID, allswell.MonitorChange{Enabled: ptr(false)}))(w)
+		for state, want := range map[allswell.MonitorState][]string{
+			allswell.MonitorWaiting: {waiting.Name}, allswell.MonitorDisabled: {off.Name}, allswell.MonitorUp: {pinged.Name, waiting.Name, off.Name}, allswell.MonitorDown: nil,
+		} {
+			found, _, err := w.Monitors(w.ctx, w.ws, store.MonitorFilter{State: state}, firstHundred)
+			w.ok(err)
+			var names []string
+			for _, m := range found {
+				names = append(names, m.Name)
+			}
+			w.expect(string(state), names, want...)
+		}
 	})
 }
