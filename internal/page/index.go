@@ -152,11 +152,22 @@ func (s *Site) lookUpHost(ctx context.Context, host string) (*entry, error) {
 }
 
 // ServesHost reports whether host is the domain of a page, visible or private. The handshake does not
-// have the token of a request for a private page.
+// have the token of a request for a private page. For an unknown host it asks the database whether another
+// replica has changed a page, at most maxHostLookups times a second: the certificate authority may ask this
+// replica about a domain at once, and does not ask again.
 func (s *Site) ServesHost(ctx context.Context, host string) bool {
 	if s.index.Last().hasHost(host) {
 		return true
 	}
 	idx, _ := s.index.Get(ctx) // after an error, the old index is used
+	if idx.hasHost(host) || !s.hostLookups.Take("", s.now()).Allowed {
+		return idx.hasHost(host)
+	}
+	lookup, cancel := context.WithTimeout(ctx, cache.WaitTimeout)
+	defer cancel()
+	if err := s.store.ReadPageChanges(lookup, s.markStale); err != nil {
+		return false
+	}
+	idx, _ = s.index.Get(ctx)
 	return idx.hasHost(host)
 }

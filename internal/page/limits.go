@@ -28,6 +28,10 @@ const (
 	maxLimitedTokens     = 1 // look-ups of tokens from clients above maxNotFoundPerAddress
 )
 
+// maxHostLookups is how many queries for unknown hosts ServesHost may make in a second. Anybody can send
+// any name in a handshake.
+const maxHostLookups = 10
+
 // formTimeout is how long a request of a subscriber waits for its semaphore.
 const formTimeout = 5 * time.Second
 

@@ -466,6 +466,36 @@ func TestServesHostOfPrivatePage(t *testing.T) {
 	})
 }
 
+// TestServesHostOfAnotherReplica checks that a replica serves a domain that another one has just stored, before it is
+// notified, and that names of strangers cause a bounded number of queries.
+func TestServesHostOfAnotherReplica(t *testing.T) {
+	dsn, c := storetest.PostgreSQL(t), &clock{}
+	a, b := open(t, dsn, c), open(t, dsn, c) // b is never notified, because its site does not run
+	serves := func(host string, want bool) {
+		t.Helper()
+		if got := b.site.ServesHost(t.Context(), host); got != want {
+			t.Errorf("%s is served: %v", host, got)
+		}
+	}
+	a.page("acme", "Acme")
+	for _, domain := range []string{"one.acme.example", "two.acme.example"} {
+		serves(domain, false)
+		a.domain("acme", domain)
+		serves(domain, true)
+		if rec := b.at(domain, "GET", "/"); rec.Code != 200 {
+			t.Errorf("%s: %d", domain, rec.Code)
+		}
+		c.move(time.Second)
+	}
+	for range maxHostLookups {
+		serves("stranger.example", false)
+	}
+	a.domain("acme", "three.acme.example")
+	serves("three.acme.example", false) // strangers have used the queries of this second
+	c.move(time.Second)
+	serves("three.acme.example", true)
+}
+
 // TestTokensAreLimited: requests with tokens count towards the limits of the API, and their look-ups
 // are bounded.
 func TestTokensAreLimited(t *testing.T) {

@@ -64,15 +64,16 @@ type Site struct {
 
 	rendered *cache.Cache[key, rendered]
 
-	loads      semaphore // see loadRendered
-	refreshes  semaphore // see refresh
-	forms      formSemaphores
-	notFound   notFoundLimit
-	limits     *limit.Tokens
-	firstSteps *web.Document
-	signUps    *signUpLimits
-	events     *stream.Broadcaster
-	origins    *http.CrossOriginProtection
+	loads       semaphore // see loadRendered
+	refreshes   semaphore // see refresh
+	forms       formSemaphores
+	notFound    notFoundLimit
+	hostLookups *limit.Limiter // see ServesHost
+	limits      *limit.Tokens
+	firstSteps  *web.Document
+	signUps     *signUpLimits
+	events      *stream.Broadcaster
+	origins     *http.CrossOriginProtection
 }
 
 // New returns a site that follows the store's commits. It must be called before
@@ -92,7 +93,7 @@ func New(c Config) *Site {
 		c.BaseURL = "http://localhost:8080"
 	}
 	s.base = strings.TrimRight(c.BaseURL, "/")
-	s.notFound = newNotFoundLimit(s.now)
+	s.notFound, s.hostLookups = newNotFoundLimit(s.now), limit.New(maxHostLookups, time.Second)
 	if s.limits = c.Limits; s.limits == nil {
 		s.limits = limit.NewTokens(0)
 	}

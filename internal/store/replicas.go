@@ -24,8 +24,8 @@ const (
 )
 
 // WatchPages calls changed for each page that another replica changed, created
-// or deleted, until ctx ends. On SQLite there is no other replica, and it returns
-// at once.
+// or deleted, until ctx ends. changed must not use the store. On SQLite there is no
+// other replica, and it returns at once.
 //
 // Replicas notify each other (NOTIFY). To detect lost notifications, a replica reads the
 // number of changes, which is one row, every pollInterval. Only if changes are missing, it
@@ -50,8 +50,8 @@ func (s *Store) WatchPages(ctx context.Context, changed func(pageID string)) {
 func (s *Store) listenForChanges(ctx context.Context, changed func(pageID string)) {
 	for ctx.Err() == nil {
 		began, err := s.db.Listen(ctx, pageChannel, func(payload string) {
-			if c, ok := parsePageChange(payload); ok && c.replica != s.replica && s.pages.learn(c) {
-				changed(c.pageID)
+			if c, ok := parsePageChange(payload); ok && c.replica != s.replica {
+				s.pages.learn(c, changed)
 			}
 		})
 		if began {
@@ -82,13 +82,21 @@ func (s *Store) pollChanges(ctx context.Context, changed func(pageID string)) {
 	if s.pages.complete(number) {
 		return
 	}
-	missed, err := s.readVersions(ctx)
-	if err != nil {
-		return
+	_ = s.readVersions(ctx, changed)
+}
+
+// ReadPageChanges calls changed for each page that another replica has changed, created or
+// deleted before the call, also while the notification of the change is in transit. It reads
+// one row if there is none. On SQLite there is no other replica.
+func (s *Store) ReadPageChanges(ctx context.Context, changed func(pageID string)) error {
+	if !s.db.Shared() {
+		return nil
 	}
-	for _, id := range missed {
-		changed(id)
+	number, err := s.pageChanges(ctx)
+	if err != nil || s.pages.complete(number) {
+		return err
 	}
+	return s.readVersions(ctx, changed)
 }
 
 // pageChanges returns how many transactions changed pages.
@@ -96,9 +104,9 @@ func (s *Store) pageChanges(ctx context.Context) (int64, error) {
 	return s.count(ctx, `SELECT changes FROM page_changes`)
 }
 
-// readVersions reads the versions of all pages, and returns the pages whose versions were
-// not known.
-func (s *Store) readVersions(ctx context.Context) (changed []string, err error) {
+// readVersions reads the versions of all pages, and calls changed for the pages whose versions
+// were not known.
+func (s *Store) readVersions(ctx context.Context, changed func(pageID string)) error {
 	s.pages.setUnsure(false) // before reading, to detect notifications lost meanwhile
 	type row struct {
 		id      string
@@ -116,13 +124,14 @@ func (s *Store) readVersions(ctx context.Context) (changed []string, err error) 
 	})
 	if err != nil {
 		s.pages.setUnsure(true)
-		return nil, err
+		return err
 	}
 	versions := make(map[string]int64, len(rows))
 	for _, r := range rows {
 		versions[r.id] = r.version
 	}
-	return s.pages.replace(number, versions), nil
+	s.pages.replace(number, versions, changed)
+	return nil
 }
 
 // pageChange is the content of a notification: the change of one page.
@@ -141,7 +150,7 @@ func parsePageChange(payload string) (c pageChange, ok bool) {
 
 // knownPages contains the changes of pages that a replica knows: its own, and those of
 // notifications. Transactions that change pages are numbered without gaps in the order of
-// their commits.
+// their commits. A change is reported before it counts as known.
 type knownPages struct {
 	mu       sync.Mutex
 	until    int64              // all changes up to this number are known
@@ -157,12 +166,14 @@ func newKnownPages() *knownPages {
 // maxAfter bounds knownPages.after if WatchPages is not running.
 const maxAfter = 10_000
 
-// learn adds the change of a page and reports whether it was unknown.
-func (k *knownPages) learn(c pageChange) bool {
+// learn adds the change of a page, and calls changed if it was unknown.
+func (k *knownPages) learn(c pageChange, changed func(pageID string)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	known := k.versions[c.pageID]
-	k.versions[c.pageID] = max(known, c.version)
+	if known := k.versions[c.pageID]; known < c.version {
+		k.versions[c.pageID] = c.version
+		changed(c.pageID)
+	}
 	switch {
 	case c.number <= k.until:
 	case len(k.after) == maxAfter:
@@ -171,7 +182,6 @@ func (k *knownPages) learn(c pageChange) bool {
 		k.after[c.number] = struct{}{}
 		k.advance()
 	}
-	return known < c.version
 }
 
 // advance moves until forward over the changes that are known.
@@ -199,19 +209,19 @@ func (k *knownPages) setUnsure(unsure bool) {
 	k.unsure = unsure
 }
 
-// replace sets the versions that all pages have after change number, and returns the pages
-// whose versions were not known, including deleted pages.
-func (k *knownPages) replace(number int64, versions map[string]int64) (changed []string) {
+// replace sets the versions that all pages have after change number, and calls changed for the
+// pages whose versions were not known, including deleted pages.
+func (k *knownPages) replace(number int64, versions map[string]int64, changed func(pageID string)) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for id, version := range versions {
 		if k.versions[id] < version {
-			changed = append(changed, id)
+			changed(id)
 		}
 	}
 	for id, version := range k.versions {
 		if read, exists := versions[id]; !exists {
-			changed = append(changed, id)
+			changed(id)
 		} else {
 			versions[id] = max(read, version)
 		}
@@ -220,5 +230,4 @@ func (k *knownPages) replace(number int64, versions map[string]int64) (changed [
 	k.until = max(k.until, number)
 	maps.DeleteFunc(k.after, func(n int64, _ struct{}) bool { return n <= k.until })
 	k.advance()
-	return changed
 }

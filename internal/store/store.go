@@ -104,7 +104,7 @@ func open(ctx context.Context, dsn string, o Options,
 	record := recordPingsOnSQLite
 	if s.db.Shared() {
 		record = recordPingsOnPostgreSQL
-		_, err = s.readVersions(ctx) // before any page is loaded
+		err = s.readVersions(ctx, func(string) {}) // before any page is loaded
 	}
 	if err == nil {
 		s.recordPings, err = s.db.Prepare(ctx, record)

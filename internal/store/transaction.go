@@ -146,7 +146,7 @@ func (t *tx) committed() {
 	}
 	for pageID, version := range t.versions {
 		if s.db.Shared() {
-			s.pages.learn(pageChange{s.replica, t.changeNumber, pageID, version})
+			s.pages.learn(pageChange{s.replica, t.changeNumber, pageID, version}, func(string) {})
 		}
 		s.pageChanged(pageID)
 	}
