@@ -119,9 +119,7 @@ func TestInstallScriptIsCutOff(t *testing.T) {
 
 // TestShellScripts checks all shell scripts with shellcheck, if it is installed.
 func TestShellScripts(t *testing.T) {
-	if _, err := exec.LookPath("shellcheck"); err != nil {
-		t.Skip("shellcheck is not installed")
-	}
+	needs(t, "shellcheck", "ALLSWELL_TEST_REQUIRE_SHELLS")
 	glob := func(pattern string) []string {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
@@ -141,9 +139,7 @@ func TestShellScripts(t *testing.T) {
 
 // TestReleaseRefusesVersions checks that .ci/release makes nothing of a version that the Go tool would not accept.
 func TestReleaseRefusesVersions(t *testing.T) {
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("bash is not installed")
-	}
+	needs(t, "bash", "ALLSWELL_TEST_REQUIRE_SHELLS")
 	for _, args := range [][]string{nil, {""}, {"1.2"}, {"latest"}, {"1.2.3+dirty"}, {"2.0.0"}, {"--short"}, {"1.2.3", "1.2.4"}, {"--sort", "1.2.3"}} {
 		err := exec.Command("bash", append([]string{"../.ci/release"}, args...)...).Run()
 		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 {

@@ -110,7 +110,8 @@ true
 `},
 }
 
-// TestShells completes command lines in the shells that are installed.
+// TestShells completes command lines in the shells that are installed. With ALLSWELL_TEST_REQUIRE_SHELLS=1 all of them must
+// be.
 func TestShells(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -124,8 +125,11 @@ func TestShells(t *testing.T) {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
 			path, err := exec.LookPath(shell)
+			if err != nil && os.Getenv("ALLSWELL_TEST_REQUIRE_SHELLS") == "1" {
+				t.Fatal(err)
+			}
 			if err != nil {
-				t.Skip(err)
+				t.Skip("skipped: ", err)
 			}
 			cmd := exec.Command(filepath.Join(bin, "allswell"), "completion", shell)
 			script, err := cmd.Output()
