@@ -20,73 +20,73 @@ import (
 type Settings struct {
 	settings.FileSetting `embed:""`
 
-	Listen string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on. The default accepts connections from this machine only, such as those of a reverse proxy. Without a host (:8080): all addresses of this machine. Port 0: any free port. With TLS, the default is :443."`
+	Listen string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on. The default is reachable from this machine only; :8080 is all addresses. With TLS, the default is :443."`
 
 	settings.DatabaseSetting `embed:""`
 
-	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL of this service, such as https://status.example.com. Ping URLs and links begin with it. Empty: ping URLs begin with the Host header of the request, links in pages, feeds and mails with the address of --listen."`
+	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL, such as https://status.example.com. Ping URLs and links begin with it. Empty: ping URLs begin with the request's Host header, links with --listen."`
 
-	TLS string `name:"tls" env:"ALLSWELL_TLS" default:"off" placeholder:"off|auto" help:"auto: serve HTTPS on --listen, with certificates for the host of ALLSWELL_BASE_URL and for pages' verified domains, from a certificate authority by ACME. This accepts its terms of service. off: HTTP, unless ALLSWELL_TLS_CERT is set."`
+	TLS string `name:"tls" env:"ALLSWELL_TLS" default:"off" placeholder:"off|auto" help:"auto: serve HTTPS, with certificates by ACME for ALLSWELL_BASE_URL and pages' verified domains. This accepts the authority's terms. off: HTTP, unless ALLSWELL_TLS_CERT is set."`
 
-	TLSEmail string `name:"tls-email" env:"ALLSWELL_TLS_EMAIL" placeholder:"ADDRESS" help:"E-mail address for the account with the certificate authority. Empty: none."`
+	TLSEmail string `name:"tls-email" env:"ALLSWELL_TLS_EMAIL" placeholder:"ADDRESS" help:"E-mail address for the account with the certificate authority."`
 
-	TLSCert string `name:"tls-cert" env:"ALLSWELL_TLS_CERT" placeholder:"PATH" help:"Serve HTTPS on --listen with the certificate chain in this PEM file. It is read again when it changes."`
+	TLSCert string `name:"tls-cert" env:"ALLSWELL_TLS_CERT" placeholder:"PATH" help:"Serve HTTPS with the certificate chain in this PEM file, which is read again when it changes."`
 
 	TLSKey string `name:"tls-key" env:"ALLSWELL_TLS_KEY" placeholder:"PATH" help:"PEM file with the private key of ALLSWELL_TLS_CERT."`
 
-	RedirectListen string `env:"ALLSWELL_REDIRECT_LISTEN" default:":80" placeholder:"HOST:PORT|off" help:"With TLS: address to listen on for HTTP, which answers the certificate authority, redirects to HTTPS, and accepts pings. off: none."`
+	RedirectListen string `env:"ALLSWELL_REDIRECT_LISTEN" default:":80" placeholder:"HOST:PORT|off" help:"With TLS: HTTP address for redirects, pings and the certificate authority. off: none."`
 
-	ACMEDirectory string `name:"acme-directory" env:"ALLSWELL_ACME_DIRECTORY" placeholder:"URL" help:"URL of the ACME directory of the certificate authority. Empty: Let's Encrypt."`
+	ACMEDirectory string `name:"acme-directory" env:"ALLSWELL_ACME_DIRECTORY" placeholder:"URL" help:"ACME directory of the certificate authority. Empty: Let's Encrypt."`
 
-	ACMECA string `name:"acme-ca" env:"ALLSWELL_ACME_CA" placeholder:"PATH" help:"PEM file with the root certificates that the ACME directory is trusted with, such as those of an internal certificate authority. Empty: those of the system."`
+	ACMECA string `name:"acme-ca" env:"ALLSWELL_ACME_CA" placeholder:"PATH" help:"PEM file with the root certificates of the ACME directory. Empty: those of the system."`
 
-	OwnHosts string `env:"ALLSWELL_OWN_HOSTS" placeholder:"HOSTS" help:"Other host names of this installation, separated by commas. Like the host of ALLSWELL_BASE_URL, they cannot be a page's own domain."`
+	OwnHosts string `env:"ALLSWELL_OWN_HOSTS" placeholder:"HOSTS" help:"Other host names of this installation, which cannot be pages' domains, separated by commas."`
 
-	DNSServer string `name:"dns-server" env:"ALLSWELL_DNS_SERVER" placeholder:"HOST:PORT" help:"DNS server for the TXT records that verify pages' domains. Empty: the servers of the system."`
+	DNSServer string `name:"dns-server" env:"ALLSWELL_DNS_SERVER" placeholder:"HOST:PORT" help:"DNS server that verifies pages' domains. Empty: those of the system."`
 
-	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Admin token of the first workspace, for automated provisioning: 32 or more printable ASCII characters without spaces. A new value revokes the previous one. Empty: the first start creates a token and prints it."`
+	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Admin token of the first workspace: 32 or more printable ASCII characters. A new value revokes the previous one. Empty: the first start prints one."`
 
-	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often all monitors are checked, from 1s to 1h in whole seconds. It must be the same on all replicas."`
+	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often monitors are checked, from 1s to 1h."`
 
-	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Number of consecutive checks that must find a monitor overdue before it is down, from 1 to 1000. A monitor may override it."`
+	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Consecutive checks that must find a monitor overdue, from 1 to 1000. A monitor may override it."`
 
-	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"Maximum number of pings per client address in any minute, from 1 to 1000000. 0: no limit."`
+	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"Pings per client address in any minute. 0: no limit."`
 
-	APIRateLimit string `name:"api-rate-limit" env:"ALLSWELL_API_RATE_LIMIT" default:"600" placeholder:"COUNT" help:"Maximum number of API requests per token in any minute, from 1 to 1000000. 0: no limit, and none for failed authentications, which are otherwise limited to 100 per minute and client address."`
+	APIRateLimit string `name:"api-rate-limit" env:"ALLSWELL_API_RATE_LIMIT" default:"600" placeholder:"COUNT" help:"API requests per token in any minute. 0: no limit, and none for failed authentications."`
 
-	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Maximum number of sign-ups by e-mail in any hour, of all visitors together, from 1 to 1000000. Each sends a mail. 0: no limit."`
+	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Sign-ups by e-mail in any hour, of all visitors together. 0: no limit."`
 
-	PageIndex string `name:"page-index" env:"ALLSWELL_PAGE_INDEX" default:"off" placeholder:"on|off" help:"Whether / lists all public pages if there are several, on or off. Off: / is the home page, which is the first public page unless another is set."`
+	PageIndex string `name:"page-index" env:"ALLSWELL_PAGE_INDEX" default:"off" placeholder:"on|off" help:"on: / lists the public pages if there are several. off: / is the home page."`
 
-	SecurityContact string `env:"ALLSWELL_SECURITY_CONTACT" placeholder:"ADDRESS" help:"Contact for reports of vulnerabilities, at /.well-known/security.txt: a mail address or an https:// URL. Empty: there is no such file."`
+	SecurityContact string `env:"ALLSWELL_SECURITY_CONTACT" placeholder:"ADDRESS" help:"Mail address or https:// URL for /.well-known/security.txt. Empty: no such file."`
 
-	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies trusted to report the client's address: addresses or networks, separated by commas. Empty: none."`
+	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies trusted to report the client's address: addresses or networks, separated by commas."`
 
-	ClientIPHeader string `name:"client-ip-header" env:"ALLSWELL_CLIENT_IP_HEADER" default:"X-Forwarded-For" placeholder:"HEADER" help:"Request header in which trusted proxies report the client's address: X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP. The proxies must set it on every request."`
+	ClientIPHeader string `name:"client-ip-header" env:"ALLSWELL_CLIENT_IP_HEADER" default:"X-Forwarded-For" placeholder:"HEADER" help:"Header in which they report it: X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP."`
 
-	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited: addresses or networks, separated by commas. Requests with contradictory forwarding headers are always limited."`
+	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited: addresses or networks, separated by commas."`
 
-	MaxConnections string `env:"ALLSWELL_MAX_CONNECTIONS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections, from 16 to 1000000. 0: as many as the limit of open files allows, at most 65536."`
+	MaxConnections string `env:"ALLSWELL_MAX_CONNECTIONS" default:"0" placeholder:"COUNT" help:"Open connections, from 16. 0: as many as the limit of open files allows."`
 
-	MaxConnectionsPerAddress string `env:"ALLSWELL_MAX_CONNECTIONS_PER_ADDRESS" default:"0" placeholder:"COUNT" help:"Maximum number of open connections per client address, from 16 to 1000000. Trusted proxies are not limited. 0: a quarter of ALLSWELL_MAX_CONNECTIONS, between 32 and 1024."`
+	MaxConnectionsPerAddress string `env:"ALLSWELL_MAX_CONNECTIONS_PER_ADDRESS" default:"0" placeholder:"COUNT" help:"Open connections per client address, from 16. 0: a quarter of all, between 32 and 1024."`
 
-	MemoryLimit string `env:"ALLSWELL_MEMORY_LIMIT" placeholder:"SIZE" help:"Soft limit of the process's memory, such as 512MiB or 2GiB, at least 64MiB. Empty: 90 % of the memory of its control group or this machine."`
+	MemoryLimit string `env:"ALLSWELL_MEMORY_LIMIT" placeholder:"SIZE" help:"Soft memory limit, such as 512MiB. Empty: 90 % of the control group or the machine."`
 
-	MetricsListen string `env:"ALLSWELL_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Additional address to listen on for /metrics, without authentication. Empty: /metrics is served only on the main address, and needs a read token."`
+	MetricsListen string `env:"ALLSWELL_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Additional address for /metrics, without a token."`
 
-	SMTPURL string `name:"smtp-url" env:"ALLSWELL_SMTP_URL" secret:"" placeholder:"URL" help:"Mail server: smtp://user:password@host:587 or smtps://user:password@host:465. smtp:// uses STARTTLS if the server offers it, and requires it to send a password to another machine. Empty: no mail is sent, and nobody can subscribe by mail."`
+	SMTPURL string `name:"smtp-url" env:"ALLSWELL_SMTP_URL" secret:"" placeholder:"URL" help:"Mail server: smtp://user:password@host:587 or smtps://user:password@host:465. Empty: no mail."`
 
-	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>. Required with ALLSWELL_SMTP_URL."`
+	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>."`
 
-	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks may connect to private addresses and to this machine, on or off. Off: only to public addresses, so that subscribers cannot reach the internal network."`
+	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"on: webhooks may connect to private addresses and to this machine."`
 
-	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Addresses or networks that webhooks must never connect to, separated by commas. For example, the public address of this machine if a router or the cloud translates it."`
+	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Addresses or networks that webhooks must never connect to, separated by commas."`
 
-	AuditRetention string `env:"ALLSWELL_AUDIT_RETENTION" default:"400d" placeholder:"DURATION" help:"How long the audit log is kept, from 1d to 3650d, in days or hours."`
+	AuditRetention string `env:"ALLSWELL_AUDIT_RETENTION" default:"400d" placeholder:"DURATION" help:"How long the audit log is kept, from 1d to 3650d."`
 
 	LogFormat string `env:"ALLSWELL_LOG_FORMAT" default:"text" placeholder:"text|json" help:"Format of the log on standard error: text or json."`
 
-	LogLevel string `env:"ALLSWELL_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"Minimum level of log lines: debug, info, warn or error. Requests are logged at info, pings at debug."`
+	LogLevel string `env:"ALLSWELL_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"debug, info, warn or error. Requests are logged at info, pings at debug."`
 }
 
 // Config holds the values of Settings.

@@ -43,14 +43,14 @@ func TestSettingsTable(t *testing.T) {
 
 func settingsTable() string {
 	var b strings.Builder
-	b.WriteString("\n| Variable | Flag | Default | Meaning |\n|---|---|---|---|\n")
+	b.WriteString("\n| Variable | Default | Meaning |\n|---|---|---|\n")
 	for _, s := range settings.List(Settings{}) {
 		value := ""
 		if s.Default != "" {
 			value = "`" + s.Default + "`"
 		}
 		escape := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
-		fmt.Fprintf(&b, "| `%s` | `--%s` | %s | %s |\n", s.Env, s.Flag, value, escape.Replace(s.Help))
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Env, value, escape.Replace(s.Help))
 	}
 	b.WriteString("\n")
 	return b.String()

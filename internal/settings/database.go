@@ -8,7 +8,7 @@ import (
 
 // DatabaseSetting is the setting of all commands that open the database.
 type DatabaseSetting struct {
-	Database string `env:"ALLSWELL_DATABASE" secret:"" default:"sqlite:allswell.db" placeholder:"ADDRESS" help:"sqlite:PATH for a file on this machine, or postgres://user:password@host/name for a PostgreSQL database, which several replicas can share."`
+	Database string `env:"ALLSWELL_DATABASE" secret:"" default:"sqlite:allswell.db" placeholder:"ADDRESS" help:"sqlite:PATH, or postgres://user:password@host/name, which several replicas can share."`
 }
 
 // Parse returns the database's address. The error is an *Error.
