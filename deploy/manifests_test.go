@@ -143,7 +143,7 @@ func TestCompose(t *testing.T) {
 	})
 }
 
-// TestSettingsExist checks that every setting that a file of deploy names is in the table of settings.
+// TestSettingsExist checks that every setting that a file of deploy names is in the list of settings.
 func TestSettingsExist(t *testing.T) {
 	manual := read(t, "../docs/settings.md")
 	for _, path := range []string{"packages/allswell.env", "compose.yaml", "kubernetes/sqlite.yaml", "kubernetes/postgresql.yaml"} {
@@ -152,7 +152,7 @@ func TestSettingsExist(t *testing.T) {
 			t.Errorf("%s names no settings", path)
 		}
 		for _, name := range names {
-			if !strings.Contains(manual, "| `"+name+"` |") {
+			if !strings.Contains(manual, "- `"+name+"`") {
 				t.Errorf("%s names %s, which docs/settings.md does not", path, name)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/allswell/allswell/internal/settings"
 )
 
-//go:generate go test -run ^TestSettingsTable$ . -update
+//go:generate go test -run ^TestSettingsList$ . -update
 
 // Settings are the settings of `allswell serve` as text; Parse returns their values. An empty setting has its default.
 // The tags are described in package settings. The help texts are the manual: the help of the command line and the

@@ -102,12 +102,12 @@ func TestEveryBlockIsChecked(t *testing.T) {
 
 // TestSettingsExist checks that the settings that documents name are settings of serve, or of a command.
 func TestSettingsExist(t *testing.T) {
-	table, installer := read(t, "docs/settings.md"), read(t, "install.sh")
+	list, installer := read(t, "docs/settings.md"), read(t, "install.sh")
 	for _, file := range append(documents(t), "deploy/high-availability/README.md") {
 		for _, name := range regexp.MustCompile(`\bALLSWELL_[A-Z_]+[A-Z]\b`).FindAllString(read(t, file), -1) {
 			switch {
 			case name == "ALLSWELL_URL", name == "ALLSWELL_TOKEN", name == "ALLSWELL_PAGE", strings.Contains(installer, name), strings.HasPrefix(name, "ALLSWELL_FAILOVER_"):
-			case !strings.Contains(table, "| `"+name+"` |"):
+			case !strings.Contains(list, "- `"+name+"`"):
 				t.Errorf("%s names %s, which is no setting", file, name)
 			}
 		}

@@ -12,12 +12,12 @@ import (
 	"github.com/allswell/allswell/internal/settings"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of settings in docs/settings.md")
+var update = flag.Bool("update", false, "rewrite the list of settings in docs/settings.md")
 
 const settingsPath = "../../docs/settings.md"
 
-// TestSettingsTable checks that the table in docs/settings.md is generated from Settings.
-func TestSettingsTable(t *testing.T) {
+// TestSettingsList checks that the list in docs/settings.md is generated from Settings.
+func TestSettingsList(t *testing.T) {
 	raw, err := os.ReadFile(settingsPath)
 	if err != nil {
 		t.Fatal(err)
@@ -26,9 +26,9 @@ func TestSettingsTable(t *testing.T) {
 	before, rest, ok := strings.Cut(string(raw), begin)
 	_, after, okEnd := strings.Cut(rest, end)
 	if !ok || !okEnd {
-		t.Fatalf("%s has no place for the table of settings", settingsPath)
+		t.Fatalf("%s has no place for the list of settings", settingsPath)
 	}
-	want := before + begin + settingsTable() + end + after
+	want := before + begin + settingsList() + end + after
 	if want == string(raw) {
 		return
 	}
@@ -38,19 +38,18 @@ func TestSettingsTable(t *testing.T) {
 		}
 		return
 	}
-	t.Errorf("the table of settings is out of date: run `go generate ./internal/server` (-is +should be)\n%s", cmp.Diff(string(raw), want))
+	t.Errorf("the list of settings is out of date: run `go generate ./internal/server` (-is +should be)\n%s", cmp.Diff(string(raw), want))
 }
 
-func settingsTable() string {
+func settingsList() string {
 	var b strings.Builder
-	b.WriteString("\n| Variable | Default | Meaning |\n|---|---|---|\n")
+	b.WriteString("\n")
 	for _, s := range settings.List(Settings{}) {
 		value := ""
 		if s.Default != "" {
-			value = "`" + s.Default + "`"
+			value = " (`" + s.Default + "`)"
 		}
-		escape := strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;")
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Env, value, escape.Replace(s.Help))
+		fmt.Fprintf(&b, "- `%s`%s: %s\n", s.Env, value, strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(s.Help))
 	}
 	b.WriteString("\n")
 	return b.String()
