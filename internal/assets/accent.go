@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/web"
 )
 
@@ -156,9 +157,10 @@ func accentStyle(accent string) []byte {
 	if !ok {
 		return nil
 	}
-	light, dark := lightScheme.readable(c), darkScheme.readable(c)
-	pair := func(light, dark colour) string { return fmt.Sprintf("light-dark(%s, %s)", light, dark) }
-	shades := pair(light, dark)
+	pair := func(light, dark colour) string {
+		return lightDark(allswell.Shades{Light: light.String(), Dark: dark.String()})
+	}
+	shades := pair(lightScheme.readable(c), darkScheme.readable(c))
 	return fmt.Appendf(nil, `@media screen {
 :root { --accent: %s; --link: %s; --on-accent: %s; }
 }

@@ -74,7 +74,7 @@ func TestBackgroundsOfStyleSheet(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j, name := range []string{"paper", "card"} {
-		found := regexp.MustCompile(`--` + name + `: light-dark\((#\w+), (#\w+)\);`).FindStringSubmatch(string(style))
+		found := regexp.MustCompile(`--` + name + `: var\(--light, (#\w+)\) var\(--dark, (#\w+)\);`).FindStringSubmatch(string(style))
 		for i, s := range []scheme{lightScheme, darkScheme} {
 			ground, want := s.grounds[j], found[i+1]
 			if ground.String() != want {

@@ -37,8 +37,10 @@ func barStyle() string {
 	return ":root{" + colours.String() + "}\n" + classes.String()
 }
 
-// lightDark returns the CSS of a colour that depends on the color-scheme.
-func lightDark(s allswell.Shades) string { return fmt.Sprintf("light-dark(%s,%s)", s.Light, s.Dark) }
+// lightDark returns the CSS of a colour of light and dark pages; see style.css.
+func lightDark(s allswell.Shades) string {
+	return fmt.Sprintf("var(--light,%s) var(--dark,%s)", s.Light, s.Dark)
+}
 
 // favicon draws the favicon of a tone.
 func favicon(t *allswell.Tone) string {

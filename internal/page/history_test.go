@@ -21,7 +21,7 @@ func TestHistoryOfMonth(t *testing.T) {
 		w.clock.set(time.Date(2021, 1, 2, 8, 0, 0, 0, time.UTC))
 
 		p := w.get("/status/acme/history", 200)
-		if got := p.Texts(".day"); !slices.Equal(got, []string{"1–2 Jan No incidents"}) {
+		if got := p.Texts(".day"); !slices.Equal(got, []string{"1–2 Jan No new incidents", "Began before January 2021 December since 31 Dec, 23:59 No impact Investigating We are investigating this incident. Full timeline"}) {
 			t.Errorf("January: %q", got)
 		}
 		if got := p.One(t, ".months a"); got != "← December 2020" {

@@ -20,7 +20,7 @@ const (
 	listAge = time.Minute
 )
 
-// pageList is the list of pages at "/". It is loaded in one query and not from
+// pageList is the list of pages at "/". It is loaded in few queries and not from
 // the snapshots of the pages, so that no page can delay the list.
 type pageList struct {
 	store.PageList
@@ -77,7 +77,7 @@ func (s *Site) listModel(v view.Variant) view.Model {
 	entries := make([]view.ListEntry, 0, len(list.Pages))
 	for _, p := range list.Pages {
 		if since, ok := s.madePrivate.Load(p.ID); !ok || list.changes >= since.(uint64) {
-			entries = append(entries, view.ListEntry{Slug: p.Slug, Name: p.Name, Status: p.Status})
+			entries = append(entries, view.ListEntry{Slug: p.Slug, Name: p.Name, Status: p.Status, Lead: p.Lead})
 		}
 	}
 	at := view.PresentRoot(v)

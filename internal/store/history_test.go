@@ -172,7 +172,7 @@ func TestPageHasItsHistory(t *testing.T) {
 	})
 }
 
-// TestMonthIsOfThePagesZone: what began in the month, where the page is.
+// TestMonthIsOfThePagesZone: what began in the month where the page is, or earlier and was not over then.
 func TestMonthIsOfThePagesZone(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: allswell.PageSettings{TimeZone: ptr("Pacific/Auckland")}}))(w)
@@ -187,21 +187,30 @@ func TestMonthIsOfThePagesZone(t *testing.T) {
 			w.opened(title, "", at)
 			completed(title, at)
 		}
+		for title, resolved := range map[string]time.Time{"over": april, "over in April": april.Add(time.Millisecond)} {
+			inc := w.opened(title, allswell.IncidentResolved, april.Add(-time.Hour))
+			w.run(fmt.Sprintf(`UPDATE incidents SET resolved_at = %d WHERE id = '%s'`, resolved.UnixMilli(), inc.ID))
+		}
+		w.clock.set(april.Add(-time.Minute))
+		m := w.plan("over night", 0, time.Hour)
+		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)})
+		w.clock.set(april.Add(time.Minute))
+		w.alter(m, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceCompleted)})
 		w.clock.set(april.Add(24 * time.Hour))
 		w.plan("it runs", 0, time.Hour)
 		w.plan("it is to come", time.Hour, 2*time.Hour)
 		p := must(w.LoadMonth(w.ctx, "acme", 2026, time.April))(w)
-		if got := titles(p.Incidents); !slices.Equal(got, []string{"first", "last"}) {
+		if got := titles(p.Incidents); !slices.Equal(got, []string{"first", "last", "march", "over in April"}) {
 			w.Errorf("incidents of April: %v", got)
 		}
 		var got []string
 		for _, m := range p.Maintenances {
 			got = append(got, m.Title)
-			if len(m.Updates) != 2 || len(m.Components) != 1 {
+			if len(m.Updates) < 2 || len(m.Components) != 1 {
 				w.Errorf("maintenance: %+v", m)
 			}
 		}
-		if !slices.Equal(got, []string{"last", "first"}) {
+		if !slices.Equal(got, []string{"last", "first", "over night"}) {
 			w.Errorf("maintenances of April: %v", got)
 		}
 		w.clock.set(may)

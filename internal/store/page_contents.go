@@ -12,6 +12,9 @@ import (
 // maxIncidents is the maximum number of incidents of one kind that a public page loads.
 const maxIncidents = 1000
 
+// maxEarlier is the maximum number of incidents that began before the month of a history.
+const maxEarlier = 100
+
 // maxPlanned is the maximum number of planned maintenances of one kind that a public page
 // loads.
 const maxPlanned = 200
@@ -236,8 +239,9 @@ func (s *Store) PublicPages(ctx context.Context) ([]allswell.Page, error) {
 	return pages, nil
 }
 
-// LoadMonth loads a page with the incidents and the completed maintenances that began in a
-// month of the page's time zone, with their updates.
+// LoadMonth loads a page with the incidents and the completed maintenances of a month of the page's
+// time zone, with their updates: those that began in it, and those that began earlier and ended in
+// it or later.
 func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time.Month) (allswell.PageContents, error) {
 	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
 		if p.Page, err = c.publicPage(slug); err != nil {
@@ -252,9 +256,15 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 			return
 		}
 		p.Since = sinceOf(p.Incidents)
-		p.Maintenances, err = c.publicMaintenances(t, `WHERE page_id = $1 AND state = 'completed' AND begun_at >= $2 AND begun_at < $3
+		earlier, err := c.publishedIncidents(t, `page_id = $1 AND created_at < $2 AND (NOT resolved OR resolved_at > $2) ORDER BY created_at DESC, id DESC LIMIT $3`,
+			p.Page.ID, from, maxEarlier)
+		if err != nil {
+			return p, err
+		}
+		p.Incidents = append(p.Incidents, earlier...)
+		p.Maintenances, err = c.publicMaintenances(t, `WHERE page_id = $1 AND state = 'completed' AND begun_at < $3 AND (begun_at >= $2 OR ended_at > $2)
 			ORDER BY begun_at DESC, id DESC LIMIT $4`, p.Page.ID, from, to, maxPlanned)
-		return
+		return p, err
 	})
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -20,13 +21,14 @@ type PageList struct {
 // PageListEntry is one page of a PageList.
 type PageListEntry struct {
 	ID, Slug, Name string
-	Status         allswell.Status // the rollup of its components
+	Status         allswell.Status   // the rollup of its components
+	Lead           allswell.Incident // see Summary.LeadIncident; without components and updates, and zero if there is none
 }
 
-// PageList lists the oldest public pages, up to limit, in one query. Its cost depends on the
-// number of components, not on other contents of the pages.
+// PageList lists the oldest public pages, up to limit. Its cost depends on the numbers of
+// components and active incidents, not on other contents of the pages.
 //
-// The query returns the distinct statuses of each page: the baselines of its components that
+// The first query returns the distinct statuses of each page: the baselines of its components that
 // are not hidden, and their causes that are not acknowledged. allswell.Rollup computes the page's status
 // from them; TestPageList compares the result with the rollup of the components.
 func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
@@ -54,6 +56,14 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 		if err != nil {
 			return index, err
 		}
+		ids := make([]string, len(rows))
+		for i, r := range rows {
+			ids[i] = r.id
+		}
+		leads, err := c.leadIncidents(slices.Compact(ids))
+		if err != nil {
+			return index, err
+		}
 		for i := 0; i < len(rows); {
 			page := rows[i]
 			var statuses []allswell.Component
@@ -62,11 +72,32 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 					statuses = append(statuses, allswell.Component{Baseline: allswell.Status(rows[i].status)})
 				}
 			}
-			index.Pages = append(index.Pages, PageListEntry{page.id, page.slug, page.name, allswell.Rollup(statuses)})
+			index.Pages = append(index.Pages, PageListEntry{page.id, page.slug, page.name, allswell.Rollup(statuses), leads[page.id]})
 			index.Total = page.total
 		}
 		return index, nil
 	})
+}
+
+// leadIncidents returns the incident that each page leads with, without components and updates. Of
+// each page it loads only the newest active incident of each impact.
+func (c *session) leadIncidents(pages []string) (map[string]allswell.Incident, error) {
+	newest, err := database.Query(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE id IN (
+		SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY page_id, impact ORDER BY created_at DESC, id DESC) AS place
+			FROM incidents WHERE NOT draft AND NOT resolved AND page_id IN EACH($1)) AS active WHERE place = 1)`, list(pages))
+	byPage := make(map[string]allswell.Summary)
+	for _, inc := range newest {
+		sum := byPage[inc.PageID]
+		sum.Active = append(sum.Active, inc)
+		byPage[inc.PageID] = sum
+	}
+	leads := make(map[string]allswell.Incident)
+	for id, sum := range byPage {
+		if lead, ok := sum.LeadIncident(); ok {
+			leads[id] = lead
+		}
+	}
+	return leads, err
 }
 
 // homePage returns the slug of the page at "/", or "" if there is none: of the first workspace that

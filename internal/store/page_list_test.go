@@ -47,8 +47,8 @@ func TestPageList(t *testing.T) {
 				t.Fatalf("round %d: %d pages of %d at %s, want %d", round, len(got.Pages), got.Total, got.AsOf, total)
 			}
 			for i, p := range want {
-				if got.Pages[i] != (store.PageListEntry{ID: p.ID, Slug: p.Slug, Name: p.Name, Status: p.Status}) {
-					t.Errorf("round %d: %+v, want %s %s", round, got.Pages[i], p.Slug, p.Status)
+				if e := got.Pages[i]; e.ID != p.ID || e.Slug != p.Slug || e.Name != p.Name || e.Status != p.Status || e.Lead.ID != "" {
+					t.Errorf("round %d: %+v, want %s %s", round, e, p.Slug, p.Status)
 				}
 			}
 		}
@@ -62,6 +62,44 @@ func TestPageList(t *testing.T) {
 		}
 		if got := must(w.PageList(w.ctx, 5))(w); len(got.Pages) != 5 || got.Total != 13 || got.Pages[4].Slug != "page-3" {
 			t.Errorf("the first five: %+v", got)
+		}
+	})
+}
+
+// TestPageListLeads compares the incidents that the list leads with to those of the pages, over
+// random incidents, of which some are resolved or drafts.
+func TestPageListLeads(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, dsn string) {
+		t.Parallel()
+		w := newWorld(t, dsn, "")
+		random := rand.New(rand.NewPCG(3, 4))
+		for i := range 8 {
+			slug := fmt.Sprint("page-", i)
+			w.clock.move(time.Second)
+			must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: slug, Slug: slug}))(w)
+			for n := range i {
+				w.clock.move(time.Duration(random.IntN(2)) * time.Second)
+				inc := must(w.CreateIncident(w.ctx, w.ws, slug, allswell.NewIncident{
+					Title: fmt.Sprint(slug, " ", n), Impact: allswell.Impacts[random.IntN(len(allswell.Impacts))],
+				}))(w)
+				if random.IntN(3) == 0 {
+					column := []string{"resolved", "draft"}[random.IntN(2)]
+					w.run(fmt.Sprintf(`UPDATE incidents SET %s = TRUE WHERE id = '%s'`, column, inc.ID))
+				}
+			}
+		}
+		found := 0
+		for _, e := range must(w.PageList(w.ctx, 100))(w).Pages {
+			lead, ok := must(w.Summary(w.ctx, w.ws, e.Slug))(w).LeadIncident()
+			if e.Lead.ID != lead.ID || e.Lead.Title != lead.Title || e.Lead.Impact != lead.Impact {
+				t.Errorf("%s leads with %q, want %q", e.Slug, e.Lead.Title, lead.Title)
+			}
+			if ok {
+				found++
+			}
+		}
+		if found < 3 {
+			t.Errorf("only %d pages have such an incident", found)
 		}
 	})
 }

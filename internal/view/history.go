@@ -30,6 +30,7 @@ type dayView struct {
 	MoreURL string
 	Active  int  // number of active incidents that began on the day; shown above
 	Ongoing bool // an incident of an earlier day was active
+	Earlier bool // this is no day: its entries began before the month of the history
 }
 
 // dayEntryView is an incident or a completed maintenance; the other field is nil.
@@ -160,7 +161,7 @@ type Month struct {
 }
 
 // History returns the incidents and maintenances of one month: every day of it
-// from the page's first day to today.
+// from the page's first day to today, and those that began earlier and went on in it.
 func History(l Layout, m Month) Model {
 	at := l.At
 	from, to := m.Start, allswell.AddDays(nextMonth(m.Start, 1), -1)
@@ -176,11 +177,15 @@ func History(l Layout, m Month) Model {
 	}
 	text := at.lang.Month(m.Start)
 	days := allswell.Days(m.Contents.Incidents, m.Contents.Maintenances, from, to)
-	limits := detail{updates: maxUpdates, names: maxNamed, budget: &budget{monthBudget, budgetChars}, lines: newBudget()}
+	limits := detail{updates: maxUpdates, names: allswell.MaxAffectedComponents, budget: &budget{monthBudget, budgetChars}, lines: newBudget()}
+	earlier := beganBefore(m.Contents, m.Start)
 	b := historyBody{Month: text, Days: viewDays(at, days, len(m.Contents.Incidents)+len(m.Contents.Maintenances), limits)}
 	b.Since = at.moment(since)
-	markOngoing(b.Days, days, nil)
+	markOngoing(b.Days, days, earlier.Incidents)
 	b.Days = foldCalmDays(at.lang, b.Days, days)
+	if len(earlier.Incidents)+len(earlier.Maintenances) > 0 {
+		b.Days = append(b.Days, viewEarlier(at, earlier, text, limits))
+	}
 	if m.Start.After(m.First) {
 		b.Previous = linkMonth(at, nextMonth(m.Start, -1))
 	}
@@ -191,6 +196,36 @@ func History(l Layout, m Month) Model {
 	l.Title = at.lang.T("history.title", "month", text, "page", l.Site.Name)
 	l.Description = at.lang.T("history.description", "month", text, "page", l.Site.Name)
 	return Model{l, "history", b}
+}
+
+// beganBefore returns the incidents and maintenances that began before an instant, as of a day.
+func beganBefore(contents allswell.PageContents, start time.Time) (d allswell.Day) {
+	for _, inc := range contents.Incidents {
+		if inc.CreatedAt.Before(start) {
+			d.Incidents = append(d.Incidents, inc)
+		}
+	}
+	for _, m := range contents.Maintenances {
+		if m.State == allswell.MaintenanceCompleted && m.BegunAt.Before(start) {
+			d.Maintenances = append(d.Maintenances, m)
+		}
+	}
+	return d
+}
+
+// viewEarlier returns the entries that began before a month and went on in it.
+func viewEarlier(at Presentation, earlier allswell.Day, month string, limits detail) dayView {
+	entries := len(earlier.Incidents) + len(earlier.Maintenances)
+	v := viewDays(at, []allswell.Day{earlier}, entries, limits)[0]
+	v.Earlier, v.ISO, v.Date = true, "earlier", at.lang.T("history.earlier", "month", month)
+	for _, p := range v.Past {
+		if p.Incident != nil {
+			p.Incident.Dated = true
+		} else {
+			p.Maintenance.Dated = true
+		}
+	}
+	return v
 }
 
 func linkMonth(at Presentation, m time.Time) *monthLink {

@@ -110,3 +110,28 @@ func TestHistoryOfBusyMonth(t *testing.T) {
 		t.Errorf("the days end with %q, want those that are loaded completely", days[len(days)-1].Date)
 	}
 }
+
+// TestEntriesOfEarlierMonths checks that what began before a month and went on in it has a heading of
+// its own, with the dates, and that the days are not called free of incidents.
+func TestEntriesOfEarlierMonths(t *testing.T) {
+	month := MonthStart(day, time.UTC)
+	p := allswell.PageContents{Page: allswell.Page{Slug: "acme", Name: "Acme", CreatedAt: day.AddDate(0, -3, 0)}}
+	began := month.Add(-30 * time.Hour)
+	p.Incidents = []allswell.Incident{{ID: "long", Title: "Long", Resolved: true, CreatedAt: began, ResolvedAt: month.Add(26 * time.Hour)}}
+	p.Maintenances = []allswell.Maintenance{{ID: "mnt_1", Title: "Night", State: allswell.MaintenanceCompleted,
+		ScheduledFor: began, ScheduledUntil: month.Add(time.Hour), BegunAt: began.Add(29 * time.Hour), EndedAt: month.Add(time.Hour)}}
+	html, err := historyModel(englishPresentation(), allswell.StatusOperational, Month{month, p.Page.CreatedAt, day, p}).Render(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := htmltest.Parse(t, string(html))
+	if got := shown.Texts(".day h3"); !slices.Equal(got, []string{"3–21 Nov", "1–2 Nov", "Began before November 2020"}) {
+		t.Errorf("the headings are %q", got)
+	}
+	if got := shown.Texts(".past summary"); !slices.Equal(got, []string{"Night 31 Oct, 23:00 to 1 Nov, 01:00", "Long 30 Oct, 18:00 to 2 Nov, 02:00"}) {
+		t.Errorf("the entries are %q", got)
+	}
+	if got := shown.Texts(".calm-days .quiet"); !slices.Equal(got, []string{"No incidents", "No new incidents"}) {
+		t.Errorf("the days read %q", got)
+	}
+}

@@ -27,6 +27,7 @@ type incidentView struct {
 	Began    moment
 	Ended    moment
 	SameDay  bool          // it ended on the day on which it began
+	Dated    bool          // its line in the history names the day on which it began
 	Lasted   time.Duration // if it is resolved
 	Affected []affectedView
 	Others   int // number of affected components that are left out

@@ -24,6 +24,7 @@ type maintenanceView struct {
 	State       allswell.MaintenanceState
 	From, Until moment // as planned, or the actual times once it has begun and ended
 	SameDay     bool   // both are on one day
+	Dated       bool   // its line in the history names the day on which it began
 	Lasts       time.Duration
 	Affected    []affectedView
 	Others      int                     // number of affected components that are left out

@@ -9,15 +9,25 @@ import (
 
 // listBody is the list of all pages.
 type listBody struct {
-	Pages []listedPage
-	More  int
+	Severity allswell.Status // the worst of all pages
+	Heading  string          // sentence about all pages
+	Pages    []listedPage
+	More     int
 }
+
+// Calm reports whether nothing is wrong.
+func (b listBody) Calm() bool { return b.Severity == allswell.StatusOperational }
 
 // listedPage is one page in the list.
 type listedPage struct {
 	URL, Name string
 	Status    allswell.Status
+	Lead      *incidentView   // the incident that the page leads with; nil: none
+	Severity  allswell.Status // see Summary.Severity
 }
+
+// FromImpact reports whether the incident is worse than the status of the page.
+func (p listedPage) FromImpact() bool { return p.Severity != p.Status }
 
 // firstStepsBody explains how to create the first page.
 type firstStepsBody struct{ BaseURL string }
@@ -34,23 +44,45 @@ type plainBody struct {
 type ListEntry struct {
 	Slug, Name string
 	Status     allswell.Status
+	Lead       allswell.Incident // the incident that the page leads with; zero: none
 }
 
 // List returns the list of pages; more is the number of pages that it leaves out.
 func List(at Presentation, entries []ListEntry, more int, asOf time.Time) Model {
-	worst := allswell.StatusOperational
-	b := listBody{More: more}
+	b := listBody{Severity: allswell.StatusOperational, More: more}
+	troubled := 0
 	for _, e := range entries {
-		if e.Status.Worse(worst) {
-			worst = e.Status
+		shown := viewListed(at, e)
+		if shown.Severity.Worse(b.Severity) {
+			b.Severity = shown.Severity
 		}
-		b.Pages = append(b.Pages, listedPage{at.link("/status/" + e.Slug), displayName(e.Name), e.Status})
+		if shown.Severity.Worse(allswell.StatusMaintenance) {
+			troubled++
+		}
+		b.Pages = append(b.Pages, shown)
+	}
+	b.Heading = at.lang.Banner(b.Severity)
+	if troubled > 0 {
+		b.Heading = at.lang.T("list.troubled", "n", troubled)
 	}
 	l := Layout{
 		At: at, Title: at.lang.T("list.heading"), Description: at.lang.T("list.description"),
-		Path: "/", Severity: worst, AsOf: at.moment(asOf),
+		Path: "/", Severity: b.Severity, AsOf: at.moment(asOf),
 	}
 	return Model{l, "list", b}
+}
+
+// viewListed returns a page in the list.
+func viewListed(at Presentation, e ListEntry) listedPage {
+	sum := allswell.Summary{Status: e.Status}
+	page := Presentation{base: "/status/" + e.Slug, lang: at.lang, chosen: at.chosen, zone: at.zone}
+	p := listedPage{URL: page.Home(), Name: displayName(e.Name), Status: e.Status}
+	if e.Lead.ID != "" {
+		sum.Active = []allswell.Incident{e.Lead}
+		p.Lead = &incidentView{URL: page.incident(e.Lead.ID), Title: displayName(at.lang.IncidentTitle(e.Lead)), Impact: e.Lead.Impact, Began: at.moment(e.Lead.CreatedAt)}
+	}
+	p.Severity = sum.Severity()
+	return p
 }
 
 // FirstSteps returns the page that explains how to create the first status page.

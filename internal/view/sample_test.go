@@ -100,7 +100,7 @@ func models(at Presentation, s string) []Model {
 		maintenanceModel(at, p.Page, sum.Status, p.Maintenances[0]),
 		maintenanceModel(at, p.Page, sum.Status, p.Maintenances[3]),
 		componentModel(at, sum, p.Components[1], p),
-		List(at, []ListEntry{{sum.Page.Slug, sum.Page.Name, sum.Status}}, 3, day),
+		List(at, []ListEntry{{sum.Page.Slug, sum.Page.Name, sum.Status, p.Incidents[0]}}, 3, day),
 		{late, "firststeps", firstStepsBody{"https://status.example"}},
 		{late, "plain", plainBody{Heading: s, Text: []string{s, s}, Home: "/"}},
 	}, formModels(at, s, sum)...)

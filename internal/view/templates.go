@@ -44,9 +44,15 @@ func functions(l *i18n.Language) template.FuncMap {
 		"zoned":    func(m moment) template.HTML { return timeElement(m, "", l.Moment) },
 		"dayclock": func(m moment) template.HTML { return timeElement(m, "dayclock", l.DayClock) },
 		"clock":    func(m moment) template.HTML { return timeElement(m, "clock", l.Clock) },
-		"strong":   func(text string) template.HTML { return element("strong", text) },
-		"named":    func(name string) template.HTML { return element(`strong dir="auto"`, name) },
-		"target":   func(target string) template.HTML { return element(`strong class="target" dir="ltr"`, target) },
+		"dayclockIf": func(dated bool, m moment) template.HTML {
+			if dated {
+				return timeElement(m, "dayclock", l.DayClock)
+			}
+			return timeElement(m, "clock", l.Clock)
+		},
+		"strong": func(text string) template.HTML { return element("strong", text) },
+		"named":  func(name string) template.HTML { return element(`strong dir="auto"`, name) },
+		"target": func(target string) template.HTML { return element(`strong class="target" dir="ltr"`, target) },
 		"namedList": func(names []string) template.HTML {
 			shown := make([]string, len(names))
 			for i, name := range names {

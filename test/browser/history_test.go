@@ -283,7 +283,7 @@ func TestBarsAskAgainAfterError(t *testing.T) {
 		const day = new Date(`+strip+`.dataset.day);
 		day.setUTCDate(day.getUTCDate() - 2);
 		const component = `+strip+`.closest("li").querySelector("a.component").pathname;
-		const month = '<div class="day" id="' + day.toISOString().slice(0, 10) + '"><ol class="past"><li><h4>Found</h4><p class="names"><a href="' +
+		const month = '<div class="day"><ol class="past"><li><summary><h4>Found</h4> <time datetime="' + day.toISOString() + '"></time></summary><p class="names"><a href="' +
 			component + '">Checkout</a></p><p class="more"><a href="/status/acme/incidents/found">Details</a></p></li></ol></div>';
 		window.asked = 0;
 		window.fetch = async () => ++asked === 1 ? new Response("", {status: 503}) : new Response(month);

@@ -76,10 +76,11 @@ async function linkIncidents(strip, bar, day) {
 	const component = (strip.closest("li")?.querySelector("a.component") || location).pathname;
 	const month = await loadMonth(day);
 	if (!month || open !== strip || !bar.matches(".on")) return;
-	const ended = new Intl.DateTimeFormat("en-CA", { timeZone: root.dataset.zone });
+	const dates = new Intl.DateTimeFormat("en-CA", { timeZone: root.dataset.zone });
 	for (const entry of month.querySelectorAll(".past > li")) {
-		const begun = entry.closest(".day").id, end = entry.querySelectorAll("summary time")[1];
-		if (begun !== day && !(begun < day && end && ended.format(new Date(end.dateTime)) >= day)) continue;
+		const days = [...entry.querySelectorAll("summary time")].map((time) => dates.format(new Date(time.dateTime)));
+		// Only an incident that is not resolved names its state.
+		if (days[0] > day || days.at(-1) < day && !entry.querySelector(".meta strong")) continue;
 		if (![...entry.querySelectorAll(".names a")].some((a) => a.pathname === component)) continue;
 		const link = document.createElement("a");
 		link.href = entry.querySelector(".more a").getAttribute("href");
