@@ -14,7 +14,7 @@ fail() {
 	exit 1
 }
 
-# download URL FILE: downloads a file. From https:// it is never redirected to http://.
+# download URL FILE: downloads a file. curl is never redirected from https:// to http://.
 download() {
 	if command -v curl >/dev/null; then
 		case $1 in
@@ -33,11 +33,11 @@ download() {
 # checksum FILE: prints the SHA-256 of a file.
 checksum() {
 	if command -v sha256sum >/dev/null; then
-		sha256sum "$1" | cut -d ' ' -f 1
+		sha256sum <"$1" | cut -d ' ' -f 1
 	elif command -v shasum >/dev/null; then
-		shasum -a 256 "$1" | cut -d ' ' -f 1
+		shasum -a 256 <"$1" | cut -d ' ' -f 1
 	elif command -v sha256 >/dev/null; then
-		sha256 -q "$1"
+		sha256 -q <"$1"
 	else
 		fail "sha256sum, shasum or sha256 is required to check the download"
 	fi
@@ -63,17 +63,21 @@ main() {
 		url=$releases/download/v${ALLSWELL_VERSION#v}
 	fi
 	url=${ALLSWELL_DOWNLOAD_URL:-$url}
+	url=${url%/}
 	dir=${ALLSWELL_INSTALL_DIR-}
 	if [ -z "$dir" ]; then
 		dir=/usr/local/bin
-		if [ "$(id -u)" != 0 ]; then dir=$HOME/.local/bin; fi
+		if [ "$(id -u)" != 0 ]; then dir=${HOME:?set ALLSWELL_INSTALL_DIR}/.local/bin; fi
 	fi
 	unset ALLSWELL_VERSION ALLSWELL_INSTALL_DIR ALLSWELL_DOWNLOAD_URL # the program would warn of them
 
 	file=allswell_${system}_$arch.tar.gz
-	work=$(mktemp -d)
+	[ ! -d "$dir/allswell" ] || fail "$dir/allswell is a folder: set ALLSWELL_INSTALL_DIR"
+	mkdir -p "$dir" || fail "$dir cannot be created: run this as root, or set ALLSWELL_INSTALL_DIR"
+	dir=$(CDPATH='' cd "$dir" && pwd)
+	work=$(mktemp -d "$dir/.allswell.XXXXXX") || fail "$dir cannot be written: run this as root, or set ALLSWELL_INSTALL_DIR"
 	trap 'rm -rf "$work"' EXIT
-	trap 'exit 1' INT TERM
+	trap 'exit 1' HUP INT TERM
 	echo "Downloading $url/$file"
 	download "$url/SHA256SUMS" "$work/SHA256SUMS"
 	download "$url/$file" "$work/$file"
@@ -84,17 +88,19 @@ main() {
 	[ "$actual" = "$expected" ] || fail "the checksum of $file is $actual, expected $expected: nothing was installed"
 
 	tar -xzf "$work/$file" -C "$work" allswell
+	chmod 755 "$work/allswell"
 	"$work/allswell" version >/dev/null || fail "the program does not run on this machine: nothing was installed"
-	mkdir -p "$dir" || fail "$dir cannot be created: run this as root, or set ALLSWELL_INSTALL_DIR"
-	# The program gets its name when it is complete. A running one is not disturbed.
-	cp "$work/allswell" "$dir/.allswell.new" || fail "$dir cannot be written: run this as root, or set ALLSWELL_INSTALL_DIR"
-	chmod 755 "$dir/.allswell.new"
-	mv -f "$dir/.allswell.new" "$dir/allswell"
+	upgrade=
+	if [ -e "$dir/allswell" ]; then upgrade=yes; fi
+	mv -f "$work/allswell" "$dir/allswell" # at once: nobody sees a part of it, and a running one is not disturbed
 	echo "Installed $("$dir/allswell" version)"
 	echo "in $dir/allswell. Try it: allswell demo"
-	case :$PATH: in
-	*:"$dir":*) ;;
-	*) echo "$dir is not in PATH. Add it: export PATH=\"$dir:\$PATH\"" ;;
+	if [ "$upgrade" ]; then echo "A server that is running keeps its version until it is restarted."; fi
+	found=$(command -v allswell || true)
+	case $found in
+	"$dir/allswell") ;;
+	"") echo "$dir is not in PATH. Add it: export PATH=\"$dir:\$PATH\"" ;;
+	*) echo "The command allswell is still $found, because its folder comes first in PATH." ;;
 	esac
 }
 

@@ -34,43 +34,81 @@ func archive(t *testing.T, script string) []byte {
 	return b.Bytes()
 }
 
+// archiveName is the name of the archive for this machine.
+const archiveName = "allswell_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
+
+// sumsOf returns a SHA256SUMS that contains an archive.
+func sumsOf(archive []byte, name string) string {
+	return fmt.Sprintf("%x  other.deb\n%x  %s\n", sha256.Sum256(nil), sha256.Sum256(archive), name)
+}
+
+// serveRelease serves files below /v1.2.3, and returns their URL.
+func serveRelease(t *testing.T, files map[string]string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		data, ok := files[strings.TrimPrefix(r.URL.Path, "/v1.2.3/")]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Write([]byte(data))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1.2.3"
+}
+
+// goodRelease serves a release whose program prints version 1.2.3, and returns its URL.
+func goodRelease(t *testing.T) string {
+	t.Helper()
+	good := archive(t, "#!/bin/sh\necho allswell v1.2.3 ${ALLSWELL_DOWNLOAD_URL-}\n")
+	return serveRelease(t, map[string]string{archiveName: string(good), "SHA256SUMS": sumsOf(good, archiveName)})
+}
+
+// installer returns the command that runs install.sh with a folder for the program, and settings of the form NAME=VALUE.
+func installer(t *testing.T, url, dir string, env ...string) *exec.Cmd {
+	t.Helper()
+	script, err := filepath.Abs("../install.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", script)
+	cmd.Env = append(os.Environ(), "ALLSWELL_DOWNLOAD_URL="+url, "ALLSWELL_INSTALL_DIR="+dir)
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+// checkOnly reports files of a folder besides the program.
+func checkOnly(t *testing.T, dir string) {
+	t.Helper()
+	files, _ := os.ReadDir(dir)
+	for _, f := range files {
+		if f.Name() != "allswell" {
+			t.Errorf("%s contains %s", dir, f.Name())
+		}
+	}
+}
+
 // TestInstallScript runs install.sh against a server that has a release, one whose archive does not have the checksum,
 // and incomplete ones.
 func TestInstallScript(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("install.sh is for the other systems")
-	}
-	name := "allswell_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
 	good := archive(t, "#!/bin/sh\necho allswell v1.2.3 ${ALLSWELL_DOWNLOAD_URL-}\n")
 	broken := archive(t, "#!/bin/sh\nexit 1\n")
-	sums := func(data []byte, name string) string {
-		return fmt.Sprintf("%x  other.deb\n%x  %s\n", sha256.Sum256(nil), sha256.Sum256(data), name)
-	}
 	for _, c := range []struct {
 		name  string
 		files map[string]string
 		want  string // in the output
 		ok    bool
 	}{
-		{"good", map[string]string{name: string(good), "SHA256SUMS": sums(good, name)}, "Installed allswell v1.2.3\n", true},
-		{"tampered", map[string]string{name: string(good) + "x", "SHA256SUMS": sums(good, name)}, "the checksum of " + name + " is", false},
-		{"archive missing", map[string]string{"SHA256SUMS": sums(good, name)}, name + " cannot be downloaded", false},
-		{"sums missing", map[string]string{name: string(good)}, "SHA256SUMS cannot be downloaded", false},
-		{"not in the sums", map[string]string{name: string(good), "SHA256SUMS": sums(good, "x"+name)}, "SHA256SUMS does not name", false},
-		{"does not run", map[string]string{name: string(broken), "SHA256SUMS": sums(broken, name)}, "does not run on this machine", false},
+		{"good", map[string]string{archiveName: string(good), "SHA256SUMS": sumsOf(good, archiveName)}, "Installed allswell v1.2.3\n", true},
+		{"tampered", map[string]string{archiveName: string(good) + "x", "SHA256SUMS": sumsOf(good, archiveName)}, "the checksum of " + archiveName + " is", false},
+		{"archive missing", map[string]string{"SHA256SUMS": sumsOf(good, archiveName)}, archiveName + " cannot be downloaded", false},
+		{"sums missing", map[string]string{archiveName: string(good)}, "SHA256SUMS cannot be downloaded", false},
+		{"not in the sums", map[string]string{archiveName: string(good), "SHA256SUMS": sumsOf(good, "x"+archiveName)}, "SHA256SUMS does not name", false},
+		{"does not run", map[string]string{archiveName: string(broken), "SHA256SUMS": sumsOf(broken, archiveName)}, "does not run on this machine", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				data, ok := c.files[strings.TrimPrefix(r.URL.Path, "/v1.2.3/")]
-				if !ok {
-					http.NotFound(w, r)
-					return
-				}
-				w.Write([]byte(data))
-			}))
-			defer server.Close()
-			dir, temp := filepath.Join(t.TempDir(), "bin"), t.TempDir()
+			url, dir := serveRelease(t, c.files), filepath.Join(t.TempDir(), "bin")
 			for _, before := range []string{"", "old"} { // a first installation, and an upgrade
 				if before != "" {
 					os.MkdirAll(dir, 0o755)
@@ -78,11 +116,12 @@ func TestInstallScript(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				cmd := exec.Command("sh", "../install.sh")
-				cmd.Env = append(os.Environ(), "ALLSWELL_DOWNLOAD_URL="+server.URL+"/v1.2.3", "ALLSWELL_INSTALL_DIR="+dir, "TMPDIR="+temp)
-				out, err := cmd.CombinedOutput()
+				out, err := installer(t, url, dir).CombinedOutput()
 				if (err == nil) != c.ok || !strings.Contains(string(out), c.want) {
 					t.Errorf("install.sh: %v\n%s", err, out)
+				}
+				if restart := strings.Contains(string(out), "until it is restarted"); restart != (c.ok && before != "") {
+					t.Errorf("the script tells to restart: %v\n%s", restart, out)
 				}
 				installed, err := os.ReadFile(filepath.Join(dir, "allswell"))
 				switch {
@@ -91,9 +130,7 @@ func TestInstallScript(t *testing.T) {
 				case !c.ok && string(installed) != before:
 					t.Errorf("a failed installation left %q, want %q", installed, before)
 				}
-				if left, _ := os.ReadDir(temp); len(left) > 0 {
-					t.Errorf("temporary files are left: %v", left)
-				}
+				checkOnly(t, dir)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 # Arguments: "configure" and the version before, which is empty for a first installation.
 if [ "$1" = configure ] && command -v systemctl >/dev/null; then
-	[ -n "$2" ] || systemctl enable --quiet allswell.service
+	# Enabling fails if the service is masked, which is a way to keep it from starting.
+	[ -n "$2" ] || systemctl enable --quiet allswell.service || true
 	if [ -d /run/systemd/system ]; then
 		systemctl daemon-reload
 		action=try-restart

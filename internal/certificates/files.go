@@ -34,6 +34,9 @@ func (f *Files) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return f.current.Load(), nil
 }
 
+// Expiry returns when the certificate expires.
+func (f *Files) Expiry() time.Time { return f.current.Load().Leaf.NotAfter }
+
 // Run reads the files again and again until ctx ends.
 func (f *Files) Run(ctx context.Context) {
 	ticker := time.NewTicker(filesInterval)
@@ -56,7 +59,7 @@ func (f *Files) Reload() {
 	case err != nil:
 		f.log.Error("the certificate files have changed and are invalid: the previous certificate stays", "error", err)
 	default:
-		f.log.Info("the certificate files have changed: the new certificate is used", "expires", f.current.Load().Leaf.NotAfter)
+		f.log.Info("the certificate files have changed: the new certificate is used", "expires", f.Expiry())
 	}
 }
 

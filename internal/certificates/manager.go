@@ -137,13 +137,13 @@ func (m *Manager) Run(ctx context.Context) {
 	ticker := time.NewTicker(cleanInterval)
 	defer ticker.Stop()
 	for {
+		if err := m.clean(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			m.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "deleting expired certificates failed", "error", err)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-		}
-		if err := m.clean(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			m.log.Log(ctx, store.LogLevel(err, slog.LevelWarn), "deleting expired certificates failed", "error", err)
 		}
 	}
 }
@@ -195,6 +195,16 @@ func (m *Manager) isCached(name string) bool {
 		}
 	}
 	return false
+}
+
+// Expiry returns when the certificate of the base URL expires; the zero time if there is none yet.
+func (m *Manager) Expiry() (latest time.Time) {
+	for _, certificate := range m.cache.AllMatchingCertificates(m.host) {
+		if certificate.Leaf != nil && certificate.Leaf.NotAfter.After(latest) {
+			latest = certificate.Leaf.NotAfter
+		}
+	}
+	return latest
 }
 
 // load begins to load or obtain the certificate for a name, or returns the attempt that has begun already. The attempt goes

@@ -62,6 +62,10 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.metricsListener != nil {
 		s.log.Info("serving metrics", "address", s.metricsListener.Addr().String())
 	}
+	if s.redirectListener != nil {
+		s.log.Info("redirecting HTTP to HTTPS, and accepting pings over HTTP: ALLSWELL_REDIRECT_LISTEN",
+			"address", s.redirectListener.Addr().String())
+	}
 	s.log.Info("serving", "address", s.Addr().String(), "url", s.URL(),
 		"database", settings.DatabaseName(s.cfg.Database), "version", buildinfo.Read().Version)
 	select {

@@ -104,7 +104,7 @@ func (s *Server) openListeners(ctx context.Context) (err error) {
 	}
 	if s.cfg.TLS.RedirectListen != "" {
 		if s.redirectListener, err = listen(ctx, "ALLSWELL_REDIRECT_LISTEN", s.cfg.TLS.RedirectListen); err != nil {
-			return err
+			return fmt.Errorf("%w (with TLS; off: do not listen for HTTP)", err)
 		}
 	}
 	if s.cfg.MetricsListen != "" {

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/certificates"
@@ -97,15 +98,28 @@ func (l handshakeErrors) Write(p []byte) (int, error) {
 
 // wireTLS creates what needs the store. Handshakes wait for it.
 func (s *Server) wireTLS() {
-	if s.tls == nil || s.tls.files != nil {
+	if s.tls == nil {
 		return
 	}
-	s.tls.manager = certificates.NewManager(certificates.ManagerConfig{
-		Store: s.store, Host: allswell.HostName(s.tls.base.Host), Allowed: s.servesHost,
-		Email: s.cfg.TLS.Email, Directory: s.cfg.TLS.ACMEDirectory, Roots: s.tls.roots,
-		TLSPort: portOf(s.listener), HTTPPort: portOf(s.redirectListener), Logger: s.log,
-	})
-	close(s.tls.ready)
+	if s.tls.files == nil {
+		s.tls.manager = certificates.NewManager(certificates.ManagerConfig{
+			Store: s.store, Host: allswell.HostName(s.tls.base.Host), Allowed: s.servesHost,
+			Email: s.cfg.TLS.Email, Directory: s.cfg.TLS.ACMEDirectory, Roots: s.tls.roots,
+			TLSPort: portOf(s.listener), HTTPPort: portOf(s.redirectListener), Logger: s.log,
+		})
+		close(s.tls.ready)
+	}
+	s.metrics.registerGauge("allswell_certificate_expiry_timestamp_seconds",
+		"When the certificate of the base URL expires; 0: there is none yet. Only with TLS.",
+		func() float64 { return timeGauge(s.tls.expiry()) })
+}
+
+// expiry returns when the certificate of the base URL expires; the zero time if there is none yet.
+func (t *tlsServer) expiry() time.Time {
+	if t.files != nil {
+		return t.files.Expiry()
+	}
+	return t.manager.Expiry()
 }
 
 // servesHost reports whether a name belongs to the installation or is the verified domain of a page.

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +85,17 @@ func TestTLSFromFiles(t *testing.T) {
 	}
 	if res := do("GET", "http://"+s.redirectListener.Addr().String()+"/api/v1/heartbeat/nothing", ""); res.StatusCode != http.StatusNotFound {
 		t.Errorf("a ping over HTTP: %s", res.Status)
+	}
+	if line := `ALLSWELL_REDIRECT_LISTEN" address=` + s.redirectListener.Addr().String(); !strings.Contains(log.String(), line) {
+		t.Errorf("the log does not contain %s:\n%s", line, log.String())
+	}
+	metrics, err := io.ReadAll(do("GET", url+"/metrics", "").Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expiry := strconv.FormatFloat(float64(issued.Certificate().NotAfter.Unix()), 'g', -1, 64)
+	if !strings.Contains(string(metrics), "\nallswell_certificate_expiry_timestamp_seconds "+expiry+"\n") {
+		t.Errorf("the metrics do not contain the expiry of the certificate, %s:\n%s", expiry, metrics)
 	}
 	stream := do("GET", url+"/status/acme/events", "")
 	if stream.StatusCode != http.StatusOK || stream.Header.Get("Content-Type") != "text/event-stream" {

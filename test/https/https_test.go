@@ -150,6 +150,11 @@ func TestHTTPS(t *testing.T) {
 		t.Errorf("%s, TLS version %x, %v", ready.Proto, ready.TLS.Version, ready.Header)
 	}
 
+	expiry := strconv.FormatFloat(float64(ready.TLS.PeerCertificates[0].NotAfter.Unix()), 'g', -1, 64)
+	if metrics := w.want(http.StatusOK, "GET", "https://"+host+"/metrics", "").body; !strings.Contains(metrics, "\nallswell_certificate_expiry_timestamp_seconds "+expiry+"\n") {
+		t.Errorf("the metrics do not contain the expiry of the certificate, %s:\n%s", expiry, metrics)
+	}
+
 	const domain = "page.example.org"
 	if _, err := w.do("GET", "https://"+domain+"/", ""); err == nil || !strings.Contains(err.Error(), "unrecognized name") {
 		t.Errorf("a foreign name: %v", err)

@@ -57,6 +57,17 @@ tail -n 1 "$root/etc/allswell/allswell.env" | grep -qx ALLSWELL_CHECK_INTERVAL=3
 expect "settings" "$(in_root stat -c '%U %G %a' /etc/allswell/allswell.env)" "root allswell 640"
 expect "calls of systemctl" "$(calls)" "restart "
 
+echo "== an upgrade with other defaults keeps the changed settings, too"
+dpkg-deb --raw-extract "$new" "$memory/later"
+sed -i 's/^Version: .*/&.1/' "$memory/later/DEBIAN/control"
+echo "# another default" >>"$memory/later/etc/allswell/allswell.env"
+dpkg-deb --build --root-owner-group "$memory/later" "$root/tmp/later.deb"
+in_root dpkg --force-confold --install /tmp/later.deb
+tail -n 1 "$root/etc/allswell/allswell.env" | grep -qx ALLSWELL_CHECK_INTERVAL=30s
+expect "settings" "$(in_root stat -c '%U %G %a' /etc/allswell/allswell.env)" "root allswell 640"
+tail -n 1 "$root/etc/allswell/allswell.env.dpkg-dist" | grep -qx "# another default"
+expect "calls of systemctl" "$(calls)" "restart "
+
 echo "== removed, the settings and the data stay"
 in_root dpkg --remove allswell
 expect "calls of systemctl" "$(calls)" "stop "
@@ -82,3 +93,26 @@ expect "the user" "$(in_root getent passwd allswell || true)" ""
 rm -f "$root/systemctl.log"
 left=$(cd "$memory/upper" && find . -name '*allswell*')
 expect "files left" "$left" ""
+
+echo "== a user and a masked service that exist already"
+in_root useradd --gid users --home-dir /srv --no-create-home allswell
+rm -f "$root/systemctl.log"
+mkdir -p "$root/etc/systemd/system"
+ln -s /dev/null "$root/etc/systemd/system/allswell.service"
+in_root dpkg --install /tmp/new.deb >/dev/null
+expect "calls of systemctl" "$(calls)" "enable try-restart "
+expect "the user's groups" "$(in_root id -nG allswell)" "users allswell"
+in_root dpkg --purge allswell >/dev/null
+expect "the user of others" "$(in_root getent passwd allswell | cut -d: -f6)" /srv
+in_root userdel allswell
+rm "$root/etc/systemd/system/allswell.service"
+
+echo "== without systemd"
+rm "$root/usr/bin/systemctl"
+rmdir "$root/run/systemd/system"
+in_root groupadd --force allswell
+in_root dpkg --install /tmp/new.deb >/dev/null
+expect "data" "$(in_root stat -c '%U %G %a' /var/lib/allswell)" "allswell allswell 700"
+as_service /usr/bin/allswell version
+in_root dpkg --purge allswell >/dev/null
+expect "the user" "$(in_root getent passwd allswell || true)" ""
