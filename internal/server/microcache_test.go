@@ -216,6 +216,8 @@ func TestNginxCachesPages(t *testing.T) {
 		}
 	})
 
+	t.Run("pings with a long body", func(t *testing.T) { checkLongPings(t, front) })
+
 	t.Run("live updates", func(t *testing.T) { checkStreams(t, b, front) })
 
 	t.Run("Allswell is down", func(t *testing.T) {
@@ -359,6 +361,22 @@ func checkPrivatePage(t *testing.T, b *countingBackend, front string) {
 	}
 }
 
+// checkLongPings sends pings whose body is longer than proxies permit by default, as jobs that send their output do. They
+// are answered as without a proxy.
+func checkLongPings(t *testing.T, front string) {
+	t.Helper()
+	body := strings.Repeat("a line of the output of a job\n", 1<<18) // 8 MB
+	for range 10 {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", front+ping.Path+"unknown", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, h, _ := do(t, r); status != http.StatusNotFound || h.Get("Content-Type") != "application/json" {
+			t.Errorf("a ping with %d bytes: %d %s", len(body), status, h.Get("Content-Type"))
+		}
+	}
+}
+
 // checkStreams opens two event streams of the page and changes it: both are open at the same time, and both get the
 // change without delay.
 func checkStreams(t *testing.T, b *countingBackend, front string) {
@@ -424,6 +442,7 @@ func TestCaddyPassesPages(t *testing.T) {
 	log := startProxy(t, address, cmd)
 	front := "http://" + address
 	checkDocuments(t, front+"/status/acme")
+	checkLongPings(t, front)
 	checkStreams(t, b, front)
 	b.stop()
 	checkSecretsAreNotLogged(t, front, log)
