@@ -89,9 +89,9 @@ type connectionCollector struct{ *connlimit.Limiter }
 var (
 	connectionsOpen    = prometheus.NewDesc("allswell_connections", "Open connections, by state.", []string{"state"}, nil)
 	connectionsRefused = prometheus.NewDesc("allswell_connections_refused_total",
-		"Connections and requests refused because no connections were left, by reason.", []string{"reason"}, nil)
+		"Refused because no connections were left, by reason: connections (full, address_full) and requests (reserved for pings, address_busy).", []string{"reason"}, nil)
 	connectionsClosed = prometheus.NewDesc("allswell_connections_closed_total",
-		"Connections closed to make room for others, by reason.", []string{"reason"}, nil)
+		"Connections closed to make room for others, by reason: idle, slow, or arriving (the request was arriving).", []string{"reason"}, nil)
 	acceptFailures = prometheus.NewDesc("allswell_accept_failures_total", "Failed attempts to accept a connection.", nil, nil)
 )
 

@@ -30,11 +30,11 @@ func newMetrics() *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		responses: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "allswell_http_requests_total", Help: "Requests answered, by part of the service and status. Pings are face=\"heartbeat\".",
+			Name: "allswell_http_requests_total", Help: "Requests answered, by part of the service (heartbeat, api, page or service) and status.",
 		}, []string{"face", "status"}),
 		durations: make(map[surface]prometheus.Observer),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "allswell_delivery_attempts_total", Help: "Attempts to deliver messages to subscribers, by channel and result.",
+			Name: "allswell_delivery_attempts_total", Help: "Attempts to deliver, by channel and result: taken (accepted), failed (to be repeated), refused or broken (failed for good), gone (ended by the receiver).",
 		}, []string{"channel", "result"}),
 	}
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
