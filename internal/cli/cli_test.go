@@ -219,6 +219,8 @@ func TestOutput(t *testing.T) {
 			"/api/v1/pages/acme": `{"data": {"name": "Acme", "slug": "acme", "status": "operational", "url": "https://status.example.com", "time_zone": "UTC", "domain": "status.example.com",
 				"logo": "https://x/logo.png", "footer_links": [{"label": "Imprint", "url": "https://example.com/"}]}}`,
 			"/api/v1/pages/acme/components":                                     `{"data": [{"id": "comp_1", "name": "API", "status": "degraded", "order": -1}, {"id": "comp_2", "name": "Shop", "status": "operational", "order": 3}], "meta": {"total": 2}}`,
+			"/api/v1/pages":                                                     `{"data": [{"slug": "acme"}], "meta": {"total": 1}}`,
+			"/api/v1/pages/acme/incidents":                                      `{"data": [{"id": "01990000-0000-7000-8000-000000000001"}], "meta": {"total": 1}}`,
 			"/api/v1/pages/acme/groups":                                         `{"data": [{"id": "grp_1", "name": "Core", "order": 2}], "meta": {"total": 1}}`,
 			"/api/v1/pages/acme/uptime":                                         `{"data": {"components": [{"id": "comp_1", "group": "grp_1"}, {"id": "comp_2", "group": null}], "groups": [{"id": "grp_1", "name": "Core"}]}}`,
 			"/api/v1/incidents/01990000-0000-7000-8000-000000000001":            `{"data": {"id": "i", "title": "Slow", "state": "identified", "updates": [{"message": "x", "created_at": "2026-11-21T04:00:00.000Z"}]}}`,
@@ -231,7 +233,7 @@ func TestOutput(t *testing.T) {
 			"Logo:        https://x/logo.png\nDark logo:   none\nIcon:        none\nFooter:      Imprint: https://example.com/\n",
 		"component list|--page=acme":                         "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
 		"group list|--page=acme":                             "ID     ORDER  NAME\ngrp_1  2      Core\n",
-		"incident show|01990000-0000-7000-8000-000000000001": "Incident:  Slow\nId:        i\nState:     identified\nResolved:  no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00\n  x\n",
+		"incident show|01990000-0000-7000-8000-000000000001": "Incident:   Slow\nId:         i\nPublished:  no, it is a draft (allswell incident publish)\nState:      identified\nResolved:   no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00\n  x\n",
 	} {
 		_, stdout, stderr := against(t, server, expand(args)...)
 		if stdout != want || stderr != "" {
@@ -261,7 +263,7 @@ func TestLongLists(t *testing.T) {
 		}
 		var objects []string
 		for i := (page - 1) * perPage; i < min(page*perPage, 250); i++ {
-			objects = append(objects, fmt.Sprintf(`{"slug": "page-%d", "name": "Page", "status": "operational"}`, i))
+			objects = append(objects, fmt.Sprintf(`{"slug": "page-%d", "name": "Page", "status": "operational", "visibility": "unlisted"}`, i))
 		}
 		fmt.Fprintf(w, `{"data": [%s], "meta": {"page": %d, "per_page": %d, "total": 250}}`, strings.Join(objects, ","), page, perPage)
 	}
@@ -270,7 +272,7 @@ func TestLongLists(t *testing.T) {
 		t.Errorf("%d lines after asking for %v", lines, asked)
 	}
 	_, stdout, _ = against(t, server, "page", "list", "--limit=2")
-	want := "SLUG    STATUS       NAME\npage-0  Operational  Page\npage-1  Operational  Page\n… and 248 more (--limit).\n"
+	want := "SLUG    STATUS       VISIBILITY  NAME\npage-0  Operational  unlisted    Page\npage-1  Operational  unlisted    Page\n… and 248 more (--limit).\n"
 	if stdout != want {
 		t.Errorf("got\n%swant\n%s", stdout, want)
 	}
@@ -312,21 +314,24 @@ func TestRequests(t *testing.T) {
 		{"group delete|grp_1", `DELETE /api/v1/groups/grp_1 `},
 		{"page delete|acme|--yes", `DELETE /api/v1/pages/acme `},
 		{"component edit|--page=acme|comp_1|--order=-3|--no-group", `PATCH /api/v1/components/comp_1 {"group":"","order":-3}`},
-		{"monitor create|--name=x|--page=acme|--interval=90|--disabled", `POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme","unique_name":true}`},
+		{"monitor create|--name=x|--page=acme|--interval=90s|--disabled", `POST /api/v1/monitors {"enabled":false,"interval":90,"name":"x","page":"acme","unique_name":true}`},
 		{"monitor set|mon_1|--interval=2h|--enabled|--failure-threshold=0|--no-component", `PATCH /api/v1/monitors/mon_1 {"component_id":"","enabled":true,"failure_threshold":0,"interval":7200}`},
 		{"monitor set|mon_1|--disabled", `PATCH /api/v1/monitors/mon_1 {"enabled":false}`},
 		{"group create|--page=acme|--name=x|--slug=eu", `POST /api/v1/pages/acme/groups {"name":"x","slug":"eu","unique_name":true}`},
 		{"component create|--page=acme|--name=x|--slug=api", `POST /api/v1/pages/acme/components {"name":"x","slug":"api","unique_name":true}`},
-		{"monitor create|--name=x|--page=acme|--interval=90|--slug=job", `POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job","unique_name":true}`},
+		{"monitor create|--name=x|--page=acme|--interval=90s|--slug=job", `POST /api/v1/monitors {"interval":90,"name":"x","page":"acme","slug":"job","unique_name":true}`},
 		{"component put|--page=acme|comp_1|--name=x|--group=grp_1|--json", `PUT /api/v1/pages/acme/components/comp_1 {"group":"grp_1","name":"x"}`},
 		{"monitor rotate|mon_1", `POST /api/v1/monitors/mon_1/rotate `},
 		{"monitor delete|mon_1|--yes", `DELETE /api/v1/monitors/mon_1 `},
-		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1", `POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from standard input\n","title":"x"}`},
+		{"incident open|--page=acme|--title=x|--message=-|--component=comp_1|--json", `POST /api/v1/pages/acme/incidents {"components":[{"id":"comp_1","status":"degraded"}],"message":"from standard input\n","title":"x"}`},
 		{"incident open|--page=acme|--title=x|--json", `POST /api/v1/pages/acme/incidents {"title":"x"}`},
+		{"incident create|--page=acme|--title=x|--draft|--json", `POST /api/v1/pages/acme/incidents {"draft":true,"title":"x"}`},
+		{"--json|incident|list|--page=acme", `GET /api/v1/pages/acme/incidents?page=1&per_page=100 `},
+		{"--page|acme|--token=hunter2|incident|list|--json", `GET /api/v1/pages/acme/incidents?page=1&per_page=100 `},
 		{"incident update|01990000-0000-7000-8000-000000000001|text", `POST /api/v1/incidents/01990000-0000-7000-8000-000000000001/updates {"message":"text"}`},
 		{"incident set|01990000-0000-7000-8000-000000000001|--resolved", `PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true}`},
 		{"incident resolve|01990000-0000-7000-8000-000000000001", `PATCH /api/v1/incidents/01990000-0000-7000-8000-000000000001 {"resolved":true,"state":"resolved"}`},
-		{"incident list|--page=acme|--open", `GET /api/v1/pages/acme/incidents?page=1&per_page=100&resolved=false `},
+		{"incident list|--page=acme|--open|--json", `GET /api/v1/pages/acme/incidents?page=1&per_page=100&resolved=false `},
 	} {
 		var got []string
 		status, _, stderr := against(t, func(w http.ResponseWriter, r *http.Request) {

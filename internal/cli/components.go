@@ -2,8 +2,10 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/client"
@@ -137,7 +139,7 @@ type ComponentCommands struct {
 	Create componentCreate `cmd:"" help:"Create a component on a page."`
 	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. What is not given gets its default; status and order are kept."`
 	Status componentStatus `cmd:"" aliases:"set" help:"Set a component's status. It is shown at once, until it is set again or a monitor goes down."`
-	Edit   componentEdit   `cmd:"" help:"Change a component's name, description, order or group."`
+	Edit   componentEdit   `cmd:"" help:"Change a component's name, description, order or group, hide or show it."`
 	Delete componentDelete `cmd:"" help:"Delete a component with its history."`
 }
 
@@ -183,6 +185,7 @@ type componentPut struct {
 	Component string `arg:"" help:"Slug of the component, or the id of one that exists."`
 	componentFields
 	putFlags
+	showing
 }
 
 func (cmd *componentPut) Run(c *commandContext) error {
@@ -191,6 +194,9 @@ func (cmd *componentPut) Run(c *commandContext) error {
 	}
 	described, err := cmd.component(c, "")
 	if err != nil {
+		return err
+	}
+	if err := cmd.confirm(c, cmd.Hidden, cmd.Page, cmd.Component); err != nil {
 		return err
 	}
 	return putResource(c, cmd.putFlags, "component", cmd.Component,
@@ -321,6 +327,60 @@ type componentEdit struct {
 	Group         *string `placeholder:"GROUP" xor:"group" help:"Id, name or slug of the new group."`
 	NoGroup       bool    `xor:"group" help:"Remove the component from its group."`
 	Hidden        *bool   `negatable:"shown" help:"Hide it from visitors and subscribers, or show it."`
+	showing
+}
+
+// showing is embedded by the commands that can show a hidden component.
+type showing struct {
+	Yes bool `short:"y" help:"Show a hidden component without asking. Needed if there is no terminal to ask on."`
+}
+
+// confirm asks before a hidden component is shown, because visitors then see its past, too. page is "" if the component
+// is given by its id. It returns nil if hidden does not show the component, or if it does not exist.
+func (f showing) confirm(c *commandContext, hidden *bool, page, component string) error {
+	if f.Yes || hidden == nil || *hidden {
+		return nil
+	}
+	v, page, err := c.hiddenComponent(page, component)
+	if v == nil || err != nil {
+		return err
+	}
+	incidents, err := c.api.ListIncidents(page, client.IncidentFilter{Component: v.ID}).Count(c.Ctx)
+	if err != nil {
+		return err
+	}
+	days := min(int(time.Since(v.CreatedAt)/(24*time.Hour))+1, allswell.HistoryDays)
+	return c.confirm(question{
+		verb: "show", done: "shown", what: fmt.Sprintf("the component %q", v.Name),
+		warning: fmt.Sprintf("visitors then see its history (%s), and its name in %s", some(days, "day"), some(incidents, "published incident")),
+	})
+}
+
+// hiddenComponent returns a component by its id or slug if it is hidden, and its page. If page is "", all pages are searched.
+func (c *commandContext) hiddenComponent(page, ref string) (*client.Component, string, error) {
+	for p, err := range c.api.ListPages().All(c.Ctx) {
+		if err != nil {
+			return nil, "", err
+		}
+		if page != "" && p.Slug != page {
+			continue
+		}
+		id := ref
+		if v, err := c.api.GetComponent(c.Ctx, p.Slug, ref); err == nil {
+			id = v.ID
+		} else if !errors.Is(err, client.ErrNotFound) {
+			return nil, "", err
+		}
+		for v, err := range c.api.ListHiddenComponents(p.Slug).All(c.Ctx) {
+			if err != nil {
+				return nil, "", err
+			}
+			if v.ID == id {
+				return v, p.Slug, nil
+			}
+		}
+	}
+	return nil, "", nil
 }
 
 func (cmd *componentEdit) Run(c *commandContext) error {
@@ -336,6 +396,9 @@ func (cmd *componentEdit) Run(c *commandContext) error {
 		change.Group = new("")
 	}
 	if err := checkNotEmpty(change); err != nil {
+		return err
+	}
+	if err := cmd.confirm(c, cmd.Hidden, cmd.Page, id); err != nil {
 		return err
 	}
 	component, err := c.api.EditComponent(c.Ctx, id, change)

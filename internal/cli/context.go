@@ -198,13 +198,25 @@ func (t *updateText) read(c *commandContext) (string, error) {
 	return *text, nil
 }
 
-// pageURL returns the URL of a page for visitors, or the one on the server's own address if the page cannot be read.
-func (c *commandContext) pageURL(slug string) string {
-	page, err := c.api.GetPage(c.Ctx, slug)
-	if err != nil || page.URL == "" {
-		return c.api.BaseURL() + "/status/" + slug
+// printAddress prints where visitors find something on a page, and who they are if the page is not public. If the page
+// cannot be read, the address is that on the server.
+func (c *commandContext) printAddress(slug, path string) {
+	base, who := c.api.BaseURL()+"/status/"+slug, ""
+	if page, err := c.api.GetPage(c.Ctx, slug); err == nil && page.URL != "" {
+		base, who = page.URL, audience(page.Visibility)
 	}
-	return page.URL
+	c.Printf("It is shown at %s%s%s\n", console.Visible(base), console.Visible(path), who)
+}
+
+// audience returns who can see a page, unless everybody can.
+func audience(v allswell.Visibility) string {
+	switch v {
+	case allswell.VisibilityPrivate:
+		return " to requests with an API token only: the page is private"
+	case allswell.VisibilityUnlisted:
+		return " to everybody who has the address: the page is unlisted"
+	}
+	return ""
 }
 
 // listing is embedded by the commands that list resources.
@@ -282,15 +294,37 @@ func (f confirmation) confirm(c *commandContext, describe func() (string, error)
 	if err != nil {
 		return err
 	}
-	what = console.Visible(what)
+	return c.confirm(question{verb: "delete", done: "deleted", what: what, warning: "this cannot be undone"})
+}
+
+// question is what the user is asked before a command does something.
+type question struct {
+	verb, done string // "delete", "deleted"
+	what       string
+	warning    string // "this cannot be undone"
+}
+
+// confirm asks on the terminal, and returns an error unless the answer is yes. Without a terminal, --yes is needed.
+func (c *commandContext) confirm(q question) error {
+	what := console.Visible(q.what)
 	if !c.Interactive {
-		return console.UsageErrorf("not deleted: --yes is needed to delete %s; this cannot be undone", what)
+		return console.UsageErrorf("not %s: --yes is needed to %s %s; %s", q.done, q.verb, what, q.warning)
 	}
-	yes, err := c.Confirm("Delete " + what + "? This cannot be undone.")
+	yes, err := c.Confirm(fmt.Sprintf("%s %s? %s.", capitalize(q.verb), what, capitalize(q.warning)))
 	if err == nil && !yes {
-		err = errors.New("not deleted")
+		err = errors.New("not " + q.done)
 	}
 	return err
+}
+
+func capitalize(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// some returns a number of things, such as "1 draft" and "2 drafts".
+func some(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %s", n, plural(noun))
 }
 
 // uniqueName is embedded by the commands that create what has a name on a page.

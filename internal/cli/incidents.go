@@ -29,10 +29,11 @@ type IncidentCommands struct {
 type incidentCreate struct {
 	pageFlag
 	Title      string                  `required:"" placeholder:"TEXT" help:"Title of the incident, at most 255 characters."`
-	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default derived from the worst status of its --component flags; without them, none."`
+	Impact     *allswell.Impact        `placeholder:"IMPACT" help:"none, minor, major or critical. By default none, or by the worst status of its components."`
 	State      *allswell.IncidentState `placeholder:"STATE" help:"investigating (the default), identified, monitoring or resolved."`
 	Message    *string                 `placeholder:"TEXT" help:"First update; - reads it from standard input."`
 	Components []affected              `name:"component" sep:"none" placeholder:"COMPONENT[=STATUS]" help:"Affected component, by id, name or slug, and its status: ${affected_statuses}. By default the status follows --impact; without it, degraded. Repeatable."`
+	Draft      bool                    `help:"Show it to nobody and notify nobody until incident publish. Its components get their statuses at once."`
 }
 
 func (cmd *incidentCreate) Run(c *commandContext) error {
@@ -44,24 +45,56 @@ func (cmd *incidentCreate) Run(c *commandContext) error {
 		return err
 	}
 	assumed := cmd.assumeStatuses()
-	incident := client.NewIncident{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message}
+	incident := client.NewIncident{Title: cmd.Title, Impact: cmd.Impact, State: cmd.State, Message: message, Draft: cmd.Draft}
 	if incident.Components, err = c.affected(cmd.Components, &cmd.pageFlag); err != nil {
 		return err
 	}
 	created, err := c.api.CreateIncident(c.Ctx, cmd.Page, incident)
 	return object(c, created, err, func(i *client.Incident) {
 		c.Printf("The incident is %s\n", console.Visible(i.ID))
-		if cmd.Impact == nil && len(cmd.Components) > 0 {
-			c.Printf("Its impact is %s, by the worst status given (--impact chooses another).\n", console.Visible(string(i.Impact)))
+		cmd.explain(c, i, incident.Components, assumed)
+		if cmd.Draft {
+			c.Printf("It is a draft: visitors do not see it, and nobody is notified. To publish it:\n  allswell incident publish %s\n", console.Visible(i.ID))
+		} else {
+			c.printAddress(cmd.Page, "/incidents/"+i.ID)
 		}
-		for _, v := range assumed {
-			c.Printf("The component %s is %s while it lasts (--component NAME=STATUS chooses another status).\n", console.Visible(v.component), v.status)
-		}
-		c.Printf("It is shown at %s/incidents/%s\n", console.Visible(c.pageURL(cmd.Page)), console.Visible(i.ID))
-		if len(cmd.Components) == 0 {
+		if len(cmd.Components) == 0 && !i.Resolved {
 			c.suggestComponents(cmd.Page, i.ID, cmd.Title+" "+valueOf(message))
 		}
 	})
+}
+
+// explain prints what the server and the command have chosen: the impact, and the statuses of the components that were
+// given without one, unless the incident is resolved already.
+func (cmd *incidentCreate) explain(c *commandContext, i *client.Incident, components []client.AffectedStatus, assumed []affected) {
+	if len(components) == 0 {
+		return
+	}
+	hidden := make(map[string]bool) // by id
+	for v, err := range c.api.ListHiddenComponents(cmd.Page).All(c.Ctx) {
+		if err != nil {
+			break // only the explanation is missing
+		}
+		hidden[v.ID] = true
+	}
+	visible := slices.ContainsFunc(components, func(v client.AffectedStatus) bool { return !hidden[v.ID] })
+	switch {
+	case cmd.Impact != nil:
+	case visible:
+		c.Printf("Its impact is %s, by the worst status given (--impact chooses another).\n", console.Visible(string(i.Impact)))
+	default:
+		c.Printf("Its impact is %s, because hidden components do not count (--impact chooses another).\n", console.Visible(string(i.Impact)))
+	}
+	if !visible {
+		c.Printf("Visitors do not see which components it affects: they are hidden.\n")
+	}
+	if i.Resolved {
+		c.Printf("It is resolved, so its components keep their statuses.\n")
+		return
+	}
+	for _, v := range assumed {
+		c.Printf("The component %s is %s while it lasts (--component NAME=STATUS chooses another status).\n", console.Visible(v.component), v.status)
+	}
 }
 
 // suggestComponents prints how to name the components that a new incident affects, and those that its text mentions,
@@ -139,7 +172,24 @@ func (cmd *incidentList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, incidents, total, "No incidents.", incidentHeader, incidentRow)
+	none := "No incidents."
+	if cmd.Drafts {
+		none = "No drafts."
+	}
+	if err := table(c, incidents, total, none, incidentHeader, incidentRow); err != nil || cmd.Drafts || c.JSON {
+		return err
+	}
+	return c.mentionDrafts(cmd.Page, filter)
+}
+
+// mentionDrafts prints how many drafts match the filter of a list without them.
+func (c *commandContext) mentionDrafts(page string, filter client.IncidentFilter) error {
+	filter.Drafts = true
+	n, err := c.api.ListIncidents(page, filter).Count(c.Ctx)
+	if err == nil && n > 0 {
+		c.Printf("\nNot listed: %s (allswell incident list --page %s --drafts).\n", some(n, "draft"), console.Visible(page))
+	}
+	return err
 }
 
 type incidentPublish struct{ incidentArgument }
@@ -183,7 +233,14 @@ func (cmd *incidentShow) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	c.Facts([2]string{"Incident", incident.Title}, [2]string{"Id", incident.ID}, [2]string{"State", string(incident.State)},
+	published := ""
+	switch draft, err := c.isDraft(id); {
+	case err != nil:
+		return err
+	case draft:
+		published = "no, it is a draft (allswell incident publish)"
+	}
+	c.Facts([2]string{"Incident", incident.Title}, [2]string{"Id", incident.ID}, [2]string{"Published", published}, [2]string{"State", string(incident.State)},
 		[2]string{"Impact", string(incident.Impact)}, [2]string{"Opened", console.Time(incident.CreatedAt)},
 		[2]string{"Resolved", timeOr(incident.ResolvedAt, "no")})
 	if len(components) > 0 {

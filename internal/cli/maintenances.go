@@ -67,11 +67,15 @@ type reminder struct {
 	NoReminder bool                `xor:"remind" help:"Send no reminder."`
 }
 
-func (r reminder) before() *client.Seconds {
-	if r.NoReminder {
-		return new(client.Seconds(0))
+// before returns the time between the reminder and the beginning; nil if it is not given.
+func (r reminder) before() (*client.Seconds, error) {
+	switch {
+	case r.NoReminder:
+		return new(client.Seconds(0)), nil
+	case r.Remind != nil && (*r.Remind <= 0 || time.Duration(*r.Remind) > allswell.MaxRemindBefore):
+		return nil, console.UsageErrorf("--remind must be from 1s to %s; --no-reminder sends none", allswell.FormatDuration(allswell.MaxRemindBefore))
 	}
-	return secondsOf(r.Remind)
+	return secondsOf(r.Remind), nil
 }
 
 // secondsOf returns a duration as the API has it; nil if it is not given.
@@ -95,6 +99,10 @@ func (cmd *maintenanceCreate) Run(c *commandContext) error {
 	if cmd.At == nil && cmd.In == nil || cmd.Until == nil && cmd.For == nil {
 		return console.UsageErrorf("give the beginning, with --at or --in, and the end, with --until or --for")
 	}
+	remind, err := cmd.before()
+	if err != nil {
+		return err
+	}
 	if err := cmd.choose(c); err != nil {
 		return err
 	}
@@ -115,11 +123,11 @@ func (cmd *maintenanceCreate) Run(c *commandContext) error {
 		return err
 	}
 	maintenance, err := c.api.CreateMaintenance(c.Ctx, cmd.Page, client.NewMaintenance{
-		Title: cmd.Title, Message: message, ScheduledFor: *from, ScheduledUntil: *until, Components: components, RemindBefore: cmd.before(),
+		Title: cmd.Title, Message: message, ScheduledFor: *from, ScheduledUntil: *until, Components: components, RemindBefore: remind,
 	})
 	return object(c, maintenance, err, func(m *client.Maintenance) {
-		c.Printf("The maintenance is %s, %s\nIt is shown at %s/maintenances/%s\n",
-			console.Visible(m.ID), c.timesOf(m), console.Visible(c.pageURL(cmd.Page)), console.Visible(m.ID))
+		c.Printf("The maintenance is %s, %s\n", console.Visible(m.ID), c.timesOf(m))
+		c.printAddress(cmd.Page, "/maintenances/"+m.ID)
 	})
 }
 
@@ -241,7 +249,11 @@ type maintenanceEdit struct {
 }
 
 func (cmd *maintenanceEdit) Run(c *commandContext) error {
-	change := client.MaintenanceChange{Title: cmd.Title, RemindBefore: cmd.before()}
+	remind, err := cmd.before()
+	if err != nil {
+		return err
+	}
+	change := client.MaintenanceChange{Title: cmd.Title, RemindBefore: remind}
 	if len(cmd.Components) > 0 || cmd.NoComponents {
 		ids, err := c.components(cmd.Components, &cmd.pageFlag)
 		if err != nil {

@@ -42,7 +42,7 @@ type monitorFields struct {
 	Interval         timeinput.Duration      `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
-	DownStatus       *allswell.Status        `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage if it is the only monitor of its component, else partial_outage."`
+	DownStatus       *allswell.Status        `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. A new monitor: major_outage if it is the only one of its component, else partial_outage. put keeps that of an existing one."`
 	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
 	Enabled          *bool                   `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 }
@@ -183,7 +183,7 @@ func (c *commandContext) monitorComponent(given *string, page *pageFlag) (*strin
 
 type monitorList struct {
 	Page  string                `placeholder:"SLUG" help:"Only monitors of this page."`
-	State allswell.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up or down."`
+	State allswell.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up, down, waiting (enabled, and never pinged) or disabled. up includes the last two."`
 	listing
 }
 
@@ -210,9 +210,9 @@ func (cmd *monitorList) Run(c *commandContext) error {
 func monitorState(m *client.Monitor) string {
 	switch {
 	case !m.Enabled:
-		return "off"
+		return string(allswell.MonitorDisabled)
 	case m.LastPingAt == nil:
-		return "waiting"
+		return string(allswell.MonitorWaiting)
 	}
 	return string(m.State)
 }
@@ -282,7 +282,7 @@ type monitorEdit struct {
 	Enabled          *bool               `negatable:"disabled" help:"Enable or disable it."`
 	FailureThreshold *int                `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
 	DownStatus       *allswell.Status    `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
-	AutoIncidents    *string             `placeholder:"MODE" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
+	AutoIncidents    *string             `placeholder:"publish|draft|off|page" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
 }
 
 func (cmd *monitorEdit) Run(c *commandContext) error {

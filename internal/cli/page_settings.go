@@ -18,7 +18,7 @@ import (
 // pageSettings is embedded by the commands that set a page's address and appearance.
 type pageSettings struct {
 	TimeZone *string      `placeholder:"ZONE" help:"Time zone in which the page's days begin, such as Europe/Berlin. UTC by default."`
-	Language *string      `placeholder:"TAG" xor:"language" help:"Language of mails, and for visitors whose own languages are not available: en, de or ar."`
+	Language *string      `placeholder:"en|de|ar" xor:"language" help:"Language of mails, and for visitors whose own languages are not available: en, de or ar."`
 	Domain   *string      `placeholder:"HOST" xor:"domain" help:"Host name at which the page is served too, such as status.example.com."`
 	Accent   *string      `placeholder:"COLOUR" xor:"accent" help:"Colour, such as #1b4f9c."`
 	Footer   []footerLink `name:"footer" sep:"none" xor:"footer" placeholder:"LABEL=URL" help:"Link at the foot of the page; repeatable."`

@@ -46,6 +46,9 @@ func (cmd *pageCreate) Run(c *commandContext) error {
 	page, err := c.api.CreatePage(c.Ctx, cmd.newPage(cmd.Name, slug, cmd.Description))
 	return object(c, page, err, func(page *client.Page) {
 		c.Printf("The page %s is at %s\n", console.Visible(page.Name), console.Visible(page.URL))
+		if who := audience(page.Visibility); who != "" {
+			c.Printf("It is shown%s.\n", who)
+		}
 	})
 }
 
@@ -110,8 +113,8 @@ func (cmd *pageList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	return table(c, pages, total, "No pages yet.", []string{"SLUG", "STATUS", "NAME"}, func(page *client.Page) []string {
-		return []string{page.Slug, statusLabel(page.Status), page.Name}
+	return table(c, pages, total, "No pages yet.", []string{"SLUG", "STATUS", "VISIBILITY", "NAME"}, func(page *client.Page) []string {
+		return []string{page.Slug, statusLabel(page.Status), string(page.Visibility), page.Name}
 	})
 }
 
@@ -135,7 +138,8 @@ func (cmd *pageShow) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	incidents, allOpen, err := c.api.ListIncidents(page.Slug, client.IncidentFilter{Resolved: new(false)}).First(c.Ctx, 100)
+	unresolved := client.IncidentFilter{Resolved: new(false)}
+	incidents, allOpen, err := c.api.ListIncidents(page.Slug, unresolved).First(c.Ctx, 100)
 	if err != nil {
 		return err
 	}
@@ -145,7 +149,10 @@ func (cmd *pageShow) Run(c *commandContext) error {
 		return err
 	}
 	c.Printf("\n")
-	return table(c, incidents, allOpen, "No open incidents.", incidentHeader, incidentRow)
+	if err := table(c, incidents, allOpen, "No open incidents.", incidentHeader, incidentRow); err != nil {
+		return err
+	}
+	return c.mentionDrafts(page.Slug, unresolved)
 }
 
 type pageUptime struct {
@@ -218,6 +225,9 @@ func (c *commandContext) contentsOf(slug string) (string, error) {
 		{"component", func() (int, error) { return c.api.ListComponents(slug).Count(c.Ctx) }},
 		{"group", func() (int, error) { return c.api.ListGroups(slug).Count(c.Ctx) }},
 		{"incident", func() (int, error) { return c.api.ListIncidents(slug, client.IncidentFilter{}).Count(c.Ctx) }},
+		{"draft", func() (int, error) {
+			return c.api.ListIncidents(slug, client.IncidentFilter{Drafts: true}).Count(c.Ctx)
+		}},
 		{"maintenance", func() (int, error) { return c.api.ListMaintenances(slug, client.MaintenanceFilter{}).Count(c.Ctx) }},
 		{"subscriber", func() (int, error) { return c.api.ListSubscribers(slug, client.SubscriberFilter{}).Count(c.Ctx) }},
 		{"monitor", func() (int, error) { return c.api.ListMonitors(client.MonitorFilter{Page: slug}).Count(c.Ctx) }},
@@ -225,10 +235,8 @@ func (c *commandContext) contentsOf(slug string) (string, error) {
 		switch n, err := part.count(); {
 		case err != nil:
 			return "", err
-		case n == 1:
-			parts = append(parts, "1 "+part.noun)
-		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %ss", n, part.noun))
+		case n > 0:
+			parts = append(parts, some(n, part.noun))
 		}
 	}
 	switch last := len(parts) - 1; last {

@@ -18,8 +18,8 @@ func TestPageDeleteNeedsYes(t *testing.T) {
 		totals map[string]string
 		want   string
 	}{
-		{map[string]string{"components": "3", "groups": "0", "incidents": "1", "maintenances": "2", "subscribers": "120"},
-			kept + "3 components, 1 incident, 2 maintenances, 120 subscribers and 2 monitors" + yes},
+		{map[string]string{"components": "3", "groups": "0", "incidents": "1", "drafts": "1", "maintenances": "2", "subscribers": "120"},
+			kept + "3 components, 1 incident, 1 draft, 2 maintenances, 120 subscribers and 2 monitors" + yes},
 		{map[string]string{"components": "1"}, kept + "1 component and 2 monitors" + yes},
 		{nil, kept + "2 monitors" + yes},
 	} {
@@ -28,6 +28,9 @@ func TestPageDeleteNeedsYes(t *testing.T) {
 				t.Errorf("%s %s", r.Method, r.URL)
 			}
 			kind := strings.TrimPrefix(r.URL.Path, "/api/v1/pages/acme/")
+			if r.URL.Query().Get("draft") == "true" {
+				kind = "drafts"
+			}
 			switch {
 			case r.URL.Path == "/api/v1/pages/acme":
 				io.WriteString(w, `{"data": {"name": "Acme"}}`)
@@ -58,11 +61,11 @@ func TestMonitorsOfAPage(t *testing.T) {
 			answer(404, "", "", `{"message": "Not found."}`)(w, r)
 		}
 	}
-	const header = "MONITOR  STATE  INTERVAL  LAST PING  PAGE  NAME\n"
+	const header = "MONITOR  STATE     INTERVAL  LAST PING  PAGE  NAME\n"
 	for args, want := range map[string]string{
-		"--page=acme":              header + "mon_1    off    0s        never      acme  a\nmon_3    off    0s        never      acme  c\n",
-		"--page=acme|--limit=1":    header + "mon_1    off    0s        never      acme  a\n… and 1 more (--limit).\n",
-		"--page=acme|--state=down": header + "mon_3    off    0s        never      acme  c\n",
+		"--page=acme":              header + "mon_1    disabled  0s        never      acme  a\nmon_3    disabled  0s        never      acme  c\n",
+		"--page=acme|--limit=1":    header + "mon_1    disabled  0s        never      acme  a\n… and 1 more (--limit).\n",
+		"--page=acme|--state=down": header + "mon_3    disabled  0s        never      acme  c\n",
 		"--page=empty":             "No monitors yet.\n",
 		"--page=empty|--state=up":  "No such monitors.\n",
 		"--page=nowhere":           "allswell: there is no page with the slug \"nowhere\" in the workspace of this token\n",
@@ -128,7 +131,7 @@ func TestHelpNamesTheLanguages(t *testing.T) {
 	}
 	for _, command := range []string{"create", "set"} {
 		_, stdout, _ := against(t, nil, "page", command, "--help")
-		_, help, _ := strings.Cut(stdout, "--language=TAG")
+		_, help, _ := strings.Cut(stdout, "--language=en|de|ar")
 		help, _, _ = strings.Cut(help, "--domain")
 		for _, f := range files {
 			if tag := strings.TrimSuffix(f.Name(), ".json"); !strings.Contains(help, " "+tag) {

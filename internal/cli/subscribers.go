@@ -55,6 +55,8 @@ func (cmd *subscriberCreate) Run(c *commandContext) error {
 		case s.Secret != "":
 			c.Printf("Added the subscriber %s: %s is called from now on.\n", console.Visible(s.ID), console.Visible(s.Target))
 			c.printSecret(s)
+		case s.Confirmed && s.Channel == allswell.ChannelEmail:
+			c.Printf("Added the subscriber %s: %s is notified from now on, if the server sends mail.\n", console.Visible(s.ID), console.Visible(s.Target))
 		case s.Confirmed:
 			c.Printf("Added the subscriber %s: %s is notified from now on.\n", console.Visible(s.ID), console.Visible(s.Target))
 		default:

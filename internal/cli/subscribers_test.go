@@ -108,7 +108,7 @@ func TestSubscriberOutput(t *testing.T) {
 		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": false}`,
 			"Added the subscriber sub_1: a@example.com is asked to confirm first, if the server sends mail. To see the delivery: allswell delivery list --page p\n"},
 		{"subscriber add|--page=p|--email=x", subscriber + `"confirmed": true}`,
-			"Added the subscriber sub_1: a@example.com is notified from now on.\n"},
+			"Added the subscriber sub_1: a@example.com is notified from now on, if the server sends mail.\n"},
 		{"subscriber add|--page=p|--webhook=x", subscriber + `"confirmed": true, "secret": "whsec_7"}`,
 			"Added the subscriber sub_1: a@example.com is called from now on.\n" +
 				"Messages are signed with this secret, which is shown only this once:\n\n  whsec_7\n"},

@@ -134,11 +134,15 @@ func (cmd *command) flags() (all []Candidate) {
 	return all
 }
 
-// valuesOf returns the values of a flag or an argument, after a prefix.
+// valuesOf returns the values of a flag or an argument, after a prefix: those of its type or its enumeration, or the
+// lower-case words in its placeholder, such as "HOST:PORT|off".
 func (cmd *command) valuesOf(v *kong.Value, prefix string) (all []Candidate) {
 	words := cmd.values[baseType(v.Target.Type())]
 	if v.Enum != "" {
 		words = v.EnumSlice()
+	}
+	if alternatives := strings.Split(v.Tag.PlaceHolder, "|"); len(words) == 0 && len(alternatives) > 1 {
+		words = slices.DeleteFunc(alternatives, func(word string) bool { return word != strings.ToLower(word) })
 	}
 	for _, word := range words {
 		all = append(all, Candidate{prefix + word, ""})

@@ -55,7 +55,7 @@ func (p Program) Run(c *Console, args, environ []string) (status int) {
 	case args[0] == "--version": // a common attempt
 		args = append([]string{"version"}, args[1:]...)
 	}
-	parsed, err := parser.Parse(joinNegative(args))
+	parsed, err := parser.Parse(joinNegative(moveFlags(parser.Model.Node, args)))
 	for _, warning := range file.warnings {
 		fmt.Fprintf(c.Err, "%s: warning: %s\n", p.Name, warning)
 	}
@@ -115,6 +115,45 @@ func joinNegative(args []string) []string {
 		}
 	}
 	return out
+}
+
+// moveFlags moves flags before the command, as in "--url URL page list", behind it, where the parser expects them. It
+// leaves the flags of the program itself and unknown ones where they are.
+func moveFlags(root *kong.Node, args []string) []string {
+	flags := make(map[string]*kong.Flag)
+	for _, child := range root.Children {
+		visitCommands(child, func(n *kong.Node) {
+			for _, f := range n.Flags {
+				flags["--"+f.Name] = f
+			}
+		})
+	}
+	for _, f := range root.Flags {
+		delete(flags, "--"+f.Name)
+	}
+	first := 0 // the first word that is not a flag or its value
+	for first < len(args) && strings.HasPrefix(args[first], "-") {
+		name, _, hasValue := strings.Cut(args[first], "=")
+		f := flags[name]
+		if f == nil {
+			return args
+		}
+		if first++; !hasValue && !f.IsBool() {
+			first++
+		}
+	}
+	if first >= len(args) {
+		return args
+	}
+	command, last := root, first
+	for last < len(args) {
+		i := slices.IndexFunc(command.Children, func(n *kong.Node) bool { return n.Name == args[last] || slices.Contains(n.Aliases, args[last]) })
+		if i < 0 {
+			break
+		}
+		command, last = command.Children[i], last+1
+	}
+	return slices.Concat(args[first:last], args[:first], args[last:])
 }
 
 // withHint replaces an error about a missing command by one that lists all commands, and adds to an error about an

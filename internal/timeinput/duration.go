@@ -4,6 +4,7 @@ package timeinput
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -17,12 +18,13 @@ type Duration time.Duration
 // weeksAndDays matches the units of a duration that time.ParseDuration does not know.
 var weeksAndDays = regexp.MustCompile(`^(?:([0-9]{1,6})w)?(?:([0-9]{1,6})d)?`)
 
-// UnmarshalText parses "5m", "90s", "2d", "1w", "1d12h" or "300", which is in seconds.
+// UnmarshalText parses "5m", "90s", "2d", "1w" or "1d12h". A number without a unit is an error, because the API and cron
+// count in different ones.
 func (d *Duration) UnmarshalText(text []byte) error {
-	wrong := errors.New("must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h, or a bare number such as 300")
+	wrong := errors.New("must be in whole seconds: with the units w, d, h, m and s, such as 30s, 5m, 25h, 2d or 1d12h")
 	value := string(text)
-	if value != "" && strings.Trim(value, "0123456789") == "" {
-		value += "s"
+	if value != "0" && value != "" && strings.Trim(value, "0123456789") == "" {
+		return fmt.Errorf("needs a unit, such as %ss, %sm, %sh or %sd", value, value, value, value)
 	}
 	long := weeksAndDays.FindStringSubmatch(value)
 	weeks, _ := strconv.ParseInt(cmp.Or(long[1], "0"), 10, 64) // digits

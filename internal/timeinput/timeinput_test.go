@@ -9,14 +9,14 @@ import (
 
 func TestDurations(t *testing.T) {
 	for text, want := range map[string]int64{
-		"30s": 30, "300": 300, "1d": 86400, "2d": 172800, "1d12h": 129600, "1w": 604800, "1w2d3h4m5s": 788645, "0": 0, "52w": 31449600, "-5m": -300,
+		"30s": 30, "300s": 300, "1d": 86400, "2d": 172800, "1d12h": 129600, "1w": 604800, "1w2d3h4m5s": 788645, "0": 0, "52w": 31449600, "-5m": -300,
 	} {
 		var d Duration
 		if err := d.UnmarshalText([]byte(text)); err != nil || time.Duration(d) != time.Duration(want)*time.Second {
 			t.Errorf("%s is %s, %v; want %d s", text, time.Duration(d), err, want)
 		}
 	}
-	for _, text := range []string{"", "d", "1.5d", "1d-5m", "1d+5m", "2d1w", "1.5s", "500ms", "999999w", "9999999d", "tomorrow", "1d 12h"} {
+	for _, text := range []string{"", "d", "1.5d", "1d-5m", "1d+5m", "2d1w", "1.5s", "500ms", "999999w", "9999999d", "tomorrow", "1d 12h", "300", "05"} {
 		var d Duration
 		if err := d.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is taken for %s", text, time.Duration(d))
