@@ -60,7 +60,8 @@ func program() console.Program {
 		},
 		Name: "allswell",
 		Description: "A status page and heartbeat monitor.\n\n" +
-			"It exits with 0 when done, with 1 when refused or failed, and with 2 when the command line or a setting is wrong.",
+			"To try it: allswell demo. To run it: allswell serve.\n\n" +
+			"The exit status is 0 on success, 1 if the command failed or was refused, and 2 if the command line or a setting is invalid.",
 		EnvPrefix: "ALLSWELL_",
 		Variables: cli.HelpVariables(),
 		Message:   cli.Message,

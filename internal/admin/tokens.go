@@ -72,7 +72,7 @@ func recordOf(t allswell.Token, workspace string) tokenRecord {
 
 type tokenCreate struct {
 	Name      string `required:"" placeholder:"NAME" help:"Name of the token, such as its purpose."`
-	Scope     string `default:"write" placeholder:"read|write|admin" help:"Permissions: read, write (the default) or admin."`
+	Scope     string `default:"write" placeholder:"read|write|admin" help:"Permissions: read, write or admin."`
 	Workspace string `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist."`
 }
 

@@ -137,9 +137,9 @@ type ComponentCommands struct {
 	List   componentList   `cmd:"" help:"List a page's components."`
 	Show   componentShow   `cmd:"" help:"Show a component."`
 	Create componentCreate `cmd:"" help:"Create a component on a page."`
-	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. What is not given gets its default; status and order are kept."`
+	Put    componentPut    `cmd:"" help:"Create a component, or replace its configuration. What is not given gets its default; status, order, and whether it is hidden are kept."`
 	Status componentStatus `cmd:"" aliases:"set" help:"Set a component's status. It is shown at once, until it is set again or a monitor goes down."`
-	Edit   componentEdit   `cmd:"" help:"Change a component's name, description, order or group, hide or show it."`
+	Edit   componentEdit   `cmd:"" help:"Change a component's name, description, order, group, or whether it is hidden."`
 	Delete componentDelete `cmd:"" help:"Delete a component with its history."`
 }
 

@@ -27,8 +27,8 @@ import (
 type ClientSettings struct {
 	URL   string `name:"url" env:"ALLSWELL_URL" default:"http://localhost:8080" placeholder:"URL" help:"URL of the Allswell server."`
 	Token string `env:"ALLSWELL_TOKEN" secret:"" placeholder:"SECRET" help:"API token."`
-	JSON  bool   `name:"json" help:"Print the data of the API's response as it is, for programs. A list is one array, of all parts that are read."`
-	Wide  bool   `help:"Cut nothing to fit the terminal, and print whole ids."`
+	JSON  bool   `name:"json" help:"Print the JSON of the API, for programs. A list is one array."`
+	Wide  bool   `help:"Print whole ids, and do not cut columns to fit the terminal."`
 }
 
 // retries is client.Options.Retries. Tests change it.

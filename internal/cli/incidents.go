@@ -17,7 +17,7 @@ type IncidentCommands struct {
 
 	List       incidentList       `cmd:"" help:"List a page's incidents, newest first."`
 	Show       incidentShow       `cmd:"" help:"Show an incident with its updates."`
-	Create     incidentCreate     `cmd:"" aliases:"open" help:"Open an incident."`
+	Create     incidentCreate     `cmd:"" aliases:"open" help:"Open an incident, or prepare one as a draft."`
 	Update     incidentUpdate     `cmd:"" help:"Add an update to an incident. Subscribers are notified."`
 	Edit       incidentEdit       `cmd:"" aliases:"set" help:"Change an incident's title, impact or state."`
 	Resolve    incidentResolve    `cmd:"" help:"Resolve an incident."`

@@ -18,10 +18,10 @@ import (
 type MonitorCommands struct {
 	ClientSettings `embed:""`
 
-	List    monitorList    `cmd:"" help:"List the monitors of all pages, or of one. A monitor is waiting until its first ping, and cannot go down before."`
-	Show    monitorShow    `cmd:"" help:"Show a monitor with its ping URL. A monitor is waiting until its first ping, and cannot go down before."`
+	List    monitorList    `cmd:"" help:"List the monitors of all pages, or of one. Until its first ping, a monitor is waiting and cannot go down."`
+	Show    monitorShow    `cmd:"" help:"Show a monitor with its ping URL."`
 	Create  monitorCreate  `cmd:"" help:"Create a monitor and print the command that its job has to run."`
-	Put     monitorPut     `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; the ping URL is kept."`
+	Put     monitorPut     `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; ping URL and down status are kept."`
 	Edit    monitorEdit    `cmd:"" aliases:"set" help:"Change a monitor."`
 	Rotate  monitorRotate  `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
 	Outages monitorOutages `cmd:"" help:"List a monitor's outages, newest first."`
@@ -30,6 +30,7 @@ type MonitorCommands struct {
 
 type monitorCreate struct {
 	monitorFields
+	DownStatus *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. Default: major_outage if it is the only monitor of its component, else partial_outage."`
 	newSlug
 	uniqueName
 }
@@ -42,7 +43,6 @@ type monitorFields struct {
 	Interval         timeinput.Duration      `required:"" placeholder:"DURATION" help:"Maximum expected time between two pings, such as 30s, 5m, 25h, 8d. Leave room: 25h for a nightly job."`
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
-	DownStatus       *allswell.Status        `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. A new monitor: major_outage if it is the only one of its component, else partial_outage. put keeps that of an existing one."`
 	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
 	Enabled          *bool                   `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 }
@@ -62,13 +62,14 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 	component, err := c.monitorComponent(f.Component, &f.pageFlag)
 	return client.NewMonitor{
 		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), ComponentID: component,
-		FailureThreshold: f.FailureThreshold, DownStatus: f.DownStatus, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents,
+		FailureThreshold: f.FailureThreshold, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents,
 	}, err
 }
 
 type monitorPut struct {
 	Monitor string `arg:"" help:"Slug of the monitor, or the id of one that exists."`
 	monitorFields
+	DownStatus *allswell.Status `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}. By default that of the existing monitor is kept, and a new one gets that of create."`
 	putFlags
 }
 
@@ -80,6 +81,7 @@ func (cmd *monitorPut) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
+	described.DownStatus = cmd.DownStatus
 	return putResource(c, cmd.putFlags, "monitor", cmd.Monitor,
 		func() (*client.Monitor, error) { return c.api.GetMonitor(c.Ctx, cmd.Monitor) },
 		func(options ...client.CallOption) (*client.Monitor, error) {
@@ -92,7 +94,7 @@ func (cmd *monitorCreate) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	described.UniqueName = !cmd.AllowDuplicate
+	described.DownStatus, described.UniqueName = cmd.DownStatus, !cmd.AllowDuplicate
 	monitor, err := c.api.CreateMonitor(c.Ctx, described)
 	return object(c, monitor, cmd.explain(err), func(m *client.Monitor) {
 		c.printPing(m)
