@@ -8,6 +8,23 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+type componentJSON struct {
+	ID          string          `json:"id"`
+	Name        string          `json:"name"`
+	Description *string         `json:"description"`
+	Status      allswell.Status `json:"status"`
+	Order       int             `json:"order"`
+	CreatedAt   string          `json:"created_at"`
+	UpdatedAt   string          `json:"updated_at"`
+}
+
+func newComponentJSON(c allswell.Component) componentJSON {
+	return componentJSON{
+		ID: c.ID, Name: c.Name, Description: c.Description, Status: c.Status(), Order: c.Order,
+		CreatedAt: allswell.FormatTime(c.CreatedAt), UpdatedAt: allswell.FormatTime(c.UpdatedAt),
+	}
+}
+
 // listComponents filters by ?slug, ?name and ?hidden.
 func (a *api) listComponents(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)

@@ -8,6 +8,46 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+type deliveryJSON struct {
+	ID            string                   `json:"id"`
+	Purpose       allswell.DeliveryPurpose `json:"purpose"`
+	Channel       allswell.Channel         `json:"channel"`
+	Target        *string                  `json:"target"` // null: the subscription has ended
+	Event         *allswell.EventKind      `json:"event"`
+	IncidentID    *string                  `json:"incident_id"`
+	MaintenanceID *string                  `json:"maintenance_id"`
+	State         allswell.DeliveryState   `json:"state"`
+	Attempts      int                      `json:"attempts"`
+	Reason        *string                  `json:"reason"`
+	NextAttemptAt *string                  `json:"next_attempt_at"` // null unless pending
+	CreatedAt     string                   `json:"created_at"`
+	UpdatedAt     string                   `json:"updated_at"`
+	SubscriberID  string                   `json:"subscriber_id"`
+	CarriedBy     *string                  `json:"carried_by"` // null unless superseded
+	WaitsFor      *string                  `json:"waits_for"`  // null unless pending behind another delivery
+}
+
+func newDeliveryJSON(d allswell.DeliveryLogEntry) deliveryJSON {
+	out := deliveryJSON{
+		ID: d.ID, Purpose: d.Purpose, Channel: d.Channel, Target: ptrOrNil(d.Target),
+		Event: ptrOrNil(d.Kind), IncidentID: ptrOrNil(d.IncidentID), MaintenanceID: ptrOrNil(d.MaintenanceID),
+		State: d.State, Attempts: d.Attempts, Reason: ptrOrNil(d.Reason),
+		CreatedAt: allswell.FormatTime(d.CreatedAt), UpdatedAt: allswell.FormatTime(d.UpdatedAt),
+		SubscriberID: d.SubscriberID, WaitsFor: ptrOrNil(d.WaitsFor),
+	}
+	switch d.State {
+	case allswell.DeliveryPending:
+		next := d.NextAttemptAt
+		if d.HeldUntil.After(next) {
+			next = d.HeldUntil
+		}
+		out.NextAttemptAt = timePtr(next)
+	case allswell.DeliverySuperseded:
+		out.CarriedBy = ptrOrNil(d.MergedInto)
+	}
+	return out
+}
+
 // listDeliveries filters by ?state=, which is repeatable.
 func (a *api) listDeliveries(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)

@@ -7,6 +7,22 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
+type groupJSON struct {
+	ID        string `json:"id"`
+	Slug      string `json:"slug"`
+	Name      string `json:"name"`
+	Order     int    `json:"order"`
+	CreatedAt string `json:"created_at"`
+	UpdatedAt string `json:"updated_at"`
+}
+
+func newGroupJSON(g allswell.Group) groupJSON {
+	return groupJSON{
+		ID: g.ID, Slug: g.Slug, Name: g.Name, Order: g.Order,
+		CreatedAt: allswell.FormatTime(g.CreatedAt), UpdatedAt: allswell.FormatTime(g.UpdatedAt),
+	}
+}
+
 func (a *api) listGroups(c *call) (store.Response, error) {
 	return serveNamedList(c, newGroupJSON, func(f store.Filter, r store.Pagination) ([]allswell.Group, int, error) {
 		return a.store.Groups(c.Context(), c.actor(), c.PathValue("pageSlug"), f, r)

@@ -10,6 +10,55 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// incidentJSON is an incident without its updates.
+type incidentJSON struct {
+	ID         string                 `json:"id"`
+	Title      string                 `json:"title"`
+	Impact     allswell.Impact        `json:"impact"`
+	State      allswell.IncidentState `json:"state"`
+	Resolved   bool                   `json:"resolved"`
+	ResolvedAt *string                `json:"resolved_at"`
+	CreatedAt  string                 `json:"created_at"`
+	UpdatedAt  string                 `json:"updated_at"`
+}
+
+func newIncidentJSON(i allswell.Incident) incidentJSON {
+	return incidentJSON{
+		ID: i.ID, Title: i.Title, Impact: i.Impact, State: i.State,
+		Resolved: i.Resolved, ResolvedAt: timePtr(i.ResolvedAt),
+		CreatedAt: allswell.FormatTime(i.CreatedAt), UpdatedAt: allswell.FormatTime(i.UpdatedAt),
+	}
+}
+
+// incidentWithUpdatesJSON is an incident with its updates, oldest first.
+type incidentWithUpdatesJSON struct {
+	incidentJSON
+	Updates []timelineEntryJSON `json:"updates"`
+}
+
+func newIncidentWithUpdatesJSON(i allswell.Incident) incidentWithUpdatesJSON {
+	out := incidentWithUpdatesJSON{incidentJSON: newIncidentJSON(i), Updates: make([]timelineEntryJSON, len(i.Updates))}
+	for n, u := range i.Updates {
+		out.Updates[n] = newTimelineEntryJSON(u)
+	}
+	return out
+}
+
+// affectedComponentJSON is a component that an incident affects.
+type affectedComponentJSON struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Status allswell.Status `json:"status"`
+}
+
+func newAffectedComponentsJSON(affected []allswell.AffectedComponent) []affectedComponentJSON {
+	out := make([]affectedComponentJSON, len(affected))
+	for i, a := range affected {
+		out[i] = affectedComponentJSON{a.ComponentID, a.Name, a.Status}
+	}
+	return out
+}
+
 // listIncidents filters by ?resolved=true or false and by ?component_id, and lists drafts with ?draft=true.
 func (a *api) listIncidents(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)

@@ -9,6 +9,65 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+type maintenanceJSON struct {
+	ID             string                    `json:"id"`
+	Title          string                    `json:"title"`
+	State          allswell.MaintenanceState `json:"state"`
+	ScheduledFor   string                    `json:"scheduled_for"`
+	ScheduledUntil string                    `json:"scheduled_until"`
+	BegunAt        *string                   `json:"begun_at"`
+	EndedAt        *string                   `json:"ended_at"`
+	RemindBefore   int64                     `json:"remind_before"` // seconds; 0: no reminder
+	Components     []componentRefJSON        `json:"components"`
+	CreatedAt      string                    `json:"created_at"`
+	UpdatedAt      string                    `json:"updated_at"`
+}
+
+type componentRefJSON struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+func newMaintenanceJSON(m allswell.Maintenance) maintenanceJSON {
+	out := maintenanceJSON{
+		ID: m.ID, Title: m.Title, State: m.State,
+		ScheduledFor: allswell.FormatTime(m.ScheduledFor), ScheduledUntil: allswell.FormatTime(m.ScheduledUntil),
+		BegunAt: timePtr(m.BegunAt), EndedAt: timePtr(m.EndedAt), RemindBefore: int64(m.RemindBefore / time.Second),
+		Components: make([]componentRefJSON, len(m.Components)),
+		CreatedAt:  allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
+	}
+	for i, c := range m.Components {
+		out.Components[i] = componentRefJSON(c)
+	}
+	return out
+}
+
+// maintenanceWithUpdatesJSON is a maintenance with its updates, oldest first.
+type maintenanceWithUpdatesJSON struct {
+	maintenanceJSON
+	Updates []maintenanceUpdateJSON `json:"updates"`
+}
+
+func newMaintenanceWithUpdatesJSON(m allswell.Maintenance) maintenanceWithUpdatesJSON {
+	out := maintenanceWithUpdatesJSON{maintenanceJSON: newMaintenanceJSON(m), Updates: make([]maintenanceUpdateJSON, len(m.Updates))}
+	for i, u := range m.Updates {
+		out.Updates[i] = newMaintenanceUpdateJSON(u)
+	}
+	return out
+}
+
+// maintenanceUpdateJSON is an update of a maintenance.
+type maintenanceUpdateJSON struct {
+	ID        string                    `json:"id"`
+	Message   string                    `json:"message"`
+	State     allswell.MaintenanceState `json:"state"`
+	CreatedAt string                    `json:"created_at"`
+}
+
+func newMaintenanceUpdateJSON(u allswell.MaintenanceUpdate) maintenanceUpdateJSON {
+	return maintenanceUpdateJSON{ID: u.ID, Message: u.Message, State: u.State, CreatedAt: allswell.FormatTime(u.CreatedAt)}
+}
+
 // listMaintenances filters by ?state=.
 func (a *api) listMaintenances(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)

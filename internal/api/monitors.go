@@ -9,6 +9,63 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+type monitorJSON struct {
+	ID                  string                  `json:"id"`
+	Slug                string                  `json:"slug"`
+	Name                string                  `json:"name"`
+	Token               *string                 `json:"token"`    // null if the caller may only read
+	PingURL             *string                 `json:"ping_url"` // null if the caller may only read
+	Interval            int64                   `json:"interval"` // seconds
+	NextCheckAt         *string                 `json:"next_check_at"`
+	ConsecutiveFailures int                     `json:"consecutive_failures"`
+	State               allswell.MonitorState   `json:"state"`
+	Enabled             bool                    `json:"enabled"`
+	ComponentID         *string                 `json:"component_id"`
+	Page                *string                 `json:"page"` // the slug
+	LastPingAt          *string                 `json:"last_ping_at"`
+	FailureThreshold    *int                    `json:"failure_threshold"` // null: the setting for all monitors
+	EffectiveThreshold  int                     `json:"effective_failure_threshold"`
+	IncidentID          *string                 `json:"incident_id"` // of the open outage
+	DownStatus          allswell.Status         `json:"down_status"`
+	AutoIncidents       *allswell.AutoIncidents `json:"auto_incidents"` // null: the page's
+	CreatedAt           string                  `json:"created_at"`
+	UpdatedAt           string                  `json:"updated_at"`
+}
+
+// newMonitorJSON returns the JSON of a monitor. The ping token is a credential for
+// writing: with it, a caller of the scope read could keep a dead job up.
+func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
+	var token, pingURL *string
+	if c.token.Scope.Allows(write) {
+		token, pingURL = &m.Token, new(c.base+"/api/v1/heartbeat/"+m.Token)
+	}
+	return monitorJSON{
+		ID: m.ID, Slug: m.Slug, Name: m.Name, Token: token, PingURL: pingURL,
+		Interval: int64(m.Interval / time.Second), NextCheckAt: timePtr(m.NextCheckAt),
+		ConsecutiveFailures: m.ConsecutiveFailures, State: m.State, Enabled: m.Enabled,
+		ComponentID: ptrOrNil(m.ComponentID), Page: ptrOrNil(m.PageSlug), LastPingAt: timePtr(m.LastPingAt),
+		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
+		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus, AutoIncidents: ptrOrNil(m.AutoIncidents),
+		CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
+	}
+}
+
+type outageJSON struct {
+	ID            string  `json:"id"`
+	SilentSince   string  `json:"silent_since"` // the last ping before it
+	StartedAt     string  `json:"started_at"`   // when the monitor went down
+	EndedAt       *string `json:"ended_at"`
+	IncidentID    *string `json:"incident_id"` // null: it opened none, or that was deleted
+	IncidentDraft bool    `json:"incident_draft"`
+}
+
+func newOutageJSON(o allswell.Outage) outageJSON {
+	return outageJSON{
+		ID: o.ID, SilentSince: allswell.FormatTime(o.SilentSince), StartedAt: allswell.FormatTime(o.StartedAt), EndedAt: timePtr(o.EndedAt),
+		IncidentID: ptrOrNil(o.IncidentID), IncidentDraft: o.Draft,
+	}
+}
+
 // listMonitors filters by ?slug, ?name, ?page_slug, ?component_id, ?incident_id and ?state.
 func (a *api) listMonitors(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)

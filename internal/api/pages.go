@@ -10,6 +10,51 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+type pageJSON struct {
+	ID           string                 `json:"id"`
+	Slug         string                 `json:"slug"`
+	Name         string                 `json:"name"`
+	Description  *string                `json:"description"`
+	Status       allswell.Status        `json:"status"`
+	URL          string                 `json:"url"` // of the public status page
+	TimeZone     string                 `json:"time_zone"`
+	Language     *string                `json:"language"`
+	Domain       *string                `json:"domain"`
+	DomainStatus *allswell.DomainStatus `json:"domain_status"`
+	Accent       *string                `json:"accent"`
+	FooterLinks  []allswell.FooterLink  `json:"footer_links"`
+	Logo         *string                `json:"logo"` // URL of the image
+	LogoDark     *string                `json:"logo_dark"`
+	Icon         *string                `json:"icon"`
+
+	AutoIncidents allswell.AutoIncidents `json:"auto_incidents"`
+	Visibility    allswell.Visibility    `json:"visibility"`
+	Home          bool                   `json:"home"`
+
+	CreatedAt string `json:"created_at"`
+	UpdatedAt string `json:"updated_at"`
+}
+
+func (c *call) newPageJSON(p allswell.Page) pageJSON {
+	return pageJSON{
+		ID: p.ID, Slug: p.Slug, Name: p.Name, Description: p.Description, Status: p.Status, URL: p.URL(c.base), TimeZone: p.TimeZone,
+		Language: ptrOrNil(p.Language), Domain: ptrOrNil(p.Domain), DomainStatus: ptrOrNil(p.DomainStatus), Accent: ptrOrNil(p.Accent),
+		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
+		Logo:        c.imageURL(p, p.Logo), LogoDark: c.imageURL(p, p.LogoDark), Icon: c.imageURL(p, p.Icon),
+		AutoIncidents: p.AutoIncidents, Visibility: p.Visibility, Home: p.Home,
+		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
+	}
+}
+
+// imageURL returns the URL of an image of a page, or nil if the name is "".
+func (c *call) imageURL(p allswell.Page, name string) *string {
+	if name == "" {
+		return nil
+	}
+	url := p.URL(c.base) + "/look/" + name
+	return &url
+}
+
 func (a *api) listPages(c *call) (store.Response, error) {
 	return serveNamedList(c, c.newPageJSON, func(f store.Filter, r store.Pagination) ([]allswell.Page, int, error) {
 		return a.store.Pages(c.Context(), c.actor(), f, r)

@@ -3,7 +3,9 @@ package api
 import (
 	"math"
 	"net/http"
+	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -103,4 +105,22 @@ func orZero[T any](p *T) (v T) {
 		v = *p
 	}
 	return v
+}
+
+// timePtr formats a time. It returns nil for the zero Time.
+func timePtr(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := allswell.FormatTime(t)
+	return &text
+}
+
+// ptrOrNil returns a pointer to v, or nil if v is the zero value.
+func ptrOrNil[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
 }

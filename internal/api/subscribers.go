@@ -8,6 +8,42 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// subscriberJSON contains neither the key of the subscription's links nor a secret.
+type subscriberJSON struct {
+	ID           string           `json:"id"`
+	Channel      allswell.Channel `json:"channel"`
+	Target       string           `json:"target"`
+	Confirmed    bool             `json:"confirmed"`
+	WholePage    bool             `json:"whole_page"`
+	Components   []string         `json:"components"` // if not the whole page
+	SuspendedAt  *string          `json:"suspended_at"`
+	SuspendedFor *string          `json:"suspended_for"`
+	Refusals     int              `json:"refusals"`
+	CreatedAt    string           `json:"created_at"`
+	UpdatedAt    string           `json:"updated_at"`
+	ConfirmedAt  *string          `json:"confirmed_at"`
+}
+
+func newSubscriberJSON(s allswell.Subscriber) subscriberJSON {
+	return subscriberJSON{
+		ID: s.ID, Channel: s.Channel, Target: s.Target, Confirmed: !s.ConfirmedAt.IsZero(),
+		WholePage: s.WholePage, Components: append([]string{}, s.Components...), // [], never null
+		SuspendedAt: timePtr(s.SuspendedAt), SuspendedFor: ptrOrNil(s.SuspendedFor), Refusals: s.Rejections,
+		CreatedAt: allswell.FormatTime(s.CreatedAt), UpdatedAt: allswell.FormatTime(s.UpdatedAt), ConfirmedAt: timePtr(s.ConfirmedAt),
+	}
+}
+
+// subscriberWithSecretJSON is a subscriber with a new secret, which is shown only
+// once. E-mail subscribers have none.
+type subscriberWithSecretJSON struct {
+	subscriberJSON
+	Secret string `json:"secret,omitempty"`
+}
+
+func newSubscriberWithSecretJSON(s allswell.Subscriber) subscriberWithSecretJSON {
+	return subscriberWithSecretJSON{newSubscriberJSON(s), s.Secret}
+}
+
 // listSubscribers returns subscribers without their secrets. It filters by ?target.
 func (a *api) listSubscribers(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)

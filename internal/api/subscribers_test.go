@@ -183,7 +183,7 @@ func TestInvalidSubscribers(t *testing.T) {
 			}
 			for _, chosen := range [][]string{{elsewhere}, {component, elsewhere}, {component, "x"}, {gone}, {""}} {
 				c.post(subscribersPath, map[string]any{"channel": "email", "target": "x@example.com", "components": chosen}).
-					complains("components").sentence("The components must be of this page.")
+					complains("components").sentence("The components must be of this page, and not hidden.")
 			}
 			c.post(subscribersPath, map[string]any{"channel": "email", "target": "x@example.com", "components": many}).
 				complains("components").sentence("At most 200 components may be chosen.")

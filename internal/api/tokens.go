@@ -8,6 +8,32 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+type tokenJSON struct {
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	Scope      allswell.Scope `json:"scope"`
+	CreatedAt  string         `json:"created_at"`
+	LastUsedAt *string        `json:"last_used_at"`
+	RevokedAt  *string        `json:"revoked_at"`
+}
+
+func newTokenJSON(t allswell.Token) tokenJSON {
+	return tokenJSON{
+		ID: t.ID, Name: t.Name, Scope: t.Scope, CreatedAt: allswell.FormatTime(t.CreatedAt),
+		LastUsedAt: timePtr(t.LastUsedAt), RevokedAt: timePtr(t.RevokedAt),
+	}
+}
+
+// issuedTokenJSON is a new token with its secret, which is shown only once.
+type issuedTokenJSON struct {
+	tokenJSON
+	Token string `json:"token"`
+}
+
+func newIssuedTokenJSON(t allswell.IssuedToken) issuedTokenJSON {
+	return issuedTokenJSON{newTokenJSON(t.Token), t.Secret}
+}
+
 // listTokens returns all tokens, including revoked ones, without their secrets.
 func (a *api) listTokens(c *call) (store.Response, error) {
 	return serveList(c, newTokenJSON, func(r store.Pagination) ([]allswell.Token, int, error) {

@@ -8,6 +8,31 @@ import (
 	"github.com/allswell/allswell/internal/web"
 )
 
+// timelineEntryJSON is an update inside its incident, without incident_id.
+type timelineEntryJSON struct {
+	ID        string `json:"id"`
+	Message   string `json:"message"`
+	CreatedAt string `json:"created_at"`
+}
+
+func newTimelineEntryJSON(u allswell.IncidentUpdate) timelineEntryJSON {
+	return timelineEntryJSON{ID: u.ID, Message: u.Message, CreatedAt: allswell.FormatTime(u.CreatedAt)}
+}
+
+type incidentUpdateJSON struct {
+	ID         string `json:"id"`
+	IncidentID string `json:"incident_id"`
+	Message    string `json:"message"`
+	CreatedAt  string `json:"created_at"`
+}
+
+func newIncidentUpdateJSON(u allswell.IncidentUpdate) incidentUpdateJSON {
+	return incidentUpdateJSON{
+		ID: u.ID, IncidentID: u.IncidentID, Message: u.Message,
+		CreatedAt: allswell.FormatTime(u.CreatedAt),
+	}
+}
+
 func (a *api) listUpdates(c *call) (store.Response, error) {
 	return serveList(c, newIncidentUpdateJSON, func(r store.Pagination) ([]allswell.IncidentUpdate, int, error) {
 		return a.store.Updates(c.Context(), c.actor(), c.PathValue("incidentId"), r)
