@@ -25,7 +25,7 @@ type pageSettings struct {
 
 	AutoIncidents *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of monitors that go down: publish (the default), draft (a person publishes them) or off."`
 	Visibility    *allswell.Visibility    `placeholder:"WHO" help:"Who sees the page: public (the default), unlisted (who has its address) or private (with a token of the API)."`
-	Home          *bool                   `negatable:"" help:"Whether it is the page at / of the service, instead of the first public page."`
+	Home          *bool                   `negatable:"" help:"Whether it is the page at / of the service, instead of the first public page. If several workspaces have one, / shows that of the oldest."`
 }
 
 func (s pageSettings) links() (links []client.FooterLink) {

@@ -53,6 +53,10 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 	if err = c.fillParts(p); err != nil {
 		return
 	}
+	view, err := c.visitorView(p.Page.ID)
+	if err != nil {
+		return err
+	}
 	zone := p.Page.Location()
 	past := millis(allswell.AddDays(allswell.Midnight(c.Now, zone), 1-allswell.PastDays))
 	shown, named := timelines{each: pageTimeline, bytes: timelineBytes}, timelines{each: 1, bytes: timelineBytes}
@@ -61,7 +65,7 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		where string
 		since any
 	}{{shown, `NOT resolved AND created_at >= $2`, int64(0)}, {named, `resolved AND created_at >= $2`, past}} {
-		found, err := c.publishedIncidents(which.timelines, `page_id = $1 AND `+which.where+` ORDER BY created_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxIncidents)
+		found, err := view.publishedIncidents(which.timelines, `page_id = $1 AND `+which.where+` ORDER BY created_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxIncidents)
 		if err != nil {
 			return err
 		}
@@ -73,7 +77,7 @@ func (c *session) fillPage(p *allswell.PageContents) (err error) {
 		where string
 		since any
 	}{{shown, `state <> 'completed' AND created_at >= $2`, int64(0)}, {named, `state = 'completed' AND begun_at >= $2`, past}} {
-		found, err := c.publicMaintenances(which.timelines, `WHERE page_id = $1 AND `+which.where+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxPlanned)
+		found, err := view.publicMaintenances(which.timelines, `page_id = $1 AND `+which.where+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`, p.Page.ID, which.since, maxPlanned)
 		if err != nil {
 			return err
 		}
@@ -128,9 +132,28 @@ func (c *session) fillHistory(p *allswell.PageContents, since time.Time) error {
 	return err
 }
 
-// publishedIncidents loads incidents as visitors see them: no drafts, and of the affected
-// components those that are not hidden. where is the statement after WHERE.
-func (c *session) publishedIncidents(t timelines, where string, args ...any) ([]allswell.Incident, error) {
+// visitorView loads what visitors see of a page: no drafts, and no hidden components.
+type visitorView struct {
+	*session
+	hidden map[string]bool // see hiddenComponents
+}
+
+func (c *session) visitorView(pageID string) (visitorView, error) {
+	hidden, err := c.hiddenComponents(pageID)
+	return visitorView{c, hidden}, err
+}
+
+// visitedPage loads a page without its contents, and what loads them for visitors.
+func (c *session) visitedPage(slug string) (p allswell.PageContents, v visitorView, err error) {
+	p.AsOf = c.Now
+	if p.Page, err = c.publicPage(slug); err == nil {
+		v, err = c.visitorView(p.Page.ID)
+	}
+	return
+}
+
+// publishedIncidents loads incidents of the page that are not drafts. where is the statement after WHERE.
+func (c visitorView) publishedIncidents(t timelines, where string, args ...any) ([]allswell.Incident, error) {
 	found, err := database.Query(c.Session, scanIncident, `SELECT `+incidentColumns+` FROM incidents WHERE NOT draft AND `+where, args...)
 	if err != nil || len(found) == 0 {
 		return found, err
@@ -141,16 +164,15 @@ func (c *session) publishedIncidents(t timelines, where string, args ...any) ([]
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := c.hiddenComponents(found[0].PageID)
 	for i := range found {
 		inc := &found[i]
-		inc.Affected = slices.DeleteFunc(inc.Affected, func(a allswell.AffectedComponent) bool { return hidden[a.ComponentID] })
+		inc.Affected = slices.DeleteFunc(inc.Affected, func(a allswell.AffectedComponent) bool { return a.Hidden })
 		for k := range inc.Updates {
 			u := &inc.Updates[k]
-			u.Affected = withoutHiddenChanges(u.Affected, hidden)
+			u.Affected = withoutHiddenChanges(u.Affected, c.hidden)
 		}
 	}
-	return found, err
+	return found, nil
 }
 
 // hiddenComponents returns the ids of the hidden components of a page, with those that were hidden
@@ -175,10 +197,9 @@ func withoutHiddenChanges(changes []allswell.AffectedChange, hidden map[string]b
 	return slices.DeleteFunc(changes, func(a allswell.AffectedChange) bool { return hidden[a.ComponentID] })
 }
 
-// publicMaintenances loads maintenances as visitors see them, like publishedIncidents. where
-// is the statement from WHERE on.
-func (c *session) publicMaintenances(t timelines, where string, args ...any) ([]allswell.Maintenance, error) {
-	found, err := database.Query(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances `+where, args...)
+// publicMaintenances loads maintenances of the page. where is the statement after WHERE.
+func (c visitorView) publicMaintenances(t timelines, where string, args ...any) ([]allswell.Maintenance, error) {
+	found, err := database.Query(c.Session, scanMaintenance, `SELECT `+maintenanceColumns+` FROM maintenances WHERE `+where, args...)
 	if err != nil || len(found) == 0 {
 		return found, err
 	}
@@ -188,11 +209,10 @@ func (c *session) publicMaintenances(t timelines, where string, args ...any) ([]
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := c.hiddenComponents(found[0].PageID)
 	for i := range found {
-		found[i].Components = withoutHidden(found[i].Components, hidden)
+		found[i].Components = withoutHidden(found[i].Components, c.hidden)
 	}
-	return found, err
+	return found, nil
 }
 
 // MaxNewest is the maximum number of incidents, and of maintenances, that LoadNewest
@@ -203,24 +223,25 @@ const MaxNewest = 50
 // maintenances in any state, at most MaxNewest of each. If componentID is not "", it loads
 // only those that affect the component.
 func (s *Store) LoadNewest(ctx context.Context, slug, componentID string) (allswell.PageContents, error) {
-	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
-		if p.Page, err = c.publicPage(slug); err != nil {
-			return
+	return read(ctx, s, func(c *session) (allswell.PageContents, error) {
+		p, view, err := c.visitedPage(slug)
+		if err != nil {
+			return p, err
 		}
 		if err = c.fillParts(&p); err != nil {
-			return
+			return p, err
 		}
 		concerns := func(table, column string) string {
 			return `page_id = $1 AND ($2 = '' OR id IN (SELECT ` + column + ` FROM ` + table + ` WHERE component_id = $2))`
 		}
 		t := timelines{each: feedTimeline, bytes: timelineBytes}
-		if p.Incidents, err = c.publishedIncidents(t, concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`,
+		if p.Incidents, err = view.publishedIncidents(t, concerns("incident_components", "incident_id")+` ORDER BY created_at DESC, id DESC LIMIT $3`,
 			p.Page.ID, componentID, MaxNewest); err != nil {
-			return
+			return p, err
 		}
-		p.Maintenances, err = c.publicMaintenances(t, `WHERE `+concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
+		p.Maintenances, err = view.publicMaintenances(t, concerns("maintenance_components", "maintenance_id")+` ORDER BY scheduled_for_at DESC, id DESC LIMIT $3`,
 			p.Page.ID, componentID, MaxNewest)
-		return
+		return p, err
 	})
 }
 
@@ -243,26 +264,26 @@ func (s *Store) PublicPages(ctx context.Context) ([]allswell.Page, error) {
 // time zone, with their updates: those that began in it, and those that began earlier and ended in
 // it or later.
 func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time.Month) (allswell.PageContents, error) {
-	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
-		if p.Page, err = c.publicPage(slug); err != nil {
-			return
+	return read(ctx, s, func(c *session) (allswell.PageContents, error) {
+		p, view, err := c.visitedPage(slug)
+		if err != nil {
+			return p, err
 		}
-		p.AsOf = c.Now
 		zone := p.Page.Location()
 		from, to := millis(time.Date(year, month, 1, 0, 0, 0, 0, zone)), millis(time.Date(year, month+1, 1, 0, 0, 0, 0, zone))
 		t := timelines{each: pageTimeline, bytes: timelineBytes}
-		if p.Incidents, err = c.publishedIncidents(t, `page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
+		if p.Incidents, err = view.publishedIncidents(t, `page_id = $1 AND created_at >= $2 AND created_at < $3 ORDER BY created_at DESC, id DESC LIMIT $4`,
 			p.Page.ID, from, to, maxIncidents); err != nil {
-			return
+			return p, err
 		}
 		p.Since = sinceOf(p.Incidents)
-		earlier, err := c.publishedIncidents(t, `page_id = $1 AND created_at < $2 AND (NOT resolved OR resolved_at > $2) ORDER BY created_at DESC, id DESC LIMIT $3`,
+		earlier, err := view.publishedIncidents(t, `page_id = $1 AND created_at < $2 AND (NOT resolved OR resolved_at > $2) ORDER BY created_at DESC, id DESC LIMIT $3`,
 			p.Page.ID, from, maxEarlier)
 		if err != nil {
 			return p, err
 		}
 		p.Incidents = append(p.Incidents, earlier...)
-		p.Maintenances, err = c.publicMaintenances(t, `WHERE page_id = $1 AND state = 'completed' AND begun_at < $3 AND (begun_at >= $2 OR ended_at > $2)
+		p.Maintenances, err = view.publicMaintenances(t, `page_id = $1 AND state = 'completed' AND begun_at < $3 AND (begun_at >= $2 OR ended_at > $2)
 			ORDER BY begun_at DESC, id DESC LIMIT $4`, p.Page.ID, from, to, maxPlanned)
 		return p, err
 	})
@@ -273,31 +294,31 @@ func (s *Store) LoadMonth(ctx context.Context, slug string, year int, month time
 // before. It loads fewer if they are long, but at least one. Updates are sorted oldest
 // first.
 func (s *Store) LoadIncident(ctx context.Context, slug, id string, before int) (allswell.PageContents, error) {
-	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
-		if p.Page, err = c.publicPage(slug); err != nil {
-			return
+	return read(ctx, s, func(c *session) (allswell.PageContents, error) {
+		p, view, err := c.visitedPage(slug)
+		if err != nil {
+			return p, err
 		}
-		p.AsOf = c.Now
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
-		if p.Incidents, err = c.publishedIncidents(t, `id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
+		if p.Incidents, err = view.publishedIncidents(t, `id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Incidents) == 0 {
 			err = allswell.ErrNotFound
 		}
-		return
+		return p, err
 	})
 }
 
 // LoadMaintenance is LoadIncident for a maintenance.
 func (s *Store) LoadMaintenance(ctx context.Context, slug, id string, before int) (allswell.PageContents, error) {
-	return read(ctx, s, func(c *session) (p allswell.PageContents, err error) {
-		if p.Page, err = c.publicPage(slug); err != nil {
-			return
+	return read(ctx, s, func(c *session) (allswell.PageContents, error) {
+		p, view, err := c.visitedPage(slug)
+		if err != nil {
+			return p, err
 		}
-		p.AsOf = c.Now
 		t := timelines{each: TimelinePageSize, before: before, bytes: timelineBytes}
-		if p.Maintenances, err = c.publicMaintenances(t, `WHERE id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
+		if p.Maintenances, err = view.publicMaintenances(t, `id = $1 AND page_id = $2`, id, p.Page.ID); err == nil && len(p.Maintenances) == 0 {
 			err = allswell.ErrNotFound
 		}
-		return
+		return p, err
 	})
 }
 

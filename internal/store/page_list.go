@@ -100,13 +100,13 @@ func (c *session) leadIncidents(pages []string) (map[string]allswell.Incident, e
 	return leads, err
 }
 
-// homePage returns the slug of the page at "/", or "" if there is none: of the first workspace that
-// has one, the page that is set as its home page, or else its first public page. A private page is
-// never at "/".
+// homePage returns the slug of the page at "/", or "" if there is none: a page that is set as the
+// home page of its workspace, or else the first public page. If there are several, the oldest workspace
+// decides. A private page is never at "/".
 func (c *session) homePage() (string, error) {
 	slug, err := database.One(c.Session, database.ScanString, `SELECT p.slug FROM pages p JOIN workspaces w ON w.id = p.workspace_id
 		WHERE p.visibility = 'public' OR p.home AND p.visibility = 'unlisted'
-		ORDER BY w.created_at, w.id, CASE WHEN p.home THEN 0 ELSE 1 END, p.created_at, p.id LIMIT 1`)
+		ORDER BY CASE WHEN p.home THEN 0 ELSE 1 END, w.created_at, w.id, p.created_at, p.id LIMIT 1`)
 	if errors.Is(err, allswell.ErrNotFound) {
 		return "", nil
 	}

@@ -179,6 +179,16 @@ func TestHomePage(t *testing.T) {
 		if got := must(w.PageList(w.ctx, 10))(w).Home; got == "theirs" || got == "" {
 			w.Errorf("/ shows %q", got)
 		}
+		for _, slug := range []string{"acme", "beta", "gamma"} {
+			must(w.ChangePage(w.ctx, w.ws, slug, allswell.PageChange{PageSettings: allswell.PageSettings{Home: ptr(false)}}))(w)
+		}
+		if got := must(w.PageList(w.ctx, 10))(w).Home; got != "theirs" {
+			w.Errorf("/ shows %q and not the only page that is set", got)
+		}
+		must(w.ChangePage(w.ctx, other, "theirs", allswell.PageChange{PageSettings: allswell.PageSettings{Home: ptr(false)}}))(w)
+		if got := must(w.PageList(w.ctx, 10))(w).Home; got == "theirs" || got == "" {
+			w.Errorf("/ shows %q and not the first page of the first workspace", got)
+		}
 		must(w.ChangePage(w.ctx, w.ws, "acme", allswell.PageChange{PageSettings: home}))(w)
 		if p := mustPut(w.PutPage(w.ctx, w.ws, allswell.NewPage{Name: "Acme", Slug: "acme"}, allswell.Precondition{}))(w); !p.Home {
 			w.Error("a page that is replaced without home is not at / any more")

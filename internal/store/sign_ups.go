@@ -36,7 +36,7 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 	return writeOnly(ctx, s, func(t *tx) error {
 		p, err := t.publicPage(r.Slug)
 		if err == nil {
-			err = t.checkComponents(p.ID, n.Components)
+			err = t.checkChosen(p.ID, n.Components)
 		}
 		if err != nil {
 			return err
@@ -46,18 +46,6 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, n.Target, list(n.Components), r.Discard, millis(t.Now))
 		return err
 	})
-}
-
-// checkComponents returns an *allswell.ValidationError if a component is not on the page, or
-// hidden there.
-func (t *tx) checkComponents(pageID string, components []string) error {
-	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM components WHERE page_id = $1 AND NOT hidden AND id IN EACH($2)`, pageID, list(components))
-	if err == nil && int(n) != len(components) {
-		var bad allswell.ValidationError
-		bad.Add("components", "The components must be of this page.")
-		err = bad.Err()
-	}
-	return err
 }
 
 // signUpRows is the maximum number of requests that one transaction processes.
@@ -110,9 +98,9 @@ func (t *tx) processSignUp(r storedSignUp) error {
 	known, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
 		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, r.pageID, string(allswell.ChannelEmail), r.target)
 	if errors.Is(err, allswell.ErrNotFound) {
-		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id FROM components WHERE page_id = $1 AND id IN EACH($2)`, r.pageID, list(r.components))
+		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id `+choosable, r.pageID, list(r.components))
 		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
-			return err // all chosen components have been deleted
+			return err // all chosen components have been deleted or hidden
 		}
 		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: r.target, Components: chosen}
 		_, err = t.subscribe(r.pageID, n, false)

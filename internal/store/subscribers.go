@@ -129,7 +129,7 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool)
 		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.AddedByOperator); err != nil {
 		return sub, err
 	}
-	if err := t.saveChosenComponents(sub); err != nil {
+	if err := t.saveChosen(sub); err != nil {
 		return sub, err
 	}
 	if sub.ConfirmedAt.IsZero() {
@@ -138,19 +138,30 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool)
 	return sub, nil
 }
 
-// saveChosenComponents saves the components of a subscriber that has none saved yet. A
-// component of another page makes an *allswell.ValidationError.
-func (t *tx) saveChosenComponents(sub allswell.Subscriber) error {
-	if len(sub.Components) == 0 {
-		return nil
-	}
-	n, err := t.Exec(`INSERT INTO subscriber_components (subscriber_id, component_id)
-		SELECT $1, id FROM components WHERE page_id = $2 AND id IN EACH($3)`, sub.ID, sub.PageID, list(sub.Components))
-	if err == nil && int(n) != len(sub.Components) {
+// choosable selects those of the components $2 that subscribers of the page $1 can choose. Nobody is notified of
+// hidden components.
+const choosable = `FROM components WHERE page_id = $1 AND NOT hidden AND id IN EACH($2)`
+
+// checkChosen returns an *allswell.ValidationError unless subscribers of a page can choose all the components.
+func (t *tx) checkChosen(pageID string, components []string) error {
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) `+choosable, pageID, list(components))
+	if err == nil && int(n) != len(components) {
 		var bad allswell.ValidationError
-		bad.Add("components", "The components must be of this page.")
+		bad.Add("components", "The components must be of this page, and not hidden.")
 		err = bad.Err()
 	}
+	return err
+}
+
+// saveChosen checks the components of a subscriber, and saves them in place of those that are saved.
+func (t *tx) saveChosen(sub allswell.Subscriber) error {
+	if err := t.checkChosen(sub.PageID, sub.Components); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
+		return err
+	}
+	_, err := t.Exec(`INSERT INTO subscriber_components (subscriber_id, component_id) SELECT $3, id `+choosable, sub.PageID, list(sub.Components), sub.ID)
 	return err
 }
 
@@ -291,13 +302,7 @@ func (s *Store) ChangeSubscription(ctx context.Context, slug, key string, compon
 	return s.changeSubscription(ctx, slug, key, allswell.AuditUpdate, func(t *tx, sub *allswell.Subscriber) error {
 		sub.WholePage, sub.Components = len(components) == 0, components
 		sub.Resume()
-		if err := t.checkComponents(sub.PageID, components); err != nil {
-			return err
-		}
-		if _, err := t.Exec(`DELETE FROM subscriber_components WHERE subscriber_id = $1`, sub.ID); err != nil {
-			return err
-		}
-		return t.saveChosenComponents(*sub)
+		return t.saveChosen(*sub)
 	})
 }
 

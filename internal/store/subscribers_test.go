@@ -72,8 +72,8 @@ func TestRejectionsSuspend(t *testing.T) {
 	})
 }
 
-// TestHiddenComponentIsNotChosen: a subscription cannot be changed to a component that visitors do
-// not see, or that is on another page.
+// TestHiddenComponentIsNotChosen: neither visitors nor operators can choose a component that is hidden, or on another
+// page.
 func TestHiddenComponentIsNotChosen(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		hidden := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "Backstage", Hidden: ptr(true)}))(w)
@@ -83,6 +83,10 @@ func TestHiddenComponentIsNotChosen(t *testing.T) {
 		for _, c := range []allswell.Component{hidden, elsewhere} {
 			if _, err := w.ChangeSubscription(w.ctx, "acme", a.Key, []string{w.component.ID, c.ID}); !errors.As(err, new(*allswell.ValidationError)) {
 				w.Errorf("%s is chosen: %v", c.Name, err)
+			}
+			n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: "b@example.com", Components: []string{c.ID}}
+			if _, err := w.CreateSubscriber(w.ctx, w.ws, "acme", n); !errors.As(err, new(*allswell.ValidationError)) {
+				w.Errorf("an operator chooses %s: %v", c.Name, err)
 			}
 		}
 		if got := must(w.Subscriber(w.ctx, w.ws, "acme", a.ID))(w); !slices.Equal(got.Components, []string{w.component.ID}) {
