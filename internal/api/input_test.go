@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,35 +39,47 @@ type field struct {
 	most     int // characters
 }
 
+// The fields of resources that several routes read.
+var (
+	pageFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000},
+		{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
+		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0}}
+	componentFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0},
+		{"group", reference, false, 0}, {"hidden", boolean, false, 0}}
+	monitorFields = []field{{"name", text, true, 255}, {"interval", integer, true, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
+		{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"auto_incidents", choice, false, 0}}
+)
+
+// optional returns the fields of a change: none is required.
+func optional(fields []field) []field {
+	fields = slices.Clone(fields)
+	for i := range fields {
+		fields[i].required = false
+	}
+	return fields
+}
+
 // fieldsOf has the fields that each route reads, so that each gets every kind of invalid
 // value.
 func fieldsOf(t testing.TB, rt route) []field {
 	t.Helper()
 	switch rt.method + " " + rt.path {
 	case "POST /api/v1/pages":
-		return []field{{"name", text, true, 255}, {"slug", text, true, 63}, {"description", freeText, false, 1000},
-			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
-			{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0}}
+		return append(pageFields, field{"slug", text, true, 63})
 	case "PUT /api/v1/pages/{pageSlug}":
-		return []field{{"name", text, true, 255}, {"description", freeText, false, 1000},
-			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
-			{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0}}
+		return pageFields
 	case "PATCH /api/v1/pages/{pageSlug}":
-		return []field{{"name", text, false, 255}, {"slug", text, false, 63}, {"description", freeText, false, 1000},
-			{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
-			{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0}}
+		return append(optional(pageFields), field{"slug", text, false, 63})
 	case "POST /api/v1/pages/{pageSlug}/groups":
 		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"order", integer, false, 0}, {"unique_name", boolean, false, 0}}
 	case "PATCH /api/v1/groups/{groupId}":
 		return []field{{"name", text, false, 255}, {"order", integer, false, 0}}
 	case "POST /api/v1/pages/{pageSlug}/components":
-		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"description", freeText, false, 1000}, {"status", choice, false, 0},
-			{"order", integer, false, 0}, {"group", reference, false, 0}, {"hidden", boolean, false, 0}, {"unique_name", boolean, false, 0}}
+		return append(componentFields, field{"slug", other, false, 63}, field{"status", choice, false, 0}, field{"unique_name", boolean, false, 0})
 	case "PUT /api/v1/pages/{pageSlug}/components/{componentId}":
-		return []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"status", choice, false, 0},
-			{"order", integer, false, 0}, {"group", reference, false, 0}, {"hidden", boolean, false, 0}}
+		return append(componentFields, field{"status", choice, false, 0})
 	case "PATCH /api/v1/components/{componentId}":
-		return []field{{"name", text, false, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0}, {"group", reference, false, 0}, {"hidden", boolean, false, 0}}
+		return optional(componentFields)
 	case "PATCH /api/v1/pages/{pageSlug}/components/{componentId}":
 		return []field{{"status", choice, true, 0}, {"description", freeText, false, 1000}}
 	case "POST /api/v1/pages/{pageSlug}/incidents":
@@ -88,17 +101,11 @@ func fieldsOf(t testing.TB, rt route) []field {
 	case "POST /api/v1/incidents/{incidentId}/updates":
 		return []field{{"message", text, true, 25000}, {"state", choice, false, 0}, {"impact", choice, false, 0}, {"components", objects, false, 500}}
 	case "POST /api/v1/monitors":
-		return []field{{"name", text, true, 255}, {"slug", other, false, 63}, {"interval", integer, true, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
-			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0},
-			{"auto_incidents", choice, false, 0}, {"unique_name", boolean, false, 0}}
+		return append(monitorFields, field{"slug", other, false, 63}, field{"unique_name", boolean, false, 0})
 	case "PUT /api/v1/monitors/{monitorId}":
-		return []field{{"name", text, true, 255}, {"interval", integer, true, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
-			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0},
-			{"auto_incidents", choice, false, 0}}
+		return monitorFields
 	case "PATCH /api/v1/monitors/{monitorId}":
-		return []field{{"name", text, false, 255}, {"interval", integer, false, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
-			{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0},
-			{"auto_incidents", choice, false, 0}}
+		return optional(monitorFields)
 	case "POST /api/v1/pages/{pageSlug}/subscribers":
 		return []field{{"channel", choice, true, 0}, {"target", text, true, 2000}, {"confirmed", boolean, false, 0}, {"components", references, false, 0}}
 	case "POST /api/v1/tokens":

@@ -7,9 +7,11 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// openapi.json is generated from openapi.yaml; a test checks that it is current.
+// openapi.json, and the fields of the routes in docs/api.md, are generated from openapi.yaml. Tests check that they
+// are current.
 //
 //go:generate go test -run ^TestDocumentIsCurrent$ . -update
+//go:generate go test -run ^TestRoutes$ ../../test/docs -update
 //go:embed openapi.json
 var document []byte
 

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,121 +22,6 @@ import (
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
 )
-
-// TestRoutes compares the operations that docs/api.md lists with the OpenAPI document: all are listed, with the fields
-// of their bodies and the parameters of their queries.
-func TestRoutes(t *testing.T) {
-	type schema struct {
-		Ref        string `json:"$ref"`
-		Required   []string
-		Properties map[string]any
-		AllOf      []schema
-	}
-	type parameter struct {
-		Ref      string `json:"$ref"`
-		Name, In string
-	}
-	type operation struct {
-		Parameters  []parameter
-		RequestBody struct {
-			Content map[string]struct{ Schema schema }
-		}
-	}
-	var document struct {
-		Paths      map[string]map[string]json.RawMessage
-		Components struct {
-			Schemas    map[string]schema
-			Parameters map[string]parameter
-		}
-	}
-	if err := json.Unmarshal([]byte(read(t, "internal/api/openapi.json")), &document); err != nil {
-		t.Fatal(err)
-	}
-	var fields func(s schema) (all, required []string)
-	fields = func(s schema) (all, required []string) {
-		if s.Ref != "" {
-			s = document.Components.Schemas[filepath.Base(s.Ref)]
-		}
-		required = s.Required
-		for name := range s.Properties {
-			all = append(all, name)
-		}
-		for _, part := range s.AllOf {
-			a, r := fields(part)
-			all, required = append(all, a...), append(required, r...)
-		}
-		return all, required
-	}
-	resolve := func(p parameter) parameter {
-		if p.Ref != "" {
-			return document.Components.Parameters[filepath.Base(p.Ref)]
-		}
-		return p
-	}
-
-	listed := make(map[string]bool)
-	for _, b := range blocksOf(t, "routes") {
-		for line := range strings.Lines(b.text) {
-			words := strings.Fields(line)
-			method, path := words[0], "/api/v1"+words[1]
-			listed[method+" "+path] = true
-			raw, ok := document.Paths[path][strings.ToLower(method)]
-			if !ok {
-				t.Errorf("%v: there is no %s %s", b, method, path)
-				continue
-			}
-			var op operation
-			if err := json.Unmarshal(raw, &op); err != nil {
-				t.Fatal(err)
-			}
-			var parameters []parameter
-			if shared, ok := document.Paths[path]["parameters"]; ok {
-				if err := json.Unmarshal(shared, &parameters); err != nil {
-					t.Fatal(err)
-				}
-			}
-			var want []string
-			for _, p := range append(parameters, op.Parameters...) {
-				if p = resolve(p); p.In == "query" && p.Name != "page" && p.Name != "per_page" {
-					want = append(want, "?"+p.Name)
-				}
-			}
-			all, required := fields(op.RequestBody.Content["application/json"].Schema)
-			for _, name := range all {
-				if method == "POST" && !slices.Contains(required, name) {
-					name += "?"
-				}
-				want = append(want, name)
-			}
-			got := words[2:]
-			if len(got) == 0 && (method == "PUT" || method == "PATCH") {
-				continue // the fields are those of POST
-			}
-			if method != "POST" {
-				got = slices.Collect(func(yield func(string) bool) {
-					for _, word := range got {
-						if !yield(strings.TrimSuffix(word, "?")) {
-							return
-						}
-					}
-				})
-			}
-			slices.Sort(got)
-			slices.Sort(want)
-			if want = slices.Compact(want); !slices.Equal(got, want) {
-				t.Errorf("%v: %s %s has %q, listed are %q", b, method, path, want, got)
-			}
-		}
-	}
-	for path, methods := range document.Paths {
-		for method := range methods {
-			name := strings.ToUpper(method) + " " + path
-			if method != "parameters" && !listed[name] && !strings.Contains(path, "/heartbeat/") && path != "/api/v1/openapi.json" {
-				t.Errorf("docs/api.md does not list %s", name)
-			}
-		}
-	}
-}
 
 func TestJSON(t *testing.T) {
 	for _, b := range blocksOf(t, "json") {
