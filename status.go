@@ -64,7 +64,7 @@ var statusTable = [...]statusRow{
 			Badge: "#f4c13d", Favicon: "#c98a00",
 			Bar: Bar{
 				Class: "d", Fill: Shades{"#c98b00", "#eab93f"},
-				Pattern: "linear-gradient(var(--c) 22%, transparent 0 32%, var(--c) 0)", // a gap at the top: the letter i
+				Gap: Gap{22, 32}, // a gap at the top: the letter i
 			},
 		},
 	},
@@ -79,7 +79,7 @@ var statusTable = [...]statusRow{
 			Badge: "#bd4b0a", Favicon: "#d9580d",
 			Bar: Bar{
 				Class: "p", Fill: Shades{"#d5600f", "#ff9551"},
-				Pattern: "linear-gradient(var(--c) 45%, transparent 0 55%, var(--c) 0)", // two halves
+				Gap: Gap{45, 55}, // two halves
 			},
 		},
 	},
@@ -93,7 +93,7 @@ var statusTable = [...]statusRow{
 			Badge: "#b3261e", Favicon: "#c2281e",
 			Bar: Bar{
 				Class: "m", Fill: Shades{"#c8281e", "#ff6a60"},
-				Pattern: "linear-gradient(var(--c) 68%, transparent 0 78%, var(--c) 0)", // an exclamation mark
+				Gap: Gap{68, 78}, // an exclamation mark
 			},
 		},
 	},

@@ -1,12 +1,21 @@
 package allswell_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/allswell/allswell"
 )
+
+// barShape returns what distinguishes a bar without colour; "": nothing.
+func barShape(b allswell.Bar) string {
+	if b.Gap.To > b.Gap.From {
+		return fmt.Sprint(b.Gap)
+	}
+	return b.Pattern
+}
 
 // TestStatusTable checks that every status has all columns of its row in the table of
 // statuses, and that the columns that distinguish statuses are unique.
@@ -17,7 +26,7 @@ func TestStatusTable(t *testing.T) {
 		tone := s.Tone()
 		for what, text := range map[string]string{
 			"label": s.Label(), "banner": allswell.Banner(s), "tone": tone.Name,
-			"icon": tone.Icon.Body, "bar class": tone.Bar.Class, "bar pattern": tone.Bar.Pattern, "badge": tone.Badge, "favicon": tone.Favicon,
+			"icon": tone.Icon.Body, "bar class": tone.Bar.Class, "bar shape": barShape(tone.Bar), "badge": tone.Badge, "favicon": tone.Favicon,
 		} {
 			if text == "" && !(strings.HasPrefix(what, "bar ") && s == allswell.StatusOperational) {
 				t.Errorf("%s has no %s", s, what)

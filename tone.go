@@ -26,10 +26,16 @@ type Icon struct {
 // Bar is the appearance of a day in the history of a component, by the worst status of the
 // day.
 type Bar struct {
-	Class   string // CSS class, one letter; "" for operational days, which are the most frequent
-	Pattern string // CSS background, which distinguishes statuses without colour; "": filled
-	Fill    Shades
+	Class string // CSS class, one letter; "" for operational days, which are the most frequent
+	Fill  Shades
+
+	// Gap or Pattern distinguishes statuses without colour. A bar with neither is filled.
+	Gap     Gap
+	Pattern string // CSS background
 }
+
+// Gap is where a bar is not filled, in percent of its height from the top.
+type Gap struct{ From, To int }
 
 // NeutralTone is the tone of incidents without an impact.
 var NeutralTone = Tone{

@@ -30,8 +30,12 @@ func barStyle() string {
 		}
 		fmt.Fprintf(&classes, ".bars .%s{--c:var(%s)}\n", bar.Class, property)
 		fmt.Fprintf(&classes, ".pop[data-bar=\"%s\"]{--c:var(%s)}\n", bar.Class, property)
-		if bar.Pattern != "" {
-			fmt.Fprintf(&classes, ".bars .%s::before{background:%s}\n", bar.Class, bar.Pattern)
+		pattern := bar.Pattern
+		if g := bar.Gap; g.To > 0 {
+			pattern = fmt.Sprintf("linear-gradient(var(--c) %d%%,transparent 0 %d%%,var(--c) 0)", g.From, g.To)
+		}
+		if pattern != "" {
+			fmt.Fprintf(&classes, ".bars .%s::before{background:%s}\n", bar.Class, pattern)
 		}
 	}
 	return ":root{" + colours.String() + "}\n" + classes.String()

@@ -67,7 +67,7 @@ func TestStatusPage(t *testing.T) {
 		if got := len(p.All("article.incident")); got != 0 {
 			t.Errorf("%d active incidents", got)
 		}
-		if got := p.Texts(".past li"); !slices.Equal(got, []string{"The north is dark 15:04 to 15:34 Critical impact Resolved after 30 minutes Wires are up. Full timeline"}) {
+		if got := p.Texts(".past li"); !slices.Equal(got, []string{"The north is dark 15:04 to 15:34 30 minutes Critical impact Resolved Wires are up. Full timeline"}) {
 			t.Errorf("past incidents: %q", got)
 		}
 	})

@@ -134,23 +134,31 @@ func (p Picture) drawBanner(c *canvas, tone *allswell.Tone) {
 	c.text(drawable[0], bold(60), textLeft, middle+22-(lines-1)*36, textWidth, 2, tone.OnSolid)
 }
 
-// drawBars draws the days; worse days have a gap, so that colour is not all that tells them apart.
+// drawBars draws the days. As on the page, their shapes tell them apart without colour; every pattern
+// is a ladder.
 func (p Picture) drawBars(c *canvas) {
+	const rungs = 8
 	width := (float32(inner) + barGap) / float32(len(p.days))
 	for i, status := range p.days {
-		x, colour := margin+float32(i)*width, faint
+		x, colour, shape := margin+float32(i)*width, faint, allswell.Bar{}
 		if status != "" {
-			colour = status.Tone().Bar.Fill.Light
+			shape = status.Tone().Bar
+			colour = shape.Fill.Light
 		}
-		bar := func(from, to float32) {
-			c.fill(rectangle(x, barsTop+from*barsHeight, width-barGap, (to-from)*barsHeight, 2), colour)
+		part := func(from, to float32) { // in percent
+			c.fill(rectangle(x, barsTop+from/100*barsHeight, width-barGap, (to-from)/100*barsHeight, 2), colour)
 		}
-		switch status {
-		case "", allswell.StatusOperational:
-			bar(0, 1)
+		switch {
+		case shape.Gap.To > 0:
+			part(0, float32(shape.Gap.From))
+			part(float32(shape.Gap.To), 100)
+		case shape.Pattern != "":
+			for rung := range rungs {
+				top := float32(100*rung) / rungs
+				part(top, top+60/rungs)
+			}
 		default:
-			bar(0, 0.68)
-			bar(0.78, 1)
+			part(0, 100)
 		}
 	}
 }

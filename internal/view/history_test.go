@@ -76,7 +76,7 @@ func TestTimelinesOfAMonth(t *testing.T) {
 	p := htmltest.Parse(t, string(html))
 	items := p.All(".past details")
 	if got := items[0]; got.Attr("data-key") != "/status/acme/maintenances/mnt_1" || got.Attr("open") != "" ||
-		got.One(t, "summary") != "Upgrade 15:05 to 16:04" || got.All(".more a")[0].Attr("href") != "/status/acme/maintenances/mnt_1" || !slices.Equal(got.Texts(".message"), []string{"Last.", "First."}) {
+		got.One(t, "summary") != "Upgrade 15:05 to 16:04 59 minutes" || got.All(".more a")[0].Attr("href") != "/status/acme/maintenances/mnt_1" || !slices.Equal(got.Texts(".message"), []string{"Last.", "First."}) {
 		t.Errorf("the timeline of the maintenance: %q", got.Text())
 	}
 	if text := p.Text(); !strings.Contains(text, "Silent 15:04 Maintenance Completed Full timeline Down") {
@@ -128,7 +128,7 @@ func TestEntriesOfEarlierMonths(t *testing.T) {
 	if got := shown.Texts(".day h3"); !slices.Equal(got, []string{"3–21 Nov", "1–2 Nov", "Began before November 2020"}) {
 		t.Errorf("the headings are %q", got)
 	}
-	if got := shown.Texts(".past summary"); !slices.Equal(got, []string{"Night 31 Oct, 23:00 to 1 Nov, 01:00", "Long 30 Oct, 18:00 to 2 Nov, 02:00"}) {
+	if got := shown.Texts(".past summary"); !slices.Equal(got, []string{"Night 31 Oct, 23:00 to 1 Nov, 01:00 2 hours", "Long 30 Oct, 18:00 to 2 Nov, 02:00 2 days 8 hours"}) {
 		t.Errorf("the entries are %q", got)
 	}
 	if got := shown.Texts(".calm-days .quiet"); !slices.Equal(got, []string{"No incidents", "No new incidents"}) {

@@ -161,8 +161,8 @@ func TestPastDaysOfStatusPage(t *testing.T) {
 		"Friday, 20 November 1 active incident",
 		"Thursday, 19 November No incidents",
 		"17–18 Nov No new incidents",
-		"Monday, 16 November Long 22:00 to 18 Nov, 01:00 No impact Resolved after 1 day 3 hours Full timeline",
-		"Sunday, 15 November Short 03:00 to 04:00 No impact Resolved after 1 hour Full timeline",
+		"Monday, 16 November Long 22:00 to 18 Nov, 01:00 1 day 3 hours No impact Resolved Full timeline",
+		"Sunday, 15 November Short 03:00 to 04:00 1 hour No impact Resolved Full timeline",
 	}
 	if got := htmltest.Parse(t, string(out)).Texts(".day"); !slices.Equal(got, want) {
 		t.Errorf("the days read\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
