@@ -12,7 +12,7 @@ race: ## the same under the race detector (needs a C compiler)
 lint: ## gofmt, go vet, staticcheck
 	.ci/run format vet lint
 
-fuzz: ## each fuzz target for five seconds
+fuzz: ## each fuzz target for three seconds
 	.ci/run fuzz
 
 bench: ## the promised figures, as ratios of one run

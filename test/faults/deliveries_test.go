@@ -31,12 +31,12 @@ const (
 )
 
 const (
-	authors            = 3                      // who write at the same time
+	authors            = 2                      // who write at the same time
 	longIncidentRounds = 3                      // of the first author's incident
-	entries            = 8                      // updates of one incident in one round, fewer than a mail can contain
+	entries            = 4                      // updates of one incident in one round, fewer than a mail can contain
 	deliveryTimeout    = 9 * time.Minute        // a lease, and the deliveries that wait for it, on a busy machine
 	maxKills           = 25                     // independently of killsVariable
-	maxUpdatePause     = 25 * time.Millisecond  // between two updates
+	maxUpdatePause     = 50 * time.Millisecond  // between two updates
 	maxKillDelay       = 320 * time.Millisecond // from the first response to the kill
 )
 
