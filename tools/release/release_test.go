@@ -1,10 +1,12 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"crypto/sha256"
 	"debug/buildinfo"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -84,29 +86,61 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestBinary checks how the binaries are built, and what the program says of itself.
+// executable returns the program in an archive of the release.
+func executable(t *testing.T, archive string) []byte {
+	t.Helper()
+	if !strings.HasSuffix(archive, ".zip") {
+		return []byte(output(t, "tar", "-xzOf", archive, "allswell"))
+	}
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f, err := z.Open("allswell.exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestBinary checks how the binaries of all platforms are built, and what the program says of itself.
 func TestBinary(t *testing.T) {
 	revision := strings.TrimSpace(output(t, "git", "rev-parse", "HEAD"))
-	for _, arch := range []string{"amd64", "arm64"} {
-		path := program(t, arch)
-		info, err := buildinfo.ReadFile(path)
+	archives, err := filepath.Glob(filepath.Join(dist(t), "allswell_*_*64.[tz]*"))
+	if err != nil || len(archives) < 2 {
+		t.Fatal(archives, err)
+	}
+	_, version, err := openImage(filepath.Join(dist(t), "allswell_image.tar"), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, archive := range archives {
+		parts := strings.Split(filepath.Base(archive), "_")
+		arch, _, _ := strings.Cut(parts[2], ".")
+		info, err := buildinfo.Read(bytes.NewReader(executable(t, archive)))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %v", archive, err)
 		}
-		got := make(map[string]string)
+		got := map[string]string{"version": info.Main.Version}
 		for _, s := range info.Settings {
 			got[s.Key] = s.Value
 		}
-		for key, want := range map[string]string{"-trimpath": "true", "CGO_ENABLED": "0", "GOARCH": arch, "vcs.modified": "false", "vcs.revision": revision} {
+		for key, want := range map[string]string{
+			"version": "v" + version, "-trimpath": "true", "CGO_ENABLED": "0", "GOOS": parts[1], "GOARCH": arch, "vcs.modified": "false", "vcs.revision": revision,
+		} {
 			if got[key] != want {
-				t.Errorf("%s: %s is %q, want %q", arch, key, got[key], want)
+				t.Errorf("%s: %s is %q, want %q", filepath.Base(archive), key, got[key], want)
 			}
 		}
-		if arch == "amd64" {
-			if said := output(t, path, "version"); !strings.HasPrefix(said, "allswell "+info.Main.Version+" ("+revision) {
-				t.Errorf("version: %s", said)
-			}
-		}
+	}
+	if said := output(t, program(t, "amd64"), "version"); !strings.HasPrefix(said, "allswell v"+version+" ("+revision) {
+		t.Errorf("version: %s", said)
 	}
 }
 
