@@ -181,8 +181,14 @@ with a temporary database, and checks its monitors every second. Ctrl-C ends the
 demo and leaves nothing behind. Mail to subscribers is not sent but printed here.
 To take part, from another terminal:
 
-  export ALLSWELL_URL=%s ALLSWELL_TOKEN=%s
-  %s incident create --title "Something is wrong" --impact minor --message "We are looking into it."
+  export ALLSWELL_URL=%[1]s ALLSWELL_TOKEN=%[2]s
+  %[3]s incident create --title "Something is wrong" --impact minor --message "We are looking into it."
+
+Visitors do not see everything: one component is hidden, and one incident is a
+draft. To list the components, and to publish the draft:
+
+  %[3]s component list
+  %[3]s incident publish latest
 
 `, d.api.BaseURL(), d.secret, programName())
 	var names []string
@@ -242,6 +248,9 @@ func (d *demo) prepare() (err error) {
 	if _, err := d.api.CreateSubscriber(d.Ctx, demoPage, subscriber); err != nil {
 		return err
 	}
+	if err := d.prepareUnseen(); err != nil {
+		return err
+	}
 	// The page must have been rendered once before its URL is printed.
 	return d.until("the page answers", func() (bool, error) {
 		r, err := http.NewRequestWithContext(d.Ctx, http.MethodGet, d.pageURL(), nil)
@@ -255,6 +264,18 @@ func (d *demo) prepare() (err error) {
 		response.Body.Close()
 		return response.StatusCode == http.StatusOK, nil
 	})
+}
+
+// prepareUnseen creates what visitors do not see: a hidden component, and an incident that waits to be published.
+func (d *demo) prepareUnseen() error {
+	if _, err := d.api.CreateComponent(d.Ctx, demoPage, client.NewComponent{Name: "Payroll", Hidden: new(true)}); err != nil {
+		return err
+	}
+	_, err := d.api.CreateIncident(d.Ctx, demoPage, client.NewIncident{
+		Title: "Checkout is slow for some customers", Impact: new(allswell.ImpactMinor), Draft: true,
+		Message: new("Some customers wait a few seconds longer at the checkout."),
+	})
+	return err
 }
 
 // await waits until the job's monitor is in a state.
