@@ -74,8 +74,9 @@ type failure struct {
 	at      time.Time
 }
 
-func (l *loaded[T]) fresh(version uint64, now time.Time) bool {
-	return l != nil && l.version >= version && (l.expires.IsZero() || now.Before(l.expires))
+// fresh reports whether the value is not stale. It reads the clock only for values that expire.
+func (l *loaded[T]) fresh(version uint64, now func() time.Time) bool {
+	return l != nil && l.version >= version && (l.expires.IsZero() || now().Before(l.expires))
 }
 
 // Get returns a value that includes every change before the call. If loading fails,
@@ -84,7 +85,7 @@ func (l *loaded[T]) fresh(version uint64, now time.Time) bool {
 // value, Get waits until the load has ended.
 func (v *Value[T]) Get(ctx context.Context) (T, error) {
 	want := v.Version.Load()
-	if l := v.current.Load(); l.fresh(want, v.Now()) {
+	if l := v.current.Load(); l.fresh(want, v.Now) {
 		return l.value, nil
 	}
 	return v.wait(ctx, want)
@@ -165,12 +166,12 @@ func (v *Value[T]) join(want uint64) (*load, T, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var none T
-	current, failed, now := v.current.Load(), v.failure, v.Now()
+	current, failed := v.current.Load(), v.failure
 	if v.loading == nil {
-		if current.fresh(want, now) {
+		if current.fresh(want, v.Now) {
 			return nil, current.value, nil
 		}
-		if failed.err != nil && failed.version >= want && now.Sub(failed.at).Abs() < RetryDelay {
+		if failed.err != nil && failed.version >= want && v.Now().Sub(failed.at).Abs() < RetryDelay {
 			return nil, v.Last(), failed.err
 		}
 		// The load has a context of its own: a cancelled request must not fail the

@@ -25,7 +25,7 @@ type answered struct {
 // observe counts a response and writes its line of the access log: pings and health checks at level debug, all others
 // at info. The line contains no header, query or body, and no token that is part of the path.
 func (rt *router) observe(a answered) {
-	rt.observed.countResponse(a.surface, a.status)
+	rt.observed.countResponse(response{a.surface, a.status})
 	if !a.streamed {
 		rt.observed.durations[a.surface].Observe(a.took.Seconds())
 	}

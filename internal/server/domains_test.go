@@ -16,7 +16,7 @@ import (
 )
 
 // newServerOn returns a server on a database that outlives it.
-func newServerOn(t *testing.T, database string, s Settings) (*Server, *bytes.Buffer) {
+func newServerOn(t testing.TB, database string, s Settings) (*Server, *bytes.Buffer) {
 	t.Helper()
 	s.Listen, s.DatabaseSetting.Database = "127.0.0.1:0", database
 	cfg, err := s.Parse()

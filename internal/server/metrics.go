@@ -21,9 +21,15 @@ import (
 type metrics struct {
 	registry   *prometheus.Registry
 	responses  *prometheus.CounterVec
-	pingsOK    prometheus.Counter // one of responses, which a ping increments without a look-up
+	frequent   map[response]prometheus.Counter // those of responses that are incremented without a search by labels
 	durations  map[surface]prometheus.Observer
 	deliveries *prometheus.CounterVec
+}
+
+// response is what responses are counted by.
+type response struct {
+	surface surface
+	status  int
 }
 
 func newMetrics() *metrics {
@@ -32,6 +38,7 @@ func newMetrics() *metrics {
 		responses: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "allswell_http_requests_total", Help: "Requests answered, by part of the service (heartbeat, api, page or service) and status.",
 		}, []string{"face", "status"}),
+		frequent:  make(map[response]prometheus.Counter),
 		durations: make(map[surface]prometheus.Observer),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "allswell_delivery_attempts_total", Help: "Attempts to deliver, by channel and result: taken (accepted), failed (to be repeated), refused or broken (failed for good), gone (ended by the receiver).",
@@ -44,17 +51,24 @@ func newMetrics() *metrics {
 	for _, s := range []surface{surfaceHeartbeat, surfaceAPI, surfacePage, surfaceService} {
 		m.durations[s] = durations.WithLabelValues(string(s))
 	}
-	m.pingsOK = m.responses.WithLabelValues(string(surfaceHeartbeat), strconv.Itoa(http.StatusOK))
+	for _, r := range []response{
+		{surfaceHeartbeat, http.StatusOK}, {surfacePage, http.StatusOK}, {surfacePage, http.StatusNotModified},
+	} {
+		m.frequent[r] = m.responses.WithLabelValues(r.labels()...)
+	}
 	m.registry.MustRegister(m.responses, durations, m.deliveries)
 	return m
 }
 
-func (m *metrics) countResponse(s surface, status int) {
-	if s == surfaceHeartbeat && status == http.StatusOK {
-		m.pingsOK.Inc()
-	} else {
-		m.responses.WithLabelValues(string(s), strconv.Itoa(status)).Inc()
+// labels returns the values of the labels of responses.
+func (r response) labels() []string { return []string{string(r.surface), strconv.Itoa(r.status)} }
+
+func (m *metrics) countResponse(r response) {
+	if counter, ok := m.frequent[r]; ok {
+		counter.Inc()
+		return
 	}
+	m.responses.WithLabelValues(r.labels()...).Inc()
 }
 
 func (m *metrics) countDelivery(channel allswell.Channel, result allswell.SendResult) {
