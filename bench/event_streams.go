@@ -37,7 +37,7 @@ func (b *bench) live() ([]result, error) {
 	if err := fillPage(p); err != nil {
 		return nil, err
 	}
-	if _, _, err := fetch(p.base+"/status/acme", "gzip"); err != nil {
+	if _, err := record(http.MethodGet, p.base+"/status/acme", "Accept-Encoding: gzip"); err != nil {
 		return nil, err
 	}
 	component, err := p.firstComponent()

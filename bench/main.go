@@ -52,13 +52,9 @@ var parts = []struct {
 }
 
 func main() {
-	if len(os.Args) == 3 && os.Args[1] == "bare" {
-		serveBare(os.Args[2]) // the reference for "pings", in its own process
-		return
-	}
-	if len(os.Args) == 4 && os.Args[1] == "bare" {
-		servePage(os.Args[2], os.Args[3]) // a reference for "page", in its own process
-		return
+	if len(os.Args) == 4 && os.Args[1] == "bare" { // the reference for "pings" and "page", in its own process
+		fmt.Fprintln(os.Stderr, serveBare(os.Args[2], os.Args[3]))
+		os.Exit(1)
 	}
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

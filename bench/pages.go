@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 )
 
 const nginxConfig = `
@@ -22,7 +20,7 @@ http {
 }
 `
 
-// page compares page requests with a bare net/http server that serves the same bytes,
+// page compares page requests with a bare net/http server that sends the same responses,
 // and with nginx, which serves them from a file.
 func (b *bench) page() ([]result, error) {
 	dir, err := os.MkdirTemp(b.dir, "page")
@@ -39,15 +37,21 @@ func (b *bench) page() ([]result, error) {
 	if err := fillPage(ours); err != nil {
 		return nil, err
 	}
-	plain, _, err := fetch(ours.base+"/status/acme", "identity")
+	const plainField, gzipField = "Accept-Encoding: identity", "Accept-Encoding: gzip"
+	url := ours.base + "/status/acme"
+	plain, err := record(http.MethodGet, url, plainField)
 	if err != nil {
 		return nil, err
 	}
-	packed, _, err := fetch(ours.base+"/status/acme", "gzip")
+	packed, err := record(http.MethodGet, url, gzipField)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "acme.html"), plain, 0o644), os.WriteFile(filepath.Join(dir, "acme.html.gz"), packed, 0o644)); err != nil {
+	unmodified, err := record(http.MethodGet, url, "If-None-Match: "+plain.Header.Get("ETag"))
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "acme.html"), plain.Body, 0o644), os.WriteFile(filepath.Join(dir, "acme.html.gz"), packed.Body, 0o644)); err != nil {
 		return nil, err
 	}
 	nginx, err := b.nginx(dir)
@@ -55,20 +59,20 @@ func (b *bench) page() ([]result, error) {
 		return nil, err
 	}
 	defer nginx.stop()
-	_, theirTag, err := fetch(nginx.base+"/acme.html", "identity")
+	ofNginx, err := record(http.MethodGet, nginx.base+"/acme.html", plainField)
 	if err != nil {
 		return nil, err
 	}
-	bare, err := b.barePage(dir)
+	bare, err := b.bare(plain, packed, unmodified)
 	if err != nil {
 		return nil, err
 	}
 	defer bare.stop()
 	var out []result
 	for _, c := range []struct{ name, ourHeader, theirHeader string }{
-		{fmt.Sprintf("plain, %d bytes", len(plain)), "Accept-Encoding: identity", "Accept-Encoding: identity"},
-		{fmt.Sprintf("gzip, %d bytes", len(packed)), "Accept-Encoding: gzip", "Accept-Encoding: gzip"},
-		{"304", "", "If-None-Match: " + theirTag},
+		{fmt.Sprintf("plain, %d bytes", len(plain.Body)), plainField, plainField},
+		{fmt.Sprintf("gzip, %d bytes", len(packed.Body)), gzipField, gzipField},
+		{"304", "", "If-None-Match: " + ofNginx.Header.Get("ETag")},
 	} {
 		var ratios, toBare, rates, references []float64
 		for range rounds {
@@ -76,18 +80,18 @@ func (b *bench) page() ([]result, error) {
 			if err != nil {
 				return nil, err
 			}
-			rate, err := b.ourPageRate(ours.base+"/status/acme", c.ourHeader)
+			rate, err := b.ourPageRate(url, c.ourHeader)
 			if err != nil {
 				return nil, err
 			}
-			least, err := pageRate(b, bare.base+"/acme.html", c.theirHeader)
+			least, err := pageRate(b, bare.base+"/status/acme", c.theirHeader)
 			if err != nil {
 				return nil, err
 			}
 			ratios, rates, references = append(ratios, rate/theirs), append(rates, rate), append(references, least)
 			toBare = append(toBare, rate/least)
 		}
-		out = append(out, result{"Page requests against a bare net/http server with the same bytes, " + c.name, "≥ 0.9",
+		out = append(out, result{"Page requests against a bare net/http server with the same responses, " + c.name, "≥ 0.9",
 			fmt.Sprintf("%.2f (%.0f/s against %.0f/s); %.2f of nginx", median(toBare), median(rates), median(references), median(ratios))})
 	}
 	return out, nil
@@ -106,54 +110,15 @@ func (b *bench) nginx(dir string) (*process, error) {
 	return b.launch(exec.CommandContext(b.ctx, "nginx", "-c", conf, "-p", dir), port, "/acme.html")
 }
 
-// barePage starts a process that serves the same bytes with net/http only.
-func (b *bench) barePage(dir string) (*process, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return b.launch(exec.CommandContext(b.ctx, self, "bare", "127.0.0.1:"+port, dir), port, "/acme.html")
-}
-
-// servePage runs in the process that barePage starts.
-func servePage(addr, dir string) {
-	plain, err := os.ReadFile(filepath.Join(dir, "acme.html"))
-	packed, bad := os.ReadFile(filepath.Join(dir, "acme.html.gz"))
-	if err = errors.Join(err, bad); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return
-	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("/acme.html", func(w http.ResponseWriter, r *http.Request) {
-		body := plain
-		switch {
-		case r.Header.Get("If-None-Match") != "":
-			w.WriteHeader(http.StatusNotModified)
-			return
-		case r.Header.Get("Accept-Encoding") == "gzip":
-			w.Header()["Content-Encoding"] = []string{"gzip"}
-			body = packed
-		}
-		w.Header()["Content-Type"] = []string{"text/html"}
-		w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
-		w.Write(body)
-	})
-	fmt.Fprintln(os.Stderr, http.ListenAndServe(addr, mux))
-}
-
 // ourPageRate is pageRate for a page of Allswell. Without a header it sends the present entity tag, because a page with
 // an incident is rendered every minute.
 func (b *bench) ourPageRate(url, header string) (float64, error) {
 	if header == "" {
-		_, etag, err := fetch(url, "identity")
+		page, err := record(http.MethodGet, url, "")
 		if err != nil {
 			return 0, err
 		}
-		header = "If-None-Match: " + etag
+		header = "If-None-Match: " + page.Header.Get("ETag")
 	}
 	return pageRate(b, url, header)
 }
@@ -161,22 +126,6 @@ func (b *bench) ourPageRate(url, header string) (float64, error) {
 func pageRate(b *bench, url, header string) (float64, error) {
 	rate, _, err := b.wrk(64, url, "-H", header)
 	return rate, err
-}
-
-// fetch returns a body, not decompressed, and its ETag.
-func fetch(url, encoding string) ([]byte, string, error) {
-	req, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		return nil, "", err
-	}
-	req.Header.Set("Accept-Encoding", encoding) // set explicitly, so that the client does not decompress
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, "", err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
-	return body, res.Header.Get("ETag"), err
 }
 
 // fillPage creates 50 components and a few incidents of a page with the API.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -22,19 +21,6 @@ request = function()
   return wrk.format("POST", "/api/v1/heartbeat/" .. tokens[math.random(#tokens)])
 end
 `
-
-// serveBare is the reference for the ping endpoint: net/http with the same response to
-// the same request, without a database.
-func serveBare(addr string) {
-	body := []byte(`{"ok":true}`)
-	mux := http.NewServeMux()
-	mux.HandleFunc("/api/v1/heartbeat/{token}", func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["Content-Type"] = []string{"application/json"}
-		w.Write(body)
-	})
-	mux.HandleFunc("/readyz", func(http.ResponseWriter, *http.Request) {})
-	fmt.Fprintln(os.Stderr, http.ListenAndServe(addr, mux))
-}
 
 // pings compares durable pings with the bare server, in pairs, at 256
 // connections.
@@ -68,24 +54,20 @@ func (b *bench) pingPair(monitors int) (ratio, perSecond, barePerSecond float64,
 	if err = os.WriteFile(script, fmt.Appendf(nil, pingScript, list), 0o600); err != nil {
 		return
 	}
-	port, err := freePort()
-	if err != nil {
-		return
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return
-	}
-	bare, err := b.launch(exec.CommandContext(b.ctx, self, "bare", "127.0.0.1:"+port), port, "/readyz")
-	if err != nil {
-		return
-	}
-	defer bare.stop()
 	ours, err := b.allswell(path)
 	if err != nil {
 		return
 	}
 	defer ours.stop()
+	recorded, err := record(http.MethodPost, ours.base+"/api/v1/heartbeat/"+tokens[0], "")
+	if err != nil {
+		return
+	}
+	bare, err := b.bare(recorded)
+	if err != nil {
+		return
+	}
+	defer bare.stop()
 	var ratios, ourRates, bareRates []float64
 	for range rounds {
 		theirs, _, err := b.wrk(256, bare.base, "-s", script)

@@ -97,15 +97,21 @@ func (b *bench) filled(f storetest.Fill) (string, []string, error) {
 	return f.Path, tokens, err
 }
 
-// resident returns the resident memory of a process in megabytes.
-func (p *process) resident() (float64, error) {
+// resident returns the resident memory of a process in megabytes. It includes the resident part of the program file.
+func (p *process) resident() (float64, error) { return p.memory("VmRSS") }
+
+// private returns the resident memory of a process in megabytes that no file backs.
+func (p *process) private() (float64, error) { return p.memory("RssAnon") }
+
+// memory returns a field of the status of a process in megabytes.
+func (p *process) memory(field string) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
-	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
+	m := regexp.MustCompile(field + `:\s+(\d+) kB`).FindSubmatch(status)
 	if m == nil {
-		return 0, errors.New("no VmRSS")
+		return 0, errors.New("no " + field)
 	}
 	kb, err := strconv.ParseFloat(string(m[1]), 64)
 	return kb / 1000, err
