@@ -9,6 +9,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/web"
@@ -22,8 +23,10 @@ var faviconICO []byte
 
 // FaviconICO is the icon at /favicon.ico, for clients that do not look for the icon that a page
 // names.
-var FaviconICO = web.NewDocument(faviconICO, web.DocumentHeader{
-	ContentType: "image/x-icon", CacheControl: "public, max-age=86400", Policy: web.PolicyData,
+var FaviconICO = sync.OnceValue(func() *web.Document {
+	return web.NewDocument(faviconICO, web.DocumentHeader{
+		ContentType: "image/x-icon", CacheControl: "public, max-age=86400", Policy: web.PolicyData,
+	})
 })
 
 // Path is the path below which assets are served.
@@ -32,8 +35,8 @@ const Path = "/assets/"
 // asset is a file under a name that contains the hash of its contents.
 type asset struct {
 	url     string
-	current *web.Document // under the name with the current hash
-	other   *web.Document // under the name with the hash of another version
+	current func() *web.Document // under the name with the current hash
+	other   func() *web.Document // under the name with the hash of another version
 }
 
 // contentTypes are the media types by file extension. The table of the host may
@@ -61,8 +64,9 @@ var bundles = map[string][]string{
 // generated are the generated beginnings of files, by name.
 var generated = map[string]string{"style.css": toneStyle(), "history.css": barStyle()}
 
-// all are all assets by their names without the hash.
-var all = load()
+// all are all assets by their names without the hash. They are made for the first page and compressed for the first
+// request, because most commands serve neither.
+var all = sync.OnceValue(load)
 
 func load() map[string]asset {
 	all := make(map[string]asset)
@@ -101,8 +105,8 @@ func newAsset(name, body string) asset {
 	hash := hex.EncodeToString(sum[:8])
 	return asset{
 		url:     Path + strings.TrimSuffix(name, ext) + "." + hash + ext,
-		current: newDocument([]byte(body), ext, web.CacheForever),
-		other:   newDocument([]byte(body), ext, "no-cache"),
+		current: sync.OnceValue(func() *web.Document { return newDocument([]byte(body), ext, web.CacheForever) }),
+		other:   sync.OnceValue(func() *web.Document { return newDocument([]byte(body), ext, "no-cache") }),
 	}
 }
 
@@ -116,7 +120,7 @@ func newDocument(body []byte, ext, cacheControl string) *web.Document {
 func iconName(s allswell.Status) string { return "icon-" + string(s) + ".svg" }
 
 // URL returns the URL of an asset, such as "style.css".
-func URL(name string) string { return all[name].url }
+func URL(name string) string { return all()[name].url }
 
 // IconURL returns the URL of the favicon that shows a status.
 func IconURL(s allswell.Status) string { return URL(iconName(s.Canonical())) }
@@ -128,14 +132,14 @@ func Find(name string) *web.Document {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
 	hash := strings.TrimPrefix(path.Ext(stem), ".")
-	a, ok := all[strings.TrimSuffix(stem, "."+hash)+ext]
+	a, ok := all()[strings.TrimSuffix(stem, "."+hash)+ext]
 	switch {
 	case !ok || !isHash(hash):
 		return nil
 	case a.url == Path+name:
-		return a.current
+		return a.current()
 	default:
-		return a.other
+		return a.other()
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // comments.
 func TestAssetsAreSentWithoutComments(t *testing.T) {
 	for name, want := range map[string]string{"page.js": `const locale = root.dataset.locale`, "style.css": `:root {`} {
-		sent := string(all[name].current.Body())
+		sent := string(all()[name].current().Body())
 		if strings.Contains(sent, "/*") || strings.Contains(sent, "\n//") || !strings.Contains(sent, want) {
 			t.Errorf("%s: %.400s", name, sent)
 		}
@@ -21,15 +21,15 @@ func TestAssetsAreSentWithoutComments(t *testing.T) {
 // TestFind checks that an asset is found under its own hash and under that of
 // another version.
 func TestFind(t *testing.T) {
-	if len(all) < 8 {
-		t.Errorf("%d assets", len(all))
+	if len(all()) < 8 {
+		t.Errorf("%d assets", len(all()))
 	}
-	for name, a := range all {
-		if doc := Find(strings.TrimPrefix(a.url, Path)); doc == nil || doc != a.current || len(doc.Body()) == 0 {
+	for name, a := range all() {
+		if doc := Find(strings.TrimPrefix(a.url, Path)); doc == nil || doc != a.current() || len(doc.Body()) == 0 {
 			t.Errorf("%s is not found at %s", name, a.url)
 		}
 		dot := strings.LastIndexByte(a.url, '.')
-		if doc := Find(strings.TrimPrefix(a.url[:dot-16]+"0123456789abcdef"+a.url[dot:], Path)); doc == nil || doc != a.other {
+		if doc := Find(strings.TrimPrefix(a.url[:dot-16]+"0123456789abcdef"+a.url[dot:], Path)); doc == nil || doc != a.other() {
 			t.Errorf("%s of another version is not found", name)
 		}
 	}
@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 // TestScriptsAreSmall checks the compressed sizes of the scripts, which are not minified.
 func TestScriptsAreSmall(t *testing.T) {
 	for name, most := range map[string]int{"page.js": 6_200, "theme.js": 600} {
-		if n := len(all[name].current.Compressed()); n > most {
+		if n := len(all()[name].current().Compressed()); n > most {
 			t.Errorf("%s has %d bytes", name, n)
 		}
 	}

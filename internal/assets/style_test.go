@@ -10,7 +10,7 @@ import (
 // from before 2024 understand, and that both ways to choose the dark scheme set the same properties.
 func TestColoursOfBothSchemes(t *testing.T) {
 	for name, style := range map[string]string{
-		"style.css": string(all["style.css"].current.Body()), "an accent": string(accentStyle("#ff8800")),
+		"style.css": string(all()["style.css"].current().Body()), "an accent": string(accentStyle("#ff8800")),
 	} {
 		if strings.Contains(style, "light-dark(") {
 			t.Errorf("%s uses light-dark()", name)
@@ -20,7 +20,7 @@ func TestColoursOfBothSchemes(t *testing.T) {
 			t.Errorf("%s: %d light values and %d dark ones, %d together", name, light, dark, len(values))
 		}
 	}
-	dark := regexp.MustCompile(`:root(\S*) \{[^}]*--light: ; --dark: initial; \}`).FindAllStringSubmatch(string(all["style.css"].current.Body()), -1)
+	dark := regexp.MustCompile(`:root(\S*) \{[^}]*--light: ; --dark: initial; \}`).FindAllStringSubmatch(string(all()["style.css"].current().Body()), -1)
 	if len(dark) != 2 || dark[0][1] != `[data-theme="dark"]` || dark[1][1] != `:not([data-theme="light"])` {
 		t.Errorf("dark is chosen by %q", dark)
 	}

@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	texttemplate "text/template"
 	"time"
 
@@ -47,8 +48,13 @@ var mailTemplates embed.FS
 var (
 	mailFunctions = htmltemplate.FuncMap{"tones": mailTones}
 
-	mailText = texttemplate.Must(texttemplate.ParseFS(mailTemplates, "templates/*.txt"))
-	mailHTML = htmltemplate.Must(htmltemplate.New("layout.html").Funcs(mailFunctions).ParseFS(mailTemplates, "templates/*.html"))
+	// The templates are parsed for the first mail, because most commands and many services send none.
+	mailText = sync.OnceValue(func() *texttemplate.Template {
+		return texttemplate.Must(texttemplate.ParseFS(mailTemplates, "templates/*.txt"))
+	})
+	mailHTML = sync.OnceValue(func() *htmltemplate.Template {
+		return htmltemplate.Must(htmltemplate.New("layout.html").Funcs(mailFunctions).ParseFS(mailTemplates, "templates/*.html"))
+	})
 )
 
 // envelope is a mail for SMTP: sender, recipient, and the header and body with CRLF line
@@ -180,8 +186,8 @@ func writeBody(w *bytes.Buffer, name, id string, l mailData) error {
 		media   string
 		execute func(io.Writer) error
 	}{
-		{"text/plain", func(w io.Writer) error { return mailText.ExecuteTemplate(w, name+".txt", l) }},
-		{"text/html", func(w io.Writer) error { return mailHTML.ExecuteTemplate(w, name+".html", l) }},
+		{"text/plain", func(w io.Writer) error { return mailText().ExecuteTemplate(w, name+".txt", l) }},
+		{"text/html", func(w io.Writer) error { return mailHTML().ExecuteTemplate(w, name+".html", l) }},
 	} {
 		part, err := parts.CreatePart(textproto.MIMEHeader{
 			"Content-Type":              {form.media + "; charset=utf-8"},

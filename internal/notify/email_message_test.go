@@ -280,7 +280,7 @@ func TestMailTemplates(t *testing.T) {
 			composed(t, mailNotification(purpose))
 		}
 	}
-	for _, part := range mailHTML.Templates() {
+	for _, part := range mailHTML().Templates() {
 		if !strings.Contains(part.Name(), ".") && !strings.Contains(sources.String(), `{{template "`+part.Name()+`"`) {
 			t.Errorf("%s is not used", part.Name())
 		}

@@ -46,7 +46,7 @@ func (s *Site) serveRoot(w http.ResponseWriter, r *http.Request) {
 	case list == nil:
 		s.failFor(w, r, err)
 	case list.Home == "":
-		s.firstSteps.ServeHTTP(w, r)
+		s.firstSteps().ServeHTTP(w, r)
 	case s.pageIndex && list.Total > 1:
 		s.serveList(w, r)
 	default:

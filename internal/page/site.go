@@ -70,7 +70,7 @@ type Site struct {
 	notFound    notFoundLimit
 	hostLookups *limit.Limiter // see ServesHost
 	limits      *limit.Tokens
-	firstSteps  *web.Document
+	firstSteps  func() *web.Document // rendered when first shown
 	signUps     *signUpLimits
 	events      *stream.Broadcaster
 	origins     *http.CrossOriginProtection
@@ -104,7 +104,7 @@ func New(c Config) *Site {
 	s.index.OnError = func(err error) { s.logError("loading the index of status pages", nil, err) }
 	s.list.Version, s.list.Now, s.list.Load = &s.changes, s.now, s.loadList
 	s.list.OnError = func(err error) { s.logError("loading the list of status pages", nil, err) }
-	s.firstSteps = s.renderFirstSteps()
+	s.firstSteps = sync.OnceValue(s.renderFirstSteps)
 	s.origins = originsOf(c.BaseURL)
 	s.store.OnPageChange(s.markStale)
 	s.store.OnPageHidden(s.withdraw)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -29,13 +30,15 @@ var (
 	preflightAge = []string{"86400"}
 )
 
-// statuspageErrors are the errors by HTTP status.
-var statuspageErrors = map[int]*web.Document{
-	http.StatusNotFound:           newStatuspageError("Not found."),
-	http.StatusMethodNotAllowed:   newStatuspageError("This method is not allowed here."),
-	http.StatusTooManyRequests:    newStatuspageError("Too many requests. Please try again in a moment."),
-	http.StatusServiceUnavailable: newStatuspageError("This could not be loaded. Please try again in a moment."),
-}
+// statuspageErrors returns the errors by HTTP status.
+var statuspageErrors = sync.OnceValue(func() map[int]*web.Document {
+	return map[int]*web.Document{
+		http.StatusNotFound:           newStatuspageError("Not found."),
+		http.StatusMethodNotAllowed:   newStatuspageError("This method is not allowed here."),
+		http.StatusTooManyRequests:    newStatuspageError("Too many requests. Please try again in a moment."),
+		http.StatusServiceUnavailable: newStatuspageError("This could not be loaded. Please try again in a moment."),
+	}
+})
 
 func newStatuspageError(message string) *web.Document {
 	body, err := json.Marshal(map[string]string{"message": message})
@@ -91,7 +94,7 @@ func serveStatuspage(w http.ResponseWriter, r *http.Request, load func() (*web.D
 
 func serveStatuspageError(w http.ResponseWriter, r *http.Request, status int) {
 	w.Header()["Access-Control-Allow-Origin"] = anyOrigin
-	statuspageErrors[status].ServeStatus(w, r, status)
+	statuspageErrors()[status].ServeStatus(w, r, status)
 }
 
 // statuspageDocument returns one document of a page, or allswell.ErrNotFound. All

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/allswell/allswell/internal/assets"
@@ -13,7 +14,7 @@ const typeText = "text/plain; charset=utf-8"
 
 // robots permits everything but the API. Pages that search engines must not index send
 // X-Robots-Tag: naming them here would reveal them.
-var robots = newTextDocument("User-agent: *\nDisallow: /api/\n")
+var robots = sync.OnceValue(func() *web.Document { return newTextDocument("User-agent: *\nDisallow: /api/\n") })
 
 func newTextDocument(text string) *web.Document {
 	return web.NewDocument([]byte(text), web.DocumentHeader{ContentType: typeText, CacheControl: "public, max-age=3600", Policy: web.PolicyData})
@@ -27,9 +28,9 @@ func (s *Site) routeWellKnown(w http.ResponseWriter, r *http.Request, path strin
 	}
 	switch path {
 	case "/robots.txt":
-		robots.ServeHTTP(w, r)
+		robots().ServeHTTP(w, r)
 	case "/favicon.ico":
-		assets.FaviconICO.ServeHTTP(w, r)
+		assets.FaviconICO().ServeHTTP(w, r)
 	case "/.well-known/security.txt":
 		if s.security == "" {
 			s.fail(w, r, http.StatusNotFound)
