@@ -6,22 +6,25 @@ type ActorKind string
 // The kinds of actors.
 const (
 	ActorToken      ActorKind = "token"      // a client with an API token
+	ActorUser       ActorKind = "user"       // a person who has signed in to the dashboard
 	ActorSubscriber ActorKind = "subscriber" // a subscriber, through the link to the subscription
 	ActorSystem     ActorKind = "system"     // the service itself, or a command on its database
 )
 
 // ActorKinds lists all kinds of actors.
-var ActorKinds = []ActorKind{ActorToken, ActorSubscriber, ActorSystem}
+var ActorKinds = []ActorKind{ActorToken, ActorUser, ActorSubscriber, ActorSystem}
 
 // Actor is the originator of a change by a client of the API, a command or a subscriber. It
 // can change only objects of its workspace, and the audit log names it. Pings, periodic work
 // and deliveries are not audited.
 type Actor struct {
 	Kind        ActorKind
-	ID          string // of the token or the subscriber; "" for the system
-	Name        string // of the token, or the command; "" for a subscriber
+	ID          string // of the token, the user or the subscriber; "" for the system
+	Name        string // of the token, the user or the command; "" for a subscriber
 	WorkspaceID string // "": no workspace, so the actor cannot change any object
 	Scope       Scope  // "" unless Kind is ActorToken
+	SessionID   string // "" unless Kind is ActorUser
+	Role        Role   // "" unless Kind is ActorUser
 	Address     string // IP address of the client; "" for subscribers and the system
 }
 

@@ -45,12 +45,14 @@ const (
 	ObjectSubscriber        ObjectKind = "subscriber"
 	ObjectDelivery          ObjectKind = "delivery"
 	ObjectToken             ObjectKind = "token"
+	ObjectUser              ObjectKind = "user"
+	ObjectMember            ObjectKind = "member"
 )
 
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
 	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectMaintenance,
-	ObjectMaintenanceUpdate, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken,
+	ObjectMaintenanceUpdate, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
 }
 
 // AuditObject is the form in which the audit log records an object.

@@ -19,10 +19,12 @@ const (
 	PrefixMonitor     = "mon_"
 	PrefixOutage      = "out_"
 	PrefixPage        = "page_"
+	PrefixSession     = "ses_"
 	PrefixSignUp      = "sgn_"
 	PrefixSubscriber  = "sub_"
 	PrefixToken       = "tok_"
 	PrefixUpdate      = "upd_"
+	PrefixUser        = "usr_"
 	PrefixWorkspace   = "ws_"
 )
 

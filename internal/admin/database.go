@@ -132,3 +132,18 @@ func sameFile(database, path string) bool {
 	b, err2 := os.Stat(path)
 	return err == nil && err2 == nil && os.SameFile(a, b)
 }
+
+// databaseContext is the context of the commands on a database that may be in use by a running service.
+type databaseContext struct {
+	console.Printer
+	database string
+}
+
+// on opens the database and calls f.
+func (c *databaseContext) on(f func(*store.Store) error) error {
+	s, err := store.OpenBeside(c.Ctx, c.database, store.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.Close())
+}

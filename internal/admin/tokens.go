@@ -24,27 +24,6 @@ type TokenCommands struct {
 	Revoke tokenRevoke `cmd:"" aliases:"delete" help:"Revoke a token at once."`
 }
 
-// tokenContext is the context of the token commands.
-type tokenContext struct {
-	console.Printer
-	database string
-}
-
-// ProvideContext is called by the parser before a token command runs.
-func (cmd *TokenCommands) ProvideContext(c *console.Console) (*tokenContext, error) {
-	database, err := parseExisting(cmd.DatabaseSetting)
-	return &tokenContext{console.Printer{Console: c, JSON: cmd.JSON, Wide: cmd.Wide}, database}, err
-}
-
-// on opens the database, which may be in use by a running service, and calls f.
-func (c *tokenContext) on(f func(*store.Store) error) error {
-	s, err := store.OpenBeside(c.Ctx, c.database, store.Options{})
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(s), s.Close())
-}
-
 // tokenRecord is the JSON of a token, with the keys of the API.
 type tokenRecord struct {
 	ID         string         `json:"id"`
@@ -76,7 +55,7 @@ type tokenCreate struct {
 	Workspace string `default:"default" placeholder:"NAME" help:"Workspace of the token. It is created if it does not exist."`
 }
 
-func (cmd *tokenCreate) Run(c *tokenContext) error {
+func (cmd *tokenCreate) Run(c *databaseContext) error {
 	return c.on(func(s *store.Store) error {
 		issued, err := s.IssueTokenFor(c.Ctx, cmd.Workspace, allswell.NewToken{Name: cmd.Name, Scope: allswell.Scope(cmd.Scope)})
 		if err != nil {
@@ -105,7 +84,7 @@ func refused(err error) error {
 
 type tokenList struct{}
 
-func (cmd *tokenList) Run(c *tokenContext) error {
+func (cmd *tokenList) Run(c *databaseContext) error {
 	return c.on(func(s *store.Store) error {
 		tokens, err := s.AllTokens(c.Ctx)
 		if err != nil {
@@ -141,7 +120,7 @@ type tokenRevoke struct {
 	ID string `arg:"" help:"Id of the token, as it is listed; not its secret."`
 }
 
-func (cmd *tokenRevoke) Run(c *tokenContext) error {
+func (cmd *tokenRevoke) Run(c *databaseContext) error {
 	return c.on(func(s *store.Store) error {
 		err := s.RevokeAnyToken(c.Ctx, cmd.ID)
 		if errors.Is(err, allswell.ErrNotFound) {

@@ -59,10 +59,14 @@ var bundles = map[string][]string{
 	"style.css": {"style.css", "history.css"},
 	"page.js":   {"page.js", "bars.js", "live.js"},
 	"theme.js":  {"theme.js"},
+
+	"dashboard.css": {"dashboard.css"},
+	"dashboard.js":  {"page.js", "dashboard.js"},
+	"live.js":       {"live.js"},
 }
 
 // generated are the generated beginnings of files, by name.
-var generated = map[string]string{"style.css": toneStyle(), "history.css": barStyle()}
+var generated = map[string]string{"style.css": toneStyle(), "history.css": barStyle(), "dashboard.css": toneStyle()}
 
 // all are all assets by their names without the hash. They are made for the first page and compressed for the first
 // request, because most commands serve neither.

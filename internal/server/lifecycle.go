@@ -48,6 +48,7 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 	})
 	background.Go(func() { s.site.Run(work) })
+	background.Go(func() { s.dashboard.Run(work) })
 	background.Go(func() { s.domains.Run(work) })
 	background.Go(func() { s.releaseMemoryWhenIdle(work) })
 	background.Go(func() { adjustGCPercent(work) })

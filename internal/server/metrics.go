@@ -48,7 +48,7 @@ func newMetrics() *metrics {
 		Name: "allswell_http_request_seconds", Help: "Time from a request's arrival to its answer, by part of the service.",
 		Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"face"})
-	for _, s := range []surface{surfaceHeartbeat, surfaceAPI, surfacePage, surfaceService} {
+	for _, s := range surfaces {
 		m.durations[s] = durations.WithLabelValues(string(s))
 	}
 	for _, r := range []response{

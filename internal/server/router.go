@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/connlimit"
+	"github.com/allswell/allswell/internal/dashboard"
 	"github.com/allswell/allswell/internal/ping"
 	"github.com/allswell/allswell/internal/web"
 )
@@ -21,24 +23,30 @@ const (
 	surfaceHeartbeat surface = "heartbeat"
 	surfaceAPI       surface = "api"
 	surfacePage      surface = "page"
+	surfaceDashboard surface = "dashboard"
 	surfaceService   surface = "service" // health, readiness, metrics
 )
+
+// surfaces lists all surfaces.
+var surfaces = []surface{surfaceHeartbeat, surfaceAPI, surfacePage, surfaceDashboard, surfaceService}
 
 // router passes requests to the handler of their surface. For all surfaces, it adds request ids and security headers,
 // limits connections, and writes the access log and metrics. It expects the client's address in Request.RemoteAddr.
 type router struct {
 	heartbeat, api, page       http.Handler
+	dashboard                  http.Handler
 	health, readiness, metrics http.Handler
 
+	hosts       allswell.Hosts // the installation's own
 	log         *slog.Logger
 	observed    *metrics
 	ids         requestIDs
 	connections *connlimit.Limiter
 }
 
-// route returns the handler for a path. It does not use http.ServeMux, which redirects unclean paths instead of
+// route returns the handler for a request. It does not use http.ServeMux, which redirects unclean paths instead of
 // passing them on: each surface has its own answer to them.
-func (rt *router) route(path string) (surface, http.Handler) {
+func (rt *router) route(host, path string) (surface, http.Handler) {
 	switch {
 	case strings.HasPrefix(path, ping.Path):
 		return surfaceHeartbeat, rt.heartbeat
@@ -52,6 +60,8 @@ func (rt *router) route(path string) (surface, http.Handler) {
 		return surfaceService, rt.readiness
 	case path == "/metrics":
 		return surfaceService, rt.metrics
+	case (path == dashboard.Path || strings.HasPrefix(path, dashboard.Path+"/")) && rt.hosts.ServesInstallation(host):
+		return surfaceDashboard, rt.dashboard
 	}
 	return surfacePage, rt.page
 }
@@ -67,7 +77,7 @@ var (
 
 func (rt *router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	surface, handler := rt.route(r.URL.Path)
+	surface, handler := rt.route(r.Host, r.URL.Path)
 	id := rt.ids.next()
 	h := w.Header()
 	h["X-Request-Id"] = []string{id}

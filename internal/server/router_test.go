@@ -312,16 +312,16 @@ func TestURL(t *testing.T) {
 }
 
 func TestFirstStepsAreForAShell(t *testing.T) {
-	steps := firstSteps("http://localhost:8080", "aw_secret", true)
+	steps := firstSteps("http://localhost:8080", "CODE123", "aw_secret", true)
 	for _, want := range []string{
-		"\nOnly this machine can connect. For others: a reverse proxy", "\n  aw_secret\n", "\n  curl -fsS -m 10 --retry 5 --retry-connrefused \"$PING\"\n",
+		"\nOnly this machine can connect. For others: a reverse proxy", "\n  http://localhost:8080/admin/setup?code=CODE123\n", "\n  aw_secret\n", "\n  curl -fsS -m 10 --retry 5 --retry-connrefused \"$PING\"\n",
 		" http://localhost:8080/api/v1/pages -d ", "\nThen look at http://localhost:8080/status/example\n",
 	} {
 		if !strings.Contains(steps, want) {
 			t.Errorf("the first steps do not have %q:\n%s", want, steps)
 		}
 	}
-	for _, left := range []string{"BASE", "SECRET", "HINT", "PING_LINE"} {
+	for _, left := range []string{"BASE", "SECRET", "HINT", "PING_LINE", "SETUP_URL"} {
 		if strings.Contains(steps, left) {
 			t.Errorf("%s is left in the first steps:\n%s", left, steps)
 		}

@@ -46,7 +46,11 @@ func Run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 			return unlessStopped(ctx, log, fmt.Errorf("creating the first token: %w", err))
 		}
 		if first {
-			fmt.Fprint(stdout, firstSteps(s.URL(), secret, s.isLocal()))
+			code, err := s.store.IssueSetupCode(ctx)
+			if err != nil {
+				return unlessStopped(ctx, log, fmt.Errorf("creating the setup link: %w", err))
+			}
+			fmt.Fprint(stdout, firstSteps(s.URL(), code, secret, s.isLocal()))
 		}
 	}
 	return s.Run(ctx)
@@ -82,22 +86,27 @@ func (c Config) Logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, options))
 }
 
-// firstSteps returns what the first start prints: the token, and commands to paste into a shell. local says that only
+// firstSteps returns what the first start prints: the setup link, the token, and commands to paste into a shell. local says that only
 // this machine can connect.
-func firstSteps(base, secret string, local bool) string {
+func firstSteps(base, code, secret string, local bool) string {
 	hint := ""
 	if local {
 		hint = "Only this machine can connect. For others: a reverse proxy and --base-url;\n--tls auto --base-url https://status.example.com; or --listen :8080 (plain HTTP).\n"
 	}
-	return strings.NewReplacer("BASE", base, "SECRET", secret, "HINT\n", hint, "PING_LINE", allswell.PingCommand(`"$PING"`)).Replace(`
+	return strings.NewReplacer("BASE", base, "SECRET", secret, "SETUP_URL", allswell.CodeSetup.URL(base, code), "HINT\n", hint, "PING_LINE", allswell.PingCommand(`"$PING"`)).Replace(`
 Allswell runs at BASE
 HINT
 
-This is its first start. Here is your admin token, which is shown only this once:
+This is its first start. Open this link in a browser to set it up. It works once,
+within 24 hours; allswell setup-link prints a new one:
+
+  SETUP_URL
+
+For scripts, here is an admin token, which is shown only this once:
 
   SECRET
 
-To see it work, paste this into a shell. It makes a page, a component and a
+To see it work without a browser, paste this into a shell. It makes a page, a component and a
 monitor that expects a ping every minute, and sends the first ping:
 
   AUTH='Authorization: Bearer SECRET'

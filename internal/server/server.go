@@ -20,6 +20,7 @@ import (
 	"github.com/allswell/allswell/internal/api"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/connlimit"
+	"github.com/allswell/allswell/internal/dashboard"
 	"github.com/allswell/allswell/internal/domains"
 	"github.com/allswell/allswell/internal/i18n"
 	"github.com/allswell/allswell/internal/limit"
@@ -50,6 +51,7 @@ type Server struct {
 	scheduler *scheduler.Scheduler
 	limits    *limit.Tokens // of requests with tokens
 	site      *page.Site
+	dashboard *dashboard.Dashboard
 	notify    *notify.Notifier
 	domains   *domains.Checker
 	metrics   *metrics
@@ -68,7 +70,7 @@ type Server struct {
 	failures    chan error  // each ends Run
 
 	// These answer 503 until the start is complete.
-	apiHandler, pageHandler, metricsHandler *replaceableHandler
+	apiHandler, pageHandler, dashboardHandler, metricsHandler *replaceableHandler
 
 	wired, stopping atomic.Bool
 }
@@ -188,6 +190,7 @@ func (s *Server) prepareHTTP() {
 	s.apiHandler = newReplaceableHandler(s.startingAPI())
 	s.metricsHandler = newReplaceableHandler(s.startingAPI())
 	s.pageHandler = newReplaceableHandler(startingPage())
+	s.dashboardHandler = newReplaceableHandler(startingPage())
 	total, perAddress := s.cfg.connectionLimits(openFilesLimit(), s.log)
 	s.connections = connlimit.New(connlimit.Config{
 		Max: total, PerAddress: perAddress, Trusted: s.cfg.TrustedProxies, Lost: s.pings.NoteLost, Logger: s.log,
@@ -198,6 +201,8 @@ func (s *Server) prepareHTTP() {
 		heartbeat:   s.pings,
 		api:         s.apiHandler,
 		page:        s.pageHandler,
+		dashboard:   s.dashboardHandler,
+		hosts:       s.cfg.Hosts,
 		health:      healthHandler(),
 		readiness:   s.readinessHandler(),
 		metrics:     s.metricsHandler,
@@ -246,9 +251,11 @@ func (s *Server) wire() {
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 	})
+	s.dashboard = dashboard.New(dashboard.Config{Store: s.store, Logger: s.log, BaseURL: s.URL()})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
+	s.servers[0].RegisterOnShutdown(s.dashboard.EndStreams)
 	s.registerStoreMetrics()
 	s.wireTLS()
 	s.wired.Store(true)
@@ -261,6 +268,7 @@ func (s *Server) openHandlers() {
 		VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget,
 	}))
 	s.pageHandler.replace(s.site.Handler())
+	s.dashboardHandler.replace(s.dashboard.Handler())
 	s.metricsHandler.replace(s.authenticatedMetrics())
 }
 

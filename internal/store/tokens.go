@@ -47,14 +47,20 @@ func (s *Store) Authenticate(ctx context.Context, secret string) (allswell.Token
 	return t, nil
 }
 
-// authorize returns allswell.ErrUnauthenticated if the actor's token is revoked. Reading
-// the request may have taken a while since Authenticate. Until the transaction ends, the
-// lock makes endWrites wait.
+// authorize returns allswell.ErrUnauthenticated if the actor's token is revoked, the
+// session has ended, or the user's role has changed. Reading the request may have taken a
+// while since the actor was authenticated. Until the transaction ends, the lock makes
+// endWrites, and the deletion of the session or the membership, wait.
 func (t *tx) authorize(actor allswell.Actor) error {
-	if actor.Kind != allswell.ActorToken {
-		return nil
+	var err error
+	switch actor.Kind {
+	case allswell.ActorToken:
+		_, err = database.One(t.Session, database.ScanString, `SELECT id FROM tokens WHERE id = $1 AND revoked_at IS NULL FOR KEY SHARE`, actor.ID)
+	case allswell.ActorUser:
+		_, err = database.One(t.Session, database.ScanString, `SELECT sessions.id FROM sessions JOIN members ON members.user_id = sessions.user_id
+			WHERE sessions.id = $1 AND sessions.user_id = $2 AND members.workspace_id = $3 AND members.role = $4 FOR KEY SHARE`,
+			actor.SessionID, actor.ID, actor.WorkspaceID, string(actor.Role))
 	}
-	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM tokens WHERE id = $1 AND revoked_at IS NULL FOR KEY SHARE`, actor.ID)
 	if errors.Is(err, allswell.ErrNotFound) {
 		return allswell.ErrUnauthenticated
 	}

@@ -38,7 +38,8 @@ const open = () => {
   if (source || document.hidden) return;
   clearTimeout(again);
   wanted = '';
-  source = new EventSource(main.dataset.events + '?have=' + encodeURIComponent(main.dataset.tag));
+  const { events, tag } = main.dataset;
+  source = new EventSource(`${events}${events.includes('?') ? '&' : '?'}have=${encodeURIComponent(tag)}`);
   source.addEventListener('alive', heard);
   source.addEventListener('change', (event) => {
     wanted = event.data;

@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/console"
+	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// SetupLinkCommand prints the link that creates the first account.
+type SetupLinkCommand struct {
+	settings.FileSetting     `embed:""`
+	settings.DatabaseSetting `embed:""`
+	linkSetting              `embed:""`
+}
+
+// linkSetting is the setting of the commands that print links.
+type linkSetting struct {
+	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" default:"http://localhost:8080" placeholder:"URL" help:"Public URL of the service, with which the link begins."`
+}
+
+// Run prints the link.
+func (cmd *SetupLinkCommand) Run(c *console.Console) error {
+	database, err := parseExisting(cmd.DatabaseSetting)
+	if err != nil {
+		return err
+	}
+	return (&databaseContext{console.Printer{Console: c}, database}).on(func(s *store.Store) error {
+		code, err := s.IssueSetupCode(c.Ctx)
+		if errors.Is(err, store.ErrSetUp) {
+			return errors.New("there is an owner already: `allswell user list` names the accounts, and `allswell user reset EMAIL` prints a link for a new password")
+		}
+		if err != nil {
+			return err
+		}
+		c.Printf("Open this link in a browser to create the first account. It works once, within 24 hours:\n\n  %s\n\n",
+			allswell.CodeSetup.URL(cmd.BaseURL, code))
+		return nil
+	})
+}
+
+// UserCommands are the commands of the people who can sign in.
+type UserCommands struct {
+	settings.FileSetting     `embed:""`
+	settings.DatabaseSetting `embed:""`
+
+	List  userList  `cmd:"" help:"List the people who can sign in, with their roles."`
+	Reset userReset `cmd:"" help:"Print a link that sets a new password."`
+}
+
+// ProvideContext is called by the parser before a user command runs.
+func (cmd *UserCommands) ProvideContext(c *console.Console) (*databaseContext, error) {
+	database, err := parseExisting(cmd.DatabaseSetting)
+	return &databaseContext{console.Printer{Console: c}, database}, err
+}
+
+type userList struct{}
+
+// Run lists the users.
+func (cmd *userList) Run(c *databaseContext) error {
+	return c.on(func(s *store.Store) error {
+		users, err := s.Users(c.Ctx)
+		if err != nil {
+			return err
+		}
+		if len(users) == 0 {
+			c.Printf("No accounts yet. `allswell setup-link` prints a link for the first one.\n")
+			return nil
+		}
+		rows := [][]string{{"E-MAIL", "ROLE", "NAME"}}
+		for _, u := range users {
+			rows = append(rows, []string{u.Email, string(u.Role), u.Name})
+		}
+		c.Table(rows)
+		return nil
+	})
+}
+
+type userReset struct {
+	Email string `arg:"" help:"The e-mail address of the account."`
+
+	linkSetting `embed:""`
+}
+
+// Run prints a link that sets the password.
+func (cmd *userReset) Run(c *databaseContext) error {
+	return c.on(func(s *store.Store) error {
+		code, err := s.IssueResetCode(c.Ctx, cmd.Email)
+		if errors.Is(err, allswell.ErrNotFound) {
+			return fmt.Errorf("there is no account %s: see allswell user list", cmd.Email)
+		}
+		if err != nil {
+			return err
+		}
+		c.Printf("Open this link in a browser to set a new password. It works once, within an hour. All sessions of the account end then:\n\n  %s\n\n",
+			allswell.CodeReset.URL(cmd.BaseURL, code))
+		return nil
+	})
+}

@@ -1,0 +1,75 @@
+// Package dashboard serves the operators' dashboard below /admin. Everything that changes data is a form, so that it
+// works without script. Each screen is one file with its handlers and one template; routes.go lists them all.
+package dashboard
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/stream"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// Path is the path of the dashboard. Its screens are below it.
+const Path = "/admin"
+
+// Config configures a Dashboard. Only Store and BaseURL are required.
+type Config struct {
+	Store   *store.Store
+	Logger  *slog.Logger     // nil: discard
+	Now     func() time.Time // the host's clock; nil: time.Now
+	BaseURL string           // URL of the service
+}
+
+// Dashboard serves the dashboard of one store.
+type Dashboard struct {
+	store *store.Store
+	log   *slog.Logger
+	now   func() time.Time
+	base  string // Config.BaseURL, without a slash at its end
+
+	cookie  cookie
+	signIns *signInLimits
+	live    *live
+	handler http.Handler
+}
+
+// New returns a dashboard.
+func New(c Config) *Dashboard {
+	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/")}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	if d.now == nil {
+		d.now = time.Now
+	}
+	base, err := url.Parse(d.base)
+	d.cookie = newCookie(err == nil && base.Scheme == "https")
+	d.signIns = newSignInLimits()
+	d.live = newLive(stream.Config{Now: d.now, MaxSubscribers: maxStreams})
+	mux := http.NewServeMux()
+	for _, route := range d.routes() {
+		mux.Handle(route.pattern, d.handle(route))
+	}
+	mux.Handle(Path+"/", d.handle(route{access: accessAnyone, serve: func(*visit) error { return errNotFound }}))
+	// Browsers say where a request comes from, so that forms need no secret of their own.
+	d.handler = http.NewCrossOriginProtection().Handler(mux)
+	return d
+}
+
+// Handler returns the handler of Path and everything below it.
+func (d *Dashboard) Handler() http.Handler { return d.handler }
+
+// Run watches for changes that open screens show. It returns when ctx ends.
+func (d *Dashboard) Run(ctx context.Context) { d.live.run(ctx) }
+
+// EndStreams ends all event streams and refuses new ones.
+func (d *Dashboard) EndStreams() { d.live.streams.Close() }
+
+// policy is the Content-Security-Policy of all screens.
+var policy = string(web.PolicyPage(true, true))

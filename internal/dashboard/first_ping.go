@@ -1,0 +1,38 @@
+package dashboard
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+func seconds(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+
+// parseSeconds returns a duration in whole seconds. Text that is no number gives 0, which no interval may be.
+func parseSeconds(text string) time.Duration {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > int(allswell.MaxInterval/time.Second) {
+		return 0
+	}
+	return time.Duration(n) * time.Second
+}
+
+// firstPingScreen is what the template first_ping shows.
+type firstPingScreen struct {
+	Monitor  allswell.Monitor
+	Snippets []snippet
+}
+
+// showFirstPing shows how a job pings, and waits for the first ping.
+func (v *visit) showFirstPing() error {
+	m, err := v.store.Monitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"))
+	if err != nil {
+		return err
+	}
+	s := firstPingScreen{Monitor: m}
+	if v.can(allswell.RoleEditor) { // who has the URL can ping
+		s.Snippets = snippets(v.base+"/api/v1/heartbeat/"+m.Token, m.Interval)
+	}
+	return v.showLive("first_ping", m.Name, s)
+}

@@ -1,0 +1,84 @@
+package dashboard
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+
+	"github.com/allswell/allswell"
+)
+
+// form is what was typed into a form, and what is wrong with it. Fields are named as in the API, so that the errors of
+// the store stand beside their fields.
+type form struct {
+	values url.Values
+	bad    *allswell.ValidationError
+	shown  map[string]bool // the fields that the template has drawn
+}
+
+// newForm returns a form with the values that were typed, or with those to begin with.
+func newForm(values url.Values) *form { return &form{values: values, shown: map[string]bool{}} }
+
+// refused notes the errors of the fields and reports whether err is about the form. Other errors have to be returned.
+func (f *form) refused(err error) bool {
+	return errors.As(err, &f.bad)
+}
+
+// Value returns what was typed into a field.
+func (f *form) Value(name string) string { return f.values.Get(name) }
+
+// Others returns the errors of fields that the template has not drawn.
+func (f *form) Others() (messages []string) {
+	if f.bad == nil {
+		return nil
+	}
+	for name, all := range f.bad.Fields {
+		if !f.shown[name] {
+			messages = append(messages, all...)
+		}
+	}
+	return messages
+}
+
+// Wrong reports whether anything is wrong.
+func (f *form) Wrong() bool { return f.bad != nil }
+
+// field is a field of a form, as the template "field" draws it.
+type field struct {
+	Name, Label, Type, Value, Hint string
+	Placeholder, Autocomplete      string
+	Options                        []option // of a select
+	Rows                           int      // of a textarea
+	Optional, Focus                bool
+	Errors                         []string
+}
+
+// option is a choice of a select.
+type option struct {
+	Value, Label string
+	Selected     bool
+}
+
+// draw returns a field with what was typed and what is wrong with it.
+func (f *form) draw(x field) field {
+	f.shown[x.Name] = true
+	if x.Type == "" {
+		x.Type = "text"
+	}
+	if x.Type != "password" {
+		x.Value = f.Value(x.Name)
+	}
+	for i := range x.Options {
+		x.Options[i].Selected = x.Options[i].Value == x.Value
+	}
+	if f.bad != nil {
+		x.Errors = f.bad.Fields[x.Name]
+	}
+	return x
+}
+
+// focusFirst puts the cursor into the first field that is wrong, or else into the first one.
+func focusFirst(fields []field) {
+	at := max(0, slices.IndexFunc(fields, func(x field) bool { return len(x.Errors) > 0 }))
+	fields[at].Focus = true
+}

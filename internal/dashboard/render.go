@@ -1,0 +1,150 @@
+package dashboard
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/i18n"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// templates are the templates of the screens by name. They are parsed when the first screen is shown.
+var templates = sync.OnceValue(func() map[string]*template.Template {
+	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/icons.html"))
+	files, err := templateFiles.ReadDir("templates")
+	if err != nil {
+		panic(err) // the files are embedded
+	}
+	all := make(map[string]*template.Template)
+	for _, file := range files {
+		name := strings.TrimSuffix(file.Name(), path.Ext(file.Name()))
+		if shared.Lookup(file.Name()) != nil {
+			continue
+		}
+		all[name] = template.Must(template.Must(shared.Clone()).ParseFS(templateFiles, "templates/"+file.Name()))
+	}
+	return all
+})
+
+func templateOf(name string) (*template.Template, error) {
+	if t := templates()[name]; t != nil {
+		return t, nil
+	}
+	return nil, fmt.Errorf("there is no template %q", name)
+}
+
+var functions = template.FuncMap{
+	"asset":    assets.URL,
+	"tone":     func(t interface{ Tone() *allswell.Tone }) string { return t.Tone().Name },
+	"status":   i18n.English().Status,
+	"state":    i18n.English().State,
+	"impact":   i18n.English().Impact,
+	"duration": i18n.English().Duration,
+	"time":     timeElement,
+	"lower":    strings.ToLower,
+	"roleName": func(r allswell.Role) string { return strings.ToUpper(string(r[:1])) + string(r[1:]) },
+}
+
+// timeElement returns a time for people. A script shows it as the time since then, in the zone of the visitor.
+func timeElement(t time.Time) template.HTML {
+	if t.IsZero() {
+		return "never"
+	}
+	return i18n.TimeElement(t.UTC(), "ago", i18n.English().DayYearClock)
+}
+
+// screen is what the layout shows around a screen.
+type screen struct {
+	Title     string
+	Main      any // of the screen's template
+	User      allswell.User
+	Role      allswell.Role
+	Workspace string
+	SignedIn  bool
+	Nav       []navItem
+	Events    string // the address of the event stream; "": none
+	Tag       string // of what is shown
+}
+
+// navItem is a link of the navigation.
+type navItem struct {
+	Label, Path, Icon string
+	Current           bool
+}
+
+// navigation lists the screens that the navigation leads to.
+var navigation = []navItem{
+	{Label: "Overview", Path: Path, Icon: "overview"},
+}
+
+// show answers with a screen. main is what its template shows.
+func (v *visit) show(status int, name, title string, main any) error {
+	return v.answer(status, name, screen{Title: title, Main: main})
+}
+
+// showLive answers with a screen that is kept current while it is open.
+func (v *visit) showLive(name, title string, main any) error {
+	t, err := templateOf(name)
+	if err != nil {
+		return err
+	}
+	// Times are written as instants, so what is shown changes only when something happens.
+	sum := sha256.New()
+	if err := t.ExecuteTemplate(sum, "main", main); err != nil {
+		return err
+	}
+	tag := hex.EncodeToString(sum.Sum(nil)[:8])
+	v.w.Header().Set("ETag", `"`+tag+`"`)
+	events := Path + "/live?" + url.Values{"of": {v.r.URL.RequestURI()}}.Encode()
+	return v.answer(http.StatusOK, name, screen{Title: title, Main: main, Events: events, Tag: tag})
+}
+
+func (v *visit) answer(status int, name string, s screen) error {
+	body, err := v.render(name, s)
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(status)
+	if v.r.Method != http.MethodHead {
+		v.w.Write(body)
+	}
+	return nil
+}
+
+// render returns a screen within the layout.
+func (v *visit) render(name string, s screen) ([]byte, error) {
+	s.SignedIn = v.in.ID != ""
+	if s.SignedIn {
+		s.User, s.Role = v.in.User, v.in.Role
+		s.Workspace = v.in.Workspaces[slices.IndexFunc(v.in.Workspaces, func(w allswell.Workspace) bool { return w.ID == v.in.WorkspaceID })].Name
+		for _, item := range navigation {
+			item.Current = v.r.URL.Path == item.Path || item.Path != Path && strings.HasPrefix(v.r.URL.Path, item.Path+"/")
+			s.Nav = append(s.Nav, item)
+		}
+	}
+	t, err := templateOf(name)
+	if err != nil {
+		return nil, err
+	}
+	var body bytes.Buffer
+	if err := t.ExecuteTemplate(&body, "layout.html", s); err != nil {
+		return nil, err
+	}
+	return body.Bytes(), nil
+}

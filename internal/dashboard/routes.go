@@ -1,0 +1,45 @@
+package dashboard
+
+import "github.com/allswell/allswell"
+
+// access is who may use a route: the least role, or anyone.
+type access string
+
+const (
+	accessAnyone access = "anyone"
+	accessViewer access = access(allswell.RoleViewer)
+	accessEditor access = access(allswell.RoleEditor)
+	accessAdmin  access = access(allswell.RoleAdmin)
+	accessOwner  access = access(allswell.RoleOwner)
+)
+
+// route is a screen or an action.
+type route struct {
+	pattern string // of http.ServeMux
+	access  access
+	serve   func(*visit) error
+}
+
+// routes lists all routes.
+func (d *Dashboard) routes() []route {
+	return []route{
+		{"GET /admin/sign-in", accessAnyone, (*visit).showSignIn},
+		{"POST /admin/sign-in", accessAnyone, (*visit).signIn},
+		{"POST /admin/sign-out", accessAnyone, (*visit).signOut},
+		{"GET /admin/reset", accessAnyone, (*visit).showReset},
+		{"POST /admin/reset", accessAnyone, (*visit).reset},
+
+		{"GET /admin/setup", accessAnyone, (*visit).showSetup},
+		{"POST /admin/setup", accessAnyone, (*visit).setUp},
+		{"GET /admin/setup/page", accessAdmin, (*visit).showSetupPage},
+		{"POST /admin/setup/page", accessAdmin, (*visit).setUpPage},
+		{"GET /admin/setup/{page}/components", accessAdmin, (*visit).showSetupComponents},
+		{"POST /admin/setup/{page}/components", accessAdmin, (*visit).setUpComponents},
+		{"GET /admin/setup/{page}/monitor", accessAdmin, (*visit).showSetupMonitor},
+		{"POST /admin/setup/{page}/monitor", accessAdmin, (*visit).setUpMonitor},
+
+		{"GET /admin", accessViewer, (*visit).showOverview},
+		{"GET /admin/live", accessViewer, (*visit).serveLive},
+		{"GET /admin/monitors/{monitor}/first-ping", accessViewer, (*visit).showFirstPing},
+	}
+}

@@ -1,0 +1,248 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// setupScreen is what the template setup shows: the step that is to be done.
+type setupScreen struct {
+	*form
+	Step   int
+	Page   allswell.Page
+	Fields []field
+	Skip   string // where to go without this step; "": nowhere
+}
+
+// setupTitles are the titles of the steps.
+var setupTitles = []string{1: "Create your account", 2: "Your first page", 3: "What it shows", 4: "Your first monitor"}
+
+// Title returns the title of the step.
+func (s *setupScreen) Title() string { return setupTitles[s.Step] }
+
+// Done returns the number of steps before this one.
+func (s *setupScreen) Done() int { return s.Step - 1 }
+
+// Steps returns the titles of all steps, in order.
+func (s *setupScreen) Steps() []string { return setupTitles[1:] }
+
+func (v *visit) showStep(status int, s *setupScreen, fields ...field) error {
+	for _, x := range fields {
+		s.Fields = append(s.Fields, s.draw(x))
+	}
+	focusFirst(s.Fields)
+	return v.show(status, "setup", s.Title(), s)
+}
+
+// showSetup shows the first step, for the code that the first start prints.
+func (v *visit) showSetup() error {
+	code := v.r.URL.Query().Get("code")
+	if err := v.findCode(allswell.CodeSetup, code, nil); err != nil {
+		return err
+	}
+	return v.showAccount(http.StatusOK, newForm(url.Values{"code": {code}}))
+}
+
+func (v *visit) showAccount(status int, f *form) error {
+	return v.showStep(status, &setupScreen{form: f, Step: 1},
+		field{Name: "name", Label: "Your name", Autocomplete: "name"},
+		field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username"},
+		newPassword)
+}
+
+// setUp creates the first owner and signs in.
+func (v *visit) setUp() error {
+	f := newForm(v.r.PostForm)
+	if err := v.findCode(allswell.CodeSetup, f.Value("code"), nil); err != nil {
+		return err
+	}
+	n := allswell.NewUser{Name: f.Value("name"), Email: f.Value("email")}
+	if f.refused(joinInvalid(n.Validate(), password.Check(f.Value("password"), n.Name, n.Email))) {
+		return v.showAccount(http.StatusUnprocessableEntity, f)
+	}
+	var err error
+	if n.PasswordHash, err = password.Hash(v.r.Context(), f.Value("password")); err != nil {
+		return err
+	}
+	secret, err := v.store.SetUp(v.r.Context(), f.Value("code"), n, v.browser())
+	if errors.Is(err, allswell.ErrNotFound) {
+		return errBadCode
+	}
+	if err != nil {
+		return err
+	}
+	v.cookie.set(v.w, secret)
+	return v.redirect(Path + "/setup/page")
+}
+
+// joinInvalid returns a *allswell.ValidationError with the fields of all errors, or nil.
+func joinInvalid(errs ...error) error {
+	var all allswell.ValidationError
+	for _, err := range errs {
+		var bad *allswell.ValidationError
+		if errors.As(err, &bad) {
+			for name, messages := range bad.Fields {
+				for _, m := range messages {
+					all.Add(name, "%s", m)
+				}
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+	return all.Err()
+}
+
+// showSetupPage shows the second step.
+func (v *visit) showSetupPage() error {
+	return v.showPageStep(http.StatusOK, newForm(url.Values{}))
+}
+
+func (v *visit) showPageStep(status int, f *form) error {
+	return v.showStep(status, &setupScreen{form: f, Step: 2, Skip: Path},
+		field{Name: "name", Label: "Name of the page", Placeholder: "Acme Cloud", Hint: "Visitors see it at the top. Usually the name of your product or company."},
+		field{Name: "slug", Label: "Its address", Optional: true, Placeholder: "acme-cloud",
+			Hint: "The page is shown at " + v.base + "/status/…. Left empty, it is made from the name."})
+}
+
+// setUpPage creates the first page.
+func (v *visit) setUpPage() error {
+	f := newForm(v.r.PostForm)
+	name := strings.TrimSpace(f.Value("name"))
+	p, err := v.store.CreatePage(v.r.Context(), v.actor(), allswell.NewPage{
+		Name: name, Slug: cmp.Or(strings.TrimSpace(f.Value("slug")), allswell.SlugOf(name, "status")),
+	})
+	if f.refused(err) {
+		return v.showPageStep(http.StatusUnprocessableEntity, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(Path + "/setup/" + p.Slug + "/components")
+}
+
+// showSetupComponents shows the third step.
+func (v *visit) showSetupComponents() error {
+	return v.showComponentsStep(http.StatusOK, newForm(url.Values{}))
+}
+
+func (v *visit) showComponentsStep(status int, f *form) error {
+	page, err := v.store.Page(v.r.Context(), v.actor(), v.r.PathValue("page"))
+	if err != nil {
+		return err
+	}
+	return v.showStep(status, &setupScreen{form: f, Step: 3, Page: page, Skip: Path + "/setup/" + page.Slug + "/monitor"},
+		field{Name: "components", Label: "Components, one per line", Type: "textarea", Rows: 6, Placeholder: "Website\nAPI\nBackups",
+			Hint: "What your users depend on. You can group, rename and reorder them later."})
+}
+
+// maxSetupComponents is the maximum number of components that the third step creates.
+const maxSetupComponents = 50
+
+// setUpComponents creates the components that the page does not have yet.
+func (v *visit) setUpComponents() error {
+	f, slug := newForm(v.r.PostForm), v.r.PathValue("page")
+	refuse := func(message string, args ...any) error {
+		f.bad = new(allswell.ValidationError)
+		f.bad.Add("components", message, args...)
+		return v.showComponentsStep(http.StatusUnprocessableEntity, f)
+	}
+	var names []string
+	for line := range strings.Lines(f.Value("components")) {
+		if name := strings.TrimSpace(line); name != "" {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 || len(names) > maxSetupComponents {
+		return refuse("Enter between 1 and %d components, each on a line of its own.", maxSetupComponents)
+	}
+	for _, name := range names {
+		known, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{Filter: store.Filter{Name: name}}, store.Pagination{Page: 1, PerPage: 1})
+		if err == nil && len(known) == 0 { // a repeated form creates nothing twice
+			_, err = v.store.CreateComponent(v.r.Context(), v.actor(), slug, allswell.NewComponent{Name: name})
+		}
+		var bad *allswell.ValidationError
+		if errors.As(err, &bad) {
+			return refuse("One line cannot be a name: %s", firstMessage(bad))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return v.redirect(Path + "/setup/" + slug + "/monitor")
+}
+
+func firstMessage(bad *allswell.ValidationError) string {
+	for _, messages := range bad.Fields {
+		return messages[0]
+	}
+	return ""
+}
+
+// showSetupMonitor shows the fourth step.
+func (v *visit) showSetupMonitor() error {
+	return v.showMonitorStep(http.StatusOK, newForm(url.Values{"interval": {"86400"}}))
+}
+
+// intervals are the intervals that the form of the first monitor offers.
+var intervals = []struct {
+	length time.Duration
+	label  string
+}{
+	{time.Minute, "every minute"}, {5 * time.Minute, "every 5 minutes"}, {15 * time.Minute, "every 15 minutes"}, {time.Hour, "every hour"},
+	{6 * time.Hour, "every 6 hours"}, {24 * time.Hour, "every day"}, {7 * 24 * time.Hour, "every week"},
+}
+
+func (v *visit) showMonitorStep(status int, f *form) error {
+	slug := v.r.PathValue("page")
+	page, err := v.store.Page(v.r.Context(), v.actor(), slug)
+	if err != nil {
+		return err
+	}
+	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: 200})
+	if err != nil {
+		return err
+	}
+	often := field{Name: "interval", Label: "It runs", Type: "select"}
+	for _, i := range intervals {
+		often.Options = append(often.Options, option{Value: seconds(i.length), Label: i.label})
+	}
+	affected := field{Name: "component_id", Label: "While it is down, this component is", Type: "select", Options: []option{{Label: "none: show nothing on the page"}}}
+	for _, c := range components {
+		affected.Options = append(affected.Options, option{Value: c.ID, Label: c.Name})
+	}
+	if len(components) > 0 && !f.values.Has("component_id") {
+		f.values.Set("component_id", components[len(components)-1].ID)
+	}
+	return v.showStep(status, &setupScreen{form: f, Step: 4, Page: page, Skip: Path},
+		field{Name: "name", Label: "A job that should run regularly", Placeholder: "Nightly backup"}, often, affected)
+}
+
+// setUpMonitor creates the first monitor. Jobs take different times, so it expects a ping within a little more than the
+// time between two runs.
+func (v *visit) setUpMonitor() error {
+	f := newForm(v.r.PostForm)
+	every := parseSeconds(f.Value("interval"))
+	m, err := v.store.CreateMonitor(v.r.Context(), v.actor(), allswell.NewMonitor{
+		Name: strings.TrimSpace(f.Value("name")), Interval: every + slack(every), Page: v.r.PathValue("page"), ComponentID: f.Value("component_id"),
+	})
+	if f.refused(err) {
+		return v.showMonitorStep(http.StatusUnprocessableEntity, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(Path + "/monitors/" + m.ID + "/first-ping")
+}
+
+// slack returns how much later than usual a job may run before it is overdue: a quarter of the time between two runs,
+// at most an hour.
+func slack(every time.Duration) time.Duration { return min(every/4, time.Hour) }

@@ -1,0 +1,149 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/limit"
+	"github.com/allswell/allswell/internal/password"
+)
+
+// The number of attempts to sign in that are answered within signInWindow. Nobody can lock out somebody else: an
+// account is limited for each address on its own.
+const (
+	signInsPerAddress = 60 // an IPv6 network of 64 bits has ten times as many
+	signInsPerAccount = 10 // from one address
+	signInWindow      = 10 * time.Minute
+)
+
+// signInLimits limits how often passwords and codes can be tried.
+type signInLimits struct {
+	addresses *limit.Addresses
+	accounts  *limit.Limiter
+}
+
+func newSignInLimits() *signInLimits {
+	return &signInLimits{limit.NewAddresses(signInsPerAddress, signInWindow), limit.New(signInsPerAccount, signInWindow)}
+}
+
+// take counts an attempt. account is the e-mail address that was entered, "" for a code.
+func (l *signInLimits) take(r *http.Request, account string, now time.Time) limit.Verdict {
+	address := clientaddr.Of(r)
+	if account != "" {
+		if v := l.accounts.Take(address.String()+" "+allswell.NormalizeEmail(account), now); !v.Allowed {
+			return v
+		}
+	}
+	return l.addresses.Take(address, now)
+}
+
+// tooManyAttempts is the error of an attempt above the limit.
+type tooManyAttempts struct{ wait time.Duration }
+
+func (e *tooManyAttempts) Error() string { return "too many attempts to sign in" }
+
+// attempt counts an attempt to sign in, and returns an error if there were too many.
+func (v *visit) attempt(account string) error {
+	now := v.now()
+	if verdict := v.signIns.take(v.r, account, now); !verdict.Allowed {
+		return &tooManyAttempts{max(time.Second, verdict.Reset.Sub(now))}
+	}
+	return nil
+}
+
+// signInScreen is what the template sign_in shows.
+type signInScreen struct {
+	*form
+	Next            string
+	Email, Password field
+}
+
+func (v *visit) newSignIn(values url.Values) *signInScreen {
+	return &signInScreen{form: newForm(values), Next: localPath(values.Get("next"))}
+}
+
+// showSignIn shows the form to sign in.
+func (v *visit) showSignIn() error {
+	s := v.newSignIn(v.r.URL.Query())
+	if v.in.ID != "" {
+		return v.redirect(s.Next)
+	}
+	return v.showSignInForm(http.StatusOK, s)
+}
+
+func (v *visit) showSignInForm(status int, s *signInScreen) error {
+	s.Email = s.draw(field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "username", Focus: true})
+	s.Password = s.draw(field{Name: "password", Label: "Password", Type: "password", Autocomplete: "current-password"})
+	return v.show(status, "sign_in", "Sign in", s)
+}
+
+// signIn signs in with a password. A wrong password, an account without one, and an unknown address are not told
+// apart, in words or in time.
+func (v *visit) signIn() error {
+	s, typed := v.newSignIn(v.r.PostForm), v.r.PostForm
+	refuse := func(status int, message string, args ...any) error {
+		s.bad = new(allswell.ValidationError)
+		s.bad.Add("password", message, args...)
+		return v.showSignInForm(status, s)
+	}
+	if err := v.attempt(typed.Get("email")); err != nil {
+		return v.refuseAttempt(err, refuse)
+	}
+	account, err := v.store.Credentials(v.r.Context(), typed.Get("email"))
+	if err != nil {
+		return err
+	}
+	matches, err := password.Matches(v.r.Context(), account.PasswordHash, typed.Get("password"))
+	if err != nil {
+		return err
+	}
+	var secret string
+	if matches {
+		secret, err = v.store.StartSession(v.r.Context(), account.UserID, v.browser())
+	}
+	if !matches || errors.Is(err, allswell.ErrNotFound) {
+		return refuse(http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")
+	}
+	if err != nil {
+		return err
+	}
+	v.endPrevious()
+	v.cookie.set(v.w, secret)
+	return v.redirect(s.Next)
+}
+
+// refuseAttempt answers an attempt above the limit.
+func (v *visit) refuseAttempt(err error, refuse func(status int, message string, args ...any) error) error {
+	var tooMany *tooManyAttempts
+	if !errors.As(err, &tooMany) {
+		return err
+	}
+	v.w.Header().Set("Retry-After", strconv.Itoa(int(tooMany.wait.Seconds())+1))
+	return refuse(http.StatusTooManyRequests, "Too many attempts. Please try again in %d minutes.", int(tooMany.wait.Minutes())+1)
+}
+
+// endPrevious ends the session that the browser had until now, so that a sign-in never continues it.
+func (v *visit) endPrevious() {
+	if v.in.ID == "" {
+		return
+	}
+	if err := v.store.EndSession(v.r.Context(), v.actor(), v.in.ID); err != nil {
+		v.log.WarnContext(v.r.Context(), "the previous session could not be ended", "session", v.in.ID, "error", err)
+	}
+}
+
+// signOut ends the session.
+func (v *visit) signOut() error {
+	if v.in.ID != "" {
+		if err := v.store.EndSession(v.r.Context(), v.actor(), v.in.ID); err != nil && !errors.Is(err, allswell.ErrNotFound) {
+			return err
+		}
+	}
+	v.cookie.clear(v.w)
+	return v.redirect(Path + "/sign-in")
+}

@@ -1,0 +1,180 @@
+package dashboard
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// maxFormBytes is the maximum size of a form.
+const maxFormBytes = 256 << 10
+
+var errNotFound = allswell.ErrNotFound
+
+// visit is a request for a screen.
+type visit struct {
+	*Dashboard
+	w  http.ResponseWriter
+	r  *http.Request
+	in allswell.SignedIn // the zero value: not signed in
+}
+
+// handle returns the handler of a route: it finds the session, checks the role, reads the form and answers errors.
+func (d *Dashboard) handle(route route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := &visit{Dashboard: d, w: w, r: r}
+		defer func() {
+			if p := recover(); p != nil && p != http.ErrAbortHandler {
+				v.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			} else if p != nil {
+				panic(p)
+			}
+		}()
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "same-origin")
+		if err := v.admit(route); err != nil {
+			v.fail(err)
+			return
+		}
+		if v.w == nil { // admit has answered
+			return
+		}
+		if err := route.serve(v); err != nil {
+			v.fail(err)
+		}
+	})
+}
+
+// errForbidden means that the member's role does not allow the request.
+var errForbidden = errors.New("the role does not allow this")
+
+// admit finds the session and checks that the request is allowed. If the visitor has to sign in first, it answers and
+// sets v.w to nil.
+func (v *visit) admit(route route) error {
+	if secret := v.cookie.read(v.r); secret != "" {
+		in, err := v.store.FindSession(v.r.Context(), secret)
+		if err != nil && !errors.Is(err, allswell.ErrUnauthenticated) {
+			return err
+		}
+		if err == nil {
+			v.in = in
+		}
+	}
+	if route.access != accessAnyone {
+		if v.in.ID == "" {
+			v.askToSignIn()
+			return nil
+		}
+		if !v.in.Role.Includes(allswell.Role(route.access)) {
+			return errForbidden
+		}
+	}
+	if v.r.Method == http.MethodPost {
+		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxFormBytes)
+		if err := v.r.ParseForm(); err != nil {
+			return fmt.Errorf("%w: %v", errBadForm, err)
+		}
+	}
+	return nil
+}
+
+// errBadForm means that the body of a request is no form, or too large.
+var errBadForm = errors.New("the form cannot be read")
+
+// askToSignIn leads to the sign-in, and from there back to a screen that was requested.
+func (v *visit) askToSignIn() {
+	target := Path + "/sign-in"
+	if v.r.Method == http.MethodGet && v.r.URL.Path != Path {
+		target += "?" + url.Values{"next": {v.r.URL.RequestURI()}}.Encode()
+	}
+	http.Redirect(v.w, v.r, target, http.StatusSeeOther)
+	v.w = nil
+}
+
+// actor returns the actor of the request's changes.
+func (v *visit) actor() allswell.Actor {
+	address := ""
+	if a := clientaddr.Of(v.r); a.IsValid() {
+		address = a.String()
+	}
+	return v.in.Actor(address)
+}
+
+// browser returns what is noted of the browser at a sign-in.
+func (v *visit) browser() store.Browser {
+	return store.Browser{Address: v.actor().Address, Client: v.r.UserAgent()}
+}
+
+// can reports whether the member's role includes another.
+func (v *visit) can(need allswell.Role) bool { return v.in.Role.Includes(need) }
+
+// redirect answers with a screen to go to, after a change.
+func (v *visit) redirect(path string) error {
+	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+	return nil
+}
+
+// localPath returns path if it is a path of the dashboard, and Path otherwise, so that no link leads elsewhere after a
+// sign-in.
+func localPath(path string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.IsAbs() || u.Host != "" || u.Path != Path && !strings.HasPrefix(u.Path, Path+"/") || strings.ContainsAny(path, "\\\r\n\t") {
+		return Path
+	}
+	return path
+}
+
+// failure is what the screen of an error says.
+type failure struct {
+	Status int
+	Title  string
+	Text   string
+}
+
+// fail answers with the screen of an error.
+func (v *visit) fail(err error) {
+	f := failure{http.StatusInternalServerError, "Something went wrong", "The error is in the log of the service. Please try again."}
+	switch {
+	case errors.Is(err, allswell.ErrNotFound):
+		f = failure{http.StatusNotFound, "Not found", "There is no such page, or it was deleted."}
+	case errors.Is(err, errForbidden):
+		f = failure{http.StatusForbidden, "Not allowed", fmt.Sprintf("Your role in this workspace, %s, does not allow this. An admin or owner can change it.", v.in.Role)}
+	case errors.Is(err, allswell.ErrUnauthenticated):
+		v.cookie.clear(v.w)
+		v.askToSignIn()
+		return
+	case errors.Is(err, errBadCode):
+		f = failure{http.StatusNotFound, "This link is not valid any more", "It works once, and for a limited time. " +
+			"On the server, `allswell setup-link` prints a new link for the first account, and `allswell user reset EMAIL` one for a new password."}
+	case errors.As(err, new(*tooManyAttempts)):
+		f = failure{http.StatusTooManyRequests, "Too many attempts", "Please try again in some minutes."}
+	case errors.Is(err, errBadForm):
+		f = failure{http.StatusRequestEntityTooLarge, "The form could not be read", fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10)}
+	case errors.Is(err, allswell.ErrPreconditionFailed):
+		f = failure{http.StatusConflict, "Somebody else was faster", "This was changed after you opened it. Go back, reload, and look at the change first."}
+	case errors.Is(err, allswell.ErrUnknownOutcome):
+		f = failure{http.StatusServiceUnavailable, "Perhaps saved, perhaps not", "The database did not confirm the change. Please check before you repeat it."}
+	case errors.Is(err, allswell.ErrBusy), v.r.Context().Err() != nil:
+		f = failure{http.StatusServiceUnavailable, "Not right now", "The database cannot be reached. Nothing was changed. Please try again in a moment."}
+	default:
+		v.log.ErrorContext(v.r.Context(), "a request failed", "method", v.r.Method, "path", v.r.URL.Path, "error", err)
+	}
+	if f.Status == http.StatusServiceUnavailable {
+		v.w.Header().Set("Retry-After", "5")
+		v.log.Log(v.r.Context(), slog.LevelDebug, "a request could not be served now", "path", v.r.URL.Path, "error", err)
+	}
+	if err := v.show(f.Status, "error", f.Title, f); err != nil {
+		http.Error(v.w, f.Title, f.Status)
+	}
+}

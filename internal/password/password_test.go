@@ -1,0 +1,70 @@
+package password_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell/internal/password"
+)
+
+func TestPasswordMatchesItsHashOnly(t *testing.T) {
+	ctx := t.Context()
+	hash, err := password.Hash(ctx, "a long enough sentence")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
+		t.Errorf("hash %q", hash)
+	}
+	for _, c := range []struct {
+		hash, password string
+		want           bool
+	}{
+		{hash, "a long enough sentence", true},
+		{hash, "a long enough sentencf", false},
+		{hash, "", false},
+		{hash, strings.Repeat("x", 1<<20), false},
+		{"", "a long enough sentence", false},
+		{"", "", false},
+	} {
+		if got, err := password.Matches(ctx, c.hash, c.password); got != c.want || err != nil {
+			t.Errorf("Matches(%.20q, %.20q) = %t, %v, want %t", c.hash, c.password, got, err, c.want)
+		}
+	}
+	if _, err := password.Matches(ctx, "$argon2id$nonsense", "x"); err == nil {
+		t.Error("a damaged hash is no error")
+	}
+	if again, err := password.Hash(ctx, "a long enough sentence"); err != nil || again == hash {
+		t.Error("two hashes of a password are the same: there is no salt")
+	}
+}
+
+func TestHashingEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20 { // a free place and an ended context are chosen between at random
+		if _, err := password.Hash(ctx, "a long enough sentence"); err != nil {
+			return
+		}
+	}
+	t.Error("an ended context is ignored")
+}
+
+func TestWeakPasswords(t *testing.T) {
+	for _, weak := range []string{
+		"", "short", "elevenchars", "password1234", "Password2026!", "passwordpassword", "aaaaaaaaaaaaaaa", "abababababab",
+		"123456123456", "123456789123", "qwerty123456", "......monkey", "allswell2026!!", "ada.lovelace1", "adaadaada@example", strings.Repeat("ab c", 129),
+	} {
+		if password.Check(weak, "Ada Lovelace", "ada@example.com") == nil {
+			t.Errorf("%.30q is accepted", weak)
+		}
+	}
+	for _, strong := range []string{
+		"four words at random", "kLx8-2mQz.p0aW", "ein langer Satz mit Ümläuten", "ثلاث كلمات عشوائية", "ada likes quiet mornings",
+	} {
+		if err := password.Check(strong, "Ada Lovelace", "ada@example.com"); err != nil {
+			t.Errorf("%q is refused: %v", strong, err)
+		}
+	}
+}

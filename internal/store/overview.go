@@ -1,0 +1,144 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// The number of objects that an overview names. It counts them all.
+const (
+	maxOverviewObjects = 20
+	maxOverviewPages   = 100
+)
+
+// The period of which an overview shows what happened.
+const overviewPeriod = 24 * time.Hour
+
+// Overview is what is wrong in a workspace now, and the state of its pages.
+type Overview struct {
+	AsOf         time.Time
+	Incidents    []OverviewIncident // active, drafts included, newest first
+	Troubled     []allswell.Monitor // down, and those that miss a ping, longest first
+	Maintenances []OverviewMaintenance
+	Pages        []OverviewPage
+	Gaps         []allswell.ListeningGap // of the last day
+
+	Monitors, Down   int
+	FailedDeliveries int // given up within the last day
+}
+
+// OverviewIncident is an active incident and its page.
+type OverviewIncident struct {
+	allswell.Incident
+	PageSlug, PageName string
+}
+
+// OverviewMaintenance is a maintenance under way and its page.
+type OverviewMaintenance struct {
+	ID, Title          string
+	StartsAt, EndsAt   time.Time
+	PageSlug, PageName string
+}
+
+// OverviewPage is a page, and the rollup of its components.
+type OverviewPage struct {
+	Slug, Name string
+	Visibility allswell.Visibility
+	Status     allswell.Status
+}
+
+// Overview returns the overview of the actor's workspace.
+func (s *Store) Overview(ctx context.Context, actor allswell.Actor) (Overview, error) {
+	return read(ctx, s, func(c *session) (o Overview, err error) {
+		o.AsOf = c.Now
+		for _, load := range []func(string, *Overview) error{
+			c.overviewIncidents, c.overviewMonitors, c.overviewMaintenances, c.overviewPages, c.overviewGaps, c.overviewDeliveries,
+		} {
+			if err := load(actor.WorkspaceID, &o); err != nil {
+				return o, err
+			}
+		}
+		return o, nil
+	})
+}
+
+func (c *session) overviewIncidents(workspace string, o *Overview) (err error) {
+	o.Incidents, err = database.Query(c.Session, func(row database.Row) (i OverviewIncident, err error) {
+		i.Incident, err = scanIncident(widerRow{row, []any{&i.PageSlug, &i.PageName}})
+		return
+	}, `SELECT i.id, i.page_id, i.outage_id, i.title, i.down_monitor, i.draft, i.impact, i.state, i.resolved, i.resolved_at, i.created_at, i.updated_at,
+		pages.slug, pages.name FROM incidents i JOIN pages ON pages.id = i.page_id
+		WHERE pages.workspace_id = $1 AND NOT i.resolved ORDER BY i.created_at DESC, i.id DESC LIMIT $2`, workspace, maxOverviewObjects)
+	return err
+}
+
+func (c *session) overviewMonitors(workspace string, o *Overview) (err error) {
+	_, err = database.One(c.Session, func(row database.Row) (none struct{}, err error) {
+		err = row.Scan(&o.Monitors, &o.Down)
+		return
+	}, `SELECT count(*), count(CASE WHEN state = 'down' AND enabled THEN 1 END) FROM monitors WHERE workspace_id = $1`, workspace)
+	if err == nil {
+		o.Troubled, err = c.monitors(`WHERE workspace_id = $1 AND enabled AND (state = 'down' OR consecutive_failures > 0)
+			ORDER BY state = 'down' DESC, last_ping_at, id LIMIT $2`, workspace, maxOverviewObjects)
+	}
+	if err == nil {
+		err = c.fillMonitors(o.Troubled)
+	}
+	return err
+}
+
+func (c *session) overviewMaintenances(workspace string, o *Overview) (err error) {
+	o.Maintenances, err = database.Query(c.Session, func(row database.Row) (m OverviewMaintenance, err error) {
+		err = row.Scan(&m.ID, &m.Title, instant{&m.StartsAt}, instant{&m.EndsAt}, &m.PageSlug, &m.PageName)
+		return
+	}, `SELECT m.id, m.title, m.scheduled_for_at, m.scheduled_until_at, pages.slug, pages.name FROM maintenances m JOIN pages ON pages.id = m.page_id
+		WHERE pages.workspace_id = $1 AND m.state IN ($2, $3) ORDER BY m.scheduled_until_at, m.id LIMIT $4`,
+		workspace, string(allswell.MaintenanceInProgress), string(allswell.MaintenanceVerifying), maxOverviewObjects)
+	return err
+}
+
+// overviewPages loads the pages with the distinct statuses of their components, like PageList.
+func (c *session) overviewPages(workspace string, o *Overview) error {
+	type row struct {
+		OverviewPage
+		status string // "": no components
+	}
+	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
+		err = sc.Scan(&r.Slug, &r.Name, &r.Visibility, text{&r.status})
+		return
+	}, `WITH few AS (SELECT id, slug, name, visibility, created_at FROM pages WHERE workspace_id = $1 ORDER BY created_at, id LIMIT $2)
+		SELECT few.slug, few.name, few.visibility, s.status FROM few LEFT JOIN (
+			SELECT page_id, baseline AS status FROM components WHERE NOT hidden AND page_id IN (SELECT id FROM few)
+			UNION
+			SELECT c.page_id, k.status FROM causes k JOIN components c ON c.id = k.component_id
+			WHERE NOT k.acknowledged AND NOT c.hidden AND c.page_id IN (SELECT id FROM few)
+		) AS s ON s.page_id = few.id ORDER BY few.created_at, few.id`, workspace, maxOverviewPages)
+	for i := 0; i < len(rows); {
+		page := rows[i].OverviewPage
+		var statuses []allswell.Component
+		for ; i < len(rows) && rows[i].Slug == page.Slug; i++ {
+			if rows[i].status != "" {
+				statuses = append(statuses, allswell.Component{Baseline: allswell.Status(rows[i].status)})
+			}
+		}
+		page.Status = allswell.Rollup(statuses)
+		o.Pages = append(o.Pages, page)
+	}
+	return err
+}
+
+func (c *session) overviewGaps(_ string, o *Overview) (err error) {
+	o.Gaps, err = c.gaps(c.Now.Add(-overviewPeriod))
+	return err
+}
+
+func (c *session) overviewDeliveries(workspace string, o *Overview) error {
+	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM (SELECT 1 FROM deliveries
+		WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1) AND state = $2 AND created_at > $3 LIMIT 1000) AS failed`,
+		workspace, string(allswell.DeliveryDead), millis(c.Now.Add(-overviewPeriod)))
+	o.FailedDeliveries = int(n)
+	return err
+}

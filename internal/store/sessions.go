@@ -1,0 +1,152 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// sessionStep is the resolution of the stored time of a session's last use.
+const sessionStep = 5 * time.Minute
+
+// maxSessions is the maximum number of sessions of one user. A further sign-in ends the oldest.
+const maxSessions = 50
+
+// Browser is what is noted of the browser that signs in.
+type Browser struct {
+	Address string // IP address
+	Client  string // User-Agent
+}
+
+// maxClientLength is the number of bytes of a User-Agent that are stored.
+const maxClientLength = 300
+
+const sessionColumns = `sessions.id, sessions.user_id, sessions.workspace_id, sessions.created_at, last_used_at, confirmed_at, address, client`
+
+func scanSession(row database.Row) (s allswell.Session, err error) {
+	err = row.Scan(&s.ID, &s.UserID, &s.WorkspaceID, instant{&s.CreatedAt}, instant{&s.LastUsedAt}, instant{&s.ConfirmedAt}, &s.Address, &s.Client)
+	return
+}
+
+// StartSession signs a user in, to the workspace that the user joined first, and returns the secret of the session. It
+// returns allswell.ErrNotFound if the user does not exist or is a member of no workspace.
+func (s *Store) StartSession(ctx context.Context, userID string, b Browser) (secret string, err error) {
+	return write(ctx, s, func(t *tx) (string, error) { return t.startSessionAnywhere(userID, b) })
+}
+
+func (t *tx) startSessionAnywhere(userID string, b Browser) (secret string, err error) {
+	workspace, err := database.One(t.Session, database.ScanString,
+		`SELECT workspace_id FROM members WHERE user_id = $1 ORDER BY created_at, workspace_id LIMIT 1`, userID)
+	if err != nil {
+		return "", err
+	}
+	return t.startSession(userID, workspace, b)
+}
+
+func (t *tx) startSession(userID, workspaceID string, b Browser) (secret string, err error) {
+	_, err = t.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $2)`,
+		userID, maxSessions-1)
+	if err != nil {
+		return "", err
+	}
+	secret = rand.Text() + rand.Text() // 260 bits
+	_, err = t.Exec(`INSERT INTO sessions (id, user_id, workspace_id, hash, created_at, last_used_at, confirmed_at, address, client)
+		VALUES ($1, $2, $3, $4, $5, $5, $5, $6, $7)`,
+		allswell.NewID(allswell.PrefixSession, t.Now), userID, workspaceID, allswell.HashTokenSecret(secret), millis(t.Now),
+		b.Address, strings.ToValidUTF8(b.Client[:min(len(b.Client), maxClientLength)], ""))
+	return secret, err
+}
+
+// FindSession returns the session with a secret, its user, and the user's role and workspaces. It returns
+// allswell.ErrUnauthenticated if the session does not exist, has expired, or the user has left all workspaces. It
+// stores the time of the use, to some minutes.
+func (s *Store) FindSession(ctx context.Context, secret string) (allswell.SignedIn, error) {
+	var now time.Time
+	found, err := read(ctx, s, func(c *session) (in allswell.SignedIn, err error) {
+		now = c.Now
+		in.Session, err = database.One(c.Session, scanSession, `SELECT `+sessionColumns+` FROM sessions WHERE hash = $1`, allswell.HashTokenSecret(secret))
+		if err != nil {
+			return in, err
+		}
+		if !in.EndsAt().After(now) {
+			return in, allswell.ErrUnauthenticated
+		}
+		in.User, err = database.One(c.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, in.UserID)
+		if err != nil {
+			return in, err
+		}
+		_, err = database.Query(c.Session, func(row database.Row) (w allswell.Workspace, err error) {
+			var role allswell.Role
+			err = row.Scan(&w.ID, &w.Name, instant{&w.CreatedAt}, &role)
+			in.Workspaces = append(in.Workspaces, w)
+			if w.ID == in.WorkspaceID {
+				in.Role = role
+			}
+			return
+		}, `SELECT workspaces.id, workspaces.name, workspaces.created_at, members.role
+			FROM members JOIN workspaces ON workspaces.id = members.workspace_id WHERE members.user_id = $1 ORDER BY workspaces.name`, in.UserID)
+		if err == nil && in.Role == "" {
+			err = allswell.ErrUnauthenticated
+		}
+		return in, err
+	})
+	if errors.Is(err, allswell.ErrNotFound) {
+		err = allswell.ErrUnauthenticated
+	}
+	if err == nil && now.Sub(found.LastUsedAt) > sessionStep {
+		s.noteUse(ctx, found.ID)
+	}
+	return found, err
+}
+
+func (s *Store) noteUse(ctx context.Context, sessionID string) {
+	_, err := write(ctx, s, func(t *tx) (int64, error) {
+		return t.Exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, sessionID, millis(t.Now))
+	})
+	if err != nil {
+		s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a session could not be noted", "session", sessionID, "error", err)
+	}
+}
+
+// Sessions lists the sessions of the actor, who is a user, newest first.
+func (s *Store) Sessions(ctx context.Context, actor allswell.Actor) ([]allswell.Session, error) {
+	return read(ctx, s, func(c *session) ([]allswell.Session, error) {
+		all, err := database.Query(c.Session, scanSession, `SELECT `+sessionColumns+` FROM sessions WHERE user_id = $1 ORDER BY created_at DESC, id DESC`, actor.ID)
+		live := all[:0]
+		for _, one := range all {
+			if one.EndsAt().After(c.Now) {
+				live = append(live, one)
+			}
+		}
+		return live, err
+	})
+}
+
+// EndSession ends a session of the actor, who is a user. When it returns nil, no write of the session is under way, and
+// none will be accepted. It returns allswell.ErrNotFound if the user has no such session.
+func (s *Store) EndSession(ctx context.Context, actor allswell.Actor, id string) error {
+	return writeOnly(ctx, s, func(t *tx) error {
+		return found(t.Exec(`DELETE FROM sessions WHERE id = $1 AND user_id = $2`, id, actor.ID))
+	})
+}
+
+// EndOtherSessions ends all sessions of the actor, who is a user, but the one of the request.
+func (s *Store) EndOtherSessions(ctx context.Context, actor allswell.Actor) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND id <> $2`, actor.ID, actor.SessionID)
+		return err
+	})
+}
+
+// ConfirmSession notes that the user of a session has proved their identity again.
+func (s *Store) ConfirmSession(ctx context.Context, actor allswell.Actor) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		return found(t.Exec(`UPDATE sessions SET confirmed_at = $2 WHERE id = $1`, actor.SessionID, millis(t.Now)))
+	})
+}

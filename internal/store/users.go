@@ -1,0 +1,215 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+const userColumns = `id, email, name, created_at`
+
+func scanUser(row database.Row) (u allswell.User, err error) {
+	err = row.Scan(&u.ID, &u.Email, &u.Name, instant{&u.CreatedAt})
+	return
+}
+
+// Credentials are what a sign-in with a password is compared with.
+type Credentials struct {
+	UserID       string
+	PasswordHash string // "": the user has no password
+}
+
+// Credentials returns the credentials of the user with an e-mail address. If there is no such user, it returns
+// empty ones, so that callers treat both alike.
+func (s *Store) Credentials(ctx context.Context, email string) (Credentials, error) {
+	c, err := database.Lookup(ctx, s.db, func(c *database.Session) (Credentials, error) {
+		return database.One(c, func(row database.Row) (c Credentials, err error) {
+			err = row.Scan(&c.UserID, text{&c.PasswordHash})
+			return
+		}, `SELECT id, password_hash FROM users WHERE email = $1`, allswell.NormalizeEmail(email))
+	})
+	if errors.Is(err, allswell.ErrNotFound) {
+		return Credentials{}, nil
+	}
+	return c, err
+}
+
+// Users lists the users of the installation, oldest first, with the role of each in its workspaces.
+func (s *Store) Users(ctx context.Context) ([]allswell.Member, error) {
+	return read(ctx, s, func(c *session) ([]allswell.Member, error) {
+		return database.Query(c.Session, scanMember, `SELECT `+memberColumns+`
+			FROM users JOIN members ON members.user_id = users.id ORDER BY users.created_at, users.id, members.created_at`)
+	})
+}
+
+const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, members.created_at`
+
+func scanMember(row database.Row) (m allswell.Member, err error) {
+	err = row.Scan(&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, instant{&m.Since})
+	return
+}
+
+// Members lists the members of the actor's workspace, oldest first.
+func (s *Store) Members(ctx context.Context, actor allswell.Actor) ([]allswell.Member, error) {
+	return read(ctx, s, func(c *session) ([]allswell.Member, error) {
+		return database.Query(c.Session, scanMember, `SELECT `+memberColumns+`
+			FROM users JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1
+			ORDER BY members.created_at, users.id`, actor.WorkspaceID)
+	})
+}
+
+// ErrSetUp means that the installation has an owner already, so a setup code is of no use.
+var ErrSetUp = errors.New("there is an owner already")
+
+// IssueSetupCode returns a new code that creates the first owner, once, within allswell.SetupCodeAge. Earlier ones
+// become invalid. It returns ErrSetUp if there is an owner.
+func (s *Store) IssueSetupCode(ctx context.Context) (code string, err error) {
+	return write(ctx, s, func(t *tx) (string, error) {
+		if err := t.lockSetup(); err != nil {
+			return "", err
+		}
+		if _, err := t.Exec(`DELETE FROM one_time_codes WHERE purpose = $1`, string(allswell.CodeSetup)); err != nil {
+			return "", err
+		}
+		return t.issueCode(allswell.CodeSetup, "")
+	})
+}
+
+// lockSetup makes setups wait for each other. It returns ErrSetUp if there is an owner.
+func (t *tx) lockSetup() error {
+	if _, err := t.workspace(allswell.DefaultWorkspace); err != nil { // locks its row
+		return err
+	}
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE role = $1`, string(allswell.RoleOwner))
+	if err == nil && n > 0 {
+		err = ErrSetUp
+	}
+	return err
+}
+
+// issueCode creates a one-time code. userID is "" if the code belongs to no user.
+func (t *tx) issueCode(purpose allswell.CodePurpose, userID string) (code string, err error) {
+	code = rand.Text() // 130 bits
+	age := allswell.SetupCodeAge
+	if purpose == allswell.CodeReset {
+		age = allswell.ResetCodeAge
+	}
+	_, err = t.Exec(`INSERT INTO one_time_codes (hash, purpose, user_id, created_at, ends_at) VALUES ($1, $2, $3, $4, $5)`,
+		allswell.HashTokenSecret(code), string(purpose), nullIfEmpty(userID), millis(t.Now), millis(t.Now.Add(age)))
+	return code, err
+}
+
+// takeCode deletes a one-time code and returns the id of its user. It returns allswell.ErrNotFound if the code is
+// unknown, was used, or has expired.
+func (t *tx) takeCode(purpose allswell.CodePurpose, code string) (userID string, err error) {
+	return database.One(t.Session, func(row database.Row) (id string, err error) {
+		err = row.Scan(text{&id})
+		return
+	}, `DELETE FROM one_time_codes WHERE hash = $1 AND purpose = $2 AND ends_at > $3 RETURNING user_id`,
+		allswell.HashTokenSecret(code), string(purpose), millis(t.Now))
+}
+
+// FindCode returns the user of a one-time code that is still valid, without using it up; the zero User for a code of
+// no user. It returns allswell.ErrNotFound for any other code.
+func (s *Store) FindCode(ctx context.Context, purpose allswell.CodePurpose, code string) (allswell.User, error) {
+	return read(ctx, s, func(c *session) (u allswell.User, err error) {
+		id, err := database.One(c.Session, func(row database.Row) (id string, err error) {
+			err = row.Scan(text{&id})
+			return
+		}, `SELECT user_id FROM one_time_codes WHERE hash = $1 AND purpose = $2 AND ends_at > $3`,
+			allswell.HashTokenSecret(code), string(purpose), millis(c.Now))
+		if err != nil || id == "" {
+			return u, err
+		}
+		return database.One(c.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+	})
+}
+
+// SetUp creates the first owner, in the first workspace, and signs in. It uses the code up. It returns
+// allswell.ErrNotFound if the code is not valid (any more).
+func (s *Store) SetUp(ctx context.Context, code string, n allswell.NewUser, b Browser) (secret string, err error) {
+	if err := n.Validate(); err != nil {
+		return "", err
+	}
+	return write(ctx, s, func(t *tx) (string, error) {
+		workspace, err := t.workspace(allswell.DefaultWorkspace) // its locked row serializes setups
+		if err == nil {
+			_, err = t.takeCode(allswell.CodeSetup, code)
+		}
+		if err != nil {
+			return "", err
+		}
+		user := allswell.User{ID: allswell.NewID(allswell.PrefixUser, t.Now), Email: n.Email, Name: n.Name, CreatedAt: t.Now}
+		if err := t.insertUser(user, n.PasswordHash); err != nil {
+			return "", err
+		}
+		actor := allswell.Actor{Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: workspace, Address: b.Address}
+		member := allswell.Member{User: user, WorkspaceID: workspace, Role: allswell.RoleOwner, Since: t.Now}
+		if err := t.addMember(actor, member); err != nil {
+			return "", err
+		}
+		return t.startSession(user.ID, workspace, b)
+	})
+}
+
+func (t *tx) insertUser(u allswell.User, passwordHash string) error {
+	_, err := t.Exec(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		u.ID, u.Email, u.Name, nullIfEmpty(passwordHash), millis(t.Now))
+	return err
+}
+
+func (t *tx) addMember(actor allswell.Actor, m allswell.Member) error {
+	_, err := t.Exec(`INSERT INTO members (user_id, workspace_id, role, created_at) VALUES ($1, $2, $3, $4)`,
+		m.ID, m.WorkspaceID, string(m.Role), millis(t.Now))
+	if err == nil {
+		err = t.audit(actor, allswell.AuditCreate, nil, m)
+	}
+	return err
+}
+
+// IssueResetCode returns a code that sets the password of the user with an e-mail address, once, within
+// allswell.ResetCodeAge. Earlier ones become invalid. It returns allswell.ErrNotFound if there is no such user.
+func (s *Store) IssueResetCode(ctx context.Context, email string) (code string, err error) {
+	return write(ctx, s, func(t *tx) (string, error) {
+		id, err := database.One(t.Session, database.ScanString, `SELECT id FROM users WHERE email = $1 FOR UPDATE`, allswell.NormalizeEmail(email))
+		if err == nil {
+			_, err = t.Exec(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, id, string(allswell.CodeReset))
+		}
+		if err != nil {
+			return "", err
+		}
+		return t.issueCode(allswell.CodeReset, id)
+	})
+}
+
+// ResetPassword sets the password of a code's user, uses the code up, ends all sessions of the user and signs in.
+// It returns allswell.ErrNotFound if the code is not valid (any more).
+func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b Browser) (secret string, err error) {
+	return write(ctx, s, func(t *tx) (string, error) {
+		id, err := t.takeCode(allswell.CodeReset, code)
+		if err != nil {
+			return "", err
+		}
+		if err := t.setPassword(id, passwordHash, ""); err != nil {
+			return "", err
+		}
+		return t.startSessionAnywhere(id, b)
+	})
+}
+
+// ChangePassword sets the password of the actor, who is a user, and ends all other sessions of the user.
+func (s *Store) ChangePassword(ctx context.Context, actor allswell.Actor, passwordHash string) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error { return t.setPassword(actor.ID, passwordHash, actor.SessionID) })
+}
+
+// setPassword sets a user's password and ends all sessions of the user but one.
+func (t *tx) setPassword(userID, hash, exceptSession string) error {
+	if err := found(t.Exec(`UPDATE users SET password_hash = $2 WHERE id = $1`, userID, hash)); err != nil {
+		return err
+	}
+	_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND id <> $2`, userID, exceptSession)
+	return err
+}

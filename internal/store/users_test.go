@@ -1,0 +1,247 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+var ada = allswell.NewUser{Email: " Ada@Example.com", Name: "Ada", PasswordHash: "hash of ada"}
+
+// setUp creates the first owner and returns the secret of a session.
+func setUp(w *world) string {
+	w.Helper()
+	code := must(w.IssueSetupCode(w.ctx))(w)
+	return must(w.SetUp(w.ctx, code, ada, store.Browser{Address: "192.0.2.1", Client: "Firefox"}))(w)
+}
+
+func TestSetupCodeCreatesOneOwner(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		old := must(w.IssueSetupCode(w.ctx))(w)
+		code := must(w.IssueSetupCode(w.ctx))(w)
+		for _, wrong := range []string{old, "", "x", strings.ToLower(code)} {
+			if _, err := w.SetUp(w.ctx, wrong, ada, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("code %q: %v", wrong, err)
+			}
+			if _, err := w.FindCode(w.ctx, allswell.CodeSetup, wrong); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("finding code %q: %v", wrong, err)
+			}
+		}
+		must(w.FindCode(w.ctx, allswell.CodeSetup, code))(w)
+		if _, err := w.FindCode(w.ctx, allswell.CodeReset, code); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a setup code resets passwords: %v", err)
+		}
+		var bad *allswell.ValidationError
+		if _, err := w.SetUp(w.ctx, code, allswell.NewUser{Email: "ada@", Name: " "}, store.Browser{}); !errors.As(err, &bad) || len(bad.Fields) != 2 {
+			w.Errorf("an invalid account: %v", err)
+		}
+		secret := must(w.SetUp(w.ctx, code, ada, store.Browser{Address: "192.0.2.1", Client: "Firefox"}))(w)
+		if _, err := w.SetUp(w.ctx, code, ada, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a code used twice: %v", err)
+		}
+		if _, err := w.IssueSetupCode(w.ctx); !errors.Is(err, store.ErrSetUp) {
+			w.Errorf("a second setup: %v", err)
+		}
+		in := must(w.FindSession(w.ctx, secret))(w)
+		if in.User.Email != "ada@example.com" || in.User.Name != "Ada" || in.Role != allswell.RoleOwner || in.Address != "192.0.2.1" || in.Client != "Firefox" ||
+			len(in.Workspaces) != 1 || in.Workspaces[0].Name != allswell.DefaultWorkspace || in.Workspaces[0].ID != in.WorkspaceID {
+			w.Errorf("signed in as %+v", in)
+		}
+		if dump := w.dump(); strings.Contains(dump, secret) || strings.Contains(dump, code) {
+			w.Error("a secret is stored")
+		}
+	})
+}
+
+func TestSetupCodeExpires(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		code := must(w.IssueSetupCode(w.ctx))(w)
+		w.clock.move(allswell.SetupCodeAge)
+		if _, err := w.SetUp(w.ctx, code, ada, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("an expired code: %v", err)
+		}
+		w.ok(w.Prune(w.ctx))
+		if n := w.value(`SELECT count(*) FROM one_time_codes`); n != "0" {
+			w.Errorf("%s codes are left", n)
+		}
+	})
+}
+
+func TestSessionsEnd(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		ended := func(what, secret string) {
+			w.Helper()
+			if _, err := w.FindSession(w.ctx, secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+				w.Errorf("%s: %v", what, err)
+			}
+		}
+		for _, wrong := range []string{"", "x", "' OR ''='"} {
+			ended("the secret "+wrong, wrong)
+		}
+		first := setUp(w)
+		in := must(w.FindSession(w.ctx, first))(w)
+		actor := in.Actor("192.0.2.1")
+
+		// Without use for a week.
+		idle := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
+		w.clock.move(allswell.SessionIdleLimit - time.Minute)
+		must(w.FindSession(w.ctx, first))(w) // notes the use
+		w.clock.move(time.Minute)
+		ended("an idle session", idle)
+		must(w.FindSession(w.ctx, first))(w)
+
+		// By its user, alone or with all others.
+		second := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
+		third := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
+		w.ok(w.EndSession(w.ctx, actor, must(w.FindSession(w.ctx, second))(w).ID))
+		ended("a session that was ended", second)
+		if all := must(w.Sessions(w.ctx, actor))(w); len(all) != 2 {
+			w.Errorf("%d sessions are listed, want 2", len(all))
+		}
+		w.ok(w.EndOtherSessions(w.ctx, actor))
+		ended("another session", third)
+		must(w.FindSession(w.ctx, first))(w)
+		stranger := actor
+		stranger.ID = "usr_other"
+		if err := w.EndSession(w.ctx, stranger, in.ID); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a session of somebody else: %v", err)
+		}
+
+		// After a month, however much it is used.
+		for range 5 {
+			w.clock.move(allswell.SessionIdleLimit - time.Hour)
+			if _, err := w.FindSession(w.ctx, first); err != nil {
+				break
+			}
+		}
+		ended("an old session", first)
+		w.ok(w.Prune(w.ctx))
+		if n := w.value(`SELECT count(*) FROM sessions`); n != "0" {
+			w.Errorf("%s sessions are left", n)
+		}
+	})
+}
+
+func TestEndedSessionChangesNothing(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		in := must(w.FindSession(w.ctx, setUp(w)))(w)
+		actor := in.Actor("192.0.2.1")
+		must(w.CreatePage(w.ctx, actor, allswell.NewPage{Name: "Acme", Slug: "acme-of-ada"}))(w)
+		entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{}, "", 2)
+		w.ok(err)
+		if len(entries) != 2 || entries[0].Actor.Kind != allswell.ActorUser || entries[0].Actor.Name != "Ada" || entries[0].Actor.Address != "192.0.2.1" ||
+			entries[1].Object.Kind != allswell.ObjectMember {
+			w.Errorf("audit log %+v", entries)
+		}
+		for what, change := range map[string]func(*allswell.Actor){
+			"a session that does not exist": func(a *allswell.Actor) { a.SessionID = "ses_other" },
+			"another user":                  func(a *allswell.Actor) { a.ID = "usr_other" },
+			"another workspace":             func(a *allswell.Actor) { a.WorkspaceID = "ws_other" },
+			"an outdated role":              func(a *allswell.Actor) { a.Role = allswell.RoleAdmin },
+		} {
+			a := actor
+			change(&a)
+			if _, err := w.CreatePage(w.ctx, a, allswell.NewPage{Name: "X", Slug: "x-of-ada"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+				w.Errorf("%s: %v", what, err)
+			}
+		}
+		w.ok(w.EndSession(w.ctx, actor, in.ID))
+		if _, err := w.CreatePage(w.ctx, actor, allswell.NewPage{Name: "X", Slug: "x-of-ada"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("an ended session: %v", err)
+		}
+	})
+}
+
+func TestNewPasswordEndsSessions(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		first := setUp(w)
+		in := must(w.FindSession(w.ctx, first))(w)
+		second := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
+		w.ok(w.ChangePassword(w.ctx, in.Actor(""), "second hash"))
+		must(w.FindSession(w.ctx, first))(w)
+		if _, err := w.FindSession(w.ctx, second); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("another session after a change of the password: %v", err)
+		}
+
+		if _, err := w.IssueResetCode(w.ctx, "nobody@example.com"); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a reset of an unknown account: %v", err)
+		}
+		old := must(w.IssueResetCode(w.ctx, "ada@example.com"))(w)
+		code := must(w.IssueResetCode(w.ctx, " ADA@example.com"))(w)
+		if _, err := w.ResetPassword(w.ctx, old, "x", store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("an earlier code: %v", err)
+		}
+		if user := must(w.FindCode(w.ctx, allswell.CodeReset, code))(w); user.Email != "ada@example.com" {
+			w.Errorf("the code is of %+v", user)
+		}
+		third := must(w.ResetPassword(w.ctx, code, "third hash", store.Browser{}))(w)
+		must(w.FindSession(w.ctx, third))(w)
+		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("an old session after a reset: %v", err)
+		}
+		if c := must(w.Credentials(w.ctx, "Ada@Example.com"))(w); c.PasswordHash != "third hash" || c.UserID != in.User.ID {
+			w.Errorf("credentials %+v", c)
+		}
+		if c, err := w.Credentials(w.ctx, "nobody@example.com"); err != nil || c != (store.Credentials{}) {
+			w.Errorf("credentials of nobody: %+v, %v", c, err)
+		}
+		w.clock.move(time.Minute)
+		code = must(w.IssueResetCode(w.ctx, "ada@example.com"))(w)
+		w.clock.move(allswell.ResetCodeAge)
+		if _, err := w.ResetPassword(w.ctx, code, "x", store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("an expired code: %v", err)
+		}
+	})
+}
+
+func TestSessionsOfOneUserAreBounded(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		first := setUp(w)
+		in := must(w.FindSession(w.ctx, first))(w)
+		for range 50 {
+			w.clock.move(time.Millisecond)
+			must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
+		}
+		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("the oldest of 51 sessions: %v", err)
+		}
+		if n := w.value(`SELECT count(*) FROM sessions`); n != "50" {
+			w.Errorf("%s sessions, want 50", n)
+		}
+	})
+}
+
+func TestOverview(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		other := must(w.Overview(w.ctx, allswell.Actor{WorkspaceID: "ws_other"}))(w)
+		if len(other.Pages) != 0 || other.Monitors != 0 {
+			w.Errorf("the overview of another workspace has %+v", other)
+		}
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Empty", Slug: "empty"}))(w)
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "Full", Slug: "full", PageSettings: allswell.PageSettings{Visibility: new(allswell.VisibilityPrivate)}}))(w)
+		c := must(w.CreateComponent(w.ctx, w.ws, "full", allswell.NewComponent{Name: "API"}))(w)
+		must(w.CreateComponent(w.ctx, w.ws, "full", allswell.NewComponent{Name: "Web"}))(w)
+		message := "We look into it."
+		inc := must(w.CreateIncident(w.ctx, w.ws, "full", allswell.NewIncident{Title: "Slow", Message: &message,
+			Affected: []allswell.AffectedComponent{{ComponentID: c.ID, Status: allswell.StatusDegraded}}}))(w)
+		o := must(w.Overview(w.ctx, w.ws))(w)
+		if len(o.Incidents) != 1 || o.Incidents[0].ID != inc.ID || o.Incidents[0].PageName != "Full" || o.Incidents[0].PageSlug != "full" {
+			w.Errorf("incidents %+v", o.Incidents)
+		}
+		found := 0
+		for _, p := range o.Pages {
+			switch {
+			case p.Slug == "empty" && p.Visibility == allswell.VisibilityPublic,
+				p.Slug == "full" && p.Visibility == allswell.VisibilityPrivate && p.Status == allswell.StatusDegraded:
+				found++
+			}
+		}
+		if found != 2 {
+			w.Errorf("pages %+v", o.Pages)
+		}
+	})
+}

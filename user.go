@@ -1,0 +1,144 @@
+package allswell
+
+import (
+	"strings"
+	"time"
+)
+
+// Role is the permission of a member of a workspace. Each role includes the ones before it.
+type Role string
+
+// The roles.
+const (
+	RoleViewer Role = "viewer" // sees everything but secrets and the addresses of subscribers
+	RoleEditor Role = "editor" // also changes components, incidents, maintenances and monitors
+	RoleAdmin  Role = "admin"  // also manages members, tokens and the settings of pages
+	RoleOwner  Role = "owner"  // also names and removes owners
+)
+
+// Roles lists the roles, lowest first.
+var Roles = []Role{RoleViewer, RoleEditor, RoleAdmin, RoleOwner}
+
+// Valid reports whether r is one of the roles.
+func (r Role) Valid() bool { return r.rank() > 0 }
+
+// Includes reports whether a member with role r may do what requires the role need.
+func (r Role) Includes(need Role) bool { return r.Valid() && r.rank() >= need.rank() }
+
+func (r Role) rank() int {
+	for i, known := range Roles {
+		if r == known {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// User is a person who can sign in. The e-mail address is unique and in lower case.
+type User struct {
+	ID        string
+	Email     string
+	Name      string
+	CreatedAt time.Time
+}
+
+// AuditObject returns the form of u in the audit log.
+func (u User) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectUser, ID: u.ID, Name: u.Name, Fields: map[string]any{"name": u.Name}}
+}
+
+// Member is a user in a workspace.
+type Member struct {
+	User
+	WorkspaceID string
+	Role        Role
+	Since       time.Time
+}
+
+// AuditObject returns the form of m in the audit log.
+func (m Member) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectMember, ID: m.ID, Name: m.Name, Fields: map[string]any{"role": string(m.Role)}}
+}
+
+// NewUser is the input for creating a user.
+type NewUser struct {
+	Email        string
+	Name         string
+	PasswordHash string // of package password; "": the user cannot sign in with a password
+}
+
+// NormalizeEmail returns an e-mail address in the form in which it is stored and looked up.
+func NormalizeEmail(address string) string { return strings.ToLower(strings.TrimSpace(address)) }
+
+// Validate normalizes the e-mail address and the name. It returns a *ValidationError with every invalid field.
+func (n *NewUser) Validate() error {
+	var bad ValidationError
+	n.Name = strings.TrimSpace(n.Name)
+	CheckText(&bad, "name", n.Name, MaxNameLength)
+	n.Email = checkEmail(&bad, "email", n.Email)
+	return bad.Err()
+}
+
+// The times that end a session of the dashboard.
+const (
+	SessionIdleLimit = 7 * 24 * time.Hour  // without a request
+	SessionMaxAge    = 30 * 24 * time.Hour // since the sign-in
+)
+
+// Session is a sign-in of a user with one browser. Only the SHA-256 of its secret is stored.
+type Session struct {
+	ID          string
+	UserID      string
+	WorkspaceID string // the workspace that is shown
+	CreatedAt   time.Time
+	LastUsedAt  time.Time // precise to some minutes
+	ConfirmedAt time.Time // when the user last proved who they are
+	Address     string    // IP address at the sign-in
+	Client      string    // User-Agent at the sign-in
+}
+
+// ConfirmationAge is how long a proof of identity counts for dangerous changes.
+const ConfirmationAge = 10 * time.Minute
+
+// NeedsConfirmation reports whether the user has to prove their identity again before a dangerous change at now.
+func (s Session) NeedsConfirmation(now time.Time) bool { return now.Sub(s.ConfirmedAt) > ConfirmationAge }
+
+// EndsAt returns when the session ends if it is not used any more.
+func (s Session) EndsAt() time.Time {
+	idle, age := s.LastUsedAt.Add(SessionIdleLimit), s.CreatedAt.Add(SessionMaxAge)
+	if idle.Before(age) {
+		return idle
+	}
+	return age
+}
+
+// SignedIn is a session with its user and the user's workspaces.
+type SignedIn struct {
+	Session
+	User       User
+	Role       Role // in the session's workspace
+	Workspaces []Workspace
+}
+
+// Actor returns the actor of requests of the session. address is the IP address of the client.
+func (s SignedIn) Actor(address string) Actor {
+	return Actor{Kind: ActorUser, ID: s.User.ID, Name: s.User.Name, WorkspaceID: s.WorkspaceID, SessionID: s.ID, Role: s.Role, Address: address}
+}
+
+// CodePurpose is what a one-time code is for.
+type CodePurpose string
+
+// The purposes of one-time codes.
+const (
+	CodeSetup CodePurpose = "setup" // creates the first owner
+	CodeReset CodePurpose = "reset" // sets a user's password
+)
+
+// URL returns the address of the form that takes a code. base is the URL of the service.
+func (p CodePurpose) URL(base, code string) string { return base + "/admin/" + string(p) + "?code=" + code }
+
+// Lifetimes of one-time codes.
+const (
+	SetupCodeAge = 24 * time.Hour
+	ResetCodeAge = time.Hour
+)
