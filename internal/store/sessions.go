@@ -90,7 +90,7 @@ func (s *Store) FindSession(ctx context.Context, secret string) (allswell.Signed
 			}
 			return
 		}, `SELECT workspaces.id, workspaces.name, workspaces.created_at, members.role
-			FROM members JOIN workspaces ON workspaces.id = members.workspace_id WHERE members.user_id = $1 ORDER BY workspaces.name`, in.UserID)
+			FROM members JOIN workspaces ON workspaces.id = members.workspace_id WHERE members.user_id = $1 ORDER BY members.created_at, workspaces.id`, in.UserID)
 		if err == nil && in.Role == "" {
 			err = allswell.ErrUnauthenticated
 		}

@@ -224,31 +224,45 @@ func TestFirstTokenIsIssuedByOneReplica(t *testing.T) {
 }
 
 // TestRevokedTokenChangesNothing tries every verb that changes something with a token that
-// was revoked after the request was authenticated.
+// was revoked, and with a session that was ended, after the request was authenticated.
 func TestRevokedTokenChangesNothing(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		x := w.things()
 		issued := must(w.IssueToken(w.ctx, w.ws, allswell.NewToken{Name: "ci", Scope: allswell.ScopeAdmin}))(w)
 		w.ok(w.RevokeToken(w.ctx, w.ws, issued.ID))
-		revoked, before := issued.Actor(""), w.dump()
-		for name, try := range verbs {
-			if try == nil || name == "IssueToken" || slices.Contains(reading, name) {
-				continue
+		in := must(w.FindSession(w.ctx, setUp(w)))(w)
+		session := in.Actor("")
+		w.ok(w.EndSession(w.ctx, session, in.ID))
+		for what, actor := range map[string]allswell.Actor{"a revoked token": issued.Actor(""), "an ended session": session} {
+			before := w.dump()
+			for name, try := range verbs {
+				if try == nil || name == "IssueToken" || slices.Contains(reading, name) {
+					continue
+				}
+				if err := try(w.Store, w.ctx, actor, x); !errors.Is(err, allswell.ErrUnauthenticated) {
+					w.Errorf("%s with %s: %v", name, what, err)
+				}
 			}
-			if err := try(w.Store, w.ctx, revoked, x); !errors.Is(err, allswell.ErrUnauthenticated) {
-				w.Errorf("%s with a revoked token: %v", name, err)
+			newToken := allswell.NewToken{Name: "more", Scope: allswell.ScopeAdmin}
+			if _, err := w.IssueToken(w.ctx, actor, newToken); !errors.Is(err, allswell.ErrUnauthenticated) {
+				w.Errorf("IssueToken with %s: %v", what, err)
 			}
-		}
-		newToken := allswell.NewToken{Name: "more", Scope: allswell.ScopeAdmin}
-		if _, err := w.IssueToken(w.ctx, revoked, newToken); !errors.Is(err, allswell.ErrUnauthenticated) {
-			w.Errorf("IssueToken with a revoked token: %v", err)
-		}
-		check := store.DomainCheck{PageID: x.page, Domain: "status.example.com", Actor: revoked}
-		if _, err := w.RecordDomainCheck(w.ctx, check, allswell.DomainFound); !errors.Is(err, allswell.ErrUnauthenticated) {
-			w.Errorf("RecordDomainCheck with a revoked token: %v", err)
-		}
-		if w.dump() != before {
-			w.Error("a revoked token changed something")
+			check := store.DomainCheck{PageID: x.page, Domain: "status.example.com", Actor: actor}
+			if _, err := w.RecordDomainCheck(w.ctx, check, allswell.DomainFound); !errors.Is(err, allswell.ErrUnauthenticated) {
+				w.Errorf("RecordDomainCheck with %s: %v", what, err)
+			}
+			for name, err := range map[string]error{
+				"ChangePassword":   w.ChangePassword(w.ctx, actor, "x"),
+				"EndOtherSessions": w.EndOtherSessions(w.ctx, actor),
+				"ConfirmSession":   w.ConfirmSession(w.ctx, actor),
+			} {
+				if !errors.Is(err, allswell.ErrUnauthenticated) {
+					w.Errorf("%s with %s: %v", name, what, err)
+				}
+			}
+			if w.dump() != before {
+				w.Errorf("%s changed something", what)
+			}
 		}
 	})
 }

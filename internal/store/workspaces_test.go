@@ -30,6 +30,8 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
 	"AdvanceMaintenances": nil, "ProcessSignUps": nil, "FanOut": nil, "ClaimDeliveries": nil, "Notification": nil, "SaveDeliveryResults": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
 	"SaveCertificateFile": nil, "CertificateFile": nil, "CertificatePaths": nil, "DeleteCertificateFiles": nil, "LockCertificate": nil, "UnlockCertificate": nil, // of the installation
+	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "StartSession": nil, "FindSession": nil, // before the sign-in
+	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, // of the user alone
 	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {
@@ -249,6 +251,14 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.RetryDelivery(ctx, ws, x.delivery)
 		return err
 	},
+	"Members": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		members, err := s.Members(ctx, ws)
+		return none(len(members), err, false)
+	},
+	"Overview": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		o, err := s.Overview(ctx, ws)
+		return none(len(o.Pages)+len(o.Incidents)+len(o.Troubled)+len(o.Maintenances)+o.Monitors, err, false)
+	},
 	"DeleteMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteMonitor(ctx, ws, x.monitor)
 	},
@@ -378,7 +388,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 var reading = []string{
 	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
-	"Subscriber", "Deliveries", "Summary", "Outages",
+	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Overview",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

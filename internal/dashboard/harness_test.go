@@ -1,0 +1,147 @@
+package dashboard
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/clientaddr"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+// site is a dashboard with a store, served over HTTP.
+type site struct {
+	*testing.T
+	store     *store.Store
+	dashboard *Dashboard
+	base      string
+}
+
+// onEachEngine runs f with a site on each engine.
+func onEachEngine(t *testing.T, f func(s *site)) {
+	t.Helper()
+	storetest.Run(t, func(t *testing.T, st *store.Store) {
+		server := httptest.NewUnstartedServer(nil)
+		server.Start()
+		t.Cleanup(server.Close)
+		d := New(Config{Store: st, BaseURL: server.URL})
+		t.Cleanup(d.EndStreams)
+		server.Config.Handler = clientaddr.NewResolver(clientaddr.Config{}).Middleware(d.Handler())
+		f(&site{T: t, store: st, dashboard: d, base: server.URL})
+	})
+}
+
+// visitor is a browser with cookies, which does not follow redirects.
+type visitor struct {
+	*site
+	client *http.Client
+}
+
+func (s *site) visitor() *visitor {
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return &visitor{s, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// answer is a response with its body.
+type answer struct {
+	*http.Response
+	body string
+}
+
+func (v *visitor) do(r *http.Request) answer {
+	v.Helper()
+	response, err := v.client.Do(r)
+	if err != nil {
+		v.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		v.Fatal(err)
+	}
+	return answer{response, string(body)}
+}
+
+// get requests a path.
+func (v *visitor) get(path string) answer {
+	v.Helper()
+	r, err := http.NewRequest("GET", v.base+path, nil)
+	if err != nil {
+		v.Fatal(err)
+	}
+	return v.do(r)
+}
+
+// post sends a form as a browser does. fields are names and values in turn.
+func (v *visitor) post(path string, fields ...string) answer {
+	v.Helper()
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	r, err := http.NewRequest("POST", v.base+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		v.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	r.Header.Set("Origin", v.base)
+	return v.do(r)
+}
+
+// wants checks the status of an answer, and that its body has all texts. A redirect has its Location in the body's place.
+func (v *visitor) wants(a answer, status int, texts ...string) answer {
+	v.Helper()
+	body := a.body
+	if a.StatusCode == http.StatusSeeOther {
+		body = a.Header.Get("Location")
+	}
+	if a.StatusCode != status {
+		v.Fatalf("%s %s: status %d, want %d: %s", a.Request.Method, a.Request.URL.Path, a.StatusCode, status, body)
+	}
+	for _, text := range texts {
+		if !strings.Contains(body, text) {
+			v.Errorf("%s %s lacks %q:\n%s", a.Request.Method, a.Request.URL.Path, text, body)
+		}
+	}
+	return a
+}
+
+const goodPassword = "four words at random"
+
+// owner is a visitor who has set the installation up.
+func (s *site) owner() *visitor {
+	s.Helper()
+	code, err := s.store.IssueSetupCode(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	v := s.visitor()
+	v.wants(v.post("/admin/setup", "code", code, "name", "Ada Lovelace", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther, "/admin/setup/page")
+	return v
+}
+
+// actor returns the actor of the visitor's session.
+func (v *visitor) actor() allswell.Actor {
+	v.Helper()
+	at, err := url.Parse(v.base)
+	if err != nil {
+		v.Fatal(err)
+	}
+	for _, c := range v.client.Jar.Cookies(at) {
+		if in, err := v.store.FindSession(v.Context(), c.Value); err == nil {
+			return in.Actor("")
+		}
+	}
+	v.Fatal("the visitor is not signed in")
+	return allswell.Actor{}
+}

@@ -1,0 +1,152 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell/internal/store"
+)
+
+
+func TestFirstStart(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		code, err := s.store.IssueSetupCode(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		v := s.visitor()
+		v.wants(v.get("/admin/setup?code=WRONG"), http.StatusNotFound, "not valid any more")
+		v.wants(v.get("/admin/setup?code="+code), http.StatusOK, `name="password"`, code)
+		bad := v.wants(v.post("/admin/setup", "code", code, "name", "<Ada>", "email", "ada", "password", "short"), http.StatusUnprocessableEntity,
+			`value="&lt;Ada&gt;"`, "must be an e-mail address", "at least 12 characters")
+		if strings.Contains(bad.body, "short") {
+			s.Error("a password is sent back")
+		}
+		v.wants(v.post("/admin/setup", "code", code, "name", "Ada", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther, "/admin/setup/page")
+		other := s.visitor()
+		other.wants(other.post("/admin/setup", "code", code, "name", "Eve", "email", "eve@example.com", "password", goodPassword), http.StatusNotFound)
+
+		v.wants(v.get("/admin"), http.StatusOK, "Nothing is watched yet")
+		v.wants(v.post("/admin/setup/page", "name", "Acme Cloud", "slug", ""), http.StatusSeeOther, "/admin/setup/acme-cloud/components")
+		v.wants(v.post("/admin/setup/page", "name", "Acme Cloud", "slug", "acme-cloud"), http.StatusUnprocessableEntity, `aria-invalid="true"`)
+		v.wants(v.post("/admin/setup/acme-cloud/components", "components", " \n"), http.StatusUnprocessableEntity, "between 1 and 50")
+		for range 2 { // sent twice, it creates nothing twice
+			v.wants(v.post("/admin/setup/acme-cloud/components", "components", "Website\r\n\r\nAPI\r\n"), http.StatusSeeOther, "/admin/setup/acme-cloud/monitor")
+		}
+		components, total, err := s.store.Components(s.Context(), v.actor(), "acme-cloud", store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: 10})
+		if err != nil || total != 2 || components[0].Name != "Website" || components[1].Name != "API" {
+			s.Errorf("components %+v, %v", components, err)
+		}
+		v.wants(v.get("/admin/setup/acme-cloud/monitor"), http.StatusOK, "API</option>")
+		v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "", "interval", "x", "component_id", ""), http.StatusUnprocessableEntity, "name field is required")
+		done := v.wants(v.post("/admin/setup/acme-cloud/monitor", "name", "Backup", "interval", "3600", "component_id", components[1].ID), http.StatusSeeOther, "/first-ping")
+		screen := done.Header.Get("Location")
+		waiting := v.wants(v.get(screen), http.StatusOK, "Waiting for the first ping", "curl -fsS", "CronJob", "ExecStartPost", "urlopen", "fetch(")
+		m, err := s.store.Monitor(s.Context(), v.actor(), "backup")
+		if err != nil || m.Interval.Minutes() != 75 {
+			s.Fatalf("the monitor %+v, %v", m, err)
+		}
+		if _, err := s.store.RecordPings(s.Context(), []string{m.Token}, store.LivenessRecord{Replica: "r"}); err != nil {
+			s.Fatal(err)
+		}
+		arrived := v.wants(v.get(screen), http.StatusOK, "The first ping has arrived")
+		if waiting.Header.Get("ETag") == arrived.Header.Get("ETag") {
+			s.Error("the tag of the screen does not change with the first ping")
+		}
+	})
+}
+
+func TestSignIn(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		v := s.visitor()
+		v.wants(v.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
+		v.wants(v.get("/admin/monitors/x/first-ping?a=b"), http.StatusSeeOther, "/admin/sign-in?next="+url.QueryEscape("/admin/monitors/x/first-ping?a=b"))
+		wrong := v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", "not this one"), http.StatusUnprocessableEntity, "is wrong", `value="ada@example.com"`)
+		nobody := v.wants(v.post("/admin/sign-in", "email", "eve@example.com", "password", "not this one"), http.StatusUnprocessableEntity)
+		if strings.ReplaceAll(wrong.body, "ada@", "eve@") != nobody.body {
+			s.Error("an unknown account can be told from a wrong password")
+		}
+		in := v.wants(v.post("/admin/sign-in", "email", " ADA@example.com ", "password", goodPassword), http.StatusSeeOther, "/admin")
+		c := in.Cookies()[0]
+		if c.Name != "allswell" || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || len(c.Value) < 50 {
+			s.Errorf("cookie %+v", c)
+		}
+		v.wants(v.get("/admin"), http.StatusOK, "Ada Lovelace", "Owner")
+		first := v.actor()
+
+		// Signing in again ends the session before it.
+		v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther)
+		if v.actor().SessionID == first.SessionID {
+			s.Error("a sign-in continues the session that the browser had")
+		}
+		if all, err := s.store.Sessions(s.Context(), v.actor()); err != nil || len(all) != 2 {
+			s.Errorf("%d sessions, %v; want that of the owner and the new one", len(all), err)
+		}
+		v.wants(v.post("/admin/sign-out"), http.StatusSeeOther, "/admin/sign-in")
+		v.wants(v.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
+		owner.wants(owner.get("/admin"), http.StatusOK)
+	})
+}
+
+func TestSignInLeadsNowhereElse(t *testing.T) {
+	for next, want := range map[string]string{
+		"/admin/x?y=z": "/admin/x?y=z", "/admin": "/admin", "": "/admin", "/": "/admin", "/administrator": "/admin", "//evil.example/admin/": "/admin",
+		"https://evil.example/admin/": "/admin", `/admin/\evil`: "/admin", "/admin/../../evil": "/admin/../../evil", "javascript:alert(1)": "/admin", "/admin/\r\nX: y": "/admin",
+		`\\evil.example`: "/admin", "admin/x": "/admin",
+	} {
+		if got := localPath(next); got != want {
+			t.Errorf("localPath(%q) = %q, want %q", next, got, want)
+		}
+	}
+}
+
+func TestAttemptsAreLimited(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		s.owner()
+		v := s.visitor()
+		for range signInsPerAccount {
+			v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", "not this one"), http.StatusUnprocessableEntity)
+		}
+		refused := v.wants(v.post("/admin/sign-in", "email", "Ada@example.com", "password", goodPassword), http.StatusTooManyRequests, "Too many attempts")
+		if refused.Header.Get("Retry-After") == "" {
+			s.Error("no Retry-After")
+		}
+		for i := range signInsPerAddress - signInsPerAccount {
+			v.wants(v.post("/admin/sign-in", "email", fmt.Sprintf("nobody%d@example.com", i/5), "password", "x"), http.StatusUnprocessableEntity)
+		}
+		v.wants(v.post("/admin/sign-in", "email", "eve@example.com", "password", "x"), http.StatusTooManyRequests)
+		v.wants(v.get("/admin/reset?code=x"), http.StatusTooManyRequests)
+	})
+}
+
+func TestResetLink(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		code, err := s.store.IssueResetCode(s.Context(), "ada@example.com")
+		if err != nil {
+			s.Fatal(err)
+		}
+		v := s.visitor()
+		v.wants(v.get("/admin/reset?code="+code), http.StatusOK, "ada@example.com")
+		v.wants(v.post("/admin/reset", "code", code, "password", "lovelace ada"), http.StatusUnprocessableEntity, "your name")
+		v.wants(v.post("/admin/reset", "code", code, "password", "another set of words"), http.StatusSeeOther, "/admin")
+		v.wants(v.get("/admin"), http.StatusOK)
+		owner.wants(owner.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
+		v.wants(v.post("/admin/reset", "code", code, "password", "another set of words"), http.StatusNotFound)
+		w := s.visitor()
+		w.wants(w.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusUnprocessableEntity)
+		w.wants(w.post("/admin/sign-in", "email", "ada@example.com", "password", "another set of words"), http.StatusSeeOther)
+	})
+}
+
+func TestCookieOverHTTPS(t *testing.T) {
+	d := &Dashboard{cookie: newCookie(true)}
+	if d.cookie.name != "__Host-allswell" || !d.cookie.secure {
+		t.Errorf("cookie %+v", d.cookie)
+	}
+}
+
