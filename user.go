@@ -101,7 +101,9 @@ type Session struct {
 const ConfirmationAge = 10 * time.Minute
 
 // NeedsConfirmation reports whether the user has to prove their identity again before a dangerous change at now.
-func (s Session) NeedsConfirmation(now time.Time) bool { return now.Sub(s.ConfirmedAt) > ConfirmationAge }
+func (s Session) NeedsConfirmation(now time.Time) bool {
+	return now.Sub(s.ConfirmedAt) > ConfirmationAge
+}
 
 // EndsAt returns when the session ends if it is not used any more.
 func (s Session) EndsAt() time.Time {
@@ -132,13 +134,29 @@ type CodePurpose string
 const (
 	CodeSetup CodePurpose = "setup" // creates the first owner
 	CodeReset CodePurpose = "reset" // sets a user's password
+	CodeEnter CodePurpose = "enter" // signs a user in
 )
 
-// URL returns the address of the form that takes a code. base is the URL of the service.
-func (p CodePurpose) URL(base, code string) string { return base + "/admin/" + string(p) + "?code=" + code }
+// URL returns the address that takes a code. base is the URL of the service.
+func (p CodePurpose) URL(base, code string) string {
+	return base + "/admin/" + string(p) + "?code=" + code
+}
 
 // Lifetimes of one-time codes.
 const (
 	SetupCodeAge = 24 * time.Hour
 	ResetCodeAge = time.Hour
+	EnterCodeAge = 24 * time.Hour
 )
+
+// Age returns the lifetime of a code.
+func (p CodePurpose) Age() time.Duration {
+	switch p {
+	case CodeSetup:
+		return SetupCodeAge
+	case CodeReset:
+		return ResetCodeAge
+	default:
+		return EnterCodeAge
+	}
+}

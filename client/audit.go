@@ -28,8 +28,8 @@ type AuditEntry struct {
 // AuditActor is who made a change.
 type AuditActor struct {
 	Kind    allswell.ActorKind `json:"kind"`
-	ID      *string            `json:"id"`      // of the token or the subscriber
-	Name    *string            `json:"name"`    // of the token, or the command
+	ID      *string            `json:"id"`      // of the token, the user or the subscriber
+	Name    *string            `json:"name"`    // of the token, the user or the command
 	Address *string            `json:"address"` // IP address of the client
 }
 

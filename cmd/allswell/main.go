@@ -38,13 +38,13 @@ type commands struct {
 	Delivery    cli.DeliveryCommands    `cmd:"" group:"Using the API of a running server:" help:"List the messages to subscribers, and retry them."`
 	Audit       cli.AuditCommands       `cmd:"" group:"Using the API of a running server:" help:"List who changed what."`
 
-	Token   admin.TokenCommands  `cmd:"" group:"Using the database:" help:"Create, list and revoke API tokens."`
+	Token admin.TokenCommands `cmd:"" group:"Using the database:" help:"Create, list and revoke API tokens."`
 
 	SetupLink admin.SetupLinkCommand `cmd:"" group:"Using the database:" help:"Print a link that creates the first account of the dashboard."`
 	User      admin.UserCommands     `cmd:"" group:"Using the database:" help:"List the accounts of the dashboard, and reset passwords."`
-	Migrate admin.MigrateCommand `cmd:"" group:"Using the database:" help:"Create or upgrade the database. serve does this too when it starts."`
-	Backup  admin.BackupCommand  `cmd:"" group:"Using the database:" help:"Write a consistent copy of a SQLite database, also while it is served."`
-	Restore admin.RestoreCommand `cmd:"" group:"Using the database:" help:"Replace a SQLite database by a backup. The replaced one is kept beside it."`
+	Migrate   admin.MigrateCommand   `cmd:"" group:"Using the database:" help:"Create or upgrade the database. serve does this too when it starts."`
+	Backup    admin.BackupCommand    `cmd:"" group:"Using the database:" help:"Write a consistent copy of a SQLite database, also while it is served."`
+	Restore   admin.RestoreCommand   `cmd:"" group:"Using the database:" help:"Replace a SQLite database by a backup. The replaced one is kept beside it."`
 
 	Completion completion.ScriptCommand     `cmd:"" help:"Print the completion script of a shell."`
 	Complete   completion.CandidatesCommand `cmd:"" hidden:"" help:"Print the candidates of a completion."`

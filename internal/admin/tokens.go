@@ -24,6 +24,12 @@ type TokenCommands struct {
 	Revoke tokenRevoke `cmd:"" aliases:"delete" help:"Revoke a token at once."`
 }
 
+// ProvideContext is called by the parser before a token command runs.
+func (cmd *TokenCommands) ProvideContext(c *console.Console) (*databaseContext, error) {
+	database, err := parseExisting(cmd.DatabaseSetting)
+	return &databaseContext{console.Printer{Console: c, JSON: cmd.JSON, Wide: cmd.Wide}, database}, err
+}
+
 // tokenRecord is the JSON of a token, with the keys of the API.
 type tokenRecord struct {
 	ID         string         `json:"id"`

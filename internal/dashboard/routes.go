@@ -26,6 +26,7 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/sign-in", accessAnyone, (*visit).showSignIn},
 		{"POST /admin/sign-in", accessAnyone, (*visit).signIn},
 		{"POST /admin/sign-out", accessAnyone, (*visit).signOut},
+		{"GET /admin/enter", accessAnyone, (*visit).enter},
 		{"GET /admin/reset", accessAnyone, (*visit).showReset},
 		{"POST /admin/reset", accessAnyone, (*visit).reset},
 

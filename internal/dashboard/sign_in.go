@@ -137,6 +137,23 @@ func (v *visit) endPrevious() {
 	}
 }
 
+// enter signs in with the one-time code of a link.
+func (v *visit) enter() error {
+	secret, err := v.store.Enter(v.r.Context(), v.r.URL.Query().Get("code"), v.browser())
+	if errors.Is(err, allswell.ErrNotFound) {
+		if err := v.attempt(""); err != nil {
+			return err
+		}
+		return errBadCode
+	}
+	if err != nil {
+		return err
+	}
+	v.endPrevious()
+	v.cookie.set(v.w, secret)
+	return v.redirect(Path)
+}
+
 // signOut ends the session.
 func (v *visit) signOut() error {
 	if v.in.ID != "" {

@@ -10,7 +10,6 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-
 func TestFirstStart(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		code, err := s.store.IssueSetupCode(s.Context())
@@ -149,4 +148,3 @@ func TestCookieOverHTTPS(t *testing.T) {
 		t.Errorf("cookie %+v", d.cookie)
 	}
 }
-

@@ -44,7 +44,7 @@ type demo struct {
 	*console.Console
 	service *server.Server
 	api     *client.Client
-	secret  string // of its API token
+	access
 	mailbox *mailbox
 	jobs    []*job
 }
@@ -121,7 +121,7 @@ func (d *demo) open(address, folder string) (err error) {
 		CheckInterval: demoCheck, FailureThreshold: demoThreshold, LogLevel: slog.LevelError,
 		SMTPURL: d.mailbox.url, MailFrom: &mail.Address{Name: "Example Shop", Address: "status@example.com"},
 	}
-	if d.secret, err = makeHistory(d.Ctx, cfg.Database, time.Now()); err != nil {
+	if d.access, err = makeHistory(d.Ctx, cfg.Database, time.Now()); err != nil {
 		return err
 	}
 	for n := first; n < first+demoPorts && n < 1<<16; n++ {
@@ -171,6 +171,7 @@ func (d *demo) tell(wanted string) error {
 		return err
 	}
 	d.Printf("The demo's status page: %s\n", d.pageURL())
+	d.Printf("Its dashboard: %s (the link signs you in, once)\n", allswell.CodeEnter.URL(d.api.BaseURL(), d.code))
 	if got := d.service.Addr().String(); !samePort(wanted, got) {
 		_, port, _ := net.SplitHostPort(wanted)
 		d.Printf("(Port %s is in use, so this is the next free one.)\n", port)

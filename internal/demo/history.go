@@ -86,25 +86,28 @@ type step struct {
 	do func(context.Context) error
 }
 
-// makeHistory creates the example in a new database and returns the secret of its first token.
-func makeHistory(ctx context.Context, database string, now time.Time) (secret string, err error) {
+// access is what gives access to the demo: the secret of its API token, and a code that signs in to the dashboard.
+type access struct{ secret, code string }
+
+// makeHistory creates the example in a new database, with a user.
+func makeHistory(ctx context.Context, database string, now time.Time) (a access, err error) {
 	p := &past{clock: now.Add(-demoAge).Truncate(time.Minute), components: make(map[string]string)}
 	p.store, err = store.Open(ctx, database, store.Options{Clock: func() time.Time { return p.clock }})
 	if err != nil {
-		return "", err
+		return a, err
 	}
 	defer func() { err = errors.Join(err, p.store.Close()) }()
-	secret = allswell.NewTokenSecret()
-	if _, err = p.store.CreateFirstToken(ctx, secret); err != nil {
-		return "", err
+	a.secret = allswell.NewTokenSecret()
+	if _, err = p.store.CreateFirstToken(ctx, a.secret); err != nil {
+		return a, err
 	}
-	token, err := p.store.Authenticate(ctx, secret)
+	token, err := p.store.Authenticate(ctx, a.secret)
 	if err != nil {
-		return "", err
+		return a, err
 	}
 	p.actor = token.Actor("")
 	if err := p.createPage(ctx); err != nil {
-		return "", err
+		return a, err
 	}
 	p.plan(now)
 	for _, s := range p.steps {
@@ -113,10 +116,32 @@ func makeHistory(ctx context.Context, database string, now time.Time) (secret st
 		}
 		p.clock = s.at
 		if err := s.do(ctx); err != nil {
-			return "", err
+			return a, err
 		}
 	}
-	return secret, nil
+	p.clock = now
+	a.code, err = p.createUser(ctx)
+	return a, err
+}
+
+// createUser creates the demo's user, who has no password, and returns a code that signs in.
+func (p *past) createUser(ctx context.Context) (code string, err error) {
+	setup, err := p.store.IssueSetupCode(ctx)
+	if err != nil {
+		return "", err
+	}
+	session, err := p.store.SetUp(ctx, setup, allswell.NewUser{Name: "Demo", Email: "demo@example.com"}, store.Browser{})
+	if err != nil {
+		return "", err
+	}
+	in, err := p.store.FindSession(ctx, session)
+	if err != nil {
+		return "", err
+	}
+	if err := p.store.EndSession(ctx, in.Actor(""), in.ID); err != nil {
+		return "", err
+	}
+	return p.store.IssueEnterCode(ctx, in.User.ID)
 }
 
 // createPage creates the page with its groups and components.

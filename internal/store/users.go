@@ -93,12 +93,8 @@ func (t *tx) lockSetup() error {
 // issueCode creates a one-time code. userID is "" if the code belongs to no user.
 func (t *tx) issueCode(purpose allswell.CodePurpose, userID string) (code string, err error) {
 	code = rand.Text() // 130 bits
-	age := allswell.SetupCodeAge
-	if purpose == allswell.CodeReset {
-		age = allswell.ResetCodeAge
-	}
 	_, err = t.Exec(`INSERT INTO one_time_codes (hash, purpose, user_id, created_at, ends_at) VALUES ($1, $2, $3, $4, $5)`,
-		allswell.HashTokenSecret(code), string(purpose), nullIfEmpty(userID), millis(t.Now), millis(t.Now.Add(age)))
+		allswell.HashTokenSecret(code), string(purpose), nullIfEmpty(userID), millis(t.Now), millis(t.Now.Add(purpose.Age())))
 	return code, err
 }
 
@@ -182,6 +178,22 @@ func (s *Store) IssueResetCode(ctx context.Context, email string) (code string, 
 			return "", err
 		}
 		return t.issueCode(allswell.CodeReset, id)
+	})
+}
+
+// IssueEnterCode returns a code that signs a user in, once, within allswell.EnterCodeAge.
+func (s *Store) IssueEnterCode(ctx context.Context, userID string) (code string, err error) {
+	return write(ctx, s, func(t *tx) (string, error) { return t.issueCode(allswell.CodeEnter, userID) })
+}
+
+// Enter signs in with a code and uses it up. It returns allswell.ErrNotFound if the code is not valid (any more).
+func (s *Store) Enter(ctx context.Context, code string, b Browser) (secret string, err error) {
+	return write(ctx, s, func(t *tx) (string, error) {
+		id, err := t.takeCode(allswell.CodeEnter, code)
+		if err != nil {
+			return "", err
+		}
+		return t.startSessionAnywhere(id, b)
 	})
 }
 
