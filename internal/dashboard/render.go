@@ -84,12 +84,15 @@ type screen struct {
 // navItem is a link of the navigation.
 type navItem struct {
 	Label, Path, Icon string
+	Access            access // "": whoever has signed in
 	Current           bool
 }
 
 // navigation lists the screens that the navigation leads to.
 var navigation = []navItem{
 	{Label: "Overview", Path: Path, Icon: "overview"},
+	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},
+	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Access: accessAdmin},
 }
 
 // show answers with a screen. main is what its template shows.
@@ -134,6 +137,9 @@ func (v *visit) render(name string, s screen) ([]byte, error) {
 		s.User, s.Role = v.in.User, v.in.Role
 		s.Workspace = v.in.Workspaces[slices.IndexFunc(v.in.Workspaces, func(w allswell.Workspace) bool { return w.ID == v.in.WorkspaceID })].Name
 		for _, item := range navigation {
+			if item.Access != "" && !v.can(allswell.Role(item.Access)) {
+				continue
+			}
 			item.Current = v.r.URL.Path == item.Path || item.Path != Path && strings.HasPrefix(v.r.URL.Path, item.Path+"/")
 			s.Nav = append(s.Nav, item)
 		}

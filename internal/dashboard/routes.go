@@ -42,5 +42,12 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin", accessViewer, (*visit).showOverview},
 		{"GET /admin/live", accessViewer, (*visit).serveLive},
 		{"GET /admin/monitors/{monitor}/first-ping", accessViewer, (*visit).showFirstPing},
+
+		{"GET /admin/deliveries", accessViewer, (*visit).showDeliveries},
+		{"POST /admin/deliveries/{delivery}/retry", accessEditor, (*visit).retryDelivery},
+
+		{"GET /admin/tokens", accessAdmin, (*visit).showTokens},
+		{"POST /admin/tokens", accessAdmin, (*visit).createToken},
+		{"POST /admin/tokens/{token}/revoke", accessAdmin, (*visit).revokeToken},
 	}
 }

@@ -1,0 +1,185 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// maxPageChoices is the maximum number of pages that a filter offers. With more, the slug is typed.
+const maxPageChoices = 200
+
+// deliveryFilters are the states by which the list can be filtered.
+var deliveryFilters = []struct {
+	value, label string
+	states       []allswell.DeliveryState
+}{
+	{"", "All", nil},
+	{"waiting", "Waiting", []allswell.DeliveryState{allswell.DeliveryPending, allswell.DeliverySending}},
+	{"failed", "Failed", []allswell.DeliveryState{allswell.DeliveryDead, allswell.DeliveryExpired}},
+	{"sent", "Sent", []allswell.DeliveryState{allswell.DeliverySent}},
+	{"merged", "Merged", []allswell.DeliveryState{allswell.DeliverySuperseded}},
+	{"cancelled", "Cancelled", []allswell.DeliveryState{allswell.DeliveryCancelled}},
+}
+
+// deliveriesScreen is what the template deliveries shows.
+type deliveriesScreen struct {
+	*form
+	NoPages        bool
+	Page, State    field
+	Rows           []deliveryRow
+	Pager          pager
+	CanRetry, Seen bool   // Seen: the recipients may be seen
+	Back           string // the list as it is shown
+}
+
+// deliveryRow is a delivery as the list shows it.
+type deliveryRow struct {
+	allswell.DeliveryLogEntry
+	Label, Tone string // of the state
+	About       string
+	AboutPath   string // of the incident; "": none
+	Note        string
+	Next        time.Time // when it is sent; zero: not
+	CanRetry    bool
+}
+
+// showDeliveries lists the messages to the subscribers of a page.
+func (v *visit) showDeliveries() error {
+	return v.listDeliveries(http.StatusOK, newForm(v.r.URL.Query()))
+}
+
+func (v *visit) listDeliveries(status int, f *form) error {
+	pages, total, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, store.Pagination{Page: 1, PerPage: maxPageChoices})
+	if err != nil {
+		return err
+	}
+	s := deliveriesScreen{form: f, CanRetry: v.can(allswell.RoleEditor), Seen: v.can(allswell.RoleAdmin)}
+	if total == 0 {
+		s.NoPages = true
+		return v.showLive("deliveries", "Deliveries", s)
+	}
+	if f.Value("page") == "" {
+		f.values.Set("page", pages[0].Slug)
+	}
+	page := field{Name: "page", Label: "Page"}
+	if total <= maxPageChoices {
+		page.Type = "select"
+		for _, p := range pages {
+			page.Options = append(page.Options, option{Value: p.Slug, Label: p.Name})
+		}
+	}
+	state := field{Name: "state", Label: "State", Type: "select", Optional: true}
+	var states []allswell.DeliveryState
+	for _, c := range deliveryFilters {
+		state.Options = append(state.Options, option{Value: c.value, Label: c.label})
+		if c.value == f.Value("state") {
+			states = c.states
+		}
+	}
+	s.Page, s.State = f.draw(page), f.draw(state)
+	query := url.Values{"page": {f.Value("page")}, "state": {f.Value("state")}}
+	r := pagination(f.values)
+	entries, total, err := v.store.Deliveries(v.r.Context(), v.actor(), f.Value("page"), states, r)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		s.Rows = append(s.Rows, v.newDeliveryRow(e, f.Value("page")))
+	}
+	const path = Path + "/deliveries"
+	s.Pager = newPager(path, query, r, len(entries), total)
+	query.Set("p", f.Value("p"))
+	s.Back = path + "?" + query.Encode()
+	if status != http.StatusOK {
+		return v.show(status, "deliveries", "Deliveries", s)
+	}
+	return v.showLive("deliveries", "Deliveries", s)
+}
+
+// retryDelivery sends a delivery again, and leads back to the list.
+func (v *visit) retryDelivery() error {
+	back := localPath(v.r.PostForm.Get("back"))
+	_, err := v.store.RetryDelivery(v.r.Context(), v.actor(), v.r.PathValue("delivery"))
+	f := newForm(url.Values{})
+	if f.refused(err) {
+		if u, err := url.Parse(back); err == nil {
+			f.values = u.Query()
+		}
+		return v.listDeliveries(http.StatusUnprocessableEntity, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(back)
+}
+
+// deliveryLooks are the words and the tones of the states.
+var deliveryLooks = map[allswell.DeliveryState]struct{ label, tone string }{
+	allswell.DeliveryPending:    {"Waiting", "degraded"},
+	allswell.DeliverySending:    {"Being sent", "maintenance"},
+	allswell.DeliverySent:       {"Sent", "ok"},
+	allswell.DeliverySuperseded: {"Merged", "none"},
+	allswell.DeliveryCancelled:  {"Cancelled", "none"},
+	allswell.DeliveryExpired:    {"Expired", "major"},
+	allswell.DeliveryDead:       {"Rejected", "major"},
+}
+
+// eventWords are the events that subscribers are notified of, in words.
+var eventWords = map[allswell.EventKind]string{
+	allswell.EventIncidentCreated:        "A new incident",
+	allswell.EventIncidentUpdated:        "An update of an incident",
+	allswell.EventIncidentResolved:       "The end of an incident",
+	allswell.EventComponentStatusChanged: "The status of a component",
+	allswell.EventMaintenanceScheduled:   "A planned maintenance",
+	allswell.EventMaintenanceReminder:    "The reminder of a maintenance",
+	allswell.EventMaintenanceBegun:       "The begin of a maintenance",
+	allswell.EventMaintenanceUpdated:     "An update of a maintenance",
+	allswell.EventMaintenanceEnded:       "The end of a maintenance",
+	allswell.EventMaintenanceCancelled:   "The cancellation of a maintenance",
+}
+
+func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry, slug string) deliveryRow {
+	look := deliveryLooks[e.State]
+	row := deliveryRow{DeliveryLogEntry: e, Label: look.label, Tone: look.tone, Note: e.Reason}
+	switch e.Purpose {
+	case allswell.PurposeConfirmation:
+		row.About = "The request to confirm the subscription"
+	case allswell.PurposeLink:
+		row.About = "The link to the subscription"
+	default:
+		row.About = eventWords[e.Kind]
+	}
+	if e.IncidentID != "" {
+		row.AboutPath = "/status/" + slug + "/incidents/" + e.IncidentID
+	}
+	switch e.State {
+	case allswell.DeliveryPending:
+		row.CanRetry, row.Next = true, e.NextAttemptAt
+		if e.HeldUntil.After(row.Next) {
+			row.Next = e.HeldUntil
+		}
+	case allswell.DeliveryDead, allswell.DeliveryExpired:
+		row.CanRetry = e.Target != ""
+	}
+	row.CanRetry = row.CanRetry && v.can(allswell.RoleEditor)
+	if !v.can(allswell.RoleAdmin) {
+		row.Target, row.Note = "", withoutAddresses(e.Reason, e.Target)
+	}
+	return row
+}
+
+var mailAddress = regexp.MustCompile(`[^\s<>()"',;:]+@[^\s<>()"',;:]+`)
+
+// withoutAddresses returns a reply of a receiver without the addresses that it repeats.
+func withoutAddresses(text, target string) string {
+	if target != "" {
+		text = strings.ReplaceAll(text, target, "…")
+	}
+	return mailAddress.ReplaceAllString(text, "…")
+}
