@@ -74,7 +74,7 @@ func (v *visit) listDeliveries(status int, f *form) error {
 			page.Options = append(page.Options, option{Value: p.Slug, Label: p.Name})
 		}
 	}
-	state := field{Name: "state", Label: "State", Type: "select", Optional: true}
+	state := field{Name: "state", Label: "State", Type: "select"}
 	var states []allswell.DeliveryState
 	for _, c := range deliveryFilters {
 		state.Options = append(state.Options, option{Value: c.value, Label: c.label})
