@@ -50,6 +50,7 @@ type field struct {
 	Options                        []option // of a select
 	Rows                           int      // of a textarea
 	Optional, Focus                bool
+	Bare                           bool // optional, without a word about it
 	Errors                         []string
 }
 

@@ -93,6 +93,7 @@ var navigation = []navItem{
 	{Label: "Overview", Path: Path, Icon: "overview"},
 	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},
 	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Access: accessAdmin},
+	{Label: "Audit log", Path: Path + "/audit", Icon: "audit", Access: accessAdmin},
 }
 
 // show answers with a screen. main is what its template shows.

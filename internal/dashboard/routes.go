@@ -49,5 +49,8 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/tokens", accessAdmin, (*visit).showTokens},
 		{"POST /admin/tokens", accessAdmin, (*visit).createToken},
 		{"POST /admin/tokens/{token}/revoke", accessAdmin, (*visit).revokeToken},
+
+		{"GET /admin/audit", accessAdmin, (*visit).showAudit},
+		{"GET /admin/audit/export", accessAdmin, (*visit).exportAudit},
 	}
 }

@@ -1,0 +1,248 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// auditScreen is what the template audit shows.
+type auditScreen struct {
+	*form
+	Fields               []field
+	Chosen               []chosenFilter // filters that links have set
+	Entries              []auditRow
+	Newest, Older, Query string // addresses, "": none; the filters as a query
+}
+
+// chosenFilter is a filter by an object or an actor.
+type chosenFilter struct{ Name, Value, Label, Without string }
+
+// auditRow is an entry as the list shows it.
+type auditRow struct {
+	allswell.AuditEntry
+	Who, Did, Kind        string
+	Changes               []auditChange
+	OnlyObject, OnlyActor string // addresses of the list with a filter
+}
+
+// auditChange is a field before and after.
+type auditChange struct{ Field, Before, After string }
+
+// auditQuery are the names of the filters, as in the API.
+var auditQuery = []string{"kind", "action", "since", "until", "object", "actor"}
+
+// readAuditFilter returns the filter of a form. Since and until are days in UTC; until is included.
+func readAuditFilter(f *form) (allswell.AuditFilter, error) {
+	var bad allswell.ValidationError
+	day := func(name string) time.Time {
+		text := f.Value(name)
+		t, err := time.Parse(time.DateOnly, text)
+		if text != "" && (err != nil || t.Year() < 2000) {
+			bad.Add(name, "The %s field must be a day, such as 2026-11-24.", name)
+		}
+		return t
+	}
+	filter := allswell.AuditFilter{
+		ObjectKind: allswell.ObjectKind(f.Value("kind")), Action: allswell.AuditAction(f.Value("action")),
+		ObjectID: f.Value("object"), ActorID: f.Value("actor"), Since: day("since"), Until: day("until"),
+	}
+	if !filter.Until.IsZero() {
+		filter.Until = filter.Until.AddDate(0, 0, 1)
+	}
+	return filter, bad.Err()
+}
+
+// showAudit lists the changes in the workspace, newest first.
+func (v *visit) showAudit() error {
+	const path = Path + "/audit"
+	f := newForm(v.r.URL.Query())
+	query := url.Values{}
+	for _, name := range auditQuery {
+		if value := f.Value(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	s := auditScreen{form: f, Query: query.Encode()}
+	filter, err := readAuditFilter(f)
+	status := http.StatusOK
+	if f.refused(err) {
+		status = http.StatusUnprocessableEntity
+	}
+	s.Fields = []field{
+		f.draw(field{Name: "kind", Label: "Object", Type: "select", Options: choices("All", allswell.ObjectKinds)}),
+		f.draw(field{Name: "action", Label: "Action", Type: "select", Options: choices("All", allswell.AuditActions)}),
+		f.draw(field{Name: "since", Label: "From", Type: "date", Bare: true}),
+		f.draw(field{Name: "until", Label: "Until", Type: "date", Bare: true}),
+	}
+	for _, c := range []chosenFilter{{Name: "object", Label: "Changes of one object"}, {Name: "actor", Label: "Changes by one person or token"}} {
+		if c.Value = query.Get(c.Name); c.Value != "" {
+			c.Without = path + "?" + with(query, c.Name, "").Encode()
+			s.Chosen = append(s.Chosen, c)
+		}
+	}
+	if err != nil {
+		return v.show(status, "audit", "Audit log", s)
+	}
+	before := f.Value("before")
+	if before != "" && !allswell.ValidID(allswell.PrefixAuditEntry, before) {
+		return errNotFound
+	}
+	entries, more, err := v.store.AuditLog(v.r.Context(), v.actor(), filter, before, perPage)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		row := auditRow{AuditEntry: e, Who: actorName(e.Actor), Did: did(e.Action), Kind: spaced(e.Object.Kind), Changes: changesOf(e)}
+		row.OnlyObject = path + "?" + with(query, "object", e.Object.ID).Encode()
+		if e.Actor.ID != "" {
+			row.OnlyActor = path + "?" + with(query, "actor", e.Actor.ID).Encode()
+		}
+		s.Entries = append(s.Entries, row)
+	}
+	if before != "" {
+		s.Newest = path + "?" + s.Query
+	}
+	if more {
+		s.Older = path + "?" + with(query, "before", entries[len(entries)-1].ID).Encode()
+	}
+	return v.show(status, "audit", "Audit log", s)
+}
+
+// with returns a copy of a query with another value of one name, or without it for "".
+func with(query url.Values, name, value string) url.Values {
+	other := maps.Clone(query)
+	if other.Set(name, value); value == "" {
+		other.Del(name)
+	}
+	return other
+}
+
+// choices returns the options of a select that chooses none or one of some values.
+func choices[T ~string](none string, values []T) []option {
+	options := []option{{Label: none}}
+	for _, value := range values {
+		options = append(options, option{Value: string(value), Label: spaced(value)})
+	}
+	return options
+}
+
+func spaced[T ~string](name T) string { return strings.ReplaceAll(string(name), "_", " ") }
+
+// actorName names who has made a change.
+func actorName(a allswell.Actor) string {
+	switch {
+	case a.Kind == allswell.ActorSubscriber:
+		return "A subscriber"
+	case a.Kind == allswell.ActorToken:
+		return "The token “" + a.Name + "”"
+	case a.Name == "":
+		return "Allswell"
+	}
+	return a.Name
+}
+
+// did returns an action as a verb in the past.
+func did(action allswell.AuditAction) string {
+	words := map[allswell.AuditAction]string{
+		allswell.AuditCreate: "created", allswell.AuditUpdate: "changed", allswell.AuditDelete: "deleted", allswell.AuditRotate: "renewed the secret of",
+		allswell.AuditRevoke: "revoked", allswell.AuditRetry: "sent again", allswell.AuditConfirm: "confirmed", allswell.AuditResume: "resumed",
+	}
+	if word, ok := words[action]; ok {
+		return word
+	}
+	return spaced(action)
+}
+
+// changesOf returns the fields that an entry changed, by name.
+func changesOf(e allswell.AuditEntry) []auditChange {
+	read := func(text json.RawMessage) (fields map[string]json.RawMessage) {
+		if err := json.Unmarshal(text, &fields); err != nil {
+			return nil
+		}
+		return fields
+	}
+	before, after := read(e.Before), read(e.After)
+	names := slices.AppendSeq(slices.Collect(maps.Keys(before)), maps.Keys(after))
+	slices.Sort(names)
+	var changes []auditChange
+	for _, name := range slices.Compact(names) {
+		changes = append(changes, auditChange{spaced(name), plainJSON(before[name]), plainJSON(after[name])})
+	}
+	return changes
+}
+
+// plainJSON returns a JSON value for people: a text without quotes, and nothing for null.
+func plainJSON(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil { // null, too
+		return text
+	}
+	return string(value)
+}
+
+// exportStep is the number of entries that are read at a time.
+const exportStep = 500
+
+// exportAudit answers with all entries that match the filters as CSV, newest first. If they cannot all be read, the
+// download breaks off, so that nothing is missing silently.
+func (v *visit) exportAudit() error {
+	filter, err := readAuditFilter(newForm(v.r.URL.Query()))
+	if err != nil {
+		return errNotFound
+	}
+	entries, more, err := v.store.AuditLog(v.r.Context(), v.actor(), filter, "", exportStep)
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	v.w.Header().Set("Content-Disposition", `attachment; filename="audit.csv"`)
+	if v.r.Method == http.MethodHead {
+		return nil
+	}
+	header := []string{"id", "at", "actor_kind", "actor_id", "actor_name", "actor_address", "action", "object_kind", "object_id", "object_name", "before", "after"}
+	controller := http.NewResponseController(v.w)
+	for rows := [][]string{header}; ; rows = nil {
+		for _, e := range entries {
+			rows = append(rows, []string{
+				e.ID, allswell.FormatTime(e.At), string(e.Actor.Kind), e.Actor.ID, e.Actor.Name, e.Actor.Address, string(e.Action),
+				string(e.Object.Kind), e.Object.ID, e.Object.Name, string(e.Before), string(e.After),
+			})
+		}
+		if _, err := v.w.Write(csvOf(rows)); err != nil || !more {
+			return nil // a client that has gone away needs no answer
+		}
+		controller.SetWriteDeadline(time.Now().Add(time.Minute)) // for the next step; an error means that there is none
+		if entries, more, err = v.store.AuditLog(v.r.Context(), v.actor(), filter, entries[len(entries)-1].ID, exportStep); err != nil {
+			v.log.WarnContext(v.r.Context(), "exporting the audit log failed", "error", err)
+			panic(http.ErrAbortHandler)
+		}
+	}
+}
+
+// csvOf returns rows as CSV. Cells that a spreadsheet would take for a formula begin with an apostrophe.
+func csvOf(rows [][]string) []byte {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	for _, row := range rows {
+		for i, cell := range row {
+			if cell != "" && strings.ContainsRune("=+-@\t\r\n", rune(cell[0])) {
+				row[i] = "'" + cell
+			}
+		}
+		if err := w.Write(row); err != nil {
+			panic(fmt.Sprintf("writing CSV into memory: %v", err))
+		}
+	}
+	w.Flush()
+	return b.Bytes()
+}
