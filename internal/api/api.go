@@ -1,6 +1,6 @@
 // Package api is the JSON API. routes.go lists all routes. Each kind of resource has
 // a file with its JSON and its handlers, and openapi.yaml is the reference for clients.
-// docs/api.md fixes the keys of the JSON; components, incidents and their updates have no others.
+// It fixes the keys of the JSON; components, incidents and their updates have no others.
 //
 // serve handles a request: it authenticates the caller (auth.go), checks the scope of
 // the token and the precondition (precondition.go), returns the saved response of a

@@ -7,8 +7,7 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// openapi.json, and the fields of the routes in docs/api.md, are generated from openapi.yaml. Tests check that they
-// are current.
+// openapi.json and docs/routes.txt are generated from openapi.yaml. Tests check that they are current.
 //
 //go:generate go test -run ^TestDocumentIsCurrent$ . -update
 //go:generate go test -run ^TestRoutes$ ../../test/docs -update

@@ -28,7 +28,7 @@ func (b block) String() string { return fmt.Sprintf("%s:%d", b.file, b.line) }
 // checked lists the languages of blocks, and the test that checks them.
 var checked = map[string]string{
 	"sh": "TestShell", "crontab": "TestCrontab", "json": "TestJSON",
-	"go": "TestAPIHasTheExample in the root", "routes": "TestRoutes", "yaml": "TestPrometheus",
+	"go": "TestAPIHasTheExample in the root", "yaml": "TestPrometheus",
 	"promql": "TestMetrics", "sql": "TestPostgreSQL", "markdown": "TestBadges", "js": "TestSamplesInJavaScript",
 	"python": "TestPython", "env": "TestConfigurationFile", "text": "nothing: diagrams",
 }

@@ -3,16 +3,19 @@ package docs
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the fields and parameters that openapi.json has to the routes of docs/api.md")
+var update = flag.Bool("update", false, "write docs/routes.txt")
 
-// openAPI is the part of the OpenAPI document that the routes of docs/api.md show.
+// openAPI is the part of the OpenAPI document that docs/routes.txt shows.
 type openAPI struct {
+	Tags       []struct{ Name string }
 	Paths      map[string]map[string]json.RawMessage
 	Components struct {
 		Schemas    map[string]schema
@@ -33,6 +36,8 @@ type parameter struct {
 }
 
 type operation struct {
+	Tags        []string
+	Summary     string
 	Parameters  []parameter
 	RequestBody struct {
 		Content map[string]struct{ Schema schema }
@@ -55,94 +60,76 @@ func (d *openAPI) fields(s schema) (all, required []string) {
 	return all, required
 }
 
-// words returns what docs/api.md lists of an operation, sorted: the parameters of its query, and the fields of its
-// body. Optional ones are marked if others are required. ok is false if there is no such operation.
-func (d *openAPI) words(t *testing.T, method, path string) (words []string, ok bool) {
-	raw, ok := d.Paths[path][strings.ToLower(method)]
-	if !ok {
-		return nil, false
-	}
-	var op operation
-	if err := json.Unmarshal(raw, &op); err != nil {
-		t.Fatal(err)
-	}
-	var shared []parameter
-	if raw, ok := d.Paths[path]["parameters"]; ok {
-		if err := json.Unmarshal(raw, &shared); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, p := range append(shared, op.Parameters...) {
+// words returns the parameters of the query, the required fields and the optional fields of an operation, each sorted.
+func (d *openAPI) words(op operation) []string {
+	var query, required, optional []string
+	for _, p := range op.Parameters {
 		if p.Ref != "" {
 			p = d.Components.Parameters[filepath.Base(p.Ref)]
 		}
 		if p.In == "query" && p.Name != "page" && p.Name != "per_page" {
-			words = append(words, "?"+p.Name)
+			query = append(query, "?"+p.Name)
 		}
 	}
-	all, required := d.fields(op.RequestBody.Content["application/json"].Schema)
+	all, needed := d.fields(op.RequestBody.Content["application/json"].Schema)
 	for _, name := range all {
-		if len(required) > 0 && !slices.Contains(required, name) {
-			name += "?"
+		if slices.Contains(needed, name) {
+			required = append(required, name)
+		} else {
+			optional = append(optional, name+"?")
 		}
-		words = append(words, name)
 	}
-	slices.Sort(words)
-	return slices.Compact(words), true
+	for _, words := range [][]string{query, required, optional} {
+		slices.Sort(words)
+	}
+	return slices.Compact(slices.Concat(query, required, optional))
 }
 
-// TestRoutes compares the operations that docs/api.md lists with the OpenAPI document: all are listed, with the fields
-// of their bodies and the parameters of their queries. A PUT or PATCH that lists none has those of the POST. With
-// -update it adds what is missing at the end of a line, and removes what is gone.
+// routes returns the list of operations by tag: method, path, parameters of the query, fields of the body, summary.
+func (d *openAPI) routes(t *testing.T) string {
+	t.Helper()
+	sections := make(map[string]string)
+	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+		var shared []parameter
+		if raw, ok := d.Paths[path]["parameters"]; ok {
+			if err := json.Unmarshal(raw, &shared); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+			raw, ok := d.Paths[path][strings.ToLower(method)]
+			if !ok {
+				continue
+			}
+			var op operation
+			if err := json.Unmarshal(raw, &op); err != nil {
+				t.Fatal(err)
+			}
+			op.Parameters = append(op.Parameters, shared...)
+			line := strings.Join(append([]string{method, strings.TrimPrefix(path, "/api/v1")}, d.words(op)...), " ")
+			sections[op.Tags[0]] += fmt.Sprintf("%s\n    %s\n", line, op.Summary)
+		}
+	}
+	text := "The operations of the API, below /api/v1. Generated from internal/api/openapi.yaml by `go generate ./internal/api`.\n" +
+		"After a path: the parameters of the query (?name) and the fields of the body (optional ones are name?).\n" +
+		"Lists also take ?page and ?per_page.\n"
+	for _, tag := range d.Tags {
+		text += "\n" + tag.Name + "\n\n" + sections[tag.Name]
+	}
+	return text
+}
+
+// TestRoutes checks that docs/routes.txt has the operations of the OpenAPI document. With -update it writes them.
 func TestRoutes(t *testing.T) {
 	var document openAPI
 	if err := json.Unmarshal([]byte(read(t, "internal/api/openapi.json")), &document); err != nil {
 		t.Fatal(err)
 	}
-	listed := make(map[string]bool)
-	for _, b := range blocksOf(t, "routes") {
-		for line := range strings.Lines(b.text) {
-			words := strings.Fields(line)
-			method, path, got := words[0], "/api/v1"+words[1], words[2:]
-			listed[method+" "+path] = true
-			want, ok := document.words(t, method, path)
-			if !ok {
-				t.Errorf("%v: there is no %s %s", b, method, path)
-				continue
-			}
-			if len(got) == 0 && (method == "PUT" || method == "PATCH") || slices.Equal(slices.Sorted(slices.Values(got)), want) {
-				continue
-			}
-			if *update {
-				rewrite(t, b.file, line, got, want)
-				continue
-			}
-			t.Errorf("%v: %s %s has %q, listed are %q: run `go generate ./internal/api`", b, method, path, want, got)
-		}
+	want := document.routes(t)
+	if *update {
+		write(t, filepath.Join(root, "docs/routes.txt"), want, 0o644)
 	}
-	for path, methods := range document.Paths {
-		for method := range methods {
-			name := strings.ToUpper(method) + " " + path
-			if method != "parameters" && !listed[name] && !strings.Contains(path, "/heartbeat/") && path != "/api/v1/openapi.json" {
-				t.Errorf("docs/api.md does not list %s", name)
-			}
-		}
+	if read(t, "docs/routes.txt") != want {
+		t.Error("docs/routes.txt is not current: run `go generate ./internal/api`")
 	}
-}
-
-// rewrite replaces the words of a route that a file lists by those that it has. Words that remain keep their order.
-func rewrite(t *testing.T, file, line string, got, want []string) {
-	t.Helper()
-	route := strings.TrimSuffix(strings.TrimSuffix(line, "\n"), strings.Join(got, " "))
-	if len(got) == 0 {
-		route += "  "
-	}
-	words := slices.DeleteFunc(slices.Clone(got), func(word string) bool { return !slices.Contains(want, word) })
-	for _, word := range want {
-		if !slices.Contains(words, word) {
-			words = append(words, word)
-		}
-	}
-	text := strings.Replace(read(t, file), "\n"+line, "\n"+strings.TrimRight(route+strings.Join(words, " "), " ")+"\n", 1)
-	write(t, filepath.Join(root, file), text, 0o644)
 }
