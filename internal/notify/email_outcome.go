@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -79,10 +80,16 @@ func (m *mailer) outcome(ctx context.Context, to string, err error) allswell.Sen
 	var answer *textproto.Error
 	if errors.As(err, &answer) {
 		detail := fmt.Sprintf("The mail server answered %d at %s: %s", answer.Code, f.step, answer.Msg)
+		if f.step == "AUTH" {
+			detail += " (Check user and password in ALLSWELL_SMTP_URL, and their percent-encoding.)"
+		}
 		o := allswell.SendOutcome{
 			Result: f.result(), Reason: f.reason(detail), Detail: detail, Unreachable: answer.Code == 421 || !f.late(),
 		}
 		ours := f.step == "RCPT TO" && isOurs(answer.Code, without(to, answer.Msg))
+		if ours {
+			o.Detail += " (The mail server has to accept mail of this host, or needs user and password in ALLSWELL_SMTP_URL.)"
+		}
 		switch {
 		case answer.Code/100 != 5 || !f.late() || ours:
 		case f.step != "RCPT TO" && isPolicy(answer.Msg):
@@ -130,17 +137,26 @@ func isPolicy(text string) bool {
 	return enhanced != nil && enhanced[1] == "7"
 }
 
+// timeoutHints name the usual causes of timeouts, by step.
+var timeoutHints = map[string]string{
+	"connecting":   " A firewall may block the port; many networks block port 25.",
+	"the greeting": " Port 465 needs smtps:// in ALLSWELL_SMTP_URL.",
+}
+
 // describe describes a failure that is not a reply of the server.
 func (m *mailer) describe(ctx context.Context, f *failure) string {
 	var name *net.DNSError
 	var operation *net.OpError
 	var timeout net.Error
 	var protocolErr textproto.ProtocolError
+	var noTLS tls.RecordHeaderError
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Sprintf("The attempt was cancelled at %s.", f.step)
 	case ctx.Err() != nil, errors.As(f.err, &timeout) && timeout.Timeout():
-		return fmt.Sprintf("The mail server was too slow: timeout at %s.", f.step)
+		return fmt.Sprintf("The mail server was too slow: timeout at %s.", f.step) + timeoutHints[f.step]
+	case errors.As(f.err, &noTLS):
+		return fmt.Sprintf("The SMTP session failed at %s: %v. Ports 25 and 587 need smtp:// in ALLSWELL_SMTP_URL.", f.step, f.err)
 	case errors.Is(f.err, errNoTLS):
 		return "The mail server does not offer TLS, and the password is not sent without it."
 	case errors.Is(f.err, errNoAuth):

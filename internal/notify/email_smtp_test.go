@@ -103,10 +103,10 @@ func TestSMTPMisconfigured(t *testing.T) {
 		{"STARTTLS, an unknown issuer", "smtp://ann:s3cr%3At@example.com", "starttls", "certificate", []string{"PLAIN"}, nil},
 		{"TLS, an unknown issuer", "smtps://example.com", "tls", "certificate", nil, nil},
 		{"TLS, another name", "smtps://mail.invalid", "tls", "certificate", nil, trusted},
-		{"no TLS where it is expected", "smtps://example.com", "plain", "at TLS", nil, trusted},
+		{"no TLS where it is expected", "smtps://example.com", "plain", "need smtp://", nil, trusted},
 		{"no authentication", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", nil, nil},
 		{"only unknown mechanisms", "smtp://ann:s3cr%3At@127.0.0.1", "plain", "PLAIN, LOGIN", []string{"GSSAPI"}, nil},
-		{"a wrong password", "smtp://ann:hunter22@127.0.0.1", "plain", "answered 535 at AUTH: 5.0.0 wrong password …", []string{"PLAIN"}, nil},
+		{"a wrong password", "smtp://ann:hunter22@127.0.0.1", "plain", "answered 535 at AUTH: 5.0.0 wrong password … (Check user", []string{"PLAIN"}, nil},
 		{"a wrong password, LOGIN", "smtp://ann:hunter22@127.0.0.1", "plain", "answered 535 at AUTH: 5.0.0 wrong password …", []string{"LOGIN"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -187,6 +187,6 @@ func (l *signUpLimits) warn(v limit.Verdict, now time.Time) {
 	defer l.mu.Unlock()
 	if l.warned.IsZero() || now.Sub(l.warned).Abs() >= signUpWindow {
 		l.warned = now
-		l.log.Warn("rejecting sign-ups by e-mail: the limit for all clients together is reached", "limit", v.Limit, "until", v.Reset)
+		l.log.Warn("rejecting sign-ups by e-mail: the limit for all clients together is reached (ALLSWELL_SIGNUP_LIMIT)", "limit", v.Limit, "until", v.Reset)
 	}
 }
