@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -106,6 +108,7 @@ type IncidentUpdate struct {
 // NewIncident is the input for opening an incident. A zero Impact means that of the worst status of
 // Affected, a zero State IncidentInvestigating. A nil Message creates no update.
 type NewIncident struct {
+	ID          string // a UUID that the client has chosen, so that a repetition opens no second incident; "": a new one
 	Title       string
 	DownMonitor string // see Incident
 	Impact      Impact
@@ -184,6 +187,10 @@ type IncidentChange struct {
 
 	// RepeatUpdate adds the update also if it repeats the newest one: see Incident.Repeats.
 	RepeatUpdate bool
+
+	// Seen is the Revision of the incident that the author of the change has seen. If it is another one, nothing
+	// is changed. "": any.
+	Seen string
 }
 
 // NewIncidentUpdate is the input for adding an update to an incident, with a change of the
@@ -380,6 +387,16 @@ func (i Incident) EffectiveState() IncidentState {
 		return IncidentResolved
 	}
 	return i.State
+}
+
+// Revision identifies a state of an incident. It changes with every field that people can change, and with every
+// update. Affected and the newest update must be loaded.
+func (i Incident) Revision() string {
+	number := 0
+	if n := len(i.Updates); n > 0 {
+		number = i.Updates[n-1].Number
+	}
+	return strconv.Itoa(number) + "-" + strings.Trim(EntityTag(i), `"`)
 }
 
 // AuditObject returns what the audit log records of an incident.

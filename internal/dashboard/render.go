@@ -91,6 +91,7 @@ type navItem struct {
 // navigation lists the screens that the navigation leads to.
 var navigation = []navItem{
 	{Label: "Overview", Path: Path, Icon: "overview"},
+	{Label: "Incidents", Path: Path + "/incidents", Icon: "incidents"},
 	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},
 	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Access: accessAdmin},
 	{Label: "Audit log", Path: Path + "/audit", Icon: "audit", Access: accessAdmin},

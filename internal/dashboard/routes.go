@@ -41,6 +41,15 @@ func (d *Dashboard) routes() []route {
 
 		{"GET /admin", accessViewer, (*visit).showOverview},
 		{"GET /admin/live", accessViewer, (*visit).serveLive},
+		{"GET /admin/incidents", accessViewer, (*visit).showIncidents},
+		{"GET /admin/incidents/new", accessEditor, (*visit).showNewIncident},
+		{"POST /admin/incidents/new", accessEditor, (*visit).createIncident},
+		{"GET /admin/incidents/{incident}", accessViewer, (*visit).showIncident},
+		{"POST /admin/incidents/{incident}", accessEditor, (*visit).updateIncident},
+		{"POST /admin/incidents/{incident}/edit", accessEditor, (*visit).editIncident},
+		{"POST /admin/incidents/{incident}/publish", accessEditor, (*visit).publishIncident},
+		{"POST /admin/incidents/{incident}/delete", accessEditor, (*visit).deleteIncident},
+
 		{"GET /admin/monitors/{monitor}/first-ping", accessViewer, (*visit).showFirstPing},
 
 		{"GET /admin/deliveries", accessViewer, (*visit).showDeliveries},

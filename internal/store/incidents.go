@@ -133,12 +133,13 @@ func (s *Store) Updates(ctx context.Context, actor allswell.Actor, incidentID st
 	return listed(ctx, s, scanUpdate, updateColumns, `FROM incident_updates WHERE incident_id = $1`, `ORDER BY number`, r, incidentID)
 }
 
-// CreateIncident opens an incident and emits its event.
+// CreateIncident opens an incident and emits its event. If the workspace has an incident with the ID that the client
+// has chosen, it returns that one.
 func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewIncident, save ...SaveResponse[allswell.Incident]) (allswell.Incident, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.Incident{}, err
 	}
-	return writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
+	i, err := writeAs(ctx, s, actor, func(t *tx) (allswell.Incident, error) {
 		p, err := t.pageBySlug(actor.WorkspaceID, slug)
 		if err != nil {
 			return allswell.Incident{}, err
@@ -158,6 +159,10 @@ func (s *Store) CreateIncident(ctx context.Context, actor allswell.Actor, slug s
 		}
 		return i, err
 	}, save...)
+	if err != nil && n.ID != "" && s.db.IsDuplicate(err) {
+		return s.Incident(ctx, actor, n.ID)
+	}
+	return i, err
 }
 
 // origin identifies the outage that caused an event. It is zero for changes by hand.
@@ -177,6 +182,9 @@ func (o origin) of(e allswell.Event) allswell.Event {
 // openIncident saves a new incident and emits its event.
 func (t *tx) openIncident(pageID string, from origin, n allswell.NewIncident) (allswell.Incident, error) {
 	id, err := uuid.NewV7()
+	if n.ID != "" {
+		id, err = uuid.Parse(n.ID)
+	}
 	if err != nil {
 		return allswell.Incident{}, fmt.Errorf("making an id: %w", err)
 	}
@@ -235,7 +243,8 @@ func (t *tx) saveIncident(i allswell.Incident) error {
 }
 
 // ChangeIncident changes an incident, and adds an update if there is a message, unless that repeats the newest update
-// and nothing else changes. It emits one event if the change resolves the incident or adds an update.
+// and nothing else changes. It emits one event if the change resolves the incident or adds an update. It returns
+// allswell.ErrPreconditionFailed if the incident is not as its author has seen it.
 func (s *Store) ChangeIncident(ctx context.Context, actor allswell.Actor, id string, ch allswell.IncidentChange) (allswell.Incident, error) {
 	if err := ch.Validate(); err != nil {
 		return allswell.Incident{}, err
@@ -298,6 +307,19 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	if i, err = t.lockForChange(actor.WorkspaceID, id, &ch); err != nil {
 		return i, u, err
 	}
+	newest, err := t.newestUpdate(i.ID)
+	if err != nil {
+		return i, u, err
+	}
+	if ch.Seen != "" {
+		seen := i
+		if newest != nil {
+			seen.Updates = []allswell.IncidentUpdate{*newest}
+		}
+		if seen.Revision() != ch.Seen {
+			return i, u, allswell.ErrPreconditionFailed
+		}
+	}
 	before := i
 	resolvedNow := i.Apply(ch, t.Now)
 	if before.Resolved {
@@ -328,10 +350,6 @@ func (t *tx) changeIncident(actor allswell.Actor, id string, ch allswell.Inciden
 	var added *allswell.IncidentUpdate
 	add := ch.Message != nil
 	if add && !ch.RepeatUpdate {
-		newest, err := t.newestUpdate(i.ID)
-		if err != nil {
-			return i, u, err
-		}
 		add = !i.Repeats(before, *ch.Message, newest)
 	}
 	if add {

@@ -20,7 +20,7 @@ const overviewPeriod = 24 * time.Hour
 // Overview is what is wrong in a workspace now, and the state of its pages.
 type Overview struct {
 	AsOf         time.Time
-	Incidents    []OverviewIncident // active, drafts included, newest first
+	Incidents    []ListedIncident   // active, drafts included, newest first
 	Troubled     []allswell.Monitor // down, and those that miss a ping, longest first
 	Maintenances []OverviewMaintenance
 	Pages        []OverviewPage
@@ -28,12 +28,6 @@ type Overview struct {
 
 	Monitors, Down   int
 	FailedDeliveries int // given up within the last day
-}
-
-// OverviewIncident is an active incident and its page.
-type OverviewIncident struct {
-	allswell.Incident
-	PageSlug, PageName string
 }
 
 // OverviewMaintenance is a maintenance under way and its page.
@@ -66,12 +60,8 @@ func (s *Store) Overview(ctx context.Context, actor allswell.Actor) (Overview, e
 }
 
 func (c *session) overviewIncidents(workspace string, o *Overview) (err error) {
-	o.Incidents, err = database.Query(c.Session, func(row database.Row) (i OverviewIncident, err error) {
-		i.Incident, err = scanIncident(widerRow{row, []any{&i.PageSlug, &i.PageName}})
-		return
-	}, `SELECT i.id, i.page_id, i.outage_id, i.title, i.down_monitor, i.draft, i.impact, i.state, i.resolved, i.resolved_at, i.created_at, i.updated_at,
-		pages.slug, pages.name FROM incidents i JOIN pages ON pages.id = i.page_id
-		WHERE pages.workspace_id = $1 AND NOT i.resolved ORDER BY i.created_at DESC, i.id DESC LIMIT $2`, workspace, maxOverviewObjects)
+	o.Incidents, err = database.Query(c.Session, scanListedIncident, `SELECT `+listedIncidentColumns+` FROM incidents
+		WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1) AND NOT resolved ORDER BY created_at DESC, id DESC LIMIT $2`, workspace, maxOverviewObjects)
 	return err
 }
 

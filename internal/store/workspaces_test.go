@@ -156,6 +156,22 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.IncidentComponents(ctx, ws, x.incident)
 		return err
 	},
+	"ListIncidents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		incidents, _, err := s.ListIncidents(ctx, ws, x.slug, firstHundred)
+		return none(len(incidents), err, false)
+	},
+	"IncidentWithPage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.IncidentWithPage(ctx, ws, x.incident)
+		return err
+	},
+	"IncidentAudience": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.IncidentAudience(ctx, ws, x.slug, allswell.Incident{ID: x.incident})
+		return err
+	},
+	"ObjectLog": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		log, _, err := s.ObjectLog(ctx, ws, []string{x.component}, 100)
+		return none(len(log), err, false)
+	},
 	"SetIncidentComponents": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.SetIncidentComponents(ctx, ws, x.incident, []allswell.AffectedComponent{{ComponentID: x.component, Status: allswell.StatusMajorOutage}})
 		return err
@@ -389,6 +405,7 @@ var reading = []string{
 	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Overview",
+	"ListIncidents", "IncidentWithPage", "IncidentAudience", "ObjectLog",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

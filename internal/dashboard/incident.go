@@ -1,0 +1,242 @@
+package dashboard
+
+import (
+	"errors"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// timelineEntry is an update as visitors see it, with its author.
+type timelineEntry struct {
+	State  string
+	Text   template.HTML
+	At     time.Time
+	Author string // "": not known
+}
+
+// newTimelineEntry renders the message of an update as the public page does.
+func newTimelineEntry(message string, system allswell.SystemMessage, at time.Time) timelineEntry {
+	return timelineEntry{Text: i18n.UpdateText{Message: message, System: system, At: at}.HTML(i18n.English(), allZones), At: at}
+}
+
+// incidentScreen is what the template incident shows.
+type incidentScreen struct {
+	store.ListedIncident
+	Entries    []timelineEntry // newest first
+	Log        objectLog
+	CanEdit    bool
+	Conflict   bool   // somebody else was faster
+	Audience   string // of an update, or of the publication of a draft
+	Update     updateForm
+	Edit       editForm
+	Unaffected bool // the page has no components
+}
+
+// updateForm is the form of an update.
+type updateForm struct {
+	*form
+	Seen           string
+	State, Message field
+	Components     []affectedField
+	Preview        *incidentPreview
+}
+
+// editForm is the form of the title and the impact.
+type editForm struct {
+	*form
+	Seen          string
+	Title, Impact field
+}
+
+// incidentForms are the two forms of the screen of an incident, with what was typed into one of them.
+type incidentForms struct {
+	update, edit *form // nil: nothing was typed
+	preview      *incidentPreview
+	conflict     bool
+}
+
+// showIncident shows an incident with its timeline, what can be done with it, and who has done what.
+func (v *visit) showIncident() error {
+	i, err := v.store.IncidentWithPage(v.r.Context(), v.actor(), v.r.PathValue("incident"))
+	if err != nil {
+		return err
+	}
+	return v.answerIncident(http.StatusOK, i, incidentForms{})
+}
+
+func (v *visit) answerIncident(status int, i store.ListedIncident, forms incidentForms) error {
+	s := incidentScreen{ListedIncident: i, CanEdit: v.can(allswell.RoleEditor), Conflict: forms.conflict}
+	ids := []string{i.ID}
+	for _, u := range i.Updates {
+		ids = append(ids, u.ID)
+	}
+	var err error
+	if s.Log, err = v.objectLog(ids); err != nil {
+		return err
+	}
+	for _, u := range i.Timeline() {
+		e := newTimelineEntry(u.Message, u.System, u.CreatedAt)
+		e.State, e.Author = i18n.English().State(u.State), s.Log.authors[u.ID]
+		if u.System.Kind != "" {
+			e.Author = "Allswell"
+		}
+		s.Entries = append(s.Entries, e)
+	}
+	if s.CanEdit {
+		if err := v.fillIncidentForms(&s, forms); err != nil {
+			return err
+		}
+	}
+	return v.show(status, "incident", i.Title, s)
+}
+
+// fillIncidentForms sets the forms, with what was typed or else with what the incident has.
+func (v *visit) fillIncidentForms(s *incidentScreen, forms incidentForms) error {
+	i := s.ListedIncident
+	components, err := v.allComponents(i.PageSlug)
+	if err != nil {
+		return err
+	}
+	counts, err := v.store.IncidentAudience(v.r.Context(), v.actor(), i.PageSlug, i.Incident)
+	if err != nil {
+		return err
+	}
+	s.Audience, s.Unaffected = audienceText(counts), len(components) == 0
+	f := forms.update
+	if f == nil {
+		f = newForm(url.Values{"state": {string(i.EffectiveState())}})
+		for _, a := range i.Affected {
+			f.values.Set("status."+a.ComponentID, string(a.Status))
+		}
+	}
+	s.Update = updateForm{form: f, Seen: i.Revision(), Components: f.affectedFields(components), Preview: forms.preview}
+	s.Update.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true, Hint: "Markdown: **bold**, lists, links."})
+	s.Update.State = f.draw(field{Name: "state", Label: "State", Type: "select", Options: stateOptions()})
+	if f = forms.edit; f == nil {
+		f = newForm(url.Values{"title": {i.Title}, "impact": {string(i.Impact)}})
+	}
+	s.Edit = editForm{form: f, Seen: i.Revision()}
+	s.Edit.Title = f.draw(field{Name: "title", Label: "Title"})
+	s.Edit.Impact = f.draw(field{Name: "impact", Label: "Impact", Type: "select", Options: impactOptions()})
+	return nil
+}
+
+// updateIncident posts an update, resolves the incident, or shows a preview of the update.
+func (v *visit) updateIncident() error {
+	f := newForm(v.r.PostForm)
+	i, err := v.store.IncidentWithPage(v.r.Context(), v.actor(), v.r.PathValue("incident"))
+	if err != nil {
+		return err
+	}
+	components, err := v.allComponents(i.PageSlug)
+	if err != nil {
+		return err
+	}
+	state, affected := allswell.IncidentState(f.Value("state")), f.affected(components)
+	if f.Value("action") == actionResolve {
+		state = allswell.IncidentResolved
+	}
+	ch := allswell.IncidentChange{State: &state, Affected: &affected, Message: f.text("message"), Seen: f.Value("seen")}
+	switch {
+	case state == allswell.IncidentResolved:
+		ch.Affected = nil // the components recover by themselves
+	case i.Resolved:
+		ch.Resolved = new(bool)
+	}
+	if f.Value("action") == actionPreview {
+		preview, err := v.previewOfUpdate(i, ch)
+		if err != nil {
+			return err
+		}
+		return v.answerIncident(http.StatusOK, i, incidentForms{update: f, preview: preview})
+	}
+	return v.changeIncident(i, ch, incidentForms{update: f})
+}
+
+// previewOfUpdate returns the preview of a change that adds an update.
+func (v *visit) previewOfUpdate(i store.ListedIncident, ch allswell.IncidentChange) (*incidentPreview, error) {
+	changed := i.Incident
+	changed.Apply(ch, v.now())
+	if ch.Affected != nil {
+		changed.Affected = *ch.Affected
+		changed.DeriveImpact(v.now())
+	}
+	if ch.Message != nil {
+		changed.AddUpdate("", *ch.Message, nil, v.now())
+	}
+	return v.previewOf(allswell.Page{Slug: i.PageSlug}, changed)
+}
+
+// changeIncident changes an incident. If somebody else was faster, it shows what they did, and the form again.
+func (v *visit) changeIncident(i store.ListedIncident, ch allswell.IncidentChange, forms incidentForms) error {
+	f := forms.update
+	if f == nil {
+		f = forms.edit
+	}
+	_, err := v.store.ChangeIncident(v.r.Context(), v.actor(), i.ID, ch)
+	if f.refused(err) {
+		return v.answerIncident(http.StatusUnprocessableEntity, i, forms)
+	}
+	if errors.Is(err, allswell.ErrPreconditionFailed) {
+		if i, err = v.store.IncidentWithPage(v.r.Context(), v.actor(), i.ID); err != nil {
+			return err
+		}
+		if isDone(i.Incident, ch) {
+			return v.redirect(Path + "/incidents/" + i.ID)
+		}
+		forms.conflict = true
+		return v.answerIncident(http.StatusConflict, i, forms)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(Path + "/incidents/" + i.ID)
+}
+
+// isDone reports whether an incident is as a change with a message leaves it, because its form was sent twice.
+func isDone(i allswell.Incident, ch allswell.IncidentChange) bool {
+	n := len(i.Updates)
+	return ch.Message != nil && n > 0 && i.Updates[n-1].Message == *ch.Message && ch.State != nil && i.EffectiveState() == *ch.State
+}
+
+// editIncident changes the title and the impact.
+func (v *visit) editIncident() error {
+	f := newForm(v.r.PostForm)
+	i, err := v.store.IncidentWithPage(v.r.Context(), v.actor(), v.r.PathValue("incident"))
+	if err != nil {
+		return err
+	}
+	title, impact := strings.TrimSpace(f.Value("title")), allswell.Impact(f.Value("impact"))
+	ch := allswell.IncidentChange{Title: &title, Impact: &impact, Seen: f.Value("seen")}
+	if i.ImpactDerived && impact == i.Impact {
+		ch.Impact = nil // it goes on following the components
+	}
+	return v.changeIncident(i, ch, incidentForms{edit: f})
+}
+
+// publishIncident publishes a draft.
+func (v *visit) publishIncident() error {
+	i, err := v.store.PublishIncident(v.r.Context(), v.actor(), v.r.PathValue("incident"))
+	if err != nil {
+		return err
+	}
+	return v.redirect(Path + "/incidents/" + i.ID)
+}
+
+// deleteIncident deletes an incident for good.
+func (v *visit) deleteIncident() error {
+	if v.r.PostForm.Get("confirm") == "" {
+		return v.redirect(Path + "/incidents/" + url.PathEscape(v.r.PathValue("incident")))
+	}
+	if err := v.store.DeleteIncident(v.r.Context(), v.actor(), v.r.PathValue("incident")); err != nil {
+		return err
+	}
+	return v.redirect(Path + "/incidents")
+}

@@ -1,0 +1,209 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// allZones is the zone in which times are written before a script shows them in that of the visitor.
+var allZones = time.UTC
+
+// Actions of the buttons of a form that can show a preview.
+const (
+	actionPreview = "preview"
+	actionDraft   = "draft"
+	actionPublish = "publish"
+	actionResolve = "resolve"
+)
+
+// newIncidentScreen is what the template incident_new shows.
+type newIncidentScreen struct {
+	*form
+	Page                          allswell.Page
+	Title, Message, State, Impact field
+	Components                    []affectedField
+	Preview                       *incidentPreview // nil: none was asked for
+}
+
+// incidentPreview is an incident as visitors will see it, and who will be notified.
+type incidentPreview struct {
+	allswell.Incident
+	Entry    timelineEntry // the newest update
+	Audience string
+}
+
+// affectedField is the choice of the status that an incident gives to a component.
+type affectedField struct {
+	Name, Label, Group string
+	Hidden             bool
+	Now                allswell.Status
+	Options            []option
+}
+
+// affectedFields returns a field for each component, with what was chosen.
+func (f *form) affectedFields(components []allswell.Component) (fields []affectedField) {
+	for _, c := range components {
+		x := affectedField{Name: "status." + c.ID, Label: c.Name, Hidden: c.Hidden, Now: c.Status(), Options: []option{{Label: "Not affected"}}}
+		for _, s := range allswell.AffectedStatuses {
+			x.Options = append(x.Options, option{Value: string(s), Label: i18n.English().Status(s), Selected: f.Value(x.Name) == string(s)})
+		}
+		fields = append(fields, x)
+	}
+	return fields
+}
+
+// affected returns the components that were chosen, with their statuses.
+func (f *form) affected(components []allswell.Component) (affected []allswell.AffectedComponent) {
+	for _, c := range components {
+		if status := f.Value("status." + c.ID); status != "" {
+			affected = append(affected, allswell.AffectedComponent{ComponentID: c.ID, Name: c.Name, Status: allswell.Status(status), Hidden: c.Hidden})
+		}
+	}
+	return affected
+}
+
+// text returns what was typed into a field of several lines; nil: nothing.
+func (f *form) text(name string) *string {
+	text := strings.TrimSpace(strings.ReplaceAll(f.Value(name), "\r\n", "\n"))
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// stateOptions returns the states of an incident to choose from.
+func stateOptions() (options []option) {
+	for _, s := range allswell.IncidentStates {
+		options = append(options, option{Value: string(s), Label: i18n.English().State(s)})
+	}
+	return options
+}
+
+func impactOptions() (options []option) {
+	for _, i := range allswell.Impacts {
+		options = append(options, option{Value: string(i), Label: i18n.English().Impact(i)})
+	}
+	return options
+}
+
+// allComponents returns all components of a page.
+func (v *visit) allComponents(slug string) ([]allswell.Component, error) {
+	components, _, err := v.store.Components(v.r.Context(), v.actor(), slug, store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: allswell.MaxComponents})
+	return components, err
+}
+
+// showNewIncident shows the form of a new incident.
+func (v *visit) showNewIncident() error {
+	page, err := v.choosePage("Report an incident", Path+"/incidents/new")
+	if err != nil || page.Slug == "" {
+		return err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return err
+	}
+	components, err := v.allComponents(page.Slug)
+	if err != nil {
+		return err
+	}
+	f := newForm(url.Values{"id": {id.String()}, "state": {string(allswell.IncidentInvestigating)}})
+	return v.answerNewIncident(http.StatusOK, f, page, components, nil)
+}
+
+func (v *visit) answerNewIncident(status int, f *form, page allswell.Page, components []allswell.Component, preview *incidentPreview) error {
+	s := newIncidentScreen{form: f, Page: page, Components: f.affectedFields(components), Preview: preview}
+	s.Title = f.draw(field{Name: "title", Label: "What is wrong?", Placeholder: "Payments are slow"})
+	s.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 5, Optional: true,
+		Placeholder: "We are looking into it.", Hint: "Markdown: **bold**, lists, links."})
+	s.State = f.draw(field{Name: "state", Label: "State", Type: "select", Options: stateOptions()})
+	s.Impact = f.draw(field{Name: "impact", Label: "Impact", Type: "select", Optional: true,
+		Options: append([]option{{Label: "As severe as the worst component"}}, impactOptions()...)})
+	s.Title.Focus = preview == nil
+	return v.show(status, "incident_new", "Report an incident", s)
+}
+
+// createIncident opens an incident, saves a draft, or shows a preview.
+func (v *visit) createIncident() error {
+	f := newForm(v.r.PostForm)
+	page, err := v.store.Page(v.r.Context(), v.actor(), f.Value("page"))
+	if err != nil {
+		return err
+	}
+	components, err := v.allComponents(page.Slug)
+	if err != nil {
+		return err
+	}
+	n := allswell.NewIncident{
+		Title: strings.TrimSpace(f.Value("title")), Impact: allswell.Impact(f.Value("impact")), State: allswell.IncidentState(f.Value("state")),
+		Message: f.text("message"), Draft: f.Value("action") == actionDraft, Affected: f.affected(components),
+	}
+	if id, err := uuid.Parse(f.Value("id")); err == nil {
+		n.ID = id.String()
+	}
+	if a := f.Value("action"); a != actionDraft && a != actionPublish {
+		preview, err := v.previewOf(page, n.Open(page.ID, n.ID, "", v.now()))
+		if err != nil {
+			return err
+		}
+		f.refused(n.Validate())
+		return v.answerNewIncident(http.StatusOK, f, page, components, preview)
+	}
+	i, err := v.store.CreateIncident(v.r.Context(), v.actor(), page.Slug, n)
+	if f.refused(err) {
+		return v.answerNewIncident(http.StatusUnprocessableEntity, f, page, components, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(Path + "/incidents/" + i.ID)
+}
+
+// previewOf returns the preview of an incident of a page.
+func (v *visit) previewOf(page allswell.Page, i allswell.Incident) (*incidentPreview, error) {
+	counts, err := v.store.IncidentAudience(v.r.Context(), v.actor(), page.Slug, i)
+	if err != nil {
+		return nil, err
+	}
+	p := &incidentPreview{Incident: i, Audience: audienceText(counts)}
+	if timeline := i.Timeline(); len(timeline) > 0 {
+		p.Entry = newTimelineEntry(timeline[0].Message, timeline[0].System, timeline[0].CreatedAt)
+		p.Entry.State = i18n.English().State(timeline[0].State)
+	}
+	return p, nil
+}
+
+// audienceText says how many subscribers will be notified.
+func audienceText(counts map[allswell.Channel]int) string {
+	var parts []string
+	for _, channel := range allswell.Channels {
+		if n := counts[channel]; n > 0 {
+			parts = append(parts, audienceOf(channel, n))
+		}
+	}
+	if len(parts) == 0 {
+		return "No subscriber will be notified."
+	}
+	return strings.Join(parts, " and ") + " will be notified."
+}
+
+func audienceOf(channel allswell.Channel, n int) string {
+	name := string(channel)
+	switch {
+	case channel == allswell.ChannelEmail && n == 1:
+		return "1 person by e-mail"
+	case channel == allswell.ChannelEmail:
+		return fmt.Sprint(n, " people by e-mail")
+	case n > 1:
+		name += "s"
+	}
+	return fmt.Sprint(n, " ", name)
+}

@@ -1,0 +1,71 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// maxLogEntries is the number of audit entries that the screen of an object shows.
+const maxLogEntries = 50
+
+// objectLog is who did what with an object.
+type objectLog struct {
+	Lines []logLine // newest first
+	More  bool      // there are older ones
+
+	authors map[string]string // by id of the object: who created it
+}
+
+// logLine is an audit entry in words.
+type logLine struct {
+	Who, What string
+	At        time.Time
+}
+
+// objectLog returns who did what with an object and its updates.
+func (v *visit) objectLog(ids []string) (log objectLog, err error) {
+	entries, more, err := v.store.ObjectLog(v.r.Context(), v.actor(), ids, maxLogEntries)
+	log = objectLog{More: more, authors: map[string]string{}}
+	for _, e := range entries {
+		who := e.Actor.Name
+		if e.Actor.Kind == allswell.ActorToken {
+			who = fmt.Sprintf("Token “%s”", e.Actor.Name)
+		}
+		if e.Action == allswell.AuditCreate {
+			log.authors[e.Object.ID] = who
+		}
+		log.Lines = append(log.Lines, logLine{who, describe(e), e.At})
+	}
+	return log, err
+}
+
+// describe says what an audit entry records.
+func describe(e allswell.AuditEntry) string {
+	switch {
+	case e.Object.Kind == allswell.ObjectIncidentUpdate || e.Object.Kind == allswell.ObjectMaintenanceUpdate:
+		return "posted an update"
+	case e.Action == allswell.AuditCreate && e.Object.Kind == allswell.ObjectMaintenance:
+		return "planned the maintenance"
+	case e.Action == allswell.AuditCreate:
+		return "opened the incident"
+	}
+	var before, after map[string]any
+	if json.Unmarshal(e.Before, &before) != nil || json.Unmarshal(e.After, &after) != nil {
+		return "changed it"
+	}
+	switch {
+	case before["draft"] == true && after["draft"] == false:
+		return "published the draft"
+	case before["resolved"] == false && after["resolved"] == true:
+		return "resolved the incident"
+	case before["resolved"] == true && after["resolved"] == false:
+		return "reopened the incident"
+	}
+	return "changed " + strings.ReplaceAll(strings.Join(slices.Sorted(maps.Keys(after)), ", "), "_", " ")
+}

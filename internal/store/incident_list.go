@@ -1,0 +1,126 @@
+package store
+
+import (
+	"context"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// ListedIncident is an incident with its page.
+type ListedIncident struct {
+	allswell.Incident
+	PageSlug, PageName string
+}
+
+const listedIncidentColumns = incidentColumns + `, (SELECT slug FROM pages WHERE pages.id = incidents.page_id), (SELECT name FROM pages WHERE pages.id = incidents.page_id)`
+
+func scanListedIncident(row database.Row) (i ListedIncident, err error) {
+	i.Incident, err = scanIncident(widerRow{row, []any{&i.PageSlug, &i.PageName}})
+	return
+}
+
+// ListIncidents lists the incidents of the actor's workspace, drafts included: the active ones first, each part newest
+// first. Updates has the newest update at most, with the beginning of its message. page is the slug of a page; "": all.
+func (s *Store) ListIncidents(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedIncident, int, error) {
+	from, args := `FROM incidents WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1)`, []any{actor.WorkspaceID}
+	if page != "" {
+		from, args = `FROM incidents WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1 AND slug = $2)`, append(args, page)
+	}
+	return listedWith(ctx, s, (*session).fillNewestUpdates, scanListedIncident, listedIncidentColumns, from,
+		`ORDER BY resolved, created_at DESC, id DESC`, r, args...)
+}
+
+// fillNewestUpdates loads the newest update of each incident.
+func (c *session) fillNewestUpdates(incidents []ListedIncident) error {
+	ids, at := make([]string, len(incidents)), make(map[string]int, len(incidents))
+	for n, i := range incidents {
+		ids[n], at[i.ID] = i.ID, n
+	}
+	updates, err := database.Query(c.Session, scanUpdate, `SELECT `+truncatedUpdateColumns+` FROM incident_updates
+		WHERE incident_id IN EACH($1) AND number = (SELECT max(newest.number) FROM incident_updates newest WHERE newest.incident_id = incident_updates.incident_id)`, list(ids))
+	for _, u := range updates {
+		incidents[at[u.IncidentID]].Updates = []allswell.IncidentUpdate{u}
+	}
+	return err
+}
+
+// IncidentWithPage returns a workspace's incident with its page, its updates, oldest first, and its affected components.
+func (s *Store) IncidentWithPage(ctx context.Context, actor allswell.Actor, id string) (ListedIncident, error) {
+	return read(ctx, s, func(c *session) (ListedIncident, error) {
+		i, err := database.One(c.Session, scanListedIncident, `SELECT `+listedIncidentColumns+` FROM incidents
+			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, actor.WorkspaceID)
+		if err != nil {
+			return i, err
+		}
+		one := []allswell.Incident{i.Incident}
+		if err := c.fillAffected(one); err != nil {
+			return i, err
+		}
+		i.Affected = one[0].Affected
+		i.Updates, err = database.Query(c.Session, scanUpdate, `SELECT `+updateColumns+` FROM incident_updates WHERE incident_id = $1 ORDER BY number`, id)
+		return i, err
+	})
+}
+
+// IncidentAudience counts by channel the subscribers of a page who are notified when an incident is published or
+// updated now: the recipients of an event with its affected components, and of its earlier events. ID is "" for a new
+// incident. TestIncidentAudience holds it to what createDeliveries does.
+func (s *Store) IncidentAudience(ctx context.Context, actor allswell.Actor, page string, i allswell.Incident) (map[allswell.Channel]int, error) {
+	return read(ctx, s, func(c *session) (map[allswell.Channel]int, error) {
+		p, err := c.pageBySlug(actor.WorkspaceID, page)
+		if err != nil {
+			return nil, err
+		}
+		concerned := make([]string, len(i.Affected))
+		for n, a := range i.Affected {
+			concerned[n] = a.ComponentID
+		}
+		earlier, err := database.Query(c.Session, func(row database.Row) (components []string, err error) {
+			err = row.Scan(listOf[string]{&components})
+			return
+		}, `SELECT DISTINCT components FROM events WHERE incident_id = $1 AND page_id = $2`, i.ID, p.ID)
+		if err != nil {
+			return nil, err
+		}
+		whole := len(concerned) == 0
+		for _, components := range earlier {
+			whole = whole || len(components) == 0
+			concerned = append(concerned, components...)
+		}
+		return c.audience(p, whole, concerned)
+	})
+}
+
+// audience counts by channel the subscribers of a page who are notified of an event about components, or the whole page.
+func (c *session) audience(p allswell.Page, whole bool, components []string) (map[allswell.Channel]int, error) {
+	type row struct {
+		channel allswell.Channel
+		count   int
+	}
+	rows, err := database.Query(c.Session, func(sc database.Row) (r row, err error) {
+		err = sc.Scan(&r.channel, &r.count)
+		return
+	}, `SELECT s.channel, count(*) FROM subscribers s WHERE s.page_id = $1 AND s.confirmed_at IS NOT NULL AND s.suspended_at IS NULL
+			AND (s.channel <> 'email' OR s.added_by_operator OR $2)
+			AND ($3 OR s.whole_page OR EXISTS (SELECT 1 FROM subscriber_components k WHERE k.subscriber_id = s.id AND k.component_id IN EACH($4)))
+		GROUP BY s.channel`, p.ID, p.Visibility != allswell.VisibilityPrivate, whole, list(components))
+	counts := make(map[allswell.Channel]int, len(rows))
+	for _, r := range rows {
+		counts[r.channel] = r.count
+	}
+	return counts, err
+}
+
+// ObjectLog returns the newest audit entries of objects of the actor's workspace, newest first, and whether there are
+// more than limit.
+func (s *Store) ObjectLog(ctx context.Context, actor allswell.Actor, ids []string, limit int) (entries []allswell.AuditEntry, more bool, err error) {
+	entries, err = read(ctx, s, func(c *session) ([]allswell.AuditEntry, error) {
+		return database.Query(c.Session, scanAuditEntry, `SELECT `+auditColumns+` FROM audit_entries
+			WHERE workspace_id = $1 AND object_id IN EACH($2) ORDER BY id DESC LIMIT $3`, actor.WorkspaceID, list(ids), limit+1)
+	})
+	if len(entries) > limit {
+		return entries[:limit], true, err
+	}
+	return entries, false, err
+}
