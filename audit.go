@@ -47,12 +47,14 @@ const (
 	ObjectToken             ObjectKind = "token"
 	ObjectUser              ObjectKind = "user"
 	ObjectMember            ObjectKind = "member"
+	ObjectInvitation        ObjectKind = "invitation"
 )
 
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
 	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectMaintenance,
 	ObjectMaintenanceUpdate, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
+	ObjectInvitation,
 }
 
 // AuditObject is the form in which the audit log records an object.

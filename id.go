@@ -15,6 +15,7 @@ const (
 	PrefixAuditEntry  = "aud_"
 	PrefixEvent       = "evt_"
 	PrefixGroup       = "grp_"
+	PrefixInvitation  = "inv_"
 	PrefixMaintenance = "mnt_"
 	PrefixMonitor     = "mon_"
 	PrefixOutage      = "out_"

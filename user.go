@@ -53,6 +53,7 @@ type Member struct {
 	WorkspaceID string
 	Role        Role
 	Since       time.Time
+	LastSeenAt  time.Time // precise to some minutes; zero: not since the member joined
 }
 
 // AuditObject returns the form of m in the audit log.
@@ -69,6 +70,17 @@ type NewUser struct {
 
 // NormalizeEmail returns an e-mail address in the form in which it is stored and looked up.
 func NormalizeEmail(address string) string { return strings.ToLower(strings.TrimSpace(address)) }
+
+// UserChange is the input for changing a user.
+type UserChange struct{ Name string }
+
+// Validate normalizes the name. It returns a *ValidationError with every invalid field.
+func (c *UserChange) Validate() error {
+	var bad ValidationError
+	c.Name = strings.TrimSpace(c.Name)
+	CheckText(&bad, "name", c.Name, MaxNameLength)
+	return bad.Err()
+}
 
 // Validate normalizes the e-mail address and the name. It returns a *ValidationError with every invalid field.
 func (n *NewUser) Validate() error {

@@ -130,6 +130,18 @@ func (s *site) owner() *visitor {
 	return v
 }
 
+// member is a visitor who has accepted an invitation of the owner.
+func (s *site) member(owner *visitor, role allswell.Role) *visitor {
+	s.Helper()
+	issued, err := s.store.Invite(s.Context(), owner.actor(), allswell.NewInvitation{Email: string(role) + "@example.com", Role: role})
+	if err != nil {
+		s.Fatal(err)
+	}
+	v := s.visitor()
+	v.wants(v.post("/admin/accept", "code", issued.Code, "name", "The "+string(role), "password", goodPassword), http.StatusSeeOther, "/admin")
+	return v
+}
+
 // actor returns the actor of the visitor's session.
 func (v *visitor) actor() allswell.Actor {
 	v.Helper()

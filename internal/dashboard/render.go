@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,8 +56,11 @@ var functions = template.FuncMap{
 	"duration": i18n.English().Duration,
 	"time":     timeElement,
 	"lower":    strings.ToLower,
-	"roleName": func(r allswell.Role) string { return strings.ToUpper(string(r[:1])) + string(r[1:]) },
+	"roleName": roleName,
 }
+
+// roleName returns the name of a role as it stands alone.
+func roleName(r allswell.Role) string { return strings.ToUpper(string(r[:1])) + string(r[1:]) }
 
 // timeElement returns a time for people. A script shows it as the time since then, in the zone of the visitor.
 func timeElement(t time.Time) template.HTML {
@@ -75,6 +77,7 @@ type screen struct {
 	User      allswell.User
 	Role      allswell.Role
 	Workspace string
+	Others    []allswell.Workspace // the other workspaces of the user
 	SignedIn  bool
 	Nav       []navItem
 	Events    string // the address of the event stream; "": none
@@ -95,6 +98,7 @@ var navigation = []navItem{
 	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},
 	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Access: accessAdmin},
 	{Label: "Audit log", Path: Path + "/audit", Icon: "audit", Access: accessAdmin},
+	{Label: "Members", Path: Path + "/members", Icon: "members", Access: accessAdmin},
 }
 
 // show answers with a screen. main is what its template shows.
@@ -137,7 +141,13 @@ func (v *visit) render(name string, s screen) ([]byte, error) {
 	s.SignedIn = v.in.ID != ""
 	if s.SignedIn {
 		s.User, s.Role = v.in.User, v.in.Role
-		s.Workspace = v.in.Workspaces[slices.IndexFunc(v.in.Workspaces, func(w allswell.Workspace) bool { return w.ID == v.in.WorkspaceID })].Name
+		for _, w := range v.in.Workspaces {
+			if w.ID == v.in.WorkspaceID {
+				s.Workspace = w.Name
+			} else {
+				s.Others = append(s.Others, w)
+			}
+		}
 		for _, item := range navigation {
 			if item.Access != "" && !v.can(allswell.Role(item.Access)) {
 				continue

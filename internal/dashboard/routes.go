@@ -39,6 +39,22 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/setup/{page}/monitor", accessAdmin, (*visit).showSetupMonitor},
 		{"POST /admin/setup/{page}/monitor", accessAdmin, (*visit).setUpMonitor},
 
+		{"GET /admin/accept", accessAnyone, (*visit).showAccept},
+		{"POST /admin/accept", accessAnyone, (*visit).accept},
+
+		{"GET /admin/account", accessViewer, (*visit).showOwnAccount},
+		{"POST /admin/account", accessViewer, (*visit).changeAccount},
+		{"POST /admin/account/password", accessViewer, (*visit).changePassword},
+		{"POST /admin/account/sessions/{session}/end", accessViewer, (*visit).endSession},
+		{"POST /admin/account/end-other-sessions", accessViewer, (*visit).endOtherSessions},
+		{"POST /admin/switch-workspace", accessViewer, (*visit).switchWorkspace},
+
+		{"GET /admin/members", accessAdmin, (*visit).showMembers},
+		{"POST /admin/members/invite", accessAdmin, confirmed((*visit).invite)},
+		{"POST /admin/members/{member}/role", accessAdmin, confirmed((*visit).changeMember)},
+		{"POST /admin/members/{member}/remove", accessAdmin, confirmed((*visit).removeMember)},
+		{"POST /admin/invitations/{invitation}/withdraw", accessAdmin, (*visit).withdrawInvitation},
+
 		{"GET /admin", accessViewer, (*visit).showOverview},
 		{"GET /admin/live", accessViewer, (*visit).serveLive},
 		{"GET /admin/incidents", accessViewer, (*visit).showIncidents},
@@ -56,8 +72,8 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/deliveries/{delivery}/retry", accessEditor, (*visit).retryDelivery},
 
 		{"GET /admin/tokens", accessAdmin, (*visit).showTokens},
-		{"POST /admin/tokens", accessAdmin, (*visit).createToken},
-		{"POST /admin/tokens/{token}/revoke", accessAdmin, (*visit).revokeToken},
+		{"POST /admin/tokens", accessAdmin, confirmed((*visit).createToken)},
+		{"POST /admin/tokens/{token}/revoke", accessAdmin, confirmed((*visit).revokeToken)},
 
 		{"GET /admin/audit", accessAdmin, (*visit).showAudit},
 		{"GET /admin/audit/export", accessAdmin, (*visit).exportAudit},

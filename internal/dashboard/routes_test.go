@@ -4,15 +4,19 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/allswell/allswell"
 )
 
-// TestEveryRouteChecksTheRole requests every route without a session, and as a member with each role too low for it.
+// TestEveryRouteChecksTheRole requests every route without a session, and as a member with each role.
 func TestEveryRouteChecksTheRole(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		owner, stranger := s.owner(), s.visitor()
 		members := map[allswell.Role]*visitor{allswell.RoleOwner: owner}
+		for _, role := range allswell.Roles[:len(allswell.Roles)-1] {
+			members[role] = s.member(owner, role)
+		}
 		for _, route := range s.dashboard.routes() {
 			method, path, _ := strings.Cut(route.pattern, " ")
 			path = strings.NewReplacer("{", "", "}", "").Replace(path)
@@ -33,6 +37,31 @@ func TestEveryRouteChecksTheRole(t *testing.T) {
 				if a := request(member); (a.StatusCode == http.StatusForbidden) == role.Includes(allswell.Role(route.access)) {
 					s.Errorf("%s as %s: status %d", route.pattern, role, a.StatusCode)
 				}
+			}
+		}
+	})
+}
+
+// TestDangerousChangesAskForThePassword requests every dangerous change a while after the sign-in.
+func TestDangerousChangesAskForThePassword(t *testing.T) {
+	dangerous := func(path string) bool {
+		return strings.HasPrefix(path, "/admin/members/") || strings.HasPrefix(path, "/admin/tokens") || strings.HasPrefix(path, "/admin/pages/") && strings.HasSuffix(path, "/delete")
+	}
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		s.dashboard.now = func() time.Time { return time.Now().Add(allswell.ConfirmationAge + time.Minute) }
+		for _, route := range s.dashboard.routes() {
+			method, path, _ := strings.Cut(route.pattern, " ")
+			path = strings.NewReplacer("{", "", "}", "").Replace(path)
+			if method == "GET" {
+				continue
+			}
+			asked := false
+			if route.access != accessAnyone {
+				asked = strings.Contains(owner.post(path, "name", "<typed>").body, "Confirm that it is you")
+			}
+			if asked != dangerous(path) {
+				s.Errorf("%s asks for the password: %v", route.pattern, asked)
 			}
 		}
 	})

@@ -155,7 +155,7 @@ func (v *visit) fail(err error) {
 		v.askToSignIn()
 		return
 	case errors.Is(err, errBadCode):
-		f = failure{http.StatusNotFound, "This link is not valid any more", "It works once, and for a limited time. " +
+		f = failure{http.StatusNotFound, "This link is not valid any more", "It works once, and for a limited time. Who has sent it can send a new one. " +
 			"On the server, `allswell setup-link` prints a new link for the first account, and `allswell user reset EMAIL` one for a new password."}
 	case errors.As(err, new(*tooManyAttempts)):
 		f = failure{http.StatusTooManyRequests, "Too many attempts", "Please try again in some minutes."}

@@ -12,6 +12,7 @@ import (
 // changed or selected FOR UPDATE is locked until its end. Every transaction locks rows in
 // this order, so that no two wait for each other:
 //
+//  0. the workspace, if its members or invitations change (lockMembers)
 //  1. the actor's token, or session and membership, with the others that read it (authorize)
 //  2. one mutex (lockMutex)
 //  3. maintenances, by id

@@ -60,7 +60,16 @@ func (t *tx) startSession(userID, workspaceID string, b Browser) (secret string,
 		VALUES ($1, $2, $3, $4, $5, $5, $5, $6, $7)`,
 		allswell.NewID(allswell.PrefixSession, t.Now), userID, workspaceID, allswell.HashTokenSecret(secret), millis(t.Now),
 		b.Address, strings.ToValidUTF8(b.Client[:min(len(b.Client), maxClientLength)], ""))
+	if err == nil {
+		err = t.noteSeen(userID, workspaceID)
+	}
 	return secret, err
+}
+
+// noteSeen notes the time at which a member was last seen.
+func (t *tx) noteSeen(userID, workspaceID string) error {
+	_, err := t.Exec(`UPDATE members SET last_seen_at = $3 WHERE user_id = $1 AND workspace_id = $2`, userID, workspaceID, millis(t.Now))
+	return err
 }
 
 // FindSession returns the session with a secret, its user, and the user's role and workspaces. It returns
@@ -100,17 +109,20 @@ func (s *Store) FindSession(ctx context.Context, secret string) (allswell.Signed
 		err = allswell.ErrUnauthenticated
 	}
 	if err == nil && now.Sub(found.LastUsedAt) > sessionStep {
-		s.noteUse(ctx, found.ID)
+		s.noteUse(ctx, found.Session)
 	}
 	return found, err
 }
 
-func (s *Store) noteUse(ctx context.Context, sessionID string) {
-	_, err := write(ctx, s, func(t *tx) (int64, error) {
-		return t.Exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, sessionID, millis(t.Now))
+func (s *Store) noteUse(ctx context.Context, used allswell.Session) {
+	err := writeOnly(ctx, s, func(t *tx) error {
+		if _, err := t.Exec(`UPDATE sessions SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`, used.ID, millis(t.Now)); err != nil {
+			return err
+		}
+		return t.noteSeen(used.UserID, used.WorkspaceID)
 	})
 	if err != nil {
-		s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a session could not be noted", "session", sessionID, "error", err)
+		s.log.Log(ctx, LogLevel(err, slog.LevelWarn), "the use of a session could not be noted", "session", used.ID, "error", err)
 	}
 }
 
@@ -148,5 +160,18 @@ func (s *Store) EndOtherSessions(ctx context.Context, actor allswell.Actor) erro
 func (s *Store) ConfirmSession(ctx context.Context, actor allswell.Actor) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
 		return found(t.Exec(`UPDATE sessions SET confirmed_at = $2 WHERE id = $1`, actor.SessionID, millis(t.Now)))
+	})
+}
+
+// SwitchWorkspace makes the session of the actor, who is a user, show another workspace of the user. It returns
+// allswell.ErrNotFound if the user is no member of it.
+func (s *Store) SwitchWorkspace(ctx context.Context, actor allswell.Actor, workspaceID string) error {
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		err := found(t.Exec(`UPDATE sessions SET workspace_id = $2
+			WHERE id = $1 AND EXISTS (SELECT 1 FROM members WHERE user_id = $3 AND workspace_id = $2)`, actor.SessionID, workspaceID, actor.ID))
+		if err != nil {
+			return err
+		}
+		return t.noteSeen(actor.ID, workspaceID)
 	})
 }

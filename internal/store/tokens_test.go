@@ -255,6 +255,8 @@ func TestRevokedTokenChangesNothing(t *testing.T) {
 				"ChangePassword":   w.ChangePassword(w.ctx, actor, "x"),
 				"EndOtherSessions": w.EndOtherSessions(w.ctx, actor),
 				"ConfirmSession":   w.ConfirmSession(w.ctx, actor),
+				"ChangeUser":       w.ChangeUser(w.ctx, actor, allswell.UserChange{Name: "x"}),
+				"SwitchWorkspace":  w.SwitchWorkspace(w.ctx, actor, actor.WorkspaceID),
 			} {
 				if !errors.Is(err, allswell.ErrUnauthenticated) {
 					w.Errorf("%s with %s: %v", name, what, err)

@@ -45,20 +45,11 @@ func (s *Store) Users(ctx context.Context) ([]allswell.Member, error) {
 	})
 }
 
-const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, members.created_at`
+const memberColumns = `users.id, users.email, users.name, users.created_at, members.workspace_id, members.role, members.created_at, members.last_seen_at`
 
 func scanMember(row database.Row) (m allswell.Member, err error) {
-	err = row.Scan(&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, instant{&m.Since})
+	err = row.Scan(&m.ID, &m.Email, &m.Name, instant{&m.CreatedAt}, &m.WorkspaceID, &m.Role, instant{&m.Since}, instant{&m.LastSeenAt})
 	return
-}
-
-// Members lists the members of the actor's workspace, oldest first.
-func (s *Store) Members(ctx context.Context, actor allswell.Actor) ([]allswell.Member, error) {
-	return read(ctx, s, func(c *session) ([]allswell.Member, error) {
-		return database.Query(c.Session, scanMember, `SELECT `+memberColumns+`
-			FROM users JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1
-			ORDER BY members.created_at, users.id`, actor.WorkspaceID)
-	})
 }
 
 // ErrSetUp means that the installation has an owner already, so a setup code is of no use.
@@ -151,17 +142,12 @@ func (s *Store) SetUp(ctx context.Context, code string, n allswell.NewUser, b Br
 	})
 }
 
+// insertUser creates a user. It returns allswell.ErrPreconditionFailed if the e-mail address has an account already.
 func (t *tx) insertUser(u allswell.User, passwordHash string) error {
-	_, err := t.Exec(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5)`,
+	n, err := t.Exec(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (email) DO NOTHING`,
 		u.ID, u.Email, u.Name, nullIfEmpty(passwordHash), millis(t.Now))
-	return err
-}
-
-func (t *tx) addMember(actor allswell.Actor, m allswell.Member) error {
-	_, err := t.Exec(`INSERT INTO members (user_id, workspace_id, role, created_at) VALUES ($1, $2, $3, $4)`,
-		m.ID, m.WorkspaceID, string(m.Role), millis(t.Now))
-	if err == nil {
-		err = t.audit(actor, allswell.AuditCreate, nil, m)
+	if err == nil && n == 0 {
+		err = allswell.ErrPreconditionFailed
 	}
 	return err
 }
@@ -215,6 +201,25 @@ func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b 
 // ChangePassword sets the password of the actor, who is a user, and ends all other sessions of the user.
 func (s *Store) ChangePassword(ctx context.Context, actor allswell.Actor, passwordHash string) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error { return t.setPassword(actor.ID, passwordHash, actor.SessionID) })
+}
+
+// ChangeUser changes the actor, who is a user.
+func (s *Store) ChangeUser(ctx context.Context, actor allswell.Actor, c allswell.UserChange) error {
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error {
+		before, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`, actor.ID)
+		if err != nil {
+			return err
+		}
+		after := before
+		after.Name = c.Name
+		if _, err := t.Exec(`UPDATE users SET name = $2 WHERE id = $1`, actor.ID, after.Name); err != nil {
+			return err
+		}
+		return t.audit(actor, allswell.AuditUpdate, before, after)
+	})
 }
 
 // setPassword sets a user's password and ends all sessions of the user but one.

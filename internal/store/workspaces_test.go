@@ -15,7 +15,7 @@ import (
 
 // things are the objects of one workspace, which another one tries to use.
 type things struct {
-	slug, page, component, group, incident, maintenance, monitor, token, subscriber, delivery string
+	slug, page, component, group, incident, maintenance, monitor, token, subscriber, delivery, invitation, member string
 }
 
 // verbs calls every method that acts for a workspace as an actor of another workspace. Each
@@ -30,8 +30,8 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
 	"AdvanceMaintenances": nil, "ProcessSignUps": nil, "FanOut": nil, "ClaimDeliveries": nil, "Notification": nil, "SaveDeliveryResults": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
 	"SaveCertificateFile": nil, "CertificateFile": nil, "CertificatePaths": nil, "DeleteCertificateFiles": nil, "LockCertificate": nil, "UnlockCertificate": nil, // of the installation
-	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "IssueEnterCode": nil, "Enter": nil, "StartSession": nil, "FindSession": nil, // before the sign-in
-	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, // of the user alone
+	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "IssueEnterCode": nil, "Enter": nil, "StartSession": nil, "FindSession": nil, "FindInvitation": nil, "AcceptInvitation": nil, // before the sign-in
+	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, "ChangeUser": nil, "SwitchWorkspace": nil, // of the user alone
 	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
 	"IssueToken": func(s *store.Store, ctx context.Context, _ allswell.Actor, x things) error {
@@ -268,8 +268,26 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"Members": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		members, err := s.Members(ctx, ws)
-		return none(len(members), err, false)
+		_, total, err := s.Members(ctx, ws, firstHundred)
+		return none(total, err, false)
+	},
+	"ChangeMember": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ChangeMember(ctx, ws, x.member, allswell.MemberChange{Role: allswell.RoleViewer})
+		return err
+	},
+	"RemoveMember": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.RemoveMember(ctx, ws, x.member)
+	},
+	"Invite": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Invite(ctx, ws, allswell.NewInvitation{Email: "eve@example.com", Role: allswell.RoleOwner})
+		return refused(err, "role")
+	},
+	"Invitations": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		list, err := s.Invitations(ctx, ws)
+		return none(len(list), err, false)
+	},
+	"WithdrawInvitation": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.WithdrawInvitation(ctx, ws, x.invitation)
 	},
 	"Overview": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		o, err := s.Overview(ctx, ws)
@@ -314,6 +332,8 @@ func (w *world) things() things {
 	must(w.PostUpdate(w.ctx, w.ws, x.incident, allswell.NewIncidentUpdate{Message: "more"}))(w)
 	w.fanOut()
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
+	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "bob@example.com", Role: allswell.RoleViewer}))(w).ID
+	x.member = w.member("carol@example.com", allswell.RoleEditor).ID
 	return x
 }
 
@@ -404,7 +424,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 var reading = []string{
 	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
-	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Overview",
+	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview",
 	"ListIncidents", "IncidentWithPage", "IncidentAudience", "ObjectLog",
 }
 

@@ -1,0 +1,135 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/password"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// acceptScreen is what the template accept shows: an invitation, as the invited person sees it.
+type acceptScreen struct {
+	*form
+	store.FoundInvitation
+	SignedInAs string // e-mail address of another account that is signed in; "": none
+	Fields     []field
+}
+
+// findInvitation looks up the invitation with the code of a form.
+func (v *visit) findInvitation(values url.Values) (*acceptScreen, error) {
+	s := &acceptScreen{form: newForm(values)}
+	var err error
+	s.FoundInvitation, err = v.store.FindInvitation(v.r.Context(), values.Get("code"))
+	if errors.Is(err, allswell.ErrNotFound) {
+		if err := v.attempt(""); err != nil {
+			return s, err
+		}
+		return s, errBadCode
+	}
+	if v.in.ID != "" && v.in.User.ID != s.UserID {
+		s.SignedInAs = v.in.User.Email
+	}
+	return s, err
+}
+
+// showAccept shows an invitation.
+func (v *visit) showAccept() error {
+	s, err := v.findInvitation(v.r.URL.Query())
+	if err != nil {
+		return err
+	}
+	return v.showAcceptForm(http.StatusOK, s)
+}
+
+func (v *visit) showAcceptForm(status int, s *acceptScreen) error {
+	switch {
+	case v.in.ID != "": // a button is enough, or nothing can be accepted
+	case s.UserID == "":
+		s.Fields = []field{s.draw(field{Name: "name", Label: "Your name", Autocomplete: "name"}), s.draw(newPassword)}
+		focusFirst(s.Fields)
+	default:
+		s.Fields = []field{s.draw(field{Name: "password", Label: "Password of your account", Type: "password", Autocomplete: "current-password", Focus: true})}
+	}
+	return v.show(status, "accept", "Join "+s.Workspace, s)
+}
+
+// accept makes the invited person a member, in the account of the invited address alone, and signs in.
+func (v *visit) accept() error {
+	s, err := v.findInvitation(v.r.PostForm)
+	if err != nil {
+		return err
+	}
+	var by store.Acceptance
+	switch {
+	case s.SignedInAs != "":
+		return v.showAcceptForm(http.StatusForbidden, s)
+	case v.in.ID != "":
+		by.UserID = v.in.User.ID
+	case s.UserID == "":
+		by, err = v.newAccount(s)
+	default:
+		by, err = v.proveAccount(s)
+	}
+	if s.refused(err) {
+		status := http.StatusUnprocessableEntity
+		if v.w.Header().Get("Retry-After") != "" {
+			status = http.StatusTooManyRequests
+		}
+		return v.showAcceptForm(status, s)
+	}
+	if err != nil {
+		return err
+	}
+	secret, err := v.store.AcceptInvitation(v.r.Context(), s.Value("code"), by, v.browser())
+	if errors.Is(err, allswell.ErrNotFound) {
+		return errBadCode
+	}
+	if err != nil {
+		return err
+	}
+	v.endPrevious()
+	v.cookie.set(v.w, secret)
+	return v.redirect(Path)
+}
+
+// newAccount returns the account that the form describes.
+func (v *visit) newAccount(s *acceptScreen) (store.Acceptance, error) {
+	n := allswell.NewUser{Email: s.Email, Name: strings.TrimSpace(s.Value("name"))}
+	if err := joinInvalid(n.Validate(), password.Check(s.Value("password"), n.Name, n.Email)); err != nil {
+		return store.Acceptance{}, err
+	}
+	hash, err := password.Hash(v.r.Context(), s.Value("password"))
+	return store.Acceptance{Name: n.Name, PasswordHash: hash}, err
+}
+
+// proveAccount checks the password of the account that the invited address has.
+func (v *visit) proveAccount(s *acceptScreen) (store.Acceptance, error) {
+	return store.Acceptance{UserID: s.UserID}, v.checkPassword(s.Email, "password", s.Value("password"))
+}
+
+// checkPassword counts an attempt and checks the password of the account with an e-mail address. It returns a
+// *allswell.ValidationError for a field if the password is wrong, or there were too many attempts.
+func (v *visit) checkPassword(email, name, typed string) error {
+	var bad allswell.ValidationError
+	refuse := func(_ int, message string, args ...any) error {
+		bad.Add(name, message, args...)
+		return bad.Err()
+	}
+	if err := v.attempt(email); err != nil {
+		return v.refuseAttempt(err, refuse)
+	}
+	account, err := v.store.Credentials(v.r.Context(), email)
+	if err != nil {
+		return err
+	}
+	matches, err := password.Matches(v.r.Context(), account.PasswordHash, typed)
+	if err == nil && !matches {
+		bad.Add(name, "The password is wrong.")
+		err = bad.Err()
+	}
+	return err
+}

@@ -1,0 +1,61 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+
+	"github.com/allswell/allswell"
+)
+
+// confirmField is the field of the password that confirms a dangerous change.
+const confirmField = "confirm_password"
+
+// confirmScreen is what the template confirm shows. It sends the form again that was refused, with the password.
+type confirmScreen struct {
+	*form
+	Action   string
+	Typed    url.Values // the fields of the form that was refused
+	User     allswell.User
+	Password field
+}
+
+// confirmed returns the handler of a dangerous change: it is made only by somebody who has proved their identity within
+// allswell.ConfirmationAge, at the sign-in or since.
+func confirmed(serve func(*visit) error) func(*visit) error {
+	return func(v *visit) error {
+		if ok, err := v.confirm(); !ok || err != nil {
+			return err
+		}
+		return serve(v)
+	}
+}
+
+// confirm reports whether the visitor has proved their identity lately, or does it with the request. Otherwise it asks
+// for the password.
+func (v *visit) confirm() (bool, error) {
+	if !v.in.NeedsConfirmation(v.now()) {
+		return true, nil
+	}
+	s := &confirmScreen{form: newForm(url.Values{}), Action: v.r.URL.RequestURI(), Typed: url.Values{}, User: v.in.User}
+	for name, values := range v.r.PostForm {
+		if name != confirmField && name != "username" {
+			s.Typed[name] = values
+		}
+	}
+	status := http.StatusOK
+	if v.r.PostForm.Has(confirmField) {
+		err := v.checkPassword(v.in.User.Email, confirmField, v.r.PostForm.Get(confirmField))
+		if err == nil {
+			return true, v.store.ConfirmSession(v.r.Context(), v.actor())
+		}
+		if !s.refused(err) {
+			return false, err
+		}
+		status = http.StatusUnprocessableEntity
+		if v.w.Header().Get("Retry-After") != "" {
+			status = http.StatusTooManyRequests
+		}
+	}
+	s.Password = s.draw(field{Name: confirmField, Label: "Your password", Type: "password", Autocomplete: "current-password", Focus: true})
+	return false, v.show(status, "confirm", "Confirm that it is you", s)
+}

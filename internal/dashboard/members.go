@@ -1,0 +1,118 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/allswell/allswell"
+)
+
+// membersScreen is what the template members shows.
+type membersScreen struct {
+	*form
+	Self        string // id of the user who looks
+	Members     []memberRow
+	Pager       pager
+	Invitations []allswell.Invitation
+	Fields      []field // of the form that invites
+	Link        string  // of the invitation that has just been created; "": none
+	Invited     allswell.Invitation
+	Problem     string // why a change of a member was refused; "": it was not
+}
+
+// memberRow is a member in the list.
+type memberRow struct {
+	allswell.Member
+	CanChange bool
+	Roles     []option
+}
+
+// roleOptions returns the roles that the visitor can give.
+func (v *visit) roleOptions(selected allswell.Role) (options []option) {
+	for _, r := range allswell.Roles {
+		if v.can(r) {
+			options = append(options, option{Value: string(r), Label: roleName(r), Selected: r == selected})
+		}
+	}
+	return options
+}
+
+// roleHint says what the members with each role can do.
+const roleHint = "Viewers see everything. Editors also change components, incidents and monitors. " +
+	"Admins also manage pages, members and tokens. Owners also name and remove owners."
+
+// showMembers lists the members of the workspace and the pending invitations.
+func (v *visit) showMembers() error {
+	return v.listMembers(http.StatusOK, &membersScreen{form: newInvitationForm()})
+}
+
+func newInvitationForm() *form { return newForm(url.Values{"role": {string(allswell.RoleEditor)}}) }
+
+func (v *visit) listMembers(status int, s *membersScreen) error {
+	query := v.r.URL.Query()
+	r := pagination(query)
+	members, total, err := v.store.Members(v.r.Context(), v.actor(), r)
+	if err != nil {
+		return err
+	}
+	s.Self, s.Pager = v.in.User.ID, newPager(Path+"/members", url.Values{}, r, len(members), total)
+	for _, m := range members {
+		s.Members = append(s.Members, memberRow{m, v.can(m.Role), v.roleOptions(m.Role)})
+	}
+	if s.Invitations, err = v.store.Invitations(v.r.Context(), v.actor()); err != nil {
+		return err
+	}
+	s.Fields = []field{
+		s.draw(field{Name: "email", Label: "E-mail", Type: "email", Autocomplete: "off", Placeholder: "grace@example.com"}),
+		s.draw(field{Name: "role", Label: "Role", Type: "select", Options: v.roleOptions(""), Hint: roleHint}),
+	}
+	return v.show(status, "members", "Members", s)
+}
+
+// invite creates an invitation. The answer shows its link, so that no address of a screen ever has the code.
+func (v *visit) invite() error {
+	f := newForm(v.r.PostForm)
+	issued, err := v.store.Invite(v.r.Context(), v.actor(), allswell.NewInvitation{Email: f.Value("email"), Role: allswell.Role(f.Value("role"))})
+	if f.refused(err) {
+		return v.listMembers(http.StatusUnprocessableEntity, &membersScreen{form: f})
+	}
+	if err != nil {
+		return err
+	}
+	return v.listMembers(http.StatusCreated, &membersScreen{form: newInvitationForm(),
+		Link: allswell.InvitationURL(v.base, issued.Code), Invited: issued.Invitation})
+}
+
+// withdrawInvitation withdraws an invitation.
+func (v *visit) withdrawInvitation() error {
+	return v.answerMembers(v.store.WithdrawInvitation(v.r.Context(), v.actor(), v.r.PathValue("invitation")))
+}
+
+// changeMember changes the role of a member.
+func (v *visit) changeMember() error {
+	typed := v.r.PostForm
+	_, err := v.store.ChangeMember(v.r.Context(), v.actor(), v.r.PathValue("member"),
+		allswell.MemberChange{Role: allswell.Role(typed.Get("role")), From: allswell.Role(typed.Get("from"))})
+	return v.answerMembers(err)
+}
+
+// removeMember removes a member from the workspace.
+func (v *visit) removeMember() error {
+	return v.answerMembers(v.store.RemoveMember(v.r.Context(), v.actor(), v.r.PathValue("member")))
+}
+
+// answerMembers leads back to the list after a change, or shows above it why the change was refused.
+func (v *visit) answerMembers(err error) error {
+	var bad *allswell.ValidationError
+	switch {
+	case errors.As(err, &bad):
+		return v.listMembers(http.StatusUnprocessableEntity, &membersScreen{form: newInvitationForm(), Problem: firstMessage(bad)})
+	case errors.Is(err, allswell.ErrPreconditionFailed):
+		return v.listMembers(http.StatusConflict, &membersScreen{form: newInvitationForm(),
+			Problem: "Somebody else has changed this role meanwhile. The list shows it now. Nothing was overwritten."})
+	case err != nil:
+		return err
+	}
+	return v.redirect(Path + "/members")
+}

@@ -1,0 +1,218 @@
+package dashboard
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+)
+
+// codeIn returns the code of the invitation that a screen shows.
+func (s *site) codeIn(body string) string {
+	s.Helper()
+	found := regexp.MustCompile(regexp.QuoteMeta(s.base) + `/admin/accept\?code=(\w+)`).FindStringSubmatch(body)
+	if found == nil {
+		s.Fatalf("no invitation in %s", body)
+	}
+	return found[1]
+}
+
+func TestInvitation(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		owner.wants(owner.post("/admin/members/invite", "email", "grace", "role", "king"), http.StatusUnprocessableEntity, "must be an e-mail address", "role must be", `value="grace"`)
+		owner.wants(owner.post("/admin/members/invite", "email", "ADA@example.com", "role", "viewer"), http.StatusUnprocessableEntity, "belongs to a member")
+		first := s.codeIn(owner.wants(owner.post("/admin/members/invite", "email", "Grace@example.com", "role", "viewer"), http.StatusCreated, "grace@example.com").body)
+		code := s.codeIn(owner.wants(owner.post("/admin/members/invite", "email", "grace@example.com", "role", "editor"), http.StatusCreated).body)
+		if list := owner.wants(owner.get("/admin/members"), http.StatusOK, "Pending invitations", "grace@example.com"); strings.Contains(list.body, code) {
+			s.Error("a code is shown again")
+		}
+
+		grace := s.visitor()
+		grace.wants(grace.get("/admin/accept?code="+first), http.StatusNotFound, "not valid any more")
+		grace.wants(grace.get("/admin/accept?code="+code), http.StatusOK, "Ada Lovelace", "grace@example.com", "editor", `name="name"`)
+		grace.wants(grace.post("/admin/accept", "code", code, "name", " ", "password", "grace"), http.StatusUnprocessableEntity, "name field is required", "at least 12")
+		grace.wants(grace.post("/admin/accept", "code", code, "name", "Grace", "password", goodPassword, "email", "eve@example.com", "role", "owner"), http.StatusSeeOther, "/admin")
+		grace.wants(grace.get("/admin"), http.StatusOK, "Grace", "Editor")
+		s.visitor().wants(s.visitor().post("/admin/accept", "code", code, "name", "Eve", "password", goodPassword), http.StatusNotFound)
+		list := owner.wants(owner.get("/admin/members"), http.StatusOK, "grace@example.com")
+		if strings.Contains(list.body, "Pending") || strings.Contains(list.body, "eve@") {
+			s.Errorf("the list after the acceptance: %s", list.body)
+		}
+
+		withdrawn, err := s.store.Invite(s.Context(), owner.actor(), allswell.NewInvitation{Email: "eve@example.com", Role: allswell.RoleViewer})
+		if err != nil {
+			s.Fatal(err)
+		}
+		owner.wants(owner.post("/admin/invitations/"+withdrawn.ID+"/withdraw"), http.StatusSeeOther, "/admin/members")
+		s.visitor().wants(s.visitor().get("/admin/accept?code="+withdrawn.Code), http.StatusNotFound)
+	})
+}
+
+// TestInvitationOfAnAccount removes a member and invites the address again: only its account can accept.
+func TestInvitationOfAnAccount(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		grace := s.member(owner, allswell.RoleEditor)
+		bob := s.member(owner, allswell.RoleViewer)
+		owner.wants(owner.post("/admin/members/"+grace.actor().ID+"/remove"), http.StatusSeeOther)
+		grace.wants(grace.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
+		grace.wants(grace.post("/admin/sign-in", "email", "editor@example.com", "password", goodPassword), http.StatusUnprocessableEntity)
+		code := s.codeIn(owner.post("/admin/members/invite", "email", "editor@example.com", "role", "viewer").body)
+
+		bob.wants(bob.get("/admin/accept?code="+code), http.StatusOK, "You are signed in as viewer@example.com")
+		bob.wants(bob.post("/admin/accept", "code", code), http.StatusForbidden)
+		thief := s.visitor()
+		thief.wants(thief.get("/admin/accept?code="+code), http.StatusOK, "Password of your account")
+		for range signInsPerAccount - 1 { // the sign-in above was an attempt, too
+			thief.wants(thief.post("/admin/accept", "code", code, "name", "Eve", "password", "a guess of words"), http.StatusUnprocessableEntity, "is wrong")
+		}
+		thief.wants(thief.post("/admin/accept", "code", code, "password", goodPassword), http.StatusTooManyRequests, "Too many attempts")
+		s.dashboard.signIns = newSignInLimits()
+		grace.wants(grace.post("/admin/accept", "code", code, "password", goodPassword), http.StatusSeeOther, "/admin")
+		grace.wants(grace.get("/admin"), http.StatusOK, "Viewer")
+	})
+}
+
+// TestMembersOfOneRank checks what owners and admins can do to each other.
+func TestMembersOfOneRank(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		admin, editor := s.member(owner, allswell.RoleAdmin), s.member(owner, allswell.RoleEditor)
+		member := func(v *visitor) string { return "/admin/members/" + v.actor().ID }
+
+		admin.wants(admin.post("/admin/members/invite", "email", "x@example.com", "role", "owner"), http.StatusUnprocessableEntity, "Only an owner")
+		admin.wants(admin.post(member(editor)+"/role", "role", "owner"), http.StatusUnprocessableEntity, "Only an owner")
+		admin.wants(admin.post(member(owner)+"/role", "role", "viewer"), http.StatusUnprocessableEntity, "Only an owner")
+		admin.wants(admin.post(member(owner)+"/remove"), http.StatusUnprocessableEntity, "Only an owner")
+		owner.wants(owner.post(member(owner)+"/role", "role", "admin"), http.StatusUnprocessableEntity, "needs an owner")
+		owner.wants(owner.post(member(owner)+"/remove"), http.StatusUnprocessableEntity, "needs an owner")
+		if body := admin.get("/admin/members").body; strings.Contains(body, `value="owner"`) {
+			s.Error("an admin is offered the role of an owner")
+		}
+
+		// The second of two who change a role at once is refused.
+		owner.wants(owner.post(member(editor)+"/role", "from", "editor", "role", "viewer"), http.StatusSeeOther)
+		admin.wants(admin.post(member(editor)+"/role", "from", "editor", "role", "admin"), http.StatusConflict, "Somebody else has changed this role")
+		editor.wants(editor.get("/admin"), http.StatusOK, "Viewer")
+		owner.wants(owner.post("/admin/members/usr_nobody/role", "role", "viewer"), http.StatusNotFound)
+	})
+}
+
+func TestConfirmationContinuesTheForm(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		late := func() time.Time { return time.Now().Add(allswell.ConfirmationAge + time.Minute) }
+		s.dashboard.now = late
+		invitations := func() int {
+			all, err := s.store.Invitations(s.Context(), owner.actor())
+			if err != nil {
+				s.Fatal(err)
+			}
+			return len(all)
+		}
+		form := []string{"email", "grace@example.com", "role", "viewer"}
+		owner.wants(owner.post("/admin/members/invite", form...), http.StatusOK, "Confirm that it is you", `name="email" value="grace@example.com"`, `action="/admin/members/invite"`)
+		wrong := owner.wants(owner.post("/admin/members/invite", append(form, confirmField, "not this one")...), http.StatusUnprocessableEntity, "is wrong", `value="grace@example.com"`)
+		if strings.Contains(wrong.body, "not this one") || invitations() != 0 {
+			s.Errorf("%d invitations after a wrong password: %s", invitations(), wrong.body)
+		}
+		before, err := s.store.Sessions(s.Context(), owner.actor())
+		if err != nil {
+			s.Fatal(err)
+		}
+		owner.wants(owner.post("/admin/members/invite", append(form, confirmField, goodPassword)...), http.StatusCreated, "/admin/accept?code=")
+		after, err := s.store.Sessions(s.Context(), owner.actor())
+		if err != nil || !after[0].ConfirmedAt.After(before[0].ConfirmedAt) || invitations() != 1 {
+			s.Errorf("confirmed at %v, before at %v, %v", after[0].ConfirmedAt, before[0].ConfirmedAt, err)
+		}
+		for range signInsPerAccount - 2 {
+			owner.post("/admin/members/invite", append(form, confirmField, "not this one")...)
+		}
+		owner.wants(owner.post("/admin/members/invite", append(form, confirmField, goodPassword)...), http.StatusTooManyRequests)
+		s.dashboard.now = time.Now
+		owner.wants(owner.post("/admin/members/invite", form...), http.StatusCreated)
+	})
+}
+
+func TestAccount(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		second, third := s.visitor(), s.visitor()
+		for _, v := range []*visitor{second, third} {
+			v.wants(v.post("/admin/sign-in", "email", "ada@example.com", "password", goodPassword), http.StatusSeeOther)
+		}
+		owner.wants(owner.get("/admin/account"), http.StatusOK, `value="Ada Lovelace"`, "This one", "Go-http-client", "End all other sessions")
+		owner.wants(owner.post("/admin/account", "name", " "), http.StatusUnprocessableEntity, "name field is required")
+		owner.wants(owner.post("/admin/account", "name", "Ada King"), http.StatusSeeOther)
+		owner.wants(owner.get("/admin"), http.StatusOK, "Ada King")
+
+		stranger := s.member(owner, allswell.RoleAdmin)
+		stranger.wants(stranger.post("/admin/account/sessions/"+second.actor().SessionID+"/end"), http.StatusSeeOther)
+		second.wants(second.get("/admin"), http.StatusOK)
+		owner.wants(owner.post("/admin/account/sessions/"+second.actor().SessionID+"/end"), http.StatusSeeOther, "/admin/account")
+		second.wants(second.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
+
+		owner.wants(owner.post("/admin/account/password", "current_password", "not this one", "password", "another set of words"), http.StatusUnprocessableEntity, "The password is wrong")
+		owner.wants(owner.post("/admin/account/password", "current_password", goodPassword, "password", "short"), http.StatusUnprocessableEntity, "at least 12")
+		third.wants(third.get("/admin"), http.StatusOK)
+		owner.wants(owner.post("/admin/account/password", "current_password", goodPassword, "password", "another set of words"), http.StatusSeeOther)
+		owner.wants(owner.get("/admin"), http.StatusOK)
+		third.wants(third.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
+
+		third.wants(third.post("/admin/sign-in", "email", "ada@example.com", "password", "another set of words"), http.StatusSeeOther)
+		owner.wants(owner.post("/admin/account/end-other-sessions"), http.StatusSeeOther)
+		third.wants(third.get("/admin"), http.StatusSeeOther, "/admin/sign-in")
+		owner.wants(owner.post("/admin/account/sessions/"+owner.actor().SessionID+"/end"), http.StatusSeeOther, "/admin/sign-in")
+	})
+}
+
+func TestSwitchWorkspace(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		if body := owner.get("/admin").body; strings.Contains(body, "Switch workspace") {
+			s.Error("a switcher of one workspace")
+		}
+		if _, err := s.store.IssueTokenFor(s.Context(), "Second", allswell.NewToken{Name: "x", Scope: allswell.ScopeAdmin}); err != nil {
+			s.Fatal(err)
+		}
+		all, err := s.store.AllTokens(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		second := all[len(all)-1].WorkspaceID
+		home := owner.actor().WorkspaceID
+		owner.wants(owner.post("/admin/switch-workspace", "workspace_id", second), http.StatusNotFound)
+		issued, err := s.store.Invite(s.Context(), allswell.SystemActor("test", second), allswell.NewInvitation{Email: "ada@example.com", Role: allswell.RoleViewer})
+		if err != nil {
+			s.Fatal(err)
+		}
+		before := owner.actor().SessionID
+		owner.wants(owner.post("/admin/accept", "code", issued.Code), http.StatusSeeOther, "/admin") // one button, as she has signed in
+		if now := owner.actor(); now.WorkspaceID != second || now.Role != allswell.RoleViewer || now.SessionID == before {
+			s.Errorf("after the acceptance: %+v", now)
+		}
+		owner.wants(owner.get("/admin"), http.StatusOK, "Second", "Viewer", "Switch workspace", fmt.Sprintf(`value="%s"`, home))
+		owner.wants(owner.get("/admin/members"), http.StatusForbidden)
+		owner.wants(owner.post("/admin/switch-workspace", "workspace_id", home), http.StatusSeeOther, "/admin")
+		owner.wants(owner.get("/admin/members"), http.StatusOK)
+	})
+}
+
+func TestBrowserName(t *testing.T) {
+	for client, want := range map[string]string{
+		"Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0":                                                                  "Firefox on Linux",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 Edg/126.0":               "Edge on Windows",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1": "Safari on iPhone",
+		"Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Mobile Safari/537.36":                            "Chrome on Android",
+		"curl/8.8": "curl", "": "Unknown browser", "<script>": "Unknown browser",
+	} {
+		if got := browserName(client); got != want {
+			t.Errorf("%q: %q, want %q", client, got, want)
+		}
+	}
+}

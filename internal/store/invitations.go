@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+const invitationColumns = `invitations.id, invitations.workspace_id, invitations.email, invitations.role, inviter_id, inviter_name, invitations.created_at, ends_at`
+
+func scanInvitation(row database.Row) (i allswell.Invitation, err error) {
+	err = row.Scan(&i.ID, &i.WorkspaceID, &i.Email, &i.Role, text{&i.InviterID}, &i.InviterName, instant{&i.CreatedAt}, instant{&i.EndsAt})
+	return
+}
+
+// Invitations lists the invitations to the actor's workspace that can still be accepted, newest first.
+func (s *Store) Invitations(ctx context.Context, actor allswell.Actor) ([]allswell.Invitation, error) {
+	return read(ctx, s, func(c *session) ([]allswell.Invitation, error) {
+		return database.Query(c.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations
+			WHERE workspace_id = $1 AND ends_at > $2 ORDER BY created_at DESC, id DESC`, actor.WorkspaceID, millis(c.Now))
+	})
+}
+
+// Invite invites an e-mail address to the actor's workspace. An earlier invitation of the address becomes invalid. Only
+// the result has the code, which is not stored. It returns a *allswell.ValidationError if the input is invalid, the
+// actor may not give the role, or the address belongs to a member.
+func (s *Store) Invite(ctx context.Context, actor allswell.Actor, n allswell.NewInvitation) (allswell.IssuedInvitation, error) {
+	if err := n.Validate(); err != nil {
+		return allswell.IssuedInvitation{}, err
+	}
+	return writeMembersAs(ctx, s, actor, func(t *tx) (out allswell.IssuedInvitation, err error) {
+		if err := actor.CheckRoles(n.Role); err != nil {
+			return out, err
+		}
+		if err := t.checkInvited(actor, n.Email); err != nil {
+			return out, err
+		}
+		earlier, err := database.Query(t.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations WHERE workspace_id = $1 AND email = $2`, actor.WorkspaceID, n.Email)
+		if err != nil {
+			return out, err
+		}
+		for _, i := range earlier {
+			if err := t.withdrawInvitation(actor, i); err != nil {
+				return out, err
+			}
+		}
+		out.Code = rand.Text() // 130 bits
+		out.Invitation = allswell.Invitation{
+			ID: allswell.NewID(allswell.PrefixInvitation, t.Now), WorkspaceID: actor.WorkspaceID, Email: n.Email, Role: n.Role,
+			InviterName: actor.Name, CreatedAt: t.Now, EndsAt: t.Now.Add(allswell.InvitationAge),
+		}
+		if actor.Kind == allswell.ActorUser {
+			out.InviterID = actor.ID
+		}
+		_, err = t.Exec(`INSERT INTO invitations (id, workspace_id, email, role, hash, inviter_id, inviter_name, created_at, ends_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`, out.ID, out.WorkspaceID, out.Email, string(out.Role), allswell.HashTokenSecret(out.Code),
+			nullIfEmpty(out.InviterID), out.InviterName, millis(out.CreatedAt), millis(out.EndsAt))
+		if err == nil {
+			err = t.audit(actor, allswell.AuditCreate, nil, out.Invitation)
+		}
+		return out, err
+	})
+}
+
+// checkInvited returns a *allswell.ValidationError if an address belongs to a member, or there are too many invitations.
+func (t *tx) checkInvited(actor allswell.Actor, email string) error {
+	var bad allswell.ValidationError
+	n, err := database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members JOIN users ON users.id = members.user_id
+		WHERE members.workspace_id = $1 AND users.email = $2`, actor.WorkspaceID, email)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		bad.Add("email", "This address belongs to a member of the workspace.")
+	}
+	n, err = database.One(t.Session, database.ScanInt, `SELECT count(*) FROM invitations WHERE workspace_id = $1 AND ends_at > $2`, actor.WorkspaceID, millis(t.Now))
+	if err != nil {
+		return err
+	}
+	if n >= allswell.MaxInvitations {
+		bad.Add("email", "A workspace can have no more than %d pending invitations.", allswell.MaxInvitations)
+	}
+	return bad.Err()
+}
+
+// WithdrawInvitation deletes an invitation to the actor's workspace. It returns allswell.ErrNotFound if there is none
+// with the id, because it was accepted, for example.
+func (s *Store) WithdrawInvitation(ctx context.Context, actor allswell.Actor, id string) error {
+	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
+		i, err := database.One(t.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations WHERE id = $1 AND workspace_id = $2`, id, actor.WorkspaceID)
+		if err != nil {
+			return none, err
+		}
+		return none, t.withdrawInvitation(actor, i)
+	})
+	return err
+}
+
+// withdrawInvitation deletes an invitation, which only somebody who may give its role can.
+func (t *tx) withdrawInvitation(actor allswell.Actor, i allswell.Invitation) error {
+	if err := actor.CheckRoles(i.Role); err != nil {
+		return err
+	}
+	return t.deleteInvitation(actor, i)
+}
+
+func (t *tx) deleteInvitation(actor allswell.Actor, i allswell.Invitation) error {
+	if err := found(t.Exec(`DELETE FROM invitations WHERE id = $1`, i.ID)); err != nil {
+		return err
+	}
+	return t.audit(actor, allswell.AuditDelete, i, nil)
+}
+
+// withdrawInvitationsOf deletes the invitations that a user has sent and could not send with a role. Otherwise somebody
+// who is removed could come back through an invitation of their own. The role "" is that of somebody who is no member.
+func (t *tx) withdrawInvitationsOf(actor allswell.Actor, userID string, role allswell.Role) error {
+	sent, err := database.Query(t.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations
+		WHERE workspace_id = $1 AND inviter_id = $2 ORDER BY id`, actor.WorkspaceID, userID)
+	for _, i := range sent {
+		if err == nil && !(role.Includes(allswell.RoleAdmin) && role.Includes(i.Role)) {
+			err = t.deleteInvitation(actor, i)
+		}
+	}
+	return err
+}
+
+// FoundInvitation is an invitation as the invited person sees it.
+type FoundInvitation struct {
+	allswell.Invitation
+	Workspace string // its name
+	UserID    string // the account with the e-mail address; "": there is none
+}
+
+// FindInvitation returns the invitation with a code that can still be accepted. It returns allswell.ErrNotFound for any
+// other code.
+func (s *Store) FindInvitation(ctx context.Context, code string) (FoundInvitation, error) {
+	return read(ctx, s, func(c *session) (FoundInvitation, error) { return c.findInvitation(code) })
+}
+
+func (c *session) findInvitation(code string) (FoundInvitation, error) {
+	return database.One(c.Session, func(row database.Row) (i FoundInvitation, err error) {
+		i.Invitation, err = scanInvitation(widerRow{row, []any{&i.Workspace, text{&i.UserID}}})
+		return
+	}, `SELECT `+invitationColumns+`, workspaces.name, users.id FROM invitations
+		JOIN workspaces ON workspaces.id = invitations.workspace_id LEFT JOIN users ON users.email = invitations.email
+		WHERE invitations.hash = $1 AND ends_at > $2`, allswell.HashTokenSecret(code), millis(c.Now))
+}
+
+// Acceptance is how an invitation is accepted: by an account that exists, or by a new one.
+type Acceptance struct {
+	UserID       string // the account that has proved its identity; "": a new one
+	Name         string // of the new account
+	PasswordHash string // of the new account
+}
+
+// AcceptInvitation makes the invited person a member, uses the code up, and signs in to the workspace. It returns
+// allswell.ErrNotFound if the code is not valid (any more), and allswell.ErrPreconditionFailed if the account is not
+// that of the invited address, or a new one is to be created and the address has one already.
+func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance, b Browser) (secret string, err error) {
+	return write(ctx, s, func(t *tx) (string, error) {
+		i, err := t.findInvitation(code)
+		if err == nil {
+			err = t.lockMembers(i.WorkspaceID)
+		}
+		if err == nil {
+			i, err = t.findInvitation(code) // as it is after waiting
+		}
+		if err != nil {
+			return "", err
+		}
+		if a.UserID != i.UserID {
+			return "", allswell.ErrPreconditionFailed
+		}
+		user, err := t.acceptingUser(i, a)
+		if err != nil {
+			return "", err
+		}
+		actor := allswell.Actor{Kind: allswell.ActorUser, ID: user.ID, Name: user.Name, WorkspaceID: i.WorkspaceID, Address: b.Address}
+		if err := t.deleteInvitation(actor, i.Invitation); err != nil {
+			return "", err
+		}
+		member := allswell.Member{User: user, WorkspaceID: i.WorkspaceID, Role: i.Role, Since: t.Now}
+		if err := t.addMember(actor, member); err != nil {
+			return "", err
+		}
+		return t.startSession(user.ID, i.WorkspaceID, b)
+	})
+}
+
+// acceptingUser returns the account that accepts an invitation, which it creates if the address has none.
+func (t *tx) acceptingUser(i FoundInvitation, a Acceptance) (allswell.User, error) {
+	if i.UserID != "" {
+		return database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, i.UserID)
+	}
+	n := allswell.NewUser{Email: i.Email, Name: a.Name, PasswordHash: a.PasswordHash}
+	if err := n.Validate(); err != nil {
+		return allswell.User{}, err
+	}
+	user := allswell.User{ID: allswell.NewID(allswell.PrefixUser, t.Now), Email: n.Email, Name: n.Name, CreatedAt: t.Now}
+	return user, t.insertUser(user, n.PasswordHash)
+}

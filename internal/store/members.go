@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// Members lists the members of the actor's workspace, oldest first.
+func (s *Store) Members(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Member, int, error) {
+	return listed(ctx, s, scanMember, memberColumns, `FROM users JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1`,
+		`ORDER BY members.created_at, users.id`, r, actor.WorkspaceID)
+}
+
+func (t *tx) addMember(actor allswell.Actor, m allswell.Member) error {
+	_, err := t.Exec(`INSERT INTO members (user_id, workspace_id, role, created_at) VALUES ($1, $2, $3, $4)`,
+		m.ID, m.WorkspaceID, string(m.Role), millis(t.Now))
+	if err == nil {
+		err = t.audit(actor, allswell.AuditCreate, nil, m)
+	}
+	return err
+}
+
+// writeMembersAs is writeAs for an f that changes the members of the actor's workspace. Such changes wait for each
+// other, and an actor whose role one of them has changed is refused.
+func writeMembersAs[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error)) (T, error) {
+	return write(ctx, s, func(t *tx) (none T, err error) {
+		if err := t.lockMembers(actor.WorkspaceID); err != nil {
+			return none, err
+		}
+		if err := t.authorize(actor); err != nil {
+			return none, err
+		}
+		return f(t)
+	})
+}
+
+// lockMembers makes changes of a workspace's members and invitations wait for each other.
+func (t *tx) lockMembers(workspaceID string) error {
+	_, err := database.One(t.Session, database.ScanString, `SELECT id FROM workspaces WHERE id = $1 FOR UPDATE`, workspaceID)
+	return err
+}
+
+// lockMember returns a member and waits for the writes that authorize has let through with the role.
+func (t *tx) lockMember(workspaceID, userID string) (allswell.Member, error) {
+	if _, err := database.One(t.Session, database.ScanString,
+		`SELECT user_id FROM members WHERE user_id = $1 AND workspace_id = $2 FOR EXCLUSIVE UPDATE`, userID, workspaceID); err != nil {
+		return allswell.Member{}, err
+	}
+	return database.One(t.Session, scanMember, `SELECT `+memberColumns+`
+		FROM users JOIN members ON members.user_id = users.id WHERE members.user_id = $1 AND members.workspace_id = $2`, userID, workspaceID)
+}
+
+func (t *tx) owners(workspaceID string) (int64, error) {
+	return database.One(t.Session, database.ScanInt, `SELECT count(*) FROM members WHERE workspace_id = $1 AND role = $2`, workspaceID, string(allswell.RoleOwner))
+}
+
+// ChangeMember changes the role of a member of the actor's workspace. When it returns nil, no write with the earlier role
+// is under way, and none will be accepted. It returns a *allswell.ValidationError if the actor may not do this or no
+// owner would be left, and allswell.ErrPreconditionFailed if the member's role is not the one given in c.
+func (s *Store) ChangeMember(ctx context.Context, actor allswell.Actor, userID string, c allswell.MemberChange) (allswell.Member, error) {
+	if err := c.Validate(); err != nil {
+		return allswell.Member{}, err
+	}
+	return writeMembersAs(ctx, s, actor, func(t *tx) (allswell.Member, error) {
+		before, err := t.lockMember(actor.WorkspaceID, userID)
+		if err != nil {
+			return before, err
+		}
+		if c.From != "" && c.From != before.Role {
+			return before, allswell.ErrPreconditionFailed
+		}
+		after := before
+		after.Role = c.Role
+		if err := t.checkRoleChange(actor, before.Role, after.Role); err != nil {
+			return before, err
+		}
+		if _, err := t.Exec(`UPDATE members SET role = $3 WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID, string(c.Role)); err != nil {
+			return before, err
+		}
+		if err := t.withdrawInvitationsOf(actor, userID, after.Role); err != nil {
+			return before, err
+		}
+		return after, t.audit(actor, allswell.AuditUpdate, before, after)
+	})
+}
+
+// checkRoleChange returns a *allswell.ValidationError if the actor may not change a member's role, or no owner would be
+// left. The role "" is that of somebody who is no member.
+func (t *tx) checkRoleChange(actor allswell.Actor, was, is allswell.Role) error {
+	if err := actor.CheckRoles(was, is); err != nil {
+		return err
+	}
+	owners, err := t.owners(actor.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	return allswell.CheckOwnerLeft(was, is, owners)
+}
+
+// RemoveMember removes a member from the actor's workspace and ends the member's sessions there. When it returns nil, no
+// write of the member is under way, and none will be accepted. The account remains. It returns a
+// *allswell.ValidationError if the actor may not do this or no owner would be left.
+func (s *Store) RemoveMember(ctx context.Context, actor allswell.Actor, userID string) error {
+	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
+		// Requests lock their session before the membership, too.
+		if _, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
+			return none, err
+		}
+		member, err := t.lockMember(actor.WorkspaceID, userID)
+		if err != nil {
+			return none, err
+		}
+		if err := t.checkRoleChange(actor, member.Role, ""); err != nil {
+			return none, err
+		}
+		if _, err := t.Exec(`DELETE FROM members WHERE user_id = $1 AND workspace_id = $2`, userID, actor.WorkspaceID); err != nil {
+			return none, err
+		}
+		if err := t.withdrawInvitationsOf(actor, userID, ""); err != nil {
+			return none, err
+		}
+		return none, t.audit(actor, allswell.AuditDelete, member, nil)
+	})
+	return err
+}

@@ -1,0 +1,170 @@
+package store_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// member makes an address a member of the world's workspace, with a new account.
+func (w *world) member(email string, role allswell.Role) allswell.User {
+	w.Helper()
+	return must(w.FindSession(w.ctx, w.joined(email, role)))(w).User
+}
+
+// joined is member, and returns the secret of the new member's session.
+func (w *world) joined(email string, role allswell.Role) string {
+	w.Helper()
+	issued := must(w.Invite(w.ctx, allswell.SystemActor("test", w.ws.WorkspaceID), allswell.NewInvitation{Email: email, Role: role}))(w)
+	return must(w.AcceptInvitation(w.ctx, issued.Code, store.Acceptance{Name: "The " + string(role), PasswordHash: "hash"}, store.Browser{}))(w)
+}
+
+// signedIn returns the actor of a session.
+func (w *world) signedIn(secret string) allswell.Actor {
+	w.Helper()
+	return must(w.FindSession(w.ctx, secret))(w).Actor("192.0.2.1")
+}
+
+func TestInvitationIsAcceptedOnce(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		issued := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: " Bob@Example.com", Role: allswell.RoleViewer}))(w)
+		found := must(w.FindInvitation(w.ctx, issued.Code))(w)
+		if found.Email != "bob@example.com" || found.InviterID != owner.ID || found.UserID != "" || found.Workspace == "" {
+			w.Errorf("found %+v", found)
+		}
+		for what, a := range map[string]store.Acceptance{"another account": {UserID: owner.ID}, "an account that does not exist": {UserID: "usr_other"}} {
+			if _, err := w.AcceptInvitation(w.ctx, issued.Code, a, store.Browser{}); !errors.Is(err, allswell.ErrPreconditionFailed) {
+				w.Errorf("%s: %v", what, err)
+			}
+		}
+		bob := store.Acceptance{Name: "Bob", PasswordHash: "hash"}
+		if dump := w.dump(); strings.Contains(dump, issued.Code) {
+			w.Error("a code is stored")
+		}
+		w.clock.move(time.Minute)
+		in := must(w.FindSession(w.ctx, must(w.AcceptInvitation(w.ctx, issued.Code, bob, store.Browser{}))(w)))(w)
+		if in.User.Email != "bob@example.com" || in.Role != allswell.RoleViewer || in.WorkspaceID != w.ws.WorkspaceID {
+			w.Errorf("signed in %+v", in)
+		}
+		if _, err := w.AcceptInvitation(w.ctx, issued.Code, bob, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a code used twice: %v", err)
+		}
+		entries, _, err := w.AuditLog(w.ctx, owner, allswell.AuditFilter{ActorID: in.User.ID}, "", 10)
+		if err != nil || len(entries) != 2 || entries[0].Object.Kind != allswell.ObjectMember || entries[1].Object.Kind != allswell.ObjectInvitation || entries[1].Action != allswell.AuditDelete {
+			w.Errorf("audit log %+v, %v", entries, err)
+		}
+
+		late := must(w.Invite(w.ctx, owner, allswell.NewInvitation{Email: "late@example.com", Role: allswell.RoleViewer}))(w)
+		w.clock.move(allswell.InvitationAge)
+		if _, err := w.AcceptInvitation(w.ctx, late.Code, bob, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("an expired code: %v", err)
+		}
+		if all := must(w.Invitations(w.ctx, owner))(w); len(all) != 0 {
+			w.Errorf("expired invitations are listed: %+v", all)
+		}
+		w.ok(w.Prune(w.ctx))
+		if n := w.value(`SELECT count(*) FROM invitations`); n != "0" {
+			w.Errorf("%s invitations are left", n)
+		}
+	})
+}
+
+// TestRemovalEndsWhatAMemberCanDo removes an admin: sessions end, and invitations that the admin has sent.
+func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		secret := w.joined("admin@example.com", allswell.RoleAdmin)
+		admin := w.signedIn(secret)
+		own := must(w.Invite(w.ctx, admin, allswell.NewInvitation{Email: "second@example.com", Role: allswell.RoleAdmin}))(w)
+
+		changed := must(w.ChangeMember(w.ctx, owner, admin.ID, allswell.MemberChange{Role: allswell.RoleEditor}))(w)
+		if changed.Role != allswell.RoleEditor {
+			w.Errorf("changed %+v", changed)
+		}
+		if _, err := w.CreatePage(w.ctx, admin, allswell.NewPage{Name: "X", Slug: "x-of-admin"}); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("with the earlier role: %v", err)
+		}
+		if _, err := w.FindInvitation(w.ctx, own.Code); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("an invitation of a former admin: %v", err)
+		}
+		must(w.FindSession(w.ctx, secret))(w)
+		w.ok(w.RemoveMember(w.ctx, owner, admin.ID))
+		if _, err := w.FindSession(w.ctx, secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+			w.Errorf("the session of a removed member: %v", err)
+		}
+		if err := w.RemoveMember(w.ctx, owner, admin.ID); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("removed twice: %v", err)
+		}
+		if _, err := w.StartSession(w.ctx, admin.ID, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+			w.Errorf("a removed member signs in: %v", err)
+		}
+	})
+}
+
+// TestRoleChangeWaitsForWrites lowers the role of a member in the middle of a write. No write with the earlier role is
+// committed after ChangeMember has returned.
+func TestRoleChangeWaitsForWrites(t *testing.T) {
+	onPostgres(t, "", func(w *world) {
+		owner := w.signedIn(w.joined("ada@example.com", allswell.RoleOwner))
+		editor := w.signedIn(w.joined("editor@example.com", allswell.RoleEditor))
+		admin := w.signedIn(w.joined("admin@example.com", allswell.RoleAdmin))
+		other := w.replica()
+		for name, change := range map[string]func() error{
+			"Changed": func() error {
+				_, err := other.ChangeMember(w.ctx, owner, editor.ID, allswell.MemberChange{Role: allswell.RoleViewer})
+				return err
+			},
+			"Removed": func() error { return other.RemoveMember(w.ctx, owner, admin.ID) },
+		} {
+			actor := map[string]allswell.Actor{"Changed": editor, "Removed": admin}[name]
+			done := make(chan struct{})
+			var committed string
+			w.interrupt("before", "COMMIT", func() {
+				go func() {
+					defer close(done)
+					if err := change(); err != nil {
+						w.Error(err)
+					}
+					committed = w.value(`SELECT count(*) FROM components WHERE name = '` + name + `'`)
+				}()
+				for w.value(`SELECT count(*) FROM pg_locks WHERE NOT granted`) == "0" {
+					select {
+					case <-done:
+						return
+					default:
+					}
+				}
+			})
+			must(w.CreateComponent(w.ctx, actor, "acme", allswell.NewComponent{Name: name}))(w)
+			<-done
+			if committed != "1" {
+				w.Errorf("%s returned before a write of the member was committed", name)
+			}
+		}
+	})
+}
+
+// TestOwnersDoNotRemoveEachOther lets two owners remove each other at once: one is left.
+func TestOwnersDoNotRemoveEachOther(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		a := w.signedIn(w.joined("a@example.com", allswell.RoleOwner))
+		b := w.signedIn(w.joined("b@example.com", allswell.RoleOwner))
+		results := make(chan error)
+		for _, pair := range [][2]allswell.Actor{{a, b}, {b, a}} {
+			go func() { results <- w.RemoveMember(w.ctx, pair[0], pair[1].ID) }()
+		}
+		for range 2 {
+			if err := <-results; err != nil && !errors.Is(err, allswell.ErrUnauthenticated) {
+				w.Error(err)
+			}
+		}
+		if n := w.value(`SELECT count(*) FROM members WHERE role = 'owner'`); n != "1" {
+			w.Errorf("%s owners are left, want 1", n)
+		}
+	})
+}
