@@ -181,7 +181,8 @@ func (r release) tarOf(dir string) ([]byte, error) {
 		}
 		return writeEntry(w, &tar.Header{Name: path, Size: int64(len(data)), Mode: 0o644, ModTime: r.time, Format: tar.FormatPAX}, data)
 	})
-	return b.Bytes(), errors.Join(err, w.Close())
+	err = errors.Join(err, w.Close())
+	return b.Bytes(), err
 }
 
 // push uploads the container image of a release, with its version as tag, and "latest" unless it is a pre-release. The

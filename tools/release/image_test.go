@@ -55,6 +55,7 @@ func images(t *testing.T) map[string]v1.Image {
 }
 
 func TestImage(t *testing.T) {
+	output(t, "tar", "-tf", filepath.Join(dist(t), "allswell_image.tar")) // tar, unlike Go, requires the end of the archive
 	all := images(t)
 	if len(all) != 2 {
 		t.Errorf("images: %v", all)
