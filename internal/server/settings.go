@@ -20,35 +20,35 @@ import (
 type Settings struct {
 	settings.FileSetting `embed:""`
 
-	Listen string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on. The default is reachable from this machine only; :8080 is all addresses. With TLS, the default is :443."`
+	Listen string `env:"ALLSWELL_LISTEN" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; :8080 is all addresses. With TLS, the default is :443."`
 
 	settings.DatabaseSetting `embed:""`
 
-	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL, such as https://status.example.com. Ping URLs and links begin with it. Empty: ping URLs begin with the request's Host header, links with --listen."`
+	BaseURL string `name:"base-url" env:"ALLSWELL_BASE_URL" placeholder:"URL" help:"Public URL, with which ping URLs and links begin, such as https://status.example.com. Empty: the request's Host header, or --listen."`
 
-	TLS string `name:"tls" env:"ALLSWELL_TLS" default:"off" placeholder:"off|auto" help:"auto: serve HTTPS, with certificates by ACME for ALLSWELL_BASE_URL and pages' verified domains. This accepts the authority's terms. off: HTTP, unless ALLSWELL_TLS_CERT is set."`
+	TLS string `name:"tls" env:"ALLSWELL_TLS" default:"off" placeholder:"off|auto" help:"auto: HTTPS with certificates by ACME, whose terms this accepts. off: HTTP, unless ALLSWELL_TLS_CERT is set."`
 
 	TLSEmail string `name:"tls-email" env:"ALLSWELL_TLS_EMAIL" placeholder:"ADDRESS" help:"E-mail address for the account with the certificate authority."`
 
-	TLSCert string `name:"tls-cert" env:"ALLSWELL_TLS_CERT" placeholder:"PATH" help:"Serve HTTPS with the certificate chain in this PEM file, which is read again when it changes."`
+	TLSCert string `name:"tls-cert" env:"ALLSWELL_TLS_CERT" placeholder:"PATH" help:"PEM file with the certificate chain for HTTPS, which is read again when it changes."`
 
 	TLSKey string `name:"tls-key" env:"ALLSWELL_TLS_KEY" placeholder:"PATH" help:"PEM file with the private key of ALLSWELL_TLS_CERT."`
 
 	RedirectListen string `env:"ALLSWELL_REDIRECT_LISTEN" default:":80" placeholder:"HOST:PORT|off" help:"With TLS: HTTP address for redirects, pings and the certificate authority. off: none."`
 
-	ACMEDirectory string `name:"acme-directory" env:"ALLSWELL_ACME_DIRECTORY" placeholder:"URL" help:"ACME directory of the certificate authority. Empty: Let's Encrypt."`
+	ACMEDirectory string `name:"acme-directory" env:"ALLSWELL_ACME_DIRECTORY" placeholder:"URL" help:"ACME directory. Empty: Let's Encrypt."`
 
-	ACMECA string `name:"acme-ca" env:"ALLSWELL_ACME_CA" placeholder:"PATH" help:"PEM file with the root certificates of the ACME directory. Empty: those of the system."`
+	ACMECA string `name:"acme-ca" env:"ALLSWELL_ACME_CA" placeholder:"PATH" help:"PEM file with root certificates for the ACME directory. Empty: the system's."`
 
 	OwnHosts string `env:"ALLSWELL_OWN_HOSTS" placeholder:"HOSTS" help:"Other host names of this installation, which cannot be pages' domains, separated by commas."`
 
-	DNSServer string `name:"dns-server" env:"ALLSWELL_DNS_SERVER" placeholder:"HOST:PORT" help:"DNS server that verifies pages' domains. Empty: those of the system."`
+	DNSServer string `name:"dns-server" env:"ALLSWELL_DNS_SERVER" placeholder:"HOST:PORT" help:"DNS server that verifies pages' domains. Empty: the system's."`
 
 	BootstrapToken string `env:"ALLSWELL_BOOTSTRAP_TOKEN" secret:"" placeholder:"SECRET" help:"Admin token of the first workspace: 32 or more printable ASCII characters. A new value revokes the previous one. Empty: the first start prints one."`
 
 	CheckInterval string `env:"ALLSWELL_CHECK_INTERVAL" default:"1m" placeholder:"DURATION" help:"How often monitors are checked, from 1s to 1h."`
 
-	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Consecutive checks that must find a monitor overdue, from 1 to 1000. A monitor may override it."`
+	FailureThreshold string `env:"ALLSWELL_FAILURE_THRESHOLD" default:"3" placeholder:"COUNT" help:"Consecutive checks that must find a monitor overdue, from 1 to 1000, unless it has its own."`
 
 	PingRateLimit string `env:"ALLSWELL_PING_RATE_LIMIT" default:"60" placeholder:"COUNT" help:"Pings per client address in any minute. 0: no limit."`
 
@@ -60,15 +60,15 @@ type Settings struct {
 
 	SecurityContact string `env:"ALLSWELL_SECURITY_CONTACT" placeholder:"ADDRESS" help:"Mail address or https:// URL for /.well-known/security.txt. Empty: no such file."`
 
-	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies trusted to report the client's address: addresses or networks, separated by commas."`
+	TrustedProxies string `env:"ALLSWELL_TRUSTED_PROXIES" placeholder:"NETWORKS" help:"Reverse proxies trusted to report the client's address, such as 10.0.0.0/8,192.0.2.1."`
 
 	ClientIPHeader string `name:"client-ip-header" env:"ALLSWELL_CLIENT_IP_HEADER" default:"X-Forwarded-For" placeholder:"HEADER" help:"Header in which they report it: X-Forwarded-For, Forwarded, X-Real-IP, CF-Connecting-IP, True-Client-IP, Fastly-Client-IP or Fly-Client-IP."`
 
-	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited: addresses or networks, separated by commas."`
+	PingExempt string `env:"ALLSWELL_PING_EXEMPT" placeholder:"NETWORKS" help:"Clients whose pings are not limited, such as 10.0.0.0/8,192.0.2.1."`
 
-	MaxConnections string `env:"ALLSWELL_MAX_CONNECTIONS" default:"0" placeholder:"COUNT" help:"Open connections, from 16. 0: as many as the limit of open files allows."`
+	MaxConnections string `env:"ALLSWELL_MAX_CONNECTIONS" default:"0" placeholder:"COUNT" help:"Open connections, from 16. 0: as the limit of open files allows."`
 
-	MaxConnectionsPerAddress string `env:"ALLSWELL_MAX_CONNECTIONS_PER_ADDRESS" default:"0" placeholder:"COUNT" help:"Open connections per client address, from 16. 0: a quarter of all, between 32 and 1024."`
+	MaxConnectionsPerAddress string `env:"ALLSWELL_MAX_CONNECTIONS_PER_ADDRESS" default:"0" placeholder:"COUNT" help:"Open connections per client address. 0: a quarter of all, between 32 and 1024."`
 
 	MemoryLimit string `env:"ALLSWELL_MEMORY_LIMIT" placeholder:"SIZE" help:"Soft memory limit, such as 512MiB. Empty: 90 % of the control group or the machine."`
 
@@ -78,9 +78,9 @@ type Settings struct {
 
 	MailFrom string `env:"ALLSWELL_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of mails, such as Example Status <status@example.com>."`
 
-	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"on: webhooks may connect to private addresses and to this machine."`
+	WebhookAllowPrivate string `env:"ALLSWELL_WEBHOOK_ALLOW_PRIVATE" default:"off" placeholder:"on|off" help:"Whether webhooks may connect to private addresses and this machine."`
 
-	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Addresses or networks that webhooks must never connect to, separated by commas."`
+	WebhookDeny string `env:"ALLSWELL_WEBHOOK_DENY" placeholder:"NETWORKS" help:"Where webhooks must never connect to, such as 192.0.2.0/24,198.51.100.1."`
 
 	AuditRetention string `env:"ALLSWELL_AUDIT_RETENTION" default:"400d" placeholder:"DURATION" help:"How long the audit log is kept, from 1d to 3650d."`
 

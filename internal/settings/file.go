@@ -12,7 +12,7 @@ const DefaultFile = "/etc/allswell/allswell.env"
 // FileSetting is the setting of all commands that read the configuration file. A command that has it takes the values of
 // its other settings from the file, unless they are set by flags or environment variables.
 type FileSetting struct {
-	Config string `env:"ALLSWELL_CONFIG" placeholder:"PATH" help:"File of ALLSWELL_…=value lines, as in systemd's EnvironmentFile. Empty: /etc/allswell/allswell.env, if it exists."`
+	Config string `env:"ALLSWELL_CONFIG" placeholder:"PATH" help:"File of ALLSWELL_…=value lines. Empty: /etc/allswell/allswell.env, if it exists."`
 }
 
 // Assignment is a line of a configuration file.
