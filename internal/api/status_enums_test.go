@@ -53,3 +53,24 @@ func TestStatusEnumerations(t *testing.T) {
 		t.Errorf("%d enumerations of statuses", found)
 	}
 }
+
+// TestAuditEnumerations checks that openapi.json names every kind of object and every action of the audit log.
+func TestAuditEnumerations(t *testing.T) {
+	var doc struct {
+		Components struct {
+			Schemas struct {
+				ObjectKind  struct{ Enum []allswell.ObjectKind }
+				AuditAction struct{ Enum []allswell.AuditAction }
+			}
+		}
+	}
+	if err := json.Unmarshal(document, &doc); err != nil {
+		t.Fatal(err)
+	}
+	if got := doc.Components.Schemas.ObjectKind.Enum; !slices.Equal(got, allswell.ObjectKinds) {
+		t.Errorf("kinds %q, want %q", got, allswell.ObjectKinds)
+	}
+	if got := doc.Components.Schemas.AuditAction.Enum; !slices.Equal(got, allswell.AuditActions) {
+		t.Errorf("actions %q, want %q", got, allswell.AuditActions)
+	}
+}

@@ -1,8 +1,11 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -75,6 +78,30 @@ func TestInvitationOfAnAccount(t *testing.T) {
 		s.dashboard.signIns = newSignInLimits()
 		grace.wants(grace.post("/admin/accept", "code", code, "password", goodPassword), http.StatusSeeOther, "/admin")
 		grace.wants(grace.get("/admin"), http.StatusOK, "Viewer")
+	})
+}
+
+// TestRemovalEndsOpenTabs removes a member who has a screen open.
+func TestRemovalEndsOpenTabs(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner := s.owner()
+		grace := s.member(owner, allswell.RoleEditor)
+		at, err := url.Parse(s.base)
+		if err != nil {
+			s.Fatal(err)
+		}
+		open := httptest.NewRequest("GET", "/admin/live?of=/admin", nil)
+		for _, c := range grace.client.Jar.Cookies(at) {
+			open.AddCookie(c)
+		}
+		if tag, err := s.dashboard.tagOf(s.Context(), open, &url.URL{Path: Path}); err != nil || tag == "" {
+			s.Fatalf("the tag of an open screen: %q, %v", tag, err)
+		}
+		owner.wants(owner.post("/admin/members/"+grace.actor().ID+"/remove"), http.StatusSeeOther)
+		if _, err := s.dashboard.tagOf(s.Context(), open, &url.URL{Path: Path}); !errors.Is(err, errNoScreen) {
+			s.Errorf("the open screen of a removed member: %v", err)
+		}
+		grace.wants(grace.post("/admin/account", "name", "Grace"), http.StatusSeeOther, "/admin/sign-in")
 	})
 }
 
