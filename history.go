@@ -168,11 +168,35 @@ func NewHistory(changes []StatusChange, gaps []ListeningGap, now time.Time, zone
 func (r History) fill(s Status, from, to, now time.Time, gaps []ListeningGap) {
 	first := sort.Search(len(r), func(i int) bool { return r.end(i, now).After(from) })
 	for i := first; i < len(r) && r[i].Date.Before(to); i++ {
-		begin, end := Later(from, r[i].Date), earlier(to, r.end(i, now))
-		unknown := gapTime(gaps, begin, end)
-		r[i].count(s, end.Sub(begin)-unknown)
-		r[i].count(StatusUnknown, unknown)
+		r[i].countPeriod(s, Later(from, r[i].Date), earlier(to, r.end(i, now)), gaps)
 	}
+}
+
+// countPeriod adds a period in a status, with long listening gaps as unknown.
+func (d *StatusDurations) countPeriod(s Status, from, to time.Time, gaps []ListeningGap) {
+	unknown := gapTime(gaps, from, to)
+	d.count(s, to.Sub(from)-unknown)
+	d.count(StatusUnknown, unknown)
+}
+
+// MonitorDurations returns the time from one instant to another in which a monitor was up, as
+// StatusOperational, and down, as StatusMajorOutage. outages are its outages, oldest first. gaps are
+// the listening gaps, in order and without overlap; those of at least LongGap count as unknown.
+func MonitorDurations(outages []Outage, gaps []ListeningGap, from, to time.Time) (d StatusDurations) {
+	for _, o := range outages {
+		if !o.EndedAt.IsZero() && o.EndedAt.Before(from) {
+			continue
+		}
+		begin, end := earlier(Later(o.StartedAt, from), to), to
+		if !o.EndedAt.IsZero() {
+			end = earlier(o.EndedAt, to)
+		}
+		d.countPeriod(StatusOperational, from, begin, gaps)
+		d.countPeriod(StatusMajorOutage, begin, end, gaps)
+		from = end
+	}
+	d.countPeriod(StatusOperational, from, to, gaps)
+	return d
 }
 
 // end returns the end of day i; for today it is now.

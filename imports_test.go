@@ -90,7 +90,7 @@ var layers = []layer{
 	{"internal/password", []string{"."}, nil,
 		"Hashes and judges passwords. It does not depend on whose they are."},
 	{"internal/dashboard",
-		[]string{".", "internal/assets", "internal/clientaddr", "internal/i18n", "internal/limit", "internal/password", "internal/store", "internal/stream", "internal/web"},
+		[]string{".", "internal/assets", "internal/clientaddr", "internal/i18n", "internal/limit", "internal/password", "internal/settings", "internal/store", "internal/stream", "internal/timeinput", "internal/web"},
 		[]string{"internal/htmltest", "internal/store/storetest"},
 		"An HTTP surface. It changes data through the same methods of the store as the API."},
 	{"internal/ping", []string{".", "internal/clientaddr", "internal/store", "internal/limit", "internal/failurelog"},

@@ -23,7 +23,11 @@ var MonitorStates = []MonitorState{MonitorUp, MonitorDown}
 const (
 	MonitorWaiting  MonitorState = "waiting"  // enabled and never pinged
 	MonitorDisabled MonitorState = "disabled" // not enabled
+	MonitorLate     MonitorState = "late"     // the last check found it overdue; see Monitor.Condition
 )
+
+// MonitorConditions lists the results of Monitor.Condition, the most urgent first.
+var MonitorConditions = []MonitorState{MonitorDown, MonitorLate, MonitorWaiting, MonitorUp, MonitorDisabled}
 
 // MonitorFilterStates are the states and conditions by which lists of monitors are limited.
 var MonitorFilterStates = []MonitorState{MonitorUp, MonitorDown, MonitorWaiting, MonitorDisabled}
@@ -75,6 +79,23 @@ type Outage struct {
 	SilentSince time.Time // last ping before the outage
 	StartedAt   time.Time // when the monitor was marked down
 	EndedAt     time.Time // zero: ongoing
+	EndReason   string    // see OutageEndReason.String, if requested; "": ongoing, or longer ago than events are kept
+}
+
+// Condition returns the one of MonitorConditions that describes the monitor.
+func (m Monitor) Condition() MonitorState {
+	switch {
+	case !m.Enabled:
+		return MonitorDisabled
+	case m.State == MonitorDown:
+		return MonitorDown
+	case m.WaitingSince.IsZero():
+		return MonitorWaiting
+	case m.ConsecutiveFailures > 0:
+		return MonitorLate
+	default:
+		return MonitorUp
+	}
 }
 
 // Wait returns the monitor's current wait. ok is false if there is no deadline: the monitor is

@@ -48,6 +48,7 @@ type field struct {
 	Name, Label, Type, Value, Hint string
 	Placeholder, Autocomplete      string
 	Options                        []option // of a select
+	Suggestions                    []string // of a text
 	Rows                           int      // of a textarea
 	Optional, Focus                bool
 	Bare                           bool // optional, without a word about it

@@ -57,6 +57,10 @@ var functions = template.FuncMap{
 	"time":     timeElement,
 	"lower":    strings.ToLower,
 	"roleName": roleName,
+
+	"moment":        func(t time.Time) template.HTML { return template.HTML(sentenceTime(t)) },
+	"conditionName": conditionName,
+	"conditionTone": conditionTone,
 }
 
 // roleName returns the name of a role as it stands alone.
@@ -95,6 +99,7 @@ type navItem struct {
 var navigation = []navItem{
 	{Label: "Overview", Path: Path, Icon: "overview"},
 	{Label: "Incidents", Path: Path + "/incidents", Icon: "incidents"},
+	{Label: "Monitors", Path: monitorsPath, Icon: "monitors"},
 	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},
 	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Access: accessAdmin},
 	{Label: "Audit log", Path: Path + "/audit", Icon: "audit", Access: accessAdmin},

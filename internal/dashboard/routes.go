@@ -66,6 +66,16 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/incidents/{incident}/publish", accessEditor, (*visit).publishIncident},
 		{"POST /admin/incidents/{incident}/delete", accessEditor, (*visit).deleteIncident},
 
+		{"GET /admin/monitors", accessViewer, (*visit).showMonitors},
+		{"POST /admin/monitors", accessEditor, (*visit).changeMonitors},
+		{"GET /admin/monitors/delete", accessEditor, (*visit).showDeleteMonitors},
+		{"POST /admin/monitors/delete", accessEditor, (*visit).deleteMonitors},
+		{"GET /admin/monitors/new", accessEditor, (*visit).showNewMonitor},
+		{"POST /admin/monitors/new", accessEditor, (*visit).createMonitor},
+		{"GET /admin/monitors/{monitor}", accessViewer, (*visit).showMonitor},
+		{"GET /admin/monitors/{monitor}/edit", accessEditor, (*visit).showEditMonitor},
+		{"POST /admin/monitors/{monitor}/edit", accessEditor, (*visit).editMonitor},
+		{"POST /admin/monitors/{monitor}/rotate", accessEditor, (*visit).rotateMonitor},
 		{"GET /admin/monitors/{monitor}/first-ping", accessViewer, (*visit).showFirstPing},
 
 		{"GET /admin/deliveries", accessViewer, (*visit).showDeliveries},

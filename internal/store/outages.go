@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/allswell/allswell"
@@ -106,7 +107,7 @@ func (t *tx) endOutage(m allswell.Monitor, why allswell.OutageEndReason) error {
 }
 
 // Outages lists the outages of a workspace's monitor, given its id or slug, newest first, with
-// their incidents.
+// their incidents and why they ended.
 func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r Pagination) ([]allswell.Outage, int, error) {
 	id, err := read(ctx, s, func(c *session) (string, error) {
 		return database.One(c.Session, database.ScanString, `SELECT id FROM monitors WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2`, ref, actor.WorkspaceID)
@@ -131,6 +132,19 @@ func (s *Store) Outages(ctx context.Context, actor allswell.Actor, ref string, r
 		for _, r := range incidents {
 			o := &outages[index[r.outage]]
 			o.IncidentID, o.Draft = r.incident, r.draft
+		}
+		if err != nil {
+			return err
+		}
+		events, err := database.Query(c.Session, func(sc database.Row) (e allswell.MonitorEvent, err error) {
+			var data string
+			if err = sc.Scan(&e.OutageID, &data); err == nil {
+				err = json.Unmarshal([]byte(data), &e.Data)
+			}
+			return
+		}, `SELECT outage_id, data FROM monitor_events WHERE monitor_id = $1 AND kind = $2 AND outage_id IN EACH($3)`, id, string(allswell.EventMonitorUp), list(ids))
+		for _, e := range events {
+			outages[index[e.OutageID]].EndReason = e.Data.Reason
 		}
 		return err
 	}

@@ -220,6 +220,22 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, total, err := s.Monitors(ctx, ws, store.MonitorFilter{}, firstHundred)
 		return none(total, err, false)
 	},
+	"MonitorList": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		list, err := s.MonitorList(ctx, ws, store.MonitorQuery{}, firstHundred)
+		return none(list.Total+len(list.Pages), err, false)
+	},
+	"MonitorPlaces": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		places, err := s.MonitorPlaces(ctx, ws)
+		return none(len(places), err, false)
+	},
+	"MonitorDetail": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.MonitorDetail(ctx, ws, x.monitor)
+		return err
+	},
+	"ExplainMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.ExplainMonitor(ctx, ws, x.monitor)
+		return err
+	},
 	"Monitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		_, err := s.Monitor(ctx, ws, x.monitor)
 		return err

@@ -1,0 +1,144 @@
+package allswell
+
+import (
+	"fmt"
+	"time"
+)
+
+// ExtensionReason is a reason why a monitor's deadline is later than one interval after its last ping.
+type ExtensionReason string
+
+// The reasons. See PingWait.Deadline.
+const (
+	ExtendedByMaintenance  ExtensionReason = "maintenance"
+	ExtendedByRejectedPing ExtensionReason = "rejected_ping"
+	ExtendedByGap          ExtensionReason = "listening_gap"
+)
+
+// ExtensionReasons lists all reasons.
+var ExtensionReasons = []ExtensionReason{ExtendedByMaintenance, ExtendedByRejectedPing, ExtendedByGap}
+
+// Extension is something that moved a monitor's deadline.
+type Extension struct {
+	Reason ExtensionReason
+	From   time.Time // the beginning of the gap, or the rejected ping; zero for a maintenance
+	To     time.Time // the end of the gap or of the maintenance, or the rejected ping
+	DueAt  time.Time // the deadline with this extension and those before it
+}
+
+// Explanation says why a monitor has its state.
+type Explanation struct {
+	State        MonitorState // one of MonitorConditions
+	AsOf         time.Time
+	LastPingAt   time.Time // zero: never pinged
+	WaitingSince time.Time // the last ping, or a later instant at which a person restarted the wait
+	Interval     time.Duration
+	Extensions   []Extension // what moved the deadline, each to a later time
+	DueAt        time.Time   // the deadline, with all extensions; zero: nothing is expected
+	Failures     int         // checks in a row that found the monitor overdue
+	Threshold    int         // failures at which the monitor is down
+	CountedAt    time.Time   // the last check that found it overdue; zero: none
+	DownAt       time.Time   // the check that marks the monitor down if nothing else happens; zero: it is down, or nothing is expected
+}
+
+// Explain returns why the monitor has its state at t.AsOf, with the deadlines of PingWait.Deadline and the checks of
+// Monitor.Check. t.Instant is ignored. DownAt assumes that every check takes place.
+func (m Monitor) Explain(t Tick) Explanation {
+	e := Explanation{
+		State: m.Condition(), AsOf: t.AsOf, LastPingAt: m.LastPingAt, WaitingSince: m.WaitingSince, Interval: m.Interval,
+		DueAt: m.DueAt(t.Gaps), Failures: m.ConsecutiveFailures, Threshold: m.Threshold(t.Threshold), CountedAt: m.TickedAt, DownAt: m.downAt(t),
+	}
+	if wait, ok := m.Wait(); ok {
+		e.Extensions = wait.extensions(t.Gaps)
+	}
+	return e
+}
+
+// extensions returns what makes the deadline later, one after the other. Nothing makes it earlier.
+func (w PingWait) extensions(gaps []ListeningGap) (all []Extension) {
+	part := PingWait{Since: w.Since, Interval: w.Interval}
+	due := part.Deadline(nil)
+	add := func(reason ExtensionReason, from, to time.Time, gaps []ListeningGap) {
+		if later := part.Deadline(gaps); later.After(due) {
+			due = later
+			all = append(all, Extension{reason, from, to, due})
+		}
+	}
+	part.SuppressedUntil = w.SuppressedUntil
+	add(ExtendedByMaintenance, time.Time{}, w.SuppressedUntil, nil)
+	part.RejectedAt = w.RejectedAt
+	add(ExtendedByRejectedPing, w.RejectedAt, w.RejectedAt, nil)
+	for i, gap := range gaps {
+		add(ExtendedByGap, gap.From, gap.To, gaps[:i+1])
+	}
+	return all
+}
+
+// downAt returns the instant of the check that marks the monitor down if no ping and no other change comes before.
+func (m Monitor) downAt(t Tick) time.Time {
+	due := m.DueAt(t.Gaps)
+	if due.IsZero() || m.State == MonitorDown {
+		return time.Time{}
+	}
+	// Checks before the deadline find the monitor on time, as the first one here does.
+	first := Later(t.AsOf, due).Truncate(t.Period)
+	for i := range MaxFailureThreshold + 2 {
+		t.Instant = first.Add(time.Duration(i) * t.Period)
+		t.AsOf = t.Instant
+		if m.Check(t) == CheckWentDown {
+			return t.Instant
+		}
+	}
+	return time.Time{}
+}
+
+// Sentences returns the explanation in English. clock formats times.
+func (e Explanation) Sentences(clock func(time.Time) string) (all []string) {
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	switch e.State {
+	case MonitorDisabled:
+		say("The monitor is disabled. No ping is expected.")
+		return all
+	case MonitorWaiting:
+		say("The monitor waits for its first ping. Until then it cannot go down.")
+		return all
+	}
+	interval := FormatDuration(e.Interval)
+	first := PingWait{Since: e.WaitingSince, Interval: e.Interval}.Deadline(nil)
+	verb := "is"
+	if first.Before(e.AsOf) {
+		verb = "was"
+	}
+	if e.WaitingSince.Equal(e.LastPingAt) {
+		say("The last ping came at %s. The next one %s due within %s, by %s.", clock(e.LastPingAt), verb, interval, clock(first))
+	} else {
+		say("The last ping came at %s. The monitor was enabled or its interval changed at %s: a ping %s due within %s, by %s.",
+			clock(e.LastPingAt), clock(e.WaitingSince), verb, interval, clock(first))
+	}
+	for _, x := range e.Extensions {
+		switch x.Reason {
+		case ExtendedByMaintenance:
+			say("Extended to %s, one interval after the end of the component's maintenance at %s.", clock(x.DueAt), clock(x.To))
+		case ExtendedByRejectedPing:
+			say("Extended to %s, because a valid ping was rejected at %s: the job is alive.", clock(x.DueAt), clock(x.From))
+		default:
+			say("Extended to %s, because Allswell could not receive pings from %s until %s.", clock(x.DueAt), clock(x.From), clock(x.To))
+		}
+	}
+	switch {
+	case e.State == MonitorDown:
+		say("It is down since %s, when %s had found it overdue. The next ping ends the outage.", clock(e.CountedAt), checksInARow(e.Threshold))
+	case e.Failures > 0:
+		say("%d of %d checks in a row have found it overdue. It is down at %s if no ping comes before.", e.Failures, e.Threshold, clock(e.DownAt))
+	case !e.DownAt.IsZero():
+		say("It is down at %s if no ping comes before: then %s will have found it overdue.", clock(e.DownAt), checksInARow(e.Threshold))
+	}
+	return all
+}
+
+func checksInARow(n int) string {
+	if n == 1 {
+		return "one check"
+	}
+	return fmt.Sprintf("%d checks in a row", n)
+}

@@ -1,0 +1,97 @@
+package dashboard
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// monitorScreen is what the template monitor shows.
+type monitorScreen struct {
+	store.MonitorDetail
+	Why      []template.HTML
+	Outages  []allswell.Outage
+	Pager    pager
+	Snippets []snippet // empty: the member may not see the ping URL
+	PingURL  string
+	CanEdit  bool
+}
+
+// UptimePeriods returns the uptimes as they are shown.
+func (s monitorScreen) UptimePeriods() []uptimePeriod {
+	all := make([]uptimePeriod, len(s.Uptimes))
+	for i, u := range s.Uptimes {
+		all[i] = uptimePeriod{Label: fmt.Sprintf("%d days", int(u.Period.Hours()/24)), Uptime: "unknown"}
+		if u.Period <= 24*time.Hour {
+			all[i].Label = fmt.Sprintf("%d hours", int(u.Period.Hours()))
+		}
+		if share, ok := u.Uptime(); ok {
+			all[i].Uptime = strconv.FormatFloat(allswell.UptimePercent(share, allswell.UptimeDecimals), 'f', -1, 64) + " %"
+		}
+	}
+	return all
+}
+
+// uptimePeriod is the uptime in a period.
+type uptimePeriod struct{ Label, Uptime string }
+
+// OutageEnd returns why an outage ended, in words.
+func (s monitorScreen) OutageEnd(o allswell.Outage) string {
+	switch o.EndReason {
+	case allswell.OutageEndedByDisable.String():
+		return "ended because the monitor was disabled"
+	case allswell.OutageEndedByPing.String():
+		return "ended by a ping"
+	default:
+		return ""
+	}
+}
+
+// Lasted returns how long the monitor was down in an outage that has ended.
+func (s monitorScreen) Lasted(o allswell.Outage) time.Duration { return o.EndedAt.Sub(o.StartedAt) }
+
+// sentenceTime returns a time within a sentence. Sentences and times need no escaping.
+func sentenceTime(t time.Time) string {
+	return string(i18n.TimeElement(t.UTC(), "dayclock", i18n.English().DayClock))
+}
+
+// showMonitor shows a monitor, why it has its state, and its outages.
+func (v *visit) showMonitor() error {
+	ref := v.r.PathValue("monitor")
+	detail, err := v.store.MonitorDetail(v.r.Context(), v.actor(), ref)
+	if err != nil {
+		return err
+	}
+	s := monitorScreen{MonitorDetail: detail, CanEdit: v.can(allswell.RoleEditor)}
+	r := pagination(v.r.URL.Query())
+	outages, total, err := v.store.Outages(v.r.Context(), v.actor(), detail.ID, r)
+	if err != nil {
+		return err
+	}
+	s.Outages, s.Pager = outages, newPager(v.r.URL.Path, nil, r, len(outages), total)
+	for _, sentence := range detail.Explanation.Sentences(sentenceTime) {
+		s.Why = append(s.Why, template.HTML(sentence))
+	}
+	if s.CanEdit { // who has the URL can ping
+		s.PingURL = v.pingURL(detail.Monitor)
+		s.Snippets = snippets(s.PingURL, detail.Interval)
+	}
+	return v.showLive("monitor", detail.Name, s)
+}
+
+// pingURL returns the URL that a monitor's job pings.
+func (v *visit) pingURL(m allswell.Monitor) string { return v.base + "/api/v1/heartbeat/" + m.Token }
+
+// rotateMonitor gives a monitor another ping URL.
+func (v *visit) rotateMonitor() error {
+	m, err := v.store.RotateMonitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"))
+	if err != nil {
+		return err
+	}
+	return v.redirect(monitorsPath + "/" + m.ID + "#ping")
+}

@@ -1,0 +1,189 @@
+package dashboard
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/settings"
+	"github.com/allswell/allswell/internal/timeinput"
+)
+
+// monitorFormScreen is what the template monitor_form shows.
+type monitorFormScreen struct {
+	*form
+	Title   string
+	Monitor allswell.Monitor // the one that is edited; zero: a new one
+	Fields  []field
+	Tag     string   // entity tag of the monitor that the form was made from
+	Theirs  []string // what somebody else has changed meanwhile
+	Cancel  string
+}
+
+// showNewMonitor shows the form of a new monitor, or of a copy.
+func (v *visit) showNewMonitor() error {
+	values := url.Values{"interval": {"25h"}, "component_id": {v.r.URL.Query().Get("component_id")}}
+	if of := v.r.URL.Query().Get("copy"); of != "" {
+		m, err := v.store.Monitor(v.r.Context(), v.actor(), of)
+		if err != nil {
+			return err
+		}
+		values = monitorValues(m)
+		values.Set("name", "")
+	}
+	return v.showMonitorForm(http.StatusOK, &monitorFormScreen{form: newForm(values), Title: "New monitor", Cancel: monitorsPath})
+}
+
+// monitorValues returns the values of the fields of a monitor.
+func monitorValues(m allswell.Monitor) url.Values {
+	values := url.Values{
+		"name": {m.Name}, "interval": {settings.ShortDuration(m.Interval)}, "component_id": {m.PageSlug + "/" + m.ComponentID},
+		"down_status": {string(m.DownStatus)}, "auto_incidents": {string(m.AutoIncidents)},
+	}
+	if m.FailureThreshold > 0 {
+		values.Set("failure_threshold", strconv.Itoa(m.FailureThreshold))
+	}
+	return values
+}
+
+// showMonitorForm shows the form with its fields.
+func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
+	places, err := v.store.MonitorPlaces(v.r.Context(), v.actor())
+	if err != nil {
+		return err
+	}
+	where := []option{{Value: "/", Label: "No page: outages open no incidents"}}
+	for _, p := range places {
+		where = append(where, option{Value: p.Slug + "/", Label: p.Name + ", no component"})
+		for _, c := range p.Components {
+			where = append(where, option{Value: p.Slug + "/" + c.ID, Label: p.Name + " › " + c.Name})
+		}
+	}
+	down := []option{}
+	if s.Monitor.ID == "" {
+		down = append(down, option{Label: "Default: major outage for the only monitor of a component, else partial outage"})
+	}
+	for _, d := range allswell.DownStatuses {
+		down = append(down, option{Value: string(d), Label: functions["status"].(func(allswell.Status) string)(d)})
+	}
+	for _, x := range []field{
+		{Name: "name", Label: "Name", Placeholder: "Nightly backup"},
+		{Name: "interval", Label: "A ping is due within", Placeholder: "25h", Suggestions: []string{"90s", "5m", "20m", "75m", "25h", "8d"},
+			Hint: "The longest time between two pings, with units: 90s, 5m, 25h, 8d. Leave room: 25h for a job that runs every night."},
+		{Name: "component_id", Label: "While it is down, this is affected", Type: "select", Optional: true, Options: where},
+		{Name: "down_status", Label: "The component is then", Type: "select", Optional: true, Options: down},
+		{Name: "failure_threshold", Label: "Checks in a row that must find it overdue", Optional: true, Placeholder: strconv.Itoa(v.store.FailureThreshold()),
+			Hint: "Left empty, the setting of the server."},
+		{Name: "auto_incidents", Label: "An outage opens an incident that", Type: "select", Optional: true, Options: []option{
+			{Label: "follows the setting of the page"}, {Value: "publish", Label: "is published at once"}, {Value: "draft", Label: "waits as a draft until somebody publishes it"},
+			{Value: "off", Label: "does not exist: no incident"},
+		}},
+	} {
+		s.Fields = append(s.Fields, s.draw(x))
+	}
+	focusFirst(s.Fields)
+	return v.show(status, "monitor_form", s.Title, s)
+}
+
+// readMonitor reads the fields, and returns what they describe and what cannot be read.
+func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
+	var bad allswell.ValidationError
+	page, component, _ := strings.Cut(typed.Get("component_id"), "/")
+	n := allswell.NewMonitor{
+		Name: strings.TrimSpace(typed.Get("name")), Page: page, ComponentID: component,
+		DownStatus: allswell.Status(typed.Get("down_status")), AutoIncidents: allswell.AutoIncidents(typed.Get("auto_incidents")),
+	}
+	var interval timeinput.Duration
+	if err := interval.UnmarshalText([]byte(strings.ReplaceAll(typed.Get("interval"), " ", ""))); err != nil {
+		bad.Add("interval", "The interval %s.", err)
+		n.Interval = allswell.MinInterval
+	} else {
+		n.Interval = time.Duration(interval)
+	}
+	if text := strings.TrimSpace(typed.Get("failure_threshold")); text != "" {
+		count, err := strconv.Atoi(text)
+		if n.FailureThreshold = count; err != nil || count == 0 {
+			n.FailureThreshold = -1 // never valid
+		}
+	}
+	return n, joinInvalid(n.Validate(), bad.Err())
+}
+
+// createMonitor creates a monitor, and shows how its job pings.
+func (v *visit) createMonitor() error {
+	s := &monitorFormScreen{form: newForm(v.r.PostForm), Title: "New monitor", Cancel: monitorsPath}
+	n, err := readMonitor(v.r.PostForm)
+	var m allswell.Monitor
+	if err == nil {
+		m, err = v.store.CreateMonitor(v.r.Context(), v.actor(), n)
+	}
+	if s.refused(err) {
+		return v.showMonitorForm(http.StatusUnprocessableEntity, s)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(monitorsPath + "/" + m.ID + "/first-ping")
+}
+
+func (v *visit) editedMonitor() (*monitorFormScreen, error) {
+	m, err := v.store.Monitor(v.r.Context(), v.actor(), v.r.PathValue("monitor"))
+	return &monitorFormScreen{Title: "Edit " + m.Name, Monitor: m, Tag: allswell.EntityTag(m), Cancel: monitorsPath + "/" + m.ID}, err
+}
+
+// showEditMonitor shows the form of a monitor.
+func (v *visit) showEditMonitor() error {
+	s, err := v.editedMonitor()
+	if err != nil {
+		return err
+	}
+	s.form = newForm(monitorValues(s.Monitor))
+	return v.showMonitorForm(http.StatusOK, s)
+}
+
+// editMonitor changes a monitor, unless somebody else has changed it since the form was shown.
+func (v *visit) editMonitor() error {
+	s, err := v.editedMonitor()
+	if err != nil {
+		return err
+	}
+	s.form = newForm(v.r.PostForm)
+	n, err := readMonitor(v.r.PostForm)
+	if err == nil {
+		ch := n.Replacement()
+		ch.Enabled = nil
+		_, err = v.store.ChangeMonitor(v.r.Context(), v.actor(), s.Monitor.ID, ch, allswell.Precondition{Tags: []string{cmp.Or(s.Value("tag"), "none")}})
+	}
+	switch {
+	case errors.Is(err, allswell.ErrPreconditionFailed):
+		s.Theirs = otherValues(v.r.PostForm, monitorValues(s.Monitor))
+		return v.showMonitorForm(http.StatusConflict, s)
+	case s.refused(err):
+		s.Tag = s.Value("tag")
+		return v.showMonitorForm(http.StatusUnprocessableEntity, s)
+	case err != nil:
+		return err
+	}
+	return v.redirect(s.Cancel)
+}
+
+// monitorFieldNames are the fields of the form, in their order, with words for them.
+var monitorFieldNames = [][2]string{
+	{"name", "name"}, {"interval", "interval"}, {"component_id", "component"}, {"down_status", "status while it is down"},
+	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"},
+}
+
+// otherValues returns what is saved in place of what was typed.
+func otherValues(typed, saved url.Values) (all []string) {
+	for _, name := range monitorFieldNames {
+		if text := saved.Get(name[0]); text != typed.Get(name[0]) {
+			all = append(all, "The "+name[1]+" is now “"+cmp.Or(strings.Trim(text, "/"), "none")+"”.")
+		}
+	}
+	return all
+}

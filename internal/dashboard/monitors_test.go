@@ -1,0 +1,172 @@
+package dashboard
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// monitors creates monitors with the names.
+func (v *visitor) monitors(names ...string) (all []allswell.Monitor) {
+	v.Helper()
+	for _, name := range names {
+		m, err := v.store.CreateMonitor(v.Context(), v.actor(), allswell.NewMonitor{Name: name, Interval: time.Hour})
+		if err != nil {
+			v.Fatal(err)
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func (v *visitor) ping(tokens ...string) {
+	v.Helper()
+	if _, err := v.store.RecordPings(v.Context(), tokens, store.LivenessRecord{Replica: "r"}); err != nil {
+		v.Fatal(err)
+	}
+}
+
+// lacks checks that a body has none of the texts.
+func (v *visitor) lacks(a answer, texts ...string) {
+	v.Helper()
+	for _, text := range texts {
+		if strings.Contains(a.body, text) {
+			v.Errorf("%s has %q", a.Request.URL, text)
+		}
+	}
+}
+
+func TestMonitorsAreListedAndChanged(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.wants(v.get("/admin/monitors"), http.StatusOK, "Nothing is watched yet")
+		all := v.monitors("Backup", "Invoices", "<Übung>")
+		v.ping(all[0].Token)
+		list := v.wants(v.get("/admin/monitors"), http.StatusOK, "Backup", "Invoices", "&lt;Übung&gt;", "never pinged", "within 1 hour")
+		if strings.Index(list.body, ">Invoices<") > strings.Index(list.body, ">Backup<") {
+			s.Error("a monitor that is up is listed before one that waits")
+		}
+		v.lacks(v.wants(v.get("/admin/monitors?state=waiting"), http.StatusOK, "Invoices"), ">Backup<")
+		v.lacks(v.wants(v.get("/admin/monitors?search=+übu"), http.StatusOK, "&lt;Übung&gt;"), ">Backup<")
+		v.wants(v.get("/admin/monitors?search=x"), http.StatusOK, "No such monitors", `value="x"`)
+		v.wants(v.get("/admin/monitors?state=x"), http.StatusNotFound)
+
+		v.wants(v.post("/admin/monitors", "monitor", all[0].ID, "monitor", all[1].ID, "monitor", "mon_gone", "action", "disable", "next", "/admin/monitors?sort=name"),
+			http.StatusSeeOther, "/admin/monitors?sort=name")
+		v.lacks(v.wants(v.get("/admin/monitors?state=disabled"), http.StatusOK, "Backup", "Invoices"), "Übung")
+		v.wants(v.post("/admin/monitors", "monitor", all[0].ID, "action", "enable", "next", "https://evil.example/"), http.StatusSeeOther, "/admin/monitors")
+		v.lacks(v.get("/admin/monitors?state=disabled"), ">Backup<")
+		v.wants(v.post("/admin/monitors", "monitor", all[0].ID, "action", "x"), http.StatusNotFound)
+
+		v.wants(v.get("/admin/monitors/delete?monitor="+all[1].ID+"&monitor="+all[2].ID), http.StatusOK, "Delete 2 monitors?", "Invoices")
+		v.wants(v.post("/admin/monitors/delete", "monitor", all[1].ID, "monitor", all[2].ID), http.StatusSeeOther, "/admin/monitors")
+		v.wants(v.get("/admin/monitors/delete?monitor="+all[1].ID), http.StatusSeeOther, "/admin/monitors")
+		v.wants(v.get("/admin/monitors/"+all[1].ID), http.StatusNotFound)
+		if _, total, err := s.store.Monitors(s.Context(), v.actor(), store.MonitorFilter{}, store.Pagination{Page: 1, PerPage: 1}); err != nil || total != 1 {
+			s.Errorf("%d monitors left, %v", total, err)
+		}
+	})
+}
+
+func TestMonitorIsExplained(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		m := v.monitors("Backup")[0]
+		path := "/admin/monitors/" + m.ID
+		v.lacks(v.wants(v.get(path), http.StatusOK, "waits for its first ping", m.Token, "curl -fsS", "None so far"), "24 hours</dt>", "previous address")
+		v.ping(m.Token)
+		v.wants(v.get(path), http.StatusOK, "The last ping came at <time", "is due within 1 hour", "It is down at", "3 checks in a row", "24 hours</dt><dd>")
+		v.wants(v.post(path+"/rotate"), http.StatusSeeOther, path+"#ping")
+		v.lacks(v.wants(v.get(path), http.StatusOK, "previous address works until <time"), m.Token)
+		v.wants(v.get("/admin/monitors/"+m.Slug), http.StatusOK, "Backup")
+		v.wants(v.get("/admin/monitors/nowhere"), http.StatusNotFound)
+	})
+}
+
+func TestMonitorIsCreatedAndEdited(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.wants(v.post("/admin/setup/page", "name", "Acme", "slug", "acme"), http.StatusSeeOther)
+		v.wants(v.post("/admin/setup/acme/components", "components", "API"), http.StatusSeeOther)
+		components, _, err := s.store.Components(s.Context(), v.actor(), "acme", store.ComponentFilter{}, store.Pagination{Page: 1, PerPage: 1})
+		if err != nil {
+			s.Fatal(err)
+		}
+		api := "acme/" + components[0].ID
+		v.wants(v.get("/admin/monitors/new"), http.StatusOK, "Acme › API", `value="25h"`, "Default: major outage")
+		v.wants(v.post("/admin/monitors/new", "name", "", "interval", "60", "component_id", api, "failure_threshold", "x"), http.StatusUnprocessableEntity,
+			"name field is required", "needs a unit", "must be from 1 to 1000", `value="`+api+`" selected`)
+		v.wants(v.post("/admin/monitors/new", "name", "x", "interval", "2h", "component_id", "acme/nowhere"), http.StatusUnprocessableEntity, "does not exist on this page")
+		v.wants(v.post("/admin/monitors/new", "name", "x", "interval", "2h", "component_id", "nowhere/"), http.StatusUnprocessableEntity, "no page with this slug")
+		done := v.wants(v.post("/admin/monitors/new", "name", " Backup ", "interval", "1d 1h", "component_id", api, "down_status", "", "failure_threshold", "", "auto_incidents", "draft"),
+			http.StatusSeeOther, "/first-ping")
+		path := strings.TrimSuffix(done.Header.Get("Location"), "/first-ping")
+		m, err := s.store.Monitor(s.Context(), v.actor(), strings.TrimPrefix(path, "/admin/monitors/"))
+		if err != nil || m.Name != "Backup" || m.Interval != 25*time.Hour || m.ComponentID != components[0].ID || m.DownStatus != allswell.StatusMajorOutage || m.AutoIncidents != allswell.AutoIncidentsDraft {
+			s.Fatalf("monitor %+v, %v", m, err)
+		}
+		v.wants(v.get("/admin/monitors/new?copy="+m.ID), http.StatusOK, `value="25h"`, `value="`+api+`" selected`)
+
+		edit := v.wants(v.get(path+"/edit"), http.StatusOK, `value="Backup"`, `name="tag" value="&#34;`)
+		_, tag, _ := strings.Cut(edit.body, `name="tag" value="&#34;`)
+		tag = `"` + tag[:16] + `"`
+		fields := []string{"name", "Nightly backup", "interval", "26h", "component_id", "acme/", "down_status", "degraded", "failure_threshold", "2", "auto_incidents", "", "tag", tag}
+		name := "Backup of the night"
+		if _, err := s.store.ChangeMonitor(s.Context(), v.actor(), m.ID, allswell.MonitorChange{Name: &name}); err != nil {
+			s.Fatal(err)
+		}
+		conflict := v.wants(v.post(path+"/edit", fields...), http.StatusConflict, "Somebody else has changed this", "“Backup of the night”", `value="Nightly backup"`)
+		_, tag, _ = strings.Cut(conflict.body, `name="tag" value="&#34;`)
+		fields[len(fields)-1] = `"` + tag[:16] + `"`
+		v.wants(v.post(path+"/edit", fields...), http.StatusSeeOther, path)
+		m, err = s.store.Monitor(s.Context(), v.actor(), m.ID)
+		if err != nil || m.Name != "Nightly backup" || m.Interval != 26*time.Hour || m.ComponentID != "" || m.PageSlug != "acme" ||
+			m.DownStatus != allswell.StatusDegraded || m.FailureThreshold != 2 || m.AutoIncidents != "" || !m.Enabled {
+			s.Errorf("monitor %+v, %v", m, err)
+		}
+		v.wants(v.post(path+"/edit", append(fields[:len(fields)-1], "forged")...), http.StatusConflict)
+	})
+}
+
+// maxListBytes is the maximum size of a page of the list, compressed.
+const maxListBytes = 100_000
+
+func TestMonitorListIsSmall(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		var names []string
+		for i := range 2*perPage + 1 {
+			names = append(names, fmt.Sprintf("%03d %s", i, strings.Repeat("m", 100)))
+		}
+		v.monitors(names...)
+		first := v.wants(v.get("/admin/monitors?sort=name"), http.StatusOK, "000 m", "049 m", "1–50 of 101", "p=2")
+		var body bytes.Buffer
+		w := gzip.NewWriter(&body)
+		w.Write([]byte(first.body))
+		w.Close()
+		if body.Len() > maxListBytes/10 || len(first.body) > maxListBytes {
+			s.Errorf("%d bytes, %d compressed", len(first.body), body.Len())
+		}
+		v.lacks(first, "050 m")
+		v.wants(v.get("/admin/monitors?sort=name&p=3"), http.StatusOK, "100 m", "101–101 of 101")
+	})
+}
+
+func TestConditionsHaveNames(t *testing.T) {
+	for _, c := range allswell.MonitorConditions {
+		if conditionName(c) == "" {
+			t.Errorf("%s has no name", c)
+		}
+	}
+	if slices.Contains(allswell.MonitorConditions, "") || len(conditionNames) != len(allswell.MonitorConditions) {
+		t.Error("the conditions and their names differ")
+	}
+}

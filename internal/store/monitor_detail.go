@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// uptimePeriods are the periods of which MonitorDetail has the uptime.
+var uptimePeriods = []time.Duration{24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 90 * 24 * time.Hour}
+
+// MonitorDetail is a monitor with what explains it.
+type MonitorDetail struct {
+	MonitorListEntry
+	Explanation   allswell.Explanation
+	OldTokenUntil time.Time // when the ping URL before the current one ends to work; zero: there is none
+	Uptimes       []MonitorUptime
+}
+
+// MonitorUptime is the time that a monitor was up and down in the last Period, or since it was created.
+type MonitorUptime struct {
+	Period time.Duration
+	allswell.StatusDurations
+}
+
+// ExplainMonitor returns why a workspace's monitor, given its id or slug, has its state.
+func (s *Store) ExplainMonitor(ctx context.Context, actor allswell.Actor, ref string) (allswell.Explanation, error) {
+	return read(ctx, s, func(c *session) (e allswell.Explanation, err error) {
+		m, err := c.monitor(`WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2`, ref, actor.WorkspaceID)
+		if err != nil {
+			return e, err
+		}
+		return c.explain(m)
+	})
+}
+
+func (c *session) explain(m allswell.Monitor) (allswell.Explanation, error) {
+	tick := allswell.Tick{AsOf: c.Now, Period: c.s.period, Threshold: c.s.threshold}
+	var err error
+	if !m.WaitingSince.IsZero() {
+		tick.Gaps, err = c.gaps(m.WaitingSince)
+	}
+	return m.Explain(tick), err
+}
+
+// MonitorDetail returns a workspace's monitor, given its id or slug.
+func (s *Store) MonitorDetail(ctx context.Context, actor allswell.Actor, ref string) (MonitorDetail, error) {
+	return read(ctx, s, func(c *session) (d MonitorDetail, err error) {
+		m, err := c.monitor(`WHERE `+refColumn(ref)+` = $1 AND workspace_id = $2`, ref, actor.WorkspaceID)
+		if err != nil {
+			return d, err
+		}
+		pages, err := c.monitorListPages(actor.WorkspaceID)
+		if err != nil {
+			return d, err
+		}
+		entries, err := c.monitorListEntries([]allswell.Monitor{m}, pages)
+		if err != nil {
+			return d, err
+		}
+		d.MonitorListEntry = entries[0]
+		if d.Explanation, err = c.explain(m); err != nil {
+			return d, err
+		}
+		if d.Uptimes, err = c.monitorUptimes(m); err != nil {
+			return d, err
+		}
+		d.OldTokenUntil, err = database.One(c.Session, func(row database.Row) (until time.Time, err error) {
+			err = row.Scan(instant{&until})
+			return
+		}, `SELECT CASE WHEN old_token_until_at > $2 THEN old_token_until_at END FROM monitors WHERE id = $1`, m.ID, millis(c.Now))
+		return d, err
+	})
+}
+
+// monitorUptimes returns nothing for a monitor that was never pinged.
+func (c *session) monitorUptimes(m allswell.Monitor) ([]MonitorUptime, error) {
+	if m.LastPingAt.IsZero() {
+		return nil, nil
+	}
+	start := c.Now.Add(-uptimePeriods[len(uptimePeriods)-1])
+	gaps, err := c.gaps(start)
+	if err != nil {
+		return nil, err
+	}
+	outages, err := database.Query(c.Session, scanOutage, `SELECT `+outageColumns+` FROM outages
+		WHERE monitor_id = $1 AND (ended_at IS NULL OR ended_at > $2) ORDER BY started_at, id`, m.ID, millis(start))
+	var all []MonitorUptime
+	for _, period := range uptimePeriods {
+		from := allswell.Later(c.Now.Add(-period), m.CreatedAt)
+		all = append(all, MonitorUptime{period, allswell.MonitorDurations(outages, gaps, from, c.Now)})
+	}
+	return all, err
+}

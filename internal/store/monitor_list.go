@@ -1,0 +1,205 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// MonitorOrder is the order of a MonitorList.
+type MonitorOrder string
+
+// The orders. Monitors that are equal in it are ordered by their names.
+const (
+	MonitorsByCondition MonitorOrder = "state" // as in allswell.MonitorConditions
+	MonitorsByName      MonitorOrder = "name"
+	MonitorsByLastPing  MonitorOrder = "last_ping" // the longest silent first, those never pinged last
+)
+
+// MonitorOrders lists all orders.
+var MonitorOrders = []MonitorOrder{MonitorsByCondition, MonitorsByName, MonitorsByLastPing}
+
+// MonitorQuery selects and orders the monitors of a MonitorList. Empty fields do not limit it.
+type MonitorQuery struct {
+	Search    string                // part of the name, in any case
+	Page      string                // the slug of their page
+	Condition allswell.MonitorState // one of allswell.MonitorConditions
+	Order     MonitorOrder          // "": MonitorsByCondition
+}
+
+// MonitorList is a part of a workspace's monitors, with what a person needs to recognise them.
+type MonitorList struct {
+	Monitors []MonitorListEntry
+	Total    int                           // that match the query
+	Counts   map[allswell.MonitorState]int // that match it in each condition, whichever it asks for
+	Pages    []MonitorListPage             // all pages of the workspace, by name
+}
+
+// MonitorListEntry is a monitor with the names of its page and component.
+type MonitorListEntry struct {
+	allswell.Monitor
+	PageName, ComponentName string // "": none
+}
+
+// MonitorListPage is a page that monitors can belong to.
+type MonitorListPage struct{ ID, Slug, Name string }
+
+// MonitorList returns a part of the actor's monitors. The condition depends on pings that are stored apart from the
+// monitors, so it is computed by allswell.Monitor.Condition from a few columns of every monitor.
+func (s *Store) MonitorList(ctx context.Context, actor allswell.Actor, q MonitorQuery, r Pagination) (MonitorList, error) {
+	return read(ctx, s, func(c *session) (l MonitorList, err error) {
+		if l.Pages, err = c.monitorListPages(actor.WorkspaceID); err != nil {
+			return l, err
+		}
+		rows, err := c.monitorListRows(actor.WorkspaceID)
+		if err != nil {
+			return l, err
+		}
+		rows = q.filter(rows, l.Pages)
+		l.Counts = make(map[allswell.MonitorState]int)
+		for _, m := range rows {
+			l.Counts[m.Condition()]++
+		}
+		if q.Condition != "" {
+			rows = slices.DeleteFunc(rows, func(m allswell.Monitor) bool { return m.Condition() != q.Condition })
+		}
+		l.Total = len(rows)
+		q.sort(rows)
+		rows = rows[min(r.offset(), len(rows)):min(r.offset()+r.PerPage, len(rows))]
+		l.Monitors, err = c.monitorListEntries(rows, l.Pages)
+		return l, err
+	})
+}
+
+// monitorListRows loads the columns of all monitors that select and order them.
+func (c *session) monitorListRows(workspaceID string) ([]allswell.Monitor, error) {
+	rows, err := database.Query(c.Session, func(row database.Row) (r monitorRow, err error) {
+		m := &r.Monitor
+		err = row.Scan(&m.ID, text{&m.PageID}, &m.Name, &m.Enabled, &m.State, &m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&r.pingedAt})
+		return
+	}, `SELECT monitors.id, page_id, name, enabled, state, consecutive_failures, last_ping_at, waiting_since_at, pinged_at
+		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token WHERE workspace_id = $1`, workspaceID)
+	return currentMonitors(rows), err
+}
+
+// monitorListPages loads the pages, ordered here because the engines order text differently.
+func (c *session) monitorListPages(workspaceID string) ([]MonitorListPage, error) {
+	pages, err := database.Query(c.Session, func(row database.Row) (p MonitorListPage, err error) {
+		err = row.Scan(&p.ID, &p.Slug, &p.Name)
+		return
+	}, `SELECT id, slug, name FROM pages WHERE workspace_id = $1`, workspaceID)
+	slices.SortFunc(pages, func(a, b MonitorListPage) int {
+		return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.ID, b.ID))
+	})
+	return pages, err
+}
+
+// filter returns the monitors with the name and the page.
+func (q MonitorQuery) filter(rows []allswell.Monitor, pages []MonitorListPage) []allswell.Monitor {
+	page, search := "", strings.ToLower(strings.TrimSpace(q.Search))
+	if at := slices.IndexFunc(pages, func(p MonitorListPage) bool { return p.Slug == q.Page }); at >= 0 {
+		page = pages[at].ID
+	}
+	return slices.DeleteFunc(rows, func(m allswell.Monitor) bool {
+		return q.Page != "" && (page == "" || m.PageID != page) || !strings.Contains(strings.ToLower(m.Name), search)
+	})
+}
+
+func (q MonitorQuery) sort(rows []allswell.Monitor) {
+	type key struct {
+		first int64
+		name  string
+	}
+	keys := make(map[string]key, len(rows))
+	for _, m := range rows {
+		k := key{name: strings.ToLower(m.Name)}
+		switch q.Order {
+		case MonitorsByName:
+		case MonitorsByLastPing:
+			k.first = m.LastPingAt.UnixMilli()
+			if m.LastPingAt.IsZero() {
+				k.first = time.Unix(1<<40, 0).UnixMilli()
+			}
+		default:
+			k.first = int64(slices.Index(allswell.MonitorConditions, m.Condition()))
+		}
+		keys[m.ID] = k
+	}
+	slices.SortFunc(rows, func(a, b allswell.Monitor) int {
+		x, y := keys[a.ID], keys[b.ID]
+		return cmp.Or(cmp.Compare(x.first, y.first), cmp.Compare(x.name, y.name), cmp.Compare(a.ID, b.ID))
+	})
+}
+
+// monitorListEntries loads the monitors of rows, in their order.
+func (c *session) monitorListEntries(rows []allswell.Monitor, pages []MonitorListPage) ([]MonitorListEntry, error) {
+	index := make(map[string]int, len(rows))
+	ids := make([]string, len(rows))
+	for i, m := range rows {
+		index[m.ID], ids[i] = i, m.ID
+	}
+	monitors, err := c.monitors(`WHERE id IN EACH($1)`, list(ids))
+	if err == nil {
+		err = c.fillMonitors(monitors)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var components []string
+	for _, m := range monitors {
+		components = append(components, m.ComponentID)
+	}
+	type component struct{ id, name string }
+	named, err := database.Query(c.Session, func(row database.Row) (n component, err error) {
+		err = row.Scan(&n.id, &n.name)
+		return
+	}, `SELECT id, name FROM components WHERE id IN EACH($1)`, list(components))
+	names := make(map[string]string)
+	for _, n := range named {
+		names[n.id] = n.name
+	}
+	for _, p := range pages {
+		names[p.ID] = p.Name
+	}
+	entries := make([]MonitorListEntry, len(rows))
+	for _, m := range monitors {
+		entries[index[m.ID]] = MonitorListEntry{m, names[m.PageID], names[m.ComponentID]}
+	}
+	return entries, err
+}
+
+// MonitorPlace is a page with its components, to one of which a monitor can be linked.
+type MonitorPlace struct {
+	MonitorListPage
+	Components []allswell.ComponentName
+}
+
+// MonitorPlaces lists the pages of the actor's workspace, by name, with their components in the order of the page.
+func (s *Store) MonitorPlaces(ctx context.Context, actor allswell.Actor) ([]MonitorPlace, error) {
+	return read(ctx, s, func(c *session) ([]MonitorPlace, error) {
+		pages, err := c.monitorListPages(actor.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		places := make([]MonitorPlace, len(pages))
+		index := make(map[string]*MonitorPlace, len(pages))
+		for i, p := range pages {
+			places[i].MonitorListPage = p
+			index[p.ID] = &places[i]
+		}
+		_, err = database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+			var page string
+			var component allswell.ComponentName
+			if err = row.Scan(&page, &component.ID, &component.Name); err == nil {
+				index[page].Components = append(index[page].Components, component)
+			}
+			return
+		}, `SELECT page_id, id, name FROM components WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1) ORDER BY page_id, position, id`, actor.WorkspaceID)
+		return places, err
+	})
+}

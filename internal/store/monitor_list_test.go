@@ -1,0 +1,152 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
+)
+
+func TestMonitorList(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		create := func(n allswell.NewMonitor) allswell.Monitor {
+			n.Interval = time.Hour
+			m, err := w.CreateMonitor(w.ctx, w.ws, n)
+			w.ok(err)
+			return m
+		}
+		create(allswell.NewMonitor{Name: "Crawler"})
+		create(allswell.NewMonitor{Name: "Archive", Disabled: true})
+		w.pinged()
+		names := func(q store.MonitorQuery) (names []string) {
+			list, err := w.MonitorList(w.ctx, w.ws, q, firstHundred)
+			w.ok(err)
+			if list.Total != len(list.Monitors) {
+				w.Errorf("%+v: total %d of %d", q, list.Total, len(list.Monitors))
+			}
+			for _, m := range list.Monitors {
+				names = append(names, m.Name)
+			}
+			return names
+		}
+		for _, c := range []struct {
+			q    store.MonitorQuery
+			want []string
+		}{
+			{store.MonitorQuery{}, []string{"Crawler", "nightly", "Archive"}},
+			{store.MonitorQuery{Order: store.MonitorsByName}, []string{"Archive", "Crawler", "nightly"}},
+			{store.MonitorQuery{Order: store.MonitorsByLastPing}, []string{"nightly", "Archive", "Crawler"}},
+			{store.MonitorQuery{Search: "C", Order: store.MonitorsByName}, []string{"Archive", "Crawler"}},
+			{store.MonitorQuery{Search: " ARCH"}, []string{"Archive"}},
+			{store.MonitorQuery{Page: "acme"}, []string{"nightly"}},
+			{store.MonitorQuery{Page: "nowhere"}, nil},
+			{store.MonitorQuery{Condition: allswell.MonitorUp}, []string{"nightly"}},
+			{store.MonitorQuery{Condition: allswell.MonitorDown}, nil},
+		} {
+			if got := names(c.q); !slices.Equal(got, c.want) {
+				w.Errorf("%+v: %q, want %q", c.q, got, c.want)
+			}
+		}
+		list, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Condition: allswell.MonitorUp}, firstHundred)
+		w.ok(err)
+		if e := list.Monitors[0]; e.PageName != "Acme" || e.ComponentName != "Backups" || e.NextCheckAt.IsZero() {
+			w.Errorf("entry %+v", e)
+		}
+		if list.Counts[allswell.MonitorWaiting] != 1 || list.Counts[allswell.MonitorDisabled] != 1 || list.Counts[allswell.MonitorUp] != 1 {
+			w.Errorf("counts %v", list.Counts)
+		}
+		part, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{Order: store.MonitorsByName}, store.Pagination{Page: 2, PerPage: 2})
+		w.ok(err)
+		if len(part.Monitors) != 1 || part.Monitors[0].ID != w.monitor.ID || part.Total != 3 {
+			w.Errorf("second page %+v", part)
+		}
+		none, err := w.MonitorList(w.ctx, w.ws, store.MonitorQuery{}, store.Pagination{Page: 9, PerPage: 2})
+		w.ok(err)
+		if len(none.Monitors) != 0 || none.Total != 3 {
+			w.Errorf("page 9 %+v", none)
+		}
+	})
+}
+
+func TestMonitorDetail(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		detail := func() store.MonitorDetail {
+			d, err := w.MonitorDetail(w.ctx, w.ws, "nightly")
+			w.ok(err)
+			e, err := w.ExplainMonitor(w.ctx, w.ws, w.monitor.ID)
+			w.ok(err)
+			if d.Explanation.State != e.State || !d.Explanation.DueAt.Equal(e.DueAt) || !d.Explanation.DownAt.Equal(e.DownAt) {
+				w.Errorf("explained as %+v and as %+v", d.Explanation, e)
+			}
+			return d
+		}
+		if d := detail(); d.Explanation.State != allswell.MonitorWaiting || len(d.Uptimes) != 0 || d.PageName != "Acme" || !d.OldTokenUntil.IsZero() {
+			w.Errorf("before the first ping: %+v", d)
+		}
+		w.pinged()
+		pinged := detail().Explanation
+		if pinged.State != allswell.MonitorUp || !pinged.DueAt.Equal(pinged.LastPingAt.Add(w.monitor.Interval)) {
+			w.Errorf("after a ping: %+v", pinged)
+		}
+		w.pass(pinged.DownAt.Sub(w.clock.now()) - 30*time.Second)
+		if late := detail().Explanation; late.State != allswell.MonitorLate || late.Failures != 2 || !late.DownAt.Equal(pinged.DownAt) {
+			w.Errorf("late: %+v, want down at %v", late, pinged.DownAt)
+		}
+		w.pass(30 * time.Second)
+		down := detail()
+		if e := down.Explanation; e.State != allswell.MonitorDown || !e.CountedAt.Equal(pinged.DownAt) || !e.DownAt.IsZero() {
+			w.Errorf("down: %+v", e)
+		}
+		w.pass(pinged.DownAt.Sub(w.monitor.CreatedAt))
+		for _, u := range detail().Uptimes {
+			if share, ok := u.Uptime(); !ok || share < 0.49 || share > 0.51 {
+				w.Errorf("uptime of %v: %v, %v; want a half", u.Period, share, ok)
+			}
+		}
+		w.pinged()
+		outages, _, err := w.Outages(w.ctx, w.ws, "nightly", firstHundred)
+		w.ok(err)
+		if len(outages) != 1 || outages[0].EndReason != "ping" {
+			w.Errorf("outages %+v", outages)
+		}
+		must(w.RotateMonitor(w.ctx, w.ws, "nightly"))(w)
+		if d := detail(); !d.OldTokenUntil.Equal(w.clock.now().Add(store.PingTokenOverlap)) {
+			w.Errorf("the old URL works until %v", d.OldTokenUntil)
+		}
+		w.clock.move(store.PingTokenOverlap)
+		if d := detail(); !d.OldTokenUntil.IsZero() {
+			w.Errorf("the old URL still works until %v", d.OldTokenUntil)
+		}
+	})
+}
+
+func TestMonitorPlaces(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		must(w.CreatePage(w.ctx, w.ws, allswell.NewPage{Name: "A page", Slug: "empty"}))(w)
+		places := must(w.MonitorPlaces(w.ctx, w.ws))(w)
+		if len(places) != 2 || places[0].Slug != "empty" || len(places[0].Components) != 0 ||
+			len(places[1].Components) != 1 || places[1].Components[0].Name != "Backups" {
+			w.Errorf("places %+v", places)
+		}
+	})
+}
+
+// BenchmarkMonitorList lists 50 of 2,000 monitors.
+func BenchmarkMonitorList(b *testing.B) {
+	s := storetest.Open(b, storetest.SQLite(b), store.Options{})
+	ws, _ := storetest.Workspace(b, s, "default")
+	for i := range 2000 {
+		if _, err := s.CreateMonitor(b.Context(), ws, allswell.NewMonitor{Name: fmt.Sprint("monitor ", i), Interval: time.Minute}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if list, err := s.MonitorList(b.Context(), ws, store.MonitorQuery{}, store.Pagination{Page: 1, PerPage: 50}); err != nil || len(list.Monitors) != 50 {
+			b.Fatal(len(list.Monitors), err)
+		}
+	}
+}
