@@ -19,7 +19,7 @@ type DeliveryCommands struct {
 
 type deliveryList struct {
 	pageFlag
-	States []allswell.DeliveryState `name:"state" placeholder:"STATE" help:"Only messages in one of these states, separated by commas: pending, sending, sent, superseded, cancelled, expired or dead."`
+	States []allswell.DeliveryState `name:"state" placeholder:"STATE" help:"Only messages in one of these states, separated by commas: pending, sending, sent, superseded (merged into a later mail), cancelled (the subscription ended or was suspended), expired (not accepted within 24 hours) or dead (permanently rejected)."`
 	listing
 }
 
