@@ -309,6 +309,10 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		o, err := s.Overview(ctx, ws)
 		return none(len(o.Pages)+len(o.Incidents)+len(o.Troubled)+len(o.Maintenances)+o.Monitors, err, false)
 	},
+	"PageSizes": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		sizes, err := s.PageSizes(ctx, ws, []string{x.page})
+		return none(len(sizes), err, false)
+	},
 	"DeleteMonitor": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.DeleteMonitor(ctx, ws, x.monitor)
 	},
@@ -440,7 +444,7 @@ func TestWorkspacesDoNotSeeEachOther(t *testing.T) {
 var reading = []string{
 	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
-	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview",
+	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "IncidentAudience", "ObjectLog",
 }
 

@@ -1,0 +1,32 @@
+package store
+
+import (
+	"context"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// PageSize is how much belongs to a page.
+type PageSize struct{ Components, Incidents, Maintenances, Monitors, Subscribers int }
+
+// PageSizes returns the sizes of pages of the actor's workspace, by their ids.
+func (s *Store) PageSizes(ctx context.Context, actor allswell.Actor, ids []string) (map[string]PageSize, error) {
+	return read(ctx, s, func(c *session) (map[string]PageSize, error) {
+		sizes := make(map[string]PageSize, len(ids))
+		_, err := database.Query(c.Session, func(row database.Row) (none struct{}, err error) {
+			var id string
+			var size PageSize
+			err = row.Scan(&id, &size.Components, &size.Incidents, &size.Maintenances, &size.Monitors, &size.Subscribers)
+			sizes[id] = size
+			return
+		}, `SELECT id,
+				(SELECT count(*) FROM components WHERE page_id = pages.id),
+				(SELECT count(*) FROM incidents WHERE page_id = pages.id),
+				(SELECT count(*) FROM maintenances WHERE page_id = pages.id),
+				(SELECT count(*) FROM monitors WHERE page_id = pages.id),
+				(SELECT count(*) FROM subscribers WHERE page_id = pages.id)
+			FROM pages WHERE workspace_id = $1 AND id IN EACH($2)`, actor.WorkspaceID, list(ids))
+		return sizes, err
+	})
+}
