@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/stream"
 	"github.com/allswell/allswell/internal/web"
@@ -24,6 +25,11 @@ type Config struct {
 	Logger  *slog.Logger     // nil: discard
 	Now     func() time.Time // the host's clock; nil: time.Now
 	BaseURL string           // URL of the service
+
+	// VerifyDomain checks the domain of a page now. Nil: nothing is checked.
+	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
+	// CheckTarget returns an *allswell.ValidationError if no message is sent to a valid target. Nil: all are accepted.
+	CheckTarget func(ctx context.Context, channel allswell.Channel, target string) error
 }
 
 // Dashboard serves the dashboard of one store.
@@ -33,6 +39,9 @@ type Dashboard struct {
 	now   func() time.Time
 	base  string // Config.BaseURL, without a slash at its end
 
+	verifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
+	checkTarget  func(ctx context.Context, channel allswell.Channel, target string) error
+
 	cookie  cookie
 	signIns *signInLimits
 	live    *live
@@ -41,7 +50,7 @@ type Dashboard struct {
 
 // New returns a dashboard.
 func New(c Config) *Dashboard {
-	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/")}
+	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}

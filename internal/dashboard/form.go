@@ -12,6 +12,7 @@ import (
 // the store stand beside their fields.
 type form struct {
 	values url.Values
+	saved  url.Values // what somebody else has saved meanwhile; nil: nothing
 	bad    *allswell.ValidationError
 	shown  map[string]bool // the fields that the template has drawn
 }
@@ -53,6 +54,7 @@ type field struct {
 	Optional, Focus                bool
 	Bare                           bool // optional, without a word about it
 	Errors                         []string
+	Saved                          string // what somebody else has saved meanwhile, if that is not what was typed
 }
 
 // option is a choice of a select.
@@ -70,11 +72,23 @@ func (f *form) draw(x field) field {
 	if x.Type != "password" {
 		x.Value = f.Value(x.Name)
 	}
+	x.Options = slices.Clone(x.Options) // the field may be shared
 	for i := range x.Options {
 		x.Options[i].Selected = x.Options[i].Value == x.Value
 	}
 	if f.bad != nil {
 		x.Errors = f.bad.Fields[x.Name]
+	}
+	if f.saved != nil && f.saved.Get(x.Name) != x.Value {
+		x.Saved = "“" + f.saved.Get(x.Name) + "”"
+		if f.saved.Get(x.Name) == "" {
+			x.Saved = "an empty field"
+		}
+		for _, o := range x.Options {
+			if o.Value == f.saved.Get(x.Name) {
+				x.Saved = "“" + o.Label + "”"
+			}
+		}
 	}
 	return x
 }

@@ -100,6 +100,7 @@ var navigation = []navItem{
 	{Label: "Overview", Path: Path, Icon: "overview"},
 	{Label: "Incidents", Path: Path + "/incidents", Icon: "incidents"},
 	{Label: "Monitors", Path: monitorsPath, Icon: "monitors"},
+	{Label: "Pages", Path: Path + "/pages", Icon: "pages"},
 	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},
 	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Access: accessAdmin},
 	{Label: "Audit log", Path: Path + "/audit", Icon: "audit", Access: accessAdmin},

@@ -87,5 +87,15 @@ func (d *Dashboard) routes() []route {
 
 		{"GET /admin/audit", accessAdmin, (*visit).showAudit},
 		{"GET /admin/audit/export", accessAdmin, (*visit).exportAudit},
+
+		{"GET /admin/pages", accessViewer, (*visit).showPages},
+		{"POST /admin/pages", accessAdmin, (*visit).createPage},
+		{"GET /admin/new-page", accessAdmin, (*visit).showNewPage},
+		{"GET /admin/pages/{page}", accessViewer, (*visit).showPageSettings},
+		{"POST /admin/pages/{page}", accessAdmin, (*visit).changePage},
+		{"POST /admin/pages/{page}/delete", accessAdmin, (*visit).deletePage},
+		{"POST /admin/pages/{page}/domain", accessAdmin, (*visit).verifyPageDomain},
+		{"GET /admin/pages/{page}/images/{kind}", accessViewer, (*visit).showPageImage},
+		{"POST /admin/pages/{page}/images/{kind}", accessAdmin, (*visit).setPageImage},
 	}
 }

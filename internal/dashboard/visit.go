@@ -14,8 +14,8 @@ import (
 	"github.com/allswell/allswell/internal/store"
 )
 
-// maxFormBytes is the maximum size of a form.
-const maxFormBytes = 256 << 10
+// maxFormBytes is the maximum size of a form, which may contain an image.
+const maxFormBytes = allswell.MaxImageSize + 64<<10
 
 var errNotFound = allswell.ErrNotFound
 
@@ -82,7 +82,11 @@ func (v *visit) admit(route route) error {
 	}
 	if v.r.Method == http.MethodPost {
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxFormBytes)
-		if err := v.r.ParseForm(); err != nil {
+		err := v.r.ParseForm()
+		if err == nil && strings.HasPrefix(v.r.Header.Get("Content-Type"), "multipart/form-data") {
+			err = v.r.ParseMultipartForm(maxFormBytes)
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %v", errBadForm, err)
 		}
 	}

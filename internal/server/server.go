@@ -251,9 +251,11 @@ func (s *Server) wire() {
 		PageIndex: s.cfg.PageIndex, SecurityContact: s.cfg.SecurityContact,
 		Streams: maxStreams(s.connections.Max), Limits: s.limits,
 	})
-	s.dashboard = dashboard.New(dashboard.Config{Store: s.store, Logger: s.log, BaseURL: s.URL()})
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
+	s.dashboard = dashboard.New(dashboard.Config{
+		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget,
+	})
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	s.servers[0].RegisterOnShutdown(s.dashboard.EndStreams)
 	s.registerStoreMetrics()

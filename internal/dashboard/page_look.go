@@ -1,0 +1,156 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/assets"
+	"github.com/allswell/allswell/internal/i18n"
+	"github.com/allswell/allswell/internal/web"
+)
+
+// look is a small drawing of the public page, light and dark.
+type look struct {
+	Schemes  []lookScheme
+	Adapted  bool // a scheme does not show the accent as it is
+	Accent   string
+	Accented bool
+}
+
+// lookScheme is the drawing in one scheme. Colours are "#rrggbb".
+type lookScheme struct {
+	Label, Name, Banner                  string
+	Paper, Card, Line, Text, Muted       string
+	Accent, OnAccent, BannerFill, OnFill string
+	Accented                             bool
+	Logo                                 string // URL; "": the name
+}
+
+// newLook draws a page with an accent.
+func newLook(p allswell.Page, accent string) look {
+	shades, ok := assets.AdaptAccent(accent)
+	tone := p.Status.Tone()
+	light := lookScheme{
+		Label: "Light", Paper: "#f6f7f9", Card: "#ffffff", Line: "#e1e5ea", Text: "#14181d", Muted: "#57606b",
+		Accent: shades.Text.Light, OnAccent: shades.OnText.Light, BannerFill: tone.Solid.Light, Logo: lookPath(p, allswell.ImageLogo, p.Logo),
+	}
+	dark := lookScheme{
+		Label: "Dark", Paper: "#0e1217", Card: "#171c23", Line: "#2a323c", Text: "#e9ecef", Muted: "#a3adb8",
+		Accent: shades.Text.Dark, OnAccent: shades.OnText.Dark, BannerFill: tone.Solid.Dark, Logo: lookPath(p, allswell.ImageLogoDark, p.LogoDark),
+	}
+	if dark.Logo == "" {
+		dark.Logo = light.Logo
+	}
+	l := look{Accent: accent, Accented: ok}
+	for _, s := range []lookScheme{light, dark} {
+		s.Name, s.Banner, s.OnFill, s.Accented = p.Name, i18n.English().Banner(p.Status), tone.OnSolid, ok
+		l.Adapted = l.Adapted || ok && s.Accent != accent
+		l.Schemes = append(l.Schemes, s)
+	}
+	return l
+}
+
+// lookPath returns the path of an image of a page for its operators, or "" if there is none. name changes with its
+// contents.
+func lookPath(p allswell.Page, kind allswell.ImageKind, name string) string {
+	if name == "" {
+		return ""
+	}
+	return pagePath(p) + "/images/" + string(kind) + "?" + name
+}
+
+// imageUpload is the form for an image of a page.
+type imageUpload struct {
+	Kind        allswell.ImageKind
+	Label, Hint string
+	Path        string // of the form
+	URL         string // of the present image; "": none
+	Errors      []string
+}
+
+func (s *pageSettingsScreen) drawImages() {
+	for _, image := range []imageUpload{
+		{Kind: allswell.ImageLogo, Label: "Logo", Hint: "In place of the name.", URL: lookPath(s.Page, allswell.ImageLogo, s.Page.Logo)},
+		{Kind: allswell.ImageLogoDark, Label: "Logo on dark pages", Hint: "Without it, dark pages show the logo above.", URL: lookPath(s.Page, allswell.ImageLogoDark, s.Page.LogoDark)},
+		{Kind: allswell.ImageIcon, Label: "Icon", Hint: "In tabs of browsers. Without it, the icon shows the state.", URL: lookPath(s.Page, allswell.ImageIcon, s.Page.Icon)},
+	} {
+		image.Path = pagePath(s.Page) + "/images/" + string(image.Kind)
+		s.shown[string(image.Kind)] = true
+		if s.bad != nil {
+			image.Errors = s.bad.Fields[string(image.Kind)]
+		}
+		s.Images = append(s.Images, image)
+	}
+}
+
+// showPageImage answers with an image of a page, for which visitors of private pages need a token.
+func (v *visit) showPageImage() error {
+	h, err := v.pageHead()
+	if err != nil {
+		return err
+	}
+	image, err := v.store.LoadPageImage(v.r.Context(), h.Page.Slug, allswell.ImageKind(v.r.PathValue("kind")))
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", image.Type)
+	v.w.Header().Set("Content-Security-Policy", string(web.PolicyImage))
+	v.w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, err = v.w.Write(image.Body)
+	if err != nil {
+		return http.ErrAbortHandler // the browser has gone
+	}
+	return nil
+}
+
+// setPageImage sets an image of a page, or removes it.
+func (v *visit) setPageImage() error {
+	h, err := v.pageHead()
+	if err != nil {
+		return err
+	}
+	kind, change := allswell.ImageKind(v.r.PathValue("kind")), v.uploadImage
+	if !slices.Contains(allswell.ImageKinds, kind) {
+		return errNotFound
+	}
+	if v.r.PostForm.Has("remove") {
+		change = v.removeImage
+	}
+	err = change(v.r.Context(), h.Page.Slug, kind)
+	var bad *allswell.ValidationError
+	if errors.As(err, &bad) {
+		s := &pageSettingsScreen{form: newForm(pageValues(h.Page)), pageHead: h}
+		s.bad = &allswell.ValidationError{Fields: map[string][]string{string(kind): bad.Fields[web.BodyField]}}
+		return v.showPageForm(http.StatusUnprocessableEntity, s)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(pagePath(h.Page) + "?saved#look")
+}
+
+func (v *visit) removeImage(ctx context.Context, slug string, kind allswell.ImageKind) error {
+	_, err := v.store.DeletePageImage(ctx, v.actor(), slug, kind)
+	return err
+}
+
+func (v *visit) uploadImage(ctx context.Context, slug string, kind allswell.ImageKind) error {
+	var body []byte
+	file, _, err := v.r.FormFile("image")
+	if err == nil {
+		defer file.Close()
+		body, err = io.ReadAll(file)
+	}
+	if err != nil && !errors.Is(err, http.ErrMissingFile) && !errors.Is(err, http.ErrNotMultipart) {
+		return err
+	}
+	image, err := web.ReadImage(kind, body)
+	if err == nil {
+		_, err = v.store.SetPageImage(ctx, v.actor(), slug, image)
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package dashboard
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// pagesScreen is what the template pages shows.
+type pagesScreen struct {
+	Rows     []pageRow
+	Pager    pager
+	CanAdmin bool
+}
+
+// pageRow is a page in the list.
+type pageRow struct {
+	allswell.Page
+	Path, URL string
+	Size      store.PageSize
+}
+
+// showPages lists the pages.
+func (v *visit) showPages() error {
+	query := v.r.URL.Query()
+	r := pagination(query)
+	pages, total, err := v.store.Pages(v.r.Context(), v.actor(), store.Filter{}, r)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(pages))
+	for i, p := range pages {
+		ids[i] = p.ID
+	}
+	sizes, err := v.store.PageSizes(v.r.Context(), v.actor(), ids)
+	if err != nil {
+		return err
+	}
+	s := pagesScreen{Pager: newPager(Path+"/pages", query, r, len(pages), total), CanAdmin: v.can(allswell.RoleAdmin)}
+	for _, p := range pages {
+		s.Rows = append(s.Rows, pageRow{Page: p, Path: pagePath(p), URL: p.URL(v.base), Size: sizes[p.ID]})
+	}
+	return v.showLive("pages", "Pages", s)
+}
+
+// pagePath returns the path of the screens of a page.
+func pagePath(p allswell.Page) string { return Path + "/pages/" + p.Slug }
+
+// newPageScreen is what the template new_page shows.
+type newPageScreen struct {
+	*form
+	Fields []field
+}
+
+// showNewPage shows the form for a new page.
+func (v *visit) showNewPage() error {
+	return v.showNewPageForm(http.StatusOK, newForm(url.Values{}))
+}
+
+func (v *visit) showNewPageForm(status int, f *form) error {
+	s := newPageScreen{form: f, Fields: []field{
+		f.draw(field{Name: "name", Label: "Name of the page", Placeholder: "Acme Cloud", Hint: "Visitors see it at the top. Usually the name of your product or company."}),
+		f.draw(field{Name: "slug", Label: "Its address", Optional: true, Placeholder: "acme-cloud",
+			Hint: "The page is shown at " + v.base + "/status/…. Left empty, it is made from the name."}),
+		f.draw(visibilityField),
+	}}
+	focusFirst(s.Fields)
+	return v.show(status, "new_page", "New page", s)
+}
+
+// createPage creates a page.
+func (v *visit) createPage() error {
+	f := newForm(v.r.PostForm)
+	name := strings.TrimSpace(f.Value("name"))
+	n := allswell.NewPage{Name: name, Slug: cmp.Or(strings.TrimSpace(f.Value("slug")), allswell.SlugOf(name, "status"))}
+	if visibility := allswell.Visibility(f.Value("visibility")); visibility != "" {
+		n.Visibility = &visibility
+	}
+	p, err := v.store.CreatePage(v.r.Context(), v.actor(), n)
+	if f.refused(err) {
+		return v.showNewPageForm(http.StatusUnprocessableEntity, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(pagePath(p) + "/components")
+}
+
+// pageHead is what the template page_head shows above the screens of a page.
+type pageHead struct {
+	Page     allswell.Page
+	URL      string // of the public page
+	Tabs     []navItem
+	CanEdit  bool
+	CanAdmin bool
+	Saved    bool // the form has just been saved
+}
+
+// pageHead loads the page of the path.
+func (v *visit) pageHead() (pageHead, error) {
+	p, err := v.store.Page(v.r.Context(), v.actor(), v.r.PathValue("page"))
+	if err != nil {
+		return pageHead{}, err
+	}
+	h := pageHead{
+		Page: p, URL: p.URL(v.base), CanEdit: v.can(allswell.RoleEditor), CanAdmin: v.can(allswell.RoleAdmin),
+		Saved: v.r.Method == http.MethodGet && v.r.URL.Query().Has("saved"),
+		Tabs:  []navItem{{Label: "Components", Path: pagePath(p) + "/components"}, {Label: "Settings", Path: pagePath(p)}},
+	}
+	if h.CanAdmin {
+		h.Tabs = append(h.Tabs, navItem{Label: "Subscribers", Path: pagePath(p) + "/subscribers"})
+	}
+	for i, tab := range h.Tabs {
+		h.Tabs[i].Current = v.r.URL.Path == tab.Path || tab.Path != pagePath(p) && strings.HasPrefix(v.r.URL.Path, tab.Path+"/")
+	}
+	return h, nil
+}

@@ -1,0 +1,182 @@
+package dashboard
+
+import (
+	"bytes"
+	"context"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/htmltest"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// formOf returns the fields of the form that a screen has at a path, with their values.
+func (v *visitor) formOf(screen answer, action string) map[string]string {
+	v.Helper()
+	values := map[string]string{}
+	for _, form := range htmltest.Parse(v, screen.body).All("form") {
+		if form.Attr("action") != action {
+			continue
+		}
+		for _, x := range form.All("input") {
+			values[x.Attr("name")] = x.Attr("value")
+		}
+		for _, x := range form.All("textarea") {
+			values[x.Attr("name")] = x.RawText()
+		}
+		for _, x := range form.All("select") {
+			values[x.Attr("name")] = append(x.All("option[selected]"), x.All("option")...)[0].Attr("value")
+		}
+		return values
+	}
+	v.Fatalf("%s has no form for %s", screen.Request.URL, action)
+	return nil
+}
+
+// fill sends a form of a screen after typing into some of its fields, given by names and values in turn.
+func (v *visitor) fill(screen answer, action string, typed ...string) answer {
+	v.Helper()
+	values := v.formOf(screen, action)
+	for i := 0; i < len(typed); i += 2 {
+		if _, ok := values[typed[i]]; !ok {
+			v.Fatalf("the form %s has no field %s", action, typed[i])
+		}
+		values[typed[i]] = typed[i+1]
+	}
+	var fields []string
+	for name, value := range values {
+		fields = append(fields, name, value)
+	}
+	return v.post(action, fields...)
+}
+
+// upload sends a file as the form of an image does.
+func (v *visitor) upload(path, file string) answer {
+	v.Helper()
+	var body bytes.Buffer
+	w := multipart.NewWriter(&body)
+	part, err := w.CreateFormFile("image", "logo")
+	if err == nil {
+		_, err = part.Write([]byte(file))
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		v.Fatal(err)
+	}
+	r, err := http.NewRequest("POST", v.base+path, &body)
+	if err != nil {
+		v.Fatal(err)
+	}
+	r.Header.Set("Content-Type", w.FormDataContentType())
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	return v.do(r)
+}
+
+func TestPages(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.wants(v.get("/admin/pages"), http.StatusOK, "There are no pages yet")
+		v.wants(v.fill(v.get("/admin/new-page"), "/admin/pages", "name", ""), http.StatusUnprocessableEntity, "name field is required")
+		v.wants(v.fill(v.get("/admin/new-page"), "/admin/pages", "name", "Acme <Cloud>", "visibility", "unlisted"), http.StatusSeeOther, "/admin/pages/acme-cloud/components")
+		v.wants(v.get("/admin/pages"), http.StatusOK, "Acme &lt;Cloud&gt;", "unlisted", "0 components · 0 subscribers", s.base+"/status/acme-cloud")
+		for range perPage {
+			if _, err := s.store.CreatePage(s.Context(), v.actor(), allswell.NewPage{Name: "More", Slug: "more-" + strings.ToLower(allswell.NewPingToken()[:12])}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		v.wants(v.get("/admin/pages"), http.StatusOK, "1–50 of 51", `href="/admin/pages?p=2"`)
+		v.wants(v.get("/admin/pages?p=2"), http.StatusOK, "51–51 of 51", `href="/admin/pages?p=1"`)
+	})
+}
+
+func TestPageSettings(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.post("/admin/pages", "name", "Acme", "slug", "acme")
+		const path = "/admin/pages/acme"
+		page := func(slug string) allswell.Page {
+			p, err := s.store.Page(s.Context(), v.actor(), slug)
+			if err != nil {
+				s.Fatal(err)
+			}
+			return p
+		}
+		first := v.wants(v.get(path), http.StatusOK, `value="Acme"`)
+		before := page("acme")
+		v.wants(v.fill(first, path), http.StatusSeeOther, path+"?saved")
+		if after := page("acme"); after.Version != before.Version {
+			s.Errorf("a form that was sent as it was changes the page to %+v", after)
+		}
+		v.wants(v.fill(first, path, "name", "Acme Cloud", "description", "a\r\nb", "visibility", "unlisted", "home", "true", "auto_incidents", "draft",
+			"language", "de", "time_zone", "Europe/Berlin", "accent", "#FFDD00", "footer_links.1.label", "Contact", "footer_links.1.url", "mailto:a@example.com"),
+			http.StatusSeeOther, path+"?saved")
+		p := page("acme")
+		if p.Name != "Acme Cloud" || *p.Description != "a\nb" || p.Visibility != "unlisted" || !p.Home || p.AutoIncidents != "draft" || p.Language != "de" ||
+			p.TimeZone != "Europe/Berlin" || p.Accent != "#ffdd00" || len(p.Footer) != 1 || p.Footer[0].URL != "mailto:a@example.com" {
+			s.Errorf("the page is %+v", p)
+		}
+		v.wants(v.get(path+"?saved"), http.StatusOK, "Saved.", "#ffdd00 becomes", `value="mailto:a@example.com"`)
+
+		// The first form is older than the change.
+		v.wants(v.fill(first, path, "name", "Acme Inc"), http.StatusConflict, `value="Acme Inc"`, "“Acme Cloud” meanwhile")
+		if page("acme").Name != "Acme Cloud" {
+			s.Error("a change of somebody else was overwritten")
+		}
+		v.wants(v.fill(v.get(path), path, "accent", "red", "time_zone", "Mars", "footer_links.0.url", "x", "name", "Still typed"), http.StatusUnprocessableEntity,
+			"The accent must be a colour", "name of a time zone", "http, https or mailto", `value="Still typed"`)
+		v.wants(v.post(path, "language", "xx"), http.StatusUnprocessableEntity, "one that pages can be in")
+		v.wants(v.fill(v.get(path), path, "slug", "acme-cloud", "footer_links.0.label", "", "footer_links.0.url", ""), http.StatusSeeOther, "/admin/pages/acme-cloud?saved")
+		if len(page("acme-cloud").Footer) != 0 {
+			s.Error("an empty row of the footer is no removal")
+		}
+
+		v.wants(v.fill(v.get("/admin/pages/acme-cloud"), "/admin/pages/acme-cloud/delete", "confirm", "acme"), http.StatusUnprocessableEntity, "Nothing was deleted")
+		v.wants(v.fill(v.get("/admin/pages/acme-cloud"), "/admin/pages/acme-cloud/delete", "confirm", "acme-cloud"), http.StatusSeeOther, "/admin/pages")
+		v.wants(v.get("/admin/pages/acme-cloud"), http.StatusNotFound)
+	})
+}
+
+func TestPageImages(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.post("/admin/pages", "name", "Acme", "slug", "acme", "visibility", "private")
+		const logo = "/admin/pages/acme/images/logo"
+		const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>`
+		v.wants(v.get(logo), http.StatusNotFound)
+		v.wants(v.upload(logo, svg), http.StatusSeeOther, "?saved#look")
+		v.wants(v.get("/admin/pages/acme"), http.StatusOK, logo+"?")
+		image := v.wants(v.get(logo), http.StatusOK)
+		if image.body != svg || image.Header.Get("Content-Type") != "image/svg+xml" || !strings.Contains(image.Header.Get("Content-Security-Policy"), "sandbox") {
+			s.Errorf("the logo is %q, %v", image.body, image.Header)
+		}
+		v.wants(v.upload(logo, "no image"), http.StatusUnprocessableEntity, "The image must be a PNG")
+		v.wants(v.upload(logo, svg+strings.Repeat(" ", allswell.MaxImageSize)), http.StatusUnprocessableEntity, "at most 256 KiB")
+		v.wants(v.upload(logo, strings.Repeat("x", maxFormBytes)), http.StatusRequestEntityTooLarge)
+		v.wants(v.upload("/admin/pages/acme/images/nothing", svg), http.StatusNotFound)
+		v.wants(v.post(logo), http.StatusUnprocessableEntity, "The image must be a PNG")
+		v.wants(v.post(logo, "remove", "true"), http.StatusSeeOther)
+		v.wants(v.get(logo), http.StatusNotFound)
+	})
+}
+
+func TestPageDomain(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.post("/admin/pages", "name", "Acme", "slug", "acme")
+		v.wants(v.fill(v.get("/admin/pages/acme"), "/admin/pages/acme", "domain", "Status"), http.StatusUnprocessableEntity, "public host name in lower case")
+		checked := ""
+		s.dashboard.verifyDomain = func(_ context.Context, actor allswell.Actor, slug string, _ ...store.SaveResponse[allswell.Page]) (allswell.Page, error) {
+			checked = slug
+			return s.store.Page(s.Context(), actor, slug)
+		}
+		v.wants(v.post("/admin/pages/acme/domain"), http.StatusSeeOther, "/admin/pages/acme#domain")
+		if checked != "acme" {
+			s.Errorf("the domain of %q was checked", checked)
+		}
+	})
+}
