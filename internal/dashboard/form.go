@@ -47,6 +47,7 @@ func (f *form) Wrong() bool { return f.bad != nil }
 // field is a field of a form, as the template "field" draws it.
 type field struct {
 	Name, Label, Type, Value, Hint string
+	ID                             string // of the element; "": the name
 	Placeholder, Autocomplete      string
 	Options                        []option // of a select
 	Suggestions                    []string // of a text
@@ -68,6 +69,9 @@ func (f *form) draw(x field) field {
 	f.shown[x.Name] = true
 	if x.Type == "" {
 		x.Type = "text"
+	}
+	if x.ID == "" {
+		x.ID = x.Name
 	}
 	if x.Type != "password" {
 		x.Value = f.Value(x.Name)

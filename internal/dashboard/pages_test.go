@@ -180,3 +180,87 @@ func TestPageDomain(t *testing.T) {
 		}
 	})
 }
+
+func TestPageComponents(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.post("/admin/pages", "name", "Acme", "slug", "acme")
+		const path = "/admin/pages/acme/components"
+		v.wants(v.get(path), http.StatusOK, "no components yet")
+		v.wants(v.post(path, "name", "", "group", ""), http.StatusUnprocessableEntity, "name field is required")
+		v.wants(v.post("/admin/pages/acme/groups", "name", ""), http.StatusUnprocessableEntity, "name field is required")
+		for _, name := range []string{"API", "Website", "Mail"} {
+			v.wants(v.fill(v.get(path), path, "name", name), http.StatusSeeOther, path)
+		}
+		v.wants(v.post("/admin/pages/acme/groups", "name", "Europe"), http.StatusSeeOther, path)
+		v.wants(v.post("/admin/pages/acme/groups", "name", "Asia"), http.StatusSeeOther, path)
+		components := func() []allswell.Component {
+			all, _, err := s.store.Components(s.Context(), v.actor(), "acme", store.ComponentFilter{}, listAll)
+			if err != nil {
+				s.Fatal(err)
+			}
+			return all
+		}
+		groups, _, err := s.store.Groups(s.Context(), v.actor(), "acme", store.Filter{}, listAll)
+		if err != nil || len(groups) != 2 {
+			s.Fatalf("groups %+v, %v", groups, err)
+		}
+		website := path + "/" + components()[1].ID
+
+		// The order.
+		screen := v.wants(v.post(website+"/move", "by", "up"), http.StatusSeeOther, path)
+		v.wants(v.get(screen.Header.Get("Location")), http.StatusOK, "autofocus")
+		if all := components(); all[0].Name != "Website" || all[1].Name != "API" || all[2].Name != "Mail" {
+			s.Errorf("the order is %+v", all)
+		}
+		v.wants(v.post(website+"/move", "by", "sideways"), http.StatusRequestEntityTooLarge)
+		v.wants(v.post("/admin/pages/acme/groups/"+groups[1].ID+"/move", "by", "up"), http.StatusSeeOther, path)
+		if body := v.get(path).body; strings.Index(body, ">Asia<") > strings.Index(body, ">Europe<") {
+			s.Error("the group has not moved")
+		}
+
+		// The status by hand, and the fields.
+		v.wants(v.fill(v.get(path), website+"/status", "status", "major_outage"), http.StatusSeeOther, path)
+		v.wants(v.post(website+"/status", "status", "bad"), http.StatusUnprocessableEntity, "The status must be one of")
+		first := v.wants(v.get(website), http.StatusOK, "Visitors and subscribers do not learn")
+		v.wants(v.fill(first, website, "name", "Site", "description", "a\r\nb", "group", groups[0].ID, "hidden", "true"), http.StatusSeeOther, path)
+		c := components()[0]
+		if c.Name != "Site" || c.Description == nil || *c.Description != "a\nb" || c.GroupID != groups[0].ID || !c.Hidden || c.Status() != allswell.StatusMajorOutage {
+			s.Errorf("the component is %+v", c)
+		}
+		v.wants(v.get(website), http.StatusOK, "visitors also see its past")
+		v.wants(v.fill(first, website, "name", "Home"), http.StatusConflict, "“Site” meanwhile", `value="Home"`)
+		v.wants(v.fill(v.get(website), website, "name", ""), http.StatusUnprocessableEntity, "name field is required")
+		v.wants(v.fill(v.get("/admin/pages/acme/groups/"+groups[0].ID), "/admin/pages/acme/groups/"+groups[0].ID, "name", "EU"), http.StatusSeeOther, path)
+		v.wants(v.get(path), http.StatusOK, ">EU<", "hidden")
+
+		// The end.
+		v.wants(v.post("/admin/pages/acme/groups/"+groups[0].ID+"/delete"), http.StatusSeeOther, path)
+		v.wants(v.post(website+"/delete"), http.StatusSeeOther, path)
+		if all := components(); len(all) != 2 {
+			s.Errorf("components %+v", all)
+		}
+		v.wants(v.get(website), http.StatusNotFound)
+		v.wants(v.get("/admin/pages/acme/groups/"+groups[0].ID), http.StatusNotFound)
+	})
+}
+
+func TestManyComponents(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		v.post("/admin/pages", "name", "Acme", "slug", "acme")
+		for range perPage + 1 {
+			if _, err := s.store.CreateComponent(s.Context(), v.actor(), "acme", allswell.NewComponent{Name: "One of many"}); err != nil {
+				s.Fatal(err)
+			}
+		}
+		first := v.wants(v.get("/admin/pages/acme/components"), http.StatusOK, "1–50 of 51", "components?p=2")
+		if len(first.body) > 120_000 {
+			s.Errorf("the list has %d bytes", len(first.body))
+		}
+		second := v.wants(v.get("/admin/pages/acme/components?p=2"), http.StatusOK, "51–51 of 51")
+		if n := strings.Count(second.body, "One of many</a>"); n != 1 {
+			s.Errorf("the second screen has %d components", n)
+		}
+	})
+}

@@ -97,5 +97,18 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/pages/{page}/domain", accessAdmin, (*visit).verifyPageDomain},
 		{"GET /admin/pages/{page}/images/{kind}", accessViewer, (*visit).showPageImage},
 		{"POST /admin/pages/{page}/images/{kind}", accessAdmin, (*visit).setPageImage},
+
+		{"GET /admin/pages/{page}/components", accessViewer, (*visit).showComponents},
+		{"POST /admin/pages/{page}/components", accessEditor, (*visit).createComponent},
+		{"GET /admin/pages/{page}/components/{component}", accessEditor, (*visit).showComponent},
+		{"POST /admin/pages/{page}/components/{component}", accessEditor, (*visit).changeComponent},
+		{"POST /admin/pages/{page}/components/{component}/status", accessEditor, (*visit).setComponentStatus},
+		{"POST /admin/pages/{page}/components/{component}/move", accessEditor, (*visit).moveComponent},
+		{"POST /admin/pages/{page}/components/{component}/delete", accessEditor, (*visit).deleteComponent},
+		{"POST /admin/pages/{page}/groups", accessEditor, (*visit).createGroup},
+		{"GET /admin/pages/{page}/groups/{group}", accessEditor, (*visit).showGroup},
+		{"POST /admin/pages/{page}/groups/{group}", accessEditor, (*visit).changeGroup},
+		{"POST /admin/pages/{page}/groups/{group}/move", accessEditor, (*visit).moveGroup},
+		{"POST /admin/pages/{page}/groups/{group}/delete", accessEditor, (*visit).deleteGroup},
 	}
 }

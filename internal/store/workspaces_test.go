@@ -309,6 +309,12 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		o, err := s.Overview(ctx, ws)
 		return none(len(o.Pages)+len(o.Incidents)+len(o.Troubled)+len(o.Maintenances)+o.Monitors, err, false)
 	},
+	"MoveComponent": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.MoveComponent(ctx, ws, x.slug, x.component, 1)
+	},
+	"MoveGroup": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.MoveGroup(ctx, ws, x.slug, x.group, 1)
+	},
 	"PageSizes": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		sizes, err := s.PageSizes(ctx, ws, []string{x.page})
 		return none(len(sizes), err, false)

@@ -1,0 +1,351 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// componentsScreen is what the template page_components shows.
+type componentsScreen struct {
+	pageHead
+	Blocks       []componentBlock
+	Pager        pager
+	P            string // of the pager: the part of the list that is shown
+	NewComponent newObject
+	NewGroup     newObject
+}
+
+// componentBlock is a group with its components. Group is zero for components without a group.
+type componentBlock struct {
+	Group allswell.Group
+	Focus string // the button of the group that was used: "up" or "down"
+	Rows  []componentRow
+}
+
+// componentRow is a component in the list.
+type componentRow struct {
+	allswell.Component
+	Statuses []option
+	Focus    string // the button of the row that was used: "up" or "down"
+}
+
+// newObject is a form that adds something to a list.
+type newObject struct {
+	*form
+	Fields []field
+}
+
+// listAll requests all components or groups of a page, whose number is limited.
+var listAll = store.Pagination{Page: 1, PerPage: allswell.MaxComponents}
+
+// showComponents lists the components of a page by their groups.
+func (v *visit) showComponents() error {
+	s, err := v.newComponentsScreen(newForm(url.Values{}), newForm(url.Values{}))
+	if err != nil {
+		return err
+	}
+	return v.showLive("page_components", s.Page.Name+": components", s)
+}
+
+// newComponentsScreen loads the list, with the forms that add a component and a group.
+func (v *visit) newComponentsScreen(component, group *form) (s componentsScreen, err error) {
+	if s.pageHead, err = v.pageHead(); err != nil {
+		return s, err
+	}
+	groups, _, err := v.store.Groups(v.r.Context(), v.actor(), s.Page.Slug, store.Filter{}, listAll)
+	if err != nil {
+		return s, err
+	}
+	components, _, err := v.store.Components(v.r.Context(), v.actor(), s.Page.Slug, store.ComponentFilter{}, listAll)
+	if err != nil {
+		return s, err
+	}
+	query := v.r.URL.Query()
+	s.P = query.Get("p")
+	s.arrange(append([]allswell.Group{{}}, groups...), components, query)
+	s.NewComponent = newObject{component, []field{
+		component.draw(field{Name: "name", Label: "Name", Placeholder: "Website"}),
+		component.draw(groupField(groups)),
+	}}
+	s.NewGroup = newObject{group, []field{group.draw(field{Name: "name", ID: "group-name", Label: "Name", Placeholder: "Europe"})}}
+	return s, nil
+}
+
+// arrange sets the blocks, and the pager if there are more components than a screen shows. Groups without components are
+// on the last screen.
+func (s *componentsScreen) arrange(groups []allswell.Group, components []allswell.Component, query url.Values) {
+	at := func(groupID string) int {
+		return slices.IndexFunc(groups, func(g allswell.Group) bool { return g.ID == groupID })
+	}
+	slices.SortStableFunc(components, func(a, b allswell.Component) int { return cmp.Compare(at(a.GroupID), at(b.GroupID)) })
+	r := pagination(query)
+	from := min((r.Page-1)*r.PerPage, len(components))
+	to := min(from+r.PerPage, len(components))
+	s.Pager = newPager(pagePath(s.Page)+"/components", url.Values{}, r, to-from, len(components))
+	for _, g := range groups {
+		block := componentBlock{Group: g}
+		if query.Get("moved") == g.ID {
+			block.Focus = query.Get("by")
+		}
+		for _, c := range components[from:to] {
+			if c.GroupID != g.ID {
+				continue
+			}
+			row := componentRow{Component: c, Statuses: statusOptions(c.Status())}
+			if query.Get("moved") == c.ID {
+				row.Focus = query.Get("by")
+			}
+			block.Rows = append(block.Rows, row)
+		}
+		empty := g.ID != "" && !slices.ContainsFunc(components, func(c allswell.Component) bool { return c.GroupID == g.ID })
+		if len(block.Rows) > 0 || empty && to == len(components) {
+			s.Blocks = append(s.Blocks, block)
+		}
+	}
+}
+
+// statusOptions returns the statuses that people can set, mildest first.
+func statusOptions(now allswell.Status) (options []option) {
+	for _, status := range allswell.Statuses {
+		if status.Canonical() == status {
+			options = append(options, option{Value: string(status), Label: status.Label(), Selected: status == now.Canonical()})
+		}
+	}
+	return options
+}
+
+func groupField(groups []allswell.Group) field {
+	x := field{Name: "group", Label: "Group", Type: "select", Options: []option{{Label: "none"}}}
+	for _, g := range groups {
+		x.Options = append(x.Options, option{Value: g.ID, Label: g.Name})
+	}
+	return x
+}
+
+// showComponentsAgain answers a form that cannot be accepted.
+func (v *visit) showComponentsAgain(component, group *form) error {
+	s, err := v.newComponentsScreen(component, group)
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusUnprocessableEntity, "page_components", s.Page.Name+": components", s)
+}
+
+// createComponent adds a component to a page.
+func (v *visit) createComponent() error {
+	f := newForm(v.r.PostForm)
+	_, err := v.store.CreateComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), allswell.NewComponent{Name: strings.TrimSpace(f.Value("name")), GroupID: f.Value("group")})
+	if f.refused(err) {
+		return v.showComponentsAgain(f, newForm(url.Values{}))
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirectToComponents(nil)
+}
+
+// createGroup adds a group to a page.
+func (v *visit) createGroup() error {
+	f := newForm(v.r.PostForm)
+	_, err := v.store.CreateGroup(v.r.Context(), v.actor(), v.r.PathValue("page"), allswell.NewGroup{Name: strings.TrimSpace(f.Value("name"))})
+	if f.refused(err) {
+		return v.showComponentsAgain(newForm(url.Values{}), f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirectToComponents(nil)
+}
+
+// redirectToComponents leads back to the part of the list where the form was.
+func (v *visit) redirectToComponents(query url.Values) error {
+	if query == nil {
+		query = url.Values{}
+	}
+	if p := v.r.PostForm.Get("p"); p != "" {
+		query.Set("p", p)
+	}
+	path := Path + "/pages/" + url.PathEscape(v.r.PathValue("page")) + "/components"
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	return v.redirect(path)
+}
+
+// setComponentStatus sets the status of a component by hand.
+func (v *visit) setComponentStatus() error {
+	ch := allswell.ComponentChange{Status: allswell.Status(v.r.PostForm.Get("status"))}
+	_, err := v.store.ChangeComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("component"), ch)
+	if f := newForm(v.r.PostForm); f.refused(err) {
+		return v.showComponentsAgain(f, newForm(url.Values{}))
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirectToComponents(nil)
+}
+
+// moveComponent moves a component up or down within its group.
+func (v *visit) moveComponent() error {
+	return v.move(v.r.PathValue("component"), v.store.MoveComponent)
+}
+
+// moveGroup moves a group up or down.
+func (v *visit) moveGroup() error { return v.move(v.r.PathValue("group"), v.store.MoveGroup) }
+
+// errBadMove means that a form names no direction.
+var errBadMove = errors.New("by must be up or down")
+
+func (v *visit) move(ref string, move func(ctx context.Context, actor allswell.Actor, slug, ref string, by int) error) error {
+	directions := map[string]int{"up": -1, "down": 1}
+	direction := v.r.PostForm.Get("by")
+	by, ok := directions[direction]
+	if !ok {
+		return fmt.Errorf("%w: %w", errBadForm, errBadMove)
+	}
+	if err := move(v.r.Context(), v.actor(), v.r.PathValue("page"), ref, by); err != nil {
+		return err
+	}
+	return v.redirectToComponents(url.Values{"moved": {ref}, "by": {direction}})
+}
+
+// componentScreen is what the template page_component shows: a component or a group to edit.
+type componentScreen struct {
+	*form
+	pageHead
+	Name     string
+	Path     string // of the forms
+	Tag      string // of the component that the form edits
+	Group    bool   // it is a group
+	Fields   []field
+	Conflict bool
+	Warning  string // what a deletion does
+}
+
+// showComponent shows the form for a component.
+func (v *visit) showComponent() error { return v.showComponentForm(http.StatusOK, nil, nil) }
+
+// showComponentForm shows the form for a component. f has what was typed; nil: the component as it is.
+func (v *visit) showComponentForm(status int, f *form, conflict error) error {
+	h, err := v.pageHead()
+	if err != nil {
+		return err
+	}
+	c, err := v.store.Component(v.r.Context(), v.actor(), h.Page.Slug, v.r.PathValue("component"))
+	if err != nil {
+		return err
+	}
+	groups, _, err := v.store.Groups(v.r.Context(), v.actor(), h.Page.Slug, store.Filter{}, listAll)
+	if err != nil {
+		return err
+	}
+	saved := url.Values{"name": {c.Name}, "description": {""}, "group": {c.GroupID}, "hidden": {strconv.FormatBool(c.Hidden)}}
+	if c.Description != nil {
+		saved.Set("description", *c.Description)
+	}
+	if f == nil {
+		f = newForm(saved)
+	}
+	if conflict != nil {
+		f.saved = saved
+	}
+	s := componentScreen{form: f, pageHead: h, Name: c.Name, Path: pagePath(h.Page) + "/components/" + c.ID, Tag: allswell.EntityTag(c), Conflict: conflict != nil,
+		Warning: "Its history is lost. Incidents keep their texts. Its monitors remain, without a component."}
+	hidden := field{Name: "hidden", Label: "On the page", Type: "select", Options: []option{{Value: "false", Label: "shown"}, {Value: "true", Label: "hidden"}},
+		Hint: "Visitors and subscribers do not learn of hidden components."}
+	if c.Hidden {
+		hidden.Hint = "Nobody but members sees it. If you show it, visitors also see its past: its history, and when it was down."
+	}
+	s.Fields = []field{
+		s.draw(field{Name: "name", Label: "Name"}),
+		s.draw(field{Name: "description", Label: "Description", Type: "textarea", Rows: 3, Optional: true}),
+		s.draw(groupField(groups)),
+		s.draw(hidden),
+	}
+	return v.show(status, "page_component", c.Name, s)
+}
+
+// changeComponent saves the fields of a component, unless somebody else has changed them since the form was shown.
+func (v *visit) changeComponent() error {
+	f := newForm(v.r.PostForm)
+	description := strings.TrimSpace(strings.ReplaceAll(f.Value("description"), "\r\n", "\n"))
+	e := allswell.ComponentEdit{Name: new(strings.TrimSpace(f.Value("name"))), HasDescription: true, GroupID: new(f.Value("group")), Hidden: new(f.Value("hidden") == "true")}
+	if description != "" {
+		e.Description = &description
+	}
+	_, err := v.store.EditComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("component"), e, allswell.Precondition{Tags: []string{f.Value("tag")}})
+	if errors.Is(err, allswell.ErrPreconditionFailed) {
+		return v.showComponentForm(http.StatusConflict, f, err)
+	}
+	if f.refused(err) {
+		return v.showComponentForm(http.StatusUnprocessableEntity, f, nil)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirectToComponents(nil)
+}
+
+// deleteComponent deletes a component.
+func (v *visit) deleteComponent() error {
+	if err := v.store.DeleteComponent(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("component")); err != nil {
+		return err
+	}
+	return v.redirectToComponents(nil)
+}
+
+// showGroup shows the form for a group.
+func (v *visit) showGroup() error { return v.showGroupForm(http.StatusOK, nil) }
+
+func (v *visit) showGroupForm(status int, f *form) error {
+	h, err := v.pageHead()
+	if err != nil {
+		return err
+	}
+	groups, _, err := v.store.Groups(v.r.Context(), v.actor(), h.Page.Slug, store.Filter{}, listAll)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(groups, func(g allswell.Group) bool { return g.ID == v.r.PathValue("group") })
+	if at < 0 {
+		return errNotFound
+	}
+	g := groups[at]
+	if f == nil {
+		f = newForm(url.Values{"name": {g.Name}})
+	}
+	s := componentScreen{form: f, pageHead: h, Name: g.Name, Path: pagePath(h.Page) + "/groups/" + g.ID, Group: true,
+		Fields: []field{f.draw(field{Name: "name", Label: "Name"})}, Warning: "Its components stay, in no group."}
+	return v.show(status, "page_component", g.Name, s)
+}
+
+// changeGroup renames a group.
+func (v *visit) changeGroup() error {
+	f := newForm(v.r.PostForm)
+	_, err := v.store.ChangeGroup(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("group"), allswell.GroupChange{Name: new(strings.TrimSpace(f.Value("name")))})
+	if f.refused(err) {
+		return v.showGroupForm(http.StatusUnprocessableEntity, f)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirectToComponents(nil)
+}
+
+// deleteGroup deletes a group; its components stay.
+func (v *visit) deleteGroup() error {
+	if err := v.store.DeleteGroup(v.r.Context(), v.actor(), v.r.PathValue("page"), v.r.PathValue("group")); err != nil {
+		return err
+	}
+	return v.redirectToComponents(nil)
+}

@@ -1,0 +1,66 @@
+package store_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+func TestMoveComponent(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		g := must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: "g"}))(w)
+		for _, name := range []string{"a", "b", "c"} { // all with the same order: their age decides
+			must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: name, Slug: name, Order: ptr(5), GroupID: g.ID}))(w)
+			w.clock.move(time.Second)
+		}
+		other := must(w.CreateComponent(w.ctx, w.ws, "acme", allswell.NewComponent{Name: "other", Order: ptr(5)}))(w)
+		inGroup := func() (names []string) {
+			all, _, err := w.Components(w.ctx, w.ws, "acme", store.ComponentFilter{}, firstHundred)
+			w.ok(err)
+			for _, c := range all {
+				if c.GroupID == g.ID {
+					names = append(names, c.Name)
+				}
+			}
+			return names
+		}
+		for _, move := range []struct {
+			ref  string
+			by   int
+			want []string
+		}{
+			{"a", -1, []string{"a", "b", "c"}},
+			{"c", 1, []string{"a", "b", "c"}},
+			{"b", -1, []string{"b", "a", "c"}},
+			{"b", 1, []string{"a", "b", "c"}},
+			{"c", -1, []string{"a", "c", "b"}},
+		} {
+			w.ok(w.MoveComponent(w.ctx, w.ws, "acme", move.ref, move.by))
+			if got := inGroup(); !slices.Equal(got, move.want) {
+				w.Errorf("after moving %s by %d: %v, want %v", move.ref, move.by, got, move.want)
+			}
+		}
+		if c := must(w.Component(w.ctx, w.ws, "acme", other.ID))(w); c.Order != 5 {
+			w.Errorf("a component of another group got the order %d", c.Order)
+		}
+	})
+}
+
+func TestMoveGroup(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		for _, name := range []string{"a", "b"} {
+			must(w.CreateGroup(w.ctx, w.ws, "acme", allswell.NewGroup{Name: name, Slug: name, Order: ptr(allswell.MaxOrder)}))(w)
+			w.clock.move(time.Second)
+		}
+		w.ok(w.MoveGroup(w.ctx, w.ws, "acme", "b", -1))
+		w.ok(w.MoveGroup(w.ctx, w.ws, "acme", "b", -1))
+		groups, _, err := w.Groups(w.ctx, w.ws, "acme", store.Filter{}, firstHundred)
+		w.ok(err)
+		if groups[0].Name != "b" || groups[1].Name != "a" || groups[1].Order > allswell.MaxOrder {
+			w.Errorf("the groups are %+v", groups)
+		}
+	})
+}
