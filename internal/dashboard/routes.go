@@ -93,7 +93,7 @@ func (d *Dashboard) routes() []route {
 		{"GET /admin/new-page", accessAdmin, (*visit).showNewPage},
 		{"GET /admin/pages/{page}", accessViewer, (*visit).showPageSettings},
 		{"POST /admin/pages/{page}", accessAdmin, (*visit).changePage},
-		{"POST /admin/pages/{page}/delete", accessAdmin, (*visit).deletePage},
+		{"POST /admin/pages/{page}/delete", accessAdmin, confirmed((*visit).deletePage)},
 		{"POST /admin/pages/{page}/domain", accessAdmin, (*visit).verifyPageDomain},
 		{"GET /admin/pages/{page}/images/{kind}", accessViewer, (*visit).showPageImage},
 		{"POST /admin/pages/{page}/images/{kind}", accessAdmin, (*visit).setPageImage},

@@ -45,7 +45,7 @@ func TestEveryRouteChecksTheRole(t *testing.T) {
 // TestDangerousChangesAskForThePassword requests every dangerous change a while after the sign-in.
 func TestDangerousChangesAskForThePassword(t *testing.T) {
 	dangerous := func(path string) bool {
-		return strings.HasPrefix(path, "/admin/members/") || strings.HasPrefix(path, "/admin/tokens")
+		return strings.HasPrefix(path, "/admin/members/") || strings.HasPrefix(path, "/admin/tokens") || path == "/admin/pages/page/delete"
 	}
 	onEachEngine(t, func(s *site) {
 		owner := s.owner()
