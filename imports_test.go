@@ -113,7 +113,7 @@ var layers = []layer{
 	{"internal/console", []string{"internal/settings", "internal/spelling"}, nil,
 		"Code that all commands share: streams, tables, exit statuses. It depends on no command."},
 	{"internal/timeinput", nil, nil,
-		"Parses what people type. It depends on no command."},
+		"Parses what people type, in commands and in forms. It depends on neither."},
 	{"internal/cli", []string{".", "client", "internal/buildinfo", "internal/console", "internal/settings", "internal/timeinput"}, []string{"internal/i18n"},
 		"The commands that use the API. They use the client, like programs of other people."},
 	{"internal/completion", []string{"internal/console"}, nil,

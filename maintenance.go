@@ -2,6 +2,8 @@ package allswell
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -154,6 +156,7 @@ func (t MaintenanceTransition) Message() string { return t.SystemMessage().Text(
 
 // NewMaintenance is the input for planning a maintenance.
 type NewMaintenance struct {
+	ID             string // that the client has made with NewID, so that a repetition plans no second one; "": a new one
 	Title          string
 	Message        *string // nil: no first update
 	ScheduledFor   time.Time
@@ -211,6 +214,17 @@ type MaintenanceChange struct {
 	Components     *[]string
 	RemindBefore   *time.Duration
 	State          *MaintenanceState
+
+	// Seen is the Revision of the maintenance that the author of the change has seen. If it is another one, nothing
+	// is changed. "": any.
+	Seen string
+}
+
+// NewMaintenanceUpdate is the input for adding an update to a maintenance, whose state is changed first.
+type NewMaintenanceUpdate struct {
+	Message string
+	State   MaintenanceState // "": as it is
+	Seen    string           // see MaintenanceChange
 }
 
 // Validate returns a *ValidationError with every field that is invalid for m at now.
@@ -393,6 +407,16 @@ func (m Maintenance) Span() (begin, end time.Time) {
 		end = m.EndedAt
 	}
 	return begin, end
+}
+
+// Revision identifies a state of a maintenance. It changes with every field that people can change, and with every
+// update. Components and the newest update must be loaded.
+func (m Maintenance) Revision() string {
+	number := 0
+	if n := len(m.Updates); n > 0 {
+		number = m.Updates[n-1].Number
+	}
+	return strconv.Itoa(number) + "-" + strings.Trim(EntityTag(m), `"`)
 }
 
 // AuditObject returns what the audit log records of a maintenance.

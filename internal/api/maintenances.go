@@ -157,7 +157,7 @@ func (a *api) postMaintenanceUpdate(c *call) (store.Response, error) {
 		return store.Response{}, err
 	}
 	r := newResponder(c, http.StatusCreated, newMaintenanceUpdateJSON)
-	return r.respond(a.store.PostMaintenanceUpdate(c.Context(), c.actor(), c.PathValue("maintenanceId"), message, state, r.save...))
+	return r.respond(a.store.PostMaintenanceUpdate(c.Context(), c.actor(), c.PathValue("maintenanceId"), allswell.NewMaintenanceUpdate{Message: message, State: state}, r.save...))
 }
 
 // reminder converts seconds to a duration. Values out of range are clamped to invalid

@@ -104,7 +104,7 @@ func (v *visit) fillIncidentForms(s *incidentScreen, forms incidentForms) error 
 	if err != nil {
 		return err
 	}
-	counts, err := v.store.IncidentAudience(v.r.Context(), v.actor(), i.PageSlug, i.Incident)
+	counts, err := v.incidentAudience(i.PageSlug, i.Incident)
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,7 @@ func (v *visit) createIncident() error {
 
 // previewOf returns the preview of an incident of a page.
 func (v *visit) previewOf(page allswell.Page, i allswell.Incident) (*incidentPreview, error) {
-	counts, err := v.store.IncidentAudience(v.r.Context(), v.actor(), page.Slug, i)
+	counts, err := v.incidentAudience(page.Slug, i)
 	if err != nil {
 		return nil, err
 	}
@@ -179,6 +179,15 @@ func (v *visit) previewOf(page allswell.Page, i allswell.Incident) (*incidentPre
 		p.Entry.State = i18n.English().State(timeline[0].State)
 	}
 	return p, nil
+}
+
+// incidentAudience counts who will be notified of an incident.
+func (v *visit) incidentAudience(slug string, i allswell.Incident) (map[allswell.Channel]int, error) {
+	var components []string
+	for _, a := range i.Affected {
+		components = append(components, a.ComponentID)
+	}
+	return v.store.Audience(v.r.Context(), v.actor(), slug, i.ID, components)
 }
 
 // audienceText says how many subscribers will be notified.

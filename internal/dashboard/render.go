@@ -48,15 +48,16 @@ func templateOf(name string) (*template.Template, error) {
 }
 
 var functions = template.FuncMap{
-	"asset":    assets.URL,
-	"tone":     func(t interface{ Tone() *allswell.Tone }) string { return t.Tone().Name },
-	"status":   i18n.English().Status,
-	"state":    i18n.English().State,
-	"impact":   i18n.English().Impact,
-	"duration": i18n.English().Duration,
-	"time":     timeElement,
-	"lower":    strings.ToLower,
-	"roleName": roleName,
+	"asset":            assets.URL,
+	"tone":             func(t interface{ Tone() *allswell.Tone }) string { return t.Tone().Name },
+	"status":           i18n.English().Status,
+	"state":            i18n.English().State,
+	"impact":           i18n.English().Impact,
+	"maintenanceState": i18n.English().MaintenanceState,
+	"duration":         i18n.English().Duration,
+	"time":             timeElement,
+	"lower":            strings.ToLower,
+	"roleName":         roleName,
 
 	"moment":        func(t time.Time) template.HTML { return template.HTML(sentenceTime(t)) },
 	"conditionName": conditionName,
@@ -99,6 +100,7 @@ type navItem struct {
 var navigation = []navItem{
 	{Label: "Overview", Path: Path, Icon: "overview"},
 	{Label: "Incidents", Path: Path + "/incidents", Icon: "incidents"},
+	{Label: "Maintenance", Path: Path + "/maintenances", Icon: "maintenances"},
 	{Label: "Monitors", Path: monitorsPath, Icon: "monitors"},
 	{Label: "Pages", Path: Path + "/pages", Icon: "pages"},
 	{Label: "Deliveries", Path: Path + "/deliveries", Icon: "deliveries"},

@@ -66,6 +66,14 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/incidents/{incident}/publish", accessEditor, (*visit).publishIncident},
 		{"POST /admin/incidents/{incident}/delete", accessEditor, (*visit).deleteIncident},
 
+		{"GET /admin/maintenances", accessViewer, (*visit).showMaintenances},
+		{"GET /admin/maintenances/new", accessEditor, (*visit).showNewMaintenance},
+		{"POST /admin/maintenances/new", accessEditor, (*visit).createMaintenance},
+		{"GET /admin/maintenances/{maintenance}", accessViewer, (*visit).showMaintenance},
+		{"POST /admin/maintenances/{maintenance}", accessEditor, (*visit).updateMaintenance},
+		{"POST /admin/maintenances/{maintenance}/edit", accessEditor, (*visit).editMaintenance},
+		{"POST /admin/maintenances/{maintenance}/delete", accessEditor, (*visit).deleteMaintenance},
+
 		{"GET /admin/monitors", accessViewer, (*visit).showMonitors},
 		{"POST /admin/monitors", accessEditor, (*visit).changeMonitors},
 		{"GET /admin/monitors/delete", accessEditor, (*visit).showDeleteMonitors},

@@ -290,7 +290,7 @@ func TestMaintenanceIsNotified(t *testing.T) {
 			func() { s.pass(time.Hour) },
 			func() { s.pass(time.Hour) },
 			func() {
-				_, err := s.PostMaintenanceUpdate(s.Context(), s.ws, m.ID, "Nearly **done**.", allswell.MaintenanceVerifying)
+				_, err := s.PostMaintenanceUpdate(s.Context(), s.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Nearly **done**.", State: allswell.MaintenanceVerifying})
 				s.ok(err)
 			},
 			func() { s.pass(time.Hour) },

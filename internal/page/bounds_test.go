@@ -30,7 +30,7 @@ func newLongTimelines(t *testing.T, updates int, message string) (w *fixture, in
 		if _, err := w.store.PostUpdate(t.Context(), w.ws, inc.ID, allswell.NewIncidentUpdate{Message: message}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, message, ""); err != nil {
+		if _, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: message}); err != nil {
 			t.Fatal(err)
 		}
 	}

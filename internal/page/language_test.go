@@ -139,7 +139,7 @@ func TestSystemMessages(t *testing.T) {
 			ScheduledFor: now.Add(time.Hour), ScheduledUntil: now.Add(3 * time.Hour), Components: []string{c.ID}})
 		w.clock.move(time.Hour)
 		advance(w)
-		u, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, "The maintenance has begun.", "")
+		u, err := w.store.PostMaintenanceUpdate(t.Context(), w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "The maintenance has begun."})
 		must(w, u, err)
 		w.clock.move(2 * time.Hour)
 		advance(w)

@@ -46,7 +46,7 @@ func TestMaintenancePage(t *testing.T) {
 		if got := p.One(t, ".meta"); !strings.HasPrefix(got, "In progress 21 Nov 2020, 23:04 to 22 Nov 2020, 01:34") {
 			t.Errorf("while it runs it says %q", got)
 		}
-		u, err := w.store.PostMaintenanceUpdate(ctx, w.ws, m.ID, "The disk is in.", "")
+		u, err := w.store.PostMaintenanceUpdate(ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "The disk is in."})
 		must(w, u, err)
 		w.clock.set(day.Add(10*time.Hour + 30*time.Minute))
 		advance(w)

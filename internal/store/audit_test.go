@@ -116,7 +116,7 @@ func TestChangesAreAudited(t *testing.T) {
 				return
 			}, []string{`update maintenance {"title":"Upgrade"} {"title":"Big upgrade"}`}},
 			{"maintenance update", func() (err error) {
-				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID, "Soon.", "")
+				_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, maintenance.ID, allswell.NewMaintenanceUpdate{Message: "Soon."})
 				return
 			}, []string{`create maintenance_update {} {"maintenance_id":"MAINTENANCE","message":"Soon.","state":"scheduled"}`}},
 			{"new subscriber", func() (err error) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/database"
@@ -63,27 +64,23 @@ func (s *Store) IncidentWithPage(ctx context.Context, actor allswell.Actor, id s
 	})
 }
 
-// IncidentAudience counts by channel the subscribers of a page who are notified when an incident is published or
-// updated now: the recipients of an event with its affected components, and of its earlier events. ID is "" for a new
-// incident. TestIncidentAudience holds it to what createDeliveries does.
-func (s *Store) IncidentAudience(ctx context.Context, actor allswell.Actor, page string, i allswell.Incident) (map[allswell.Channel]int, error) {
+// Audience counts by channel the subscribers of a page who are notified when an incident or a maintenance is published or
+// updated now: the recipients of an event about the components, and of its earlier events. No components mean the whole
+// page; id is "" for a new object. TestAudience holds it to what createDeliveries does.
+func (s *Store) Audience(ctx context.Context, actor allswell.Actor, page, id string, components []string) (map[allswell.Channel]int, error) {
 	return read(ctx, s, func(c *session) (map[allswell.Channel]int, error) {
 		p, err := c.pageBySlug(actor.WorkspaceID, page)
 		if err != nil {
 			return nil, err
 		}
-		concerned := make([]string, len(i.Affected))
-		for n, a := range i.Affected {
-			concerned[n] = a.ComponentID
-		}
 		earlier, err := database.Query(c.Session, func(row database.Row) (components []string, err error) {
 			err = row.Scan(listOf[string]{&components})
 			return
-		}, `SELECT DISTINCT components FROM events WHERE incident_id = $1 AND page_id = $2`, i.ID, p.ID)
+		}, `SELECT DISTINCT components FROM events WHERE page_id = $2 AND (incident_id = $1 OR maintenance_id = $1)`, id, p.ID)
 		if err != nil {
 			return nil, err
 		}
-		whole := len(concerned) == 0
+		whole, concerned := len(components) == 0, slices.Clone(components)
 		for _, components := range earlier {
 			whole = whole || len(components) == 0
 			concerned = append(concerned, components...)

@@ -50,8 +50,8 @@ func TestListOfIncidents(t *testing.T) {
 	})
 }
 
-// TestIncidentAudience checks that those whom IncidentAudience counts are those who get a delivery.
-func TestIncidentAudience(t *testing.T) {
+// TestAudience checks that those whom Audience counts are those who get a delivery.
+func TestAudience(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		other := w.anotherComponent("Other")
 		w.subscribe("all@example.com")
@@ -74,7 +74,11 @@ func TestIncidentAudience(t *testing.T) {
 			for n, affected := range [][]allswell.AffectedComponent{nil, at(w.component), at(other), at(w.component, other)} {
 				check := func(what string, i allswell.Incident, change func()) {
 					w.Helper()
-					counted := must(w.IncidentAudience(w.ctx, w.ws, "acme", i))(w)
+					var components []string
+					for _, a := range i.Affected {
+						components = append(components, a.ComponentID)
+					}
+					counted := must(w.Audience(w.ctx, w.ws, "acme", i.ID, components))(w)
 					w.run(`DELETE FROM deliveries`)
 					w.clock.move(time.Second)
 					change()

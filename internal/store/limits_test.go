@@ -50,7 +50,7 @@ func TestTimelinesAreBounded(t *testing.T) {
 		m := must(w.CreateMaintenance(w.ctx, w.ws, "acme", allswell.NewMaintenance{Title: "Disks", Message: ptr("Soon."),
 			ScheduledFor: w.clock.now().Add(time.Hour), ScheduledUntil: w.clock.now().Add(2 * time.Hour)}))(w)
 		w.fillTimeline("maintenance_updates", "maintenance_id", m.ID, 2, allswell.MaxUpdates, "more")
-		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "One too many.", "")
+		_, err = w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "One too many."})
 		w.refused(err, "message")
 		begun := must(w.ChangeMaintenance(w.ctx, w.ws, m.ID, allswell.MaintenanceChange{State: ptr(allswell.MaintenanceInProgress)}))(w)
 		if n := len(begun.Updates); n != allswell.MaxUpdates+1 {

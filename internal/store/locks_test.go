@@ -74,7 +74,9 @@ func TestRowsToLockChange(t *testing.T) {
 		// A monitor moves to a component whose maintenance ends.
 		late := w.quick("late", first, "")
 		w.whileLocking(
-			func() { must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Done.", allswell.MaintenanceCompleted))(w) },
+			func() {
+				must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Done.", State: allswell.MaintenanceCompleted}))(w)
+			},
 			func() {
 				must(other.ChangeMonitor(w.ctx, w.ws, late.ID, allswell.MonitorChange{ComponentID: &second.ID}))(w)
 			})

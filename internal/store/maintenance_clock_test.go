@@ -165,7 +165,7 @@ func TestMaintenanceAgainstEverything(t *testing.T) {
 						}
 					},
 					func() {
-						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned), "more", pick([]allswell.MaintenanceState{"", "in_progress", "verifying", "completed"}))
+						_, err := s.PostMaintenanceUpdate(w.ctx, w.ws, pick(planned), allswell.NewMaintenanceUpdate{Message: "more", State: pick([]allswell.MaintenanceState{"", "in_progress", "verifying", "completed"})})
 						fine("update", err)
 					},
 					func() {

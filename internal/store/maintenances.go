@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -104,9 +105,10 @@ func (s *Store) MaintenanceUpdates(ctx context.Context, actor allswell.Actor, id
 }
 
 // CreateMaintenance plans a maintenance and emits its event. If its time has come, it
-// begins in the same transaction.
+// begins in the same transaction. If the workspace has a maintenance with the ID that the
+// client has chosen, it returns that one.
 func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slug string, n allswell.NewMaintenance, save ...SaveResponse[allswell.Maintenance]) (allswell.Maintenance, error) {
-	return writeAs(ctx, s, actor, func(t *tx) (m allswell.Maintenance, err error) {
+	m, err := writeAs(ctx, s, actor, func(t *tx) (m allswell.Maintenance, err error) {
 		if err := n.Validate(t.Now); err != nil {
 			return m, err
 		}
@@ -124,7 +126,7 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 			`SELECT count(*) FROM maintenances WHERE page_id = $1 AND state <> 'completed'`, p.ID); err != nil {
 			return m, err
 		}
-		m = n.Plan(p.ID, allswell.NewID(allswell.PrefixMaintenance, t.Now), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
+		m = n.Plan(p.ID, cmp.Or(n.ID, allswell.NewID(allswell.PrefixMaintenance, t.Now)), allswell.NewID(allswell.PrefixUpdate, t.Now), t.Now)
 		if m.Components, err = t.componentsByID(p.ID, n.Components); err != nil {
 			return m, err
 		}
@@ -158,6 +160,10 @@ func (s *Store) CreateMaintenance(ctx context.Context, actor allswell.Actor, slu
 		}
 		return m, t.advance(&m)
 	}, save...)
+	if err != nil && n.ID != "" && s.db.IsDuplicate(err) {
+		return s.Maintenance(ctx, actor, n.ID)
+	}
+	return m, err
 }
 
 // componentsByID returns the components with the given ids, with their names. Ids that
@@ -210,6 +216,9 @@ func (s *Store) ChangeMaintenance(ctx context.Context, actor allswell.Actor, id 
 		}
 		if err == nil {
 			m, err = t.lockMaintenance(m, others)
+		}
+		if err == nil && ch.Seen != "" && ch.Seen != m.Revision() {
+			err = allswell.ErrPreconditionFailed
 		}
 		if err == nil {
 			err = ch.Validate(m, t.Now)
@@ -277,9 +286,9 @@ func (t *tx) changeMaintenanceComponents(m *allswell.Maintenance, before allswel
 
 // PostMaintenanceUpdate adds an update to a maintenance's timeline and emits its event. A
 // state that is not "" is also set, as by ChangeMaintenance.
-func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor, id, message string, state allswell.MaintenanceState, save ...SaveResponse[allswell.MaintenanceUpdate]) (allswell.MaintenanceUpdate, error) {
+func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor, id string, n allswell.NewMaintenanceUpdate, save ...SaveResponse[allswell.MaintenanceUpdate]) (allswell.MaintenanceUpdate, error) {
 	return writeAs(ctx, s, actor, func(t *tx) (u allswell.MaintenanceUpdate, err error) {
-		if err := allswell.CheckMessage(message); err != nil {
+		if err := allswell.CheckMessage(n.Message); err != nil {
 			return u, err
 		}
 		m, err := t.maintenanceOf(actor.WorkspaceID, id)
@@ -289,9 +298,12 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 		if err != nil {
 			return u, err
 		}
+		if n.Seen != "" && n.Seen != m.Revision() {
+			return u, allswell.ErrPreconditionFailed
+		}
 		var ch allswell.MaintenanceChange
-		if state != "" {
-			ch.State = &state
+		if n.State != "" {
+			ch.State = &n.State
 		}
 		if err := ch.Validate(m, t.Now); err != nil {
 			return u, err
@@ -302,7 +314,7 @@ func (s *Store) PostMaintenanceUpdate(ctx context.Context, actor allswell.Actor,
 			}
 		}
 		before := m
-		if err := t.applyTransition(&m, m.Apply(ch, t.Now), message, allswell.SystemMessage{}); err != nil {
+		if err := t.applyTransition(&m, m.Apply(ch, t.Now), n.Message, allswell.SystemMessage{}); err != nil {
 			return u, err
 		}
 		u = m.Updates[len(m.Updates)-1]

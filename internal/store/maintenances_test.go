@@ -91,8 +91,8 @@ var maintenanceTests = map[string]func(w *world){
 			w.Errorf("after the beginning the next edge is in %v", got)
 		}
 		w.shows(allswell.StatusMaintenance)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Half of them.", ""))(w)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "All of them.", allswell.MaintenanceVerifying))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Half of them."}))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "All of them.", State: allswell.MaintenanceVerifying}))(w)
 		w.shows(allswell.StatusMaintenance)
 		w.clock.move(2 * time.Hour)
 		if got := w.advance(); got != 0 {
@@ -187,12 +187,12 @@ var maintenanceTests = map[string]func(w *world){
 	},
 	"begun and ended with a message": func(w *world) {
 		m := w.plan("Disks", time.Hour, 2*time.Hour)
-		u := must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Off we go.", allswell.MaintenanceInProgress))(w)
+		u := must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Off we go.", State: allswell.MaintenanceInProgress}))(w)
 		if u.State != allswell.MaintenanceInProgress || u.Number != 1 || u.Message != "Off we go." {
 			w.Errorf("update: %+v", u)
 		}
 		w.shows(allswell.StatusMaintenance)
-		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, "Done.", allswell.MaintenanceCompleted))(w)
+		must(w.PostMaintenanceUpdate(w.ctx, w.ws, m.ID, allswell.NewMaintenanceUpdate{Message: "Done.", State: allswell.MaintenanceCompleted}))(w)
 		w.shows(allswell.StatusOperational)
 		w.expect("events", w.maintenanceEvents(), "scheduled Disks scheduled", "begun Disks in_progress: Off we go.", "ended Disks completed: Done.")
 	},

@@ -164,8 +164,16 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		_, err := s.IncidentWithPage(ctx, ws, x.incident)
 		return err
 	},
-	"IncidentAudience": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.IncidentAudience(ctx, ws, x.slug, allswell.Incident{ID: x.incident})
+	"Audience": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.Audience(ctx, ws, x.slug, x.incident, nil)
+		return err
+	},
+	"ListMaintenances": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		maintenances, _, err := s.ListMaintenances(ctx, ws, x.slug, firstHundred)
+		return none(len(maintenances), err, false)
+	},
+	"MaintenanceWithPage": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, err := s.MaintenanceWithPage(ctx, ws, x.maintenance)
 		return err
 	},
 	"ObjectLog": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -198,7 +206,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return err
 	},
 	"PostMaintenanceUpdate": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		_, err := s.PostMaintenanceUpdate(ctx, ws, x.maintenance, "x", allswell.MaintenanceVerifying)
+		_, err := s.PostMaintenanceUpdate(ctx, ws, x.maintenance, allswell.NewMaintenanceUpdate{Message: "x", State: allswell.MaintenanceVerifying})
 		return err
 	},
 	"DeleteMaintenance": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
@@ -451,7 +459,7 @@ var reading = []string{
 	"AuditLog", "Tokens", "Pages", "Page", "Groups", "Components", "Component", "Incidents", "Incident", "Updates",
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
-	"ListIncidents", "IncidentWithPage", "IncidentAudience", "ObjectLog",
+	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

@@ -1,0 +1,38 @@
+package dashboard
+
+import (
+	"slices"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
+)
+
+// maintenancesScreen is what the template maintenances shows.
+type maintenancesScreen struct {
+	Open, Past []store.ListedMaintenance
+	Filter     pageFilter
+	Pager      pager
+	CanEdit    bool
+}
+
+// showMaintenances lists maintenances, those to come first.
+func (v *visit) showMaintenances() error {
+	query := v.r.URL.Query()
+	pages, err := v.pages()
+	if err != nil {
+		return err
+	}
+	s := maintenancesScreen{Filter: pageFilter{Path + "/maintenances", pages, query.Get("page")}, CanEdit: v.can(allswell.RoleEditor)}
+	r := pagination(query)
+	all, total, err := v.store.ListMaintenances(v.r.Context(), v.actor(), s.Filter.Selected, r)
+	if err != nil {
+		return err
+	}
+	past := slices.IndexFunc(all, func(m store.ListedMaintenance) bool { return m.State == allswell.MaintenanceCompleted })
+	if past < 0 {
+		past = len(all)
+	}
+	s.Open, s.Past = all[:past], all[past:]
+	s.Pager = newPager(s.Filter.Path, query, r, len(all), total)
+	return v.showLive("maintenances", "Maintenance", s)
+}

@@ -1,0 +1,44 @@
+package store
+
+import (
+	"context"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// ListedMaintenance is a maintenance with its page.
+type ListedMaintenance struct {
+	allswell.Maintenance
+	PageSlug, PageName string
+}
+
+const listedMaintenanceColumns = maintenanceColumns + `, (SELECT slug FROM pages WHERE pages.id = maintenances.page_id), (SELECT name FROM pages WHERE pages.id = maintenances.page_id)`
+
+func scanListedMaintenance(row database.Row) (m ListedMaintenance, err error) {
+	m.Maintenance, err = scanMaintenance(widerRow{row, []any{&m.PageSlug, &m.PageName}})
+	return
+}
+
+// ListMaintenances lists the maintenances of the actor's workspace, without their updates: those that are not completed
+// first, the next one first, and then the others, newest first. page is the slug of a page; "": all.
+func (s *Store) ListMaintenances(ctx context.Context, actor allswell.Actor, page string, r Pagination) ([]ListedMaintenance, int, error) {
+	from, args := `FROM maintenances WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1)`, []any{actor.WorkspaceID}
+	if page != "" {
+		from, args = `FROM maintenances WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1 AND slug = $2)`, append(args, page)
+	}
+	return listed(ctx, s, scanListedMaintenance, listedMaintenanceColumns, from,
+		`ORDER BY state = 'completed', CASE WHEN state = 'completed' THEN -scheduled_for_at ELSE scheduled_for_at END, id`, r, args...)
+}
+
+// MaintenanceWithPage returns a workspace's maintenance with its page, its components, and its updates, oldest first.
+func (s *Store) MaintenanceWithPage(ctx context.Context, actor allswell.Actor, id string) (ListedMaintenance, error) {
+	return read(ctx, s, func(c *session) (ListedMaintenance, error) {
+		m, err := database.One(c.Session, scanListedMaintenance, `SELECT `+listedMaintenanceColumns+` FROM maintenances
+			WHERE id = $1 AND page_id IN (SELECT id FROM pages WHERE workspace_id = $2)`, id, actor.WorkspaceID)
+		if err == nil {
+			m.Maintenance, err = c.withMaintenanceComponents(m.Maintenance, nil)
+		}
+		return m, err
+	})
+}
