@@ -127,6 +127,35 @@ func (c *Client) ListOutages(monitor string) *List[Outage] {
 	return &List[Outage]{client: c, path: pathOf("monitors", monitor, "outages")}
 }
 
+// MonitorExplanation says why a monitor has its state.
+type MonitorExplanation struct {
+	Meta
+	State               allswell.MonitorState `json:"state"` // one of allswell.MonitorConditions
+	AsOf                time.Time             `json:"as_of"`
+	LastPingAt          *time.Time            `json:"last_ping_at"`
+	WaitingSince        *time.Time            `json:"waiting_since"` // the last ping, or when a person restarted the wait
+	Interval            Seconds               `json:"interval"`
+	Extensions          []DeadlineExtension   `json:"extensions"` // what moved the deadline
+	DueAt               *time.Time            `json:"due_at"`
+	ConsecutiveFailures int                   `json:"consecutive_failures"`
+	FailureThreshold    int                   `json:"failure_threshold"`
+	CountedAt           *time.Time            `json:"counted_at"` // the last check that found it overdue
+	DownAt              *time.Time            `json:"down_at"`    // when it goes down if no ping comes; nil: it is down, or nothing is expected
+}
+
+// DeadlineExtension is something that moved a monitor's deadline.
+type DeadlineExtension struct {
+	Reason allswell.ExtensionReason `json:"reason"`
+	From   *time.Time               `json:"from"` // nil for a maintenance
+	To     time.Time                `json:"to"`
+	DueAt  time.Time                `json:"due_at"` // the deadline with this extension and those before it
+}
+
+// ExplainMonitor returns why a monitor has its state.
+func (c *Client) ExplainMonitor(ctx context.Context, id string) (*MonitorExplanation, error) {
+	return call[MonitorExplanation](ctx, c, http.MethodGet, pathOf("monitors", id, "explain"), nil)
+}
+
 // RotateMonitor gives a monitor another ping URL. The old one works for another 24 hours.
 func (c *Client) RotateMonitor(ctx context.Context, id string, options ...CallOption) (*Monitor, error) {
 	return call[Monitor](ctx, c, http.MethodPost, pathOf("monitors", id, "rotate"), nil, options...)

@@ -61,6 +61,7 @@ var operations = map[string]struct {
 	"deleteGroup": {func(ctx context.Context, c *client.Client) error { return c.DeleteGroup(ctx, "grp_1") }, nil, nil},
 
 	"publishIncident": {func(ctx context.Context, c *client.Client) error { return second(c.PublishIncident(ctx, "1")) }, nil, client.Incident{}},
+	"explainMonitor":  {func(ctx context.Context, c *client.Client) error { return second(c.ExplainMonitor(ctx, "mon_1")) }, nil, client.MonitorExplanation{}},
 	"listOutages":     {list(func(c *client.Client) *client.List[client.Outage] { return c.ListOutages("mon_1") }), nil, client.Outage{}},
 
 	"listComponents": {list(func(c *client.Client) *client.List[client.Component] { return c.ListComponents("acme") }), nil, client.Component{}},

@@ -344,7 +344,8 @@ func TestInvalidQueriesAreRejected(t *testing.T) {
 
 // paged reports whether a route returns one page of a list.
 func paged(rt route) bool {
-	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/incidents/{incidentId}/components"
+	return rt.path != "/api/v1/audit" && rt.path != "/api/v1/pages/{pageSlug}/uptime" && rt.path != "/api/v1/pages/{pageSlug}/domain" && rt.path != "/api/v1/incidents/{incidentId}/components" &&
+		rt.path != "/api/v1/monitors/{monitorId}/explain"
 }
 
 // FuzzBody sends arbitrary bodies to all routes. Every response is documented, and a

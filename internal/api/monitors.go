@@ -125,6 +125,45 @@ func (a *api) listOutages(c *call) (store.Response, error) {
 	})
 }
 
+type explanationJSON struct {
+	State               allswell.MonitorState `json:"state"`
+	AsOf                string                `json:"as_of"`
+	LastPingAt          *string               `json:"last_ping_at"`
+	WaitingSince        *string               `json:"waiting_since"`
+	Interval            int64                 `json:"interval"` // seconds
+	Extensions          []extensionJSON       `json:"extensions"`
+	DueAt               *string               `json:"due_at"`
+	ConsecutiveFailures int                   `json:"consecutive_failures"`
+	FailureThreshold    int                   `json:"failure_threshold"`
+	CountedAt           *string               `json:"counted_at"`
+	DownAt              *string               `json:"down_at"`
+}
+
+type extensionJSON struct {
+	Reason allswell.ExtensionReason `json:"reason"`
+	From   *string                  `json:"from"`
+	To     string                   `json:"to"`
+	DueAt  string                   `json:"due_at"`
+}
+
+func newExplanationJSON(e allswell.Explanation) explanationJSON {
+	out := explanationJSON{
+		State: e.State, AsOf: allswell.FormatTime(e.AsOf), LastPingAt: timePtr(e.LastPingAt), WaitingSince: timePtr(e.WaitingSince),
+		Interval: int64(e.Interval / time.Second), Extensions: []extensionJSON{}, DueAt: timePtr(e.DueAt),
+		ConsecutiveFailures: e.Failures, FailureThreshold: e.Threshold, CountedAt: timePtr(e.CountedAt), DownAt: timePtr(e.DownAt),
+	}
+	for _, x := range e.Extensions {
+		out.Extensions = append(out.Extensions, extensionJSON{x.Reason, timePtr(x.From), allswell.FormatTime(x.To), allswell.FormatTime(x.DueAt)})
+	}
+	return out
+}
+
+// explainMonitor says why a monitor has its state.
+func (a *api) explainMonitor(c *call) (store.Response, error) {
+	e, err := a.store.ExplainMonitor(c.Context(), c.actor(), c.PathValue("monitorId"))
+	return resourceResponse(e, err, newExplanationJSON)
+}
+
 func (a *api) getMonitor(c *call) (store.Response, error) {
 	monitor, err := a.store.Monitor(c.Context(), c.actor(), c.PathValue("monitorId"))
 	return taggedResponse(c, monitor, err, c.newMonitorJSON)

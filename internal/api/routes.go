@@ -121,6 +121,7 @@ func (a *api) monitorRoutes() []route {
 		{"PATCH", "/api/v1/monitors/{monitorId}", write, a.changeMonitor},
 		{"DELETE", "/api/v1/monitors/{monitorId}", write, a.deleteMonitor},
 		{"GET", "/api/v1/monitors/{monitorId}/outages", read, a.listOutages},
+		{"GET", "/api/v1/monitors/{monitorId}/explain", read, a.explainMonitor},
 		{"POST", "/api/v1/monitors/{monitorId}/rotate", write, a.rotateMonitor},
 	}
 }

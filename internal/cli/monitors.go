@@ -24,6 +24,7 @@ type MonitorCommands struct {
 	Put     monitorPut     `cmd:"" help:"Create a monitor, or replace its configuration. What is not given gets its default; ping URL and down status are kept."`
 	Edit    monitorEdit    `cmd:"" aliases:"set" help:"Change a monitor."`
 	Rotate  monitorRotate  `cmd:"" help:"Give a monitor a new ping URL. The old one works for another 24 hours."`
+	Explain monitorExplain `cmd:"" help:"Say why a monitor has its state, and when it goes down."`
 	Outages monitorOutages `cmd:"" help:"List a monitor's outages, newest first."`
 	Delete  monitorDelete  `cmd:"" help:"Delete a monitor. If it is down, its incident is resolved."`
 }
@@ -352,6 +353,30 @@ func (cmd *monitorOutages) Run(c *commandContext) error {
 			incident += " (draft)"
 		}
 		return []string{console.Time(o.SilentSince), console.Time(o.StartedAt), timeOr(o.EndedAt, "-"), incident}
+	})
+}
+
+type monitorExplain struct {
+	Monitor string `arg:"" help:"Id, name or slug of the monitor."`
+}
+
+func (cmd *monitorExplain) Run(c *commandContext) error {
+	id, err := c.monitor(cmd.Monitor)
+	if err != nil {
+		return err
+	}
+	explanation, err := c.api.ExplainMonitor(c.Ctx, id)
+	return object(c, explanation, err, func(e *client.MonitorExplanation) {
+		of := allswell.Explanation{
+			State: e.State, AsOf: e.AsOf, LastPingAt: valueOf(e.LastPingAt), WaitingSince: valueOf(e.WaitingSince), Interval: e.Interval.Duration(),
+			DueAt: valueOf(e.DueAt), Failures: e.ConsecutiveFailures, Threshold: e.FailureThreshold, CountedAt: valueOf(e.CountedAt), DownAt: valueOf(e.DownAt),
+		}
+		for _, x := range e.Extensions {
+			of.Extensions = append(of.Extensions, allswell.Extension{Reason: x.Reason, From: valueOf(x.From), To: x.To, DueAt: x.DueAt})
+		}
+		for _, sentence := range of.Sentences(console.Time) {
+			c.Printf("%s\n", sentence)
+		}
 	})
 }
 
