@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/allswell/allswell/internal/admin"
 	"github.com/allswell/allswell/internal/buildinfo"
 	"github.com/allswell/allswell/internal/cli"
@@ -90,11 +92,12 @@ func (cmd *serveCommand) Help() string {
 }
 
 // Run serves until the process is asked to stop.
-func (cmd *serveCommand) Run(c *console.Console) error {
+func (cmd *serveCommand) Run(c *console.Console, parsed *kong.Context) error {
 	cfg, err := cmd.Parse()
 	if err != nil {
 		return err
 	}
+	cfg.Values = console.SettingValues(cmd.Settings, parsed)
 	return server.Run(c.Ctx, cfg, c.Out, c.Err)
 }
 

@@ -30,6 +30,8 @@ type Config struct {
 	VerifyDomain func(ctx context.Context, actor allswell.Actor, slug string, save ...store.SaveResponse[allswell.Page]) (allswell.Page, error)
 	// CheckTarget returns an *allswell.ValidationError if no message is sent to a valid target. Nil: all are accepted.
 	CheckTarget func(ctx context.Context, channel allswell.Channel, target string) error
+	// Process is what the screen of the system shows.
+	Process Process
 }
 
 // Dashboard serves the dashboard of one store.
@@ -45,12 +47,14 @@ type Dashboard struct {
 	cookie  cookie
 	signIns *signInLimits
 	live    *live
+	process Process
+	pings   rate
 	handler http.Handler
 }
 
 // New returns a dashboard.
 func New(c Config) *Dashboard {
-	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget}
+	d := &Dashboard{store: c.Store, log: c.Logger, now: c.Now, base: strings.TrimRight(c.BaseURL, "/"), process: c.Process, verifyDomain: c.VerifyDomain, checkTarget: c.CheckTarget}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
 	}
@@ -74,8 +78,22 @@ func New(c Config) *Dashboard {
 // Handler returns the handler of Path and everything below it.
 func (d *Dashboard) Handler() http.Handler { return d.handler }
 
-// Run watches for changes that open screens show. It returns when ctx ends.
-func (d *Dashboard) Run(ctx context.Context) { d.live.run(ctx) }
+// Run watches for changes that open screens show, and counts pings. It returns when ctx ends.
+func (d *Dashboard) Run(ctx context.Context) {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			d.live.look()
+			if d.process.RecordedPings != nil {
+				d.pings.observe(d.now(), d.process.RecordedPings())
+			}
+		}
+	}
+}
 
 // EndStreams ends all event streams and refuses new ones.
 func (d *Dashboard) EndStreams() { d.live.streams.Close() }

@@ -37,20 +37,6 @@ func newLive(c stream.Config) *live {
 	return &live{streams: stream.New(c), topics: map[string]*stream.Topic{}}
 }
 
-// run makes the topics look at their screens until ctx ends.
-func (l *live) run(ctx context.Context) {
-	ticker := time.NewTicker(watchInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			l.look()
-		}
-	}
-}
-
 // look makes all topics look at their screens, and forgets them if nobody watches.
 func (l *live) look() {
 	l.mu.Lock()

@@ -107,6 +107,7 @@ var navigation = []navItem{
 	{Label: "Tokens", Path: Path + "/tokens", Icon: "key", Access: accessAdmin},
 	{Label: "Audit log", Path: Path + "/audit", Icon: "audit", Access: accessAdmin},
 	{Label: "Members", Path: Path + "/members", Icon: "members", Access: accessAdmin},
+	{Label: "System", Path: Path + "/system", Icon: "settings", Access: accessAdmin},
 }
 
 // show answers with a screen. main is what its template shows.

@@ -118,5 +118,6 @@ func (d *Dashboard) routes() []route {
 		{"POST /admin/pages/{page}/groups/{group}", accessEditor, (*visit).changeGroup},
 		{"POST /admin/pages/{page}/groups/{group}/move", accessEditor, (*visit).moveGroup},
 		{"POST /admin/pages/{page}/groups/{group}/delete", accessEditor, (*visit).deleteGroup},
+		{"GET /admin/system", accessAdmin, (*visit).showSystem},
 	}
 }

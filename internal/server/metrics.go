@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +23,7 @@ type metrics struct {
 	registry   *prometheus.Registry
 	responses  *prometheus.CounterVec
 	frequent   map[response]prometheus.Counter // those of responses that are incremented without a search by labels
+	pings      atomic.Int64                    // answered with success, for the dashboard: a counter cannot be read
 	durations  map[surface]prometheus.Observer
 	deliveries *prometheus.CounterVec
 }
@@ -66,10 +68,16 @@ func (r response) labels() []string { return []string{string(r.surface), strconv
 func (m *metrics) countResponse(r response) {
 	if counter, ok := m.frequent[r]; ok {
 		counter.Inc()
+		if r.surface == surfaceHeartbeat {
+			m.pings.Add(1)
+		}
 		return
 	}
 	m.responses.WithLabelValues(r.labels()...).Inc()
 }
+
+// recordedPings returns the number of pings that were answered with success.
+func (m *metrics) recordedPings() float64 { return float64(m.pings.Load()) }
 
 func (m *metrics) countDelivery(channel allswell.Channel, result allswell.SendResult) {
 	m.deliveries.WithLabelValues(string(channel), result.String()).Inc()

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/internal/api"
+	"github.com/allswell/allswell/internal/buildinfo"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/connlimit"
 	"github.com/allswell/allswell/internal/dashboard"
@@ -28,6 +29,7 @@ import (
 	"github.com/allswell/allswell/internal/page"
 	"github.com/allswell/allswell/internal/ping"
 	"github.com/allswell/allswell/internal/scheduler"
+	"github.com/allswell/allswell/internal/settings"
 	"github.com/allswell/allswell/internal/store"
 )
 
@@ -254,13 +256,26 @@ func (s *Server) wire() {
 	s.domains = domains.New(domains.Config{Store: s.store, Server: s.cfg.DNSServer, Logger: s.log})
 	s.notify = notify.New(s.notifyConfig())
 	s.dashboard = dashboard.New(dashboard.Config{
-		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget,
+		Store: s.store, Logger: s.log, BaseURL: s.URL(), VerifyDomain: s.domains.Verify, CheckTarget: s.notify.CheckTarget, Process: s.process(),
 	})
 	s.servers[0].RegisterOnShutdown(s.site.EndStreams)
 	s.servers[0].RegisterOnShutdown(s.dashboard.EndStreams)
 	s.registerStoreMetrics()
 	s.wireTLS()
 	s.wired.Store(true)
+}
+
+// process returns what the dashboard shows of this process.
+func (s *Server) process() dashboard.Process {
+	build := buildinfo.Read()
+	p := dashboard.Process{
+		Version: build.Version, Revision: build.Revision, Go: build.Go, Platform: build.Platform, StartedAt: time.Now(),
+		Database: settings.DatabaseName(s.cfg.Database), Replica: s.replica, RecordedPings: s.metrics.recordedPings,
+	}
+	for _, v := range s.cfg.Values {
+		p.Settings = append(p.Settings, dashboard.Setting{Name: v.Env, Value: v.Text, Source: string(v.Source)})
+	}
+	return p
 }
 
 // openHandlers lets requests reach the handlers that need the store.

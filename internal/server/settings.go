@@ -91,7 +91,8 @@ type Settings struct {
 
 // Config holds the values of Settings.
 type Config struct {
-	File                     string // the configuration file that was read; "": none
+	File                     string           // the configuration file that was read; "": none
+	Values                   []settings.Value // all settings as text, for people; nil: not known
 	Listen                   string
 	Database                 string
 	BaseURL                  string // "": the host of each request

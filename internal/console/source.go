@@ -1,0 +1,27 @@
+package console
+
+import (
+	"os"
+	"slices"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/allswell/allswell/internal/settings"
+)
+
+// SettingValues returns the settings of a parsed command with their values, and where each comes from. group is a struct of
+// settings, as for settings.List.
+func SettingValues(group any, parsed *kong.Context) []settings.Value {
+	return settings.Values(group, func(env string) settings.Source {
+		source := settings.SourceFile
+		for _, p := range parsed.Path {
+			if p.Flag != nil && !p.Resolved && slices.Contains(p.Flag.Envs, env) {
+				return settings.SourceFlag
+			}
+		}
+		if os.Getenv(env) != "" {
+			source = settings.SourceEnvironment
+		}
+		return source
+	})
+}

@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/database"
+)
+
+// SystemPeriod is how long ago the listening gaps of a System ended at most.
+const SystemPeriod = 30 * 24 * time.Hour
+
+// replicaPeriod is how long after its last liveness record a replica is listed.
+const replicaPeriod = time.Hour
+
+// System is the state of the installation, which is the same for all workspaces.
+type System struct {
+	AsOf     time.Time // by the database's clock
+	Replicas []Replica // those of the last hour, the latest first
+	Gaps     []allswell.ListeningGap
+}
+
+// Replica is a serving process with its last liveness record.
+type Replica struct {
+	Name   string
+	SeenAt time.Time
+}
+
+// System returns the state of the installation.
+func (s *Store) System(ctx context.Context) (System, error) {
+	return read(ctx, s, func(c *session) (System, error) {
+		replicas, err := database.Query(c.Session, func(row database.Row) (r Replica, err error) {
+			err = row.Scan(&r.Name, instant{&r.SeenAt})
+			return
+		}, `SELECT replica, seen_at FROM liveness WHERE seen_at > $1 ORDER BY seen_at DESC, replica`, millis(c.Now.Add(-replicaPeriod)))
+		if err != nil {
+			return System{}, err
+		}
+		gaps, err := c.gaps(c.Now.Add(-SystemPeriod))
+		return System{c.Now, replicas, gaps}, err
+	})
+}
