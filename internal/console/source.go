@@ -13,10 +13,14 @@ import (
 // settings, as for settings.List.
 func SettingValues(group any, parsed *kong.Context) []settings.Value {
 	return settings.Values(group, func(env string) settings.Source {
-		source := settings.SourceFile
+		source := settings.SourceDefault
 		for _, p := range parsed.Path {
-			if p.Flag != nil && !p.Resolved && slices.Contains(p.Flag.Envs, env) {
+			switch {
+			case p.Flag == nil || !slices.Contains(p.Flag.Envs, env):
+			case !p.Resolved:
 				return settings.SourceFlag
+			default:
+				source = settings.SourceFile
 			}
 		}
 		if os.Getenv(env) != "" {

@@ -33,7 +33,7 @@ func Values(group any, source func(env string) Source) []Value {
 			v.Text = s.Default
 		} else {
 			v.Source = source(s.Env)
-			if s.Secret {
+			if s.Secret && v.Source != SourceDefault {
 				v.Text = "set"
 			}
 		}
