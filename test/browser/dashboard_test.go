@@ -69,14 +69,16 @@ func TestFirstStartInABrowser(t *testing.T) {
 	t.Parallel()
 	for _, v := range []view{{name: "360", width: 360, height: 740}, views[3]} {
 		t.Run(v.name, func(t *testing.T) {
-			_, link := newInstallation(t)
+			server, link := newInstallation(t)
 			p := newBrowser(t).open(t, v, link)
 			p.setUp(v)
 			p.is(`document.querySelector("#lead").innerText.includes("Waiting for the first ping")`)
 			p.ping()
 			p.eventually(`document.querySelector("#lead.arrived") !== null`)
 			look(p, v, "setup-arrived")
-			p.press("#lead .button", "Overview")
+			p.press("#lead .button", "Nightly backup Up")
+			look(p, v, "monitor")
+			p.load(t, server.URL+"/admin")
 			p.is(`document.body.innerText.includes("Nothing is wrong")`)
 			look(p, v, "overview")
 			if v.width < 600 {
