@@ -55,7 +55,7 @@ func TestDeliveries(t *testing.T) {
 		owner.page("Other", "other")
 		owner.wants(owner.get("/admin/deliveries?page=acme"), http.StatusOK, "No such deliveries", "&lt;script&gt;")
 		owner.subscribe("acme", "grace@example.com")
-		waiting := owner.wants(owner.get("/admin/deliveries"), http.StatusOK, "confirm the subscription", "grace@example.com", ">Waiting<", "Send again")
+		waiting := owner.wants(owner.get("/admin/deliveries?page=acme"), http.StatusOK, "confirm the subscription", "grace@example.com", ">Waiting<", "Send again")
 		s.reject("550 5.1.1 <grace@example.com>: no such mailbox")
 
 		const failed = "/admin/deliveries?page=acme&state=failed"
