@@ -460,6 +460,7 @@ var reading = []string{
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
+	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.
