@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -17,48 +18,97 @@ import (
 const (
 	// maxStreams is the maximum number of open event streams.
 	maxStreams = 500
-	// maxTopics is the maximum number of screens that are watched closely.
-	maxTopics = 2 * maxStreams
+	// maxScreens is the maximum number of screens that are watched.
+	maxScreens = 2 * maxStreams
 	// watchInterval is the time between two looks at a screen that somebody has open.
 	watchInterval = 2 * time.Second
 )
 
 // live tells open screens when they have changed. Monitors change by pings and by time, on any replica, so it looks
-// regularly, and only while somebody watches.
+// regularly, and only while somebody watches. It looks at one screen at a time, so that many open screens do not keep
+// the database busy.
 type live struct {
 	streams *stream.Broadcaster
+	looking chan struct{} // holds one element while a screen is looked at
 
-	mu     sync.Mutex
-	topics map[string]*stream.Topic // by session and path
+	mu      sync.Mutex
+	screens map[string]*openScreen // by session and path
 }
+
+// openScreen is a screen that a session has open.
+type openScreen struct {
+	topic    *stream.Topic
+	asked    atomic.Int64 // when its state was last asked for, in Unix milliseconds
+	mu       sync.Mutex
+	tag      string // as of the last look
+	nextLook time.Time
+}
+
+// lookPause is the pause after a look at a screen, as a multiple of the time that the look took.
+const lookPause = 20
 
 func newLive(c stream.Config) *live {
 	c.Gone = func(err error) bool { return errors.Is(err, errNoScreen) }
-	return &live{streams: stream.New(c), topics: map[string]*stream.Topic{}}
+	return &live{streams: stream.New(c), looking: make(chan struct{}, 1), screens: map[string]*openScreen{}}
 }
 
-// look makes all topics look at their screens, and forgets them if nobody watches.
-func (l *live) look() {
+// look makes all open screens look for changes. It forgets those that nobody has asked for within a minute; the streams
+// ask for theirs at least every 30 seconds.
+func (l *live) look(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.streams.Subscribers() == 0 || len(l.topics) > maxTopics {
-		clear(l.topics) // one that is still watched looks rarely until its browser connects again
-	}
-	for _, t := range l.topics {
-		t.Changed()
+	for key, s := range l.screens {
+		if now.UnixMilli()-s.asked.Load() > time.Minute.Milliseconds() {
+			delete(l.screens, key)
+			continue
+		}
+		s.topic.Changed()
 	}
 }
 
-// topic returns the topic with a key.
-func (l *live) topic(key string, tag func(context.Context) (string, time.Time, error)) *stream.Topic {
+// screen returns the open screen with a key. tag returns the screen's tag as it is now. It returns allswell.ErrBusy if
+// too many are open.
+func (l *live) screen(key string, now time.Time, tag func(context.Context) (string, error)) (*openScreen, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := l.topics[key]
-	if t == nil {
-		t = stream.NewTopic(tag)
-		l.topics[key] = t
+	if s := l.screens[key]; s != nil {
+		return s, nil
 	}
-	return t
+	if len(l.screens) >= maxScreens {
+		return nil, allswell.ErrBusy
+	}
+	s := new(openScreen)
+	s.asked.Store(now.UnixMilli())
+	s.topic = stream.NewTopic(func(ctx context.Context) (string, time.Time, error) {
+		tag, err := s.look(ctx, l.looking, tag)
+		return tag, time.Time{}, err
+	})
+	l.screens[key] = s
+	return s, nil
+}
+
+// look returns the tag of the screen, at most a moment old.
+func (s *openScreen) look(ctx context.Context, looking chan struct{}, tag func(context.Context) (string, error)) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	began := time.Now()
+	s.asked.Store(began.UnixMilli())
+	if s.tag != "" && began.Before(s.nextLook) {
+		return s.tag, nil
+	}
+	select {
+	case looking <- struct{}{}:
+		defer func() { <-looking }()
+	case <-ctx.Done():
+		return s.tag, ctx.Err()
+	}
+	began = time.Now()
+	now, err := tag(ctx)
+	s.nextLook = time.Now().Add(lookPause * time.Since(began))
+	if err == nil {
+		s.tag = now
+	}
+	return now, err
 }
 
 // errNoScreen means that a screen cannot be shown any more: it is gone, or the session has ended.
@@ -71,20 +121,23 @@ func (v *visit) serveLive() error {
 		return allswell.ErrNotFound
 	}
 	d, r := v.Dashboard, v.r
-	topic := d.live.topic(v.in.ID+" "+of.String(), func(ctx context.Context) (string, time.Time, error) {
-		tag, err := d.tagOf(ctx, r, of)
-		return tag, time.Time{}, err
-	})
-	err = d.live.streams.Serve(v.w, v.r, topic, clientaddr.Of(v.r))
+	open, err := d.live.screen(v.in.ID+" "+of.String(), time.Now(), func(ctx context.Context) (string, error) { return d.tagOf(ctx, r, of) })
+	if err != nil {
+		return err
+	}
+	err = d.live.streams.Serve(v.w, v.r, open.topic, clientaddr.Of(v.r))
 	if errors.Is(err, errNoScreen) {
 		return allswell.ErrNotFound
 	}
 	return err
 }
 
+// byItself marks the context of a request that no person has caused.
+type byItself struct{}
+
 // tagOf returns the tag of a screen as the session of r sees it now.
 func (d *Dashboard) tagOf(ctx context.Context, r *http.Request, of *url.URL) (string, error) {
-	request := r.Clone(ctx)
+	request := r.Clone(context.WithValue(ctx, byItself{}, true))
 	request.Method, request.URL, request.RequestURI, request.Pattern = http.MethodGet, of, of.RequestURI(), ""
 	response := &headerRecorder{header: http.Header{}}
 	d.handler.ServeHTTP(response, request)

@@ -73,11 +73,24 @@ func (t *tx) noteSeen(userID, workspaceID string) error {
 }
 
 // FindSession returns the session with a secret, its user, and the user's role and workspaces. It returns
-// allswell.ErrUnauthenticated if the session does not exist, has expired, or the user has left all workspaces. It
-// stores the time of the use, to some minutes.
+// allswell.ErrUnauthenticated if the session does not exist, has expired, or the user has left all workspaces.
 func (s *Store) FindSession(ctx context.Context, secret string) (allswell.SignedIn, error) {
-	var now time.Time
-	found, err := read(ctx, s, func(c *session) (in allswell.SignedIn, err error) {
+	found, _, err := s.findSession(ctx, secret)
+	return found, err
+}
+
+// UseSession is FindSession for a request of the user. It stores the time of the use, to some minutes.
+func (s *Store) UseSession(ctx context.Context, secret string) (allswell.SignedIn, error) {
+	found, now, err := s.findSession(ctx, secret)
+	if err == nil && now.Sub(found.LastUsedAt) > sessionStep {
+		s.noteUse(ctx, found.Session)
+	}
+	return found, err
+}
+
+// findSession is FindSession, with the time of the search.
+func (s *Store) findSession(ctx context.Context, secret string) (found allswell.SignedIn, now time.Time, err error) {
+	found, err = read(ctx, s, func(c *session) (in allswell.SignedIn, err error) {
 		now = c.Now
 		in.Session, err = database.One(c.Session, scanSession, `SELECT `+sessionColumns+` FROM sessions WHERE hash = $1`, allswell.HashTokenSecret(secret))
 		if err != nil {
@@ -108,10 +121,7 @@ func (s *Store) FindSession(ctx context.Context, secret string) (allswell.Signed
 	if errors.Is(err, allswell.ErrNotFound) {
 		err = allswell.ErrUnauthenticated
 	}
-	if err == nil && now.Sub(found.LastUsedAt) > sessionStep {
-		s.noteUse(ctx, found.Session)
-	}
-	return found, err
+	return found, now, err
 }
 
 func (s *Store) noteUse(ctx context.Context, used allswell.Session) {

@@ -89,10 +89,16 @@ func TestSessionsEnd(t *testing.T) {
 		// Without use for a week.
 		idle := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
 		w.clock.move(allswell.SessionIdleLimit - time.Minute)
-		must(w.FindSession(w.ctx, first))(w) // notes the use
+		must(w.UseSession(w.ctx, first))(w)
 		w.clock.move(time.Minute)
 		ended("an idle session", idle)
 		must(w.FindSession(w.ctx, first))(w)
+
+		w.clock.move(time.Hour)
+		must(w.FindSession(w.ctx, first))(w) // a request that the user has not caused
+		if used := must(w.FindSession(w.ctx, first))(w).LastUsedAt; !used.Before(w.clock.now().Add(-time.Hour)) {
+			w.Errorf("used at %v, by nobody", used)
+		}
 
 		// By its user, alone or with all others.
 		second := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
@@ -114,7 +120,7 @@ func TestSessionsEnd(t *testing.T) {
 		// After a month, however much it is used.
 		for range 5 {
 			w.clock.move(allswell.SessionIdleLimit - time.Hour)
-			if _, err := w.FindSession(w.ctx, first); err != nil {
+			if _, err := w.UseSession(w.ctx, first); err != nil {
 				break
 			}
 		}

@@ -30,7 +30,7 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 	"RequestSignUp": nil, "Subscription": nil, "ConfirmSubscription": nil, "ChangeSubscription": nil, "Unsubscribe": nil, "ResumeSubscription": nil, "SubscriptionPageSlug": nil, // public, by key
 	"AdvanceMaintenances": nil, "ProcessSignUps": nil, "FanOut": nil, "ClaimDeliveries": nil, "Notification": nil, "SaveDeliveryResults": nil, "BeginDomainChecks": nil, "RecordDomainCheck": nil, // over all
 	"SaveCertificateFile": nil, "CertificateFile": nil, "CertificatePaths": nil, "DeleteCertificateFiles": nil, "LockCertificate": nil, "UnlockCertificate": nil, // of the installation
-	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "IssueEnterCode": nil, "Enter": nil, "StartSession": nil, "FindSession": nil, "FindInvitation": nil, "AcceptInvitation": nil, // before the sign-in
+	"Credentials": nil, "Users": nil, "IssueSetupCode": nil, "FindCode": nil, "SetUp": nil, "IssueResetCode": nil, "ResetPassword": nil, "IssueEnterCode": nil, "Enter": nil, "StartSession": nil, "FindSession": nil, "UseSession": nil, "FindInvitation": nil, "AcceptInvitation": nil, // before the sign-in
 	"ChangePassword": nil, "Sessions": nil, "EndSession": nil, "EndOtherSessions": nil, "ConfirmSession": nil, "ChangeUser": nil, "SwitchWorkspace": nil, // of the user alone
 	"AllMonitors": nil, "Events": nil, "Gaps": nil, "Pools": nil, "SetFault": nil, // these tests' own
 
