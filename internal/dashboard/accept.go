@@ -68,6 +68,9 @@ func (v *visit) accept() error {
 	case s.SignedInAs != "":
 		return v.showAcceptForm(http.StatusForbidden, s)
 	case v.in.ID != "":
+		if ok, err := v.confirm(); !ok || err != nil { // the new session counts as confirmed
+			return err
+		}
 		by.UserID = v.in.User.ID
 	case s.UserID == "":
 		by, err = v.newAccount(s)

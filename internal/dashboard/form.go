@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"slices"
@@ -15,6 +16,8 @@ type form struct {
 	saved  url.Values // what somebody else has saved meanwhile; nil: nothing
 	bad    *allswell.ValidationError
 	shown  map[string]bool // the fields that the template has drawn
+
+	WorkspaceID string // in which the form acts; "": in that of the session
 }
 
 // newForm returns a form with the values that were typed, or with those to begin with.
@@ -23,6 +26,19 @@ func newForm(values url.Values) *form { return &form{values: values, shown: map[
 // refused notes the errors of the fields and reports whether err is about the form. Other errors have to be returned.
 func (f *form) refused(err error) bool {
 	return errors.As(err, &f.bad)
+}
+
+// setWorkspace notes in which workspace the form acts.
+func (f *form) setWorkspace(id string) { f.WorkspaceID = id }
+
+// version returns the version of the object that the form edits, for its hidden field: the version that the visitor has
+// seen, through previews and refusals, so that a change by somebody else is noticed. now is the object's version, which
+// is seen with a new form, or with what the form says of a conflict.
+func (f *form) version(name, now string, conflict bool) string {
+	if conflict {
+		return now
+	}
+	return cmp.Or(f.Value(name), now)
 }
 
 // Value returns what was typed into a field.

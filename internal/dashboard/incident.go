@@ -116,13 +116,13 @@ func (v *visit) fillIncidentForms(s *incidentScreen, forms incidentForms) error 
 			f.values.Set("status."+a.ComponentID, string(a.Status))
 		}
 	}
-	s.Update = updateForm{form: f, Seen: i.Revision(), Components: f.affectedFields(components), Preview: forms.preview}
+	s.Update = updateForm{form: f, Seen: f.version("seen", i.Revision(), forms.conflict), Components: f.affectedFields(components), Preview: forms.preview}
 	s.Update.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 4, Optional: true, Hint: "Markdown: **bold**, lists, links."})
 	s.Update.State = f.draw(field{Name: "state", Label: "State", Type: "select", Options: stateOptions()})
 	if f = forms.edit; f == nil {
 		f = newForm(url.Values{"title": {i.Title}, "impact": {string(i.Impact)}})
 	}
-	s.Edit = editForm{form: f, Seen: i.Revision()}
+	s.Edit = editForm{form: f, Seen: f.version("seen", i.Revision(), forms.conflict)}
 	s.Edit.Title = f.draw(field{Name: "title", Label: "Title"})
 	s.Edit.Impact = f.draw(field{Name: "impact", Label: "Impact", Type: "select", Options: impactOptions()})
 	return nil

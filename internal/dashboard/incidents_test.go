@@ -102,6 +102,32 @@ func TestIncidentFromReportToResolution(t *testing.T) {
 	})
 }
 
+// TestUpdateAfterAPreviewShowsWhatOthersPosted: a preview and a refused form do not count as a look at what others have
+// posted meanwhile.
+func TestUpdateAfterAPreviewShowsWhatOthersPosted(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v, _, _ := s.withPage()
+		i, err := s.store.CreateIncident(s.Context(), v.actor(), "acme", allswell.NewIncident{Title: "Slow", Message: ptr("one")})
+		if err != nil {
+			s.Fatal(err)
+		}
+		path := "/admin/incidents/" + i.ID
+		mine := v.get(path).hidden("seen")
+		v.wants(v.post(path, "seen", mine, "message", "Solved.", "state", "identified", "action", "resolve"), http.StatusSeeOther)
+		typed := []string{"message", "my text", "state", "identified"}
+		preview := v.wants(v.post(path, append(typed, "seen", mine, "action", "preview")...), http.StatusOK, "my text")
+		v.wants(v.post(path, append(typed, "seen", preview.hidden("seen"), "action", "update")...), http.StatusConflict, "Somebody changed the incident")
+		edit := func(seen, title string) answer {
+			return v.post(path+"/edit", "seen", seen, "title", title, "impact", "minor")
+		}
+		refused := v.formOf(v.wants(edit(mine, " "), http.StatusUnprocessableEntity), path+"/edit")
+		v.wants(edit(refused["seen"], "Slower"), http.StatusConflict, "Somebody changed the incident")
+		if now := v.incidents()[0]; !now.Resolved || now.Title != "Slow" {
+			s.Errorf("overwritten: %+v", now)
+		}
+	})
+}
+
 // TestUpdateShowsWhatOthersPosted: the second of two people sees the update of the first before anything is saved.
 func TestUpdateShowsWhatOthersPosted(t *testing.T) {
 	onEachEngine(t, func(s *site) {

@@ -95,7 +95,7 @@ func (v *visit) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceForm
 	if f == nil {
 		f = newForm(url.Values{"state": {string(m.State)}})
 	}
-	s.Update = maintenanceUpdateForm{form: f, Seen: m.Revision()}
+	s.Update = maintenanceUpdateForm{form: f, Seen: f.version("seen", m.Revision(), forms.conflict)}
 	s.Update.Message = f.draw(field{Name: "message", Label: "Message", Type: "textarea", Rows: 4, Hint: "Markdown: **bold**, lists, links."})
 	state := field{Name: "state", Label: "State", Type: "select"}
 	for _, next := range allswell.MaintenanceStates {
@@ -112,7 +112,7 @@ func (v *visit) fillMaintenanceForms(s *maintenanceScreen, forms maintenanceForm
 		})
 	}
 	s.Plan, err = v.newPlanForm(f, page)
-	s.Plan.Seen = m.Revision()
+	s.Plan.Seen = f.version("seen", m.Revision(), forms.conflict)
 	return err
 }
 

@@ -55,6 +55,10 @@ func TestMaintenanceFromPlanToEnd(t *testing.T) {
 			s.Errorf("edited: %+v", m)
 		}
 		late := screen.hidden("seen")
+		refused := v.formOf(v.wants(v.post(path+"/edit", "seen", late, "title", "Disks", "scheduled_for", "soon"), http.StatusUnprocessableEntity), path+"/edit")
+		v.wants(v.post(path+"/edit", "seen", refused["seen"], "title", "Disks"), http.StatusConflict, "changed while you were writing")
+		refused = v.formOf(v.wants(v.post(path, "seen", late, "message", " ", "state", "in_progress"), http.StatusUnprocessableEntity), path)
+		v.wants(v.post(path, "seen", refused["seen"], "message", "my text", "state", "in_progress"), http.StatusConflict)
 		v.wants(v.post(path, "seen", late, "message", "my text", "state", "in_progress"), http.StatusConflict, "my text</textarea>")
 		screen = v.get(path)
 		v.wants(v.post(path, "seen", screen.hidden("seen"), "message", " ", "state", "in_progress"), http.StatusUnprocessableEntity, "The message")

@@ -219,6 +219,9 @@ func TestSwitchWorkspace(t *testing.T) {
 			s.Fatal(err)
 		}
 		before := owner.actor().SessionID
+		s.dashboard.now = func() time.Time { return time.Now().Add(allswell.ConfirmationAge + time.Minute) }
+		owner.wants(owner.post("/admin/accept", "code", issued.Code), http.StatusOK, "Confirm that it is you", `name="code" value="`+issued.Code+`"`)
+		s.dashboard.now = time.Now
 		owner.wants(owner.post("/admin/accept", "code", issued.Code), http.StatusSeeOther, "/admin") // one button, as she has signed in
 		if now := owner.actor(); now.WorkspaceID != second || now.Role != allswell.RoleViewer || now.SessionID == before {
 			s.Errorf("after the acceptance: %+v", now)
@@ -227,6 +230,39 @@ func TestSwitchWorkspace(t *testing.T) {
 		owner.wants(owner.get("/admin/members"), http.StatusForbidden)
 		owner.wants(owner.post("/admin/switch-workspace", "workspace_id", home), http.StatusSeeOther, "/admin")
 		owner.wants(owner.get("/admin/members"), http.StatusOK)
+	})
+}
+
+// TestFormsActInTheirWorkspace sends forms after another tab has switched to another workspace.
+func TestFormsActInTheirWorkspace(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		owner, _, _ := s.withPage()
+		screens := map[string]answer{}
+		for path, action := range map[string]string{
+			"/admin/members": "/admin/members/invite", "/admin/tokens": "/admin/tokens", "/admin/new-page": "/admin/pages", "/admin/setup/page": "/admin/setup/page",
+			"/admin/monitors/new": "/admin/monitors/new", "/admin/incidents/new": "/admin/incidents/new", "/admin/maintenances/new": "/admin/maintenances/new",
+		} {
+			screens[action] = owner.wants(owner.get(path), http.StatusOK)
+		}
+		home := owner.actor().WorkspaceID
+		if _, err := s.store.IssueTokenFor(s.Context(), "Second", allswell.NewToken{Name: "x", Scope: allswell.ScopeAdmin}); err != nil {
+			s.Fatal(err)
+		}
+		all, err := s.store.AllTokens(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		second := allswell.SystemActor("test", all[len(all)-1].WorkspaceID)
+		issued, err := s.store.Invite(s.Context(), second, allswell.NewInvitation{Email: "ada@example.com", Role: allswell.RoleAdmin})
+		if err != nil {
+			s.Fatal(err)
+		}
+		owner.wants(owner.post("/admin/accept", "code", issued.Code), http.StatusSeeOther)
+		for action, screen := range screens {
+			owner.wants(owner.post(action, "workspace", screen.hidden("workspace"), "name", "Typed"), http.StatusConflict, "another workspace")
+		}
+		owner.wants(owner.post("/admin/switch-workspace", "workspace_id", home), http.StatusSeeOther)
+		owner.wants(owner.post("/admin/monitors/new", "workspace", screens["/admin/monitors/new"].hidden("workspace"), "name", "Backup", "interval", "1h"), http.StatusSeeOther)
 	})
 }
 

@@ -13,7 +13,7 @@ type overviewScreen struct {
 
 // Calm reports whether nothing is wrong now.
 func (s overviewScreen) Calm() bool {
-	return len(s.Incidents) == 0 && len(s.Troubled) == 0 && s.FailedDeliveries == 0
+	return len(s.Incidents) == 0 && len(s.Troubled) == 0 && len(s.FailedDeliveries) == 0
 }
 
 // Empty reports whether the workspace has neither pages nor monitors.

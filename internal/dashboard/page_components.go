@@ -259,7 +259,7 @@ func (v *visit) showComponentForm(status int, f *form, conflict error) error {
 	if conflict != nil {
 		f.saved = saved
 	}
-	s := componentScreen{form: f, pageHead: h, Name: c.Name, Path: pagePath(h.Page) + "/components/" + c.ID, Tag: allswell.EntityTag(c), Conflict: conflict != nil,
+	s := componentScreen{form: f, pageHead: h, Name: c.Name, Path: pagePath(h.Page) + "/components/" + c.ID, Tag: f.version("tag", allswell.EntityTag(c), conflict != nil), Conflict: conflict != nil,
 		Warning: "Its history is lost. Incidents keep their texts. Its monitors remain, without a component."}
 	hidden := field{Name: "hidden", Label: "On the page", Type: "select", Options: []option{{Value: "false", Label: "shown"}, {Value: "true", Label: "hidden"}},
 		Hint: "Visitors and subscribers do not learn of hidden components."}

@@ -72,7 +72,8 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 	if err != nil {
 		return err
 	}
-	s.Size, s.Tag, s.Conflict = sizes[s.Page.ID], allswell.EntityTag(s.Page), s.form.saved != nil
+	s.Size, s.Conflict = sizes[s.Page.ID], s.form.saved != nil
+	s.Tag = s.version("tag", allswell.EntityTag(s.Page), s.Conflict)
 	s.General = []field{
 		s.draw(field{Name: "name", Label: "Name"}),
 		s.draw(field{Name: "slug", Label: "Address", Hint: "Of " + v.base + "/status/" + s.Page.Slug + ". If you change it, links, feeds and badges with the present address break."}),

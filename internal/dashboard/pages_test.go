@@ -129,6 +129,13 @@ func TestPageSettings(t *testing.T) {
 		}
 		v.wants(v.fill(v.get(path), path, "accent", "red", "time_zone", "Mars", "footer_links.0.url", "x", "name", "Still typed"), http.StatusUnprocessableEntity,
 			"The accent must be a colour", "name of a time zone", "http, https or mailto", `value="Still typed"`)
+		old := v.get(path)
+		if _, err := s.store.ChangePage(s.Context(), v.actor(), "acme", allswell.PageChange{Name: ptr("Of another")}); err != nil {
+			s.Fatal(err)
+		}
+		refused := v.wants(v.fill(old, path, "accent", "red"), http.StatusUnprocessableEntity)
+		late := v.wants(v.fill(refused, path, "accent", ""), http.StatusConflict, "“Of another” meanwhile")
+		v.wants(v.fill(late, path, "name", "Acme Cloud"), http.StatusSeeOther)
 		v.wants(v.post(path, "language", "xx"), http.StatusUnprocessableEntity, "one that pages can be in")
 		v.wants(v.fill(v.get(path), path, "slug", "acme-cloud", "footer_links.0.label", "", "footer_links.0.url", ""), http.StatusSeeOther, "/admin/pages/acme-cloud?saved")
 		if len(page("acme-cloud").Footer) != 0 {
@@ -242,6 +249,19 @@ func TestPageComponents(t *testing.T) {
 		}
 		v.wants(v.get(website), http.StatusNotFound)
 		v.wants(v.get("/admin/pages/acme/groups/"+groups[0].ID), http.StatusNotFound)
+	})
+}
+
+// TestComponentAfterARefusalShowsWhatOthersSaved: a refused form does not count as a look at what others have saved.
+func TestComponentAfterARefusalShowsWhatOthersSaved(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		v, website, _ := s.withPage()
+		path := "/admin/pages/acme/components/" + website.ID
+		old := v.get(path)
+		v.wants(v.fill(old, path, "name", "Shop"), http.StatusSeeOther)
+		refused := v.wants(v.fill(old, path, "name", " "), http.StatusUnprocessableEntity)
+		late := v.wants(v.fill(refused, path, "name", "Web"), http.StatusConflict, "“Shop” meanwhile")
+		v.wants(v.fill(late, path), http.StatusSeeOther)
 	})
 }
 

@@ -112,6 +112,9 @@ var navigation = []navItem{
 
 // show answers with a screen. main is what its template shows.
 func (v *visit) show(status int, name, title string, main any) error {
+	if f, ok := main.(interface{ setWorkspace(string) }); ok {
+		f.setWorkspace(v.in.WorkspaceID)
+	}
 	return v.answer(status, name, screen{Title: title, Main: main})
 }
 

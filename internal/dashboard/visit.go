@@ -93,9 +93,15 @@ func (v *visit) admit(route route) error {
 		if err != nil {
 			return fmt.Errorf("%w: %v", errBadForm, err)
 		}
+		if id := v.r.PostForm.Get("workspace"); id != "" && id != v.in.WorkspaceID {
+			return errOtherWorkspace
+		}
 	}
 	return nil
 }
+
+// errOtherWorkspace means that another tab has switched to another workspace since a form was shown.
+var errOtherWorkspace = errors.New("the form is of another workspace")
 
 // errBadForm means that the body of a request is no form, or too large.
 var errBadForm = errors.New("the form cannot be read")
@@ -169,6 +175,8 @@ func (v *visit) fail(err error) {
 		f = failure{http.StatusTooManyRequests, "Too many attempts", "Please try again in some minutes."}
 	case errors.Is(err, errBadForm):
 		f = failure{http.StatusRequestEntityTooLarge, "The form could not be read", fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10)}
+	case errors.Is(err, errOtherWorkspace):
+		f = failure{http.StatusConflict, "You have switched to another workspace", "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form again."}
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		f = failure{http.StatusConflict, "Somebody else was faster", "This was changed after you opened it. Go back, reload, and look at the change first."}
 	case errors.Is(err, allswell.ErrUnknownOutcome):

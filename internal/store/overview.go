@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -27,7 +28,13 @@ type Overview struct {
 	Gaps         []allswell.ListeningGap // of the last day
 
 	Monitors, Down   int
-	FailedDeliveries int // given up within the last day
+	FailedDeliveries []FailedDeliveries // by page, most first
+}
+
+// FailedDeliveries is how many deliveries of a page were given up of those that are at most a day old.
+type FailedDeliveries struct {
+	PageSlug, PageName string
+	Count              int
 }
 
 // OverviewMaintenance is a maintenance under way and its page.
@@ -77,6 +84,10 @@ func (c *session) overviewMonitors(workspace string, o *Overview) (err error) {
 	if err == nil {
 		err = c.fillMonitors(o.Troubled)
 	}
+	// The rows do not have the latest pings, which end the misses of a monitor.
+	o.Troubled = slices.DeleteFunc(o.Troubled, func(m allswell.Monitor) bool {
+		return m.Condition() != allswell.MonitorDown && m.Condition() != allswell.MonitorLate
+	})
 	return err
 }
 
@@ -125,10 +136,13 @@ func (c *session) overviewGaps(_ string, o *Overview) (err error) {
 	return err
 }
 
-func (c *session) overviewDeliveries(workspace string, o *Overview) error {
-	n, err := database.One(c.Session, database.ScanInt, `SELECT count(*) FROM (SELECT 1 FROM deliveries
-		WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1) AND state = $2 AND created_at > $3 LIMIT 1000) AS failed`,
-		workspace, string(allswell.DeliveryDead), millis(c.Now.Add(-overviewPeriod)))
-	o.FailedDeliveries = int(n)
+func (c *session) overviewDeliveries(workspace string, o *Overview) (err error) {
+	o.FailedDeliveries, err = database.Query(c.Session, func(row database.Row) (f FailedDeliveries, err error) {
+		err = row.Scan(&f.PageSlug, &f.PageName, &f.Count)
+		return
+	}, `SELECT pages.slug, pages.name, count(*) FROM (SELECT page_id FROM deliveries
+			WHERE page_id IN (SELECT id FROM pages WHERE workspace_id = $1) AND state IN ($2, $3) AND created_at > $4 LIMIT 1000) AS failed
+		JOIN pages ON pages.id = failed.page_id GROUP BY pages.id, pages.slug, pages.name ORDER BY count(*) DESC, pages.id LIMIT $5`,
+		workspace, string(allswell.DeliveryDead), string(allswell.DeliveryExpired), millis(c.Now.Add(-overviewPeriod)), maxOverviewObjects)
 	return err
 }

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,6 +250,29 @@ func TestOverview(t *testing.T) {
 		}
 		if found != 2 {
 			w.Errorf("pages %+v", o.Pages)
+		}
+
+		w.pinged()
+		w.run(`UPDATE monitors SET consecutive_failures = 1 WHERE id = $1`, w.monitor.ID)
+		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != 1 {
+			w.Errorf("a late monitor: %+v", o.Troubled)
+		}
+		w.clock.move(time.Second)
+		w.pinged() // the row keeps the count
+		if o := must(w.Overview(w.ctx, w.ws))(w); len(o.Troubled) != 0 {
+			w.Errorf("after its ping: %+v", o.Troubled)
+		}
+
+		for page, n := range map[string]int{"empty": 1, "full": 2} {
+			for i := range n {
+				must(w.CreateSubscriber(w.ctx, w.ws, page, allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fmt.Sprintf("%d@example.com", i)}))(w)
+			}
+		}
+		w.run(`UPDATE deliveries SET state = 'dead'`)
+		w.run(`UPDATE deliveries SET state = 'expired' WHERE id = (SELECT min(id) FROM deliveries WHERE page_id = (SELECT id FROM pages WHERE slug = 'full'))`)
+		want := []store.FailedDeliveries{{PageSlug: "full", PageName: "Full", Count: 2}, {PageSlug: "empty", PageName: "Empty", Count: 1}}
+		if o := must(w.Overview(w.ctx, w.ws))(w); !slices.Equal(o.FailedDeliveries, want) {
+			w.Errorf("failed deliveries: %+v", o.FailedDeliveries)
 		}
 	})
 }
