@@ -57,6 +57,7 @@ func TestDeliveries(t *testing.T) {
 		owner.subscribe("acme", "grace@example.com")
 		waiting := owner.wants(owner.get("/admin/deliveries?page=acme"), http.StatusOK, "confirm the subscription", "grace@example.com", ">Waiting<", "Send again")
 		s.reject("550 5.1.1 <grace@example.com>: no such mailbox")
+		owner.wants(owner.get("/admin"), http.StatusOK, `/admin/deliveries?page=acme&amp;state=failed">1 notification was not delivered`)
 
 		const failed = "/admin/deliveries?page=acme&state=failed"
 		list := owner.wants(owner.get(failed), http.StatusOK, ">Rejected<", "no such mailbox", "1 attempt")
