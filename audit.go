@@ -17,7 +17,7 @@ const (
 	AuditCreate  AuditAction = "create"
 	AuditUpdate  AuditAction = "update"
 	AuditDelete  AuditAction = "delete"
-	AuditRotate  AuditAction = "rotate"  // a ping token or the secret of a webhook
+	AuditRotate  AuditAction = "rotate"  // a ping token, the secret of a webhook, or a password
 	AuditRevoke  AuditAction = "revoke"  // an API token
 	AuditRetry   AuditAction = "retry"   // a delivery
 	AuditConfirm AuditAction = "confirm" // a subscription

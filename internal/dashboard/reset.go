@@ -73,6 +73,7 @@ func (v *visit) reset() error {
 	if err != nil {
 		return err
 	}
+	v.endPrevious()
 	v.cookie.set(v.w, secret)
 	return v.redirect(Path)
 }

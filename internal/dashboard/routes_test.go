@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -108,5 +109,19 @@ func TestSecurityHeaders(t *testing.T) {
 		owner.wants(owner.get("/admin/nowhere"), http.StatusNotFound, "Not found")
 		large := owner.post("/admin/setup/page", "name", strings.Repeat("x", maxFormBytes))
 		owner.wants(large, http.StatusRequestEntityTooLarge)
+	})
+}
+
+// TestOnlyTextIsAccepted sends what PostgreSQL does not store.
+func TestOnlyTextIsAccepted(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		stranger, owner := s.visitor(), s.owner()
+		for _, bad := range []string{"\x00", "a\x00b", "\xff"} {
+			stranger.wants(stranger.post("/admin/sign-in", "email", bad, "password", "x"), http.StatusBadRequest, "could not be read")
+			owner.wants(owner.post("/admin/account", "name", bad), http.StatusBadRequest, "could not be read")
+			owner.wants(owner.get("/admin/monitors/"+url.PathEscape(bad)), http.StatusNotFound)
+			owner.wants(owner.get("/admin/monitors?page="+url.QueryEscape(bad)), http.StatusNotFound)
+			owner.wants(owner.get("/admin/live?of="+url.QueryEscape("/admin/monitors/"+url.PathEscape(bad))), http.StatusNotFound)
+		}
 	})
 }

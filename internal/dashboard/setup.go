@@ -79,6 +79,7 @@ func (v *visit) setUp() error {
 	if err != nil {
 		return err
 	}
+	v.endPrevious()
 	v.cookie.set(v.w, secret)
 	return v.redirect(Path + "/setup/page")
 }

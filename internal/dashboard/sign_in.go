@@ -1,8 +1,10 @@
 package dashboard
 
 import (
+	"crypto/sha256"
 	"errors"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"time"
@@ -17,7 +19,7 @@ import (
 // account is limited for each address on its own.
 const (
 	signInsPerAddress = 60 // an IPv6 network of 64 bits has ten times as many
-	signInsPerAccount = 10 // from one address
+	signInsPerAccount = 10 // from one address, or one IPv6 network of 64 bits
 	signInWindow      = 10 * time.Minute
 )
 
@@ -34,12 +36,23 @@ func newSignInLimits() *signInLimits {
 // take counts an attempt. account is the e-mail address that was entered, "" for a code.
 func (l *signInLimits) take(r *http.Request, account string, now time.Time) limit.Verdict {
 	address := clientaddr.Of(r)
-	if account != "" {
-		if v := l.accounts.Take(address.String()+" "+allswell.NormalizeEmail(account), now); !v.Allowed {
+	if account != "" && !l.addresses.Full(address, now) { // an address above its limit cannot fill the table of accounts
+		if v := l.accounts.Take(accountKey(address, account), now); !v.Allowed {
 			return v
 		}
 	}
 	return l.addresses.Take(address, now)
+}
+
+// accountKey returns the key of the attempts for an account from an address. Its length does not depend on what was
+// entered.
+func accountKey(address netip.Addr, account string) string {
+	network := address.Unmap()
+	if p, err := network.Prefix(64); err == nil { // not IPv4
+		network = p.Addr()
+	}
+	sum := sha256.Sum256([]byte(allswell.NormalizeEmail(account)))
+	return network.String() + " " + string(sum[:])
 }
 
 // tooManyAttempts is the error of an attempt above the limit.
@@ -132,7 +145,7 @@ func (v *visit) endPrevious() {
 	if v.in.ID == "" {
 		return
 	}
-	if err := v.store.EndSession(v.r.Context(), v.actor(), v.in.ID); err != nil {
+	if err := v.store.EndSession(v.r.Context(), v.actor(), v.in.ID); err != nil && !errors.Is(err, allswell.ErrNotFound) {
 		v.log.WarnContext(v.r.Context(), "the previous session could not be ended", "session", v.in.ID, "error", err)
 	}
 }

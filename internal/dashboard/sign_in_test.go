@@ -1,13 +1,19 @@
 package dashboard
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/store/storetest"
 )
 
 func TestFirstStart(t *testing.T) {
@@ -119,6 +125,79 @@ func TestAttemptsAreLimited(t *testing.T) {
 		}
 		v.wants(v.post("/admin/sign-in", "email", "eve@example.com", "password", "x"), http.StatusTooManyRequests)
 		v.wants(v.get("/admin/reset?code=x"), http.StatusTooManyRequests)
+	})
+}
+
+// TestAttemptsTakeLittleMemory checks what is kept of attempts: keys of a fixed length, and none of accounts from an
+// address above its limit.
+func TestAttemptsTakeLittleMemory(t *testing.T) {
+	for _, address := range []string{"192.0.2.1", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff%eth0"} {
+		if key := accountKey(netip.MustParseAddr(address), strings.Repeat("x", 300_000)); len(key) > 100 {
+			t.Errorf("from %s, a key has %d bytes", address, len(key))
+		}
+	}
+	limits, start := newSignInLimits(), time.Now()
+	take := func(from, account string, after time.Duration) bool {
+		r := httptest.NewRequest("POST", "/admin/sign-in", nil)
+		r.RemoteAddr = from
+		return limits.take(r, account, start.Add(after)).Allowed
+	}
+	for range signInsPerAddress {
+		take("192.0.2.1:1", "", 0)
+	}
+	for range signInsPerAccount {
+		if take("192.0.2.1:1", "ada@example.com", signInWindow/2) {
+			t.Fatal("an attempt above the limit of the address is answered")
+		}
+	}
+	if !take("192.0.2.1:1", "ada@example.com", signInWindow+time.Minute) {
+		t.Error("attempts above the limit of the address are kept for the account")
+	}
+
+	// One customer has a whole IPv6 network of 64 bits.
+	for i := range signInsPerAccount + 1 {
+		if got := take(fmt.Sprintf("[2001:db8::%x]:1", i+1), "ada@example.com", 0); got != (i < signInsPerAccount) {
+			t.Errorf("attempt %d from a network: %v", i+1, got)
+		}
+	}
+	if !take("[2001:db8:0:1::1]:1", "ada@example.com", 0) {
+		t.Error("the attempts of one network count for another")
+	}
+}
+
+// TestLinksEndThePreviousSession opens links in browsers in which somebody else is signed in.
+func TestLinksEndThePreviousSession(t *testing.T) {
+	onEachEngine(t, func(s *site) {
+		at, err := url.Parse(s.base)
+		if err != nil {
+			s.Fatal(err)
+		}
+		// A token can invite people before there is an owner.
+		token, _ := storetest.Workspace(s.T, s.store, allswell.DefaultWorkspace)
+		use := func(email, path, code string, fields ...string) {
+			s.Helper()
+			issued, err := s.store.Invite(s.Context(), token, allswell.NewInvitation{Email: email, Role: allswell.RoleViewer})
+			if err != nil {
+				s.Fatal(err)
+			}
+			v := s.visitor()
+			v.wants(v.post("/admin/accept", "code", issued.Code, "name", "Eve", "password", goodPassword), http.StatusSeeOther, "/admin")
+			secret := v.client.Jar.Cookies(at)[0].Value
+			v.wants(v.post(path, append(fields, "code", code)...), http.StatusSeeOther)
+			v.wants(v.get("/admin"), http.StatusOK, "Ada Lovelace")
+			if _, err := s.store.FindSession(s.Context(), secret); !errors.Is(err, allswell.ErrUnauthenticated) {
+				s.Errorf("the session before %s: %v", path, err)
+			}
+		}
+		code, err := s.store.IssueSetupCode(s.Context())
+		if err != nil {
+			s.Fatal(err)
+		}
+		use("eve@example.com", "/admin/setup", code, "name", "Ada Lovelace", "email", "ada@example.com", "password", goodPassword)
+		if code, err = s.store.IssueResetCode(s.Context(), "ada@example.com"); err != nil {
+			s.Fatal(err)
+		}
+		use("mallory@example.com", "/admin/reset", code, "password", "another set of words")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
@@ -97,14 +98,38 @@ func (v *visit) admit(route route) error {
 			return errOtherWorkspace
 		}
 	}
+	// PostgreSQL stores no other text.
+	if !isText(v.r.URL.Path) || !hasOnlyText(v.r.URL.Query()) {
+		return errNotFound
+	}
+	if !hasOnlyText(v.r.PostForm) {
+		return errNotText
+	}
 	return nil
 }
 
 // errOtherWorkspace means that another tab has switched to another workspace since a form was shown.
 var errOtherWorkspace = errors.New("the form is of another workspace")
 
+// isText reports whether s is UTF-8 without NUL.
+func isText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
+
+func hasOnlyText(fields url.Values) bool {
+	for _, values := range fields {
+		for _, value := range values {
+			if !isText(value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // errBadForm means that the body of a request is no form, or too large.
 var errBadForm = errors.New("the form cannot be read")
+
+// errNotText means that a field of a form is not UTF-8, or contains NUL.
+var errNotText = errors.New("the form contains what is no text")
 
 // askToSignIn leads to the sign-in, and from there back to a screen that was requested.
 func (v *visit) askToSignIn() {
@@ -177,6 +202,8 @@ func (v *visit) fail(err error) {
 		f = failure{http.StatusRequestEntityTooLarge, "The form could not be read", fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10)}
 	case errors.Is(err, errOtherWorkspace):
 		f = failure{http.StatusConflict, "You have switched to another workspace", "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form again."}
+	case errors.Is(err, errNotText):
+		f = failure{http.StatusBadRequest, "The form could not be read", "It may contain only text in UTF-8. Please go back and try again."}
 	case errors.Is(err, allswell.ErrPreconditionFailed):
 		f = failure{http.StatusConflict, "Somebody else was faster", "This was changed after you opened it. Go back, reload, and look at the change first."}
 	case errors.Is(err, allswell.ErrUnknownOutcome):

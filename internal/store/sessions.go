@@ -41,12 +41,17 @@ func (s *Store) StartSession(ctx context.Context, userID string, b Browser) (sec
 }
 
 func (t *tx) startSessionAnywhere(userID string, b Browser) (secret string, err error) {
-	workspace, err := database.One(t.Session, database.ScanString,
-		`SELECT workspace_id FROM members WHERE user_id = $1 ORDER BY created_at, workspace_id LIMIT 1`, userID)
+	workspace, err := t.firstWorkspace(userID)
 	if err != nil {
 		return "", err
 	}
 	return t.startSession(userID, workspace, b)
+}
+
+// firstWorkspace returns the id of the workspace that a user joined first. It returns allswell.ErrNotFound if there is none.
+func (t *tx) firstWorkspace(userID string) (string, error) {
+	return database.One(t.Session, database.ScanString,
+		`SELECT workspace_id FROM members WHERE user_id = $1 ORDER BY created_at, workspace_id LIMIT 1`, userID)
 }
 
 func (t *tx) startSession(userID, workspaceID string, b Browser) (secret string, err error) {

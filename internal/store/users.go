@@ -183,7 +183,8 @@ func (s *Store) Enter(ctx context.Context, code string, b Browser) (secret strin
 	})
 }
 
-// ResetPassword sets the password of a code's user, uses the code up, ends all sessions of the user and signs in.
+// ResetPassword sets the password of a code's user, ends all sessions of the user, invalidates all of
+// the user's codes, and signs in.
 // It returns allswell.ErrNotFound if the code is not valid (any more).
 func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
@@ -191,16 +192,26 @@ func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b 
 		if err != nil {
 			return "", err
 		}
-		if err := t.setPassword(id, passwordHash, ""); err != nil {
+		user, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+		if err != nil {
 			return "", err
 		}
-		return t.startSessionAnywhere(id, b)
+		workspace, err := t.firstWorkspace(id)
+		if err != nil {
+			return "", err
+		}
+		actor := allswell.Actor{Kind: allswell.ActorUser, ID: id, Name: user.Name, WorkspaceID: workspace, Address: b.Address}
+		if err := t.setPassword(actor, passwordHash); err != nil {
+			return "", err
+		}
+		return t.startSession(id, workspace, b)
 	})
 }
 
-// ChangePassword sets the password of the actor, who is a user, and ends all other sessions of the user.
+// ChangePassword sets the password of the actor, who is a user, ends all other sessions of the user, and invalidates the
+// user's codes.
 func (s *Store) ChangePassword(ctx context.Context, actor allswell.Actor, passwordHash string) error {
-	return writeOnlyAs(ctx, s, actor, func(t *tx) error { return t.setPassword(actor.ID, passwordHash, actor.SessionID) })
+	return writeOnlyAs(ctx, s, actor, func(t *tx) error { return t.setPassword(actor, passwordHash) })
 }
 
 // ChangeUser changes the actor, who is a user.
@@ -222,11 +233,18 @@ func (s *Store) ChangeUser(ctx context.Context, actor allswell.Actor, c allswell
 	})
 }
 
-// setPassword sets a user's password and ends all sessions of the user but one.
-func (t *tx) setPassword(userID, hash, exceptSession string) error {
-	if err := found(t.Exec(`UPDATE users SET password_hash = $2 WHERE id = $1`, userID, hash)); err != nil {
+// setPassword sets the password of the actor, who is a user, deletes the user's one-time codes, and ends all sessions of
+// the user but the actor's.
+func (t *tx) setPassword(actor allswell.Actor, hash string) error {
+	user, err := database.One(t.Session, scanUser, `UPDATE users SET password_hash = $2 WHERE id = $1 RETURNING `+userColumns, actor.ID, hash)
+	if err != nil {
 		return err
 	}
-	_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND id <> $2`, userID, exceptSession)
-	return err
+	if _, err := t.Exec(`DELETE FROM one_time_codes WHERE user_id = $1`, actor.ID); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND id <> $2`, actor.ID, actor.SessionID); err != nil {
+		return err
+	}
+	return t.audit(actor, allswell.AuditRotate, user, user)
 }

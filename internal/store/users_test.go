@@ -276,3 +276,41 @@ func TestOverview(t *testing.T) {
 		}
 	})
 }
+
+func TestNewPasswordInvalidatesCodesAndIsAudited(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		in := must(w.FindSession(w.ctx, setUp(w)))(w)
+		actor := in.Actor("192.0.2.1")
+		issue := func() (reset, enter string) {
+			w.Helper()
+			return must(w.IssueResetCode(w.ctx, "ada@example.com"))(w), must(w.IssueEnterCode(w.ctx, in.User.ID))(w)
+		}
+		invalid := func(what, reset, enter string) {
+			w.Helper()
+			if _, err := w.ResetPassword(w.ctx, reset, "x", store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("a reset code after %s: %v", what, err)
+			}
+			if _, err := w.Enter(w.ctx, enter, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+				w.Errorf("an enter code after %s: %v", what, err)
+			}
+			entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{ObjectKind: allswell.ObjectUser}, "", 10)
+			w.ok(err)
+			if len(entries) == 0 || entries[0].Action != allswell.AuditRotate || entries[0].Object.ID != in.User.ID || entries[0].Actor.ID != in.User.ID ||
+				entries[0].Actor.Name != "Ada" || entries[0].Actor.Address == "" || strings.Contains(w.dump(), "hash of ada") {
+				w.Errorf("audit entries after %s: %+v", what, entries)
+			}
+		}
+		reset, enter := issue()
+		w.ok(w.ChangePassword(w.ctx, actor, "second hash"))
+		invalid("a change", reset, enter)
+
+		reset, enter = issue()
+		must(w.ResetPassword(w.ctx, reset, "third hash", store.Browser{Address: "192.0.2.2"}))(w)
+		invalid("a reset", reset, enter)
+		entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{Action: allswell.AuditRotate}, "", 10)
+		w.ok(err)
+		if len(entries) != 2 || entries[0].Actor.Address != "192.0.2.2" {
+			w.Errorf("audit entries %+v", entries)
+		}
+	})
+}
