@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -40,14 +41,8 @@ func (s Scope) Valid() bool { return s.rank() > 0 }
 // Allows reports whether a token with scope s may use an operation that requires need.
 func (s Scope) Allows(need Scope) bool { return s.Valid() && s.rank() >= need.rank() }
 
-func (s Scope) rank() int {
-	for i, known := range Scopes {
-		if s == known {
-			return i + 1
-		}
-	}
-	return 0
-}
+// rank returns the place of s in Scopes, counted from 1, or 0.
+func (s Scope) rank() int { return slices.Index(Scopes, s) + 1 }
 
 // Token is an API token of a workspace, without its secret. Only the SHA-256 of the secret is
 // stored.

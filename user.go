@@ -1,6 +1,7 @@
 package allswell
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -25,14 +26,8 @@ func (r Role) Valid() bool { return r.rank() > 0 }
 // Includes reports whether a member with role r may do what requires the role need.
 func (r Role) Includes(need Role) bool { return r.Valid() && r.rank() >= need.rank() }
 
-func (r Role) rank() int {
-	for i, known := range Roles {
-		if r == known {
-			return i + 1
-		}
-	}
-	return 0
-}
+// rank returns the place of r in Roles, counted from 1, or 0.
+func (r Role) rank() int { return slices.Index(Roles, r) + 1 }
 
 // User is a person who can sign in. The e-mail address is unique and in lower case.
 type User struct {

@@ -88,15 +88,7 @@ func (v *visit) accept() error {
 		return err
 	}
 	secret, err := v.store.AcceptInvitation(v.r.Context(), s.Value("code"), by, v.browser())
-	if errors.Is(err, allswell.ErrNotFound) {
-		return errBadCode
-	}
-	if err != nil {
-		return err
-	}
-	v.endPrevious()
-	v.cookie.set(v.w, secret)
-	return v.redirect(Path)
+	return v.startSession(secret, err, Path)
 }
 
 // newAccount returns the account that the form describes.

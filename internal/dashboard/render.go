@@ -92,7 +92,7 @@ type screen struct {
 // navItem is a link of the navigation.
 type navItem struct {
 	Label, Path, Icon string
-	Access            access // "": whoever has signed in
+	Access            access // "": everybody who is signed in
 	Current           bool
 }
 

@@ -67,13 +67,5 @@ func (v *visit) reset() error {
 		return err
 	}
 	secret, err := v.store.ResetPassword(v.r.Context(), s.Code, hash, v.browser())
-	if errors.Is(err, allswell.ErrNotFound) {
-		return errBadCode
-	}
-	if err != nil {
-		return err
-	}
-	v.endPrevious()
-	v.cookie.set(v.w, secret)
-	return v.redirect(Path)
+	return v.startSession(secret, err, Path)
 }

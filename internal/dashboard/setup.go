@@ -73,15 +73,7 @@ func (v *visit) setUp() error {
 		return err
 	}
 	secret, err := v.store.SetUp(v.r.Context(), f.Value("code"), n, v.browser())
-	if errors.Is(err, allswell.ErrNotFound) {
-		return errBadCode
-	}
-	if err != nil {
-		return err
-	}
-	v.endPrevious()
-	v.cookie.set(v.w, secret)
-	return v.redirect(Path + "/setup/page")
+	return v.startSession(secret, err, Path+"/setup/page")
 }
 
 // joinInvalid returns a *allswell.ValidationError with the fields of all errors, or nil.

@@ -122,12 +122,7 @@ func (v *visit) signIn() error {
 	if !matches || errors.Is(err, allswell.ErrNotFound) {
 		return refuse(http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")
 	}
-	if err != nil {
-		return err
-	}
-	v.endPrevious()
-	v.cookie.set(v.w, secret)
-	return v.redirect(s.Next)
+	return v.startSession(secret, err, s.Next)
 }
 
 // refuseAttempt answers an attempt above the limit.
@@ -138,6 +133,20 @@ func (v *visit) refuseAttempt(err error, refuse func(status int, message string,
 	}
 	v.w.Header().Set("Retry-After", strconv.Itoa(int(tooMany.wait.Seconds())+1))
 	return refuse(http.StatusTooManyRequests, "Too many attempts. Please try again in %d minutes.", int(tooMany.wait.Minutes())+1)
+}
+
+// startSession gives the browser a session in place of the one that it had, and leads to path. err is that of the store's
+// use of a one-time code.
+func (v *visit) startSession(secret string, err error, path string) error {
+	if errors.Is(err, allswell.ErrNotFound) {
+		return errBadCode
+	}
+	if err != nil {
+		return err
+	}
+	v.endPrevious()
+	v.cookie.set(v.w, secret)
+	return v.redirect(path)
 }
 
 // endPrevious ends the session that the browser had until now, so that a sign-in never continues it.
@@ -157,14 +166,8 @@ func (v *visit) enter() error {
 		if err := v.attempt(""); err != nil {
 			return err
 		}
-		return errBadCode
 	}
-	if err != nil {
-		return err
-	}
-	v.endPrevious()
-	v.cookie.set(v.w, secret)
-	return v.redirect(Path)
+	return v.startSession(secret, err, Path)
 }
 
 // signOut ends the session.

@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/store"
+	"github.com/allswell/allswell/internal/web"
 )
 
 // maxFormBytes is the maximum size of a form, which may contain an image.
@@ -32,26 +32,17 @@ type visit struct {
 func (d *Dashboard) handle(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := &visit{Dashboard: d, w: w, r: r}
-		defer func() {
-			if p := recover(); p != nil && p != http.ErrAbortHandler {
-				v.fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-			} else if p != nil {
-				panic(p)
-			}
-		}()
+		defer web.FailPanic(v.fail)
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "same-origin")
-		if err := v.admit(route); err != nil {
-			v.fail(err)
-			return
+		err := v.admit(route)
+		if err == nil {
+			err = route.serve(v)
 		}
-		if v.w == nil { // admit has answered
-			return
-		}
-		if err := route.serve(v); err != nil {
+		if err != nil {
 			v.fail(err)
 		}
 	})
@@ -60,8 +51,10 @@ func (d *Dashboard) handle(route route) http.Handler {
 // errForbidden means that the member's role does not allow the request.
 var errForbidden = errors.New("the role does not allow this")
 
-// admit finds the session and checks that the request is allowed. If the visitor has to sign in first, it answers and
-// sets v.w to nil.
+// errSignedOut means that the visitor has to sign in first.
+var errSignedOut = errors.New("nobody is signed in")
+
+// admit finds the session and checks that the request is allowed.
 func (v *visit) admit(route route) error {
 	if secret := v.cookie.read(v.r); secret != "" {
 		find := v.store.UseSession
@@ -78,8 +71,7 @@ func (v *visit) admit(route route) error {
 	}
 	if route.access != accessAnyone {
 		if v.in.ID == "" {
-			v.askToSignIn()
-			return nil
+			return errSignedOut
 		}
 		if !v.in.Role.Includes(allswell.Role(route.access)) {
 			return errForbidden
@@ -138,7 +130,6 @@ func (v *visit) askToSignIn() {
 		target += "?" + url.Values{"next": {v.r.URL.RequestURI()}}.Encode()
 	}
 	http.Redirect(v.w, v.r, target, http.StatusSeeOther)
-	v.w = nil
 }
 
 // actor returns the actor of the request's changes.
@@ -189,6 +180,9 @@ func (v *visit) fail(err error) {
 		f = failure{http.StatusNotFound, "Not found", "There is no such page, or it was deleted."}
 	case errors.Is(err, errForbidden):
 		f = failure{http.StatusForbidden, "Not allowed", fmt.Sprintf("Your role in this workspace, %s, does not allow this. An admin or owner can change it.", v.in.Role)}
+	case errors.Is(err, errSignedOut):
+		v.askToSignIn()
+		return
 	case errors.Is(err, allswell.ErrUnauthenticated):
 		v.cookie.clear(v.w)
 		v.askToSignIn()

@@ -25,19 +25,22 @@ type Handler func(http.ResponseWriter, *http.Request) error
 // error.
 func Handle(log *slog.Logger, h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() {
-			switch p := recover(); p {
-			case nil:
-			case http.ErrAbortHandler:
-				panic(p)
-			default:
-				Fail(w, r, log, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-			}
-		}()
+		defer FailPanic(func(err error) { Fail(w, r, log, err) })
 		if err := h(w, r); err != nil {
 			Fail(w, r, log, err)
 		}
 	})
+}
+
+// FailPanic calls fail with the panic of the function that defers it, if there is one. It lets http.ErrAbortHandler pass.
+func FailPanic(fail func(error)) {
+	switch p := recover(); p {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(p)
+	default:
+		fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+	}
 }
 
 // TooLarge means that the request's body is too long.
