@@ -101,7 +101,7 @@ func (c *session) overviewMaintenances(workspace string, o *Overview) (err error
 	return err
 }
 
-// overviewPages loads the pages with the distinct statuses of their components, like PageList.
+// overviewPages loads the pages with their rollups, like PageList.
 func (c *session) overviewPages(workspace string, o *Overview) error {
 	type row struct {
 		OverviewPage
@@ -111,21 +111,12 @@ func (c *session) overviewPages(workspace string, o *Overview) error {
 		err = sc.Scan(&r.Slug, &r.Name, &r.Visibility, text{&r.status})
 		return
 	}, `WITH few AS (SELECT id, slug, name, visibility, created_at FROM pages WHERE workspace_id = $1 ORDER BY created_at, id LIMIT $2)
-		SELECT few.slug, few.name, few.visibility, s.status FROM few LEFT JOIN (
-			SELECT page_id, baseline AS status FROM components WHERE NOT hidden AND page_id IN (SELECT id FROM few)
-			UNION
-			SELECT c.page_id, k.status FROM causes k JOIN components c ON c.id = k.component_id
-			WHERE NOT k.acknowledged AND NOT c.hidden AND c.page_id IN (SELECT id FROM few)
-		) AS s ON s.page_id = few.id ORDER BY few.created_at, few.id`, workspace, maxOverviewPages)
+		SELECT few.slug, few.name, few.visibility, s.status FROM `+fewWithStatuses, workspace, maxOverviewPages)
 	for i := 0; i < len(rows); {
 		page := rows[i].OverviewPage
-		var statuses []allswell.Component
-		for ; i < len(rows) && rows[i].Slug == page.Slug; i++ {
-			if rows[i].status != "" {
-				statuses = append(statuses, allswell.Component{Baseline: allswell.Status(rows[i].status)})
-			}
-		}
-		page.Status = allswell.Rollup(statuses)
+		status, n := firstRollup(rows[i:], func(r row) (page, status string) { return r.Slug, r.status })
+		i += n
+		page.Status = status
 		o.Pages = append(o.Pages, page)
 	}
 	return err

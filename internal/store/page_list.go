@@ -47,12 +47,7 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 			return
 		}, `WITH few AS (SELECT id, slug, name, created_at FROM pages WHERE visibility = 'public' ORDER BY created_at, id LIMIT $1)
 			SELECT few.id, few.slug, few.name, (SELECT count(*) FROM pages WHERE visibility = 'public'), s.status
-			FROM few LEFT JOIN (
-				SELECT page_id, baseline AS status FROM components WHERE NOT hidden AND page_id IN (SELECT id FROM few)
-				UNION
-				SELECT c.page_id, k.status FROM causes k JOIN components c ON c.id = k.component_id WHERE NOT k.acknowledged AND NOT c.hidden
-			) AS s ON s.page_id = few.id
-			ORDER BY few.created_at, few.id`, limit)
+			FROM `+fewWithStatuses, limit)
 		if err != nil {
 			return index, err
 		}
@@ -66,13 +61,9 @@ func (s *Store) PageList(ctx context.Context, limit int) (PageList, error) {
 		}
 		for i := 0; i < len(rows); {
 			page := rows[i]
-			var statuses []allswell.Component
-			for ; i < len(rows) && rows[i].slug == page.slug; i++ {
-				if rows[i].status != "" {
-					statuses = append(statuses, allswell.Component{Baseline: allswell.Status(rows[i].status)})
-				}
-			}
-			index.Pages = append(index.Pages, PageListEntry{page.id, page.slug, page.name, allswell.Rollup(statuses), leads[page.id]})
+			status, n := firstRollup(rows[i:], func(r row) (page, status string) { return r.slug, r.status })
+			i += n
+			index.Pages = append(index.Pages, PageListEntry{page.id, page.slug, page.name, status, leads[page.id]})
 			index.Total = page.total
 		}
 		return index, nil
@@ -98,6 +89,33 @@ func (c *session) leadIncidents(pages []string) (map[string]allswell.Incident, e
 		}
 	}
 	return leads, err
+}
+
+// fewWithStatuses joins the pages of the table expression few with their distinct statuses, NULL for a page without
+// components: the baselines of its components that are not hidden, and their causes that are not acknowledged.
+const fewWithStatuses = `few LEFT JOIN (
+		SELECT page_id, baseline AS status FROM components WHERE NOT hidden AND page_id IN (SELECT id FROM few)
+		UNION
+		SELECT c.page_id, k.status FROM causes k JOIN components c ON c.id = k.component_id
+		WHERE NOT k.acknowledged AND NOT c.hidden AND c.page_id IN (SELECT id FROM few)
+	) AS s ON s.page_id = few.id
+	ORDER BY few.created_at, few.id`
+
+// firstRollup returns the rollup of the first page in the rows of fewWithStatuses, and the number of its rows. of returns
+// the slug and the status of a row, "" for a page without components.
+func firstRollup[R any](rows []R, of func(R) (page, status string)) (rollup allswell.Status, n int) {
+	first, _ := of(rows[0])
+	var statuses []allswell.Component
+	for _, r := range rows {
+		page, status := of(r)
+		if page != first {
+			break
+		}
+		if n++; status != "" {
+			statuses = append(statuses, allswell.Component{Baseline: allswell.Status(status)})
+		}
+	}
+	return allswell.Rollup(statuses), n
 }
 
 // homePage returns the slug of the page at "/", or "" if there is none: a page that is set as the
