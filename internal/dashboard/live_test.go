@@ -3,6 +3,7 @@ package dashboard
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,14 +16,14 @@ import (
 func TestLooksAreOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLive(stream.Config{Now: time.Now})
-		looks, atATime := 0, 0
+		var looks, atATime atomic.Int32
 		tag := func(context.Context) (string, error) {
-			looks++
-			if atATime++; atATime > 1 {
+			looks.Add(1)
+			if atATime.Add(1) > 1 {
 				t.Error("two screens are looked at at a time")
 			}
 			time.Sleep(time.Second)
-			atATime--
+			atATime.Add(-1)
 			return "tag", nil
 		}
 		for _, key := range []string{"a", "b"} {
@@ -40,8 +41,8 @@ func TestLooksAreOneAtATime(t *testing.T) {
 			}()
 		}
 		time.Sleep(time.Hour)
-		if looks > 2*600/lookPause+2 || looks < 20 {
-			t.Errorf("%d looks of a second each within ten minutes", looks)
+		if n := looks.Load(); n > 2*600/lookPause+2 || n < 20 {
+			t.Errorf("%d looks of a second each within ten minutes", n)
 		}
 	})
 }

@@ -377,15 +377,28 @@ func (p *tab) event(method string, raw json.RawMessage) {
 // scripts are off.
 func eval[T any](p *tab, expression string) T {
 	p.t.Helper()
+	value, err := tryEval[T](p, expression)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return value
+}
+
+// tryEval is eval for an expression that may meet a page that is being left: then
+// there is no answer, only an error.
+func tryEval[T any](p *tab, expression string) (T, error) {
 	var got struct {
 		Result           struct{ Value T }
 		ExceptionDetails *struct{ Text string }
 	}
-	p.do("Runtime.evaluate", params{"expression": expression, "returnByValue": true}, &got)
-	if got.ExceptionDetails != nil {
-		p.t.Fatalf("%s: %s", expression, got.ExceptionDetails.Text)
+	raw, err := p.browser.call(p.session, "Runtime.evaluate", params{"expression": expression, "returnByValue": true})
+	if err == nil {
+		err = json.Unmarshal(raw, &got)
 	}
-	return got.Result.Value
+	if err == nil && got.ExceptionDetails != nil {
+		err = fmt.Errorf("%s: %s", expression, got.ExceptionDetails.Text)
+	}
+	return got.Result.Value, err
 }
 
 // screenshot returns a PNG of what is visible of the page, or of the whole page,

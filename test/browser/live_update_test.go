@@ -17,14 +17,18 @@ import (
 	"github.com/allswell/allswell/test/binary"
 )
 
-// eventually waits until a JavaScript expression is true.
+// eventually waits until a JavaScript expression is true. The page may be left for another one meanwhile.
 func (p *tab) eventually(expression string) {
 	p.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(browserTimeout); !eval[bool](p, expression); <-tick.C {
+	for deadline := time.Now().Add(browserTimeout); ; <-tick.C {
+		holds, err := tryEval[bool](p, expression)
+		if err == nil && holds {
+			return
+		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("never true: %s\n%s", expression, eval[string](p, `document.documentElement.outerHTML`))
+			p.t.Fatalf("never true: %s (%v)\n%s", expression, err, eval[string](p, `document.documentElement.outerHTML`))
 		}
 	}
 }
