@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/test/freeport"
 )
 
 // newTestMailer returns a mailer for a value of ALLSWELL_SMTP_URL whose host is at address.
@@ -153,12 +154,7 @@ func TestSMTPBroken(t *testing.T) {
 }
 
 func TestSMTPUnreachable(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := freeport.Address(t)
 	m := newTestMailer(t, "smtp://127.0.0.1", address)
 	if o := sendWithin(t, m, smtpTestTimeout, mailNotification(allswell.PurposeLink)); o.Result != allswell.SendServerUnavailable || !o.Unreachable || o.Reason != smtpUnusable || !strings.Contains(o.Detail, syscall.ECONNREFUSED.Error()) {
 		t.Errorf("%+v", o)

@@ -12,6 +12,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/store"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/test/freeport"
 )
 
 // runTogether runs each scenario on each engine, all at the same time: they mostly wait.
@@ -108,10 +109,7 @@ func outage(step string, fail func(net.Conn, int) error, maxAttempts int) func(*
 
 // outageWithoutServer is a scenario in which nothing listens at the mail server's address.
 func outageWithoutServer(s *site) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	s.ok(err)
-	address := l.Addr().String()
-	l.Close()
+	address := freeport.Address(s.T)
 	s.subscribe(allswell.ChannelEmail, "ann@example.com")
 	s.start(address)
 	s.incidents(func() bool {

@@ -20,6 +20,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/ping"
 	"github.com/allswell/allswell/internal/store/storetest"
+	"github.com/allswell/allswell/test/freeport"
 )
 
 // countingBackend is a server with the page "acme" that counts the requests which reach it, by path.
@@ -431,7 +432,7 @@ func TestCaddyPassesPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newCountingBackend(t)
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), freeport.Address(t)
 	file := filepath.Join(dir, "Caddyfile")
 	conf := strings.NewReplacer("{\n\t# A ping", "{\n\tadmin off\n\t# A ping", "\nstatus.example.com {", "\nhttp://"+address+" {", "127.0.0.1:8080", strings.TrimPrefix(b.url, "http://")).Replace(string(raw))
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/clientaddr"
 	"github.com/allswell/allswell/internal/ping"
+	"github.com/allswell/allswell/test/freeport"
 )
 
 // TestForgedHeadersThroughNginx runs deploy/nginx/allswell.conf, exempt from the limit of pings. No header
@@ -126,7 +127,7 @@ func findNginx(t *testing.T) string {
 func startNginx(t *testing.T, documented, backend string) (url string, log *syncBuffer) {
 	t.Helper()
 	program := findNginx(t)
-	dir, address := t.TempDir(), freeAddress(t)
+	dir, address := t.TempDir(), freeport.Address(t)
 	certificate, key := writeCertificate(t, dir)
 	for _, change := range [][2]string{
 		{"listen 443 ssl", "listen " + address + ";\nlisten unix:" + dir + "/tls ssl"},
@@ -208,17 +209,6 @@ func startProxy(t *testing.T, address string, cmd *exec.Cmd) *syncBuffer {
 		case <-tick.C:
 		}
 	}
-}
-
-// freeAddress returns an unused address of this machine.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // syncBuffer is a buffer that may be written to and read at the same time.

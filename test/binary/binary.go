@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/allswell/allswell/test/freeport"
 	"github.com/allswell/allswell/test/subprocess"
 )
 
@@ -96,7 +96,7 @@ func NewDemo(t testing.TB, exe string) *Server {
 
 func newServer(t testing.TB, exe, command string, env []string) *Server {
 	t.Helper()
-	address := freeAddress(t)
+	address := freeport.Address(t)
 	s := &Server{
 		URL:     "http://" + address,
 		t:       t,
@@ -268,15 +268,4 @@ func digest(log string) string {
 	}
 	faults = faults[:min(most, len(faults))]
 	return strings.Join(append(faults, lines[max(0, len(lines)-most):]...), "\n")
-}
-
-// freeAddress returns an address that nothing listens on.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -3,7 +3,6 @@ package docs
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/test/binary"
+	"github.com/allswell/allswell/test/freeport"
 	"github.com/allswell/allswell/test/subprocess"
 )
 
@@ -171,12 +171,7 @@ func runShell(t *testing.T, exe string, shell []block) {
 	script += "echo; echo '@@ end'\n"
 	write(t, filepath.Join(dir, "script"), script, 0o644)
 
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
+	address := freeport.Address(t)
 	cmd := exec.Command("bash", filepath.Join(dir, "script"))
 	cmd.Dir = filepath.Join(dir, "work")
 	cmd.Env = []string{"PATH=" + filepath.Join(dir, "bin") + ":" + os.Getenv("PATH"), "HOME=" + dir, "DIR=" + dir, "ROOT=" + repository, "LISTEN=" + address, "URL=http://" + address, "TZ=UTC"}

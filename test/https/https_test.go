@@ -17,6 +17,7 @@ import (
 
 	"github.com/allswell/allswell/internal/store/storetest"
 	"github.com/allswell/allswell/test/binary"
+	"github.com/allswell/allswell/test/freeport"
 	"github.com/allswell/allswell/test/pebble"
 )
 
@@ -34,20 +35,6 @@ type site struct {
 	*binary.Server
 	plain  string // address of its HTTP listener
 	client *http.Client
-}
-
-// ports returns free ports of the loopback interface.
-func ports(t *testing.T, n int) (free []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		free = append(free, l.Addr().(*net.TCPAddr).Port)
-	}
-	return free
 }
 
 // newSite prepares a server that obtains certificates.
@@ -141,7 +128,7 @@ func (w *site) create(path, body, field string) string {
 // TestHTTPS checks a server that obtains its certificates: for the base URL and for the domain of a page, not for others.
 func TestHTTPS(t *testing.T) {
 	t.Parallel()
-	p := ports(t, 2)
+	p := []int{freeport.Port(t), freeport.Port(t)}
 	acme := pebble.Start(t, p[1], p[0])
 	w := newSite(t, binary.Build(t), storetest.SQLite(t), acme, p[0], p[1])
 	w.Launch()
@@ -236,7 +223,7 @@ func TestHTTPS(t *testing.T) {
 func TestReplicasShareCertificates(t *testing.T) {
 	t.Parallel()
 	exe, database := binary.Build(t), storetest.PostgreSQL(t)
-	p := ports(t, 4)
+	p := []int{freeport.Port(t), freeport.Port(t), freeport.Port(t), freeport.Port(t)}
 	acme := pebble.Start(t, p[3], p[0]) // it asks one replica over TLS, and the other one over HTTP
 	a, b := newSite(t, exe, database, acme, p[0], p[1]), newSite(t, exe, database, acme, p[2], p[3])
 	a.Launch()

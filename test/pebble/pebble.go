@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/allswell/allswell/test/dnsserver"
+	"github.com/allswell/allswell/test/freeport"
 	"github.com/allswell/allswell/test/subprocess"
 )
 
@@ -59,7 +60,7 @@ func Start(t testing.TB, httpPort, tlsPort int) *Server {
 	s := &Server{t: t, CAFile: filepath.Join(dir, "ca.pem"), logFile: filepath.Join(dir, "log")}
 	keyFile := filepath.Join(dir, "key.pem")
 	s.CA = selfSigned(t, s.CAFile, keyFile)
-	address, management := freeAddress(t), freeAddress(t)
+	address, management := freeport.Address(t), freeport.Address(t)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
 		"listenAddress": address, "managementListenAddress": management, "certificate": s.CAFile, "privateKey": keyFile,
 		"httpPort": httpPort, "tlsPort": tlsPort,
@@ -170,15 +171,4 @@ func selfSigned(t testing.TB, certFile, keyFile string) *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(certificate)
 	return pool
-}
-
-// freeAddress returns an address that nothing listens on.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
