@@ -48,13 +48,14 @@ const (
 	ObjectUser              ObjectKind = "user"
 	ObjectMember            ObjectKind = "member"
 	ObjectInvitation        ObjectKind = "invitation"
+	ObjectSession           ObjectKind = "session" // a sign-in
 )
 
 // ObjectKinds lists all kinds of audited objects.
 var ObjectKinds = []ObjectKind{
 	ObjectPage, ObjectGroup, ObjectComponent, ObjectIncident, ObjectIncidentUpdate, ObjectMaintenance,
 	ObjectMaintenanceUpdate, ObjectMonitor, ObjectSubscriber, ObjectDelivery, ObjectToken, ObjectUser, ObjectMember,
-	ObjectInvitation,
+	ObjectInvitation, ObjectSession,
 }
 
 // AuditObject is the form in which the audit log records an object.

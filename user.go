@@ -102,14 +102,33 @@ type Session struct {
 	ConfirmedAt time.Time // when the user last proved who they are
 	Address     string    // IP address at the sign-in
 	Client      string    // User-Agent at the sign-in
+	Method      SignInMethod
 }
+
+// AuditObject returns the form of s in the audit log. It is recorded when the session begins.
+func (s Session) AuditObject() AuditObject {
+	return AuditObject{Kind: ObjectSession, ID: s.ID, Fields: map[string]any{"method": string(s.Method)}}
+}
+
+// SignInMethod is how a session began.
+type SignInMethod string
+
+// The methods of sign-in.
+const (
+	SignInPassword   SignInMethod = "password"
+	SignInLink       SignInMethod = "link"       // a one-time link, of the setup for example
+	SignInInvitation SignInMethod = "invitation" // a new member accepts it
+	SignInOIDC       SignInMethod = "oidc"       // an OpenID Connect provider
+	SignInProxy      SignInMethod = "proxy"      // a reverse proxy names the user with each request
+)
 
 // ConfirmationAge is how long a proof of identity counts for dangerous changes.
 const ConfirmationAge = 10 * time.Minute
 
-// NeedsConfirmation reports whether the user has to prove their identity again before a dangerous change at now.
+// NeedsConfirmation reports whether the user has to prove their identity again before a dangerous change at now. Where
+// a proxy signs in, it decides how often users prove their identity.
 func (s Session) NeedsConfirmation(now time.Time) bool {
-	return now.Sub(s.ConfirmedAt) > ConfirmationAge
+	return s.Method != SignInProxy && now.Sub(s.ConfirmedAt) > ConfirmationAge
 }
 
 // EndsAt returns when the session ends if it is not used any more.

@@ -36,6 +36,20 @@ func (s sessionRow) Browser() string {
 	return browserName(s.Client)
 }
 
+// How returns how the session began.
+func (s sessionRow) How() string {
+	switch s.Method {
+	case allswell.SignInPassword:
+		return "with the password"
+	case allswell.SignInOIDC:
+		return "with single sign-on"
+	case allswell.SignInProxy:
+		return "by the reverse proxy"
+	default:
+		return "with a link"
+	}
+}
+
 // Product tokens of User-Agents. Browsers name those that they resemble, too: the first one found is the right one.
 var (
 	browserTokens = []struct{ token, name string }{

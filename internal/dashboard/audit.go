@@ -103,6 +103,9 @@ func (v *visit) showAudit() error {
 	}
 	for _, e := range entries {
 		row := auditRow{AuditEntry: e, Who: actorName(e.Actor), Did: did(e.Action), Kind: spaced(e.Object.Kind), Changes: changesOf(e)}
+		if e.Object.Kind == allswell.ObjectSession {
+			row.Did = "began"
+		}
 		row.OnlyObject = path + "?" + with(query, "object", e.Object.ID).Encode()
 		if e.Actor.ID != "" {
 			row.OnlyActor = path + "?" + with(query, "actor", e.Actor.ID).Encode()

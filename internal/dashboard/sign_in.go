@@ -117,7 +117,7 @@ func (v *visit) signIn() error {
 	}
 	var secret string
 	if matches {
-		secret, err = v.store.StartSession(v.r.Context(), account.UserID, v.browser())
+		secret, err = v.store.StartSession(v.r.Context(), account.UserID, allswell.SignInPassword, v.browser())
 	}
 	if !matches || errors.Is(err, allswell.ErrNotFound) {
 		return refuse(http.StatusUnprocessableEntity, "The e-mail address or the password is wrong.")

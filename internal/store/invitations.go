@@ -185,7 +185,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, code string, a Acceptance,
 		if err := t.addMember(actor, member); err != nil {
 			return "", err
 		}
-		return t.startSession(user.ID, i.WorkspaceID, b)
+		return t.startSession(user.ID, i.WorkspaceID, t.signInNow(allswell.SignInInvitation, b))
 	})
 }
 

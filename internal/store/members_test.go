@@ -55,7 +55,8 @@ func TestInvitationIsAcceptedOnce(t *testing.T) {
 			w.Errorf("a code used twice: %v", err)
 		}
 		entries, _, err := w.AuditLog(w.ctx, owner, allswell.AuditFilter{ActorID: in.User.ID}, "", 10)
-		if err != nil || len(entries) != 2 || entries[0].Object.Kind != allswell.ObjectMember || entries[1].Object.Kind != allswell.ObjectInvitation || entries[1].Action != allswell.AuditDelete {
+		if err != nil || len(entries) != 3 || entries[0].Object.Kind != allswell.ObjectSession || string(entries[0].After) != `{"method":"invitation"}` ||
+			entries[1].Object.Kind != allswell.ObjectMember || entries[2].Object.Kind != allswell.ObjectInvitation || entries[2].Action != allswell.AuditDelete {
 			w.Errorf("audit log %+v, %v", entries, err)
 		}
 
@@ -100,7 +101,7 @@ func TestRemovalEndsWhatAMemberCanDo(t *testing.T) {
 		if err := w.RemoveMember(w.ctx, owner, admin.ID); !errors.Is(err, allswell.ErrNotFound) {
 			w.Errorf("removed twice: %v", err)
 		}
-		if _, err := w.StartSession(w.ctx, admin.ID, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
+		if _, err := w.StartSession(w.ctx, admin.ID, allswell.SignInPassword, store.Browser{}); !errors.Is(err, allswell.ErrNotFound) {
 			w.Errorf("a removed member signs in: %v", err)
 		}
 	})

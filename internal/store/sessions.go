@@ -24,28 +24,40 @@ type Browser struct {
 	Client  string // User-Agent
 }
 
+// signIn is how a session begins.
+type signIn struct {
+	Browser
+	method      allswell.SignInMethod
+	confirmedAt time.Time // when the user last proved who they are
+}
+
+// signInNow returns a sign-in of a user who has just proved who they are.
+func (t *tx) signInNow(method allswell.SignInMethod, b Browser) signIn {
+	return signIn{b, method, t.Now}
+}
+
 // maxClientLength is the number of bytes of a User-Agent that are stored.
 const maxClientLength = 300
 
-const sessionColumns = `sessions.id, sessions.user_id, sessions.workspace_id, sessions.created_at, last_used_at, confirmed_at, address, client`
+const sessionColumns = `sessions.id, sessions.user_id, sessions.workspace_id, sessions.created_at, last_used_at, confirmed_at, address, client, method`
 
 func scanSession(row database.Row) (s allswell.Session, err error) {
-	err = row.Scan(&s.ID, &s.UserID, &s.WorkspaceID, instant{&s.CreatedAt}, instant{&s.LastUsedAt}, instant{&s.ConfirmedAt}, &s.Address, &s.Client)
+	err = row.Scan(&s.ID, &s.UserID, &s.WorkspaceID, instant{&s.CreatedAt}, instant{&s.LastUsedAt}, instant{&s.ConfirmedAt}, &s.Address, &s.Client, &s.Method)
 	return
 }
 
-// StartSession signs a user in, to the workspace that the user joined first, and returns the secret of the session. It
+// StartSession signs in a user who has proved who they are, to the workspace that the user joined first, and returns the secret of the session. It
 // returns allswell.ErrNotFound if the user does not exist or is a member of no workspace.
-func (s *Store) StartSession(ctx context.Context, userID string, b Browser) (secret string, err error) {
-	return write(ctx, s, func(t *tx) (string, error) { return t.startSessionAnywhere(userID, b) })
+func (s *Store) StartSession(ctx context.Context, userID string, method allswell.SignInMethod, b Browser) (secret string, err error) {
+	return write(ctx, s, func(t *tx) (string, error) { return t.startSessionAnywhere(userID, t.signInNow(method, b)) })
 }
 
-func (t *tx) startSessionAnywhere(userID string, b Browser) (secret string, err error) {
+func (t *tx) startSessionAnywhere(userID string, in signIn) (secret string, err error) {
 	workspace, err := t.firstWorkspace(userID)
 	if err != nil {
 		return "", err
 	}
-	return t.startSession(userID, workspace, b)
+	return t.startSession(userID, workspace, in)
 }
 
 // firstWorkspace returns the id of the workspace that a user joined first. It returns allswell.ErrNotFound if there is none.
@@ -54,21 +66,30 @@ func (t *tx) firstWorkspace(userID string) (string, error) {
 		`SELECT workspace_id FROM members WHERE user_id = $1 ORDER BY created_at, workspace_id LIMIT 1`, userID)
 }
 
-func (t *tx) startSession(userID, workspaceID string, b Browser) (secret string, err error) {
+func (t *tx) startSession(userID, workspaceID string, in signIn) (secret string, err error) {
+	user, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, userID)
+	if err != nil {
+		return "", err
+	}
 	_, err = t.Exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE user_id = $1 ORDER BY created_at DESC, id DESC LIMIT 1000 OFFSET $2)`,
 		userID, maxSessions-1)
 	if err != nil {
 		return "", err
 	}
 	secret = rand.Text() + rand.Text() // 260 bits
-	_, err = t.Exec(`INSERT INTO sessions (id, user_id, workspace_id, hash, created_at, last_used_at, confirmed_at, address, client)
-		VALUES ($1, $2, $3, $4, $5, $5, $5, $6, $7)`,
-		allswell.NewID(allswell.PrefixSession, t.Now), userID, workspaceID, allswell.HashTokenSecret(secret), millis(t.Now),
-		b.Address, strings.ToValidUTF8(b.Client[:min(len(b.Client), maxClientLength)], ""))
+	begun := allswell.Session{ID: allswell.NewID(allswell.PrefixSession, t.Now), Method: in.method}
+	_, err = t.Exec(`INSERT INTO sessions (id, user_id, workspace_id, hash, created_at, last_used_at, confirmed_at, address, client, method)
+		VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $9)`,
+		begun.ID, userID, workspaceID, allswell.HashTokenSecret(secret), millis(t.Now), millis(in.confirmedAt),
+		in.Address, strings.ToValidUTF8(in.Client[:min(len(in.Client), maxClientLength)], ""), string(in.method))
 	if err == nil {
 		err = t.noteSeen(userID, workspaceID)
 	}
-	return secret, err
+	if err != nil {
+		return "", err
+	}
+	actor := allswell.Actor{Kind: allswell.ActorUser, ID: userID, Name: user.Name, WorkspaceID: workspaceID, Address: in.Address}
+	return secret, t.audit(actor, allswell.AuditCreate, nil, begun)
 }
 
 // noteSeen notes the time at which a member was last seen.

@@ -138,7 +138,7 @@ func (s *Store) SetUp(ctx context.Context, code string, n allswell.NewUser, b Br
 		if err := t.addMember(actor, member); err != nil {
 			return "", err
 		}
-		return t.startSession(user.ID, workspace, b)
+		return t.startSession(user.ID, workspace, t.signInNow(allswell.SignInLink, b))
 	})
 }
 
@@ -179,7 +179,7 @@ func (s *Store) Enter(ctx context.Context, code string, b Browser) (secret strin
 		if err != nil {
 			return "", err
 		}
-		return t.startSessionAnywhere(id, b)
+		return t.startSessionAnywhere(id, t.signInNow(allswell.SignInLink, b))
 	})
 }
 
@@ -204,7 +204,7 @@ func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b 
 		if err := t.setPassword(actor, passwordHash); err != nil {
 			return "", err
 		}
-		return t.startSession(id, workspace, b)
+		return t.startSession(id, workspace, t.signInNow(allswell.SignInLink, b))
 	})
 }
 

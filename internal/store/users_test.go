@@ -89,7 +89,7 @@ func TestSessionsEnd(t *testing.T) {
 		actor := in.Actor("192.0.2.1")
 
 		// Without use for a week.
-		idle := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
+		idle := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
 		w.clock.move(allswell.SessionIdleLimit - time.Minute)
 		must(w.UseSession(w.ctx, first))(w)
 		w.clock.move(time.Minute)
@@ -103,8 +103,8 @@ func TestSessionsEnd(t *testing.T) {
 		}
 
 		// By its user, alone or with all others.
-		second := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
-		third := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
+		second := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
+		third := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
 		w.ok(w.EndSession(w.ctx, actor, must(w.FindSession(w.ctx, second))(w).ID))
 		ended("a session that was ended", second)
 		if all := must(w.Sessions(w.ctx, actor))(w); len(all) != 2 {
@@ -139,10 +139,10 @@ func TestEndedSessionChangesNothing(t *testing.T) {
 		in := must(w.FindSession(w.ctx, setUp(w)))(w)
 		actor := in.Actor("192.0.2.1")
 		must(w.CreatePage(w.ctx, actor, allswell.NewPage{Name: "Acme", Slug: "acme-of-ada"}))(w)
-		entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{}, "", 2)
+		entries, _, err := w.AuditLog(w.ctx, actor, allswell.AuditFilter{}, "", 3)
 		w.ok(err)
-		if len(entries) != 2 || entries[0].Actor.Kind != allswell.ActorUser || entries[0].Actor.Name != "Ada" || entries[0].Actor.Address != "192.0.2.1" ||
-			entries[1].Object.Kind != allswell.ObjectMember {
+		if len(entries) != 3 || entries[0].Actor.Kind != allswell.ActorUser || entries[0].Actor.Name != "Ada" || entries[0].Actor.Address != "192.0.2.1" ||
+			entries[1].Object.Kind != allswell.ObjectSession || string(entries[1].After) != `{"method":"link"}` || entries[2].Object.Kind != allswell.ObjectMember {
 			w.Errorf("audit log %+v", entries)
 		}
 		for what, change := range map[string]func(*allswell.Actor){
@@ -168,7 +168,7 @@ func TestNewPasswordEndsSessions(t *testing.T) {
 	inWorlds(t, func(w *world) {
 		first := setUp(w)
 		in := must(w.FindSession(w.ctx, first))(w)
-		second := must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
+		second := must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
 		w.ok(w.ChangePassword(w.ctx, in.Actor(""), "second hash"))
 		must(w.FindSession(w.ctx, first))(w)
 		if _, err := w.FindSession(w.ctx, second); !errors.Is(err, allswell.ErrUnauthenticated) {
@@ -212,7 +212,7 @@ func TestSessionsOfOneUserAreBounded(t *testing.T) {
 		in := must(w.FindSession(w.ctx, first))(w)
 		for range 50 {
 			w.clock.move(time.Millisecond)
-			must(w.StartSession(w.ctx, in.User.ID, store.Browser{}))(w)
+			must(w.StartSession(w.ctx, in.User.ID, allswell.SignInPassword, store.Browser{}))(w)
 		}
 		if _, err := w.FindSession(w.ctx, first); !errors.Is(err, allswell.ErrUnauthenticated) {
 			w.Errorf("the oldest of 51 sessions: %v", err)
