@@ -105,7 +105,7 @@ type Session struct {
 	Method      SignInMethod
 }
 
-// AuditObject returns the form of s in the audit log. It is recorded when the session begins.
+// AuditObject returns the form of s in the audit log. It is recorded when the session begins, and when somebody else ends it.
 func (s Session) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectSession, ID: s.ID, Fields: map[string]any{"method": string(s.Method)}}
 }
@@ -138,6 +138,20 @@ func (s Session) EndsAt() time.Time {
 		return idle
 	}
 	return age
+}
+
+// MemberSession is a session of a member of a workspace.
+type MemberSession struct {
+	Session
+	User User
+	Role Role // in the workspace
+}
+
+// AuditObject returns the form of m in the audit log, with the name of the member.
+func (m MemberSession) AuditObject() AuditObject {
+	o := m.Session.AuditObject()
+	o.Name = m.User.Name
+	return o
 }
 
 // SignedIn is a session with its user and the user's workspaces.

@@ -158,7 +158,19 @@ var operations = map[string]struct {
 	"listTokens":  {list((*client.Client).ListTokens), nil, client.Token{}},
 	"issueToken":  {func(ctx context.Context, c *client.Client) error { return second(c.IssueToken(ctx, client.NewToken{})) }, client.NewToken{}, client.Token{}},
 	"revokeToken": {func(ctx context.Context, c *client.Client) error { return c.RevokeToken(ctx, "tok_1") }, nil, nil},
-	"describe":    {func(ctx context.Context, c *client.Client) error { return second(c.Describe(ctx)) }, nil, nil},
+	"listMembers": {list((*client.Client).ListMembers), nil, client.Member{}},
+	"changeMember": {func(ctx context.Context, c *client.Client) error {
+		return second(c.ChangeMember(ctx, "usr_1", client.MemberChange{}))
+	}, client.MemberChange{}, client.Member{}},
+	"removeMember":    {func(ctx context.Context, c *client.Client) error { return c.RemoveMember(ctx, "usr_1") }, nil, nil},
+	"listInvitations": {list((*client.Client).ListInvitations), nil, client.Invitation{}},
+	"createInvitation": {func(ctx context.Context, c *client.Client) error {
+		return second(c.CreateInvitation(ctx, client.NewInvitation{}))
+	}, client.NewInvitation{}, client.Invitation{}},
+	"withdrawInvitation": {func(ctx context.Context, c *client.Client) error { return c.WithdrawInvitation(ctx, "inv_1") }, nil, nil},
+	"listSessions":       {list((*client.Client).ListSessions), nil, client.Session{}},
+	"endSession":         {func(ctx context.Context, c *client.Client) error { return c.EndSession(ctx, "ses_1") }, nil, nil},
+	"describe":           {func(ctx context.Context, c *client.Client) error { return second(c.Describe(ctx)) }, nil, nil},
 }
 
 // sameOperation has the operations whose client method is that of another operation.
@@ -367,6 +379,7 @@ func TestExamples(t *testing.T) {
 		"IncidentWithUpdates": new(client.Incident), "Update": new(client.IncidentUpdate), "AffectedComponent": new(client.AffectedComponent),
 		"MaintenanceWithUpdates": new(client.Maintenance), "MaintenanceUpdate": new(client.MaintenanceUpdate), "HistoryDay": new(client.HistoryDay),
 		"Monitor": new(client.Monitor), "SubscriberWithSecret": new(client.Subscriber), "Delivery": new(client.Delivery), "IssuedToken": new(client.Token),
+		"Member": new(client.Member), "IssuedInvitation": new(client.Invitation), "Session": new(client.Session),
 	} {
 		example := lookUp(document, document, "components", "schemas", name, "example")
 		if err := json.Unmarshal([]byte(marshal(t, example)), decoded); err != nil || example == nil {

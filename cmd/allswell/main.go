@@ -1,5 +1,5 @@
 // Command allswell is a status page and heartbeat monitor in one binary: serve and demo run the service; page, group,
-// component, monitor, incident, maintenance, subscriber and delivery use the API of a running one; token, migrate,
+// component, monitor, incident, maintenance, subscriber, delivery, member, invitation and session use the API of a running one; token, migrate,
 // backup and restore work on its database.
 //
 // The exit status is 0 on success, 1 if the command failed or was rejected, and 2 if the command line or a setting is
@@ -38,6 +38,9 @@ type commands struct {
 	Maintenance cli.MaintenanceCommands `cmd:"" group:"Using the API of a running server:" help:"List, show, create, update, edit, move, begin, end, cancel and delete planned maintenance."`
 	Subscriber  cli.SubscriberCommands  `cmd:"" group:"Using the API of a running server:" help:"List, show, create, rotate and delete a page's subscribers."`
 	Delivery    cli.DeliveryCommands    `cmd:"" group:"Using the API of a running server:" help:"List the messages to subscribers, and retry them."`
+	Member      cli.MemberCommands      `cmd:"" group:"Using the API of a running server:" help:"List, edit and delete the members of the workspace."`
+	Invitation  cli.InvitationCommands  `cmd:"" group:"Using the API of a running server:" help:"List, create and delete invitations to the workspace."`
+	Session     cli.SessionCommands     `cmd:"" group:"Using the API of a running server:" help:"List and delete the sessions of members."`
 	Audit       cli.AuditCommands       `cmd:"" group:"Using the API of a running server:" help:"List who changed what."`
 
 	Token admin.TokenCommands `cmd:"" group:"Using the database:" help:"Create, list and revoke API tokens."`

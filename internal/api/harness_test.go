@@ -325,7 +325,7 @@ func keys(t *testing.T, object map[string]any, want ...string) {
 
 // world has an object of each kind in one workspace.
 type world struct {
-	slug, group, component, incident, update, maintenance, monitor, subscriber, delivery, token string
+	slug, group, component, incident, update, maintenance, monitor, subscriber, delivery, token, member, invitation, session string
 
 	now time.Time // when it was built
 }
@@ -354,6 +354,26 @@ func (c *client) build(slug string) world {
 	c.post(page+"/subscribers", map[string]any{"channel": "email", "target": slug + "@example.com"}).is(201)
 	w.delivery = c.get(page + "/deliveries").is(200).rows()[0]["id"].(string) // the question for the confirmation
 	w.token = c.post("/api/v1/tokens", map[string]any{"name": "Pipeline", "scope": "write"}).is(201).id()
+	// People join through the dashboard.
+	ctx, email := context.Background(), slug+"@people.example"
+	by, err := c.store.Authenticate(ctx, c.token)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	issued, err := c.store.Invite(ctx, by.Actor(""), allswell.NewInvitation{Email: email, Role: allswell.RoleEditor})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	secret, err := c.store.AcceptInvitation(ctx, issued.Code, store.Acceptance{Name: "Grace"}, store.Browser{Address: "192.0.2.1", Client: "curl"})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	joined, err := c.store.FindSession(ctx, secret)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	w.member, w.session = joined.User.ID, joined.ID
+	w.invitation = c.post("/api/v1/invitations", map[string]any{"email": slug + "@invited.example", "role": "viewer"}).is(201).id()
 	return w
 }
 
@@ -363,6 +383,7 @@ func (w world) path(rt route) string {
 		"{pageSlug}", w.slug, "{groupId}", w.group, "{componentId}", w.component,
 		"{incidentId}", w.incident, "{maintenanceId}", w.maintenance, "{monitorId}", w.monitor, "{subscriberId}", w.subscriber,
 		"{deliveryId}", w.delivery, "{tokenId}", w.token,
+		"{memberId}", w.member, "{invitationId}", w.invitation, "{sessionId}", w.session,
 	).Replace(rt.path)
 }
 
@@ -389,6 +410,12 @@ func (c *client) state() map[string]any {
 		tokens[i].LastUsedAt = time.Time{}
 	}
 	keep("tokens", tokens, total, err)
+	members, total, err := c.store.Members(ctx, by.Actor(""), all)
+	keep("members", members, total, err)
+	invitations, total, err := c.store.Invitations(ctx, by.Actor(""), all)
+	keep("invitations", invitations, total, err)
+	sessions, total, err := c.store.MemberSessions(ctx, by.Actor(""), all)
+	keep("sessions", sessions, total, err)
 	monitors, total, err := c.store.Monitors(ctx, by.Actor(""), store.MonitorFilter{}, all)
 	keep("monitors", monitors, total, err)
 	pages, total, err := c.store.Pages(ctx, by.Actor(""), store.Filter{}, all)

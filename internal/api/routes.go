@@ -141,12 +141,21 @@ func (a *api) subscriberRoutes() []route {
 	}
 }
 
-// workspaceRoutes are the routes of tokens, of the audit log and of this API's document.
+// workspaceRoutes are the routes of tokens, of members, of the audit log and of this API's document.
 func (a *api) workspaceRoutes() []route {
 	return []route{
 		{"GET", "/api/v1/tokens", admin, a.listTokens},
 		{"POST", "/api/v1/tokens", admin, a.issueToken},
 		{"DELETE", "/api/v1/tokens/{tokenId}", admin, a.revokeToken},
+
+		{"GET", "/api/v1/members", admin, a.listMembers},
+		{"PATCH", "/api/v1/members/{memberId}", admin, a.changeMember},
+		{"DELETE", "/api/v1/members/{memberId}", admin, a.removeMember},
+		{"GET", "/api/v1/invitations", admin, a.listInvitations},
+		{"POST", "/api/v1/invitations", admin, a.createInvitation},
+		{"DELETE", "/api/v1/invitations/{invitationId}", admin, a.withdrawInvitation},
+		{"GET", "/api/v1/sessions", admin, a.listSessions},
+		{"DELETE", "/api/v1/sessions/{sessionId}", admin, a.endSession},
 
 		{"GET", "/api/v1/audit", admin, a.listAudit},
 

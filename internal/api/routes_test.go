@@ -56,6 +56,10 @@ func validBody(t testing.TB, rt route, w world) any {
 		return map[string]any{"name": "New"}
 	case "POST /api/v1/tokens":
 		return map[string]any{"name": "New", "scope": "read"}
+	case "POST /api/v1/invitations":
+		return map[string]any{"email": "new@example.com", "role": "viewer"}
+	case "PATCH /api/v1/members/{memberId}":
+		return map[string]any{"role": "viewer"}
 	case "POST /api/v1/pages/{pageSlug}/subscribers":
 		return map[string]any{"channel": "email", "target": "new@example.com", "components": []string{w.component}}
 	}
@@ -146,13 +150,14 @@ func TestWorkspacesAreIsolated(t *testing.T) {
 }
 
 // needs returns the scope that a route requires, independently of the table of routes:
-// read to read, write to change, admin for tokens and the audit log. Subscribers and
+// read to read, write to change, admin for tokens, members and the audit log. Subscribers and
 // deliveries are personal data and require write.
 func needs(method, path string) allswell.Scope {
 	switch {
 	case path == "/api/v1/openapi.json":
 		return open
-	case strings.HasPrefix(path, "/api/v1/tokens"), path == "/api/v1/audit":
+	case strings.HasPrefix(path, "/api/v1/tokens"), strings.HasPrefix(path, "/api/v1/members"), strings.HasPrefix(path, "/api/v1/invitations"),
+		strings.HasPrefix(path, "/api/v1/sessions"), path == "/api/v1/audit":
 		return admin
 	case method != "GET", strings.Contains(path, "/subscribers"), strings.Contains(path, "/deliveries"):
 		return write

@@ -29,6 +29,9 @@ type testCommands struct {
 	Maintenance MaintenanceCommands `cmd:""`
 	Subscriber  SubscriberCommands  `cmd:""`
 	Delivery    DeliveryCommands    `cmd:""`
+	Member      MemberCommands      `cmd:""`
+	Invitation  InvitationCommands  `cmd:""`
+	Session     SessionCommands     `cmd:""`
 }
 
 func TestMain(m *testing.M) {

@@ -40,6 +40,7 @@ func CompletionValues() map[reflect.Type][]string {
 		reflect.TypeFor[allswell.AutoIncidents]():    textsOf(allswell.AutoIncidentModes),
 		reflect.TypeFor[allswell.DeliveryState]():    textsOf(allswell.DeliveryStates),
 		reflect.TypeFor[allswell.AuditAction]():      textsOf(allswell.AuditActions),
+		reflect.TypeFor[allswell.Role]():             textsOf(allswell.Roles),
 		reflect.TypeFor[allswell.ObjectKind]():       textsOf(allswell.ObjectKinds),
 	}
 }

@@ -102,10 +102,7 @@ func (v *visit) showAudit() error {
 		return err
 	}
 	for _, e := range entries {
-		row := auditRow{AuditEntry: e, Who: actorName(e.Actor), Did: did(e.Action), Kind: spaced(e.Object.Kind), Changes: changesOf(e)}
-		if e.Object.Kind == allswell.ObjectSession {
-			row.Did = "began"
-		}
+		row := auditRow{AuditEntry: e, Who: actorName(e.Actor), Did: did(e), Kind: spaced(e.Object.Kind), Changes: changesOf(e)}
 		row.OnlyObject = path + "?" + with(query, "object", e.Object.ID).Encode()
 		if e.Actor.ID != "" {
 			row.OnlyActor = path + "?" + with(query, "actor", e.Actor.ID).Encode()
@@ -154,16 +151,24 @@ func actorName(a allswell.Actor) string {
 	return a.Name
 }
 
-// did returns an action as a verb in the past.
-func did(action allswell.AuditAction) string {
+// did returns the action of an entry as a verb in the past.
+func did(e allswell.AuditEntry) string {
+	switch {
+	case e.Action == allswell.AuditRotate && e.Object.Kind == allswell.ObjectUser:
+		return "set the password of"
+	case e.Action == allswell.AuditDelete && e.Object.Kind == allswell.ObjectSession:
+		return "ended"
+	case e.Object.Kind == allswell.ObjectSession:
+		return "began"
+	}
 	words := map[allswell.AuditAction]string{
 		allswell.AuditCreate: "created", allswell.AuditUpdate: "changed", allswell.AuditDelete: "deleted", allswell.AuditRotate: "renewed the secret of",
 		allswell.AuditRevoke: "revoked", allswell.AuditRetry: "sent again", allswell.AuditConfirm: "confirmed", allswell.AuditResume: "resumed",
 	}
-	if word, ok := words[action]; ok {
+	if word, ok := words[e.Action]; ok {
 		return word
 	}
-	return spaced(action)
+	return spaced(e.Action)
 }
 
 // changesOf returns the fields that an entry changed, by name.

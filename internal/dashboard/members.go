@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/internal/store"
 )
 
 // membersScreen is what the template members shows.
@@ -60,7 +61,7 @@ func (v *visit) listMembers(status int, s *membersScreen) error {
 	for _, m := range members {
 		s.Members = append(s.Members, memberRow{m, v.can(m.Role), v.roleOptions(m.Role)})
 	}
-	if s.Invitations, err = v.store.Invitations(v.r.Context(), v.actor()); err != nil {
+	if s.Invitations, _, err = v.store.Invitations(v.r.Context(), v.actor(), store.Pagination{Page: 1, PerPage: allswell.MaxInvitations}); err != nil {
 		return err
 	}
 	s.Fields = []field{

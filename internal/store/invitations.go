@@ -16,17 +16,19 @@ func scanInvitation(row database.Row) (i allswell.Invitation, err error) {
 }
 
 // Invitations lists the invitations to the actor's workspace that can still be accepted, newest first.
-func (s *Store) Invitations(ctx context.Context, actor allswell.Actor) ([]allswell.Invitation, error) {
-	return read(ctx, s, func(c *session) ([]allswell.Invitation, error) {
-		return database.Query(c.Session, scanInvitation, `SELECT `+invitationColumns+` FROM invitations
-			WHERE workspace_id = $1 AND ends_at > $2 ORDER BY created_at DESC, id DESC`, actor.WorkspaceID, millis(c.Now))
-	})
+func (s *Store) Invitations(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.Invitation, int, error) {
+	now, err := s.Clock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return listed(ctx, s, scanInvitation, invitationColumns, `FROM invitations WHERE workspace_id = $1 AND ends_at > $2`,
+		`ORDER BY created_at DESC, id DESC`, r, actor.WorkspaceID, millis(now))
 }
 
 // Invite invites an e-mail address to the actor's workspace. An earlier invitation of the address becomes invalid. Only
 // the result has the code, which is not stored. It returns a *allswell.ValidationError if the input is invalid, the
 // actor may not give the role, or the address belongs to a member.
-func (s *Store) Invite(ctx context.Context, actor allswell.Actor, n allswell.NewInvitation) (allswell.IssuedInvitation, error) {
+func (s *Store) Invite(ctx context.Context, actor allswell.Actor, n allswell.NewInvitation, save ...SaveResponse[allswell.IssuedInvitation]) (allswell.IssuedInvitation, error) {
 	if err := n.Validate(); err != nil {
 		return allswell.IssuedInvitation{}, err
 	}
@@ -61,7 +63,7 @@ func (s *Store) Invite(ctx context.Context, actor allswell.Actor, n allswell.New
 			err = t.audit(actor, allswell.AuditCreate, nil, out.Invitation)
 		}
 		return out, err
-	})
+	}, save...)
 }
 
 // checkInvited returns a *allswell.ValidationError if an address belongs to a member, or there are too many invitations.

@@ -24,7 +24,7 @@ func (t *tx) addMember(actor allswell.Actor, m allswell.Member) error {
 
 // writeMembersAs is writeAs for an f that changes the members of the actor's workspace. Such changes wait for each
 // other, and an actor whose role one of them has changed is refused.
-func writeMembersAs[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error)) (T, error) {
+func writeMembersAs[T any](ctx context.Context, s *Store, actor allswell.Actor, f func(*tx) (T, error), save ...SaveResponse[T]) (T, error) {
 	return write(ctx, s, func(t *tx) (none T, err error) {
 		if err := t.lockMembers(actor.WorkspaceID); err != nil {
 			return none, err
@@ -33,7 +33,7 @@ func writeMembersAs[T any](ctx context.Context, s *Store, actor allswell.Actor, 
 			return none, err
 		}
 		return f(t)
-	})
+	}, save...)
 }
 
 // lockMembers makes changes of a workspace's members and invitations wait for each other.

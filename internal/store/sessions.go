@@ -184,6 +184,48 @@ func (s *Store) EndSession(ctx context.Context, actor allswell.Actor, id string)
 	})
 }
 
+// MemberSessions lists the sessions of the members of the actor's workspace, newest first.
+func (s *Store) MemberSessions(ctx context.Context, actor allswell.Actor, r Pagination) ([]allswell.MemberSession, int, error) {
+	now, err := s.Clock(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	return listed(ctx, s, scanMemberSession, memberSessionColumns, memberSessions+` AND sessions.created_at > $2 AND last_used_at > $3`,
+		`ORDER BY sessions.created_at DESC, sessions.id DESC`, r,
+		actor.WorkspaceID, millis(now.Add(-allswell.SessionMaxAge)), millis(now.Add(-allswell.SessionIdleLimit)))
+}
+
+const (
+	memberSessionColumns = sessionColumns + `, users.email, users.name, users.created_at, members.role`
+	memberSessions       = `FROM sessions JOIN users ON users.id = sessions.user_id JOIN members ON members.user_id = users.id WHERE members.workspace_id = $1`
+)
+
+func scanMemberSession(row database.Row) (m allswell.MemberSession, err error) {
+	m.Session, err = scanSession(widerRow{row, []any{&m.User.Email, &m.User.Name, instant{&m.User.CreatedAt}, &m.Role}})
+	m.User.ID = m.UserID
+	return m, err
+}
+
+// EndMemberSession ends a session of a member of the actor's workspace. When it returns nil, no write of the session is
+// under way, and none will be accepted. It returns allswell.ErrNotFound if no member has the session, and a
+// *allswell.ValidationError if the member's role is above the actor's.
+func (s *Store) EndMemberSession(ctx context.Context, actor allswell.Actor, id string) error {
+	_, err := writeMembersAs(ctx, s, actor, func(t *tx) (none struct{}, err error) {
+		ended, err := database.One(t.Session, scanMemberSession, `SELECT `+memberSessionColumns+` `+memberSessions+` AND sessions.id = $2`, actor.WorkspaceID, id)
+		if err != nil {
+			return none, err
+		}
+		if err := actor.CheckRoles(ended.Role); err != nil {
+			return none, err
+		}
+		if err := found(t.Exec(`DELETE FROM sessions WHERE id = $1`, id)); err != nil {
+			return none, err
+		}
+		return none, t.audit(actor, allswell.AuditDelete, ended, nil)
+	})
+	return err
+}
+
 // EndOtherSessions ends all sessions of the actor, who is a user, but the one of the request.
 func (s *Store) EndOtherSessions(ctx context.Context, actor allswell.Actor) error {
 	return writeOnlyAs(ctx, s, actor, func(t *tx) error {

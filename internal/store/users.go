@@ -99,15 +99,20 @@ func (t *tx) takeCode(purpose allswell.CodePurpose, code string) (userID string,
 		allswell.HashTokenSecret(code), string(purpose), millis(t.Now))
 }
 
+// codeUser returns the id of the user of a one-time code that is still valid; "" for a code of no user.
+func (c *session) codeUser(purpose allswell.CodePurpose, code string) (string, error) {
+	return database.One(c.Session, func(row database.Row) (id string, err error) {
+		err = row.Scan(text{&id})
+		return
+	}, `SELECT user_id FROM one_time_codes WHERE hash = $1 AND purpose = $2 AND ends_at > $3`,
+		allswell.HashTokenSecret(code), string(purpose), millis(c.Now))
+}
+
 // FindCode returns the user of a one-time code that is still valid, without using it up; the zero User for a code of
 // no user. It returns allswell.ErrNotFound for any other code.
 func (s *Store) FindCode(ctx context.Context, purpose allswell.CodePurpose, code string) (allswell.User, error) {
 	return read(ctx, s, func(c *session) (u allswell.User, err error) {
-		id, err := database.One(c.Session, func(row database.Row) (id string, err error) {
-			err = row.Scan(text{&id})
-			return
-		}, `SELECT user_id FROM one_time_codes WHERE hash = $1 AND purpose = $2 AND ends_at > $3`,
-			allswell.HashTokenSecret(code), string(purpose), millis(c.Now))
+		id, err := c.codeUser(purpose, code)
 		if err != nil || id == "" {
 			return u, err
 		}
@@ -188,12 +193,16 @@ func (s *Store) Enter(ctx context.Context, code string, b Browser) (secret strin
 // It returns allswell.ErrNotFound if the code is not valid (any more).
 func (s *Store) ResetPassword(ctx context.Context, code, passwordHash string, b Browser) (secret string, err error) {
 	return write(ctx, s, func(t *tx) (string, error) {
-		id, err := t.takeCode(allswell.CodeReset, code)
+		id, err := t.codeUser(allswell.CodeReset, code)
 		if err != nil {
 			return "", err
 		}
-		user, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+		// The user is locked before the code, as in IssueResetCode.
+		user, err := database.One(t.Session, scanUser, `SELECT `+userColumns+` FROM users WHERE id = $1 FOR UPDATE`, id)
 		if err != nil {
+			return "", err
+		}
+		if _, err := t.takeCode(allswell.CodeReset, code); err != nil {
 			return "", err
 		}
 		workspace, err := t.firstWorkspace(id)

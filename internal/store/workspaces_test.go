@@ -15,7 +15,7 @@ import (
 
 // things are the objects of one workspace, which another one tries to use.
 type things struct {
-	slug, page, component, group, incident, maintenance, monitor, token, subscriber, delivery, invitation, member string
+	slug, page, component, group, incident, maintenance, monitor, token, subscriber, delivery, invitation, member, session string
 }
 
 // verbs calls every method that acts for a workspace as an actor of another workspace. Each
@@ -307,8 +307,15 @@ var verbs = map[string]func(s *store.Store, ctx context.Context, ws allswell.Act
 		return refused(err, "role")
 	},
 	"Invitations": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
-		list, err := s.Invitations(ctx, ws)
-		return none(len(list), err, false)
+		_, total, err := s.Invitations(ctx, ws, firstHundred)
+		return none(total, err, false)
+	},
+	"MemberSessions": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		_, total, err := s.MemberSessions(ctx, ws, firstHundred)
+		return none(total, err, false)
+	},
+	"EndMemberSession": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
+		return s.EndMemberSession(ctx, ws, x.session)
 	},
 	"WithdrawInvitation": func(s *store.Store, ctx context.Context, ws allswell.Actor, x things) error {
 		return s.WithdrawInvitation(ctx, ws, x.invitation)
@@ -367,7 +374,8 @@ func (w *world) things() things {
 	w.fanOut()
 	x.delivery = w.value(`SELECT id FROM deliveries LIMIT 1`)
 	x.invitation = must(w.Invite(w.ctx, w.ws, allswell.NewInvitation{Email: "bob@example.com", Role: allswell.RoleViewer}))(w).ID
-	x.member = w.member("carol@example.com", allswell.RoleEditor).ID
+	joined := must(w.FindSession(w.ctx, w.joined("carol@example.com", allswell.RoleEditor)))(w)
+	x.member, x.session = joined.User.ID, joined.ID
 	return x
 }
 
@@ -460,7 +468,7 @@ var reading = []string{
 	"IncidentComponents", "Maintenances", "Maintenance", "MaintenanceUpdates", "Monitors", "Monitor", "Subscribers",
 	"Subscriber", "Deliveries", "Summary", "Outages", "Members", "Invitations", "Overview", "PageSizes",
 	"ListIncidents", "IncidentWithPage", "Audience", "ObjectLog", "ListMaintenances", "MaintenanceWithPage",
-	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor",
+	"MonitorList", "MonitorDetail", "MonitorPlaces", "ExplainMonitor", "MemberSessions",
 }
 
 // TestEveryVerbIsTestedForWorkspaces checks that the table has every method.

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/allswell/allswell"
+	"github.com/allswell/allswell/client"
+	"github.com/allswell/allswell/internal/console"
+)
+
+// MemberCommands are the commands of the people who can sign in to the dashboard.
+type MemberCommands struct {
+	ClientSettings `embed:""`
+
+	List   memberList   `cmd:"" help:"List the members of the workspace, oldest first."`
+	Edit   memberEdit   `cmd:"" help:"Change the role of a member."`
+	Delete memberDelete `cmd:"" aliases:"remove" help:"Remove a member from the workspace, and end the member's sessions."`
+}
+
+type memberList struct{ listing }
+
+func (cmd *memberList) Run(c *commandContext) error {
+	members, total, err := c.api.ListMembers().First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, members, total, "No members yet.", []string{"MEMBER", "ROLE", "LAST SEEN", "E-MAIL", "NAME"}, func(m *client.Member) []string {
+		return []string{m.ID, string(m.Role), timeOr(m.LastSeenAt, "never"), m.Email, m.Name}
+	})
+}
+
+// memberArgument is embedded by the commands of one member.
+type memberArgument struct {
+	Member string `arg:"" help:"E-mail address or id of the member."`
+}
+
+// id returns the id of the member.
+func (m *memberArgument) id(c *commandContext) (string, error) {
+	id := func(v *client.Member) string { return v.ID }
+	return findByEmail(c, c.api.ListMembers(), "member", allswell.PrefixUser, m.Member, id, func(v *client.Member) string { return v.Email })
+}
+
+// findByEmail returns the id of a resource that is given by its id, by an unambiguous beginning of it, or by its e-mail
+// address.
+func findByEmail[T any](c *commandContext, list *client.List[T], noun, prefix, given string, idOf, emailOf func(*T) string) (string, error) {
+	if isWholeID(prefix, given) {
+		return given, nil
+	}
+	if strings.HasPrefix(given, prefix) {
+		return findByPrefix(c, list, noun, given, idOf)
+	}
+	var ids []string
+	err := search(c, list, noun, func(v *T) {
+		if emailOf(v) == allswell.NormalizeEmail(given) {
+			ids = append(ids, idOf(v))
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	if len(ids) == 0 {
+		return "", fmt.Errorf("there is no %s with the e-mail address %q (an id would begin with %s)", noun, given, prefix)
+	}
+	return only(ids, fmt.Sprintf("several %s have the e-mail address %q", plural(noun), given))
+}
+
+type memberEdit struct {
+	memberArgument
+	Role allswell.Role `required:"" placeholder:"ROLE" help:"New role: viewer, editor or admin."`
+}
+
+func (cmd *memberEdit) Run(c *commandContext) error {
+	id, err := cmd.id(c)
+	if err != nil {
+		return err
+	}
+	member, err := c.api.ChangeMember(c.Ctx, id, client.MemberChange{Role: cmd.Role})
+	return object(c, member, err, func(m *client.Member) {
+		c.Printf("%s (%s) has the role %s now.\n", console.Visible(m.Name), console.Visible(m.Email), m.Role)
+	})
+}
+
+type memberDelete struct{ memberArgument }
+
+func (cmd *memberDelete) Run(c *commandContext) error {
+	id, err := cmd.id(c)
+	if err == nil {
+		err = c.api.RemoveMember(c.Ctx, id)
+	}
+	if err == nil {
+		c.Done("Removed the member %s from the workspace.", console.Visible(cmd.Member))
+	}
+	return err
+}
+
+// InvitationCommands are the commands of invitations to the dashboard.
+type InvitationCommands struct {
+	ClientSettings `embed:""`
+
+	List   invitationList   `cmd:"" help:"List the pending invitations, newest first, without their links."`
+	Create invitationCreate `cmd:"" help:"Invite somebody, and print the link, only once."`
+	Delete invitationDelete `cmd:"" aliases:"withdraw" help:"Withdraw an invitation. Its link is not valid any more."`
+}
+
+type invitationList struct{ listing }
+
+func (cmd *invitationList) Run(c *commandContext) error {
+	invitations, total, err := c.api.ListInvitations().First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, invitations, total, "No pending invitations.", []string{"INVITATION", "ROLE", "VALID UNTIL", "INVITED BY", "E-MAIL"}, func(i *client.Invitation) []string {
+		return []string{i.ID, string(i.Role), console.Time(i.ExpiresAt), i.InvitedBy, i.Email}
+	})
+}
+
+type invitationCreate struct {
+	Email string        `required:"" placeholder:"ADDRESS" help:"E-mail address of the person. The link works for this address only."`
+	Role  allswell.Role `default:"viewer" placeholder:"ROLE" help:"Role of the person: viewer, editor or admin."`
+}
+
+func (cmd *invitationCreate) Run(c *commandContext) error {
+	invitation, err := c.api.CreateInvitation(c.Ctx, client.NewInvitation{Email: cmd.Email, Role: cmd.Role})
+	return object(c, invitation, err, func(i *client.Invitation) {
+		// Standard output has only the link, for scripts.
+		fmt.Fprintf(c.Err, "Send this link to %s. It is shown only this once, and works once, until %s:\n", console.Visible(i.Email), console.Time(i.ExpiresAt))
+		c.Printf("%s\n", console.Visible(i.URL))
+	})
+}
+
+type invitationDelete struct {
+	Invitation string `arg:"" help:"E-mail address or id of the invitation."`
+}
+
+func (cmd *invitationDelete) Run(c *commandContext) error {
+	idOf := func(v *client.Invitation) string { return v.ID }
+	id, err := findByEmail(c, c.api.ListInvitations(), "invitation", allswell.PrefixInvitation, cmd.Invitation, idOf, func(v *client.Invitation) string { return v.Email })
+	if err != nil {
+		return err
+	}
+	return c.deleted(c.api.WithdrawInvitation(c.Ctx, id), "invitation", cmd.Invitation)
+}
+
+// SessionCommands are the commands of sign-ins to the dashboard.
+type SessionCommands struct {
+	ClientSettings `embed:""`
+
+	List   sessionList   `cmd:"" help:"List the sessions of all members, newest first."`
+	Delete sessionDelete `cmd:"" aliases:"end" help:"End a session at once."`
+}
+
+type sessionList struct{ listing }
+
+func (cmd *sessionList) Run(c *commandContext) error {
+	sessions, total, err := c.api.ListSessions().First(c.Ctx, int(cmd.Limit))
+	if err != nil {
+		return err
+	}
+	return table(c, sessions, total, "No sessions.", []string{"SESSION", "CREATED", "LAST USED", "ADDRESS", "E-MAIL", "CLIENT"}, func(s *client.Session) []string {
+		return []string{s.ID, console.Time(s.CreatedAt), console.Time(s.LastUsedAt), s.Address, s.Email, s.Client}
+	})
+}
+
+type sessionDelete struct {
+	Session string `arg:"" help:"Id of the session, or the beginning of it."`
+}
+
+func (cmd *sessionDelete) Run(c *commandContext) error {
+	id := cmd.Session
+	if strings.HasPrefix(id, allswell.PrefixSession) && !isWholeID(allswell.PrefixSession, id) {
+		var err error
+		if id, err = findByPrefix(c, c.api.ListSessions(), "session", id, func(s *client.Session) string { return s.ID }); err != nil {
+			return err
+		}
+	}
+	err := c.api.EndSession(c.Ctx, id)
+	if err == nil {
+		c.Done("Ended the session %s.", console.Visible(id))
+	}
+	return err
+}
