@@ -56,6 +56,7 @@ type Monitor struct {
 	FailureThreshold          int           // 0: the global setting
 	DownStatus                Status        // the component's status while the monitor is down
 	AutoIncidents             AutoIncidents // "": the page's
+	Tags                      []string      // in order, each once
 	State                     MonitorState
 	ConsecutiveFailures       int
 	LastPingAt                time.Time // zero: never pinged
@@ -313,7 +314,8 @@ type NewMonitor struct {
 	FailureThreshold int           // 0: the global setting
 	DownStatus       Status        // "": DefaultDownStatus
 	AutoIncidents    AutoIncidents // "": the page's
-	UniqueName       bool          // refuse a name that another monitor of the page has
+	Tags             []string
+	UniqueName       bool // refuse a name that another monitor of the page has
 }
 
 // Validate returns a *ValidationError with every invalid field. The store checks that the page and
@@ -335,6 +337,7 @@ func (n NewMonitor) Validate() error {
 	if n.AutoIncidents != "" {
 		checkAutoIncidents(&bad, n.AutoIncidents)
 	}
+	CheckTags(&bad, n.Tags)
 	return bad.Err()
 }
 
@@ -356,7 +359,7 @@ func (n NewMonitor) Replacement() MonitorChange {
 	enabled := !n.Disabled
 	ch := MonitorChange{
 		Name: &n.Name, Interval: &n.Interval, Page: &n.Page, ComponentID: &n.ComponentID, Enabled: &enabled,
-		FailureThreshold: &n.FailureThreshold, AutoIncidents: &n.AutoIncidents,
+		FailureThreshold: &n.FailureThreshold, AutoIncidents: &n.AutoIncidents, Tags: &n.Tags,
 	}
 	if n.DownStatus != "" {
 		ch.DownStatus = &n.DownStatus
@@ -374,6 +377,9 @@ type MonitorChange struct {
 	FailureThreshold *int // 0: the global setting
 	DownStatus       *Status
 	AutoIncidents    *AutoIncidents // "": the page's
+	Tags             *[]string      // replaces all
+	AddTags          []string       // in addition to those it has
+	RemoveTags       []string
 }
 
 // Validate returns a *ValidationError with every invalid field.
@@ -394,6 +400,10 @@ func (ch MonitorChange) Validate() error {
 	if ch.AutoIncidents != nil && *ch.AutoIncidents != "" {
 		checkAutoIncidents(&bad, *ch.AutoIncidents)
 	}
+	if ch.Tags != nil {
+		CheckTags(&bad, *ch.Tags)
+	}
+	CheckTags(&bad, ch.AddTags)
 	if ch.Page != nil && *ch.Page == "" && ch.ComponentID != nil && *ch.ComponentID != "" {
 		bad.Add("page", "The page field is required with a component_id.")
 	}
@@ -423,6 +433,7 @@ func (m *Monitor) Apply(ch MonitorChange, now time.Time) (ends bool) {
 	if ch.AutoIncidents != nil {
 		m.AutoIncidents = *ch.AutoIncidents
 	}
+	m.Tags = ch.tags(m.Tags)
 	if m.Enabled != before.Enabled || m.Interval != before.Interval {
 		m.restartWait(now)
 	}
@@ -460,6 +471,6 @@ func (m Monitor) AuditObject() AuditObject {
 	}
 	return AuditObject{Kind: ObjectMonitor, ID: m.ID, Name: m.Name, Fields: map[string]any{
 		"slug": m.Slug, "name": m.Name, "interval": int64(m.Interval / time.Second), "page": m.PageSlug, "component_id": m.ComponentID,
-		"enabled": m.Enabled, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents,
+		"enabled": m.Enabled, "failure_threshold": threshold, "down_status": m.DownStatus, "auto_incidents": m.AutoIncidents, "tags": append([]string{}, m.Tags...),
 	}}
 }

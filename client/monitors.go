@@ -31,6 +31,7 @@ type Monitor struct {
 	IncidentID                *string                 `json:"incident_id"`                 // the open incident of its outage; nil: none
 	DownStatus                allswell.Status         `json:"down_status"`                 // of the component while the monitor is down
 	AutoIncidents             *allswell.AutoIncidents `json:"auto_incidents"`              // nil: the page's
+	Tags                      []string                `json:"tags"`                        // in order
 	CreatedAt                 time.Time               `json:"created_at"`
 	UpdatedAt                 time.Time               `json:"updated_at"`
 }
@@ -46,6 +47,7 @@ type NewMonitor struct {
 	FailureThreshold *int                    `json:"failure_threshold,omitempty"` // nil or 0: the server's setting
 	DownStatus       *allswell.Status        `json:"down_status,omitempty"`       // nil: allswell.DefaultDownStatus
 	AutoIncidents    *allswell.AutoIncidents `json:"auto_incidents,omitempty"`    // nil: the page's
+	Tags             []string                `json:"tags,omitempty"`
 
 	// UniqueName makes CreateMonitor fail if the page has a monitor with this name. PutMonitor ignores it.
 	UniqueName bool `json:"unique_name,omitempty"`
@@ -61,12 +63,14 @@ type MonitorChange struct {
 	FailureThreshold *int                             `json:"failure_threshold,omitempty"` // 0: the server's setting
 	DownStatus       *allswell.Status                 `json:"down_status,omitempty"`
 	AutoIncidents    Nullable[allswell.AutoIncidents] `json:"auto_incidents,omitzero"` // null: the page's
+	Tags             *[]string                        `json:"tags,omitempty"`          // replaces all
 }
 
 // MonitorFilter selects monitors. Empty fields select all.
 type MonitorFilter struct {
 	Page       string                // the page's slug
 	Components []string              // ids or, if Page is given, slugs
+	Tag        string                // one of their tags
 	IncidentID string                // the incident that the outage of the monitor opened
 	State      allswell.MonitorState // one of allswell.MonitorFilterStates
 }
@@ -75,7 +79,7 @@ type MonitorFilter struct {
 func (c *Client) ListMonitors(filter MonitorFilter) *List[Monitor] {
 	query := make(url.Values)
 	for name, value := range map[string]string{
-		"page_slug": filter.Page, "component_id": strings.Join(filter.Components, ","), "incident_id": filter.IncidentID, "state": string(filter.State),
+		"page_slug": filter.Page, "component_id": strings.Join(filter.Components, ","), "tag": filter.Tag, "incident_id": filter.IncidentID, "state": string(filter.State),
 	} {
 		if value != "" {
 			query.Set(name, value)

@@ -27,6 +27,7 @@ const (
 	boolean
 	reference // an id, or "" for none
 	references
+	tags
 	instant
 	objects
 	other // text of a form of its own
@@ -47,7 +48,7 @@ var (
 	componentFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0},
 		{"group", reference, false, 0}, {"hidden", boolean, false, 0}}
 	monitorFields = []field{{"name", text, true, 255}, {"interval", integer, true, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},
-		{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"auto_incidents", choice, false, 0}}
+		{"enabled", boolean, false, 0}, {"failure_threshold", integer, false, 0}, {"down_status", choice, false, 0}, {"auto_incidents", choice, false, 0}, {"tags", tags, false, 0}}
 )
 
 // optional returns the fields of a change: none is required.
@@ -137,10 +138,10 @@ func reads(rt route) bool {
 // badValues returns JSON values that are invalid for a field.
 func badValues(f field) []string {
 	out := []string{`{}`, `{"a":1}`, `1.5`}
-	if f.kind != objects && f.most != allswell.MaxAffectedComponents {
+	if f.kind != objects && f.kind != tags && f.most != allswell.MaxAffectedComponents {
 		out = append(out, `["x"]`)
 	}
-	if f.kind != references && f.kind != objects {
+	if f.kind != references && f.kind != objects && f.kind != tags {
 		out = append(out, `[]`)
 	}
 	if f.kind != boolean {
@@ -168,6 +169,9 @@ func badValues(f field) []string {
 		if f.most < allswell.MaxAffectedComponents { // a subscriber's are complained of as a whole
 			out = append(out, `["", "x"]`, `[" "]`, `["comp_00000000000000000000"]`)
 		}
+	case tags:
+		out = append(out, `"x"`, `""`, `[null]`, `[1]`, `[""]`, `["X"]`, `["a b"]`, `["a\n"]`, `["é"]`, `["\u0000"]`, `["`+strings.Repeat("a", allswell.MaxTagLength+1)+`"]`,
+			`["a","b","c","d","e","f","g","h","i","j","k"]`)
 	case instant:
 		out = append(out, `""`, `" "`, `"tomorrow"`, `"2026-11-21"`, `"2026-11-21T04:00:00"`, `"2026-11-21 04:00:00Z"`, `"2026-11-21T04:00:60Z"`,
 			`"\u0000"`, `1795233600`)

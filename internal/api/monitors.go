@@ -28,6 +28,7 @@ type monitorJSON struct {
 	IncidentID          *string                 `json:"incident_id"` // of the open outage
 	DownStatus          allswell.Status         `json:"down_status"`
 	AutoIncidents       *allswell.AutoIncidents `json:"auto_incidents"` // null: the page's
+	Tags                []string                `json:"tags"`
 	CreatedAt           string                  `json:"created_at"`
 	UpdatedAt           string                  `json:"updated_at"`
 }
@@ -46,7 +47,7 @@ func (c *call) newMonitorJSON(m allswell.Monitor) monitorJSON {
 		ComponentID: ptrOrNil(m.ComponentID), Page: ptrOrNil(m.PageSlug), LastPingAt: timePtr(m.LastPingAt),
 		FailureThreshold: ptrOrNil(m.FailureThreshold), EffectiveThreshold: m.EffectiveFailureThreshold,
 		IncidentID: ptrOrNil(m.IncidentID), DownStatus: m.DownStatus, AutoIncidents: ptrOrNil(m.AutoIncidents),
-		CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
+		Tags: append([]string{}, m.Tags...), CreatedAt: allswell.FormatTime(m.CreatedAt), UpdatedAt: allswell.FormatTime(m.UpdatedAt),
 	}
 }
 
@@ -66,12 +67,12 @@ func newOutageJSON(o allswell.Outage) outageJSON {
 	}
 }
 
-// listMonitors filters by ?slug, ?name, ?page_slug, ?component_id, ?incident_id and ?state.
+// listMonitors filters by ?slug, ?name, ?page_slug, ?component_id, ?tag, ?incident_id and ?state.
 func (a *api) listMonitors(c *call) (store.Response, error) {
 	q := web.ParseQuery(c.URL.RawQuery)
 	f := store.MonitorFilter{
 		Filter: readFilter(q), Page: q.Text("page_slug"), Components: q.Texts("component_id", allswell.MaxAffectedComponents),
-		IncidentID: q.Text("incident_id"), State: web.Choice(q, "state", allswell.MonitorFilterStates),
+		Tag: q.Text("tag"), IncidentID: q.Text("incident_id"), State: web.Choice(q, "state", allswell.MonitorFilterStates),
 	}
 	return servePage(q, c.newMonitorJSON, func(r store.Pagination) ([]allswell.Monitor, int, error) {
 		return a.store.Monitors(c.Context(), c.actor(), f, r)
@@ -106,6 +107,7 @@ func readNewMonitor(o *web.Object, slug string) (allswell.NewMonitor, error) {
 		FailureThreshold: orZero(o.Integer("failure_threshold")),
 		DownStatus:       orZero(web.Enum(o, "down_status", allswell.DownStatuses)),
 		AutoIncidents:    orZero(readAutoIncidents(o)),
+		Tags:             o.Texts("tags"),
 	}
 	return n, n.Validate()
 }
@@ -183,6 +185,9 @@ func (a *api) changeMonitor(c *call) (store.Response, error) {
 		FailureThreshold: o.Integer("failure_threshold"),
 		DownStatus:       web.Enum(o, "down_status", allswell.DownStatuses),
 		AutoIncidents:    readAutoIncidents(o),
+	}
+	if tags := o.Texts("tags"); tags != nil {
+		ch.Tags = &tags
 	}
 	if err := o.Check(ch.Validate()); err != nil {
 		return store.Response{}, err

@@ -188,11 +188,11 @@ func TestMonitors(t *testing.T) {
 		a := c.post("/api/v1/monitors", body).is(201)
 		keys(t, a.data(), "id", "slug", "name", "token", "ping_url", "interval", "next_check_at", "consecutive_failures", "state",
 			"enabled", "component_id", "page", "last_ping_at", "failure_threshold",
-			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "created_at", "updated_at")
+			"effective_failure_threshold", "incident_id", "down_status", "auto_incidents", "tags", "created_at", "updated_at")
 		a.has(map[string]any{
 			"name": "Nightly", "interval": 86400.0, "page": "acme", "component_id": w.component, "enabled": true, "state": "up",
 			"consecutive_failures": 0.0, "next_check_at": nil, "last_ping_at": nil, "failure_threshold": nil, "down_status": "partial_outage",
-			"effective_failure_threshold": 3.0, "incident_id": nil,
+			"effective_failure_threshold": 3.0, "incident_id": nil, "tags": []any{},
 		})
 		token := a.data()["token"].(string)
 		if !allswell.IsPingToken(token) || a.data()["ping_url"] != "https://status.example.org/api/v1/heartbeat/"+token {
@@ -213,6 +213,15 @@ func TestMonitors(t *testing.T) {
 		c.patch(target, `{"interval":36028797018964028}`).complains("interval")
 		c.patch(target, `{"failure_threshold":0,"interval":null,"page":null,"component_id":null,"enabled":null,"down_status":null}`).is(200).
 			has(map[string]any{"failure_threshold": nil, "interval": 60.0, "down_status": "partial_outage", "enabled": true})
+		c.patch(target, `{"tags":["prod","db","prod"]}`).is(200).has(map[string]any{"tags": []any{"db", "prod"}})
+		c.patch(target, `{"tags":null}`).is(200).has(map[string]any{"tags": []any{"db", "prod"}})
+		c.patch(target, `{"tags":["Prod"]}`).complains("tags")
+		for query, count := range map[string]int{"tag=db": 1, "tag=d": 0, "tag=%25": 0, "tag=prod&state=up": 1, "tag=prod&page_slug=acme": 0, "tag=db&state=down": 0} {
+			if rows := c.get("/api/v1/monitors?" + query).is(200).rows(); len(rows) != count {
+				t.Errorf("%s: %d monitors", query, len(rows))
+			}
+		}
+		c.patch(target, `{"tags":[]}`).is(200).has(map[string]any{"tags": []any{}})
 		c.patch(target, `{"enabled":false}`).is(200).has(map[string]any{"enabled": false})
 
 		rotated := c.post(target+"/rotate", nil).is(200)

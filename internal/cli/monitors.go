@@ -45,6 +45,7 @@ type monitorFields struct {
 	Component        *string                 `placeholder:"COMPONENT" help:"Id, name or slug of the component that goes down with it."`
 	FailureThreshold *int                    `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. By default the server's setting."`
 	AutoIncidents    *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of its outages: publish, draft (a person publishes it) or off. By default the page's setting."`
+	Tags             []string                `name:"tag" sep:"none" placeholder:"TAG" help:"Tag of the monitor, of lower-case letters, digits and hyphens; repeatable."`
 	Enabled          *bool                   `negatable:"disabled" help:"Whether it is enabled (the default) or disabled."`
 }
 
@@ -63,7 +64,7 @@ func (f *monitorFields) monitor(c *commandContext, slug string) (client.NewMonit
 	component, err := c.monitorComponent(f.Component, &f.pageFlag)
 	return client.NewMonitor{
 		Slug: slug, Name: f.Name, Page: f.Page, Interval: client.SecondsOf(time.Duration(f.Interval)), ComponentID: component,
-		FailureThreshold: f.FailureThreshold, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents,
+		FailureThreshold: f.FailureThreshold, Enabled: f.Enabled, AutoIncidents: f.AutoIncidents, Tags: f.Tags,
 	}, err
 }
 
@@ -186,12 +187,13 @@ func (c *commandContext) monitorComponent(given *string, page *pageFlag) (*strin
 
 type monitorList struct {
 	Page  string                `placeholder:"SLUG" help:"Only monitors of this page."`
+	Tag   string                `placeholder:"TAG" help:"Only monitors with this tag."`
 	State allswell.MonitorState `placeholder:"STATE" help:"Only monitors in this state: up, down, waiting (enabled, and never pinged) or disabled. up includes the last two."`
 	listing
 }
 
 func (cmd *monitorList) Run(c *commandContext) error {
-	filter := client.MonitorFilter{Page: cmd.Page, State: cmd.State}
+	filter := client.MonitorFilter{Page: cmd.Page, Tag: cmd.Tag, State: cmd.State}
 	monitors, total, err := c.api.ListMonitors(filter).First(c.Ctx, int(cmd.Limit))
 	if err == nil && total == 0 && cmd.Page != "" {
 		_, err = c.api.GetPage(c.Ctx, cmd.Page) // perhaps there is no such page
@@ -201,7 +203,7 @@ func (cmd *monitorList) Run(c *commandContext) error {
 	}
 	header := []string{"MONITOR", "STATE", "INTERVAL", "LAST PING", "PAGE", "NAME"}
 	none := "No monitors yet."
-	if cmd.State != "" {
+	if cmd.State != "" || cmd.Tag != "" {
 		none = "No such monitors."
 	}
 	return table(c, monitors, total, none, header, func(m *client.Monitor) []string {
@@ -251,7 +253,7 @@ func (cmd *monitorShow) Run(c *commandContext) error {
 		[2]string{"Down after", downAfter(m)},
 		[2]string{"Last ping", timeOr(m.LastPingAt, "never")}, [2]string{"Next ping due", timeOr(m.NextCheckAt, "never")},
 		[2]string{"Page", m.Page}, [2]string{"Component", component},
-		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Ping", pingCommand(m)})
+		[2]string{"When down", statusLabel(m.DownStatus)}, [2]string{"Incidents", string(valueOf(m.AutoIncidents))}, [2]string{"Tags", strings.Join(m.Tags, ", ")}, [2]string{"Ping", pingCommand(m)})
 	return nil
 }
 
@@ -286,6 +288,8 @@ type monitorEdit struct {
 	FailureThreshold *int                `placeholder:"COUNT" help:"Number of checks in a row that must find it overdue. 0: the server's setting."`
 	DownStatus       *allswell.Status    `placeholder:"STATUS" help:"Status of the component while the monitor is down: ${down_statuses}."`
 	AutoIncidents    *string             `placeholder:"publish|draft|off|page" help:"Incidents of its outages: publish, draft, off, or page for the page's setting."`
+	Tags             []string            `name:"tag" sep:"none" xor:"tags" placeholder:"TAG" help:"Tag of the monitor; repeatable. Replaces all others."`
+	NoTags           bool                `xor:"tags" help:"Remove all tags."`
 }
 
 func (cmd *monitorEdit) Run(c *commandContext) error {
@@ -301,6 +305,12 @@ func (cmd *monitorEdit) Run(c *commandContext) error {
 		change.AutoIncidents = client.Set(allswell.AutoIncidents(*cmd.AutoIncidents))
 		if *cmd.AutoIncidents == "page" {
 			change.AutoIncidents = client.Null[allswell.AutoIncidents]()
+		}
+	}
+	if len(cmd.Tags) > 0 || cmd.NoTags {
+		change.Tags = &cmd.Tags
+		if cmd.NoTags {
+			change.Tags = &[]string{}
 		}
 	}
 	if change.ComponentID, err = cmd.componentID(c, id); err != nil {

@@ -43,7 +43,7 @@ func (v *visit) showNewMonitor() error {
 func monitorValues(m allswell.Monitor) url.Values {
 	values := url.Values{
 		"name": {m.Name}, "interval": {settings.ShortDuration(m.Interval)}, "component_id": {m.PageSlug + "/" + m.ComponentID},
-		"down_status": {string(m.DownStatus)}, "auto_incidents": {string(m.AutoIncidents)},
+		"down_status": {string(m.DownStatus)}, "auto_incidents": {string(m.AutoIncidents)}, "tags": {strings.Join(m.Tags, " ")},
 	}
 	if m.FailureThreshold > 0 {
 		values.Set("failure_threshold", strconv.Itoa(m.FailureThreshold))
@@ -83,6 +83,7 @@ func (v *visit) showMonitorForm(status int, s *monitorFormScreen) error {
 			{Label: "follows the setting of the page"}, {Value: "publish", Label: "is published at once"}, {Value: "draft", Label: "waits as a draft until somebody publishes it"},
 			{Value: "off", Label: "does not exist: no incident"},
 		}},
+		{Name: "tags", Label: "Tags", Optional: true, Placeholder: "prod nightly", Hint: "Words to find monitors by, with spaces between them: lower-case letters, digits and hyphens."},
 	} {
 		s.Fields = append(s.Fields, s.draw(x))
 	}
@@ -97,6 +98,7 @@ func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
 	n := allswell.NewMonitor{
 		Name: strings.TrimSpace(typed.Get("name")), Page: page, ComponentID: component,
 		DownStatus: allswell.Status(typed.Get("down_status")), AutoIncidents: allswell.AutoIncidents(typed.Get("auto_incidents")),
+		Tags: readTags(typed.Get("tags")),
 	}
 	var interval timeinput.Duration
 	if err := interval.UnmarshalText([]byte(strings.ReplaceAll(typed.Get("interval"), " ", ""))); err != nil {
@@ -113,6 +115,9 @@ func readMonitor(typed url.Values) (allswell.NewMonitor, error) {
 	}
 	return n, joinInvalid(n.Validate(), bad.Err())
 }
+
+// readTags returns the tags in a text, where spaces or commas separate them.
+func readTags(text string) []string { return strings.Fields(strings.ReplaceAll(text, ",", " ")) }
 
 // createMonitor creates a monitor, and shows how its job pings.
 func (v *visit) createMonitor() error {
@@ -175,7 +180,7 @@ func (v *visit) editMonitor() error {
 // monitorFieldNames are the fields of the form, in their order, with words for them.
 var monitorFieldNames = [][2]string{
 	{"name", "name"}, {"interval", "interval"}, {"component_id", "component"}, {"down_status", "status while it is down"},
-	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"},
+	{"failure_threshold", "number of checks"}, {"auto_incidents", "incidents"}, {"tags", "list of tags"},
 }
 
 // otherValues returns what is saved in place of what was typed.

@@ -46,7 +46,9 @@ type monitorsScreen struct {
 	*form
 	store.MonitorList
 	Tabs             []monitorTab
-	Page, Order      field
+	Page, Tag, Order field
+	Chosen           map[string]bool // by id, in a form that was refused
+	NewTag           field
 	All              int // in any condition
 	Pager            pager
 	CanEdit, Limited bool
@@ -55,22 +57,32 @@ type monitorsScreen struct {
 
 // showMonitors lists the monitors.
 func (v *visit) showMonitors() error {
-	typed := v.r.URL.Query()
+	s, err := v.monitorsScreen(v.r.URL, nil)
+	if err != nil {
+		return err
+	}
+	return v.showLive("monitors", "Monitors", s)
+}
+
+// monitorsScreen returns the list that a URL selects. chosen is the form that was refused, which is shown with it; nil:
+// none.
+func (v *visit) monitorsScreen(at *url.URL, chosen *form) (*monitorsScreen, error) {
+	typed := at.Query()
 	query := store.MonitorQuery{
-		Search: typed.Get("search"), Page: typed.Get("page_slug"), Condition: allswell.MonitorState(typed.Get("state")), Order: store.MonitorOrder(typed.Get("sort")),
+		Search: typed.Get("search"), Page: typed.Get("page_slug"), Tag: typed.Get("tag"), Condition: allswell.MonitorState(typed.Get("state")), Order: store.MonitorOrder(typed.Get("sort")),
 	}
 	if query.Condition != "" && !slices.Contains(allswell.MonitorConditions, query.Condition) {
-		return errNotFound
+		return nil, errNotFound
 	}
 	r := pagination(typed)
 	list, err := v.store.MonitorList(v.r.Context(), v.actor(), query, r)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s := monitorsScreen{form: newForm(typed), MonitorList: list, CanEdit: v.can(allswell.RoleEditor), Here: v.r.URL.RequestURI()}
-	s.Limited = query.Search != "" || query.Page != "" || query.Condition != ""
+	s := &monitorsScreen{form: newForm(typed), MonitorList: list, CanEdit: v.can(allswell.RoleEditor), Here: at.RequestURI(), Chosen: map[string]bool{}}
+	s.Limited = query.Search != "" || query.Page != "" || query.Tag != "" || query.Condition != ""
 	shown := url.Values{}
-	for _, name := range []string{"search", "page_slug", "state", "sort"} {
+	for _, name := range []string{"search", "page_slug", "tag", "state", "sort"} {
 		if text := typed.Get(name); text != "" {
 			shown.Set(name, text)
 		}
@@ -86,10 +98,22 @@ func (v *visit) showMonitors() error {
 		pages = append(pages, option{Value: p.Slug, Label: p.Name})
 	}
 	s.Page = s.draw(field{Name: "page_slug", Label: "Page", Type: "select", Optional: true, Options: pages})
+	tags := []option{{Label: "All tags"}}
+	for _, tag := range list.Tags {
+		tags = append(tags, option{Value: tag, Label: tag})
+	}
+	s.Tag = s.draw(field{Name: "tag", Label: "Tag", Type: "select", Optional: true, Options: tags})
 	s.Order = s.draw(field{Name: "sort", Label: "Order", Type: "select", Optional: true, Options: []option{
 		{Label: "Most urgent first"}, {Value: string(store.MonitorsByName), Label: "By name"}, {Value: string(store.MonitorsByLastPing), Label: "Longest silent first"},
 	}})
-	return v.showLive("monitors", "Monitors", s)
+	if chosen == nil {
+		chosen = newForm(url.Values{})
+	}
+	for _, id := range chosenMonitors(chosen.values) {
+		s.Chosen[id] = true
+	}
+	s.NewTag = chosen.draw(field{Name: "tags", Label: "Tag", Suggestions: list.Tags, Bare: true, Placeholder: "Tag"})
+	return s, nil
 }
 
 // tabPath returns the path of the list of the monitors in one condition; "": in any.
@@ -118,20 +142,48 @@ func chosenMonitors(typed url.Values) []string {
 	return chosen[:min(len(chosen), maxMonitorsChosen)]
 }
 
-// changeMonitors enables or disables the monitors that were chosen. Those that were deleted meanwhile are left out.
-func (v *visit) changeMonitors() error {
-	typed := v.r.PostForm
-	enabled := typed.Get("action") == "enable"
-	if !enabled && typed.Get("action") != "disable" {
-		return errNotFound
+// readMonitorAction returns the change that a form makes to the monitors that were chosen.
+func readMonitorAction(typed url.Values) (ch allswell.MonitorChange, err error) {
+	switch typed.Get("action") {
+	case "enable":
+		ch.Enabled = new(true)
+	case "disable":
+		ch.Enabled = new(false)
+	case "add_tags":
+		ch.AddTags = readTags(typed.Get("tags"))
+	case "remove_tags":
+		ch.RemoveTags = readTags(typed.Get("tags"))
+	default:
+		return ch, errNotFound
 	}
-	for _, id := range chosenMonitors(typed) {
-		_, err := v.store.ChangeMonitor(v.r.Context(), v.actor(), id, allswell.MonitorChange{Enabled: &enabled})
-		if err != nil && !errors.Is(err, allswell.ErrNotFound) {
-			return err
+	return ch, ch.Validate()
+}
+
+// changeMonitors changes the monitors that were chosen. Those that were deleted meanwhile are left out.
+func (v *visit) changeMonitors() error {
+	next := monitorsNext(v.r.PostForm.Get("next"))
+	ch, err := readMonitorAction(v.r.PostForm)
+	for _, id := range chosenMonitors(v.r.PostForm) {
+		if err != nil {
+			break
+		}
+		if _, err = v.store.ChangeMonitor(v.r.Context(), v.actor(), id, ch); errors.Is(err, allswell.ErrNotFound) {
+			err = nil
 		}
 	}
-	return v.redirect(monitorsNext(typed.Get("next")))
+	refused := newForm(v.r.PostForm)
+	at, badURL := url.Parse(next)
+	if badURL == nil && refused.refused(err) {
+		s, err := v.monitorsScreen(at, refused)
+		if err != nil {
+			return err
+		}
+		return v.show(http.StatusUnprocessableEntity, "monitors", "Monitors", s)
+	}
+	if err != nil {
+		return err
+	}
+	return v.redirect(next)
 }
 
 // monitorsNext returns next if it is a screen of monitors, and their list otherwise.

@@ -76,6 +76,35 @@ func TestMonitorsAreListedAndChanged(t *testing.T) {
 	})
 }
 
+func TestMonitorsAreTagged(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(s *site) {
+		v := s.owner()
+		all := v.monitors("Backup", "Invoices")
+		v.lacks(v.get("/admin/monitors"), "All tags")
+		change := func(action, tags, next string) answer {
+			return v.post("/admin/monitors", "monitor", all[0].ID, "monitor", all[1].ID, "action", action, "tags", tags, "next", next)
+		}
+		v.wants(change("add_tags", "prod, nightly", "/admin/monitors?tag=prod"), http.StatusSeeOther, "/admin/monitors?tag=prod")
+		v.wants(v.get("/admin/monitors?tag=prod"), http.StatusOK, ">Backup<", ">Invoices<", `<option value="prod" selected>`, `<span class="tag">nightly</span>`)
+		v.wants(v.post("/admin/monitors", "monitor", all[1].ID, "action", "remove_tags", "tags", "prod"), http.StatusSeeOther)
+		v.lacks(v.wants(v.get("/admin/monitors?tag=prod"), http.StatusOK, ">Backup<"), ">Invoices<")
+		v.wants(v.get("/admin/monitors?tag=rod"), http.StatusOK, "No such monitors")
+		v.wants(v.get("/admin/monitors/"+all[1].ID), http.StatusOK, `href="/admin/monitors?tag=nightly"`)
+
+		// What was chosen and typed is kept.
+		v.wants(change("add_tags", "<Prod>", "/admin/monitors?tag=prod"), http.StatusUnprocessableEntity, "lower-case letters", `value="&lt;Prod&gt;"`, "Choose Backup\" checked")
+		v.wants(change("add_tags", "a b c d e f g h i", "/admin/monitors"), http.StatusUnprocessableEntity, "at most 10 items")
+		edit := v.wants(v.get("/admin/monitors/"+all[0].ID+"/edit"), http.StatusOK, `value="nightly prod"`)
+		_, tag, _ := strings.Cut(edit.body, `name="tag" value="&#34;`)
+		v.wants(v.post("/admin/monitors/"+all[0].ID+"/edit", "name", "Backup", "interval", "1h", "component_id", "/", "tags", "weekly", "tag", `"`+tag[:16]+`"`), http.StatusSeeOther)
+		m, err := s.store.Monitor(s.Context(), v.actor(), all[0].ID)
+		if err != nil || !slices.Equal(m.Tags, []string{"weekly"}) {
+			s.Errorf("tags %v, %v", m.Tags, err)
+		}
+	})
+}
+
 func TestMonitorIsExplained(t *testing.T) {
 	onEachEngine(t, func(s *site) {
 		v := s.owner()

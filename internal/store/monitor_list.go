@@ -28,6 +28,7 @@ var MonitorOrders = []MonitorOrder{MonitorsByCondition, MonitorsByName, Monitors
 type MonitorQuery struct {
 	Search    string                // part of the name, in any case
 	Page      string                // the slug of their page
+	Tag       string                // one of their tags
 	Condition allswell.MonitorState // one of allswell.MonitorConditions
 	Order     MonitorOrder          // "": MonitorsByCondition
 }
@@ -38,6 +39,7 @@ type MonitorList struct {
 	Total    int                           // that match the query
 	Counts   map[allswell.MonitorState]int // that match it in each condition, whichever it asks for
 	Pages    []MonitorListPage             // all pages of the workspace, by name
+	Tags     []string                      // of all monitors of the workspace, in order
 }
 
 // MonitorListEntry is a monitor with the names of its page and component.
@@ -60,6 +62,10 @@ func (s *Store) MonitorList(ctx context.Context, actor allswell.Actor, q Monitor
 		if err != nil {
 			return l, err
 		}
+		for _, m := range rows {
+			l.Tags = append(l.Tags, m.Tags...)
+		}
+		l.Tags = allswell.SortTags(l.Tags)
 		rows = q.filter(rows, l.Pages)
 		l.Counts = make(map[allswell.MonitorState]int)
 		for _, m := range rows {
@@ -80,9 +86,9 @@ func (s *Store) MonitorList(ctx context.Context, actor allswell.Actor, q Monitor
 func (c *session) monitorListRows(workspaceID string) ([]allswell.Monitor, error) {
 	rows, err := database.Query(c.Session, func(row database.Row) (r monitorRow, err error) {
 		m := &r.Monitor
-		err = row.Scan(&m.ID, text{&m.PageID}, &m.Name, &m.Enabled, &m.State, &m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&r.pingedAt})
+		err = row.Scan(&m.ID, text{&m.PageID}, &m.Name, listOf[string]{&m.Tags}, &m.Enabled, &m.State, &m.ConsecutiveFailures, instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&r.pingedAt})
 		return
-	}, `SELECT monitors.id, page_id, name, enabled, state, consecutive_failures, last_ping_at, waiting_since_at, pinged_at
+	}, `SELECT monitors.id, page_id, name, tags, enabled, state, consecutive_failures, last_ping_at, waiting_since_at, pinged_at
 		FROM monitors LEFT JOIN last_pings ON last_pings.token = monitors.token WHERE workspace_id = $1`, workspaceID)
 	return currentMonitors(rows), err
 }
@@ -99,14 +105,15 @@ func (c *session) monitorListPages(workspaceID string) ([]MonitorListPage, error
 	return pages, err
 }
 
-// filter returns the monitors with the name and the page.
+// filter returns the monitors with the name, the page and the tag.
 func (q MonitorQuery) filter(rows []allswell.Monitor, pages []MonitorListPage) []allswell.Monitor {
 	page, search := "", strings.ToLower(strings.TrimSpace(q.Search))
 	if at := slices.IndexFunc(pages, func(p MonitorListPage) bool { return p.Slug == q.Page }); at >= 0 {
 		page = pages[at].ID
 	}
 	return slices.DeleteFunc(rows, func(m allswell.Monitor) bool {
-		return q.Page != "" && (page == "" || m.PageID != page) || !strings.Contains(strings.ToLower(m.Name), search)
+		return q.Page != "" && (page == "" || m.PageID != page) || q.Tag != "" && !slices.Contains(m.Tags, q.Tag) ||
+			!strings.Contains(strings.ToLower(m.Name), search)
 	})
 }
 

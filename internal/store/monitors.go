@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"reflect"
 	"time"
 
 	"github.com/allswell/allswell"
@@ -13,7 +14,7 @@ import (
 const PingTokenOverlap = 24 * time.Hour
 
 const monitorColumns = `id, workspace_id, page_id, (SELECT slug FROM pages WHERE pages.id = monitors.page_id),
-	component_id, slug, name, token, old_token, interval_ms, enabled, failure_threshold, down_status, auto_incidents, state, consecutive_failures,
+	component_id, slug, name, token, old_token, interval_ms, enabled, failure_threshold, down_status, auto_incidents, tags, state, consecutive_failures,
 	last_ping_at, waiting_since_at, rejected_at, suppressed_until_at, ticked_at, created_at, updated_at,
 	(SELECT pinged_at FROM last_pings WHERE last_pings.token = monitors.token)`
 
@@ -28,7 +29,7 @@ type monitorRow struct {
 func scanMonitor(row database.Row) (r monitorRow, err error) {
 	m := &r.Monitor
 	err = row.Scan(&m.ID, &m.WorkspaceID, text{&m.PageID}, text{&m.PageSlug}, text{&m.ComponentID}, text{&m.Slug}, &m.Name, &m.Token, text{&r.oldToken},
-		duration{&m.Interval}, &m.Enabled, &m.FailureThreshold, &m.DownStatus, text{(*string)(&m.AutoIncidents)}, &m.State, &m.ConsecutiveFailures,
+		duration{&m.Interval}, &m.Enabled, &m.FailureThreshold, &m.DownStatus, text{(*string)(&m.AutoIncidents)}, listOf[string]{&m.Tags}, &m.State, &m.ConsecutiveFailures,
 		instant{&m.LastPingAt}, instant{&m.WaitingSince}, instant{&m.RejectedAt}, instant{&m.SuppressedUntil},
 		instant{&m.TickedAt}, instant{&m.CreatedAt}, instant{&m.UpdatedAt}, instant{&r.pingedAt})
 	return
@@ -76,6 +77,7 @@ type MonitorFilter struct {
 	Filter
 	Page       string                // the slug of their page
 	Components []string              // ids or, if Page is given, slugs
+	Tag        string                // one of their tags
 	IncidentID string                // the open incident of their outage
 	State      allswell.MonitorState // one of allswell.MonitorFilterStates
 }
@@ -136,6 +138,12 @@ func (c *session) monitorsFrom(workspaceID string, f MonitorFilter) (from string
 	if len(args) == 0 {
 		from, args = and(from, args, `workspace_id = $%d`, workspaceID)
 	}
+	if f.Tag != "" {
+		if !allswell.ValidTag(f.Tag) { // no monitor has it
+			return from + ` AND FALSE`, args, nil
+		}
+		from, args = and(from, args, `tags LIKE $%d`, tagPattern(f.Tag))
+	}
 	switch f.State {
 	case "":
 	case allswell.MonitorWaiting:
@@ -148,6 +156,9 @@ func (c *session) monitorsFrom(workspaceID string, f MonitorFilter) (from string
 	from, args = f.from(from, args...)
 	return from, args, nil
 }
+
+// tagPattern returns the pattern of LIKE that lists with a valid tag have, as listText stores them.
+func tagPattern(tag string) string { return `%"` + tag + `"%` }
 
 // fillMonitors computes what is not stored with the monitors: their deadlines,
 // effective thresholds and open incidents.
@@ -245,7 +256,7 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 	m := allswell.Monitor{
 		ID: allswell.NewID(allswell.PrefixMonitor, t.Now), WorkspaceID: actor.WorkspaceID, Slug: slug, Name: n.Name, ComponentID: n.ComponentID,
 		Token: allswell.NewPingToken(), Interval: n.Interval, Enabled: !n.Disabled, FailureThreshold: n.FailureThreshold,
-		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
+		DownStatus: n.DownStatus, AutoIncidents: n.AutoIncidents, Tags: allswell.SortTags(n.Tags), State: allswell.MonitorUp, PageSlug: n.Page, CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	if err := t.link(&m); err != nil {
 		return m, err
@@ -269,10 +280,10 @@ func (t *tx) createMonitor(actor allswell.Actor, n allswell.NewMonitor) (allswel
 		return m, err
 	}
 	_, err := t.Exec(`INSERT INTO monitors (id, workspace_id, page_id, component_id, slug, name, token, interval_ms, enabled,
-				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15)`,
+				failure_threshold, down_status, auto_incidents, state, consecutive_failures, suppressed_until_at, created_at, updated_at, tags)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, $14, $15, $15, $16)`,
 		m.ID, m.WorkspaceID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Slug, m.Name, m.Token, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now))
+		m.FailureThreshold, string(m.DownStatus), nullIfEmpty(string(m.AutoIncidents)), string(m.State), millis(m.SuppressedUntil), millis(t.Now), listText(m.Tags))
 	if err == nil {
 		_, err = t.Exec(`INSERT INTO last_pings (token, healthy) VALUES ($1, FALSE)`, m.Token)
 	}
@@ -371,6 +382,11 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 		}
 	}
 	ends := m.Apply(ch, t.Now)
+	var bad allswell.ValidationError
+	allswell.CheckTags(&bad, m.Tags)
+	if err := bad.Err(); err != nil {
+		return m, err
+	}
 	moves := before.State == allswell.MonitorDown && (m.ComponentID != before.ComponentID || m.DownStatus != before.DownStatus)
 	switch {
 	case ends, moves:
@@ -384,7 +400,7 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 	if err != nil {
 		return m, err
 	}
-	if m != before {
+	if !reflect.DeepEqual(m, before) {
 		m.UpdatedAt = allswell.Later(t.Now, m.UpdatedAt)
 	}
 	if m, err = t.filledMonitor(m, nil); err != nil {
@@ -413,9 +429,9 @@ func (t *tx) changeMonitor(actor allswell.Actor, m allswell.Monitor, ch allswell
 // saveMonitor saves the fields that a client can change, and those of saveMonitorState.
 func (t *tx) saveMonitor(m allswell.Monitor) error {
 	_, err := t.Exec(`UPDATE monitors SET page_id = $2, component_id = $3, name = $4, interval_ms = $5, enabled = $6,
-			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10 WHERE id = $1`,
+			failure_threshold = $7, down_status = $8, updated_at = $9, auto_incidents = $10, tags = $11 WHERE id = $1`,
 		m.ID, nullIfEmpty(m.PageID), nullIfEmpty(m.ComponentID), m.Name, m.Interval.Milliseconds(), m.Enabled,
-		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)))
+		m.FailureThreshold, string(m.DownStatus), millis(m.UpdatedAt), nullIfEmpty(string(m.AutoIncidents)), listText(m.Tags))
 	if err != nil {
 		return err
 	}
