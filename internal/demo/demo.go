@@ -239,7 +239,7 @@ func (d *demo) prepare() (err error) {
 		if err != nil {
 			return err
 		}
-		m, err := d.api.CreateMonitor(d.Ctx, client.NewMonitor{Name: j.name, Page: demoPage, Interval: demoInterval, ComponentID: &component})
+		m, err := d.api.CreateMonitor(d.Ctx, client.NewMonitor{Name: j.name, Page: demoPage, Interval: demoInterval, ComponentID: &component, Tags: []string{"demo"}})
 		if err != nil {
 			return err
 		}
