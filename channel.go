@@ -24,8 +24,9 @@ type channelRules struct {
 	// label says what a target is.
 	label string
 
-	// confirmed means that the holder of the target has to confirm the subscription
-	// before any other message is sent to it.
+	// confirmed means that the holder of the target has to confirm a subscription that an
+	// operator adds before any other message is sent to it. Those of visitors are always
+	// confirmed.
 	confirmed bool
 
 	// signed means that each subscriber has a secret that signs its messages.
@@ -84,7 +85,7 @@ func (c Channel) rules() (r channelRules, ok bool) {
 // TargetLabel returns what a target of the channel is, such as "e-mail address".
 func (c Channel) TargetLabel() string { r, _ := c.rules(); return r.label }
 
-// Confirmed reports whether the holder of the target has to confirm a subscription.
+// Confirmed reports whether the holder of the target has to confirm a subscription that an operator adds.
 func (c Channel) Confirmed() bool { r, _ := c.rules(); return r.confirmed }
 
 // Signed reports whether each subscriber has a secret that signs its messages.

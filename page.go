@@ -30,6 +30,8 @@ type Page struct {
 	Visibility    Visibility
 	Home          bool // shown at "/" of the service; at most one page of a workspace
 
+	WebhookSignUps bool // visitors can subscribe webhooks; see docs/decisions/0075-visitors-subscribe-webhooks.md
+
 	Version   int64  // increases with every change of the page's contents
 	Status    Status // result of Rollup for the page's components
 	CreatedAt time.Time
@@ -82,6 +84,8 @@ type PageSettings struct {
 	AutoIncidents *AutoIncidents
 	Visibility    *Visibility
 	Home          *bool
+
+	WebhookSignUps *bool
 }
 
 // Validate returns a *ValidationError with every invalid field. The store checks that the slug is
@@ -99,7 +103,7 @@ func (n NewPage) Validate() error {
 
 // Replacement returns the change that gives an existing page the fields of n. Settings that n does
 // not set get their defaults, except for those that decide who sees what: the page keeps its visibility,
-// its being the home page, and what happens to incidents.
+// its being the home page, what happens to incidents, and whether visitors can subscribe webhooks.
 func (n NewPage) Replacement() PageChange {
 	zone := DefaultTimeZone
 	ch := PageChange{Name: &n.Name, Description: n.Description, HasDescription: true, PageSettings: n.PageSettings}
@@ -169,7 +173,8 @@ func (p *Page) Apply(ch PageChange, now time.Time) (changed bool) {
 	changed = p.Name != before.Name || p.Slug != before.Slug || !equalText(p.Description, before.Description) ||
 		p.TimeZone != before.TimeZone || p.Language != before.Language || p.Domain != before.Domain ||
 		p.Accent != before.Accent || !slices.Equal(p.Footer, before.Footer) ||
-		p.AutoIncidents != before.AutoIncidents || p.Visibility != before.Visibility || p.Home != before.Home
+		p.AutoIncidents != before.AutoIncidents || p.Visibility != before.Visibility || p.Home != before.Home ||
+		p.WebhookSignUps != before.WebhookSignUps
 	if changed {
 		p.UpdatedAt = Later(now, p.UpdatedAt)
 	}
@@ -479,7 +484,7 @@ func (p Page) AuditObject() AuditObject {
 	return AuditObject{Kind: ObjectPage, ID: p.ID, Name: p.Name, Fields: map[string]any{
 		"name": p.Name, "slug": p.Slug, "description": orNil(p.Description), "time_zone": p.TimeZone, "language": p.Language,
 		"domain": p.Domain, "accent": p.Accent, "footer_links": append(links, p.Footer...), "logo": p.Logo, "logo_dark": p.LogoDark, "icon": p.Icon,
-		"auto_incidents": p.AutoIncidents, "visibility": p.Visibility, "home": p.Home,
+		"auto_incidents": p.AutoIncidents, "visibility": p.Visibility, "home": p.Home, "webhook_sign_ups": p.WebhookSignUps,
 	}}
 }
 

@@ -46,6 +46,9 @@ func (p *Page) ApplySettings(s PageSettings) {
 	if s.Home != nil {
 		p.Home = *s.Home
 	}
+	if s.WebhookSignUps != nil {
+		p.WebhookSignUps = *s.WebhookSignUps
+	}
 }
 
 // Visibility decides who can see a page.

@@ -3,6 +3,7 @@ package allswell
 import (
 	"crypto/rand"
 	"encoding/base64"
+	"net/url"
 	"slices"
 	"time"
 )
@@ -48,12 +49,30 @@ type Subscriber struct {
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 
-	AddedByOperator bool // so that events of private pages may be sent to the address
+	AddedByOperator bool // and not by a visitor of the page; events of private pages may be sent to the target
 }
 
 // Invited reports whether an operator added the subscriber and nobody has entered the address on the
 // page since.
 func (s Subscriber) Invited() bool { return s.AddedByOperator && !s.MailedAt.After(s.CreatedAt) }
+
+// AddedBy returns who added the subscriber: "operator" or "visitor".
+func (s Subscriber) AddedBy() string {
+	if s.AddedByOperator {
+		return "operator"
+	}
+	return "visitor"
+}
+
+// Destination returns where messages to the subscriber go. Limits, and pauses after failures, apply to all
+// deliveries of a channel to one destination. Webhooks of visitors have destinations of their own, so that they
+// do not delay those of operators.
+func (s Subscriber) Destination() string {
+	if s.Channel == ChannelWebhook && !s.AddedByOperator {
+		return "visitors/" + s.Channel.Host(s.Target)
+	}
+	return s.Channel.Host(s.Target)
+}
 
 // Active reports whether the subscriber receives notifications.
 func (s Subscriber) Active() bool { return !s.ConfirmedAt.IsZero() && s.SuspendedAt.IsZero() }
@@ -97,6 +116,21 @@ func (n NewSubscriber) Check() (NewSubscriber, error) {
 	}
 	n.Components = checkChosenComponents(bad, n.Components)
 	return n, bad.Err()
+}
+
+// CheckSignUp is Check for a subscriber that a visitor adds. A webhook has to be an https URL with a public host
+// name and the default port.
+func (n NewSubscriber) CheckSignUp() (NewSubscriber, error) {
+	n, err := n.Check()
+	if err != nil || n.Channel != ChannelWebhook {
+		return n, err
+	}
+	if u, err := url.Parse(n.Target); err != nil || u.Scheme != "https" || u.Port() != "" || !ValidDomain(u.Host) {
+		bad := new(ValidationError)
+		bad.Add("target", "The target must be an https URL with a public host name, without a port.")
+		return n, bad
+	}
+	return n, nil
 }
 
 // CheckChosenComponents returns the components of a subscription sorted and without duplicates, or a

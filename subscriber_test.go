@@ -246,3 +246,28 @@ func TestMailboxKey(t *testing.T) {
 		}
 	}
 }
+
+// TestVisitorsWebhooks checks which URLs visitors may subscribe.
+func TestVisitorsWebhooks(t *testing.T) {
+	for target, want := range map[string]string{
+		"https://hooks.example.com/a?b=c":    "https://hooks.example.com/a?b=c",
+		" HTTPS://Hooks.Example.com:443#a":   "https://hooks.example.com/",
+		"https://xn--bcher-kva.example/hook": "https://xn--bcher-kva.example/hook",
+
+		"http://hooks.example.com/": "", "https://hooks.example.com:8443/": "", "https://hooks.example.com:22/": "", "https://hooks.example.com:/": "",
+		"https://user@hooks.example.com/": "", "https://user:pass@hooks.example.com/": "", "https://hooks.example.com@10.0.0.1/": "",
+		"https://10.0.0.1/": "", "https://1.1.1.1/": "", "https://[::1]/": "", "https://[::ffff:10.0.0.1]/": "", "https://[fe80::1%25eth0]/": "",
+		"https://127.1/": "", "https://2130706433/": "", "https://0x7f.1/": "", "https://0x7f000001/": "", "https://127.0.0.0x1/": "", "https://0177.0.0.1/": "",
+		"https://localhost/": "", "https://a.localhost/": "", "https://intranet/": "", "https://hooks.example.com./": "", "https:///": "", "https://": "",
+		"https:hooks.example.com/": "", "file:///etc/passwd": "", "gopher://hooks.example.com/": "", "": "", "hooks.example.com": "",
+	} {
+		n, err := allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: target}.CheckSignUp()
+		if want == "" && err == nil || want != "" && (err != nil || n.Target != want) {
+			t.Errorf("%q: %q, %v", target, n.Target, err)
+		}
+	}
+	visitors, operators := allswell.Subscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/"}, allswell.Subscriber{Channel: allswell.ChannelWebhook, Target: "https://example.com/", AddedByOperator: true}
+	if visitors.Destination() == operators.Destination() {
+		t.Error("webhooks of visitors delay those of operators")
+	}
+}

@@ -32,6 +32,8 @@ type Page struct {
 	Visibility    allswell.Visibility    `json:"visibility"`
 	Home          bool                   `json:"home"` // shown at "/"
 
+	WebhookSignUps bool `json:"webhook_sign_ups"` // visitors can subscribe webhooks
+
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
 }
@@ -56,6 +58,8 @@ type NewPage struct {
 	AutoIncidents *allswell.AutoIncidents `json:"auto_incidents,omitempty"` // nil: publish
 	Visibility    *allswell.Visibility    `json:"visibility,omitempty"`     // nil: public
 	Home          *bool                   `json:"home,omitempty"`           // nil: false
+
+	WebhookSignUps *bool `json:"webhook_sign_ups,omitempty"` // nil: true
 }
 
 // PageChange is a change of a page.
@@ -72,6 +76,8 @@ type PageChange struct {
 	AutoIncidents *allswell.AutoIncidents `json:"auto_incidents,omitempty"`
 	Visibility    *allswell.Visibility    `json:"visibility,omitempty"`
 	Home          *bool                   `json:"home,omitempty"` // true: no other page of the workspace is
+
+	WebhookSignUps *bool `json:"webhook_sign_ups,omitempty"`
 }
 
 // ListPages returns all pages, the oldest first.

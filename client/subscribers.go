@@ -15,7 +15,8 @@ type Subscriber struct {
 	Meta
 	ID           string           `json:"id"`
 	Channel      allswell.Channel `json:"channel"`
-	Target       string           `json:"target"` // the e-mail address, or the webhook's URL
+	Target       string           `json:"target"`   // the e-mail address, or the webhook's URL
+	AddedBy      string           `json:"added_by"` // "operator" or "visitor"
 	Confirmed    bool             `json:"confirmed"`
 	WholePage    bool             `json:"whole_page"`
 	Components   []string         `json:"components"`   // ids, unless it is subscribed to the whole page

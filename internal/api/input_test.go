@@ -44,7 +44,8 @@ type field struct {
 var (
 	pageFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000},
 		{"time_zone", other, false, 64}, {"language", other, false, 30}, {"domain", other, false, allswell.MaxDomainLength}, {"accent", other, false, 7}, {"footer_links", objects, false, 10},
-		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0}}
+		{"auto_incidents", choice, false, 0}, {"visibility", choice, false, 0}, {"home", boolean, false, 0},
+		{"webhook_sign_ups", boolean, false, 0}}
 	componentFields = []field{{"name", text, true, 255}, {"description", freeText, false, 1000}, {"order", integer, false, 0},
 		{"group", reference, false, 0}, {"hidden", boolean, false, 0}}
 	monitorFields = []field{{"name", text, true, 255}, {"interval", integer, true, 0}, {"page", reference, false, 0}, {"component_id", reference, false, 0},

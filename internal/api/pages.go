@@ -31,6 +31,8 @@ type pageJSON struct {
 	Visibility    allswell.Visibility    `json:"visibility"`
 	Home          bool                   `json:"home"`
 
+	WebhookSignUps bool `json:"webhook_sign_ups"`
+
 	CreatedAt string `json:"created_at"`
 	UpdatedAt string `json:"updated_at"`
 }
@@ -41,7 +43,7 @@ func (c *call) newPageJSON(p allswell.Page) pageJSON {
 		Language: ptrOrNil(p.Language), Domain: ptrOrNil(p.Domain), DomainStatus: ptrOrNil(p.DomainStatus), Accent: ptrOrNil(p.Accent),
 		FooterLinks: append([]allswell.FooterLink{}, p.Footer...), // [], never null
 		Logo:        c.imageURL(p, p.Logo), LogoDark: c.imageURL(p, p.LogoDark), Icon: c.imageURL(p, p.Icon),
-		AutoIncidents: p.AutoIncidents, Visibility: p.Visibility, Home: p.Home,
+		AutoIncidents: p.AutoIncidents, Visibility: p.Visibility, Home: p.Home, WebhookSignUps: p.WebhookSignUps,
 		CreatedAt: allswell.FormatTime(p.CreatedAt), UpdatedAt: allswell.FormatTime(p.UpdatedAt),
 	}
 }
@@ -97,6 +99,8 @@ func readPageSettings(o *web.Object) allswell.PageSettings {
 		AutoIncidents: web.Enum(o, "auto_incidents", allswell.AutoIncidentModes),
 		Visibility:    web.Enum(o, "visibility", allswell.Visibilities),
 		Home:          o.Flag("home"),
+
+		WebhookSignUps: o.Flag("webhook_sign_ups"),
 	}
 	if o.Null("footer_links") {
 		settings.Footer = new([]allswell.FooterLink)

@@ -13,6 +13,7 @@ type subscriberJSON struct {
 	ID           string           `json:"id"`
 	Channel      allswell.Channel `json:"channel"`
 	Target       string           `json:"target"`
+	AddedBy      string           `json:"added_by"`
 	Confirmed    bool             `json:"confirmed"`
 	WholePage    bool             `json:"whole_page"`
 	Components   []string         `json:"components"` // if not the whole page
@@ -26,7 +27,7 @@ type subscriberJSON struct {
 
 func newSubscriberJSON(s allswell.Subscriber) subscriberJSON {
 	return subscriberJSON{
-		ID: s.ID, Channel: s.Channel, Target: s.Target, Confirmed: !s.ConfirmedAt.IsZero(),
+		ID: s.ID, Channel: s.Channel, Target: s.Target, AddedBy: s.AddedBy(), Confirmed: !s.ConfirmedAt.IsZero(),
 		WholePage: s.WholePage, Components: append([]string{}, s.Components...), // [], never null
 		SuspendedAt: timePtr(s.SuspendedAt), SuspendedFor: ptrOrNil(s.SuspendedFor), Refusals: s.Rejections,
 		CreatedAt: allswell.FormatTime(s.CreatedAt), UpdatedAt: allswell.FormatTime(s.UpdatedAt), ConfirmedAt: timePtr(s.ConfirmedAt),

@@ -26,6 +26,8 @@ type pageSettings struct {
 	AutoIncidents *allswell.AutoIncidents `placeholder:"MODE" help:"Incidents of monitors that go down: publish (the default), draft (a person publishes them) or off."`
 	Visibility    *allswell.Visibility    `placeholder:"WHO" help:"Who sees the page: public (the default), unlisted (who has its address) or private (with a token of the API)."`
 	Home          *bool                   `negatable:"" help:"Whether it is the page at / of the service, instead of the first public page. If several workspaces have one, / shows that of the oldest."`
+
+	WebhookSignUps *bool `negatable:"" help:"Whether visitors can subscribe webhooks. They can by default."`
 }
 
 func (s pageSettings) links() (links []client.FooterLink) {
@@ -40,7 +42,7 @@ func (s pageSettings) newPage(name, slug string, description *string) client.New
 	return client.NewPage{
 		Name: name, Slug: slug, Description: description,
 		TimeZone: s.TimeZone, Language: s.Language, Domain: s.Domain, Accent: s.Accent, FooterLinks: s.links(),
-		AutoIncidents: s.AutoIncidents, Visibility: s.Visibility, Home: s.Home,
+		AutoIncidents: s.AutoIncidents, Visibility: s.Visibility, Home: s.Home, WebhookSignUps: s.WebhookSignUps,
 	}
 }
 
@@ -79,7 +81,7 @@ func (cmd *pageEdit) change() client.PageChange {
 	change := client.PageChange{
 		Name: cmd.Name, Slug: cmd.Slug, Description: nullable(cmd.Description, cmd.NoDescription), TimeZone: cmd.TimeZone,
 		Language: nullable(cmd.Language, cmd.NoLanguage), Domain: nullable(cmd.Domain, cmd.NoDomain), Accent: nullable(cmd.Accent, cmd.NoAccent),
-		AutoIncidents: cmd.AutoIncidents, Visibility: cmd.Visibility, Home: cmd.Home,
+		AutoIncidents: cmd.AutoIncidents, Visibility: cmd.Visibility, Home: cmd.Home, WebhookSignUps: cmd.WebhookSignUps,
 	}
 	switch {
 	case cmd.NoFooter:

@@ -91,6 +91,10 @@ func (c *commandContext) printPage(page *client.Page) {
 	if page.Home {
 		home = "yes"
 	}
+	signUps := "visitors can subscribe them"
+	if !page.WebhookSignUps {
+		signUps = "only operators can subscribe them"
+	}
 	language := "en, the default"
 	if page.Language != nil {
 		language = *page.Language
@@ -99,7 +103,7 @@ func (c *commandContext) printPage(page *client.Page) {
 		{"Description", valueOf(page.Description)}, {"Address", page.URL},
 		{"Own domain", domain}, {"Time zone", page.TimeZone}, {"Language", language},
 		{"Accent", textOrNone(page.Accent)}, {"Logo", textOrNone(page.Logo)}, {"Dark logo", textOrNone(page.LogoDark)}, {"Icon", textOrNone(page.Icon)},
-		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)}}
+		{"Visibility", string(page.Visibility)}, {"Home page", home}, {"Incidents", string(page.AutoIncidents)}, {"Webhooks", signUps}}
 	for _, l := range page.FooterLinks {
 		facts = append(facts, [2]string{"Footer", l.Label + ": " + l.URL})
 	}

@@ -132,7 +132,7 @@ func (cmd *subscriberList) Run(c *commandContext) error {
 	if err != nil {
 		return err
 	}
-	header := []string{"SUBSCRIBER", "CHANNEL", "STATE", "ABOUT", "TARGET"}
+	header := []string{"SUBSCRIBER", "CHANNEL", "STATE", "ADDED BY", "ABOUT", "TARGET"}
 	return table(c, subscribers, total, "No subscribers yet.", header, func(s *client.Subscriber) []string {
 		about := "the page"
 		switch {
@@ -144,7 +144,7 @@ func (cmd *subscriberList) Run(c *commandContext) error {
 		default:
 			about = strconv.Itoa(len(s.Components)) + " components"
 		}
-		return []string{s.ID, string(s.Channel), subscriberState(s), about, s.Target}
+		return []string{s.ID, string(s.Channel), subscriberState(s), s.AddedBy, about, s.Target}
 	})
 }
 
@@ -196,7 +196,7 @@ func (cmd *subscriberShow) Run(c *commandContext) error {
 			suspended = console.Time(*s.SuspendedAt) + ": " + valueOf(s.SuspendedFor)
 		}
 		c.Facts([2]string{"Target", s.Target}, [2]string{"Id", s.ID}, [2]string{"Channel", string(s.Channel)},
-			[2]string{"State", subscriberState(s)}, [2]string{"About", about}, [2]string{"Suspended", suspended},
+			[2]string{"State", subscriberState(s)}, [2]string{"Added by", s.AddedBy}, [2]string{"About", about}, [2]string{"Suspended", suspended},
 			[2]string{"Refusals", strconv.Itoa(s.Refusals)}, [2]string{"Created", console.Time(s.CreatedAt)},
 			[2]string{"Confirmed", timeOr(s.ConfirmedAt, "")})
 	})

@@ -52,7 +52,8 @@ func (v *visit) showPageSettings() error {
 func pageValues(p allswell.Page) url.Values {
 	values := url.Values{
 		"name": {p.Name}, "slug": {p.Slug}, "description": {""}, "visibility": {string(p.Visibility)}, "home": {strconv.FormatBool(p.Home)},
-		"auto_incidents": {string(p.AutoIncidents)}, "language": {p.Language}, "time_zone": {p.TimeZone}, "domain": {p.Domain}, "accent": {p.Accent},
+		"webhook_sign_ups": {strconv.FormatBool(p.WebhookSignUps)},
+		"auto_incidents":   {string(p.AutoIncidents)}, "language": {p.Language}, "time_zone": {p.TimeZone}, "domain": {p.Domain}, "accent": {p.Accent},
 	}
 	if p.Description != nil {
 		values.Set("description", *p.Description)
@@ -91,6 +92,9 @@ func (v *visit) showPageForm(status int, s *pageSettingsScreen) error {
 			{Value: string(allswell.AutoIncidentsDraft), Label: "keep an incident as a draft"},
 			{Value: string(allswell.AutoIncidentsOff), Label: "open no incident"},
 		}, Hint: "Monitors can have a setting of their own. The component changes in any case."}),
+		s.draw(field{Name: "webhook_sign_ups", Label: "Webhooks", Type: "select", Options: []option{
+			{Value: "true", Label: "visitors can subscribe them"}, {Value: "false", Label: "only operators can subscribe them"},
+		}, Hint: "A webhook of a visitor receives nothing before it is confirmed, and never has a private address."}),
 	}
 	s.drawFooter()
 	s.Domain = s.draw(field{Name: "domain", Label: "Domain", Optional: true, Placeholder: "status.example.com", Hint: "A host name of your own that leads to this service."})
@@ -169,6 +173,9 @@ func readPageChange(values url.Values) allswell.PageChange {
 	ch.AutoIncidents = (*allswell.AutoIncidents)(text("auto_incidents"))
 	if home := text("home"); home != nil {
 		ch.Home = new(*home == "true")
+	}
+	if signUps := text("webhook_sign_ups"); signUps != nil {
+		ch.WebhookSignUps = new(*signUps == "true")
 	}
 	if values.Has(footerField(0, "url")) {
 		ch.Footer = readFooter(values)

@@ -24,6 +24,8 @@ type site struct {
 	*testing.T
 	*store.Store
 	ws allswell.Actor
+
+	visitors func(*webhookConnections) // changes the connections to webhooks of visitors; nil: does not
 }
 
 // runOnSites runs f once per engine.
@@ -70,6 +72,11 @@ func (s *site) start(smtp string) (stop func()) {
 		c.SMTP = &url.URL{Scheme: "smtp", Host: smtp}
 	}
 	n := New(c)
+	for _, q := range n.queues {
+		if w, ok := q.sender.(*webhooks); ok && s.visitors != nil {
+			s.visitors(&w.visitors)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {

@@ -46,10 +46,17 @@ var webhookChannel = channel{
 	open: func(c Config) sender { return newWebhooks(c) },
 }
 
+// webhookConfirmation is the type of the message that asks the receiver to confirm a subscription.
+const webhookConfirmation = "subscription.confirm"
+
+// confirmationAttempts is the maximum number of attempts to send a request for confirmation. Nobody has
+// confirmed yet that messages are wanted, so there are few.
+const confirmationAttempts = 3
+
 // webhookMessage is the JSON in docs/webhooks.md. All types of messages have the same
 // members; those that do not apply are null.
 type webhookMessage struct {
-	Type      allswell.EventKind `json:"type"`
+	Type      allswell.EventKind `json:"type"`      // or webhookConfirmation
 	Timestamp string             `json:"timestamp"` // of the event
 	Data      webhookData        `json:"data"`
 }
@@ -61,6 +68,15 @@ type webhookData struct {
 	Update      *webhookUpdate      `json:"update"`
 	Component   *webhookComponent   `json:"component"`
 	MonitorID   *string             `json:"monitor_id"`
+
+	Subscription *webhookSubscription `json:"subscription"` // null: an operator added the webhook
+}
+
+// webhookSubscription has the links of a subscription that a visitor added.
+type webhookSubscription struct {
+	ConfirmURL     *string `json:"confirm_url"` // null: it is confirmed
+	URL            string  `json:"url"`         // to change the subscription
+	UnsubscribeURL string  `json:"unsubscribe_url"`
 }
 
 type webhookPage struct {
@@ -112,19 +128,23 @@ type webhookComponent struct {
 	Status    allswell.Status `json:"status"`
 }
 
-// webhookBody returns the JSON of the last event of n. base is the address of this
+// webhookBody returns the JSON of the last event of n, or of the request for confirmation. base is the address of this
 // service without a trailing slash. If it is "", the URLs of a page without a domain are
 // null. It returns an error if the type of the event has no documented JSON.
 func webhookBody(n allswell.Notification, base string) ([]byte, error) {
+	page := pageURL(n.Page, base)
+	data := webhookData{
+		Page:         webhookPage{Slug: n.Page.Slug, Name: n.Page.Name, URL: webhookOptional(page)},
+		Subscription: webhookSubscriptionOf(n, base),
+	}
+	if n.Delivery.Purpose == allswell.PurposeConfirmation {
+		return json.Marshal(webhookMessage{Type: webhookConfirmation, Timestamp: allswell.FormatTime(n.Delivery.HappenedAt), Data: data})
+	}
 	if len(n.Events) == 0 {
 		return nil, errors.New("the notification has no event")
 	}
 	e := n.Events[len(n.Events)-1]
-	page := pageURL(n.Page, base)
-	data := webhookData{
-		Page:      webhookPage{Slug: n.Page.Slug, Name: n.Page.Name, URL: webhookOptional(page)},
-		MonitorID: webhookOptional(e.MonitorID),
-	}
+	data.MonitorID = webhookOptional(e.MonitorID)
 	switch e.Kind {
 	case allswell.EventIncidentCreated, allswell.EventIncidentUpdated, allswell.EventIncidentResolved:
 		data.Incident = webhookIncidentOf(e, page)
@@ -142,6 +162,19 @@ func webhookBody(n allswell.Notification, base string) ([]byte, error) {
 		data.Update = &webhookUpdate{ID: e.UpdateID, Message: e.Data.Message}
 	}
 	return json.Marshal(webhookMessage{Type: e.Kind, Timestamp: allswell.FormatTime(e.CreatedAt), Data: data})
+}
+
+// webhookSubscriptionOf returns the links of a subscription that a visitor added, and nil for one of an operator.
+func webhookSubscriptionOf(n allswell.Notification, base string) *webhookSubscription {
+	if n.Subscriber.AddedByOperator {
+		return nil
+	}
+	at, key := subscriptionsURL(n.Page, base), url.PathEscape(n.Subscriber.Key)
+	s := &webhookSubscription{URL: at + "/subscription/" + key, UnsubscribeURL: at + "/unsubscribe/" + key}
+	if n.Subscriber.ConfirmedAt.IsZero() {
+		s.ConfirmURL = &s.URL
+	}
+	return s
 }
 
 // webhookIncidentOf returns the incident as of the event, below the page's URL. Once it is
@@ -198,17 +231,34 @@ func webhookOptional(s string) *string {
 
 // webhooks sends notifications to webhooks. It is safe for concurrent use.
 type webhooks struct {
-	base      string
-	timeout   time.Duration
-	now       func() time.Time
+	webhookConnections // of webhooks that operators added
+
+	visitors webhookConnections // never to private addresses; connections are not shared with operators' webhooks
+
+	base    string
+	timeout time.Duration
+	now     func() time.Time
+}
+
+// newWebhooks returns a sender whose messages link to c.BaseURL. It connects only to
+// addresses that c allows, and for visitors only to public ones.
+func newWebhooks(c Config) *webhooks {
+	public := c
+	public.AllowPrivate = false
+	return &webhooks{
+		webhookConnections: newWebhookConnections(c), visitors: newWebhookConnections(public),
+		base: c.BaseURL, timeout: webhookTimeout, now: time.Now,
+	}
+}
+
+// webhookConnections are the connections to webhooks, which a guard allows.
+type webhookConnections struct {
 	guard     *guard
 	dialer    *net.Dialer
 	transport *http.Transport
 }
 
-// newWebhooks returns a sender whose messages link to c.BaseURL. It connects only to
-// addresses that c allows.
-func newWebhooks(c Config) *webhooks {
+func newWebhookConnections(c Config) webhookConnections {
 	// A dial continues after its request is cancelled, so it needs its own timeout.
 	guard := newGuard(c)
 	dialer := &net.Dialer{Timeout: webhookTimeout, Control: guard.control}
@@ -216,8 +266,8 @@ func newWebhooks(c Config) *webhooks {
 	// connection would fail the next requests too.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
-	return &webhooks{
-		base: c.BaseURL, timeout: webhookTimeout, now: time.Now, guard: guard, dialer: dialer,
+	return webhookConnections{
+		guard: guard, dialer: dialer,
 		transport: &http.Transport{
 			Proxy:                  nil, // a proxy would bypass the guard
 			DialContext:            dialer.DialContext,
@@ -233,7 +283,10 @@ func newWebhooks(c Config) *webhooks {
 }
 
 // close closes idle connections.
-func (w *webhooks) close() { w.transport.CloseIdleConnections() }
+func (w *webhooks) close() {
+	w.transport.CloseIdleConnections()
+	w.visitors.transport.CloseIdleConnections()
+}
 
 // webhookLookupTimeout limits the lookup of a host name when a webhook is subscribed.
 const webhookLookupTimeout = 2 * time.Second
@@ -283,11 +336,24 @@ func (w *webhooks) send(ctx context.Context, n allswell.Notification) allswell.S
 	if err != nil {
 		return allswell.SendOutcome{Result: allswell.SendUndeliverable, Reason: webhookReason("The message cannot be made: %v.", err)}
 	}
+	o := w.roundTrip(ctx, req, n.Subscriber)
+	if o.Result == allswell.SendFailed && n.Delivery.Purpose == allswell.PurposeConfirmation && n.Delivery.Attempts >= confirmationAttempts {
+		o.Result = allswell.SendUndeliverable
+	}
+	return o
+}
+
+// roundTrip sends a request to the webhook of a subscriber and returns what the response means.
+func (w *webhooks) roundTrip(ctx context.Context, req *http.Request, sub allswell.Subscriber) allswell.SendOutcome {
+	connections := &w.webhookConnections
+	if !sub.AddedByOperator {
+		connections = &w.visitors
+	}
 	// Unlike a client, the transport does not follow redirects: nobody subscribed their
 	// targets.
-	resp, err := w.transport.RoundTrip(req)
+	resp, err := connections.transport.RoundTrip(req)
 	if err != nil {
-		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: w.failure(ctx, n.Subscriber.Target), Detail: webhookReason("%v", err), Unreachable: true}
+		return allswell.SendOutcome{Result: allswell.SendFailed, Reason: w.failure(ctx, sub.Target), Detail: webhookReason("%v", err), Unreachable: true}
 	}
 	// Reading the whole body makes the connection reusable. If the body is too long or
 	// too slow, the connection is closed; only the status counts. Reading after a 101

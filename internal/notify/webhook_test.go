@@ -38,7 +38,17 @@ func webhookNotifications() map[allswell.EventKind]allswell.Notification {
 	for _, e := range append(webhookIncidents(), webhookMaintenances()...) {
 		notices[e.Kind] = webhookNotification("https://hooks.example.com/", e)
 	}
+	notices[webhookConfirmation] = visitorsConfirmation("https://hooks.example.com/")
 	return notices
+}
+
+// visitorsConfirmation returns the request to confirm a webhook that a visitor added.
+func visitorsConfirmation(target string) allswell.Notification {
+	n := webhookNotification(target, allswell.Event{})
+	n.Events, n.Delivery.Purpose, n.Delivery.Attempts, n.Delivery.HappenedAt = nil, allswell.PurposeConfirmation, 1, webhookTestTime
+	n.Subscriber.AddedByOperator, n.Subscriber.ConfirmedAt = false, time.Time{}
+	n.Subscriber.Key = "Qm7tXc2LwZ9pKd4RfVb8NsHy3JgTe6Ua"
+	return n
 }
 
 // webhookIncidents returns the events of an incident and of a component.
@@ -109,6 +119,7 @@ func webhookNotification(target string, e allswell.Event) allswell.Notification 
 		Delivery: allswell.Delivery{ID: "dlv_06jb3e8o00zyxwvutsrq", Channel: allswell.ChannelWebhook},
 		Subscriber: allswell.Subscriber{
 			Channel: allswell.ChannelWebhook, Target: target, Secret: webhookTestSecret, ConfirmedAt: webhookTestTime,
+			AddedByOperator: true,
 		},
 		Page: allswell.Page{Slug: "acme", Name: "Acme"}, Events: []allswell.Event{e},
 	}
@@ -162,7 +173,7 @@ func TestWebhookBodyNulls(t *testing.T) {
 	want := `{"type":"incident.created","timestamp":"2026-03-01T02:04:05.678Z","data":{` +
 		`"page":{"slug":"acme","name":"Acme","url":null},` +
 		`"incident":{"id":"019ca744-4c9e-7a60-8a39-4d7f6c1f2b3e","title":"\u003c\u2028\"\u0026","impact":"major","state":"investigating","resolved":false,"url":null,"components":[]},` +
-		`"maintenance":null,"update":null,"component":null,"monitor_id":"mon_1"}}`
+		`"maintenance":null,"update":null,"component":null,"monitor_id":"mon_1","subscription":null}}`
 	if err != nil || string(body) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, body, want)
 	}

@@ -199,7 +199,7 @@ func TestFormsAtOwnDomain(t *testing.T) {
 		if len(w.subscribers()) != 0 {
 			t.Error("still subscribed")
 		}
-		if form := htmltest.Parse(t, w.at(own, "GET", "/subscribe").Body.String()).All("form"); len(form) != 1 || form[0].Attr("action") != "/subscribe" {
+		if form := htmltest.Parse(t, w.at(own, "GET", "/subscribe").Body.String()).All("form"); len(form) != 2 || form[0].Attr("action") != "/subscribe" {
 			t.Errorf("%d forms", len(form))
 		}
 	})

@@ -124,15 +124,20 @@ const (
 	signUpsPerNetwork = 100 // an IPv4 network of 24 bits, or an IPv6 network of 48
 	signUpsPerMailbox = 5   // from all clients, for all pages; further ones get the usual response
 	signUpWindow      = time.Hour
+
+	webhooksPerHost = 20  // sign-ups of webhooks of one host name, for all pages; further ones get the usual response
+	webhooksPerPage = 100 // sign-ups of webhooks on one page
 )
 
-// signUpLimits limits how often clients can have mail sent to addresses that may
+// signUpLimits limits how often clients can have messages sent to targets that may
 // not be their own.
 type signUpLimits struct {
 	addresses *limit.Addresses
 	networks  *limit.Limiter
 	total     *limit.Limiter // has one key
 	mailboxes *limit.Limiter // by allswell.MailboxKey
+	hosts     *limit.Limiter // of webhooks
+	pages     *limit.Limiter // with webhooks, by id
 
 	log    *slog.Logger
 	mu     sync.Mutex
@@ -144,14 +149,15 @@ type signUpLimits struct {
 func newSignUpLimits(total int, log *slog.Logger) *signUpLimits {
 	return &signUpLimits{
 		addresses: limit.NewAddresses(signUpsPerAddress, signUpWindow), networks: limit.New(signUpsPerNetwork, signUpWindow),
-		total: limit.New(total, signUpWindow), mailboxes: limit.New(signUpsPerMailbox, signUpWindow), log: log,
+		total: limit.New(total, signUpWindow), mailboxes: limit.New(signUpsPerMailbox, signUpWindow),
+		hosts: limit.New(webhooksPerHost, signUpWindow), pages: limit.New(webhooksPerPage, signUpWindow), log: log,
 	}
 }
 
-// take decides whether a sign-up from addr is allowed, and counts it. The address
-// comes first and the total last, so that the rejected sign-ups of one client do
-// not use up the limits of others.
-func (l *signUpLimits) take(addr netip.Addr, now time.Time) limit.Verdict {
+// take decides whether a sign-up from addr is allowed, and counts it. page is the id of the page if
+// a webhook is signed up, and otherwise "". The address comes first and the total last, so that the
+// rejected sign-ups of one client do not use up the limits of others.
+func (l *signUpLimits) take(addr netip.Addr, page string, now time.Time) limit.Verdict {
 	if v := l.addresses.Take(addr, now); !v.Allowed {
 		return v
 	}
@@ -159,11 +165,24 @@ func (l *signUpLimits) take(addr netip.Addr, now time.Time) limit.Verdict {
 	if !v.Allowed {
 		return v
 	}
+	if page != "" {
+		if v := l.pages.Take(page, now); !v.Allowed {
+			return v
+		}
+	}
 	if total := l.total.Take("", now); !total.Allowed {
 		l.warn(total, now)
 		return total
 	}
 	return v
+}
+
+// takeTarget decides whether a message may be sent to the target of a sign-up, and counts it.
+func (l *signUpLimits) takeTarget(n allswell.NewSubscriber, now time.Time) bool {
+	if n.Channel == allswell.ChannelWebhook {
+		return l.hosts.Take(n.Channel.Host(n.Target), now).Allowed
+	}
+	return l.mailboxes.Take(allswell.MailboxKey(n.Target), now).Allowed
 }
 
 // networkName names the network of an address: 24 bits of IPv4, 48 of IPv6. Clients
@@ -187,6 +206,6 @@ func (l *signUpLimits) warn(v limit.Verdict, now time.Time) {
 	defer l.mu.Unlock()
 	if l.warned.IsZero() || now.Sub(l.warned).Abs() >= signUpWindow {
 		l.warned = now
-		l.log.Warn("rejecting sign-ups by e-mail: the limit for all clients together is reached (ALLSWELL_SIGNUP_LIMIT)", "limit", v.Limit, "until", v.Reset)
+		l.log.Warn("rejecting sign-ups: the limit for all clients together is reached (ALLSWELL_SIGNUP_LIMIT)", "limit", v.Limit, "until", v.Reset)
 	}
 }

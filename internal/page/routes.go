@@ -152,7 +152,7 @@ func languageFor(r *http.Request, fallback string) (l *i18n.Language, chosen boo
 // presentation returns how a page is shown, with what only the site knows.
 func (s *Site) presentation(page allswell.Page, v view.Variant) view.Presentation {
 	at := view.Present(page, v)
-	at.Public, at.Mail = page.URL(s.base), s.mail
+	at.Public, at.Mail, at.Webhooks = page.URL(s.base), s.mail, page.WebhookSignUps
 	return at
 }
 

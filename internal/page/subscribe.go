@@ -27,6 +27,7 @@ const (
 // The fields of the forms.
 const (
 	fieldEmail     = "email"
+	fieldURL       = "url" // of a webhook
 	fieldComponent = "component"
 	fieldAction    = "action"
 	fieldScope     = "scope"
@@ -69,13 +70,12 @@ func (s *Site) routeForm(w http.ResponseWriter, r *http.Request, req pageRequest
 	return true
 }
 
-// serveSubscribe handles the form for subscribing. The response and its timing depend
-// on the input and on the limits, never on whether the address is subscribed.
+// serveSubscribe handles the forms for subscribing. The response and its timing depend
+// on the input and on the limits, never on whether the target is subscribed.
 func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRequest, _ string) {
 	switch {
-	case !s.mail:
-		// Not 503: a later request would not succeed either.
-		s.answerMessage(w, r, req, http.StatusNotFound, "subscribe.off.heading", req.variant.Language.T("subscribe.off.text"))
+	case !s.mail && !req.snap.page.WebhookSignUps:
+		s.failSignUpsOff(w, r, req, allswell.ChannelEmail)
 		return
 	case isRead(r):
 		s.serveSignUp(w, r, req)
@@ -90,18 +90,28 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 		return
 	}
 	n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: fields.Get(fieldEmail), Components: fields[fieldComponent]}
-	checked, err := n.Check() // first, so that a typing error does not count towards the limits
+	offered := s.mail
+	if fields.Has(fieldURL) {
+		n.Channel, n.Target, offered = allswell.ChannelWebhook, fields.Get(fieldURL), req.snap.page.WebhookSignUps
+	}
+	if !offered {
+		s.failSignUpsOff(w, r, req, n.Channel)
+		return
+	}
+	checked, err := n.CheckSignUp() // first, so that a typing error does not count towards the limits
 	if err == nil {
 		now := s.now()
-		if verdict := s.signUps.take(clientaddr.Of(r), now); !verdict.Allowed {
+		if verdict := s.signUps.take(clientaddr.Of(r), webhookPage(req, n.Channel), now); !verdict.Allowed {
 			s.rejectSignUp(w, r, req, verdict.Reset.Sub(now))
 			return
 		}
-		request := store.SignUp{Slug: req.entry.slug, Subscriber: checked, Discard: !s.signUps.mailboxes.Take(allswell.MailboxKey(checked.Target), now).Allowed}
+		request := store.SignUp{Slug: req.entry.slug, Subscriber: checked, Discard: !s.signUps.takeTarget(checked, now)}
 		err = s.forms.signUps.run(r.Context(), func() error { return s.store.RequestSignUp(r.Context(), request) })
 	}
 	l := req.variant.Language
 	switch invalid := (*allswell.ValidationError)(nil); {
+	case err == nil && n.Channel == allswell.ChannelWebhook:
+		s.answerMessage(w, r, req, http.StatusOK, "subscribe.url_sent.heading", l.T("subscribe.url_sent.text"), l.T("subscribe.url_sent.missing"))
 	case err == nil:
 		s.answerMessage(w, r, req, http.StatusOK, "subscribe.sent.heading", l.T("subscribe.sent.text"), l.T("subscribe.sent.missing"))
 	case errors.As(err, &invalid):
@@ -109,6 +119,23 @@ func (s *Site) serveSubscribe(w http.ResponseWriter, r *http.Request, req pageRe
 	default:
 		s.failForm(w, r, req, "subscribing failed", err)
 	}
+}
+
+// webhookPage returns the page whose limit a sign-up by a channel counts towards; "": none.
+func webhookPage(req pageRequest, channel allswell.Channel) string {
+	if channel == allswell.ChannelWebhook {
+		return req.snap.page.ID
+	}
+	return ""
+}
+
+// failSignUpsOff says that the page does not offer a channel. It is not 503: a later request would not succeed either.
+func (s *Site) failSignUpsOff(w http.ResponseWriter, r *http.Request, req pageRequest, channel allswell.Channel) {
+	heading, text := "subscribe.off.heading", "subscribe.off.text"
+	if channel == allswell.ChannelWebhook {
+		heading, text = "subscribe.webhook", "subscribe.webhook_ask"
+	}
+	s.answerMessage(w, r, req, http.StatusNotFound, heading, req.variant.Language.T(text))
 }
 
 // serveSignUp answers with the form for subscribing.
@@ -177,7 +204,7 @@ func (s *Site) formLayout(req pageRequest) view.Layout {
 		severity = allswell.StatusUnknown
 	}
 	at := s.presentation(page, req.variant)
-	at.Mail = false
+	at.Mail, at.Webhooks = false, false
 	return view.NewLayout(at, page, severity, time.Time{})
 }
 

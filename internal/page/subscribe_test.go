@@ -127,7 +127,8 @@ func TestSubscribeForm(t *testing.T) {
 		for _, part := range []string{"/history", "/incidents/" + inc.ID, "/components/" + w.components["North"], "/maintenances/" + m.ID, "/nothing"} {
 			rec := w.do("GET", "/status/acme"+part+"?lang=ar")
 			panel := htmltest.Parse(t, rec.Body.String()).All("header #subscribe")[0]
-			if got := panel.All("form")[0].Attr("action"); got != "/status/acme/subscribe?lang=ar" || len(panel.All("ul a")) != 3 {
+			if got := panel.All("form")[0].Attr("action"); got != "/status/acme/subscribe?lang=ar" || len(panel.All("ul a")) != 4 ||
+				panel.All("ul a")[3].Attr("href") != "/status/acme/subscribe?lang=ar#webhook" {
 				t.Errorf("%s sends to %s", part, got)
 			}
 		}
@@ -140,17 +141,17 @@ func TestSubscribeForm(t *testing.T) {
 		}
 		p = w.get("/status/acme/subscribe", 200)
 		form := p.All("form")
-		if len(form) != 1 || form[0].Attr("method") != "post" || form[0].Attr("action") != "/status/acme/subscribe" {
+		if len(form) != 2 || form[0].Attr("method") != "post" || form[0].Attr("action") != "/status/acme/subscribe" {
 			t.Fatalf("%d forms", len(form))
 		}
 		if len(p.All("form input[type=email][name=email][autocomplete=email][inputmode=email][required]")) != 1 || p.One(t, "label[for=email]") != "E-mail address" {
 			t.Error("the field has the wrong attributes")
 		}
-		if got := p.Texts("form details fieldset"); !slices.Equal(got, []string{"Components Website", "Regions North South"}) {
+		if got := p.Texts("form details fieldset"); !slices.Equal(got, []string{"Components Website", "Regions North South", "Components Website", "Regions North South"}) {
 			t.Errorf("components: %q", got)
 		}
 		for name, id := range w.components {
-			if got := p.All("form details input[type=checkbox][name=component][value=" + id + "]"); len(got) != 1 {
+			if got := p.All("form details input[type=checkbox][name=component][value=" + id + "]"); len(got) != len(form) {
 				t.Errorf("%s cannot be chosen", name)
 			}
 		}
@@ -163,6 +164,10 @@ func TestSubscribeForm(t *testing.T) {
 func TestSubscribeWithoutMail(t *testing.T) {
 	runMail(t, func(w *mailFixture) {
 		w.site.mail = false
+		if got := w.get("/status/acme/subscribe", 200).All("form input[type=url]"); len(got) != 1 {
+			w.t.Error("webhooks need no mail")
+		}
+		w.changePage(allswell.PageSettings{WebhookSignUps: new(bool)})
 		p := w.get("/status/acme", 200)
 		if len(p.All("form")) > 0 || len(p.All("#subscribe a")) != 3 {
 			w.t.Error("the panel does not show the feeds alone")

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/allswell/allswell"
 	"github.com/allswell/allswell/internal/view"
@@ -70,7 +71,7 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 				return
 			})
 		}
-		s.showSubscription(w, r, req, sub, "", err)
+		s.showSubscription(w, r, req, sub, view.SubscriptionChange{}, err)
 		return
 	}
 	// The page sends no referrer, so browsers send the origin "null". Over plain HTTP
@@ -86,12 +87,25 @@ func (s *Site) serveSubscription(w http.ResponseWriter, r *http.Request, req pag
 		return
 	}
 	if req.key.err != nil {
-		s.showSubscription(w, r, req, allswell.Subscriber{}, "", req.key.err)
+		s.showSubscription(w, r, req, allswell.Subscriber{}, view.SubscriptionChange{}, req.key.err)
 		return
 	}
 	s.changeSubscription(w, r, req, key, change{
 		action: fields.Get(fieldAction), scope: fields.Get(fieldScope), components: fields[fieldComponent],
 	})
+}
+
+// secretShown is how long after the confirmation of a visitor's webhook a repeated confirmation, such as a double click,
+// shows its secret again.
+const secretShown = 10 * time.Minute
+
+// newSecret returns the secret of a visitor's webhook that was just confirmed, and otherwise "". The links in later
+// messages do not reveal it to those who read these.
+func (s *Site) newSecret(sub allswell.Subscriber) string {
+	if sub.AddedByOperator || sub.ConfirmedAt.IsZero() || s.now().Sub(sub.ConfirmedAt).Abs() > secretShown {
+		return ""
+	}
+	return sub.Secret
 }
 
 // change is the change that a form requests.
@@ -103,7 +117,7 @@ type change struct {
 func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, key string, ch change) {
 	ctx, l := r.Context(), req.variant.Language
 	var sub allswell.Subscriber
-	var done string
+	var done view.SubscriptionChange
 	at := s.forms.subscriptions
 	if ch.action == actUnsubscribe {
 		at = s.forms.unsubscribes
@@ -111,13 +125,14 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 	err := at.run(ctx, func() (err error) {
 		switch ch.action {
 		case actConfirm:
-			done = l.T("subscription.done.confirmed")
+			done.Done = l.T("subscription.done.confirmed")
 			sub, err = s.store.ConfirmSubscription(ctx, req.entry.slug, key)
+			done.Secret = s.newSecret(sub)
 		case actSave:
-			done = l.T("subscription.done.saved")
+			done.Done = l.T("subscription.done.saved")
 			sub, err = s.saveSubscription(r, req.entry.slug, key, ch)
 		case actResume:
-			done = l.T("subscription.done.resumed")
+			done.Done = l.T("subscription.done.resumed")
 			sub, err = s.store.ResumeSubscription(ctx, req.entry.slug, key)
 		case actUnsubscribe:
 			err = s.store.Unsubscribe(ctx, req.entry.slug, key)
@@ -139,7 +154,7 @@ func (s *Site) changeSubscription(w http.ResponseWriter, r *http.Request, req pa
 			return err
 		})
 		if loadErr != nil {
-			s.showSubscription(w, r, req, sub, "", loadErr)
+			s.showSubscription(w, r, req, sub, view.SubscriptionChange{}, loadErr)
 			return
 		}
 		s.answer(w, r, http.StatusUnprocessableEntity, view.InvalidChange(s.secretLayout(req), req.choices(), sub, ch.components))
@@ -165,7 +180,7 @@ func (s *Site) saveSubscription(r *http.Request, slug, key string, ch change) (a
 
 // showSubscription answers with a subscription, or with the error of loading or
 // changing it.
-func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, sub allswell.Subscriber, done string, err error) {
+func (s *Site) showSubscription(w http.ResponseWriter, r *http.Request, req pageRequest, sub allswell.Subscriber, done view.SubscriptionChange, err error) {
 	switch {
 	case errors.Is(err, allswell.ErrNotFound):
 		s.answerNoSubscription(w, r, req)

@@ -182,7 +182,7 @@ func TestWebhookAndSuspendedSubscriptions(t *testing.T) {
 		}
 		req := pageRequest{snap: &snapshot{page: allswell.Page{Name: "Acme", Slug: "acme"}}, variant: view.Variant{Language: i18n.English()}}
 		sub := allswell.Subscriber{Channel: allswell.ChannelEmail, Target: "ann@example.com", ConfirmedAt: day, SuspendedAt: day, SuspendedFor: "550 no such mailbox"}
-		out, err := view.Subscription(w.site.secretLayout(req), nil, sub, "").Render(t.Context())
+		out, err := view.Subscription(w.site.secretLayout(req), nil, sub, view.SubscriptionChange{}).Render(t.Context())
 		must(w.fixture, out, err)
 		p = htmltest.Parse(t, string(out))
 		if got := actions(p); !slices.Equal(got, []string{actResume, actUnsubscribe}) {

@@ -54,7 +54,7 @@ type Settings struct {
 
 	APIRateLimit string `name:"api-rate-limit" env:"ALLSWELL_API_RATE_LIMIT" default:"600" placeholder:"COUNT" help:"API requests per token in any minute. 0: no limit, and none for failed authentications."`
 
-	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Sign-ups by e-mail in any hour, of all visitors together. 0: no limit."`
+	SignUpLimit string `name:"signup-limit" env:"ALLSWELL_SIGNUP_LIMIT" default:"1000" placeholder:"COUNT" help:"Sign-ups of e-mail addresses and webhooks in any hour, of all visitors together. 0: no limit."`
 
 	PageIndex string `name:"page-index" env:"ALLSWELL_PAGE_INDEX" default:"off" placeholder:"on|off" help:"on: / lists the public pages if there are several. off: / is the home page."`
 

@@ -9,7 +9,7 @@ import (
 	"github.com/allswell/allswell/internal/database"
 )
 
-const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, auto_incidents, visibility, home, version, created_at, updated_at,
+const pageColumns = `id, workspace_id, slug, name, description, time_zone, language, domain, accent, footer, auto_incidents, visibility, home, webhook_sign_ups, version, created_at, updated_at,
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo'),
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'logo_dark'),
 	(SELECT name FROM page_images WHERE page_images.page_id = pages.id AND kind = 'icon'),
@@ -17,7 +17,7 @@ const pageColumns = `id, workspace_id, slug, name, description, time_zone, langu
 
 func scanPage(row database.Row) (p allswell.Page, err error) {
 	err = row.Scan(&p.ID, &p.WorkspaceID, &p.Slug, &p.Name, &p.Description, &p.TimeZone, &p.Language, text{&p.Domain}, &p.Accent, listOf[allswell.FooterLink]{&p.Footer},
-		&p.AutoIncidents, &p.Visibility, &p.Home, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.LogoDark}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
+		&p.AutoIncidents, &p.Visibility, &p.Home, &p.WebhookSignUps, &p.Version, instant{&p.CreatedAt}, instant{&p.UpdatedAt}, text{&p.Logo}, text{&p.LogoDark}, text{&p.Icon}, instant{&p.Claim.ClaimedAt}, instant{&p.Claim.VerifiedAt},
 		instant{&p.Claim.CheckedAt}, instant{&p.Claim.FailedAt}, instant{&p.Claim.CheckAt}, &p.Claim.Result)
 	return
 }
@@ -151,7 +151,7 @@ func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page
 	p := allswell.Page{
 		ID: allswell.NewID(allswell.PrefixPage, t.Now), WorkspaceID: actor.WorkspaceID, Slug: n.Slug, Name: n.Name,
 		Description: n.Description, TimeZone: allswell.DefaultTimeZone,
-		AutoIncidents: allswell.AutoIncidentsPublish, Visibility: allswell.VisibilityPublic, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.Now, UpdatedAt: t.Now,
+		AutoIncidents: allswell.AutoIncidentsPublish, Visibility: allswell.VisibilityPublic, WebhookSignUps: true, Version: 1, Status: allswell.Rollup(nil), CreatedAt: t.Now, UpdatedAt: t.Now,
 	}
 	p.ApplySettings(n.PageSettings)
 	if err := t.claimDomain(&p); err != nil {
@@ -161,10 +161,10 @@ func (t *tx) createPage(actor allswell.Actor, n allswell.NewPage) (allswell.Page
 		return p, err
 	}
 	_, err := t.Exec(`INSERT INTO pages (id, workspace_id, slug, name, description, time_zone, language, accent, footer,
-			auto_incidents, visibility, home, version, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+			auto_incidents, visibility, home, version, created_at, updated_at, webhook_sign_ups)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
 		p.ID, p.WorkspaceID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer),
-		string(p.AutoIncidents), string(p.Visibility), p.Home, p.Version, millis(p.CreatedAt), millis(p.UpdatedAt))
+		string(p.AutoIncidents), string(p.Visibility), p.Home, p.Version, millis(p.CreatedAt), millis(p.UpdatedAt), p.WebhookSignUps)
 	if err == nil && p.Domain != "" {
 		err = t.saveDomainClaim(p)
 	}
@@ -238,9 +238,10 @@ func (t *tx) changePage(actor allswell.Actor, p allswell.Page, ch allswell.PageC
 		}
 	}
 	if _, err := t.Exec(`UPDATE pages SET slug = $2, name = $3, description = $4, time_zone = $5, language = $6,
-			accent = $7, footer = $8, updated_at = $9, auto_incidents = $10, visibility = $11, home = $12 WHERE id = $1`,
+			accent = $7, footer = $8, updated_at = $9, auto_incidents = $10, visibility = $11, home = $12,
+			webhook_sign_ups = $13 WHERE id = $1`,
 		p.ID, p.Slug, p.Name, p.Description, p.TimeZone, p.Language, p.Accent, listText(p.Footer), millis(p.UpdatedAt),
-		string(p.AutoIncidents), string(p.Visibility), p.Home); err != nil {
+		string(p.AutoIncidents), string(p.Visibility), p.Home, p.WebhookSignUps); err != nil {
 		return p, err
 	}
 	if err := t.audit(actor, allswell.AuditUpdate, before, p); err != nil {

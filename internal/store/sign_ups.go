@@ -13,28 +13,29 @@ import (
 // SignUp is a request of the public form.
 type SignUp struct {
 	Slug       string
-	Subscriber allswell.NewSubscriber // by e-mail; never confirmed
+	Subscriber allswell.NewSubscriber // never confirmed
 	Discard    bool                   // accept the request, but do not act on it
 }
 
-// RequestSignUp accepts a request to subscribe an e-mail address. When it returns nil,
+// RequestSignUp accepts a request to subscribe an e-mail address or a webhook. When it returns nil,
 // the request is durable; ProcessSignUps acts on it.
 //
-// It runs the same statements for every address, so that neither its result nor its
-// duration shows whether the address is subscribed. An unknown page makes
-// allswell.ErrNotFound, an invalid address or component an *allswell.ValidationError.
+// It runs the same statements for every target of a channel, so that neither its result nor its
+// duration shows whether the target is subscribed. An unknown page makes
+// allswell.ErrNotFound, an invalid target or component an *allswell.ValidationError, and so does a
+// webhook if the page does not offer them.
 func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
-	n, err := r.Subscriber.Check()
-	if err == nil && n.Channel != allswell.ChannelEmail {
-		var bad allswell.ValidationError
-		bad.Add("channel", "Only e-mail addresses can be subscribed here.")
-		err = bad.Err()
-	}
+	n, err := r.Subscriber.CheckSignUp()
 	if err != nil {
 		return err
 	}
 	return writeOnly(ctx, s, func(t *tx) error {
 		p, err := t.publicPage(r.Slug)
+		if err == nil && n.Channel == allswell.ChannelWebhook && !p.WebhookSignUps {
+			var bad allswell.ValidationError
+			bad.Add("channel", "Webhooks cannot be subscribed on this page.")
+			err = bad.Err()
+		}
 		if err == nil {
 			err = t.checkChosen(p.ID, n.Components)
 		}
@@ -42,8 +43,8 @@ func (s *Store) RequestSignUp(ctx context.Context, r SignUp) error {
 			return err
 		}
 		t.mailQueued = true
-		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, target, components, discarded, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, n.Target, list(n.Components), r.Discard, millis(t.Now))
+		_, err = t.Exec(`INSERT INTO sign_ups (id, page_id, channel, target, components, discarded, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			allswell.NewID(allswell.PrefixSignUp, t.Now), p.ID, string(n.Channel), n.Target, list(n.Components), r.Discard, millis(t.Now))
 		return err
 	})
 }
@@ -54,20 +55,21 @@ const signUpRows = 100
 // storedSignUp is a row of sign_ups.
 type storedSignUp struct {
 	id, pageID, target string
+	channel            allswell.Channel
 	components         []string
 	discarded          bool
 }
 
 func scanSignUp(row database.Row) (r storedSignUp, err error) {
-	err = row.Scan(&r.id, &r.pageID, &r.target, listOf[string]{&r.components}, &r.discarded)
+	err = row.Scan(&r.id, &r.pageID, &r.channel, &r.target, listOf[string]{&r.components}, &r.discarded)
 	return
 }
 
 // ProcessSignUps processes requests to subscribe in their order, and reports whether
-// there may be more. A new address becomes a subscriber and is sent a confirmation mail;
-// an unconfirmed one is sent it again; a confirmed one is sent the link to its
-// subscription. Each is sent at most one mail in allswell.RepeatMailInterval. Any number
-// of replicas may run it.
+// there may be more. A new target becomes a subscriber and is sent a request for confirmation;
+// an unconfirmed one is sent it again; a confirmed e-mail address is sent the link to its
+// subscription, which all messages to webhooks of visitors have. Each is sent at most one message in
+// allswell.RepeatMailInterval. Any number of replicas may run it.
 func (s *Store) ProcessSignUps(ctx context.Context) (more bool, err error) {
 	if found, err := s.exists(ctx, `SELECT 1 FROM sign_ups`); err != nil || !found {
 		return false, err
@@ -83,7 +85,7 @@ func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 	return write(ctx, s, func(t *tx) (bool, error) {
 		// A replica that deletes the same rows at the same time waits here and then finds none.
 		rows, err := database.Query(t.Session, scanSignUp, `DELETE FROM sign_ups WHERE id IN (SELECT id FROM sign_ups ORDER BY id LIMIT $1)
-			RETURNING id, page_id, target, components, discarded`, signUpRows)
+			RETURNING id, page_id, channel, target, components, discarded`, signUpRows)
 		slices.SortFunc(rows, func(a, b storedSignUp) int { return strings.Compare(a.id, b.id) })
 		for _, r := range rows {
 			if err == nil && !r.discarded {
@@ -96,24 +98,27 @@ func (s *Store) processSignUps(ctx context.Context) (more bool, err error) {
 
 func (t *tx) processSignUp(r storedSignUp) error {
 	known, err := database.One(t.Session, scanSubscriber, `SELECT `+subscriberColumns+` FROM subscribers
-		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, r.pageID, string(allswell.ChannelEmail), r.target)
+		WHERE page_id = $1 AND channel = $2 AND target = $3 FOR UPDATE`, r.pageID, string(r.channel), r.target)
 	if errors.Is(err, allswell.ErrNotFound) {
 		chosen, err := database.Query(t.Session, database.ScanString, `SELECT id `+choosable, r.pageID, list(r.components))
 		if err != nil || len(chosen) == 0 && len(r.components) > 0 {
 			return err // all chosen components have been deleted or hidden
 		}
-		n := allswell.NewSubscriber{Channel: allswell.ChannelEmail, Target: r.target, Components: chosen}
+		n := allswell.NewSubscriber{Channel: r.channel, Target: r.target, Components: chosen}
 		_, err = t.subscribe(r.pageID, n, false)
 		return err
 	}
 	if err != nil || t.Now.Before(known.MailedAt.Add(allswell.RepeatMailInterval)) {
 		return err
 	}
+	if known.Channel == allswell.ChannelWebhook && !known.ConfirmedAt.IsZero() {
+		return nil
+	}
 	if _, err := t.Exec(`UPDATE subscribers SET mailed_at = $2 WHERE id = $1`, known.ID, millis(t.Now)); err != nil {
 		return err
 	}
 	if known.ConfirmedAt.IsZero() {
-		return t.queueMail(known, allswell.PurposeConfirmation)
+		return t.queueMessage(known, allswell.PurposeConfirmation)
 	}
-	return t.queueMail(known, allswell.PurposeLink)
+	return t.queueMessage(known, allswell.PurposeLink)
 }

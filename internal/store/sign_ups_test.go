@@ -171,3 +171,51 @@ func TestSignUpAfterDeletion(t *testing.T) {
 		}
 	})
 }
+
+// TestVisitorsWebhook checks what a webhook that a visitor adds is sent: one request for confirmation an hour, nothing
+// before it is confirmed, and nothing of a private page. A webhook of an operator is sent nothing by sign-ups.
+func TestVisitorsWebhook(t *testing.T) {
+	inWorlds(t, func(w *world) {
+		hook := func(target string) allswell.NewSubscriber {
+			return allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: target}
+		}
+		operators := must(w.CreateSubscriber(w.ctx, w.ws, "acme", hook("https://operator.example.com/")))(w)
+		if operators.ConfirmedAt.IsZero() || operators.AddedBy() != "operator" {
+			w.Errorf("%+v", operators)
+		}
+		const target = "https://visitor.example.com/"
+		for range 2 {
+			w.ok(w.signUp("acme", hook(operators.Target)))
+			w.ok(w.signUp("acme", hook(target)))
+		}
+		w.about("before", ptr("before"))
+		got := w.deliver(taken)
+		slices.Sort(got)
+		w.expect("an unconfirmed webhook", got, "https://operator.example.com/: before", "https://visitor.example.com/: confirmation")
+		w.clock.move(allswell.RepeatMailInterval)
+		w.ok(w.signUp("acme", hook(target)))
+		w.expect("an hour later", w.deliver(taken), "https://visitor.example.com/: confirmation")
+		list, _, err := w.Subscribers(w.ctx, w.ws, "acme", target, store.Pagination{Page: 1, PerPage: 10})
+		w.ok(err)
+		if len(list) != 1 || list[0].AddedBy() != "visitor" || list[0].Secret == "" {
+			w.Fatalf("%+v", list)
+		}
+		must(w.ConfirmSubscription(w.ctx, "acme", list[0].Key))(w)
+		w.clock.move(allswell.RepeatMailInterval)
+		w.ok(w.signUp("acme", hook(target)))
+		w.expect("a confirmed webhook", w.deliver(taken))
+		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPrivate)})
+		w.about("private", ptr("private"))
+		w.expect("a private page", w.deliver(taken), "https://operator.example.com/: private")
+		w.setPage(allswell.PageSettings{Visibility: ptr(allswell.VisibilityPublic), WebhookSignUps: ptr(false)})
+		var invalid *allswell.ValidationError
+		if err := w.signUp("acme", hook("https://other.example.com/")); !errors.As(err, &invalid) {
+			w.Errorf("switched off: %v", err)
+		}
+		w.clock.move(time.Second)
+		w.about("public", ptr("public"))
+		got = w.deliver(taken)
+		slices.Sort(got)
+		w.expect("a public page", got, "https://operator.example.com/: public", "https://visitor.example.com/: public")
+	})
+}

@@ -108,7 +108,7 @@ func (s *Store) CreateSubscriber(ctx context.Context, actor allswell.Actor, slug
 	return sub, err
 }
 
-// subscribe saves a new subscriber and queues the confirmation mail if it needs one.
+// subscribe saves a new subscriber and queues the request for confirmation if it needs one.
 func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool) (allswell.Subscriber, error) {
 	sub := allswell.Subscriber{
 		ID: allswell.NewID(allswell.PrefixSubscriber, t.Now), PageID: pageID, Channel: n.Channel, Target: n.Target,
@@ -118,14 +118,14 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool)
 	if n.Channel.Signed() {
 		sub.Secret = allswell.NewWebhookSecret()
 	}
-	if n.Confirmed || !n.Channel.Confirmed() {
+	if n.Confirmed || byOperator && !n.Channel.Confirmed() {
 		sub.ConfirmedAt = t.Now
 	} else {
 		sub.MailedAt = t.Now
 	}
 	if _, err := t.Exec(`INSERT INTO subscribers (id, page_id, channel, target, host, key, secret, confirmed_at, rejections, mailed_at, created_at, updated_at, whole_page, added_by_operator)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10, $11, $12, $13)`,
-		sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Channel.Host(sub.Target), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
+		sub.ID, sub.PageID, string(sub.Channel), sub.Target, sub.Destination(), sub.Key, nullIfEmpty(sub.Secret), millis(sub.ConfirmedAt),
 		millis(sub.MailedAt), millis(sub.CreatedAt), millis(sub.UpdatedAt), sub.WholePage, sub.AddedByOperator); err != nil {
 		return sub, err
 	}
@@ -133,7 +133,7 @@ func (t *tx) subscribe(pageID string, n allswell.NewSubscriber, byOperator bool)
 		return sub, err
 	}
 	if sub.ConfirmedAt.IsZero() {
-		return sub, t.queueMail(sub, allswell.PurposeConfirmation)
+		return sub, t.queueMessage(sub, allswell.PurposeConfirmation)
 	}
 	return sub, nil
 }
@@ -165,13 +165,13 @@ func (t *tx) saveChosen(sub allswell.Subscriber) error {
 	return err
 }
 
-// queueMail queues a confirmation mail, or a mail with the link to the subscription.
-func (t *tx) queueMail(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
+// queueMessage queues a request for confirmation, or a mail with the link to the subscription.
+func (t *tx) queueMessage(sub allswell.Subscriber, purpose allswell.DeliveryPurpose) error {
 	id := allswell.NewID(allswell.PrefixDelivery, t.Now)
 	_, err := t.Exec(`INSERT INTO deliveries (id, page_id, subscriber_id, purpose, channel, host, ordering_key, position, collapse_key, state,
 			happened_at, next_attempt_at, attempts, fencing_token, created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $3, 0, $1, 'pending', $7, $7, 0, 0, $7, $7)`,
-		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Channel.Host(sub.Target), millis(t.Now))
+		id, sub.PageID, sub.ID, string(purpose), string(sub.Channel), sub.Destination(), millis(t.Now))
 	t.mailQueued = true
 	return err
 }
@@ -224,7 +224,7 @@ func (t *tx) cancel(subscriberID, reason string) error {
 // nothing of a private page; see createDeliveries.
 func (t *tx) cancelOfStrangers(pageID string) error {
 	_, err := t.Exec(`UPDATE deliveries SET state = 'cancelled', reason = $2, lease_until_at = NULL, updated_at = $3
-		WHERE page_id = $1 AND channel = 'email' AND purpose = 'event' AND state IN ('pending', 'sending')
+		WHERE page_id = $1 AND purpose = 'event' AND state IN ('pending', 'sending')
 			AND subscriber_id IN (SELECT id FROM subscribers WHERE page_id = $1 AND NOT added_by_operator)`,
 		pageID, "The page is private.", millis(t.Now))
 	return err

@@ -33,6 +33,8 @@ type siteLayout struct {
 	AtHome              bool           // this is the status page itself
 	About               template.HTML  // the description of the page, on the status page
 	Form                *subscribeForm // nil: mail is off
+	Webhook             string         // URL of the form for webhooks; "": not offered
+	AskOperator         bool           // only operators add webhooks
 	Atom, RSS, Calendar string         // URLs
 	Logo, Icon, Accent  string         // URLs; "": the default
 	LogoDark            string         // URL; "": Logo
@@ -107,6 +109,10 @@ func NewLayout(at Presentation, page allswell.Page, severity allswell.Status, as
 	if at.Mail {
 		site.Form = &subscribeForm{Action: at.subscribe()}
 	}
+	if at.Webhooks {
+		site.Webhook = at.subscribe() + "#webhook"
+	}
+	site.AskOperator = !page.WebhookSignUps
 	themeURL := func(name string) string {
 		if name == "" {
 			return ""

@@ -16,6 +16,8 @@ type Presentation struct {
 	Public string // absolute URL of the page, for alternate links; "": root
 	Mail   bool   // subscribing by mail is offered
 
+	Webhooks bool // subscribing webhooks is offered
+
 	base   string // before every path of the page: "/status/acme", or "" at its own domain
 	root   string // base for links from elsewhere: "https://status.example" for a page with a domain
 	lang   *i18n.Language

@@ -119,9 +119,10 @@ func formModels(at Presentation, s string, sum allswell.Summary) []Model {
 	l := func() Layout { return NewLayout(at, sum.Page, sum.Status, time.Time{}) }
 	return []Model{
 		InvalidSignUp(l(), sum.Blocks, allswell.NewSubscriber{Target: s, Components: []string{"comp_1"}}, invalid),
-		Subscription(l(), sum.Blocks, sub, ""),
-		Subscription(l(), sum.Blocks, suspended, s),
-		Subscription(l(), sum.Blocks, active, s),
+		InvalidSignUp(l(), sum.Blocks, allswell.NewSubscriber{Channel: allswell.ChannelWebhook, Target: s, Components: []string{"comp_1"}}, invalid),
+		Subscription(l(), sum.Blocks, sub, SubscriptionChange{}),
+		Subscription(l(), sum.Blocks, suspended, SubscriptionChange{Done: s}),
+		Subscription(l(), sum.Blocks, active, SubscriptionChange{Done: s, Secret: s}),
 		InvalidChange(l(), sum.Blocks, active, []string{"comp_1"}),
 		Unsubscribe(l()),
 		Error(l(), 404),

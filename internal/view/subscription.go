@@ -18,6 +18,14 @@ type subscribeForm struct {
 	Choice     choice
 }
 
+// webhookForm is subscribeForm for a webhook. It is not in the panel of a page.
+type webhookForm struct {
+	Action string
+	URL    string
+	Error  string
+	Choice choice
+}
+
 // choice is the part of a form that selects components.
 type choice struct {
 	Blocks []allswell.Block
@@ -37,47 +45,64 @@ func (c choice) Offered() bool {
 	return n > 1 || n > 0 && len(c.Chosen) > 0
 }
 
-// subscribeBody is the form on a page of its own.
+// subscribeBody has the forms for subscribing on a page of their own.
 type subscribeBody struct {
-	Form    *subscribeForm
-	Refused bool // it has the values that were sent, and errors
+	Form    *subscribeForm // nil: mail is off
+	Webhook *webhookForm   // nil: the page does not offer webhooks
+	Refused bool           // one has the values that were sent, and errors
 }
 
-// SignUp returns the form for subscribing to the page or to some of its components.
+func newSubscribeBody(at Presentation, blocks []allswell.Block) (b subscribeBody) {
+	if at.Mail {
+		b.Form = &subscribeForm{Action: at.subscribe(), Choice: choice{Blocks: blocks}}
+	}
+	if at.Webhooks {
+		b.Webhook = &webhookForm{Action: at.subscribe(), Choice: choice{Blocks: blocks}}
+	}
+	return b
+}
+
+// SignUp returns the forms for subscribing to the page or to some of its components.
 func SignUp(l Layout, blocks []allswell.Block) Model {
 	l.Path = "/subscribe"
-	l.Site.Form = nil // the page has one form
+	l.Site.Form = nil // it is below the panel
 	l.setTitle(l.At.lang.T("subscribe.heading"))
-	return Model{l, "subscribe", subscribeBody{Form: &subscribeForm{Action: l.At.subscribe(), Choice: choice{Blocks: blocks}}}}
+	return Model{l, "subscribe", newSubscribeBody(l.At, blocks)}
 }
 
-// InvalidSignUp returns the form for subscribing with the values that were sent
-// and the errors in them.
+// InvalidSignUp returns the form of a channel with the values that were sent and the errors in them.
 func InvalidSignUp(l Layout, blocks []allswell.Block, n allswell.NewSubscriber, invalid *allswell.ValidationError) Model {
 	lang := l.At.lang
-	form := &subscribeForm{
-		Action: l.At.subscribe(), Email: strings.ToValidUTF8(n.Target, "\ufffd"),
-		Choice: choice{Blocks: blocks, Chosen: n.Components},
-	}
+	typed, chosen := strings.ToValidUTF8(n.Target, "\ufffd"), choice{Blocks: blocks, Chosen: n.Components}
 	if len(invalid.Fields["components"]) > 0 {
-		form.Choice.Error = lang.T("subscribe.component_gone")
+		chosen.Error = lang.T("subscribe.component_gone")
 	}
-	switch {
-	case strings.TrimSpace(n.Target) == "":
-		form.EmailError = lang.T("subscribe.email_missing")
-	case len(invalid.Fields["target"]) > 0 || form.Choice.Error == "":
-		form.EmailError = lang.T("subscribe.email_wrong", "example", "name@example.com")
+	missing, wrong := strings.TrimSpace(n.Target) == "", len(invalid.Fields["target"]) > 0 || chosen.Error == ""
+	b := subscribeBody{Refused: true}
+	switch n.Channel {
+	case allswell.ChannelWebhook:
+		b.Webhook = &webhookForm{Action: l.At.subscribe(), URL: typed, Choice: chosen}
+		if missing || wrong {
+			b.Webhook.Error = lang.T("subscribe.url_wrong", "example", "https://hooks.example.com/status")
+		}
+	default:
+		b.Form = &subscribeForm{Action: l.At.subscribe(), Email: typed, Choice: chosen}
+		if missing {
+			b.Form.EmailError = lang.T("subscribe.email_missing")
+		} else if wrong {
+			b.Form.EmailError = lang.T("subscribe.email_wrong", "example", "name@example.com")
+		}
 	}
 	l.setTitle(lang.T("subscribe.refused.heading"))
-	return Model{l, "subscribe", subscribeBody{form, true}}
+	return Model{l, "subscribe", b}
 }
 
 // subscriptionBody is a subscription, for its subscriber. Its forms have no action
 // attribute, so that they are sent to the URL of the page and the HTML does not
 // contain the key.
 type subscriptionBody struct {
-	Page         string
-	Done         string // what the visitor has just done; "": nothing
+	Page string
+	SubscriptionChange
 	Target       string
 	Confirmed    bool
 	Since        moment // when it was confirmed
@@ -90,16 +115,21 @@ type subscriptionBody struct {
 	KeptDays     int // after which an unconfirmed subscription is deleted
 }
 
-// Subscription returns the page of a subscription. done says what was done just
-// now; "": nothing.
-func Subscription(l Layout, blocks []allswell.Block, sub allswell.Subscriber, done string) Model {
+// SubscriptionChange is what the visitor has just done.
+type SubscriptionChange struct {
+	Done   string // a sentence; "": nothing
+	Secret string // the secret of a webhook that was just confirmed; "": it is not shown
+}
+
+// Subscription returns the page of a subscription after a change.
+func Subscription(l Layout, blocks []allswell.Block, sub allswell.Subscriber, done SubscriptionChange) Model {
 	return subscription(l, subscriptionOf(l, blocks, sub, done))
 }
 
 // InvalidChange returns the page of a subscription after a change of its
 // components that was not valid.
 func InvalidChange(l Layout, blocks []allswell.Block, sub allswell.Subscriber, components []string) Model {
-	b := subscriptionOf(l, blocks, sub, "")
+	b := subscriptionOf(l, blocks, sub, SubscriptionChange{})
 	b.Choice.Chosen = components
 	b.Choice.Error = l.At.lang.T("subscribe.component_gone")
 	if len(components) == 0 {
@@ -117,9 +147,9 @@ func subscription(l Layout, b subscriptionBody) Model {
 	return Model{l, "subscription", b}
 }
 
-func subscriptionOf(l Layout, blocks []allswell.Block, sub allswell.Subscriber, done string) subscriptionBody {
+func subscriptionOf(l Layout, blocks []allswell.Block, sub allswell.Subscriber, done SubscriptionChange) subscriptionBody {
 	b := subscriptionBody{
-		Page: l.Site.Name, Done: done, Target: sub.Target,
+		Page: l.Site.Name, SubscriptionChange: done, Target: sub.Target,
 		Confirmed: !sub.ConfirmedAt.IsZero(), Since: l.At.moment(sub.ConfirmedAt),
 		Suspended: l.At.moment(sub.SuspendedAt), SuspendedFor: markdown.Line(sub.SuspendedFor),
 		WholePage: sub.WholePage,
