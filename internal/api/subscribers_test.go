@@ -18,7 +18,7 @@ import (
 const subscribersPath = "/api/v1/pages/acme/subscribers"
 
 var (
-	subscriberKeys = []string{"id", "channel", "target", "confirmed", "whole_page", "components", "suspended_at", "suspended_for", "refusals",
+	subscriberKeys = []string{"id", "channel", "target", "added_by", "confirmed", "whole_page", "components", "suspended_at", "suspended_for", "refusals",
 		"created_at", "updated_at", "confirmed_at"}
 	secretKeys = append([]string{"secret"}, subscriberKeys...)
 )
@@ -50,7 +50,7 @@ func TestEmailSubscribers(t *testing.T) {
 			t.Errorf("the id is %s", a.id())
 		}
 		want := map[string]any{
-			"channel": "email", "target": "ada@example.com", "confirmed": false, "confirmed_at": nil, "components": []any{},
+			"channel": "email", "target": "ada@example.com", "added_by": "operator", "confirmed": false, "confirmed_at": nil, "components": []any{},
 			"suspended_at": nil, "suspended_for": nil, "refusals": 0.0, "created_at": now, "updated_at": now,
 		}
 		a.has(want)

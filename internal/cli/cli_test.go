@@ -233,7 +233,7 @@ func TestOutput(t *testing.T) {
 	for args, want := range map[string]string{
 		"page set|acme|--accent=#123456": "Page:        Acme\nSlug:        acme\nStatus:      Operational\nAddress:     https://status.example.com\n" +
 			"Own domain:  https://status.example.com\nTime zone:   UTC\nLanguage:    en, the default\nAccent:      none\n" +
-			"Logo:        https://x/logo.png\nDark logo:   none\nIcon:        none\nFooter:      Imprint: https://example.com/\n",
+			"Logo:        https://x/logo.png\nDark logo:   none\nIcon:        none\nWebhooks:    only operators can subscribe them\nFooter:      Imprint: https://example.com/\n",
 		"component list|--page=acme":                         "COMPONENT  STATUS       GROUP  ORDER  NAME\ncomp_1     Degraded     Core   -1     API\ncomp_2     Operational  -      3      Shop (hidden)\n",
 		"group list|--page=acme":                             "ID     ORDER  NAME\ngrp_1  2      Core\n",
 		"incident show|01990000-0000-7000-8000-000000000001": "Incident:   Slow\nId:         i\nPublished:  no, it is a draft (allswell incident publish)\nState:      identified\nResolved:   no\n\nCOMPONENT  STATUS    NAME\ncomp_1     Degraded  API\n\n2026-11-21 04:00:00 +00:00\n  x\n",

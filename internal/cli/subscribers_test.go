@@ -100,7 +100,7 @@ func TestTargetErrors(t *testing.T) {
 
 // TestSubscriberOutput checks that control characters in a target are not printed.
 func TestSubscriberOutput(t *testing.T) {
-	const subscriber = `{"id": "sub_1", "channel": "email", "target": "a@example.com", `
+	const subscriber = `{"id": "sub_1", "channel": "email", "target": "a@example.com", "added_by": "operator", `
 	const delivery = `{"id": "dlv_1", "purpose": "event", "event": "incident.created", "target": "a@example.com", "created_at": "2026-11-21T04:00:00.000Z", "attempts": 2, `
 	for _, c := range []struct {
 		args, data, want string
@@ -116,14 +116,14 @@ func TestSubscriberOutput(t *testing.T) {
 			"Messages are signed with this secret, which is shown only this once:\n\n  whsec_8\n\nMessages are signed with the old secret too for another 24 hours.\n"},
 		{"subscriber list|--page=p", `[]`, "No subscribers yet.\n"},
 		{"subscriber list|--page=p", `[` + subscriber + `"confirmed": true, "whole_page": true}, ` + subscriber + `"confirmed": false, "components": ["comp_1", "comp_2"]}, ` + subscriber + `"confirmed": true, "components": ["comp_1"]}, ` +
-			`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "confirmed": true, "whole_page": false, "suspended_at": "2026-11-21T04:00:00.000Z"}]`,
-			"SUBSCRIBER  CHANNEL  STATE        ABOUT                        TARGET\n" +
-				"sub_1       email    active       the page                     a@example.com\n" +
-				"sub_1       email    unconfirmed  2 components                 a@example.com\n" +
-				"sub_1       email    active       1 component                  a@example.com\n" +
-				"sub_2       webhook  suspended    components that are deleted  \ufffd[31m\n"},
+			`{"id": "sub_2", "channel": "webhook", "target": "\u001b[31m", "added_by": "visitor", "confirmed": true, "whole_page": false, "suspended_at": "2026-11-21T04:00:00.000Z"}]`,
+			"SUBSCRIBER  CHANNEL  STATE        ADDED BY  ABOUT                        TARGET\n" +
+				"sub_1       email    active       operator  the page                     a@example.com\n" +
+				"sub_1       email    unconfirmed  operator  2 components                 a@example.com\n" +
+				"sub_1       email    active       operator  1 component                  a@example.com\n" +
+				"sub_2       webhook  suspended    visitor   components that are deleted  \ufffd[31m\n"},
 		{"subscriber show|--page=p|sub_1", subscriber + `"confirmed": true, "refusals": 3, "suspended_at": "2026-11-21T04:00:00.000Z", "suspended_for": "No such mailbox.", "components": ["comp_1"]}`,
-			"Target:     a@example.com\nId:         sub_1\nChannel:    email\nState:      suspended\nAbout:      comp_1\n" +
+			"Target:     a@example.com\nId:         sub_1\nChannel:    email\nState:      suspended\nAdded by:   operator\nAbout:      comp_1\n" +
 				"Suspended:  2026-11-21 04:00:00 +00:00: No such mailbox.\nRefusals:   3\n"},
 		{"delivery list|--page=p", `[]`, "No deliveries.\n"},
 		{"delivery list|--page=p", `[` + delivery + `"state": "pending", "reason": "It was slow.", "next_attempt_at": "2026-11-21T04:00:00.000Z"}]`,
