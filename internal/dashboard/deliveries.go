@@ -90,7 +90,7 @@ func (v *visit) listDeliveries(status int, f *form) error {
 		return err
 	}
 	for _, e := range entries {
-		s.Rows = append(s.Rows, v.newDeliveryRow(e, f.Value("page")))
+		s.Rows = append(s.Rows, v.newDeliveryRow(e))
 	}
 	const path = Path + "/deliveries"
 	s.Pager = newPager(path, query, r, len(entries), total)
@@ -144,7 +144,7 @@ var eventWords = map[allswell.EventKind]string{
 	allswell.EventMaintenanceCancelled:   "The cancellation of a maintenance",
 }
 
-func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry, slug string) deliveryRow {
+func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry) deliveryRow {
 	look := deliveryLooks[e.State]
 	row := deliveryRow{DeliveryLogEntry: e, Label: look.label, Tone: look.tone, Note: e.Reason}
 	switch e.Purpose {
@@ -156,7 +156,7 @@ func (v *visit) newDeliveryRow(e allswell.DeliveryLogEntry, slug string) deliver
 		row.About = eventWords[e.Kind]
 	}
 	if e.IncidentID != "" {
-		row.AboutPath = "/status/" + slug + "/incidents/" + e.IncidentID
+		row.AboutPath = "/admin/incidents/" + e.IncidentID
 	}
 	switch e.State {
 	case allswell.DeliveryPending:

@@ -170,16 +170,19 @@ type failure struct {
 	Status int
 	Title  string
 	Text   string
+
+	Next  string // URL of the link; "": the overview
+	Alone bool   // nobody is signed in, or it is not known who
 }
 
 // fail answers with the screen of an error.
 func (v *visit) fail(err error) {
-	f := failure{http.StatusInternalServerError, "Something went wrong", "The error is in the log of the service. Please try again."}
+	f := failure{Status: http.StatusInternalServerError, Title: "Something went wrong", Text: "The error is in the log of the service. Please try again."}
 	switch {
 	case errors.Is(err, allswell.ErrNotFound):
-		f = failure{http.StatusNotFound, "Not found", "There is no such page, or it was deleted."}
+		f = failure{Status: http.StatusNotFound, Title: "Not found", Text: "There is no such page, or it was deleted."}
 	case errors.Is(err, errForbidden):
-		f = failure{http.StatusForbidden, "Not allowed", fmt.Sprintf("Your role in this workspace, %s, does not allow this. An admin or owner can change it.", v.in.Role)}
+		f = failure{Status: http.StatusForbidden, Title: "Not allowed", Text: fmt.Sprintf("Your role in this workspace, %s, does not allow this. An admin or owner can change it.", v.in.Role)}
 	case errors.Is(err, errSignedOut):
 		v.askToSignIn()
 		return
@@ -188,29 +191,33 @@ func (v *visit) fail(err error) {
 		v.askToSignIn()
 		return
 	case errors.Is(err, errBadCode):
-		f = failure{http.StatusNotFound, "This link is not valid any more", "It works once, and for a limited time. Who has sent it can send a new one. " +
+		f = failure{Status: http.StatusNotFound, Title: "This link is not valid any more", Text: "It works once, and for a limited time. Who has sent it can send a new one. " +
 			"On the server, `allswell setup-link` prints a new link for the first account, and `allswell user reset EMAIL` one for a new password."}
 	case errors.As(err, new(*tooManyAttempts)):
-		f = failure{http.StatusTooManyRequests, "Too many attempts", "Please try again in some minutes."}
+		f = failure{Status: http.StatusTooManyRequests, Title: "Too many attempts", Text: "Please try again in some minutes."}
 	case errors.Is(err, errBadForm):
-		f = failure{http.StatusRequestEntityTooLarge, "The form could not be read", fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10)}
+		f = failure{Status: http.StatusRequestEntityTooLarge, Title: "The form could not be read", Text: fmt.Sprintf("It may have at most %d KiB.", maxFormBytes>>10)}
 	case errors.Is(err, errOtherWorkspace):
-		f = failure{http.StatusConflict, "You have switched to another workspace", "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form again."}
+		f = failure{Status: http.StatusConflict, Title: "You have switched to another workspace", Text: "The form was opened in a workspace other than this one. Nothing was saved. Switch back, and send the form again."}
 	case errors.Is(err, errNotText):
-		f = failure{http.StatusBadRequest, "The form could not be read", "It may contain only text in UTF-8. Please go back and try again."}
+		f = failure{Status: http.StatusBadRequest, Title: "The form could not be read", Text: "It may contain only text in UTF-8. Please go back and try again."}
 	case errors.Is(err, allswell.ErrPreconditionFailed):
-		f = failure{http.StatusConflict, "Somebody else was faster", "This was changed after you opened it. Go back, reload, and look at the change first."}
+		f = failure{Status: http.StatusConflict, Title: "Somebody else was faster", Text: "This was changed after you opened it. Go back, reload, and look at the change first."}
 	case errors.Is(err, allswell.ErrUnknownOutcome):
-		f = failure{http.StatusServiceUnavailable, "Perhaps saved, perhaps not", "The database did not confirm the change. Please check before you repeat it."}
+		f = failure{Status: http.StatusServiceUnavailable, Title: "Perhaps saved, perhaps not", Text: "The database did not confirm the change. Please check before you repeat it."}
 	case errors.Is(err, allswell.ErrBusy), v.r.Context().Err() != nil:
-		f = failure{http.StatusServiceUnavailable, "Not right now", "The database cannot be reached. Nothing was changed. Please try again in a moment."}
+		f = failure{Status: http.StatusServiceUnavailable, Title: "Not right now", Text: "The database cannot be reached. Nothing was changed. Please try again in a moment."}
 	default:
 		v.log.ErrorContext(v.r.Context(), "a request failed", "method", v.r.Method, "path", v.r.URL.Path, "error", err)
 	}
 	if f.Status == http.StatusServiceUnavailable {
 		v.w.Header().Set("Retry-After", "5")
 		v.log.Log(v.r.Context(), slog.LevelDebug, "a request could not be served now", "path", v.r.URL.Path, "error", err)
+		if v.r.Method == http.MethodGet {
+			f.Next = v.r.URL.RequestURI()
+		}
 	}
+	f.Alone = v.in.ID == ""
 	if err := v.show(f.Status, "error", f.Title, f); err != nil {
 		http.Error(v.w, f.Title, f.Status)
 	}
