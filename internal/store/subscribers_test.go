@@ -188,7 +188,7 @@ func TestSignUp(t *testing.T) {
 		for field, bad := range map[string]allswell.NewSubscriber{
 			"target":     {Channel: allswell.ChannelEmail, Target: "no address"},
 			"components": {Channel: allswell.ChannelEmail, Target: "ann@example.com", Components: []string{"comp_x"}},
-			"channel":    {Channel: allswell.ChannelWebhook, Target: "https://example.com/"},
+			"channel":    {Channel: "pigeon", Target: "https://example.com/"},
 		} {
 			if err := refused(w.signUp("acme", bad), field); err != allswell.ErrNotFound {
 				t.Errorf("bad %s: %v", field, err)
